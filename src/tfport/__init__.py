@@ -1,0 +1,1 @@
+"""Take any TensorFlow model to any runtime."""

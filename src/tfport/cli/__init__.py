@@ -1,0 +1,1 @@
+"""How a person sees it in a terminal: one small file per command over the Python API."""

@@ -1,0 +1,94 @@
+"""Where a model's bytes are: a read-only tree of files, whatever holds it.
+
+`Files` is all that the readers know: a folder here, an archive in `archive`.
+Names are relative, with forward slashes. Large files are mapped, not read.
+"""
+
+from __future__ import annotations
+
+import mmap
+import os
+from pathlib import Path
+from typing import Protocol
+
+from tfport.errors import UnreadableFile
+
+
+class Files(Protocol):
+    """A tree of files to read from."""
+
+    where: str
+    """The tree as a person names it, for messages: `export/1`, `model.zip`."""
+
+    def list(self, folder: str = "") -> tuple[list[str], list[str]]:
+        """The names of the files and of the folders directly in `folder`, both sorted."""
+        ...
+
+    def has(self, name: str) -> bool:
+        """Whether there is a file of this name."""
+        ...
+
+    def size(self, name: str) -> int:
+        """The size of a file in bytes."""
+        ...
+
+    def map(self, name: str) -> memoryview:
+        """The bytes of a file, brought into memory as they are touched."""
+        ...
+
+    def under(self, folder: str) -> Files:
+        """The same tree seen from one of its folders."""
+        ...
+
+    def label(self, name: str) -> str:
+        """The file as a person names it, for messages."""
+        ...
+
+
+class Folder:
+    """A folder of the file system."""
+
+    def __init__(self, path: str | os.PathLike[str]) -> None:
+        self.path = Path(path)
+        self.where = str(path)
+
+    def list(self, folder: str = "") -> tuple[list[str], list[str]]:
+        files: list[str] = []
+        folders: list[str] = []
+        try:
+            for entry in os.scandir(self.path / folder):
+                (folders if entry.is_dir() else files).append(entry.name)
+        except OSError as error:
+            raise UnreadableFile(f"{self.path / folder}: {reason(error)}") from None
+        return sorted(files), sorted(folders)
+
+    def has(self, name: str) -> bool:
+        return (self.path / name).is_file()
+
+    def size(self, name: str) -> int:
+        try:
+            return (self.path / name).stat().st_size
+        except OSError as error:
+            raise UnreadableFile(f"{self.label(name)}: {reason(error)}") from None
+
+    def map(self, name: str) -> memoryview:
+        try:
+            with open(self.path / name, "rb") as file:
+                # mmap refuses a file of no bytes
+                if os.fstat(file.fileno()).st_size == 0:
+                    return memoryview(file.read())
+                return memoryview(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ))
+        except (OSError, ValueError) as error:
+            raise UnreadableFile(f"{self.label(name)}: {reason(error)}") from None
+
+    def under(self, folder: str) -> Folder:
+        return Folder(os.path.join(self.where, folder)) if folder else self
+
+    def label(self, name: str) -> str:
+        return os.path.join(self.where, name)
+
+
+def reason(error: OSError | ValueError) -> str:
+    """What the system said, as the end of a sentence."""
+    said = error.strerror if isinstance(error, OSError) else None
+    return (said or str(error)).lower()

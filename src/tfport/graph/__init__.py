@@ -1,0 +1,1 @@
+"""What is the program? One representation for every format: nodes, values, functions, state."""
