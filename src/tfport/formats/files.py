@@ -63,7 +63,7 @@ class Folder:
         return sorted(files), sorted(folders)
 
     def has(self, name: str) -> bool:
-        return (self.path / name).is_file()
+        return os.path.isfile(self.path / name)  # unlike Path.is_file, of any name
 
     def size(self, name: str) -> int:
         try:

@@ -17,58 +17,30 @@ from numpy.typing import NDArray
 from tfport.errors import UnreadableFile
 from tfport.formats.proto import graph_pb2 as pb
 
-NUMPY: dict[int, np.dtype[Any]] = {
-    number: np.dtype(kind)
-    for number, kind in {
-        pb.DT_FLOAT: np.float32,
-        pb.DT_DOUBLE: np.float64,
-        pb.DT_INT32: np.int32,
-        pb.DT_UINT8: np.uint8,
-        pb.DT_INT16: np.int16,
-        pb.DT_INT8: np.int8,
-        pb.DT_STRING: object,
-        pb.DT_COMPLEX64: np.complex64,
-        pb.DT_INT64: np.int64,
-        pb.DT_BOOL: np.bool_,
-        pb.DT_QINT8: np.int8,
-        pb.DT_QUINT8: np.uint8,
-        pb.DT_QINT32: np.int32,
-        pb.DT_BFLOAT16: ml_dtypes.bfloat16,
-        pb.DT_QINT16: np.int16,
-        pb.DT_QUINT16: np.uint16,
-        pb.DT_UINT16: np.uint16,
-        pb.DT_COMPLEX128: np.complex128,
-        pb.DT_HALF: np.float16,
-        pb.DT_UINT32: np.uint32,
-        pb.DT_UINT64: np.uint64,
-        pb.DT_FLOAT8_E5M2: ml_dtypes.float8_e5m2,
-        pb.DT_FLOAT8_E4M3FN: ml_dtypes.float8_e4m3fn,
-        pb.DT_FLOAT8_E4M3FNUZ: ml_dtypes.float8_e4m3fnuz,
-        pb.DT_FLOAT8_E4M3B11FNUZ: ml_dtypes.float8_e4m3b11fnuz,
-        pb.DT_FLOAT8_E5M2FNUZ: ml_dtypes.float8_e5m2fnuz,
-        pb.DT_INT4: ml_dtypes.int4,
-        pb.DT_UINT4: ml_dtypes.uint4,
-        pb.DT_INT2: ml_dtypes.int2,
-        pb.DT_UINT2: ml_dtypes.uint2,
-        pb.DT_FLOAT4_E2M1FN: ml_dtypes.float4_e2m1fn,
-    }.items()
-}
+# DataType, numpy type, and the list of TensorProto that holds the elements where raw bytes do not.
+_ELEMENTS = """
+FLOAT float32 float_val             | DOUBLE float64 double_val         | INT32 int32 int_val
+UINT8 uint8 int_val                 | INT16 int16 int_val               | INT8 int8 int_val
+STRING object string_val            | COMPLEX64 complex64 scomplex_val  | INT64 int64 int64_val
+BOOL bool bool_val                  | QINT8 int8 int_val                | QUINT8 uint8 int_val
+QINT32 int32 int_val                | BFLOAT16 bfloat16 half_val        | QINT16 int16 int_val
+QUINT16 uint16 int_val              | UINT16 uint16 int_val             | COMPLEX128 complex128 dcomplex_val
+HALF float16 half_val               | UINT32 uint32 uint32_val          | UINT64 uint64 uint64_val
+FLOAT8_E5M2 float8_e5m2 float8_val  | FLOAT8_E4M3FN float8_e4m3fn float8_val
+FLOAT8_E4M3FNUZ float8_e4m3fnuz float8_val
+FLOAT8_E4M3B11FNUZ float8_e4m3b11fnuz float8_val
+FLOAT8_E5M2FNUZ float8_e5m2fnuz float8_val
+FLOAT4_E2M1FN float4_e2m1fn float8_val
+INT4 int4 int_val                   | UINT4 uint4 int_val
+INT2 int2 int_val                   | UINT2 uint2 int_val
+"""
+_ROWS = [
+    (pb.DataType.Value(f"DT_{name}"), np.dtype(getattr(ml_dtypes, kind, kind)), field)
+    for name, kind, field in (row.split() for row in _ELEMENTS.replace("|", "\n").split("\n") if row.strip())
+]
+NUMPY: dict[int, np.dtype[Any]] = {number: kind for number, kind, _ in _ROWS}
 """The numpy type of each DataType that has elements of its own, by number."""
-
-# Which typed list holds the elements, where raw bytes do not.
-TYPED_LIST = {
-    pb.DT_FLOAT: "float_val", pb.DT_DOUBLE: "double_val", pb.DT_STRING: "string_val",
-    pb.DT_COMPLEX64: "scomplex_val", pb.DT_COMPLEX128: "dcomplex_val", pb.DT_INT64: "int64_val",
-    pb.DT_BOOL: "bool_val", pb.DT_HALF: "half_val", pb.DT_BFLOAT16: "half_val",
-    pb.DT_UINT32: "uint32_val", pb.DT_UINT64: "uint64_val",
-    **dict.fromkeys(
-        (pb.DT_FLOAT8_E5M2, pb.DT_FLOAT8_E4M3FN, pb.DT_FLOAT8_E4M3FNUZ, pb.DT_FLOAT8_E4M3B11FNUZ,
-         pb.DT_FLOAT8_E5M2FNUZ, pb.DT_FLOAT4_E2M1FN), "float8_val"),
-    **dict.fromkeys(
-        (pb.DT_INT32, pb.DT_UINT8, pb.DT_INT16, pb.DT_INT8, pb.DT_QINT8, pb.DT_QUINT8, pb.DT_QINT32,
-         pb.DT_QINT16, pb.DT_QUINT16, pb.DT_UINT16, pb.DT_INT4, pb.DT_UINT4, pb.DT_INT2, pb.DT_UINT2),
-        "int_val"),
-}  # fmt: skip
+TYPED_LIST: dict[int, str] = {number: field for number, _, field in _ROWS}
 MOST_ELEMENTS = 2**40
 
 
@@ -85,7 +57,7 @@ def to_numpy(proto: pb.TensorProto) -> NDArray[Any]:
 
 
 def from_content(content: bytes, kind: np.dtype[Any]) -> NDArray[Any]:
-    if kind == object or len(content) % kind.itemsize:
+    if kind.hasobject or len(content) % kind.itemsize:
         raise UnreadableFile(f"{len(content)} bytes of tensor content are no whole number of {kind} elements")
     return np.frombuffer(content, kind)
 
@@ -115,7 +87,7 @@ def filled(flat: NDArray[Any], shape: tuple[int, ...], what: str) -> NDArray[Any
     if len(flat) == size:
         out = flat.reshape(shape)
     elif len(flat) <= 1:  # one element, or none, which means zero: no memory for the copies
-        blank: Any = b"" if flat.dtype == object else 0
+        blank: Any = b"" if flat.dtype.hasobject else 0
         one = flat if len(flat) else np.array([blank]).astype(flat.dtype)
         out = np.broadcast_to(one.reshape((1,) * len(shape)), shape)
     else:
@@ -126,7 +98,7 @@ def filled(flat: NDArray[Any], shape: tuple[int, ...], what: str) -> NDArray[Any
 
 def from_numpy(array: NDArray[Any], dtype: int) -> pb.TensorProto:
     """The TensorProto of an array, as a tensor of type `dtype`."""
-    proto = pb.TensorProto(dtype=dtype)
+    proto = pb.TensorProto(dtype=type_name(dtype))
     for size in array.shape:
         proto.tensor_shape.dim.add(size=size)
     if dtype == pb.DT_STRING:

@@ -1,0 +1,66 @@
+"""`make bench`: how long tfport takes beside its peers, as ratios of one run on one machine.
+
+Run by the Python of an environment with TensorFlow. Models are made once, in `.cache/`.
+"""
+
+import os
+import statistics
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+CACHE = ROOT / ".cache" / "bench"
+BIN = Path(sys.executable).parent
+ROUNDS = 5
+QUIET = {**os.environ, "TF_CPP_MIN_LOG_LEVEL": "3", "KERAS_BACKEND": "tensorflow"}
+
+
+def resnet50() -> Path:
+    """ResNet-50 as Keras exports it, with weights nobody trained: 100 MB of variables."""
+    path = CACHE / "resnet50"
+    if not path.exists():
+        CACHE.mkdir(parents=True, exist_ok=True)
+        code = f"import keras; keras.applications.ResNet50(weights=None).export({str(path)!r})"
+        subprocess.run([sys.executable, "-c", code], check=True, env=QUIET, stdout=subprocess.DEVNULL)
+    return path
+
+
+def seconds(command: list[str | Path]) -> float:
+    started = time.perf_counter()
+    subprocess.run(command, check=True, env=QUIET, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    return time.perf_counter() - started
+
+
+def compare(title: str, commands: dict[str, list[str | Path]]) -> None:
+    """Time the commands in turn, so that a busy moment hits them alike; the first is the measure."""
+    times: dict[str, list[float]] = {name: [] for name in commands}
+    for _ in range(ROUNDS):
+        for name, command in commands.items():
+            times[name].append(seconds(command))
+    medians = {name: statistics.median(found) for name, found in times.items()}
+    first = next(iter(medians.values()))
+    print(f"\n{title}\n\n| | seconds (median of {ROUNDS}) | times the first |\n|---|---|---|")
+    for name, median in medians.items():
+        print(f"| {name} | {median:.3f} | {median / first:.1f} |")
+
+
+def main() -> None:
+    model = resnet50()
+    load = f"import tensorflow as tf; tf.saved_model.load({str(model)!r})"
+    compare(
+        "Look into a ResNet-50 SavedModel, whole process",
+        {
+            "`tfport inspect`": [BIN / "tfport", "inspect", model],
+            "`tfport inspect --json`": [BIN / "tfport", "inspect", model, "--json"],
+            "`saved_model_cli show --all`": [BIN / "saved_model_cli", "show", "--all", "--dir", model],
+            "`tf.saved_model.load`": [sys.executable, "-c", load],
+        },
+    )
+    sys.stdout.flush()
+    subprocess.run([sys.executable, ROOT / "benchmarks" / "graph_build.py"], check=True)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,31 @@
+"""The story of `make demo`: a model that one TensorFlow runs and an older one refuses, and why."""
+
+import json
+import os
+import textwrap
+from pathlib import Path
+
+import tfport
+from tfport.atlas.known_ops import known_ops
+
+ROOT = Path(__file__).resolve().parent.parent
+MODEL = "examples/attention"
+
+
+def main() -> None:
+    os.chdir(ROOT)
+    print(f"A small attention model: words in, topics out. What is in it?\n\n$ tfport inspect {MODEL}")
+    report = tfport.inspect(MODEL)
+    print(report)
+    print(f"\nWhat real releases did when they were given it ({MODEL}.recorded.json):\n")
+    for outcome in json.loads(Path(f"{MODEL}.recorded.json").read_text())["outcomes"]:
+        said = textwrap.shorten(outcome["says"], 52, placeholder=" …")
+        print(f"  tensorflow {outcome['release']:8}{outcome['outcome']:15}{said}".rstrip())
+    print("\nWhy:\n")
+    releases = list(known_ops().recorded())
+    for op, since in report.newest_ops.items():
+        print(f"  {op} came with {since}; {releases[releases.index(since) - 1]} does not have it.")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,57 @@
+"""New files and folders that appear whole or not at all.
+
+They are written beside their final place under another name and renamed at the
+end; when anything goes wrong on the way, nothing is left. Nothing is overwritten.
+"""
+
+from __future__ import annotations
+
+import os
+import secrets
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from tfport.errors import Error
+from tfport.formats.files import Files, reason
+
+CHUNK = 1 << 24
+
+
+@contextmanager
+def new_path(path: str | os.PathLike[str]) -> Iterator[Path]:
+    """A name to write a file or folder under; it becomes `path` when the block ends well."""
+    final = Path(path)
+    if os.path.lexists(final):
+        raise Error(f"{final}: already there; tfport overwrites nothing, so name another place or remove it")
+    temporary = final.with_name(f".{final.name}.{secrets.token_hex(8)}")
+    try:
+        final.parent.mkdir(parents=True, exist_ok=True)
+        yield temporary
+        os.rename(temporary, final)
+    except OSError as error:
+        raise Error(f"{final}: cannot be written: {reason(error)}") from None
+    finally:
+        if temporary.is_dir():
+            shutil.rmtree(temporary, ignore_errors=True)
+        else:
+            temporary.unlink(missing_ok=True)
+
+
+def copy_file(files: Files, name: str, to: Path) -> None:
+    """Copy one file of a model, as it is."""
+    to.parent.mkdir(parents=True, exist_ok=True)
+    data = files.map(name)
+    with open(to, "xb") as out:
+        for start in range(0, len(data), CHUNK):
+            out.write(data[start : start + CHUNK])
+
+
+def copy_folder(files: Files, folder: str, to: Path) -> None:
+    """Copy a folder of a model with all that is in it; one that is not there is no folder."""
+    names, folders = files.list(folder)
+    for name in names:
+        copy_file(files, f"{folder}/{name}", to / name)
+    for inner in folders:
+        copy_folder(files, f"{folder}/{inner}", to / inner)

@@ -1,0 +1,129 @@
+"""Protobuf messages from JSON, in all the ways that TensorFlow.js converters wrote it.
+
+Names in camelCase or snake_case; bytes as base64 or as lists of numbers; enums
+by name or number; 64-bit integers as strings, numbers or halves. Fields that the
+message does not have are left out, as every protobuf reader does.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+from typing import Any
+
+from google.protobuf.descriptor import FieldDescriptor
+from google.protobuf.message import Message
+
+from tfport.errors import UnreadableFile
+
+REAL = (FieldDescriptor.CPPTYPE_FLOAT, FieldDescriptor.CPPTYPE_DOUBLE)
+BUFFER = "data"  # what Node.js makes of bytes: {"type": "Buffer", "data": […]}
+MOST_SHOWN = 40
+
+
+def fill(message: Message, data: object, where: str) -> None:
+    """Set the fields of `message` to what the JSON object `data` says."""
+    if not isinstance(data, dict):
+        raise bad(where, "an object", data)
+    descriptor = message.DESCRIPTOR
+    for key, value in data.items():
+        field = descriptor.fields_by_camelcase_name.get(key) or descriptor.fields_by_name.get(key)
+        if field is not None and value is not None:
+            try:
+                set_field(message, field, value, f"{where}.{key}")
+            except (ValueError, TypeError, OverflowError):  # out of range, or no UTF-8
+                raise bad(f"{where}.{key}", f"a {kind_name(field)}", value) from None
+
+
+def set_field(message: Message, field: Any, value: object, where: str) -> None:
+    current: Any = getattr(message, field.name)
+    if field.message_type is not None and field.message_type.GetOptions().map_entry:
+        fill_map(current, field, value, where)
+    elif hasattr(current, "extend"):
+        if not isinstance(value, list):
+            raise bad(where, "a list", value)
+        for index, item in enumerate(value):
+            add_item(current, field, item, f"{where}[{index}]")
+    elif field.message_type is not None:
+        current.SetInParent()  # {"list": {}} is an empty list, not nothing
+        fill(current, value, where)
+    else:
+        setattr(message, field.name, scalar(field, value, where))
+
+
+def add_item(current: Any, field: Any, item: object, where: str) -> None:
+    if field.message_type is not None:
+        fill(current.add(), item, where)
+    else:
+        current.append(scalar(field, item, where))
+
+
+def fill_map(current: Any, field: Any, value: object, where: str) -> None:
+    if not isinstance(value, dict):
+        raise bad(where, "an object", value)
+    key_field = field.message_type.fields_by_name["key"]
+    value_field = field.message_type.fields_by_name["value"]
+    for key, item in value.items():
+        at = scalar(key_field, key, where)
+        if value_field.message_type is not None:
+            fill(current[at], item, f"{where}.{key}")
+        else:
+            current[at] = scalar(value_field, item, f"{where}.{key}")
+
+
+def scalar(field: Any, value: object, where: str) -> object:
+    """One value, as the field takes it."""
+    if field.type == FieldDescriptor.TYPE_BYTES:
+        return to_bytes(value, where)
+    if field.enum_type is not None:
+        return to_enum(field.enum_type.values_by_name, value, where)
+    if field.cpp_type == FieldDescriptor.CPPTYPE_STRING and isinstance(value, str):
+        return value
+    if field.cpp_type == FieldDescriptor.CPPTYPE_BOOL and isinstance(value, bool | int):
+        return bool(value)
+    if field.cpp_type in REAL and isinstance(value, int | float | str):
+        return float(value)
+    if field.cpp_type not in (FieldDescriptor.CPPTYPE_STRING, FieldDescriptor.CPPTYPE_BOOL, *REAL):
+        return to_int(value, where)
+    raise bad(where, f"a {kind_name(field)}", value)
+
+
+def to_bytes(value: object, where: str) -> bytes:
+    if isinstance(value, dict):
+        value = value.get(BUFFER)
+    if isinstance(value, list) and all(isinstance(byte, int) for byte in value):
+        return bytes(value)
+    if not isinstance(value, str):
+        raise bad(where, "bytes", value)
+    try:
+        plain = value.replace("-", "+").replace("_", "/").rstrip("=")
+        return base64.b64decode(plain + "=" * (-len(plain) % 4), validate=True)
+    except (binascii.Error, ValueError):
+        raise bad(where, "base64", value) from None
+
+
+def to_enum(values: Any, value: object, where: str) -> int:
+    if isinstance(value, str) and value in values:
+        return int(values[value].number)
+    if isinstance(value, int) or (isinstance(value, str) and value.isdigit()):
+        return int(value)
+    raise bad(where, "the name or number of a type", value)
+
+
+def to_int(value: object, where: str) -> int:
+    if isinstance(value, dict) and {"low", "high"} <= value.keys():  # as long.js keeps 64 bits
+        return (to_int(value["high"], where) << 32) | (to_int(value["low"], where) & 0xFFFFFFFF)
+    if isinstance(value, int | str) or (isinstance(value, float) and value.is_integer()):
+        return int(value)
+    raise bad(where, "a whole number", value)
+
+
+def kind_name(field: Any) -> str:
+    names = {FieldDescriptor.CPPTYPE_STRING: "string", FieldDescriptor.CPPTYPE_BOOL: "true or false"}
+    return names.get(field.cpp_type, "number")
+
+
+def bad(where: str, expected: str, value: object) -> UnreadableFile:
+    shown = repr(value)[: MOST_SHOWN * 2]
+    shown = shown if len(shown) <= MOST_SHOWN else shown[:MOST_SHOWN] + "…"
+    return UnreadableFile(f"{where}: expected {expected}, found {shown}")

@@ -1,0 +1,138 @@
+"""Attributes as Python values: AttrValue to what it means, and back.
+
+| in the file | in Python |   | in the file | in Python |
+|---|---|---|---|---|
+| `s` | `str`; `bytes` where it is no UTF-8 | | `shape` | `Shape` |
+| `i` `f` `b` | `int` `float` `bool` | | `tensor` | `Tensor` |
+| `type` | `DType` | | `func` | `FunctionRef` |
+| `list` | `list` of these | | `placeholder` | `Placeholder` |
+
+An attribute that is there without a value is `None`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, TypeAlias
+
+from tfport.errors import MalformedGraph
+from tfport.formats.proto import graph_pb2 as pb
+from tfport.graph.dtypes import DType
+from tfport.graph.shapes import Shape
+from tfport.graph.tensors import Tensor
+
+Attr: TypeAlias = Any
+"""One of the Python values in the table above."""
+
+
+@dataclass(frozen=True, slots=True)
+class FunctionRef:
+    """A function by name, with attributes for its body: `@body {T=float32}`."""
+
+    name: str
+    attrs: dict[str, Attr] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Placeholder:
+    """Inside a function that is generic: the attribute of the call with this name."""
+
+    name: str
+
+
+def decode_string(value: bytes) -> str | bytes:
+    try:
+        return value.decode()
+    except UnicodeDecodeError:
+        return value
+
+
+_DECODE: dict[str, Callable[[Any], Attr]] = {
+    "s": decode_string,
+    "i": int,
+    "f": float,
+    "b": bool,
+    "type": DType.of,
+    "shape": Shape.from_proto,
+    "tensor": Tensor.from_proto,
+    "func": lambda func: FunctionRef(func.name, decode_all(func.attr)),
+    "placeholder": Placeholder,
+    "list": lambda value: _decode_list(value),
+}
+
+
+def decode(value: pb.AttrValue) -> Attr:
+    """The Python value of an attribute."""
+    kind = value.WhichOneof("value")
+    return None if kind is None else _DECODE[kind](getattr(value, kind))
+
+
+def decode_all(values: Mapping[str, pb.AttrValue]) -> dict[str, Attr]:
+    """A node's attributes as a dict."""
+    return {name: decode(value) for name, value in values.items()}
+
+
+def _decode_list(value: pb.AttrValue.ListValue) -> list[Attr]:
+    kinds = [descriptor.name for descriptor, _ in value.ListFields()]
+    if len(kinds) > 1:
+        raise MalformedGraph(
+            f"an attribute is a list of {' and '.join(kinds)}; expected elements of one kind"
+        )
+    return [_DECODE[kinds[0]](v) for v in getattr(value, kinds[0])] if kinds else []
+
+
+def encode(value: Attr) -> pb.AttrValue:
+    """The AttrValue of a Python value."""
+    out = pb.AttrValue()
+    if isinstance(value, list | tuple):
+        out.list.SetInParent()
+        for element in value:
+            _encode_into(out.list, element, repeated=True)
+    elif value is not None:
+        _encode_into(out, value, repeated=False)
+    return out
+
+
+def _encode_into(out: Any, value: Attr, *, repeated: bool) -> None:
+    name, plain = _plain(value)
+    if repeated:
+        getattr(out, name).append(plain)
+    elif name in ("shape", "tensor", "func"):
+        getattr(out, name).CopyFrom(plain)
+    else:
+        setattr(out, name, plain)
+
+
+def _plain(value: Attr) -> tuple[str, Any]:
+    """The field that holds a value, and the value as that field wants it."""
+    match value:
+        case bool():
+            return "b", value
+        case int():
+            return "i", value
+        case float():
+            return "f", value
+        case str():
+            return "s", value.encode()
+        case bytes():
+            return "s", value
+        case DType():
+            return "type", value.number
+        case Shape():
+            return "shape", value.to_proto()
+        case Tensor():
+            return "tensor", value.to_proto()
+        case FunctionRef():
+            func = pb.NameAttrList(name=value.name)
+            encode_all(value.attrs, func.attr)
+            return "func", func
+        case Placeholder():
+            return "placeholder", value.name
+    raise MalformedGraph(f"{type(value).__name__} {value!r} is no value for an attribute")
+
+
+def encode_all(attrs: Mapping[str, Attr], into: Any) -> None:
+    """Write a dict of attributes into a message's map."""
+    for name, value in attrs.items():
+        into[name].CopyFrom(encode(value))

@@ -1,0 +1,113 @@
+"""Types of elements, and what each is called: `float32` here and in Python, `DT_FLOAT` in TensorFlow's files.
+
+A reference type (`float32_ref`, a TF1 variable's own memory) is the base type's number plus 100.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from tfport.formats.proto import graph_pb2 as pb
+
+if TYPE_CHECKING:
+    import numpy as np
+
+_REF = 100
+_PYTHON_NAMES = {"FLOAT": "float32", "DOUBLE": "float64", "HALF": "float16"}
+_FLOATS = ("float", "bfloat", "half", "double")
+
+
+class DType:
+    """A type of element. Equal numbers are equal types; `DType.of` and `DType.parse` make them."""
+
+    __slots__ = ("name", "number")
+
+    def __init__(self, number: int, name: str) -> None:
+        self.number = number
+        self.name = name
+
+    @staticmethod
+    def of(number: int) -> DType:
+        """The type with this DataType number; one that nobody knows is called by its number."""
+        return _BY_NUMBER.get(number) or DType(number, f"type{number}")
+
+    @staticmethod
+    def parse(text: str) -> DType:
+        """The type called `float32`, `float` or `DT_FLOAT`; KeyError if there is none."""
+        return _BY_NAME[text]
+
+    @property
+    def tf(self) -> str:
+        """The name in TensorFlow's files and messages: `DT_FLOAT`."""
+        known = pb.DataType.values()
+        return pb.DataType.Name(self.number) if self.number in known else str(self.number)
+
+    @property
+    def is_ref(self) -> bool:
+        return self.number > _REF
+
+    @property
+    def base(self) -> DType:
+        """The type that a reference refers to; any other type itself."""
+        return DType.of(self.number - _REF) if self.is_ref else self
+
+    @property
+    def ref(self) -> DType:
+        """The reference type to this type."""
+        return self if self.is_ref else DType.of(self.number + _REF)
+
+    @property
+    def is_integer(self) -> bool:
+        return self.base.name.startswith(("int", "uint"))
+
+    @property
+    def is_floating(self) -> bool:
+        return self.base.name.startswith(_FLOATS)
+
+    @property
+    def is_complex(self) -> bool:
+        return self.base.name.startswith("complex")
+
+    @property
+    def is_quantized(self) -> bool:
+        return self.base.name.startswith(("qint", "quint"))
+
+    @property
+    def numpy(self) -> np.dtype[Any]:
+        """The numpy type of the elements; KeyError for `resource` and `variant`, which have none."""
+        from tfport.formats.tensor import NUMPY
+
+        return NUMPY[self.base.number]
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, DType) and other.number == self.number
+
+    def __hash__(self) -> int:
+        return hash((DType, self.number))
+
+    def __repr__(self) -> str:
+        return self.name
+
+
+def _python_name(tf_name: str) -> str:
+    base = tf_name.removeprefix("DT_").removesuffix("_REF")
+    ref = "_ref" if tf_name.endswith("_REF") else ""
+    return _PYTHON_NAMES.get(base, base.lower()) + ref
+
+
+_BY_NUMBER = {number: DType(number, _python_name(name)) for name, number in pb.DataType.items()}
+_BY_NAME = {
+    name: dtype
+    for tf_name, number in pb.DataType.items()
+    for dtype in [_BY_NUMBER[number]]
+    for name in (dtype.name, tf_name, tf_name.removeprefix("DT_").lower())
+}
+
+INVALID = DType.of(pb.DT_INVALID)
+FLOAT32 = DType.of(pb.DT_FLOAT)
+INT32 = DType.of(pb.DT_INT32)
+INT64 = DType.of(pb.DT_INT64)
+STRING = DType.of(pb.DT_STRING)
+BOOL = DType.of(pb.DT_BOOL)
+RESOURCE = DType.of(pb.DT_RESOURCE)
+VARIANT = DType.of(pb.DT_VARIANT)

@@ -1,0 +1,167 @@
+"""A model: a program with its entrances (signatures) and the files that hold its state.
+
+`variables`, `tables` and `assets` of a model are found by `graph.state`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from functools import cached_property
+
+from tfport.errors import UnreadableFile
+from tfport.formats.checkpoint import Checkpoint, open_checkpoint
+from tfport.formats.files import Files
+from tfport.formats.kinds import Kind
+from tfport.formats.proto import saved_model_pb2 as pb
+from tfport.graph.dtypes import DType
+from tfport.graph.graph import Graph, Node, Value
+from tfport.graph.shapes import UNKNOWN, Shape
+from tfport.graph.tensors import Tensor
+
+INIT_SIGNATURE = "__saved_model_init_op"
+TRAIN_SIGNATURE = "__saved_model_train_op"
+MAIN_OP = "saved_model_main_op"
+_INIT_COLLECTIONS = (MAIN_OP, "legacy_init_op")
+
+
+@dataclass(frozen=True, slots=True)
+class TensorSpec:
+    """An input or output of a signature: one tensor, or the parts of a sparse or ragged one."""
+
+    tensors: tuple[str, ...]
+    """The names of its tensors in the graph, `x:0`."""
+    dtype: DType
+    shape: Shape
+    form: str = "dense"
+    """`dense`, `sparse`, or the name of the composite type."""
+
+
+@dataclass(frozen=True, slots=True)
+class Signature:
+    """A way to call the model."""
+
+    name: str
+    method: str
+    inputs: dict[str, TensorSpec]
+    outputs: dict[str, TensorSpec]
+    defaults: dict[str, Tensor] = field(default_factory=dict)
+
+
+@dataclass
+class Model:
+    """A model as it was read; `graph` may be changed and the model saved again."""
+
+    where: str
+    kind: Kind
+    files: Files
+    graph: Graph
+    meta: pb.MetaGraphDef
+    """What the file says beside the graph: signatures, saver, collections, object graph."""
+    tag_sets: list[tuple[str, ...]] = field(default_factory=list)
+    fingerprint: pb.FingerprintDef | None = None
+    checkpoint_prefix: str | None = None
+    """Where the variables should be, without suffix; None for a model that has none."""
+    written_by: str = ""
+    """The program that wrote the file, where it is not TensorFlow itself."""
+
+    @property
+    def tags(self) -> tuple[str, ...]:
+        return tuple(sorted(self.meta.meta_info_def.tags))
+
+    @cached_property
+    def signatures(self) -> dict[str, Signature]:
+        """The ways to call the model, by name; what only loading calls is left out."""
+        hidden = (INIT_SIGNATURE, TRAIN_SIGNATURE)
+        return {k: _signature(k, s) for k, s in sorted(self.meta.signature_def.items()) if k not in hidden}
+
+    @cached_property
+    def checkpoint(self) -> Checkpoint | None:
+        """The tensors of the variables; None where the file is not there."""
+        prefix = self.checkpoint_prefix
+        if prefix is None or not _has_checkpoint(self.files, prefix):
+            return None
+        return open_checkpoint(self.files, prefix)
+
+    def ends_of(self, signature: Signature) -> list[Value]:
+        """The values that a signature answers with, as far as the graph has them."""
+        return [v for spec in signature.outputs.values() for name in spec.tensors if (v := self._value(name))]
+
+    @property
+    def init_nodes(self) -> list[Node]:
+        """What runs once when the model is loaded: tables are filled, TF1 variables set."""
+        names: list[str] = []
+        if INIT_SIGNATURE in self.meta.signature_def:
+            names += [info.name for info in self.meta.signature_def[INIT_SIGNATURE].outputs.values()]
+        for collection in _INIT_COLLECTIONS:
+            if collection in self.meta.collection_def:
+                names += self.meta.collection_def[collection].node_list.value
+        return self._nodes(names)
+
+    @property
+    def restore_nodes(self) -> list[Node]:
+        """What reads the checkpoint when the model is loaded."""
+        return self._nodes([self.meta.saver_def.restore_op_name])
+
+    @property
+    def save_nodes(self) -> list[Node]:
+        """What writes a checkpoint."""
+        return self._nodes([self.meta.saver_def.save_tensor_name])
+
+    def has_tensor(self, name: str) -> bool:
+        return self._value(name) is not None
+
+    def _nodes(self, names: list[str]) -> list[Node]:
+        return [node for name in names if (node := self.graph.find(name.partition(":")[0]))]
+
+    def _value(self, name: str) -> Value | None:
+        node, _, index = name.partition(":")
+        found = self.graph.find(node)
+        return found.output(int(index or 0)) if found is not None and (index or "0").isdecimal() else None
+
+
+def _has_checkpoint(files: Files, prefix: str) -> bool:
+    folder, _, base = prefix.rpartition("/")
+    try:
+        return any(name.startswith(base) for name in files.list(folder)[0])
+    except UnreadableFile:  # there is not even the folder
+        return False
+
+
+def _signature(name: str, proto: pb.SignatureDef) -> Signature:
+    return Signature(
+        name,
+        proto.method_name,
+        {k: tensor_spec(v) for k, v in sorted(proto.inputs.items())},
+        {k: tensor_spec(v) for k, v in sorted(proto.outputs.items())},
+        {k: Tensor.from_proto(v) for k, v in sorted(proto.defaults.items())},
+    )
+
+
+def tensor_spec(info: pb.TensorInfo) -> TensorSpec:
+    """What a TensorInfo says."""
+    form = info.WhichOneof("encoding")
+    shape = Shape.from_proto(info.tensor_shape) if info.HasField("tensor_shape") else UNKNOWN
+    dtype = DType.of(info.dtype)
+    if form == "coo_sparse":
+        sparse = info.coo_sparse
+        parts = (sparse.values_tensor_name, sparse.indices_tensor_name, sparse.dense_shape_tensor_name)
+        return TensorSpec(parts, dtype, shape, "sparse")
+    if form == "composite_tensor":
+        spec = info.composite_tensor.type_spec
+        return TensorSpec(tuple(_names(info)), dtype, shape, _composite(spec))
+    return TensorSpec((info.name,), dtype, shape)
+
+
+def _names(info: pb.TensorInfo) -> Iterator[str]:
+    if info.WhichOneof("encoding") == "composite_tensor":
+        for part in info.composite_tensor.components:
+            yield from _names(part)
+    else:
+        yield from tensor_spec(info).tensors
+
+
+def _composite(spec: pb.TypeSpecProto) -> str:
+    if spec.type_spec_class_name:
+        return spec.type_spec_class_name.removesuffix("Spec")
+    return pb.TypeSpecProto.TypeSpecClass.Name(spec.type_spec_class).removesuffix("_SPEC").lower()

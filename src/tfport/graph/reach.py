@@ -1,0 +1,130 @@
+"""Which nodes a result needs, in which order they can run, and where the graph loops.
+
+A TF1 loop is a cycle through `NextIteration`: that one edge leads back, and
+without it a graph has an order. Any other cycle is an error.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from tfport.errors import MalformedGraph
+from tfport.graph.attrs import FunctionRef
+from tfport.graph.graph import Function, Graph, Node
+
+_BACK = ("NextIteration", "RefNextIteration")
+
+
+def needed_by(ends: Iterable[Node]) -> set[Node]:
+    """The nodes themselves and all that they read or wait for, directly or not."""
+    seen = set(ends)
+    stack = list(seen)
+    while stack:
+        node = stack.pop()
+        for before in _before(node):
+            if before not in seen:
+                seen.add(before)
+                stack.append(before)
+    return seen
+
+
+def _before(node: Node) -> Iterator[Node]:
+    for value in node.inputs:
+        yield value.node
+    yield from node.controls
+
+
+def functions_of(node: Node) -> Iterator[str]:
+    """The names of the functions that a node calls: as its op, or in its attributes."""
+    if node.op in node.graph.library.functions:
+        yield node.op
+    for value in node.attrs.values():
+        yield from _function_names(value)
+
+
+def _function_names(value: object) -> Iterator[str]:
+    if isinstance(value, FunctionRef):
+        yield value.name
+        for inner in value.attrs.values():
+            yield from _function_names(inner)
+    elif isinstance(value, list):
+        for element in value:
+            if isinstance(element, FunctionRef):
+                yield from _function_names(element)
+
+
+def called_by(nodes: Iterable[Node]) -> dict[str, Function]:
+    """Every function that these nodes call, directly or not, by name; names nobody defines are left out."""
+    found: dict[str, Function] = {}
+    stack = list(nodes)
+    while stack:
+        node = stack.pop()
+        for name in functions_of(node):
+            function = node.graph.library.functions.get(name)
+            if function is not None and name not in found:
+                found[name] = function
+                stack += function
+    return found
+
+
+def in_order(graph: Graph, among: Iterable[Node] | None = None) -> list[Node]:
+    """The nodes, each after all that it needs; what leads back in a loop does not count."""
+    nodes = list(graph if among is None else among)
+    inside = set(nodes)
+    waiting = {node: sum(1 for b in _needs(node) if b in inside) for node in nodes}
+    ready = [node for node in nodes if not waiting[node]]
+    order: list[Node] = []
+    for node in ready:  # grows while we walk it
+        order.append(node)
+        for user in node.users:
+            if user in inside and not _leads_back(node, user):
+                waiting[user] -= 1
+                if not waiting[user]:
+                    ready.append(user)
+    if len(order) < len(nodes):
+        stuck = next(node for node in nodes if waiting[node])
+        raise MalformedGraph(
+            f"the graph has no order: `{_on_cycle(stuck, waiting).name}` needs its own result"
+        )
+    return order
+
+
+def _needs(node: Node) -> set[Node]:
+    return {before for before in _before(node) if not _leads_back(before, node)}
+
+
+def _leads_back(before: Node, after: Node) -> bool:
+    return before.op in _BACK and after.op in ("Merge", "RefMerge")
+
+
+def _on_cycle(node: Node, waiting: dict[Node, int]) -> Node:
+    """A node on the cycle that keeps `node` waiting: follow what is missing until it comes round."""
+    seen: set[Node] = set()
+    while node not in seen:
+        seen.add(node)
+        node = next(before for before in _needs(node) if waiting.get(before))
+    return node
+
+
+def loops(graph: Graph) -> dict[str, list[Node]]:
+    """The nodes of each TF1 loop by the name of its frame, inner loops with their outer ones."""
+    frames: dict[str, list[Node]] = {}
+    for node in graph:
+        frame = node.attrs.get("frame_name")
+        if node.op in ("Enter", "RefEnter") and isinstance(frame, str):
+            frames.setdefault(frame, []).append(node)
+    return {frame: _inside(enters) for frame, enters in frames.items()}
+
+
+def _inside(enters: list[Node]) -> list[Node]:
+    """What runs once per turn: all behind the Enters, up to the Exits that lead out again."""
+    depth = dict.fromkeys(enters, 1)
+    stack = list(enters)
+    while stack:
+        node = stack.pop()
+        for user in node.users:
+            after = depth[node] + (user.op in ("Enter", "RefEnter")) - (node.op in ("Exit", "RefExit"))
+            if after > 0 and user not in depth:
+                depth[user] = after
+                stack.append(user)
+    return list(depth)

@@ -1,0 +1,57 @@
+"""Shapes of which some sizes, or even the rank, may be unknown."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+from tfport.formats.proto import graph_pb2 as pb
+
+
+@dataclass(frozen=True, slots=True)
+class Shape:
+    """`(?, 224, 3)`: the first size is unknown; `(...)`: not even the rank is known."""
+
+    dims: tuple[int | None, ...] | None = None
+    names: tuple[str, ...] = ()
+    """What the file calls its dimensions; almost always nothing."""
+
+    @classmethod
+    def from_proto(cls, proto: pb.TensorShapeProto) -> Shape:
+        if proto.unknown_rank:
+            return UNKNOWN
+        dims = proto.dim
+        names = tuple(d.name for d in dims)
+        return cls(
+            tuple(None if d.size < 0 else d.size for d in dims),
+            names if any(names) else (),
+        )
+
+    def to_proto(self) -> pb.TensorShapeProto:
+        if self.dims is None:
+            return pb.TensorShapeProto(unknown_rank=True)
+        proto = pb.TensorShapeProto()
+        for i, size in enumerate(self.dims):
+            name = self.names[i] if self.names else ""
+            proto.dim.add(size=-1 if size is None else size, name=name)
+        return proto
+
+    @property
+    def rank(self) -> int | None:
+        return None if self.dims is None else len(self.dims)
+
+    @property
+    def size(self) -> int | None:
+        """How many elements there are, where that is known."""
+        if self.dims is None or None in self.dims:
+            return None
+        return math.prod(d for d in self.dims if d is not None)
+
+    def __str__(self) -> str:
+        if self.dims is None:
+            return "(...)"
+        inner = ", ".join("?" if d is None else str(d) for d in self.dims)
+        return f"({inner},)" if len(self.dims) == 1 else f"({inner})"
+
+
+UNKNOWN = Shape(None)

@@ -1,0 +1,82 @@
+"""A constant in a graph: type and shape at once, elements when asked for."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from tfport.formats.proto import graph_pb2 as pb
+from tfport.graph.dtypes import DType
+from tfport.graph.shapes import Shape
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+
+class Tensor:
+    """An immutable tensor, held as TensorFlow's message, as an array, or as a way to read it."""
+
+    __slots__ = ("_load", "_proto", "dtype", "shape")
+
+    def __init__(
+        self,
+        dtype: DType,
+        shape: Shape,
+        *,
+        proto: pb.TensorProto | None = None,
+        load: Callable[[], NDArray[Any]] | None = None,
+    ) -> None:
+        self.dtype = dtype
+        self.shape = shape
+        self._proto = proto
+        self._load = load
+
+    @classmethod
+    def from_proto(cls, proto: pb.TensorProto) -> Tensor:
+        return cls(DType.of(proto.dtype), Shape.from_proto(proto.tensor_shape), proto=proto)
+
+    @classmethod
+    def from_numpy(cls, array: NDArray[Any], dtype: DType) -> Tensor:
+        return cls(dtype, Shape(array.shape), load=lambda: array)
+
+    def numpy(self) -> NDArray[Any]:
+        """The elements; strings are `bytes` in an object array."""
+        if self._load is not None:
+            return self._load()
+        from tfport.formats.tensor import to_numpy
+
+        assert self._proto is not None
+        return to_numpy(self._proto)
+
+    def to_proto(self) -> pb.TensorProto:
+        if self._proto is not None:
+            return self._proto
+        from tfport.formats.tensor import from_numpy
+
+        return from_numpy(self.numpy(), self.dtype.number)
+
+    def strings(self) -> list[bytes]:
+        """The elements of a string tensor, in order, without the help of numpy."""
+        if self._proto is not None and len(self._proto.string_val) == (self.shape.size or 0):
+            return list(self._proto.string_val)
+        return [bytes(s) for s in self.numpy().ravel()]
+
+    @property
+    def nbytes(self) -> int:
+        """The memory that its elements take in the file, where the file holds them."""
+        return self._proto.ByteSize() if self._proto is not None else 0
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Tensor) or (self.dtype, self.shape) != (other.dtype, other.shape):
+            return False
+        if self._proto is not None and self._proto == other._proto:
+            return True
+        ours, theirs = self.numpy(), other.numpy()
+        return (
+            ours.tolist() == theirs.tolist() if ours.dtype.hasobject else ours.tobytes() == theirs.tobytes()
+        )
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __repr__(self) -> str:
+        return f"Tensor({self.dtype}, {self.shape})"

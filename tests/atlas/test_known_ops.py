@@ -1,0 +1,98 @@
+"""The recorded ops, against what was measured on the releases themselves."""
+
+import sqlite3
+from concurrent.futures import ThreadPoolExecutor
+from importlib import resources
+
+import pytest
+
+from tfport.atlas.known_ops import KnownOps, known_ops
+from tfport.formats.proto.graph_pb2 import DT_INT32
+
+NEWEST = "2.21.0"
+OPS = {  # how many ops TF_GetAllOpList of each release lists
+    "1.4.1": 793, "1.8.0": 999, "1.12.3": 1122, "1.13.2": 1167, "1.14.0": 1321, "1.15.5": 1392,
+    "2.0.4": 1385, "2.3.4": 1511, "2.5.3": 1738, "2.8.4": 1780, "2.11.1": 1826, "2.13.1": 1856,
+    "2.16.2": 1890, "2.18.1": 1898, "2.20.0": 1908, "2.21.0": 1909,
+}  # fmt: skip
+RELEASES = [  # op              first     last recorded release that has it
+    ("HashTableV2",             "1.4.1",  NEWEST),
+    ("AddV2",                   "1.8.0",  NEWEST),
+    ("StatefulPartitionedCall", "1.12.3", NEWEST),
+    ("BatchMatMulV2",           "1.14.0", NEWEST),
+    ("BatchMatMulV3",           "2.8.4",  NEWEST),
+    ("FusedBatchNormV3",        "1.14.0", NEWEST),
+    ("DisableCopyOnRead",       "2.11.1", NEWEST),
+    ("CompareAndBitpack",       "1.4.1",  "2.5.3"),
+    ("TRTEngineOp",             "2.3.4",  "2.16.2"),
+    ("Resampler",               "1.4.1",  "1.15.5"),
+    ("_Arg",                    "1.4.1",  NEWEST),
+    ("_FusedConv2D",            "1.13.2", NEWEST),
+]  # fmt: skip
+
+
+def test_releases_and_their_numbers_of_ops_are_those_measured():
+    assert known_ops().recorded() == OPS
+
+
+@pytest.mark.parametrize(("op", "first", "last"), RELEASES)
+def test_first_and_last_release(op, first, last):
+    assert known_ops().releases(op) == (first, last)
+
+
+def test_split_has_a_list_of_outputs():
+    split = known_ops()["Split"]
+    dimension, value = split.input_arg
+    (output,) = split.output_arg
+    assert (dimension.name, dimension.type) == ("split_dim", DT_INT32)
+    assert (value.name, value.type_attr) == ("value", "T")
+    assert (output.name, output.type_attr, output.number_attr) == ("output", "T", "num_split")
+
+
+def test_batch_norm_names_its_outputs():
+    names = " ".join(a.name for a in known_ops()["FusedBatchNormV3"].output_arg)
+    assert names == "y batch_mean batch_variance reserve_space_1 reserve_space_2 reserve_space_3"
+
+
+def test_an_unknown_name_is_not_in_it():
+    ops = known_ops()
+    assert "Acme>Tokenize" not in ops
+    assert ops.get("Acme>Tokenize") is None
+    assert ops.releases("Acme>Tokenize") is None
+    with pytest.raises(KeyError):
+        ops["Acme>Tokenize"]
+
+
+def test_a_contrib_op_names_the_library_that_brings_it():
+    assert known_ops().provider("Resampler") == "contrib/resampler/python/ops/_resampler_ops.so"
+    assert known_ops().provider("MatMul") is None
+
+
+def test_every_definition_has_its_name_and_no_prose():
+    ops = known_ops()
+    assert len(ops) == len(list(ops)) == 2127
+    for name, op in ops.items():
+        assert op.name == name
+        assert not op.summary
+        assert not any(part.description for part in (op, *op.input_arg, *op.output_arg, *op.attr))
+
+
+def test_the_shared_instance_is_one_and_keeps_what_it_read():
+    assert known_ops() is known_ops()
+    assert known_ops()["MatMul"] is known_ops()["MatMul"]
+
+
+def test_many_threads_may_ask_at_once():
+    with resources.as_file(resources.files("tfport.atlas") / "ops.sqlite") as path:
+        ops = KnownOps(path)
+    names = list(ops)[:400]
+    with ThreadPoolExecutor(8) as pool:
+        read = list(pool.map(lambda _: [ops[name].name for name in names], range(8)))
+    assert read == [names] * 8
+
+
+def test_the_file_is_not_written_to():
+    with resources.as_file(resources.files("tfport.atlas") / "ops.sqlite") as path:
+        ops = KnownOps(path)
+    with pytest.raises(sqlite3.OperationalError, match="readonly"):
+        ops._rows("DELETE FROM op")

@@ -1,0 +1,1 @@
+/annex/objects/SHA256E-s3--00.pb

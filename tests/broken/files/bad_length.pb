@@ -1,0 +1,7 @@
+
+
+xPlaceholder*
+dtype0
+
+yIdentityx*
+T0"

@@ -1,0 +1,7 @@
+
+
+xPlaceholder*
+dtype0
+
+ÿIdentityx*
+T0"

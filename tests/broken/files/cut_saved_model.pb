@@ -1,0 +1,8 @@
+I
+"serve>
+
+xPlaceholder*
+dtype0
+
+yIdentityx*
+T0

@@ -1,0 +1,2 @@
+
+root"_tf_keras_model*{}

@@ -1,0 +1,4 @@
+JabcbI
+"serve>
+
+x

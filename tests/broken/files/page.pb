@@ -1,0 +1,3 @@
+
+<!DOCTYPE html>
+<html><body>Sign in</body></html>

