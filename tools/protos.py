@@ -9,6 +9,7 @@ means is said where it is used.
 """
 
 import importlib
+from collections.abc import Iterator
 from pathlib import Path
 
 from google.protobuf import descriptor_pb2
@@ -17,14 +18,14 @@ OUT = Path(__file__).parent.parent / "src/tfport/formats/proto"
 PACKAGE = "tfport.formats.proto"
 
 FILES = {
-    "graph": """types resource_handle tensor_shape tensor variant_tensor full_type attr_value op_def
+    "graph": """types resource_handle tensor_shape tensor full_type attr_value op_def
                 node_def versions function graph_debug_info graph""",
     "saved_model": """saver variable struct trackable_object_graph saved_object_graph meta_graph
                       saved_model fingerprint""",
+    "kernel": "kernel_def",
     "checkpoint": "tensor_slice saved_tensor_slice tensor_bundle checkpoint_state",
 }
 MODULES = {
-    "variant_tensor": None,  # VariantTensorDataProto stands in tensor.proto
     "saver": "protobuf",
     "struct": "protobuf",
     "trackable_object_graph": "protobuf",
@@ -43,10 +44,8 @@ SCALARS = {
 LABEL_REPEATED = descriptor_pb2.FieldDescriptorProto.LABEL_REPEATED
 
 
-def descriptor(source: str) -> descriptor_pb2.FileDescriptorProto | None:
+def descriptor(source: str) -> descriptor_pb2.FileDescriptorProto:
     where = MODULES.get(source, "framework")
-    if where is None:
-        return None
     root = "tensorflow" if where.startswith("python") else "tensorflow.core"
     module = importlib.import_module(f"{root}.{where}.{source}_pb2")
     out = descriptor_pb2.FileDescriptorProto()
@@ -110,27 +109,26 @@ def enum_lines(enum, indent: str = ""):
 def file_text(name: str, sources: str) -> str:
     import tensorflow as tf
 
-    found = [d for d in map(descriptor, sources.split()) if d is not None]
+    found = [descriptor(source) for source in sources.split()]
     body = [line for d in found for e in d.enum_type for line in (*enum_lines(e), "")]
     body += [line for d in found for m in d.message_type for line in (*message_lines(m), "")]
-    imports = [f"{PACKAGE.replace('.', '/')}/graph.proto"] if name != "graph" else []
-    imports += [
-        f"google/protobuf/{known}.proto"
-        for known, word in (("any", "protobuf.Any "), ("wrappers", "protobuf.BoolValue "))
-        if any(word in line for line in body)
-    ]
-    if name == "graph":
-        imports = [i for i in imports if "graph.proto" not in i]
     head = [
         f"// Made by tools/protos.py from TensorFlow {tf.__version__}.",
         'syntax = "proto3";',
         "",
         f"package {PACKAGE};",
         "",
-        *(f'import "{i}";' for i in imports),
-        *([""] if imports else []),
     ]
-    return "\n".join(head + body).rstrip() + "\n"
+    imports = list(imported(name, body))
+    return "\n".join(head + imports + [""] * bool(imports) + body).rstrip() + "\n"
+
+
+def imported(name: str, body: list[str]) -> Iterator[str]:
+    if name != "graph":
+        yield f'import "{PACKAGE.replace(".", "/")}/graph.proto";'
+    for known, word in (("any", "protobuf.Any "), ("wrappers", "protobuf.BoolValue ")):
+        if any(word in line for line in body):
+            yield f'import "google/protobuf/{known}.proto";'
 
 
 if __name__ == "__main__":

@@ -42,7 +42,7 @@ def read(name: str) -> None:
 
 
 def length(number: int, value: bytes) -> bytes:
-    assert len(value) < 128 and number < 16
+    assert max(len(value), number * 8) < 128
     return bytes([number << 3 | 2, len(value)]) + value
 
 

@@ -1,3 +1,4 @@
+import contextlib
 import json
 import subprocess
 import sys
@@ -12,6 +13,7 @@ from tfport.errors import Error, MissingTensor, UnreadableFile
 from tfport.formats.bundle_writer import Tensor, write_bundle
 from tfport.formats.checkpoint import ITEM_SIZE, Entry, open_checkpoint
 from tfport.formats.files import Folder
+from tfport.formats.ordered_code import encode_slice
 from tfport.formats.proto import checkpoint_pb2
 from tfport.formats.proto import graph_pb2 as pb
 from tfport.formats.table import Table
@@ -166,29 +168,51 @@ def byteswapped(array):
     return array.view(f"u{word}").byteswap().view(array.dtype)
 
 
-def test_slices_that_share_their_bytes_take_no_more_memory_than_the_file(tmp_path):
-    rows = 1 << 14
-    write_bundle(
-        tmp_path / "m",
-        (("p", Tensor(np.zeros((1, 512)), pb.DT_DOUBLE, ((row, 1), (0, -1)), (2, 512))) for row in range(2)),
-    )
-    entries = dict(Table(Folder(tmp_path).map("m.index"), "m").items())
-    full = checkpoint_pb2.BundleEntryProto.FromString(entries.pop(b"p"))
-    full.shape.dim[0].size = 2 * rows
-    for extent, start in zip((s.extent[0] for s in full.slices), (0, rows), strict=True):
-        extent.start, extent.length = start, rows
-    out = {key: bytes(value) for key, value in entries.items() if not key}
-    part = checkpoint_pb2.BundleEntryProto.FromString(next(value for key, value in entries.items() if key))
-    part.shape.dim[0].size = rows
-    from tfport.formats.ordered_code import encode_slice
+def set_rows(path, rows):
+    with open(path, "wb") as file:
+        write_table(file, sorted(rows.items()))
 
-    for start in (0, rows):
-        out[encode_slice("p", ((start, rows), (0, -1)))] = part.SerializeToString()
-    out[b"p"] = full.SerializeToString()
-    with open(tmp_path / "m.index", "wb") as file:
-        write_table(file, sorted(out.items()))
-    with pytest.raises(UnreadableFile, match=r"tensor p: expected all of \[32768, 512\], found 8192 bytes$"):
+
+def test_slices_that_share_their_bytes_take_no_more_memory_than_the_file(tmp_path):
+    parts = [((row, 1), (0, -1)) for row in range(3)]
+    row = np.zeros((1, 512))
+    write_bundle(tmp_path / "m", [("p", Tensor(row, pb.DT_DOUBLE, part, (3, 512))) for part in parts])
+    rows = {key: bytes(value) for key, value in Table(Folder(tmp_path).map("m.index"), "m").items()}
+    rows.update(dict.fromkeys((encode_slice("p", part) for part in parts), rows[encode_slice("p", parts[0])]))
+    set_rows(tmp_path / "m.index", rows)
+    (tmp_path / "m.data-00000-of-00001").write_bytes(bytes(4096))
+    with pytest.raises(UnreadableFile, match=r"tensor p: expected all of \[3, 512\], found 4096 bytes$"):
         open_checkpoint(Folder(tmp_path), "m").read("p")
+
+
+NUMBERS = st.sampled_from([-(2**63), -1, 0, 1, 2, 4, 6, 2**31, 2**40, 2**63 - 1])
+EXTENTS = st.builds(checkpoint_pb2.TensorSliceProto.Extent, start=NUMBERS, length=st.none() | NUMBERS)
+ENTRIES = st.builds(
+    checkpoint_pb2.BundleEntryProto,
+    dtype=st.sampled_from([0, 1, 7, 10, 21, 99]),
+    shape=st.lists(NUMBERS, max_size=3).map(
+        lambda n: pb.TensorShapeProto(dim=[{"size": size} for size in n])
+    ),
+    shard_id=st.sampled_from([-1, 0, 1]),
+    offset=NUMBERS,
+    size=NUMBERS,
+    slices=st.lists(
+        st.builds(checkpoint_pb2.TensorSliceProto, extent=st.lists(EXTENTS, max_size=3)), max_size=3
+    ),
+)
+
+
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+@given(full=ENTRIES, part=ENTRIES)
+def test_any_entry_is_refused_or_read(full, part, tmp_path):
+    header = checkpoint_pb2.BundleHeaderProto(num_shards=1).SerializeToString()
+    keys = [encode_slice("t", tuple((e.start, e.length) for e in s.extent)) for s in full.slices]
+    set_rows(tmp_path / "m.index", {b"": header, b"t": full.SerializeToString(),
+                                    **dict.fromkeys(keys, part.SerializeToString())})  # fmt: skip
+    (tmp_path / "m.data-00000-of-00001").write_bytes(bytes(64))
+    checkpoint = open_checkpoint(Folder(tmp_path), "m")
+    with contextlib.suppress(Error):
+        assert checkpoint.read("t").shape == checkpoint.entry("t").shape
 
 
 def contents(checkpoint):

@@ -19,13 +19,13 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 
 from tfport.errors import UnreadableFile
-from tfport.formats.spill import is_compressed, unpacked_head
 
 MOST_MEMBERS = 100_000
 LONGEST_NAME = 1024
 DEEPEST_NAME = 64
 MOST_LINKS = 16
 TAR_BLOCK = 512
+COMPRESSED = (b"\x1f\x8b", b"BZh", b"\xfd7zXZ\x00")  # gzip, bzip2, xz
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,11 +126,17 @@ def open_archive(path: str, head: bytes) -> Archive | None:
         from tfport.formats.archive_zip import read_zip
 
         return Archive(path, read_zip(path))
-    if is_tar(head) or (is_compressed(head) and is_tar(unpacked_head(path, head, TAR_BLOCK))):
+    if is_tar(head) or (head.startswith(COMPRESSED) and packs_tar(path, head)):
         from tfport.formats.archive_tar import read_tar
 
         return Archive(path, read_tar(path, head))
     return None
+
+
+def packs_tar(path: str, head: bytes) -> bool:
+    from tfport.formats.spill import unpacked_head
+
+    return is_tar(unpacked_head(path, head, TAR_BLOCK))
 
 
 def is_tar(head: bytes) -> bool:

@@ -14,9 +14,9 @@ import tarfile
 from collections.abc import Iterator
 
 from tfport.errors import UnreadableFile
-from tfport.formats.archive import Member, Tree, tree_of
+from tfport.formats.archive import COMPRESSED, Member, Tree, tree_of
 from tfport.formats.files import reason
-from tfport.formats.spill import is_compressed, open_compressed, spill
+from tfport.formats.spill import open_compressed, spill
 
 BROKEN = (tarfile.TarError, EOFError, ValueError, OverflowError, IndexError, KeyError)
 
@@ -34,7 +34,7 @@ def read_tar(path: str, head: bytes) -> Tree:
 
 
 def tar_bytes(path: str, head: bytes) -> mmap.mmap | bytes:
-    if is_compressed(head):
+    if head.startswith(COMPRESSED):
         with open_compressed(path, head) as source:
             return spill(source, os.path.getsize(path), path)
     with open(path, "rb") as file:

@@ -100,6 +100,8 @@ def reader(
                 return stored(info, data, where)
             with opened.open(info) as source:
                 return spill(source, info.compress_size, where, info.file_size)
+        except OSError as error:
+            raise UnreadableFile(f"{where}: cannot be unpacked ({reason(error)})") from None
         except BROKEN as error:
             raise UnreadableFile(f"{where}: damaged in the archive ({error})") from None
 
@@ -109,7 +111,7 @@ def reader(
 def stored(info: zipfile.ZipInfo, data: memoryview, where: str) -> memoryview:
     """The bytes of a member that is not compressed: they follow its local header."""
     at = info.header_offset
-    if bytes(data[at : at + 4]) != b"PK\x03\x04" or len(data) < at + 30:
+    if at < 0 or bytes(data[at : at + 4]) != b"PK\x03\x04" or len(data) < at + 30:
         raise UnreadableFile(f"{where}: expected a member at byte {at} of the archive, found none")
     name, extra = struct.unpack_from("<HH", data, at + 26)
     start = at + 30 + name + extra

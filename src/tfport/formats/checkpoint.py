@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from difflib import get_close_matches
 from math import prod
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -137,6 +136,8 @@ def check_version(version: pb.VersionDef, label: str) -> None:
 
 def missing(where: str, name: str, names: list[str]) -> MissingTensor:
     """No tensor of that name, and those that may have been meant."""
+    from difflib import get_close_matches  # here, as only mistakes need it
+
     # matching is quadratic in the length of a name
     near = get_close_matches(name, (n for n in names if len(n) < 300), 3) if len(name) < 300 else []
     for likely in (name, "".join(name.rpartition("/")[:2])):  # the name in another scope, its neighbours

@@ -26,6 +26,7 @@ class Foreign:
 
 
 KERAS = "open it in Keras and write a SavedModel with model.export('folder')"
+KNOWN = "give a SavedModel, a GraphDef, a MetaGraph, a checkpoint or a TensorFlow.js graph model"
 ORIGIN = Foreign("").instead
 UNPACK = "unpack it, and give what is in it"
 AGAIN = "download or copy it again"
@@ -71,8 +72,8 @@ SPLIT = Foreign(
 STATE = Foreign("a list of checkpoints", "give the folder it lies in")
 UTF16 = Foreign("text in UTF-16", "save it again as UTF-8")
 TEXT = Foreign("a text file, not a model", "give the model")
-MESSAGE = Foreign("a protobuf message, but neither a GraphDef, a MetaGraphDef nor a SavedModel")
-UNKNOWN = Foreign("no kind of file that tfport knows")
+MESSAGE = Foreign("a protobuf message, but not of a model that tfport knows", KNOWN)
+UNKNOWN = Foreign("no kind of file that tfport knows", KNOWN)
 
 MAGIC: list[tuple[int, bytes, Foreign]] = [  # offset, bytes there, what it is
     (4, b"TFL3", Foreign("a TensorFlow Lite model, made for another runtime")),
@@ -81,11 +82,11 @@ MAGIC: list[tuple[int, bytes, Foreign]] = [  # offset, bytes there, what it is
     (0, b"/annex/objects/", ANNEX),
     (0, b"\x80\x02\x8a\nl\xfc\x9cF\xf9 j\xa8P\x19.", PYTORCH),  # torch's number, before it took to zip
     *((0, bytes([0x80, protocol]), PICKLE) for protocol in range(2, 6)),
-    (0, b"\x93NUMPY", Foreign("a numpy array, not a model")),
+    (0, b"\x93NUMPY", Foreign("a numpy array, not a model", KNOWN)),
     (0, b"ML\xefR", Foreign("MLIR bytecode, such as StableHLO")),
     (0, b"\x83\xafp\xd1\r\x88J?", SPLIT),
     (0, b"GGUF", Foreign("a GGUF language model, not a TensorFlow one", "llama.cpp and its kin run it")),
-    (0, b"\x7fELF", Foreign("an ELF library or program", "for a custom-op library, ask `tfport lib`")),
+    (0, b"\x7fELF", Foreign("an ELF library or program, not a model", "give the model that uses it")),
     (0, b"MZ", Foreign("a Windows library or program", "give the model")),
     (0, b"\x89PNG", Foreign("a PNG image", "give the model that it is meant for")),
     (0, b"\xff\xd8\xff", Foreign("a JPEG image", "give the model that it is meant for")),
@@ -122,7 +123,7 @@ ZIP_MEMBERS: list[tuple[str, Foreign]] = [  # a pattern of member names, the fir
     (r"(.*/)?constants\.pkl", TORCHSCRIPT),
     (r"(.*/)?data\.pkl", PYTORCH),
     (r"model\.weights\.h5", Foreign("a Keras .keras file", KERAS)),
-    (r".*\.npy", Foreign("numpy arrays, not a model")),
+    (r".*\.npy", Foreign("numpy arrays, not a model", KNOWN)),
     (r"Manifest\.json|.*\.mlmodel", CORE_ML),
     (r".*\.tflite", Foreign("an archive of TensorFlow Lite models, made for another runtime")),
 ]

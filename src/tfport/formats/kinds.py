@@ -113,17 +113,19 @@ def printable(head: bytes) -> bool:
 def identify_message(data: Bytes, where: str) -> Kind | Foreign | None:
     """Which message these bytes are, if any; an error if it is one that was cut short."""
     steps = walk(data, FIRST_FIELDS)
-    fields = steps.fields
-    if steps.fault and steps.fault.cut:
-        fields = [*fields, *cut_field(data, steps.fault.at)]
-    elif steps.fault:
-        return None
+    fault, fields = steps.fault, steps.fields
+    if fault and fault.cut:
+        fields = [*fields, *cut_field(data, fault.at)]
     found = onnx(fields) or keras_metadata(data, fields) or model_kind(data, fields) or other_message(fields)
-    if steps.fault and isinstance(found, Kind):
+    if fault is None:
+        return found
+    if not isinstance(found, Kind) or all(f.wire != LENGTH for f in fields):
+        return found if found in (foreign.ONNX, foreign.CORE_ML) else None
+    if fault.cut:
         raise UnreadableFile(
-            f"{where}, byte {steps.fault.at}: the file {steps.fault.why}; the download or copy was cut short"
+            f"{where}, byte {fault.at}: the file {fault.why}; the download or copy was cut short"
         )
-    return found if found is not foreign.MESSAGE or not steps.fault else None
+    return found  # which the parser will refuse, and say where
 
 
 def cut_field(data: Bytes, at: int) -> list[Field]:

@@ -8,15 +8,18 @@ afterwards, by walking down to the field that does not parse.
 from __future__ import annotations
 
 import re
-from typing import TypeVar, cast
+from typing import TYPE_CHECKING, TypeVar, cast
 
-from google.protobuf import message_factory, text_format
+from google.protobuf import message_factory
 from google.protobuf.descriptor import Descriptor, FieldDescriptor
 from google.protobuf.message import DecodeError, Message
 
 from tfport.errors import UnreadableFile
 from tfport.formats.files import Files
 from tfport.formats.wire import LARGEST, LENGTH, Bytes, Fault, content, walk
+
+if TYPE_CHECKING:
+    from google.protobuf.text_format import ParseError
 
 M = TypeVar("M", bound=Message)
 
@@ -55,6 +58,8 @@ def is_text(data: Bytes) -> bool:
 
 
 def parse_text(kind: type[M], data: Bytes, where: str) -> M:
+    from google.protobuf import text_format  # here, as few models are text
+
     message = kind()
     try:
         text_format.Parse(str(data, "utf-8-sig"), message)
@@ -67,12 +72,12 @@ def parse_text(kind: type[M], data: Bytes, where: str) -> M:
     return message
 
 
-def place(error: text_format.ParseError) -> str:
+def place(error: ParseError) -> str:
     line, column = error.GetLine(), error.GetColumn()
     return f", line {line}, column {column}" if line is not None else ""
 
 
-def quote(error: text_format.ParseError) -> str:
+def quote(error: ParseError) -> str:
     """What the text parser said, without the line that it repeats and the full names of types."""
     said = re.sub(r"^\d+:\d+ : ", "", str(error)).rpartition("': ")[2]
     said = said.replace("tfport.formats.proto.", "").rstrip(".").replace("\n", " ")

@@ -9,8 +9,8 @@ from __future__ import annotations
 import os
 import secrets
 import shutil
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from tfport.errors import Error
@@ -26,17 +26,26 @@ def new_path(path: str | os.PathLike[str]) -> Iterator[Path]:
     if os.path.lexists(final):
         raise Error(f"{final}: already there; tfport overwrites nothing, so name another place or remove it")
     temporary = final.with_name(f".{final.name}.{secrets.token_hex(8)}")
+    new_folders = [folder for folder in final.parents if not os.path.lexists(folder)]
     try:
         final.parent.mkdir(parents=True, exist_ok=True)
         yield temporary
         os.rename(temporary, final)
-    except OSError as error:
-        raise Error(f"{final}: cannot be written: {reason(error)}") from None
-    finally:
-        if temporary.is_dir():
-            shutil.rmtree(temporary, ignore_errors=True)
-        else:
-            temporary.unlink(missing_ok=True)
+    except BaseException as error:
+        _remove(temporary, new_folders)
+        if isinstance(error, OSError):
+            raise Error(f"{final}: cannot be written: {reason(error)}") from None
+        raise
+
+
+def _remove(path: Path, folders: Iterable[Path]) -> None:
+    """Take away what was begun, and the folders made for it as far as nothing else is in them."""
+    shutil.rmtree(path, ignore_errors=True)
+    with suppress(OSError):
+        path.unlink()
+    with suppress(OSError):
+        for folder in folders:
+            folder.rmdir()
 
 
 def copy_file(files: Files, name: str, to: Path) -> None:

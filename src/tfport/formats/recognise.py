@@ -11,7 +11,6 @@ from __future__ import annotations
 import os
 import re
 import stat
-from difflib import get_close_matches
 from typing import IO, TypeAlias
 
 from tfport.errors import Error, NotAModel, UnreadableFile
@@ -40,6 +39,7 @@ ADDRESS = re.compile(r"[a-z][a-z0-9+.-]*://")
 ARCHIVE_NAME = re.compile(r".*\.(zip|whl|tar|tgz|tbz2?|txz|tar\.(gz|bz2|xz))")
 LEVELS = 3
 MOST_NAMED = 8
+MOST_COMPARED = 5000
 
 
 def find_model(source: Source) -> Found:
@@ -151,9 +151,9 @@ def nothing_in(files: Files) -> UnreadableFile:
     names, folders = files.list()
     if not names and not folders:
         return UnreadableFile(f"{files.where}: an empty folder")
-    for name in names[:MOST_NAMED]:
+    for name in filter(files.has, names[:MOST_NAMED]):
         what = look(files, name)
-        if isinstance(what, Foreign) and (what.broken or len(names) == 1):
+        if isinstance(what, Foreign) and (what.broken or len(names + folders) == 1):
             return refusal(what, files.label(name))
     if other := foreign.by_members(names, foreign.FOLDER_MEMBERS):
         return refusal(other, files.where)
@@ -176,9 +176,7 @@ def at_missing(path: str, error: OSError | ValueError) -> Found:
         if found := by_prefix(Folder(folder), name):
             return found
         files, folders = Folder(folder).list()
-        near = get_close_matches(name, files + folders, 3)
-        hint = f"; near it: {', '.join(near)}" if near else ""
-        raise UnreadableFile(f"{path}: no such file or folder{hint}")
+        raise UnreadableFile(f"{path}: no such file or folder{near(name, files + folders)}")
     return beyond_file(path)
 
 
@@ -212,6 +210,13 @@ def inside(archive: Archive, rest: str) -> Found:
         return in_archive(archive.under(archive.inside(rest)))
     if folder in archive.tree.folders and (found := by_prefix(archive.under(folder), name)):
         return found
-    near = get_close_matches(archive.inside(rest), [*archive.tree.members, *archive.tree.folders], 3)
-    hint = f"; near it: {', '.join(near)}" if near else ""
-    raise UnreadableFile(f"{archive.where}: no `{rest}` in this archive{hint}")
+    known = [*archive.tree.members, *archive.tree.folders]
+    raise UnreadableFile(f"{archive.where}: no `{rest}` in this archive{near(archive.inside(rest), known)}")
+
+
+def near(name: str, known: list[str]) -> str:
+    """The end of a sentence: names that may have been meant."""
+    from difflib import get_close_matches  # here, as only mistakes need it
+
+    found = get_close_matches(name, known[:MOST_COMPARED], 3)
+    return f"; near it: {', '.join(found)}" if found else ""

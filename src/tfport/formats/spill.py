@@ -36,10 +36,6 @@ class Source(Protocol):
     def read(self, size: int, /) -> bytes: ...
 
 
-def is_compressed(head: bytes) -> bool:
-    return head.startswith(tuple(OPENERS))
-
-
 def unpacked_head(path: str, head: bytes, size: int) -> bytes:
     """The first bytes of what a compressed file holds; none if it is damaged."""
     try:

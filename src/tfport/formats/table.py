@@ -109,12 +109,8 @@ class Table:
         return self._unpacked(contents, handle) if compression == SNAPPY else contents
 
     def _unpacked(self, packed: memoryview, handle: Handle) -> memoryview:
-        try:
-            import cramjam
-        except ImportError:
-            raise UnreadableFile(
-                f"{self.label}: compressed with snappy, which needs `pip install 'tfport[snappy]'`"
-            ) from None
+        import cramjam  # here, as few checkpoints need it
+
         try:
             size, _ = varint(packed, 0)
             if size > MOST_SNAPPY_GROWTH * len(packed):

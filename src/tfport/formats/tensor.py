@@ -42,6 +42,9 @@ NUMPY: dict[int, np.dtype[Any]] = {number: kind for number, kind, _ in _ROWS}
 """The numpy type of each DataType that has elements of its own, by number."""
 TYPED_LIST: dict[int, str] = {number: field for number, _, field in _ROWS}
 MOST_ELEMENTS = 2**40
+MOST_EXPANDED = 2**32
+"""Bytes that a short list may be spread over."""
+MOST_AXES = 32  # of a numpy array, before numpy 2
 
 
 def to_numpy(proto: pb.TensorProto) -> NDArray[Any]:
@@ -49,7 +52,9 @@ def to_numpy(proto: pb.TensorProto) -> NDArray[Any]:
     kind = NUMPY.get(proto.dtype)
     if kind is None:
         raise UnreadableFile(f"a tensor of type {type_name(proto.dtype)} has no array of its own")
-    shape = tuple(dim.size for dim in proto.tensor_shape.dim)
+    shape = tuple(dim.size for dim in proto.tensor_shape.dim[: MOST_AXES + 1])
+    if len(shape) > MOST_AXES:
+        raise UnreadableFile(f"a {type_name(proto.dtype)} tensor says that it has more than {MOST_AXES} axes")
     if proto.tensor_shape.unknown_rank or min(shape, default=0) < 0 or math.prod(shape) > MOST_ELEMENTS:
         raise UnreadableFile(f"a {type_name(proto.dtype)} tensor says its shape is {list(shape)}")
     flat = from_content(proto.tensor_content, kind) if proto.tensor_content else from_list(proto, kind)
@@ -90,6 +95,10 @@ def filled(flat: NDArray[Any], shape: tuple[int, ...], what: str) -> NDArray[Any
         blank: Any = b"" if flat.dtype.hasobject else 0
         one = flat if len(flat) else np.array([blank]).astype(flat.dtype)
         out = np.broadcast_to(one.reshape((1,) * len(shape)), shape)
+    elif size * flat.itemsize > MOST_EXPANDED:
+        raise UnreadableFile(
+            f"a {what} tensor of shape {list(shape)} is written as {len(flat)} elements only"
+        )
     else:
         out = np.concatenate([flat, np.broadcast_to(flat[-1:], size - len(flat))]).reshape(shape)
     out.flags.writeable = False
