@@ -20,9 +20,9 @@ os.environ["CUDA_VISIBLE_DEVICES"] = "-1"
 
 import numpy as np
 import tensorflow as tf
-from google.protobuf import json_format, text_format
+from google.protobuf import text_format
 from tensorflow.core.protobuf import meta_graph_pb2, saved_model_pb2, trackable_object_graph_pb2
-from tests.live import sums
+from tests.live import sums, tfjs
 
 v1 = tf.compat.v1
 VERSION = tf.__version__
@@ -43,7 +43,8 @@ def tensor(info) -> dict:
         kind = info.composite_tensor.type_spec
         parts = [tensor(part) for part in info.composite_tensor.components]
         return {"type": kind.TypeSpecClass.Name(kind.type_spec_class), "parts": parts}
-    out = {"dtype": dtype(info.dtype), "shape": shape(info.tensor_shape)}
+    told = info.HasField("tensor_shape")
+    out = {"dtype": dtype(info.dtype), "shape": shape(info.tensor_shape) if told else None}
     if info.HasField("coo_sparse"):
         coo = info.coo_sparse
         return out | {
@@ -108,10 +109,10 @@ def init_op(meta) -> str | None:
 
 
 def assets(meta) -> list[list[str]]:
-    """File name and tensor of each asset; before 2.0 they stood in a collection."""
+    """File name and tensor of each asset; what has no field for them has a collection, as before 2.0."""
     packed = meta.collection_def["saved_model_assets"].any_list.value
-    found = [meta_graph_pb2.AssetFileDef.FromString(a.value) for a in packed]
-    return sorted([a.filename, a.tensor_info.name] for a in (*found, *meta.asset_file_def))
+    found = meta.asset_file_def or [meta_graph_pb2.AssetFileDef.FromString(a.value) for a in packed]
+    return sorted([a.filename, a.tensor_info.name] for a in found)
 
 
 def meta_graph(meta) -> dict:
@@ -130,7 +131,11 @@ def variables(prefix: Path) -> dict:
     """Each tensor of a checkpoint, whole even where it is stored in slices."""
     reader = tf.train.load_checkpoint(str(prefix))
     types = reader.get_variable_to_dtype_map()
-    return {name: sums.value(types[name].name, np.asarray(reader.get_tensor(name))) for name in types}
+    return {name: sums.value(kind.name, array(reader.get_tensor(name))) for name, kind in types.items()}
+
+
+def array(read) -> np.ndarray:
+    return np.asarray(read, object if isinstance(read, bytes) else None)
 
 
 def objects(prefix: Path) -> dict[str, str]:
@@ -180,28 +185,6 @@ def saved_model(folder: Path) -> dict:
     return out
 
 
-def topology(path: Path):
-    """The graph of a TF.js model, with its signature, as a MetaGraph."""
-    model = json.loads(path.read_text())
-    meta = meta_graph_pb2.MetaGraphDef()
-    json_format.ParseDict(model["modelTopology"], meta.graph_def)
-    told = json_format.ParseDict(model.get("signature") or {}, meta_graph_pb2.SignatureDef())
-    if told.inputs or told.outputs:
-        meta.signature_def["serving_default"].CopyFrom(told)
-    return meta
-
-
-def tfjs(path: Path) -> dict:
-    """A TF.js graph model: TensorFlow knows its GraphDef, not its weights."""
-    groups = json.loads(path.read_text()).get("weightsManifest", [])
-    weights = {w["name"]: {"dtype": w["dtype"], "shape": w["shape"]} for g in groups for w in g["weights"]}
-    read = {"kind": "tfjs", "variables": {}, "objects": {}, "weights": weights}
-    try:
-        return {**read, "graphs": [meta_graph(topology(path))]}
-    except json_format.ParseError as error:
-        return {**read, "graphs": [], "unreadable": first_words(error)}
-
-
 def facts(path: Path) -> dict:
     """What TensorFlow says of the model at this path."""
     path = newest_version(Path(path))
@@ -213,7 +196,7 @@ def facts(path: Path) -> dict:
     if path.suffix == ".index":
         return {"kind": "checkpoint", "graphs": [], **checkpoint(path.with_suffix(""))}
     if path.suffix == ".json":
-        return tfjs(path)
+        return {"kind": "tfjs", "variables": {}, "objects": {}, "graphs": [meta_graph(tfjs.meta_graph(path))]}
     read = {"kind": "graph_def", "variables": {}, "objects": {}}
     return {**read, "graphs": [graph(parse(path, v1.GraphDef()))]}
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
-from tests.live import facts
+from tests.live import facts, tfjs
 
 tf, v1 = facts.tf, facts.v1
 
@@ -42,16 +42,9 @@ def by_import_graph_def(path: Path) -> None:
         tf.import_graph_def(facts.parse(path, v1.GraphDef()), name="")
 
 
-def by_import_of_topology(path: Path) -> None:
-    """Weights stand beside a TF.js graph, so its constants become placeholders."""
-    graph_def = facts.topology(path).graph_def
-    for node in graph_def.node:
-        if node.op == "Const":
-            node.op = "Placeholder"
-            node.attr["shape"].shape.CopyFrom(node.attr["value"].tensor.tensor_shape)
-            del node.attr["value"]
+def by_import_with_weights(path: Path) -> None:
     with tf.Graph().as_default():
-        tf.import_graph_def(graph_def, name="")
+        tf.import_graph_def(tfjs.meta_graph(path).graph_def, name="")
 
 
 def by_load_checkpoint(path: Path) -> None:
@@ -63,7 +56,7 @@ LOADERS: dict[str, dict[str, Callable[[Path], None]]] = {
     "meta_graph": {"import_meta_graph": by_import_meta_graph, "restore": by_restore},
     "graph_def": {"import_graph_def": by_import_graph_def},
     "checkpoint": {"load_checkpoint": by_load_checkpoint},
-    "tfjs": {"import_graph_def": by_import_of_topology},
+    "tfjs": {"import_graph_def": by_import_with_weights},
 }
 
 

@@ -7,9 +7,8 @@ The shapes of things are in `models_v1` (graphs and sessions) and `models_v2` (f
 
 from __future__ import annotations
 
+import multiprocessing
 import os
-import sys
-import traceback
 from collections.abc import Callable
 from pathlib import Path
 
@@ -17,21 +16,22 @@ from tests.live import models_v1, models_v2
 
 MODELS = models_v1.MODELS + models_v2.MODELS
 
+# A server that has TensorFlow imported and not yet used: its copies start at once, and afresh.
+processes = multiprocessing.get_context("forkserver")
+processes.set_forkserver_preload(["tests.live.facts", "tests.live.loads", "tests.live.models"])
 
-def in_a_process_of_its_own(work: Callable[[], None], folder: Path) -> bool:
-    """Run `work` in a copy of this process, in `folder`: TensorFlow's counters and switches start afresh."""
-    sys.stdout.flush()
-    if child := os.fork():
-        return os.waitpid(child, 0)[1] == 0
-    status = 1
-    try:
-        os.chdir(folder)
-        work()
-        status = 0
-    except BaseException:
-        traceback.print_exc()
-    finally:
-        os._exit(status)
+
+def in_a_process_of_its_own(folder: Path, work: Callable[..., None], *args: object) -> bool:
+    """Do the work in `folder`, where TensorFlow's counters and switches are new; whether it ended well."""
+    process = processes.Process(target=in_folder, args=(folder, work, *args))
+    process.start()
+    process.join()
+    return process.exitcode == 0
+
+
+def in_folder(folder: Path, work: Callable[..., None], *args: object) -> None:
+    os.chdir(folder)
+    work(*args)
 
 
 def write(name: str, out: Path) -> Path:

@@ -146,8 +146,6 @@ def estimator(out: Path):
                 ),
                 num_oov_buckets=1,
             )
-            asset = s.graph.get_tensor_by_name("words:0")
-            v1.add_to_collection(v1.GraphKeys.ASSET_FILEPATHS, asset)
             ids = tf.sparse.to_dense(table.lookup(features["word"]))
             scores = dense(features["x"], 3, use_resource=True) + tf.reduce_sum(tf.cast(ids, tf.float32))
             s.run([v1.global_variables_initializer()])

@@ -39,7 +39,7 @@ def ask_once(package: real_models.Package, kind: str, path: str) -> None:
     if out.exists() or not model.exists():
         return
     print(f"{package}: {path}", flush=True)
-    if not models.in_a_process_of_its_own(lambda: ask(kind, model, out), Path(tempfile.gettempdir())):
+    if not models.in_a_process_of_its_own(Path(tempfile.gettempdir()), ask, kind, model, out):
         print(f"{package}: {path}: no answer", flush=True)
 
 

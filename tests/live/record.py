@@ -40,7 +40,7 @@ def same(name: str, said: dict, before: dict | None) -> bool:
 def record(name: str, before: dict | None, anew: bool) -> dict:
     """Make one model; keep the old copy where it still says the same."""
     with tempfile.TemporaryDirectory() as folder:
-        if not models.in_a_process_of_its_own(lambda: describe(name), Path(folder)):
+        if not models.in_a_process_of_its_own(Path(folder), describe, name):
             sys.exit(f"{name}: not recorded")
         said = json.loads((Path(folder) / "facts.json").read_text())
         if same(name, said, before) and not anew:

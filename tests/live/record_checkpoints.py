@@ -24,8 +24,9 @@ v1 = tf.compat.v1
 
 PLAIN = [
     "float16", "float32", "float64", "bfloat16", "complex64", "complex128", "bool",
-    "int2", "int4", "int8", "int16", "int32", "int64", "uint2", "uint4", "uint8", "uint16", "uint32", "uint64",
-    "float8_e5m2", "float8_e4m3fn", "float8_e4m3fnuz", "float8_e4m3b11fnuz", "float8_e5m2fnuz", "float4_e2m1fn",
+    "int2", "int4", "int8", "int16", "int32", "int64",
+    "uint2", "uint4", "uint8", "uint16", "uint32", "uint64", "float4_e2m1fn",
+    "float8_e5m2", "float8_e4m3fn", "float8_e4m3fnuz", "float8_e4m3b11fnuz", "float8_e5m2fnuz",
 ]  # fmt: skip
 QUANTIZED = {"qint8": "int8", "quint8": "uint8", "qint32": "int32", "qint16": "int16", "quint16": "uint16"}
 # What the V1 writer takes: "Saving data type … not yet supported" for the others.

@@ -85,12 +85,15 @@ def _decode_list(value: pb.AttrValue.ListValue) -> list[Attr]:
 def encode(value: Attr) -> pb.AttrValue:
     """The AttrValue of a Python value."""
     out = pb.AttrValue()
-    if isinstance(value, list | tuple):
-        out.list.SetInParent()
-        for element in value:
-            _encode_into(out.list, element, repeated=True)
-    elif value is not None:
-        _encode_into(out, value, repeated=False)
+    try:
+        if isinstance(value, list | tuple):
+            out.list.SetInParent()
+            for element in value:
+                _encode_into(out.list, element, repeated=True)
+        elif value is not None:
+            _encode_into(out, value, repeated=False)
+    except (ValueError, AttributeError):  # a number too large for its field, a list or placeholder in a list
+        raise MalformedGraph(f"{type(value).__name__} {value!r} is no value for an attribute") from None
     return out
 
 

@@ -7,14 +7,14 @@ becomes a stand-in in `graph.missing`; what makes no graph at all is MalformedGr
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
+from typing import TypeAlias
 
 from tfport.errors import MalformedGraph
 from tfport.formats.proto import graph_pb2 as pb
 from tfport.graph.attrs import decode_all, encode_all
 from tfport.graph.graph import (
     CONTROL_RETURN,
-    MISSING,
     MOST_OUTPUTS,
     RETURN,
     Argument,
@@ -24,24 +24,28 @@ from tfport.graph.graph import (
     Node,
     Value,
 )
+from tfport.graph.node import WHOLE, tensor_index
 from tfport.graph.signature import OpTable
 
 
 def graph_from_def(record: pb.GraphDef, ops: OpTable) -> Graph:
-    """The program that a GraphDef describes."""
+    """The program that a GraphDef describes. Nodes are decoded as they are asked for: leave it unchanged."""
     library = Library()
     graph = Graph(ops, library)
     # signatures first: a function may be called before it is defined
     pairs = [(Function(f.signature, ops, library), f) for f in record.library.function]
     for function, _ in pairs:
+        if not function.name:
+            raise MalformedGraph("a function has no name")
         if function.name in library.functions:
             raise MalformedGraph(f"two functions are called `{function.name}`")
         library.functions[function.name] = function
     for function, body in pairs:
         _fill_function(function, body)
-    _fill(graph, record.node, lambda name: [_by_position(graph, name)])
-    graph.rest.versions.CopyFrom(record.versions)
+    _fill(graph, record.node, lambda name: (_by_position(graph, name),))
     graph.rest.version = record.version
+    if record.HasField("versions"):
+        graph.rest.versions.CopyFrom(record.versions)
     if record.HasField("debug_info"):
         graph.rest.debug_info.CopyFrom(record.debug_info)
     library.rest.gradient.extend(record.library.gradient)
@@ -49,32 +53,22 @@ def graph_from_def(record: pb.GraphDef, ops: OpTable) -> Graph:
     return graph
 
 
-def _fill(graph: Graph, records: Iterable[pb.NodeDef], resolve: Callable[[str], list[Value]]) -> None:
-    pairs = []
-    for record in records:
-        node = graph.new_node(record.name, record.op, decode_all(record.attr), record.device)
-        node.rest = _rest(record)
-        pairs.append((node, record.input))
+Resolve: TypeAlias = Callable[[str], Iterable[Value]]
+
+
+def _fill(graph: Graph, records: Iterable[pb.NodeDef], resolve: Resolve) -> None:
+    pairs = [(graph.new_node(r.name, r.op, None, r.device, r), r.input) for r in records]
     for node, names in pairs:
         if names:
             _connect(graph, node, names, resolve)
 
 
-def _rest(record: pb.NodeDef) -> pb.NodeDef | None:
-    rest = None
-    for field in ("experimental_debug_info", "experimental_type"):
-        if record.HasField(field):
-            rest = rest or pb.NodeDef()
-            getattr(rest, field).CopyFrom(getattr(record, field))
-    return rest
-
-
-def _connect(graph: Graph, node: Node, names: Iterable[str], resolve: Callable[[str], list[Value]]) -> None:
+def _connect(graph: Graph, node: Node, names: Iterable[str], resolve: Resolve) -> None:
     values: list[Value] = []
     controls: list[Node] = []
     for name in names:
         if name.startswith("^"):
-            controls.append(_node(graph, name[1:]))
+            controls.append(graph.find_or_stand_in(name[1:]))
         else:
             values += resolve(name)
     node.set_inputs(values)
@@ -82,25 +76,19 @@ def _connect(graph: Graph, node: Node, names: Iterable[str], resolve: Callable[[
         node.set_controls(controls)
 
 
-def _node(graph: Graph, name: str) -> Node:
-    found = graph.find(name) or graph.missing.get(name)
-    if found is None:
-        found = graph.missing[name] = Node(graph, name, MISSING, {})
-    return found
-
-
 def _by_position(graph: Graph, name: str) -> Value:
     """`node` or `node:1`."""
     base, colon, index = name.rpartition(":")
     if not colon:
-        return _node(graph, name).output(0)
-    return _node(graph, base).output(_index(index, name))
+        return graph.find_or_stand_in(name).output(0)
+    return graph.find_or_stand_in(base).output(_index(index, name))
 
 
 def _index(text: str, reference: str) -> int:
-    if not (text.isascii() and text.isdigit() and len(text) < 8):
+    index = tensor_index(text)
+    if index is None:
         raise MalformedGraph(f"`{reference}` names no tensor: expected a number after the last colon")
-    return int(text)
+    return index
 
 
 def _fill_function(function: Function, record: pb.FunctionDef) -> None:
@@ -109,36 +97,61 @@ def _fill_function(function: Function, record: pb.FunctionDef) -> None:
         function.function_rest.arg_attr[place].CopyFrom(attrs)
     for place, unique in record.resource_arg_unique_id.items():
         function.function_rest.resource_arg_unique_id[place] = unique
-    for arg in record.signature.input_arg:
-        function.args[arg.name] = Argument(function, arg)
-    _fill(function, record.node_def, lambda name: _by_argument(function, name))
+    for place, arg in enumerate(record.signature.input_arg):
+        _once(function.args, arg.name, function)
+        function.args[arg.name] = Argument(function, arg, place)
+    _fill(function, record.node_def, _Resolver(function))
     for arg in record.signature.output_arg:
-        node = function.returns[arg.name] = Node(function, arg.name, RETURN, {})
-        node.set_inputs(_by_argument(function, record.ret[arg.name]) if arg.name in record.ret else ())
+        _once(function.returns, arg.name, function)
+        node = function.returns[arg.name] = Node(function, arg.name, RETURN)
+        node.set_inputs(_Resolver(function)(record.ret[arg.name]) if arg.name in record.ret else ())
     for name, target in record.control_ret.items():
-        node = function.control_returns[name] = Node(function, name, CONTROL_RETURN, {})
-        node.set_controls([_node(function, target)])
+        node = function.control_returns[name] = Node(function, name, CONTROL_RETURN)
+        node.set_controls([function.find_or_stand_in(target)])
 
 
-def _by_argument(function: Function, name: str) -> list[Value]:
-    """`arg`, `arg:1`, `node:output:1`, or `node:output` for all tensors of that argument."""
-    base, _, rest = name.partition(":")
-    node = _node(function, base)
-    output, _, index = (base, "", rest) if isinstance(node, Argument) else rest.partition(":")
-    if not output:  # no name at all: the one output of a node that is missing or has but one
-        return [node.output(0)]
-    if index:
-        return [node.output_at(output, _index(index, name))]
-    signature = node.signature
-    length = signature.length_of(output, node.attrs) if signature else 1
-    return [node.output_at(output, i) for i in range(min(length, MOST_OUTPUTS))]
+def _once(there: Mapping[str, Node], name: str, function: Function) -> None:
+    if name in there:
+        raise MalformedGraph(f"two arguments of function `{function.name}` are called `{name}`")
+
+
+class _Resolver:
+    """Names in a function body to values; whole lists only up to as many as any real program has."""
+
+    def __init__(self, function: Function) -> None:
+        self.function = function
+        self.left = MOST_OUTPUTS
+
+    def __call__(self, name: str) -> list[Value]:
+        """`arg`, `arg:1`, `node:output:1`, or `node:output` for all tensors of that argument."""
+        base, _, rest = name.partition(":")
+        node = self.function.find_or_stand_in(base)
+        if isinstance(node, Argument):
+            if not rest and not node.is_list:
+                return [node.output(0)]
+            output, index = base, rest
+        else:
+            output, _, index = rest.partition(":")
+        if not output:  # no name at all: the one output of a node that is missing or has but one
+            return [node.output(0)]
+        if index:
+            return [node.output_at(output, _index(index, name))]
+        signature = node.signature
+        length = signature.length_of(output, node.counts(signature)) if signature else None
+        if length is None:
+            return [node.output_at(output, WHOLE)]
+        self.left -= length
+        if self.left < 0:
+            raise MalformedGraph(f"`{name}` in function `{self.function.name}` names {length} tensors")
+        return [node.output_at(output, i) for i in range(length)]
 
 
 def graph_to_def(graph: Graph) -> pb.GraphDef:
     """The GraphDef of a program, ready to be written."""
     record = pb.GraphDef()
     record.CopyFrom(graph.rest)
-    record.library.CopyFrom(graph.library.rest)
+    if graph.library.rest.ListFields():
+        record.library.CopyFrom(graph.library.rest)
     for node in graph:
         _write_node(node, record.node.add(), _position)
     for function in graph.library.functions.values():
@@ -147,12 +160,17 @@ def graph_to_def(graph: Graph) -> pb.GraphDef:
 
 
 def _write_node(node: Node, record: pb.NodeDef, name_of: Callable[[Value], str]) -> None:
-    if node.rest is not None:
-        record.CopyFrom(node.rest)
+    if node.record is not None:
+        record.CopyFrom(node.record)
+        record.ClearField("input")
     record.name, record.op, record.device = node.name, node.op, node.device
-    record.input.extend(map(name_of, node.inputs))
-    record.input.extend(f"^{control.name}" for control in node.controls)
-    encode_all(node.attrs, record.attr)
+    if node.inputs:
+        record.input.extend(map(name_of, node.inputs))
+    if node.controls:
+        record.input.extend(f"^{control.name}" for control in node.controls)
+    if not node.attrs_are_as_read:
+        record.ClearField("attr")
+        encode_all(node.attrs, record.attr)
 
 
 def _position(value: Value) -> str:
@@ -162,10 +180,10 @@ def _position(value: Value) -> str:
 def _argument(value: Value) -> str:
     node, port = value.node, value.port
     if isinstance(node, Argument):
-        return f"{node.name}:{value.index}" if node.is_list else node.name
+        return f"{node.name}:{value.index}" if node.is_list and value.is_placed else node.name
     if port is not None:
-        return f"{node.name}:{port[0]}:{port[1]}"
-    if node.op == MISSING and value.index == 0:
+        return f"{node.name}:{port[0]}" + (f":{port[1]}" if port[1] != WHOLE else "")
+    if value.is_placed and value.index == 0:  # as in the file: what it meant nobody knows
         return node.name
     raise MalformedGraph(f"output {value.index} of `{node.name}` has no name: {node.op} has none such")
 
@@ -180,7 +198,11 @@ def _write_function(function: Function, record: pb.FunctionDef) -> None:
         if node.inputs:
             record.ret[name] = _returned(node)
     for name, node in function.control_returns.items():
-        record.control_ret[name] = node.controls[0].name
+        for place, waited in enumerate(node.controls):  # an edit may have put several in place of one
+            key = f"{name}_{place}" if place else name
+            record.control_ret[key] = waited.name
+            if key not in record.signature.control_output:
+                record.signature.control_output.append(key)
 
 
 def _returned(node: Node) -> str:

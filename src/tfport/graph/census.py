@@ -16,6 +16,8 @@ from tfport.graph.graph import Graph, Node
 from tfport.graph.model import Model
 from tfport.graph.reach import called_by, needed_by
 
+MOST_VISITS = 10_000_000
+
 
 @dataclass
 class Census:
@@ -27,21 +29,32 @@ class Census:
     rest: Counter[str] = field(default_factory=Counter)
     """Training, and what nothing calls; in a model without signatures, everything."""
     total: Counter[str] = field(default_factory=Counter)
+    uncounted: list[str] = field(default_factory=list)
+    """Signatures left out because there are more than any real model has."""
 
 
 def census(model: Model) -> Census:
     """Count the ops of a model."""
     out = Census(total=Counter(node.op for node in every_node(model.graph)))
     seen: set[Node] = set()
+    counted: dict[frozenset[Node], Counter[str]] = {}
+    visits = 0
     for name, signature in model.signatures.items():
-        nodes = _with_bodies(needed_by(value.node for value in model.ends_of(signature)))
-        out.signatures[name] = Counter(node.op for node in nodes)
-        seen |= nodes
-    for counter, ends in (
+        ends = frozenset(value.node for value in model.ends_of(signature))
+        if ends not in counted:
+            if visits > MOST_VISITS:
+                out.uncounted.append(name)
+                continue
+            nodes = _with_bodies(needed_by(ends))
+            counted[ends] = Counter(node.op for node in nodes)
+            visits += len(nodes)
+            seen |= nodes
+        out.signatures[name] = counted[ends]
+    for counter, last in (
         (out.loading, model.init_nodes + model.restore_nodes),
         (out.saving, model.save_nodes),
     ):
-        nodes = _with_bodies(needed_by(ends)) - seen
+        nodes = _with_bodies(needed_by(last)) - seen
         counter.update(node.op for node in nodes)
         seen |= nodes
     out.rest.update(node.op for node in every_node(model.graph) if node not in seen)

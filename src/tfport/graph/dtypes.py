@@ -33,7 +33,10 @@ class DType:
 
     @staticmethod
     def parse(text: str) -> DType:
-        """The type called `float32`, `float` or `DT_FLOAT`; KeyError if there is none."""
+        """The type called `float32`, `float`, `DT_FLOAT` or `type99`; KeyError if there is none."""
+        number = text.removeprefix("type")
+        if number != text and number.isascii() and number.isdecimal() and len(number) < 10:
+            return DType.of(int(number))
         return _BY_NAME[text]
 
     @property

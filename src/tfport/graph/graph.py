@@ -1,245 +1,58 @@
-"""The program: nodes, the values between them, and the functions they call.
+"""The program: nodes by name, the functions they call, what those take and return.
 
-Every edge is known from both ends. A node knows its inputs, a value its users,
-and only the methods here change either, so both stay true. Control edges are
-kept apart from data: `node.controls` and `node.control_users`.
-Nothing here knows what an op does; how many outputs it has comes from `OpTable`.
+Nodes and values are in `node`; here is what holds them. Only the methods of both
+change an edge, so that each end stays true to the other.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 
 from tfport.errors import MalformedGraph
 from tfport.formats.proto import graph_pb2 as pb
 from tfport.graph.attrs import Attr
-from tfport.graph.dtypes import INVALID, DType
+from tfport.graph.node import MOST_OUTPUTS, WHOLE, Node, Value, tensor_index
 from tfport.graph.shapes import UNKNOWN, Shape
 from tfport.graph.signature import OpSignature, OpTable
-from tfport.graph.tensors import Tensor
+
+__all__ = [
+    "ARG", "CONTROL_RETURN", "MISSING", "MOST_OUTPUTS", "RETURN",
+    "Argument", "Function", "Graph", "Library", "Node", "Value",
+]  # fmt: skip
 
 ARG, RETURN, CONTROL_RETURN, MISSING = "_Arg", "_Retval", "_ControlReturn", ""
-MOST_OUTPUTS = 1 << 20
-
-
-def _is_index(text: str) -> bool:
-    return text.isascii() and text.isdigit() and len(text) < 8
-
-
-class Value:
-    """One output of a node."""
-
-    __slots__ = ("_port", "_users", "index", "node")
-
-    def __init__(self, node: Node, index: int, port: tuple[str, int] | None = None) -> None:
-        self.node = node
-        self.index = index
-        self._port = port
-        self._users: dict[Node, int] | None = None
-
-    @property
-    def uses(self) -> list[Node]:
-        """The nodes that read this value."""
-        return list(self._users or ())
-
-    @property
-    def name(self) -> str:
-        """`node:1`, as TensorFlow names tensors."""
-        return f"{self.node.name}:{self.index}"
-
-    @property
-    def port(self) -> tuple[str, int] | None:
-        """Argument name and place in it, as function bodies name it, where that is known."""
-        if self._port is None and (signature := self.node.signature):
-            found = signature.port_of(self.index, self.node.attrs)
-            return (found[0].name, found[1]) if found else None
-        return self._port
-
-    @property
-    def dtype(self) -> DType:
-        """The type of the elements; INVALID for an op that nobody has defined."""
-        signature = self.node.signature
-        return signature.output_type(self.index, self.node.attrs) if signature else INVALID
-
-    @property
-    def shape(self) -> Shape:
-        """The shape as far as the file tells it."""
-        return self.node.output_shape(self.index)
-
-    def replace_by(self, other: Value) -> None:
-        """Let every user of this value read `other` instead."""
-        for user in self.uses:
-            user.set_inputs([other if v is self else v for v in user.inputs])
-
-    def _add_use(self, user: Node) -> None:
-        if self._users is None:
-            self._users = {}
-        self._users[user] = self._users.get(user, 0) + 1
-
-    def _drop_use(self, user: Node) -> None:
-        assert self._users is not None
-        self._users[user] -= 1
-        if not self._users[user]:
-            del self._users[user]
-
-    def __str__(self) -> str:
-        return self.name if self.index else self.node.name
-
-    def __repr__(self) -> str:
-        return f"<Value {self}>"
-
-
-class Node:
-    """One operation: what it computes is `op` and `attrs`, what it reads `inputs` and `controls`."""
-
-    __slots__ = (
-        "_control_users", "_controls", "_inputs", "_outputs", "_ports",
-        "attrs", "device", "graph", "name", "op", "rest",
-    )  # fmt: skip
-
-    def __init__(self, graph: Graph, name: str, op: str, attrs: dict[str, Attr], device: str = "") -> None:
-        self.graph = graph
-        self.name = name
-        self.op = op
-        self.attrs = attrs
-        self.device = device
-        self._outputs: dict[int, Value] = {}
-        self._ports: dict[tuple[str, int], Value] = {}
-        self.rest: pb.NodeDef | None = None
-        """What else the file says of the node: debug information, full types."""
-        self._inputs: tuple[Value, ...] = ()
-        self._controls: tuple[Node, ...] = ()
-        self._control_users: dict[Node, None] | None = None
-
-    @property
-    def inputs(self) -> tuple[Value, ...]:
-        return self._inputs
-
-    @property
-    def controls(self) -> tuple[Node, ...]:
-        """The nodes that must have run before this one."""
-        return self._controls
-
-    @property
-    def control_users(self) -> list[Node]:
-        """The nodes that wait for this one."""
-        return list(self._control_users or ())
-
-    @property
-    def users(self) -> list[Node]:
-        """Every node that reads an output or waits, each once."""
-        return list(dict.fromkeys([u for v in self._outputs.values() for u in v.uses] + self.control_users))
-
-    def set_inputs(self, values: Iterable[Value]) -> None:
-        old, self._inputs = self._inputs, tuple(values)
-        for value in old:
-            value._drop_use(self)
-        for value in self._inputs:
-            value._add_use(self)
-
-    def set_input(self, index: int, value: Value) -> None:
-        changed = list(self._inputs)
-        changed[index] = value
-        self.set_inputs(changed)
-
-    def set_controls(self, nodes: Iterable[Node]) -> None:
-        for node in self._controls:
-            if node._control_users:
-                node._control_users.pop(self, None)
-        self._controls = tuple(dict.fromkeys(nodes))
-        for node in self._controls:
-            if node._control_users is None:
-                node._control_users = {}
-            node._control_users[self] = None
-
-    def replace_by(self, values: Sequence[Value], waits: Iterable[Node]) -> None:
-        """Let readers of each output read `values` instead, and what waits for this node wait for `waits`."""
-        for index, output in self._outputs.items():
-            output.replace_by(values[index])
-        after = list(waits)
-        for user in self.control_users:
-            user.set_controls([n for c in user.controls for n in (after if c is self else [c])])
-
-    @property
-    def outputs(self) -> list[Value]:
-        """Every output that the op declares or that something reads."""
-        signature = self.signature
-        declared = (signature.output_count(self.attrs) if signature else None) or 0
-        if declared > MOST_OUTPUTS:
-            raise MalformedGraph(f"`{self.name}` says that it has {declared} outputs")
-        return [self.output(i) for i in range(max(declared, max(self._outputs, default=-1) + 1))]
-
-    def output(self, index: int) -> Value:
-        """The output at a place, made even where the op declares none: another release may have it."""
-        value = self._outputs.get(index)
-        if value is None:
-            value = self._outputs[index] = Value(self, index)
-        return value
-
-    def output_at(self, arg: str, place: int) -> Value:
-        """The output called `arg:place` in function bodies, made likewise."""
-        signature = self.signature
-        index = signature.index_of(arg, place, self.attrs) if signature else None
-        if index is not None:
-            return self.output(index)
-        value = self._ports.get((arg, place))
-        if value is None:  # only the name is known: count on from what the op declares
-            index = (
-                max(self._outputs, default=-1) + 1 if not self._ports else next(reversed(self._outputs)) + 1
-            )
-            value = self._outputs[index] = self._ports[arg, place] = Value(self, index, (arg, place))
-        return value
-
-    @property
-    def signature(self) -> OpSignature | None:
-        """What the op takes and gives, where somebody has defined it."""
-        return self.graph.signature_of(self.op)
-
-    def output_shape(self, index: int) -> Shape:
-        told: object = None
-        shapes = self.attrs.get("_output_shapes")
-        if isinstance(shapes, list) and index < len(shapes):
-            told = shapes[index]
-        elif self.op == "Const" and isinstance(tensor := self.attrs.get("value"), Tensor):
-            told = tensor.shape
-        elif self.op in ("Placeholder", "PlaceholderWithDefault"):
-            told = self.attrs.get("shape")
-        return told if isinstance(told, Shape) else UNKNOWN
-
-    @property
-    def is_stateful(self) -> bool:
-        """Whether running it can matter or differ beyond its outputs; an unknown op might."""
-        signature = self.signature
-        return signature is None or signature.stateful
-
-    def __str__(self) -> str:
-        return self.name
-
-    def __repr__(self) -> str:
-        return f"<Node {self.name} = {self.op}>"
+BRANCHES = ("Switch", "RefSwitch", "_SwitchN", "Enter", "RefEnter")
 
 
 class Argument(Node):
     """What a function is passed for one of its arguments: one output for each tensor."""
 
-    __slots__ = ("_signature",)
+    __slots__ = ("_arg", "_place", "_signature", "is_list")
 
-    def __init__(self, function: Function, arg: pb.OpDef.ArgDef) -> None:
+    def __init__(self, function: Function, arg: pb.OpDef.ArgDef, place: int) -> None:
         super().__init__(function, arg.name, ARG, function.attrs)
-        self._signature = OpSignature(pb.OpDef(name=ARG, output_arg=[arg]))
+        self._arg = arg
+        self._place = place
+        self._signature: OpSignature | None = None
+        self.is_list = bool(arg.number_attr or arg.type_list_attr)
 
     @property
     def signature(self) -> OpSignature:
+        if self._signature is None:  # made late: a function that saves has thousands of arguments
+            self._signature = OpSignature(pb.OpDef(name=ARG, output_arg=[self._arg]))
         return self._signature
 
-    @property
-    def is_list(self) -> bool:
-        return self._signature.outputs[0].is_list
+    def output_at(self, arg: str, place: int) -> Value:
+        return super().output_at(arg, place) if place == WHOLE else self.output(place)
+
+    def count(self, attrs: Mapping[str, Attr]) -> int | None:
+        """How many tensors it is where the function is called with these attributes, if they say."""
+        return self.signature.output_count(attrs)
 
     def output_shape(self, index: int) -> Shape:
         function = self.graph
         assert isinstance(function, Function)
-        told = function.function_rest.arg_attr.get(list(function.args).index(self.name))
+        told = function.function_rest.arg_attr.get(self._place)
         shapes = told.attr["_output_shapes"].list.shape if told and "_output_shapes" in told.attr else ()
         return Shape.from_proto(shapes[index]) if index < len(shapes) else UNKNOWN
 
@@ -251,8 +64,9 @@ class Graph:
         self.ops = ops
         self.library = library if library is not None else Library()
         self.nodes: dict[str, Node] = {}
-        self.missing: dict[str, Node] = {}
-        """Stand-ins, with op `""`, for nodes that are read and that nobody defines."""
+        self._stand_ins: dict[str, Node] = {}
+        self._numbered: dict[str, int] = {}
+        self._ops: set[str] = set()
         self.rest = pb.GraphDef()
         """What else the file says of the graph: versions, debug information."""
 
@@ -269,6 +83,16 @@ class Graph:
         return name in self.nodes
 
     @property
+    def has_branches(self) -> bool:
+        """Whether it has, or once had, nodes that run in one branch only or in each turn of a loop: TF1's."""
+        return not self._ops.isdisjoint(BRANCHES)
+
+    @property
+    def missing(self) -> dict[str, Node]:
+        """Stand-ins, with op `""`, for nodes that are read and that nobody defines."""
+        return {name: node for name, node in self._stand_ins.items() if node.users}
+
+    @property
     def ends(self) -> list[Node]:
         """What a function returns, as nodes that read it; a main graph has none."""
         return []
@@ -280,13 +104,20 @@ class Graph:
         """The node, or in a function the argument, of this name."""
         return self.nodes.get(name)
 
+    def find_or_stand_in(self, name: str) -> Node:
+        """The node of this name, or the stand-in for one that is missing."""
+        found = self.find(name) or self._stand_ins.get(name)
+        if found is None:
+            found = self._stand_ins[name] = Node(self, name, MISSING)
+        return found
+
     def value(self, name: str) -> Value:
         """The value called `node` or `node:1`; MalformedGraph if there is none."""
-        node_name, _, index = name.partition(":")
-        node = self.find(node_name)
-        if node is None or not _is_index(index or "0"):
+        base, _, number = name.partition(":")
+        node, index = self.find(base), tensor_index(number or "0")
+        if node is None or index is None:
             raise MalformedGraph(f"there is no tensor `{name}` in the graph")
-        return node.output(int(index or 0))
+        return node.output(index)
 
     def add(
         self,
@@ -304,19 +135,28 @@ class Graph:
         node.set_controls(controls)
         return node
 
-    def new_node(self, name: str, op: str, attrs: dict[str, Attr], device: str = "") -> Node:
-        """A node that reads nothing yet, under a name that is free."""
-        if name in self.nodes:
+    def new_node(
+        self,
+        name: str,
+        op: str,
+        attrs: dict[str, Attr] | None = None,
+        device: str = "",
+        record: pb.NodeDef | None = None,
+    ) -> Node:
+        """A node that reads nothing yet, under a name that is free; without `attrs`, those of the record."""
+        if self.find(name) is not None:
             raise MalformedGraph(f"two nodes are called `{name}`")
-        node = self.nodes[name] = Node(self, name, op, attrs, device)
+        node = self.nodes[name] = Node(self, name, op, attrs, device, record)
+        self._ops.add(op)
         return node
 
     def free_name(self, base: str) -> str:
         """`base`, or `base_1` and so on where that is taken."""
-        name, n = base, 0
-        while name in self.nodes or name in self.missing:
+        name, n = base, self._numbered.get(base, 0)
+        while self.find(name) is not None or name in self._stand_ins:
             n += 1
             name = f"{base}_{n}"
+        self._numbered[base] = n
         return name
 
     def remove(self, node: Node) -> None:
@@ -331,11 +171,14 @@ class Graph:
         """Remove every node outside `keep`, which must need nothing outside itself; return what went."""
         kept = set(keep)
         gone = [node for node in self if node not in kept]
+        going = set(gone)
+        for node in gone:
+            if user := next((u for u in node.users if u not in going), None):
+                raise MalformedGraph(f"`{node.name}` cannot be removed: `{user.name}` uses it")
         for node in gone:
             node.set_inputs(())
             node.set_controls(())
-        for node in gone:
-            self.remove(node)
+            del self.nodes[node.name]
         return gone
 
 

@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -16,6 +16,7 @@ from tfport.formats.kinds import Kind
 from tfport.formats.proto import saved_model_pb2 as pb
 from tfport.graph.dtypes import DType
 from tfport.graph.graph import Graph, Node, Value
+from tfport.graph.node import tensor_index
 from tfport.graph.shapes import UNKNOWN, Shape
 from tfport.graph.tensors import Tensor
 
@@ -79,7 +80,7 @@ class Model:
     def checkpoint(self) -> Checkpoint | None:
         """The tensors of the variables; None where the file is not there."""
         prefix = self.checkpoint_prefix
-        if prefix is None or not _has_checkpoint(self.files, prefix):
+        if prefix is None or not any(checkpoint_files(self.files, prefix)):
             return None
         return open_checkpoint(self.files, prefix)
 
@@ -90,13 +91,13 @@ class Model:
     @property
     def init_nodes(self) -> list[Node]:
         """What runs once when the model is loaded: tables are filled, TF1 variables set."""
-        names: list[str] = []
+        # a loader takes the first of these places that names anything (GetInitOp)
         if INIT_SIGNATURE in self.meta.signature_def:
-            names += [info.name for info in self.meta.signature_def[INIT_SIGNATURE].outputs.values()]
+            return self._nodes(i.name for i in self.meta.signature_def[INIT_SIGNATURE].outputs.values())
         for collection in _INIT_COLLECTIONS:
             if collection in self.meta.collection_def:
-                names += self.meta.collection_def[collection].node_list.value
-        return self._nodes(names)
+                return self._nodes(self.meta.collection_def[collection].node_list.value)
+        return []
 
     @property
     def restore_nodes(self) -> list[Node]:
@@ -111,21 +112,28 @@ class Model:
     def has_tensor(self, name: str) -> bool:
         return self._value(name) is not None
 
-    def _nodes(self, names: list[str]) -> list[Node]:
+    def _nodes(self, names: Iterable[str]) -> list[Node]:
         return [node for name in names if (node := self.graph.find(name.partition(":")[0]))]
 
     def _value(self, name: str) -> Value | None:
-        node, _, index = name.partition(":")
-        found = self.graph.find(node)
-        return found.output(int(index or 0)) if found is not None and (index or "0").isdecimal() else None
+        node, _, number = name.partition(":")
+        found, index = self.graph.find(node), tensor_index(number or "0")
+        if found is None or index is None or not found.may_have(index):
+            return None
+        return found.output(index)
 
 
-def _has_checkpoint(files: Files, prefix: str) -> bool:
-    folder, _, base = prefix.rpartition("/")
+def checkpoint_files(files: Files, prefix: str) -> Iterator[tuple[str, str]]:
+    """The files of a checkpoint that are there, and what the name of each has behind the prefix."""
+    folder, slash, base = prefix.rpartition("/")
     try:
-        return any(name.startswith(base) for name in files.list(folder)[0])
+        names = files.list(folder)[0]
     except UnreadableFile:  # there is not even the folder
-        return False
+        return
+    for name in names:
+        end = name.removeprefix(base)
+        if name.startswith(base) and (not end or end.startswith((".index", ".data-", "-0"))):
+            yield f"{folder}{slash}{name}", end
 
 
 def _signature(name: str, proto: pb.SignatureDef) -> Signature:
@@ -162,6 +170,9 @@ def _names(info: pb.TensorInfo) -> Iterator[str]:
 
 
 def _composite(spec: pb.TypeSpecProto) -> str:
-    if spec.type_spec_class_name:
-        return spec.type_spec_class_name.removesuffix("Spec")
-    return pb.TypeSpecProto.TypeSpecClass.Name(spec.type_spec_class).removesuffix("_SPEC").lower()
+    """`ragged`, `indexed_slices`; a type that no release has of its own by the name of its class."""
+    known = {number: name for name, number in pb.TypeSpecProto.TypeSpecClass.items()}
+    name = known.get(spec.type_spec_class, "")
+    if name in ("", "UNKNOWN", "REGISTERED_TYPE_SPEC", "EXTENSION_TYPE_SPEC"):
+        return spec.type_spec_class_name.removesuffix("Spec") or f"type {spec.type_spec_class}"
+    return name.removesuffix("_SPEC").removesuffix("_TENSOR").lower()

@@ -35,11 +35,16 @@ def _before(node: Node) -> Iterator[Node]:
 
 
 def functions_of(node: Node) -> Iterator[str]:
-    """The names of the functions that a node calls: as its op, or in its attributes."""
+    """The names of the functions that a node calls: as its op, or in the attributes that name functions."""
     if node.op in node.graph.library.functions:
         yield node.op
-    for value in node.attrs.values():
-        yield from _function_names(value)
+    signature = node.signature
+    if signature is None:
+        for value in node.attrs.values():
+            yield from _function_names(value)
+    elif signature.calls:
+        for name in signature.calls:
+            yield from _function_names(node.attrs.get(name))
 
 
 def _function_names(value: object) -> Iterator[str]:

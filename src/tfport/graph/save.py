@@ -7,7 +7,10 @@ be that of another graph.
 from __future__ import annotations
 
 import os
+from contextlib import ExitStack
 from pathlib import Path
+
+from google.protobuf.message import EncodeError, Message
 
 from tfport.errors import Error
 from tfport.formats.kinds import Kind
@@ -15,9 +18,10 @@ from tfport.formats.output import copy_file, copy_folder, new_path
 from tfport.formats.proto import saved_model_pb2 as pb
 from tfport.formats.saved_model import SCHEMA
 from tfport.graph.build import graph_to_def
-from tfport.graph.model import Model
+from tfport.graph.model import Model, checkpoint_files
 
 FOLDERS = ("variables", "assets", "assets.extra")
+FILES = ("keras_metadata.pb",)
 
 
 def save_model(model: Model, path: str | os.PathLike[str]) -> None:
@@ -31,7 +35,7 @@ def save_model(model: Model, path: str | os.PathLike[str]) -> None:
         _meta_graph_files(model, Path(path))
     else:
         with new_path(path) as file:
-            file.write_bytes(graph_to_def(model.graph).SerializeToString(deterministic=True))
+            file.write_bytes(_serialised(graph_to_def(model.graph), path))
 
 
 def meta_graph(model: Model) -> pb.MetaGraphDef:
@@ -45,21 +49,29 @@ def meta_graph(model: Model) -> pb.MetaGraphDef:
 def _saved_model(model: Model, folder: Path) -> None:
     folder.mkdir()
     proto = pb.SavedModel(saved_model_schema_version=SCHEMA, meta_graphs=[meta_graph(model)])
-    (folder / "saved_model.pb").write_bytes(proto.SerializeToString(deterministic=True))
-    there = model.files.list()[1]
+    (folder / "saved_model.pb").write_bytes(_serialised(proto, model.where))
+    files, folders = model.files.list()
     for name in FOLDERS:
-        if name in there:
+        if name in folders:
             copy_folder(model.files, name, folder / name)
+    for name in FILES:
+        if name in files:
+            copy_file(model.files, name, folder / name)
 
 
 def _meta_graph_files(model: Model, path: Path) -> None:
     """`PATH.meta`, and the checkpoint under the prefix `PATH`."""
     prefix = Path(str(path).removesuffix(".meta"))
-    folder, _, base = (model.checkpoint_prefix or "").rpartition("/")
-    for name in model.files.list(folder)[0]:
-        end = name.removeprefix(base)
-        if name.startswith(base) and end.startswith((".index", ".data-", "-0")):
-            with new_path(f"{prefix}{end}") as copy:
-                copy_file(model.files, f"{folder}/{name}".lstrip("/"), copy)
-    with new_path(f"{prefix}.meta") as file:
-        file.write_bytes(meta_graph(model).SerializeToString(deterministic=True))
+    held = model.checkpoint_prefix
+    with ExitStack() as together:
+        for name, end in checkpoint_files(model.files, held) if held else ():
+            copy_file(model.files, name, together.enter_context(new_path(f"{prefix}{end}")))
+        file = together.enter_context(new_path(f"{prefix}.meta"))
+        file.write_bytes(_serialised(meta_graph(model), path))
+
+
+def _serialised(message: Message, where: object) -> bytes:
+    try:
+        return message.SerializeToString(deterministic=True)
+    except (EncodeError, ValueError):  # what the parser would not read either
+        raise Error(f"{where}: nested too deep, or larger than the 2 GiB of a message") from None

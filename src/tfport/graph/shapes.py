@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 
 from tfport.formats.proto import graph_pb2 as pb
+
+MOST = 1 << 63
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,12 +21,14 @@ class Shape:
     def from_proto(cls, proto: pb.TensorShapeProto) -> Shape:
         if proto.unknown_rank:
             return UNKNOWN
-        dims = proto.dim
-        names = tuple(d.name for d in dims)
-        return cls(
-            tuple(None if d.size < 0 else d.size for d in dims),
-            names if any(names) else (),
-        )
+        sizes, names = [], []
+        for dim in proto.dim:
+            sizes.append(None if dim.size < 0 else dim.size)
+            if name := dim.name:
+                names.append(name)
+        if names:
+            names = [dim.name for dim in proto.dim]
+        return cls(tuple(sizes), tuple(names))
 
     def to_proto(self) -> pb.TensorShapeProto:
         if self.dims is None:
@@ -42,10 +45,15 @@ class Shape:
 
     @property
     def size(self) -> int | None:
-        """How many elements there are, where that is known."""
+        """How many elements there are, where that is known and a machine could hold them."""
         if self.dims is None or None in self.dims:
             return None
-        return math.prod(d for d in self.dims if d is not None)
+        size = int(0 not in self.dims)
+        for dim in self.dims:
+            size *= dim or 0
+            if size > MOST:
+                return None
+        return size
 
     def __str__(self) -> str:
         if self.dims is None:

@@ -39,9 +39,14 @@ class Arg:
     def count(self, attrs: Mapping[str, Attr]) -> int:
         """How many tensors; KeyError or TypeError where the attributes do not say."""
         if self.list_attr:
-            return len(attrs[self.list_attr])
+            types: list[Attr] = attrs[self.list_attr]
+            if not isinstance(types, list):
+                raise TypeError(f"{self.list_attr} is no list")
+            return len(types)
         if self.number_attr:
-            count: int = attrs[self.number_attr]
+            count = attrs[self.number_attr]
+            if not isinstance(count, int):
+                raise TypeError(f"{self.number_attr} is no number")
             return max(0, count)
         return 1
 
@@ -59,7 +64,9 @@ class Arg:
 class OpSignature:
     """An OpDef ready to be asked about nodes."""
 
-    __slots__ = ("attr_types", "defaults", "inputs", "name", "outputs", "stateful")
+    __slots__ = (
+        "_indices", "attr_types", "calls", "defaults", "flat", "inputs", "name", "outputs", "stateful",
+    )  # fmt: skip
 
     def __init__(self, proto: pb.OpDef) -> None:
         self.name = proto.name
@@ -67,10 +74,17 @@ class OpSignature:
         self.outputs = tuple(map(Arg, proto.output_arg))
         self.stateful = proto.is_stateful
         self.attr_types = {a.name: a.type for a in proto.attr}
+        self.calls = tuple(a.name for a in proto.attr if a.type in ("func", "list(func)"))
+        """The attributes that name functions."""
+        self.flat = not any(arg.is_list for arg in self.outputs)
+        """Whether each output argument is one tensor, so that no attribute decides how many there are."""
+        self._indices = {arg.name: index for index, arg in enumerate(self.outputs)}
         self.defaults = {a.name: decode(a.default_value) for a in proto.attr if a.HasField("default_value")}
 
     def output_count(self, attrs: Mapping[str, Attr]) -> int | None:
         """How many outputs there are; None where the attributes do not say."""
+        if self.flat:
+            return len(self.outputs)
         attrs = self.with_defaults(attrs)
         try:
             return sum(arg.count(attrs) for arg in self.outputs)
@@ -79,6 +93,8 @@ class OpSignature:
 
     def index_of(self, name: str, place: int, attrs: Mapping[str, Attr]) -> int | None:
         """Where the output `name:place` stands among all; None where that cannot be known."""
+        if self.flat:
+            return None if place else self._indices.get(name)
         for start, count, arg in self._spans(self.with_defaults(attrs)):
             if arg.name == name:
                 return start + place if place < count else None
@@ -86,14 +102,16 @@ class OpSignature:
 
     def port_of(self, index: int, attrs: Mapping[str, Attr]) -> tuple[Arg, int] | None:
         """The argument that output `index` belongs to, and its place in it; the reverse of `index_of`."""
+        if self.flat:
+            return (self.outputs[index], 0) if index < len(self.outputs) else None
         for start, count, arg in self._spans(self.with_defaults(attrs)):
             if index < start + count:
                 return arg, index - start
         return None
 
-    def length_of(self, name: str, attrs: Mapping[str, Attr]) -> int:
-        """How many tensors the output argument `name` holds; 1 where that cannot be known."""
-        return next((n for _, n, arg in self._spans(self.with_defaults(attrs)) if arg.name == name), 1)
+    def length_of(self, name: str, attrs: Mapping[str, Attr]) -> int | None:
+        """How many tensors the output argument `name` holds; None where that cannot be known."""
+        return next((n for _, n, arg in self._spans(self.with_defaults(attrs)) if arg.name == name), None)
 
     def output_type(self, index: int, attrs: Mapping[str, Attr]) -> DType:
         """The type of an output; INVALID where the attributes do not say."""

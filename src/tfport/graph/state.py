@@ -12,12 +12,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
+from tfport.errors import UnreadableFile
 from tfport.formats.message import parse_message
 from tfport.formats.proto import saved_model_pb2 as pb
 from tfport.formats.saved_model import ASSETS
 from tfport.graph.dtypes import INVALID, DType
 from tfport.graph.edit import callee, constant
-from tfport.graph.graph import Node, Value
+from tfport.graph.graph import Function, Node, Value
 from tfport.graph.model import Model
 from tfport.graph.reach import needed_by
 from tfport.graph.shapes import UNKNOWN, Shape
@@ -36,7 +37,7 @@ _PASSES = ("Identity", "Cast", "Reshape", "Bitcast")
 _CARRY = ("Identity", "Enter", "RefEnter", "ReadVariableOp")
 _ASSET_COLLECTION = "saved_model_assets"
 _DEEPEST = 32
-MOST_CALLS = 10_000
+MOST_STEPS = 1_000_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,9 +101,15 @@ def variables(model: Model) -> list[Variable]:
     for node in model.graph:
         if node.op in VARIABLES:
             key, part = restored.get(node, (None, ""))
-            dtype, shape = node.attrs.get("dtype", INVALID), node.attrs.get("shape", UNKNOWN)
-            found.append(Variable(shared_name(node), node, dtype, shape, key, part))
+            shape = node.attrs.get("shape")
+            shape = shape if isinstance(shape, Shape) else UNKNOWN
+            found.append(Variable(shared_name(node), node, _type(node, "dtype"), shape, key, part))
     return found
+
+
+def _type(node: Node, attr: str) -> DType:
+    dtype = node.attrs.get(attr)
+    return dtype if isinstance(dtype, DType) else INVALID
 
 
 def shared_name(node: Node) -> str:
@@ -118,7 +125,7 @@ def tables(model: Model) -> list[Table]:
     for node in model.graph:
         if node.op in TABLES:
             op, file = fills.get(node, (None, None))
-            key, value = node.attrs.get("key_dtype", INVALID), node.attrs.get("value_dtype", INVALID)
+            key, value = _type(node, "key_dtype"), _type(node, "value_dtype")
             found.append(Table(shared_name(node), node, key, value, op, file))
     return found
 
@@ -149,19 +156,27 @@ def _steps(ends: Iterable[Node]) -> Iterator[tuple[Node, Outer]]:
 
     A function called again with the same arguments is not followed again, and a
     program that calls more often than any real one is not followed to its end.
+    A call with another number of arguments than the function has is not followed.
     """
     bodies: list[tuple[Iterable[Node], Outer]] = [(needed_by(ends), {})]
     followed: set[tuple[str, tuple[Value, ...]]] = set()
+    steps = 0
     for nodes, outer in bodies:  # grows while we walk it
         for node in nodes:
             yield node, outer
             function = callee(node)
-            if function is None or len(followed) >= MOST_CALLS:
+            if function is None or steps >= MOST_STEPS or _arity(function) != len(node.inputs):
                 continue
             passed = tuple(outer.get(v, v) for v in node.inputs)
             if (function.name, passed) not in followed:
                 followed.add((function.name, passed))
-                bodies.append((function, dict(zip(function.arguments, passed, strict=False))))
+                steps += len(function) + len(passed)
+                bodies.append((function, dict(zip(function.arguments, passed, strict=True))))
+
+
+def _arity(function: Function) -> int:
+    """How many tensors a function takes, without making them."""
+    return sum(arg.count(function.attrs) or 0 for arg in function.args.values())
 
 
 def _origin(value: Value, outer: Outer) -> Node:
@@ -191,7 +206,10 @@ def _strings(node: Node, place: int | None, outer: Outer) -> list[str]:
         return []
     value = outer.get(node.inputs[place], node.inputs[place])
     tensor = constant(value)
-    return [s.decode(errors="replace") for s in tensor.strings()] if tensor is not None else []
+    try:
+        return [s.decode(errors="replace") for s in tensor.strings()] if tensor is not None else []
+    except UnreadableFile:  # a constant, but none of strings
+        return []
 
 
 def _assigned(value: Value, outer: Outer, depth: int = 0) -> Iterator[Node]:

@@ -5,12 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
+from tfport.errors import UnreadableFile
 from tfport.formats.proto import graph_pb2 as pb
-from tfport.graph.dtypes import DType
+from tfport.graph.dtypes import STRING, DType
 from tfport.graph.shapes import Shape
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
+
+MOST_STRINGS = 1 << 24
 
 
 class Tensor:
@@ -46,7 +49,10 @@ class Tensor:
         from tfport.formats.tensor import to_numpy
 
         assert self._proto is not None
-        return to_numpy(self._proto)
+        try:
+            return to_numpy(self._proto)
+        except MemoryError:
+            raise UnreadableFile(f"a {self.dtype} tensor says its shape is {self.shape}") from None
 
     def to_proto(self) -> pb.TensorProto:
         if self._proto is not None:
@@ -57,8 +63,11 @@ class Tensor:
 
     def strings(self) -> list[bytes]:
         """The elements of a string tensor, in order, without the help of numpy."""
-        if self._proto is not None and len(self._proto.string_val) == (self.shape.size or 0):
+        size = self.shape.size
+        if self._proto is not None and len(self._proto.string_val) == size:
             return list(self._proto.string_val)
+        if self.dtype != STRING or size is None or size > MOST_STRINGS:
+            raise UnreadableFile(f"a {self.dtype} tensor of shape {self.shape} is no list of strings")
         return [bytes(s) for s in self.numpy().ravel()]
 
     @property

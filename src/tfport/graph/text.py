@@ -16,9 +16,12 @@ A graph is one node a line, then its functions:
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Iterator
 
-from tfport.graph.attrs import Attr, FunctionRef, Placeholder
+from tfport.errors import UnreadableFile
+from tfport.formats.proto import graph_pb2 as pb
+from tfport.graph.attrs import Attr, FunctionRef, Placeholder, decode_string
 from tfport.graph.dtypes import DType
 from tfport.graph.graph import Function, Graph, Node
 from tfport.graph.shapes import Shape
@@ -31,8 +34,14 @@ def node_text(node: Node, *, attrs: bool = True, hide: tuple[str, ...] = ("_outp
     """The line of a node."""
     reads = [str(value) for value in node.inputs] + [f"^{control.name}" for control in node.controls]
     shown = {k: v for k, v in node.attrs.items() if k not in hide} if attrs else {}
-    device = f" @{json.dumps(node.device)}" if node.device else ""
+    device = f" @{quoted(node.device)}" if node.device else ""
     return f"{node.name} = {node.op}({', '.join(reads)}){attrs_text(shown)}{device}"
+
+
+def quoted(text: str) -> str:
+    """A string as it is read back, on one line and harmless to a terminal."""
+    shown = (c if c.isprintable() else json.dumps(c)[1:-1] for c in json.dumps(text, ensure_ascii=False))
+    return "".join(shown)
 
 
 def attrs_text(attrs: dict[str, Attr]) -> str:
@@ -48,7 +57,7 @@ def attr_text(value: Attr) -> str:
         case bool():
             return "true" if value else "false"
         case str():
-            return json.dumps(value, ensure_ascii=False)
+            return quoted(value)
         case list():
             return f"[{', '.join(map(attr_text, value))}]"
         case FunctionRef():
@@ -64,20 +73,22 @@ def tensor_text(tensor: Tensor) -> str:
     """`float32(2,)[1.0, 2.0]`; a large one ends in `…` and cannot be parsed again."""
     head = f"{tensor.dtype}{tensor.shape}"
     size = tensor.shape.size
-    if size is None or tensor.dtype.name in ("resource", "variant"):
+    try:
+        flat = tensor.numpy().flat[:MOST_ELEMENTS] if size is not None else None
+    except UnreadableFile:  # resources and variants have no elements, a malformed tensor the wrong ones
+        flat = None
+    if flat is None or size is None:
         return f"{head}[…]"
-    flat = tensor.numpy().reshape(-1)[:MOST_ELEMENTS]
-    shown = [_element_text(element, tensor.dtype) for element in flat.tolist()]
+    shown = [_element_text(element) for element in flat.tolist()]
     return f"{head}[{', '.join(shown + ['…'] * (size > MOST_ELEMENTS))}]"
 
 
-def _element_text(element: object, dtype: DType) -> str:
+def _element_text(element: object) -> str:
     if isinstance(element, bytes):
-        try:
-            return json.dumps(element.decode(), ensure_ascii=False)
-        except UnicodeDecodeError:
-            return repr(element)
-    return attr_text(element) if isinstance(element, bool) else repr(element)
+        return attr_text(decode_string(element))
+    if isinstance(element, complex):
+        return f"{element.real!r}{'+' if math.copysign(1, element.imag) > 0 else ''}{element.imag!r}j"
+    return attr_text(element) if isinstance(element, bool) else str(element)
 
 
 def graph_text(graph: Graph) -> str:
@@ -89,10 +100,23 @@ def graph_text(graph: Graph) -> str:
 
 
 def _function_lines(function: Function) -> Iterator[str]:
-    args = ", ".join(f"{name}: {node.output(0).dtype}" for name, node in function.args.items())
-    types = zip(function.returns, (v.dtype for v in function.results), strict=False)
-    yield f"def {function.name}({args}) -> ({', '.join(f'{name}: {dtype}' for name, dtype in types)}):"
+    args = ", ".join(map(_arg_text, function.definition.input_arg))
+    results = ", ".join(map(_arg_text, function.definition.output_arg))
+    yield f"def {function.name}({args}) -> ({results}):"
     yield from (f"  {node_text(node)}" for node in function)
-    returned = [f"{name}={', '.join(map(str, node.inputs))}" for name, node in function.returns.items()]
-    returned += [f"^{node.controls[0].name}" for node in function.control_returns.values()]
-    yield f"  return {', '.join(returned)}"
+    returned = [f"{name}={_returned_text(node)}" for name, node in function.returns.items()]
+    returned += [f"^{c.name}" for node in function.control_returns.values() for c in node.controls]
+    yield f"  return {', '.join(returned)}".rstrip()
+
+
+def _arg_text(arg: pb.OpDef.ArgDef) -> str:
+    """`x: float32`, `x: $T`; lists, `x: float32 * $N` and `x: $Tin…`, are shown but not parsed."""
+    if arg.type_list_attr:
+        return f"{arg.name}: ${arg.type_list_attr}…"
+    kind = str(DType.of(arg.type)) if arg.type else f"${arg.type_attr}"
+    return f"{arg.name}: {kind}" + (f" * ${arg.number_attr}" if arg.number_attr else "")
+
+
+def _returned_text(node: Node) -> str:
+    names = ", ".join(map(str, node.inputs))
+    return names if len(node.inputs) == 1 else f"[{names}]"

@@ -1,0 +1,215 @@
+import pytest
+from google.protobuf import text_format
+from tests.graph.canonical import canonical
+from tests.recorded import OPS, PROGRAMS, path_of, shared
+
+from tfport.errors import MalformedGraph
+from tfport.formats.message import read_message
+from tfport.formats.proto import graph_pb2 as pb
+from tfport.formats.proto import saved_model_pb2
+from tfport.formats.recognise import find_model
+from tfport.graph.build import graph_from_def, graph_to_def
+from tfport.graph.census import every_node
+
+
+def records(name: str) -> list[pb.GraphDef]:
+    """The GraphDefs of a recorded model, as the file has them."""
+    found = find_model(path_of(name))
+    kind = {
+        "SAVED_MODEL": saved_model_pb2.SavedModel,
+        "META_GRAPH": saved_model_pb2.MetaGraphDef,
+        "GRAPH_DEF": pb.GraphDef,
+    }[found.kind.name]
+    message = read_message(kind, found.files, found.name)
+    if kind is pb.GraphDef:
+        return [message]
+    return [
+        meta.graph_def for meta in (message.meta_graphs if kind is saved_model_pb2.SavedModel else [message])
+    ]
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_bytes_to_graph_to_bytes_is_the_same_program(name):
+    for record in records(name):
+        assert canonical(graph_to_def(graph_from_def(record, OPS))) == canonical(record)
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_it_is_the_same_program_once_every_attribute_was_asked_for(name):
+    for record in records(name):
+        graph = graph_from_def(record, OPS)
+        for node in every_node(graph):
+            assert node.attrs is not None
+            assert not node.attrs_are_as_read
+        assert canonical(graph_to_def(graph)) == canonical(record)
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_what_is_written_builds_the_same_graph_again(name):
+    graph = shared(name).graph
+    again = graph_from_def(graph_to_def(graph), OPS)
+    for ours, theirs in zip(every_node(graph), every_node(again), strict=True):
+        assert list(map(str, ours.inputs)) == list(map(str, theirs.inputs))
+        assert [c.name for c in ours.controls] == [c.name for c in theirs.controls]
+        assert [v.dtype for v in ours.inputs] == [v.dtype for v in theirs.inputs]
+
+
+def build(text: str):
+    return graph_from_def(text_format.Parse(text, pb.GraphDef()), OPS)
+
+
+def rebuilt(text: str) -> tuple[bytes, bytes]:
+    record = text_format.Parse(text, pb.GraphDef())
+    return canonical(graph_to_def(graph_from_def(record, OPS))), canonical(record)
+
+
+SAME = {
+    "zero is no number": 'node {name:"x" op:"Const"} node {name:"y" op:"Neg" input:"x:0"}',
+    "controls in any order, twice": 'node {name:"a" op:"NoOp"} node {name:"b" op:"NoOp"}'
+    'node {name:"y" op:"NoOp" input:"^b" input:"^a" input:"^b"}',
+    "a missing input": 'node {name:"y" op:"Add" input:"gone:3" input:"gone" input:"^lost"}',
+    "an unknown op": 'node {name:"y" op:"Acme>Tokenize" attr {key:"lang" value {s:"en"}}}',
+    "an output that no release has": 'node {name:"x" op:"Const"} node {name:"y" op:"Neg" input:"x:7"}',
+    "a loop": 'node {name:"m" op:"Merge" input:"n" input:"n"} node {name:"n" op:"NextIteration" input:"m"}',
+    "debug information": 'node {name:"x" op:"Const" experimental_debug_info {original_node_names:"o"}'
+    " experimental_type {type_id: TFT_TENSOR}}",
+    "versions": "versions {producer:24 min_consumer:12 bad_consumers:3} version:9",
+    "gradients": 'library {gradient {function_name:"f" gradient_func:"g"} function {signature {name:"f"}}'
+    ' registered_gradients {gradient_func:"g" registered_op_type:"h"}}',
+    "unset and empty attributes": 'node {name:"x" op:"Op" attr {key:"a" value {}}'
+    ' attr {key:"b" value {list {}}}}',
+}
+FUNCTION = (
+    'library {function {signature {name:"f" input_arg {name:"x" type:DT_FLOAT}'
+    ' output_arg {name:"y" type:DT_FLOAT}'
+)
+SAME_FUNCTIONS = {
+    "an argument by name": FUNCTION
+    + '} node_def {name:"n" op:"Neg" input:"x:0"} ret {key:"y" value:"n:y:0"}}}',
+    "named ports of an unknown op": FUNCTION + '} node_def {name:"n" op:"Acme" input:"x"}'
+    ' node_def {name:"m" op:"Acme" input:"n:second:1" input:"n:first:0"} ret {key:"y" value:"m:first:0"}}}',
+    "a whole list of unknown length": FUNCTION
+    + '} node_def {name:"n" op:"Acme" input:"x"} ret {key:"y" value:"n:second"}}}',
+    "a list of generic length": 'library {function {signature {name:"f"'
+    ' input_arg {name:"x" type:DT_FLOAT number_attr:"N"}'
+    ' output_arg {name:"y" type:DT_FLOAT} attr {name:"N" type:"int"}}'
+    ' node_def {name:"n" op:"AddN" input:"x" attr {key:"N" value {placeholder:"N"}}}'
+    ' node_def {name:"m" op:"Add" input:"x:1" input:"x:0"} ret {key:"y" value:"n:sum:0"}}}',
+    "control returns, attributes of arguments": FUNCTION
+    + ' control_output:"done"} node_def {name:"n" op:"NoOp"}'
+    ' control_ret {key:"done" value:"n"} ret {key:"y" value:"x"} attr {key:"_noinline" value {b:true}}'
+    ' arg_attr {key:0 value {attr {key:"_output_shapes" value {list {shape {dim {size:3}}}}}}}'
+    " resource_arg_unique_id {key:0 value:7}}}",
+    "a port that the op does not declare": FUNCTION + '} node_def {name:"n" op:"Unique" input:"x"}'
+    ' node_def {name:"m" op:"Acme" input:"n:y:0" input:"n:extra:0" input:"n:idx:0"}'
+    ' ret {key:"y" value:"n:y:0"}}}',
+    "a missing node": FUNCTION
+    + '} node_def {name:"n" op:"Neg" input:"gone:y:0" input:"lost"} ret {key:"y" value:"x"}}}',
+    "no result": FUNCTION + "}}}",
+    "one function calls another": FUNCTION
+    + '} node_def {name:"n" op:"g" input:"x"} ret {key:"y" value:"n:z:0"}}'
+    ' function {signature {name:"g" input_arg {name:"x" type:DT_FLOAT} output_arg {name:"z" type:DT_FLOAT}}'
+    ' ret {key:"z" value:"x"}}}',
+}
+
+
+@pytest.mark.parametrize("text", [*SAME.values(), *SAME_FUNCTIONS.values()], ids=[*SAME, *SAME_FUNCTIONS])
+def test_is_the_same_after_a_round_trip(text):
+    written, read = rebuilt(text)
+    assert written == read
+
+
+def test_ports_of_an_unknown_op_are_told_apart_from_those_it_declares():
+    text = SAME_FUNCTIONS["a port that the op does not declare"]
+    body = build(text).library.functions["f"]
+    y, extra, idx = body["m"].inputs
+    assert [v.port for v in (y, extra, idx)] == [("y", 0), ("extra", 0), ("idx", 0)]
+    assert (y.index, idx.index, extra.is_placed) == (0, 1, False)
+    assert extra is not idx
+
+
+def test_a_missing_input_is_a_stand_in():
+    graph = build(SAME["a missing input"])
+    assert sorted(graph.missing) == ["gone", "lost"]
+    assert [node.op for node in graph.missing.values()] == ["", ""]
+    assert graph.missing["gone"].users == [graph["y"]]
+    graph.remove(graph["y"])
+    assert graph.missing == {}
+
+
+def test_a_whole_list_is_all_its_tensors():
+    text = (
+        'library {function {signature {name:"f" input_arg {name:"x" type:DT_FLOAT number_attr:"N"}'
+        ' output_arg {name:"y" type:DT_FLOAT number_attr:"N"} attr {name:"N" type:"int"}}'
+        ' node_def {name:"n" op:"AddN" input:"x"} ret {key:"y" value:"x"} attr {key:"N" value {i:3}}}}'
+    )
+    body = build(text).library.functions["f"]
+    assert list(map(str, body["n"].inputs)) == ["x", "x:1", "x:2"]
+    assert len(body.results) == 3
+    assert graph_to_def(build(text)).library.function[0].ret["y"] == "x"
+
+
+REFUSED = [
+    ('node {name:"x" op:"A"} node {name:"x" op:"B"}', "two nodes are called `x`"),
+    ('node {name:"x" op:"A" input:"y:z"}', "`y:z` names no tensor: expected a number after the last colon"),
+    ('node {name:"x" op:"A" input:"y:-1"}', "`y:-1` names no tensor: expected a number after the last colon"),
+    (
+        'node {name:"x" op:"A" input:"y:99999999999"}',
+        "`y:99999999999` names no tensor: expected a number after the last colon",
+    ),
+    (FUNCTION + '}} function {signature {name:"f"}}}', "two functions are called `f`"),
+    ("library {function {signature {}}}", "a function has no name"),
+    (FUNCTION + ' input_arg {name:"x"}}}}', "two arguments of function `f` are called `x`"),
+    (FUNCTION + ' output_arg {name:"y"}}}}', "two arguments of function `f` are called `y`"),
+    (FUNCTION + '} node_def {name:"x" op:"A"}}}', "two nodes are called `x`"),
+    (
+        FUNCTION + '} node_def {name:"n" op:"Neg" input:"m:y:one"}}}',
+        "`m:y:one` names no tensor: expected a number after the last colon",
+    ),
+    (
+        FUNCTION + '} node_def {name:"s" op:"Split" attr {key:"num_split" value {i:9000000000}}}'
+        ' node_def {name:"n" op:"AddN" input:"s:output"}}}',
+        "`s:output` in function `f` names 9000000000 tensors",
+    ),
+]
+
+
+@pytest.mark.parametrize(("text", "sentence"), REFUSED)
+def test_what_makes_no_graph_is_refused(text, sentence):
+    with pytest.raises(MalformedGraph) as refused:
+        build(text)
+    assert str(refused.value) == sentence
+
+
+def test_a_malformed_attribute_is_named_with_its_node():
+    graph = build('node {name:"x" op:"A" attr {key:"a" value {list {i:1 s:"b"}}}}')
+    with pytest.raises(MalformedGraph, match=r"^node `x`: an attribute is a list of s and i"):
+        graph["x"].attrs  # noqa: B018
+
+
+def test_many_small_references_to_a_long_list_are_refused(monkeypatch):
+    monkeypatch.setattr("tfport.graph.build.MOST_OUTPUTS", 1000)
+    nodes = "".join(f'node_def {{name:"n{i}" op:"AddN" input:"s:output"}}' for i in range(11))
+    text = FUNCTION + '} node_def {name:"s" op:"Split" attr {key:"num_split" value {i:100}}}' + nodes + "}}"
+    with pytest.raises(MalformedGraph, match=r"^`s:output` in function `f` names 100 tensors$"):
+        build(text)
+
+
+def test_a_return_that_gathers_from_many_places_cannot_be_written():
+    text = (
+        'library {function {signature {name:"f" input_arg {name:"x" type:DT_FLOAT number_attr:"N"}'
+        ' output_arg {name:"y" type:DT_FLOAT number_attr:"N"} attr {name:"N" type:"int"}}'
+        ' ret {key:"y" value:"x"} attr {key:"N" value {i:2}}}}'
+    )
+    graph = build(text)
+    returned = graph.library.functions["f"].returns["y"]
+    returned.set_inputs(reversed(returned.inputs))
+    with pytest.raises(
+        MalformedGraph, match=r"^return `y` gathers x:1, x:0; a function can return only a whole list$"
+    ):
+        graph_to_def(graph)
+
+
+def test_shapes_of_arguments_are_those_of_the_file():
+    body = build(SAME_FUNCTIONS["control returns, attributes of arguments"]).library.functions["f"]
+    assert str(body.args["x"].output(0).shape) == "(3,)"

@@ -1,0 +1,153 @@
+import pytest
+from tests.recorded import NAMES, OPS, PROGRAMS, graph, shared
+
+from tfport.errors import MalformedGraph
+from tfport.graph.graph import Graph, Node
+from tfport.graph.reach import called_by, functions_of, in_order, loops, needed_by
+
+
+def names(nodes) -> list[str]:
+    return sorted(node.name for node in nodes)
+
+
+CHAIN = """
+    a = Const()
+    b = Neg(a)
+    c = NoOp(^b)
+    d = Abs(a, ^c)
+    e = Exp(b)
+"""
+
+
+def test_a_node_needs_what_it_reads_and_waits_for():
+    g = graph(CHAIN)
+    assert names(needed_by([g["d"]])) == ["a", "b", "c", "d"]
+    assert names(needed_by([g["a"]])) == ["a"]
+    assert names(needed_by([])) == []
+
+
+def test_nodes_come_after_all_that_they_need():
+    g = graph(CHAIN)
+    assert [node.name for node in in_order(g)] == ["a", "b", "c", "e", "d"]
+    assert [node.name for node in in_order(g, [g["d"], g["b"]])] == ["d", "b"]
+
+
+def assert_in_order(nodes: list[Node]) -> None:
+    seen = set()
+    inside = set(nodes)
+    for node in nodes:
+        before = {v.node for v in node.inputs} | set(node.controls)
+        back = {b for b in before if b.op.endswith("NextIteration") and node.op.endswith("Merge")}
+        assert (before - back) & inside <= seen
+        seen.add(node)
+    assert seen == inside
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_every_recorded_graph_has_an_order(name):
+    program = shared(name).graph
+    for body in (program, *program.library.functions.values()):
+        order = in_order(body)
+        assert len(order) == len(body)
+        assert_in_order(order)
+
+
+CYCLES = [
+    ("a = Neg(a)", "a"),
+    ("a = Neg(b)\nb = Neg(a)", "[ab]"),
+    ("a = NoOp(^b)\nb = NoOp(^a)\nc = NoOp(^b)", "[ab]"),
+    ("a = NextIteration(b)\nb = NextIteration(a)", "[ab]"),
+]
+
+
+@pytest.mark.parametrize(("text", "on_it"), CYCLES)
+def test_a_cycle_has_no_order_and_is_named(text, on_it):
+    with pytest.raises(MalformedGraph, match=f"^the graph has no order: `{on_it}` needs its own result$"):
+        in_order(graph(text))
+
+
+LOOP = """
+    start = Const()
+    enter = Enter(start) {frame_name="outer"}
+    merge = Merge(enter, next)
+    less = Less(merge, merge)
+    cond = LoopCond(less)
+    switch = Switch(merge, cond)
+    exit = Exit(switch)
+    inner = Enter(switch:1) {frame_name="inner"}
+    merge2 = Merge(inner, next2)
+    switch2 = Switch(merge2, cond)
+    exit2 = Exit(switch2)
+    next2 = NextIteration(switch2:1)
+    next = NextIteration(exit2)
+    after = Neg(exit)
+"""
+
+
+def test_a_loop_has_an_order_and_an_inside():
+    g = graph(LOOP)
+    assert_in_order(in_order(g))
+    found = loops(g)
+    assert list(found) == ["outer", "inner"]
+    assert "after" not in names(found["outer"])
+    assert {"enter", "exit", "inner", "next2", "exit2", "next"} <= set(names(found["outer"]))
+    assert names(found["inner"]) == ["exit2", "inner", "merge2", "next2", "switch2"]
+
+
+def test_the_loops_of_a_recorded_graph_are_found():
+    found = loops(shared("loops").graph)
+    assert found
+    for frame, nodes in found.items():
+        assert {node.attrs["frame_name"] for node in nodes if node.op == "Enter"} >= {frame}
+        assert {"Enter", "Merge", "Switch", "NextIteration", "Exit"} <= {node.op for node in nodes}
+        assert_in_order(in_order(shared("loops").graph, nodes))
+
+
+CALLS = """
+    x = Const()
+    a = PartitionedCall(x) {f=@f}
+    b = While(x) {body=@g {inner=@h}, cond=@nobody}
+    c = Case(x) {branches=[@h, @f]}
+    d = g(x)
+    e = Acme(x) {anything=@h}
+    s = Const() {note="f"}
+    def f(x: float32) -> (y: float32):
+      c = PartitionedCall(x) {f=@f}
+      d = g(x)
+      return y=c
+    def g(x: float32) -> (y: float32):
+      return y=x
+    def h(x: float32) -> (y: float32):
+      return y=x
+"""
+
+
+CALLED = [("a", "f"), ("b", "nobody g h"), ("c", "h f"), ("d", "g"), ("e", "h"), ("s", "")]
+
+
+@pytest.mark.parametrize(("name", "functions"), CALLED)
+def test_a_node_calls_functions_by_op_or_attribute(name, functions):
+    assert list(functions_of(graph(CALLS)[name])) == functions.split()
+
+
+def test_functions_are_followed_and_recursion_ends():
+    g = graph(CALLS)
+    assert set(called_by([g["a"]])) == {"f", "g"}
+    assert set(called_by([g["b"]])) == {"g", "h"}
+    assert called_by([g["x"]]) == {}
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_every_function_named_in_a_recorded_graph_is_there(name):
+    program = shared(name).graph
+    for body in (program, *program.library.functions.values()):
+        for node in body:
+            assert set(functions_of(node)) <= set(program.library.functions)
+
+
+def test_a_deep_graph_is_walked_without_recursion():
+    g = Graph(OPS)
+    node = g.add("Const")
+    for _ in range(20_000):
+        node = g.add("Neg", [node.output(0)], name="n")
+    assert len(needed_by([node])) == len(in_order(g)) == 20_001

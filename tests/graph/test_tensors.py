@@ -1,0 +1,75 @@
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from tests.graph.strategies import TENSORS
+
+from tfport.errors import UnreadableFile
+from tfport.formats.proto import graph_pb2 as pb
+from tfport.graph.dtypes import FLOAT32, INT32, STRING
+from tfport.graph.shapes import Shape
+from tfport.graph.tensors import Tensor
+
+
+def message(dtype: int, *dims: int, **fields: object) -> pb.TensorProto:
+    return pb.TensorProto(dtype=dtype, tensor_shape={"dim": [{"size": d} for d in dims]}, **fields)
+
+
+@given(TENSORS)
+@settings(max_examples=60)
+def test_a_tensor_is_the_same_after_the_file(tensor):
+    again = Tensor.from_proto(pb.TensorProto.FromString(tensor.to_proto().SerializeToString()))
+    assert again == tensor
+    assert again.shape == tensor.shape
+    assert again.dtype == tensor.dtype
+
+
+def test_type_and_shape_are_known_before_the_elements_are_read():
+    asked = []
+    tensor = Tensor(FLOAT32, Shape((2,)), load=lambda: asked.append(1) or np.ones(2, np.float32))
+    assert (tensor.dtype, tensor.shape, str(tensor)) == (FLOAT32, Shape((2,)), "Tensor(float32, (2,))")
+    assert not asked
+    assert tensor.numpy().tolist() == [1, 1]
+    assert asked
+
+
+def test_the_same_elements_written_in_two_ways_are_equal():
+    short = Tensor.from_proto(message(pb.DT_FLOAT, 3, float_val=[2]))
+    full = Tensor.from_numpy(np.full(3, 2, np.float32), FLOAT32)
+    assert short == full
+    assert short != Tensor.from_numpy(np.full(3, 2, np.int32), INT32)
+    assert short != Tensor.from_numpy(np.full((3, 1), 2, np.float32), FLOAT32)
+    assert short != "float32"
+
+
+def test_not_a_number_is_equal_to_itself():
+    nan = Tensor.from_numpy(np.array(np.nan, np.float32), FLOAT32)
+    assert nan == Tensor.from_proto(nan.to_proto())
+
+
+def test_strings_come_without_numpy_where_each_is_written():
+    assert Tensor.from_proto(message(pb.DT_STRING, 2, string_val=[b"a", b"\xff"])).strings() == [
+        b"a",
+        b"\xff",
+    ]
+    assert Tensor.from_proto(message(pb.DT_STRING, 3, string_val=[b"a"])).strings() == [b"a", b"a", b"a"]
+    assert Tensor.from_proto(message(pb.DT_STRING, string_val=[b"a"])).strings() == [b"a"]
+    assert Tensor.from_proto(message(pb.DT_STRING, 0)).strings() == []
+    assert Tensor.from_numpy(np.array([b"a", b"b"], object), STRING).strings() == [b"a", b"b"]
+
+
+HOSTILE = [
+    message(pb.DT_STRING, 1 << 40, string_val=[b"a"]),
+    message(pb.DT_FLOAT, 2, float_val=[1, 2]),
+    message(pb.DT_STRING, 1 << 62, 1 << 62, string_val=[b"a"]),
+]
+
+
+@pytest.mark.parametrize("proto", HOSTILE, ids=["huge", "float", "beyond"])
+def test_what_is_no_list_of_strings_is_refused(proto):
+    with pytest.raises(UnreadableFile, match=r"^a \w+ tensor of shape .* is no list of strings$"):
+        Tensor.from_proto(proto).strings()
+
+
+def test_a_tensor_of_more_axes_than_arrays_have_is_refused():
+    with pytest.raises(UnreadableFile, match=r"^a DT_FLOAT tensor says that it has more than 32 axes$"):
+        Tensor.from_proto(message(pb.DT_FLOAT, *[1] * 100, float_val=[1])).numpy()

@@ -1,0 +1,60 @@
+"""The installed TensorFlow, recorded by a person, is the one in the atlas."""
+
+from importlib.metadata import version
+from importlib.util import find_spec
+from pathlib import Path
+
+import pytest
+
+from tfport.atlas.atlas import atlas
+from tfport.atlas.record import record_target
+from tfport.atlas.recorded import open_recorded
+from tfport.atlas.target import resolve_targets
+
+FOUND = find_spec("tensorflow")
+pytestmark = pytest.mark.skipif(FOUND is None, reason="TensorFlow is not installed")
+
+
+@pytest.fixture(scope="module")
+def target(tmp_path_factory):
+    path = tmp_path_factory.mktemp("recorded") / "my.target"
+    said = []
+    record_target(str(Path(FOUND.origin).parents[1]), str(path), say=said.append)
+    assert "which runs code in it" in said[0]
+    return str(path)
+
+
+def kernels(source, op):
+    return sorted(map(repr, source.kernels(op)))
+
+
+def test_it_registers_what_the_atlas_says(target):
+    official = atlas().find("tensorflow", version("tensorflow"))
+    if official is None:
+        pytest.skip("not in the atlas")
+    recorded = open_recorded(target)
+    (build,) = recorded.builds(None, None)
+    ours, theirs = recorded.source(build), atlas().source(official)
+    assert (build.package, build.version) == ("tensorflow", version("tensorflow"))
+    assert ours.ops() == theirs.ops()
+    assert [op for op in theirs.ops() if ours.definition(op) != theirs.definition(op)] == []
+    assert [op for op in theirs.ops() if kernels(ours, op) != kernels(theirs, op)] == []
+
+
+def test_it_is_a_target(target):
+    (found,) = resolve_targets(target)
+    assert (found.name, found.kind) == (f"tensorflow {version('tensorflow')} (my.target)", "recorded")
+    assert "MatMul" in found.registry
+    assert found.registry.kernels("MatMul")
+
+
+def test_the_library_alone_has_the_same_ops(target, tmp_path):
+    """Without the libraries for Python a few are missing, as in a program in C++."""
+    library = next(Path(FOUND.origin).parent.glob("libtensorflow_cc.so*"))
+    alone = tmp_path / "alone.target"
+    build = record_target(str(library), str(alone))
+    assert build.wheel == library.name
+    ours = set(open_recorded(str(alone)).source(build).ops())
+    recorded = open_recorded(target)
+    assert ours <= set(recorded.source(recorded.builds(None, None)[0]).ops())
+    assert len(ours) > 1000

@@ -1,0 +1,125 @@
+"""What tfport says of a model, in the form in which `live.facts` says what TensorFlow does.
+
+told(path)                          {"kind": …, "graphs": […], "variables": {…}, …}
+differences(expected, told(path))   a line for each thing in `expected` that tfport tells otherwise
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+from tests.live import sums
+
+import tfport
+from tfport.formats.checkpoint import Checkpoint
+from tfport.graph.dtypes import DType
+from tfport.graph.graph import Graph, Node
+from tfport.graph.model import Model, Signature, TensorSpec
+from tfport.graph.state import assets
+
+KINDS = {
+    "SavedModel": "saved_model",
+    "MetaGraph": "meta_graph",
+    "GraphDef": "graph_def",
+    "checkpoint": "checkpoint",
+    "TensorFlow.js graph model": "tfjs",
+}
+NOT_TOLD = {"file", "loads", "objects"}
+
+
+def told(path: str | Path) -> dict:
+    """Everything that `facts` says, as tfport has it."""
+    model = tfport.load(path)
+    several = [tfport.load(path, tags=tags) for tags in model.tag_sets] or [model]
+    out = {"kind": KINDS[model.kind.value], "variables": variables(model.checkpoint)}
+    out["graphs"] = [graph(m) for m in several] if out["kind"] != "checkpoint" else []
+    if model.fingerprint:
+        known = {f.name: getattr(model.fingerprint, f.name) for f in model.fingerprint.DESCRIPTOR.fields}
+        out["fingerprint"] = {k: v for k, v in known.items() if k != "version"}
+    return out
+
+
+def graph(model: Model) -> dict:
+    main, versions, library = model.graph, model.graph.rest.versions, model.graph.library
+    return {
+        "tags": list(model.tags),
+        "producer": {
+            "tensorflow": model.meta.meta_info_def.tensorflow_version,
+            "graph_def": versions.producer,
+            "min_consumer": versions.min_consumer,
+        },
+        "main": census(main),
+        "functions": {name: census(function) for name, function in library.functions.items()},
+        "gradients": {g.function_name: g.gradient_func for g in library.rest.gradient},
+        "devices": sorted({node.device for node in main} - {""}),
+        "signatures": {name: signature(s) for name, s in model.signatures.items()},
+        "assets": sorted([a.file, a.tensor] for a in assets(model)),
+        "init_op": next((node.name for node in model.init_nodes), None),
+        "aliases": dict(model.meta.meta_info_def.function_aliases),
+    }
+
+
+def census(nodes: Graph) -> dict:
+    return {
+        "ops": dict(Counter(node.op for node in nodes)),
+        "inputs": sum(len(node.inputs) for node in nodes),
+        "controls": sum(len(node.controls) for node in nodes),
+        "constants": constants(nodes),
+    }
+
+
+def constants(nodes: Iterable[Node]) -> dict:
+    values = {node.name: node.attrs["value"] for node in nodes if node.op == "Const"}
+    return sums.digest_of_all({k: sums.value(v.dtype.name, v.numpy()) for k, v in values.items()})
+
+
+def signature(found: Signature) -> dict:
+    return {
+        "method": found.method,
+        "inputs": {name: tensor(spec) for name, spec in found.inputs.items()},
+        "outputs": {name: tensor(spec) for name, spec in found.outputs.items()},
+        "defaults": {k: sums.value(v.dtype.name, v.numpy()) for k, v in found.defaults.items()},
+    }
+
+
+def tensor(spec: TensorSpec) -> dict:
+    dims = list(spec.shape.dims) if spec.shape.dims is not None else None
+    kind = spec.dtype.name if spec.dtype.number else None
+    return {"names": sorted(spec.tensors), "dtype": kind, "shape": dims}
+
+
+def variables(checkpoint: Checkpoint | None) -> dict:
+    names = checkpoint.names() if checkpoint else []
+    return {n: sums.value(DType.of(checkpoint.entry(n).dtype).name, checkpoint.read(n)) for n in names}
+
+
+# Comparing
+
+
+def differences(expected: object, found: object, where: str = "") -> Iterator[str]:
+    """What stands in `expected` and not, or otherwise, in `found`; and what only `found` has."""
+    if isinstance(expected, dict) and isinstance(found, dict):
+        if {"dtype", "shape"} <= found.keys() and "names" in found:
+            expected = flat(expected)
+        for key in expected.keys() - NOT_TOLD:
+            yield from differences(expected[key], found.get(key, "nothing"), f"{where}/{key}")
+        if where.endswith(OPEN):
+            yield from (f"{where}/{key}: not in TensorFlow" for key in found.keys() - expected.keys())
+    elif isinstance(expected, list) and isinstance(found, list) and len(expected) == len(found):
+        for place, (a, b) in enumerate(zip(expected, found, strict=True)):
+            yield from differences(a, b, f"{where}/{place}")
+    elif expected != found:
+        yield f"{where}: TensorFlow says {expected!r}, tfport {found!r}"
+
+
+OPEN = ("/variables", "/ops", "/functions", "/signatures", "/inputs", "/outputs", "/defaults")
+
+
+def flat(expected: dict) -> dict:
+    """One argument as tfport has it: the names of its tensors, whatever it is made of."""
+    if "parts" in expected:
+        return {"names": sorted(name for part in expected["parts"] for name in flat(part)["names"])}
+    names = expected["sparse"] if "sparse" in expected else [expected["name"]]
+    return {"names": sorted(names), "dtype": expected["dtype"], "shape": expected["shape"]}

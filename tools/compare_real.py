@@ -1,0 +1,86 @@
+"""Hold what tfport says of every real model against what TensorFlow says of it.
+
+    python tools/compare_real.py [NAME…]     all packages unless named; exit 1 where they differ
+
+Needs no TensorFlow: `python -m tests.live.real` asked it, and kept the answers beside the models
+that `tools/real_models.py` fetched.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+import time
+from itertools import islice
+from pathlib import Path
+
+sys.path.append(str(Path(__file__).parent.parent))
+
+from tests.graph.canonical import canonical
+from tests.told import differences, told
+
+import real_models
+import tfport
+from tfport.atlas.known_ops import known_ops
+from tfport.formats.kinds import Kind
+from tfport.formats.message import read_message
+from tfport.formats.proto.graph_pb2 import GraphDef
+from tfport.formats.proto.saved_model_pb2 import MetaGraphDef
+from tfport.formats.recognise import find_model
+from tfport.formats.saved_model import read_saved_model
+from tfport.graph.build import graph_from_def, graph_to_def
+from tfport.graph.census import every_node
+from tfport.graph.signature import OpTable
+
+SHOWN = 5
+
+
+def compare(model: Path, answer: Path) -> list[str]:
+    """What differs; an error of tfport is a difference too."""
+    if not answer.exists():
+        return ["TensorFlow was not asked"]
+    try:
+        lost = [
+            f"graph {i} is not written as it was read" for i, g in enumerate(graphs(model)) if not survives(g)
+        ]
+        return sorted(differences(json.loads(answer.read_text()), told(model))) + lost
+    except tfport.Error as error:
+        return [f"tfport says: {error}"]
+
+
+def graphs(model: Path) -> list[GraphDef]:
+    """The graphs in the files of a model, as records."""
+    found = find_model(model)
+    if found.kind is Kind.SAVED_MODEL:
+        return [meta.graph_def for meta in read_saved_model(found.files, found.name).proto.meta_graphs]
+    if found.kind is Kind.META_GRAPH:
+        return [read_message(MetaGraphDef, found.files, found.name).graph_def]
+    return [read_message(GraphDef, found.files, found.name)] if found.kind is Kind.GRAPH_DEF else []
+
+
+def survives(record: GraphDef) -> bool:
+    """Whether a graph is the same after it was read, all attributes decoded, and written again."""
+    graph = graph_from_def(record, OpTable(known_ops()))
+    for node in every_node(graph):
+        assert node.attrs is not None
+    return canonical(graph_to_def(graph)) == canonical(record)
+
+
+def main(names: list[str]) -> int:
+    bad = total = 0
+    for package in real_models.packages():
+        for kind, path in package.models if not names or package.name in names else ():
+            answer = real_models.CACHE / "facts" / package.folder.name / f"{path}.json"
+            start = time.perf_counter()
+            found = compare(package.folder / path, answer)
+            took = time.perf_counter() - start
+            print(f"{'DIFFERS' if found else 'same'}  {kind}  {package}: {path}  {took:.1f} s", flush=True)
+            for line in islice(found, SHOWN):
+                print(f"    {line[:300]}")
+            bad, total = bad + bool(found), total + 1
+    print(f"{total - bad} of {total} models read as TensorFlow reads them, and are written as they were read")
+    return bool(bad)
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
