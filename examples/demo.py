@@ -22,7 +22,7 @@ def main() -> None:
         said = textwrap.shorten(outcome["says"], 52, placeholder=" …")
         print(f"  tensorflow {outcome['release']:8}{outcome['outcome']:15}{said}".rstrip())
     print("\nWhy:\n")
-    releases = list(known_ops().recorded())
+    releases = known_ops().recorded()
     for op, since in report.newest_ops.items():
         print(f"  {op} came with {since}; {releases[releases.index(since) - 1]} does not have it.")
 

@@ -6,7 +6,9 @@ from importlib import resources
 
 import pytest
 
+from tfport.atlas.atlas import Atlas, atlas
 from tfport.atlas.known_ops import KnownOps, known_ops
+from tfport.atlas.versions import version_key
 from tfport.formats.proto.graph_pb2 import DT_INT32
 
 NEWEST = "2.21.0"
@@ -16,23 +18,30 @@ OPS = {  # how many ops TF_GetAllOpList of each release lists
     "2.16.2": 1890, "2.18.1": 1898, "2.20.0": 1908, "2.21.0": 1909,
 }  # fmt: skip
 RELEASES = [  # op              first     last recorded release that has it
-    ("HashTableV2",             "1.4.1",  NEWEST),
-    ("AddV2",                   "1.8.0",  NEWEST),
-    ("StatefulPartitionedCall", "1.12.3", NEWEST),
+    ("HashTableV2",             "1.2.0",  NEWEST),
+    ("AddV2",                   "1.5.0",  NEWEST),
+    ("StatefulPartitionedCall", "1.10.0", NEWEST),
     ("BatchMatMulV2",           "1.14.0", NEWEST),
-    ("BatchMatMulV3",           "2.8.4",  NEWEST),
+    ("BatchMatMulV3",           "2.6.0",  NEWEST),
     ("FusedBatchNormV3",        "1.14.0", NEWEST),
-    ("DisableCopyOnRead",       "2.11.1", NEWEST),
-    ("CompareAndBitpack",       "1.4.1",  "2.5.3"),
-    ("TRTEngineOp",             "2.3.4",  "2.16.2"),
-    ("Resampler",               "1.4.1",  "1.15.5"),
-    ("_Arg",                    "1.4.1",  NEWEST),
-    ("_FusedConv2D",            "1.13.2", NEWEST),
+    ("DisableCopyOnRead",       "2.10.0", NEWEST),
+    ("CompareAndBitpack",       "1.4.0",  "2.5.3"),
+    ("TRTEngineOp",             "1.15.0", "2.17.1"),
+    ("Resampler",               "1.3.0",  "1.15.5"),
+    ("_Arg",                    "1.0.0",  NEWEST),
+    ("_FusedConv2D",            "1.13.1", NEWEST),
 ]  # fmt: skip
 
 
-def test_releases_and_their_numbers_of_ops_are_those_measured():
-    assert known_ops().recorded() == OPS
+def test_numbers_of_ops_are_those_measured():
+    builds = {release: atlas().find("tensorflow", release) for release in OPS}
+    assert {release: len(atlas().source(build).ops()) for release, build in builds.items()} == OPS
+
+
+def test_every_final_release_is_recorded_oldest_first():
+    recorded = known_ops().recorded()
+    assert (recorded[0], recorded[-1], len(recorded)) == ("1.0.0", NEWEST, 100)
+    assert recorded == sorted(recorded, key=version_key)
 
 
 @pytest.mark.parametrize(("op", "first", "last"), RELEASES)
@@ -64,13 +73,19 @@ def test_an_unknown_name_is_not_in_it():
 
 
 def test_a_contrib_op_names_the_library_that_brings_it():
-    assert known_ops().provider("Resampler") == "contrib/resampler/python/ops/_resampler_ops.so"
-    assert known_ops().provider("MatMul") is None
+    assert known_ops().providers("Resampler") == ["contrib/resampler/python/ops/_resampler_ops.so"]
+    assert known_ops().providers("MatMul") == []
+
+
+def test_an_op_of_an_add_on_names_its_package_and_no_release():
+    assert known_ops().providers("CaseFoldUTF8") == ["tensorflow-text"]
+    assert known_ops().releases("CaseFoldUTF8") is None
+    assert [arg.name for arg in known_ops()["CaseFoldUTF8"].input_arg] == ["input"]
 
 
 def test_every_definition_has_its_name_and_no_prose():
     ops = known_ops()
-    assert len(ops) == len(list(ops)) == 2127
+    assert len(ops) == len(list(ops)) > 2500
     for name, op in ops.items():
         assert op.name == name
         assert not op.summary
@@ -83,8 +98,8 @@ def test_the_shared_instance_is_one_and_keeps_what_it_read():
 
 
 def test_many_threads_may_ask_at_once():
-    with resources.as_file(resources.files("tfport.atlas") / "ops.sqlite") as path:
-        ops = KnownOps(path)
+    with resources.as_file(resources.files("tfport.atlas") / "atlas.sqlite") as path:
+        ops = KnownOps(Atlas(path))
     names = list(ops)[:400]
     with ThreadPoolExecutor(8) as pool:
         read = list(pool.map(lambda _: [ops[name].name for name in names], range(8)))
@@ -92,7 +107,5 @@ def test_many_threads_may_ask_at_once():
 
 
 def test_the_file_is_not_written_to():
-    with resources.as_file(resources.files("tfport.atlas") / "ops.sqlite") as path:
-        ops = KnownOps(path)
     with pytest.raises(sqlite3.OperationalError, match="readonly"):
-        ops._rows("DELETE FROM op")
+        atlas().rows("DELETE FROM op")

@@ -2,61 +2,118 @@
 
     python probe.py PACKAGE OUT [LIBRARY…]
 
-PACKAGE is the folder of TensorFlow's own package. Writes OUT/ops.pb (an OpList)
-and, from 1.11 on, OUT/kernels.pb (a KernelList); then loads each LIBRARY, a path
-below PACKAGE, and writes the ops that it registers to OUT/libraries/LIBRARY.pb, or
-why it does not load to OUT/libraries/LIBRARY.txt. It runs in a process of its own,
-since a library may end it: what was written until then stays. It needs the
-standard library only.
+PACKAGE is the folder of TensorFlow's own package. Writes OUT/ops.pb (an OpList),
+OUT/kernels.pb (a KernelList), OUT/kernels_session.pb (the kernels that are there
+only once a session exists, if any) and OUT/versions.json. Each LIBRARY, a path below
+PACKAGE, gives OUT/libraries/LIBRARY.pb, the ops that it registers, and
+LIBRARY.kernels.pb, the kernels that come with it, or OUT/libraries/LIBRARY.txt, why
+it does not load. A library may end the process, so each is loaded in a copy of it.
+It needs the standard library only.
 """
 
 import ctypes
+import json
+import os
 import sys
+from collections import Counter
+from collections.abc import Callable
 from pathlib import Path
 
-from native import Buffer, Status, load
+import hidden
+from native import Status, entries, load
+
+ENDED = "it ends the process that loads it"
+STRINGS = {"git": "tf_git_version", "compiler": "tf_compiler_version"}
 
 
 def main(package: Path, out: Path, libraries: list[str]) -> None:
     tf = load(package)
-    (out / "ops.pb").write_bytes(in_order(tf.TF_GetAllOpList().contents))
-    if hasattr(tf, "TF_GetAllRegisteredKernels"):
-        kernels = tf.TF_GetAllRegisteredKernels(Status(tf).handle)
-        (out / "kernels.pb").write_bytes(in_order(kernels.contents))
+    before = entries(kernel_list(tf))
+    (out / "ops.pb").write_bytes(b"".join(entries(op_list(tf))))
+    (out / "kernels.pb").write_bytes(b"".join(before))
+    session = in_a_copy(lambda: add_session(tf, before, out / "kernels_session.pb"))
+    (out / "versions.json").write_text(json.dumps(versions(tf) | {"session": session}))
     for name in libraries:
-        add_library(tf, package, name, out / "libraries" / name)
+        place = out / "libraries" / name
+        place.parent.mkdir(parents=True, exist_ok=True)
+        if not in_a_copy(lambda: add_library(tf, before, package, name, place)):  # noqa: B023
+            place.with_name(f"{place.name}.txt").write_text(ENDED)
 
 
-def add_library(tf: ctypes.CDLL, package: Path, name: str, out: Path) -> None:
-    refused, ops = out.with_name(f"{out.name}.txt"), out.with_name(f"{out.name}.pb")
-    out.parent.mkdir(parents=True, exist_ok=True)
-    refused.write_text("it ends the process that loads it")
-    status = Status(tf)
-    handle = tf.TF_LoadLibrary(str(package / name).encode(), status.handle)
-    if status.ok:
-        ops.write_bytes(in_order(tf.TF_GetOpList(ctypes.c_void_p(handle))))
-        refused.unlink()
+def op_list(tf: ctypes.CDLL) -> bytes:
+    return tf.TF_GetAllOpList().contents.bytes() if hasattr(tf, "TF_GetAllOpList") else hidden.op_list(tf)
+
+
+def kernel_list(tf: ctypes.CDLL) -> bytes:
+    if hasattr(tf, "TF_GetAllRegisteredKernels"):
+        return tf.TF_GetAllRegisteredKernels(Status(tf).handle).contents.bytes()
+    return hidden.kernel_list(tf)
+
+
+def add_session(tf: ctypes.CDLL, before: list[bytes], out: Path) -> None:
+    if hasattr(tf, "TF_NewSession"):
+        graph, options = ctypes.c_void_p(tf.TF_NewGraph()), ctypes.c_void_p(tf.TF_NewSessionOptions())
+        status = Status(tf)
+        tf.TF_NewSession(graph, options, status.handle)
+        assert status.ok, status.message
     else:
-        refused.write_text(status.message.replace(str(package), "PACKAGE"))
+        hidden.new_session(tf)
+    if new := added(before, tf):
+        out.write_bytes(new)
 
 
-def in_order(buffer: Buffer) -> bytes:
-    """An OpList or a KernelList with its entries sorted: newer releases list them in any order."""
-    content, entries, start = buffer.bytes(), [], 0
-    while start < len(content):  # a tag of one byte, the size of the entry, the entry
-        size, at = varint(content, start + 1)
-        entries.append(content[start : at + size])
-        start = at + size
-    return b"".join(sorted(entries))
+def add_library(tf: ctypes.CDLL, before: list[bytes], package: Path, name: str, out: Path) -> None:
+    ops, said = load_library(tf, str(package / name))
+    if said:
+        out.with_name(f"{out.name}.txt").write_text(said.replace(str(package), "PACKAGE"))
+        return
+    out.with_name(f"{out.name}.pb").write_bytes(b"".join(entries(ops)))
+    if new := added(before, tf):
+        out.with_name(f"{out.name}.kernels.pb").write_bytes(new)
 
 
-def varint(content: bytes, at: int) -> tuple[int, int]:
-    """A number of protobuf, seven bits to a byte, and where it ends."""
-    value, shift = content[at] & 127, 7
-    while content[at] > 127:
-        at += 1
-        value, shift = value | (content[at] & 127) << shift, shift + 7
-    return value, at + 1
+def load_library(tf: ctypes.CDLL, path: str) -> tuple[bytes, str]:
+    """The OpList of an op library, or what TensorFlow says."""
+    if not hasattr(tf, "TF_LoadLibrary"):
+        return hidden.load_library(tf, path)
+    status = Status(tf)
+    handle = tf.TF_LoadLibrary(path.encode(), status.handle)
+    return (tf.TF_GetOpList(ctypes.c_void_p(handle)).bytes(), "") if status.ok else (b"", status.message)
+
+
+def added(before: list[bytes], tf: ctypes.CDLL) -> bytes:
+    """The kernels that are there now and were not."""
+    new = Counter(entries(kernel_list(tf))) - Counter(before)
+    return b"".join(sorted(new.elements()))
+
+
+def in_a_copy(work: Callable[[], None]) -> bool:
+    """Do this in a copy of this process; whether it came to its end."""
+    child = os.fork()
+    if child:
+        return os.waitpid(child, 0)[1] == 0
+    try:
+        work()
+        os._exit(0)
+    finally:
+        sys.excepthook(*sys.exc_info())
+        os._exit(1)
+
+
+def versions(tf: ctypes.CDLL) -> dict[str, str | int | None]:
+    """What the release says of itself; None where it does not say it."""
+    said = {"version": text(tf, "TF_Version")}
+    said |= {key: text(tf, name) or text(tf, f"_Z{len(name)}{name}v") for key, name in STRINGS.items()}
+    flags = [name for name in ("tf_cxx11_abi_flag", "_Z17tf_cxx11_abi_flagv") if hasattr(tf, name)]
+    said["cxx11_abi"] = getattr(tf, flags[0])() if flags else None
+    return said
+
+
+def text(tf: ctypes.CDLL, name: str) -> str | None:
+    if not hasattr(tf, name):
+        return None
+    getattr(tf, name).restype = ctypes.c_char_p
+    return getattr(tf, name)().decode(errors="replace")
 
 
 if __name__ == "__main__":

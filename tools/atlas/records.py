@@ -1,57 +1,54 @@
-"""What was recorded: one folder for each release, outside the repository.
+"""What was recorded: one folder for each build, outside the repository.
 
-A record is a folder such as `tensorflow-1.4.1`:
+A record is a folder such as `tensorflow-gpu-1.4.1` or `tensorflow-2.21.0-aarch64`:
 
-    record.json     package, release, wheel, its SHA-256
-    ops.pb          an OpList
-    kernels.pb      a KernelList, from 1.11 on
-    libraries/…     an OpList for each library of the wheel that adds ops, or why it does not load
+    record.json            package, release, platform, wheel, its SHA-256; alias_of: the record
+                           with the same registry, where that is not written again;
+                           kernels_partial: whether parts of each KernelDef are unknown
+    ops.pb                 an OpList, sorted
+    kernels.pb             a KernelList, sorted
+    kernels_session.pb     a KernelList of those that are there only once a session exists, if any
+    libraries/PATH.pb      an OpList for each library of the wheel that adds ops,
+    …/PATH.kernels.pb      a KernelList of what comes with it, if any
+    …/PATH.txt             or why it does not load
+    facts.json             how it was built: see `facts`
+    symbols/LIBRARY.z      the names that a library exports: sorted, a line each, compressed by zlib
+
+An alias has no registry of its own, and where its libraries are the very same, no symbols.
+`build` and `symbols` read these folders.
 """
 
 import json
-from collections.abc import Iterator
+import re
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
 CACHE = Path("~/.cache/tfport/atlas").expanduser()
+X86 = "x86_64"
 
 
 @dataclass(frozen=True)
 class Record:
-    """One release, and the wheel that was asked."""
+    """One build, and the wheel that was asked."""
 
     package: str
     release: str
     wheel: str
     sha256: str
     folder: Path
-
-    @property
-    def order(self) -> tuple[int, ...]:
-        return release_order(self.release)
-
-    def op_lists(self) -> Iterator[tuple[str | None, bytes]]:
-        """Each serialized OpList with the library that brings it; None is the release itself."""
-        yield None, (self.folder / "ops.pb").read_bytes()
-        libraries = self.folder / "libraries"
-        for path in sorted(libraries.rglob("*.pb")):
-            yield str(path.relative_to(libraries)).removesuffix(".pb"), path.read_bytes()
+    platform: str = X86
+    alias_of: str | None = None
+    kernels_partial: bool = False
 
     def write(self) -> None:
-        facts = {key: value for key, value in asdict(self).items() if key != "folder"}
+        facts = {k: v for k, v in asdict(self).items() if k != "folder" and v is not None}
         (self.folder / "record.json").write_text(json.dumps(facts, indent=1) + "\n")
 
 
 def release_order(release: str) -> tuple[int, ...]:
-    """2.10.1 comes after 2.9.3."""
-    return tuple(map(int, release.split(".")))
+    """2.10.1 comes after 2.9.3, and 2.15.0.post1 after 2.15.0."""
+    return tuple(map(int, re.findall(r"\d+", release)))
 
 
-def folder_of(cache: Path, package: str, release: str) -> Path:
-    return cache / f"{package}-{release}"
-
-
-def recorded(cache: Path) -> list[Record]:
-    """All records, the oldest release first."""
-    found = [Record(**json.loads(p.read_text()), folder=p.parent) for p in cache.glob("*/record.json")]
-    return sorted(found, key=lambda r: (r.order, r.package))
+def folder_of(cache: Path, package: str, release: str, platform: str = X86) -> Path:
+    return cache / "-".join([package, release] + ([platform] if platform != X86 else []))

@@ -1,81 +1,103 @@
-"""Which wheel is a release, and what is in it?
+"""What is in the wheel of a release?
 
-`unpacked` brings the x86-64 Linux wheel of a release from the package index that
-pip is set up for, takes out only the libraries that register ops, and leaves
-nothing behind. Loading them is left to `native`.
+`unpacked` brings a Linux wheel from the package index, takes out the libraries
+that register ops and the few files that say how it was built, and leaves nothing
+behind. Loading the libraries is left to `native`.
 """
 
 import hashlib
 import re
-import subprocess
-import sys
 import tempfile
+import time
 import zipfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from urllib.error import URLError
+from urllib.request import urlopen
 
-# Any one will do: no Python code of the wheel runs.
-PYTHONS = ("311", "310", "39", "38", "37", "36")
+from index import File, choose
+
 PLATFORMS = [
     f"manylinux{generation}_x86_64"
     for generation in ("1", "2010", "2014", "_2_5", "_2_12", "_2_17", "_2_24", "_2_27", "_2_28")
 ]
 # 1.15 and 2.0 call their package tensorflow_core.
 PACKAGE = r"\btensorflow(_core)?/"
-RUNTIME = re.compile(PACKAGE + r"(.*/)?(lib[^/]*|_pywrap_tensorflow_internal)\.so")
+RUNTIME = re.compile(PACKAGE + r"(.*/)?(lib[^/]*|_pywrap_tensorflow(_internal)?)\.so")
+BUNDLED = re.compile(r"^\w+\.libs/")
 ADDS_OPS = re.compile(PACKAGE + r"(contrib/.*\.so|(compiler|core|lite)/.*_ops?\.so)$")
 ADDS_NONE = re.compile(r"/(lib[^/]*protos|_wrap_[^/]*|_?pywrap_[^/]*)\.so$")
+BUILD = re.compile(
+    r"/(METADATA|cuda_config\.h|core/public/\w*version\.h|platform/build_info\.py|_pywrap_tf_session\.so)$"
+)
+TRIES = 4
 
 
 @dataclass(frozen=True)
 class Wheel:
-    """A wheel, and the folder with the libraries of its package."""
+    """A wheel, the folder with all that was taken out of it, and in it that of its package."""
 
     name: str
     sha256: str
     package: Path
+    root: Path
+    built: str
 
 
 @contextmanager
-def unpacked(distribution: str, release: str) -> Iterator[Wheel]:
+def unpacked(distribution: str, release: str, platform: str = "x86_64") -> Iterator[Wheel]:
     """The wheel of a release, for as long as it is used."""
+    wanted = choose(distribution, release, platform)
     with tempfile.TemporaryDirectory() as folder:
-        file = fetch(distribution, release, Path(folder))
-        with open(file, "rb") as content:
-            digest = hashlib.file_digest(content, "sha256").hexdigest()
-        package = unpack(file, Path(folder, "wheel"))
+        file, root = fetch(wanted, Path(folder)), Path(folder, "wheel")
+        built = unpack(file, root)
         file.unlink()
-        yield Wheel(file.name, digest, package)
+        yield Wheel(wanted.name, wanted.sha256, package_in(root), root, built)
 
 
-def fetch(distribution: str, release: str, folder: Path) -> Path:
-    """Download the wheel of a release into `folder`."""
-    for python in PYTHONS:
-        command = download(f"{distribution}=={release}", python, folder)
-        done = subprocess.run(command, capture_output=True, text=True)
-        if done.returncode == 0:
-            return next(folder.glob("*.whl"))
-        if "No matching distribution" not in done.stderr:
-            sys.exit(done.stderr)
-    sys.exit(f"{distribution}=={release}: no x86-64 Linux wheel for any of Python {', '.join(PYTHONS)}")
+def fetch(wanted: File, folder: Path) -> Path:
+    """Download a wheel into `folder`, and see that it is the one."""
+    for left in reversed(range(TRIES)):
+        try:
+            return download(wanted, folder / wanted.name)
+        except (URLError, OSError):
+            if not left:
+                raise
+            time.sleep(5)
+    raise AssertionError
 
 
-def download(requirement: str, python: str, folder: Path) -> list[str]:
-    pip = [sys.executable, "-m", "pip", "download", "--quiet", "--no-cache-dir", "--no-deps"]
-    wanted = ["--only-binary=:all:", "--python-version", python, "--implementation", "cp"]
-    wanted += [option for abi in (f"cp{python}", f"cp{python}m") for option in ("--abi", abi)]
-    wanted += [option for platform in PLATFORMS for option in ("--platform", platform)]
-    return [*pip, *wanted, "--dest", str(folder), requirement]
+def download(wanted: File, out: Path) -> Path:
+    digest = hashlib.sha256()
+    with urlopen(wanted.url, timeout=180) as answer, open(out, "wb") as file:
+        while block := answer.read(1 << 20):
+            digest.update(block)
+            file.write(block)
+    if digest.hexdigest() != wanted.sha256:
+        raise OSError(f"{wanted.name}: expected SHA-256 {wanted.sha256}, found {digest.hexdigest()}")
+    return out
 
 
-def unpack(wheel: Path, folder: Path) -> Path:
-    """Take the libraries out of a wheel; the folder of its package."""
+def unpack(wheel: Path, folder: Path) -> str:
+    """Take what is of use out of a wheel; when its newest file was written."""
     with zipfile.ZipFile(wheel) as archive:
         names = archive.namelist()
-        archive.extractall(folder, [n for n in names if RUNTIME.search(n) or ADDS_OPS.search(n)])
-    return next(folder.rglob("libtensorflow_framework*")).parent
+        patterns = (RUNTIME, BUNDLED, ADDS_OPS, BUILD)
+        archive.extractall(folder, [n for n in names if any(p.search(n) for p in patterns)])
+        return built(archive)
+
+
+def built(archive: zipfile.ZipFile) -> str:
+    """The newest date of a file in it."""
+    return "{}-{:02}-{:02}".format(*max(i.date_time for i in archive.infolist()))
+
+
+def package_in(root: Path) -> Path:
+    """The folder of the package: until 1.3 it has one library, in a folder of its own."""
+    framework = next(root.rglob("libtensorflow_framework*"), None)
+    return framework.parent if framework else next(root.rglob("tensorflow/python/_pywrap*.so")).parents[1]
 
 
 def op_libraries(package: Path) -> list[str]:

@@ -1,68 +1,61 @@
-"""Which ops has any recorded TensorFlow release registered, and how is each defined?
+"""Which ops has anything recorded ever registered, and how is each defined?
 
 `known_ops()[name]` is the newest definition, without its prose;
-`known_ops().releases(name)` the first and last recorded release that has it.
-What one release registers is not answered here.
+`known_ops().releases(name)` the first and last release of TensorFlow that has it.
+What one release registers: `atlas`.
 """
 
 from __future__ import annotations
 
 import functools
-import sqlite3
-import threading
-import weakref
 from collections.abc import Iterator, Mapping
-from importlib import resources
-from pathlib import Path
-from typing import Any
 
+from tfport.atlas.atlas import X86, Atlas, atlas
 from tfport.formats.proto.graph_pb2 import OpDef
+
+DEFINITION = """SELECT op.definition FROM newest JOIN op ON op.rowid = newest.definition
+                WHERE newest.name = ?"""
 
 
 class KnownOps(Mapping[str, OpDef]):
-    """Op definitions by name, read as any thread asks for them. They are shared: copy before a change."""
+    """Op definitions by name, read as they are asked for, by any thread."""
 
-    def __init__(self, path: Path) -> None:
-        uri = f"{path.absolute().as_uri()}?mode=ro&immutable=1"
-        # one connection behind one lock: a look-up takes microseconds
-        self._database = sqlite3.connect(uri, uri=True, check_same_thread=False)
-        self._lock = threading.Lock()
-        self._read: dict[str, OpDef] = {}
-        weakref.finalize(self, self._database.close)
+    def __init__(self, atlas: Atlas) -> None:
+        self._atlas = atlas
+        self._read: dict[str, OpDef | None] = {}
 
     def __getitem__(self, name: str) -> OpDef:
         if name not in self._read:
-            found = self._rows("SELECT definition FROM op WHERE name = ?", name)
-            if not found:
-                raise KeyError(name)
-            self._read[name] = OpDef.FromString(found[0][0])
-        return self._read[name]
+            rows = self._atlas.rows(DEFINITION, name)
+            self._read[name] = OpDef.FromString(rows[0][0]) if rows else None
+        op = self._read[name]
+        if op is None:
+            raise KeyError(name)
+        return op
 
     def __iter__(self) -> Iterator[str]:
-        return (name for (name,) in self._rows("SELECT name FROM op ORDER BY name"))
+        return (name for (name,) in self._atlas.rows("SELECT name FROM newest"))
 
     def __len__(self) -> int:
-        return len(self._rows("SELECT name FROM op"))
+        return int(self._atlas.rows("SELECT count(*) FROM newest")[0][0])
 
     def releases(self, name: str) -> tuple[str, str] | None:
-        """The first and the last recorded release that registers an op; None if none does."""
-        return next(iter(self._rows("SELECT first, last FROM op WHERE name = ?", name)), None)
+        """The first and the last release of TensorFlow that has an op; None if none does."""
+        rows = self._atlas.rows("SELECT first, last FROM newest WHERE name = ? AND first <> ''", name)
+        return (rows[0][0], rows[0][1]) if rows else None
 
-    def provider(self, name: str) -> str | None:
-        """The library of TensorFlow's wheel that brings an op; None if it is TensorFlow's own, or unknown."""
-        return next((row[0] for row in self._rows("SELECT provider FROM op WHERE name = ?", name)), None)
+    def providers(self, name: str) -> list[str]:
+        """The add-on packages and contrib libraries that bring an op; none if TensorFlow itself does."""
+        rows = self._atlas.rows("SELECT providers FROM newest WHERE name = ?", name)
+        return rows[0][0].splitlines() if rows else []
 
-    def recorded(self) -> dict[str, int]:
-        """The recorded releases, oldest first, and how many ops each registers by itself."""
-        return dict(self._rows("SELECT version, ops FROM release ORDER BY number"))
-
-    def _rows(self, query: str, *values: str) -> list[Any]:
-        with self._lock:
-            return self._database.execute(query, values).fetchall()
+    def recorded(self) -> list[str]:
+        """The recorded releases of TensorFlow, oldest first."""
+        query = "SELECT version FROM build WHERE package = ? AND platform = ? ORDER BY id"
+        return [version for (version,) in self._atlas.rows(query, "tensorflow", X86)]
 
 
 @functools.cache
 def known_ops() -> KnownOps:
-    """The ops of the releases that tfport has recorded."""
-    with resources.as_file(resources.files("tfport.atlas") / "ops.sqlite") as path:
-        return KnownOps(path)
+    """The ops of all that tfport has recorded."""
+    return KnownOps(atlas())

@@ -1,0 +1,102 @@
+"""TensorFlow's C API in this process, from a library of any release. Loading one runs its code.
+
+The Python that runs this need not be the one that the library was built for: no
+Python code of TensorFlow runs, and what its libraries miss of Python is stubbed.
+One process can hold one release. It needs the standard library only.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import re
+import subprocess
+import tempfile
+
+MISSING = re.compile(r"undefined symbol: (_?Py\w+)")
+
+
+class Buffer(ctypes.Structure):
+    """TF_Buffer."""
+
+    _fields_ = (("data", ctypes.c_void_p), ("length", ctypes.c_size_t), ("free", ctypes.c_void_p))
+
+    def bytes(self) -> bytes:
+        return ctypes.string_at(self.data, self.length) if self.length else b""
+
+
+RETURNS = {
+    ctypes.c_void_p: """TF_NewStatus TF_LoadLibrary TF_NewGraph TF_NewSessionOptions TF_NewSession
+        TF_AllocateTensor TF_LoadSessionFromSavedModel TF_GraphOperationByName TF_TensorData""",
+    ctypes.c_char_p: "TF_Message TF_Version",
+    ctypes.c_int64: "TF_Dim",
+    ctypes.POINTER(Buffer): "TF_GetAllOpList TF_GetAllRegisteredKernels",
+    Buffer: "TF_GetOpList",
+}
+"""What functions return, where it is no int."""
+
+
+def open_library(path: str | os.PathLike[str]) -> ctypes.CDLL:
+    """Load a library for all that follow, with a stub for each Python symbol that is missing here."""
+    defined = set()
+    while True:
+        try:
+            return ctypes.CDLL(os.fspath(path), ctypes.RTLD_GLOBAL | os.RTLD_LAZY)
+        except OSError as error:
+            missing = MISSING.search(str(error))
+            if missing is None or missing[1] in defined:
+                raise
+            defined.add(missing[1])
+            define(missing[1])
+
+
+def define(symbol: str) -> None:
+    """Bring a variable of this name into the process; OSError where there is no C compiler."""
+    with tempfile.TemporaryDirectory() as folder:
+        stub = os.path.join(folder, "stub.so")
+        compiler = [os.environ.get("CC", "cc"), "-shared", "-fPIC", "-x", "c", "-", "-o", stub]
+        try:
+            subprocess.run(compiler, input=f"long {symbol}[64];".encode(), check=True)
+        except (OSError, subprocess.CalledProcessError):
+            raise OSError(f"it needs {symbol} of another Python, and there is no C compiler") from None
+        ctypes.CDLL(stub, ctypes.RTLD_GLOBAL)
+
+
+def declare(tf: ctypes.CDLL) -> ctypes.CDLL:
+    """Say what the functions of the C API return, those that this release has."""
+    for kind, names in RETURNS.items():
+        for name in names.split():
+            if hasattr(tf, name):  # until 1.2 the C API is hidden; TF_GetAllRegisteredKernels came with 1.11
+                getattr(tf, name).restype = kind
+    return tf
+
+
+class Status:
+    """TF_Status: what the last call said, word for word."""
+
+    def __init__(self, tf: ctypes.CDLL) -> None:
+        self.tf, self.handle = tf, ctypes.c_void_p(tf.TF_NewStatus())
+
+    @property
+    def ok(self) -> bool:
+        return bool(self.tf.TF_GetCode(self.handle) == 0)
+
+    @property
+    def message(self) -> str:
+        said: bytes = self.tf.TF_Message(self.handle)
+        return said.decode(errors="replace")
+
+
+def entries(content: bytes) -> list[bytes]:
+    """The entries of an OpList or a KernelList, sorted: newer releases list them in any order."""
+    found, start = [], 0
+    while start < len(content):  # a tag of one byte, the size of the entry, the entry
+        size, shift, at = 0, 0, start + 1
+        while True:
+            size |= (content[at] & 127) << shift
+            shift, at = shift + 7, at + 1
+            if content[at - 1] < 128:
+                break
+        found.append(content[start : at + size])
+        start = at + size
+    return sorted(found)

@@ -1,0 +1,76 @@
+"""The kernels of an op over time, in few lines: device, types, label, releases."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from tfport.atlas.atlas import Atlas, Build, Chapter, has_bit
+from tfport.atlas.spans import Span, spans
+from tfport.formats.proto.graph_pb2 import OpDef
+from tfport.graph.dtypes import DType
+from tfport.registry.kernels import Kernel
+
+Line = tuple[str, str, str]
+"""A device, a type (empty for any) and a label."""
+DEVICES = ("CPU", "GPU", "DEFAULT")
+
+
+@dataclass(frozen=True, slots=True)
+class KernelLine:
+    """Types for which an op has kernels on a device, and in which releases."""
+
+    device: str
+    types: tuple[str, ...]
+    """Values of the main type attribute; empty where any will do."""
+    label: str
+    releases: tuple[Span, ...]
+
+
+def main_type(op: OpDef, kernels: Iterable[Kernel]) -> str | None:
+    """The type attribute that tells most kernels of an op apart."""
+    values: dict[str, set[DType]] = {attr.name: set() for attr in op.attr if "type" in attr.type}
+    for kernel in kernels:
+        for name in values.keys() & kernel.constraints:
+            values[name].update(kernel.constraints[name])
+    best = max(values, key=lambda name: len(values[name]), default=None)
+    return best if best and values[best] else None
+
+
+def lines_of(chapter: Chapter, type_attr: str | None) -> set[Line]:
+    """The lines to which the kernels of a chapter belong."""
+    return {
+        (kernel.device, str(value), kernel.label)
+        for kernel in chapter.kernels
+        for value in (kernel.constraints.get(type_attr or "") or ("",))
+    }
+
+
+def kernel_lines(builds: Sequence[Build], lines: dict[Line, set[int]]) -> list[KernelLine]:
+    """Types of one device that have had kernels in the same releases, together."""
+    groups: dict[tuple[str, str, tuple[Span, ...]], list[str]] = {}
+    for (device, kind, label), numbers in lines.items():
+        groups.setdefault((device, label, spans(builds, numbers)), []).append(kind)
+    found = [
+        KernelLine(device, tuple(_sorted(kind for kind in types if kind)), label, releases)
+        for (device, label, releases), types in groups.items()
+    ]
+    order = [build.version for build in builds]
+    return sorted(
+        found, key=lambda k: (device_order(k.device), k.label, order.index(k.releases[0].first), k.types)
+    )
+
+
+def _sorted(types: Iterable[str]) -> list[str]:
+    return sorted(types, key=lambda name: DType.parse(name).number)
+
+
+def device_order(device: str) -> tuple[int, str]:
+    """The usual devices first."""
+    return DEVICES.index(device) if device in DEVICES else len(DEVICES), device
+
+
+def are_told(atlas: Atlas, builds: Iterable[Build]) -> set[int]:
+    """Those builds of TensorFlow whose kernels are recorded: every TensorFlow can run a Const."""
+    rows = atlas.rows("SELECT builds FROM kernels WHERE op = 'Const'")
+    return {build.number for build in builds for (bits,) in rows if has_bit(bits, build.number)}

@@ -1,0 +1,121 @@
+"""What is recorded: packages, their releases, and how much each registers."""
+
+from __future__ import annotations
+
+import zlib
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from tfport.atlas.atlas import ARM, TENSORFLOWS, Atlas, Build
+from tfport.atlas.kernel_lines import are_told
+from tfport.atlas.versions import version_key
+from tfport.formats.proto.kernel_pb2 import KernelList
+
+VERSION = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Release:
+    """A recorded build, and how much it registers by itself."""
+
+    build: Build
+    ops: int
+    kernels: int | None
+    """None where they are not recorded."""
+
+    def to_json(self) -> dict[str, Any]:
+        build = self.build
+        return {
+            "target": build.requirement,
+            "version": build.version,
+            "platform": build.platform,
+            "wheel": build.wheel,
+            "sha256": build.sha256,
+            "ops": self.ops,
+            "kernels": self.kernels,
+            "facts": build.facts,
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class Package:
+    """A package of which there are recorded builds for a machine, the oldest first."""
+
+    name: str
+    releases: list[Release]
+
+    @property
+    def is_tensorflow(self) -> bool:
+        return self.name in TENSORFLOWS
+
+    @property
+    def is_for_arm(self) -> bool:
+        return ARM in self.releases[0].build.platform
+
+    def newest_patches(self) -> list[Release]:
+        """The newest release of each minor version."""
+        return list({_minor(release): release for release in self.releases}.values())
+
+
+def _minor(release: Release) -> tuple[int, ...]:
+    return version_key(release.build.version).release[:2]
+
+
+@dataclass(frozen=True, slots=True)
+class Overview:
+    """All that is recorded."""
+
+    packages: list[Package]
+
+    def to_json(self) -> dict[str, Any]:
+        return {
+            "version": VERSION,
+            "packages": [
+                {"name": package.name, "releases": [release.to_json() for release in package.releases]}
+                for package in self.packages
+            ],
+        }
+
+
+def overview(atlas: Atlas) -> Overview:
+    """The packages, TensorFlow's own first."""
+    builds = atlas.builds(platform=None)
+    ops, kernels = _ops(atlas, builds), _kernels(atlas, builds)
+    packages: dict[tuple[str, bool], list[Release]] = {}
+    told = are_told(atlas, builds)
+    for build in sorted(builds, key=lambda b: not b.is_tensorflow):
+        known = build.number in told or not build.is_tensorflow
+        release = Release(build, ops[build.number], kernels[build.number] if known else None)
+        packages.setdefault((build.package, ARM in build.platform), []).append(release)
+    return Overview([Package(name, releases) for (name, _), releases in packages.items()])
+
+
+def _ops(atlas: Atlas, builds: list[Build]) -> Counter[int]:
+    rows = Counter(atlas.rows("SELECT provider, builds FROM op"))
+    return _per_build(((provider, bits, n) for (provider, bits), n in rows.items()), builds)
+
+
+def _kernels(atlas: Atlas, builds: list[Build]) -> Counter[int]:
+    rows: Counter[tuple[str, bytes]] = Counter()
+    for provider, bits, body in atlas.rows("SELECT provider, builds, kernels FROM kernels"):
+        rows[provider, bits] += len(KernelList.FromString(zlib.decompress(body)).kernel)
+    return _per_build(((provider, bits, n) for (provider, bits), n in rows.items()), builds)
+
+
+def _per_build(rows: Iterable[tuple[str, bytes, int]], builds: list[Build]) -> Counter[int]:
+    """How much each build has; what a library of TensorFlow's wheel brings when imported does not count."""
+    addons = sum(1 << build.number for build in builds if not build.is_tensorflow)
+    found: Counter[int] = Counter()
+    for provider, bits, n in rows:
+        having = int.from_bytes(bits, "little")
+        for number in _bits(having & addons if provider else having):
+            found[number] += n
+    return found
+
+
+def _bits(number: int) -> Iterator[int]:
+    while number:
+        yield (number & -number).bit_length() - 1
+        number &= number - 1

@@ -1,0 +1,190 @@
+"""What does the text of a target name? Packages that were typed, files, folders, a header.
+
+Which builds those mean is decided in `target`.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import sys
+from dataclasses import dataclass, field
+
+from packaging.utils import canonicalize_name
+
+from tfport.atlas.environment import installed_in, this_environment
+from tfport.atlas.lockfiles import read_packages
+from tfport.atlas.names import FLAVOURS, SERVING
+from tfport.atlas.requirements import Listing, Wanted, from_wheel_name, parse_requirement
+from tfport.errors import Error, NotAModel, UnreadableFile
+from tfport.formats.files import reason
+from tfport.formats.recognise import find_model
+
+HEADER_ON = re.compile(r"(.+\.h(?:pp|h)?)@(.+)", re.DOTALL)
+AROUND_OPERATOR = re.compile(r"\s*(===|==|~=|!=|<=|>=|<|>)\s*")
+BEFORE_OPERATOR = re.compile(r"\s*,\s*(?=[<>=!~])")
+BETWEEN = re.compile(r"\s*,(?![<>=!~])\s*|\s+")
+VERSION = re.compile(r"v?\d[\w.+]*")
+ONE_EQUALS = re.compile(r"([\w.\[\]-]+)=([\w.*+]+)")
+ADDRESS = re.compile(r"[a-z][a-z0-9+.-]*://")
+ENDINGS = (
+    ".h",
+    ".hpp",
+    ".hh",
+    ".target",
+    ".whl",
+    ".txt",
+    ".lock",
+    ".toml",
+    ".json",
+    ".yml",
+    ".yaml",
+    ".so",
+    ".in",
+)
+SQLITE = b"SQLite format 3\0"
+INSTEAD = (
+    "expected a package such as tensorflow==2.8.4, a requirements or lock file, an environment or a wheel"
+)
+
+
+@dataclass
+class Parts:
+    """What a text names."""
+
+    typed: list[Wanted] = field(default_factory=list)
+    listed: Listing = field(default_factory=Listing)
+    files: list[str] = field(default_factory=list)
+    """Files and folders that list packages."""
+    wheels: list[str] = field(default_factory=list)
+    header: str | None = None
+    recorded: str | None = None
+
+
+def parts_of(text: str) -> Parts:
+    parts = Parts()
+    whole = text.strip()
+    if not whole:
+        raise Error(f"an empty target; {INSTEAD}")
+    if "\0" in whole:
+        raise Error(f"a target with a zero byte; {INSTEAD}")
+    if found := HEADER_ON.fullmatch(whole):
+        _add(parts, found[1])
+        whole = found[2].strip()
+    for word in [whole] if is_path(whole) and os.path.exists(whole) else words(whole):
+        _add(parts, word)
+    return parts
+
+
+def words(text: str) -> list[str]:
+    """Requirements and paths one by one: by lines, commas and spaces, but `>=2.4, <2.9` stays one."""
+    found = []
+    for line in text.splitlines():
+        if ";" in line or " @ " in line:
+            found.append(line.strip())
+        else:
+            tight = BEFORE_OPERATOR.sub(",", AROUND_OPERATOR.sub(r"\1", " ".join(line.split())))
+            found += [word for word in BETWEEN.split(tight) if word]
+    return found
+
+
+def is_path(word: str) -> bool:
+    """Whether a word names a file or a folder; a package of the same name comes first."""
+    if ADDRESS.match(word):
+        return False
+    if word in (".", "..") or word.startswith(("./", "../", "~")) or word.endswith(ENDINGS):
+        return True
+    if canonicalize_name(word) in FLAVOURS | SERVING or re.search(r"[<>=!;\[]| @ ", word):
+        return False
+    return "/" in word or "\\" in word or os.path.exists(word)
+
+
+def _add(parts: Parts, word: str) -> None:
+    if not is_path(word):
+        _add_requirement(parts, word)
+        return
+    path = os.path.expanduser(word)
+    if word == ".":
+        _add_listing(parts, f"this Python environment ({sys.prefix})", this_environment())
+    elif not os.path.exists(path):
+        raise UnreadableFile(f"{word}: no such file or folder{_or_package(word)}")
+    elif os.path.isdir(path):
+        _add_listing(parts, path, _folder(path))
+    elif not os.path.isfile(path):
+        raise UnreadableFile(f"{path}: neither a file nor a folder, but a device, pipe or socket")
+    else:
+        _add_file(parts, path)
+
+
+def _or_package(word: str) -> str:
+    return "" if "/" in word else f"; {INSTEAD}"
+
+
+def _add_requirement(parts: Parts, word: str) -> None:
+    if ADDRESS.match(word):
+        raise Error(f"{word}: an address, not a path; download it first")
+    if VERSION.fullmatch(word):
+        raise Error(f"{word}: a number alone; write tensorflow=={word}")
+    if found := ONE_EQUALS.fullmatch(word):
+        raise Error(f"{word}: one equals sign; write {found[1]}=={found[2]}")
+    wanted = parse_requirement(word)
+    if wanted is None:
+        raise Error(f"{word}: its marker is not for Linux and this Python")
+    parts.typed.append(wanted)
+
+
+def _add_file(parts: Parts, path: str) -> None:
+    if path.endswith((".h", ".hpp", ".hh")):
+        if parts.header is not None:
+            raise Error(f"two headers, {parts.header} and {path}; a build is made with one")
+        parts.header = path
+    elif path.endswith(".target") or _head(path).startswith(SQLITE):
+        if parts.recorded is not None:
+            raise Error(f"two recorded targets, {parts.recorded} and {path}; name one")
+        parts.recorded = path
+    elif path.endswith(".whl"):
+        parts.wheels.append(path)
+        parts.typed.append(from_wheel_name(os.path.basename(path)))
+    elif _head(path).startswith(b"\x7fELF"):
+        raise Error(f"{path}: a library; `tfport targets record` makes a target of TensorFlow's own")
+    else:
+        _add_listing(parts, path, _packages(path))
+
+
+def _add_listing(parts: Parts, path: str, listing: Listing) -> None:
+    parts.files.append(path)
+    parts.listed.add(listing)
+
+
+def _head(path: str) -> bytes:
+    try:
+        with open(path, "rb") as file:
+            return file.read(16)
+    except OSError as error:
+        raise UnreadableFile(f"{path}: {reason(error)}") from None
+
+
+def _packages(path: str) -> Listing:
+    try:
+        return read_packages(path)
+    except UnreadableFile as error:
+        raise _a_model(path) or error from None
+
+
+def _folder(path: str) -> Listing:
+    listing = installed_in(path)
+    if listing is None:
+        raise _a_model(path) or Error(f"{path}: neither a site-packages folder nor a virtual environment")
+    return listing
+
+
+def _a_model(path: str) -> Error | None:
+    """The error for a model, or what models are confused with, in the place of a target."""
+    try:
+        found = find_model(path)
+    except NotAModel as error:
+        text = str(error).partition("; ")[0]
+        return None if "text file" in text or os.path.isdir(path) else Error(f"{text}; {INSTEAD}")
+    except Error:
+        return None
+    return Error(f"{path}: a {found.kind.value}, which is a model and no target; {INSTEAD}")

@@ -1,0 +1,116 @@
+"""One target in full: what it is made of, and how much it registers."""
+
+from __future__ import annotations
+
+import zlib
+from collections import Counter
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from tfport.atlas.atlas import Atlas, Build, has_bit
+from tfport.atlas.kernel_lines import device_order
+from tfport.formats.proto.kernel_pb2 import KernelList
+from tfport.registry.registry import Source
+
+if TYPE_CHECKING:
+    from tfport.atlas.target import Target
+
+WHOLE = ("tensorflow", "serving")
+"""Kinds of targets that leave nothing of a build out."""
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """One source of a target: a recorded build, or something of the user's own."""
+
+    name: str
+    build: Build | None
+    ops: int
+    kernels: dict[str, int]
+    """How many for each device."""
+    libraries: dict[str, int]
+    """Libraries in its wheel that bring ops when they are imported, and how many."""
+
+    def to_json(self) -> dict[str, Any]:
+        build = self.build
+        return {
+            "name": self.name,
+            "target": build.requirement if build else None,
+            "platform": build.platform if build else None,
+            "wheel": build.wheel if build else None,
+            "sha256": build.sha256 if build else None,
+            "facts": build.facts if build else {},
+            "ops": self.ops,
+            "kernels": self.kernels,
+            "libraries": self.libraries,
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class Portrait:
+    """A target and its parts."""
+
+    name: str
+    requirement: str
+    """As it may be typed again."""
+    kind: str
+    device: str
+    ops: int
+    parts: list[Part]
+    notes: list[str]
+
+    def to_json(self) -> dict[str, Any]:
+        parts = [part.to_json() for part in self.parts]
+        return {
+            "name": self.name,
+            "target": self.requirement,
+            "kind": self.kind,
+            "device": self.device,
+            "ops": self.ops,
+            "parts": parts,
+            "notes": self.notes,
+        }
+
+
+def portrait(target: Target, atlas: Atlas) -> Portrait:
+    """Gather it; of whole builds nothing is decoded but the devices of kernels."""
+    builds = [target.build, *target.addons]
+    sources = zip(target.registry.sources, builds, strict=True)
+    parts = [_part(source, build, target, atlas) for source, build in sources]
+    name, ops = target.name, len(target.registry)
+    return Portrait(name, target.requirement, target.kind, target.device, ops, parts, target.notes)
+
+
+def _part(source: Source, build: Build | None, target: Target, atlas: Atlas) -> Part:
+    kept = target.registry.selection.ops
+    ops = [op for op in source.ops() if kept is None or op in kept]
+    if build is not None and target.kind in WHOLE and len(ops) == _own_ops(build, atlas):
+        kernels, libraries = _own_kernels(build, atlas), _libraries(build, atlas)
+    else:
+        kernels, libraries = Counter(k.device for op in ops for k in source.kernels(op)), {}
+    by_device = {device: kernels[device] for device in sorted(kernels, key=device_order)}
+    return Part(source.name, build, len(ops), by_device, libraries)
+
+
+def _own_ops(build: Build, atlas: Atlas) -> int:
+    """How many ops a build has before any library of its wheel is imported."""
+    rows = atlas.rows("SELECT DISTINCT name, provider, builds FROM op")
+    return len({name for name, provider, bits in rows if _is_own(build, provider, bits)})
+
+
+def _is_own(build: Build, provider: str, bits: bytes) -> bool:
+    return has_bit(bits, build.number) and not (provider and build.is_tensorflow)
+
+
+def _own_kernels(build: Build, atlas: Atlas) -> Counter[str]:
+    found: Counter[str] = Counter()
+    for provider, bits, body in atlas.rows("SELECT provider, builds, kernels FROM kernels"):
+        if _is_own(build, provider, bits):
+            kernels = KernelList.FromString(zlib.decompress(body)).kernel
+            found.update(kernel.device_type for kernel in kernels)
+    return found
+
+
+def _libraries(build: Build, atlas: Atlas) -> dict[str, int]:
+    rows = atlas.rows("SELECT provider, builds FROM op WHERE provider <> '' ORDER BY provider")
+    return dict(Counter(library for library, bits in rows if has_bit(bits, build.number)))

@@ -1,0 +1,274 @@
+"""Selective registration: which ops and kernels does an `ops_to_register.h` keep, and one for given models.
+
+TensorFlow built with `SELECTIVE_REGISTRATION` includes such a header, and registers
+only what it lets through. It is read as text, of any generation of TensorFlow's own
+tool or written by hand; nothing is compiled or executed.
+The names of kernel classes are in `kernel_classes`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+
+from tfport.atlas.kernel_classes import KernelClasses, classes_of
+from tfport.atlas.requirements import read_text
+from tfport.errors import UnreadableFile
+from tfport.formats.proto.graph_pb2 import OpDef
+from tfport.graph.attrs import Attr, Placeholder, decode
+from tfport.graph.census import every_node
+from tfport.graph.graph import Node
+from tfport.graph.model import Model
+from tfport.registry.kernels import Kernel
+from tfport.registry.registry import Registry, Selection, Source
+
+ALWAYS = frozenset({"_Arg", "_Retval", "_DeviceArg", "_DeviceRetval"})
+"""Registered whatever the header says (REGISTER_SYSTEM_OP)."""
+LOADING = {"NoOp": "NoOp", "_Recv": "RecvOp", "_Send": "SendOp"}
+"""What TensorFlow puts into any graph itself, and the classes of their kernels."""
+NO_KERNEL = frozenset({"AccumulateNV2"})
+"""Ops that are replaced by others before a kernel is looked for."""
+
+PIECE = re.compile(
+    r'"(?P<text>(?:[^"\\\n]|\\.)*)(?:"|(?=\n)|\Z)'
+    r"|'(?:[^'\\\n]|\\.)*(?:'|(?=\n)|\Z)"
+    r"|//[^\n]*"
+    r"|/\*.*?(?:\*/|\Z)"
+    r"|\\\r?\n",
+    re.DOTALL,
+)
+"""A string, a character, a comment, or a line that goes on."""
+DEFINE = re.compile(r"^[ \t]*#[ \t]*define[ \t]+(\w+)(?:\([^()\n]*\))?[ \t]*(.*)$", re.MULTILINE)
+FUNCTION = re.compile(r"\b(\w+)\s*\([^(){};]*\)\s*(?:const\b|noexcept\b|\s)*\{([^{}]*)\}")
+VARIABLE = re.compile(r"\b(\w+)\s*(?:\[[^\[\]=;]*\])?\s*=([^;=]*);")
+LITERAL = re.compile(r'"(\d+)"')
+GROUP = re.compile(r'"\d+"(?:\s*"\d+")*')
+EVERYTHING = re.compile(r"\W*(return)?\W*(true|1)\W*")
+ESCAPE = re.compile(r"\\(.)", re.DOTALL)
+OP, KERNEL = "SHOULD_REGISTER_OP", "SHOULD_REGISTER_OP_KERNEL"
+
+
+def read_header(path: str) -> Selection:
+    """What a header keeps."""
+    return parse_header(read_text(path), path)
+
+
+def parse_header(text: str, where: str) -> Selection:
+    header = _Header(text)
+    op = OP if OP in header.meanings else "ShouldRegisterOp"
+    if op not in header.meanings:
+        raise UnreadableFile(f"{where}: no ops_to_register.h: it does not define {OP}")
+    ops = header.strings(op)
+    kernels = header.strings(KERNEL) if KERNEL in header.meanings else None
+    return Selection(
+        None if ops is None else frozenset(ops) | ALWAYS, None if kernels is None else frozenset(kernels)
+    )
+
+
+class _Header:
+    """C++ taken apart as far as selective registration needs it: names, and the strings behind them."""
+
+    def __init__(self, text: str) -> None:
+        self._literals: list[str] = []
+        bare = PIECE.sub(self._hide, text)
+        code = " ".join(DEFINE.sub("", bare).split())
+        self.meanings: dict[str, str] = {}
+        for pattern, source in ((VARIABLE, code), (FUNCTION, code), (DEFINE, bare)):
+            for name, body in pattern.findall(source):
+                self.meanings[name] = body
+
+    def _hide(self, found: re.Match[str]) -> str:
+        """A string as its number, so that nothing in it looks like code; a comment as a space."""
+        if found["text"] is None:
+            return "0" if found[0][0] == "'" else " "
+        self._literals.append(ESCAPE.sub(r"\1", found["text"]))
+        return f'"{len(self._literals) - 1}"'
+
+    def strings(self, name: str) -> list[str] | None:
+        """The strings that a name leads to; None if it lets everything through."""
+        bodies = list(self._reached(name))
+        if not any(map(LITERAL.search, bodies)) and any(map(EVERYTHING.fullmatch, bodies)):
+            return None
+        if any("strstr" in body for body in bodies):  # one long string: a part for each, and commas
+            parts = (self._literals[int(n)].strip(",") for body in bodies for n in LITERAL.findall(body))
+            return [part for part in parts if part]
+        groups = (group for body in bodies for group in GROUP.findall(body))
+        return ["".join(self._literals[int(n)] for n in LITERAL.findall(group)) for group in groups]
+
+    def _reached(self, name: str) -> Iterator[str]:
+        seen, waiting = {name}, [name]
+        while waiting:
+            body = self.meanings[waiting.pop()]
+            yield body
+            new = (n for n in re.findall(r"[A-Za-z_]\w*", body) if n in self.meanings and n not in seen)
+            for inner in dict.fromkeys(new):
+                seen.add(inner)
+                waiting.append(inner)
+
+
+class ReducedSource:
+    """A source without the kernels whose classes a header does not name."""
+
+    def __init__(self, source: Source, selection: Selection, classes: KernelClasses) -> None:
+        self._source, self._classes = source, classes
+        self.build = getattr(source, "build", None)
+        self._kept = {squeeze(name) for name in selection.kernels or ()}
+
+    @property
+    def name(self) -> str:
+        return self._source.name
+
+    def ops(self) -> list[str]:
+        return self._source.ops()
+
+    def definition(self, op: str) -> OpDef | None:
+        return self._source.definition(op)
+
+    def kernels(self, op: str) -> list[Kernel]:
+        return [kernel for kernel in self._source.kernels(op) if op in ALWAYS or self._keeps(kernel)]
+
+    def _keeps(self, kernel: Kernel) -> bool:
+        name = self._classes.name(kernel)
+        return name is None or squeeze(name) in self._kept
+
+
+def squeeze(name: str) -> str:
+    """A class as the header compares it: spaces do not count."""
+    return name.replace(" ", "")
+
+
+@dataclass
+class Needed:
+    """What some models need of a build."""
+
+    ops: set[str] = field(default_factory=lambda: set(LOADING))
+    classes: set[str] = field(default_factory=set)
+    nameless: set[str] = field(default_factory=set)
+    """Ops with a kernel whose class is not known."""
+    unknown: set[str] = field(default_factory=set)
+    """Ops that the build does not register."""
+    without_kernel: set[str] = field(default_factory=set)
+    """Ops that it registers, without a kernel that fits."""
+
+
+def needed_by(models: Iterable[Model], registry: Registry, classes: KernelClasses | None) -> Needed:
+    """The ops of the models and of all their functions, and the classes of their kernels on the CPU."""
+    needed = Needed(classes={LOADING[op] for op in LOADING})
+    for model in models:
+        functions = model.graph.library.functions
+        for node in every_node(model.graph):
+            if node.op and node.op not in functions and node.op not in ALWAYS:
+                _add(needed, node, registry, classes)
+    needed.without_kernel -= needed.ops
+    return needed
+
+
+def _add(needed: Needed, node: Node, registry: Registry, classes: KernelClasses | None) -> None:
+    if node.op not in registry:
+        needed.unknown.add(node.op)
+        return
+    kernels = fitting(node, registry)
+    if not kernels and node.op not in NO_KERNEL:
+        needed.without_kernel.add(node.op)
+        return
+    needed.ops.add(node.op)
+    for kernel in kernels:
+        name = classes.name(kernel) if classes else None
+        if name is None:
+            needed.nameless.add(node.op)
+        else:
+            needed.classes.add(name)
+
+
+def fitting(node: Node, registry: Registry) -> list[Kernel]:
+    """The kernels that could run a node on the CPU; several where its types are those of a caller."""
+    defaults = {attr.name: decode(attr.default_value) for attr in registry[node.op].attr}
+    attrs = {**defaults, **node.attrs}
+    label = attrs.get("_kernel", "")
+    found = [
+        kernel
+        for kernel in registry.kernels(node.op)
+        if kernel.device in ("CPU", "DEFAULT") and kernel.label == label and _fits(kernel, attrs)
+    ]
+    own = [kernel for kernel in found if kernel.device == "CPU"] or found
+    best = max((kernel.priority for kernel in own), default=0)
+    return [kernel for kernel in own if kernel.priority == best]
+
+
+def _fits(kernel: Kernel, attrs: dict[str, Attr]) -> bool:
+    for name, allowed in kernel.constraints.items():
+        value = attrs.get(name)
+        values = value if isinstance(value, list) else [value]
+        if not all(isinstance(v, Placeholder) or v in allowed for v in values):
+            return False
+    return True
+
+
+def write_header(models: Iterable[Model], registry: Registry) -> str:
+    """An `ops_to_register.h` that keeps what the models need.
+
+    Kernel classes are restricted where the classes of all kernels are known; the
+    first lines of the header say what was left out, and whether that is so.
+    """
+    models = list(models)
+    classes = next((c for source in registry.sources if (c := classes_of(source))), None)
+    needed = needed_by(models, registry, classes)
+    return "\n".join([*_opening(models, registry, needed), *_kernels(needed), *_ops(needed), "#endif", ""])
+
+
+def _opening(models: list[Model], registry: Registry, needed: Needed) -> Iterator[str]:
+    yield f"// The ops and kernels that these models need of {registry.name}, written by tfport:"
+    yield from (f"//   {' '.join(model.where.split())}" for model in models)
+    if needed.unknown:
+        yield f"// Left out, as it does not register them: {', '.join(sorted(needed.unknown))}"
+    if needed.without_kernel:
+        yield f"// Left out, as it has no CPU kernel for them: {', '.join(sorted(needed.without_kernel))}"
+    if needed.nameless:
+        yield "// All kernels are kept: the classes of some are not recorded for this release."
+    yield "#ifndef OPS_TO_REGISTER"
+    yield "#define OPS_TO_REGISTER"
+    yield ""
+    yield _COMPARE
+
+
+# single returns, as C++11 asks of a constexpr function; halves, as compilers limit the depth of calls
+_COMPARE = """\
+namespace {
+constexpr const char* skip(const char* x) { return *x == ' ' ? skip(x + 1) : x; }
+
+constexpr bool isequal(const char* x, const char* y) {
+  return *skip(x) == *skip(y) && (!*skip(x) || isequal(skip(x) + 1, skip(y) + 1));
+}
+
+constexpr bool find_in(const char* x, const char* const* list, int size) {
+  return size < 2 ? size == 1 && isequal(x, *list)
+                  : find_in(x, list, size / 2) || find_in(x, list + size / 2, size - size / 2);
+}
+}  // namespace
+"""
+
+
+def _kernels(needed: Needed) -> Iterator[str]:
+    if needed.nameless:
+        yield f"#define {KERNEL}(clz) true"
+    else:
+        yield "constexpr const char* kNecessaryOpKernelClasses[] = {"
+        yield from (f'    "{name}",' for name in sorted(needed.classes))
+        yield "};"
+        yield f"#define {KERNEL}(clz) \\"
+        yield "  (find_in(clz, kNecessaryOpKernelClasses, \\"
+        yield "           sizeof(kNecessaryOpKernelClasses) / sizeof(*kNecessaryOpKernelClasses)))"
+    yield ""
+
+
+def _ops(needed: Needed) -> Iterator[str]:
+    yield "constexpr inline bool ShouldRegisterOp(const char op[]) {"
+    yield "  return false"
+    yield from (f'      || isequal(op, "{op}")' for op in sorted(needed.ops))
+    yield "      ;"
+    yield "}"
+    yield f"#define {OP}(op) ShouldRegisterOp(op)"
+    yield ""
+    yield f"#define SHOULD_REGISTER_OP_GRADIENT {'true' if 'SymbolicGradient' in needed.ops else 'false'}"
+    yield ""

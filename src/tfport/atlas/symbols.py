@@ -1,0 +1,100 @@
+"""Which builds export a symbol: what `libtensorflow_framework` and its like offer to a custom-op library.
+
+A second file, `symbols.sqlite`. Names are kept as hashes of 40 bits: a name that no
+build exports is taken for one that some build does about once in a million.
+Symbols that the same builds export are of one group; a bucket holds the hashes
+that begin with the same 11 bits, in order, each with its group.
+"""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+import threading
+import weakref
+import zlib
+from collections.abc import Iterable
+from itertools import accumulate
+from pathlib import Path
+from typing import Any
+
+from tfport.atlas.atlas import open_database
+
+BUCKET_BITS = 11
+HASH_BYTES = 5
+REST_BYTES = 4
+"""What of a hash a bucket must still tell apart: 29 bits."""
+
+
+def symbol_hash(symbol: bytes) -> int:
+    return int.from_bytes(hashlib.blake2b(symbol, digest_size=HASH_BYTES).digest(), "big")
+
+
+def split_hash(value: int) -> tuple[int, int]:
+    """The bucket of a hash, and the rest of it."""
+    rest_bits = 8 * HASH_BYTES - BUCKET_BITS
+    return value >> rest_bits, value & (1 << rest_bits) - 1
+
+
+class Symbols:
+    """The exported symbols of the recorded builds, by `package==version`. Any thread may ask."""
+
+    def __init__(self, path: Path) -> None:
+        self._database = open_database(path)
+        weakref.finalize(self, self._database.close)
+        self._lock = threading.Lock()
+        self._buckets: dict[int, dict[int, int]] = {}
+        self._groups: dict[int, frozenset[str]] = {}
+        self.builds = [str(name) for (name,) in self._rows("SELECT name FROM build ORDER BY id")]
+
+    def _rows(self, query: str, *values: int) -> list[tuple[Any]]:
+        with self._lock:
+            return self._database.execute(query, values).fetchall()
+
+    def exporters(self, symbol: str) -> frozenset[str]:
+        """The builds that export a symbol, by its mangled name."""
+        bucket, rest = split_hash(symbol_hash(symbol.encode()))
+        group = self._bucket(bucket).get(rest)
+        return frozenset() if group is None else self._group(group)
+
+    def missing(self, symbols: Iterable[str], build: str) -> list[str]:
+        """Those of the symbols that a build does not export."""
+        return [symbol for symbol in symbols if build not in self.exporters(symbol)]
+
+    def _bucket(self, number: int) -> dict[int, int]:
+        if number not in self._buckets:
+            rows = self._rows("SELECT body FROM bucket WHERE id = ?", number)
+            self._buckets[number] = unpack_bucket(rows[0][0]) if rows else {}
+        return self._buckets[number]
+
+    def _group(self, number: int) -> frozenset[str]:
+        if number not in self._groups:
+            bits = int.from_bytes(
+                self._rows("SELECT builds FROM groups WHERE id = ?", number)[0][0], "little"
+            )
+            self._groups[number] = frozenset(b for i, b in enumerate(self.builds) if bits >> i & 1)
+        return self._groups[number]
+
+
+def pack_bucket(entries: dict[int, int]) -> bytes:
+    """Hashes in order as the steps between them, then their groups, both byte plane by byte plane."""
+    ordered = sorted(entries.items())
+    steps = [rest - before for (rest, _), before in zip(ordered, [0, *(r for r, _ in ordered)], strict=False)]
+    planes = [bytes(step >> 8 * i & 255 for step in steps) for i in range(REST_BYTES)]
+    planes += [bytes(group >> 8 * i & 255 for _, group in ordered) for i in range(2)]
+    return zlib.compress(b"".join(planes), 9)
+
+
+def unpack_bucket(body: bytes) -> dict[int, int]:
+    data = zlib.decompress(body)
+    count = len(data) // (REST_BYTES + 2)
+    planes = [data[i * count : (i + 1) * count] for i in range(REST_BYTES + 2)]
+    a, b, c, d, low, high = planes
+    steps = (w | x << 8 | y << 16 | z << 24 for w, x, y, z in zip(a, b, c, d, strict=True))
+    return dict(zip(accumulate(steps), (x | y << 8 for x, y in zip(low, high, strict=True)), strict=True))
+
+
+@functools.cache
+def symbols() -> Symbols:
+    """The symbols that tfport has recorded."""
+    return Symbols(Path(__file__).with_name("symbols.sqlite"))

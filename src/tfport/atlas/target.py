@@ -1,0 +1,272 @@
+"""What `--on` and `--for` name: text to a registry, with the devices that are there.
+
+    resolve_targets("tensorflow==2.8")           its newest patch
+    resolve_targets("tensorflow>=2.4,<2.9")      each release
+    resolve_targets("tensorflow==2.8.4 tensorflow-text==2.8.2")
+    resolve_targets("requirements.txt")          or a lock file, `.`, a wheel, a recorded target
+    resolve_targets("ops_to_register.h@tensorflow==1.4.1")
+
+What was derived rather than measured is told in `notes`.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+
+from packaging.specifiers import SpecifierSet
+
+from tfport.atlas import serving
+from tfport.atlas.atlas import Atlas, Build, RecordedSource
+from tfport.atlas.atlas import atlas as recorded_atlas
+from tfport.atlas.choose import Choice, choose_addon, choose_serving, choose_tensorflow
+from tfport.atlas.kernel_classes import classes_of
+from tfport.atlas.names import FLAVOURS, SERVING, suggestion, why_not
+from tfport.atlas.parts import parts_of
+from tfport.atlas.recorded import open_recorded
+from tfport.atlas.requirements import Wanted, only_those
+from tfport.atlas.selective import ReducedSource, read_header
+from tfport.errors import Error, UnreadableFile
+from tfport.formats.files import reason
+from tfport.registry.registry import Registry, Selection, Source
+
+DEVICES = ("cpu", "gpu")
+OURS = "tfport"
+WITH_CUDA = "and-cuda"
+
+
+@dataclass(frozen=True, eq=False)
+class Target:
+    """A runtime that a model is checked on, or fixed for."""
+
+    name: str
+    """For people: `tensorflow 2.8.4 + tensorflow-text 2.8.2`."""
+    requirement: str
+    """As it may be typed again."""
+    registry: Registry
+    build: Build | None
+    """The TensorFlow in it."""
+    addons: tuple[Build, ...] = ()
+    device: str = "cpu"
+    kind: str = "tensorflow"
+    """`tensorflow`, `serving`, `reduced` or `recorded`."""
+    notes: list[str] = field(default_factory=list)
+    """What was derived, not measured."""
+
+
+def resolve_targets(
+    text: str | Sequence[str], *, device: str | None = None, atlas: Atlas | None = None
+) -> list[Target]:
+    """The targets that a text names, or each of several texts."""
+    if device not in (None, *DEVICES):
+        raise Error(f"a device `{device}`; expected cpu or gpu")
+    known = atlas or recorded_atlas()
+    texts = [text] if isinstance(text, str) else list(text)
+    return [target for one in texts for target in _Resolver(one, device, known).targets()]
+
+
+@dataclass
+class _Base:
+    """The TensorFlow of a target, before its add-ons."""
+
+    name: str
+    requirement: str
+    build: Build
+    source: Source
+    notes: list[str]
+    device: str = "cpu"
+    kind: str = "tensorflow"
+
+
+class _Resolver:
+    """One text."""
+
+    def __init__(self, text: str, device: str | None, atlas: Atlas) -> None:
+        if text.strip().lower() == OURS:
+            raise Error("tfport's own runtime is not there yet; name a TensorFlow")
+        self.text, self.device, self.atlas = text, device, atlas
+        self.parts = parts_of(text)
+
+    def targets(self) -> list[Target]:
+        bases = self._bases()
+        made = [self._with_addons(base) for base in bases]
+        if self.parts.header is None:
+            return made
+        selection = read_header(self.parts.header)
+        return [_reduce(target, self.parts.header, selection) for target in made]
+
+    def _bases(self) -> list[_Base]:
+        if self.parts.recorded is not None:
+            return [self._recorded(self.parts.recorded)]
+        if typed := _first_flavour(self.parts.typed):
+            self._see_one()
+            return self._tensorflow(typed[0], typed=True)
+        for wanted in self.parts.typed:
+            if wanted.package in SERVING:
+                return self._serving(wanted)
+        listed = _first_flavour(self.parts.listed.wanted)
+        if listed:
+            return [base for wanted in listed for base in self._tensorflow(wanted, typed=False)]
+        raise self._no_tensorflow()
+
+    def _see_one(self) -> None:
+        """Refuse two TensorFlows in one text."""
+        texts = dict.fromkeys(wanted.text for wanted in self.parts.typed if wanted.package in FLAVOURS)
+        if len(texts) > 1:
+            raise Error(f"several TensorFlows in one target, {' and '.join(texts)}; give them one by one")
+
+    def _no_tensorflow(self) -> Error:
+        """Why there is no target: a header alone, an add-on alone, a file without it, an unknown name."""
+        parts, recorded = self.parts, self.atlas.packages()
+        if parts.typed:
+            package = parts.typed[0].package
+            if why := why_not(package):
+                return Error(f"{package} is {why}")
+            if package in recorded:
+                return Error(
+                    f"{package} is an add-on: name the TensorFlow that loads it too, "
+                    f"such as 'tensorflow {parts.typed[0].text}'"
+                )
+            return Error(f"{package} is not recorded{suggestion(package, recorded)}")
+        if parts.files:
+            return Error(f"{', '.join(parts.files)}: no TensorFlow in it")
+        return Error(f"{parts.header}: name the release that it reduces, {parts.header}@tensorflow==…")
+
+    def _tensorflow(self, wanted: Wanted, *, typed: bool) -> list[_Base]:
+        platform = self.parts.listed.platform if not typed else "x86_64"
+        device = "gpu" if WITH_CUDA in wanted.extras else FLAVOURS[wanted.package].device
+        choices = choose_tensorflow(wanted, typed=typed, atlas=self.atlas, platform=platform)
+        return [self._base(choice, device, [] if typed else self.parts.listed.notes) for choice in choices]
+
+    def _base(self, choice: Choice, device: str, notes: list[str]) -> _Base:
+        source, said = self.atlas.source(choice.build), [*notes, *choice.notes]
+        wanted = self.device or device
+        if wanted == "gpu" and (choice.package == "tensorflow-cpu" or not _sees_gpus(source)):
+            said.append(f"{choice.name} has no kernels for GPUs: it runs on the CPU")
+            wanted = "cpu"
+        said += [note for wheel in self.parts.wheels if (note := _compare(wheel, choice.build))]
+        return _Base(choice.name, choice.requirement, choice.build, source, said, wanted)
+
+    def _serving(self, wanted: Wanted) -> list[_Base]:
+        gpu = self.device == "gpu"
+        found = choose_serving(wanted, typed=True, atlas=self.atlas, gpu=gpu)
+        device = self.device or SERVING[wanted.package]
+        return [self._served(version, choice, device) for version, choice in found]
+
+    def _served(self, version: str, choice: Choice, device: str) -> _Base:
+        imported = serving.contrib_libraries(self.atlas, choice.build)
+        source = RecordedSource(self.atlas, choice.build, imported=imported)
+        name = "tensorflow-serving"
+        return _Base(
+            f"{name} {version}", f"{name}=={version}", choice.build, source, choice.notes, device, "serving"
+        )
+
+    def _recorded(self, path: str) -> _Base:
+        atlas = open_recorded(path)
+        (build, *_) = atlas.builds(None, None)
+        name = f"{build.name} ({os.path.basename(path)})"
+        return _Base(name, path, build, atlas.source(build), [], self.device or "cpu", "recorded")
+
+    def _with_addons(self, base: _Base) -> Target:
+        choices, notes = self._addons(base.build)
+        if base.kind == "serving":
+            linked, more = self._linked(base)
+            addons = tuple(choice.build for choice in [*linked, *choices])
+        else:
+            addons, more = tuple(choice.build for choice in choices), []
+        names = [base.name, *(choice.name for choice in choices)]
+        requirement = [base.requirement, *(choice.requirement for choice in choices)]
+        return _target(base, " + ".join(names), " ".join(requirement), addons, more + notes, self.atlas)
+
+    def _addons(self, tensorflow: Build) -> tuple[list[Choice], list[str]]:
+        """The add-ons beside a TensorFlow: those that were typed, and the recorded ones of files."""
+        recorded = set(self.atlas.packages()) - set(FLAVOURS)
+        typed = [w for w in self.parts.typed if w.package not in FLAVOURS | SERVING]
+        chosen, notes = list[Choice](), list[str]()
+        for wanted in only_those(typed, [w.package for w in typed]):
+            choice = choose_addon(wanted, tensorflow, self.atlas)
+            if choice is None:
+                notes.append(f"{wanted.package} is not recorded: its ops count as unknown")
+            else:
+                chosen.append(choice)
+        for wanted in only_those(self.parts.listed.wanted, recorded - {w.package for w in typed}):
+            try:
+                choice = choose_addon(wanted, tensorflow, self.atlas)
+                chosen += [choice] if choice else []
+            except Error as error:
+                notes.append(str(error))
+        return chosen, notes + [note for choice in chosen for note in choice.notes]
+
+    def _linked(self, base: _Base) -> tuple[list[Choice], list[str]]:
+        """The add-ons that are linked into a release of Serving."""
+        version = base.requirement.partition("==")[2]
+        wanted = [Wanted(p, SpecifierSet(f"=={v}")) for p, v in serving.linked(version).items()]
+        chosen = [choice for one in wanted if (choice := choose_addon(one, base.build, self.atlas))]
+        return chosen, serving.notes(version, [choice.build for choice in chosen])
+
+
+def _first_flavour(wanted: Sequence[Wanted]) -> list[Wanted]:
+    """What is asked of the TensorFlow among some packages: once, or each version that a lock file pins."""
+    for name in FLAVOURS:
+        same = [one for one in wanted if one.package == name]
+        if same:
+            pins = {one.pin: one for one in same}
+            return only_those(same, [name]) if None in pins else list(pins.values())
+    return []
+
+
+def _target(
+    base: _Base, name: str, requirement: str, addons: tuple[Build, ...], notes: list[str], atlas: Atlas
+) -> Target:
+    registry = Registry(f"{name} ({base.device})", [base.source, *map(atlas.source, addons)])
+    said = list(dict.fromkeys([*base.notes, *notes]))
+    return Target(name, requirement, registry, base.build, addons, base.device, base.kind, said)
+
+
+def _reduce(target: Target, header: str, selection: Selection) -> Target:
+    """A target built with selective registration."""
+    sources, notes = list(target.registry.sources), list(target.notes)
+    if selection.kernels is not None:
+        if classes := classes_of(sources[0]):
+            sources[0] = ReducedSource(sources[0], selection, classes)
+        else:
+            notes.append(
+                f"{target.name}: kernel classes are not recorded, so the kernels of all kept ops are kept"
+            )
+    missing = sorted(op for op in selection.ops or () if op not in target.registry and not op.startswith("_"))
+    if missing:
+        notes.append(f"{header}: {', '.join(missing)}: not registered in {target.name} at all")
+    name = f"{target.name}, reduced by {os.path.basename(header)}"
+    registry = Registry(f"{name} ({target.device})", sources, selection)
+    return replace(
+        target,
+        name=name,
+        requirement=f"{header}@{target.requirement}",
+        registry=registry,
+        kind="reduced",
+        notes=notes,
+    )
+
+
+def _sees_gpus(source: Source) -> bool:
+    """Whether a build has kernels for GPUs; every build lists some, but only for ops that move data."""
+    kernels = source.kernels("MatMul")
+    return not kernels or any(kernel.device == "GPU" for kernel in kernels)
+
+
+def _compare(wheel: str, build: Build) -> str | None:
+    """What to say of a wheel beside the recorded one of its release."""
+    name = os.path.basename(wheel)
+    if name.startswith(build.package.replace("-", "_") + "-"):
+        if name != build.wheel:
+            return f"{name}: taken from {build.wheel}, which is recorded"
+        try:
+            with open(wheel, "rb") as file:
+                digest = hashlib.file_digest(file, "sha256").hexdigest()
+        except OSError as error:
+            raise UnreadableFile(f"{wheel}: {reason(error)}") from None
+        if digest != build.sha256:
+            return f"{name}: not the official wheel of this name: its SHA-256 differs, and so may its ops"
+    return None

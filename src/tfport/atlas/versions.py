@@ -1,0 +1,22 @@
+"""Release numbers in order: 2.10.1 comes after 2.9.3, and 2.8.0rc1 before 2.8.0."""
+
+from __future__ import annotations
+
+import functools
+from typing import TYPE_CHECKING
+
+from tfport.errors import Error
+
+if TYPE_CHECKING:
+    from packaging.version import Version
+
+
+@functools.lru_cache(4096)
+def version_key(version: str) -> Version:
+    """The place of a release among others; Error for what is no release number."""
+    from packaging.version import InvalidVersion, Version  # here, as looking up ops needs no order
+
+    try:
+        return Version(version)
+    except InvalidVersion:
+        raise Error(f"{version!r} is no release number; expected one such as 2.8.4") from None

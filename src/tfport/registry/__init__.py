@@ -1,0 +1,1 @@
+"""What does a runtime know, and which kernel would run this node?"""

@@ -1,0 +1,39 @@
+"""A kernel: the device, the types and the label for which a runtime can run an op."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+from tfport.formats.proto import kernel_pb2 as pb
+from tfport.graph.attrs import Attr, decode
+
+
+@dataclass(frozen=True, slots=True)
+class Kernel:
+    """One kernel that is registered for an op."""
+
+    op: str
+    device: str
+    """`CPU`, `GPU`, `XLA_CPU_JIT`, …"""
+    constraints: dict[str, tuple[Attr, ...]] = field(default_factory=dict)
+    """The values that an attribute may have; attributes not named may have any."""
+    host_memory: tuple[str, ...] = ()
+    """Arguments that stay in the memory of the CPU."""
+    label: str = ""
+    priority: int = 0
+
+
+def kernels_from(records: Iterable[pb.KernelDef]) -> list[Kernel]:
+    """Kernels from what TensorFlow lists of itself."""
+    return [
+        Kernel(
+            op=record.op,
+            device=record.device_type,
+            constraints={c.name: tuple(decode(c.allowed_values)) for c in record.constraint},
+            host_memory=tuple(record.host_memory_arg),
+            label=record.label,
+            priority=record.priority,
+        )
+        for record in records
+    ]

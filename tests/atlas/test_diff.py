@@ -1,0 +1,140 @@
+"""What changed between two builds, against what the real binaries were seen to have."""
+
+import pytest
+
+from tfport.atlas.atlas import atlas
+from tfport.atlas.diff import diff_registries
+from tfport.atlas.diff_json import diff_json
+from tfport.atlas.kernel_text import kernel_text, merged
+from tfport.formats.proto.graph_pb2 import OpDef
+from tfport.graph.dtypes import FLOAT32, INT32, INT64
+from tfport.registry.kernels import Kernel
+from tfport.registry.registry import Registry, Selection
+
+
+def registry(version, package="tensorflow", selection=None):
+    build = atlas().find(package, version)
+    return Registry(build.name, [atlas().source(build)], selection)
+
+
+def diff(before, after):
+    return diff_registries(before, after, atlas())
+
+
+class OneOp:
+    """A source that is not recorded."""
+
+    name = "mine"
+
+    def __init__(self, *kernels):
+        self._kernels = kernels
+
+    def ops(self):
+        return ["Mine"]
+
+    def definition(self, op):
+        return OpDef(name=op) if op == "Mine" else None
+
+    def kernels(self, op):
+        return [k for k in self._kernels if k.op == op]
+
+
+CONST = Kernel("Const", "CPU")
+
+
+def test_the_newest_release_brought_one_op():
+    found = diff(registry("2.20.0"), registry("2.21.0"))
+    assert (found.came, found.went) == (["DecodeJxl"], [])
+    assert list(found.changed) == ["TensorListGetItem"]
+    assert {(k.op, k.device) for k in found.kernels} == {
+        ("AssignVariableOp", "CPU"),
+        ("AssignVariableOp", "GPU"),
+    }
+    assert [kernel_text(k) for k in found.kernels[0].came] == ["dtype=float4_e2m1fn"]
+
+
+def test_backwards_what_came_went():
+    found = diff(registry("2.21.0"), registry("2.20.0"))
+    assert (found.came, found.went) == ([], ["DecodeJxl"])
+    assert found.changed["TensorListGetItem"] == [
+        "input element_shape is int32, was Tshape",
+        "attribute Tshape removed",
+    ]
+
+
+def test_ops_that_went_after_2_5():
+    assert "CompareAndBitpack" in diff(registry("2.5.3"), registry("2.6.0")).went
+
+
+def test_a_build_is_like_itself():
+    assert not diff(registry("2.8.4"), registry("2.8.4"))
+
+
+def test_from_2_1_on_the_wheel_has_kernels_for_gpus():
+    found = diff(registry("2.0.4"), registry("2.1.0"))
+    assert sum(len(k.came) for k in found.kernels if k.device == "GPU") > 2000
+    matmul = next(k for k in found.kernels if (k.op, k.device) == ("MatMul", "GPU"))
+    assert {str(v) for kernel in matmul.came for v in kernel.constraints["T"]} >= {"float16", "float32"}
+
+
+def test_it_agrees_with_looking_at_everything():
+    before, after = registry("2.9.3"), registry("2.10.0")
+    found = diff(before, after)
+    assert found.came == sorted(set(after) - set(before))
+    assert found.went == sorted(set(before) - set(after))
+    differ = {op for op in set(before) & set(after) if before[op] != after[op]}
+    assert set(found.changed) <= differ
+    differ = {op for op in set(before) & set(after) if before.kernels(op) != after.kernels(op)}
+    assert {k.op for k in found.kernels} == differ
+
+
+def test_a_reduced_build_lost_what_it_does_not_keep():
+    found = diff(
+        registry("2.8.4"), registry("2.8.4", selection=Selection(ops=frozenset({"MatMul", "Const"})))
+    )
+    assert "HashTableV2" in found.went
+    assert "MatMul" not in found.went
+    assert (found.came, found.changed, found.kernels) == ([], {}, [])
+
+
+def test_a_library_adds_to_a_build():
+    base = registry("2.8.4")
+    found = diff(base, Registry("with mine", [*base.sources, OneOp()]))
+    assert (found.came, found.went, found.changed, found.kernels) == (["Mine"], [], {}, [])
+
+
+def test_a_kernel_that_moved_an_argument_to_the_host_changed():
+    before = Registry("before", [OneOp(CONST, Kernel("Mine", "GPU", {"T": (INT32,)}))])
+    after = Registry("after", [OneOp(CONST, Kernel("Mine", "GPU", {"T": (INT32,)}, host_memory=("x",)))])
+    (change,) = diff(before, after).kernels
+    assert (change.came, change.went) == ([], [])
+    assert change.changed[0].host_memory == ("x",)
+
+
+def test_kernels_that_were_not_told_are_not_compared():
+    before = Registry("silent", [OneOp()])
+    found = diff(before, Registry("after", [OneOp(CONST, Kernel("Mine", "CPU"))]))
+    assert (found.kernels, found.kernels_missing) == ([], ["silent"])
+
+
+def test_it_is_json():
+    said = diff_json(diff(registry("2.20.0"), registry("2.21.0")))
+    assert said["version"] == 1
+    assert (said["before"], said["after"]) == ("tensorflow 2.20.0", "tensorflow 2.21.0")
+    assert said["ops"]["came"] == ["DecodeJxl"]
+    assert said["kernels"][0]["came"][0]["constraints"] == {"dtype": ["float4_e2m1fn"]}
+
+
+MERGED = [  # kernels of CPU by their constraints                     in few words
+    ([{"T": (FLOAT32,)}, {"T": (INT32,)}],                            ["T=float32, int32"]),
+    ([{}, {"T": (INT32,)}],                                           ["any", "T=int32"]),
+    ([{"T": (t,), "I": (i,)} for t in (FLOAT32, INT32) for i in (INT32, INT64)],
+                                                                      ["T=float32, int32; I=int32, int64"]),
+    ([{"T": (FLOAT32,), "I": (INT32,)}, {"T": (INT32,), "I": (INT64,)}],
+                                                  ["T=float32; I=int32", "T=int32; I=int64"]),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("constraints", "words"), MERGED)
+def test_many_kernels_are_few_words(constraints, words):
+    assert [kernel_text(k) for k in merged(Kernel("A", "CPU", c) for c in constraints)] == words

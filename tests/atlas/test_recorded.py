@@ -1,0 +1,143 @@
+"""Target files: what was written comes back, and a damaged file is refused."""
+
+import sqlite3
+from contextlib import suppress
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from tests.atlas.small import kernel
+
+from tfport.atlas.known_ops import KnownOps
+from tfport.atlas.record import record_target
+from tfport.atlas.recorded import open_recorded, write_recorded
+from tfport.atlas.target import resolve_targets
+from tfport.errors import Error
+from tfport.formats.proto.graph_pb2 import OpDef
+
+BUILD = {"package": "tensorflow", "version": "2.8.4", "platform": "x86_64", "wheel": "", "sha256": ""}
+OPS = [("", OpDef(name="MatMul", summary="prose")), ("contrib/x.so", OpDef(name="Extra"))]
+KERNELS = [("", kernel("MatMul", "CPU")), ("", kernel("MatMul", "CPU")), ("", kernel("MatMul", "GPU"))]
+
+
+@pytest.fixture
+def target(tmp_path):
+    path = tmp_path / "my.target"
+    write_recorded(path, BUILD, {"recorded_from": "build"}, OPS, KERNELS)
+    return path
+
+
+def test_what_was_written_comes_back(target):
+    (found,) = resolve_targets(str(target))
+    assert (found.name, found.kind, found.requirement) == (
+        "tensorflow 2.8.4 (my.target)",
+        "recorded",
+        str(target),
+    )
+    assert list(found.registry) == ["MatMul"]
+    assert found.registry["MatMul"] == OpDef(name="MatMul")
+    assert sorted(k.device for k in found.registry.kernels("MatMul")) == ["CPU", "GPU"]
+    assert found.build.facts == {"recorded_from": "build"}
+
+
+def test_it_knows_its_ops(target):
+    known = KnownOps(open_recorded(str(target)))
+    assert sorted(known) == ["Extra", "MatMul"]
+    assert (known.releases("Extra"), known.providers("Extra")) == (("2.8.4", "2.8.4"), ["contrib/x.so"])
+    assert (known["MatMul"].name, known.providers("MatMul")) == ("MatMul", [])
+
+
+def test_a_file_by_another_name_is_known_by_its_content(target):
+    target.rename(target.with_name("server"))
+    (found,) = resolve_targets(f"{target.parent}/server")
+    assert found.kind == "recorded"
+
+
+CHANGES = [  # what was done to the file                      the sentence
+    ("CREATE VIEW v AS SELECT 1", "no recorded target: it has views or triggers"),
+    ("DELETE FROM build", "expected one build in a recorded target"),
+    ("INSERT INTO build SELECT 1, package, version, platform, wheel, sha256, facts FROM build",
+     "damaged: the build has number 1, not 0"),
+    ("UPDATE build SET version = 'new'", "'new' is no release number; expected one such as 2.8.4"),
+    ("UPDATE build SET version = NULL", "damaged: "),
+    ("UPDATE build SET facts = '[]'", "damaged: the facts of the build are no table"),
+    ("UPDATE build SET facts = '{'", "a damaged target, or another file: "),
+    ("UPDATE op SET definition = x'ffff'", "a damaged target, or another file: "),
+    ("UPDATE op SET name = 'Other'", "damaged: the definition of 'Other' is of another op"),
+    ("UPDATE op SET definition = NULL", "damaged: a row of `op` has values of other types"),
+    ("UPDATE kernels SET kernels = x'00'", "damaged: the kernels of 'MatMul' are of another"),
+    ("UPDATE kernels SET op = 'Other'", "damaged: the kernels of 'Other' are of another op"),
+    ("DROP TABLE op", "a damaged target, or another file: no such table: op"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("change", "sentence"), CHANGES, ids=[row[0] for row in CHANGES])
+def test_a_damaged_file_is_refused(change, sentence, target):
+    database = sqlite3.connect(target)
+    database.execute(change)
+    database.commit()
+    database.close()
+    with pytest.raises(Error) as raised:
+        open_recorded(str(target))
+    assert str(raised.value).startswith(f"{target}: ")
+    assert sentence in str(raised.value)
+
+
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(st.integers(16, 20_000), st.binary(min_size=1, max_size=40))
+def test_no_bytes_give_anything_but_a_target_or_an_error(target, at, noise):
+    data = bytearray(target.read_bytes())
+    data[at : at + len(noise)] = noise
+    broken = target.with_name("broken.target")
+    broken.write_bytes(data)
+    with suppress(Error):
+        for found in resolve_targets(str(broken)):
+            for op in found.registry:
+                found.registry.kernels(op)
+
+
+REFUSED = [  # what is there                                 the sentence
+    ("no/such/file", None, "no/such/file: no such file or folder"),
+    ("model.pb", b"", "expected a wheel, a site-packages folder or a libtensorflow*.so"),
+    ("libtensorflow.so", b"not a library", "no library for Linux"),
+    (
+        "libtensorflow.so.2",
+        b"\x7fELF" + bytes(14) + b"\x2a\x00",
+        "a library for another machine; this machine is ",
+    ),
+    ("tensorflow-2.8.4-cp38-cp38-linux_x86_64.whl", b"PK", "no wheel that can be unpacked: "),
+    ("tensorflow-2.8.4.whl", b"PK", "no name of a wheel"),
+]
+
+
+@pytest.mark.parametrize(("name", "content", "sentence"), REFUSED, ids=[row[0] for row in REFUSED])
+def test_what_cannot_be_recorded_is_named(name, content, sentence, tmp_path):
+    path = tmp_path / name
+    if content is not None:
+        path.write_bytes(content)
+    with pytest.raises(Error) as raised:
+        record_target(str(path), str(tmp_path / "out.target"))
+    assert sentence in str(raised.value)
+    assert not (tmp_path / "out.target").exists()
+
+
+def test_a_folder_without_tensorflow_is_named(tmp_path):
+    with pytest.raises(
+        Error, match=r"no TensorFlow in this folder: expected tensorflow/libtensorflow_framework"
+    ):
+        record_target(str(tmp_path), str(tmp_path / "out.target"))
+
+
+def test_a_library_that_does_not_load_is_named(tmp_path):
+    import platform
+
+    machine = {"x86_64": b"\x3e\x00", "aarch64": b"\xb7\x00"}[platform.machine()]
+    library = tmp_path / "libtensorflow.so"
+    library.write_bytes(b"\x7fELF\x02\x01\x01" + bytes(11) + machine + bytes(100))
+    said = []
+    with pytest.raises(Error, match=r"it cannot be recorded: .*libtensorflow\.so"):
+        record_target(str(library), str(tmp_path / "out.target"), say=said.append)
+    assert said == [
+        f"{library}: its library is now loaded, which runs code in it: "
+        "in a process of its own, for at most 600 s and with at most 16 GB"
+    ]

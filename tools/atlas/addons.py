@@ -1,0 +1,227 @@
+"""Record what add-on packages register in TensorFlow.
+
+    python tools/atlas/addons.py [PACKAGE…]
+
+The packages and versions are those of addons.toml. Each library of a wheel is loaded
+(`TF_LoadLibrary`) into the newest release that the wheel's metadata allows; where it
+allows several, or says nothing, into one release of each minor, newest first, until
+the libraries load. What is recorded is skipped. A record is a folder such as
+`tensorflow-text-2.8.2`:
+
+    record.json                 the wheel, the TensorFlow it asks for and was loaded into, how that went
+    libraries/PATH.pb           an OpList: what the library registers
+    libraries/PATH.kernels.pb   a KernelList: the kernels that came with it, from 1.11 on
+"""
+
+import argparse
+import json
+import shlex
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+import tomllib
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from addon_wheels import Addon, NoWheel, fetched
+from index import files
+from packaging.specifiers import SpecifierSet
+from packaging.version import Version
+from wheels import Wheel, fetch, package_in, unpack, unpacked
+
+CACHE = Path("~/.cache/tfport/atlas-addons").expanduser()
+# Of these, the wheels for Python 3.7 have the new C++ ABI and those for older ones the old.
+DIFFER = ("1.13.", "1.14.")
+PROBE = Path(__file__).with_name("addon_probe.py")
+TABLE = Path(__file__).with_name("addons.toml")
+
+
+@dataclass
+class Task:
+    """An add-on, the releases still to try, and what each library did in those tried."""
+
+    addon: Addon
+    folder: Path
+    runtime: str
+    releases: list[str]
+    each: bool
+    best: dict = field(default_factory=dict)
+    elsewhere: dict[str, str] = field(default_factory=dict)
+
+    @property
+    def name(self) -> str:
+        return f"{self.addon.package}-{self.addon.version}"
+
+    @property
+    def here(self) -> tuple[str, str, str | None]:
+        """The build to try now: package, release and, where it matters, the Python of the wheel."""
+        release = self.releases[0]
+        if not release.startswith(DIFFER):
+            return self.runtime, release, None
+        return self.runtime, release, "37" if "-cp37-" in self.addon.wheel else "36"
+
+
+def main() -> None:
+    args = arguments()
+    table = tomllib.loads(TABLE.read_text())
+    releases = table.pop("releases")
+    with tempfile.TemporaryDirectory() as folder:
+        tasks = prepare(table, args, releases, Path(folder))
+        while tasks:
+            newest = max((t.here for t in tasks), key=lambda here: Version(here[1]))
+            tasks = visit(newest, tasks, args)
+
+
+def arguments() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description="Record what add-on packages register.")
+    parser.add_argument("packages", nargs="*", metavar="PACKAGE")
+    parser.add_argument("--newest", action="store_true", help="the newest version of each package only")
+    parser.add_argument("--cache", type=Path, default=CACHE)
+    parser.add_argument("--python", default=sys.executable, help="the command that runs an x86-64 Python")
+    return parser.parse_args()
+
+
+def prepare(table: dict, args: argparse.Namespace, releases: dict, folder: Path) -> list[Task]:
+    """Fetch what is not recorded; what has no library for TensorFlow is recorded at once."""
+    few = slice(-1, None) if args.newest else slice(None)
+    wanted = [(p, v) for p in args.packages or table for v in table[p]["versions"][few]]
+    tasks = []
+    for number, (package, version) in enumerate(wanted, 1):
+        print(f"[{number}/{len(wanted)}] {package} {version}: ", end="", flush=True)
+        place = folder / f"{package}-{version}"
+        if (args.cache / place.name / "record.json").exists():
+            print("recorded before")
+            continue
+        place.mkdir()
+        try:
+            addon = fetched(package, version, place)
+        except NoWheel as error:
+            print(error)
+            continue
+        task = task_for(addon, place, table[package], releases)
+        print(f"{addon.wheel}, {len(addon.libraries)} libraries, TensorFlow {addon.requires or 'not said'}")
+        if addon.libraries and task.releases:
+            tasks.append(task)
+        else:
+            write(task, args.cache)
+    return tasks
+
+
+def task_for(addon: Addon, place: Path, facts: dict, releases: dict) -> Task:
+    runtime = facts.get("runtime", "tensorflow")
+    allowed = addon.requires or facts.get("built_for", {}).get(addon.version, "")
+    candidates = newest_of_each_minor(releases[runtime], allowed)
+    return Task(addon, place, runtime, candidates, facts.get("each", False))
+
+
+def newest_of_each_minor(releases: list[str], allowed: str) -> list[str]:
+    """The releases to try, newest first."""
+    minors: dict[tuple[int, ...], str] = {}
+    for release in sorted(SpecifierSet(allowed).filter(releases), key=Version):
+        minors[Version(release).release[:2]] = release
+    return list(reversed(minors.values()))
+
+
+def visit(build: tuple[str, str, str | None], tasks: list[Task], args: argparse.Namespace) -> list[Task]:
+    """Load what waits for this build into it; the tasks that are left."""
+    runtime, release, python = build
+    now = [t for t in tasks if t.here == build]
+    print(f"{runtime} {release} for {len(now)} of {len(tasks)}: ", end="", flush=True)
+    start = time.monotonic()
+    with unpacked(runtime, release) if python is None else unpacked_for(*build) as wheel:
+        jobs = [job for task in now for job in jobs_of(task, release)]
+        command = ["nice", "-n", "5", *shlex.split(args.python), PROBE, wheel.package]
+        done = subprocess.run(command, input="\n".join(jobs).encode(), capture_output=True)
+    problem = f": {done.stderr.decode(errors='replace')[-300:]}" if done.returncode else ""
+    print(f"{len(jobs)} libraries, {time.monotonic() - start:.0f} s{problem}", flush=True)
+    source = {"package": runtime, "release": release, "wheel": wheel.name, "sha256": wheel.sha256}
+    finished = [t for t in now if judge(t, source)]
+    for task in finished:
+        print(f"  {task.name}: {write(task, args.cache)}", flush=True)
+        shutil.rmtree(task.folder)
+    return [t for t in tasks if t not in finished]
+
+
+@contextmanager
+def unpacked_for(runtime: str, release: str, python: str) -> Iterator[Wheel]:
+    """The wheel of a release for this Python, for as long as it is used."""
+    file = next(f for f in files(runtime) if (f.release, f.platform, f.python) == (release, "x86_64", python))
+    with tempfile.TemporaryDirectory() as folder:
+        built = unpack(fetch(file, Path(folder)), Path(folder, "wheel"))
+        yield Wheel(file.name, file.sha256, package_in(Path(folder, "wheel")), Path(folder, "wheel"), built)
+
+
+def jobs_of(task: Task, release: str) -> list[str]:
+    root, out = task.addon.root, task.folder / release
+    return [f"{root / n}\t{root}\t{out / n}" for n in libraries_of(task)]
+
+
+def libraries_of(task: Task) -> list[str]:
+    return [library.path for library in task.addon.libraries if library.path not in task.elsewhere]
+
+
+def judge(task: Task, source: dict) -> bool:
+    """Take in what a release said; whether the task is done."""
+    release = task.releases.pop(0)
+    said = {n: told(task, n, release) for n in libraries_of(task)}
+    loaded = [n for n, facts in said.items() if facts["refused"] is None]
+    added = sum(said[n]["ops"] + said[n]["kernels"] for n in loaded)
+    score = (added, len(loaded))
+    if not task.best or score > task.best["score"]:
+        task.best = {"source": source, "loaded": loaded, "score": score}
+    if task.each:
+        task.elsewhere |= dict.fromkeys(loaded, release)
+        return not task.releases or not libraries_of(task)
+    return not task.releases or len(loaded) == len(said) or added > 0
+
+
+def write(task: Task, cache: Path) -> str:
+    """Write the record; what to say about it."""
+    addon, best = task.addon, task.best or {"source": None, "loaded": []}
+    release = best["source"] and best["source"]["release"]
+    where = dict.fromkeys(best["loaded"], release) | task.elsewhere
+    said = {i.path: told(task, i.path, where.get(i.path, release)) for i in addon.libraries if release}
+    record = {
+        "package": addon.package,
+        "version": addon.version,
+        "platform": addon.platform,
+        "wheel": addon.wheel,
+        "sha256": addon.sha256,
+        "requires_tensorflow": addon.requires,
+        "tried_with": release,
+        "tensorflow": best["source"],
+        "loaded": sorted(where),
+        "loaded_elsewhere": {n: r for n, r in sorted(where.items()) if r != release},
+        "refused": {n: facts["refused"] for n, facts in said.items() if n not in where},
+        "libraries": {
+            i.path: {"needed": i.needed, "cuda": i.cuda, **said.get(i.path, {})} for i in addon.libraries
+        },
+    }
+    place = cache / task.name
+    shutil.rmtree(place, ignore_errors=True)
+    place.mkdir(parents=True)
+    for name, found in where.items():
+        keep(task.folder / found, place / "libraries", name)
+    (place / "record.json").write_text(json.dumps(record, indent=1) + "\n")
+    ops = sum(said[n]["ops"] for n in where)
+    return f"{len(where)} libraries loaded, {len(record['refused'])} refused, {ops} ops"
+
+
+def keep(source: Path, place: Path, name: str) -> None:
+    for file in (f"{name}.pb", f"{name}.kernels.pb"):
+        if (source / file).exists():
+            (place / file).parent.mkdir(parents=True, exist_ok=True)
+            shutil.copyfile(source / file, place / file)
+
+
+def told(task: Task, name: str, release: str) -> dict:
+    file = task.folder / release / f"{name}.json"
+    return json.loads(file.read_text()) if file.exists() else {"refused": "this release does not load here"}
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,76 @@
+"""Which wheels of a package are there?
+
+`files(package)` reads a page of the package index, pip's own or PIP_INDEX_URL: each
+Linux wheel with its address, SHA-256 and upload time. `choose` takes one for a
+release and a platform: any Python will do, since no Python code of it runs.
+"""
+
+import os
+import re
+from dataclasses import dataclass
+from functools import cache
+from html import unescape
+from urllib.parse import urljoin
+from urllib.request import Request, urlopen
+
+from pip._internal.models.index import PyPI
+
+PREFERRED = ("311", "310", "39", "38", "37", "36")
+FINAL = re.compile(r"\d+(\.\d+)+(\.post\d+)?")
+LINK = re.compile(r'<a href="(?P<url>[^"#]+)#sha256=(?P<sha256>\w+)"(?P<more>[^>]*)>(?P<name>[^<]+\.whl)</a>')
+NAME = re.compile(r"[^-]+-(?P<release>[^-]+)(-\d+)?-cp(?P<python>\d+)-\w+-(?P<platform>[\w.]+)\.whl")
+HTML = {"Accept": "application/vnd.pypi.simple.v1+html"}  # without it a page may lack the upload times
+UPLOADED = re.compile(r'data-upload-time="([^"]*)"')
+
+
+@dataclass(frozen=True)
+class File:
+    """A wheel on the index."""
+
+    name: str
+    release: str
+    python: str
+    platform: str
+    url: str
+    sha256: str
+    uploaded: str | None
+
+
+@cache
+def files(package: str) -> tuple[File, ...]:
+    """The Linux wheels of final releases."""
+    page = urljoin(os.environ.get("PIP_INDEX_URL", PyPI.simple_url).rstrip("/") + "/", f"{package}/")
+    with urlopen(Request(page, headers=HTML)) as answer:
+        text = answer.read().decode()
+    return tuple(file for link in LINK.finditer(text) if (file := read(page, link)))
+
+
+def read(page: str, link: re.Match[str]) -> File | None:
+    name = NAME.fullmatch(link["name"])
+    if not name or "linux" not in name["platform"] or not FINAL.fullmatch(name["release"]):
+        return None
+    platform = "aarch64" if name["platform"].endswith("aarch64") else "x86_64"
+    url, uploaded = urljoin(page, unescape(link["url"])), UPLOADED.search(link["more"])
+    when = uploaded[1] if uploaded else None
+    return File(link["name"], name["release"], name["python"], platform, url, link["sha256"], when)
+
+
+def choose(package: str, release: str, platform: str = "x86_64") -> File:
+    """The wheel that stands for a release."""
+    there = {f.python: f for f in files(package) if (f.release, f.platform) == (release, platform)}
+    for python in PREFERRED:
+        if python in there:
+            return there[python]
+    raise LookupError(f"{package}=={release}: no {platform} Linux wheel for Python {', '.join(PREFERRED)}")
+
+
+def releases(package: str, platform: str = "x86_64") -> list[str]:
+    """Every final release from 1.0 on with a wheel for the platform, in the order of the index."""
+    found = dict.fromkeys(f.release for f in files(package) if f.platform == platform)
+    return [release for release in found if not release.startswith("0.")]
+
+
+def pythons(package: str, release: str, platform: str) -> list[str]:
+    """The Python versions that the release has wheels for: ["3.9", "3.10"]."""
+    found = {f.python for f in files(package) if (f.release, f.platform) == (release, platform)}
+    return [f"{p[0]}.{p[1:]}" for p in sorted(found, key=lambda p: (p[0], int(p[1:])))]
