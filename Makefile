@@ -10,7 +10,7 @@ TENSORFLOW ?= 2.21.0
 PIP := -m pip --disable-pip-version-check -q
 WORKERS ?= 2
 
-.PHONY: demo test test-live lint bench fuzz record protos real-models clean
+.PHONY: demo test test-live lint bench fuzz record protos real-models atlas atlas-proof docs clean
 
 demo: $(READY)
 	@$(BIN)/python examples/demo.py
@@ -33,7 +33,7 @@ fuzz: $(READY)
 	$(BIN)/python tools/fuzz.py
 
 record: $(LIVE_READY)
-	$(LIVE)/bin/python tests/live/record.py
+	$(LIVE)/bin/python -m tests.live.record
 
 protos: $(LIVE_READY)
 	$(LIVE)/bin/python tools/protos.py
@@ -43,7 +43,24 @@ protos: $(LIVE_READY)
 
 real-models: $(LIVE_READY)
 	$(BIN)/python tools/real_models.py
+	$(LIVE)/bin/python -m tests.live.real
 	$(LIVE)/bin/python tools/compare_real.py
+
+# A new release in the atlas: make atlas RELEASE=2.22.0
+atlas: $(READY)
+	$(BIN)/python $(PIP) install --group atlas
+	$(BIN)/python tools/atlas/collect.py $(RELEASE)
+	$(BIN)/python tools/atlas/build.py
+	$(BIN)/python tools/atlas/symbols.py
+	$(BIN)/python tools/atlas/kernel_classes.py $(RELEASE)
+	$(BIN)/python tools/refresh_docs.py
+
+atlas-proof: $(READY)
+	$(BIN)/python $(PIP) install --group atlas
+	$(BIN)/python tools/atlas/prove.py 1.13.2 2.21.0
+
+docs: $(READY)
+	$(BIN)/python tools/refresh_docs.py
 
 clean:
 	rm -rf $(VENV) $(LIVE) $(VENV)-protos .hypothesis .mypy_cache .pytest_cache .ruff_cache

@@ -5,21 +5,22 @@ It describes; whether the model runs somewhere is not asked here.
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from dataclasses import dataclass, field
 from typing import Any
 
 from tfport.atlas.known_ops import KnownOps
 from tfport.errors import UnreadableFile
-from tfport.formats.checkpoint import Checkpoint
 from tfport.formats.kinds import Kind
 from tfport.graph.census import Census, census, every_node
 from tfport.graph.dtypes import DType
-from tfport.graph.model import Model, Signature, TensorSpec
+from tfport.graph.model import Model, Signature, TensorSpec, checkpoint_files
 from tfport.graph.shapes import Shape
 from tfport.graph.state import Asset, Table, Variable, assets, tables, variables
 
 VERSION = 1
+SHARD = re.compile(r"\.data-\d{5}-of-\d{5}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,8 +55,8 @@ class Inspection:
     functions: int
     census: Census
     custom_ops: Counter[str]
-    contrib_ops: dict[str, str]
-    """Ops that a library beside TensorFlow's own brings, and which."""
+    addon_ops: dict[str, list[str]]
+    """Ops that TensorFlow does not bring itself, and what does: packages, or libraries of contrib."""
     newest_ops: dict[str, str]
     """The ops that came last, and the first recorded release with them: nothing older can run the model."""
     gone_ops: dict[str, str]
@@ -73,9 +74,10 @@ class Inspection:
         return to_json(self)
 
     def __str__(self) -> str:
-        from tfport.check.inspection_text import plain
+        from tfport.check.inspection_text import render
+        from tfport.check.page import plain
 
-        return plain(self)
+        return plain(lambda width: render(self, width))
 
 
 def inspect_model(model: Model, known: KnownOps) -> Inspection:
@@ -100,39 +102,44 @@ def inspect_model(model: Model, known: KnownOps) -> Inspection:
         functions=len(model.graph.library.functions),
         census=counted,
         custom_ops=_custom(model, counted, known),
-        contrib_ops={op: lib for op in sorted(counted.total) if (lib := known.provider(op))},
+        addon_ops={op: found for op in sorted(counted.total) if (found := known.providers(op))},
         newest_ops=_newest(_needed(counted), known),
         gone_ops=_gone(_needed(counted), known),
         variables=states,
-        stored=_stored(_checkpoint(model, problems), states),
+        stored=_stored(model, states, problems),
         tables=tables(model),
         assets=assets(model),
         devices=sorted({node.device for node in every_node(model.graph) if node.device}),
-        problems=problems + _missing(model),
+        problems=problems + _missing(model) + _uncounted(counted),
     )
 
 
-def _checkpoint(model: Model, problems: list[str]) -> Checkpoint | None:
+def _stored(model: Model, states: list[Variable], problems: list[str]) -> list[StoredTensor]:
+    """The tensors of the checkpoint; what is wrong with it goes to the problems."""
+    owners = {v.key: v.name for v in states if v.key}
     try:
         found = model.checkpoint
-        if found is None and model.checkpoint_prefix is not None and any(variables(model)):
-            problems.append(
-                f"{model.files.label(model.checkpoint_prefix)}.index: missing; it holds the variables"
-            )
-        return found
+        entries = [found.entry(name) for name in found.names()] if found else []
+        problems += _lost_files(model, needed=bool(states))
     except UnreadableFile as error:
         problems.append(str(error))
-        return None
-
-
-def _stored(checkpoint: Checkpoint | None, states: list[Variable]) -> list[StoredTensor]:
-    if checkpoint is None:
         return []
-    owners = {v.key: v.name for v in states if v.key}
-    entries = (checkpoint.entry(name) for name in checkpoint.names())
     return [
         StoredTensor(e.name, DType.of(e.dtype), Shape(e.shape), e.nbytes, owners.get(e.name)) for e in entries
     ]
+
+
+def _lost_files(model: Model, *, needed: bool) -> list[str]:
+    """The index or the shards that a checkpoint lacks, as far as the names of its files tell."""
+    prefix = model.checkpoint_prefix
+    if prefix is None:
+        return []
+    ends = {end for _, end in checkpoint_files(model.files, prefix)}
+    lost = [".index"] if needed and not ends else []
+    if ".index" in ends:
+        count = max((int(end[-5:]) for end in ends if SHARD.fullmatch(end)), default=1)
+        lost = [end for i in range(count) if (end := f".data-{i:05}-of-{count:05}") not in ends]
+    return [f"{model.files.label(prefix)}{end}: missing; variables are in it" for end in lost]
 
 
 def _placeholders(model: Model) -> dict[str, TensorSpec]:
@@ -163,14 +170,14 @@ def _needed(counted: Census) -> list[str]:
 
 
 def _newest(ops: list[str], known: KnownOps) -> dict[str, str]:
-    order = list(known.recorded())
+    order = known.recorded()
     first = {op: span[0] for op in ops if (span := known.releases(op)) and span[0] != order[0]}
     last = max(first.values(), key=order.index, default=None)
     return {op: release for op, release in first.items() if release == last}
 
 
 def _gone(ops: list[str], known: KnownOps) -> dict[str, str]:
-    now = list(known.recorded())[-1]
+    now = known.recorded()[-1]
     return {op: span[1] for op in ops if (span := known.releases(op)) and span[1] != now}
 
 
@@ -191,6 +198,11 @@ def made_with(model: Model) -> list[str]:
     return [trace for trace, found in traces.items() if trace and found]
 
 
+def _uncounted(counted: Census) -> list[str]:
+    left = len(counted.uncounted)
+    return [f"the ops of {left} signatures, from {counted.uncounted[0]} on, are not counted"] if left else []
+
+
 def _missing(model: Model) -> list[str]:
     """What is named in the model and is not there."""
     label = model.files.label
@@ -198,6 +210,8 @@ def _missing(model: Model) -> list[str]:
     for graph in (model.graph, *model.graph.library.functions.values()):
         for name, node in graph.missing.items():
             lost.append(f"node `{node.users[0].name}` reads `{name}`, which is not in the graph")
-    named = [n for s in model.signatures.values() for t in s.outputs.values() for n in t.tensors]
-    lost += [f"tensor `{n}` of a signature is not in the graph" for n in named if not model.has_tensor(n)]
+    for signature in model.signatures.values():
+        for spec in (*signature.inputs.values(), *signature.outputs.values()):
+            gone = [n for n in spec.tensors if not model.has_tensor(n)]
+            lost += [f"tensor `{n}` of signature {signature.name} is not in the graph" for n in gone]
     return lost

@@ -35,7 +35,7 @@ def to_json(report: Inspection) -> dict[str, Any]:
             "rest": _counts(report.census.rest),
             "total": _counts(report.census.total),
             "custom": _counts(report.custom_ops),
-            "contrib": report.contrib_ops,
+            "addons": report.addon_ops,
             "newest": report.newest_ops,
             "gone": report.gone_ops,
         },

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import argparse
-import sys
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-if TYPE_CHECKING:
-    from tfport.check.inspection import Inspection
+from tfport.cli.json_output import print_json
 
 
 def add(commands: Any) -> None:
@@ -29,26 +27,16 @@ def add(commands: Any) -> None:
 
 def run(args: argparse.Namespace) -> int:
     import tfport
+    from tfport.cli.patience import patience
 
-    report = tfport.inspect(tfport.load(args.model, tags=args.tags.split(",") if args.tags else None))
+    tags = args.tags.split(",") if args.tags else None
+    with patience(f"reading {args.model}"):
+        report = tfport.inspect(tfport.load(args.model, tags=tags))
     if args.json:
-        import json
-
-        json.dump(report.to_json(), sys.stdout, indent=1, ensure_ascii=False)
-        print()
+        print_json(report.to_json())
     else:
-        show(report, everything=args.all)
+        from tfport.check.inspection_text import render
+        from tfport.check.page import show
+
+        show(lambda width: render(report, width, everything=args.all))
     return 0
-
-
-def show(report: Inspection, *, everything: bool) -> None:
-    """In colour and full width on a terminal, plain 80 columns elsewhere."""
-    from tfport.check.inspection_text import plain, render
-
-    if not sys.stdout.isatty():
-        print(plain(report, everything=everything))
-        return
-    from rich.console import Console
-
-    console = Console(highlight=False)
-    console.print(render(report, console.width, everything=everything))

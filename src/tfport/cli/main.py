@@ -7,14 +7,17 @@ Each command is a module that adds its options and runs; heavy imports wait unti
 from __future__ import annotations
 
 import argparse
+import gc
+import io
 import os
 import sys
 from collections.abc import Sequence
 
-from tfport.cli import completion_command, inspect_command
+from tfport.check.harmless import harmless
+from tfport.cli import completion_command, inspect_command, ops_command, targets_command
 from tfport.errors import Error
 
-COMMANDS = (inspect_command, completion_command)
+COMMANDS = (inspect_command, ops_command, targets_command, completion_command)
 CANNOT_TELL = 2
 INTERRUPTED = 130
 
@@ -24,27 +27,35 @@ def parser() -> argparse.ArgumentParser:
     top = argparse.ArgumentParser(
         prog="tfport", description="Take any TensorFlow model to any runtime, without TensorFlow."
     )
-    top.add_argument("--version", action="version", version=f"tfport {version()}")
+    top.add_argument("--version", action=_Version, nargs=0, help="print the version of tfport")
     commands = top.add_subparsers(title="commands", metavar="COMMAND", dest="command", required=True)
     for command in COMMANDS:
         command.add(commands)
     return top
 
 
-def version() -> str:
-    from importlib.metadata import version as installed
+class _Version(argparse.Action):
+    """Looks the version up only when it is asked for."""
 
-    return installed("tfport")
+    def __call__(self, parser: argparse.ArgumentParser, *_: object) -> None:
+        from importlib.metadata import version
+
+        print(f"tfport {version('tfport')}")
+        parser.exit()
 
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run a command; the exit code."""
-    args = parser().parse_args(argv)
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):  # names may have letters that this terminal has not
+            stream.reconfigure(errors="backslashreplace")
+    gc.disable()  # a command is over before cycles matter, and looking for them costs a third of its time
     try:
+        args = parser().parse_args(argv)
         code: int = args.run(args)
         sys.stdout.flush()
     except Error as error:
-        print(f"tfport: {error}", file=sys.stderr)
+        print(f"tfport: {harmless(str(error))}", file=sys.stderr)
         return CANNOT_TELL
     except KeyboardInterrupt:
         print("tfport: interrupted", file=sys.stderr)
@@ -52,4 +63,6 @@ def main(argv: Sequence[str] | None = None) -> int:
     except BrokenPipeError:  # the reader of a pipe has left, as `head` does
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return CANNOT_TELL
+    finally:
+        gc.enable()
     return code

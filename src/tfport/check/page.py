@@ -1,0 +1,110 @@
+"""How reports look: in colour and full width on a terminal, plain and 80 columns wide elsewhere."""
+
+from __future__ import annotations
+
+import io
+import sys
+from collections.abc import Callable, Iterable, Iterator
+
+from rich.console import Console, Group, RenderableType
+from rich.padding import Padding
+from rich.table import Table
+from rich.text import Text
+
+from tfport.check.harmless import harmless
+
+WIDTH = 80
+INDENT = GAP = 2
+LABEL = 26
+Render = Callable[[int], Iterable[RenderableType]]
+
+
+def show(render: Render) -> None:
+    """Print the parts that `render` makes for a width."""
+    if sys.stdout.isatty():
+        console = Console(highlight=False)
+        console.print(Group(*render(console.width)))
+    else:
+        print(plain(render))
+
+
+def plain(render: Render) -> str:
+    """The text without colour."""
+    out = io.StringIO()
+    Console(file=out, width=WIDTH, no_color=True, highlight=False).print(Group(*render(WIDTH)))
+    return "\n".join(line.rstrip() for line in out.getvalue().splitlines())
+
+
+def title(text: str, note: str = "") -> Text:
+    return Text.assemble("\n", (harmless(text), "bold"), f"  {harmless(note)}" if note else "")
+
+
+def facts(rows: Iterable[tuple[str, Iterable[str]]], width: int) -> RenderableType:
+    """Names with what belongs to each, flowing over lines without breaking an item."""
+    shown = [(cut_off(harmless(name), LABEL), items) for name, row in rows if (items := list(row))]
+    label = max((len(name) for name, _ in shown), default=0)
+    grid = Table.grid(padding=(0, GAP))
+    grid.add_column(no_wrap=True)
+    grid.add_column(overflow="fold")
+    for name, items in shown:
+        grid.add_row(Text(name, style="dim"), flowing(items, width - INDENT - label - GAP))
+    return indented(grid)
+
+
+def cut_off(text: str, length: int) -> str:
+    return text if len(text) <= length else text[: length - 1] + "…"
+
+
+def indented(what: RenderableType) -> RenderableType:
+    return Padding(what, (0, 0, 0, INDENT))
+
+
+def flowing(items: Iterable[str], width: int) -> Text:
+    """Items with commas between them, each whole on a line."""
+    return Text("\n".join(_flow([harmless(item) for item in items], width)))
+
+
+def _flow(items: list[str], width: int) -> Iterator[str]:
+    line = ""
+    for i, item in enumerate(items):
+        word = item + ("," if i < len(items) - 1 else "")
+        if line and len(line) + 1 + len(word) > width:
+            yield line
+            line = word
+        else:
+            line = f"{line} {word}" if line else word
+    yield line
+
+
+def columns(
+    rows: Iterable[Iterable[str]], width: int, *, head: Iterable[str] = (), gap: int = GAP, right: int = 0
+) -> RenderableType:
+    """A table without lines whose last column takes the room that is left.
+
+    The last `right` columns are numbers; columns in which no row has anything are left out.
+    """
+    table = [list(row) for row in rows]
+    names = list(head)
+    many = max(map(len, table), default=0)
+    used = [i for i in range(many) if any(row[i] for row in table)]
+    grid = Table.grid(padding=(0, gap))
+    for i in used:
+        number = i >= many - right
+        grid.add_column(
+            no_wrap=i != used[-1] or number, justify="right" if number else "left", overflow="fold"
+        )
+    if names:
+        grid.add_row(*(Text(names[i], style="dim") for i in used))
+    for row in table:
+        grid.add_row(*(Text("\n".join(map(harmless, row[i].split("\n")))) for i in used))
+    return indented(grid)
+
+
+def more(left_out: int) -> Iterator[RenderableType]:
+    """What stands under a list that was cut."""
+    if left_out > 0:
+        yield Text(f"… {left_out:,} more; --all shows them", style="dim")
+
+
+def count(n: int, what: str) -> str:
+    return f"{n:,} {what}{'' if n == 1 else 's'}"

@@ -1,0 +1,140 @@
+"""An op as a person reads it: since when, what changed, kernels over time; or what one target has."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from rich.console import Group, RenderableType
+from rich.text import Text
+
+from tfport.atlas.definition import arg_text, attr_def_text, register_op
+from tfport.atlas.history import OpHistory, Provision
+from tfport.atlas.kernel_lines import KernelLine, device_order
+from tfport.atlas.kernel_text import kernel_text, merged
+from tfport.atlas.search import OpSummary
+from tfport.atlas.spans import Span, spans_text
+from tfport.check.harmless import harmless
+from tfport.check.page import INDENT, columns, facts, indented, title
+
+if TYPE_CHECKING:
+    from tfport.atlas.target import Target
+
+MOST_SPANS = 3
+HANGING = 4
+
+
+def op_page(history: OpHistory, width: int) -> Iterator[RenderableType]:
+    """The history of an op."""
+    first, *others = history.provisions
+    op = history.definition
+    yield title(history.name, _where(first))
+    yield facts(
+        [
+            ("inputs", map(arg_text, op.input_arg)),
+            ("outputs", map(arg_text, op.output_arg)),
+            ("attributes", map(attr_def_text, op.attr)),
+            ("deprecated", [op.deprecation.explanation] * op.HasField("deprecation")),
+            ("later", [f"{name} since {release}" for name, release in history.later.items()]),
+            ("also in", (_where(provision) for provision in others if provision.releases)),
+        ],
+        width,
+    )
+    for provision in history.provisions:
+        yield from _changes(provision, width)
+    for provision in history.provisions:
+        missing = history.kernels_missing if provision is history.stock else ()
+        yield from _kernels(provision, history.type_attr, missing, width)
+
+
+def _where(provision: Provision) -> str:
+    by = provision.package if not provision.library else f"{provision.package} with {provision.library}"
+    return f"{by} {_few(provision.releases)}"
+
+
+def _few(releases: tuple[Span, ...]) -> str:
+    """The spans, where there are few; the first and the last of many."""
+    if len(releases) <= MOST_SPANS:
+        return spans_text(releases)
+    return f"{releases[0]}, … {releases[-1]}"
+
+
+def _changes(provision: Provision, width: int) -> Iterator[RenderableType]:
+    if provision.changes:
+        yield title("changes", _apart(provision))
+        yield columns(((c.release, "\n".join(c.changes)) for c in provision.changes), width)
+
+
+def _apart(provision: Provision) -> str:
+    """Whose it is, where it is not what one expects."""
+    return "" if (provision.package, provision.library) == ("tensorflow", "") else _name(provision)
+
+
+def _name(provision: Provision) -> str:
+    return provision.library or provision.package
+
+
+def _kernels(
+    provision: Provision, type_attr: str | None, missing: tuple[Span, ...], width: int
+) -> Iterator[RenderableType]:
+    if provision.kernels:
+        yield title(f"kernels by {type_attr}" if type_attr else "kernels", _apart(provision))
+        yield columns(_kernel_rows(provision.kernels, bool(type_attr)), width)
+    if missing:
+        if not provision.kernels:
+            yield title("kernels")
+        yield indented(Text(f"not recorded: {spans_text(missing)}", style="dim"))
+
+
+def _kernel_rows(lines: list[KernelLine], typed: bool) -> Iterator[tuple[str, str, str]]:
+    """Devices with the same kernels stand together, as those of XLA do."""
+    by_device: dict[str, list[tuple[str, str]]] = {}
+    for line in lines:
+        by_device.setdefault(line.device, []).append((_few(line.releases), _for(line, typed)))
+    together: dict[tuple[tuple[str, str], ...], list[str]] = {}
+    for device, rows in by_device.items():
+        together.setdefault(tuple(rows), []).append(device)
+    for same, devices in together.items():
+        for i, row in enumerate(same):
+            yield "" if i else "\n".join(devices), *row
+
+
+def _for(line: KernelLine, typed: bool) -> str:
+    types = ", ".join(line.types) or ("any" if typed else "")
+    label = f"label {line.label}" if line.label else ""
+    return ": ".join(part for part in (label, types) if part)
+
+
+def found_ops(pattern: str, found: list[OpSummary], width: int) -> Iterator[RenderableType]:
+    """The ops that a search found."""
+    yield title(f"{len(found)} like {pattern}")
+    rows = ((op.name, _few(op.releases), ", ".join(map(_short, op.providers))) for op in found)
+    yield columns(rows, width)
+
+
+def _short(provider: str) -> str:
+    """A library by its file name."""
+    return provider.rpartition("/")[2]
+
+
+def registered_op(target: Target, name: str, width: int) -> Iterator[RenderableType]:
+    """What one target has: the definition and all kernels."""
+    registry = target.registry
+    provider = registry.provider(name)
+    by = f", by {provider.name}" if provider and provider.name != target.name else ""
+    yield title(name, f"{target.name}{by}")
+    yield indented(Group(*_code(register_op(registry[name]), width - INDENT)))
+    kernels = sorted(merged(registry.kernels(name)), key=lambda kernel: device_order(kernel.device))
+    yield title("kernels", "" if kernels else "none recorded")
+    head = ("device", "priority", "in host memory", "for")
+    rows = [
+        (k.device, str(k.priority or ""), "\n".join(k.host_memory), kernel_text(k, "\n")) for k in kernels
+    ]
+    yield columns(rows, width, head=head if rows else ())
+
+
+def _code(lines: list[str], width: int) -> Iterator[Text]:
+    for line in lines:
+        indent = len(line) - len(line.lstrip()) + HANGING
+        yield Text("\n".join(textwrap.wrap(harmless(line), width, subsequent_indent=" " * indent)))

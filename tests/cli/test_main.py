@@ -1,0 +1,122 @@
+import os
+import signal
+import subprocess
+import sys
+
+import pytest
+from tests.recorded import path_of
+
+from tfport.check.harmless import harmless
+from tfport.cli.main import main, parser
+
+TFPORT = [sys.executable, "-c", "import sys; from tfport.cli.main import main; sys.exit(main())"]
+
+
+def run(*args: str, **options: object) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [*TFPORT, *args], capture_output=True, text=True, timeout=60, check=False, **options
+    )
+
+
+def test_without_a_command_it_says_how_it_is_used(capsys):
+    with pytest.raises(SystemExit) as left:
+        main([])
+    assert left.value.code == 2
+    assert "usage: tfport" in capsys.readouterr().err
+
+
+def test_the_version_is_told(capsys):
+    with pytest.raises(SystemExit) as left:
+        main(["--version"])
+    assert left.value.code == 0
+    assert capsys.readouterr().out.startswith("tfport ")
+
+
+def test_every_command_has_help(capsys):
+    for command in ("inspect", "completion"):
+        with pytest.raises(SystemExit) as left:
+            main([command, "--help"])
+        assert left.value.code == 0
+        assert capsys.readouterr().out.startswith(f"usage: tfport {command}")
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh", "tcsh"])
+def test_completion_is_printed_for_each_shell(shell, capsys):
+    assert main(["completion", shell]) == 0
+    script = capsys.readouterr().out
+    assert "tfport" in script
+    assert "inspect" in script
+
+
+def test_the_completion_of_bash_is_a_script_that_bash_reads():
+    script = run("completion", "bash").stdout
+    subprocess.run(["bash", "-n"], input=script, text=True, check=True)
+
+
+def test_completion_for_an_unknown_shell_is_refused(capsys):
+    with pytest.raises(SystemExit) as left:
+        main(["completion", "fish?"])
+    assert left.value.code == 2
+    assert "invalid choice" in capsys.readouterr().err
+
+
+SLOW = """
+import sys, time, tfport
+from tfport.cli.main import main
+
+def load(*args, **options):
+    print("ready", flush=True)
+    time.sleep(60)
+
+tfport.load = load
+sys.exit(main(["inspect", "model"]))
+"""
+
+
+def test_an_interruption_is_one_line():
+    process = subprocess.Popen(
+        [sys.executable, "-c", SLOW], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )
+    assert process.stdout.readline() == "ready\n"
+    process.send_signal(signal.SIGINT)
+    _, said = process.communicate(timeout=30)
+    assert (process.returncode, said) == (130, "tfport: interrupted\n")
+
+
+def test_a_reader_that_leaves_early_is_no_error():
+    process = subprocess.Popen(
+        [*TFPORT, "inspect", path_of("large_index"), "--all", "--json"],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    process.stdout.read(10)
+    process.stdout.close()
+    said = process.stderr.read()
+    process.stderr.close()
+    process.wait(timeout=30)
+    assert said == ""
+
+
+def test_letters_that_a_terminal_has_not_are_spelled_out():
+    done = run("inspect", path_of("table_from_file"), env={**os.environ, "PYTHONIOENCODING": "ascii"})
+    assert done.returncode == 0
+    assert "string \\u2192 int64" in done.stdout
+    assert done.stderr == ""
+
+
+def test_an_error_is_one_line_that_moves_no_cursor():
+    assert harmless("a\nb\x1b[2J\u2028é") == "a\\nb\\x1b[2J\\u2028é"
+
+
+def test_help_is_there_before_anything_heavy_is_loaded():
+    code = "import sys; from tfport.cli.main import parser; parser(); print(*sys.modules)"
+    loaded = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True
+    ).stdout.split()
+    assert not {"numpy", "google.protobuf", "rich", "shtab", "sqlite3", "tensorflow"} & set(loaded)
+
+
+def test_every_command_is_a_parser_with_something_to_run():
+    args = parser().parse_args(["inspect", "model", "--tags", "serve,gpu"])
+    assert callable(args.run)

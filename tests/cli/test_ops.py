@@ -1,0 +1,148 @@
+"""`tfport ops`: text of 80 columns, JSON, suggestions and exit codes."""
+
+import json
+
+import pytest
+
+from tfport.cli.main import main
+
+
+@pytest.fixture
+def tfport(capsys):
+    """Run a command: exit code, standard output, standard error."""
+
+    def run(*argv):
+        code = main(argv)
+        said = capsys.readouterr()
+        return code, said.out, said.err
+
+    return run
+
+
+@pytest.mark.parametrize("op", ["FusedBatchNormV3", "Cast", "CudnnRNN", "VarHandleOp", "Resampler", "NoOp"])
+def test_a_history_fits_in_80_columns(tfport, op):
+    code, out, err = tfport("ops", op)
+    assert (code, err) == (0, "")
+    assert out.splitlines()[1].startswith(f"{op}  tensorflow ")
+    assert max(map(len, out.splitlines())) <= 80
+
+
+def test_a_history_says_what_changed_and_what_runs(tfport):
+    _, out, _ = tfport("ops", "FusedBatchNormV3")
+    assert "FusedBatchNormV3  tensorflow since 1.14.0" in out
+    assert "2.2.0  attribute exponential_avg_factor: float = 1 added" in out
+    assert ["CPU", "since", "1.14.0", "float32,", "float16"] in map(str.split, out.splitlines())
+
+
+def test_later_ops_are_named_and_nothing_is_claimed_of_them(tfport):
+    assert (
+        "later       BatchMatMulV2 since 1.14.0, BatchMatMulV3 since 2.6.0" in tfport("ops", "BatchMatMul")[1]
+    )
+
+
+def test_several_ops_in_one_go(tfport):
+    code, out, _ = tfport("ops", "AddV2", "NoOp")
+    assert code == 0
+    assert out.index("\nAddV2 ") < out.index("\nNoOp ")
+
+
+def test_an_unknown_op_gets_suggestions(tfport):
+    close = "did you mean BatchMatMulV2, BatchMatMulV3 or BatchMatMul?"
+    assert tfport("ops", "batchmatmulv2") == (
+        2,
+        "",
+        f"tfport: batchmatmulv2: in no recorded build; {close}\n",
+    )
+    assert tfport("ops", "Zzzzzzzzzz") == (2, "", "tfport: Zzzzzzzzzz: in no recorded build\n")
+
+
+def test_known_ops_are_shown_beside_unknown_ones(tfport):
+    code, out, err = tfport("ops", "NoOp", "Nop\x1b[2J")
+    assert code == 2
+    assert "NoOp  tensorflow" in out
+    assert "Nop\\x1b[2J: in no recorded build" in err
+
+
+def test_the_history_as_json(tfport):
+    code, out, _ = tfport("ops", "FusedBatchNormV3", "Zzzzzzzzzz", "--json")
+    said = json.loads(out)
+    (op,) = said["ops"]
+    assert (code, said["version"], said["unknown"]) == (2, 1, {"Zzzzzzzzzz": []})
+    assert (op["name"], op["since"], op["until"], op["type_attr"]) == (
+        "FusedBatchNormV3",
+        "1.14.0",
+        None,
+        "T",
+    )
+    stock = op["providers"][0]
+    assert (stock["package"], stock["library"]) == ("tensorflow", None)
+    assert stock["releases"][0]["first"] == "1.14.0"
+    assert {"release": "2.9.0", "changes": ["attribute U also takes bfloat16"]} in stock["changes"]
+    assert stock["kernels"][0]["device"] == "CPU"
+    assert set(stock["kernels"][0]) == {"device", "types", "label", "releases"}
+    attrs = {attr["name"]: attr for attr in op["definition"]["attrs"]}
+    assert attrs["epsilon"] == {"name": "epsilon", "type": "float", "default": 0.0001}
+    assert attrs["T"]["allowed"] == ["float16", "bfloat16", "float32"]
+
+
+def test_a_search(tfport):
+    code, out, _ = tfport("ops", "--search", "batchnorm")
+    assert code == 0
+    assert "FusedBatchNormV3" in out
+    assert max(map(len, out.splitlines())) <= 80
+    found = json.loads(tfport("ops", "--search", "batchmatmul?2", "--json")[1])
+    assert [op["name"] for op in found["ops"]] == ["BatchMatMulV2"]
+    assert found["version"] == 1
+
+
+def test_a_search_without_hits_says_so(tfport):
+    assert tfport("ops", "--search", "Zzz") == (2, "", "tfport: no recorded op has a name like 'Zzz'\n")
+    assert json.loads(tfport("ops", "--search", "Zzz", "--json")[1])["ops"] == []
+
+
+def test_names_or_a_search_and_not_both(tfport):
+    expected = "tfport: expected the name of an op, or --search PATTERN\n"
+    assert tfport("ops") == (2, "", expected)
+    assert tfport("ops", "NoOp", "--search", "No") == (2, "", expected)
+    assert tfport("ops", "--search", "No", "--on", "tensorflow==2.8")[0] == 2
+
+
+def test_what_one_target_has(tfport):
+    code, out, _ = tfport("ops", "HashTableV2", "--on", "tensorflow==1.4.1")
+    assert code == 0
+    assert out.splitlines()[1:4] == [
+        "HashTableV2  tensorflow 1.4.1",
+        '  REGISTER_OP("HashTableV2")',
+        '      .Output("table_handle: resource")',
+    ]
+    code, out, _ = tfport("ops", "Cast", "Sum", "--on", "tensorflow==2.21.0")
+    assert "SrcT=float32, bfloat16, float16" in out
+    assert max(map(len, out.splitlines())) <= 80
+
+
+def test_what_one_target_has_as_json(tfport):
+    code, out, _ = tfport("ops", "Sum", "BatchMatMulV2", "--on", "tensorflow==1.13.2", "--json")
+    said = json.loads(out)
+    assert (code, said["version"], said["target"]) == (1, 1, "tensorflow==1.13.2")
+    assert said["missing"] == ["BatchMatMulV2"]
+    (op,) = said["ops"]
+    assert (op["name"], op["provider"]) == ("Sum", "tensorflow 1.13.2")
+    gpu = next(k for k in op["kernels"] if k["device"] == "CPU")
+    assert set(gpu) == {"device", "constraints", "host_memory", "label", "priority"}
+
+
+def test_what_a_target_has_not_is_said_with_who_has_it(tfport):
+    assert tfport("ops", "BatchMatMulV2", "--on", "tensorflow==1.13.2") == (
+        1,
+        "",
+        "tfport: tensorflow 1.13.2 has no op BatchMatMulV2; it is in tensorflow since 1.14.0\n",
+    )
+    code, _, err = tfport("ops", "batchmatmulv2", "--on", "tensorflow==1.13.2")
+    assert code == 1
+    assert "nor has any recorded build; did you mean BatchMatMulV2" in err
+
+
+def test_only_one_target_at_a_time(tfport):
+    code, _, err = tfport("ops", "NoOp", "--on", "tensorflow>=2.20")
+    assert code == 2
+    assert "tensorflow>=2.20: 2 targets" in err

@@ -1,0 +1,62 @@
+"""Run every `$ tfport` block of README.md and docs/ again, and write what it prints in its place.
+
+    python tools/refresh_docs.py [PAGE …]
+
+Look at the difference before you keep it: the pages say what the commands print, so
+what changed here changed for users. `tests/test_docs.py` holds pages and commands together.
+"""
+
+import contextlib
+import io
+import os
+import re
+import sys
+from pathlib import Path
+
+from tfport.cli.main import main
+
+ROOT = Path(__file__).resolve().parent.parent
+BLOCK = re.compile(r"(?<=^```\n)\$ tfport .*?(?=^```$)", re.MULTILINE | re.DOTALL)
+PROMPT = "$ tfport "
+
+
+def refreshed(block: re.Match[str]) -> str:
+    """Each command of a block with what it prints now."""
+    return "".join(PROMPT + session_again(session) for session in block[0].split(PROMPT)[1:])
+
+
+def session_again(session: str) -> str:
+    """A command and its output; as it was where nothing but blank lines around it differs."""
+    command, _, shown = session.partition("\n")
+    now = output(command)
+    return session if shown.strip() == now.strip() else f"{command}\n{now}"
+
+
+def output(command: str) -> str:
+    said = io.StringIO()
+    with contextlib.redirect_stdout(said), contextlib.redirect_stderr(said):
+        main(command.split())
+    text = said.getvalue().rstrip("\n")
+    return f"{text}\n" if text else ""
+
+
+def pages(named: list[str]) -> list[Path]:
+    return [Path(name).resolve() for name in named] or [
+        ROOT / "README.md",
+        *sorted((ROOT / "docs").rglob("*.md")),
+    ]
+
+
+def refresh(named: list[str]) -> None:
+    found = pages(named)
+    os.chdir(ROOT)
+    for page in found:
+        before = page.read_text()
+        after = BLOCK.sub(refreshed, before)
+        if after != before:
+            page.write_text(after)
+            print(page.relative_to(ROOT))
+
+
+if __name__ == "__main__":
+    refresh(sys.argv[1:])
