@@ -1,6 +1,6 @@
 import pytest
 from google.protobuf import text_format
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from tfport.errors import Error, UnreadableFile
@@ -89,6 +89,7 @@ def test_a_changed_byte_gives_a_message_or_an_error(at, byte):
 
 
 @given(st.integers(0, len(TEXT) - 1), st.integers(0, 255))
+@example(26, ord("\\"))  # an escape that is none
 def test_a_changed_character_gives_a_message_or_an_error(at, byte):
     error_of(pb.GraphDef, TEXT[:at] + bytes([byte]) + TEXT[at + 1 :])
 

@@ -8,6 +8,7 @@ afterwards, by walking down to the field that does not parse.
 from __future__ import annotations
 
 import re
+import warnings
 from typing import TYPE_CHECKING, TypeVar, cast
 
 from google.protobuf import message_factory
@@ -62,7 +63,9 @@ def parse_text(kind: type[M], data: Bytes, where: str) -> M:
 
     message = kind()
     try:
-        text_format.Parse(str(data, "utf-8-sig"), message)
+        with warnings.catch_warnings():  # Python warns of escapes such as `\l`, which protobuf lets pass
+            warnings.simplefilter("ignore", DeprecationWarning)
+            text_format.Parse(str(data, "utf-8-sig"), message)
     except UnicodeDecodeError as error:
         raise UnreadableFile(f"{where}, byte {error.start}: the text is not UTF-8") from None
     except RecursionError:
