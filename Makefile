@@ -10,7 +10,7 @@ TENSORFLOW ?= 2.21.0
 PIP := -m pip --disable-pip-version-check -q
 WORKERS ?= 2
 
-.PHONY: demo test test-live lint bench fuzz record protos real-models atlas atlas-proof docs clean
+.PHONY: demo test test-live test-browser truth lint bench fuzz record protos real-models atlas atlas-proof docs clean
 
 demo: $(READY)
 	@$(BIN)/python examples/demo.py
@@ -26,6 +26,10 @@ lint: $(READY)
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 
+# The pages in a real browser: needs Chromium (apt-get install chromium).
+test-browser: $(READY)
+	$(BIN)/pytest tests/web
+
 bench: $(LIVE_READY)
 	$(LIVE)/bin/python benchmarks/run.py
 
@@ -40,6 +44,13 @@ protos: $(LIVE_READY)
 	$(PYTHON) -m venv $(VENV)-protos
 	$(VENV)-protos/bin/python $(PIP) install grpcio-tools==1.62.3 setuptools
 	cd src && ../$(VENV)-protos/bin/python -m grpc_tools.protoc -I. --python_out=. --pyi_out=. tfport/formats/proto/*.proto
+
+# What real releases say to the models of tests/truth: make truth RELEASES="1.13.2 2.8.4"
+truth: $(READY)
+	$(BIN)/python $(PIP) install --group atlas
+	$(BIN)/python tools/truth/make.py
+	$(BIN)/python tools/truth/watch.py $(RELEASES)
+	$(BIN)/python tools/truth/python_watch.py $(RELEASES)
 
 real-models: $(LIVE_READY)
 	$(BIN)/python tools/real_models.py

@@ -1,6 +1,7 @@
 """What the pages say is what happens: their commands give the output shown, their Python runs."""
 
 import re
+import shlex
 from pathlib import Path
 
 import pytest
@@ -24,7 +25,7 @@ def test_a_command_prints_what_the_page_shows(block, monkeypatch, capsys):
     monkeypatch.chdir(ROOT)
     for session in block.split("$ tfport ")[1:]:
         command, _, shown = session.partition("\n")
-        main(command.split())
+        main(shlex.split(command))
         said = capsys.readouterr()
         assert (said.out + said.err).strip() == shown.strip()
 

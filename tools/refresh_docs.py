@@ -10,6 +10,7 @@ import contextlib
 import io
 import os
 import re
+import shlex
 import sys
 from pathlib import Path
 
@@ -35,7 +36,7 @@ def session_again(session: str) -> str:
 def output(command: str) -> str:
     said = io.StringIO()
     with contextlib.redirect_stdout(said), contextlib.redirect_stderr(said):
-        main(command.split())
+        main(shlex.split(command))
     text = said.getvalue().rstrip("\n")
     return f"{text}\n" if text else ""
 

@@ -8,19 +8,23 @@ Nothing here needs TensorFlow, and nothing of a model is executed to look at it.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
+import tfport.check  # noqa: F401  before the function of this name, which the package would replace
 from tfport.errors import Error, MalformedGraph, MissingTensor, NotAModel, UnreadableFile
 
 if TYPE_CHECKING:
-    from tfport.check.inspection import Inspection
+    from tfport.check.explain.explain import Explained
+    from tfport.check.inspection.inspection import Inspection
+    from tfport.check.matrix.matrix import Matrix
+    from tfport.check.report.report import Report
     from tfport.formats.recognise import Source
     from tfport.graph.model import Model
 
 __all__ = [
     "Error", "MalformedGraph", "MissingTensor", "NotAModel", "UnreadableFile",
-    "inspect", "load", "save",
+    "check", "explain", "inspect", "load", "matrix", "save",
 ]  # fmt: skip
 
 
@@ -39,10 +43,74 @@ def load(source: Source, *, tags: Iterable[str] | None = None) -> Model:
 def inspect(model: Model | Source) -> Inspection:
     """Say what is in a model: `str(…)` for people, `.to_json()` for programs."""
     from tfport.atlas.known_ops import known_ops
-    from tfport.check.inspection import inspect_model
+    from tfport.check.inspection.inspection import inspect_model
     from tfport.graph.model import Model
 
     return inspect_model(model if isinstance(model, Model) else load(model), known_ops())
+
+
+def check(
+    model: Model | Source,
+    on: str | Sequence[str],
+    *,
+    device: str | None = None,
+    gpu: str | None = None,
+    loader: str | Iterable[str] | None = None,
+    signatures: Iterable[str] | None = None,
+    soft_placement: bool | None = None,
+    checksums: bool = False,
+) -> Report:
+    """Say whether a model loads and runs on targets, and every reason why not.
+
+    `on` is a target such as `tensorflow==2.8.4`, or several; `device` is what hardware is there,
+    `cpu` or `gpu`, and `gpu` which, as `h100` or `9.0`; `loader` one of `capi`, `serving`, `python`
+    and `keras`, or several, where the target's own should not be taken; `checksums` reads the
+    weights too, to see that they are whole.
+    """
+    from tfport.atlas.target import resolve_targets
+    from tfport.check.report.report import check_model
+    from tfport.graph.model import Model
+
+    subject = model if isinstance(model, Model) else load(model)
+    targets = resolve_targets(on, device=device, gpu=gpu)
+    return check_model(
+        subject,
+        targets,
+        loader=loader,
+        signatures=signatures,
+        soft_placement=soft_placement,
+        checksums=checksums,
+    )
+
+
+def matrix(
+    model: Model | Source,
+    *,
+    device: str | None = None,
+    loader: str | Iterable[str] | None = None,
+    signatures: Iterable[str] | None = None,
+    since: str | None = None,
+    until: str | None = None,
+) -> Matrix:
+    """Hold a model against every recorded release: `str(…)` for people, `.to_json()` for programs."""
+    from tfport.check.matrix.matrix import matrix_of
+    from tfport.graph.model import Model
+
+    subject = model if isinstance(model, Model) else load(model)
+    return matrix_of(subject, device=device, loader=loader, signatures=signatures, since=since, until=until)
+
+
+def explain(text: str, *, on: str | None = None, model: Model | Source | None = None) -> Explained:
+    """Say what the error messages in a text mean: `str(…)` for people, `.to_json()` for programs."""
+    from tfport.atlas.target import resolve_targets
+    from tfport.check.explain.explain import explain_texts
+    from tfport.graph.model import Model
+
+    targets = resolve_targets(on) if on else []
+    if len(targets) > 1:
+        raise Error(f"{on}: {len(targets)} targets; expected one")
+    subject = model if model is None or isinstance(model, Model) else load(model)
+    return explain_texts([text], target=targets[0] if targets else None, model=subject)
 
 
 def save(model: Model, path: str) -> None:

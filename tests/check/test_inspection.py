@@ -7,7 +7,8 @@ import pytest
 from tests.recorded import EXPECTED, NAMES, OPS, load, path_of, shared
 
 import tfport
-from tfport.check.inspection_text import byte_size, render
+from tfport.check.inspection.inspection import Inspection
+from tfport.check.inspection.text import byte_size, render
 from tfport.check.page import plain
 from tfport.formats.files import Folder
 from tfport.formats.kinds import Kind
@@ -21,7 +22,7 @@ def copy(name: str, to: Path) -> Path:
     return Path(shutil.copytree(path_of(name), to / "m"))
 
 
-def inspected(path: object) -> tfport.check.inspection.Inspection:
+def inspected(path: object) -> Inspection:
     return tfport.inspect(str(path))
 
 

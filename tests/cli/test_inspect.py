@@ -6,7 +6,7 @@ import pytest
 from tests.recorded import NAMES, load, path_of, shared
 
 import tfport
-from tfport.check.inspection_text import render
+from tfport.check.inspection.text import render
 from tfport.check.page import plain
 from tfport.cli.main import main
 

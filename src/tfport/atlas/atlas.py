@@ -14,10 +14,10 @@ import sqlite3
 import threading
 import weakref
 import zlib
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, Generic, TypeVar
 
 from tfport.atlas.versions import version_key
 from tfport.formats.proto.graph_pb2 import OpDef
@@ -25,6 +25,7 @@ from tfport.formats.proto.kernel_pb2 import KernelList
 from tfport.registry.kernels import Kernel, kernels_from
 
 X86, ARM = "x86_64", "aarch64"
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,6 +71,24 @@ class Chapter:
     kernels: list[Kernel] = field(default_factory=list)
 
 
+class Row(Generic[T]):
+    """Something that builds have alike: decoded when first read, and then the same object for all of them."""
+
+    __slots__ = ("_body", "_decode", "_read", "builds", "provider")
+
+    def __init__(self, provider: str, builds: bytes, body: bytes, decode: Callable[[bytes], T]) -> None:
+        self.provider = provider
+        self.builds = builds
+        self._body = body
+        self._decode = decode
+        self._read: T | None = None
+
+    def read(self) -> T:
+        if self._read is None:
+            self._read = self._decode(self._body)
+        return self._read
+
+
 class Atlas:
     """The recorded builds. Any thread may ask."""
 
@@ -78,6 +97,9 @@ class Atlas:
         self._database = open_database(path)
         weakref.finalize(self, self._database.close)
         self._lock = threading.Lock()
+        self._definitions: dict[str, list[Row[OpDef]]] = {}
+        self._kernels: dict[str, list[Row[list[Kernel]]]] = {}
+        self._sets: dict[bytes, list[Build]] = {}
 
     @functools.cached_property
     def _builds(self) -> dict[int, Build]:
@@ -118,22 +140,39 @@ class Atlas:
 
     def definitions(self, op: str) -> list[Chapter]:
         """Every definition that an op has had, with the builds that have it."""
-        query = "SELECT provider, definition, builds FROM op WHERE name = ?"
         return [
-            Chapter(self._builds_in(bits), provider, definition=OpDef.FromString(body))
-            for provider, body, bits in self.rows(query, op)
+            Chapter(self._builds_in(row.builds), row.provider, definition=row.read())
+            for row in self.definition_rows(op)
         ]
 
     def kernel_sets(self, op: str) -> list[Chapter]:
         """Every set of kernels that an op has had, with the builds that have it."""
-        query = "SELECT provider, kernels, builds FROM kernels WHERE op = ?"
         return [
-            Chapter(self._builds_in(bits), provider, kernels=_unpack(body))
-            for provider, body, bits in self.rows(query, op)
+            Chapter(self._builds_in(row.builds), row.provider, kernels=row.read())
+            for row in self.kernel_rows(op)
         ]
 
+    def definition_rows(self, op: str) -> list[Row[OpDef]]:
+        """What builds say of an op; a row is decoded once, whoever asks for it."""
+        if op not in self._definitions:
+            query = "SELECT provider, builds, definition FROM op WHERE name = ?"
+            self._definitions[op] = [
+                Row(provider, bits, body, OpDef.FromString) for provider, bits, body in self.rows(query, op)
+            ]
+        return self._definitions[op]
+
+    def kernel_rows(self, op: str) -> list[Row[list[Kernel]]]:
+        if op not in self._kernels:
+            query = "SELECT provider, builds, kernels FROM kernels WHERE op = ?"
+            self._kernels[op] = [
+                Row(provider, bits, body, _unpack) for provider, bits, body in self.rows(query, op)
+            ]
+        return self._kernels[op]
+
     def _builds_in(self, bits: bytes) -> list[Build]:
-        return [build for number, build in self._builds.items() if has_bit(bits, number)]
+        if bits not in self._sets:
+            self._sets[bits] = [build for number, build in self._builds.items() if has_bit(bits, number)]
+        return self._sets[bits]
 
 
 class RecordedSource:
@@ -156,21 +195,16 @@ class RecordedSource:
 
     def definition(self, op: str) -> OpDef | None:
         if op not in self._definitions:
-            rows = self._atlas.rows("SELECT provider, builds, definition FROM op WHERE name = ?", op)
-            found = (body for provider, bits, body in rows if self._counts(provider, bits))
-            body = next(found, None)
-            self._definitions[op] = None if body is None else OpDef.FromString(body)
+            found = (row for row in self._atlas.definition_rows(op) if self._counts(row.provider, row.builds))
+            row = next(found, None)
+            self._definitions[op] = row.read() if row else None
         return self._definitions[op]
 
     def kernels(self, op: str) -> list[Kernel]:
         if op not in self._kernels:
-            rows = self._atlas.rows("SELECT provider, builds, kernels FROM kernels WHERE op = ?", op)
-            self._kernels[op] = [
-                kernel
-                for provider, bits, body in rows
-                if self._counts(provider, bits)
-                for kernel in _unpack(body)
-            ]
+            rows = [row for row in self._atlas.kernel_rows(op) if self._counts(row.provider, row.builds)]
+            # one row is given as it is: what was found out about it holds for every build that has it
+            self._kernels[op] = rows[0].read() if len(rows) == 1 else [k for r in rows for k in r.read()]
         return self._kernels[op]
 
     def providers(self, op: str) -> list[str]:

@@ -68,6 +68,12 @@ def later_ops(atlas: Atlas, name: str) -> dict[str, str]:
     return {s.name: s.releases[0].first for s in summaries(atlas, (op for _, op in later)) if s.releases}
 
 
+def earlier_ops(name: str) -> list[str]:
+    """The names that ops of the same name with a lower number would have, the highest first."""
+    base, number = _numbered(name)
+    return [f"{base}V{n}" if n > 1 else base for n in range(number - 1, 0, -1)]
+
+
 def _numbered(name: str) -> tuple[str, int]:
     """`BatchMatMulV2` as `BatchMatMul` and 2; what has no number is the first."""
     found = NUMBERED.fullmatch(name)

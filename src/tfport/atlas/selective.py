@@ -16,12 +16,13 @@ from tfport.atlas.kernel_classes import KernelClasses, classes_of
 from tfport.atlas.requirements import read_text
 from tfport.errors import UnreadableFile
 from tfport.formats.proto.graph_pb2 import OpDef
-from tfport.graph.attrs import Attr, Placeholder, decode
+from tfport.graph.attrs import decode
 from tfport.graph.census import every_node
 from tfport.graph.graph import Node
 from tfport.graph.model import Model
 from tfport.registry.kernels import Kernel
 from tfport.registry.registry import Registry, Selection, Source
+from tfport.registry.resolve import fitting
 
 ALWAYS = frozenset({"_Arg", "_Retval", "_DeviceArg", "_DeviceRetval"})
 """Registered whatever the header says (REGISTER_SYSTEM_OP)."""
@@ -168,7 +169,7 @@ def _add(needed: Needed, node: Node, registry: Registry, classes: KernelClasses 
     if node.op not in registry:
         needed.unknown.add(node.op)
         return
-    kernels = fitting(node, registry)
+    kernels = _fitting(node, registry)
     if not kernels and node.op not in NO_KERNEL:
         needed.without_kernel.add(node.op)
         return
@@ -181,28 +182,10 @@ def _add(needed: Needed, node: Node, registry: Registry, classes: KernelClasses 
             needed.classes.add(name)
 
 
-def fitting(node: Node, registry: Registry) -> list[Kernel]:
+def _fitting(node: Node, registry: Registry) -> list[Kernel]:
     """The kernels that could run a node on the CPU; several where its types are those of a caller."""
     defaults = {attr.name: decode(attr.default_value) for attr in registry[node.op].attr}
-    attrs = {**defaults, **node.attrs}
-    label = attrs.get("_kernel", "")
-    found = [
-        kernel
-        for kernel in registry.kernels(node.op)
-        if kernel.device in ("CPU", "DEFAULT") and kernel.label == label and _fits(kernel, attrs)
-    ]
-    own = [kernel for kernel in found if kernel.device == "CPU"] or found
-    best = max((kernel.priority for kernel in own), default=0)
-    return [kernel for kernel in own if kernel.priority == best]
-
-
-def _fits(kernel: Kernel, attrs: dict[str, Attr]) -> bool:
-    for name, allowed in kernel.constraints.items():
-        value = attrs.get(name)
-        values = value if isinstance(value, list) else [value]
-        if not all(isinstance(v, Placeholder) or v in allowed for v in values):
-            return False
-    return True
+    return fitting({**defaults, **node.attrs}, registry.kernels(node.op), "CPU")
 
 
 def write_header(models: Iterable[Model], registry: Registry) -> str:

@@ -54,17 +54,29 @@ class Target:
     """`tensorflow`, `serving`, `reduced` or `recorded`."""
     notes: list[str] = field(default_factory=list)
     """What was derived, not measured."""
+    capability: str | None = None
+    """The compute capability of its GPU, where that is known."""
 
 
 def resolve_targets(
-    text: str | Sequence[str], *, device: str | None = None, atlas: Atlas | None = None
+    text: str | Sequence[str],
+    *,
+    device: str | None = None,
+    gpu: str | None = None,
+    atlas: Atlas | None = None,
 ) -> list[Target]:
-    """The targets that a text names, or each of several texts."""
-    if device not in (None, *DEVICES):
-        raise Error(f"a device `{device}`; expected cpu or gpu")
-    known = atlas or recorded_atlas()
+    """The targets that a text names, or each of several texts; `gpu` is a name or a compute capability."""
+    if device not in (None, *DEVICES) or (gpu is not None and device == "cpu"):
+        wrong = f"a device `{device}`" + (f" with the GPU {gpu}" if gpu is not None else "")
+        raise Error(f"{wrong}; expected cpu or gpu")
+    known, capability = atlas or recorded_atlas(), None
+    if gpu is not None:
+        from tfport.atlas.capability import capability_of
+
+        device, capability = "gpu", capability_of(gpu)
     texts = [text] if isinstance(text, str) else list(text)
-    return [target for one in texts for target in _Resolver(one, device, known).targets()]
+    found = (target for one in texts for target in _Resolver(one, device, known).targets())
+    return [replace(target, capability=capability) for target in found] if capability else list(found)
 
 
 @dataclass

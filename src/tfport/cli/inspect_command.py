@@ -35,7 +35,7 @@ def run(args: argparse.Namespace) -> int:
     if args.json:
         print_json(report.to_json())
     else:
-        from tfport.check.inspection_text import render
+        from tfport.check.inspection.text import render
         from tfport.check.page import show
 
         show(lambda width: render(report, width, everything=args.all))

@@ -14,10 +14,26 @@ import sys
 from collections.abc import Sequence
 
 from tfport.check.harmless import harmless
-from tfport.cli import completion_command, inspect_command, ops_command, targets_command
+from tfport.cli import (
+    check_command,
+    completion_command,
+    explain_command,
+    inspect_command,
+    matrix_command,
+    ops_command,
+    targets_command,
+)
 from tfport.errors import Error
 
-COMMANDS = (inspect_command, ops_command, targets_command, completion_command)
+COMMANDS = (
+    inspect_command,
+    check_command,
+    matrix_command,
+    ops_command,
+    explain_command,
+    targets_command,
+    completion_command,
+)
 CANNOT_TELL = 2
 INTERRUPTED = 130
 

@@ -28,6 +28,8 @@ if TYPE_CHECKING:
 
     from tfport.formats.bundle_shards import Shards
 
+MOST_SHARDS = 100_000
+
 
 class Bundle:
     """The tensors of a V2 checkpoint."""
@@ -83,6 +85,17 @@ class Bundle:
     def slices(self, name: str) -> list[Slice]:
         """The slices that a tensor is stored in; none if it is stored whole."""
         return [slices.from_proto(part) for part in self._proto(name).slices]
+
+    def shard_ends(self) -> dict[str, int]:
+        """The files that hold the tensors, and how many bytes of each the index speaks of."""
+        count = self.header.num_shards
+        ends = {f"{self.prefix}.data-{i:05}-of-{count:05}": 0 for i in range(min(count, MOST_SHARDS))}
+        for key, value in self.table.items():
+            if key:
+                entry = self._parsed(repr(key), value)
+                shard = f"{self.prefix}.data-{entry.shard_id:05}-of-{count:05}"
+                ends[shard] = max(ends.get(shard, 0), entry.offset + entry.size)
+        return ends
 
     def _listed(self) -> dict[str, memoryview]:
         if self._values is None:

@@ -35,6 +35,7 @@ def _saved_model(found: Found, ops: OpTable, tags: tuple[str, ...] | None) -> Mo
     meta = _chosen(file, tags, found.where)
     model = _model(found, meta, ops)
     model.tag_sets = file.tag_sets()
+    model.asked_tags = tags is not None
     model.fingerprint = file.fingerprint
     model.checkpoint_prefix = VARIABLES
     return model

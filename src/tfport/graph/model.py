@@ -60,6 +60,8 @@ class Model:
     meta: pb.MetaGraphDef
     """What the file says beside the graph: signatures, saver, collections, object graph."""
     tag_sets: list[tuple[str, ...]] = field(default_factory=list)
+    asked_tags: bool = False
+    """Whether the MetaGraph was chosen by its tags."""
     fingerprint: pb.FingerprintDef | None = None
     checkpoint_prefix: str | None = None
     """Where the variables should be, without suffix; None for a model that has none."""
@@ -91,12 +93,23 @@ class Model:
     @property
     def init_nodes(self) -> list[Node]:
         """What runs once when the model is loaded: tables are filled, TF1 variables set."""
+        return self.init_nodes_for()
+
+    def init_nodes_for(self, *, by_signature: bool = True) -> list[Node]:
+        """The same for a loader that may not know the signature for it, which came with 1.13."""
+        return self._nodes(self._init_names(by_signature))
+
+    def missing_init_ops(self) -> list[str]:
+        """Names of what should run when the model is loaded, and is not in the graph."""
+        return [name for name in self._init_names() if self.graph.find(name.partition(":")[0]) is None]
+
+    def _init_names(self, by_signature: bool = True) -> list[str]:
         # a loader takes the first of these places that names anything (GetInitOp)
-        if INIT_SIGNATURE in self.meta.signature_def:
-            return self._nodes(i.name for i in self.meta.signature_def[INIT_SIGNATURE].outputs.values())
+        if by_signature and INIT_SIGNATURE in self.meta.signature_def:
+            return [info.name for info in self.meta.signature_def[INIT_SIGNATURE].outputs.values()]
         for collection in _INIT_COLLECTIONS:
             if collection in self.meta.collection_def:
-                return self._nodes(self.meta.collection_def[collection].node_list.value)
+                return list(self.meta.collection_def[collection].node_list.value)
         return []
 
     @property

@@ -58,23 +58,64 @@ def _function_names(value: object) -> Iterator[str]:
                 yield from _function_names(element)
 
 
-def called_by(nodes: Iterable[Node]) -> dict[str, Function]:
+class Callers:
+    """Which nodes call functions; decided by op, as there are few ops and many nodes."""
+
+    def __init__(self) -> None:
+        self._may_call: dict[str, bool] = {}
+        self._of_graphs: dict[Graph, list[tuple[Node, list[str]]]] = {}
+
+    def among(self, nodes: Iterable[Node]) -> Iterator[tuple[Node, list[str]]]:
+        """The nodes that call functions, with the names of those."""
+        for node in nodes:
+            may_call = self._may_call.get(node.op)
+            if may_call is None:
+                signature = node.signature
+                may_call = (
+                    node.op in node.graph.library.functions or signature is None or bool(signature.calls)
+                )
+                self._may_call[node.op] = may_call
+            if may_call and (names := list(functions_of(node))):
+                yield node, names
+
+    def of(self, graph: Graph) -> list[tuple[Node, list[str]]]:
+        """The same for all nodes of a graph, found once."""
+        found = self._of_graphs.get(graph)
+        if found is None:
+            found = self._of_graphs[graph] = list(self.among(graph))
+        return found
+
+
+def called_by(nodes: Iterable[Node], callers: Callers | None = None) -> dict[str, Function]:
     """Every function that these nodes call, directly or not, by name; names nobody defines are left out."""
+    known = callers or Callers()
     found: dict[str, Function] = {}
-    stack = list(nodes)
+    stack = list(known.among(nodes))
     while stack:
-        node = stack.pop()
-        for name in functions_of(node):
+        node, names = stack.pop()
+        for name in names:
             function = node.graph.library.functions.get(name)
             if function is not None and name not in found:
                 found[name] = function
-                stack += function
+                stack += known.of(function)
     return found
 
 
 def in_order(graph: Graph, among: Iterable[Node] | None = None) -> list[Node]:
     """The nodes, each after all that it needs; what leads back in a loop does not count."""
-    nodes = list(graph if among is None else among)
+    order, stuck = _ordered(list(graph if among is None else among))
+    if stuck is not None:
+        raise MalformedGraph(f"the graph has no order: `{stuck.name}` needs its own result")
+    return order
+
+
+def on_cycle(graph: Graph) -> Node | None:
+    """A node that needs its own result; None in a graph that has an order."""
+    return _ordered(list(graph))[1]
+
+
+def _ordered(nodes: list[Node]) -> tuple[list[Node], Node | None]:
+    """As many nodes as have an order, and one of those on a cycle that keeps others waiting."""
     inside = set(nodes)
     waiting = {node: sum(1 for b in _needs(node) if b in inside) for node in nodes}
     ready = [node for node in nodes if not waiting[node]]
@@ -86,12 +127,9 @@ def in_order(graph: Graph, among: Iterable[Node] | None = None) -> list[Node]:
                 waiting[user] -= 1
                 if not waiting[user]:
                     ready.append(user)
-    if len(order) < len(nodes):
-        stuck = next(node for node in nodes if waiting[node])
-        raise MalformedGraph(
-            f"the graph has no order: `{_on_cycle(stuck, waiting).name}` needs its own result"
-        )
-    return order
+    if len(order) == len(nodes):
+        return order, None
+    return order, _on_cycle(next(node for node in nodes if waiting[node]), waiting)
 
 
 def _needs(node: Node) -> set[Node]:

@@ -55,6 +55,13 @@ class Shape:
                 return None
         return size
 
+    def fits(self, other: Shape) -> bool:
+        """Whether both can be the shape of one tensor."""
+        if self.dims is None or other.dims is None:
+            return True
+        pairs = zip(self.dims, other.dims, strict=False)
+        return len(self.dims) == len(other.dims) and all(a is None or b is None or a == b for a, b in pairs)
+
     def __str__(self) -> str:
         if self.dims is None:
             return "(...)"

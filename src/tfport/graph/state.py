@@ -147,6 +147,15 @@ def _fillers(model: Model) -> dict[Node, tuple[str, str | None]]:
     }
 
 
+def filled_at_load(model: Model, *, by_signature: bool = True) -> set[Node]:
+    """The variables and tables that restoring and initialising fill, whatever with."""
+    found: set[Node] = set()
+    for node, outer in _steps([*model.init_nodes_for(by_signature=by_signature), *model.restore_nodes]):
+        if node.op in _ASSIGNS + _FILLS and node.inputs:
+            found.add(_origin(node.inputs[0], outer))
+    return found
+
+
 Outer = Mapping[Value, Value]
 """For the arguments of a function that is being followed: what the main graph passes."""
 

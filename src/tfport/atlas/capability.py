@@ -1,0 +1,48 @@
+"""Which GPUs can run the code that a build carries?
+
+A build has machine code for some compute capabilities and, for some, PTX, which a
+driver compiles when the program starts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from tfport.errors import Error
+
+GPUS = {
+    "k80": "3.7", "m60": "5.2", "p4": "6.1", "p40": "6.1", "p100": "6.0", "v100": "7.0", "t4": "7.5",
+    "a100": "8.0", "a30": "8.0", "a10": "8.6", "a40": "8.6", "l4": "8.9", "l40": "8.9", "l40s": "8.9",
+    "h100": "9.0", "h200": "9.0", "gh200": "9.0", "b100": "10.0", "b200": "10.0",
+}  # fmt: skip
+"""The compute capabilities of GPUs in servers, as NVIDIA lists them."""
+
+
+def capability_of(gpu: str) -> str:
+    """The compute capability that a text names: `9.0`, `sm_90`, `H100`."""
+    name = gpu.strip().lower().removeprefix("nvidia").strip(" -_")
+    if name in GPUS:
+        return GPUS[name]
+    digits = name.removeprefix("sm_").removeprefix("compute_")
+    if digits.isascii() and digits.isdecimal() and len(digits) in (2, 3):
+        digits = f"{digits[:-1]}.{digits[-1]}"
+    major, dot, minor = digits.partition(".")
+    if dot and major.isascii() and major.isdecimal() and minor.isascii() and minor.isdecimal():
+        return f"{int(major)}.{int(minor)}"
+    raise Error(f"a GPU `{gpu}`; expected a compute capability such as 9.0, or one of {', '.join(GPUS)}")
+
+
+def parts(capability: str) -> tuple[int, int]:
+    major, _, minor = capability.partition(".")
+    return int(major), int(minor or 0)
+
+
+def runs_natively(codes: Iterable[str], capability: str) -> bool:
+    """Machine code runs on the same major capability with an equal or higher minor one."""
+    major, minor = parts(capability)
+    return any(m == major and n <= minor for m, n in map(parts, codes))
+
+
+def compiles(ptx: Iterable[str], capability: str) -> bool:
+    """PTX is compiled for any capability that is not lower."""
+    return any(parts(code) <= parts(capability) for code in ptx)

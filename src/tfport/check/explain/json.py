@@ -1,0 +1,36 @@
+"""Explanations as JSON: the contract of `tfport explain --json`, version 1."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Any
+
+from tfport.check.explain.explain import Explained, Explanation
+
+if TYPE_CHECKING:
+    from tfport.check.explain.code import Code
+
+VERSION = 1
+
+
+def to_json(explained: Explained) -> dict[str, Any]:
+    return {
+        "version": VERSION,
+        "target": explained.target,
+        "model": explained.model,
+        "explanations": [explanation_json(explanation) for explanation in explained.explanations],
+        "more": explained.more,
+        "cut": explained.is_cut,
+        "nearest": explained.nearest,
+    }
+
+
+def explanation_json(explanation: Explanation) -> dict[str, Any]:
+    told = asdict(explanation)
+    told["model"] = told.pop("concerned")
+    return told
+
+
+def codes_json(codes: list[Code]) -> dict[str, Any]:
+    """Pages of codes."""
+    return {"version": VERSION, "codes": [asdict(code) for code in codes]}

@@ -1,0 +1,37 @@
+"""When does a loader notice what is wrong with the files, or with what the model names?"""
+
+from __future__ import annotations
+
+from tfport.atlas.target import Target
+from tfport.check.findings.files import MissingAsset, NoVariables, TensorOfAnotherShape
+from tfport.check.findings.finding import LOAD, RUN, Finding
+from tfport.check.findings.state import (
+    EmptyTable,
+    FedAndFetched,
+    MissingTensorOfSignature,
+    NoSaver,
+    UnsetVariable,
+)
+from tfport.check.habits import since
+from tfport.check.loaders import CAPI, SERVING, Way
+from tfport.check.places import Place
+
+
+def file_stage(kind: type[Finding], way: Way, target: Target, place: Place | None) -> str | None:
+    """At load, at run, or never."""
+    by_session = way.loader in (CAPI, SERVING)
+    if kind in (UnsetVariable, EmptyTable):
+        return RUN
+    if kind is NoSaver:
+        return LOAD if by_session and not since(target, "2.4") else RUN
+    if kind is FedAndFetched:
+        return RUN if by_session else None
+    if kind is NoVariables:
+        return RUN if by_session else LOAD
+    if kind is MissingTensorOfSignature:
+        return RUN if by_session or not since(target, "2.0") else LOAD
+    if kind is MissingAsset:
+        return LOAD if place is None or place.loading else None
+    if kind is TensorOfAnotherShape:
+        return RUN if place and place.signatures else None
+    return LOAD

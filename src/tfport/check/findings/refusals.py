@@ -1,0 +1,185 @@
+"""What kernels for the CPU refuse when they run, though they are registered for it. Finding 305.
+
+No registration tells: each line was watched on real binaries for x86-64 (`make truth`).
+From 2.9 on TensorFlow puts oneDNN's kernels in their place, which do it, where the CPU has
+what they are made for; so it depends on the machine, and was watched with them and without.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+
+from tfport.atlas.target import Target
+from tfport.check.findings.finding import Finding, finding
+from tfport.check.findings.trouble import Trouble, answers
+from tfport.check.habits import since
+from tfport.graph.attrs import Attr
+from tfport.graph.dtypes import INT32, DType
+from tfport.graph.edit import constant
+from tfport.graph.usage import Usage
+from tfport.registry.unresolved import Question, Unresolved
+
+Attrs = Mapping[str, Attr]
+NEVER = "99"
+NCHW, NCDHW, NHWC = "NCHW", "NCDHW", "NHWC"
+BFLOAT16 = DType.parse("bfloat16")
+INT4 = (DType.parse("int4"), DType.parse("uint4"))
+AUTO_SELECT = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Refusal:
+    """Something that the kernels of an op do not do."""
+
+    ops: str
+    asks: Callable[[Usage, Attrs], bool]
+    says: str
+    first: str = "0"
+    until: str = "2.9"
+    """The first release that does it."""
+    by_onednn: bool = True
+    """Whether that is because another library does it."""
+
+
+def _layout(*layouts: str) -> Callable[[Usage, Attrs], bool]:
+    return lambda usage, attrs: attrs.get("data_format") in layouts
+
+
+def _dilated(usage: Usage, attrs: Attrs) -> bool:
+    rates = attrs.get("dilations")
+    return isinstance(rates, list) and any(rate != 1 for rate in rates)
+
+
+def _uneven(usage: Usage, attrs: Attrs) -> bool:
+    strides = attrs.get("strides")
+    if not isinstance(strides, list) or len(strides) != 4:
+        return False
+    rows, columns = strides[2:] if attrs.get("data_format") == NCHW else strides[1:3]
+    return bool(rows != columns)
+
+
+def _grouped(usage: Usage, attrs: Attrs) -> bool:
+    """Whether the input has more channels than the filter takes, as far as shapes are known."""
+    if len(usage.node.inputs) < 2:
+        return False
+    image, kernel = (value.shape.dims for value in usage.node.inputs[:2])
+    if not image or not kernel or len(image) != 4 or len(kernel) != 4:
+        return False
+    depth = image[1] if attrs.get("data_format") == NCHW else image[3]
+    return depth is not None and kernel[2] is not None and depth != kernel[2]
+
+
+def _bfloat16(usage: Usage, attrs: Attrs) -> bool:
+    return attrs.get("T") == BFLOAT16
+
+
+def _int4(usage: Usage, attrs: Attrs) -> bool:
+    return any(attrs.get(name) in INT4 for name in ("SrcT", "DstT"))
+
+
+def _any_algorithm(usage: Usage, attrs: Attrs) -> bool:
+    """Whether the release is to choose how random numbers are made, which earlier ones do not."""
+    for node in usage.nodes:
+        given = constant(node.inputs[-1]) if node.inputs else None
+        if given is not None and given.dtype == INT32 and given.numpy().tolist() == AUTO_SELECT:
+            return True
+    return False
+
+
+REFUSALS = (
+    Refusal("Conv2D", _layout(NCHW),
+            "The Conv2D op currently only supports the NHWC tensor format on the CPU."),
+    Refusal("Conv2D", _grouped,
+            "The Conv2D op currently does not support grouped convolutions on the CPU.",
+            until="2.5", by_onednn=False),
+    Refusal("Conv2D FusedBatchNormV3", _bfloat16, "Missing 0-th output from the node", first="2.5"),
+    Refusal("Cast", _int4, "Cast float to int4 is not supported", first="2.15", until=NEVER, by_onednn=False),
+    Refusal("StatelessRandomGetKeyCounter StatelessRandomNormalV2 StatelessRandomUniformFullIntV2 "
+            "StatelessRandomUniformIntV2 StatelessRandomUniformV2 StatelessTruncatedNormalV2",
+            _any_algorithm, "Unsupported algorithm id: 3", until="2.7", by_onednn=False),
+    Refusal("Conv2DBackpropInput", _layout(NCHW), "Conv2DCustomBackpropInputOp only supports NHWC."),
+    Refusal("Conv2DBackpropInput", _dilated,
+            "Current libxsmm and customized CPU implementations do not yet support dilation rates larger "
+            "than 1."),
+    Refusal("Conv3D", _layout(NCDHW),
+            "CPU implementation of Conv3D currently only supports the NHWC tensor format."),
+    Refusal("Conv3D", _dilated,
+            "CPU implementation of Conv3D currently only supports dilated rates of 1.", first="1.9"),
+    Refusal("DepthwiseConv2dNative", _layout(NCHW),
+            "Depthwise convolution on CPU is only supported for NHWC format"),
+    Refusal("DepthwiseConv2dNative", _uneven,
+            "Current implementation only supports equal length strides in the row and column dimensions."),
+    Refusal("DepthwiseConv2dNative", _dilated,
+            "Current kernel implementation does not support dilations", first="2.10", until="2.10"),
+    Refusal("MaxPool", _layout(NCHW), "Default MaxPoolingOp only supports NHWC on device type CPU"),
+    Refusal("AvgPool", _layout(NCHW), "Default AvgPoolingOp only supports NHWC on device type CPU"),
+    Refusal("MaxPool3D AvgPool3D", _layout(NCDHW),
+            "Default Pooling3DOp only supports NDHWC on device type CPU"),
+    Refusal("FusedBatchNorm FusedBatchNormV2 FusedBatchNormV3", _layout(NCHW),
+            "The CPU implementation of FusedBatchNorm only supports NHWC tensor format for now.",
+            until="2.1", by_onednn=False),
+    Refusal("DepthToSpace SpaceToDepth", _layout(NCHW, "NCHW_VECT_C"),
+            "Only NHWC data_format supported on CPU.", until="2.1", by_onednn=False),
+)  # fmt: skip
+BY_OP = {op: [r for r in REFUSALS if op in r.ops.split()] for row in REFUSALS for op in row.ops.split()}
+
+
+@finding("TFP305", "kernel-refuses")
+class KernelRefuses(Finding):
+    """op `{op}` has a kernel for the CPU in {target}, which refuses {asked}
+
+    ## Cause
+    The kernel is registered, so the model loads; when it runs, it does not do what the
+    attributes ask for. Most often the graph was made for a GPU, with channels first.
+    ## Fix
+    Export the model with channels last (`data_format="NHWC"`), or use a release that does
+    it: from 2.9 on most of this runs on the CPU.
+    ## Example
+        x = Placeholder() {dtype=float32, shape=(1, 2, 4, 4)}
+        f = Placeholder() {dtype=float32, shape=(1, 1, 2, 2)}
+        y = Conv2D(x, f) {T=float32, data_format="NCHW", padding="SAME", strides=[1, 1, 1, 1]}
+        on tensorflow==2.8.4
+    """
+
+    asked: str
+    until: str
+    by_onednn: bool
+    text: str
+
+    def cause(self) -> str:
+        if self.until == NEVER:
+            return "watched on real binaries, the newest too"
+        return f"watched on real binaries; done from {self.until} on" + (", by oneDNN" * self.by_onednn)
+
+    def says(self) -> str:
+        return self.text
+
+
+@answers(Question.REFUSED, Question.REFUSED_WITHOUT_ONEDNN)
+def kernel_refuses(trouble: Trouble) -> Finding:
+    refusal: Refusal = trouble.reason.expected
+    attrs = trouble.with_defaults()
+    names = [n for n in ("data_format", "dilations", "strides", "T") if n in attrs]
+    shown = next((f"{n}={attrs[n]}" for n in names if attrs[n] not in (NHWC, "NDHWC")), "it")
+    return KernelRefuses(
+        on=trouble.target,
+        nodes=trouble.nodes,
+        op=trouble.op,
+        asked=shown,
+        until=refusal.until,
+        by_onednn=refusal.by_onednn,
+        text=refusal.says,
+    )
+
+
+def refusals(usage: Usage, target: Target) -> Iterator[Unresolved]:
+    """What the kernels of a target for the CPU refuse to do for the nodes of a usage."""
+    if target.device != "cpu" or usage.op not in BY_OP:
+        return
+    for refusal in BY_OP[usage.op]:
+        if since(target, refusal.first) and refusal.asks(usage, usage.attrs):
+            if not since(target, refusal.until):
+                yield Unresolved(Question.REFUSED, expected=refusal)
+            elif refusal.by_onednn:
+                yield Unresolved(Question.REFUSED_WITHOUT_ONEDNN, expected=refusal)

@@ -1,0 +1,82 @@
+"""In what releases of TensorFlow differ beyond what they register: watched, as `loaders` is."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+from tfport.atlas.target import Target
+from tfport.atlas.versions import version_key
+from tfport.graph.attrs import Attr
+from tfport.graph.dtypes import DType
+from tfport.graph.tensors import Tensor
+
+
+def since(target: Target, release: str) -> bool:
+    """Whether the TensorFlow of a target is this release or a later one; of none that is known, yes."""
+    return target.build is None or version_key(target.build.version) >= version_key(release)
+
+
+def ignores_unknown_attributes(target: Target) -> bool:
+    """Whether a node may have attributes that its op has not: they are logged, or not even that."""
+    return since(target, "2.5")
+
+
+def fills_defaults_in_functions(target: Target) -> bool:
+    """Whether attributes that a file leaves out get their defaults in functions called by name too."""
+    return since(target, "1.12") or not since(target, "1.5")
+
+
+def folded_by_name(target: Target) -> tuple[str, ...]:
+    """Ops that are gone from functions called by name before their kernels are made."""
+    return ("Identity",) if since(target, "1.5") and not since(target, "1.12") else ()
+
+
+def knows_init_signature(target: Target) -> bool:
+    """Whether a loader looks for what to initialise among the signatures, where TF2 puts it."""
+    return since(target, "1.13")
+
+
+def cannot_lower(target: Target) -> tuple[str, ...]:
+    """Ops that a release refuses where they ask to be lowered to TF1's control flow; later ones do."""
+    if since(target, "1.13") and not since(target, "1.15"):
+        return ("StatelessIf", "StatelessWhile", "Case", "StatelessCase")
+    return ()
+
+
+def lowers(target: Target, op: str) -> bool:
+    """Whether a node is lowered before anybody looks at its attributes."""
+    return since(target, "1.12") and op in ("If", "While")
+
+
+def leaves_out(target: Target, op: str) -> bool:
+    """Whether a session takes such nodes out before it makes their kernels."""
+    if op == "Identity":
+        return not since(target, "1.12")
+    return op == "Const" and since(target, "1.5")
+
+
+def has_xla_devices(target: Target) -> bool:
+    """Whether a session has devices of XLA beside the others, on which ops run that have no other kernel."""
+    return since(target, "1.12") and not since(target, "2.4")
+
+
+_TYPES_SINCE = {
+    21: "1.4", 22: "1.5", 23: "1.5", 24: "2.12", 25: "2.12", 26: "2.19", 27: "2.19", 28: "2.19", 29: "2.15",
+    30: "2.15", 31: "2.20", 32: "2.20", 33: "2.21",
+}  # fmt: skip
+"""The DataTypes that were added, by number: as the wheels of the releases list them (types_pb2.py)."""
+
+
+def knows_type(target: Target, dtype: DType) -> bool:
+    """Whether a release has a type of elements."""
+    number = dtype.base.number
+    return since(target, _TYPES_SINCE.get(number, "0")) and number < 100
+
+
+def newer_types(attrs: Mapping[str, Attr]) -> Iterator[tuple[str, DType]]:
+    """The attributes that name a type, or have elements of one, that not every release has."""
+    for name, value in attrs.items():
+        for one in value if isinstance(value, list) else (value,):
+            dtype = one.dtype if isinstance(one, Tensor) else one
+            if isinstance(dtype, DType) and dtype.base.number in _TYPES_SINCE:
+                yield name, dtype

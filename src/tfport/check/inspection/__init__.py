@@ -1,0 +1,1 @@
+"""What is in a model? It describes; it does not judge."""

@@ -1,0 +1,217 @@
+"""What is in a model: an `Inspection`, gathered once and shown as text or JSON.
+
+It describes; whether the model runs somewhere is not asked here.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from dataclasses import dataclass, field
+from typing import Any
+
+from tfport.atlas.known_ops import KnownOps
+from tfport.errors import UnreadableFile
+from tfport.formats.kinds import Kind
+from tfport.graph.census import Census, census, every_node
+from tfport.graph.dtypes import DType
+from tfport.graph.model import Model, Signature, TensorSpec, checkpoint_files
+from tfport.graph.shapes import Shape
+from tfport.graph.state import Asset, Table, Variable, assets, tables, variables
+
+VERSION = 1
+SHARD = re.compile(r"\.data-\d{5}-of-\d{5}")
+
+
+@dataclass(frozen=True, slots=True)
+class StoredTensor:
+    """A tensor of the checkpoint, and the variable that it fills, where one is known."""
+
+    key: str
+    dtype: DType
+    shape: Shape
+    nbytes: int | None
+    variable: str | None = None
+
+
+@dataclass
+class Inspection:
+    """What `tfport inspect` tells of a model."""
+
+    model: str
+    kind: Kind
+    tags: tuple[str, ...]
+    tag_sets: list[tuple[str, ...]]
+    tensorflow: str
+    graph_def: int
+    min_consumer: int
+    made_with: list[str]
+    signatures: dict[str, Signature]
+    inputs: dict[str, TensorSpec]
+    """For a graph without signatures: its placeholders."""
+    outputs: list[str]
+    """For a graph without signatures: the nodes whose results nothing reads."""
+    nodes: int
+    functions: int
+    census: Census
+    custom_ops: Counter[str]
+    addon_ops: dict[str, list[str]]
+    """Ops that TensorFlow does not bring itself, and what does: packages, or libraries of contrib."""
+    newest_ops: dict[str, str]
+    """The ops that came last, and the first recorded release with them: nothing older can run the model."""
+    gone_ops: dict[str, str]
+    """Ops that newer releases no longer have, and the last recorded release with them."""
+    variables: list[Variable]
+    stored: list[StoredTensor]
+    tables: list[Table]
+    assets: list[Asset]
+    devices: list[str]
+    problems: list[str] = field(default_factory=list)
+
+    def to_json(self) -> dict[str, Any]:
+        from tfport.check.inspection.json import to_json
+
+        return to_json(self)
+
+    def __str__(self) -> str:
+        from tfport.check.inspection.text import render
+        from tfport.check.page import plain
+
+        return plain(lambda width: render(self, width))
+
+
+def inspect_model(model: Model, known: KnownOps) -> Inspection:
+    """Gather what is in a model; the weights are not read."""
+    problems: list[str] = []
+    counted = census(model)
+    states = variables(model)
+    callable_ = bool(model.signatures)
+    return Inspection(
+        model=model.where,
+        kind=model.kind,
+        tags=model.tags,
+        tag_sets=model.tag_sets,
+        tensorflow=model.meta.meta_info_def.tensorflow_version,
+        graph_def=model.graph.rest.versions.producer or model.graph.rest.version,
+        min_consumer=model.graph.rest.versions.min_consumer,
+        made_with=made_with(model),
+        signatures=model.signatures,
+        inputs={} if callable_ else _placeholders(model),
+        outputs=[] if callable_ else _unread(model),
+        nodes=len(model.graph),
+        functions=len(model.graph.library.functions),
+        census=counted,
+        custom_ops=_custom(model, counted, known),
+        addon_ops={op: found for op in sorted(counted.total) if (found := known.providers(op))},
+        newest_ops=_newest(_needed(counted), known),
+        gone_ops=_gone(_needed(counted), known),
+        variables=states,
+        stored=_stored(model, states, problems),
+        tables=tables(model),
+        assets=assets(model),
+        devices=sorted({node.device for node in every_node(model.graph) if node.device}),
+        problems=problems + _missing(model) + _uncounted(counted),
+    )
+
+
+def _stored(model: Model, states: list[Variable], problems: list[str]) -> list[StoredTensor]:
+    """The tensors of the checkpoint; what is wrong with it goes to the problems."""
+    owners = {v.key: v.name for v in states if v.key}
+    try:
+        found = model.checkpoint
+        entries = [found.entry(name) for name in found.names()] if found else []
+        problems += _lost_files(model, needed=bool(states))
+    except UnreadableFile as error:
+        problems.append(str(error))
+        return []
+    return [
+        StoredTensor(e.name, DType.of(e.dtype), Shape(e.shape), e.nbytes, owners.get(e.name)) for e in entries
+    ]
+
+
+def _lost_files(model: Model, *, needed: bool) -> list[str]:
+    """The index or the shards that a checkpoint lacks, as far as the names of its files tell."""
+    prefix = model.checkpoint_prefix
+    if prefix is None:
+        return []
+    ends = {end for _, end in checkpoint_files(model.files, prefix)}
+    lost = [".index"] if needed and not ends else []
+    if ".index" in ends:
+        count = max((int(end[-5:]) for end in ends if SHARD.fullmatch(end)), default=1)
+        lost = [end for i in range(count) if (end := f".data-{i:05}-of-{count:05}") not in ends]
+    return [f"{model.files.label(prefix)}{end}: missing; variables are in it" for end in lost]
+
+
+def _placeholders(model: Model) -> dict[str, TensorSpec]:
+    return {
+        node.name: TensorSpec((f"{node.name}:0",), node.output(0).dtype, node.output(0).shape)
+        for node in model.graph
+        if node.op in ("Placeholder", "PlaceholderV2", "PlaceholderWithDefault")
+    }
+
+
+def _unread(model: Model) -> list[str]:
+    """Results that nothing reads; what has no result or only waits is not one."""
+    return [
+        node.name
+        for node in model.graph
+        if node.inputs and not node.users and (not (s := node.signature) or s.outputs)
+    ]
+
+
+def _custom(model: Model, counted: Census, known: KnownOps) -> Counter[str]:
+    functions = model.graph.library.functions
+    return Counter({op: n for op, n in counted.total.items() if op not in known and op not in functions})
+
+
+def _needed(counted: Census) -> list[str]:
+    """The ops that calling the model needs, or all of them where it has no signatures."""
+    return sorted(set().union(*counted.signatures.values()) if counted.signatures else counted.total)
+
+
+def _newest(ops: list[str], known: KnownOps) -> dict[str, str]:
+    order = known.recorded()
+    first = {op: span[0] for op in ops if (span := known.releases(op)) and span[0] != order[0]}
+    last = max(first.values(), key=order.index, default=None)
+    return {op: release for op, release in first.items() if release == last}
+
+
+def _gone(ops: list[str], known: KnownOps) -> dict[str, str]:
+    now = known.recorded()[-1]
+    return {op: span[1] for op in ops if (span := known.releases(op)) and span[1] != now}
+
+
+def made_with(model: Model) -> list[str]:
+    """What wrote the model, as far as it left traces."""
+    objects = model.meta.object_graph_def.nodes
+    children = {child.local_name for child in objects[0].children} if objects else set()
+    methods = {signature.method.rpartition("/")[2] for signature in model.signatures.values()}
+    traces = {
+        model.written_by: True,
+        "Keras 2": any(node.user_object.identifier.startswith("_tf_keras") for node in objects),
+        "Keras 3": {"_all_variables", "_misc_assets"} <= children,
+        "TF2 objects": objects,
+        "TF1 session": not objects and model.meta.saver_def.restore_op_name,
+        "Estimator-style signatures": methods & {"classify", "regress"},
+        "ref variables": any(node.op in ("VariableV2", "Variable") for node in model.graph),
+    }
+    return [trace for trace, found in traces.items() if trace and found]
+
+
+def _uncounted(counted: Census) -> list[str]:
+    left = len(counted.uncounted)
+    return [f"the ops of {left} signatures, from {counted.uncounted[0]} on, are not counted"] if left else []
+
+
+def _missing(model: Model) -> list[str]:
+    """What is named in the model and is not there."""
+    label = model.files.label
+    lost = [f"{label(f'assets/{a.file}')}: missing" for a in assets(model) if a.nbytes is None]
+    for graph in (model.graph, *model.graph.library.functions.values()):
+        for name, node in graph.missing.items():
+            lost.append(f"node `{node.users[0].name}` reads `{name}`, which is not in the graph")
+    for signature in model.signatures.values():
+        for spec in (*signature.inputs.values(), *signature.outputs.values()):
+            gone = [n for n in spec.tensors if not model.has_tensor(n)]
+            lost += [f"tensor `{n}` of signature {signature.name} is not in the graph" for n in gone]
+    return lost

@@ -1,0 +1,174 @@
+"""An inspection as a person reads it: at most 80 columns, the most asked for first."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator
+
+from rich.console import Group, RenderableType
+from rich.table import Table as Grid
+from rich.text import Text
+
+from tfport.check.harmless import harmless
+from tfport.check.inspection.inspection import Inspection
+from tfport.check.page import GAP, LABEL, count, cut_off, facts, indented, more, title
+from tfport.graph.model import Signature, TensorSpec
+
+MOST_ROWS = 8
+MOST_TENSORS = 50
+
+
+def render(report: Inspection, width: int, *, everything: bool = False) -> Iterator[RenderableType]:
+    """The whole report; long lists are cut unless `everything` is asked for."""
+    most = 1 << 30 if everything else MOST_ROWS
+    yield from _head(report, width, most)
+    yield from _entrances(report, width, most)
+    yield from _ops(report, width, most)
+    yield from _state(report, most)
+    yield from _problems(report, most)
+
+
+def _head(report: Inspection, width: int, most: int) -> Iterator[RenderableType]:
+    there = bool(report.nodes)
+    yield title(report.model, report.kind.value)
+    rows = [
+        ("made by", [*_tensorflow(report), *report.made_with] or ["unknown"]),
+        ("GraphDef", [f"producer {report.graph_def}", f"min_consumer {report.min_consumer}"] * there),
+        ("tags", _cut(["+".join(tags) for tags in report.tag_sets], most)),
+        ("graph", [count(report.nodes, "node"), count(report.functions, "function")] * there),
+        ("devices", _cut(report.devices, most)),
+    ]
+    yield facts(rows, width)
+
+
+def _tensorflow(report: Inspection) -> list[str]:
+    return [f"TensorFlow {report.tensorflow}"] if report.tensorflow not in ("", "unknown") else []
+
+
+def _grid() -> Grid:
+    return Grid.grid(padding=(0, GAP))
+
+
+def _entrances(report: Inspection, width: int, most: int) -> Iterator[RenderableType]:
+    for name, signature in list(report.signatures.items())[:most]:
+        yield title(f"signature {name}", signature.method.rpartition("/")[2])
+        yield _signature(signature, max(most, MOST_TENSORS))
+    if (left_out := len(report.signatures) - most) > 0:
+        yield title(f"… {count(left_out, 'more signature')}; --all shows them")
+    if report.inputs or report.outputs:
+        yield title("no signatures", "placeholders, and results that nothing reads")
+        ins = [("in", name, spec) for name, spec in report.inputs.items()]
+        yield _tensors(ins[:most], len(ins) - most)
+        yield facts([("out", _cut(report.outputs, most))], width)
+
+
+def _signature(signature: Signature, most: int) -> RenderableType:
+    ins = [("in", name, spec) for name, spec in signature.inputs.items()]
+    outs = [("out", name, spec) for name, spec in signature.outputs.items()]
+    left_out = max(0, len(ins) - most) + max(0, len(outs) - most)
+    return _tensors(ins[:most] + outs[:most], left_out)
+
+
+def _tensors(rows: list[tuple[str, str, TensorSpec]], left_out: int) -> RenderableType:
+    grid = _grid()
+    for way, name, spec in rows:
+        kind = f"{spec.dtype} {spec.shape}" + ("" if spec.form == "dense" else f" {spec.form}")
+        grid.add_row(
+            Text(way, style="dim"),
+            Text(harmless(name), style="cyan"),
+            Text(harmless(kind)),
+            Text(harmless(", ".join(spec.tensors)), style="dim"),
+        )
+    return indented(Group(grid, *more(left_out)))
+
+
+def _cut(names: list[str], most: int) -> list[str]:
+    return names[:most] + [f"… {len(names) - most} more; --all shows them"] * (len(names) > most)
+
+
+def _ops(report: Inspection, width: int, most: int) -> Iterator[RenderableType]:
+    census = report.census
+    if census.total:
+        yield title("ops", count(len(census.total), "kind"))
+        rows = [(_names(names), _counts(counter)) for names, counter in _same_counts(census.signatures)]
+        rows = rows[:most]
+        rows += [("loading only", _counts(census.loading)), ("saving only", _counts(census.saving))]
+        rows.append(("the rest", _counts(census.rest)))
+        rows.append(("newest", [f"{op} (since {release})" for op, release in report.newest_ops.items()]))
+        rows.append(("gone", [f"{op} (until {release})" for op, release in report.gone_ops.items()]))
+        yield facts(rows, width)
+    if report.custom_ops:
+        yield title("custom ops", "in nothing recorded, neither a release nor an add-on")
+        yield facts([("", _counts(report.custom_ops))], width)
+    if report.addon_ops:
+        yield title("ops of add-ons", "each with the packages or contrib libraries that bring it")
+        yield facts(list(report.addon_ops.items()), width)
+
+
+def _same_counts(counters: dict[str, Counter[str]]) -> list[tuple[list[str], Counter[str]]]:
+    """Signatures that use the same ops equally often, together."""
+    groups: dict[frozenset[tuple[str, int]], tuple[list[str], Counter[str]]] = {}
+    for name, counter in counters.items():
+        groups.setdefault(frozenset(counter.items()), ([], counter))[0].append(name)
+    return list(groups.values())
+
+
+def _names(names: list[str]) -> str:
+    """All the names where they fit, else the first of them and how many there are."""
+    joined = ", ".join(names[:MOST_ROWS])
+    if len(names) == 1 or (len(names) <= MOST_ROWS and len(joined) <= LABEL):
+        return joined
+    others = f" and {len(names) - 1} more"
+    return cut_off(names[0], LABEL - len(others)) + others
+
+
+def _counts(counter: Counter[str]) -> list[str]:
+    rows = sorted(counter.items(), key=lambda pair: (-pair[1], pair[0]))
+    return [f"{op} {n}" if n > 1 else op for op, n in rows]
+
+
+def _state(report: Inspection, most: int) -> Iterator[RenderableType]:
+    if report.stored:
+        size = sum(t.nbytes or 0 for t in report.stored)
+        yield title("checkpoint", f"{count(len(report.stored), 'tensor')}, {byte_size(size)}")
+        rows = sorted(report.stored, key=lambda t: -(t.nbytes or 0))
+        yield _rows(((t.variable or t.key, f"{t.dtype} {t.shape}", byte_size(t.nbytes)) for t in rows), most)
+    elif report.variables:
+        yield title("variables", count(len(report.variables), "variable"))
+        yield _rows(((v.name, f"{v.dtype} {v.shape}", "") for v in report.variables), most)
+    if report.tables:
+        yield title("tables")
+        yield _rows(
+            ((t.name, f"{t.key} → {t.value}", t.asset or t.filled_by or "") for t in report.tables), most
+        )
+    if report.assets:
+        yield title("assets")
+        yield _rows(((a.file, a.tensor, byte_size(a.nbytes)) for a in report.assets), most)
+
+
+def _rows(rows: Iterable[tuple[str, str, str]], most: int) -> RenderableType:
+    grid = _grid()
+    found = list(rows)
+    for name, kind, note in found[:most]:
+        kind, note = harmless(kind), harmless(note)
+        grid.add_row(Text(harmless(name), style="cyan"), Text(kind), Text(note, justify="right"))
+    return indented(Group(grid, *more(len(found) - most)))
+
+
+def _problems(report: Inspection, most: int) -> Iterator[RenderableType]:
+    if report.problems:
+        yield title("problems")
+        shown = [Text(harmless(problem), style="red") for problem in report.problems[:most]]
+        yield indented(Group(*shown, *more(len(report.problems) - most)))
+
+
+def byte_size(n: int | None) -> str:
+    """`25.6 MB`; nothing where it is not known."""
+    if n is None:
+        return ""
+    size = float(n)
+    for unit in ("B", "kB", "MB", "GB"):
+        if size < 1000:
+            return f"{size:.0f} {unit}" if unit == "B" else f"{size:.1f} {unit}"
+        size /= 1000
+    return f"{size:.1f} TB"

@@ -1,0 +1,1 @@
+"""A model held against every recorded release at once."""

@@ -1,0 +1,264 @@
+"""Every release at once: where does a model run, and what breaks elsewhere?
+
+A `Strip` is one loader on one device over the final releases of TensorFlow, for
+signatures that fare alike. Each `Cell` of it is what `check_on` says of one release.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import groupby
+from typing import Any, NamedTuple
+
+from tfport.atlas.target import DEVICES, Target, resolve_targets
+from tfport.atlas.versions import version_key
+from tfport.check.check import Result, check_on, loaders_of
+from tfport.check.findings.finding import CODES, ERROR, Finding
+from tfport.check.loaders import default_loaders
+from tfport.check.subject import Subject
+from tfport.errors import Error
+from tfport.graph.graph import Node
+from tfport.graph.model import Model
+
+PACKAGES = {
+    "cpu": ("tensorflow>=1.0",),
+    "gpu": ("tensorflow-gpu>=1.0,<2.1", "tensorflow>=2.1"),  # from 2.1 on one wheel is for both
+}
+
+
+class Thing(NamedTuple):
+    """What a finding is about."""
+
+    code: str
+    op: str | None
+    attr: str | None
+
+    @property
+    def about(self) -> str:
+        """`BatchMatMulV2`, `VarHandleOp.debug_name`; what is wrong, where no op is to blame."""
+        return ".".join(filter(None, (self.op, self.attr))) or CODES[self.code].name
+
+
+class Cause(NamedTuple):
+    """What goes wrong, and when it is noticed, whatever the release."""
+
+    thing: Thing
+    stage: str
+
+    @property
+    def code(self) -> str:
+        return self.thing.code
+
+    @property
+    def about(self) -> str:
+        return self.thing.about
+
+
+@dataclass(frozen=True)
+class Cell:
+    """What one release does with some signatures."""
+
+    target: Target
+    verdict: str
+    stage: str | None
+    findings: list[Finding]
+    """Those that are noticed."""
+    causes: tuple[Cause, ...]
+    """What they are about, each once."""
+
+    @property
+    def release(self) -> str:
+        return release_of(self.target)
+
+    @property
+    def minor(self) -> tuple[int, int]:
+        """The minor release of which it is a patch."""
+        major, minor, *_ = version_key(self.release).release
+        return major, minor
+
+    @property
+    def outline(self) -> tuple[object, ...]:
+        return self.verdict, self.stage, frozenset(self.causes)
+
+
+@dataclass(frozen=True)
+class Stretch:
+    """Cells that follow one another and are alike."""
+
+    cells: Sequence[Cell]
+    after: str | None
+    """The release that follows; None at the end of the strip."""
+    is_first: bool
+
+    def __str__(self) -> str:
+        first, last = self.cells[0].release, self.cells[-1].release
+        if self.after is None:
+            return "every release" if self.is_first else f"since {first}"
+        if self.is_first:
+            return f"before {self.after}"
+        return first if first == last else f"{first} to {last}"
+
+
+def joined(stretches: Iterable[Stretch]) -> str:
+    return ", ".join(map(str, stretches))
+
+
+@dataclass(frozen=True)
+class Strip:
+    """What the releases do with a model, the oldest first."""
+
+    device: str
+    loader: str
+    signatures: tuple[str, ...]
+    """Those that fare alike; an empty name stands for a graph without any."""
+    cells: list[Cell]
+
+    def stretches(self, alike: Callable[[Cell], Hashable] = lambda cell: cell.outline) -> Iterator[Stretch]:
+        """The cells in rows that are alike."""
+        start = 0
+        for _, group in groupby(self.cells, alike):
+            end = start + len(row := list(group))
+            after = self.cells[end].release if end < len(self.cells) else None
+            yield Stretch(row, after, start == 0)
+            start = end
+
+    def where(self, holds: Callable[[Cell], bool]) -> list[Stretch]:
+        """The stretches in which something holds."""
+        return [stretch for stretch in self.stretches(holds) if holds(stretch.cells[0])]
+
+    def broken(self) -> Iterator[tuple[Cause, list[Stretch]]]:
+        """Everything that goes wrong and the releases in which it does; the newest come first."""
+        causes = dict.fromkeys(cause for cell in reversed(self.cells) for cause in cell.causes)
+        for cause in causes:
+            yield cause, self.where(lambda cell, about=cause: about in cell.causes)  # type: ignore[misc]
+
+    @property
+    def outline(self) -> tuple[object, ...]:
+        """What strips have in common that are drawn alike."""
+        return tuple((cell.release, cell.outline) for cell in self.cells)
+
+
+@dataclass(frozen=True)
+class Matrix:
+    """A model, and what all releases do with it."""
+
+    model: str
+    tensorflow: str
+    """The release that wrote it; empty where it does not say."""
+    graph_def: int
+    min_consumer: int
+    signatures: list[str]
+    """Those that were asked for."""
+    strips: list[Strip]
+
+    def to_json(self) -> dict[str, Any]:
+        from tfport.check.matrix.json import to_json
+
+        return to_json(self)
+
+    def __str__(self) -> str:
+        from tfport.check.matrix.text import render
+        from tfport.check.page import plain
+
+        return plain(lambda width: render(self, width))
+
+
+def matrix_of(
+    model: Model,
+    *,
+    device: str | None = None,
+    loader: str | Iterable[str] | None = None,
+    signatures: Iterable[str] | None = None,
+    since: str | None = None,
+    until: str | None = None,
+    soft_placement: bool | None = None,
+) -> Matrix:
+    """Hold a model against all final releases, on CPUs and GPUs unless one device is named."""
+    subject, loaders = Subject(model, signatures), loaders_of(loader)
+    strips: list[Strip] = []
+    for kind in (device,) if device else DEVICES:
+        targets = releases(kind, since=since, until=until)
+        named = loaders or default_loaders(targets[0])
+        strips += _strips(_Asked(subject, named, soft_placement), kind, targets)
+    return Matrix(
+        model=model.where,
+        tensorflow=model.meta.meta_info_def.tensorflow_version,
+        graph_def=subject.producer,
+        min_consumer=model.graph.rest.versions.min_consumer,
+        signatures=sorted(subject.signatures),
+        strips=strips,
+    )
+
+
+def releases(device: str, *, since: str | None = None, until: str | None = None) -> list[Target]:
+    """The recorded final releases of TensorFlow for x86-64, the oldest first."""
+    first, last = version_key(since or "0"), version_key(until or "9999").release
+    if device not in DEVICES:
+        raise Error(f"a device `{device}`; expected cpu or gpu")
+    found = [
+        target
+        for package in PACKAGES[device]
+        for target in resolve_targets(package, device=device)
+        if not (version := version_key(release_of(target))).is_prerelease
+        and first <= version
+        and version.release[: len(last)] <= last  # `2.8` has all its patches in it
+    ]
+    if not found:
+        raise Error(f"no release from {since or 'the first'} to {until or 'the newest'} is recorded")
+    return found
+
+
+def release_of(target: Target) -> str:
+    """The number of the TensorFlow in a target."""
+    return target.build.version if target.build is not None else ""
+
+
+class _Asked:
+    """What targets do with each signature of a model."""
+
+    def __init__(self, subject: Subject, loaders: Sequence[str], soft_placement: bool | None) -> None:
+        self.subject, self.loaders, self.soft_placement = subject, loaders, soft_placement
+        self.signatures = sorted(subject.signatures)
+        self._shared: dict[Node, bool] = {}
+
+    def results(self, target: Target) -> list[dict[str, Result]]:
+        """By loader, for each signature; those that nothing tells apart are asked together."""
+        together = self._results(self.subject, target)
+        if len(self.signatures) == 1:
+            return [together]
+        if all(self._is_shared(finding) for result in together.values() for finding in result.findings):
+            return [together] * len(self.signatures)
+        return [self._results(self.subject.asking(name), target) for name in self.signatures]
+
+    def _results(self, subject: Subject, target: Target) -> dict[str, Result]:
+        results = check_on(subject, target, self.loaders, soft_placement=self.soft_placement)
+        return {loader: result for result in results for loader in result.loaders}
+
+    def _is_shared(self, finding: Finding) -> bool:
+        """Whether a finding is the same to all signatures: all of them run its nodes, or none does."""
+        return len(finding.signatures) in (0, len(self.signatures)) and all(map(self._is_run, finding.nodes))
+
+    def _is_run(self, node: Node) -> bool:
+        if node not in self._shared:
+            running = self.subject.places.of(node).signatures & self.subject.signatures
+            self._shared[node] = len(running) in (0, len(self.signatures))
+        return self._shared[node]
+
+
+def _strips(asked: _Asked, device: str, targets: Sequence[Target]) -> Iterator[Strip]:
+    """A strip for each loader and each set of signatures that fare alike."""
+    results = [asked.results(target) for target in targets]
+    for loader in asked.loaders:
+        alike: dict[object, tuple[list[str], list[Cell]]] = {}
+        for i, name in enumerate(asked.signatures):
+            cells = [_cell(by_loader[i][loader]) for by_loader in results]
+            alike.setdefault(tuple(cell.outline for cell in cells), ([], cells))[0].append(name)
+        for names, cells in alike.values():
+            yield Strip(device, loader, tuple(names), cells)
+
+
+def _cell(result: Result) -> Cell:
+    noticed = [(f, f.stage) for f in result.findings if f.severity == ERROR and f.stage is not None]
+    causes = dict.fromkeys(Cause(Thing(f.code, f.op, f.attr), stage) for f, stage in noticed)
+    return Cell(result.target, result.verdict, result.stage, [f for f, _ in noticed], tuple(causes))

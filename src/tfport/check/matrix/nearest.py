@@ -1,0 +1,70 @@
+"""The releases closest to a target, below and above it, on which the whole model runs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from contextlib import suppress
+from dataclasses import dataclass, replace
+
+from tfport.atlas.target import Target, resolve_targets
+from tfport.atlas.versions import version_key
+from tfport.check.check import RUNS, check_on
+from tfport.check.matrix.matrix import release_of, releases
+from tfport.check.subject import Subject
+from tfport.errors import Error
+
+SERVING = "tensorflow-serving>=1.0"
+
+
+@dataclass(frozen=True, slots=True)
+class Nearest:
+    """What one may use instead of a target; None where there is no such release."""
+
+    below: Target | None
+    above: Target | None
+
+    @property
+    def ways_out(self) -> list[str]:
+        """The same for people, the newer one first."""
+        there = [target.requirement for target in (self.above, self.below) if target is not None]
+        return [f"use {' or '.join(there)}, the nearest on which the model runs"] if there else []
+
+
+def nearest(subject: Subject, target: Target, loader: str, *, soft_placement: bool | None = None) -> Nearest:
+    """The nearest releases on which a model runs with the same loader and device."""
+    here = version_key(release_of(target) or "0")
+    around = _series(target)
+    older = [one for one in reversed(around) if version_key(release_of(one)) < here]
+    newer = [one for one in around if version_key(release_of(one)) > here]
+
+    def first(releases: Iterable[Target]) -> Target | None:
+        candidates = (
+            replace(one, capability=target.capability)
+            for release in releases
+            for one in _with_addons(release, target)
+        )
+        return next((one for one in candidates if _runs(subject, one, loader, soft_placement)), None)
+
+    return Nearest(first(older), first(newer))
+
+
+def _runs(subject: Subject, target: Target, loader: str, soft_placement: bool | None) -> bool:
+    (result,) = check_on(subject, target, (loader,), soft_placement=soft_placement)
+    return result.verdict == RUNS
+
+
+def _series(target: Target) -> list[Target]:
+    """The releases of what a target is: of Serving, or the final ones of TensorFlow."""
+    if target.kind == "serving":
+        return resolve_targets(SERVING, device=target.device)
+    return releases(target.device)
+
+
+def _with_addons(release: Target, target: Target) -> list[Target]:
+    """A release with the add-ons of a target; none where they do not go together."""
+    if target.kind == "serving" or not target.addons:
+        return [release]
+    wanted = " ".join((release.requirement, *(addon.package for addon in target.addons)))
+    with suppress(Error):
+        return resolve_targets(wanted, device=target.device)
+    return []

@@ -1,0 +1,191 @@
+"""A matrix as a person reads it: a strip of minor releases for each setting, then the edges in words."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import groupby
+
+from rich.console import RenderableType
+from rich.table import Table
+from rich.text import Text
+
+from tfport.check.check import FAILS, RUNS, UNKNOWN
+from tfport.check.findings.finding import LOAD, RUN
+from tfport.check.harmless import harmless
+from tfport.check.matrix.matrix import Cause, Cell, Matrix, Strip, joined
+from tfport.check.matrix.settings import Setting, among, by_outline, label, running, settings_of
+from tfport.check.page import GAP, INDENT, cut_off, flowing, indented, title
+
+STEP = 5
+"""Every fifth minor release is named."""
+LABEL = WHEN = 32
+LEAST = 24
+MIXED = "mixed"
+
+
+@dataclass(frozen=True, slots=True)
+class Look:
+    """How an outcome is drawn."""
+
+    symbol: str
+    style: str
+    means: str
+
+
+LOOKS: dict[object, Look] = {
+    (RUNS, None): Look("●", "green", "runs"),
+    (FAILS, LOAD): Look("x", "red", "fails at load"),
+    (FAILS, RUN): Look("!", "yellow", "fails at run"),
+    (UNKNOWN, None): Look("?", "magenta", "unknown"),
+    MIXED: Look("~", "cyan", "not alike in all patches (--all)"),
+}
+
+
+def render(matrix: Matrix, width: int, *, everything: bool = False) -> Iterator[RenderableType]:
+    """The whole report; `everything` lists every patch release."""
+    yield title(matrix.model, _origin(matrix))
+    cells = matrix.strips[0].cells
+    if all(cell.verdict == RUNS for strip in matrix.strips for cell in strip.cells):
+        settings = label(settings_of(matrix.strips), settings_of(matrix.strips))
+        first, last = cells[0].release, cells[-1].release
+        yield indented(
+            Text(f"runs on all {len(cells)} releases, {first} to {last}: {settings}", style="green")
+        )
+        return
+    yield from _strips(matrix, width)
+    yield from _edges(matrix, width)
+    if everything:
+        yield from _releases(matrix, width)
+
+
+def _origin(matrix: Matrix) -> str:
+    return f"saved by TensorFlow {matrix.tensorflow}" if matrix.tensorflow not in ("", "unknown") else ""
+
+
+def _strips(matrix: Matrix, width: int) -> Iterator[RenderableType]:
+    """One line for each setting, those that are alike together."""
+    minors = _minors(matrix.strips[0].cells)
+    every = settings_of(matrix.strips)
+    rows = [(cut_off(label(settings, every), LABEL), strip) for settings, strip in by_outline(matrix.strips)]
+    room = width - INDENT - max(len(name) for name, _ in rows) - GAP
+    size = 2 if len(minors) * 2 + GAP <= room else 1
+    grid = Table.grid(padding=(0, GAP))
+    grid.add_row("", Text(_scale(minors, size), style="dim"))
+    for name, strip in rows:
+        grid.add_row(Text(harmless(name)), _drawn(strip, size))
+    yield Text()
+    yield indented(grid)
+    yield Text()
+    yield indented(_legend(matrix))
+
+
+Minor = tuple[int, int]
+
+
+def _minors(cells: Sequence[Cell]) -> list[Minor]:
+    return list(dict.fromkeys(cell.minor for cell in cells))
+
+
+def _scale(minors: Sequence[Minor], size: int) -> str:
+    """The names of some minor releases over their places; those of a new series come after a gap."""
+    line, place = "", 0
+    for i, (major, minor) in enumerate(minors):
+        starts = not i or minors[i - 1][0] != major
+        place += bool(i and starts)
+        ends = any(m != major for m, _ in minors[i : i + STEP // size])  # the next name needs the room
+        if len(line) <= place and (starts or (minor % STEP == 0 and not ends)):
+            line = line.ljust(place) + f"{major}.{minor} "
+        place += size
+    return line.rstrip()
+
+
+def _drawn(strip: Strip, size: int) -> Text:
+    text, series = Text(), None
+    for (major, _), cells in by_minor(strip):
+        text.append(" " if series not in (None, major) else "")
+        look = _look(cells)
+        text.append(look.symbol.ljust(size), style=look.style)
+        series = major
+    return text
+
+
+def by_minor(strip: Strip) -> Iterator[tuple[Minor, list[Cell]]]:
+    for minor, cells in groupby(strip.cells, lambda cell: cell.minor):
+        yield minor, list(cells)
+
+
+def _look(cells: Sequence[Cell]) -> Look:
+    outcomes = {(cell.verdict, cell.stage) for cell in cells}
+    return LOOKS[outcomes.pop() if len(outcomes) == 1 else MIXED]
+
+
+def _legend(matrix: Matrix) -> Text:
+    """What the symbols mean that are drawn."""
+    drawn = [_look(cells) for strip in matrix.strips for _, cells in by_minor(strip)]
+    shown = [look for look in LOOKS.values() if look in drawn]
+    return Text("   ").join(Text.assemble((look.symbol, look.style), f" {look.means}") for look in shown)
+
+
+def _edges(matrix: Matrix, width: int) -> Iterator[RenderableType]:
+    """Where it runs, and every cause with the releases that it breaks."""
+    yield title("runs")
+    yield _table(running(matrix.strips), [], width)
+    rows = _broken(matrix.strips)
+    if rows:
+        yield title("breaks")
+        head = [(row.when, row.where, row.stage, row.code) for row in rows]
+        yield _table(head, [sorted(row.about) for row in rows], width)
+
+
+def _table(heads: Sequence[Sequence[str]], lists: Sequence[list[str]], width: int) -> RenderableType:
+    """Columns as wide as they need to be, and lists that flow in the room that is left."""
+    sizes = [max(map(len, column)) for column in zip(*heads, strict=True)]
+    used = [i for i, size in enumerate(sizes) if size]
+    grid = Table.grid(padding=(0, GAP))
+    grid.add_column(max_width=WHEN)
+    room = width - INDENT - sum(min(sizes[i], WHEN) + GAP for i in used)
+    for i, head in enumerate(heads):
+        texts = [Text(harmless(head[j]), style="dim" if j == 1 else "") for j in used]
+        grid.add_row(*texts, *([flowing(lists[i], max(room, LEAST))] if lists else []))
+    return indented(grid)
+
+
+@dataclass(slots=True)
+class Row:
+    """What breaks the same releases, in the same settings."""
+
+    when: str
+    where: str
+    stage: str
+    code: str
+    about: set[str]
+    last: int
+    """The place of the newest release that it breaks."""
+
+
+def _broken(strips: Sequence[Strip]) -> list[Row]:
+    """What breaks the newest releases first."""
+    groups: dict[tuple[Cause, str, int], list[Setting]] = {}
+    for strip in strips:
+        for cause, stretches in strip.broken():
+            last = strip.cells.index(stretches[-1].cells[-1])
+            groups.setdefault((cause, joined(stretches), last), []).extend(settings_of([strip]))
+    rows: dict[tuple[str, ...], Row] = {}
+    for (cause, when, last), settings in groups.items():
+        for where in among(settings, settings_of(strips)):
+            key = when, where, cause.stage, cause.code
+            rows.setdefault(key, Row(*key, set(), last)).about.add(cause.about)
+    return sorted(rows.values(), key=lambda row: (-row.last, row.when, row.stage, row.where, row.code))
+
+
+def _releases(matrix: Matrix, width: int) -> Iterator[RenderableType]:
+    """Every release with what it says."""
+    for settings, strip in by_outline(matrix.strips):
+        yield title("releases", label(settings, settings_of(matrix.strips)))
+        grid = Table.grid(padding=(0, GAP))
+        for cell in strip.cells:
+            look = LOOKS[cell.verdict, cell.stage]
+            causes = [f"{cause.about} ({cause.code})" for cause in cell.causes]
+            grid.add_row(cell.release, Text(look.means, style=look.style), flowing(causes, width - 30))
+        yield indented(grid)

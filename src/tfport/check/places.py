@@ -1,0 +1,206 @@
+"""Where a node stands, and what makes it run: a signature, loading, or nothing.
+
+A node in the body of a function runs when the function is called and something
+that it returns, or a state, needs the node.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable
+from dataclasses import dataclass, field
+from functools import cached_property
+
+from tfport.graph.graph import Function, Node
+from tfport.graph.model import Model
+from tfport.graph.reach import Callers, called_by, needed_by
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """What is true of a node."""
+
+    function: str | None
+    """None for the main graph."""
+    called: bool
+    """For one in a function: whether any node of the main graph leads there."""
+    signatures: frozenset[str]
+    """Those that run it."""
+    loading: bool
+    """Whether restoring or initialising runs it."""
+    idle: bool = False
+    """For one that runs: whether nothing needs its result, so that it may be left out."""
+    in_branch: bool = False
+    """For one in a function: whether the main graph leads there only by branches and loops."""
+    lowered: bool = False
+    """For one in a function: whether that is a branch or a loop which becomes part of the main graph."""
+    by_name: bool = False
+    """For one in a function: whether that is only called as an op of its name, in the way of TF1."""
+
+
+BRANCHING = ("If", "StatelessIf", "Case", "StatelessCase")
+LOWERED = (*BRANCHING, "While", "StatelessWhile")
+LOWER = "_lower_using_switch_merge"
+_SWITCHES, _MERGES = ("Switch", "RefSwitch"), ("Merge", "RefMerge")
+
+
+class Places:
+    """The places of the nodes of a model, found when first asked for."""
+
+    def __init__(self, model: Model) -> None:
+        self._model = model
+        self.callers = Callers()
+        self._found: dict[Node, Place] = {}
+
+    def of(self, node: Node) -> Place:
+        if node not in self._found:
+            self._found[node] = self._place(node)
+        return self._found[node]
+
+    def _place(self, node: Node) -> Place:
+        function = node.graph.name if isinstance(node.graph, Function) else None
+        called = function is None or function in self._called
+        running = frozenset(name for name, run in self._running.items() if node in run.nodes)
+        loading = node in self._loading.nodes
+        runs = [self._running[name] for name in running] + [self._loading] * loading
+        idle = all(node in run.idle for run in runs)
+        lowered, by_name = function in self._lowered, function in self._called_by_name
+        in_branch = function is not None and called and function not in self._called_plainly
+        return Place(function, called, running, loading, idle, in_branch, lowered, by_name)
+
+    def together(self, nodes: Iterable[Node]) -> list[tuple[Place, list[Node]]]:
+        """Nodes by their places: what a loader does with one of them it does with all in its place."""
+        found: dict[Place, list[Node]] = {}
+        for node in nodes:
+            found.setdefault(self.of(node), []).append(node)
+        return list(found.items())
+
+    def may_be_skipped(self, node: Node, *, lowering: bool) -> bool:
+        """Whether a node stands in a branch that may not be taken, and is not looked at until it is.
+
+        Where a release lowers branches that ask for it, those of TF2 are all looked at.
+        """
+        if isinstance(node.graph, Function):
+            return node.graph.name in (self._unlowered if lowering else self._branches)
+        return _behind_switch(node)
+
+    @cached_property
+    def _branches(self) -> frozenset[str]:
+        """Functions that are called only as branches, or only by such."""
+        always = self._led_to(lambda node: node.op not in BRANCHING)
+        return frozenset(self._model.graph.library.functions) - always
+
+    @cached_property
+    def _unlowered(self) -> frozenset[str]:
+        """The same without those that ask to be lowered."""
+        always = self._led_to(lambda node: node.op not in BRANCHING or node.attrs.get(LOWER) is True)
+        return frozenset(self._model.graph.library.functions) - always
+
+    @cached_property
+    def _called_plainly(self) -> frozenset[str]:
+        """Functions to which the main graph leads by calls alone."""
+        return self._led_to(lambda node: node.op not in LOWERED)
+
+    @cached_property
+    def _lowered(self) -> frozenset[str]:
+        """The bodies of branches and loops that the main graph asks to be lowered, and of those in them."""
+        return self._led_to(lambda node: node.op in LOWERED and node.attrs.get(LOWER) is True)
+
+    def _led_to(self, follows: Callable[[Node], bool]) -> frozenset[str]:
+        """The functions to which the main graph leads by nodes of some kind."""
+        library = self._model.graph.library.functions
+        found: set[str] = set()
+        stack = list(self.callers.of(self._model.graph))
+        while stack:
+            node, names = stack.pop()
+            for name in names if follows(node) else ():
+                if name in library and name not in found:
+                    found.add(name)
+                    stack += self.callers.of(library[name])
+        return frozenset(found)
+
+    @cached_property
+    def _called(self) -> frozenset[str]:
+        return frozenset(called_by(self._model.graph, self.callers))
+
+    @cached_property
+    def _called_by_name(self) -> frozenset[str]:
+        """Functions that no node calls otherwise, and those that only they call."""
+        graph = self._model.graph
+        calls = [pair for g in (graph, *graph.library.functions.values()) for pair in self.callers.of(g)]
+        return frozenset(graph.library.functions) - {
+            n for node, names in calls for n in names if n != node.op
+        }
+
+    @cached_property
+    def _running(self) -> dict[str, Run]:
+        model = self._model
+        if not model.signatures:  # a bare graph is called by the names of its tensors: any of them
+            return {"": _executed(model.graph, self.callers)}
+        by_ends: dict[frozenset[Node], Run] = {}
+        found = {}
+        for name, signature in model.signatures.items():
+            ends = frozenset(value.node for value in model.ends_of(signature))
+            fed = {n.partition(":")[0] for spec in signature.inputs.values() for n in spec.tensors}
+            if ends not in by_ends:
+                by_ends[ends] = _executed(needed_by(ends), self.callers, fed, ends)
+            found[name] = by_ends[ends]
+        return found
+
+    @cached_property
+    def _loading(self) -> Run:
+        return _executed(needed_by([*self._model.init_nodes, *self._model.restore_nodes]), self.callers)
+
+
+@dataclass
+class Run:
+    """What runs when something is asked for."""
+
+    nodes: set[Node]
+    idle: set[Node] = field(default_factory=set)
+    """Those of them in functions whose results nothing reads."""
+
+
+def _executed(
+    nodes: Iterable[Node], callers: Callers, fed: Iterable[str] = (), fetched: Collection[Node] = ()
+) -> Run:
+    """The nodes, without those that are fed, and what runs in the functions that they call."""
+    given = frozenset(fed)
+    run = Run({node for node in nodes if node.name not in given})
+    followed: set[tuple[str, bool]] = set()
+    needed: set[Node] = set()
+    stack = [(node, names, True) for node, names in callers.among(run.nodes)]
+    while stack:
+        node, names, read = stack.pop()
+        read = node in fetched or (read and bool(node.read_outputs))
+        for name in names:
+            function = node.graph.library.functions.get(name)
+            if function is not None and (name, read) not in followed:
+                followed.add((name, read))
+                live = _live(function)
+                wanted = live if read else needed_by(node for node in function if node.is_stateful)
+                run.nodes |= live
+                run.idle |= live
+                needed |= wanted
+                stack += [(n, called, read or n in wanted) for n, called in callers.of(function) if n in live]
+    run.idle -= needed
+    return run
+
+
+def _behind_switch(node: Node) -> bool:
+    """Whether a node reads what only one side of a switch gives, and no merge has joined since."""
+    seen, stack = {node}, [node]
+    while stack:
+        node = stack.pop()
+        if node.op in _SWITCHES:
+            return True
+        for before in () if node.op in _MERGES else (value.node for value in node.inputs):
+            if before not in seen:
+                seen.add(before)
+                stack.append(before)
+    return False
+
+
+def _live(function: Function) -> set[Node]:
+    """What a call of a function runs: what its results need, and what has or changes a state."""
+    ends = [*function.ends, *(node for node in function if node.is_stateful)]
+    return {node for node in needed_by(ends) if node.name in function.nodes}

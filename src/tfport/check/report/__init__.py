@@ -1,0 +1,1 @@
+"""What `tfport check` answers, in the forms that people and programs read."""

@@ -1,0 +1,59 @@
+"""A report as JSON: the contract of `tfport check --json`, version 1."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tfport.check.check import Result
+from tfport.check.findings.finding import Finding, function_of
+from tfport.check.report.report import VERSION, Report
+
+EXAMPLES = 3
+
+
+def to_json(report: Report) -> dict[str, Any]:
+    return {
+        "version": VERSION,
+        "model": report.model,
+        "producer": {
+            "tensorflow": report.tensorflow or None,
+            "graph_def": report.graph_def,
+            "min_consumer": report.min_consumer,
+        },
+        "signatures": report.signatures,
+        "verdict": report.verdict,
+        "results": [result_json(result) for result in report.results],
+    }
+
+
+def result_json(result: Result) -> dict[str, Any]:
+    return {
+        "target": result.target.requirement,
+        "device": result.target.device,
+        "loaders": list(result.loaders),
+        "verdict": result.verdict,
+        "stage": result.stage,
+        "notes": result.target.notes,
+        "findings": [finding_json(finding) for finding in result.findings],
+    }
+
+
+def finding_json(finding: Finding) -> dict[str, Any]:
+    return {
+        "code": finding.code,
+        "name": finding.name,
+        "severity": finding.severity,
+        "stage": finding.stage,
+        "op": finding.op,
+        "node": finding.node,
+        "function": finding.function,
+        "count": len(finding.nodes),
+        "nodes": [{"node": n.name, "function": function_of(n)} for n in finding.nodes[:EXAMPLES]],
+        "signatures": list(finding.signatures),
+        "attr": finding.attr,
+        "message": finding.message,
+        "tensorflow_says": finding.says(),
+        "cause": finding.cause(),
+        "doubt": finding.doubt or None,
+        "fixes": [*finding.fixes(), *finding.ways_out],
+    }

@@ -1,0 +1,102 @@
+"""What `tfport check` answers: a result for each target, as text or JSON."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from tfport.atlas.target import Target
+from tfport.check.check import FAILS, RUNS, UNKNOWN, Result, check_on, loaders_of
+from tfport.check.findings.finding import ERROR, Finding
+from tfport.check.subject import Subject
+from tfport.graph.model import Model
+
+VERSION = 1
+EXIT = {RUNS: 0, FAILS: 1, UNKNOWN: 2}
+
+
+@dataclass
+class Report:
+    """A model, and what each target does with it."""
+
+    model: str
+    tensorflow: str
+    graph_def: int
+    min_consumer: int
+    signatures: list[str]
+    """Those that were asked for."""
+    results: list[Result] = field(default_factory=list)
+
+    @property
+    def verdict(self) -> str:
+        """The worst of all targets."""
+        verdicts = {result.verdict for result in self.results}
+        return next((v for v in (FAILS, UNKNOWN) if v in verdicts), RUNS)
+
+    @property
+    def findings(self) -> list[Finding]:
+        """Those of all targets."""
+        return [finding for result in self.results for finding in result.findings]
+
+    @property
+    def exit_code(self) -> int:
+        return EXIT[self.verdict]
+
+    def to_json(self) -> dict[str, Any]:
+        from tfport.check.report.json import to_json
+
+        return to_json(self)
+
+    def __str__(self) -> str:
+        from tfport.check.page import plain
+        from tfport.check.report.text import render
+
+        return plain(lambda width: render(self, width))
+
+
+def check_model(
+    model: Model,
+    targets: Sequence[Target],
+    *,
+    loader: str | Iterable[str] | None = None,
+    signatures: Iterable[str] | None = None,
+    soft_placement: bool | None = None,
+    checksums: bool = False,
+    ways_out: bool = True,
+) -> Report:
+    """Hold a model against targets; `ways_out` also looks for the nearest releases that run it."""
+    subject, loaders = Subject(model, signatures, checksums=checksums), loaders_of(loader)
+    results = [
+        result
+        for target in targets
+        for result in check_on(subject, target, loaders, soft_placement=soft_placement)
+    ]
+    if ways_out:
+        _add_ways_out(subject, results, soft_placement)
+    return Report(
+        model=model.where,
+        tensorflow=model.meta.meta_info_def.tensorflow_version,
+        graph_def=subject.producer,
+        min_consumer=model.graph.rest.versions.min_consumer,
+        signatures=sorted(subject.signatures),
+        results=results,
+    )
+
+
+def _add_ways_out(subject: Subject, results: list[Result], soft_placement: bool | None) -> None:
+    """Add to what stops a model on a target the nearest releases on which it runs, once a target."""
+    from tfport.check.matrix.nearest import nearest  # here, as a model that runs needs none
+
+    told: set[str] = set()
+    for result in results:
+        stopping = [f for f in result.findings if f.stage and f.severity == ERROR and by_release(f)]
+        if result.verdict == FAILS and stopping and result.target.requirement not in told:
+            told.add(result.target.requirement)
+            found = nearest(subject, result.target, result.loaders[0], soft_placement=soft_placement)
+            stopping[0].ways_out += found.ways_out
+
+
+def by_release(finding: Finding) -> bool:
+    """Whether another release may do: not where files are missing or the graph is broken."""
+    return not finding.code.startswith(("TFP01", "TFP02", "TFP03"))

@@ -1,0 +1,146 @@
+"""Reports as SARIF 2.1.0, which code scanning reads: a rule for each code, a result for each finding.
+
+Models have no lines, so a result points at the model's file and, in it, at nodes and
+functions by name.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote
+
+from tfport.check.check import Result
+from tfport.check.findings.finding import CODES, ERROR, Finding, function_of
+from tfport.check.report.report import Report
+from tfport.graph.node import Node
+
+SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
+DOCUMENT = ("saved_model.pb", "saved_model.pbtxt", "model.json")
+MOST_NODES = 10
+Object = dict[str, Any]
+
+
+def part(report: Report) -> Object:
+    """What one model adds: results."""
+    file = _artifact(report.model)
+    return {"results": [_result(f, r, file, report.model) for r in report.results for f in r.findings]}
+
+
+def unreadable(model: str, why: str) -> Object:
+    """What a model adds that cannot be read: a notification."""
+    note = {"level": "error", "message": {"text": why}, "locations": [_location(_artifact(model))]}
+    return {"notifications": [note]}
+
+
+def whole(parts: Sequence[Object]) -> str:
+    """The log of one run over all models."""
+    from importlib.metadata import version
+
+    results = [result for one in parts for result in one.get("results", ())]
+    notes = [note for one in parts for note in one.get("notifications", ())]
+    run = {
+        "tool": {
+            "driver": {
+                "name": "tfport",
+                "version": version("tfport"),
+                "rules": [_rule(CODES[code]) for code in _codes()],
+            }
+        },
+        "invocations": [{"executionSuccessful": not notes, "toolExecutionNotifications": notes}],
+        "columnKind": "unicodeCodePoints",
+        "results": results,
+    }
+    log = {"$schema": SCHEMA, "version": "2.1.0", "runs": [run]}
+    return json.dumps(log, indent=1, ensure_ascii=False) + "\n"
+
+
+def _codes() -> list[str]:
+    return sorted(CODES)
+
+
+def _rule(kind: type[Finding]) -> Object:
+    return {
+        "id": kind.code,
+        "name": "".join(word.capitalize() for word in kind.name.split("-")),
+        "shortDescription": {"text": kind.name.replace("-", " ")},
+        "fullDescription": {"text": kind.title},
+        "help": {"text": kind.page, "markdown": kind.page},
+        "defaultConfiguration": {"level": kind.usual if kind.decides else "warning"},
+    }
+
+
+def _result(finding: Finding, result: Result, file: str, model: str) -> Object:
+    return {
+        "ruleId": finding.code,
+        "ruleIndex": _codes().index(finding.code),
+        "level": _level(finding),
+        "message": {"text": _message(finding)},
+        "locations": [_location(file, finding.nodes)],
+        "partialFingerprints": {"tfport/v1": _fingerprint(finding, result, model)},
+        "properties": {
+            "model": model,
+            "target": result.target.requirement,
+            "device": result.target.device,
+            "loaders": list(result.loaders),
+            "verdict": result.verdict,
+            "stage": finding.stage,
+            "signatures": list(finding.signatures),
+            "nodes": len(finding.nodes),
+        },
+    }
+
+
+def _level(finding: Finding) -> str:
+    """What leaves the verdict open is a warning."""
+    is_open = finding.severity == ERROR and (finding.doubt or not finding.decides)
+    return "warning" if is_open else finding.severity
+
+
+def _message(finding: Finding) -> str:
+    cause = [f"Cause: {text}."] if (text := finding.cause()) else []
+    doubt = [f"Doubt: {finding.doubt}."] if finding.doubt else []
+    fixes = [f"Fix: {fix}." for fix in [*finding.fixes(), *finding.ways_out]]
+    return " ".join([f"{finding.message}.", *cause, *doubt, *fixes])
+
+
+def _location(file: str, nodes: Sequence[Node] = ()) -> Object:
+    # code scanning wants a line of every result, and a graph has none
+    place: Object = {"physicalLocation": {"artifactLocation": {"uri": file}, "region": {"startLine": 1}}}
+    logical = [_logical(node) for node in nodes[:MOST_NODES]]
+    return {**place, "logicalLocations": logical} if logical else place
+
+
+def _logical(node: Node) -> Object:
+    function = function_of(node)
+    full = f"{function}/{node.name}" if function else node.name
+    return {"name": node.name, "fullyQualifiedName": full, "kind": "variable"}
+
+
+def _fingerprint(finding: Finding, result: Result, model: str) -> str:
+    """The same for the same trouble in a later run."""
+    told = (model, result.target.requirement, result.target.device, finding.code, finding.op, finding.attr)
+    return hashlib.sha256(repr((*told, finding.message)).encode(errors="replace")).hexdigest()[:32]
+
+
+def _artifact(model: str) -> str:
+    """The file of a model, as seen from the top of the repository (or from here, where there is none)."""
+    file = Path(model)
+    while not os.path.lexists(file) and file != file.parent:  # in an archive: the archive
+        file = file.parent
+    inside = (file / name for name in DOCUMENT)
+    file = next((name for name in inside if name.is_file()), file)
+    top = _repository(Path.cwd())
+    try:
+        return quote(file.resolve().relative_to(top.resolve()).as_posix())
+    except ValueError:
+        return file.resolve().as_uri()
+
+
+def _repository(folder: Path) -> Path:
+    above = (folder, *folder.parents)
+    return next((one for one in above if (one / ".git").exists()), folder)

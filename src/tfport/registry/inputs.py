@@ -1,0 +1,46 @@
+"""Do a node's inputs fit the definition of its op: as many, and of the types that it takes?"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+
+from tfport.graph.attrs import Attr, Placeholder
+from tfport.graph.dtypes import INVALID, DType
+from tfport.graph.signature import OpSignature
+from tfport.registry.unresolved import Question, Unresolved
+
+
+def input_problems(
+    inputs: Sequence[DType], attrs: Mapping[str, Attr], signature: OpSignature
+) -> Iterator[Unresolved]:
+    """What is wrong with the inputs; nothing where the attributes do not say what is expected."""
+    expected = expected_types(attrs, signature)
+    if expected is None:
+        return
+    if len(expected) != len(inputs):
+        question = Question.INPUTS_FEW if len(inputs) < len(expected) else Question.INPUTS_MANY
+        yield Unresolved(question, found=len(inputs), expected=tuple(expected))
+        return
+    for place, (found, wanted) in enumerate(zip(inputs, expected, strict=True)):
+        if INVALID not in (found, wanted) and not _compatible(found, wanted):
+            yield Unresolved(Question.INPUT_TYPE, found=found, expected=wanted, place=place)
+
+
+def expected_types(attrs: Mapping[str, Attr], signature: OpSignature) -> list[DType] | None:
+    """The types of all inputs in order; None where attributes are missing or those of a caller."""
+    known = signature.with_defaults(attrs)
+    found: list[DType] = []
+    for arg in signature.inputs:
+        if any(isinstance(known.get(a), Placeholder) for a in (arg.number_attr, arg.list_attr) if a):
+            return None
+        try:
+            count = arg.count(known)
+        except (KeyError, TypeError):
+            return None
+        found += [arg.type_at(place, known) for place in range(count)]
+    return found
+
+
+def _compatible(found: DType, wanted: DType) -> bool:
+    """A reference can be read as a value, and nothing else changes its type."""
+    return found == wanted or (found.is_ref and not wanted.is_ref and found.base == wanted)

@@ -1,0 +1,113 @@
+"""Which kernel would run a node, or why none would.
+
+`Resolver.problems(usage, registry, devices, producer)` asks in TensorFlow's order:
+op, age, attributes, inputs, kernel. The answer is empty, or every question that
+failed. Answers are kept by definition and by set of kernels, which many builds
+share: asking a hundred builds costs little more than asking one.
+When a loader would notice is decided elsewhere: `check.loaders`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+from tfport.formats.proto.graph_pb2 import OpDef
+from tfport.graph.attrs import Attr, Placeholder
+from tfport.graph.signature import OpSignature
+from tfport.graph.usage import LABEL, Usage
+from tfport.registry.attributes import attribute_problems
+from tfport.registry.inputs import input_problems
+from tfport.registry.kernels import Kernel
+from tfport.registry.registry import Registry
+from tfport.registry.unresolved import Question, Unresolved
+
+Problems = tuple[Unresolved, ...]
+ANY_DEVICE = "DEFAULT"
+_UNPLACED = frozenset((Question.MISSING_ATTR, Question.ATTR_TYPE))
+UNREGISTERED = (Unresolved(Question.OP),)
+
+
+class Resolver:
+    """Answers about the usages of one program."""
+
+    def __init__(self) -> None:
+        self._signatures: dict[int, tuple[OpDef, OpSignature]] = {}
+        self._fits: dict[tuple[int, int], Problems] = {}
+        self._kernels: dict[tuple[object, ...], Problems] = {}
+        self._alive: list[object] = []
+        """What answers are kept under; as long as it lives, its identity is its own."""
+
+    def problems(self, usage: Usage, registry: Registry, devices: Sequence[str], producer: int) -> Problems:
+        """Everything that keeps a runtime with these kinds of devices from running the nodes of a usage."""
+        definition = registry.get(usage.op)
+        if definition is None:
+            return UNREGISTERED
+        found = self._structure(usage, definition)
+        if definition.HasField("deprecation"):
+            found = (*_deprecated(definition, producer), *found)
+        if not _UNPLACED.isdisjoint(reason.question for reason in found):
+            return found  # its attributes do not say which kernel it would need
+        return found + self._placement(usage, definition, registry, devices)
+
+    def _structure(self, usage: Usage, definition: OpDef) -> Problems:
+        key = id(usage), id(definition)
+        if key not in self._fits:
+            signature = self._signature(definition)
+            self._fits[key] = (
+                *attribute_problems(usage.attrs, definition),
+                *input_problems(usage.inputs, usage.attrs, signature),
+            )
+        return self._fits[key]
+
+    def _signature(self, definition: OpDef) -> OpSignature:
+        if id(definition) not in self._signatures:
+            self._signatures[id(definition)] = definition, OpSignature(definition)
+        return self._signatures[id(definition)][1]
+
+    def _placement(
+        self, usage: Usage, definition: OpDef, registry: Registry, devices: Sequence[str]
+    ) -> Problems:
+        lists = [source.kernels(usage.op) for source in registry.sources]
+        key = (id(usage), id(definition), *devices, *map(id, lists))
+        if key not in self._kernels:
+            self._alive.append(lists)
+            kernels = lists[0] if len(lists) == 1 else [kernel for some in lists for kernel in some]
+            attrs = self._signature(definition).with_defaults(usage.attrs)
+            self._kernels[key] = kernel_problem(attrs, kernels, devices)
+        return self._kernels[key]
+
+
+def _deprecated(definition: OpDef, producer: int) -> Problems:
+    age = definition.deprecation
+    outdated = Unresolved(Question.OUTDATED, found=age.version, expected=age.explanation)
+    return (replace(outdated, question=Question.DEPRECATED),) if producer >= age.version else (outdated,)
+
+
+def kernel_problem(attrs: Mapping[str, Attr], kernels: Sequence[Kernel], devices: Sequence[str]) -> Problems:
+    """Why none of the kernels runs a node with these attributes on any of the devices."""
+    there = [kernel for kernel in kernels if kernel.device in (*devices, ANY_DEVICE)]
+    label = attrs.get(LABEL, "")
+    if any(kernel.label == label and takes(kernel, attrs) for kernel in there):
+        return ()
+    question = Question.KERNEL_TYPE if there else Question.KERNEL
+    return (Unresolved(question, kernels=tuple(kernels)),)
+
+
+def takes(kernel: Kernel, attrs: Mapping[str, Attr]) -> bool:
+    """Whether the types that a kernel is for are those of the attributes; those of a caller may be."""
+    for name, allowed in kernel.constraints.items():
+        value = attrs.get(name)
+        for one in value if isinstance(value, list) else (value,):
+            if not isinstance(one, Placeholder) and one not in allowed:
+                return False
+    return True
+
+
+def fitting(attrs: Mapping[str, Attr], kernels: Sequence[Kernel], device: str) -> list[Kernel]:
+    """The kernels that would run on a device: its own before those for any, the highest priority alone."""
+    label = attrs.get(LABEL, "")
+    found = [k for k in kernels if k.device in (device, ANY_DEVICE) and k.label == label and takes(k, attrs)]
+    own = [kernel for kernel in found if kernel.device == device] or found
+    best = max((kernel.priority for kernel in own), default=0)
+    return [kernel for kernel in own if kernel.priority == best]

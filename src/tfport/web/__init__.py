@@ -1,0 +1,1 @@
+"""Pages for people, over what the other layers found out."""

@@ -1,0 +1,118 @@
+"""`tfport explain`: what may be given to it, text of 80 columns, JSON, codes and exit codes."""
+
+import io
+import json
+import sys
+from pathlib import Path
+
+import pytest
+
+from tfport.check.findings.finding import CODES
+from tfport.cli.main import main
+
+MESSAGE = "Op type not registered 'BatchMatMulV2' in binary running on box."
+LOG = str(Path(__file__).parents[1] / "check" / "messages" / "serving.log")
+
+
+@pytest.fixture
+def tfport(capsys):
+    """Run a command: exit code, standard output, standard error."""
+
+    def run(*argv):
+        code = main(argv)
+        said = capsys.readouterr()
+        return code, said.out, said.err
+
+    return run
+
+
+@pytest.mark.parametrize("argv", [[MESSAGE], MESSAGE.split()], ids=["one argument", "many"])
+def test_a_message_may_be_one_argument_or_many(tfport, argv):
+    code, out, err = tfport("explain", *argv)
+    assert (code, err) == (0, "")
+    assert out.splitlines()[1] == "unregistered-op  TFP101"
+    assert "since 1.14.0" in out
+
+
+def test_a_log_is_read_from_a_file_or_from_standard_input(tfport, monkeypatch):
+    from_file = tfport("explain", LOG)
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(Path(LOG).read_bytes())))
+    assert tfport("explain", "-") == from_file
+    assert from_file[0] == 0
+    assert "unregistered-op  TFP101, 3 times" in from_file[1]
+
+
+def test_bytes_that_are_no_text_are_read_all_the_same(tfport, monkeypatch):
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(b"\xff\x00\x1b[31m" + MESSAGE.encode())))
+    code, out, _ = tfport("explain", "-")
+    assert code == 0
+    assert "\x1b" not in out
+
+
+def test_lines_fit_in_80_columns(tfport):
+    _, out, _ = tfport("explain", LOG, "--on", "tensorflow==1.13.2", "--model", "examples/attention")
+    assert max(map(len, out.splitlines())) <= 80
+
+
+def test_json_says_what_the_text_says(tfport):
+    code, out, _ = tfport("explain", MESSAGE, "--on", "tensorflow==1.13.2", "--json")
+    told = json.loads(out)
+    assert (code, told["version"], told["target"]) == (0, 1, "tensorflow==1.13.2")
+    (explanation,) = told["explanations"]
+    assert (explanation["code"], explanation["names"]) == ("TFP101", {"op": "BatchMatMulV2"})
+    assert explanation["on_target"] == [
+        "tensorflow 1.13.2 does not register BatchMatMulV2; it has BatchMatMul"
+    ]
+
+
+def test_the_nodes_of_a_model_are_shown(tfport):
+    _, out, _ = tfport("explain", MESSAGE, "--model", "examples/attention")
+    assert "5 nodes of examples/attention" in out
+    assert "MatMul (BatchMatMulV2): run by serving_default" in out
+
+
+def test_nothing_recognised_is_said_plainly(tfport):
+    assert tfport("explain", "all is well") == (1, "\nnothing here is a message that tfport knows\n", "")
+    code, out, _ = tfport("explain", "the op type was not registred")
+    assert code == 1
+    assert "the closest that it knows: Op type not registered '{op}'" in out
+
+
+@pytest.mark.parametrize(
+    ("argv", "sentence"),
+    [
+        (["missing.log"], "missing.log: no such file or directory"),
+        (["."], ".: is a directory"),
+        ([], "expected a message, a code, a file, or - for standard input"),
+        (["TFP999"], "no code TFP999"),
+        (["tfp1000"], "no code TFP1000"),
+        ([MESSAGE, "--on", "tensorflow>=2.4,<2.6"], "expected one"),
+        ([MESSAGE, "--model", "nowhere"], "nowhere"),
+    ],
+)
+def test_what_cannot_be_read_is_one_sentence(tfport, argv, sentence):
+    code, out, err = tfport("explain", *argv)
+    assert (code, out) == (2, "")
+    assert sentence in err
+    assert len(err.splitlines()) == 1
+
+
+@pytest.mark.parametrize("code", ["TFP101", "tfp302"])
+def test_a_code_has_a_page(tfport, code):
+    exit_code, out, err = tfport("explain", code)
+    assert (exit_code, err) == (0, "")
+    assert out.splitlines()[1].startswith(code.upper())
+    for part in ("cause", "fix", "example"):
+        assert f"\n{part}\n" in out
+
+
+def test_every_code_is_listed(tfport):
+    _, out, _ = tfport("explain", "--list")
+    assert [word for word in out.split() if word in CODES] == sorted(CODES)
+    listed = json.loads(tfport("explain", "--list", "--json")[1])
+    assert [code["code"] for code in listed["codes"]] == sorted(CODES)
+
+
+def test_a_hostile_message_moves_no_cursor(tfport):
+    _, out, _ = tfport("explain", "Key \x1b[2J\x07k not found in checkpoint")
+    assert "\x1b" not in out

@@ -1,0 +1,7 @@
+¹
+"serveS
+2
+xPlaceholder*
+dtype0*
+shape
+:

@@ -1,0 +1,10 @@
+^
+"serveS
+2
+xPlaceholder*
+dtype0*
+shape
+:
+
+yIdentityx*
+T0"

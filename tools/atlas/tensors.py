@@ -1,0 +1,104 @@
+"""Tensors of TensorFlow's C API, made and read: [dtype number, shape, elements].
+
+Strings of any length are laid out as the release at hand does. It needs the standard
+library only.
+"""
+
+import ctypes
+import itertools
+import math
+import struct
+
+STRING = 7
+CODES = {
+    1: "f", 2: "d", 3: "i", 4: "B", 5: "h", 6: "b", 9: "q", 10: "?", 17: "H", 19: "e", 22: "I", 23: "Q",
+}  # fmt: skip
+"""How `struct` calls each DataType that is a number."""
+TSTRING = 24
+"""The bytes of a tstring, whose two lowest bits say which kind it is."""
+LONGEST_SMALL = 22
+LARGE, OFFSET, VIEW = 1, 2, 3
+KEPT: list = []
+"""The characters that tensors point to, for as long as this process lives."""
+
+
+def to_tensor(tf, dtype: int, shape: list[int], elements: list) -> int:
+    content, kept = strings(tf, elements) if dtype == STRING else (numbers(dtype, elements), [])
+    dims = (ctypes.c_int64 * len(shape))(*shape)
+    tensor = tf.TF_AllocateTensor(dtype, dims, len(shape), ctypes.c_size_t(len(content)))
+    ctypes.memmove(tf.TF_TensorData(ctypes.c_void_p(tensor)), content, len(content))
+    KEPT.extend(kept)
+    return tensor
+
+
+def numbers(dtype: int, elements: list) -> bytes:
+    return struct.pack(f"={len(elements)}{CODES[dtype]}", *elements)
+
+
+def strings(tf, elements: list[str]) -> tuple[bytes, list]:
+    """String elements as the release lays them out in a tensor, and what they point to."""
+    encoded = [e.encode() for e in elements]
+    if encodes(tf):
+        parts = [varint(len(e)) + e for e in encoded]
+        offsets = [0, *itertools.accumulate(map(len, parts))][: len(parts)]
+        return struct.pack(f"={len(parts)}Q", *offsets) + b"".join(parts), []
+    kept = [ctypes.create_string_buffer(e, len(e)) for e in encoded]
+    return b"".join(tstring(e, at) for e, at in zip(encoded, kept, strict=True)), kept
+
+
+def encodes(tf) -> bool:
+    """Until 2.3 a tensor holds offsets, then each string with its length before it; then tstrings."""
+    return hasattr(tf, "TF_StringEncode")
+
+
+def varint(number: int) -> bytes:
+    out = bytearray()
+    while number > 127:
+        out.append(number & 127 | 128)
+        number >>= 7
+    return bytes([*out, number])
+
+
+def tstring(content: bytes, at: ctypes.Array) -> bytes:
+    """A small one holds its characters; a view points to them."""
+    if len(content) <= LONGEST_SMALL:
+        return (bytes([len(content) << 2]) + content).ljust(TSTRING, b"\0")
+    return struct.pack("=QQQ", len(content) << 2 | VIEW, ctypes.addressof(at), 0)
+
+
+def from_tensor(tf, tensor: ctypes.c_void_p) -> list:
+    dtype, rank = tf.TF_TensorType(tensor), tf.TF_NumDims(tensor)
+    shape = [tf.TF_Dim(tensor, axis) for axis in range(rank)]
+    start, count = tf.TF_TensorData(tensor), math.prod(shape)
+    if dtype == STRING:
+        return [dtype, shape, [s.decode(errors="replace") for s in read_strings(tf, start, count)]]
+    form = f"={count}{CODES[dtype]}"
+    return [dtype, shape, list(struct.unpack(form, ctypes.string_at(start, struct.calcsize(form))))]
+
+
+def read_strings(tf, start: int, count: int) -> list[bytes]:
+    if encodes(tf):
+        offsets = struct.unpack(f"={count}Q", ctypes.string_at(start, 8 * count))
+        return [read_encoded(start + 8 * count + offset) for offset in offsets]
+    return [read_tstring(start + TSTRING * i) for i in range(count)]
+
+
+def read_encoded(at: int) -> bytes:
+    size, shift = 0, 0
+    while True:
+        byte = ctypes.string_at(at, 1)[0]
+        size, shift, at = size | (byte & 127) << shift, shift + 7, at + 1
+        if byte < 128:
+            return ctypes.string_at(at, size)
+
+
+def read_tstring(at: int) -> bytes:
+    first, second, third = struct.unpack("=QQQ", ctypes.string_at(at, TSTRING))
+    kind = first & 3
+    if kind == OFFSET:
+        return ctypes.string_at(at + (first >> 32), (first & 0xFFFFFFFF) >> 2)
+    if kind == LARGE:
+        return ctypes.string_at(third, first >> 2)
+    if kind == VIEW:
+        return ctypes.string_at(second, first >> 2)
+    return ctypes.string_at(at + 1, (first & 255) >> 2)

@@ -1,0 +1,55 @@
+"""What does a reduced 1.4.1 do with the models of tests/truth?
+
+    python tools/truth/reduced.py
+
+Such a build cannot be downloaded, so it is enacted: the stock release is loaded with
+`reduced.cc` before it, which lets only those ops and kernels be registered that
+tests/truth/reduced/ops_to_register.h keeps. That header was made for four models:
+
+    tfport targets header --for tensorflow==1.4.1 -o tests/truth/reduced/ops_to_register.h \\
+        tests/truth/models/{all_is_well.main,variables,ref_variables,parse_example}
+"""
+
+import json
+import os
+import re
+import subprocess
+from pathlib import Path
+
+from said import summary, write
+from watch import TRUTH, watch
+from wheels import Wheel, unpacked
+
+from tfport.atlas.selective import read_header
+
+RELEASE = "1.4.1"
+HEADER = TRUTH / "reduced/ops_to_register.h"
+SHIM = Path(__file__).with_name("reduced.cc")
+INCLUDED = re.compile(r"/tensorflow/include/(tensorflow|google|external|third_party|Eigen|unsupported)/")
+
+
+def main() -> None:
+    questions = json.loads((TRUTH / "questions.json").read_text())
+    with unpacked("tensorflow", RELEASE, more=INCLUDED) as wheel:
+        said = watch(wheel, RELEASE, questions, reducing(wheel))
+    head = {"package": "tensorflow", "version": RELEASE, "wheel": wheel.name, "sha256": wheel.sha256}
+    write(TRUTH / f"said/tensorflow-{RELEASE}-reduced.json", head, said)
+    print(f"tensorflow {RELEASE}, reduced: {summary(said)}")
+
+
+def reducing(wheel: Wheel) -> dict[str, str]:
+    """The environment in which the release registers only what the header keeps."""
+    kept, shim = read_header(str(HEADER)), wheel.root / "reduced.so"
+    files = {"TFPORT_KEPT_OPS": kept.ops, "TFPORT_KEPT_KERNELS": kept.kernels}
+    for variable, names in files.items():
+        (wheel.root / variable).write_text("".join(f"{name}\n" for name in sorted(names or ())))
+    include = wheel.package / "include"
+    # the C++ ABI and the standard of those days
+    options = ["-std=c++11", "-D_GLIBCXX_USE_CXX11_ABI=0", "-shared", "-fPIC", "-w", "-fpermissive"]
+    paths = [f"-I{include}", f"-I{include}/external/nsync/public"]
+    subprocess.run([os.environ.get("CXX", "c++"), *options, *paths, SHIM, "-o", shim], check=True)
+    return {"LD_PRELOAD": str(shim)} | {variable: str(wheel.root / variable) for variable in files}
+
+
+if __name__ == "__main__":
+    main()
