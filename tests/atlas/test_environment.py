@@ -50,6 +50,11 @@ def test_a_virtual_environment_and_its_site_packages_hold_the_same(venv):
     assert [one.text for one in inner.wanted] == [one.text for one in whole.wanted]
 
 
+def test_a_virtual_environment_says_its_python_and_machine(venv):
+    listing = installed_in(str(venv))
+    assert (listing.python, listing.platform) == ("3.8", "x86_64")
+
+
 def test_an_environment_is_a_target(venv, atlas):
     (target,) = resolve_targets(str(venv), atlas=atlas)
     assert (target.name, target.notes) == ("tensorflow 2.8.4 + tensorflow-text 2.8.2", [])
@@ -105,6 +110,7 @@ def test_a_folder_that_is_no_environment_is_named(tmp_path, atlas):
     (tmp_path / "stuff").mkdir()
     with pytest.raises(Error) as raised:
         resolve_targets(str(tmp_path / "stuff"), atlas=atlas)
-    assert (
-        str(raised.value) == f"{tmp_path / 'stuff'}: neither a site-packages folder nor a virtual environment"
+    assert str(raised.value) == (
+        f"{tmp_path / 'stuff'}: neither a site-packages folder nor a virtual environment "
+        "nor the root of an image"
     )

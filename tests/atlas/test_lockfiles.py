@@ -159,6 +159,23 @@ https://example.org/conda-forge/linux-64/numpy-1.26.4-py310hb13e2d6_0.conda#00
 https://example.org/conda-forge/linux-64/tensorflow-base-2.15.1-cuda120py310heceb7ac_3.conda
 https://example.org/conda-forge/noarch/tzdata-2024a-h0c530f3_0.conda
 """
+CONDA_COLUMNS = """\
+# packages in environment at /opt/conda:
+#
+# Name                    Version                   Build  Channel
+numpy                     1.26.4          py310hb13e2d6_0    conda-forge
+tensorflow-base           2.15.1          cpu_py310hfcba3ac_0    conda-forge
+tzdata                    2024a                h0c530f3_0
+"""
+CONDA_WITH_PIP = CONDA_COLUMNS.replace("-base ", "      ").replace("cpu_py310hfcba3ac_0", "pypi_0")
+CONDA_EXPORT = """\
+# This file may be used to create an environment using:
+# $ conda create --name <env> --file <this file>
+# platform: linux-aarch64
+numpy=1.26.4=py310hb13e2d6_0
+tensorflow-base=2.15.1=cpu_py310hfcba3ac_0
+tzdata=2024a=h0c530f3_0
+"""
 LIST = """\
 Package            Version
 ------------------ --------
@@ -179,12 +196,16 @@ FILES = [  # name                   text          what it holds
     ("Pipfile.lock",                PIPFILE,      BOTH),
     ("environment.yml",             ENVIRONMENT,  BOTH | {"python==3.10.*", "pip", TEXT}),
     ("conda-linux-64.txt",          EXPLICIT,     BOTH | {"tzdata==2024a"}),
+    ("conda-list.txt",              CONDA_COLUMNS, BOTH | {"tzdata==2024a"}),
+    ("conda-with-pip.txt",          CONDA_WITH_PIP, BOTH | {"tzdata==2024a"}),
+    ("conda-export.txt",            CONDA_EXPORT, BOTH | {"tzdata==2024a"}),
     ("installed.txt",               LIST,         BOTH | {"serve==0.1.0"}),
     ("installed.json",              json.dumps([{"name": "numpy", "version": "1.26.4"},
                                                 {"name": "tensorflow", "version": "2.15.1"}]), BOTH),
     ("freeze.txt",                  FREEZE,       BOTH),
     ("pyproject.toml",              PROJECT,      BOTH),
 ]  # fmt: skip
+OF_CONDA = (ENVIRONMENT, EXPLICIT, CONDA_COLUMNS, CONDA_EXPORT)
 CONDA = [  # item                              what it asks for
     ("tensorflow",                             "tensorflow"),
     ("tensorflow=2.8",                         "tensorflow==2.8.*"),
@@ -213,7 +234,13 @@ def test_files(name, text, held, tmp_path):
     (tmp_path / name).write_text(text)
     listing = read_packages(str(tmp_path / name))
     assert {one.text for one in listing.wanted} == held
-    assert listing.notes == ([CONDA_NOTE] if text in (ENVIRONMENT, EXPLICIT) else [])
+    assert listing.notes == ([CONDA_NOTE] if text in OF_CONDA else [])
+
+
+@pytest.mark.parametrize(("text", "machine"), [(EXPLICIT, "x86_64"), (CONDA_EXPORT, "aarch64"), (LIST, "")])
+def test_a_list_of_conda_says_its_machine(text, machine, tmp_path):
+    (tmp_path / "list.txt").write_text(text)
+    assert read_packages(str(tmp_path / "list.txt")).platform == machine
 
 
 @pytest.mark.parametrize(("item", "wanted"), CONDA, ids=[row[0] for row in CONDA])

@@ -32,6 +32,13 @@ def test_a_name_that_nobody_exports():
     ]
 
 
+def test_what_is_lost_from_one_build_to_another():
+    lost = symbols().lost("tensorflow==2.8.4", "tensorflow==2.21.0")
+    assert 0 < lost.lost < lost.had
+    assert symbols().lost("tensorflow==2.8.4", "tensorflow==2.8.4").lost == 0
+    assert symbols().lost("tensorflow==2.8.4", "tensorflow==9.9.9") is None
+
+
 def test_every_tensorflow_of_the_atlas_has_its_symbols():
     builds = {build.requirement for build in atlas().builds() if build.is_tensorflow}
     assert builds <= set(symbols().builds)

@@ -26,7 +26,7 @@ TRUTH = Path(__file__).parents[1] / "truth"
 SAMPLES = tomllib.loads((HERE / "samples.toml").read_text())["sample"]
 NOT_TENSORFLOWS = re.compile(  # what those who watched put in their own words, and bare names
     r"TF_GraphOperationByName finds|there is no such signature|does not end in|ends the process"
-    r"|StopIteration: $|KeyError: 'ghost'|IndexError: list index out of range$"
+    r"|StopIteration: $|KeyError: 'ghost'|IndexError: list index out of range$|no answer in|KeyError: 0$"
 )
 FILLED = {
     "op": "Acme", "name": "acme", "node": "a/b", "number": "7", "version": "7.1", "type": "float",

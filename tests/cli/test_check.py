@@ -211,7 +211,12 @@ def test_an_interruption_of_many_is_one_line(tmp_path):
         shutil.copytree(ATTENTION, tmp_path / str(number) / "1")
     command = [*TFPORT, "check", str(tmp_path), "--on", "tensorflow==2.8.4"]
     process = subprocess.Popen(
-        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True
+        command,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),  # ignored in a shell's background
     )
     while not children(process.pid) and process.poll() is None:
         time.sleep(0.05)

@@ -73,9 +73,18 @@ sys.exit(main(["inspect", "model"]))
 """
 
 
+def interruptible() -> None:
+    """A process started in the background of a shell ignores interruptions, and so do those it starts."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+
+
 def test_an_interruption_is_one_line():
     process = subprocess.Popen(
-        [sys.executable, "-c", SLOW], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+        [sys.executable, "-c", SLOW],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        preexec_fn=interruptible,
     )
     assert process.stdout.readline() == "ready\n"
     process.send_signal(signal.SIGINT)

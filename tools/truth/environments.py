@@ -23,6 +23,8 @@ from records import release_order
 CACHE = Path("~/.cache/tfport/environments").expanduser()
 INTERPRETERS = Path("~/.pyenv/versions").expanduser()
 
+OLD_PIP = "pip>=21,<22; python_version < '3.7'"
+"""The one that comes with Python 3.6 knows too few kinds of wheel, and newer ones do not know Python 3.6."""
 OLD = ["protobuf<3.21", "wrapt<1.15", "setuptools<60"]
 DEPENDENCIES = [  # up to this release, and what pip would take newer
     ((2, 1), [*OLD, "numpy<1.17", "gast==0.2.2", "h5py<2.11"]),
@@ -53,7 +55,7 @@ def make(folder: Path, package: str, release: str) -> None:
     folder.parent.mkdir(parents=True, exist_ok=True)
     quietly(interpreter(pythons(package, release, "x86_64")), "-m", "venv", folder)
     pip = [folder / "bin" / "python", "-m", "pip", "install", "--quiet", "--no-cache-dir", "--no-compile"]
-    quietly(*pip, "--upgrade", "pip")  # the one that comes with 3.6 knows too few kinds of wheel
+    quietly(*pip, OLD_PIP)
     quietly(*pip, "--prefer-binary", f"{package}=={release}", *dependencies(release))
     (folder / "ready").touch()
 

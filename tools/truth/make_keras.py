@@ -63,7 +63,8 @@ def main() -> None:
     for release in args.releases:
         write(release, WRITTEN[release].split(), args.keep)
     questions = {f"keras/{path.name}": question(path) for path in sorted(KERAS.iterdir()) if path.is_dir()}
-    (KERAS / "questions.json").write_text(json.dumps(questions, indent=1) + "\n")
+    lines = [f"{json.dumps(case)}: {json.dumps(asked)}" for case, asked in questions.items()]
+    (KERAS / "questions.json").write_text("{\n" + ",\n".join(lines) + "\n}\n")
 
 
 def write(release: str, names: list[str], keep: bool) -> None:

@@ -23,6 +23,7 @@ VARIES = [
     (re.compile(r"\b([FEWI])\d{4} \d\d:\d\d:\d+\.\d+ +\d+ "), r"\1 "),
     (re.compile(r"goo\.gle/debug\w+"), "goo.gle/debug…"),
     (re.compile(r"0x[0-9a-f]{6,}"), "0x…"),
+    (re.compile(r"(?<=time = )\w{3} \w{3} +\d+ [\d:]{8} \d{4}"), "…"),
 ]
 """What differs from run to run, and what stands for it."""
 ATTRS = re.compile(r"(?<=with these attrs: \[).*(?=\]$)", re.M)

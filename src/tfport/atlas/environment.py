@@ -6,11 +6,13 @@ Nothing is imported, and nothing of a package is executed.
 from __future__ import annotations
 
 import os
+import platform
 import re
 import sys
 from pathlib import Path
 
-from tfport.atlas.atlas import ARM
+from tfport.atlas.atlas import ARM, X86
+from tfport.atlas.image import is_image, site_packages_of
 from tfport.atlas.requirements import Listing, pinned
 from tfport.errors import UnreadableFile
 from tfport.formats.files import reason
@@ -18,17 +20,26 @@ from tfport.formats.files import reason
 METADATA = re.compile(r"(.+?)-([^-]+?)(?:-py[\d.]+)?\.(?:dist|egg)-info")
 SITE_PACKAGES = ("lib/python*/site-packages", "lib64/python*/site-packages", "Lib/site-packages")
 OURS = re.compile(r"tensorflow|intel[-_.]tensorflow", re.IGNORECASE)
+OF_PYTHON = re.compile(r"python(\d\.\d+)")
 LOCAL_TAG = re.compile(r"^Tag:\s*\S+-(linux_\w+)\s*$", re.MULTILINE)
 
 
 def this_environment() -> Listing:
     """The packages that this Python would import."""
     folders = [Path(place) for place in dict.fromkeys(sys.path) if place and os.path.isdir(place)]
-    return installed(folders)
+    listing = installed(folders)
+    listing.platform = listing.platform or platform.machine()
+    listing.python = "{}.{}".format(*sys.version_info)
+    return listing
 
 
 def installed_in(folder: str) -> Listing | None:
-    """The packages of a site-packages folder or a virtual environment; None if it is neither."""
+    """The packages of a site-packages folder, a virtual environment or an image; None if it is none."""
+    if is_image(folder):
+        found = site_packages_of(folder)
+        listing = installed(found.chosen)
+        listing.notes += found.notes
+        return listing
     places = [place for pattern in SITE_PACKAGES for place in sorted(Path(folder).glob(pattern))]
     if places:
         return installed(list({place.resolve(): place for place in places}.values()))
@@ -49,8 +60,20 @@ def installed(folders: list[Path]) -> Listing:
             listing.wanted.append(wanted)
             if OURS.match(name):
                 listing.notes += origin(folder / name, wanted.package)
-                listing.platform = ARM if ARM in text_of(folder / name / "WHEEL") else listing.platform
+                listing.platform = machine_of(text_of(folder / name / "WHEEL")) or listing.platform
+    listing.python = next(filter(None, map(python_of, folders)), "")
     return listing
+
+
+def machine_of(tags: str) -> str:
+    """The machine that a wheel was built for, by its tags."""
+    return next((machine for machine in (ARM, X86) if machine in tags), "")
+
+
+def python_of(site_packages: Path) -> str:
+    """The Python that a folder of packages belongs to: `lib/python3.10/site-packages`."""
+    found = OF_PYTHON.fullmatch(site_packages.absolute().parent.name)
+    return found[1] if found else ""
 
 
 def names_in(folder: Path) -> list[str]:

@@ -1,8 +1,8 @@
 """Which versions does a lock file, or the list of an environment, hold?
 
 `read_packages(path)` knows uv.lock, poetry.lock, pdm.lock, pylock.toml,
-Pipfile.lock, conda's environment.yml and explicit lists, what `pip list` and
-`pip freeze` print, and requirements files. It goes by content, then by name.
+Pipfile.lock, conda's environment.yml and lists, what `pip list` and `pip freeze`
+print, and requirements files. It goes by content, then by name.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from typing import Any
 from packaging.markers import InvalidMarker, Marker
 from packaging.utils import canonicalize_name
 
+from tfport.atlas.atlas import ARM, X86
 from tfport.atlas.requirements import (
     LONGEST,
     Listing,
@@ -33,6 +34,10 @@ from tfport.errors import Error, UnreadableFile
 CONDA_FILE = re.compile(r"(?:.*/)?([^/]+)-([^-/]+)-([^-/]+)\.(?:conda|tar\.bz2)(?:#.*)?")
 CONDA_SPEC = re.compile(r"(?:.*::)?([\w.-]+)\s*(.*)")
 CONDA_NOTE = "conda's builds are not recorded: taken from the wheels of the same release"
+CONDA_PLATFORM = re.compile(r"^# platform: linux-(64|aarch64)\s*$", re.MULTILINE)
+CONDA_LIST = re.compile(r"^# packages in environment at |^# \$ conda create ", re.MULTILINE)
+CONDA_LINE = re.compile(r"([\w.-]+)(?:\s+|=)([\w.!+]+)(?:(?:\s+|=)(\S+).*)?")
+FROM_PIP = "pypi"
 COLUMNS = re.compile(r"Package\s+Version\b.*\n-+ +-+")
 
 
@@ -55,6 +60,8 @@ def reader_for(path: str, text: str) -> Callable[[str, str], Listing]:
         return read_conda
     if re.search(r"^@EXPLICIT\s*$", text, re.MULTILINE):
         return read_explicit
+    if CONDA_LIST.search(text):
+        return read_conda_list
     if COLUMNS.search(text):
         return read_columns
     return lambda path, text: RequirementsReader().read(path, text)
@@ -138,7 +145,20 @@ def read_explicit(path: str, text: str) -> Listing:
     """What `conda list --explicit` prints: the address of each package."""
     files = (CONDA_FILE.fullmatch(line.strip()) for line in text.splitlines() if len(line) < LONGEST)
     wanted = [w for f in files if f and (w := pinned(conda_name(f[1]), f[2]))]
-    return Listing(wanted, [CONDA_NOTE])
+    return Listing(wanted, [CONDA_NOTE], conda_platform(text))
+
+
+def read_conda_list(path: str, text: str) -> Listing:
+    """What `conda list` and `conda list --export` print: columns, or `name=version=build`."""
+    lines = (CONDA_LINE.fullmatch(line.strip()) for line in text.splitlines() if len(line) < LONGEST)
+    found = [(w, f[3] or "") for f in lines if f and (w := pinned(conda_name(f[1]), f[2]))]
+    own = any(w.package == "tensorflow" and not build.startswith(FROM_PIP) for w, build in found)
+    return Listing([w for w, _ in found], [CONDA_NOTE] if own else [], conda_platform(text))
+
+
+def conda_platform(text: str) -> str:
+    found = CONDA_PLATFORM.search(text)
+    return "" if found is None else X86 if found[1] == "64" else ARM
 
 
 def conda_name(name: str) -> str:

@@ -174,7 +174,9 @@ def _packages(path: str) -> Listing:
 def _folder(path: str) -> Listing:
     listing = installed_in(path)
     if listing is None:
-        raise _a_model(path) or Error(f"{path}: neither a site-packages folder nor a virtual environment")
+        raise _a_model(path) or Error(
+            f"{path}: neither a site-packages folder nor a virtual environment nor the root of an image"
+        )
     return listing
 
 

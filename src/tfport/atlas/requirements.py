@@ -16,7 +16,6 @@ from packaging.requirements import InvalidRequirement, Requirement
 from packaging.specifiers import InvalidSpecifier, SpecifierSet
 from packaging.utils import InvalidWheelFilename, canonicalize_name, parse_wheel_filename
 
-from tfport.atlas.atlas import X86
 from tfport.errors import Error, UnreadableFile
 from tfport.formats.files import reason
 
@@ -65,13 +64,16 @@ class Listing:
 
     wanted: list[Wanted] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
-    platform: str = X86
-    """The machine that it is for."""
+    platform: str = ""
+    """The machine that it is for, where it says so; others are taken for x86-64."""
+    python: str = ""
+    """The version of Python that it is for, where it says so."""
 
     def add(self, other: Listing) -> None:
         self.wanted += other.wanted
         self.notes += other.notes
-        self.platform = other.platform
+        self.platform = other.platform or self.platform
+        self.python = other.python or self.python
 
 
 def pinned(package: str, version: str) -> Wanted | None:

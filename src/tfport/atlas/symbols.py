@@ -13,7 +13,9 @@ import hashlib
 import threading
 import weakref
 import zlib
+from collections import Counter
 from collections.abc import Iterable
+from dataclasses import dataclass
 from itertools import accumulate
 from pathlib import Path
 from typing import Any
@@ -36,6 +38,14 @@ def split_hash(value: int) -> tuple[int, int]:
     return value >> rest_bits, value & (1 << rest_bits) - 1
 
 
+@dataclass(frozen=True, slots=True)
+class Lost:
+    """Of the symbols that a build had, how many are lost in another."""
+
+    had: int
+    lost: int
+
+
 class Symbols:
     """The exported symbols of the recorded builds, by `package==version`. Any thread may ask."""
 
@@ -47,7 +57,7 @@ class Symbols:
         self._groups: dict[int, frozenset[str]] = {}
         self.builds = [str(name) for (name,) in self._rows("SELECT name FROM build ORDER BY id")]
 
-    def _rows(self, query: str, *values: int) -> list[tuple[Any]]:
+    def _rows(self, query: str, *values: int) -> list[tuple[Any, ...]]:
         with self._lock:
             return self._database.execute(query, values).fetchall()
 
@@ -60,6 +70,18 @@ class Symbols:
     def missing(self, symbols: Iterable[str], build: str) -> list[str]:
         """Those of the symbols that a build does not export."""
         return [symbol for symbol in symbols if build not in self.exporters(symbol)]
+
+    def lost(self, before: str, after: str) -> Lost | None:
+        """How many symbols of one build another does not export; None if one of the two is not recorded."""
+        if not {before, after} <= set(self.builds):
+            return None
+        groups = Counter[int]()
+        for (body,) in self._rows("SELECT body FROM bucket"):
+            groups.update(groups_of(body))
+        first, second = (1 << self.builds.index(name) for name in (before, after))
+        has = {n: int.from_bytes(bits, "little") for n, bits in self._rows("SELECT id, builds FROM groups")}
+        had = {group: many for group, many in groups.items() if has[group] & first}
+        return Lost(sum(had.values()), sum(many for group, many in had.items() if not has[group] & second))
 
     def _bucket(self, number: int) -> dict[int, int]:
         if number not in self._buckets:
@@ -92,6 +114,14 @@ def unpack_bucket(body: bytes) -> dict[int, int]:
     a, b, c, d, low, high = planes
     steps = (w | x << 8 | y << 16 | z << 24 for w, x, y, z in zip(a, b, c, d, strict=True))
     return dict(zip(accumulate(steps), (x | y << 8 for x, y in zip(low, high, strict=True)), strict=True))
+
+
+def groups_of(body: bytes) -> Iterable[int]:
+    """The groups in a bucket, as often as they have symbols in it."""
+    data = zlib.decompress(body)
+    count = len(data) // (REST_BYTES + 2)
+    low, high = data[REST_BYTES * count : (REST_BYTES + 1) * count], data[(REST_BYTES + 1) * count :]
+    return (x | y << 8 for x, y in zip(low, high, strict=True))
 
 
 @functools.cache

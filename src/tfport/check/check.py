@@ -122,7 +122,8 @@ def _findings(subject: Subject, target: Target, way: Way) -> Iterable[Finding]:
         if placed and (found := _finding(subject, trouble, placed, way)):
             yield found
     for versions in version_findings(subject.model, target) if way.reads_versions else ():
-        versions.stage, versions.signatures = LOAD, sorted(subject.signatures)
+        late = way.reads_versions_late and not way.runs_at_load
+        versions.stage, versions.signatures = RUN if late else LOAD, sorted(subject.signatures)
         yield versions
     for objects in object_findings(subject.model, subject.kinds_of_values, target, way):
         objects.stage, objects.signatures = LOAD, sorted(subject.signatures)

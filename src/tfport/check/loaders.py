@@ -109,6 +109,8 @@ class Way:
     """Whether attributes that say what the producer's op does anyway are taken off the main graph."""
     reads_versions: bool = True
     """Whether the versions in the file are looked at."""
+    reads_versions_late: bool = False
+    """Whether that waits until the session first runs something."""
     infers_shapes: bool = False
     """Whether it looks into functions only as far as the shapes of their results need."""
     runs_at_load: bool = True
@@ -135,8 +137,8 @@ class Way:
             when = SESSION[question][0]
         elif place.in_branch and when == LOAD and self.infers_shapes:  # not there
             when = IMPORT[question][where]
-        if where == 1 and question is Q.ATTR_VALUE and reason.attr in READ_BY_SHAPES:
-            when = self.table[Q.ATTR_MINIMUM][1]
+        if question is Q.ATTR_VALUE and reason.attr in READ_BY_SHAPES:
+            when = self.table[Q.ATTR_MINIMUM][where]
         live = LOAD if place.loading else RUN if place.signatures else None
         if place.idle and question in self.left_out:
             live = None
@@ -166,10 +168,8 @@ def default_loaders(target: Target) -> tuple[str, ...]:
 def way_of(loader: str, model: Model, target: Target) -> Way:
     if loader in (CAPI, SERVING):
         return _session(loader, target)
-    if not since(target, "2.0") and not (loader == KERAS and since(target, "1.14")):
-        table = _of_release(PYTHON_1, target)
-        if not since(target, "1.14"):
-            table = {**table, **{q: (table[q][0], IMPORT[q][1], None) for q in IMPORT}}
+    if not since(target, "2.0") and not (loader == KERAS and since(target, "1.15")):
+        table = _python_1(target)
         runs = _runs_at_load(model)
         return Way(
             loader,
@@ -177,6 +177,9 @@ def way_of(loader: str, model: Model, target: Target) -> Way:
             strips_defaults=True,
             infers_shapes=True,
             runs_at_load=runs,
+            reads_versions_late=not since(target, "1.8"),
+            taken_out=_taken_out(target) if not since(target, "1.8") else frozenset(),
+            folded_by_name=folded_by_name(target),
             left_out=_left_out(target),
         )
     if has_objects(model):
@@ -194,16 +197,31 @@ def _session(loader: str, target: Target) -> Way:
     table = SESSION
     if loader == CAPI:
         table = IMPORT_WITH_SHAPES if since(target, "1.14") else IMPORT
-    gone = (op for op in TAKEN_OUT if leaves_out(target, op) or lowers(target, op))
     return Way(
         loader,
         _of_release(table, target),
         infers_shapes=loader == CAPI,
         lowers=since(target, "1.13"),
-        taken_out=frozenset(gone) if loader == SERVING else frozenset(),
+        taken_out=_taken_out(target) if loader == SERVING else frozenset(),
         folded_by_name=folded_by_name(target),
         left_out=_left_out(target),
     )
+
+
+def _python_1(target: Target) -> Table:
+    table = _of_release(PYTHON_1, target)
+    if not since(target, "1.14"):
+        inside = _of_release(IMPORT, target)
+        table = {question: (when[0], inside[question][1], None) for question, when in table.items()}
+        table[Q.GENERIC] = PYTHON_1[Q.GENERIC]
+    if not since(target, "1.8"):  # imports in Python, which looks at names, inputs and shapes
+        table |= dict.fromkeys((Q.UNKNOWN_ATTR, Q.DEPRECATED, Q.ATTR_VALUE), (LIVE, LIVE, None))
+        table[Q.ACYCLIC] = (FIRST, LIVE, None)
+    return table
+
+
+def _taken_out(target: Target) -> frozenset[str]:
+    return frozenset(op for op in TAKEN_OUT if leaves_out(target, op) or lowers(target, op))
 
 
 def _left_out(target: Target) -> frozenset[Question]:

@@ -94,12 +94,13 @@ class Subject:
                 yield usage, Unresolved(Question.DEVICE, found=usage.device)
 
     def _unresolved(self, target: Target) -> Iterator[tuple[Usage, Unresolved]]:
+        among = self.usages  # first: they are found faster while attributes are as read
         yield from self._lapses
         for function in self.model.graph.library.functions.values():
             if function.name in target.registry and (node := next(iter(function), None)):
                 yield Usage(node, (), [node]), Unresolved(Question.FUNCTION_NAME, found=function.name)
         devices = kinds_of_devices(target)
-        for usage in self.usages:
+        for usage in among:
             for name, dtype in self._newer_types.get(usage, ()):
                 if not knows_type(target, dtype):
                     # kernels of XLA list the types that a call may have: an unknown one cannot be compared

@@ -17,6 +17,7 @@ from tfport.check.harmless import harmless
 from tfport.cli import (
     check_command,
     completion_command,
+    env_command,
     explain_command,
     inspect_command,
     matrix_command,
@@ -29,6 +30,7 @@ COMMANDS = (
     inspect_command,
     check_command,
     matrix_command,
+    env_command,
     ops_command,
     explain_command,
     targets_command,

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, fields
 from typing import Any, ClassVar, TypeVar, dataclass_transform
 
 from tfport.atlas.target import Target
@@ -22,16 +21,34 @@ CODES: dict[str, type[Finding]] = {}
 """Every finding by its code."""
 
 
-@dataclass(kw_only=True, eq=False)
-class Finding:
-    """What all findings tell."""
+class _Page:
+    """The docstring of a finding, taken apart when it is asked for: its first line, or the rest."""
+
+    def __init__(self, part: int) -> None:
+        self.part = part
+
+    def __get__(self, _: object, owner: type) -> str:
+        first, _, rest = inspect.cleandoc(owner.__doc__ or "").partition("\n")
+        return (first, rest.strip())[self.part]
+
+
+@dataclass_transform(kw_only_default=True, eq_default=False)
+class _Told:
+    """Takes what its class names, as a dataclass does; making sixty of those would cost more than a check."""
+
+    def __init__(self, **told: Any) -> None:
+        vars(self).update(told)
+
+
+class Finding(_Told):
+    """What all findings tell. Those that have more to tell name it, with its type, in the class."""
 
     code: ClassVar[str]
     name: ClassVar[str]
     """What is wrong, in a few words: `unregistered-op`."""
-    title: ClassVar[str]
+    title: ClassVar[Any] = _Page(0)
     """The message with its gaps open."""
-    page: ClassVar[str]
+    page: ClassVar[Any] = _Page(1)
     usual: ClassVar[str]
     """How grave it is where it is noticed."""
     decides: ClassVar[bool] = True
@@ -48,7 +65,8 @@ class Finding:
     """Those that it stops."""
     doubt: str = ""
     """Why it may not come to that; the verdict is then `unknown`."""
-    ways_out: list[str] = field(default_factory=list)
+
+    ways_out: Sequence[str] = ()
     """What to do beyond `fixes`, as far as it was looked for."""
 
     @property
@@ -63,7 +81,7 @@ class Finding:
     @property
     def message(self) -> str:
         """The one sentence."""
-        return self.title.format_map(_Gaps(self))
+        return str(self.title).format_map(_Gaps(self))
 
     @property
     def node(self) -> str | None:
@@ -92,10 +110,10 @@ def function_of(node: Node) -> str | None:
 
 
 class _Gaps(dict[str, Any]):
-    """The fields of a finding, and what it can tell of itself, for the gaps of its message."""
+    """What a finding can tell of itself, for the gaps of its message."""
 
     def __init__(self, finding: Finding) -> None:
-        super().__init__({f.name: getattr(finding, f.name) for f in fields(finding)})
+        super().__init__()
         self._finding = finding
 
     def __missing__(self, name: str) -> Any:
@@ -105,17 +123,13 @@ class _Gaps(dict[str, Any]):
 F = TypeVar("F", bound=type[Finding])
 
 
-@dataclass_transform(kw_only_default=True, eq_default=False)
 def finding(code: str, name: str, severity: str = ERROR) -> Callable[[F], F]:
     """Enter a class into the table."""
 
     def enter(found: F) -> F:
         assert code not in CODES, f"{code} is {CODES[code].__name__} already"
-        text = inspect.cleandoc(found.__doc__ or "")
         found.code, found.name, found.usual = code, name, severity
-        found.title, _, page = text.partition("\n")
-        found.page = page.strip()
-        CODES[code] = dataclass(kw_only=True, eq=False)(found)  # the class itself, with its fields
+        CODES[code] = found
         return found
 
     return enter

@@ -11,6 +11,7 @@ from collections.abc import Iterable, Iterator
 from tfport.check.findings.finding import Finding, finding
 from tfport.check.findings.functions import Lapses, function_lapses
 from tfport.check.findings.trouble import Trouble, answers
+from tfport.formats.proto import graph_pb2 as pb
 from tfport.graph.attrs import Attr
 from tfport.graph.graph import Graph, Node
 from tfport.graph.model import Model
@@ -20,7 +21,7 @@ from tfport.registry.unresolved import Question, Unresolved
 
 NAME = re.compile(r"[A-Za-z0-9.][A-Za-z0-9_.\\/>-]*")
 BESIDE = "_class"
-LOCATION = "loc:@"
+LOCATION = b"loc:@"
 
 
 @finding("TFP011", "missing-input")
@@ -184,7 +185,7 @@ def _of_node(node: Node) -> Lapses:
     if node.controls and node.record is not None and _out_of_order(node.record.input):
         yield _lapse([node], Question.INPUT_ORDER, node.name)
     if node.record is not None and BESIDE in node.record.attr:
-        for name in _neighbours(node.attrs[BESIDE]):
+        for name in _neighbours(node.record.attr[BESIDE]):
             if node.graph.find(name) is None:
                 yield _lapse([node], Question.COLOCATION, name)
 
@@ -205,10 +206,11 @@ def _out_of_order(inputs: Iterable[str]) -> bool:
     return False
 
 
-def _neighbours(value: Attr) -> Iterator[str]:
-    for name in value if isinstance(value, list) else ():
-        if isinstance(name, str) and name.startswith(LOCATION):
-            yield name.removeprefix(LOCATION)
+def _neighbours(value: pb.AttrValue) -> Iterator[str]:
+    """The nodes beside which one is to run; read from the record, as decoding all attributes costs more."""
+    for name in value.list.s:
+        if name.startswith(LOCATION):
+            yield name.removeprefix(LOCATION).decode(errors="replace")
 
 
 def _is_in_order(graph: Graph) -> bool:

@@ -21,7 +21,8 @@ class KerasReadsNoSavedModel(Finding):
     """the Keras of {target} loads no SavedModel
 
     ## Cause
-    From 2.16 on TensorFlow brings Keras 3, which reads `.keras` and `.h5` files only.
+    From 2.16 on TensorFlow brings Keras 3, which reads `.keras` and `.h5` files only; before
+    1.15 Keras read `.h5` files only.
     ## Fix
     Load it with `tf.saved_model.load`, or put it into a model as
     `keras.layers.TFSMLayer(path, call_endpoint="serving_default")`; or install `tf_keras` and
@@ -29,12 +30,16 @@ class KerasReadsNoSavedModel(Finding):
     """
 
     def says(self) -> str:
+        if not since(self.on, "2.16"):
+            return "Unable to open file (file read failed: … error message = 'Is a directory')"
         return (
             "File format not supported: filepath=MODEL. Keras 3 only supports V3 `.keras` files, legacy H5 "
             "format files (`.h5` extension)."
         )
 
     def fixes(self) -> list[str]:
+        if not since(self.on, "2.16"):
+            return ["load it with tf.saved_model.loader.load, in a session"]
         return ['keras.layers.TFSMLayer(path, call_endpoint="serving_default")', "tf.saved_model.load(path)"]
 
 
@@ -84,7 +89,7 @@ class NewerKeras(Finding):
 
 def keras_findings(model: Model, target: Target) -> Iterator[Finding]:
     """What keeps Keras from making a model of it; all of it at load."""
-    if since(target, "2.16"):
+    if since(target, "2.16") or not since(target, "1.15"):
         yield KerasReadsNoSavedModel(on=target)
         return
     if not has_objects(model):

@@ -153,6 +153,23 @@ class InputNamedTwice(Finding):
         return f"TF_Output {self.tensor} appears more than once in the input list"
 
 
+@finding("TFP048", "sparse-signature")
+class SparseSignature(Finding):
+    """signature {signature} takes or gives a sparse tensor, which Python in {target} cannot load
+
+    ## Cause
+    Python in 2.0 asks for one tensor by name for each input of a TF1 model; a sparse one is
+    three.
+    ## Fix
+    Use a later release, or load it in a session.
+    """
+
+    signature: str
+
+    def says(self) -> str:
+        return "The name '' refers to an Operation not in the graph."
+
+
 def object_findings(model: Model, kinds: Iterable[str], target: Target, way: Way) -> Iterator[Finding]:
     """What a loader finds when it chooses a graph and makes the objects of a model; all of it at load."""
     if model.kind is not Kind.SAVED_MODEL:
@@ -168,15 +185,19 @@ def object_findings(model: Model, kinds: Iterable[str], target: Target, way: Way
     if way.loader == KERAS:
         yield from keras_findings(model, target)
     if takes_any and has_objects(model):
-        yield from _objects(model, kinds, target)
+        yield from _objects(model, kinds, target, keras=way.loader == KERAS)
     else:
         yield from _collections(model, target)
-        yield from _named_twice(model, target) if since(target, "2.0") else ()
+        if since(target, "2.0"):
+            yield from _named_twice(model, target)
+            yield from _sparse(model, target) if not since(target, "2.1") else ()
 
 
-def _objects(model: Model, kinds: Iterable[str], target: Target) -> Iterator[Finding]:
+def _objects(model: Model, kinds: Iterable[str], target: Target, *, keras: bool) -> Iterator[Finding]:
     graph = model.meta.object_graph_def
-    made_again = ("tf_deprecated_optimizer", *(() if since(target, "2.16") else KERAS_2))
+    # 2.6 and 2.7 only know what Keras makes once Keras is imported
+    without_keras = since(target, "2.16") or (since(target, "2.6") and not since(target, "2.8") and not keras)
+    made_again = ("tf_deprecated_optimizer", *(() if without_keras else KERAS_2))
     with_slots = {node.user_object.identifier for node in graph.nodes if node.slot_variables}
     for identifier in sorted(with_slots - set(made_again)):
         yield OptimizerOfAnotherKeras(on=target, identifier=identifier)
@@ -234,3 +255,9 @@ def _named_twice(model: Model, target: Target) -> Iterator[Finding]:
                 if tensor in seen:
                     yield InputNamedTwice(on=target, signature=name, tensor=tensor)
                 seen.add(tensor)
+
+
+def _sparse(model: Model, target: Target) -> Iterator[Finding]:
+    for name, signature in model.signatures.items():
+        if any(spec.form == "sparse" for spec in (*signature.inputs.values(), *signature.outputs.values())):
+            yield SparseSignature(on=target, signature=name)

@@ -94,7 +94,7 @@ def _add_ways_out(subject: Subject, results: list[Result], soft_placement: bool 
         if result.verdict == FAILS and stopping and result.target.requirement not in told:
             told.add(result.target.requirement)
             found = nearest(subject, result.target, result.loaders[0], soft_placement=soft_placement)
-            stopping[0].ways_out += found.ways_out
+            stopping[0].ways_out = found.ways_out
 
 
 def by_release(finding: Finding) -> bool:

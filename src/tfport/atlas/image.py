@@ -1,0 +1,191 @@
+"""What does the root of an unpacked image hold: its packages of Python, its C and C++ libraries, CUDA?
+
+Files are looked at, never loaded. A symbolic link is followed inside the image, where
+an absolute one means the image's own root.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from itertools import islice
+from pathlib import Path
+
+from tfport.atlas.atlas import ARM, X86
+from tfport.atlas.versions import version_key
+
+RELEASE = ("etc/os-release", "usr/lib/os-release")
+TRIPLETS = ("x86_64-linux-gnu", "aarch64-linux-gnu")
+LIBRARIES = tuple(
+    f"{place}{inner}"
+    for place in ("lib", "lib64", "usr/lib", "usr/lib64")
+    for inner in ("", *(f"/{triplet}" for triplet in TRIPLETS))
+)
+CUDA = ("usr/local/cuda*/lib64", "usr/local/cuda*/targets/*/lib", "usr/local/lib", *LIBRARIES)
+CUDA_FILE = re.compile(r"lib(cudart|cudnn)\.so\.(\d+(?:\.\d+)*)")
+PACKAGES = ("site-packages", "dist-packages")
+DEBIAN = "usr/lib/python3/dist-packages"
+NOT_FILES = ("proc", "sys", "dev", "run")
+DEEPEST = 8
+MOST_FOLDERS = 200_000
+MOST_NAMED = 3
+LARGEST = 64 * 2**20
+MOST_LINKS = 40
+GLIBC = re.compile(
+    rb"GNU C Library (?:\([^)\0]{0,200}\) )?(?:stable|development) release version (\d{1,4}\.\d{1,4})"
+)
+GLIBCXX = re.compile(rb"GLIBCXX_(\d{1,4}(?:\.\d{1,4}){1,3})\0")
+CXXABI = re.compile(rb"CXXABI_(\d{1,4}(?:\.\d{1,4}){1,3})\0")
+MACHINES = {0x3E: X86, 0xB7: ARM}
+ELF = b"\x7fELF"
+
+
+@dataclass(frozen=True, slots=True)
+class System:
+    """What is under Python; empty where it is not known."""
+
+    name: str = ""
+    machine: str = ""
+    libc: str = ""
+    """`glibc` or `musl`."""
+    glibc: str = ""
+    glibcxx: str = ""
+    cxxabi: str = ""
+    cuda: dict[str, str] = field(default_factory=dict)
+    """The versions of `cudart` and `cudnn`."""
+
+
+@dataclass(frozen=True, slots=True)
+class SitePackages:
+    """The folders that Python would import from, and what to say of the choice."""
+
+    chosen: list[Path]
+    notes: list[str]
+
+
+def is_image(folder: str) -> bool:
+    """Whether a folder is the root of a system."""
+    return any(os.path.lexists(os.path.join(folder, name)) for name in RELEASE)
+
+
+def inside(root: str, path: str) -> str | None:
+    """Where a path of an image really is, its links followed; None if it leads nowhere."""
+    left, real = [part for part in path.split("/") if part], ""
+    for _ in range(MOST_LINKS + len(left)):
+        if not left:
+            return os.path.join(root, real)
+        part = left.pop(0)
+        real = os.path.dirname(real) if part == ".." else os.path.join(real, part) if part != "." else real
+        whole = os.path.join(root, real)
+        if os.path.islink(whole):
+            leads = os.readlink(whole)
+            left = [*(piece for piece in leads.split("/") if piece), *left]
+            real = "" if leads.startswith("/") else os.path.dirname(real)
+        elif not os.path.lexists(whole):
+            return None
+    return None
+
+
+def site_packages_of(root: str) -> SitePackages:
+    """The folder with TensorFlow; where several have it, or none, the first."""
+    there = list(_package_folders(root))
+    with_tensorflow = [folder for folder in there if os.path.isdir(folder / "tensorflow")]
+    chosen = (with_tensorflow or there)[:1]
+    notes = []
+    if len(with_tensorflow) > 1:
+        names = ", ".join(str(folder.relative_to(root)) for folder in with_tensorflow[:MOST_NAMED])
+        more = f" and {left} more" if (left := len(with_tensorflow) - MOST_NAMED) > 0 else ""
+        notes.append(f"TensorFlow is in {names}{more}: taken from the first")
+    debian = Path(root, DEBIAN)
+    if chosen and chosen[0].name == debian.name and chosen[0] != debian and os.path.isdir(debian):
+        chosen.append(debian)  # one Python imports from both
+    return SitePackages(chosen, notes)
+
+
+def _package_folders(root: str) -> Iterator[Path]:
+    for folder, below, _ in islice(os.walk(root), MOST_FOLDERS):
+        depth = os.path.relpath(folder, root).count("/")
+        if os.path.basename(folder) in PACKAGES:
+            below.clear()
+            yield Path(folder)
+        elif depth >= DEEPEST:
+            below.clear()
+        else:
+            below[:] = sorted(name for name in below if not (folder == root and name in NOT_FILES))
+
+
+def system_of(root: str) -> System:
+    """What the files of a system say of it."""
+    libc, cpp = _library(root, "libc.so.6"), _library(root, "libstdc++.so.6")
+    glibc = GLIBC.search(libc)
+    musl = any(_matching(root, "lib/ld-musl-*.so.1"))
+    return System(
+        name=_release(root),
+        machine=_machine(libc or cpp or _first(root, "lib/ld-musl-*.so.1")),
+        libc="glibc" if glibc else "musl" if musl else "",
+        glibc=glibc[1].decode() if glibc else "",
+        glibcxx=_newest(GLIBCXX.findall(cpp)),
+        cxxabi=_newest(CXXABI.findall(cpp)),
+        cuda=_cuda(root),
+    )
+
+
+def _library(root: str, name: str) -> bytes:
+    """The first library of that name where the loader looks."""
+    for place in LIBRARIES:
+        data = _read(inside(root, f"{place}/{name}"))
+        if data.startswith(ELF):
+            return data
+    return b""
+
+
+def _first(root: str, pattern: str) -> bytes:
+    return next((data for path in _matching(root, pattern) if (data := _read(str(path)))), b"")
+
+
+def _matching(root: str, pattern: str) -> Iterator[Path]:
+    """Files by a pattern; not those to which a link out of the image leads."""
+    real = os.path.realpath(root)
+    try:
+        yield from (path for path in sorted(Path(root).glob(pattern)) if path.resolve().is_relative_to(real))
+    except (OSError, RuntimeError):
+        return
+
+
+def _read(path: str | None) -> bytes:
+    """What a file holds; nothing if it cannot be read or is no such file."""
+    if path is None or not os.path.isfile(path):
+        return b""
+    try:
+        with open(path, "rb") as file:
+            return file.read(LARGEST)
+    except OSError:
+        return b""
+
+
+def _release(root: str) -> str:
+    for name in RELEASE:
+        text = _read(inside(root, name)).decode(errors="replace")
+        if found := re.search(r'^PRETTY_NAME="?([^"\n]{1,100})', text, re.MULTILINE):
+            return found[1].strip()
+    return ""
+
+
+def _machine(library: bytes) -> str:
+    return MACHINES.get(int.from_bytes(library[18:20], "little"), "")
+
+
+def _newest(versions: list[bytes]) -> str:
+    return max((version.decode() for version in versions), key=version_key, default="")
+
+
+def _cuda(root: str) -> dict[str, str]:
+    """The newest of each library of CUDA, by its longest name."""
+    found: dict[str, str] = {}
+    for pattern in CUDA:
+        for path in _matching(root, f"{pattern}/libcud*.so.*"):
+            if name := CUDA_FILE.fullmatch(path.name):
+                found[name[1]] = max(found.get(name[1], name[2]), name[2], key=version_key)
+    return found

@@ -1,0 +1,63 @@
+"""One difference between two environments that matters: what it breaks, and how sure that is.
+
+The sentences are in `breaks.toml`; a rule names one and fills its gaps.
+"""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+BREAKS, MAY_BREAK, NOTE = SEVERITIES = ("breaks", "may-break", "note")
+UNKNOWN, NONE = "?", "none"
+"""For what is not told, and for what is not there."""
+
+
+@dataclass(frozen=True)
+class Difference:
+    """What is not the same, and what of it."""
+
+    name: str
+    subject: str
+    """`tensorflow`, `numpy`, `GLIBC`."""
+    build: str
+    runtime: str
+    severity: str
+    concerns: str
+    breaks: str
+    sure: str
+    """`measured`, `declared` or `likely`."""
+    source: str
+    fixes: tuple[str, ...]
+    names: tuple[str, ...]
+    """The ops and the like that are meant."""
+
+
+@cache
+def _table() -> dict[str, dict[str, Any]]:
+    return tomllib.loads(Path(__file__).with_name("breaks.toml").read_text(encoding="utf-8"))
+
+
+def difference(
+    name: str, subject: str, build: str, runtime: str, *, names: Sequence[str] = (), **gaps: object
+) -> Difference:
+    """The difference of that name, its gaps filled."""
+    row = _table()[name]
+    known = {"build": build, "runtime": runtime, **gaps}
+    return Difference(
+        name=name,
+        subject=subject,
+        build=build,
+        runtime=runtime,
+        severity=row["severity"],
+        concerns=row["concerns"],
+        breaks=row["breaks"].format_map(known),
+        sure=row["sure"],
+        source=row["source"].format_map(known),
+        fixes=tuple(fix.format_map(known) for fix in row["fixes"]),
+        names=tuple(names),
+    )

@@ -1,0 +1,134 @@
+"""Do Keras, Python, numpy and protobuf fit TensorFlow and what was made in the other environment?"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from packaging.specifiers import SpecifierSet
+
+from tfport.atlas.atlas import Build
+from tfport.atlas.packages import Environment
+from tfport.atlas.versions import version_key
+from tfport.check.env.asks import asks, is_below, major_will_do, will_do
+from tfport.check.env.difference import UNKNOWN, Difference, difference
+from tfport.errors import Error
+
+PACKAGES = ("keras", "numpy", "protobuf", "ml-dtypes", "h5py")
+"""Those without which TensorFlow cannot be imported, or not in full."""
+FIRST_MAJORS = {
+    "numpy": {2: "2024-06-16"},
+    "protobuf": {4: "2022-05-26", 5: "2024-03-13", 6: "2025-03-05", 7: "2026-02-27"},
+}
+"""The days on which the first wheels of major versions were uploaded to PyPI."""
+TRIED = {"numpy": 2, "protobuf": 4, "keras": 3}
+"""Major versions that were tried with builds that were not made for them, which could not be imported."""
+MAJOR_DIFFERS = {"numpy": "numpy-abi", "protobuf": "protobuf-major"}
+KERAS_3 = 3
+MOST_MAJORS = 50
+
+
+def python_differs(build: Environment, runtime: Environment) -> Iterator[Difference]:
+    yield from _keras(build, runtime)
+    yield from _python(build, runtime)
+    for package in PACKAGES:
+        yield from _package(package, build, runtime)
+
+
+def keras_of(environment: Environment) -> tuple[int, str]:
+    """The generation of Keras, and how to say so; 0 if it is not known."""
+    if version := environment.version("keras"):
+        return major_of(version), version
+    target = environment.target
+    tensorflow = target.build if target and target.kind != "serving" else None
+    if tensorflow is None:
+        return 0, ""
+    asked = asks(tensorflow, "keras", environment.python)
+    newer = any(versions.contains(f"{KERAS_3}.99", prereleases=True) for versions in asked)
+    generation = KERAS_3 if newer else KERAS_3 - 1
+    return generation, f"{generation}, with {tensorflow.name}"
+
+
+def major_of(version: str) -> int:
+    """The first number of a version; 0 if it is none."""
+    try:
+        return version_key(version).major
+    except Error:
+        return 0
+
+
+def _keras(build: Environment, runtime: Environment) -> Iterator[Difference]:
+    (before, here), (after, there) = keras_of(build), keras_of(runtime)
+    if not before or not after or before == after:
+        return
+    if after < before:
+        yield difference("keras-2", "Keras", here, there)
+    else:
+        healed = "tf-keras" in runtime.packages
+        yield difference("keras-3-with-tf-keras" if healed else "keras-3", "Keras", here, there)
+
+
+def _python(build: Environment, runtime: Environment) -> Iterator[Difference]:
+    here, there = build.python or UNKNOWN, runtime.python
+    if not there or here == there:
+        return
+    tensorflow = runtime.target.build if runtime.target else None
+    pythons = (tensorflow.facts.get("pythons") or []) if tensorflow else []
+    if tensorflow and pythons and there not in pythons:
+        yield difference(
+            "python-without-wheel", "Python", here, there,
+            tensorflow=tensorflow.name, pythons=", ".join(pythons), newest=pythons[-1],
+        )  # fmt: skip
+    elif build.python:
+        yield difference("python-other", "Python", here, there)
+
+
+def _package(package: str, build: Environment, runtime: Environment) -> Iterator[Difference]:
+    here, there = build.version(package), runtime.version(package)
+    if not there:
+        return
+    sides = (package, here or UNKNOWN, there)
+    tensorflow = runtime.target.build if runtime.target else None
+    unfit = _unfit(package, sides, tensorflow, runtime) if tensorflow else None
+    if unfit:
+        if here != there or build.target is None or build.target.build is not tensorflow:
+            yield unfit
+    elif here and package in MAJOR_DIFFERS and major_of(here) != major_of(there):
+        yield difference(MAJOR_DIFFERS[package], *sides)
+
+
+def _unfit(
+    package: str, sides: tuple[str, str, str], tensorflow: Build, runtime: Environment
+) -> Difference | None:
+    """Why TensorFlow does not go with the version of a package: as tried, or else as declared."""
+    version, major = sides[-1], major_of(sides[-1])
+    asked = asks(tensorflow, package, runtime.python)
+    first, later = TRIED.get(package, major + 1), _later(package, tensorflow)
+    made_for = any(major_will_do(one, asked) for one in range(first, min(major, MOST_MAJORS) + 1))
+    gaps: dict[str, Any] = {"package": package, "tensorflow": tensorflow.name}
+    gaps["asks"] = _limits(asked[-1]) if asked else ""
+    if major >= first and (first in later or not made_for):
+        return difference(f"{package}-too-new", *sides, first=first, **gaps)
+    if not will_do(version, asked):
+        old = package == "protobuf" or (package == "keras" and not major_will_do(major, asked))
+        name = f"{package}-too-old" if old and is_below(version, asked) else "package-out-of-range"
+        return difference(name, *sides, **gaps)
+    if major in later:
+        gaps |= {"made": _day(tensorflow), "first": min(later), "since": later[min(later)]}
+        return difference("package-too-new", *sides, **gaps)
+    return None
+
+
+def _later(package: str, tensorflow: Build) -> dict[int, str]:
+    """The major versions of a package that appeared after a build was made."""
+    made = _day(tensorflow)
+    return {major: day for major, day in FIRST_MAJORS.get(package, {}).items() if made and made < day}
+
+
+def _day(build: Build) -> str:
+    return str(build.facts.get("uploaded") or "")[: len("2022-11-16")]
+
+
+def _limits(versions: SpecifierSet) -> str:
+    """The limits of a range, without the single versions that it leaves out."""
+    return str(SpecifierSet(",".join(str(one) for one in versions if one.operator != "!=")))

@@ -1,0 +1,110 @@
+"""Do the machine, the C and C++ libraries and CUDA of two environments differ in what matters?"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from tfport.atlas.atlas import ARM, Build
+from tfport.atlas.capability import runs_natively
+from tfport.atlas.packages import Environment
+from tfport.atlas.versions import version_key
+from tfport.check.env.difference import NONE, UNKNOWN, Difference, difference
+from tfport.check.explain.cuda import ONE_FOR_ALL_MINORS, cuda_of
+
+RUNTIMES = {"glibc": "GLIBC", "glibcxx": "GLIBCXX", "cxxabi": "CXXABI"}
+CUDA = {"cudart": ("version", "CUDA"), "cudnn": ("cudnn", "cuDNN")}
+"""Libraries, with the fact of a build and the name that people know."""
+
+
+def system_differs(build: Environment, runtime: Environment) -> Iterator[Difference]:
+    yield from _machine(build, runtime)
+    yield from _libc(build, runtime)
+    for fact in RUNTIMES:
+        yield from _runtime(fact, build, runtime)
+    for library in CUDA:
+        yield from _cuda_library(library, build, runtime)
+    yield from _cuda_builds(build, runtime)
+
+
+def machine_of(environment: Environment) -> str:
+    """The machine that it says it is for; a build for ARM64 says so too."""
+    tensorflow = _tensorflow(environment)
+    return environment.system.machine or (ARM if tensorflow and tensorflow.platform == ARM else "")
+
+
+def _machine(build: Environment, runtime: Environment) -> Iterator[Difference]:
+    here, there = machine_of(build), machine_of(runtime)
+    if here and there and here != there:
+        yield difference("machine-other", "machine", here, there)
+
+
+def _tensorflow(environment: Environment) -> Build | None:
+    return environment.target.build if environment.target else None
+
+
+def _libc(build: Environment, runtime: Environment) -> Iterator[Difference]:
+    tensorflow = _tensorflow(runtime)
+    if tensorflow and runtime.system.libc == "musl" and build.system.libc != "musl":
+        here = build.system.libc or UNKNOWN
+        yield difference("no-glibc", "C library", here, "musl", tensorflow=tensorflow.name)
+
+
+def _runtime(fact: str, build: Environment, runtime: Environment) -> Iterator[Difference]:
+    """GLIBC, GLIBCXX or CXXABI: against what TensorFlow needs, and against the other system."""
+    here, there = getattr(build.system, fact), getattr(runtime.system, fact)
+    if not there:
+        return
+    tensorflow, name = _tensorflow(runtime), RUNTIMES[fact]
+    floor = tensorflow.facts.get(fact) if tensorflow else None
+    if tensorflow and floor and version_key(there) < version_key(floor):
+        gaps = {"tensorflow": tensorflow.name, "library": name, "floor": floor}
+        yield difference("below-floor", name, here or UNKNOWN, there, **gaps)
+    elif here and version_key(here) > version_key(there):
+        yield difference("system-older", name, here, there, library=name)
+
+
+def _cuda_library(library: str, build: Environment, runtime: Environment) -> Iterator[Difference]:
+    """What is installed of CUDA, against what TensorFlow was built with."""
+    here, there = build.cuda.get(library, ""), runtime.cuda.get(library, "")
+    fact, name = CUDA[library]
+    tensorflow = _tensorflow(runtime)
+    wants = cuda_of(tensorflow.facts).get(fact) if tensorflow else None
+    unfit = there and wants and not same_cuda(wants, there, by_major=library == "cudnn")
+    if tensorflow and unfit and has_gpus(runtime):
+        yield difference(
+            "cuda-unfit", name, here or UNKNOWN, there,
+            tensorflow=tensorflow.name, library=name, wants=wants,
+        )  # fmt: skip
+    elif here and not there and has_gpus(build):
+        yield difference("cuda-missing", name, here, NONE, library=name)
+
+
+def same_cuda(wants: str, there: str, *, by_major: bool) -> bool:
+    """Whether a library goes by the name that a build opens: from CUDA 11 on it has the major number only."""
+    wanted, found = version_key(wants).release, version_key(there).release
+    exact = 1 if by_major or wanted[0] >= ONE_FOR_ALL_MINORS else 2
+    return wanted[:exact] == found[:exact]
+
+
+def _cuda_builds(build: Environment, runtime: Environment) -> Iterator[Difference]:
+    """What the two builds of TensorFlow were made with; where there are GPUs at all."""
+    here, there = _tensorflow(build), _tensorflow(runtime)
+    if here is None or there is None or here is there or not (has_gpus(build) or has_gpus(runtime)):
+        return
+    before, after = cuda_of(here.facts), cuda_of(there.facts)
+    made, makes = before.get("version"), after.get("version")
+    if made and makes and not same_cuda(makes, made, by_major=False):
+        yield difference("cuda-sonames", "CUDA", made, makes, tensorflow=there.name)
+    codes, left = before.get("sass") or [], after.get("sass") or []
+    lost = [code for code in codes if left and not runs_natively(left, code)]
+    if lost:
+        sides = (", ".join(codes), ", ".join(left))
+        yield difference(
+            "capabilities-lost", "compute capability", *sides, lost=", ".join(lost), tensorflow=there.name
+        )
+
+
+def has_gpus(environment: Environment) -> bool:
+    """Whether it is meant for GPUs, by its packages or by what was asked for."""
+    target = environment.target
+    return target is not None and target.device == "gpu"

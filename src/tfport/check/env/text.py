@@ -1,0 +1,111 @@
+"""A comparison as a person reads it: both environments side by side, then what each difference breaks.
+
+breaks: a model that uses one of 131 ops that 2.8.4 does not register
+  tensorflow  2.21.0 → 2.8.4
+  ops:        …
+  measured:   what both builds registered, as recorded
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+
+from rich.console import RenderableType
+from rich.table import Table
+from rich.text import Text
+
+from tfport.check.env.compare import Carried, Comparison
+from tfport.check.env.difference import BREAKS, MAY_BREAK, NONE, NOTE, UNKNOWN, Difference
+from tfport.check.env.rows import rows
+from tfport.check.findings.finding import Finding
+from tfport.check.harmless import harmless
+from tfport.check.page import GAP, columns, indented, title
+from tfport.check.report.text import STYLES
+from tfport.check.report.words import nodes_text, verdict_text
+
+WORDS = {BREAKS: ("breaks", "bold red"), MAY_BREAK: ("may break", "bold yellow"), NOTE: ("note", "bold cyan")}
+MOST_NAMES = 8
+MOST_NODES = 4
+LABEL = len("declared: ")
+
+
+def render(comparison: Comparison, width: int, *, everything: bool = False) -> Iterator[RenderableType]:
+    """The whole report; long lists are cut unless `everything` is asked for."""
+    yield title(f"{comparison.build.name} → {comparison.runtime.name}")
+    yield indented(Text(_verdict(comparison), style="red" if comparison.breaks else "green"))
+    yield Text("")
+    yield columns(_sides(comparison), width, head=("", "build", "runtime"))
+    yield from (indented(Text(harmless(note), style="dim")) for note in comparison.notes)
+    if comparison.model:
+        yield from _model(comparison.model)
+    for found in comparison.differences:
+        yield from _difference(found, everything=everything)
+
+
+def _verdict(comparison: Comparison) -> str:
+    severities = [found.severity for found in comparison.differences]
+    told = {WORDS[kind][0]: severities.count(kind) for kind in (BREAKS, MAY_BREAK)}
+    counts = [f"{many} {word}" for word, many in told.items() if many]
+    carried = comparison.model
+    if carried and carried.breaks:
+        counts.insert(0, f"{carried.model} does not carry over")
+    return ", ".join(counts) or "nothing that matters differs"
+
+
+def _sides(comparison: Comparison) -> Iterator[tuple[str, str, str]]:
+    """What at least one of them tells."""
+    here, there = rows(comparison.build), rows(comparison.runtime)
+    for name in dict.fromkeys([*here, *there]):
+        before, after = here.get(name, NONE), there.get(name, NONE)
+        if before or after:
+            yield name, before or UNKNOWN, after or UNKNOWN
+
+
+def _difference(found: Difference, *, everything: bool) -> Iterator[RenderableType]:
+    word, style = WORDS[found.severity]
+    yield Text.assemble("\n", (f"{word}: ", style), (harmless(found.breaks), "bold"))
+    body = [("", f"{found.subject} {found.build} → {found.runtime}")]
+    body += [("which:", _names(found.names, everything=everything))] if found.names else []
+    body += [(f"{found.sure}:", found.source)]
+    body += [("fix:", fix) for fix in found.fixes]
+    yield _labelled(body)
+
+
+def _names(names: Sequence[str], *, everything: bool) -> str:
+    shown = names if everything else names[:MOST_NAMES]
+    more = [f"… {len(names) - len(shown):,} more; --all shows them"] if len(shown) < len(names) else []
+    return ", ".join([*shown, *more])
+
+
+def _labelled(body: Iterable[tuple[str, str]]) -> RenderableType:
+    grid = Table.grid()
+    grid.add_column(width=LABEL, no_wrap=True)
+    grid.add_column(overflow="fold")
+    for label, said in body:
+        grid.add_row(Text(label, style="dim"), Text(harmless(said)))
+    return indented(grid)
+
+
+def _model(carried: Carried) -> Iterator[RenderableType]:
+    """What becomes of the model: the verdicts on both sides, then what is new on the second."""
+    yield title(carried.model)
+    grid = Table.grid(padding=(0, GAP))
+    for result in [*carried.build, *carried.runtime]:
+        grid.add_row(
+            Text(harmless(result.target.name)),
+            Text(verdict_text(result), style=STYLES[result.verdict]),
+            Text(", ".join(result.loaders), style="dim"),
+        )
+    yield indented(grid)
+    for finding in carried.new:
+        yield from _finding(finding)
+
+
+def _finding(finding: Finding) -> Iterator[RenderableType]:
+    yield Text.assemble(
+        "\n", (f"{finding.severity}[{finding.code}]", "bold red"), (f": {harmless(finding.message)}", "bold")
+    )
+    body = [("nodes:", nodes_text(finding.nodes, MOST_NODES).partition(": ")[2])] if finding.nodes else []
+    body += [("cause:", cause)] if (cause := finding.cause()) else []
+    body += [("fix:", fix) for fix in [*finding.fixes(), *finding.ways_out][:MOST_NODES]]
+    yield _labelled(body)

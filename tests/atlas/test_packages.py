@@ -1,0 +1,112 @@
+"""Environments: their packages, their Python, and the system under them."""
+
+import pytest
+from tests.atlas.images import elf, image
+
+from tfport.atlas.image import inside, site_packages_of, system_of
+from tfport.atlas.packages import read_environment
+from tfport.atlas.target import resolve_targets
+from tfport.errors import Error
+
+
+def test_an_image_tells_its_packages_and_its_system(tmp_path):
+    found = read_environment(str(image(tmp_path / "root")))
+    assert found.target.name == "tensorflow 2.8.4"
+    assert (found.python, found.version("numpy")) == ("3.8", "1.22.0")
+    assert found.system.name == "Debian GNU/Linux 11 (bullseye)"
+    system = found.system
+    assert (system.machine, system.libc, system.glibc) == ("x86_64", "glibc", "2.31")
+    assert (system.glibcxx, system.cxxabi) == ("3.4.28", "1.3.12")
+
+
+def test_an_image_is_a_target(tmp_path):
+    (target,) = resolve_targets(str(image(tmp_path / "root")))
+    assert target.name == "tensorflow 2.8.4"
+
+
+def test_the_packages_beside_tensorflow_count(tmp_path):
+    root = image(tmp_path / "root", packages=("pip-23.0",))
+    venv = root / "opt/venv/lib/python3.10/site-packages"
+    (venv / "tensorflow").mkdir(parents=True)
+    (venv / "tensorflow-2.11.1.dist-info").mkdir()
+    found = read_environment(str(root))
+    assert (found.target.name, found.python) == ("tensorflow 2.11.1", "3.10")
+
+
+def test_two_tensorflows_in_an_image_are_told(tmp_path):
+    root = image(tmp_path / "root")
+    (root / "opt/venv/lib/python3.10/site-packages/tensorflow").mkdir(parents=True)
+    (note,) = site_packages_of(str(root)).notes
+    assert note == (
+        "TensorFlow is in opt/venv/lib/python3.10/site-packages, "
+        "usr/local/lib/python3.8/site-packages: taken from the first"
+    )
+
+
+def test_python_of_debian_imports_from_two_folders(tmp_path):
+    root = image(tmp_path / "root", packages=())
+    for folder in ("usr/local/lib/python3.11/dist-packages/tensorflow", "usr/lib/python3/dist-packages"):
+        (root / folder).mkdir(parents=True)
+    assert [str(p.relative_to(root)) for p in site_packages_of(str(root)).chosen] == [
+        "usr/local/lib/python3.11/dist-packages", "usr/lib/python3/dist-packages"
+    ]  # fmt: skip
+
+
+def test_cuda_and_musl_are_seen_by_their_files(tmp_path):
+    (tmp_path / "lib").mkdir()
+    (tmp_path / "lib/ld-musl-aarch64.so.1").write_bytes(elf("", "aarch64"))
+    cuda = tmp_path / "usr/local/cuda-11.2/lib64"
+    cuda.mkdir(parents=True)
+    for name in ("libcudart.so", "libcudart.so.11.0", "libcudart.so.11.2.152", "libcudnn.so.8"):
+        (cuda / name).write_bytes(b"")
+    system = system_of(str(tmp_path))
+    assert (system.libc, system.glibc, system.machine) == ("musl", "", "aarch64")
+    assert system.cuda == {"cudart": "11.2.152", "cudnn": "8"}
+
+
+@pytest.mark.parametrize(
+    ("path", "leads"),
+    [("a", "b/c"), ("up", "b"), ("round", None), ("gone", None), ("b/./c", "b/c"), ("../../b", "b")],
+)
+def test_links_stay_inside_an_image(path, leads, tmp_path):
+    (tmp_path / "b/c").mkdir(parents=True)
+    links = {"a": "/b/c", "up": "../../../b", "round": "round", "gone": "/no/such"}
+    for name, target in links.items():
+        (tmp_path / name).symlink_to(target)
+    found = inside(str(tmp_path), path)
+    assert found == (None if leads is None else str(tmp_path / leads))
+
+
+def test_what_a_file_does_not_say_stays_empty(tmp_path):
+    (tmp_path / "requirements.txt").write_text("tensorflow==2.8.4\nnumpy>=1.20\n")
+    found = read_environment(str(tmp_path / "requirements.txt"))
+    assert (found.python, found.system.glibc, found.system.machine, found.cuda) == ("", "", "", {})
+    assert (found.version("numpy"), found.told("numpy"), found.told("h5py")) == ("", ">=1.20", "")
+
+
+def test_conda_names_python_and_cuda_as_packages(tmp_path):
+    text = "dependencies:\n- python=3.9\n- tensorflow=2.8.4=x\n- cudatoolkit==11.2.2\n- cudnn==8.1.0\n"
+    (tmp_path / "environment.yml").write_text(text)
+    found = read_environment(str(tmp_path / "environment.yml"))
+    assert (found.python, found.cuda) == ("3.9", {"cudart": "11.2.2", "cudnn": "8.1.0"})
+    assert found.target.device == "gpu"
+
+
+def test_this_environment_has_a_system():
+    found = read_environment(".")
+    assert found.python.startswith("3.")
+    assert found.system.machine in ("x86_64", "aarch64")
+
+
+def test_a_list_without_tensorflow_says_so(tmp_path):
+    (tmp_path / "freeze.txt").write_text("numpy==1.22.0\n")
+    found = read_environment(str(tmp_path / "freeze.txt"))
+    assert found.target is None
+    assert found.notes == [f"{tmp_path / 'freeze.txt'}: no TensorFlow in it"]
+
+
+def test_a_range_is_no_environment():
+    with pytest.raises(
+        Error, match=r"tensorflow>=2.8,<2.9: \d+ environments, tensorflow 2.8.0 to .*; expected one"
+    ):
+        read_environment("tensorflow>=2.8,<2.9")

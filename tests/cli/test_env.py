@@ -1,0 +1,55 @@
+import json
+from pathlib import Path
+
+import pytest
+from tests.recorded import path_of
+
+from tfport.check.env.compare import compare
+from tfport.cli.main import main
+
+ROOT = Path(__file__).parents[2]
+TRAINING, SERVER = (str(ROOT / "examples/environments" / name) for name in ("training.txt", "server.json"))
+
+
+def test_text_and_json_are_those_of_the_comparison(capsys):
+    comparison = compare(TRAINING, SERVER)
+    assert main(["env", TRAINING, SERVER]) == 1
+    assert capsys.readouterr().out == f"{comparison}\n"
+    assert main(["env", TRAINING, SERVER, "--json"]) == 1
+    assert json.loads(capsys.readouterr().out) == comparison.to_json()
+
+
+def test_all_shows_lists_whole(capsys):
+    assert main(["env", TRAINING, SERVER, "--all"]) == 1
+    assert "--all shows them" not in capsys.readouterr().out
+
+
+def test_nothing_that_matters_is_exit_code_0(capsys):
+    assert main(["env", "tensorflow==2.16.1", "tensorflow==2.16.2"]) == 0
+    assert "nothing that matters differs" in capsys.readouterr().out
+
+
+def test_a_model_and_its_loader(capsys):
+    options = ["--model", path_of("keras_sequential"), "--loader", "keras", "--device", "cpu", "--json"]
+    assert main(["env", "tensorflow==2.15.1", "tensorflow==2.21.0", *options]) == 1
+    told = json.loads(capsys.readouterr().out)
+    assert [one["code"] for one in told["model"]["new"]] == ["TFP051"]
+
+
+@pytest.mark.parametrize(
+    ("words", "ending"),
+    [
+        ("no/such.txt tensorflow==2.8.4", "no/such.txt: no such file or folder\n"),
+        ("tensorflow==2.8.4 tensorflow==9.9", "recorded are 1.0.0 to 2.21.0\n"),
+        (
+            "tensorflow==2.8.4 tensorflow==2.9.3 --model no/model",
+            "no/model: no such file or folder; the current folder has no `no/model`\n",
+        ),
+    ],
+)
+def test_what_cannot_be_read_is_one_sentence(words, ending, capsys):
+    assert main(["env", *words.split()]) == 2
+    said = capsys.readouterr()
+    assert said.out == ""
+    assert said.err.startswith("tfport: ")
+    assert said.err.endswith(ending)
