@@ -47,7 +47,6 @@ protos: $(LIVE_READY)
 
 # What real releases say to the models of tests/truth: make truth RELEASES="1.13.2 2.8.4"
 truth: $(READY)
-	$(BIN)/python $(PIP) install --group atlas
 	$(BIN)/python tools/truth/make.py
 	$(BIN)/python tools/truth/watch.py $(RELEASES)
 	$(BIN)/python tools/truth/python_watch.py $(RELEASES)
@@ -59,7 +58,6 @@ real-models: $(LIVE_READY)
 
 # A new release in the atlas: make atlas RELEASE=2.22.0
 atlas: $(READY)
-	$(BIN)/python $(PIP) install --group atlas
 	$(BIN)/python tools/atlas/collect.py $(RELEASE)
 	$(BIN)/python tools/atlas/build.py
 	$(BIN)/python tools/atlas/symbols.py
@@ -67,7 +65,6 @@ atlas: $(READY)
 	$(BIN)/python tools/refresh_docs.py
 
 atlas-proof: $(READY)
-	$(BIN)/python $(PIP) install --group atlas
 	$(BIN)/python tools/atlas/prove.py 1.13.2 2.21.0
 
 docs: $(READY)

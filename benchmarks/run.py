@@ -4,6 +4,7 @@ Run by the Python of an environment with TensorFlow. Models are made once, in `.
 """
 
 import os
+import shutil
 import statistics
 import subprocess
 import sys
@@ -47,18 +48,45 @@ def compare(title: str, commands: dict[str, list[str | Path]]) -> None:
         print(f"| {name} | {median:.3f} | {median / first:.1f} |")
 
 
+def many(count: int = 1000) -> Path:
+    """A folder of small models, each a copy of the recorded ones."""
+    folder = CACHE / f"models_{count}"
+    if not folder.exists():
+        there = sorted(path.parent for path in (ROOT / "tests" / "models").glob("*/saved_model.pb"))
+        for number in range(count):
+            model = there[number % len(there)]
+            shutil.copytree(model, folder / f"{number:04}_{model.name}")
+    return folder
+
+
 def main() -> None:
     model = resnet50()
     load = f"import tensorflow as tf; tf.saved_model.load({str(model)!r})"
+    tfport, runs, fails = BIN / "tfport", "tensorflow==2.21.0", "tensorflow==2.8.4"
     compare(
         "Look into a ResNet-50 SavedModel, whole process",
         {
-            "`tfport inspect`": [BIN / "tfport", "inspect", model],
-            "`tfport inspect --json`": [BIN / "tfport", "inspect", model, "--json"],
+            "`tfport inspect`": [tfport, "inspect", model],
+            "`tfport inspect --json`": [tfport, "inspect", model, "--json"],
             "`saved_model_cli show --all`": [BIN / "saved_model_cli", "show", "--all", "--dir", model],
             "`tf.saved_model.load`": [sys.executable, "-c", load],
         },
     )
+    compare(
+        "Will a ResNet-50 SavedModel run there? Whole process",
+        {
+            f"`tfport check --on {runs}`": [tfport, "check", model, "--on", runs],
+            f"`tfport check --on {fails} --json`": [
+                tfport, "check", model, "--on", fails, "--json", "--fail-on", "never"
+            ],
+            "`tfport matrix`, 100 releases, CPU and GPU, 2 loaders": [tfport, "matrix", model],
+            "`saved_model_cli show --all`": [BIN / "saved_model_cli", "show", "--all", "--dir", model],
+            "`tf.saved_model.load`": [sys.executable, "-c", load],
+        },
+    )  # fmt: skip
+    folder = many()
+    took = seconds([tfport, "check", folder, "--on", fails, "--json", "--fail-on", "never"])
+    print(f"\n`tfport check` of a folder: {len(list(folder.iterdir())) / took:.0f} models a second")
     for other in ("graph_build.py", "atlas.py"):
         print(flush=True)
         subprocess.run([sys.executable, ROOT / "benchmarks" / other], check=True)

@@ -3,7 +3,7 @@
     python tools/fuzz.py [--seconds 60] [--seed 1] [TARGET …]
 
 Each target starts from real files (tests/models, tests/checkpoints, tests/broken,
-examples) and damages them: bits, lengths, cuts, repeats, splices. A case has five
+tests/libraries, examples) and damages them: bits, lengths, cuts, repeats, splices. A case has five
 seconds and four gigabytes. What breaks that, or raises anything else, is kept in
 `.cache/fuzz/` with its traceback.
 """
@@ -26,6 +26,8 @@ from pathlib import Path
 
 import tfport
 from tfport.atlas.known_ops import known_ops
+from tfport.check.lib.diagnosis import Asked
+from tfport.check.lib.report import report_on
 from tfport.formats.checkpoint import open_checkpoint
 from tfport.formats.files import Folder
 from tfport.formats.message import parse_message
@@ -37,7 +39,7 @@ from tfport.graph.text import graph_text
 
 ROOT = Path(__file__).resolve().parent.parent
 KEPT = ROOT / ".cache" / "fuzz"
-SEEDS = ("tests/models", "tests/checkpoints", "tests/broken", "examples")
+SEEDS = ("tests/models", "tests/checkpoints", "tests/broken", "tests/libraries", "examples")
 MOST_SEED = 1 << 18
 CASE_SECONDS = 5
 MEMORY = 4 << 30
@@ -111,6 +113,16 @@ def tfjs(data: bytes) -> None:
     inspect_file(data, "model.json")
 
 
+def library(data: bytes) -> None:
+    """A custom-op library, through all that is read of it to the whole report."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder, "op.so")
+        path.write_bytes(data)
+        report = report_on([str(path)], ["tensorflow==2.21.0"], Asked(machine="x86_64", looks_here=False))
+        json.dumps(report.to_json())
+        str(report)
+
+
 def archives() -> list[bytes]:
     """A model in each kind of archive."""
     model = ROOT / "examples" / "attention"
@@ -138,6 +150,7 @@ TARGETS: dict[str, tuple[Callable[[bytes], None], Callable[[], list[bytes]]]] = 
     "index": (index, lambda: files("*.index")),
     "first-format": (first_format, lambda: files("model.ckpt", "*.ckpt")),
     "tfjs": (tfjs, lambda: files("*.json")),
+    "library": (library, lambda: files("*.so")),
     "notation": (
         notation,
         lambda: [b'y = Mul(x:1, ^z) {T=float32, s=(?, 3), l=[1, 2], f=@g {a="b"}} @"/cpu:0"\n'],

@@ -59,13 +59,14 @@ def check(
     signatures: Iterable[str] | None = None,
     soft_placement: bool | None = None,
     checksums: bool = False,
+    libraries: Iterable[str] = (),
 ) -> Report:
     """Say whether a model loads and runs on targets, and every reason why not.
 
     `on` is a target such as `tensorflow==2.8.4`, or several; `device` is what hardware is there,
     `cpu` or `gpu`, and `gpu` which, as `h100` or `9.0`; `loader` one of `capi`, `serving`, `python`
     and `keras`, or several, where the target's own should not be taken; `checksums` reads the
-    weights too, to see that they are whole.
+    weights too, to see that they are whole; `libraries` are custom-op libraries that are loaded.
     """
     from tfport.atlas.target import resolve_targets
     from tfport.check.report.report import check_model
@@ -80,6 +81,7 @@ def check(
         signatures=signatures,
         soft_placement=soft_placement,
         checksums=checksums,
+        libraries=libraries,
     )
 
 

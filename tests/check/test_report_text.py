@@ -76,7 +76,7 @@ def test_what_nobody_can_tell_is_unknown():
     on = target("2.8.4")
     said = text(report(unknown(on, custom(on))))
     assert "tensorflow 2.8.4  unknown  python, serving  TFP102" in said
-    assert "fix:   record the build that has it" in said
+    assert "fix:   name its library with --library FILE" in said
 
 
 def test_a_doubt_is_told_and_keeps_findings_apart():

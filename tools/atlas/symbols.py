@@ -37,22 +37,27 @@ def main() -> None:
         print(f"\r{number + 1}/{len(folders)} {folder.name:40}", end="", file=sys.stderr)
         for hashed in exported(folder):
             builds[hashed] = builds.get(hashed, 0) | 1 << number
-    write(args.out, [name(folder) for folder in folders], builds)
+        for hashed in exported(folder, "libtensorflow_framework.so*.z"):
+            builds[hashed] |= 1 << number + len(folders)
+    names = [name(folder) for folder in folders]
+    write(args.out, [*names, *(f"{name} framework" for name in names)], builds)
     print(
         f"\n{len(builds):,} symbols of {len(folders)} builds, {args.out.stat().st_size:,} bytes",
         file=sys.stderr,
     )
 
 
-def exported(folder: Path) -> set[int]:
+def exported(folder: Path, pattern: str = "*.z") -> set[int]:
     """The hashes of all that the libraries of a build export; an alias exports what its twin does."""
     own = folder if (folder / "symbols").exists() else folder.with_name(read(folder)["alias_of"])
-    return hashes(own / "symbols")
+    return hashes(own / "symbols", pattern)
 
 
-@functools.lru_cache(4)
-def hashes(folder: Path) -> set[int]:
-    return {symbol_hash(s) for file in folder.glob("*.z") for s in zlib.decompress(file.read_bytes()).split()}
+@functools.lru_cache(8)
+def hashes(folder: Path, pattern: str) -> set[int]:
+    return {
+        symbol_hash(s) for file in folder.glob(pattern) for s in zlib.decompress(file.read_bytes()).split()
+    }
 
 
 def name(folder: Path) -> str:

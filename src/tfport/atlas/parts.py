@@ -12,8 +12,6 @@ from dataclasses import dataclass, field
 
 from packaging.utils import canonicalize_name
 
-from tfport.atlas.environment import installed_in, this_environment
-from tfport.atlas.lockfiles import read_packages
 from tfport.atlas.names import FLAVOURS, SERVING
 from tfport.atlas.requirements import Listing, Wanted, from_wheel_name, parse_requirement
 from tfport.errors import Error, NotAModel, UnreadableFile
@@ -105,6 +103,8 @@ def _add(parts: Parts, word: str) -> None:
         return
     path = os.path.expanduser(word)
     if word == ".":
+        from tfport.atlas.environment import this_environment  # here and below, as a release needs none
+
         _add_listing(parts, f"this Python environment ({sys.prefix})", this_environment())
     elif not os.path.exists(path):
         raise UnreadableFile(f"{word}: no such file or folder{_or_package(word)}")
@@ -166,12 +166,16 @@ def _head(path: str) -> bytes:
 
 def _packages(path: str) -> Listing:
     try:
+        from tfport.atlas.lockfiles import read_packages
+
         return read_packages(path)
     except UnreadableFile as error:
         raise _a_model(path) or error from None
 
 
 def _folder(path: str) -> Listing:
+    from tfport.atlas.environment import installed_in
+
     listing = installed_in(path)
     if listing is None:
         raise _a_model(path) or Error(

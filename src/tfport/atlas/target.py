@@ -11,7 +11,6 @@ What was derived rather than measured is told in `notes`.
 
 from __future__ import annotations
 
-import hashlib
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
@@ -22,12 +21,9 @@ from tfport.atlas import serving
 from tfport.atlas.atlas import Atlas, Build, RecordedSource
 from tfport.atlas.atlas import atlas as recorded_atlas
 from tfport.atlas.choose import Choice, choose_addon, choose_serving, choose_tensorflow
-from tfport.atlas.kernel_classes import classes_of
 from tfport.atlas.names import FLAVOURS, SERVING, suggestion, why_not
 from tfport.atlas.parts import parts_of
-from tfport.atlas.recorded import open_recorded
 from tfport.atlas.requirements import Wanted, only_those
-from tfport.atlas.selective import ReducedSource, read_header
 from tfport.errors import Error, UnreadableFile
 from tfport.formats.files import reason
 from tfport.registry.registry import Registry, Selection, Source
@@ -106,6 +102,8 @@ class _Resolver:
         made = [self._with_addons(base) for base in bases]
         if self.parts.header is None:
             return made
+        from tfport.atlas.selective import read_header  # here and below, as few targets need it
+
         selection = read_header(self.parts.header)
         return [_reduce(target, self.parts.header, selection) for target in made]
 
@@ -176,6 +174,8 @@ class _Resolver:
         )
 
     def _recorded(self, path: str) -> _Base:
+        from tfport.atlas.recorded import open_recorded
+
         atlas = open_recorded(path)
         (build, *_) = atlas.builds(None, None)
         name = f"{build.name} ({os.path.basename(path)})"
@@ -239,6 +239,9 @@ def _target(
 
 def _reduce(target: Target, header: str, selection: Selection) -> Target:
     """A target built with selective registration."""
+    from tfport.atlas.kernel_classes import classes_of
+    from tfport.atlas.selective import ReducedSource
+
     sources, notes = list(target.registry.sources), list(target.notes)
     if selection.kernels is not None:
         if classes := classes_of(sources[0]):
@@ -275,6 +278,8 @@ def _compare(wheel: str, build: Build) -> str | None:
         if name != build.wheel:
             return f"{name}: taken from {build.wheel}, which is recorded"
         try:
+            import hashlib
+
             with open(wheel, "rb") as file:
                 digest = hashlib.file_digest(file, "sha256").hexdigest()
         except OSError as error:

@@ -67,6 +67,15 @@ class Places:
         in_branch = function is not None and called and function not in self._called_plainly
         return Place(function, called, running, loading, idle, in_branch, lowered, by_name)
 
+    def is_needed(self, node: Node) -> bool:
+        """Whether a signature needs a node of the main graph; known sooner than all of its place."""
+        return node in self._needed
+
+    @cached_property
+    def _needed(self) -> set[Node]:
+        ends = {v.node for s in self._model.signatures.values() for v in self._model.ends_of(s)}
+        return needed_by(ends)
+
     def together(self, nodes: Iterable[Node]) -> list[tuple[Place, list[Node]]]:
         """Nodes by their places: what a loader does with one of them it does with all in its place."""
         found: dict[Place, list[Node]] = {}

@@ -51,6 +51,7 @@ class Subject:
         self._found: dict[Target, list[tuple[Usage, Unresolved]]] = {}
         self._places: dict[Usage, list[tuple[Place, list[Node]]]] = {}
         self._checksums = checksums
+        self._states: dict[bool, list[Lapse]] = {}
 
     def asking(self, signature: str) -> Subject:
         """The same, with all that was found out about it, asked for one signature."""
@@ -69,14 +70,15 @@ class Subject:
 
     def file_lapses(self, target: Target) -> list[Lapse]:
         """What is wrong with the files and the state, whatever the registry."""
-        return self._lapses_of_files[knows_init_signature(target)]
+        known = knows_init_signature(target)
+        if known not in self._states:
+            self._states[known] = list(state_lapses(self.model, self.places, by_signature=known))
+        return [*self._lapses_of_files, *self._states[known]]
 
     @cached_property
-    def _lapses_of_files(self) -> dict[bool, list[Lapse]]:
+    def _lapses_of_files(self) -> list[Lapse]:
         files = list(file_lapses(self.model))
-        files += checksum_lapses(self.model) if self._checksums and not files else []
-        model, places = self.model, self.places
-        return {known: [*files, *state_lapses(model, places, by_signature=known)] for known in (True, False)}
+        return files + (list(checksum_lapses(self.model)) if self._checksums and not files else [])
 
     @property
     def producer(self) -> int:

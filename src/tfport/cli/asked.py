@@ -28,6 +28,7 @@ class Asked:
     tags: tuple[str, ...] | None = None
     fail_on: str | None = None
     checksums: bool = False
+    libraries: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)

@@ -48,6 +48,12 @@ def _add_how(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--tags", metavar="TAG[,TAG]", help="the MetaGraph to check, where there are several")
     parser.add_argument(
+        "--library",
+        action="append",
+        metavar="FILE",
+        help="a custom-op library that is loaded first",
+    )
+    parser.add_argument(
         "--checksums", action="store_true", help="read the weights too, to see that they are whole"
     )
     parser.add_argument(

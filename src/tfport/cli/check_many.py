@@ -47,6 +47,7 @@ def report_on(asked: Asked, *, ways_out: bool) -> Report:
         signatures=asked.signatures,
         soft_placement=asked.soft_placement,
         checksums=asked.checksums,
+        libraries=asked.libraries,
         ways_out=ways_out,
     )
 

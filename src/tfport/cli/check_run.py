@@ -53,6 +53,7 @@ def _override(asked: Asked, args: argparse.Namespace) -> Asked:
         "tags": args.tags and args.tags.split(","),
         "fail_on": args.fail_on,
         "checksums": args.checksums or None,
+        "libraries": args.library,
     }
     said: dict[str, Any] = {
         k: tuple(v) if isinstance(v, list) else v for k, v in given.items() if v is not None

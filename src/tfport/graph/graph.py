@@ -11,6 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from tfport.errors import MalformedGraph
 from tfport.formats.proto import graph_pb2 as pb
 from tfport.graph.attrs import Attr
+from tfport.graph.dtypes import DType
 from tfport.graph.node import MOST_OUTPUTS, WHOLE, Node, Value, tensor_index
 from tfport.graph.shapes import UNKNOWN, Shape
 from tfport.graph.signature import OpSignature, OpTable
@@ -41,6 +42,14 @@ class Argument(Node):
         if self._signature is None:  # made late: a function that saves has thousands of arguments
             self._signature = OpSignature(pb.OpDef(name=ARG, output_arg=[self._arg]))
         return self._signature
+
+    @property
+    def plain_type(self) -> DType | None:
+        """The type of its elements, where no attribute decides it; found without making a signature."""
+        if not self._arg.type:
+            return None
+        dtype = DType.of(self._arg.type)
+        return dtype.ref if self._arg.is_ref else dtype
 
     def output_at(self, arg: str, place: int) -> Value:
         return super().output_at(arg, place) if place == WHOLE else self.output(place)

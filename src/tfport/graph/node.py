@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from tfport.errors import MalformedGraph
 from tfport.formats.proto import graph_pb2 as pb
-from tfport.graph.attrs import Attr, decode_all
+from tfport.graph.attrs import Attr, decode, decode_all
 from tfport.graph.dtypes import INVALID, DType
 from tfport.graph.shapes import UNKNOWN, Shape
 from tfport.graph.signature import OpSignature
@@ -141,6 +141,12 @@ class Node:
             except MalformedGraph as error:
                 raise MalformedGraph(f"node `{self.name}`: {error}") from None
         return self._attrs
+
+    def attr(self, name: str) -> Attr:
+        """One attribute, None where there is none; the others stay as they were read."""
+        if self._attrs is not None or self.record is None:
+            return self.attrs.get(name)
+        return decode(self.record.attr[name]) if name in self.record.attr else None
 
     @property
     def attrs_are_as_read(self) -> bool:

@@ -101,20 +101,20 @@ def variables(model: Model) -> list[Variable]:
     for node in model.graph:
         if node.op in VARIABLES:
             key, part = restored.get(node, (None, ""))
-            shape = node.attrs.get("shape")
+            shape = node.attr("shape")
             shape = shape if isinstance(shape, Shape) else UNKNOWN
             found.append(Variable(shared_name(node), node, _type(node, "dtype"), shape, key, part))
     return found
 
 
 def _type(node: Node, attr: str) -> DType:
-    dtype = node.attrs.get(attr)
+    dtype = node.attr(attr)
     return dtype if isinstance(dtype, DType) else INVALID
 
 
 def shared_name(node: Node) -> str:
     """The name under which a resource is known: its own, or its node's."""
-    name = node.attrs.get("shared_name")
+    name = node.attr("shared_name")
     return name if isinstance(name, str) and name else node.name
 
 

@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 from tfport.formats.proto import graph_pb2 as pb
 from tfport.graph.attrs import Attr, encode
 from tfport.graph.dtypes import INVALID, DType
+from tfport.graph.graph import Argument
 from tfport.graph.node import Node, Value
 
 LABEL = "_kernel"
@@ -75,7 +76,10 @@ class _Kinds:
     def type_of(self, value: Value, kind: int | None) -> DType:
         """The type of a value of a node of this kind; of none, where it is an argument or missing."""
         if kind is None:
-            return value.dtype if value.node.op else INVALID
+            node = value.node
+            if isinstance(node, Argument):
+                return node.plain_type or value.dtype
+            return value.dtype if node.op else INVALID
         found = self._types.get((kind, value.index))
         if found is None:
             found = self._types[kind, value.index] = value.dtype
@@ -89,7 +93,9 @@ def _attributes(node: Node) -> list[tuple[str, object]]:
         if name[0] == "_" and name != LABEL:
             continue
         value = attrs[name]
-        if name in _KIND_ONLY:
+        if value.type:  # most are types, and asking for one is the fastest
+            found.append((name, value.type))
+        elif name in _KIND_ONLY:
             found.append((name, value.WhichOneof("value")))
         elif name == "value" and node.op == "Const":
             found.append((name, value.tensor.dtype))

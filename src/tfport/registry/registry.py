@@ -77,6 +77,11 @@ class Registry(Mapping[str, OpDef]):
             return None
         return next((source for source in self.sources if source.definition(op) is not None), None)
 
+    def is_whole(self, op: str) -> bool:
+        """Whether all of an op's definition is known; a library that was only read may not tell it."""
+        asked = getattr(self.provider(op), "is_whole", None)
+        return asked is None or bool(asked(op))
+
     def kernels(self, op: str) -> list[Kernel]:
         """The kernels for an op, from all sources."""
         return [k for source in self.sources for k in source.kernels(op)] if op in self else []

@@ -43,6 +43,8 @@ class Resolver:
         definition = registry.get(usage.op)
         if definition is None:
             return UNREGISTERED
+        if not registry.is_whole(usage.op):
+            return ()  # known by name only
         found = self._structure(usage, definition)
         if definition.HasField("deprecation"):
             found = (*_deprecated(definition, producer), *found)

@@ -5,7 +5,10 @@ from __future__ import annotations
 import difflib
 from dataclasses import dataclass
 
-import tfport.check.check  # noqa: F401  all findings are entered
+import tfport.check.check
+import tfport.check.findings.libraries
+import tfport.check.findings.library_files
+import tfport.check.findings.library_ops  # noqa: F401  all findings are entered
 from tfport.check.findings.finding import CODES, Finding
 from tfport.errors import Error
 

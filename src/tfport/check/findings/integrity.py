@@ -169,8 +169,11 @@ def lapses(model: Model, callers: Callers) -> Lapses:
     for graph in (model.graph, *model.graph.library.functions.values()):
         for name, stand_in in graph.missing.items():
             yield _lapse(stand_in.users, Question.INPUT_THERE, name)
+        in_main = graph is model.graph
         for node in graph:
             yield from _of_node(node)
+            if in_main and node.record is not None and BESIDE in node.record.attr:  # nobody minds elsewhere
+                yield from _beside(node)
         if not _is_in_order(graph) and (turning := on_cycle(graph)):
             yield _lapse([turning], Question.ACYCLIC, turning.name)
 
@@ -184,10 +187,13 @@ def _of_node(node: Node) -> Lapses:
             yield _lapse([node], Question.OUTPUT_THERE, value.name, many)
     if node.controls and node.record is not None and _out_of_order(node.record.input):
         yield _lapse([node], Question.INPUT_ORDER, node.name)
-    if node.record is not None and BESIDE in node.record.attr:
-        for name in _neighbours(node.record.attr[BESIDE]):
-            if node.graph.find(name) is None:
-                yield _lapse([node], Question.COLOCATION, name)
+
+
+def _beside(node: Node) -> Lapses:
+    assert node.record is not None
+    for name in _neighbours(node.record.attr[BESIDE]):
+        if node.graph.find(name) is None:
+            yield _lapse([node], Question.COLOCATION, name)
 
 
 def _lapse(

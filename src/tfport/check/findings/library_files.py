@@ -149,10 +149,37 @@ class DamagedLibrary(Finding):
     said: str = ""
 
     def says(self) -> str | None:
+        if self.said.startswith("Segmentation fault"):
+            return self.said
         return f"{self.file}: {self.said}" if self.said else None
 
     def fixes(self) -> list[str]:
         return ["copy or build it again"]
+
+
+@finding("TFP408", "not-for-dlopen")
+class NotForDlopen(Finding):
+    """{file}: {what}
+
+    ## Cause
+    Some libraries can only be loaded with the program itself: those linked with
+    `-z nodlopen`, and those whose thread-local variables must have a place from the start,
+    of which glibc keeps little for libraries that come later.
+    ## Fix
+    Compile without `-ftls-model=initial-exec`, link without `-z nodlopen`; or load it with
+    the program, by LD_PRELOAD.
+    """
+
+    file: str
+    what: str
+    said: str
+    instead: str
+
+    def says(self) -> str:
+        return f"{self.file}: {self.said}"
+
+    def fixes(self) -> list[str]:
+        return [self.instead, "load it with the program: LD_PRELOAD"]
 
 
 @finding("TFP407", "bare-library-name", WARNING)

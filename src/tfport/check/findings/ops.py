@@ -67,8 +67,9 @@ class UnknownOp(Finding):
     it. Whether the model runs depends on that library being loaded, so the verdict is
     `unknown`. Without it TensorFlow says that the op is not registered.
     ## Fix
-    Record the build that has it with `tfport targets record` and name that file as the
-    target; or check the spelling, where the graph was written by hand.
+    Name its library with `--library FILE`, or record the build that has it with `tfport
+    targets record` and name that file as the target. Where the graph was written by hand,
+    check the spelling.
     ## Example
         y = Acme>Tokenize()
         on tensorflow==2.8.4
@@ -84,7 +85,7 @@ class UnknownOp(Finding):
         return wording.not_registered(self.op or "", self.on)
 
     def fixes(self) -> list[str]:
-        return ["record the build that has it: `tfport targets record PATH -o FILE`, then `--on FILE`"]
+        return ["name its library with --library FILE"]
 
 
 @finding("TFP103", "library-not-loaded")

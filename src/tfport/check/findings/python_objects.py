@@ -16,9 +16,9 @@ from tfport.graph.model import Model
 SERVE = ("serve",)
 KERAS_2 = ("optimizer", "experimentalOptimizer")
 """The kinds of optimizers that Keras 2 makes again."""
-NEWER_VALUES = {"tensor_value": "2.12", "numpy_value": "2.12", "bounded_tensor_spec_value": "2.2"}
+NEWER_VALUES = {"tensor_value": "2.13", "numpy_value": "2.14", "bounded_tensor_spec_value": "2.3"}
 """Kinds of values in the signatures of functions, and the first release that knows each."""
-NEWER_OBJECTS = {"captured_tensor": "2.5"}
+NEWER_OBJECTS = {"captured_tensor": "2.6"}
 """Kinds of objects, and the first release that knows each."""
 
 

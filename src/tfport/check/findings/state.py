@@ -124,7 +124,7 @@ def state_lapses(model: Model, places: Places, *, by_signature: bool) -> Iterato
     filled = {shared_name(node) for node in filled_at_load(model, by_signature=by_signature)}
     for node in kept:
         name = shared_name(node)
-        if name not in filled and places.of(node).signatures and not _may_be_set(node, places):
+        if name not in filled and places.is_needed(node) and not _may_be_set(node, places):
             if node.op in STATIC_TABLES:
                 yield lapse(EmptyTable, node, table=name)
             else:
@@ -132,12 +132,12 @@ def state_lapses(model: Model, places: Places, *, by_signature: bool) -> Iterato
 
 
 def _reads_variable(model: Model, places: Places) -> bool:
-    return any(node.op in VARIABLES and places.of(node).signatures for node in model.graph)
+    return any(node.op in VARIABLES and places.is_needed(node) for node in model.graph)
 
 
 def _may_be_set(node: Node, places: Places) -> bool:
     """Whether something that a signature runs, other than a plain read, takes it."""
-    return any(user.op not in _READS and places.of(user).signatures for user in node.users)
+    return any(user.op not in _READS and places.is_needed(user) for user in node.users)
 
 
 _READS = ("ReadVariableOp", "Identity", "LookupTableFind", "LookupTableFindV2", "ResourceGather")

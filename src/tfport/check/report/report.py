@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from tfport.atlas.target import Target
@@ -11,6 +11,7 @@ from tfport.check.check import FAILS, RUNS, UNKNOWN, Result, check_on, loaders_o
 from tfport.check.findings.finding import ERROR, Finding
 from tfport.check.subject import Subject
 from tfport.graph.model import Model
+from tfport.registry.registry import Registry
 
 VERSION = 1
 EXIT = {RUNS: 0, FAILS: 1, UNKNOWN: 2}
@@ -63,13 +64,14 @@ def check_model(
     signatures: Iterable[str] | None = None,
     soft_placement: bool | None = None,
     checksums: bool = False,
+    libraries: Iterable[str] = (),
     ways_out: bool = True,
 ) -> Report:
     """Hold a model against targets; `ways_out` also looks for the nearest releases that run it."""
     subject, loaders = Subject(model, signatures, checksums=checksums), loaders_of(loader)
     results = [
         result
-        for target in targets
+        for target in _with_libraries(targets, list(libraries))
         for result in check_on(subject, target, loaders, soft_placement=soft_placement)
     ]
     if ways_out:
@@ -84,14 +86,38 @@ def check_model(
     )
 
 
+def _with_libraries(targets: Sequence[Target], paths: Sequence[str]) -> Sequence[Target]:
+    """The targets once custom-op libraries are loaded into them; what those register is read, not run."""
+    if not paths:
+        return targets
+    from tfport.registry.library import library_source  # here, as few models need one
+
+    sources = [library_source(path) for path in paths]
+    names = " + ".join(source.name for source in sources)
+    note = f"with {names} loaded; `tfport lib` says whether that can be"
+    return [
+        replace(
+            target,
+            name=f"{target.name} + {names}",
+            registry=Registry(
+                f"{target.registry.name} + {names}",
+                [*target.registry.sources, *sources],
+                target.registry.selection,
+            ),
+            notes=[*target.notes, note],
+        )
+        for target in targets
+    ]
+
+
 def _add_ways_out(subject: Subject, results: list[Result], soft_placement: bool | None) -> None:
     """Add to what stops a model on a target the nearest releases on which it runs, once a target."""
-    from tfport.check.matrix.nearest import nearest  # here, as a model that runs needs none
-
     told: set[str] = set()
     for result in results:
         stopping = [f for f in result.findings if f.stage and f.severity == ERROR and by_release(f)]
         if result.verdict == FAILS and stopping and result.target.requirement not in told:
+            from tfport.check.matrix.nearest import nearest  # here, as a model that runs needs none
+
             told.add(result.target.requirement)
             found = nearest(subject, result.target, result.loaders[0], soft_placement=soft_placement)
             stopping[0].ways_out = found.ways_out

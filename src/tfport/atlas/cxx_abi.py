@@ -1,0 +1,20 @@
+"""Which C++ ABI has the wheel of a release for one Python? Only where that depends on the Python.
+
+Elsewhere all wheels of a release have the ABI that `Build.facts` names. The releases were
+found by tools/atlas/cxx_abi.py, which looks into the wheels of every one from 1.12 to 2.9.
+"""
+
+from __future__ import annotations
+
+OLD_UNTIL_3_6 = {"2.7": False, "3.3": False, "3.4": False, "3.5": False, "3.6": False, "3.7": True}
+DIFFERENT = [
+    f"{package}=={version}"
+    for package in ("tensorflow", "tensorflow-gpu")
+    for version in ("1.13.1", "1.13.2", "1.14.0")
+]
+NEW_ABI_BY_PYTHON: dict[str, dict[str, bool]] = dict.fromkeys(DIFFERENT, OLD_UNTIL_3_6)
+
+
+def new_abi(build: str, python: str) -> bool | None:
+    """Whether the wheel of `tensorflow==1.14.0` for Python `3.7` has the new ABI; None if none differs."""
+    return NEW_ABI_BY_PYTHON.get(build, {}).get(python)

@@ -1,0 +1,1 @@
+"""Why does a custom-op library not load? Found out from its file, without loading it."""

@@ -1,0 +1,147 @@
+"""Which op libraries are in a file, a folder or a wheel?"""
+
+from __future__ import annotations
+
+import os
+import re
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from email import message_from_bytes
+from pathlib import Path
+
+from packaging.requirements import InvalidRequirement, Requirement
+
+from tfport.check.lib.tensorflow_libraries import is_tensorflow
+from tfport.errors import Error, UnreadableFile
+from tfport.formats.archive import TAR_BLOCK, Archive, open_archive
+from tfport.formats.elf import Library
+from tfport.formats.files import Folder, reason
+from tfport.registry.registrations import registers
+
+LIBRARY = re.compile(r".+\.so(\.\d+)*")
+TENSORFLOWS = ("tensorflow", "tensorflow-cpu", "tensorflow-gpu", "tf-nightly")
+USES = re.compile(r"_ZN?K?\w*?(10tensorflow|3tsl)|TF_|TSL_")
+MOST_FILES = 100_000
+
+
+@dataclass
+class Found:
+    """A library to be looked at."""
+
+    file: str
+    """As a person names it."""
+    path: str
+    """Where its bytes are."""
+    archive: str = ""
+    """The archive that it is in."""
+    unpacked: str = ""
+    """The folder where that was unpacked."""
+    declares: str = ""
+    """What the archive's metadata asks of TensorFlow."""
+
+
+@dataclass
+class Collection:
+    """The libraries of all that was given."""
+
+    found: list[Found] = field(default_factory=list)
+    others: int = 0
+    """Shared libraries that have nothing to do with ops."""
+
+
+@contextmanager
+def libraries_in(names: list[str]) -> Iterator[Collection]:
+    """The op libraries in files, folders and wheels; what is unpacked is there for as long as it is used."""
+    collection = Collection()
+    with tempfile.TemporaryDirectory() as folder:
+        for i, name in enumerate(names):
+            if os.path.isdir(name):
+                _add_folder(collection, name)
+            elif archive := _archive(name):
+                _add_archive(collection, archive, Path(folder, str(i)))
+            else:
+                collection.found.append(Found(name, name))
+        if not collection.found:
+            looked = f"{collection.others} shared libraries in it, none that uses TensorFlow"
+            raise Error(
+                f"{', '.join(names)}: no op library; {looked if collection.others else 'no shared library'}"
+            )
+        yield collection
+
+
+def _archive(name: str) -> Archive | None:
+    try:
+        with open(name, "rb") as file:
+            head = file.read(TAR_BLOCK)
+    except (OSError, ValueError):
+        return None  # said of the file as of a library
+    is_named_so = LIBRARY.fullmatch(os.path.basename(name)) is not None
+    return None if is_named_so else open_archive(name, head)
+
+
+def _add_folder(collection: Collection, name: str) -> None:
+    seen = 0
+    for folder, folders, files in os.walk(name):
+        folders.sort()
+        seen += len(files)
+        if seen > MOST_FILES:
+            raise Error(f"{name}: more than {MOST_FILES:,} files; name the folder of the library")
+        for file in sorted(files):
+            if LIBRARY.fullmatch(file):
+                path = os.path.join(folder, file)
+                _add(collection, Found(path, path))
+
+
+def _add_archive(collection: Collection, archive: Archive, folder: Path) -> None:
+    """Unpack the libraries of a wheel; their names were found to stay within it."""
+    declares = ""
+    members = [name for name in archive.tree.members if LIBRARY.fullmatch(os.path.basename(name))]
+    for name in archive.tree.members:
+        if name.endswith(".dist-info/METADATA"):
+            declares = required(archive.map(name).tobytes())
+    for name in members:
+        try:
+            (folder / name).parent.mkdir(parents=True, exist_ok=True)
+            with open(folder / name, "wb") as out:
+                out.write(archive.map(name))
+        except OSError as error:
+            raise UnreadableFile(f"{archive.label(name)}: {reason(error)}") from None
+    for name in sorted(members):
+        _add(collection, Found(name, str(folder / name), archive.where, str(folder), declares))
+
+
+def _add(collection: Collection, found: Found) -> None:
+    if is_op_library(found.path):
+        collection.found.append(found)
+    else:
+        collection.others += 1
+
+
+def is_op_library(path: str) -> bool:
+    """Whether a library registers ops or kernels, or at least uses TensorFlow and is no module of Python."""
+    folder, name = os.path.split(path)
+    if is_tensorflow(name) or os.path.islink(path):
+        return False
+    try:
+        library = Library(Folder(folder or ".").map(name), path)
+        wanted = [symbol.name for symbol in library.symbols.undefined]
+        if any(map(registers, wanted)):
+            return True
+        uses = any(USES.match(symbol) for symbol in wanted)
+        return uses and not any(symbol.startswith("PyInit_") for symbol in library.symbols.defined)
+    except UnreadableFile:
+        return False
+
+
+def required(metadata: bytes) -> str:
+    """What the metadata of a wheel asks of TensorFlow."""
+    for text in message_from_bytes(metadata).get_all("Requires-Dist", []):
+        try:
+            wanted = Requirement(str(text))
+        except InvalidRequirement:
+            continue
+        if wanted.name.lower().replace("_", "-") in TENSORFLOWS and wanted.specifier:
+            return f"{wanted.name}{wanted.specifier}"
+    return ""

@@ -1,0 +1,107 @@
+"""What does a library register, beside what its target has? Findings of one target."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from tfport.atlas.target import Target
+from tfport.check.findings.finding import Finding
+from tfport.check.findings.library_ops import (
+    IllRegisteredOp,
+    KernelWithoutOp,
+    NothingRegistered,
+    OpAlreadyRegistered,
+    OpRegisteredTwice,
+    OpWithoutKernel,
+    SecondKernel,
+    ServerLoadsNone,
+)
+from tfport.formats.mangling import short_name
+from tfport.registry.kernels import Kernel
+from tfport.registry.library import LibrarySource
+from tfport.registry.op_spec import faults
+
+if TYPE_CHECKING:
+    from tfport.check.lib.diagnosis import Subject
+
+CPU, DEFAULT = "CPU", "DEFAULT"
+
+
+def registration_findings(subject: Subject, target: Target) -> Iterator[Finding]:
+    """What is wrong with what it registers; what could not be read is not held against it."""
+    registered, file = subject.registered, subject.file
+    if target.kind == "serving" and (registered.ops or registered.kernels):
+        yield ServerLoadsNone(on=target, file=file)
+    if not registered.ops and not registered.kernels:
+        if not registered.partial:
+            yield NothingRegistered(on=target, file=file, why=_why_nothing(subject))
+        return
+    for op in registered.twice:
+        yield OpRegisteredTwice(on=target, file=file, op=op)
+    yield from _ill_registered(subject, target)
+    source = LibrarySource(file, registered)
+    for op in source.ops():
+        yield from _op(subject, target, source, op)
+    for op in registered.kernel_ops:
+        yield from _kernels(subject, target, source, op)
+
+
+def _why_nothing(subject: Subject) -> str:
+    library, uncalled = subject.library, subject.registered.uncalled
+    if uncalled:
+        function, ops = next(iter(uncalled.items()))
+        return (
+            f"`{short_name(function)}` would register {', '.join(ops) or 'something'}, and nothing calls it"
+        )
+    if not subject.origin.of_tensorflow:
+        return "it uses nothing of TensorFlow: its code was not linked in, or it is another library"
+    if not library.initialisers:
+        return "nothing in it runs when it is loaded"
+    return "it uses TensorFlow, but none of the functions that register"
+
+
+def _ill_registered(subject: Subject, target: Target) -> Iterator[Finding]:
+    for op in subject.registered.ops:
+        texts = (*op.attrs, *op.inputs, *op.outputs)
+        if None in texts:
+            continue
+        found = faults(op.name or "", *([t for t in some if t] for some in (op.attrs, op.inputs, op.outputs)))
+        if found:
+            yield IllRegisteredOp(on=target, file=subject.file, op=op.name, faults=tuple(found))
+
+
+def _op(subject: Subject, target: Target, source: LibrarySource, op: str) -> Iterator[Finding]:
+    if op in target.registry:
+        yield OpAlreadyRegistered(on=target, file=subject.file, op=op)
+        return
+    if source.partial:
+        return
+    devices = sorted({kernel.device for kernel in source.kernels(op)} - {""})
+    if not source.kernels(op) or not {CPU, DEFAULT} & set(devices):
+        idle = (name for name, ops in subject.registered.uncalled.items() if op in ops)
+        uncalled = short_name(next(idle, ""))
+        yield OpWithoutKernel(on=target, file=subject.file, op=op, devices=tuple(devices), uncalled=uncalled)
+
+
+def _kernels(subject: Subject, target: Target, source: LibrarySource, op: str) -> Iterator[Finding]:
+    if op not in target.registry and op not in source.ops() and not source.partial:
+        near = tuple(difflib.get_close_matches(op, source.ops(), 1))
+        yield KernelWithoutOp(on=target, file=subject.file, op=op, near=near)
+    theirs = target.registry.kernels(op) if op in target.registry else []
+    for device in sorted({ours.device for ours in source.kernels(op) if _meets(ours, theirs)}):
+        yield SecondKernel(on=target, file=subject.file, op=op, device=device)
+
+
+def _meets(ours: Kernel, theirs: list[Kernel]) -> bool:
+    """Whether some call would find two kernels that are as good."""
+    return any(
+        (ours.device, ours.label, ours.priority) == (other.device, other.label, other.priority)
+        and all(
+            set(values) & set(other.constraints[name])
+            for name, values in ours.constraints.items()
+            if name in other.constraints
+        )
+        for other in theirs
+    )

@@ -1,0 +1,96 @@
+"""What `tfport lib` answers: for each library what it is, and what each target does with it."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import Any
+
+from tfport.atlas.atlas import ARM
+from tfport.atlas.spans import STOCK
+from tfport.atlas.target import Target, resolve_targets
+from tfport.check.lib.diagnosis import FAILS, LOADS, UNKNOWN, Asked, Result, Subject, diagnose
+from tfport.check.lib.files import Found, libraries_in
+
+VERSION = 1
+EVERY_RELEASE = {ARM: "tensorflow-aarch64>=2.10"}
+STOCK_SINCE = f"{STOCK}>=1.0"
+
+
+@dataclass
+class LibraryReport:
+    """One library, and what each target does with it."""
+
+    subject: Subject
+    results: list[Result]
+    every_release: bool = False
+    """Whether all recorded releases were tried, and not those that were asked for."""
+
+    @property
+    def file(self) -> str:
+        return self.subject.file
+
+    @cached_property
+    def verdict(self) -> str:
+        """The worst of the targets that were asked for; of all releases, the best."""
+        verdicts = {result.verdict for result in self.results}
+        order = (LOADS, UNKNOWN, FAILS) if self.every_release else (FAILS, UNKNOWN, LOADS)
+        return next((verdict for verdict in order if verdict in verdicts), UNKNOWN)
+
+
+@dataclass
+class Report:
+    """Several libraries."""
+
+    libraries: list[LibraryReport] = field(default_factory=list)
+    others: int = 0
+    """Shared libraries beside them that have nothing to do with ops."""
+
+    @property
+    def exit_code(self) -> int:
+        verdicts = {library.verdict for library in self.libraries}
+        return 1 if FAILS in verdicts else 2 if UNKNOWN in verdicts else 0
+
+    def to_json(self) -> dict[str, Any]:
+        from tfport.check.lib.json import to_json
+
+        return to_json(self)
+
+    def __str__(self) -> str:
+        from tfport.check.lib.text import render
+        from tfport.check.page import plain
+
+        return plain(lambda width: render(self, width))
+
+
+def report_on(names: Sequence[str], on: Sequence[str] = (), asked: Asked | None = None) -> Report:
+    """Look at files, folders and wheels, and hold each library in them against targets."""
+    asked = asked or Asked()
+    targets = [(target, _machine(text, target)) for text in on for target in resolve_targets(text)]
+    with libraries_in(list(names)) as collection:
+        reports = [_report(found, targets, asked) for found in collection.found]
+        return Report(reports, collection.others)
+
+
+def _machine(text: str, target: Target) -> str | None:
+    """The machine of a target that is a place on some machine; a release has wheels for several."""
+    return target.build.platform if target.build is not None and os.path.exists(text) else None
+
+
+def _report(found: Found, targets: Sequence[tuple[Target, str | None]], asked: Asked) -> LibraryReport:
+    first = Subject(found.file, found.path, asked, found.archive, found.unpacked, found.declares)
+    if not targets:
+        every = resolve_targets(
+            EVERY_RELEASE.get(first.machine, STOCK_SINCE) if first.trouble is None else STOCK_SINCE
+        )
+        shown = every if first.is_readable else every[-1:]
+        return LibraryReport(first, [diagnose(first, target) for target in shown], every_release=True)
+    subjects = {None: first, asked.machine: first}
+    results = []
+    for target, machine in targets:
+        if machine not in subjects:
+            subjects[machine] = replace(first, asked=replace(asked, machine=machine))
+        results.append(diagnose(subjects[machine], target))
+    return LibraryReport(subjects[targets[0][1]], results)

@@ -1,0 +1,99 @@
+"""Where are the bytes of a loaded library in its file? Addresses, and what stands there."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, Final
+
+import numpy as np
+from elftools.elf.constants import P_FLAGS
+from elftools.elf.enums import ENUM_P_TYPE_BASE
+
+from tfport.errors import UnreadableFile
+
+PT_LOAD: Final = ENUM_P_TYPE_BASE["PT_LOAD"]
+
+
+@dataclass(frozen=True, slots=True)
+class Segment:
+    """A program header."""
+
+    kind: int
+    flags: int
+    offset: int
+    address: int
+    size: int
+    """In the file; what is more in memory is zero."""
+    memory_size: int
+    align: int
+
+    @property
+    def is_code(self) -> bool:
+        return bool(self.flags & P_FLAGS.PF_X)
+
+    @property
+    def is_writable(self) -> bool:
+        return bool(self.flags & P_FLAGS.PF_W)
+
+    def holds(self, address: int) -> bool:
+        return self.address <= address < self.address + self.size
+
+
+class Image:
+    """A library as it lies in memory, read from its file."""
+
+    def __init__(self, data: memoryview, where: str, segments: list[Segment]) -> None:
+        self.data = data
+        self.where = where
+        self.segments = segments
+
+    @cached_property
+    def loaded(self) -> list[Segment]:
+        return [segment for segment in self.segments if segment.kind == PT_LOAD]
+
+    @property
+    def is_cut(self) -> bool:
+        """Whether the file ends before a segment does."""
+        return any(s.offset + s.size > len(self.data) for s in self.loaded)
+
+    def read(self, address: int, size: int, what: str) -> memoryview:
+        """The bytes at an address; an error that says what they should have been."""
+        segment = next((s for s in self.loaded if s.holds(address)), None)
+        if segment is None:
+            raise UnreadableFile(f"{self.where}: {what} would be at address {address:#x}, where nothing is")
+        start = segment.offset + address - segment.address
+        if size > segment.address + segment.size - address or start + size > len(self.data):
+            raise UnreadableFile(f"{self.where}: {what} would have {size} bytes, and the file ends before")
+        return self.data[start : start + size]
+
+    def read_up_to(self, address: int, size: int) -> memoryview:
+        """The bytes at an address as far as there are so many; none where nothing is."""
+        segment = next((s for s in self.loaded if s.holds(address)), None)
+        if segment is None:
+            return memoryview(b"")
+        start = segment.offset + address - segment.address
+        return self.data[start : min(start + size, segment.offset + segment.size)]
+
+    def table(self, address: int, count: int, row: np.dtype[Any], what: str) -> np.ndarray[Any, Any]:
+        return np.frombuffer(self.read(address, count * row.itemsize, what), row)
+
+    def text(self, address: int, most: int = 4096) -> bytes | None:
+        """The string that ends with a zero at an address of constants."""
+        chunk = bytes(self.read_up_to(address, most))
+        end = chunk.find(b"\0")
+        return chunk[:end] if end >= 0 else None
+
+
+def string_at(strings: memoryview, offset: int) -> str:
+    """The text of a string table from a place on."""
+    return cut_at_zero(strings, offset).decode(errors="replace")
+
+
+def cut_at_zero(strings: memoryview, offset: int) -> bytes:
+    chunk = bytes(strings[offset : offset + 256])
+    end = chunk.find(b"\0")
+    if end < 0:
+        chunk = bytes(strings[offset : offset + (1 << 16)])
+        end = chunk.find(b"\0")
+    return chunk[:end] if end >= 0 else chunk

@@ -1,0 +1,201 @@
+"""Which ops and kernels does a custom-op library register, as far as it can be known without running it?
+
+Its initialisers are read, not run (`formats.straight_code`): the texts that they hand to
+TensorFlow's builders are constants. Where a text could not be read, `partial` says so.
+"""
+
+from __future__ import annotations
+
+import os
+from collections import Counter
+from collections.abc import Container, Iterable
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+
+from tfport.errors import UnreadableFile
+from tfport.formats.elf import Library
+from tfport.formats.elf_code import Code
+from tfport.formats.files import Folder
+from tfport.formats.proto.graph_pb2 import OpDef
+from tfport.formats.straight_code import follow
+from tfport.graph.dtypes import DType
+from tfport.registry.kernels import Kernel
+from tfport.registry.op_spec import definition
+from tfport.registry.registrations import KernelTexts, OpTexts, Watcher, registers, wrapper_of
+
+MOST_CALLS = 20_000
+"""A library with more calls is TensorFlow itself."""
+
+
+@dataclass
+class Registered:
+    """What a library registers."""
+
+    ops: list[OpTexts] = field(default_factory=list)
+    kernels: list[KernelTexts] = field(default_factory=list)
+    partial: bool = False
+    """Whether it may register more than was read."""
+    calls: int = 0
+    """How many calls of registering functions there are in its code."""
+    why_partial: str = ""
+    uncalled: dict[str, list[str]] = field(default_factory=dict)
+    """Functions that would register ops, and that nothing calls when it is loaded; the ops of each."""
+
+    @cached_property
+    def op_names(self) -> list[str]:
+        return sorted({op.name for op in self.ops if op.name})
+
+    @cached_property
+    def kernel_ops(self) -> list[str]:
+        """The ops for which it registers kernels."""
+        return sorted({kernel.op for kernel in self.kernels if kernel.op})
+
+    @property
+    def twice(self) -> list[str]:
+        """Ops that it registers more than once."""
+        counts = Counter(op.name for op in self.ops if op.name)
+        return sorted(name for name, count in counts.items() if count > 1)
+
+
+def registered_by(library: Library) -> Registered:
+    """Read the code of a library for what it registers."""
+    if not any(registers(symbol.name) for symbol in library.symbols.undefined):
+        return Registered()
+    code = Code(library)
+    builders = {address: name for address, name in code.names.items() if registers(name)}
+    through_table = code.calls_by_slot(registers)
+    calls = through_table | code.calls(builders)
+    if len(calls) > MOST_CALLS:
+        return Registered(partial=True, calls=len(calls), why_partial="its code is too large to be read")
+    if not len(code.functions):
+        return Registered(
+            partial=True, calls=len(calls), why_partial="it does not tell where its functions begin"
+        )
+    watcher, is_whole, idle = _watched(code, calls, builders)
+    wrappers = _wrappers(code, watcher, calls)
+    if wrappers:
+        code.names.update(wrappers)
+        builders |= wrappers
+        calls = through_table | code.calls(builders)
+        watcher, is_whole, idle = _watched(code, calls, builders)
+        watcher.doubt()  # what goes through others may not be all
+    unread = [op for op in watcher.ops if op.name is None] + [k for k in watcher.kernels if k.op is None]
+    why = "" if is_whole else "its code is too large to be read"
+    if unread:
+        why = f"{len(unread)} of its registrations could not be read"
+    return Registered(
+        ops=[op for op in watcher.ops if op.name],
+        kernels=[kernel for kernel in watcher.kernels if kernel.op],
+        partial=bool(why),
+        calls=len(calls),
+        why_partial=why,
+        uncalled={code.names[start]: _ops_of(code, (start, end)) for start, end in idle},
+    )
+
+
+Function = tuple[int, int]
+
+
+def _watched(
+    code: Code, calls: Iterable[int], builders: Container[int]
+) -> tuple[Watcher, bool, list[Function]]:
+    """What the functions register that run at load; whether all were read; and those that do not run."""
+    run, idle = _functions(code, calls, builders)
+    watcher = Watcher()
+    return watcher, follow(code, run, watcher), idle
+
+
+def _wrappers(code: Code, watcher: Watcher, calls: Iterable[int]) -> dict[int, str]:
+    """Functions without a name that hand on to a builder what they are given, and what they are."""
+    found = {}
+    count = Counter(code.function_at(place) for place in calls)
+    for place, name in watcher.unread:
+        function = code.function_at(place)
+        if function and count[function] == 1 and function[0] not in code.own_names:
+            found[function[0]] = wrapper_of(name)
+    return {start: name for start, name in found.items() if code.is_called(start)}
+
+
+def _functions(
+    code: Code, calls: Iterable[int], builders: Container[int]
+) -> tuple[list[Function], list[Function]]:
+    """The functions that register something: those that run at load, and those that others may call.
+
+    One without a name can only be called from within, so it is taken for one that runs.
+    """
+    found = {function for place in calls if (function := code.function_at(place))}
+    registering = sorted(function for function in found if function[0] not in builders)
+    idle = [f for f in registering if f[0] in code.own_names and f[0] not in code.run_at_load]
+    return [function for function in registering if function not in idle], idle
+
+
+def _ops_of(code: Code, function: Function) -> list[str]:
+    watcher = Watcher()
+    follow(code, [function], watcher)
+    names = [*(op.name for op in watcher.ops), *(kernel.op for kernel in watcher.kernels)]
+    return sorted({name for name in names if name})
+
+
+class LibrarySource:
+    """What a library registers, as a source for a registry."""
+
+    def __init__(self, name: str, registered: Registered) -> None:
+        self.name = name
+        self.registered = registered
+        self._ops = {op.name: op for op in registered.ops if op.name}
+        self._definitions: dict[str, OpDef | None] = {}
+
+    @property
+    def partial(self) -> bool:
+        """Whether it may register more, or otherwise, than is known."""
+        ops = (op.unread or None in (*op.attrs, *op.inputs, *op.outputs) for op in self.registered.ops)
+        return self.registered.partial or any(ops) or any(k.unread for k in self.registered.kernels)
+
+    def ops(self) -> list[str]:
+        return self.registered.op_names
+
+    def is_whole(self, op: str) -> bool:
+        """Whether everything about an op's definition could be read."""
+        return op in self._ops and _definition(self._ops[op]) is not None
+
+    def definition(self, op: str) -> OpDef | None:
+        if op not in self._definitions:
+            texts = self._ops.get(op)
+            self._definitions[op] = (_definition(texts) or OpDef(name=op)) if texts else None
+        return self._definitions[op]
+
+    def kernels(self, op: str) -> list[Kernel]:
+        return [_kernel(kernel) for kernel in self.registered.kernels if kernel.op == op]
+
+
+def _definition(texts: OpTexts) -> OpDef | None:
+    """The definition of an op; None where some of its texts could not be read."""
+    all_texts = (texts.attrs, texts.inputs, texts.outputs)
+    if texts.unread or any(None in some for some in all_texts):
+        return None
+    lists = [[text for text in some if text is not None] for some in all_texts]
+    try:
+        return definition(texts.name or "", *lists)
+    except (ValueError, SyntaxError, KeyError):
+        return None
+
+
+def _kernel(texts: KernelTexts) -> Kernel:
+    return Kernel(
+        op=texts.op or "",
+        device=texts.device or "",
+        constraints={name: tuple(map(DType.of, types)) for name, types in texts.constraints.items()},
+        host_memory=tuple(texts.host_memory),
+        label=texts.label,
+        priority=texts.priority,
+    )
+
+
+def library_source(path: str | os.PathLike[str]) -> LibrarySource:
+    """What the library at a path registers; an error where it is none, or cannot be read."""
+    place = Path(path)
+    if not place.exists():
+        raise UnreadableFile(f"{path}: no such file")
+    library = Library(Folder(place.parent).map(place.name), str(path))
+    return LibrarySource(place.name, registered_by(library))

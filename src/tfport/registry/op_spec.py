@@ -1,0 +1,180 @@
+"""An op's definition from the texts that C++ registers it with.
+
+    definition("Add2", attrs=["T: {float, int32} = DT_FLOAT"], inputs=["x: T"], outputs=["z: T"])
+
+The grammar is that of TensorFlow's OpDefBuilder. A text that it does not allow is a ValueError.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Sequence
+from typing import cast
+
+from tfport.formats.proto import graph_pb2 as pb
+from tfport.graph.dtypes import DType
+
+ATTR = re.compile(r"\s*(\w+)\s*:\s*(.+)", re.DOTALL)
+LIST = re.compile(r"list\s*\(\s*(.*?)\s*\)\s*(.*)", re.DOTALL)
+SET = re.compile(r"\{(.*?)\}\s*(.*)", re.DOTALL)
+WORD = re.compile(r"(\w+)\s*(.*)", re.DOTALL)
+LEAST = re.compile(r">=\s*(-?\d+)\s*(.*)", re.DOTALL)
+ARGUMENT = re.compile(r"\s*(\w+)\s*:\s*(Ref\s*\(\s*)?(?:(\w+)\s*\*\s*)?(\w+)\s*\)?\s*")
+OP_NAME = re.compile(r"(?:_|[A-Z])[A-Za-z0-9>._\-/]*|[A-Za-z0-9.]+>[A-Za-z0-9>._\-/]*")
+PLAIN = ("string", "int", "float", "bool", "type", "shape", "tensor", "func")
+REAL = "float double int32 uint8 int16 int8 int64 bfloat16 uint16 half uint32 uint64"
+NUMBERS = (
+    "float double int32 uint8 int16 int8 complex64 int64 qint8 quint8 qint32 bfloat16 qint16 quint16 uint16 "
+    "complex128 half uint32 uint64"
+)
+GROUPS = {
+    "realnumbertype": REAL,
+    "numbertype": NUMBERS,
+    "quantizedtype": "qint8 quint8 qint32 qint16 quint16",
+}
+
+
+def definition(
+    name: str, attrs: Sequence[str] = (), inputs: Sequence[str] = (), outputs: Sequence[str] = ()
+) -> pb.OpDef:
+    """The definition that a registration with these texts makes."""
+    made = pb.OpDef(name=name)
+    for text in attrs:
+        made.attr.append(_attr(text))
+    types = {attr.name: attr.type for attr in made.attr}
+    for text in inputs:
+        made.input_arg.append(_argument(text, types))
+    for text in outputs:
+        made.output_arg.append(_argument(text, types))
+    return made
+
+
+def faults(name: str, attrs: Sequence[str], inputs: Sequence[str], outputs: Sequence[str]) -> list[str]:
+    """What TensorFlow says of a registration that it refuses, as far as it is about names."""
+    found = []
+    known = {named[1] for text in attrs if (named := ATTR.fullmatch(text))}
+    for kind, texts in (("Input", inputs), ("Output", outputs)):
+        for text in texts:
+            argument = ARGUMENT.fullmatch(text)
+            words = [w for w in (argument[3], argument[4]) if w] if argument else []
+            unknown = [w for w in words if w not in known and not (w == words[-1] and _is_type(w))]
+            found += [
+                f"Reference to unknown attr '{w}' from {kind}(\"{text}\") for Op {name}" for w in unknown
+            ]
+    if not OP_NAME.fullmatch(name):
+        found.append(f"Invalid name: {name} (Did you use CamelCase?)")
+    return found
+
+
+def _is_type(word: str) -> bool:
+    try:
+        _type(word)
+    except ValueError:
+        return False
+    return True
+
+
+def _attr(text: str) -> pb.OpDef.AttrDef:
+    named = ATTR.fullmatch(text)
+    if named is None:
+        raise ValueError(f"no attribute: {text}")
+    attr = pb.OpDef.AttrDef(name=named[1])
+    rest = named[2].strip()
+    is_list = LIST.fullmatch(rest)
+    kind, after = _kind(attr, is_list[1] if is_list else rest)
+    attr.type = f"list({kind})" if is_list else kind
+    rest = is_list[2] if is_list else after
+    if least := LEAST.fullmatch(rest):
+        attr.has_minimum, attr.minimum, rest = True, int(least[1]), least[2]
+    if rest.startswith("="):
+        _default(attr, kind, rest[1:].strip(), is_list=bool(is_list))
+    elif rest:
+        raise ValueError(f"cannot read `{rest}` of attribute {text}")
+    return attr
+
+
+def _kind(attr: pb.OpDef.AttrDef, text: str) -> tuple[str, str]:
+    """The type of an attribute, and what follows it; its allowed values are noted."""
+    if braces := SET.fullmatch(text):
+        values = [value.strip() for value in braces[1].split(",") if value.strip()]
+        if values and values[0][0] in "\"'":
+            attr.allowed_values.list.s.extend(str(ast.literal_eval(value)).encode() for value in values)
+            return "string", braces[2]
+        attr.allowed_values.list.type.extend(number for value in values for number in _types(value))
+        return "type", braces[2]
+    word = WORD.fullmatch(text)
+    if word is None:
+        raise ValueError(f"no type of attribute: {text}")
+    if word[1] in GROUPS:
+        attr.allowed_values.list.type.extend(_types(word[1]))
+        return "type", word[2]
+    if word[1] not in PLAIN:
+        raise ValueError(f"no type of attribute: {word[1]}")
+    return word[1], word[2]
+
+
+def _types(name: str) -> list[pb.DataType]:
+    return [_type(one) for one in GROUPS.get(name, name).split()]
+
+
+def _type(name: str) -> pb.DataType:
+    try:
+        return cast(pb.DataType, DType.parse(name.removeprefix("DT_").lower()).number)
+    except KeyError:
+        raise ValueError(f"no type: {name}") from None
+
+
+def _default(attr: pb.OpDef.AttrDef, kind: str, text: str, *, is_list: bool) -> None:
+    if not is_list:
+        _set_value(attr.default_value, kind, text)
+        return
+    attr.default_value.list.SetInParent()
+    for part in (one.strip() for one in text.strip("[] ").split(",")):
+        if part:
+            value = pb.AttrValue()
+            _set_value(value, kind, part)
+            field = value.WhichOneof("value") or "s"
+            getattr(attr.default_value.list, field).append(getattr(value, field))
+
+
+def _set_value(value: pb.AttrValue, kind: str, text: str) -> None:
+    match kind:
+        case "string":
+            value.s = str(ast.literal_eval(text)).encode()
+        case "int":
+            value.i = int(text)
+        case "float":
+            value.f = float(text)
+        case "bool":
+            value.b = {"true": True, "false": False}[text.lower()]
+        case "type":
+            value.type = _type(text)
+        case "shape":
+            _set_shape(value.shape, text)
+        case _:
+            raise ValueError(f"a default of type {kind}: {text}")
+
+
+def _set_shape(shape: pb.TensorShapeProto, text: str) -> None:
+    shape.SetInParent()
+    if "unknown_rank" in text:
+        shape.unknown_rank = True
+    elif text not in ("{}", "[]"):
+        for size in re.findall(r"size\s*:\s*(-?\d+)", text) or re.findall(r"-?\d+", text):
+            shape.dim.add().size = int(size)
+
+
+def _argument(text: str, types: dict[str, str]) -> pb.OpDef.ArgDef:
+    found = ARGUMENT.fullmatch(text)
+    if found is None:
+        raise ValueError(f"no argument: {text}")
+    name, ref, number, kind = found.groups()
+    made = pb.OpDef.ArgDef(name=name, is_ref=bool(ref), number_attr=number or "")
+    if kind not in types:
+        made.type = _type(kind)
+    elif types[kind] == "list(type)":
+        made.type_list_attr = kind
+    else:
+        made.type_attr = kind
+    return made

@@ -1,0 +1,54 @@
+"""Does a release load these libraries? Asked of its own TF_LoadLibrary, each time in a child process.
+
+    python ask_release.py PACKAGE local|global < PATHS
+
+PACKAGE is the folder of TensorFlow's package; `global` lets the libraries see all of its
+symbols, `local` only those of libraries that they name. Prints a line of JSON for each path.
+It needs the standard library, and a C compiler to stub what this Python has not.
+"""
+
+import ctypes
+import json
+import os
+import sys
+from pathlib import Path
+
+sys.path.append(str(Path(__file__).parents[1] / "atlas"))
+
+from addon_probe import LIBRARIES, Status, declare, entries, satisfy
+from children import in_child
+
+
+def main(package: Path, scope: str) -> None:
+    os.environ["TF_CPP_MIN_LOG_LEVEL"] = "3"
+    tf = load_release(package, os.RTLD_LAZY | (os.RTLD_GLOBAL if scope == "global" else os.RTLD_LOCAL))
+    for line in sys.stdin:
+        path = line.rstrip("\n")
+        print(json.dumps(in_child(lambda path=path: load(tf, path))), flush=True)
+
+
+def load_release(package: Path, mode: int) -> ctypes.CDLL:
+    """The release as its Python package loads it; what it misses of another Python is stubbed."""
+    paths = [path for pattern in LIBRARIES for path in sorted(package.glob(pattern))]
+    stubbed: list[str] = []
+    for path in paths:
+        while True:
+            try:
+                library = ctypes.CDLL(str(path), mode)
+                break
+            except OSError as error:
+                if not satisfy(str(error), paths, stubbed):
+                    raise
+    return declare(library)
+
+
+def load(tf: ctypes.CDLL, path: str) -> dict:
+    status = Status(tf)
+    handle = ctypes.c_void_p(tf.TF_LoadLibrary(path.encode(), status.handle))
+    if not status.ok:
+        return {"loads": False, "says": status.message}
+    return {"loads": True, "ops": len(entries(tf.TF_GetOpList(handle).bytes()))}
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]), sys.argv[2])

@@ -1,0 +1,2 @@
+/* A library that registers nothing. */
+int acme_answer(void) { return 42; }

@@ -1,0 +1,2 @@
+/* A program. */
+int main(void) { return 0; }
