@@ -23,12 +23,12 @@ def ignores_unknown_attributes(target: Target) -> bool:
 
 def fills_defaults_in_functions(target: Target) -> bool:
     """Whether attributes that a file leaves out get their defaults in functions called by name too."""
-    return since(target, "1.12") or not since(target, "1.5")
+    return since(target, "1.10") or not since(target, "1.8")
 
 
 def folded_by_name(target: Target) -> tuple[str, ...]:
     """Ops that are gone from functions called by name before their kernels are made."""
-    return ("Identity",) if since(target, "1.5") and not since(target, "1.12") else ()
+    return ("Identity",) if since(target, "1.8") and not since(target, "1.10") else ()
 
 
 def knows_init_signature(target: Target) -> bool:
@@ -45,13 +45,13 @@ def cannot_lower(target: Target) -> tuple[str, ...]:
 
 def lowers(target: Target, op: str) -> bool:
     """Whether a node is lowered before anybody looks at its attributes."""
-    return since(target, "1.12") and op in ("If", "While")
+    return (op == "If" and since(target, "1.9")) or (op == "While" and since(target, "1.11"))
 
 
 def leaves_out(target: Target, op: str) -> bool:
     """Whether a session takes such nodes out before it makes their kernels."""
     if op == "Identity":
-        return not since(target, "1.12")
+        return not since(target, "1.10")
     return op == "Const" and since(target, "1.5")
 
 

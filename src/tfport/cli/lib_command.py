@@ -18,7 +18,8 @@ def add(commands: Any) -> None:
     parser.add_argument(
         "--on",
         metavar="TARGET",
-        action="append",
+        nargs="+",
+        action="extend",
         default=[],
         help="such as tensorflow==2.8.4; may be given several times. Every recorded release by default",
     )

@@ -90,6 +90,8 @@ def _any_algorithm(usage: Usage, attrs: Attrs) -> bool:
 REFUSALS = (
     Refusal("Conv2D", _layout(NCHW),
             "The Conv2D op currently only supports the NHWC tensor format on the CPU."),
+    Refusal("Conv2D", _dilated, "Generic conv implementation only supports dilated rate of 1 for now.",
+            until="1.7", by_onednn=False),
     Refusal("Conv2D", _grouped,
             "The Conv2D op currently does not support grouped convolutions on the CPU.",
             until="2.5", by_onednn=False),
