@@ -387,6 +387,24 @@ class DeclaredForOther(Finding):
     declares: str
 
 
+@finding("TFP438", "unknown-layout")
+class UnknownLayout(Finding):
+    """{file}: nothing in it tells whether it was built for {target} or for {others}
+
+    ## Cause
+    All its symbols are in both, but the class that registers ops (`OpDefBuilder`) has another
+    size: built for the one, a library ends the process of the other when it registers its
+    ops. Seen on real binaries between 2.6 and 2.7. So the verdict is `unknown`.
+    ## Fix
+    Compile it against the TensorFlow that loads it; for a package, see which release it asks
+    for.
+    """
+
+    decides = False
+    file: str
+    others: str
+
+
 @finding("TFP425", "unknown-machine")
 class UnknownMachine(Finding):
     """{file}: needs {libraries}, and what the machine of {target} has is not known

@@ -20,6 +20,7 @@ from tfport.check.findings.libraries import (
     MissingTensorFlowLibrary,
     OtherSymbolVersion,
     SystemTooOld,
+    UnknownLayout,
     UnknownMachine,
 )
 from tfport.check.lib.closure import VersionLack
@@ -45,6 +46,7 @@ def library_findings(subject: Subject, target: Target) -> Iterator[Finding]:
         yield from _versions(subject, target)
     yield from _twice(subject, target)
     yield from _declared(subject, target)
+    yield from _layout(subject, target)
 
 
 def _of_tensorflow(subject: Subject, target: Target) -> Iterator[Finding]:
@@ -149,6 +151,29 @@ def _declared(subject: Subject, target: Target) -> Iterator[Finding]:
         return
     if not Requirement(subject.declares).specifier.contains(target.build.version, prereleases=True):
         yield DeclaredForOther(on=target, file=subject.file, declares=subject.declares)
+
+
+def _layout(subject: Subject, target: Target) -> Iterator[Finding]:
+    """Whether it may have been built for a release in which what registers ops has another size."""
+    origin = subject.origin
+    if (
+        target.build is None
+        or subject.declares
+        or not any("OpDefBuilder" in name for name in origin.exporters)
+    ):
+        return
+    here = has_larger_builder(target.build.version)
+    ends = [release for span in origin.spans for release in (span.first, span.last)]
+    if any(has_larger_builder(release) is here for release in ends):
+        others = [release for release in ends if has_larger_builder(release) is not here]
+        if others:
+            names = f"TensorFlow {min(others, key=version_key)}"
+            yield UnknownLayout(on=target, file=subject.file, others=names)
+
+
+def has_larger_builder(release: str) -> bool:
+    """Whether it is 2.7 or later: there `OpDefBuilder` is larger than before, and no symbol tells."""
+    return version_key(release) >= version_key("2.7")
 
 
 def _twice(subject: Subject, target: Target) -> Iterator[Finding]:
