@@ -28,7 +28,7 @@ lint: $(READY)
 
 # The pages in a real browser: needs Chromium (apt-get install chromium).
 test-browser: $(READY)
-	$(BIN)/pytest tests/web
+	$(BIN)/pytest tests/check/page
 
 bench: $(LIVE_READY)
 	$(LIVE)/bin/python benchmarks/run.py

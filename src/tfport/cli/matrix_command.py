@@ -46,7 +46,7 @@ def run(args: argparse.Namespace) -> int:
             until=args.until,
         )
     if args.html:
-        from tfport.web.matrix_page import write_page
+        from tfport.check.matrix.page.page import write_page
 
         write_page(matrix, args.html)
     if args.json:

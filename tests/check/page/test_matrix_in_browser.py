@@ -10,11 +10,11 @@ import subprocess
 from html import unescape
 
 import pytest
+from tests.check.page.test_matrix_page import EVIL, hostile
 from tests.recorded import shared
-from tests.web.test_matrix_page import EVIL, hostile
 
 from tfport.check.matrix.matrix import Matrix, matrix_of
-from tfport.web.matrix_page import write_page
+from tfport.check.matrix.page.page import write_page
 
 BROWSER = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
 pytestmark = pytest.mark.skipif(

@@ -18,9 +18,9 @@ from string import Template
 from tfport.check.check import UNKNOWN
 from tfport.check.findings.finding import RUN
 from tfport.check.matrix.matrix import Cell, Matrix, Stretch, Strip, Thing
+from tfport.check.matrix.page.cards import MEANS, Cards, kind, text
 from tfport.check.matrix.settings import Setting, by_outline, label, running, settings_of
 from tfport.formats.output import new_path
-from tfport.web.matrix_cards import MEANS, Cards, kind, text
 
 MOST = 120
 """Rows of one table."""

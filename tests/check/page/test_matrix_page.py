@@ -8,7 +8,7 @@ from tests.recorded import PROGRAMS, graph, load, shared
 
 from tfport.atlas.target import resolve_targets
 from tfport.check.matrix.matrix import Matrix, matrix_of
-from tfport.web.matrix_page import page
+from tfport.check.matrix.page.page import page
 
 EVIL = "</script><script>document.title='broken'</script><img src=x onerror=\"document.title='broken'\">"
 VOID = {"meta", "col", "input", "br", "img"}

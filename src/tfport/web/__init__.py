@@ -1,1 +1,0 @@
-"""Pages for people, over what the other layers found out."""
