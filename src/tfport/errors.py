@@ -19,3 +19,23 @@ class MalformedGraph(Error):
 
 class MissingTensor(Error):
     """A checkpoint has no tensor of that name."""
+
+
+class CannotRun(Error):
+    """tfport's runtime has no kernel for something that the model needs; it says what and where."""
+
+
+class RunFailed(Error):
+    """A model was given what it cannot take, or it stopped itself; what TensorFlow would say, and where."""
+
+
+class BadRegistration(Error):
+    """An op or a kernel of one's own cannot be registered as it is declared; it says where, and why."""
+
+
+class BadLibrary(Error):
+    """A library of ops is not loaded: it is none, or was built for something else; it says what to do."""
+
+
+class BuildFailed(Error):
+    """A library of ops was not built: no compiler, no headers, or what the compiler says, with its place."""
