@@ -1,0 +1,1 @@
+"""How long does a model take here, and beside TensorFlow where that is installed?"""

@@ -1,0 +1,88 @@
+"""One contender in a process of its own: `python -m tfport.runtime.bench.worker JOB.json`.
+
+It loads the model, answers once, answers again and again for some seconds, and prints
+what that took as JSON. Time counts from before the contender is imported.
+"""
+
+from __future__ import annotations
+
+import time
+
+STARTED = time.perf_counter()
+
+import json  # noqa: E402
+import sys  # noqa: E402
+from collections.abc import Callable  # noqa: E402
+from pathlib import Path  # noqa: E402
+from typing import Any  # noqa: E402
+
+Call = Callable[[dict[str, Any]], Any]
+PAGE = 4096
+
+
+def tfport_call(job: dict[str, Any]) -> Call:
+    import tfport
+
+    session = tfport.Session(tfport.load(job["model"]), threads=job["threads"], engine=job["engine"])
+    call = session.signature(job["signature"])
+    return lambda inputs: call(**inputs)
+
+
+def tensorflow_call(job: dict[str, Any]) -> Call:
+    import tensorflow as tf
+
+    if job["threads"]:
+        tf.config.threading.set_intra_op_parallelism_threads(job["threads"])
+    model = tf.saved_model.load(job["model"])
+    call = model.signatures[job["signature"]]
+    kept: list[tuple[dict[str, Any], dict[str, Any]]] = []
+
+    def run(inputs: dict[str, Any]) -> Any:
+        if not kept or kept[0][0] is not inputs:
+            kept[:] = [(inputs, {name: tf.constant(array) for name, array in inputs.items()})]
+        return {name: value.numpy() for name, value in call(**kept[0][1]).items()}
+
+    run.model = model  # type: ignore[attr-defined]  # its variables live as long as it does
+    return run
+
+
+CONTENDERS: dict[str, Callable[[dict[str, Any]], Call]] = {
+    "tfport": tfport_call,
+    "tensorflow": tensorflow_call,
+}
+
+
+def read_inputs(path: str) -> dict[str, Any]:
+    import numpy as np
+
+    with np.load(path, allow_pickle=False) as file:
+        return {k: file[k].astype(object) if file[k].dtype.kind == "S" else file[k] for k in file.files}
+
+
+def measure(job: dict[str, Any], make: Callable[[dict[str, Any]], Call]) -> dict[str, Any]:
+    """Load, first answer, then as many as fit into the time."""
+    call = make(job)
+    inputs = read_inputs(job["inputs"])
+    call(inputs)
+    first = time.perf_counter() - STARTED
+    end = time.perf_counter() + job["seconds"]
+    taken: list[float] = []
+    while not taken or time.perf_counter() < end:
+        begun = time.perf_counter()
+        call(inputs)
+        taken.append(time.perf_counter() - begun)
+    return {"first": first, "latencies": taken, "resident": resident()}
+
+
+def resident() -> int:
+    """Bytes of memory that the process holds now."""
+    return int(Path("/proc/self/statm").read_text().split()[1]) * PAGE
+
+
+def main(path: str) -> None:
+    job = json.loads(Path(path).read_text())
+    print(json.dumps(measure(job, CONTENDERS[job["contender"]])))
+
+
+if __name__ == "__main__":
+    main(sys.argv[1])

@@ -1,0 +1,1 @@
+"""Branches, loops and the lists that they fill."""

@@ -1,0 +1,1 @@
+"""What runs islands: ONNX Runtime, OpenVINO, or nothing at all."""

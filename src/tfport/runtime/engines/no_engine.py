@@ -1,0 +1,24 @@
+"""No engine at all: every node that has a host kernel runs there."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from tfport.errors import Error
+from tfport.runtime.engines.engine import Compiled
+from tfport.runtime.program import OnnxNode
+
+
+class NoEngine:
+    """Takes nothing, so nothing is lowered."""
+
+    name = "no engine"
+
+    def takes(self, node: OnnxNode) -> bool:
+        return False
+
+    def compile(
+        self, model: bytes, weights: Mapping[str, Any], inputs: Sequence[str], outputs: Sequence[str]
+    ) -> Compiled:
+        raise Error("there is no engine to run an island")

@@ -1,0 +1,118 @@
+"""ONNX Runtime on the CPU."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import onnxruntime as ort
+
+from tfport.errors import Error, RunFailed
+from tfport.runtime.engines.engine import Compiled
+from tfport.runtime.onnx.model import SMALL, onnx_model
+from tfport.runtime.operand import Operand
+from tfport.runtime.program import OnnxNode
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+ONLY_FATAL = 4
+_HAS: dict[tuple[object, ...], bool] = {}
+"""Whether it has a kernel, by op and types: asked of ONNX Runtime itself, once in a process."""
+
+
+class OnnxRuntime:
+    """Makes sessions of ONNX Runtime; they may be run by any thread."""
+
+    name = "ONNX Runtime"
+
+    def __init__(self, threads: int | None = None) -> None:
+        self.threads = threads or len(os.sched_getaffinity(0))
+
+    def takes(self, node: OnnxNode) -> bool:
+        if any(node.programs):
+            return True  # their nodes were asked about one by one
+        key = (
+            node.domain,
+            node.op,
+            *(o and o.dtype.name for o in node.inputs),
+            *(o.dtype.name for o in node.outputs),
+        )
+        if key not in _HAS:
+            _HAS[key] = _has(node)
+        return _HAS[key]
+
+    def compile(
+        self, model: bytes, weights: Mapping[str, NDArray[Any]], inputs: Sequence[str], outputs: Sequence[str]
+    ) -> Compiled:
+        options = _options(self.threads)
+        values = _give(options, weights)
+        try:
+            session = ort.InferenceSession(model, options, providers=["CPUExecutionProvider"])
+        except Exception as error:  # ONNX Runtime has an exception of its own for each kind of error
+            raise Error(
+                f"ONNX Runtime does not take what tfport made of the model: {_sentence(error)}"
+            ) from None
+        run, wanted, fed = session.run, list(outputs), list(inputs)
+
+        def compiled(arrays: Sequence[Any]) -> Sequence[Any]:
+            try:
+                answers: Sequence[Any] = run(wanted, dict(zip(fed, arrays, strict=True)))
+            except Exception as error:
+                raise RunFailed(_sentence(error)) from None
+            return answers
+
+        compiled.keeps = (values, weights)  # type: ignore[attr-defined]  # the session does not
+        return compiled
+
+
+def _options(threads: int) -> ort.SessionOptions:
+    options = ort.SessionOptions()
+    options.intra_op_num_threads = threads
+    options.inter_op_num_threads = 1
+    options.log_severity_level = ONLY_FATAL
+    options.graph_optimization_level = ort.GraphOptimizationLevel.ORT_ENABLE_ALL
+    return options
+
+
+def _give(options: ort.SessionOptions, weights: Mapping[str, NDArray[Any]]) -> list[ort.OrtValue]:
+    """Hand over constants that stay where they are; what is returned must live as long as the session."""
+    values = [_ort_value(array) for array in weights.values()]
+    if values:
+        options.add_external_initializers(list(weights), values)
+    return values
+
+
+def _ort_value(array: NDArray[Any]) -> ort.OrtValue:
+    plain = np.ascontiguousarray(array)
+    if plain.dtype.name == "bfloat16":
+        return ort.OrtValue.ortvalue_from_numpy_with_onnx_type(plain.view(np.uint16), 16)
+    return ort.OrtValue.ortvalue_from_numpy(plain)
+
+
+def _has(node: OnnxNode) -> bool:
+    """Try a model of this one node."""
+    inputs = [o if o is None or _is_small(o) else Operand(o.dtype) for o in node.inputs]
+    fresh = [o for o in inputs if o is not None and o.array is None]
+    alone = OnnxNode(node.op, tuple(inputs), node.outputs, node.attrs, node.domain)
+    try:
+        island = onnx_model([alone], fresh, node.outputs)
+        options = _options(1)
+        options.graph_optimization_level = ort.GraphOptimizationLevel.ORT_DISABLE_ALL
+        _kept = _give(options, island.weights)
+        ort.InferenceSession(island.model.SerializeToString(), options, providers=["CPUExecutionProvider"])
+    except Exception:  # of whatever kind: it does not take the node
+        return False
+    return True
+
+
+def _is_small(operand: Operand) -> bool:
+    return operand.array is not None and operand.array.nbytes <= SMALL
+
+
+def _sentence(error: Exception) -> str:
+    """What went wrong, without the codes and places in ONNX Runtime's own sources."""
+    text = str(error).strip().splitlines()
+    return text[0] if text else type(error).__name__

@@ -1,0 +1,73 @@
+"""OpenVINO on the CPU, in float32 throughout: an extra (`pip install tfport[openvino]`)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from tfport.errors import Error, RunFailed
+from tfport.formats.proto import onnx_pb2 as pb
+from tfport.runtime.engines.engine import Compiled
+from tfport.runtime.program import OnnxNode
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+_FLOAT32 = {"INFERENCE_PRECISION_HINT": "f32"}
+
+
+class OpenVino:
+    """Reads the same islands; which nodes it has is asked of ONNX Runtime, whose kernels are a subset."""
+
+    name = "OpenVINO"
+
+    def __init__(self, threads: int | None = None) -> None:
+        try:
+            import openvino
+        except ImportError:
+            raise Error("OpenVINO is not installed; `pip install openvino` brings it") from None
+        from tfport.runtime.engines.onnx_runtime import OnnxRuntime
+
+        self._core = openvino.Core()
+        self._options = _FLOAT32 | ({"INFERENCE_NUM_THREADS": str(threads)} if threads else {})
+        self._like = OnnxRuntime(threads)
+
+    def takes(self, node: OnnxNode) -> bool:
+        return self._like.takes(node)
+
+    def compile(
+        self, model: bytes, weights: Mapping[str, NDArray[Any]], inputs: Sequence[str], outputs: Sequence[str]
+    ) -> Compiled:
+        try:
+            read = self._core.read_model(_with_weights(model, weights))
+            compiled = self._core.compile_model(read, "CPU", self._options)
+        except RuntimeError as error:
+            raise Error(f"OpenVINO does not take what tfport made of the model: {_sentence(error)}") from None
+        places = [compiled.output(name) for name in outputs]
+        fed = list(inputs)
+
+        def run(arrays: Sequence[Any]) -> Sequence[Any]:
+            request = compiled.create_infer_request()  # one for each call, as threads may call at once
+            try:
+                found = request.infer(dict(zip(fed, arrays, strict=True)), share_inputs=True)
+            except RuntimeError as error:
+                raise RunFailed(_sentence(error)) from None
+            return [found[place] for place in places]
+
+        return run
+
+
+def _with_weights(model: bytes, weights: Mapping[str, NDArray[Any]]) -> bytes:
+    """The model with its constants inside: OpenVINO takes no others from memory."""
+    whole = pb.ModelProto.FromString(model)
+    for tensor in whole.graph.initializer:
+        if tensor.name in weights:
+            tensor.raw_data = weights[tensor.name].tobytes()
+            tensor.data_location = pb.TensorProto.DEFAULT
+            del tensor.external_data[:]
+    return whole.SerializeToString()
+
+
+def _sentence(error: Exception) -> str:
+    lines = [line for line in str(error).splitlines() if line.strip()]
+    return lines[-1] if lines else type(error).__name__

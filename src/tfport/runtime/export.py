@@ -1,0 +1,117 @@
+"""A model, or one of its signatures, as an ONNX file.
+
+All of it must be lowered; otherwise every node that would stay on the host is named.
+Above 2 GB, which one message cannot hold, the weights go into a file beside it.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+from pathlib import Path
+
+import numpy as np
+
+from tfport.errors import CannotRun, Error
+from tfport.formats.output import new_path
+from tfport.graph.model import Signature
+from tfport.runtime.onnx.model import Island, onnx_model
+from tfport.runtime.operand import Operand
+from tfport.runtime.plan import island_nodes
+from tfport.runtime.program import ONNX_TYPES, OnnxNode, Program
+from tfport.runtime.session import Session
+
+MOST_INSIDE = 2**31 - 2**24
+MOST_NAMED = 20
+DATA = ".data"
+
+
+def export_signature(session: Session, signature: Signature, path: str) -> Island:
+    """Write a signature as ONNX where nothing is yet; what was written."""
+    feeds = {name: tensor for name, spec in signature.inputs.items() for tensor in spec.tensors}
+    fetches = {name: tensor for name, spec in signature.outputs.items() for tensor in spec.tensors}
+    for name, spec in {**signature.inputs, **signature.outputs}.items():
+        if len(spec.tensors) > 1 or spec.dtype.name not in ONNX_TYPES:
+            raise CannotRun(
+                f"{session.model.where}: `{name}` is {spec.form} {spec.dtype}, which stays out of ONNX"
+            )
+    program = session.program(list(fetches.values()), list(feeds.values()))
+    _see_all_lowered(program, session.model.where)
+    island = _island(program, list(feeds), list(fetches))
+    _write(island, path)
+    return island
+
+
+def _see_all_lowered(program: Program, where: str) -> None:
+    left = [step for step in program.steps if step.lowered is None or step.effect]
+    if left:
+        whys = ["it has an effect" if step.effect else step.why for step in left]
+        said = [f"`{s.name}` ({s.op}): {w}" for s, w in zip(left[:MOST_NAMED], whys, strict=False)]
+        more = f"; and {len(left) - MOST_NAMED} more" if len(left) > MOST_NAMED else ""
+        count = "1 node" if len(left) == 1 else f"{len(left)} nodes"
+        raise CannotRun(f"{where}: {count} cannot be said in ONNX, only run: {'; '.join(said)}{more}")
+
+
+def _island(program: Program, inputs: list[str], outputs: list[str]) -> Island:
+    nodes = [node for step in program.steps for node in step.lowered or ()]
+    made = {operand for node in nodes for operand in node.outputs}
+    results: list[Operand] = []
+    for operand in program.results:
+        if operand not in made or operand in results:  # a constant, an input, or the same twice
+            copy = Operand(operand.dtype, operand.shape)
+            nodes.append(OnnxNode("Identity", (operand,), (copy,), {}))
+            operand = copy
+        results.append(operand)
+    names = dict(zip(program.args, inputs, strict=True))
+    taken = set(inputs)
+    for operand, name in zip(results, outputs, strict=True):
+        names[operand] = name if name not in taken else f"{name}_output"
+        taken.add(names[operand])
+    return onnx_model(island_nodes(nodes, results), program.args, results, names=names, exported=True)
+
+
+def _write(island: Island, path: str) -> None:
+    """The model, checked by ONNX Runtime (and by ONNX's own checker, where it is installed)."""
+    size = sum(array.nbytes for array in island.weights.values())
+    data = Path(path).name + DATA if size > MOST_INSIDE else None
+    with new_path(path) as temporary:
+        if data is None:
+            _fill(island)
+            temporary.write_bytes(island.model.SerializeToString())
+            _check(temporary)
+            return
+        with new_path(Path(path).with_name(data)) as beside:
+            _place(island, data, beside)
+            temporary.write_bytes(island.model.SerializeToString())
+
+
+def _fill(island: Island) -> None:
+    for tensor in island.model.graph.initializer:
+        if tensor.name in island.weights:
+            tensor.raw_data = np.ascontiguousarray(island.weights[tensor.name]).tobytes()
+            tensor.ClearField("data_location")
+            del tensor.external_data[:]
+
+
+def _place(island: Island, data: str, file: Path) -> None:
+    with open(file, "xb") as out:
+        for tensor in island.model.graph.initializer:
+            if tensor.name in island.weights:
+                array = np.ascontiguousarray(island.weights[tensor.name])
+                del tensor.external_data[:]
+                for key, value in (("location", data), ("offset", out.tell()), ("length", array.nbytes)):
+                    tensor.external_data.add(key=key, value=str(value))
+                out.write(array.data)
+
+
+def _check(path: Path) -> None:
+    import onnxruntime as ort
+
+    try:
+        if importlib.util.find_spec("onnx") is not None:
+            importlib.import_module("onnx.checker").check_model(str(path), full_check=True)
+        options = ort.SessionOptions()
+        options.log_severity_level = 4
+        options.graph_optimization_level = ort.GraphOptimizationLevel.ORT_DISABLE_ALL
+        ort.InferenceSession(str(path), options, providers=["CPUExecutionProvider"])
+    except Exception as error:  # each library has exceptions of its own
+        raise Error(f"what would be written is no valid ONNX: {str(error).splitlines()[0]}") from None

@@ -1,0 +1,51 @@
+"""Variables that a model's restore op leaves out, filled as Python does: by the objects that own them.
+
+Keras 3 saved with `tf.saved_model.save` keeps two handles for each variable, and restores
+only the one that its signatures do not read; TensorFlow Serving cannot run such a model.
+"""
+
+from __future__ import annotations
+
+from tfport.errors import MissingTensor, UnreadableFile
+from tfport.formats.message import parse_message
+from tfport.formats.proto import saved_model_pb2 as pb
+from tfport.graph.model import Model
+from tfport.graph.state import shared_name
+from tfport.runtime.state import State
+
+OBJECT_GRAPH = "_CHECKPOINTABLE_OBJECT_GRAPH"
+VALUE = "VARIABLE_VALUE"
+
+
+def restore_by_objects(model: Model, state: State) -> None:
+    """Fill each variable of the main graph that is still unset and that an object of the model owns."""
+    unset = [node for node in model.graph if node.op == "VarHandleOp" and not state.is_set(shared_name(node))]
+    if not unset or model.checkpoint is None:
+        return
+    keys = _keys(model)
+    for node in unset:
+        name = shared_name(node)
+        if name in keys:
+            try:
+                value = model.checkpoint.read(keys[name])
+            except MissingTensor:
+                continue
+            state.variable(name, node.attrs["dtype"], node.attrs["shape"].dims).assign(value)
+
+
+def _keys(model: Model) -> dict[str, str]:
+    """The tensor of the checkpoint for each variable that the model's objects name."""
+    checkpoint = model.checkpoint
+    assert checkpoint is not None
+    try:
+        raw = bytes(checkpoint.read(OBJECT_GRAPH).reshape(-1)[0])
+        tracked = parse_message(pb.TrackableObjectGraph, raw, OBJECT_GRAPH).nodes
+    except (MissingTensor, UnreadableFile, IndexError):
+        return {}
+    found: dict[str, str] = {}
+    for saved, kept in zip(model.meta.object_graph_def.nodes, tracked, strict=False):
+        if saved.HasField("variable"):
+            for attribute in kept.attributes:
+                if attribute.name == VALUE:
+                    found[saved.variable.name] = attribute.checkpoint_key
+    return found

@@ -1,0 +1,22 @@
+"""Nodes written for an older definition of their op, as the newest defines it.
+
+The fused ops of TensorFlow 1.15, which TensorFlow.js still writes, take `num_args` tensors of
+one type; newer ones list the type of each.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from tfport.graph.attrs import Attr
+from tfport.graph.signature import OpSignature
+
+_COUNT, _TYPES = "num_args", "TArgs"
+
+
+def as_newest(attrs: Mapping[str, Attr], signature: OpSignature) -> Mapping[str, Attr]:
+    """The attributes of a node in the terms of its op's newest definition."""
+    count = attrs.get(_COUNT)
+    if isinstance(count, int) and _TYPES in signature.attr_types and _TYPES not in attrs:
+        return {**attrs, _TYPES: [attrs.get("T")] * max(count, 0)}
+    return attrs

@@ -1,0 +1,1 @@
+"""What is said in ONNX: how it is built, made better and written."""

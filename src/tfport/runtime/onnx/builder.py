@@ -1,0 +1,140 @@
+"""`b`, with which a lowering says itself: `b.Add(x, y)` is a node of ONNX, and its output.
+
+    b.Conv(x, w, strides=[2, 2])            one output
+    b.nodes("Split", x, sizes, outputs=3)   several
+    b.const([1, -1], INT64)                 a constant
+
+Types and shapes of outputs are worked out as nodes are made (`shapes`), so that the
+next lowering knows them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from tfport.graph.dtypes import BOOL, FLOAT32, INT64, DType
+from tfport.runtime.onnx.shapes import known_of, shapes_of
+from tfport.runtime.operand import Operand
+from tfport.runtime.program import ONNX_TYPES, OnnxNode
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
+
+OPSET = 20
+MOST_KNOWN = 64
+_BOOLEAN = frozenset(
+    ["Equal", "Less", "LessOrEqual", "Greater", "GreaterOrEqual", "And", "Or", "Xor", "Not", "IsNaN", "IsInf"]
+)
+_INT64 = frozenset(["Shape", "Size", "ArgMax", "ArgMin", "NonZero", "NonMaxSuppression"])
+_SECOND = frozenset(["Where"])
+_SECOND_OUTPUT_INT64 = frozenset(["TopK", "MaxPool", "Unique"])
+Dims = Sequence[int | None] | None
+
+
+class Builder:
+    """Collects the nodes of one lowering."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self.made: list[OnnxNode] = []
+
+    def __getattr__(self, op: str) -> Callable[..., Operand]:
+        if not op[0].isupper():
+            raise AttributeError(op)
+        return lambda *inputs, **attrs: self.nodes(op, *inputs, **attrs)[0]
+
+    def nodes(
+        self,
+        op: str,
+        *inputs: Operand | None,
+        outputs: int = 1,
+        dtype: DType | Sequence[DType] | None = None,
+        shape: tuple[int | None, ...] | list[Dims] | None = None,
+        domain: str = "",
+        **attrs: Any,
+    ) -> list[Operand]:
+        """A node with several outputs; `dtype` and `shape` (a list, if several) where nothing else tells."""
+        types = _types(op, inputs, attrs, outputs) if dtype is None else _spread(dtype, outputs)
+        shapes: list[Dims] = list(shapes_of(op, inputs, attrs, outputs))
+        if shape is not None:
+            shapes = shape if isinstance(shape, list) else [shape]
+        made = tuple(Operand(t, s, name=self.name) for t, s in zip(types, shapes, strict=True))
+        if outputs == 1 and made[0].rank in (0, 1):
+            made[0].known = known_of(op, inputs, attrs) or _unknown(made[0])
+        self.made.append(OnnxNode(op, inputs, made, attrs, domain))
+        return list(made)
+
+    def const(self, value: ArrayLike, dtype: DType) -> Operand:
+        """A constant of a type."""
+        return Operand(dtype, value=np.asarray(value, dtype.numpy), name=self.name)
+
+    def ints(self, *values: int) -> Operand:
+        """A constant vector of int64, as ONNX wants for axes, shapes and places."""
+        return self.const(np.array(values, np.int64).reshape(-1), INT64)
+
+    def cast(self, x: Operand, dtype: DType) -> Operand:
+        """`x` in another type, or `x` itself where it has it."""
+        if x.dtype == dtype:
+            return x
+        if x.array is not None:
+            return self.const(x.array.astype(dtype.numpy), dtype)
+        return self.nodes("Cast", x, dtype=dtype, to=ONNX_TYPES[dtype.name])[0]
+
+    def int64(self, x: Operand) -> Operand:
+        return self.cast(x, INT64)
+
+    def vector(self, x: Operand) -> Operand:
+        """A scalar or vector of integers as a vector of int64."""
+        wide = self.int64(x)
+        return wide if wide.rank == 1 else self.Reshape(wide, self.ints(-1))
+
+    def transpose(self, x: Operand, perm: Sequence[int]) -> Operand:
+        """`x` with its axes in another order; of a transpose, what it transposed, where both cancel."""
+        if list(perm) == list(range(len(perm))):
+            return x
+        if x.array is not None:
+            return self.const(np.transpose(x.array, perm), x.dtype)
+        return self.Transpose(x, perm=list(perm))
+
+    def reshape(self, x: Operand, *sizes: int) -> Operand:
+        if x.array is not None:
+            return self.const(x.array.reshape(sizes), x.dtype)
+        return self.Reshape(x, self.ints(*sizes))
+
+    def squeeze(self, x: Operand, *axes: int) -> Operand:
+        return self.Squeeze(x, self.ints(*axes))
+
+    def unsqueeze(self, x: Operand, *axes: int) -> Operand:
+        return self.Unsqueeze(x, self.ints(*axes))
+
+
+def _unknown(operand: Operand) -> tuple[None, ...] | None:
+    """Of a small vector of integers at least how many they are."""
+    shape = operand.shape
+    if not operand.dtype.is_integer or shape is None or len(shape) > 1:
+        return None
+    size = shape[0] if shape else 1
+    return (None,) * size if size is not None and size < MOST_KNOWN else None
+
+
+def _spread(dtype: DType | Sequence[DType], outputs: int) -> Sequence[DType]:
+    return [dtype] * outputs if isinstance(dtype, DType) else dtype
+
+
+def _types(op: str, inputs: Sequence[Operand | None], attrs: dict[str, Any], outputs: int) -> list[DType]:
+    """The types of the outputs: most ops answer in the type of their first input."""
+    if op in _BOOLEAN:
+        return [BOOL] * outputs
+    if op in _INT64:
+        return [INT64] * outputs
+    if op == "ConstantOfShape":
+        return [DType.of(FLOAT32.number)]
+    given = [operand for operand in inputs if operand is not None]
+    first = given[1] if op in _SECOND else given[0]
+    types = [first.dtype] * outputs
+    if op in _SECOND_OUTPUT_INT64:
+        types[1:] = [INT64] * (outputs - 1)
+    return types

@@ -1,0 +1,237 @@
+"""Convolutions take in what stands around them: constant factors and offsets behind, padding before.
+
+Batch normalization has been lowered to a factor and an offset for each channel, a bias to an
+offset; both become part of a convolution's weights and bias, as long as nobody else reads
+what the convolution answers. The mean of each channel becomes the pooling that engines have
+in the layout of convolutions.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from tfport.graph.dtypes import FLOAT32
+from tfport.runtime.operand import Operand
+from tfport.runtime.program import OnnxNode
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+_SPACE = (2, 3)
+
+
+def fused(nodes: Sequence[OnnxNode], wanted: Iterable[Operand]) -> list[OnnxNode]:
+    """The same island; nodes that nobody needs any more are still in it. `wanted` are its outputs."""
+    if not any(node.op in ("Conv", "ConvTranspose") for node in nodes):
+        return list(nodes)
+    pass_ = _Pass(nodes, wanted)
+    for node in nodes:
+        pass_.take(node)
+    return list(pass_.kept)
+
+
+class _Pass:
+    def __init__(self, nodes: Sequence[OnnxNode], wanted: Iterable[Operand]) -> None:
+        self.kept: dict[OnnxNode, None] = {}
+        self.makers: dict[Operand, OnnxNode] = {}
+        self.uses: Counter[Operand] = Counter(wanted)
+        for node in nodes:
+            self.uses.update(o for o in node.inputs if o is not None)
+            self.uses.update(o for program in node.programs for o in program.captures())
+
+    def take(self, node: OnnxNode) -> None:
+        if node.op in ("Conv", "MaxPool"):
+            self.keep(self._with_padding(node))
+        elif node.op in ("Mul", "Div", "Add", "Sub"):
+            if not self._taken(node):
+                self.keep(self._normalization(node) or node)
+        elif node.op == "ReduceMean" and _is_mean_of_channels(node):
+            self._mean_of_channels(node)
+        else:
+            self.keep(node)
+
+    def keep(self, node: OnnxNode) -> None:
+        self.kept[node] = None
+        self.makers.update(dict.fromkeys(node.outputs, node))
+
+    def maker(self, operand: Operand | None, op: str) -> OnnxNode | None:
+        """The node that makes an operand, if it is this one."""
+        node = self.makers.get(operand) if operand is not None else None
+        return node if node is not None and node.op == op and not node.domain else None
+
+    def _taken(self, node: OnnxNode) -> bool:
+        """Whether a convolution before it does what the node did; an axis that it loses stays lost."""
+        conv = self._convolution_before(node.inputs if node.op in ("Mul", "Add") else node.inputs[:1])
+        squeeze = None
+        if conv is None:
+            found = (self.maker(o, "Squeeze") for o in node.inputs if o is not None and self.uses[o] == 1)
+            squeeze = next(filter(None, found), None)
+            conv = self._convolution_before(squeeze.inputs[:1]) if squeeze is not None else None
+        if conv is None:
+            return False
+        taken = _taken_in(conv, node) if squeeze is None else _taken_through(conv, squeeze, node)
+        if taken is None:
+            return False
+        del self.kept[conv]
+        for one in taken:
+            self.keep(one)
+        self.uses.update(one.outputs[0] for one in taken[:-1])
+        return True
+
+    def _convolution_before(self, inputs: Iterable[Operand | None]) -> OnnxNode | None:
+        """The convolution with constant weights whose answer only this node reads."""
+        for operand in inputs:
+            maker = self.maker(operand, "Conv") or self.maker(operand, "ConvTranspose")
+            if maker is not None and operand is not None and self.uses[operand] == 1:
+                return maker if all(o is None or o.array is not None for o in maker.inputs[1:]) else None
+        return None
+
+    def _normalization(self, node: OnnxNode) -> OnnxNode | None:
+        """A factor and then an offset for each channel as the one node that engines have for both."""
+        if node.op != "Add":
+            return None
+        x, offset = _and_constant(node)
+        mul = self.maker(x, "Mul")
+        if mul is None or x is None or offset is None or self.uses[x] != 1:
+            return None
+        x, factor = _and_constant(mul)
+        if x is None or x.rank != 4 or x.shape is None or x.shape[1] is None or factor is None:
+            return None
+        vectors = [_per_channel(array, x.shape[1], 4) for array in (factor, offset)]
+        if x.dtype != FLOAT32 or any(v is None for v in vectors) or max(factor.size, offset.size) == 1:
+            return None
+        units = [np.zeros(x.shape[1], np.float32), np.ones(x.shape[1], np.float32)]
+        inputs = (
+            x,
+            *(Operand(FLOAT32, value=np.ascontiguousarray(v), name="fused") for v in (*vectors, *units)),
+        )
+        return OnnxNode("BatchNormalization", inputs, node.outputs, {"epsilon": 0.0})
+
+    def _with_padding(self, node: OnnxNode) -> OnnxNode:
+        """A node that pads by itself what a Pad of zeros gave it, maybe through a transpose."""
+        turn = self.maker(node.inputs[0], "Transpose")
+        pad = self.maker(turn.inputs[0] if turn is not None else node.inputs[0], "Pad")
+        around = _zeros_around(pad) if pad is not None and "auto_pad" not in node.attrs else None
+        if (
+            pad is None
+            or around is None
+            or (node.op == "MaxPool" and not self._is_harmless(pad, around, node))
+        ):
+            return node
+        if turn is not None:
+            around = around[:, list(turn.attrs["perm"])]
+        if around[:, :2].any():
+            return node
+        x = pad.inputs[0]
+        if turn is not None:
+            sizes = None if x is None or x.shape is None else [x.shape[i] for i in turn.attrs["perm"]]
+            turned = Operand(node.outputs[0].dtype, sizes, name="turned")
+            self.keep(OnnxNode("Transpose", (x,), (turned,), turn.attrs))
+            x = turned
+        own = np.array(node.attrs.get("pads", [0] * (2 * around.shape[1] - 4))).reshape(2, -1)
+        total = (own + around[:, 2:]).reshape(-1).tolist()
+        return OnnxNode(node.op, (x, *node.inputs[1:]), node.outputs, {**node.attrs, "pads": total})
+
+    def _is_harmless(self, pad: OnnxNode, around: NDArray[Any], node: OnnxNode) -> bool:
+        """Whether a maximum may leave out zeros: none is below them, and no window has nothing else."""
+        if (
+            self.maker(pad.inputs[0], "Relu") is None
+            or around.shape[1] != len(node.attrs["kernel_shape"]) + 2
+        ):
+            return False
+        own = np.array(node.attrs.get("pads", [0] * (2 * around.shape[1] - 4))).reshape(2, -1)
+        return bool(((own + around[:, 2:]) < node.attrs["kernel_shape"]).all()) and not own.any()
+
+    def _mean_of_channels(self, node: OnnxNode) -> None:
+        if node.attrs.get("keepdims", 1):
+            self.keep(OnnxNode("GlobalAveragePool", node.inputs[:1], node.outputs, {}))
+            return
+        whole = Operand(FLOAT32, (*(node.outputs[0].shape or (None, None)), 1, 1), name="mean")
+        self.keep(OnnxNode("GlobalAveragePool", node.inputs[:1], (whole,), {}))
+        self.keep(OnnxNode("Squeeze", (whole, node.inputs[1]), node.outputs, {}))
+
+
+def _and_constant(node: OnnxNode) -> tuple[Operand | None, NDArray[Any] | None]:
+    """Of two inputs the one that is computed, and the other if it is constant."""
+    first, second = node.inputs
+    if first is None or second is None:
+        return None, None
+    return (second, first.array) if first.array is not None else (first, second.array)
+
+
+def _is_mean_of_channels(node: OnnxNode) -> bool:
+    x, axes = node.inputs[0], node.inputs[1] if len(node.inputs) > 1 else None
+    if x is None or x.rank != 4 or x.dtype != FLOAT32 or axes is None or axes.array is None:
+        return False
+    return tuple(sorted(axes.array.reshape(-1).tolist())) == _SPACE
+
+
+def _zeros_around(pad: OnnxNode) -> NDArray[Any] | None:
+    """How many zeros a Pad puts before and after each axis; None where it does anything else."""
+    pads, value = pad.inputs[1], pad.inputs[2] if len(pad.inputs) > 2 else None
+    zero = value is None or (value.array is not None and not value.array.any())
+    if pads is None or pads.array is None or not zero or len(pad.inputs) > 3:
+        return None
+    if pad.attrs.get("mode", "constant") != "constant" or (pads.array < 0).any():
+        return None
+    return pads.array.reshape(2, -1)
+
+
+def _taken_through(conv: OnnxNode, squeeze: OnnxNode, node: OnnxNode) -> list[OnnxNode] | None:
+    """As `_taken_in`, for what stands behind a Squeeze of spatial axes."""
+    axes = squeeze.inputs[1] if len(squeeze.inputs) > 1 else None
+    weights, place = conv.inputs[1], 0 if node.inputs[0] is squeeze.outputs[0] else 1
+    other = node.inputs[1 - place]
+    if axes is None or axes.array is None or weights is None or other is None or other.array is None:
+        return None
+    rank = weights.rank or 0
+    gone = tuple(sorted(int(axis) % rank for axis in axes.array.reshape(-1)))
+    left = rank - len(gone)
+    if min(gone) < 2 or other.array.ndim > left or (place and node.op in ("Div", "Sub")):
+        return None
+    whole = other.array.reshape((1,) * (left - other.array.ndim) + other.array.shape)
+    constant = Operand(other.dtype, value=np.expand_dims(whole, gone))
+    answer = Operand(node.outputs[0].dtype, conv.outputs[0].shape, name="fused")
+    taken = _taken_in(conv, OnnxNode(node.op, (conv.outputs[0], constant), (answer,), node.attrs))
+    return taken and [*taken, OnnxNode("Squeeze", (answer, axes), node.outputs, squeeze.attrs)]
+
+
+def _taken_in(conv: OnnxNode, node: OnnxNode) -> list[OnnxNode] | None:
+    """A convolution that does what follows it as well; None where that is not constant along channels."""
+    weights = conv.inputs[1]
+    other = next((o for o in node.inputs if o is not conv.outputs[0]), None)
+    if weights is None or weights.array is None or other is None or other.array is None:
+        return None
+    axis = 0 if conv.op == "Conv" else 1
+    if axis and conv.attrs.get("group", 1) != 1:
+        return None
+    vector = _per_channel(other.array, weights.array.shape[axis], weights.array.ndim)
+    if vector is None or not np.isfinite(vector).all() or (node.op == "Div" and not vector.all()):
+        return None
+    bias = conv.inputs[2].array if len(conv.inputs) > 2 and conv.inputs[2] is not None else None
+    w, b = weights.array, np.zeros(len(vector), weights.array.dtype) if bias is None else bias
+    if node.op in ("Mul", "Div"):
+        factor = vector if node.op == "Mul" else 1 / vector
+        w, b = w * factor.reshape(-1, *[1] * (w.ndim - 1 - axis)), b * factor
+    else:
+        b = b + vector if node.op == "Add" else b - vector
+    changed = weights if w is weights.array else _constant(weights, w)
+    return [OnnxNode(conv.op, (conv.inputs[0], changed, _constant(weights, b)), node.outputs, conv.attrs)]
+
+
+def _constant(like: Operand, value: NDArray[Any]) -> Operand:
+    return Operand(like.dtype, value=value.astype(like.dtype.numpy, copy=False), name="fused")
+
+
+def _per_channel(array: NDArray[Any], channels: int, rank: int) -> NDArray[Any] | None:
+    """A constant as one number for each channel, where it does not differ along any other axis."""
+    if array.ndim > rank:
+        return None
+    shape = (1,) * (rank - array.ndim) + array.shape
+    if any(n != 1 for i, n in enumerate(shape) if i != 1) or shape[1] not in (1, channels):
+        return None
+    return np.broadcast_to(array.reshape(-1), (channels,))

@@ -1,0 +1,209 @@
+"""Nodes and operands as a model in ONNX's own format.
+
+Large constants stay outside the message, by name, so that the engine takes them from
+where they are. Narrow types that no engine takes at its border (bfloat16) cross it as float32.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from tfport.formats.proto import onnx_pb2 as pb
+from tfport.graph.dtypes import FLOAT32, DType
+from tfport.runtime.onnx.builder import OPSET
+from tfport.runtime.operand import Operand
+from tfport.runtime.program import ONNX_TYPES, OnnxNode, Program
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+IR_VERSION = 9
+SMALL = 1024
+"""Bytes of a constant that is written into the message."""
+CONTRIB = "com.microsoft"
+_AT_BORDER: dict[str, DType] = {"bfloat16": FLOAT32}
+
+
+@dataclass
+class Island:
+    """A model, and the constants that stay outside it."""
+
+    model: pb.ModelProto
+    weights: dict[str, NDArray[Any]] = field(default_factory=dict)
+
+
+def border_type(dtype: DType) -> DType:
+    """The type in which a tensor crosses the border of an island."""
+    return _AT_BORDER.get(dtype.name, dtype)
+
+
+def is_narrow(dtype: DType) -> bool:
+    """Whether it crosses the border in another type."""
+    return dtype.name in _AT_BORDER
+
+
+def onnx_model(
+    nodes: Sequence[OnnxNode],
+    inputs: Sequence[Operand],
+    outputs: Sequence[Operand],
+    *,
+    names: dict[Operand, str] | None = None,
+    exported: bool = False,
+) -> Island:
+    """A model of these nodes; `names` are what outsiders call its inputs and outputs.
+
+    One that is exported tells the shapes of its outputs, and keeps narrow types at its border.
+    """
+    model = pb.ModelProto(ir_version=IR_VERSION, producer_name="tfport")
+    model.opset_import.add(domain="", version=OPSET)
+    model.graph.name = "tfport"
+    writer = _Writer(model.graph, names or {}, exported)
+    writer.borders(inputs, outputs, nodes)
+    if writer.contrib:
+        model.opset_import.add(domain=CONTRIB, version=1)
+    return Island(model, writer.weights)
+
+
+class _Writer:
+    """Writes one top-level graph; the graphs inside it see its constants."""
+
+    def __init__(self, graph: pb.GraphProto, names: dict[Operand, str], exported: bool) -> None:
+        self.graph, self.names, self.exported = graph, names, exported
+        self.weights: dict[str, NDArray[Any]] = {}
+        self.contrib = False
+        self._written: dict[int, str] = {}
+        self._kept: list[Any] = []
+
+    def borders(
+        self, inputs: Sequence[Operand], outputs: Sequence[Operand], nodes: Sequence[OnnxNode]
+    ) -> None:
+        for operand in inputs:
+            outside = self._border(self.graph.input, operand)
+            if outside != self.name(operand):
+                to = ONNX_TYPES[operand.dtype.name]
+                self._plain(self.graph, "Cast", [outside], [self.name(operand)], {"to": to})
+        self.nodes(self.graph, nodes)
+        made = {operand for node in nodes for operand in node.outputs}
+        for operand in outputs:
+            outside = self._border(self.graph.output, operand)
+            name = self.name(operand)
+            if outside != name:
+                self._plain(self.graph, "Cast", [name], [outside], {"to": ONNX_TYPES["float32"]})
+            elif operand not in made:  # a constant, or an input that is an output too
+                raise AssertionError(f"{operand} is no output of these nodes")
+
+    def _border(self, into: Any, operand: Operand) -> str:
+        dtype = operand.dtype if self.exported else border_type(operand.dtype)
+        name = self.name(operand) if dtype == operand.dtype else f"{self.name(operand)}@border"
+        info = into.add(name=name)
+        _set_type(info.type, dtype, operand.shape if self.exported or into is self.graph.input else None)
+        return name
+
+    def name(self, operand: Operand) -> str:
+        if operand.array is not None:
+            return self._constant(operand)
+        return self.names.get(operand, operand.name)
+
+    def _constant(self, operand: Operand) -> str:
+        array = operand.array
+        assert array is not None
+        known = self._written.get(id(array))
+        if known is not None:
+            return known
+        self._kept.append(array)
+        name = self._written[id(array)] = operand.name
+        tensor = self.graph.initializer.add(
+            name=name, dims=array.shape, data_type=ONNX_TYPES[operand.dtype.name]
+        )
+        if array.nbytes <= SMALL:
+            tensor.raw_data = np.ascontiguousarray(array).tobytes()
+        else:
+            tensor.data_location = pb.TensorProto.EXTERNAL
+            tensor.external_data.add(key="location", value=name)
+            self.weights[name] = array
+        return name
+
+    def nodes(self, graph: pb.GraphProto, nodes: Iterable[OnnxNode]) -> None:
+        for node in nodes:
+            self.contrib |= bool(node.domain)
+            inputs = ["" if operand is None else self.name(operand) for operand in node.inputs]
+            outputs = [self.name(operand) for operand in node.outputs]
+            self._plain(graph, node.op, inputs, outputs, node.attrs, node.domain)
+
+    def _plain(
+        self,
+        graph: pb.GraphProto,
+        op: str,
+        inputs: Sequence[str],
+        outputs: Sequence[str],
+        attrs: dict[str, Any],
+        domain: str = "",
+    ) -> None:
+        name = outputs[0] if outputs else op
+        made = graph.node.add(op_type=op, input=inputs, output=outputs, name=f"{op}:{name}", domain=domain)
+        for key, value in attrs.items():
+            self._attribute(made.attribute.add(name=key), value)
+
+    def _attribute(self, out: pb.AttributeProto, value: Any) -> None:
+        kinds = pb.AttributeProto
+        match value:
+            case Program():
+                out.type = kinds.GRAPH
+                self._subgraph(out.g, value)
+            case bool() | int() | np.integer():
+                out.type, out.i = kinds.INT, int(value)
+            case float() | np.floating():
+                out.type, out.f = kinds.FLOAT, float(value)
+            case str():
+                out.type, out.s = kinds.STRING, value.encode()
+            case np.ndarray():
+                out.type = kinds.TENSOR
+                out.t.dims.extend(value.shape)
+                out.t.data_type = ONNX_TYPES[value.dtype.name]
+                out.t.raw_data = np.ascontiguousarray(value).tobytes()
+            case [str(), *_]:
+                out.type = kinds.STRINGS
+                out.strings.extend(one.encode() for one in value)
+            case [float(), *_]:
+                out.type = kinds.FLOATS
+                out.floats.extend(value)
+            case _:
+                out.type = kinds.INTS
+                out.ints.extend(map(int, value))
+
+    def _subgraph(self, graph: pb.GraphProto, program: Program) -> None:
+        graph.name = "body"
+        for operand in program.args:
+            _set_type(graph.input.add(name=self.name(operand)).type, operand.dtype, operand.shape)
+        self.nodes(graph, nodes_of(program))
+        made = {output for step in program.steps for node in step.lowered or () for output in node.outputs}
+        seen: set[str] = set()
+        for operand in program.results:
+            name = self.name(operand)
+            if operand not in made or name in seen:  # a graph's output must be an output of one of its nodes
+                fresh = f"{name}@{len(graph.output)}@{len(graph.node)}"
+                self._plain(graph, "Identity", [name], [fresh], {})
+                name = fresh
+            seen.add(name)
+            _set_type(graph.output.add(name=name).type, operand.dtype, None)
+
+
+def nodes_of(program: Program) -> Iterator[OnnxNode]:
+    """All nodes of a program that is lowered."""
+    for step in program.steps:
+        yield from step.lowered or ()
+
+
+def _set_type(into: pb.TypeProto, dtype: DType, shape: Sequence[int | None] | None) -> None:
+    tensor = into.tensor_type
+    tensor.elem_type = ONNX_TYPES[dtype.name]
+    if shape is not None:
+        tensor.shape.SetInParent()
+        for size in shape:
+            dim = tensor.shape.dim.add()
+            if size is not None:
+                dim.dim_value = size

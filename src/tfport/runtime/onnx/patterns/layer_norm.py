@@ -1,0 +1,96 @@
+"""Mean, variance, scale and offset over the last axis as one node `LayerNormalization`.
+
+Keras writes it as a batch normalisation: `x·g + (offset - mean·g)` where
+`g = scale / √(variance + ε)`.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from tfport.graph.dtypes import FLOAT32
+from tfport.runtime.onnx.patterns.makers import Makers
+from tfport.runtime.operand import Operand
+from tfport.runtime.program import OnnxNode
+
+
+def layer_norm(node: OnnxNode, makers: Makers) -> OnnxNode | None:
+    """The node for a sum that is this."""
+    if node.op != "Add" or node.outputs[0].dtype != FLOAT32:
+        return None
+    for scaled, rest in makers.pairs(node.outputs[0], "Add"):
+        for x, g in makers.pairs(scaled, "Mul"):
+            found = _scale(g, makers)
+            if x is None or g is None or found is None:
+                continue
+            scale, epsilon, variance = found
+            mean = _mean_of_square(variance, x, makers)
+            offset = _offset(rest, mean, g, makers)
+            if offset is not None and _along_last(scale, x) and _along_last(offset, x):
+                inputs = (x, _flat(scale), _flat(offset))
+                return OnnxNode("LayerNormalization", inputs, node.outputs, {"axis": -1, "epsilon": epsilon})
+    return None
+
+
+def _scale(g: Operand | None, makers: Makers) -> tuple[Any, float, Operand | None] | None:
+    """Of `scale / √(variance + ε)`: scale, ε and what makes the variance."""
+    for inverse, scale in makers.pairs(g, "Mul"):
+        reciprocal = makers.of(inverse, "Reciprocal")
+        root = makers.of(reciprocal.inputs[0], "Sqrt") if reciprocal else None
+        if root is None or scale is None or scale.array is None:
+            continue
+        for variance, epsilon in makers.pairs(root.inputs[0], "Add"):
+            if epsilon is not None and epsilon.array is not None and epsilon.array.size == 1:
+                return scale.array, float(epsilon.array.reshape(-1)[0]), variance
+    return None
+
+
+def _mean_of_square(variance: Operand | None, x: Operand, makers: Makers) -> Operand | None:
+    """The mean of `x` that the variance is taken around, both over the last axis."""
+    reduced = _reduced(variance, makers)
+    square = makers.of(reduced, "Mul")
+    if square is None or square.inputs[0] is not square.inputs[1]:
+        return None
+    difference = makers.of(square.inputs[0], "Sub")
+    if difference is None or difference.inputs[0] is not x:
+        return None
+    mean = difference.inputs[1]
+    return mean if _reduced(mean, makers) is x else None
+
+
+def _reduced(operand: Operand | None, makers: Makers) -> Operand | None:
+    """What an operand is the mean of, where that is over the last axis alone."""
+    node = makers.of(operand, "ReduceMean")
+    if node is None or not node.attrs.get("keepdims", 1) or len(node.inputs) < 2:
+        return None
+    x, axes = node.inputs
+    if x is None or axes is None or axes.array is None or axes.array.size != 1 or x.rank is None:
+        return None
+    return x if int(axes.array.reshape(-1)[0]) % x.rank == x.rank - 1 else None
+
+
+def _offset(rest: Operand | None, mean: Operand | None, g: Operand, makers: Makers) -> Any:
+    """Of `offset - mean·g`, however it is written: the offset."""
+    if mean is None:
+        return None
+    for product, offset in makers.pairs(rest, "Add"):
+        for factor, other in makers.pairs(product, "Mul"):
+            minus = makers.of(factor, "Neg")
+            if other is g and minus is not None and minus.inputs[0] is mean:
+                return offset.array if offset is not None else None
+    node = makers.of(rest, "Sub")
+    if node is not None:
+        for factor, other in makers.pairs(node.inputs[1], "Mul"):
+            if factor is mean and other is g and node.inputs[0] is not None:
+                return node.inputs[0].array
+    return None
+
+
+def _along_last(array: Any, x: Operand) -> bool:
+    return array is not None and x.shape is not None and array.size == x.shape[-1] == array.shape[-1]
+
+
+def _flat(array: Any) -> Operand:
+    return Operand(FLOAT32, value=np.ascontiguousarray(array.reshape(-1)))

@@ -1,0 +1,30 @@
+"""Which node makes an operand: how patterns look backwards."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from tfport.runtime.operand import Operand
+from tfport.runtime.program import OnnxNode
+
+
+class Makers:
+    """The nodes of an island by what they make."""
+
+    def __init__(self, nodes: Sequence[OnnxNode]) -> None:
+        self._of = {output: node for node in nodes for output in node.outputs}
+
+    def of(self, operand: Operand | None, op: str) -> OnnxNode | None:
+        """The node that makes an operand, if it is this op."""
+        node = self._of.get(operand) if operand is not None else None
+        return node if node is not None and node.op == op else None
+
+    def any(self, operand: Operand | None) -> OnnxNode | None:
+        return self._of.get(operand) if operand is not None else None
+
+    def pairs(self, operand: Operand | None, op: str) -> Iterator[tuple[Operand | None, Operand | None]]:
+        """The two inputs of the node of this op that makes an operand, in both orders."""
+        node = self.of(operand, op)
+        if node is not None and len(node.inputs) == 2:
+            yield node.inputs[0], node.inputs[1]
+            yield node.inputs[1], node.inputs[0]

@@ -1,0 +1,23 @@
+"""All patterns, tried at every node of an island."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from tfport.runtime.onnx.patterns.dense import dense
+from tfport.runtime.onnx.patterns.gelu import gelu
+from tfport.runtime.onnx.patterns.layer_norm import layer_norm
+from tfport.runtime.onnx.patterns.makers import Makers
+from tfport.runtime.program import OnnxNode
+
+_BY_OP = {"Mul": gelu, "Add": layer_norm, "Reshape": dense}
+
+
+def simplified(nodes: Sequence[OnnxNode]) -> list[OnnxNode]:
+    """The nodes with those replaced that end a pattern; what only they read is left over."""
+    makers = Makers(nodes)
+    found = []
+    for node in nodes:
+        pattern = _BY_OP.get(node.op)
+        found.append((pattern(node, makers) if pattern else None) or node)
+    return found

@@ -1,0 +1,110 @@
+"""A program that is ready to be cut into islands: steps over operands, in an order that works.
+
+Each step is one node of the model with all that can run it: ONNX nodes, a host
+kernel, or both. Calls are inlined; a branch or loop is one step with programs of its own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from tfport.runtime.operand import Operand
+
+Run = Callable[[Sequence[Any]], Sequence[Any]]
+"""Arrays and resources in, arrays and resources out."""
+
+
+@dataclass(eq=False, slots=True)
+class OnnxNode:
+    """One node of ONNX; an input that is left out is None, and an attribute may be a `Program`."""
+
+    op: str
+    inputs: tuple[Operand | None, ...]
+    outputs: tuple[Operand, ...]
+    attrs: dict[str, Any]
+    domain: str = ""
+    means: tuple[str, Operand] | None = None
+    """What it says together with those before it, where ONNX has no word for it: an op, and of what."""
+
+    @property
+    def programs(self) -> Iterator[Program]:
+        return (value for value in self.attrs.values() if isinstance(value, Program))
+
+
+@dataclass(eq=False, slots=True)
+class Step:
+    """One node of the model that is to run."""
+
+    name: str
+    op: str
+    inputs: tuple[Operand, ...]
+    """All that it reads, what its programs capture included."""
+    outputs: tuple[Operand, ...]
+    lowered: list[OnnxNode] | None = None
+    run: Run | None = None
+    effect: bool = False
+    """Whether it must run though nobody may read it, in order with all others that have effects."""
+    why: str = ""
+    """Why it is not lowered."""
+    programs: tuple[Program, ...] = ()
+    attrs: Mapping[str, Any] = field(default_factory=dict)
+    """Of the node, for those who recognise what several steps compute together."""
+
+
+@dataclass(eq=False, slots=True)
+class Program:
+    """Steps from arguments to results; what else they read comes from the program around it."""
+
+    args: list[Operand]
+    steps: list[Step] = field(default_factory=list)
+    results: list[Operand] = field(default_factory=list)
+
+    @property
+    def is_lowered(self) -> bool:
+        """Whether all of it can be said in ONNX."""
+        return all(step.lowered is not None and not step.effect for step in self.steps) and all(
+            result.dtype.name in ONNX_TYPES for result in self.results
+        )
+
+    def captures(self) -> list[Operand]:
+        """What it reads from around it, constants left out."""
+        inside = {*self.args}
+        found: dict[Operand, None] = {}
+        for step in self.steps:
+            inside.update(step.outputs)
+            for node in step.lowered or ():
+                inside.update(node.outputs)
+        for operand in self._read():
+            if operand not in inside and not operand.is_constant:
+                found[operand] = None
+        return list(found)
+
+    def _read(self) -> Iterator[Operand]:
+        for step in self.steps:
+            yield from step.inputs
+            for node in step.lowered or ():
+                yield from (operand for operand in node.inputs if operand is not None)
+                for program in node.programs:
+                    yield from program.captures()
+        yield from self.results
+
+
+def needed(steps: Iterable[Step], results: Iterable[Operand]) -> list[Step]:
+    """The steps that have an effect or that a result needs; nobody needs to make a constant."""
+    wanted = {result for result in results if not result.is_constant}
+    kept = []
+    for step in reversed(list(steps)):
+        if step.effect or any(output in wanted for output in step.outputs):
+            kept.append(step)
+            wanted.update(operand for operand in step.inputs if not operand.is_constant)
+    return kept[::-1]
+
+
+ERFC = "Erfc"
+ONNX_TYPES: dict[str, int] = {
+    "float32": 1, "uint8": 2, "int8": 3, "uint16": 4, "int16": 5, "int32": 6, "int64": 7, "bool": 9,
+    "float16": 10, "float64": 11, "uint32": 12, "uint64": 13, "bfloat16": 16,
+}  # fmt: skip
+"""The number that ONNX has for each type of element that islands compute with."""

@@ -1,0 +1,1 @@
+"""What several steps compute together, where the engine has one node for it."""

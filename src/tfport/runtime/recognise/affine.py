@@ -1,0 +1,192 @@
+"""What a tensor is as a sum of matrix products: `x @ W + h @ R + b`, whatever steps compute it.
+
+Cells of recurrent layers say the same sums in many ways: products apart or of what is put
+side by side, gates split before or behind the activation, a bias added to one of them.
+All of them become one `Affine` here, from which each gate is a few columns.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from tfport.runtime.operand import Operand
+from tfport.runtime.program import Step
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+ADDS = ("Add", "AddV2", "BiasAdd")
+ACTIVATIONS = ("Sigmoid", "Tanh", "Relu")
+
+
+@dataclass(frozen=True)
+class Affine:
+    """A matrix for each source, and a bias."""
+
+    terms: Mapping[Operand, NDArray[Any]]
+    bias: NDArray[Any]
+
+    @property
+    def size(self) -> int:
+        return int(self.bias.shape[0])
+
+    def columns(self, which: slice) -> Affine:
+        return Affine({s: m[:, which] for s, m in self.terms.items()}, self.bias[which])
+
+    def times(self, matrix: NDArray[Any]) -> Affine:
+        return Affine({s: m @ matrix for s, m in self.terms.items()}, self.bias @ matrix)
+
+    def plus(self, other: Affine) -> Affine:
+        terms = dict(self.terms)
+        for source, matrix in other.terms.items():
+            terms[source] = terms[source] + matrix if source in terms else matrix
+        return Affine(terms, self.bias + other.bias)
+
+
+class Reader:
+    """Reads what operands are made of, from the steps of one program."""
+
+    def __init__(self, steps: Collection[Step], sources: Collection[Operand]) -> None:
+        self.maker = {o: step for step in steps for o in step.outputs if o not in step.inputs}
+        self.sources = set(sources)
+
+    def made_by(self, operand: Operand, *ops: str) -> Step | None:
+        step = self.maker.get(operand)
+        return step if step is not None and step.op in ops else None
+
+    def affine(self, operand: Operand) -> Affine | None:
+        """The sum that an operand of rank 2 is, or None."""
+        if operand in self.sources:
+            size = operand.shape[-1] if operand.shape else None
+            if size is None:
+                return None
+            return Affine({operand: np.eye(size, dtype=np.float32)}, np.zeros(size, np.float32))
+        step = self.maker.get(operand)
+        if step is None:
+            return None
+        if step.op == "MatMul":
+            return self._product(step)
+        if step.op in ADDS and len(step.inputs) == 2:
+            return self._sum(*step.inputs)
+        if step.op == "ConcatV2":
+            return self._side_by_side(step)
+        if (which := columns_of(step, operand)) is not None:
+            whole = self.affine(_split_input(step))
+            return whole.columns(which) if whole is not None else None
+        return None
+
+    def activated(self, operand: Operand) -> tuple[str, Affine] | None:
+        """An activation and the sum that it is applied to; columns may be taken behind it."""
+        step = self.maker.get(operand)
+        if step is None:
+            return None
+        if step.op in ACTIVATIONS:
+            inside = self.affine(step.inputs[0])
+            return (step.op, inside) if inside is not None else None
+        if (which := columns_of(step, operand)) is not None:
+            whole = self.activated(_split_input(step))
+            return (whole[0], whole[1].columns(which)) if whole is not None else None
+        return None
+
+    def _product(self, step: Step) -> Affine | None:
+        left, right = step.inputs
+        if step.attrs.get("transpose_a") or right.array is None or right.array.ndim != 2:
+            return None
+        matrix = right.array.T if step.attrs.get("transpose_b") else right.array
+        if left in self.sources:  # without a detour through an identity, and whether or not its size is known
+            return Affine({left: matrix}, np.zeros(matrix.shape[1], matrix.dtype))
+        inside = self.affine(left)
+        if inside is not None:
+            return inside.times(matrix)
+        parts = self.maker.get(left)
+        if parts is None or parts.op != "ConcatV2":
+            return None
+        return self._product_of_parts(parts, matrix)
+
+    def _product_of_parts(self, parts: Step, matrix: NDArray[Any]) -> Affine | None:
+        """What is put side by side, of which one size may be unknown: the others tell it."""
+        *operands, axis = parts.inputs
+        told = [o.shape[-1] if o.shape else None for o in operands]
+        if axis.array is None or int(axis.array) not in (1, -1) or told.count(None) > 1:
+            return None
+        known = sum(size for size in told if size is not None)
+        sizes = [matrix.shape[0] - known if size is None else size for size in told]
+        if not all(operand in self.sources for operand in operands):
+            return None
+        rows = np.split(matrix, np.cumsum(sizes)[:-1])
+        total = Affine({}, np.zeros(matrix.shape[1], matrix.dtype))
+        for operand, part in zip(operands, rows, strict=True):
+            total = total.plus(Affine({operand: part}, np.zeros_like(total.bias)))
+        return total
+
+    def _sum(self, left: Operand, right: Operand) -> Affine | None:
+        if left.array is not None:
+            left, right = right, left
+        inside = self.affine(left)
+        if inside is None:
+            return None
+        if right.array is not None:
+            vector = np.asarray(right.array)
+            if vector.size not in (1, inside.size) or vector.ndim > 2:
+                return None
+            if vector.ndim and vector.shape[-1] != vector.size:
+                return None
+            return Affine(inside.terms, inside.bias + vector.reshape(-1))
+        other = self.affine(right)
+        return inside.plus(other) if other is not None and other.size == inside.size else None
+
+    def _side_by_side(self, step: Step) -> Affine | None:
+        *operands, axis = step.inputs
+        parts = [self.affine(operand) for operand in operands]
+        if axis.array is None or int(axis.array) not in (1, -1) or any(part is None for part in parts):
+            return None
+        sizes = [part.size for part in parts if part is not None]
+        total = Affine({}, np.zeros(sum(sizes), np.float32))
+        for i, part in enumerate(parts):
+            assert part is not None
+            around = (sum(sizes[:i]), sum(sizes[i + 1 :]))
+            terms = {s: np.pad(m, ((0, 0), around)) for s, m in part.terms.items()}
+            total = total.plus(Affine(terms, np.pad(part.bias, around)))
+        return total
+
+
+def _split_input(step: Step) -> Operand:
+    return step.inputs[1] if step.op == "Split" else step.inputs[0]
+
+
+def columns_of(step: Step, operand: Operand) -> slice | None:
+    """Which columns of its input an output of a split or slice is; None for any other step."""
+    if step.op == "Split":
+        axis, shape = step.inputs[0].array, step.inputs[1].shape
+        if axis is None or int(axis) not in (1, -1) or shape is None or len(shape) != 2 or shape[1] is None:
+            return None
+        size, at = shape[1] // len(step.outputs), step.outputs.index(operand)
+        return slice(at * size, (at + 1) * size)
+    if step.op == "SplitV":
+        sizes, axis = step.inputs[1].array, step.inputs[2].array
+        rank = step.inputs[0].rank
+        if sizes is None or axis is None or rank != 2 or int(axis) not in (1, -1) or (sizes < 0).any():
+            return None
+        at = step.outputs.index(operand)
+        start = int(sizes[:at].sum())
+        return slice(start, start + int(sizes[at]))
+    return _strided(step) if step.op == "StridedSlice" else None
+
+
+def _strided(step: Step) -> slice | None:
+    """`x[:, a:b]`"""
+    begin, end, strides = (operand.array for operand in step.inputs[1:4])
+    if step.inputs[0].rank != 2 or begin is None or end is None or strides is None or len(begin) != 2:
+        return None
+    masks = {name: step.attrs.get(name) or 0 for name in ("begin_mask", "end_mask")}
+    if any(step.attrs.get(f"{name}_mask") for name in ("ellipsis", "new_axis", "shrink_axis")):
+        return None
+    if (strides != 1).any() or not (masks["begin_mask"] & 1 or begin[0] == 0) or not masks["end_mask"] & 1:
+        return None
+    return slice(
+        None if masks["begin_mask"] & 2 else int(begin[1]), None if masks["end_mask"] & 2 else int(end[1])
+    )

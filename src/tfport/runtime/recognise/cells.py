@@ -1,0 +1,162 @@
+"""Which cell a loop turns: LSTM, GRU or a plain one, by what it computes and not by what it is called."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from tfport.runtime.operand import Operand
+from tfport.runtime.recognise.affine import ADDS, Affine, Reader
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+PLAIN = ("Tanh", "Relu", "Sigmoid")
+
+
+@dataclass(frozen=True)
+class Cell:
+    """Weights by gate, in ONNX's order: i, o, f, c; z, r, h; or the only one.
+
+    Matrices are (gates * units, inputs); `b` are the biases of the input, `rb` of the recurrence.
+    """
+
+    kind: str
+    w: NDArray[Any]
+    r: NDArray[Any]
+    b: NDArray[Any]
+    rb: NDArray[Any]
+    reset_behind: bool = False
+    """GRU: whether the reset is applied behind the recurrent product."""
+    activation: str = "Tanh"
+
+    @property
+    def units(self) -> int:
+        return int(self.r.shape[1])
+
+
+def lstm(reader: Reader, x: Operand, h: Operand, c: Operand, new_h: Operand, new_c: Operand) -> Cell | None:
+    """`c' = s(f) c + s(i) tanh(g)` and `h' = s(o) tanh(c')`, with s the sigmoid"""
+    for left, right in _both(reader, new_h, "Mul"):
+        out, shown = reader.activated(left), reader.made_by(right, "Tanh")
+        if out is None or out[0] != "Sigmoid" or shown is None or shown.inputs[0] is not new_c:
+            continue
+        for kept, added in _both(reader, new_c, *ADDS):
+            forget = _gate_times(reader, kept, c)
+            entered = _two_gates(reader, added)
+            if forget is not None and entered is not None:
+                return _cell("LSTM", x, h, [entered[0], out[1], forget, entered[1]])
+    return None
+
+
+def gru(reader: Reader, x: Operand, h: Operand, new_h: Operand) -> Cell | None:
+    """`h' = z h + (1 - z) n`, with `n = tanh(x W + r (h R + b))` or `n = tanh(x W + (r h) R)`"""
+    for kept, added in _both(reader, new_h, *ADDS):
+        for z, before in _both(reader, kept, "Mul"):
+            update = reader.activated(z)
+            if before is not h or update is None or update[0] != "Sigmoid":
+                continue
+            for rest, new in _both(reader, added, "Mul"):
+                if not _is_one_minus(reader, rest, z):
+                    continue
+                step = reader.made_by(new, "Tanh")
+                found = _new_gate(reader, x, h, update[1], step.inputs[0]) if step is not None else None
+                if found is not None:
+                    return found
+    return None
+
+
+def plain(reader: Reader, x: Operand, h: Operand, new_h: Operand) -> Cell | None:
+    """`h' = act(x W + h R + b)`"""
+    found = reader.activated(new_h)
+    if found is None or found[0] not in PLAIN:
+        return None
+    made = _cell("RNN", x, h, [found[1]])
+    return None if made is None else Cell("RNN", made.w, made.r, made.b, made.rb, activation=found[0])
+
+
+def _new_gate(reader: Reader, x: Operand, h: Operand, update: Affine, inside: Operand) -> Cell | None:
+    for left, right in _both(reader, inside, *ADDS):
+        given = reader.affine(left)
+        for r, product in _both(reader, right, "Mul"):
+            reset, recurrent = reader.activated(r), reader.affine(product)
+            if given is None or reset is None or reset[0] != "Sigmoid" or recurrent is None:
+                continue
+            if set(given.terms) <= {x} and set(recurrent.terms) == {h}:
+                return _reset_behind(x, h, [update, reset[1]], given, recurrent)
+    return _reset_before(reader, x, h, update, inside)
+
+
+def _reset_behind(
+    x: Operand, h: Operand, gates: list[Affine], given: Affine, recurrent: Affine
+) -> Cell | None:
+    both = given.plus(Affine(recurrent.terms, np.zeros_like(recurrent.bias)))
+    made = _cell("GRU", x, h, [*gates, both])
+    if made is None:
+        return None
+    rb = np.concatenate([np.zeros(2 * made.units, np.float32), recurrent.bias.astype(np.float32)])
+    return Cell("GRU", made.w, made.r, made.b, rb, reset_behind=True)
+
+
+def _reset_before(reader: Reader, x: Operand, h: Operand, update: Affine, inside: Operand) -> Cell | None:
+    """The reset state is a source of its own, and what it is multiplied with the recurrent matrix."""
+    for operand in [o for o, step in reader.maker.items() if step.op == "Mul"]:
+        for r, before in _both(reader, operand, "Mul"):
+            reset = reader.activated(r) if before is h else None
+            if reset is None or reset[0] != "Sigmoid":
+                continue
+            inner = Reader(set(reader.maker.values()), {x, operand})
+            new = inner.affine(inside)
+            if new is not None and operand in new.terms:
+                terms = {h if source is operand else source: m for source, m in new.terms.items()}
+                return _cell("GRU", x, h, [update, reset[1], Affine(terms, new.bias)])
+    return None
+
+
+def _cell(kind: str, x: Operand, h: Operand, gates: list[Affine]) -> Cell | None:
+    if any(not set(gate.terms) <= {x, h} or h not in gate.terms or x not in gate.terms for gate in gates):
+        return None
+    units = {gate.size for gate in gates}
+    if len(units) != 1 or gates[0].terms[h].shape[0] not in units:
+        return None
+    w = np.concatenate([gate.terms[x].T for gate in gates])
+    r = np.concatenate([gate.terms[h].T for gate in gates])
+    b = np.concatenate([gate.bias for gate in gates])
+    if any(one.dtype != np.float32 for one in (w, r)):
+        return None
+    return Cell(kind, w, r, b.astype(np.float32), np.zeros(len(b), np.float32))
+
+
+def _both(reader: Reader, operand: Operand, *ops: str) -> Iterator[tuple[Operand, Operand]]:
+    """The two inputs of a sum or product, in both orders."""
+    step = reader.made_by(operand, *ops)
+    if step is not None and len(step.inputs) == 2:
+        left, right = step.inputs
+        yield left, right
+        yield right, left
+
+
+def _gate_times(reader: Reader, operand: Operand, state: Operand) -> Affine | None:
+    for gate, other in _both(reader, operand, "Mul"):
+        if other is state and (found := reader.activated(gate)) is not None and found[0] == "Sigmoid":
+            return found[1]
+    return None
+
+
+def _two_gates(reader: Reader, operand: Operand) -> tuple[Affine, Affine] | None:
+    for gate, new in _both(reader, operand, "Mul"):
+        one, other = reader.activated(gate), reader.activated(new)
+        if one is not None and other is not None and (one[0], other[0]) == ("Sigmoid", "Tanh"):
+            return one[1], other[1]
+    return None
+
+
+def _is_one_minus(reader: Reader, operand: Operand, z: Operand) -> bool:
+    step = reader.made_by(operand, "Sub")
+    if step is None or step.inputs[1] is not z:
+        return False
+    one = step.inputs[0].array
+    return one is not None and one.size == 1 and float(one.reshape(-1)[0]) == 1

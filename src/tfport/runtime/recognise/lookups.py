@@ -1,0 +1,277 @@
+"""Sparse embedding lookups, found by what a program's steps compute, each group of them made one step.
+
+`tf.nn.safe_embedding_lookup_sparse` is some twenty ops, and a model has dozens of them; there is
+little to compute in each, so what counts is how many steps there are. Lookups that do not need each
+other are one step together: `embedding`. Steps that nobody needs any more are left out.
+Recognised are lookups in one constant table, by a matrix of ids without weights; others stay as they are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from tfport.runtime.operand import Operand
+from tfport.runtime.program import Program, Step, needed
+from tfport.runtime.recognise.embedding import Lookup, looked_up
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+_COMBINES = {"SparseSegmentSum": "sum", "SparseSegmentMean": "mean", "SparseSegmentSqrtN": "sqrtn"}
+_GATHERS = frozenset(("ResourceGather", "GatherV2", "Gather"))
+_SIZES = frozenset(("float32", "float64"))
+
+
+@dataclass(eq=False, slots=True)
+class _Found:
+    """A lookup, and the step that it ends with."""
+
+    last: Step
+    lookup: Lookup
+
+
+def with_lookups(program: Program) -> Program:
+    """The same program with its sparse embedding lookups as one step each, or several in one."""
+    if not any(step.op in _COMBINES for step in program.steps):
+        return program
+    found = list(_Reading(program).lookups())
+    if not found:
+        return program
+    steps = list(program.steps)
+    for group in _independent(steps, found):
+        steps = _replaced(steps, group)
+    return Program(program.args, needed(steps, program.results), program.results)
+
+
+def _independent(steps: Sequence[Step], found: Sequence[_Found]) -> list[list[_Found]]:
+    """Lookups by how many others come before them: those of a group do not need each other."""
+    by_last = {one.last: one for one in found}
+    depth: dict[Operand, int] = {}
+    groups: dict[int, list[_Found]] = {}
+    for step in steps:
+        one = by_last.get(step)
+        reads = step.inputs if one is None else one.lookup.source
+        before = max((depth.get(operand, 0) for operand in reads), default=0)
+        if one is not None:
+            groups.setdefault(before, []).append(one)
+            before += 1
+        for operand in (*step.outputs, *(o for node in step.lowered or () for o in node.outputs)):
+            depth[operand] = max(depth.get(operand, 0), before)
+    return list(groups.values())
+
+
+def _replaced(steps: Sequence[Step], group: Sequence[_Found]) -> list[Step]:
+    """The steps with a group of lookups in one step, or in one each where they cannot be brought together."""
+    alone = {one.last: looked_up([one.last], [one.lookup]) for one in group}
+    first = next(i for i, step in enumerate(steps) if step in alone)
+    last = max(i for i, step in enumerate(steps) if step in alone)
+    before, after = list(steps[:first]), []
+    late: set[Operand] = set()
+    for step in steps[first : last + 1]:
+        if step in alone:
+            late.update(step.outputs)
+        elif any(operand in late for operand in _reads(step)):
+            if step.effect or any(o.dtype.name == "resource" or o.dtype.is_ref for o in step.inputs):
+                return [alone.get(one, one) for one in steps]  # it may not wait
+            late.update(step.outputs, *(node.outputs for node in step.lowered or ()))
+            after.append(step)
+        else:
+            before.append(step)
+    together = looked_up([one.last for one in group], [one.lookup for one in group])
+    return [*before, together, *after, *steps[last + 1 :]]
+
+
+def _reads(step: Step) -> Iterator[Operand]:
+    yield from step.inputs
+    for node in step.lowered or ():
+        yield from (operand for operand in node.inputs if operand is not None)
+        for program in node.programs:
+            yield from program.captures()
+
+
+class _Reading:
+    """Reads backwards what steps compute."""
+
+    def __init__(self, program: Program) -> None:
+        self.steps = program.steps
+        self.maker: dict[Operand, Step] = {}
+        self.readers: dict[Operand, list[Step]] = {}
+        for step in program.steps:
+            for operand in step.outputs:
+                self.maker.setdefault(operand, step)  # some steps hand on what they were given
+            for operand in step.inputs:
+                self.readers.setdefault(operand, []).append(step)
+
+    def lookups(self) -> Iterator[_Found]:
+        for step in self.steps:
+            if step.op in _COMBINES and (found := self._lookup(step)) is not None:
+                yield found
+
+    def _lookup(self, combine: Step) -> _Found | None:
+        data, inverse, segments = combine.inputs
+        gather = self._made(data, *_GATHERS)
+        unique = self._made(inverse, "Unique")
+        rows = self._made(segments, "StridedSlice")
+        if gather is None or unique is None or rows is None or unique.outputs[1] is not inverse:
+            return None
+        table, indices, ids = gather.inputs[0], rows.inputs[0], unique.inputs[0]
+        if (
+            table.array is None
+            or table.rank != 2
+            or table.dtype.name not in _SIZES
+            or gather.inputs[1] is not unique.outputs[0]
+            or not _along_rows(gather)
+            or not _first_column(rows)
+        ):
+            return None
+        kind = _COMBINES[combine.op]
+        filled = self._made(indices, "SparseFillEmptyRows")
+        if filled is None:
+            # nothing says how many rows there are, but that they end with the last that has an id
+            return self._found(combine, combine, (indices, ids), table, kind)
+        if filled.outputs[0] is not indices or filled.outputs[1] is not ids:
+            return None
+        default = filled.inputs[3].array
+        source = self._pruned(filled)
+        end = self._zeroed(combine.outputs[0], filled.outputs[2], table.array.shape[1])
+        if source is None or default is None or not 0 <= int(default) < len(table.array):
+            return None
+        last = self._shaped(end or combine, source[2], table.array.shape[1])
+        return self._found(combine, last, source, table, kind, None if end else table.array[int(default)])
+
+    def _found(
+        self,
+        combine: Step,
+        last: Step,
+        source: tuple[Operand, ...],
+        table: Operand,
+        kind: str,
+        default: NDArray[Any] | None = None,
+    ) -> _Found | None:
+        steps = self._between(last, source)
+        if steps is None or table.array is None or combine not in steps:
+            return None
+        return _Found(last, Lookup(source, table.array, kind, default, steps))
+
+    def _pruned(self, filled: Step) -> tuple[Operand, Operand, Operand] | None:
+        """Indices, ids and shape from which negative ids were left out before empty rows were filled."""
+        picked_indices, picked_ids, shape, _ = filled.inputs
+        of_indices, of_ids = self._made(picked_indices, "GatherV2"), self._made(picked_ids, "GatherV2")
+        if of_indices is None or of_ids is None or of_indices.inputs[1] is not of_ids.inputs[1]:
+            return None
+        ids = of_ids.inputs[0]
+        flat = self._made(of_ids.inputs[1], "Reshape")
+        where = flat and self._made(flat.inputs[0], "Where")
+        test = where and self._made(where.inputs[0], "GreaterEqual")
+        reshape = self._made(of_indices.inputs[0], "SparseReshape")
+        if (
+            not (flat and test and reshape)
+            or not (_along_rows(of_indices) and _along_rows(of_ids))
+            or flat.inputs[1].known != (-1,)
+            or test.inputs[0] is not ids
+            or test.inputs[1].known != (0,)
+            or test.inputs[1].rank != 0
+            or reshape.outputs[0] is not of_indices.inputs[0]
+            or reshape.outputs[1] is not shape
+            or ids.dtype.name != "int64"
+        ):
+            return None
+        indices, own_shape, wanted = reshape.inputs
+        return (indices, ids, own_shape) if self._same_matrix(own_shape, wanted) else None
+
+    def _same_matrix(self, shape: Operand, wanted: Operand) -> bool:
+        """Whether a shape is asked for that a matrix has already: the product of one size, and the other."""
+        pack = self._made(wanted, "Pack")
+        if pack is None or shape.shape != (2,) or len(pack.inputs) != 2:
+            return False
+        product, last = self._made(pack.inputs[0], "Prod"), self._made(pack.inputs[1], "GatherV2")
+        front = product and self._made(product.inputs[0], "Slice")
+        return bool(
+            front
+            and last
+            and self._first_size(front, shape)
+            and last.inputs[0] is shape
+            and last.inputs[1].known == (1,)
+            and last.inputs[1].rank == 0
+        )
+
+    def _first_size(self, front: Step, shape: Operand) -> bool:
+        return front.inputs[0] is shape and front.inputs[1].known == (0,) and front.inputs[2].known == (1,)
+
+    def _zeroed(self, rows: Operand, empty: Operand, width: int) -> Step | None:
+        """The step that gives zeros for rows that were empty."""
+        for select in self.readers.get(rows, ()):
+            if select.op not in ("Select", "SelectV2") or select.inputs[2] is not rows:
+                continue
+            zeros = self._made(select.inputs[1], "ZerosLike")
+            column = self._made(select.inputs[0], "Reshape", "Tile")
+            if column is not None and column.op == "Tile":
+                if column.inputs[1].known != (1, width):
+                    continue
+                column = self._made(column.inputs[0], "Reshape")
+            elif width != 1:
+                continue
+            if zeros is None or column is None or zeros.inputs[0] is not rows:
+                continue
+            if column.inputs[0] is empty and column.inputs[1].known == (-1, 1):
+                return select
+        return None
+
+    def _shaped(self, end: Step, shape: Operand, width: int) -> Step:
+        """The step that gives the answer the shape that it has already, with which a lookup ends; if any."""
+        for reshape in self.readers.get(end.outputs[0], ()):
+            joined = self._made(reshape.inputs[1], "ConcatV2") if reshape.op == "Reshape" else None
+            if joined is None or len(joined.inputs) != 3 or joined.inputs[1].known != (width,):
+                continue
+            front = self._made(joined.inputs[0], "Slice")
+            cast = front and self._made(front.inputs[0], "Cast")
+            if front and cast and cast.inputs[0] is shape and self._first_size(front, cast.outputs[0]):
+                return reshape
+        return end
+
+    def _made(self, operand: Operand, *ops: str) -> Step | None:
+        step = self.maker.get(operand)
+        return step if step is not None and step.op in ops else None
+
+    def _between(self, last: Step, source: Iterable[Operand]) -> list[Step] | None:
+        """All steps from a source to the last; None where they read something else, or cannot run here."""
+        given = set(source)
+        wanted, inside = [last], {last}
+        while wanted:
+            step = wanted.pop()
+            if step.run is None or step.effect:
+                return None
+            for operand in step.inputs:
+                if operand in given or operand.is_constant:
+                    continue
+                maker = self.maker.get(operand)
+                if maker is None:
+                    return None
+                if maker not in inside:
+                    inside.add(maker)
+                    wanted.append(maker)
+        return [step for step in self.steps if step in inside]
+
+
+def _along_rows(gather: Step) -> bool:
+    """Whether whole rows are gathered."""
+    plain = len(gather.inputs) == 2 or (gather.inputs[2].known == (0,))
+    return plain and not gather.attrs.get("batch_dims")
+
+
+def _first_column(slice_: Step) -> bool:
+    """Whether a strided slice is the first column of a matrix."""
+    masks = ("begin_mask", "end_mask", "ellipsis_mask", "new_axis_mask", "shrink_axis_mask")
+    begin_mask, end_mask, ellipsis, new_axis, shrink = (int(slice_.attrs.get(name, 0)) for name in masks)
+    begin, end, step = (operand.known for operand in slice_.inputs[1:])
+    return (
+        (begin_mask & 1, end_mask & 1, ellipsis, new_axis, shrink) == (1, 1, 0, 0, 2)
+        and not begin_mask & 2
+        and begin is not None
+        and end is not None
+        and begin[1:] == (0,)
+        and end[1:] == (1,)
+        and step == (1, 1)
+    )

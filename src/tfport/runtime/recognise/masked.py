@@ -1,0 +1,134 @@
+"""Recurrent layers of Keras with a mask: where all masked steps are at the end, they have lengths.
+
+Only a run tells whether a mask is so. Then the cell is one node that takes lengths, and otherwise
+turns are made one by one. A masked step keeps the states, and hands out what the step before did.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from tfport.graph.dtypes import BOOL, FLOAT32, INT32, INT64
+from tfport.runtime.control.emit import emit
+from tfport.runtime.operand import Operand
+from tfport.runtime.program import Step
+from tfport.runtime.recognise.recurrent import Recurrence, as_node, exactly, is_read_in_turn
+from tfport.runtime.recognise.turns import Turns, limits_of, smallest
+from tfport.runtime.trace import Tracer
+
+
+@dataclass
+class Masked:
+    """A loop that is a recurrent layer wherever its mask is padding only."""
+
+    turns: Turns
+    """As if nothing were masked."""
+    mask: Operand
+    """(time, batch, 1)"""
+    kept: list[int]
+    """The places of what is handed out while masked: the output of the step before."""
+
+
+def masked(turns: Turns) -> Masked | None:
+    """What a loop is behind its mask, or None where it has none that is understood."""
+    made = {o: step for step in turns.steps for o in step.outputs if o not in step.inputs}
+    selects: dict[int, Step] = {}
+    for i in turns.states:
+        step = made.get(turns.results[i])
+        if step is None or step.op != "SelectV2" or step.inputs[2] is not turns.args[i]:
+            return None
+        selects[i] = step
+    items = [made.get(item) for item in turns.handed_out]
+    all_selects = [*selects.values(), *(step for step in items if step is not None)]
+    masks = {step.inputs[0] for step in all_selects}
+    kept = [i for i in turns.states if _is_read_only_by(turns, turns.args[i], all_selects)]
+    if len(masks) != 1 or len(kept) > 1 or any(s is None or s.op != "SelectV2" for s in items):
+        return None
+    before = {turns.args[i] for i in kept}
+    if any(step is not None and step.inputs[2] not in before for step in items):
+        return None
+    read = made.get(masks.pop())
+    rows = is_read_in_turn(turns, read) if read is not None else None
+    if rows is None or rows.dtype != BOOL or rows.rank != 3 or rows.shape is None or rows.shape[2] != 1:
+        return None
+    results = list(turns.results)
+    for i, step in selects.items():
+        results[i] = step.inputs[1]
+    rest = [step for step in turns.steps if step is not read]
+    states = [i for i in turns.states if i not in kept]
+    new_items = [step.inputs[1] for step in items if step is not None]
+    if any(results[i] not in [results[s] for s in states] for i in kept):
+        return None
+    plain = replace(turns, steps=rest, results=results, states=states, handed_out=new_items)
+    return Masked(plain, rows, kept)
+
+
+def _is_read_only_by(turns: Turns, arg: Operand, selects: list[Step]) -> bool:
+    return all(any(step is s for s in selects) for step in turns.steps if arg in step.inputs)
+
+
+def lengths_of(tracer: Tracer, found: Masked) -> tuple[Operand, Operand] | None:
+    """The length of each sequence, and whether the mask says no more than that."""
+    limits = limits_of(found.turns)
+    if not limits:
+        return None
+    name = found.turns.name
+    mask = exactly(tracer, name, found.mask, smallest(tracer, name, limits))
+    lengths = emit(
+        tracer,
+        name,
+        "Sum",
+        [mask],
+        lambda given: given[..., 0].sum(0).astype(np.int32),
+        (INT32, (None,)),
+        lambda b, given: b.squeeze(b.ReduceSum(b.cast(given, INT32), b.ints(0), keepdims=0), 1),
+    )
+
+    def run(given: Any, counts: Any) -> Any:
+        return np.asarray(np.array_equal(given[..., 0], np.arange(len(given))[:, None] < counts))
+
+    def say(b: Any, given: Operand, counts: Operand) -> Any:
+        differ = b.cast(b.Xor(given, _before_end(b, given, counts)), INT32)
+        return b.Equal(b.ReduceSum(differ, b.ints(0, 1, 2), keepdims=0), b.const(0, INT32))
+
+    return lengths, emit(tracer, name, "Equal", [mask, lengths], run, (BOOL, ()), say)
+
+
+def _before_end(b: Any, rows: Operand, lengths: Operand) -> Any:
+    """For each step and sequence, (time, batch, 1), whether the one is before the end of the other."""
+    count = b.squeeze(b.Shape(rows, start=0, end=1), 0)
+    steps = b.Range(b.const(0, INT64), count, b.const(1, INT64))
+    return b.Less(b.unsqueeze(steps, 1, 2), b.unsqueeze(b.int64(lengths), 0, 2))
+
+
+def by_lengths(tracer: Tracer, found: Masked, lengths: Operand) -> Recurrence | None:
+    """The layer as one node; masked steps hand out what the last step did that was not."""
+    node = as_node(tracer, found.turns, lengths)
+    if node is None or not found.kept:
+        return node
+    (kept,) = found.kept
+    output = next(i for i in node.states if found.turns.results[i] is found.turns.results[kept])
+    name, first = found.turns.name, found.turns.initial[kept]
+    last = emit(
+        tracer,
+        name,
+        "SelectV2",
+        [lengths, first, node.states[output]],
+        lambda n, before, after: np.where(n[:, None] == 0, before, after),
+        (FLOAT32, first.shape),
+        lambda b, n, before, after: b.Where(
+            b.Equal(b.unsqueeze(b.int64(n), 1), b.const(0, INT64)), before, after
+        ),
+    )
+
+    def run(rows: Any, n: Any, end: Any) -> Any:
+        return np.where((np.arange(len(rows))[:, None] < n)[..., None], rows, end[None])
+
+    def say(b: Any, rows: Operand, n: Operand, end: Operand) -> Any:
+        return b.Where(_before_end(b, rows, n), rows, b.unsqueeze(end, 0))
+
+    shown = emit(tracer, name, "SelectV2", [node.rows, lengths, last], run, (FLOAT32, node.rows.shape), say)
+    return Recurrence(shown, {**node.states, kept: last}, node.turns)

@@ -1,0 +1,230 @@
+"""A loop over time that turns a known cell, as one LSTM, GRU or RNN of ONNX.
+
+All of the loop must be accounted for: it counts from zero to as many turns as there are rows,
+takes one row in each, its states are those of the cell, and what it hands out is the output
+of the cell. Anything else stays a loop.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from tfport.graph.dtypes import FLOAT32, INT32, INT64
+from tfport.runtime.control.emit import emit
+from tfport.runtime.kernels import _recurrence as recurrence
+from tfport.runtime.onnx.builder import Builder
+from tfport.runtime.operand import Operand
+from tfport.runtime.program import Step
+from tfport.runtime.recognise import cells
+from tfport.runtime.recognise.affine import Reader
+from tfport.runtime.recognise.cells import Cell
+from tfport.runtime.recognise.turns import Turns, limits_of, smallest, without_lengths
+from tfport.runtime.trace import Tracer
+
+_HOST_ORDER = {"LSTM": (0, 2, 3, 1), "GRU": (1, 0, 2), "RNN": (0,)}
+"""Where the gates of `_recurrence` (i, f, c, o; r, z, n) stand in ONNX's."""
+
+
+@dataclass
+class Recurrence:
+    """The answers of the node: of all turns, and behind the last."""
+
+    rows: Operand
+    """(time, batch, units)"""
+    states: dict[int, Operand]
+    turns: Operand
+    """How many there are."""
+
+
+def recognised(tracer: Tracer, turns: Turns) -> Recurrence | None:
+    """The loop as one node, or None."""
+    whole = without_lengths(turns, _is_zero(tracer))
+    return as_node(tracer, *whole) if whole is not None else as_node(tracer, turns, None)
+
+
+def as_node(tracer: Tracer, turns: Turns, lengths: Operand | None) -> Recurrence | None:
+    """The node of a loop over sequences that have lengths, or are all as long as it."""
+    if not turns.states or len(turns.states) > 2:
+        return None
+    limits, read = limits_of(turns), _rows(turns)
+    if not limits or read is None:
+        return None
+    rows, x = read
+    if rows.dtype != FLOAT32 or rows.rank != 3 or any(turns.args[i].rank != 2 for i in turns.states):
+        return None
+    found = _cell(turns, x)
+    if found is None:
+        return None
+    cell, places = found
+    if any(item is not turns.results[places[0]] for item in turns.handed_out):
+        return None
+    limit = smallest(tracer, turns.name, limits)
+    rows = exactly(tracer, turns.name, rows, limit)
+    if lengths is not None:
+        lengths = _within(tracer, turns.name, lengths, rows)
+    return _node(tracer, turns, cell, places, rows, limit, lengths)
+
+
+def _cell(turns: Turns, x: Operand) -> tuple[Cell, list[int]] | None:
+    """The cell, and the places of its output and its state."""
+    states = list(turns.states)
+    for places in (states, states[::-1]):
+        h = places[0]
+        reader = Reader(list(turns.steps), {x, turns.args[h]})
+        now, new = [turns.args[i] for i in places], [turns.results[i] for i in places]
+        if len(places) == 2:
+            made = cells.lstm(reader, x, now[0], now[1], new[0], new[1])
+        else:
+            made = cells.gru(reader, x, now[0], new[0]) or cells.plain(reader, x, now[0], new[0])
+        if made is not None:
+            return made, places
+    return None
+
+
+def _rows(turns: Turns) -> tuple[Operand, Operand] | None:
+    """The tensor of which each turn takes a row, and that row."""
+    reads = [step for step in turns.steps if step.op == "TensorListGetItem"]
+    rows = is_read_in_turn(turns, reads[0]) if len(reads) == 1 else None
+    return (rows, reads[0].outputs[0]) if rows is not None else None
+
+
+def is_read_in_turn(turns: Turns, step: Step) -> Operand | None:
+    """The tensor whose rows a step reads one after the other from the first, or None."""
+    if step.op != "TensorListGetItem" or len(step.inputs) != 2:
+        return None
+    rows, index = step.inputs
+    counter = next((i for i, arg in enumerate(turns.args) if arg is index), None)
+    if counter is None or turns.counters.get(counter) != 0 or turns.varies(rows):
+        return None
+    return rows
+
+
+def exactly(tracer: Tracer, name: str, rows: Operand, limit: Operand) -> Operand:
+    """The rows that the loop would take; too few are an error."""
+    assert rows.shape is not None
+    if limit.array is not None and rows.shape[0] == int(limit.array):
+        return rows
+    if is_size_of(tracer, limit, rows):
+        return rows
+
+    def run(tensor: Any, count: Any) -> Any:
+        return np.take(tensor, np.arange(int(count)), axis=0)
+
+    def say(b: Any, tensor: Operand, count: Operand) -> Operand:
+        # a slice takes what there is; only reading beyond the end is refused, so there a zero is read
+        most = b.Max(b.vector(count), b.ints(0))
+        size = b.Add(b.Shape(tensor, start=0, end=1), b.ints(1))
+        zeros = b.nodes("ConstantOfShape", size, dtype=INT64, value=np.zeros(1, np.int64))[0]
+        end = b.Add(most, b.Gather(zeros, most, axis=0))
+        out: Operand = b.Slice(tensor, b.ints(0), end, b.ints(0))
+        out.shape = (None, *rows.shape[1:]) if rows.shape else None
+        return out
+
+    return emit(tracer, name, "GatherV2", [rows, limit], run, (rows.dtype, (None, *rows.shape[1:])), say)
+
+
+def _is_zero(tracer: Tracer) -> Callable[[Operand], bool]:
+    def is_zero(operand: Operand) -> bool:
+        if operand.array is not None:
+            return not operand.array.any()
+        step = next((s for s in tracer.steps if operand in s.outputs), None)
+        if step is None or step.op not in ("Fill", "ZerosLike"):
+            return False
+        return step.op == "ZerosLike" or (step.inputs[1].array is not None and not step.inputs[1].array.any())
+
+    return is_zero
+
+
+def _within(tracer: Tracer, name: str, lengths: Operand, rows: Operand) -> Operand:
+    """Lengths as the engine takes them: no longer than the rows."""
+
+    def run(given: Any, tensor: Any) -> Any:
+        return np.clip(given, 0, len(tensor)).astype(np.int32)
+
+    def say(b: Any, given: Operand, tensor: Operand) -> Operand:
+        most = b.Min(b.int64(given), b.Shape(tensor, start=0, end=1))
+        out: Operand = b.cast(b.Max(most, b.ints(0)), INT32)
+        return out
+
+    return emit(tracer, name, "Minimum", [lengths, rows], run, (INT32, lengths.shape), say)
+
+
+def is_size_of(tracer: Tracer, limit: Operand, rows: Operand) -> bool:
+    """Whether a number was read from the shape of a tensor, as its first size."""
+    made = {output: step for step in tracer.steps for output in step.outputs}
+    taken = made.get(limit)
+    if taken is None or taken.op != "StridedSlice" or taken.attrs.get("shrink_axis_mask") != 1:
+        return False
+    begin = taken.inputs[1].array
+    shape = made.get(taken.inputs[0])
+    if begin is None or begin.tolist() != [0] or shape is None or shape.op != "Shape":
+        return False
+    measured = shape.inputs[0]
+    while (turned := made.get(rows)) is not None and turned.op == "ReverseV2" and rows is not measured:
+        rows = turned.inputs[0]
+    return rows is measured
+
+
+def _node(
+    tracer: Tracer,
+    turns: Turns,
+    cell: Cell,
+    places: list[int],
+    x: Operand,
+    limit: Operand,
+    lengths: Operand | None,
+) -> Recurrence:
+    first = [turns.initial[i] for i in places]
+    b = Builder(turns.name)
+    weights = [b.const(one[None], FLOAT32) for one in (cell.w, cell.r, np.concatenate([cell.b, cell.rb]))]
+    attrs: dict[str, Any] = {"hidden_size": cell.units}
+    if cell.kind == "GRU":
+        attrs["linear_before_reset"] = int(cell.reset_behind)
+    if cell.kind == "RNN":
+        attrs["activations"] = [cell.activation]
+    assert x.shape is not None
+    batch = x.shape[1]
+    shapes: Any = [(x.shape[0], 1, batch, cell.units), *[(1, batch, cell.units)] * len(first)]
+    given = [b.unsqueeze(state, 0) for state in first]
+    y, *last = b.nodes(
+        cell.kind, x, *weights, lengths, *given, outputs=1 + len(first), dtype=FLOAT32, shape=shapes, **attrs
+    )
+    rows = b.squeeze(y, 1)
+    states = [b.squeeze(state, 0) for state in last]
+    if lengths is not None or not x.shape[0]:
+        # of no turns at all the engine answers zeros, and a loop its initial states
+        count = b.Shape(x, start=0, end=1) if lengths is None else b.unsqueeze(b.int64(lengths), 1)
+        none = b.Equal(count, b.ints(0))
+        states = [b.Where(none, start, state) for start, state in zip(first, states, strict=True)]
+    lowered = b.made if all(tracer.engine.takes(node) for node in b.made) else None
+    outputs = (rows, *states)
+    run = _run(cell, lengths is not None)
+    asked = (lengths,) if lengths is not None else ()
+    tracer.add(Step(turns.name, cell.kind, (x, *first, *asked), outputs, lowered, run))
+    return Recurrence(rows, dict(zip(places, states, strict=True)), limit)
+
+
+def _run(cell: Cell, has_lengths: bool) -> Any:
+    def ordered(matrix: Any) -> Any:
+        gates = np.split(matrix, len(_HOST_ORDER[cell.kind]))
+        return np.concatenate([gates[place] for place in _HOST_ORDER[cell.kind]])
+
+    w, r, wb, rb = ordered(cell.w).T, ordered(cell.r).T, ordered(cell.b), ordered(cell.rb)
+    activations = {"Tanh": np.tanh, "Relu": lambda v: np.maximum(v, 0), "Sigmoid": recurrence.sigmoid}
+
+    def run(given: Sequence[Any]) -> Sequence[Any]:
+        x, h = given[:2]
+        lengths = given[-1] if has_lengths else None
+        if cell.kind == "LSTM":
+            return recurrence.lstm(x, h, given[2], w, r, wb + rb, lengths)
+        if cell.kind == "RNN":
+            return recurrence.plain(x, h, w, r, wb + rb, activations[cell.activation], lengths)
+        if cell.reset_behind:
+            return recurrence.gru(x, h, w, r, wb, rb, lengths)
+        return recurrence.gru_reset_before(x, h, w, r, wb + rb, lengths)
+
+    return run

@@ -1,0 +1,127 @@
+"""What a runtime can run: lowerings, kernels and structures by op, and ops beyond TensorFlow's.
+
+A repertoire is a value. That of tfport itself is `OWN`; one that is made on it adds to it
+for whoever is given it, and changes nothing for others.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any
+
+from tfport.formats.proto.graph_pb2 import OpDef
+from tfport.graph.attrs import Attr
+from tfport.graph.dtypes import DType
+from tfport.graph.signature import OpSignature
+from tfport.runtime import families
+from tfport.runtime.lower import KERNELS, LOWERINGS, SHAPES, STRUCTURES, Declared
+from tfport.runtime.operand import Dims
+
+Shapes = Callable[..., list[Dims | None]]
+
+
+class Repertoire:
+    """Its own declarations come before those that it stands on."""
+
+    def __init__(self, base: Repertoire | None = None) -> None:
+        self.base = base
+        self.definitions: dict[str, OpDef] = {}
+        self.lowerings: dict[str, list[Declared]] = {}
+        self.kernels: dict[str, list[Declared]] = {}
+        self.structures: dict[str, Declared] = {}
+        self.shapes: dict[str, Shapes] = {}
+
+    def lowerings_of(self, op: str) -> list[Declared]:
+        return [declared for one in self._chain_of(op) for declared in one.own(op).lowerings.get(op, ())]
+
+    def kernels_of(self, op: str) -> list[Declared]:
+        return [declared for one in self._chain_of(op) for declared in one.own(op).kernels.get(op, ())]
+
+    def kernel_for(self, op: str, attrs: Mapping[str, Attr]) -> Declared | None:
+        """The host kernel that runs a node with these attributes."""
+        return next((kernel for kernel in self.kernels_of(op) if kernel.takes(attrs)), None)
+
+    def lowerings_for(self, op: str, attrs: Mapping[str, Attr]) -> list[Declared]:
+        """The lowerings to try for these attributes, up to who has a kernel for them: that one was meant."""
+        found: list[Declared] = []
+        for one in self._chain_of(op):
+            found += [lowering for lowering in one.own(op).lowerings.get(op, ()) if lowering.takes(attrs)]
+            if any(kernel.takes(attrs) for kernel in one.kernels.get(op, ())):
+                break
+        return found
+
+    def structure_of(self, op: str) -> Declared | None:
+        for one in self._chain_of(op):
+            if found := one.own(op).structures.get(op):
+                return found
+            if op in one.kernels or op in one.lowerings:
+                return None
+        return None
+
+    def shapes_of(self, op: str) -> Shapes | None:
+        return next((found for one in self._chain_of(op) if (found := one.own(op).shapes.get(op))), None)
+
+    def definition_of(self, op: str) -> OpDef | None:
+        """How an op of one's own is defined; None for TensorFlow's, which the atlas knows."""
+        return next((found for one in self.chain() if (found := one.definitions.get(op))), None)
+
+    def signature_of(self, op: str) -> OpSignature | None:
+        definition = self.definition_of(op)
+        return OpSignature(definition) if definition is not None else None
+
+    def misfits(self, op: str, attrs: Mapping[str, Attr], inputs: Sequence[DType]) -> list[str]:
+        """What is wrong with a node whose op is defined here; TensorFlow's are taken as files have them."""
+        return []
+
+    def why_missing(self, op: str, attrs: Mapping[str, Attr], why: str) -> str | None:
+        """Why no kernel runs a node whose op is defined here; None for TensorFlow's."""
+        return None
+
+    def ops(self) -> set[str]:
+        """Every op that it can run."""
+        tables: list[dict[str, Any]] = [
+            table for one in self.chain() for table in (one.whole().lowerings, one.kernels, one.structures)
+        ]
+        return {op for table in tables for op in table}
+
+    def own(self, op: str) -> Repertoire:
+        """Itself, once it knows all that it has for an op."""
+        return self
+
+    def whole(self) -> Repertoire:
+        """Itself, once it knows all that it has."""
+        return self
+
+    def chain(self) -> Iterator[Repertoire]:
+        """This one and those that it stands on, the nearest first."""
+        one: Repertoire | None = self
+        while one is not None:
+            yield one
+            one = one.base
+
+    def _chain_of(self, op: str) -> Iterator[Repertoire]:
+        """Those whose declarations of an op count: one that defines it starts anew."""
+        for one in self.chain():
+            yield one
+            if op in one.definitions:
+                return
+
+
+class _Own(Repertoire):
+    """What tfport's own files declare; each is loaded when the first of its ops is asked for."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.lowerings, self.kernels = LOWERINGS, KERNELS
+        self.structures, self.shapes = STRUCTURES, SHAPES
+
+    def own(self, op: str) -> Repertoire:
+        families.declare(op)
+        return self
+
+    def whole(self) -> Repertoire:
+        families.load()
+        return self
+
+
+OWN = _Own()

@@ -1,0 +1,255 @@
+"""A model that answers: state restored and tables filled by the model's own ops, then runs of it.
+
+    session = Session(model)
+    session.run(["y:0"], {"x:0": array})
+    session.signature("serving_default")(x=array)
+    Session(model, registry=registry, stubs={"Acme>Op": function})      ops of one's own: `custom`
+
+A plan is made for each set of fetches and feeds when it is first asked for. Runs may
+come from any thread.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from tfport.errors import Error, MalformedGraph, RunFailed
+from tfport.formats.recognise import Source, find_model
+from tfport.formats.saved_model import ASSETS
+from tfport.graph.dtypes import DType
+from tfport.graph.graph import Node, Value
+from tfport.graph.load import load_model
+from tfport.graph.model import Model, Signature
+from tfport.graph.shapes import Shape
+from tfport.graph.state import assets
+from tfport.runtime.custom.registry import Registry, definitions_over, ready
+from tfport.runtime.custom.stub import Stubs, with_stubs
+from tfport.runtime.engines.engine import Engine, engine_called
+from tfport.runtime.objects import restore_by_objects
+from tfport.runtime.operand import Operand
+from tfport.runtime.plan import Plan
+from tfport.runtime.program import Program
+from tfport.runtime.state import State, Variable
+from tfport.runtime.trace import Env, Tracer, raise_problems
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike, NDArray
+
+Feeds = Mapping[str, "ArrayLike"]
+Key = tuple[tuple[str, ...], tuple[tuple[str, int | None], ...]]
+MOST_PLANS = 256
+
+
+class Session:
+    """One model, ready to run."""
+
+    def __init__(
+        self,
+        model: Model | Source,
+        *,
+        threads: int | None = None,
+        engine: str | Engine = "onnxruntime",
+        registry: Registry | None = None,
+        stubs: Stubs | None = None,
+    ) -> None:
+        self.registry = with_stubs(ready(registry), stubs)
+        definitions = definitions_over(self.registry)
+        self.model = model if isinstance(model, Model) else load_model(find_model(model), definitions)
+        self.state = State(self.model)
+        self.engine = engine_called(engine, threads) if isinstance(engine, str) else engine
+        self._plans: dict[Key, tuple[Plan, int]] = {}
+        self._lock = threading.RLock()
+        self._initialise()
+
+    def run(self, fetches: str | Sequence[str], feeds: Feeds | None = None) -> Any:
+        """The values of tensors by name, `y:0`; a node's name alone runs it and answers None."""
+        names = (fetches,) if isinstance(fetches, str) else tuple(fetches)
+        arrays = {_tensor_name(name): value for name, value in (feeds or {}).items()}
+        given = [self._fed(name, value) for name, value in arrays.items()]
+        plan = self._plan(names, list(arrays), given)
+        answers = iter(plan.run(given))
+        found = [next(answers) if ":" in name else None for name in names]
+        return found[0] if isinstance(fetches, str) else found
+
+    def signature(self, name: str) -> Callable[..., dict[str, NDArray[Any]]]:
+        """A signature as a function of named arrays."""
+        signature = self.model.signatures.get(name)
+        if signature is None:
+            there = ", ".join(self.model.signatures) or "none"
+            raise Error(f"{self.model.where}: no signature `{name}`; there is {there}")
+        return lambda **inputs: self._call(signature, inputs)
+
+    def _call(self, signature: Signature, inputs: Mapping[str, ArrayLike]) -> dict[str, NDArray[Any]]:
+        from tfport.runtime.composite import fed_parts, fetched_parts
+
+        feeds = fed_parts(signature, inputs)
+        fetches = [name for spec in signature.outputs.values() for name in spec.tensors]
+        return fetched_parts(signature, self.run(fetches, feeds))
+
+    def program(self, fetches: Sequence[str], feeds: Sequence[str], *, bake: bool = True) -> Program:
+        """What would run for these, before it is cut."""
+        return self._traced(fetches, feeds, [None] * len(feeds), bake=bake)[0]
+
+    def _plan(self, fetches: tuple[str, ...], feeds: list[str], given: Sequence[NDArray[Any]]) -> Plan:
+        ranks = [
+            None if self._value(name).shape.dims is not None else a.ndim
+            for name, a in zip(feeds, given, strict=True)
+        ]
+        key = (fetches, tuple(zip(feeds, ranks, strict=True)))
+        found = self._plans.get(key)
+        if found is not None and found[1] == self.state.version:
+            return found[0]
+        with self._lock:
+            found = self._plans.get(key)
+            if found is None or found[1] != self.state.version:
+                if len(self._plans) >= MOST_PLANS:
+                    self._plans.clear()
+                program, version = self._traced(fetches, feeds, ranks)
+                found = self._plans[key] = (Plan(program, self.engine), version)
+        return found[0]
+
+    def _traced(
+        self, fetches: Sequence[str], feeds: Sequence[str], ranks: Sequence[int | None], *, bake: bool = True
+    ) -> tuple[Program, int]:
+        wanted = [self._value(name) for name in fetches if ":" in name]
+        ends = [self._node(name) for name in fetches]
+        for _ in range(len(self.model.graph) + 2):
+            version = self.state.version
+            program, tracer = self._trace(ends, wanted, feeds, ranks, bake)
+            raise_problems(tracer.problems, self.model.where)
+            assigned = _assigned(program) & tracer.baked
+            if not assigned:
+                return program, version
+            for variable in assigned:
+                variable.changes = True
+        raise MalformedGraph(f"{self.model.where}: its variables never settle")
+
+    def _trace(
+        self,
+        ends: Sequence[Node],
+        wanted: Sequence[Value],
+        feeds: Sequence[str],
+        ranks: Sequence[int | None],
+        bake: bool,
+    ) -> tuple[Program, Tracer]:
+        tracer = Tracer(self.state, self.engine, bake=bake, repertoire=self.registry)
+        args = [self._argument(self._value(name), rank) for name, rank in zip(feeds, ranks, strict=True)]
+        env = {self._value(name): arg for name, arg in zip(feeds, args, strict=True)}
+
+        def walk() -> list[Operand]:
+            tracer.region([end for end in ends if not any(v in env for v in end.outputs)], env)
+            return [self._read(tracer, value, env) for value in wanted]
+
+        return tracer.program(args, walk), tracer
+
+    def _argument(self, value: Value, rank: int | None) -> Operand:
+        dims = value.shape.dims
+        if dims is None and rank is not None:
+            dims = (None,) * rank
+        return Operand(self._type(value), dims, name=value.node.name)
+
+    def _read(self, tracer: Tracer, value: Value, env: Env) -> Operand:
+        operand = env.get(value)
+        if operand is None:
+            raise MalformedGraph(f"`{value.node.name}` ({value.node.op}) has no output {value.index}")
+        return (
+            tracer.read_variable(operand, operand.name, operand.dtype.base)
+            if operand.dtype.is_ref
+            else operand
+        )
+
+    def _initialise(self) -> None:
+        """Restore and initialise as TensorFlow's own loader does: the restore op, then the init op."""
+        saver, prefix = self.model.meta.saver_def, self.model.checkpoint_prefix
+        files = {asset.tensor: f"{ASSETS}/{asset.file}" for asset in assets(self.model)}
+        if self.model.restore_nodes and prefix is not None and self.model.checkpoint is not None:
+            self._run_once(self.model.restore_nodes, {**files, saver.filename_tensor_name: prefix})
+            restore_by_objects(self.model, self.state)
+        self._run_once(self.model.init_nodes, files)
+
+    def _run_once(self, ends: Sequence[Node], texts: Mapping[str, str]) -> None:
+        if not ends:
+            return
+        feeds = [_tensor_name(name) for name in texts if name and self.model.has_tensor(_tensor_name(name))]
+        program, tracer = self._trace(ends, [], feeds, [None] * len(feeds), bake=False)
+        raise_problems(tracer.problems, self.model.where)
+        by_name = {_tensor_name(name): text for name, text in texts.items() if name}
+        Plan(program, self.engine).run([_string(by_name[name]) for name in feeds])
+
+    def _value(self, name: str) -> Value:
+        return self.model.graph.value(name)
+
+    def _node(self, name: str) -> Node:
+        node = self.model.graph.find(name.partition(":")[0])
+        if node is None:
+            raise MalformedGraph(f"there is no node `{name}` in the graph")
+        return node
+
+    def _type(self, value: Value) -> DType:
+        """The type of a tensor's elements; of an op of one's own the registry tells it."""
+        signature = self.registry.signature_of(value.node.op)
+        return (signature.output_type(value.index, value.node.attrs) if signature else value.dtype).base
+
+    def _fed(self, name: str, value: ArrayLike) -> NDArray[Any]:
+        """An array as the graph takes it, or why it does not."""
+        tensor = self._value(name)
+        array = as_array(value, self._type(tensor), name)
+        shape = tensor.shape
+        if not shape.fits(Shape(array.shape)):
+            raise RunFailed(f"`{name}` has shape {shape}; it was given {Shape(array.shape)}")
+        return array
+
+
+def as_array(value: ArrayLike, dtype: DType, name: str) -> NDArray[Any]:
+    """What was given as an array of the type that is expected; nothing is lost on the way."""
+    try:
+        kind = dtype.numpy
+    except KeyError:
+        raise RunFailed(f"`{name}` is {dtype}: nothing can be fed for it") from None
+    if kind.kind == "O":
+        return _strings(value)
+    array = np.asarray(value)
+    if array.dtype == kind:
+        return array
+    same_kind = array.dtype.kind == kind.kind or (array.dtype.kind in "iu" and kind.kind in "iuf")
+    loose = not isinstance(value, np.ndarray | np.generic)
+    if loose and (same_kind or array.size == 0 or kind.kind == "V"):
+        return array.astype(kind)
+    if array.dtype.kind in "iub" and np.can_cast(array.dtype, kind):
+        return array.astype(kind)
+    raise RunFailed(f"`{name}` takes {dtype}; it was given {array.dtype}")
+
+
+def _strings(value: ArrayLike) -> NDArray[Any]:
+    array = np.asarray(value)
+    if array.dtype.kind == "S" and not isinstance(value, np.ndarray):
+        array = np.asarray(value, object)
+    flat = array.reshape(-1).tolist()
+    out = np.empty(len(flat), object)
+    out[:] = [one if isinstance(one, bytes) else str(one).encode() for one in flat]
+    return out.reshape(array.shape)
+
+
+def _string(text: str) -> NDArray[Any]:
+    out = np.empty((), object)
+    out[()] = text.encode()
+    return out
+
+
+def _tensor_name(name: str) -> str:
+    return name if ":" in name else f"{name}:0"
+
+
+def _assigned(program: Program) -> set[Variable]:
+    """The variables that a program may assign to."""
+    found: set[Variable] = set()
+    for step in program.steps:
+        if step.effect:
+            found |= {o.value for o in step.inputs if isinstance(o.value, Variable)}
+        for inner in step.programs:
+            found |= _assigned(inner)
+    return found

@@ -1,0 +1,1 @@
+"""Ops of XLA, and the modules of StableHLO that JAX puts into TensorFlow models."""

@@ -1,0 +1,1 @@
+"""StableHLO in NumPy: what the programs that JAX puts into TensorFlow models answer."""
