@@ -1,0 +1,85 @@
+"""Indices of sparse tensors: their bounds, their order, and their places in the dense tensor."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from tfport.errors import RunFailed
+
+MOST_PLACES = 1 << 62
+
+
+def checked(indices: Any, values: Any, shape: Any, what: str = "the sparse tensor") -> tuple[int, ...]:
+    """The dense shape of a sparse tensor whose parts belong together."""
+    if indices.ndim != 2 or values.ndim != 1 or shape.ndim != 1:
+        raise RunFailed(
+            f"{what} has indices {indices.shape}, values {values.shape}, shape {shape.shape}; "
+            "expected a matrix and two vectors"
+        )
+    if len(indices) != len(values) or indices.shape[1] != len(shape):
+        raise RunFailed(f"{what} has indices {indices.shape} for {len(values)} values of rank {len(shape)}")
+    return sizes(shape, what)
+
+
+def sizes(shape: Any, what: str = "the sparse tensor") -> tuple[int, ...]:
+    dims = tuple(int(n) for n in shape.tolist())
+    if min(dims, default=0) < 0 or math.prod(dims) > MOST_PLACES:
+        raise RunFailed(f"{what} says that its shape is {list(dims)}")
+    return dims
+
+
+def in_bounds(indices: Any, dims: tuple[int, ...], what: str = "the sparse tensor") -> None:
+    """Refuse an index that is outside of the shape."""
+    if not len(indices):
+        return
+    wrong = ((indices < 0) | (indices >= np.array(dims, np.int64))).any(1)
+    if wrong.any():
+        at = int(wrong.argmax())
+        raise RunFailed(f"index {at} of {what} is {indices[at].tolist()}, outside of its shape {list(dims)}")
+
+
+def places(indices: Any, dims: tuple[int, ...]) -> Any:
+    """The place of each index in a flat dense tensor."""
+    steps = np.array([math.prod(dims[i + 1 :]) for i in range(len(dims))], np.int64)
+    return indices.astype(np.int64, copy=False) @ steps
+
+
+def indices_of(flat: Any, dims: tuple[int, ...]) -> Any:
+    """The other way: flat places as indices, one row each."""
+    out = np.empty((len(flat), len(dims)), np.int64)
+    rest = flat
+    for axis in range(len(dims) - 1, -1, -1):
+        size = max(dims[axis], 1)
+        out[:, axis] = rest % size
+        rest = rest // size
+    return out
+
+
+def in_order(flat: Any) -> bool:
+    """Whether places grow, each larger than the one before."""
+    return bool((flat[1:] > flat[:-1]).all())
+
+
+def sorted_order(indices: Any) -> Any:
+    """The permutation that puts indices in order, first axis first."""
+    return np.lexsort(indices.T[::-1]) if indices.shape[1] else np.arange(len(indices))
+
+
+def wider(values: Any) -> Any:
+    """Narrow floats as float32, in which TensorFlow sums them."""
+    narrow = values.dtype.kind in "fV" and values.dtype.itemsize < 4
+    return values.astype(np.float32) if narrow else values
+
+
+def summed(groups: Any, values: Any, count: int) -> Any:
+    """The sum of the values of each group."""
+    kind = values.dtype
+    values = wider(values)
+    if values.dtype.kind == "f":
+        return np.bincount(groups, values.astype(np.float64), count).astype(kind)
+    out = np.zeros(count, values.dtype)
+    np.add.at(out, groups, values)
+    return out.astype(kind)

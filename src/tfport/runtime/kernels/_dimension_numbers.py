@@ -1,0 +1,67 @@
+"""XLA's dimension numbers, which ops carry as serialized messages of small integers."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from tfport.errors import RunFailed
+
+DOT = {"lhs_contract": 1, "rhs_contract": 2, "lhs_batch": 3, "rhs_batch": 4}
+CONVOLUTION = {
+    "input_batch": 7, "input_feature": 8, "input_spatial": 11, "kernel_input": 3, "kernel_output": 4,
+    "kernel_spatial": 6, "output_batch": 9, "output_feature": 10, "output_spatial": 12,
+}  # fmt: skip
+GATHER = {
+    "offset_dims": 1, "collapsed": 2, "start_index_map": 3, "index_vector_dim": 4, "operand_batching": 5,
+    "indices_batching": 6,
+}  # fmt: skip
+SCATTER = {
+    "update_window": 1, "inserted": 2, "axes": 3, "index_vector_dim": 4, "operand_batching": 5,
+    "indices_batching": 6,
+}  # fmt: skip
+
+
+def dimension_numbers(given: Any, fields: Mapping[str, int]) -> dict[str, list[int]]:
+    """The lists of integers in a message, by name; those that it leaves out are empty."""
+    raw = given.encode() if isinstance(given, str) else bytes(given)
+    found: dict[int, list[int]] = {}
+    at = 0
+    while at < len(raw):
+        tag, at = _varint(raw, at)
+        if tag & 7 == 0:
+            value, at = _varint(raw, at)
+            found.setdefault(tag >> 3, []).append(_signed(value))
+        elif tag & 7 == 2:
+            length, at = _varint(raw, at)
+            end = at + length
+            if end > len(raw):
+                raise RunFailed("its dimension numbers end too early")
+            while at < end:
+                value, at = _varint(raw, at)
+                found.setdefault(tag >> 3, []).append(_signed(value))
+        else:
+            raise RunFailed(f"its dimension numbers have a field of wire type {tag & 7}")
+    return {name: found.get(number, []) for name, number in fields.items()}
+
+
+def only(numbers: list[int]) -> int:
+    """A field that is there once; 0 where it is left out."""
+    return numbers[-1] if numbers else 0
+
+
+def _varint(raw: bytes, at: int) -> tuple[int, int]:
+    value = 0
+    for shift in range(0, 70, 7):
+        if at >= len(raw):
+            break
+        byte = raw[at]
+        at += 1
+        value |= (byte & 127) << shift
+        if byte < 128:
+            return value & (1 << 64) - 1, at
+    raise RunFailed("its dimension numbers end too early")
+
+
+def _signed(value: int) -> int:
+    return value - (1 << 64) if value >> 63 else value

@@ -1,0 +1,124 @@
+"""GIF files as TensorFlow draws them: each frame over the one before, whatever the file says of disposal."""
+
+from __future__ import annotations
+
+import io
+import struct
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from tfport.errors import RunFailed
+
+MOST = 1 << 31
+"""Bytes from which on an animation is refused."""
+
+
+class Frame(NamedTuple):
+    left: int
+    top: int
+    width: int
+    height: int
+    flags: int
+    colors: Any
+    clear: int | None
+    data: bytes
+
+
+def decode(data: bytes, all_frames: bool) -> Any:
+    """Frames as [frames, height, width, 3] of uint8; only the first unless all are wanted."""
+    if len(data) < 13 or data[:6] not in (b"GIF87a", b"GIF89a"):
+        raise RunFailed("the GIF has no header")
+    width, height, flags = struct.unpack_from("<HHB", data, 6)
+    at, colors = _table(data, 13, flags)
+    frames = []
+    canvas = np.zeros((height, width, 3), np.uint8)
+    for frame in _frames(data, at, colors):
+        canvas = _drawn(canvas, frame)
+        frames.append(canvas)
+        if not all_frames:
+            break
+        if len(frames) * canvas.size >= MOST:
+            raise RunFailed("the GIF is too large")
+    if not frames:
+        raise RunFailed("the GIF has no frame")
+    return np.stack(frames)
+
+
+def _table(data: bytes, at: int, flags: int) -> tuple[int, Any]:
+    if not flags & 0x80:
+        return at, None
+    size = 3 << ((flags & 7) + 1)
+    if at + size > len(data):
+        raise RunFailed("the GIF is cut short")
+    return at + size, np.frombuffer(data, np.uint8, size, at).reshape(-1, 3)
+
+
+def _frames(data: bytes, at: int, shared: Any) -> Iterator[Frame]:
+    clear = None
+    try:
+        while data[at] != 0x3B:
+            if data[at] == 0x21:
+                label, (end, body) = data[at + 1], _blocks(data, at + 2)
+                if label == 0xF9 and len(body) >= 4:
+                    clear = body[3] if body[0] & 1 else None
+                at = end
+            elif data[at] == 0x2C:
+                left, top, width, height, flags = struct.unpack_from("<HHHHB", data, at + 1)
+                start, own = _table(data, at + 10, flags)
+                at, _ = _blocks(data, start + 1)
+                yield Frame(
+                    left, top, width, height, flags, shared if own is None else own, clear, data[start:at]
+                )
+                clear = None
+            else:
+                raise RunFailed(f"the GIF has an unknown block {data[at]:#x}")
+    except (IndexError, struct.error):
+        raise RunFailed("the GIF is cut short") from None
+
+
+def _blocks(data: bytes, at: int) -> tuple[int, bytes]:
+    """Where a run of blocks ends, and what they hold."""
+    parts = []
+    while size := data[at]:
+        if at + 1 + size >= len(data):
+            raise IndexError
+        parts.append(data[at + 1 : at + 1 + size])
+        at += 1 + size
+    return at + 1, b"".join(parts)
+
+
+def _drawn(canvas: Any, frame: Frame) -> Any:
+    if frame.colors is None:
+        raise RunFailed("a frame of the GIF has no colours")
+    places = _indices(frame)
+    out = canvas.copy()
+    there = out[frame.top : frame.top + frame.height, frame.left : frame.left + frame.width]
+    places = places[: there.shape[0], : there.shape[1]]
+    seen = np.ones(places.shape, bool) if frame.clear is None else places != frame.clear
+    if np.any(places[seen] >= len(frame.colors)):
+        raise RunFailed("a pixel of the GIF has a colour that its table has not")
+    there[seen] = frame.colors[places[seen]]
+    return out
+
+
+def _indices(frame: Frame) -> Any:
+    """The places of pixels in the table of colours, unpacked by Pillow from a file of this frame alone."""
+    from PIL import Image
+
+    if frame.width * frame.height >= MOST // 4:
+        raise RunFailed("the GIF is too large")
+    colors = bytes(range(255, -1, -1)) * 3  # no ramp of grays, which Pillow would take for one
+    alone = b"".join(
+        [
+            b"GIF87a", struct.pack("<HHBBB", frame.width, frame.height, 0xF7, 0, 0), colors,
+            b"\x2c", struct.pack("<HHHHB", 0, 0, frame.width, frame.height, frame.flags & 0x40),
+            frame.data, b"\x3b",
+        ]
+    )  # fmt: skip
+    try:
+        with Image.open(io.BytesIO(alone), formats=["GIF"]) as image:
+            return np.asarray(image)
+    except (OSError, SyntaxError, Image.DecompressionBombError) as error:
+        raise RunFailed(f"a frame of the GIF cannot be decoded: {error}") from None

@@ -1,0 +1,240 @@
+"""PNG files read as libpng does for TensorFlow, 16 bits and all quirks included.
+
+Rows of up to four bytes a pixel are unfiltered by Pillow; wider and interlaced ones here, along
+diagonals, since each byte needs those to its left and above it.
+"""
+
+from __future__ import annotations
+
+import io
+import struct
+import zlib
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from tfport.errors import RunFailed
+
+SIGNATURE = b"\x89PNG\r\n\x1a\n"
+GRAY, RGB, PALETTE, GRAY_ALPHA, RGB_ALPHA = 0, 2, 3, 4, 6
+_SAMPLES = {GRAY: 1, RGB: 3, PALETTE: 1, GRAY_ALPHA: 2, RGB_ALPHA: 4}
+_DEPTHS = {
+    GRAY: (1, 2, 4, 8, 16),
+    RGB: (8, 16),
+    PALETTE: (1, 2, 4, 8),
+    GRAY_ALPHA: (8, 16),
+    RGB_ALPHA: (8, 16),
+}
+_PASSES = [(0, 0, 8, 8), (0, 4, 8, 8), (4, 0, 8, 4), (0, 2, 4, 4), (2, 0, 4, 2), (0, 1, 2, 2), (1, 0, 2, 1)]
+"""Of interlaced files: first row and column, and how many rows and columns lie between."""
+_GAMMA_OF_SRGB = 45455
+
+
+class File(NamedTuple):
+    width: int
+    height: int
+    depth: int
+    kind: int
+    interlaced: bool
+    palette: Any
+    alphas: Any
+    gamma: int
+    data: bytes
+
+
+def _chunks(data: bytes) -> Any:
+    at = len(SIGNATURE)
+    while at + 12 <= len(data):
+        length = struct.unpack_from(">I", data, at)[0]
+        kind, body = data[at + 4 : at + 8], data[at + 8 : at + 8 + length]
+        if (
+            len(body) != length
+            or zlib.crc32(kind + body) != struct.unpack_from(">I", data + b"\0" * 4, at + 8 + length)[0]
+        ):
+            if kind[0] & 32 and len(body) == length:  # what is not critical is skipped
+                at += 12 + length
+                continue
+            raise RunFailed("the PNG is cut short or damaged")
+        yield kind, body
+        if kind == b"IEND":
+            return
+        at += 12 + length
+    raise RunFailed("the PNG ends before its end")
+
+
+def parse(data: bytes) -> File:
+    head: tuple[int, ...] = ()
+    palette, alphas, gamma, parts = None, None, 0, []
+    for kind, body in _chunks(data):
+        if not head and kind != b"IHDR":
+            raise RunFailed("the PNG does not begin with its header")
+        if kind == b"IHDR":
+            head = struct.unpack(">IIBBBBB", body) if len(body) == 13 else ()
+        elif kind == b"PLTE":
+            palette = np.frombuffer(body, np.uint8).reshape(-1, 3)
+        elif kind == b"tRNS":
+            alphas = body
+        elif kind == b"gAMA" and not gamma and len(body) == 4:
+            gamma = struct.unpack(">I", body)[0]
+        elif kind == b"sRGB":
+            gamma = _GAMMA_OF_SRGB
+        elif kind == b"IDAT":
+            parts.append(body)
+    if not head:
+        raise RunFailed("the PNG has no header")
+    width, height, depth, color, method, filters, interlaced = head
+    if color not in _SAMPLES or depth not in _DEPTHS[color] or method or filters or interlaced > 1:
+        raise RunFailed("the header of the PNG makes no sense")
+    if not 0 < width < 1 << 27 or not 0 < height < 1 << 27 or width * height >= 1 << 29:
+        raise RunFailed(f"the PNG is too large: {width} x {height}")
+    if color == PALETTE and palette is None:
+        raise RunFailed("the PNG has no palette")
+    return File(width, height, depth, color, bool(interlaced), palette, alphas, gamma, b"".join(parts))
+
+
+def decode(data: bytes, channels: int, deep: bool) -> Any:
+    """The picture as [height, width, channels] of uint16 where it is to be deep, otherwise of uint8."""
+    file = parse(data)
+    pixels = _pixels(file)
+    colored = file.kind in (RGB, PALETTE, RGB_ALPHA)
+    if not channels:
+        channels = (4 if file.alphas else 3) if file.kind == PALETTE else _SAMPLES[file.kind]
+    alpha = _alpha(file, pixels) if channels % 2 == 0 else None
+    color = (
+        file.palette[np.minimum(pixels[..., 0], len(file.palette) - 1)] if file.kind == PALETTE else pixels
+    )
+    color = color[..., : 3 if colored else 1]
+    if file.kind == GRAY and file.depth < 8:
+        color = color * (255 // ((1 << file.depth) - 1))
+    if channels < 3 and colored:
+        color = _gray(color.astype(np.int64), file)
+    elif channels > 2 and not colored:
+        color = np.repeat(color, 3, -1)
+    whole = color if alpha is None else np.concatenate([color, alpha.astype(color.dtype)], -1)
+    if file.depth == 16:
+        return whole.astype(np.uint16) if deep else (whole >> 8).astype(np.uint8)
+    return whole.astype(np.uint16) * 257 if deep else whole.astype(np.uint8)
+
+
+def _alpha(file: File, pixels: Any) -> Any:
+    if file.kind in (GRAY_ALPHA, RGB_ALPHA):
+        return pixels[..., -1:]
+    if file.alphas is None:  # libpng fills in the largest sample of the file, also where samples were widened
+        return np.full((*pixels.shape[:2], 1), (1 << file.depth) - 1)
+    if file.kind == PALETTE:
+        table = np.full(256, 255, np.int64)
+        table[: len(file.alphas)] = np.frombuffer(file.alphas, np.uint8)
+        return table[pixels]
+    clear = np.frombuffer(file.alphas, ">u2")[: pixels.shape[-1]]
+    most = 65535 if file.depth == 16 else 255
+    return np.where((pixels == clear).all(-1, keepdims=True), 0, most)
+
+
+def _gray(color: Any, file: File) -> Any:
+    """Weighted by 0.299 and 0.587 as libpng does, in linear light where the file tells its gamma."""
+    red, green = 29900 * 32768 // 100000, 58700 * 32768 // 100000
+    weights = np.array([red, green, 32768 - red - green])
+    alike = (color == color[..., :1]).all(-1, keepdims=True)
+    if file.gamma and abs(file.gamma - 100000) > 5000:
+        if file.depth == 16:
+            raise RunFailed("a PNG of 16 bits that tells its gamma is not made gray here")
+        to_one, from_one = _table(1e5 / file.gamma), _table(file.gamma / 1e5)
+        mixed = from_one[(to_one[color] @ weights + 16384) >> 15]
+    else:
+        mixed = (color @ weights + (16384 if file.depth == 16 else 0)) >> 15
+    return np.where(alike, color[..., :1], mixed[..., None])
+
+
+def _table(power: float) -> Any:
+    return np.floor(255 * (np.arange(256) / 255) ** power + 0.5).astype(np.int64)
+
+
+def _pixels(file: File) -> Any:
+    """Samples as integers: [height, width, samples]."""
+    if not file.interlaced:
+        return _samples(_rows(file, _inflated(file, file.data), file.width, file.height), file, file.width)
+    raw = _inflated(file, file.data)
+    out = np.zeros((file.height, file.width, _SAMPLES[file.kind]), np.uint16)
+    for top, left, down, across in _PASSES:
+        height, width = -(-(file.height - top) // down), -(-(file.width - left) // across)
+        if height <= 0 or width <= 0:
+            continue
+        size = height * (1 + _row_bytes(file, width))
+        rows = _unfiltered(raw[:size].reshape(height, -1), _step(file))
+        out[top::down, left::across] = _samples(rows, file, width)
+        raw = raw[size:]
+    return out
+
+
+def _row_bytes(file: File, width: int) -> int:
+    return (width * _SAMPLES[file.kind] * file.depth + 7) // 8
+
+
+def _step(file: File) -> int:
+    """From a byte to the same byte of the pixel before."""
+    return max(_SAMPLES[file.kind] * file.depth // 8, 1)
+
+
+def _inflated(file: File, data: bytes) -> Any:
+    if file.interlaced:
+        sizes = [(-(-(file.height - t) // d), -(-(file.width - m) // a)) for t, m, d, a in _PASSES]
+        needed = sum(h * (1 + _row_bytes(file, w)) for h, w in sizes if h > 0 and w > 0)
+    else:
+        needed = file.height * (1 + _row_bytes(file, file.width))
+    try:
+        found = zlib.decompressobj().decompress(data, needed)
+    except zlib.error as error:
+        raise RunFailed(f"the data of the PNG are damaged: {error}") from None
+    if len(found) < needed:
+        raise RunFailed("the data of the PNG are cut short")
+    return np.frombuffer(found, np.uint8)
+
+
+def _rows(file: File, raw: Any, width: int, height: int) -> Any:
+    lines, step = raw.reshape(height, -1), _step(file)
+    if lines[:, 0].max() > 4:
+        raise RunFailed("a row of the PNG has an unknown filter")
+    if not lines[:, 0].any():
+        return lines[:, 1:]
+    if step > 4 or width * height < 256:
+        return _unfiltered(lines, step)
+    from PIL import Image
+
+    kind = {1: GRAY, 2: GRAY_ALPHA, 3: RGB, 4: RGB_ALPHA}[step]
+    head = struct.pack(">IIBBBBB", (lines.shape[1] - 1) // step, height, 8, kind, 0, 0, 0)
+    plain = SIGNATURE + chunk(b"IHDR", head) + chunk(b"IDAT", file.data) + chunk(b"IEND", b"")
+    with Image.open(io.BytesIO(plain), formats=["PNG"]) as image:
+        return np.asarray(image).reshape(height, -1)
+
+
+def _unfiltered(lines: Any, step: int) -> Any:
+    """Rows with their filters undone, all rows at once along the diagonals."""
+    height, kinds = len(lines), lines[:, 0]
+    given = lines[:, 1:].reshape(height, -1, step).astype(np.int16)
+    width = given.shape[1]
+    out = np.zeros((height + 1, width + 1, step), np.int16)
+    for diagonal in range(height + width - 1):
+        y = np.arange(max(0, diagonal - width + 1), min(height, diagonal + 1))
+        x = diagonal - y
+        left, above, corner = out[y + 1, x], out[y, x + 1], out[y, x]
+        kind = kinds[y][:, None]
+        guess = left + above - corner
+        a, b, c = abs(guess - left), abs(guess - above), abs(guess - corner)
+        paeth = np.where((a <= b) & (a <= c), left, np.where(b <= c, above, corner))
+        base = np.choose(kind, [np.zeros_like(left), left, above, (left + above) >> 1, paeth])
+        out[y + 1, x + 1] = (given[y, x] + base) & 255
+    return out[1:, 1:].reshape(height, -1).astype(np.uint8)
+
+
+def _samples(rows: Any, file: File, width: int) -> Any:
+    count = _SAMPLES[file.kind]
+    if file.depth == 16:
+        return np.ascontiguousarray(rows).view(">u2").astype(np.uint16).reshape(-1, width, count)
+    if file.depth == 8:
+        return rows.reshape(-1, width, count)
+    bits = np.unpackbits(rows, axis=1).reshape(len(rows), -1, file.depth)[:, :width]
+    return (bits @ (1 << np.arange(file.depth)[::-1])).astype(np.uint8)[..., None]
+
+
+def chunk(kind: bytes, body: bytes) -> bytes:
+    return struct.pack(">I", len(body)) + kind + body + struct.pack(">I", zlib.crc32(kind + body))

@@ -1,0 +1,100 @@
+"""In which order equal scores come out of a heap and of a sort that promise nothing about them.
+
+TensorFlow takes candidates from a heap and sorts what was taken, neither of which says
+which of two equal scores comes first. Where scores are equal, their order is what the steps of
+GNU's standard library make of them, so these are done here one by one; where all
+differ, any sort is the same.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+
+def popped_order(scores: Any) -> Any:
+    """The places of scores, as a heap of them is emptied from the best."""
+    if len(np.unique(scores)) == len(scores):
+        return np.argsort(-scores, kind="stable")
+    values = scores.tolist()
+    heap: list[int] = []
+    for i in range(len(values)):
+        heap.append(i)
+        _up(heap, values, len(heap) - 1, i)
+    return np.array([_pop(heap, values) for _ in range(len(values))], np.int64)
+
+
+def _up(heap: list[int], values: list[float], hole: int, one: int) -> None:
+    while hole and values[heap[(hole - 1) // 2]] < values[one]:
+        heap[hole] = heap[(hole - 1) // 2]
+        hole = (hole - 1) // 2
+    heap[hole] = one
+
+
+def _pop(heap: list[int], values: list[float]) -> int:
+    top, last = heap[0], heap.pop()
+    size = len(heap)
+    if not size:
+        return top
+    hole, child = 0, 2
+    while child < size:  # the hole sinks to a leaf along the better children, the last element takes it
+        if values[heap[child]] < values[heap[child - 1]]:
+            child -= 1
+        heap[hole] = heap[child]
+        hole, child = child, 2 * child + 2
+    if child == size:
+        heap[hole] = heap[child - 1]
+        hole = child - 1
+    _up(heap, values, hole, last)
+    return top
+
+
+FEW = 16
+"""As many elements as are left to the insertion sort in the end."""
+
+
+def sorted_order(scores: Any) -> Any:
+    """The places of scores from the best, sorted by quick sort until few are left, then by insertion."""
+    finite = scores[np.isfinite(scores)]
+    if len(np.unique(finite)) == len(finite):
+        return np.argsort(-scores, kind="stable")
+    values = scores.tolist()
+    order = list(range(len(values)))
+    _quick(order, values, 0, len(order))
+    for i in range(1, len(order)):
+        one, hole = order[i], i
+        while hole and values[order[hole - 1]] < values[one]:
+            order[hole] = order[hole - 1]
+            hole -= 1
+        order[hole] = one
+    return np.array(order, np.int64)
+
+
+def _quick(order: list[int], values: list[float], first: int, last: int) -> None:
+    while last - first > FEW:
+        _median_first(order, values, first, first + (last - first) // 2, last - 1)
+        pivot, low, high = values[order[first]], first + 1, last
+        while True:
+            while values[order[low]] > pivot:
+                low += 1
+            high -= 1
+            while values[order[high]] < pivot:
+                high -= 1
+            if low >= high:
+                break
+            order[low], order[high] = order[high], order[low]
+            low += 1
+        _quick(order, values, low, last)
+        last = low
+
+
+def _median_first(order: list[int], values: list[float], first: int, middle: int, end: int) -> None:
+    """Put the median of the second, the middle and the last element first."""
+    second = first + 1
+    a, b, c = values[order[second]], values[order[middle]], values[order[end]]
+    if a > b:
+        best = middle if b > c else end if a > c else second
+    else:
+        best = second if a > c else end if b > c else middle
+    order[first], order[best] = order[best], order[first]

@@ -1,0 +1,100 @@
+"""From one type of elements to another: by value (Cast) and by bits (Bitcast)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from tfport.errors import RunFailed
+from tfport.runtime.lower import host
+
+PACKETS = {"float32": 32, "float64": 16, "float16": 16, "bfloat16": 8}
+"""Elements that TensorFlow converts at once to a narrow integer: these saturate, those left over wrap."""
+PACKET_OF_UINT32 = 8
+_MANTISSA = {
+    ("float64", "float32"): 29, ("float64", "float16"): 42, ("float64", "bfloat16"): 45,
+    ("float32", "float16"): 13, ("float32", "bfloat16"): 16,
+    ("float64", "float8_e5m2"): 50, ("float64", "float8_e4m3fn"): 49,
+    ("float32", "float8_e5m2"): 21, ("float32", "float8_e4m3fn"): 20,
+}  # fmt: skip
+"""Bits of the mantissa that a narrower type has no place for."""
+
+
+@host("Cast")
+def cast(x, *, SrcT, DstT, Truncate):
+    if Truncate and (lost := _MANTISSA.get((x.dtype.name, DstT.numpy.name))):
+        bits = x.view(f"u{x.dtype.itemsize}")
+        kept = (bits >> bits.dtype.type(lost) << bits.dtype.type(lost)).view(x.dtype)
+        x = np.where(np.isfinite(x), kept, x)
+    return converted(x, DstT.numpy)
+
+
+def converted(x: Any, kind: Any) -> Any:
+    """`x` in a type, with the values that TensorFlow's CPU kernels give to what the type cannot hold."""
+    if x.dtype == kind:
+        return x
+    if x.dtype.kind == "c" and np.dtype(kind).kind != "c":
+        x = x.real
+    if kind == np.bool_:
+        return x != 0
+    if x.dtype.kind not in "fV" or np.dtype(kind).kind not in "iu":
+        return x.astype(kind)
+    if x.dtype.name not in ("float32", "float64"):
+        return _to_integer(x.astype(np.float32), kind, PACKETS.get(x.dtype.name, 1))
+    return _to_integer(x, kind, PACKETS[x.dtype.name])
+
+
+def _to_integer(x: Any, kind: Any, packet: int) -> Any:
+    kind = np.dtype(kind)
+    if kind == np.uint64:
+        return _to_uint64(x)
+    if kind.itemsize == 8:
+        return _within(x, np.int64)
+    if kind == np.int32:
+        return _within(x, np.int32)
+    wrapped = _within(x, np.int64).astype(kind) if kind == np.uint32 else _within(x, np.int32).astype(kind)
+    if kind == np.uint32:
+        packet = PACKET_OF_UINT32
+    whole = x.size // packet * packet
+    if not whole:
+        return wrapped
+    wrapped = np.atleast_1d(wrapped)
+    flat, head = wrapped.reshape(-1), x.reshape(-1)[:whole]
+    if kind == np.uint32:
+        flat[:whole] = np.where(head >= 2**31, _upper_half(head), _within(head, np.int32).astype(kind))
+    else:
+        limits = np.iinfo(kind)
+        flat[:whole] = np.clip(_within(head, np.int32), limits.min, limits.max).astype(kind)
+    return flat.reshape(x.shape)
+
+
+def _within(x: Any, kind: Any) -> Any:
+    """Towards zero; what is outside, NaN too, is the smallest number, as the processor says."""
+    limits = np.iinfo(kind)
+    inside = (x >= float(limits.min)) & (x < float(limits.max) + (1.0 if limits.bits < 64 else 0.0))
+    return np.where(inside, np.where(inside, x, 0).astype(kind), limits.min)
+
+
+def _upper_half(x: Any) -> Any:
+    there = x < 2.0**32
+    return np.where(there, np.where(there, x, 0).astype(np.uint32), np.uint32(2**31))
+
+
+def _to_uint64(x: Any) -> Any:
+    high = (x >= 2.0**63) & (x < 2.0**64)
+    return np.where(high, np.where(high, x, 0).astype(np.uint64), _within(x, np.int64).view(np.uint64))
+
+
+@host("Bitcast")
+def bitcast(input, *, type):
+    kind = type.numpy
+    have, want = input.dtype.itemsize, kind.itemsize
+    plain = np.ascontiguousarray(input).reshape(input.shape)
+    if have == want:
+        return plain.view(kind)
+    if have > want:
+        return np.atleast_1d(plain).view(kind).reshape(*input.shape, have // want)
+    if not input.ndim or input.shape[-1] * have != want:
+        raise RunFailed(f"the last axis must hold {want // have} elements to become one of {type.name}")
+    return plain.view(kind).reshape(input.shape[:-1])

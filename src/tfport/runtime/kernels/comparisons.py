@@ -1,0 +1,128 @@
+"""Comparisons, logic, choices and bits, element by element."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from tfport.errors import RunFailed
+from tfport.runtime.lower import host
+
+
+@host("Equal")
+def equal(x, y, *, incompatible_shape_error):
+    if not incompatible_shape_error and not _broadcasts(x, y):
+        return np.array(False)
+    return np.equal(x, y).astype(bool)
+
+
+@host("NotEqual")
+def not_equal(x, y, *, incompatible_shape_error):
+    if not incompatible_shape_error and not _broadcasts(x, y):
+        return np.array(True)
+    return np.not_equal(x, y).astype(bool)
+
+
+def _broadcasts(x: Any, y: Any) -> bool:
+    try:
+        np.broadcast_shapes(x.shape, y.shape)
+    except ValueError:
+        return False
+    return True
+
+
+@host("Less")
+def less(x, y):
+    return np.less(x, y)
+
+
+@host("LessEqual")
+def less_equal(x, y):
+    return np.less_equal(x, y)
+
+
+@host("Greater")
+def greater(x, y):
+    return np.greater(x, y)
+
+
+@host("GreaterEqual")
+def greater_equal(x, y):
+    return np.greater_equal(x, y)
+
+
+@host("LogicalAnd")
+def logical_and(x, y):
+    return np.logical_and(x, y)
+
+
+@host("LogicalOr")
+def logical_or(x, y):
+    return np.logical_or(x, y)
+
+
+@host("Select")
+def select(condition, t, e):
+    """The condition is a scalar, or has the shape of both choices, or chooses whole rows."""
+    if not isinstance(t, np.ndarray):
+        return _one_of(condition, t, e)
+    if t.shape != e.shape:
+        raise RunFailed(f"both choices must have the same shape, not {list(t.shape)} and {list(e.shape)}")
+    if condition.ndim == 1 and t.ndim > 1 and condition.shape == t.shape[:1]:
+        condition = condition.reshape(-1, *[1] * (t.ndim - 1))
+    elif condition.ndim and condition.shape != t.shape:
+        raise RunFailed(f"a condition of shape {list(condition.shape)} cannot choose from {list(t.shape)}")
+    return np.where(condition, t, e)
+
+
+@host("SelectV2")
+def select_v2(condition, t, e):
+    return np.where(condition, t, e) if isinstance(t, np.ndarray) else _one_of(condition, t, e)
+
+
+def _one_of(condition: Any, t: Any, e: Any) -> Any:
+    """Of two resources or variants, which are no arrays."""
+    if condition.ndim:
+        raise RunFailed("only a scalar can choose between resources or variants")
+    return t if condition else e
+
+
+@host("BitwiseAnd")
+def bitwise_and(x, y):
+    return np.bitwise_and(x, y)
+
+
+@host("BitwiseOr")
+def bitwise_or(x, y):
+    return np.bitwise_or(x, y)
+
+
+@host("BitwiseXor")
+def bitwise_xor(x, y):
+    return np.bitwise_xor(x, y)
+
+
+@host("Invert")
+def invert(x):
+    return np.invert(x)
+
+
+@host("LeftShift")
+def left_shift(x, y):
+    return np.left_shift(x, _places(x, y))
+
+
+@host("RightShift")
+def right_shift(x, y):
+    return np.right_shift(x, _places(x, y))
+
+
+def _places(x: Any, y: Any) -> Any:
+    """TensorFlow shifts by no less than nothing and by no more than all bits but one."""
+    return np.clip(y, 0, x.dtype.itemsize * 8 - 1).astype(x.dtype)
+
+
+@host("PopulationCount")
+def population_count(x):
+    return np.bitwise_count(np.atleast_1d(x).view(f"u{x.dtype.itemsize}")).reshape(x.shape)

@@ -1,0 +1,130 @@
+"""Colours: between RGB and HSV, and hue, saturation and contrast adjusted."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from tfport.errors import RunFailed
+from tfport.runtime.lower import host, shapes
+
+
+@shapes("RGBToHSV HSVToRGB AdjustSaturation AdjustHue AdjustContrastv2 AdjustContrast")
+def _same(inputs, attrs):
+    return [inputs[0].shape]
+
+
+def _wide(images: Any) -> Any:
+    return images if images.dtype == np.float64 else images.astype(np.float32)
+
+
+def _colors(images: Any, rank: int = 1) -> Any:
+    if images.ndim < rank or images.shape[-1] != 3:
+        raise RunFailed(f"images must have 3 channels, and have the shape {list(images.shape)}")
+    return _wide(images)
+
+
+@host("RGBToHSV")
+def rgb_to_hsv(images):
+    return _hsv(_colors(images))
+
+
+def _hsv(rgb: Any) -> Any:
+    kind = rgb.dtype.type
+    r, g, b = rgb[..., 0], rgb[..., 1], rgb[..., 2]
+    value = rgb.max(-1)
+    spread = value - rgb.min(-1)
+    saturation = np.where(value > 0, spread / value, kind(0))
+    unit = kind(1) / (kind(6) * spread)
+    hue = np.where(
+        r == value,
+        unit * (g - b),
+        np.where(g == value, unit * (b - r) + kind(2) / kind(6), unit * (r - g) + kind(4) / kind(6)),
+    )
+    hue = np.where(spread > 0, hue, kind(0))
+    return np.stack([np.where(hue < 0, hue + kind(1), hue), saturation, value], -1)
+
+
+@host("HSVToRGB")
+def hsv_to_rgb(images):
+    return _rgb(_colors(images))
+
+
+def _rgb(hsv: Any) -> Any:
+    kind = hsv.dtype.type
+    hue, saturation, value = hsv[..., :1] * kind(6), hsv[..., 1:2], hsv[..., 2:]
+    bases = np.concatenate(
+        [abs(hue - kind(3)) - kind(1), kind(2) - abs(hue - kind(2)), kind(2) - abs(hue - kind(4))], -1
+    )
+    pure = np.clip(bases, kind(0), kind(1))
+    return (kind(1) - saturation + saturation * pure) * value
+
+
+def _scalar(value: Any, what: str) -> Any:
+    if value.ndim:
+        raise RunFailed(f"{what} must be a scalar, and has the shape {list(value.shape)}")
+    return np.float32(value)
+
+
+@host("AdjustSaturation")
+def adjust_saturation(images, scale):
+    factor = _scalar(scale, "scale")
+    hsv = _hsv(_colors(images, 3))
+    hsv[..., 1] = np.clip(hsv[..., 1] * factor, 0, 1)
+    return _rgb(hsv)
+
+
+_MOST = 1e6  # TensorFlow turns step by step, and would not end
+# by sixth of the circle of hues: which of (lowest, middle, highest) red, green and blue are
+_CHANNELS = np.array([[2, 1, 0], [1, 2, 0], [0, 2, 1], [0, 1, 2], [1, 0, 2], [2, 0, 1]])
+
+
+@host("AdjustHue")
+def adjust_hue(images, delta):
+    turn = _scalar(delta, "delta") * np.float32(6)
+    if not abs(turn) < _MOST:
+        raise RunFailed(f"delta must be a small number of turns, and is {delta}")
+    rgb = _colors(images, 3)
+    r, g, b = rgb[..., 0], rgb[..., 1], rgb[..., 2]
+    sixth = np.where(
+        r < g, np.where(b < r, 1, np.where(b > g, 3, 2)), np.where(b < g, 0, np.where(b > r, 4, 5))
+    )
+    low, middle, high = np.moveaxis(np.sort(rgb, -1), -1, 0)
+    ratio = (middle - low) / (high - low)
+    hue = sixth.astype(np.float32) + np.where(sixth % 2 == 0, ratio, np.float32(1) - ratio)
+    hue = _in_circle(np.where(high == low, np.float32(0), hue) + turn)
+    sixth = np.minimum(hue.astype(np.int64), 5)
+    ratio = hue - hue.astype(np.int64).astype(np.float32)
+    ratio = np.where(sixth % 2 == 0, ratio, np.float32(1) - ratio)
+    levels = np.stack([low, low + ratio * (high - low), high], -1)
+    return np.take_along_axis(levels, _CHANNELS[sixth], -1)
+
+
+def _in_circle(hue: Any) -> Any:
+    """Hues brought into [0, 6) turn by turn."""
+    six = np.float32(6)
+    while np.any(low := hue < 0):
+        hue = np.where(low, hue + six, hue)
+    while np.any(high := hue >= six):
+        hue = np.where(high, hue - six, hue)
+    return hue
+
+
+def _contrast(images: Any, factor: Any) -> Any:
+    if images.ndim < 3:
+        raise RunFailed(f"images must have at least 3 dimensions, and have the shape {list(images.shape)}")
+    wide = images.astype(np.float32)
+    mean = wide.mean((-3, -2), keepdims=True, dtype=np.float64).astype(np.float32)
+    return (wide - mean) * _scalar(factor, "contrast_factor") + mean
+
+
+@host("AdjustContrastv2")
+def adjust_contrast_v2(images, contrast_factor):
+    return _contrast(images, contrast_factor)
+
+
+@host("AdjustContrast")
+def adjust_contrast(images, contrast_factor, min_value, max_value):
+    least, most = _scalar(min_value, "min_value"), _scalar(max_value, "max_value")
+    return np.maximum(np.minimum(_contrast(images, contrast_factor), most), least)

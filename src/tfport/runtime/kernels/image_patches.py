@@ -1,0 +1,145 @@
+"""Patches and glimpses of images and volumes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from tfport.errors import RunFailed
+from tfport.runtime.lower import host, shapes
+
+
+@shapes("ExtractImagePatches ExtractVolumePatches")
+def _laid_out(inputs, attrs):
+    x, sizes = inputs[0], attrs["ksizes"]
+    depth = x.shape[-1] if x.shape else None
+    return [
+        (x.shape[0] if x.shape else None, *[None] * (len(sizes) - 2), depth and depth * int(np.prod(sizes)))
+    ]
+
+
+@shapes("ExtractGlimpse ExtractGlimpseV2")
+def _glanced(inputs, attrs):
+    return [(None, None, None, None)]
+
+
+def _patches(x: Any, sizes: list[int], strides: list[int], rates: list[int], padding: str) -> Any:
+    """All windows over the axes between the first and the last, each laid out in the last axis."""
+    spans = [(k - 1) * r + 1 for k, r in zip(sizes, rates, strict=True)]
+    pads = [(0, 0)]
+    for n, span, step in zip(x.shape[1:-1], spans, strides, strict=True):
+        if padding == "SAME":
+            missing = max((-(-n // step) - 1) * step + span - n, 0)
+        elif padding == "VALID":
+            missing = 0
+            if n < span:
+                raise RunFailed(f"a window of {span} does not fit into {n}")
+        else:
+            raise RunFailed(f"padding must be SAME or VALID, and is {padding}")
+        pads.append((missing // 2, missing - missing // 2))
+    padded = np.pad(x, [*pads, (0, 0)])
+    axes = tuple(range(1, x.ndim - 1))
+    windows = np.lib.stride_tricks.sliding_window_view(padded, spans, axis=axes)
+    windows = windows[(slice(None), *(slice(None, None, s) for s in strides))]
+    steps: tuple[Any, ...] = (..., *(slice(None, None, r) for r in rates))
+    windows = windows[steps]
+    moved = np.moveaxis(windows, len(axes) + 1, -1)  # channels behind the places in the window
+    return moved.reshape(*moved.shape[: len(axes) + 1], int(np.prod(sizes)) * x.shape[-1])
+
+
+def _inner(values: list[int], rank: int, what: str) -> list[int]:
+    if len(values) != rank or values[0] != 1 or values[-1] != 1 or min(values) < 1:
+        raise RunFailed(f"{what} must be {rank} positive numbers, the first and the last 1; it is {values}")
+    return list(values[1:-1])
+
+
+@host("ExtractImagePatches")
+def extract_image_patches(images, *, ksizes, strides, rates, padding):
+    if images.ndim != 4:
+        raise RunFailed(f"images must have 4 dimensions, and have the shape {list(images.shape)}")
+    sizes, steps = _inner(ksizes, 4, "ksizes"), _inner(strides, 4, "strides")
+    return _patches(images, sizes, steps, _inner(rates, 4, "rates"), padding)
+
+
+@host("ExtractVolumePatches")
+def extract_volume_patches(input, *, ksizes, strides, padding):
+    if input.ndim != 5:
+        raise RunFailed(f"input must have 5 dimensions, and has the shape {list(input.shape)}")
+    return _patches(input, _inner(ksizes, 5, "ksizes"), _inner(strides, 5, "strides"), [1, 1, 1], padding)
+
+
+@host("ExtractGlimpse")
+def extract_glimpse(input, size, offsets, *, centered, normalized, uniform_noise, noise):
+    return _glimpses(input, size, offsets, centered, normalized, _noise(uniform_noise, noise), True)
+
+
+@host("ExtractGlimpseV2")
+def extract_glimpse_v2(input, size, offsets, *, centered, normalized, uniform_noise, noise):
+    return _glimpses(input, size, offsets, centered, normalized, _noise(uniform_noise, noise), False)
+
+
+def _noise(uniform: bool, noise: str) -> str:
+    if uniform and noise not in ("uniform", ""):
+        raise RunFailed("uniform_noise is given together with another noise")
+    if noise not in ("uniform", "gaussian", "zero", ""):
+        raise RunFailed(f"noise must be uniform, gaussian or zero, and is {noise}")
+    return "uniform" if uniform else noise or "gaussian"
+
+
+def _glimpses(
+    x: Any, size: Any, offsets: Any, centered: bool, normalized: bool, noise: str, middle: bool
+) -> Any:
+    if x.ndim != 4 or size.shape != (2,) or offsets.shape != (x.shape[0], 2):
+        raise RunFailed("input must have 4 dimensions, size two numbers, and offsets two for each image")
+    wanted = [int(n) for n in size]
+    if min(wanted) < 0:
+        raise RunFailed(f"the size of glimpses must not be negative, and is {wanted}")
+    out = np.empty((x.shape[0], *wanted, x.shape[3]), np.float32)
+    for i, (image, offset) in enumerate(zip(x, offsets, strict=True)):
+        starts = [_start(offset[k], image.shape[k], wanted[k], centered, normalized, middle) for k in (0, 1)]
+        out[i] = _glimpse(image, starts, wanted, noise)
+    return out
+
+
+def _start(at: Any, given: int, wanted: int, centered: bool, normalized: bool, middle: bool) -> int:
+    """Where a glimpse begins along an axis, as float32 says it.
+
+    The first version of the op always takes offsets for the middle of the glimpse; the second
+    only where they are both centred and normalised.
+    """
+    two, whole, part = np.float32(2), np.float32(given), np.float32(wanted)
+    if normalized:
+        at = at * whole
+    if centered:
+        at = at / two + whole / two if normalized or middle else at + whole / two
+    if middle or (centered and normalized):
+        at = at - part / two
+    return int(at)
+
+
+def _glimpse(image: Any, starts: list[int], wanted: list[int], noise: str) -> Any:
+    spans = [
+        range(max(s, 0), min(s + n, image.shape[k]))
+        for k, (s, n) in enumerate(zip(starts, wanted, strict=True))
+    ]
+    out = _background(image, wanted, noise)
+    if all(len(span) for span in spans):
+        rows, columns = spans
+        out[
+            rows.start - starts[0] : rows.stop - starts[0],
+            columns.start - starts[1] : columns.stop - starts[1],
+        ] = image[rows.start : rows.stop, columns.start : columns.stop]
+    return out
+
+
+def _background(image: Any, wanted: list[int], noise: str) -> Any:
+    """What a glimpse shows of what lies outside of its image; TensorFlow seeds noise by the clock, too."""
+    shape, generator = (*wanted, image.shape[2]), np.random.default_rng()
+    low, high = image.min((0, 1)), image.max((0, 1))
+    if noise == "zero":
+        return np.zeros(shape, np.float32)
+    if noise == "uniform":
+        return (low.min() + generator.random(shape, np.float32) * (high.max() - low.min())).astype(np.float32)
+    drawn = image.mean((0, 1)) + generator.standard_normal(shape, np.float32) * image.std((0, 1))
+    return np.clip(drawn, low, high).astype(np.float32)

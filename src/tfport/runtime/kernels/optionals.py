@@ -1,0 +1,45 @@
+"""Optionals: a tuple of tensors, or nothing."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from tfport.errors import RunFailed
+from tfport.graph.shapes import Shape
+from tfport.runtime.lower import host
+
+
+class Optional:
+    """Some tensors, or None."""
+
+    __slots__ = ("components",)
+
+    def __init__(self, components: list | None) -> None:
+        self.components = components
+
+
+@host("OptionalFromValue")
+def from_value(components):
+    return Optional(components)
+
+
+@host("OptionalNone")
+def none():
+    return Optional(None)
+
+
+@host("OptionalHasValue")
+def has_value(optional):
+    return np.array(optional.components is not None)
+
+
+@host("OptionalGetValue")
+def get_value(optional, *, output_types, output_shapes):
+    if optional.components is None:
+        raise RunFailed("the optional has no value")
+    if len(optional.components) != len(output_types):
+        raise RunFailed(f"the optional has {len(optional.components)} tensors, not {len(output_types)}")
+    for component, shape in zip(optional.components, output_shapes, strict=True):
+        if isinstance(component, np.ndarray) and not shape.fits(Shape(component.shape)):
+            raise RunFailed(f"a tensor of shape {component.shape} where {shape} was expected")
+    return list(optional.components)

@@ -1,0 +1,155 @@
+"""Queues inside one session. Nobody else fills them, so whoever would wait is told instead."""
+
+from __future__ import annotations
+
+import threading
+from collections import deque
+from typing import Any
+
+import numpy as np
+
+from tfport.errors import RunFailed
+from tfport.runtime.lower import Context, host
+
+
+class Queue:
+    """Elements, each a tuple of tensors, in the order in which they came."""
+
+    def __init__(self, name: str, types: list[Any], shapes: list[Any], capacity: int) -> None:
+        self.name, self.types, self.capacity = name, types, capacity
+        self.shapes = [shape.dims for shape in shapes]
+        self.items: deque[tuple[Any, ...]] = deque()
+        self.closed = False
+        self.pads = False
+        self.random: np.random.Generator | None = None
+        self.keeps = 0
+        """How many elements stay behind while it is open, so that they can be shuffled."""
+        self.lock = threading.RLock()
+
+    def put(self, element: tuple[Any, ...]) -> None:
+        with self.lock:
+            if self.closed:
+                raise RunFailed(f"queue `{self.name}` is closed")
+            if 0 <= self.capacity <= len(self.items):
+                raise RunFailed(f"queue `{self.name}` is full, and nobody takes from it")
+            if len(element) != len(self.types):
+                raise RunFailed(f"queue `{self.name}` holds {len(self.types)} tensors, not {len(element)}")
+            for tensor, shape in zip(element, self.shapes or [None] * len(element), strict=True):
+                if shape is not None and not _fits(np.shape(tensor), shape):
+                    raise RunFailed(f"queue `{self.name}` takes shape {shape}, not {np.shape(tensor)}")
+            self.items.append(element)
+
+    def take(self, count: int, *, fewer: bool = False) -> list[tuple[Any, ...]]:
+        """So many elements; an error where there are not, as nobody would bring them."""
+        with self.lock:
+            there = len(self.items) - (0 if self.closed else self.keeps)
+            if there < count and not (fewer and self.closed and there):
+                state = "is closed and" if self.closed else "is open, but nobody fills it: it"
+                raise RunFailed(
+                    f"queue `{self.name}` {state} has {max(there, 0)} elements of {count} that are asked for"
+                )
+            return [self._one() for _ in range(min(count, there))]
+
+    def _one(self) -> tuple[Any, ...]:
+        if self.random is not None:
+            self.items.rotate(-int(self.random.integers(len(self.items))))
+        return self.items.popleft()
+
+    def batch(self, elements: list[tuple[Any, ...]]) -> list[Any]:
+        """Elements as one tensor for each of their parts."""
+        if not elements:
+            shapes = [tuple(n or 0 for n in shape or ()) for shape in self.shapes]
+            return [np.zeros((0, *s), t.numpy) for s, t in zip(shapes, self.types, strict=True)]
+        return [_stacked(list(part), self.pads) for part in zip(*elements, strict=True)]
+
+
+def _stacked(parts: list[Any], pads: bool) -> Any:
+    if not pads:
+        return np.stack(parts)
+    shape = np.max([part.shape for part in parts], axis=0, initial=0).astype(int)
+    out = np.full((len(parts), *shape), b"" if parts[0].dtype == object else 0, parts[0].dtype)
+    for row, part in zip(out, parts, strict=True):
+        row[tuple(slice(n) for n in part.shape)] = part
+    return out
+
+
+def _fits(shape: tuple[int, ...], other: tuple[int | None, ...]) -> bool:
+    return len(shape) == len(other) and all(b is None or a == b for a, b in zip(shape, other, strict=True))
+
+
+def _queue(context: Context, shared_name: str, types: Any, shapes: Any, capacity: int) -> Queue:
+    name = shared_name or context.name
+    return context.state.resource(Queue, name, lambda: Queue(name, types, shapes, capacity))
+
+
+@host("FIFOQueue FIFOQueueV2", once=True)
+def fifo(*, component_types, shapes, capacity, container, shared_name, context):
+    return _queue(context, shared_name, component_types, shapes, capacity)
+
+
+@host("PaddingFIFOQueue PaddingFIFOQueueV2", once=True)
+def padding_fifo(*, component_types, shapes, capacity, container, shared_name, context):
+    queue = _queue(context, shared_name, component_types, shapes, capacity)
+    queue.pads = True
+    return queue
+
+
+@host("RandomShuffleQueue RandomShuffleQueueV2", once=True)
+def random_shuffle(
+    *, component_types, shapes, capacity, min_after_dequeue, seed, seed2, container, shared_name, context
+):
+    queue = _queue(context, shared_name, component_types, shapes, capacity)
+    if queue.random is None:
+        queue.random = np.random.default_rng([seed, seed2] if seed or seed2 else None)
+        queue.keeps = min_after_dequeue
+    return queue
+
+
+@host("QueueEnqueue QueueEnqueueV2")
+def enqueue(handle, components, *, timeout_ms):
+    handle.put(tuple(components))
+
+
+@host("QueueEnqueueMany QueueEnqueueManyV2")
+def enqueue_many(handle, components, *, timeout_ms):
+    rows = {len(part) for part in components}
+    if len(rows) != 1:
+        raise RunFailed(f"the parts of the elements have {sorted(rows)} rows")
+    for i in range(rows.pop()):
+        handle.put(tuple(part[i : i + 1].reshape(part.shape[1:]) for part in components))
+
+
+@host("QueueDequeue QueueDequeueV2")
+def dequeue(handle, *, component_types, timeout_ms):
+    return list(handle.take(1)[0])
+
+
+@host("QueueDequeueMany QueueDequeueManyV2")
+def dequeue_many(handle, n, *, component_types, timeout_ms):
+    return handle.batch(handle.take(_count(n)))
+
+
+@host("QueueDequeueUpTo QueueDequeueUpToV2")
+def dequeue_up_to(handle, n, *, component_types, timeout_ms):
+    return handle.batch(handle.take(_count(n), fewer=True))
+
+
+def _count(n: Any) -> int:
+    if int(n) < 0:
+        raise RunFailed(f"{int(n)} elements cannot be taken")
+    return int(n)
+
+
+@host("QueueSize QueueSizeV2")
+def size(handle):
+    return np.array(len(handle.items), np.int32)
+
+
+@host("QueueIsClosed QueueIsClosedV2")
+def is_closed(handle):
+    return np.array(handle.closed)
+
+
+@host("QueueClose QueueCloseV2")
+def close(handle, *, cancel_pending_enqueues):
+    handle.closed = True

@@ -1,0 +1,134 @@
+"""Summaries for TensorBoard, as the serialized messages that TensorFlow makes of them."""
+
+from __future__ import annotations
+
+import functools
+import struct
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from tfport.errors import RunFailed
+from tfport.formats.wire import walk
+from tfport.graph.dtypes import DType
+from tfport.graph.tensors import Tensor
+from tfport.runtime.lower import host
+
+_TAG, _SIMPLE, _HISTOGRAM, _NODE_NAME, _TENSOR, _METADATA = 1, 2, 5, 7, 8, 9
+"""Fields of a summary's value."""
+_VARINT, _FIXED64, _LENGTH, _FIXED32 = 0, 1, 2, 5
+
+
+def _varint(value: int) -> bytes:
+    out = bytearray()
+    while value > 127:
+        out.append(value & 127 | 128)
+        value >>= 7
+    return bytes([*out, value])
+
+
+def _bytes(number: int, data: bytes) -> bytes:
+    return _varint(number << 3 | _LENGTH) + _varint(len(data)) + data
+
+
+def _summary(*values: bytes) -> Any:
+    out = np.empty((), object)
+    out[()] = b"".join(_bytes(1, value) for value in values)
+    return out
+
+
+@host("ScalarSummary")
+def scalar_summary(tags, values):
+    if tags.shape != values.shape:
+        raise RunFailed(f"tags and values are not of one shape: {list(tags.shape)} and {list(values.shape)}")
+    numbers = values.reshape(-1).astype(np.float32).tolist()
+    simple = _varint(_SIMPLE << 3 | _FIXED32)
+    pairs = zip(tags.reshape(-1).tolist(), numbers, strict=True)
+    return _summary(*(_bytes(_TAG, tag) + simple + struct.pack("<f", number) for tag, number in pairs))
+
+
+@host("HistogramSummary")
+def histogram_summary(tag, values):
+    if tag.ndim:
+        raise RunFailed("tag must be a scalar")
+    numbers = values.reshape(-1).astype(np.float64)
+    if not np.all(np.isfinite(numbers)):
+        raise RunFailed(f"NaN or infinity in the summary histogram of {tag[()].decode('utf-8', 'replace')}")
+    return _summary(_bytes(_TAG, tag[()]) + _bytes(_HISTOGRAM, _histogram(numbers)))
+
+
+@functools.cache
+def _limits() -> Any:
+    """Where buckets end: each a tenth wider than the one before it, on both sides of zero."""
+    found, value = [], 1e-12
+    while value < 1e20:
+        found.append(value)
+        value *= 1.1
+    found.append(float(np.finfo(np.float64).max))
+    return np.array([*(-v for v in reversed(found)), 0.0, *found])
+
+
+def _histogram(numbers: Any) -> bytes:
+    limits = _limits()
+    counts = np.bincount(np.searchsorted(limits, numbers, side="right"), minlength=limits.size)
+    # of neighbours without a number only the last is told
+    kept = (counts > 0) | np.append(counts[1:] > 0, True)
+    whole = float(limits[-1])
+    facts = (
+        float(numbers.min(initial=whole)),
+        float(numbers.max(initial=-whole)),
+        float(numbers.size),
+        float(numbers.sum()),
+        float((numbers * numbers).sum()),
+    )
+    out = b""
+    for number, fact in enumerate(facts, 1):
+        if struct.pack("<d", fact) != bytes(8):  # a zero is left out
+            out += _varint(number << 3 | _FIXED64) + struct.pack("<d", fact)
+    return (
+        out
+        + _bytes(6, limits[kept].astype("<f8").tobytes())
+        + _bytes(7, counts[kept].astype("<f8").tobytes())
+    )
+
+
+@host("MergeSummary")
+def merge_summary(inputs):
+    """One after the other; a tag may be there once."""
+    raw = [one for array in inputs for one in array.reshape(-1).tolist()]
+    seen: set[bytes] = set()
+    for tag in (tag for one in raw for tag in _tags(one)):
+        if tag in seen:
+            raise RunFailed(f"duplicate tag {tag.decode('utf-8', 'replace')} found in summary inputs")
+        seen.add(tag)
+    out = np.empty((), object)
+    out[()] = b"".join(raw)
+    return out
+
+
+def _tags(summary: bytes) -> Iterator[bytes]:
+    for value in _fields(summary, 1):
+        yield from _fields(value, _TAG)
+
+
+def _fields(message: bytes, number: int) -> list[bytes]:
+    found = walk(message)
+    if not found.whole:
+        raise RunFailed("could not parse one of the summary inputs")
+    return [message[f.start : f.end] for f in found.fields if f.number == number and f.wire == _LENGTH]
+
+
+@host("TensorSummaryV2")
+def tensor_summary_v2(tag, tensor, serialized_summary_metadata):
+    if tag.ndim or serialized_summary_metadata.ndim:
+        raise RunFailed("tag and serialized_summary_metadata must be scalars")
+    made = _tensor(tensor)
+    return _summary(
+        _bytes(_TAG, tag[()]) + _bytes(_TENSOR, made) + _bytes(_METADATA, serialized_summary_metadata[()])
+    )
+
+
+def _tensor(array: Any) -> bytes:
+    kind = DType.parse("string" if array.dtype == object else array.dtype.name)
+    return Tensor.from_numpy(array, kind).to_proto().SerializeToString()

@@ -1,0 +1,1 @@
+"""TensorFlow ops said in ONNX, one file per family."""

@@ -1,0 +1,31 @@
+"""Patches that do not overlap, and contrast."""
+
+from __future__ import annotations
+
+from tfport.runtime.lower import CannotLower, lower
+
+
+@lower("ExtractImagePatches")
+def extract_image_patches(b, images, *, ksizes, strides, rates, padding):
+    """Of the size of their strides, as transformers cut images: a reshape."""
+    if images.rank != 4 or None in images.shape[1:] or ksizes != strides or set(rates) != {1}:
+        raise CannotLower("patches overlap, or sizes are not known")
+    (_, tall, wide, _), (_, height, width, channels) = ksizes, images.shape
+    if ksizes[0] != 1 or ksizes[3] != 1 or height < tall or width < wide or 0 in images.shape[1:]:
+        raise CannotLower("patches are larger than images, or across them")
+    if padding != "VALID" and (height % tall or width % wide):
+        raise CannotLower("patches at the border are padded")
+    rows, columns = height // tall, width // wide
+    inner = images
+    if height % tall or width % wide:
+        inner = b.Slice(images, b.ints(0, 0), b.ints(rows * tall, columns * wide), b.ints(1, 2))
+    split = b.reshape(inner, -1, rows, tall, columns, wide, channels)
+    return b.reshape(b.transpose(split, [0, 1, 3, 2, 4, 5]), -1, rows, columns, tall * wide * channels)
+
+
+@lower("AdjustContrastv2")
+def adjust_contrast(b, images, contrast_factor):
+    if images.rank is None or images.rank < 3 or contrast_factor.rank != 0:
+        raise CannotLower("ranks are not known to be right")
+    mean = b.ReduceMean(images, b.ints(-3, -2), keepdims=1)
+    return b.Add(b.Mul(b.Sub(images, mean), b.cast(contrast_factor, images.dtype)), mean)

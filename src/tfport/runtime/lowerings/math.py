@@ -1,0 +1,230 @@
+"""Element-wise arithmetic and functions, in ONNX."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from tfport.runtime.lower import CannotLower, constant_of, lower
+from tfport.runtime.operand import Dims, Operand
+
+
+def same_name(ops: str) -> None:
+    """Ops that ONNX has, under the same name or the one behind a colon, with nothing to say."""
+    for op in ops.split():
+        ours, _, theirs = op.partition(":")
+        lower(ours)(_alone(theirs or ours))
+
+
+def _alone(op: str) -> Any:
+    def same(b, x):
+        return b.nodes(op, x)[0]
+
+    return same
+
+
+def both(ops: str) -> None:
+    """The same for ops of two tensors."""
+    for op in ops.split():
+        ours, _, theirs = op.partition(":")
+        lower(ours)(_together(theirs or ours))
+
+
+def _together(op: str) -> Any:
+    def same(b, x, y):
+        return b.nodes(op, x, y)[0]
+
+    return same
+
+
+same_name(
+    "Abs Acos Acosh Asin Asinh Atan Atanh Ceil Cos Cosh Erf Exp Floor Inv:Reciprocal Invert:BitwiseNot IsInf "
+    "IsNan:IsNaN Log LogicalNot:Not Neg Reciprocal Rint:Round Sigmoid Sin Sinh Sqrt Tan Tanh"
+)
+both(
+    "Add AddV2:Add Sub Mul RealDiv:Div Maximum:Max Minimum:Min Less LessEqual:LessOrEqual Greater "
+    "GreaterEqual:GreaterOrEqual LogicalAnd:And LogicalOr:Or BitwiseAnd BitwiseOr BitwiseXor"
+)
+
+
+@lower("Round")
+def round_to_even(b, x):
+    if x.dtype.is_integer:
+        raise CannotLower("of integers TensorFlow answers zeros")
+    return b.Round(x)
+
+
+@lower("Sign")
+def sign(b, x):
+    if x.dtype.is_floating and x.dtype.name not in ("float32", "float64"):
+        raise CannotLower("ONNX Runtime gives NaN in half precision the sign 0")
+    return b.Sign(x)
+
+
+@lower("Square")
+def square(b, x):
+    return b.Mul(x, x)
+
+
+@lower("SquaredDifference")
+def squared_difference(b, x, y):
+    difference = b.Sub(x, y)
+    return b.Mul(difference, difference)
+
+
+@lower("Rsqrt")
+def rsqrt(b, x):
+    return b.Reciprocal(b.Sqrt(x))
+
+
+@lower("IsFinite")
+def is_finite(b, x):
+    return b.Not(b.Or(b.IsNaN(x), b.IsInf(x)))
+
+
+@lower("Expm1")
+def expm1(b, x):
+    # exact near zero, where exp(x) - 1 loses everything
+    return b.Mul(b.Tanh(b.Mul(x, b.const(0.5, x.dtype))), b.Add(b.Exp(x), b.const(1, x.dtype)))
+
+
+@lower("Log1p")
+def log1p(b, x):
+    """log(u)·x/(u-1) with u = 1+x rounded: the two roundings of u cancel."""
+    one = b.const(1, x.dtype)
+    u = b.Add(x, one)
+    exact = b.Div(b.Mul(b.Log(u), x), b.Sub(u, one))
+    small = b.Where(b.Equal(u, one), x, exact)
+    return b.Where(b.IsInf(u), b.Log(u), small)
+
+
+@lower("Pow")
+def power(b, x, y):
+    if not x.dtype.is_integer:
+        return b.Pow(x, y)
+    # ONNX Runtime goes through floats, where large powers of integers do not wrap
+    if y.array is not None and y.array.ndim == 0 and int(y.array) in (1, 2, 3):
+        made = x
+        for _ in range(int(y.array) - 1):
+            made = b.Mul(made, x)
+        return made if made is not x else b.Identity(x)
+    raise CannotLower("powers of integers wrap")
+
+
+@lower("Div")
+def div(b, x, y):
+    return truncate_div(b, x, y) if x.dtype.is_integer else b.Div(x, y)
+
+
+@lower("TruncateDiv")
+def truncate_div(b, x, y):
+    if not x.dtype.is_integer:
+        quotient = b.Div(x, y)
+        return b.Where(b.Less(quotient, b.const(0, x.dtype)), b.Ceil(quotient), b.Floor(quotient))
+    _safe_divisor(y)
+    return b.Div(x, y)
+
+
+@lower("FloorDiv")
+def floor_div(b, x, y):
+    if not x.dtype.is_integer:
+        return b.Floor(b.Div(x, y))
+    _safe_divisor(y)
+    quotient, zero = b.Div(x, y), b.const(0, x.dtype)
+    rest = b.Sub(x, b.Mul(quotient, y))
+    below = b.And(b.Not(b.Equal(rest, zero)), b.Xor(b.Less(rest, zero), b.Less(y, zero)))
+    floored = b.Sub(quotient, b.cast(below, x.dtype))
+    floored.known = _divided(x.known, y.known)
+    return floored
+
+
+def _divided(x: Dims | None, y: Dims | None) -> Dims | None:
+    """Sizes that are known stay so: shapes are halved this way."""
+    if x is None or y is None or len(y) != 1:
+        return None
+    return tuple(None if n is None or not y[0] else n // y[0] for n in x)
+
+
+@lower("FloorMod")
+def floor_mod(b, x, y):
+    if x.dtype.is_integer:
+        _safe_divisor(y)
+        return b.Mod(x, y)
+    # the remainder takes the sign of x in ONNX, that of y in TensorFlow: add y where the two differ
+    rest, zero = b.Mod(x, y, fmod=1), b.const(0, x.dtype)
+    differ = b.Xor(b.Less(rest, zero), b.Less(y, zero))
+    return b.Where(b.And(differ, b.Not(b.Equal(rest, zero))), b.Add(rest, y), rest)
+
+
+@lower("Mod TruncateMod")
+def truncate_mod(b, x, y):
+    if x.dtype.is_integer:
+        _safe_divisor(y)
+    return b.Mod(x, y, fmod=1)
+
+
+def _safe_divisor(y: Operand) -> None:
+    """ONNX Runtime dies of a division by zero, and of the smallest integer by -1."""
+    divisor = constant_of(y, "the divisor of integers")
+    if not divisor.all() or (divisor.astype("int64") == -1).any():
+        raise CannotLower("the divisor has zeros, or -1")
+
+
+@lower("DivNoNan")
+def div_no_nan(b, x, y):
+    zero = b.const(0, x.dtype)
+    return b.Where(b.Equal(y, zero), zero, b.Div(x, y))
+
+
+@lower("MulNoNan")
+def mul_no_nan(b, x, y):
+    zero = b.const(0, x.dtype)
+    return b.Where(b.Equal(y, zero), zero, b.Mul(x, y))
+
+
+@lower("Xdivy")
+def xdivy(b, x, y):
+    zero = b.const(0, x.dtype)
+    return b.Where(b.Equal(x, zero), zero, b.Div(x, y))
+
+
+@lower("Xlogy")
+def xlogy(b, x, y):
+    zero = b.const(0, x.dtype)
+    return b.Where(b.Equal(x, zero), zero, b.Mul(x, b.Log(y)))
+
+
+@lower("ClipByValue")
+def clip_by_value(b, t, clip_value_min, clip_value_max):
+    low, high = clip_value_min.array, clip_value_max.array
+    if clip_value_min.rank != 0 or clip_value_max.rank != 0:
+        raise CannotLower("a bound is no scalar")
+    if low is not None and high is not None and low <= high:
+        return b.Clip(t, clip_value_min, clip_value_max)
+    below = b.Where(b.Less(clip_value_max, t), clip_value_max, t)
+    return b.Where(b.Less(below, clip_value_min), clip_value_min, below)
+
+
+@lower("AddN")
+def add_n(b, inputs):
+    _one_shape(inputs)
+    total = inputs[0]
+    for one in inputs[1:]:
+        total = b.Add(total, one)
+    return total if len(inputs) > 1 else b.Identity(total)
+
+
+@lower("AccumulateNV2")
+def accumulate_n(b, inputs, *, shape):
+    return add_n(b, inputs)
+
+
+def _one_shape(inputs: list[Operand]) -> None:
+    if len({operand.rank for operand in inputs}) > 1 or would_broadcast(inputs):
+        raise CannotLower("the inputs may not have one shape")
+
+
+def would_broadcast(operands: Iterable[Operand]) -> bool:
+    """Whether ONNX may stretch an axis of size 1 where TensorFlow asks for one shape, as the host does."""
+    shapes = [operand.shape for operand in operands if operand.shape is not None]
+    return any(1 in sizes and set(sizes) != {1} for sizes in zip(*shapes, strict=False))

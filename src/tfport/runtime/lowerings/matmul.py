@@ -1,0 +1,89 @@
+"""Products of matrices."""
+
+from __future__ import annotations
+
+from tfport.graph.dtypes import FLOAT32
+from tfport.runtime.lower import CannotLower, lower, rank_of
+from tfport.runtime.onnx.builder import Builder
+from tfport.runtime.operand import Operand
+
+
+@lower("MatMul")
+def matmul(b, a, b_, *, transpose_a, transpose_b, grad_a, grad_b):
+    return _product(b, a, b_, transpose_a, transpose_b)
+
+
+@lower("SparseMatMul")
+def sparse_matmul(b, a, b_, *, transpose_a, transpose_b, a_is_sparse, b_is_sparse):
+    return _product(b, b.cast(a, FLOAT32), b.cast(b_, FLOAT32), transpose_a, transpose_b)
+
+
+def _product(b: Builder, x: Operand, y: Operand, transpose_x: bool, transpose_y: bool) -> Operand:
+    if x.rank not in (None, 2) or y.rank not in (None, 2):
+        raise CannotLower("matrices are expected")
+    if (transpose_x or transpose_y) and x.dtype.is_floating:
+        return b.Gemm(x, y, transA=int(transpose_x), transB=int(transpose_y))
+    x = b.transpose(x, [1, 0]) if transpose_x else x
+    y = b.transpose(y, [1, 0]) if transpose_y else y
+    made: Operand = b.MatMul(x, y)
+    made.shape = made.shape or (None, None)
+    return made
+
+
+@lower("BatchMatMul")
+def batch_matmul(b, x, y, *, adj_x, adj_y, grad_x, grad_y):
+    if rank_of(x) != rank_of(y) or rank_of(x) < 2:
+        raise CannotLower("the batches differ")
+    # a batch of one would broadcast in ONNX; in TensorFlow it must be one on both sides
+    if any(1 in sizes and set(sizes) != {1} for sizes in zip(x.shape[:-2], y.shape[:-2], strict=True)):
+        raise CannotLower("the batches may differ")
+    return b.MatMul(_adjoint(b, x, adj_x), _adjoint(b, y, adj_y))
+
+
+@lower("BatchMatMulV2")
+def batch_matmul_v2(b, x, y, *, adj_x, adj_y, grad_x, grad_y):
+    _at_least_matrices(x, y)
+    return b.MatMul(_adjoint(b, x, adj_x), _adjoint(b, y, adj_y))
+
+
+@lower("BatchMatMulV3")
+def batch_matmul_v3(b, x, y, *, Tout, adj_x, adj_y, grad_x, grad_y):
+    _at_least_matrices(x, y)
+    return b.MatMul(_adjoint(b, b.cast(x, Tout), adj_x), _adjoint(b, b.cast(y, Tout), adj_y))
+
+
+def _at_least_matrices(x: Operand, y: Operand) -> None:
+    if any(operand.rank is not None and operand.rank < 2 for operand in (x, y)):
+        raise CannotLower("matrices are expected")
+
+
+def _adjoint(b: Builder, x: Operand, wanted: bool) -> Operand:
+    if not wanted:
+        return x
+    *batch, rows, columns = range(rank_of(x))
+    return b.transpose(x, [*batch, columns, rows])
+
+
+@lower("_FusedMatMul")
+def fused_matmul(b, a, b_, args, *, transpose_a, transpose_b, fused_ops, epsilon, leakyrelu_alpha):
+    answer = _product(b, a, b_, transpose_a, transpose_b)
+    rest = list(args)
+    for op in fused_ops:
+        answer = _fused(b, op, answer, rest, leakyrelu_alpha)
+    return answer
+
+
+def _fused(b: Builder, op: str, x: Operand, rest: list[Operand], alpha: float) -> Operand:
+    if op in ("BiasAdd", "Add"):
+        return b.Add(x, rest.pop(0))
+    if op in ("Relu", "Elu", "Tanh", "Sigmoid"):
+        return b.nodes(op, x)[0]
+    if op == "Relu6":
+        return b.Clip(x, b.const(0, x.dtype), b.const(6, x.dtype))
+    if op == "LeakyRelu":
+        return b.LeakyRelu(x, alpha=alpha)
+    if op == "GeluExact":
+        return b.Gelu(x)
+    if op == "GeluApproximate":
+        return b.Gelu(x, approximate="tanh")
+    raise CannotLower(f"nothing is known of the fused op {op}")

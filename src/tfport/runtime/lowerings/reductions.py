@@ -1,0 +1,124 @@
+"""Reductions, running sums and places of extremes, in ONNX."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from tfport.graph.dtypes import INT32, INT64
+from tfport.runtime.lower import CannotLower, constant_of, lower
+from tfport.runtime.onnx.builder import Builder
+from tfport.runtime.operand import Operand
+
+
+def _axes(x: Operand, reduction_indices: Operand) -> list[int]:
+    """The axes that are reduced, counted from the front; strange ones are left to the host to refuse."""
+    known = reduction_indices.known
+    if known is None or None in known:
+        known = tuple(constant_of(reduction_indices, "the list of axes").reshape(-1).tolist())
+    axes = [axis for axis in known if axis is not None]
+    if x.rank is None:
+        # from one end, two names are two axes
+        if len(set(axes)) < len(axes) or len({axis < 0 for axis in axes}) > 1:
+            raise CannotLower("the axes may be the same")
+        return axes
+    inside = {axis % x.rank for axis in axes if -x.rank <= axis < x.rank}
+    if len(inside) < len(axes):
+        raise CannotLower("an axis is named twice, or is outside")
+    return [axis % x.rank for axis in axes]
+
+
+def _reduce(b: Builder, op: str, x: Operand, axes: list[int], keep: bool) -> Operand:
+    return b.nodes(op, x, b.ints(*axes), keepdims=int(keep))[0] if axes else b.Identity(x)
+
+
+def _plainly(op: str) -> Any:
+    def reduce(b, input, reduction_indices, *, keep_dims):
+        return _reduce(b, op, input, _axes(input, reduction_indices), keep_dims)
+
+    return reduce
+
+
+lower("Sum")(_plainly("ReduceSum"))
+lower("Prod")(_plainly("ReduceProd"))
+
+
+@lower("EuclideanNorm")
+def euclidean_norm(b, input, reduction_indices, *, keep_dims):
+    if not input.dtype.is_floating:
+        raise CannotLower("squares of integers wrap")
+    axes = _axes(input, reduction_indices)
+    return b.ReduceL2(input, b.ints(*axes), keepdims=int(keep_dims)) if axes else b.Abs(input)
+
+
+@lower("Mean")
+def mean(b, input, reduction_indices, *, keep_dims):
+    if not input.dtype.is_floating:
+        raise CannotLower("means of integers are cut")
+    axes = _axes(input, reduction_indices)
+    if not axes or (input.shape is not None and all(input.shape[axis] for axis in axes)):
+        return _reduce(b, "ReduceMean", input, axes, keep_dims)
+    # of nothing the mean is NaN, which ONNX Runtime says is 0
+    count = b.ReduceProd(b.Gather(b.Shape(input), b.ints(*axes), axis=0), b.ints(0), keepdims=0)
+    return b.Div(_reduce(b, "ReduceSum", input, axes, keep_dims), b.cast(count, input.dtype))
+
+
+def _extreme(op: str, other: str) -> Any:
+    def reduce(b, input, reduction_indices, *, keep_dims):
+        axes = _axes(input, reduction_indices)
+        found = _reduce(b, op, input, axes, keep_dims)
+        if not axes or not input.dtype.is_floating:
+            return found
+        # NaN is passed on, which ONNX Runtime overlooks. The sum tells; it is NaN of both infinities, too.
+        total = _reduce(b, "ReduceSum", input, axes, keep_dims)
+        opposite = _reduce(b, other, input, axes, keep_dims)
+        both_infinite = b.And(b.IsInf(found), b.IsInf(opposite))
+        both = b.And(both_infinite, b.Not(b.Equal(found, opposite)))
+        return b.Where(b.And(b.IsNaN(total), b.Not(both)), total, found)
+
+    return reduce
+
+
+lower("Max")(_extreme("ReduceMax", "ReduceMin"))
+lower("Min")(_extreme("ReduceMin", "ReduceMax"))
+
+
+def _of_bools(op: str) -> Any:
+    def reduce(b, input, reduction_indices, *, keep_dims):
+        axes = _axes(input, reduction_indices)
+        if not axes:
+            return b.Identity(input)
+        found = _reduce(b, op, b.cast(input, INT32), axes, keep_dims)
+        return b.Greater(found, b.const(0, INT32))
+
+    return reduce
+
+
+lower("All")(_of_bools("ReduceMin"))
+lower("Any")(_of_bools("ReduceMax"))
+
+
+def _place(op: str, instead: float) -> Any:
+    def place(b, input, dimension, *, output_type):
+        axis = constant_of(dimension, "the axis")
+        if axis.ndim or (input.rank is not None and not -input.rank <= int(axis) < input.rank):
+            raise CannotLower("the axis is outside")
+        if input.dtype.is_floating:
+            # NaN is never chosen, unless there is nothing else
+            input = b.Where(b.IsNaN(input), b.const(instead, input.dtype), input)
+        found = b.nodes(op, input, axis=int(axis), keepdims=0, dtype=INT64)[0]
+        return b.cast(found, output_type)
+
+    return place
+
+
+lower("ArgMax")(_place("ArgMax", -np.inf))
+lower("ArgMin")(_place("ArgMin", np.inf))
+
+
+@lower("Cumsum")
+def cumsum(b, x, axis, *, exclusive, reverse):
+    if axis.rank != 0 or x.rank == 0:
+        raise CannotLower("the axis is no scalar, or there is none")
+    return b.CumSum(x, axis, exclusive=int(exclusive), reverse=int(reverse))
