@@ -1,0 +1,78 @@
+"""What installed packages bring to the process-wide registry: the entry point group `tfport.ops`.
+
+    [project.entry-points."tfport.ops"]
+    acme = "acme_ops"               # a module that declares with `tfport.op` and `tfport.kernel`,
+    acme = "acme_ops:register"      # or a function that is given the registry
+
+They are loaded once, when a session, a check or a listing first needs the process-wide registry.
+One that fails is a warning of one sentence with the distribution's name; what it had registered
+until then is taken back, and the others are loaded all the same.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+import types
+import warnings
+from importlib.metadata import EntryPoint, entry_points
+from typing import TYPE_CHECKING
+
+from tfport.runtime.custom.place import brought_by
+
+if TYPE_CHECKING:
+    from tfport.runtime.custom.registry import Registry
+
+GROUP = "tfport.ops"
+
+
+class BrokenOps(UserWarning):
+    """The ops of an installed package cannot be loaded; everything else can."""
+
+
+class _Progress:
+    """How far it is; a package that makes a session while it is loaded finds it begun."""
+
+    lock = threading.RLock()  # not the registry's: an import in another thread may wait for that
+    begun = done = False
+
+
+def load_entry_points(registry: Registry) -> None:
+    """Load all of the group, once in a process; every thread waits until it is done."""
+    if _Progress.done:
+        return
+    with _Progress.lock:
+        if _Progress.begun:
+            return
+        _Progress.begun = True
+        found = sorted(entry_points(group=GROUP), key=lambda point: (_package(point), point.name))
+        said = [sentence for point in found if (sentence := _load(point, registry))]
+        _Progress.done = True
+    for sentence in said:
+        warnings.warn(sentence, BrokenOps, stacklevel=2)
+
+
+def _load(point: EntryPoint, registry: Registry) -> str | None:
+    """Load one; why it cannot be, where it cannot."""
+    package = _package(point)
+    try:
+        with brought_by(package):
+            found = point.load()
+            if callable(found):
+                found(registry)
+            elif not isinstance(found, types.ModuleType):
+                raise TypeError(f"{type(found).__name__}; expected a module, or a function of a registry")
+    except Exception as error:
+        registry.forget(package)
+        return f"the ops of {package} ({point.name} = {point.value}) cannot be loaded: {_reason(error)}"
+    return None
+
+
+def _package(point: EntryPoint) -> str:
+    dist = point.dist
+    return f"{dist.name} {dist.version}" if dist is not None else point.name
+
+
+def _reason(error: Exception) -> str:
+    said = " ".join(str(error).split()) or "no more is said"
+    return f"{type(error).__name__}: {said}".replace(os.getcwd() + os.sep, "")

@@ -1,0 +1,181 @@
+"""A kernel of one's own: a function, checked against the op that it is for when it is declared.
+
+A host kernel takes the op's inputs by position, named as the op names them (with `_` behind a
+name that Python keeps for itself), and its attributes by keyword; `context` is given to one
+that names it. A lowering takes `b` before all that. What a function does not name it does not
+get; an attribute that the inputs do not decide must be named, or taken with `**`.
+"""
+
+from __future__ import annotations
+
+import inspect
+import keyword
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from tfport.errors import BadRegistration
+from tfport.formats.proto.graph_pb2 import OpDef
+from tfport.graph.attrs import Attr, decode
+from tfport.graph.dtypes import DType
+from tfport.graph.signature import OpSignature
+from tfport.graph.usage import LABEL
+from tfport.registry.kernels import Kernel
+from tfport.runtime.host import decided_by_inputs
+from tfport.runtime.lower import CONTEXT, Declared
+
+BUILDER = "b"
+CPU = "CPU"
+
+
+@dataclass(frozen=True, slots=True)
+class CustomKernel(Declared):
+    """A kernel or a lowering that somebody registered."""
+
+    device: str = CPU
+    label: str = ""
+    priority: int = 0
+    lowers: bool = False
+    provider: str = ""
+
+    def takes(self, attrs: Mapping[str, Attr]) -> bool:
+        """Whether it is for these attributes, and runs here."""
+        fits = Declared.takes(self, attrs)  # `super()` does not know a class with slots
+        return fits and self.device == CPU and attrs.get(LABEL, "") == self.label
+
+    @property
+    def rank(self) -> tuple[object, ...]:
+        """What is asked before the attributes."""
+        return self.device, self.label, self.priority, self.lowers
+
+    def as_kernel(self) -> Kernel:
+        """The same as every registry tells of kernels."""
+        return Kernel(self.op, self.device, dict(self.constraints), label=self.label, priority=self.priority)
+
+    def overlaps(self, other: CustomKernel) -> bool:
+        """Whether a node may find both equally good."""
+        shared = self.constraints.keys() & other.constraints.keys()
+        return self.rank == other.rank and all(
+            set(self.constraints[name]) & set(other.constraints[name]) for name in shared
+        )
+
+    def is_again(self, other: CustomKernel) -> bool:
+        """Whether the same declaration was run twice."""
+        return (self.provider, self.constraints) == (other.provider, other.constraints)
+
+
+def custom_kernel(
+    definition: OpDef,
+    function: Callable[..., Any],
+    *,
+    device: str,
+    label: str,
+    priority: int,
+    constraints: Mapping[str, Attr | Iterable[Attr]],
+    provider: str,
+    lowers: bool,
+) -> CustomKernel:
+    """The kernel, or BadRegistration where the function does not fit the op."""
+    where = f"{provider}: the {'lowering' if lowers else 'kernel'} of {definition.name}"
+    if lowers and definition.is_stateful:
+        raise BadRegistration(f"{where}: a stateful op keeps its order on the host; expected a kernel alone")
+    named, wants_context = _parameters(function, OpSignature(definition), where, lowers=lowers)
+    return CustomKernel(
+        definition.name,
+        function,
+        named,
+        {name: _allowed(definition, name, values, where) for name, values in constraints.items()},
+        wants_context=wants_context,
+        strict=True,
+        device=device.upper(),
+        label=label,
+        priority=priority,
+        lowers=lowers,
+        provider=provider,
+    )
+
+
+def _parameters(
+    function: Callable[..., Any], signature: OpSignature, where: str, *, lowers: bool
+) -> tuple[frozenset[str], bool]:
+    """The attributes that a function takes, and whether it takes the context."""
+    if not callable(function):
+        raise BadRegistration(f"{where} is {type(function).__name__}; expected a function")
+    if inspect.iscoroutinefunction(function) or inspect.isgeneratorfunction(function):
+        raise BadRegistration(f"{where} is a coroutine or a generator; expected a plain function")
+    try:
+        parameters = list(inspect.signature(function).parameters.values())
+    except (ValueError, TypeError):  # a function of C that tells nothing
+        return _named_attributes([], signature, where), False
+    _inputs_fit(parameters, signature, where, lowers=lowers)
+    if any(p.kind is p.VAR_KEYWORD for p in parameters):
+        return frozenset(signature.attr_types), False
+    keywords = [p for p in parameters if p.kind is p.KEYWORD_ONLY]
+    names = [p.name for p in keywords if p.default is p.empty or p.name in (*signature.attr_types, CONTEXT)]
+    wants_context = CONTEXT in names and not lowers
+    return _named_attributes([n for n in names if n != CONTEXT or lowers], signature, where), wants_context
+
+
+def _inputs_fit(
+    parameters: Iterable[inspect.Parameter], signature: OpSignature, where: str, *, lowers: bool
+) -> None:
+    positional = [p for p in parameters if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
+    if any(p.kind is p.VAR_POSITIONAL for p in parameters):
+        return
+    wanted = [BUILDER] * lowers + [_python_name(arg.name) for arg in signature.inputs]
+    found = [w if p.kind is p.POSITIONAL_ONLY else p.name for p, w in zip(positional, wanted, strict=False)]
+    required = [p.name for p in positional if p.default is p.empty]
+    if found != wanted or len(required) > len(wanted):
+        given = ", ".join(p.name for p in positional)
+        attributes = [p.name for p in positional[len(wanted) :] if p.name in (*signature.attr_types, CONTEXT)]
+        hint = f"; attributes are given by keyword: `*, {', '.join(attributes)}`" if attributes else ""
+        raise BadRegistration(f"{where} takes ({given}); expected ({', '.join(wanted)}), the inputs{hint}")
+
+
+def _python_name(name: str) -> str:
+    return f"{name}_" if keyword.iskeyword(name) else name
+
+
+def _named_attributes(names: Iterable[str], signature: OpSignature, where: str) -> frozenset[str]:
+    there = signature.attr_types
+    if unknown := next((name for name in names if name not in there), None):
+        has = f"it has {', '.join(there)}" if there else "it has none"
+        raise BadRegistration(f"{where} takes an attribute `{unknown}`, which the op has not; {has}")
+    left_out = [n for n in there if n not in names and n not in decided_by_inputs(signature)]
+    if left_out:
+        wanted = ", ".join(left_out)
+        raise BadRegistration(f"{where} does not take the attribute {wanted}; write `*, {wanted}` at its end")
+    return frozenset(names)
+
+
+def _allowed(definition: OpDef, name: str, values: Attr | Iterable[Attr], where: str) -> tuple[Attr, ...]:
+    """The values of an attribute that a kernel is for."""
+    attr = next((one for one in definition.attr if one.name == name), None)
+    if attr is None:
+        there = ", ".join(one.name for one in definition.attr) or "none"
+        raise BadRegistration(f"{where} is for some values of `{name}`; the attributes of the op are {there}")
+    several = _listed(values)
+    is_type = attr.type in ("type", "list(type)")
+    found = tuple(_type(one, name, where) if is_type else one for one in several)
+    if attr.HasField("allowed_values"):
+        allowed = decode(attr.allowed_values)
+        if other := next((one for one in found if one not in allowed), None):
+            takes = ", ".join(map(str, allowed))
+            raise BadRegistration(f"{where} is for {name}={other}; the op takes {takes}")
+    return found
+
+
+def _listed(values: Any) -> list[Any]:
+    alone = isinstance(values, str | bytes | DType | type) or not isinstance(values, Iterable)
+    return [values] if alone else list(values)
+
+
+def _type(value: Any, name: str, where: str) -> DType:
+    """A type by our name for it, or NumPy's class."""
+    if isinstance(value, DType):
+        return value
+    text = value if isinstance(value, str) else getattr(value, "__name__", str(value))
+    try:
+        return DType.parse({"bytes": "string", "object_": "string", "str": "string"}.get(text, text))
+    except KeyError:
+        raise BadRegistration(f"{where} is for {name}={text}, which is no type of elements") from None

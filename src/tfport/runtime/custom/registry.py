@@ -1,0 +1,242 @@
+"""Ops and kernels of one's own: a registry is a value, and adds to the one that it stands on.
+
+    registry = Registry()                       # on the process-wide one
+    @registry.op("MyMul: (x: T, y: T) -> z: T; T: {float, double}")
+    @registry.kernel("MyMul")
+    def my_mul(x, y): return x * y
+
+`tfport.op` and `tfport.kernel` are those of `PROCESS_WIDE`, which every session uses that is
+given no other. What a registry has comes before what it stands on; one that defines an op
+itself starts anew for it. Nothing here is taken back: a session plans with what there is when
+it is first asked.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+from tfport.atlas.known_ops import known_ops
+from tfport.errors import BadRegistration, Error
+from tfport.formats.proto.graph_pb2 import OpDef
+from tfport.graph.attrs import Attr
+from tfport.graph.dtypes import DType
+from tfport.graph.signature import OpDefs
+from tfport.runtime.custom.fit import misfits, why_missing
+from tfport.runtime.custom.kernel import CustomKernel, custom_kernel
+from tfport.runtime.custom.place import here, place_of, with_package
+from tfport.runtime.custom.shapes import ShapeFunction, shape_rule
+from tfport.runtime.custom.spec import op_definition
+from tfport.runtime.repertoire import OWN, Repertoire
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+@dataclass(frozen=True, slots=True)
+class Registered:
+    """One op of one's own, or one of TensorFlow's with kernels of one's own."""
+
+    op: str
+    definition: OpDef | None
+    """None where it is TensorFlow's."""
+    provider: str
+    kernels: tuple[CustomKernel, ...]
+
+
+class Registry(Repertoire):
+    """Definitions, kernels and lowerings by op; may be given to a session and asked by any thread."""
+
+    def __init__(self, base: Repertoire | None = None) -> None:
+        super().__init__(PROCESS_WIDE if base is None else base)
+        self.providers: dict[str, str] = {}
+        self.lock = threading.RLock()
+
+    def op(
+        self, signature: str, *, shape: ShapeFunction | None = None, override: bool = False
+    ) -> Callable[[F], F]:
+        """Define an op; what it decorates is handed on as it is. `override`: it may be defined already."""
+        self.define(op_definition(signature), here(), shape=shape, override=override)
+        return lambda function: function
+
+    def kernel(
+        self,
+        op: str,
+        device: str = "cpu",
+        *,
+        label: str = "",
+        priority: int = 0,
+        lowers: bool = False,
+        **constraints: Attr | Iterable[Attr],
+    ) -> Callable[[F], F]:
+        """Declare the function below as a kernel of an op, for some values of its attributes."""
+
+        def declare(function: F) -> F:
+            self.add_kernel(
+                op,
+                function,
+                device=device,
+                label=label,
+                priority=priority,
+                constraints=constraints,
+                provider=place_of(function),
+                lowers=lowers,
+            )
+            return function
+
+        return declare
+
+    def define(
+        self, op_def: OpDef, provider: str, *, shape: ShapeFunction | None = None, override: bool = False
+    ) -> None:
+        """Register an op; BadRegistration where its name is taken."""
+        op, provider = op_def.name, with_package(provider)
+        rule = shape_rule(op_def, shape, provider) if shape is not None else None
+        with self.lock:
+            before = self.definitions.get(op)
+            again = before == op_def and self.providers[op] == provider  # the same line was run again
+            if before is not None and not (override or again):
+                raise BadRegistration(
+                    f"{provider}: op {op} is registered already, by {self.providers[op]}; "
+                    "`override=True` replaces it"
+                )
+            if not override and (releases := known_ops().releases(op)) is not None:
+                raise BadRegistration(
+                    f"{provider}: op {op} is TensorFlow's, since {releases[0]}; `override=True` replaces it"
+                )
+            self.definitions[op], self.providers[op] = op_def, provider
+            self.shapes.pop(op, None)
+            if rule is not None:
+                self.shapes[op] = rule
+            if not again:
+                self.kernels.pop(op, None)
+                self.lowerings.pop(op, None)
+
+    def add_kernel(
+        self,
+        op: str,
+        function: Callable[..., Any],
+        *,
+        device: str = "cpu",
+        label: str = "",
+        priority: int = 0,
+        constraints: Mapping[str, Attr | Iterable[Attr]] | None = None,
+        provider: str = "",
+        lowers: bool = False,
+    ) -> None:
+        """Register a kernel; BadRegistration where it does not fit its op, or one is there for the same."""
+        provider = with_package(provider or place_of(function))
+        definition = self.definition_of(op) or known_ops().get(op)
+        if definition is None:
+            raise BadRegistration(f"{provider}: a kernel of {op}, which nobody has defined; `op` comes first")
+        made = custom_kernel(
+            definition,
+            function,
+            device=device,
+            label=label,
+            priority=priority,
+            constraints=constraints or {},
+            provider=provider,
+            lowers=lowers,
+        )
+        with self.lock:
+            table = self.lowerings if lowers else self.kernels
+            there = table.get(op, [])
+            rivals = [one for one in there if isinstance(one, CustomKernel) and one.overlaps(made)]
+            if rival := next((one for one in rivals if not made.is_again(one)), None):
+                raise BadRegistration(
+                    f"{provider}: a kernel of {op} for the same as that of {rival.provider}; "
+                    "a `priority` says which is taken"
+                )
+            kept = [one for one in there if one not in rivals]
+            table[op] = sorted([*kept, made], key=lambda one: -getattr(one, "priority", 0))
+
+    def misfits(self, op: str, attrs: Mapping[str, Attr], inputs: Sequence[DType]) -> list[str]:
+        definition = self.definition_of(op)
+        return [] if definition is None else list(misfits(definition, attrs, inputs))
+
+    def why_missing(self, op: str, attrs: Mapping[str, Attr], why: str) -> str | None:
+        if self.definition_of(op) is None:
+            return None
+        return why_missing([*self.kernels_of(op), *self.lowerings_of(op)], attrs, why)
+
+    def provider_of(self, op: str) -> str | None:
+        """Who defines an op; for one of TensorFlow's who brings its first kernel; None where nobody did."""
+        for one in self.registries():
+            if op in one.providers:
+                return one.providers[op]
+            declared = [*one.lowerings.get(op, ()), *one.kernels.get(op, ())]
+            if found := next((k.provider for k in declared if isinstance(k, CustomKernel)), None):
+                return found
+        return None
+
+    def table(self) -> list[Registered]:
+        """All that was registered here and below, by name; tfport's own is not listed."""
+        chain = list(self.registries())
+        names = {op for one in chain for op in (*one.definitions, *one.kernels, *one.lowerings)}
+        return [self._registered(op) for op in sorted(names)]
+
+    def _registered(self, op: str) -> Registered:
+        declared = [*self.lowerings_of(op), *self.kernels_of(op)]
+        kernels = tuple(one for one in declared if isinstance(one, CustomKernel))
+        return Registered(op, self.definition_of(op), self.provider_of(op) or "", kernels)
+
+    def registries(self) -> Iterator[Registry]:
+        """This one and those that it stands on, tfport's own left out."""
+        return (one for one in self.chain() if isinstance(one, Registry))
+
+    def forget(self, package: str) -> None:
+        """Take back what a package registered."""
+        mine = f"{package}: "
+        with self.lock:
+            for op in [op for op, provider in self.providers.items() if provider.startswith(mine)]:
+                for table in (self.definitions, self.providers, self.shapes, self.kernels, self.lowerings):
+                    table.pop(op, None)
+            for declared in (self.kernels, self.lowerings):
+                for op, some in list(declared.items()):
+                    declared[op] = [one for one in some if not getattr(one, "provider", "").startswith(mine)]
+
+    def ready(self) -> Registry:
+        """Itself, once what installed packages bring to the process-wide registry is there."""
+        if any(one is PROCESS_WIDE for one in self.registries()):
+            from tfport.runtime.custom.entry_points import load_entry_points
+
+            load_entry_points(PROCESS_WIDE)
+        return self
+
+
+PROCESS_WIDE = Registry(OWN)
+"""What `tfport.op` and `tfport.kernel` add to."""
+op, kernel = PROCESS_WIDE.op, PROCESS_WIDE.kernel
+
+
+def ready(registry: Registry | None) -> Registry:
+    """The registry that a caller gives, or the process-wide one, with all that packages bring."""
+    if registry is not None and not isinstance(registry, Registry):
+        raise Error(f"a registry of {type(registry).__name__}; expected a tfport.Registry")
+    return (registry or PROCESS_WIDE).ready()
+
+
+def definitions_over(registry: Registry) -> OpDefs:
+    """TensorFlow's ops and a registry's, for those who read models."""
+    chain = [each.definitions for each in registry.registries()]
+    own = {name: one for definitions in reversed(chain) for name, one in definitions.items()}
+    return _Layered(own) if own else known_ops()
+
+
+class _Layered(Mapping[str, OpDef]):
+    """A registry's definitions before those that are recorded."""
+
+    def __init__(self, own: Mapping[str, OpDef]) -> None:
+        self._own = own
+
+    def __getitem__(self, op: str) -> OpDef:
+        found = self._own.get(op)
+        return found if found is not None else known_ops()[op]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter({**dict.fromkeys(known_ops()), **self._own})
+
+    def __len__(self) -> int:
+        return sum(1 for _ in self)

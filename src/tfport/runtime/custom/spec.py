@@ -1,0 +1,123 @@
+"""An op's definition from one line: `MyMul: (x: T, y: T) -> z: T; T: {float, double}`.
+
+    NAME: (INPUT, …) -> OUTPUT, …; ATTRIBUTE; …; stateful
+
+Inputs and outputs are written as in `REGISTER_OP`: `x: float`, `x: T`, a list `xs: N*T`, a
+list of any types `xs: Ts`. No outputs are `()`; several may stand in brackets. Behind each
+`;` stands an attribute, as in `REGISTER_OP` too (`axis: int >= 0 = 1`, `mode: {'a', 'b'} = 'a'`,
+`Ts: list(type) >= 1`), or a word: `stateful`, `commutative`, `aggregate`.
+What is wrong is said with its place in the text. The grammar of one input, output or
+attribute is `registry.op_spec`'s.
+"""
+
+from __future__ import annotations
+
+import re
+
+from tfport.errors import BadRegistration
+from tfport.formats.proto.graph_pb2 import OpDef
+from tfport.graph.attrs import decode
+from tfport.registry.attributes import attribute_problems
+from tfport.registry.op_spec import ARGUMENT, ATTR, OP_NAME, definition, is_type, pieces
+from tfport.registry.unresolved import Question
+
+HEAD = re.compile(r"\s*([^\s:]*)\s*:\s*\(")
+ARROW = re.compile(r"\s*->\s*")
+WORDS = {"stateful": "is_stateful", "commutative": "is_commutative", "aggregate": "is_aggregate"}
+
+
+def op_definition(text: str) -> OpDef:
+    """The definition that a line says, or BadRegistration with the place of what is wrong."""
+    return _Reader(text).read()
+
+
+class _Reader:
+    def __init__(self, text: str) -> None:
+        self.text = text
+
+    def read(self) -> OpDef:
+        head = HEAD.match(self.text)
+        if head is None:
+            raise self.wrong(0, "expected `Name: (inputs) -> outputs; attributes`")
+        if not OP_NAME.fullmatch(head[1]):
+            raise self.wrong(head.start(1), f"`{head[1]}` is no name of an op; expected one in CamelCase")
+        inside = self._closing(head.end() - 1)
+        arrow = ARROW.match(self.text, inside + 1)
+        if arrow is None:
+            raise self.wrong(inside + 1, "expected `->` and the outputs behind the inputs")
+        parts = pieces(self.text, ";", arrow.end())
+        made = OpDef(name=head[1])
+        for at, clause in parts[1:]:
+            self._clause(made, at, clause)
+        inputs = pieces(self.text[:inside], ",", head.end())
+        made.input_arg.extend(self._argument(at, one, made) for at, one in inputs if one)
+        made.output_arg.extend(self._argument(at, one, made) for at, one in self._outputs(*parts[0]) if one)
+        self._see_names(made)
+        return made
+
+    def _closing(self, opening: int) -> int:
+        depth = 0
+        for at in range(opening, len(self.text)):
+            depth += {"(": 1, ")": -1}.get(self.text[at], 0)
+            if not depth:
+                return at
+        raise self.wrong(opening, "this bracket is never closed")
+
+    def _outputs(self, at: int, text: str) -> list[tuple[int, str]]:
+        if text.startswith("(") and text.endswith(")"):
+            return pieces(self.text[: at + len(text) - 1], ",", at + 1)
+        if not text:
+            raise self.wrong(at, "expected outputs; write `()` for an op that has none")
+        return pieces(self.text[: at + len(text)], ",", at)
+
+    def _clause(self, made: OpDef, at: int, text: str) -> None:
+        if text in WORDS:
+            setattr(made, WORDS[text], True)
+        elif text and ATTR.fullmatch(text) is None:
+            raise self.wrong(at, f"`{text}` is no attribute; expected `name: type` or {', '.join(WORDS)}")
+        elif text:
+            try:
+                made.attr.extend(definition(made.name, attrs=[text]).attr)
+            except ValueError as error:
+                raise self.wrong(at, f"`{text}`: {error}") from None
+            self._default_fits(made.attr[-1], at)
+
+    def _default_fits(self, attr: OpDef.AttrDef, at: int) -> None:
+        if not attr.HasField("default_value"):
+            return
+        value = decode(attr.default_value)
+        wrong = next(attribute_problems({attr.name: value}, OpDef(attr=[attr])), None)
+        if wrong is not None:
+            least = wrong.question is Question.ATTR_MINIMUM
+            may_be = f"at least {wrong.expected}" if least else " or ".join(map(str, wrong.expected))
+            raise self.wrong(at, f"the default of `{attr.name}` is {value}; it must be {may_be}")
+
+    def _argument(self, at: int, text: str, made: OpDef) -> OpDef.ArgDef:
+        found = ARGUMENT.fullmatch(text)
+        if found is None:
+            raise self.wrong(at, f"expected `name: type`, found `{text}`")
+        kinds = {attr.name: attr.type for attr in made.attr}
+        number, kind = found[3], found[4]
+        if number and kinds.get(number) != "int":
+            raise self.wrong(at, f"`{number}` says how many; expected `; {number}: int >= 1` further on")
+        if kind not in kinds and not is_type(kind):
+            raise self.wrong(at, f"`{kind}` is neither a type nor an attribute; `; {kind}: type` declares it")
+        if kinds.get(kind, "type") not in (("type",) if number else ("type", "list(type)")):
+            raise self.wrong(at, f"`{kind}` is an attribute of type {kinds[kind]}, and no type of elements")
+        return definition(made.name, inputs=[text], given=made).input_arg[0]
+
+    def _see_names(self, made: OpDef) -> None:
+        attrs = [attr.name for attr in made.attr]
+        for args in (made.input_arg, made.output_arg):
+            names = attrs + [arg.name for arg in args]
+            if twice := next((name for name in names if names.count(name) > 1), None):
+                raise self.wrong(0, f"two things are called `{twice}`")
+        if hidden := next((name for name in attrs if name.startswith("_")), None):
+            raise self.wrong(0, f"attribute `{hidden}` begins with `_`, and nobody looks at such")
+
+    def wrong(self, at: int, what: str) -> BadRegistration:
+        before = self.text[:at]
+        line, column = before.count("\n") + 1, at - (before.rfind("\n") + 1) + 1
+        where = f"line {line}, character {column}" if "\n" in self.text.strip() else f"character {at + 1}"
+        shown = " ".join(self.text.split())
+        return BadRegistration(f"signature `{shown}`, {where}: {what}")

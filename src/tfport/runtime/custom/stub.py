@@ -1,0 +1,155 @@
+"""An op that nobody can run, mapped to something that can, for one session.
+
+    stub("Acme>Scale: (x: float) -> y: float", lambda x: 2 * x)      a Python function
+    stub("Acme>Scale", "def scale(x: float32) -> (y: float32): …")   a standard subgraph, as text
+    stub("Acme>Scale", model.graph.library.functions["scale"])       or a function of a model
+
+A Python function needs to know what the op takes and gives: the signature, unless a registry or
+TensorFlow defines the op. A subgraph says it itself. Unlike a kernel, a stub need not take every
+attribute of the op: it is given those that it names, and others may stand at the node.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from textwrap import dedent
+from typing import TYPE_CHECKING, Any
+
+from tfport.atlas.known_ops import known_ops
+from tfport.errors import BadRegistration
+from tfport.formats.proto.graph_pb2 import OpDef
+from tfport.graph.attrs import Attr
+from tfport.graph.dtypes import DType
+from tfport.graph.graph import Function, Node
+from tfport.graph.parse import parse_graph
+from tfport.graph.signature import OpSignature, OpTable
+from tfport.runtime.custom.kernel import CustomKernel
+from tfport.runtime.custom.place import here, place_of
+from tfport.runtime.custom.registry import PROCESS_WIDE, Registry, definitions_over
+from tfport.runtime.custom.spec import op_definition
+from tfport.runtime.lower import CONTEXT, Declared
+from tfport.runtime.operand import Operand
+
+if TYPE_CHECKING:
+    from tfport.runtime.trace import Tracer
+
+Instead = Callable[..., Any] | str | Function
+
+
+@dataclass(frozen=True, slots=True)
+class Stub:
+    """What runs in place of an op."""
+
+    op: str
+    definition: OpDef | None
+    """None where the op must be known already."""
+    instead: Callable[..., Any] | Function
+    place: str
+
+
+Stubs = Mapping[str, Instead] | Iterable[Stub]
+
+
+def stub(op: str, instead: Instead) -> Stub:
+    """What `Session(stubs=…)` takes; `op` is a name, or a signature as `tfport.op` takes it."""
+    definition = op_definition(op) if ":" in op else None
+    name = definition.name if definition is not None else op
+    if isinstance(instead, str):
+        instead = _function(instead, name)
+    if isinstance(instead, Function):
+        if definition is not None:
+            raise BadRegistration(f"{name}: a subgraph says itself what it takes; expected the name alone")
+        definition = OpDef()
+        definition.CopyFrom(instead.definition)
+        definition.name, definition.is_stateful = name, any(node.is_stateful for node in instead)
+        return Stub(name, definition, instead, here())
+    if not callable(instead):
+        raise BadRegistration(f"{name}: a stub of {type(instead).__name__}; expected a function or a graph")
+    return Stub(name, definition, instead, place_of(instead))
+
+
+def with_stubs(registry: Registry, stubs: Stubs | None) -> Registry:
+    """The registry of one session: the one that it is given, and its stubs."""
+    if not stubs:
+        return registry
+    made = _Stubbed(registry)
+    for one in [stub(*pair) for pair in stubs.items()] if isinstance(stubs, Mapping) else stubs:
+        made.add_stub(one)
+    return made
+
+
+class _Stubbed(Registry):
+    """Stubs before what a session is given."""
+
+    def add_stub(self, one: Stub) -> None:
+        definition = one.definition or self.definition_of(one.op) or known_ops().get(one.op)
+        if definition is None:
+            raise BadRegistration(
+                f"{one.place}: nobody has defined {one.op}, so its stub must: "
+                f"write what it takes and gives, as in `{one.op}: (x: float) -> y: float`"
+            )
+        self.define(definition, one.place, override=True)
+        if isinstance(one.instead, Function):
+            self.structures[one.op] = Declared(one.op, _call_of(one.instead), frozenset(), {})
+        else:
+            self.structures[one.op] = Declared(one.op, _plain, frozenset(), {})
+            self.kernels[one.op] = [_kernel(one, one.instead, OpSignature(definition))]
+
+    def misfits(self, op: str, attrs: Mapping[str, Attr], inputs: Sequence[DType]) -> list[str]:
+        if op in self.definitions:
+            attrs = _declared_only(attrs, OpSignature(self.definitions[op]))
+        return super().misfits(op, attrs, inputs)
+
+
+def _function(text: str, op: str) -> Function:
+    """The first function of a text; those behind it may be called by it."""
+    graph = parse_graph(dedent(text).strip(), OpTable(definitions_over(PROCESS_WIDE)))
+    found = next(iter(graph.library.functions.values()), None)
+    if found is None:
+        raise BadRegistration(f"{op}: no function in the text; expected `def f(x: float32) -> (y: float32):`")
+    return found
+
+
+def _call_of(function: Function) -> Callable[..., Sequence[Operand]]:
+    def call(tracer: Tracer, node: Node, inputs: list[Operand], attrs: dict[str, Attr]) -> Sequence[Operand]:
+        return tracer.call(function, inputs, attrs)
+
+    return call
+
+
+def _plain(tracer: Tracer, node: Node, inputs: list[Operand], attrs: dict[str, Attr]) -> Sequence[Operand]:
+    signature = tracer.signature_of(node)
+    assert signature is not None
+    return tracer.plain(node, inputs, _declared_only(attrs, signature))
+
+
+def _declared_only(attrs: Mapping[str, Attr], signature: OpSignature) -> dict[str, Attr]:
+    return {name: value for name, value in attrs.items() if name in signature.attr_types}
+
+
+def _kernel(one: Stub, function: Callable[..., Any], signature: OpSignature) -> CustomKernel:
+    """A function that is given the attributes which it names, and no others."""
+    parameters = inspect.signature(function).parameters.values()
+    named = [p.name for p in parameters if p.kind is p.KEYWORD_ONLY]
+    positional = [p for p in parameters if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
+    several = any(p.kind is p.VAR_POSITIONAL for p in parameters)
+    if not several and len(positional) != len(signature.inputs):
+        takes = f"takes {len(positional)} inputs; expected {len(signature.inputs)}"
+        raise BadRegistration(f"{one.place}: the stub of {one.op} {takes}")
+    if unknown := next((name for name in named if name not in (*signature.attr_types, CONTEXT)), None):
+        raise BadRegistration(f"{one.place}: the stub takes `{unknown}`, which is no attribute of {one.op}")
+
+    def run(*inputs: Any, **attrs: Attr) -> Any:
+        return function(*inputs, **{name: attrs[name] for name in named})
+
+    return CustomKernel(
+        one.op,
+        run,
+        frozenset(signature.attr_types),
+        {},
+        wants_context=CONTEXT in named,
+        strict=True,
+        provider=one.place,
+    )

@@ -1,0 +1,149 @@
+"""What does a library of ops say about itself? Read from its file, which is never loaded for that.
+
+`tfport/op.h` leaves a record `tfport_abi` in every library that is built with it: versions,
+and where a table of registrations lies. Each has a text, `op SPEC` or `kernel OP FOR`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from tfport.errors import BadLibrary, UnreadableFile
+from tfport.formats.elf import Library
+
+SYMBOL = "tfport_abi"
+MAGIC = b"tfport\n"
+ABI, HEADER = 1, (1, 0)
+"""What this tfport speaks, and the version of its header."""
+RECORD = np.dtype([("magic", "S8"), ("abi", "<u4"), ("header", "<u4", 2), ("ffi", "<u4", 3)])
+REGISTRATION_SIZE = 16
+MOST_REGISTRATIONS = 1 << 14
+LONGEST = 1 << 16
+FOR = re.compile(r"\s*(\w+)\s*=\s*(.*?)\s*")
+
+
+@dataclass(frozen=True, slots=True)
+class OpLine:
+    """An op that a library registers."""
+
+    spec: str
+
+    @property
+    def name(self) -> str:
+        return self.spec.partition(":")[0].strip()
+
+
+@dataclass(frozen=True, slots=True)
+class KernelLine:
+    """A kernel that a library registers."""
+
+    place: int
+    """In the table of registrations, by which it is called."""
+    op: str
+    constraints: Mapping[str, tuple[str, ...]]
+    label: str = ""
+    priority: int = 0
+
+    def __str__(self) -> str:
+        said = [f"{name}={','.join(values)}" for name, values in self.constraints.items()]
+        said += [f"label={self.label}"] * bool(self.label)
+        said += [f"priority={self.priority}"] * bool(self.priority)
+        return "; ".join(said)
+
+
+@dataclass(frozen=True)
+class About:
+    """What was read."""
+
+    where: str
+    abi: int
+    header: tuple[int, int]
+    ffi: tuple[int, int, int]
+    texts: tuple[str, ...]
+    """Of all registrations, in the order of the table."""
+
+    @cached_property
+    def ops(self) -> list[OpLine]:
+        """By name: the linker decides in which order they lie."""
+        found = [OpLine(text[3:]) for text in self.texts if text.startswith("op ")]
+        return sorted(found, key=lambda one: one.name)
+
+    @cached_property
+    def kernels(self) -> list[KernelLine]:
+        found = [self._kernel(i, text) for i, text in enumerate(self.texts) if text.startswith("kernel ")]
+        return sorted(found, key=lambda one: (one.op, str(one)))
+
+    def _kernel(self, place: int, text: str) -> KernelLine:
+        _, op, what = text.split(" ", 2)
+        given: dict[str, str] = {}
+        for part in what.split(";"):
+            found = FOR.fullmatch(part)
+            if part.strip() and found is None:
+                raise BadLibrary(
+                    f"{self.where}: a kernel of {op} is for `{part.strip()}`; expected `T=float`"
+                )
+            if found is not None:
+                given[found[1]] = found[2]
+        label, priority = given.pop("label", ""), given.pop("priority", "0")
+        if not re.fullmatch(r"-?\d{1,9}", priority):
+            raise BadLibrary(
+                f"{self.where}: a kernel of {op} has the priority `{priority}`; expected a number"
+            )
+        values = {name: tuple(one.strip() for one in text.split(",")) for name, text in given.items()}
+        return KernelLine(place, op, values, label, int(priority))
+
+
+def read_about(library: Library) -> About | None:
+    """What a library says, or None where it is none of tfport's."""
+    address = next((at for at, name in library.symbols.addresses().items() if name == SYMBOL), None)
+    if address is None:
+        return None
+    (record,) = library.image.table(address, 1, RECORD, "what it says about itself")
+    if bytes(record["magic"]) != MAGIC:
+        raise UnreadableFile(f"{library.where}: its {SYMBOL} does not begin as it should")
+    abi = int(record["abi"])
+    header = (int(record["header"][0]), int(record["header"][1]))
+    ffi = (int(record["ffi"][0]), int(record["ffi"][1]), int(record["ffi"][2]))
+    known = abi == ABI  # the rest is told in a way that another ABI may have changed
+    texts = _texts(library, address + RECORD.itemsize) if known else ()
+    return About(library.where, abi, header, ffi, tuple(texts))
+
+
+def _texts(library: Library, address: int) -> list[str]:
+    pointers = _Pointers(library)
+    first, end = pointers.at(address), pointers.at(address + 8)
+    count, rest = divmod(end - first, REGISTRATION_SIZE)
+    if rest or not 0 <= count <= MOST_REGISTRATIONS:
+        raise UnreadableFile(f"{library.where}: its table of registrations has {end - first} bytes")
+    found = []
+    for place in range(count):
+        text = library.image.text(pointers.at(first + place * REGISTRATION_SIZE), LONGEST)
+        if text is None:
+            raise UnreadableFile(f"{library.where}: registration {place} has no text")
+        found.append(text.decode(errors="replace"))
+    return found
+
+
+class _Pointers:
+    """Addresses that the loader writes into a library: a relocation tells them, or the place itself."""
+
+    def __init__(self, library: Library) -> None:
+        self._library = library
+        rows = library.relocations
+        self._moved = dict(
+            zip(
+                rows["offset"].tolist(), zip(rows["symbol"].tolist(), rows["addend"].tolist(), strict=True),
+                strict=True,
+            )
+        )  # fmt: skip
+
+    def at(self, address: int) -> int:
+        if address in self._moved:
+            symbol, addend = self._moved[address]
+            return int((self._library.symbols.address_of(symbol) if symbol else 0) + addend)
+        return int(self._library.image.table(address, 1, np.dtype("<u8"), "a pointer")[0])

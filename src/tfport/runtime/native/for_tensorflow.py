@@ -1,0 +1,211 @@
+"""How is an op compiled for a release of TensorFlow? With the flags that its own wheel wants.
+
+The wheel is one that is installed (in this environment or in a given folder), a file, or one
+that pip downloads. It is read, never imported: where its headers are, which C++ they ask for,
+which framework library there is; the C++ ABI is what was recorded of the release.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+import tempfile
+import zipfile
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from tfport.atlas.cxx_abi import new_abi
+from tfport.atlas.environment import METADATA, OF_PYTHON, SITE_PACKAGES
+from tfport.atlas.target import Target, resolve_targets
+from tfport.check.lib.standard import STANDARD as STRING_VIEW
+from tfport.check.lib.tensorflow_libraries import FRAMEWORK, libraries_of
+from tfport.errors import BuildFailed
+from tfport.formats.elf import Library
+from tfport.formats.files import Folder
+from tfport.runtime.native.compiler import COMMON
+
+ROOTS = ("tensorflow", "tensorflow_core")
+"""The folders of a wheel that have the headers."""
+POLICY = "absl/base/policy_checks.h"
+ASKED = re.compile(r"__cplusplus < (20\d\d)\d\dL")
+PYTHON_TAG = re.compile(r"-cp(\d)(\d+)-")
+EIGEN = "EIGEN_MAX_ALIGN_BYTES"
+OLDEST_STANDARD = 14
+
+
+@dataclass(frozen=True)
+class Tree:
+    """The files of a TensorFlow."""
+
+    folder: Path
+    """With `include` and the framework library in it."""
+    target: Target
+    python: str = ""
+    stays: bool = True
+    """Whether it will be there when the library is loaded."""
+
+    def flags(self) -> list[str]:
+        """What compiles and links an op for it."""
+        include = self.folder / "include"
+        if not (include / "tensorflow").is_dir():
+            raise BuildFailed(f"{self.folder}: it has no headers of TensorFlow")
+        found = [f"-std=c++{self._standard(include)}", *COMMON, "-O2", f"-I{include}"]
+        found += [f"-I{one}" for one in [include / "external" / "nsync" / "public"] if one.is_dir()]
+        if (abi := self._new_abi()) is not None:
+            found.append(f"-D_GLIBCXX_USE_CXX11_ABI={int(abi)}")
+        if EIGEN in _text(self.folder / "python" / "platform" / "sysconfig.py"):
+            found.append(f"-D{EIGEN}=64")  # what `tf.sysconfig` of 2.21 answers; no file tells
+        if self.framework is not None:
+            found += [f"-L{self.folder}", f"-l:{self.framework.name}"]
+            found += [f"-Wl,-rpath,{self.folder}"] * self.stays
+        return found
+
+    @property
+    def framework(self) -> Path | None:
+        """The library that ops are linked to; TensorFlow before 1.4 has none."""
+        assert self.target.build is not None
+        wanted = next(
+            (one for one in libraries_of(self.target.build.version) if FRAMEWORK.fullmatch(one)), None
+        )
+        if wanted is None:
+            return None
+        if not (self.folder / wanted).is_file():
+            raise BuildFailed(f"{self.folder}: there is no {wanted}, which {self.target.build.name} has")
+        return self.folder / wanted
+
+    def _standard(self, include: Path) -> int:
+        """The C++ that its headers ask for, or that its library was compiled as."""
+        asked = [int(year) % 100 for year in ASKED.findall(_text(include / POLICY))]
+        return max([*asked, 17 if self._has_views_of_17() else OLDEST_STANDARD])
+
+    def _has_views_of_17(self) -> bool:
+        if self.framework is None:
+            return False
+        library = Library(Folder(self.folder).map(self.framework.name), str(self.framework))
+        return any(STRING_VIEW in name for name in library.symbols.defined)
+
+    def _new_abi(self) -> bool | None:
+        build = self.target.build
+        assert build is not None
+        of_python = new_abi(build.requirement, self.python)
+        return of_python if of_python is not None else build.facts.get("cxx11_abi")
+
+
+@contextmanager
+def tree_of(
+    text: str, *, wheel: str | None = None, site_packages: str | None = None, download: bool = False
+) -> Iterator[Tree]:
+    """The files of the release that a target names."""
+    target = _release(text)
+    with tempfile.TemporaryDirectory() as scratch:
+        if download:
+            wheel = _downloaded(target, Path(scratch))
+        if wheel is not None:
+            found = PYTHON_TAG.search(os.path.basename(wheel))
+            python = f"{found[1]}.{found[2]}" if found else ""
+            yield Tree(_unpacked(wheel, target, Path(scratch) / "wheel"), target, python, stays=False)
+        else:
+            folder = _installed(target, _folders(site_packages), site_packages or "this environment")
+            found = OF_PYTHON.fullmatch(folder.parent.parent.name)
+            yield Tree(folder, target, found[1] if found else "")
+
+
+def _release(text: str) -> Target:
+    targets = resolve_targets(text)
+    if len(targets) != 1 or targets[0].build is None or not targets[0].build.is_tensorflow:
+        raise BuildFailed(f"--for {text}: expected one release, such as tensorflow==2.21.0")
+    return targets[0]
+
+
+def _folders(site_packages: str | None) -> list[Path]:
+    if site_packages is None:
+        return [Path(place) for place in dict.fromkeys(sys.path) if place and os.path.isdir(place)]
+    given = Path(site_packages)
+    inside = [place for pattern in SITE_PACKAGES for place in sorted(given.glob(pattern))]
+    return inside or [given]
+
+
+def _installed(target: Target, folders: Sequence[Path], where: str) -> Path:
+    """The package in an environment, if it is of the version asked for."""
+    build = target.build
+    assert build is not None
+    others = set[str]()
+    for folder in folders:
+        for found in map(METADATA.fullmatch, sorted(os.listdir(folder)) if folder.is_dir() else ()):
+            if found is None or found[1].replace("_", "-").lower() not in (build.package, "tensorflow-cpu"):
+                continue
+            if found[2] == build.version:
+                return _root(folder, target)
+            others.add(f"{found[1].replace('_', '-')} {found[2]}")
+    has = f"has {', '.join(sorted(others))}" if others else "has none"
+    raise BuildFailed(
+        f"{build.name} is not installed: {where} {has}; name another with --site-packages or --wheel, "
+        "or let pip fetch it with --download"
+    )
+
+
+def _root(folder: Path, target: Target) -> Path:
+    found = next(
+        (folder / root for root in ROOTS if (folder / root / "include" / "tensorflow").is_dir()), None
+    )
+    if found is None:
+        raise BuildFailed(f"{folder}: {target.name} is there without its headers")
+    return found.absolute()
+
+
+def _unpacked(wheel: str, target: Target, into: Path) -> Path:
+    """The headers and the framework library of a wheel."""
+    assert target.build is not None
+    if f"-{target.build.version}-" not in os.path.basename(wheel):
+        raise BuildFailed(f"{wheel}: no wheel of {target.name}, by its name")
+    try:
+        with zipfile.ZipFile(wheel) as archive:
+            wanted = [name for name in archive.namelist() if _is_wanted(name)]
+            archive.extractall(into, wanted)
+    except (OSError, zipfile.BadZipFile) as error:
+        raise BuildFailed(f"{wheel}: {getattr(error, 'strerror', None) or 'no wheel'}") from None
+    return _root(_purelib(into), target)
+
+
+def _is_wanted(name: str) -> bool:
+    base = name.rpartition("/")[2]
+    return (
+        "/include/" in name
+        or name.endswith("python/platform/sysconfig.py")
+        or bool(FRAMEWORK.fullmatch(base))
+    )
+
+
+def _purelib(unpacked: Path) -> Path:
+    """TF1's wheels have their files in a folder for data."""
+    return next(
+        (one.parent for root in ROOTS for one in unpacked.rglob(root) if (one / "include").is_dir()), unpacked
+    )
+
+
+def _downloaded(target: Target, folder: Path) -> str:
+    """A wheel for this Python, or for the newest that the release has one for."""
+    build = target.build
+    assert build is not None
+    pythons = build.facts.get("pythons") or []
+    here = "{}.{}".format(*sys.version_info)
+    other = ["--python-version", pythons[-1]] if pythons and here not in pythons else []
+    pip = [sys.executable, "-m", "pip", "download", "--no-deps", "--only-binary=:all:", "-q"]
+    done = subprocess.run(
+        [*pip, *other, "-d", str(folder), build.requirement], capture_output=True, text=True, errors="replace"
+    )
+    found = sorted(folder.glob("*.whl"))
+    if done.returncode != 0 or not found:
+        said = [line for line in done.stderr.splitlines() if line.startswith("ERROR")]
+        raise BuildFailed(
+            f"pip does not fetch {build.requirement}: {said[-1] if said else 'it says nothing'}"
+        )
+    return str(found[0])
+
+
+def _text(path: Path) -> str:
+    return path.read_text(errors="replace") if path.is_file() else ""

@@ -1,0 +1,56 @@
+"""Does a library survive being loaded? Tried in a process of its own, before it is let into this one.
+
+The functions that run when a library is loaded may throw, abort, exit or hang, and nothing in
+the file tells. Each file is tried once.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+from tfport.errors import BadLibrary
+
+PATIENCE = 60.0
+SURVIVED = b"survived"
+TRY = """
+import ctypes, os, sys
+ctypes.CDLL(sys.argv[1], ctypes.RTLD_GLOBAL)
+try:
+    ctypes.CDLL(sys.argv[2], os.RTLD_NOW)
+except OSError as error:
+    print(error, file=sys.stderr)
+    os._exit(3)
+os.write(1, b"survived")
+os._exit(0)
+"""
+_SURVIVORS: set[tuple[int, ...]] = set()
+
+
+def try_to_load(path: str | Path, tvm_ffi: Path) -> None:
+    """BadLibrary where loading it ends the process, or fails."""
+    found = os.stat(path)
+    key = (found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns)
+    if key in _SURVIVORS or not sys.executable:
+        return
+    command = [sys.executable, "-I", "-S", "-c", TRY, str(tvm_ffi), os.path.abspath(path)]
+    try:
+        done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, timeout=PATIENCE)
+    except subprocess.TimeoutExpired:
+        raise BadLibrary(f"{path}: it was not loaded after {PATIENCE:.0f} seconds") from None
+    if done.returncode != 0 or done.stdout != SURVIVED:
+        raise BadLibrary(f"{path}: {_why(done.returncode, done.stderr.decode(errors='replace'))}")
+    _SURVIVORS.add(key)
+
+
+def _why(code: int, said: str) -> str:
+    lines = [line.strip() for line in said.splitlines() if line.strip()]
+    last = f": {lines[-1].removeprefix('what():').strip()}" if lines else ""
+    if code == 3 and lines:
+        return f"the loader refuses it{last}"
+    if code < 0:
+        return f"it ends the process that loads it ({signal.Signals(-code).name}){last}"
+    return f"it ends the process that loads it (exit code {code}){last}"

@@ -1,0 +1,45 @@
+"""Where tvm-ffi is: its headers and its library, found without importing it."""
+
+from __future__ import annotations
+
+import importlib.metadata
+import importlib.util
+import re
+from dataclasses import dataclass
+from pathlib import Path
+
+from tfport.errors import Error
+
+PACKAGE, MODULE, LIBRARY = "apache-tvm-ffi", "tvm_ffi", "libtvm_ffi.so"
+
+
+@dataclass(frozen=True, slots=True)
+class TvmFfi:
+    """An installed tvm-ffi."""
+
+    version: tuple[int, int]
+    folder: Path
+
+    @property
+    def includes(self) -> list[Path]:
+        wanted = (self.folder / "include", self.folder / "3rdparty" / "dlpack" / "include")
+        return [folder for folder in wanted if folder.is_dir()]
+
+    @property
+    def libraries(self) -> Path:
+        return self.folder / "lib"
+
+    @property
+    def library(self) -> Path:
+        return self.libraries / LIBRARY
+
+
+def installed_tvm_ffi() -> TvmFfi:
+    """The one of this environment."""
+    found = importlib.util.find_spec(MODULE)
+    if found is None or not found.submodule_search_locations:
+        raise Error(
+            "kernels in C++ need apache-tvm-ffi, which is not installed: pip install 'tfport[native]'"
+        )
+    numbers = re.findall(r"\d+", importlib.metadata.version(PACKAGE))
+    return TvmFfi((int(numbers[0]), int(numbers[1])), Path(next(iter(found.submodule_search_locations))))
