@@ -8,36 +8,68 @@ Nothing here needs TensorFlow, and nothing of a model is executed to look at it.
 
 from __future__ import annotations
 
+import importlib
+import sys
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
 import tfport.check  # noqa: F401  before the function of this name, which the package would replace
-from tfport.errors import Error, MalformedGraph, MissingTensor, NotAModel, UnreadableFile
+from tfport.errors import (
+    BadLibrary,
+    BadRegistration,
+    BuildFailed,
+    CannotRun,
+    Error,
+    MalformedGraph,
+    MissingTensor,
+    NotAModel,
+    RunFailed,
+    UnreadableFile,
+)
 
 if TYPE_CHECKING:
+    from tfport.atlas.target import Target
     from tfport.check.explain.explain import Explained
     from tfport.check.inspection.inspection import Inspection
     from tfport.check.matrix.matrix import Matrix
     from tfport.check.report.report import Report
     from tfport.formats.recognise import Source
     from tfport.graph.model import Model
+    from tfport.graph.signature import OpDefs
+    from tfport.runtime.custom.registry import Registry, kernel, op
+    from tfport.runtime.custom.stub import stub
+    from tfport.runtime.native.load import load_op_library
+    from tfport.runtime.session import Session
 
 __all__ = [
-    "Error", "MalformedGraph", "MissingTensor", "NotAModel", "UnreadableFile",
-    "check", "explain", "inspect", "load", "matrix", "save",
+    "BadLibrary", "BadRegistration", "BuildFailed", "CannotRun", "Error", "MalformedGraph", "MissingTensor",
+    "NotAModel", "Registry", "RunFailed", "Session", "UnreadableFile", "check", "explain", "inspect",
+    "kernel", "load", "load_op_library", "matrix", "op", "save", "stub",
 ]  # fmt: skip
 
+REGISTRY = "tfport.runtime.custom.registry"
+_LATER = {
+    "Session": "tfport.runtime.session",
+    "Registry": REGISTRY,
+    "kernel": REGISTRY,
+    "op": REGISTRY,
+    "stub": "tfport.runtime.custom.stub",
+    "load_op_library": "tfport.runtime.native.load",
+}
+"""What is imported when it is first asked for: the engine, and ops of one's own."""
 
-def load(source: Source, *, tags: Iterable[str] | None = None) -> Model:
+
+def load(source: Source, *, tags: Iterable[str] | None = None, registry: Registry | None = None) -> Model:
     """Read a model: a path, the bytes of a GraphDef, or an open file. Its weights stay where they are.
 
     `tags` choose a MetaGraph of a SavedModel that has several; the one for serving is the default.
+    `registry` has ops of one's own that the model may use. A model with ops that nobody has defined
+    is read all the same: whoever runs it may know them.
     """
-    from tfport.atlas.known_ops import known_ops
     from tfport.formats.recognise import find_model
     from tfport.graph.load import load_model
 
-    return load_model(find_model(source), known_ops(), tags)
+    return load_model(find_model(source), _definitions(registry), tags)
 
 
 def inspect(model: Model | Source) -> Inspection:
@@ -60,20 +92,22 @@ def check(
     soft_placement: bool | None = None,
     checksums: bool = False,
     libraries: Iterable[str] = (),
+    registry: Registry | None = None,
 ) -> Report:
     """Say whether a model loads and runs on targets, and every reason why not.
 
     `on` is a target such as `tensorflow==2.8.4`, or several; `device` is what hardware is there,
     `cpu` or `gpu`, and `gpu` which, as `h100` or `9.0`; `loader` one of `capi`, `serving`, `python`
     and `keras`, or several, where the target's own should not be taken; `checksums` reads the
-    weights too, to see that they are whole; `libraries` are custom-op libraries that are loaded.
+    weights too, to see that they are whole; `libraries` are custom-op libraries that are loaded;
+    `registry` has the ops of one's own that the target `tfport` knows, where not the process-wide ones.
     """
     from tfport.atlas.target import resolve_targets
     from tfport.check.report.report import check_model
     from tfport.graph.model import Model
 
-    subject = model if isinstance(model, Model) else load(model)
-    targets = resolve_targets(on, device=device, gpu=gpu)
+    targets = resolve_targets(on, device=device, gpu=gpu, own=lambda: _own_target(registry))
+    subject = model if isinstance(model, Model) else load(model, registry=registry)
     return check_model(
         subject,
         targets,
@@ -120,3 +154,27 @@ def save(model: Model, path: str) -> None:
     from tfport.graph.save import save_model
 
     save_model(model, path)
+
+
+def _own_target(registry: Registry | None) -> Target:
+    from tfport.runtime.own_target import own_target
+
+    return own_target(registry)
+
+
+def _definitions(registry: Registry | None) -> OpDefs:
+    """How ops are defined; before the process-wide registry is imported nobody has added to it."""
+    if registry is None and REGISTRY not in sys.modules:
+        from tfport.atlas.known_ops import known_ops
+
+        return known_ops()
+    from tfport.runtime.custom.registry import PROCESS_WIDE, definitions_over
+
+    return definitions_over(registry or PROCESS_WIDE)
+
+
+def __getattr__(name: str) -> object:
+    """What is imported when it is first asked for."""
+    if name in _LATER:
+        return getattr(importlib.import_module(_LATER[name]), name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -12,7 +12,7 @@ What was derived rather than measured is told in `notes`.
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 
 from packaging.specifiers import SpecifierSet
@@ -47,7 +47,7 @@ class Target:
     addons: tuple[Build, ...] = ()
     device: str = "cpu"
     kind: str = "tensorflow"
-    """`tensorflow`, `serving`, `reduced` or `recorded`."""
+    """`tensorflow`, `serving`, `reduced`, `recorded` or `tfport`."""
     notes: list[str] = field(default_factory=list)
     """What was derived, not measured."""
     capability: str | None = None
@@ -60,8 +60,12 @@ def resolve_targets(
     device: str | None = None,
     gpu: str | None = None,
     atlas: Atlas | None = None,
+    own: Callable[[], Target] | None = None,
 ) -> list[Target]:
-    """The targets that a text names, or each of several texts; `gpu` is a name or a compute capability."""
+    """The targets that a text names, or each of several texts; `gpu` is a name or a compute capability.
+
+    `own` gives the target that `tfport` names: the runtime stands above this layer.
+    """
     if device not in (None, *DEVICES) or (gpu is not None and device == "cpu"):
         wrong = f"a device `{device}`" + (f" with the GPU {gpu}" if gpu is not None else "")
         raise Error(f"{wrong}; expected cpu or gpu")
@@ -71,8 +75,13 @@ def resolve_targets(
 
         device, capability = "gpu", capability_of(gpu)
     texts = [text] if isinstance(text, str) else list(text)
-    found = (target for one in texts for target in _Resolver(one, device, known).targets())
-    return [replace(target, capability=capability) for target in found] if capability else list(found)
+    found: list[Target] = []
+    for one in texts:
+        if own is not None and one.strip().lower() == OURS:
+            found.append(own())
+        else:
+            found += _Resolver(one, device, known).targets()
+    return [replace(target, capability=capability) for target in found] if capability else found
 
 
 @dataclass
@@ -93,7 +102,7 @@ class _Resolver:
 
     def __init__(self, text: str, device: str | None, atlas: Atlas) -> None:
         if text.strip().lower() == OURS:
-            raise Error("tfport's own runtime is not there yet; name a TensorFlow")
+            raise Error("tfport's own runtime is no TensorFlow; name a release")
         self.text, self.device, self.atlas = text, device, atlas
         self.parts = parts_of(text)
 

@@ -22,7 +22,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from tfport.atlas.target import Target
+from tfport.atlas.target import OURS, Target
 from tfport.check.findings.files import has_index
 from tfport.check.findings.finding import LOAD, RUN
 from tfport.check.habits import folded_by_name, ignores_unknown_attributes, leaves_out, lowers, since
@@ -31,6 +31,8 @@ from tfport.graph.model import Model
 from tfport.registry.unresolved import Question, Unresolved
 
 CAPI, SERVING, PYTHON, KERAS = LOADERS = ("capi", "serving", "python", "keras")
+RUNTIME = "tfport"
+"""tfport's own runtime: it looks at nothing that it does not run."""
 LIVE, REACHED, FIRST = "live", "reached", "first"
 """When it runs; at load, if anything runs it; when the session first runs anything."""
 When = str | None
@@ -95,6 +97,19 @@ FUNCTIONS: Table = {
 OBJECTS: Table = {
     question: (None, called, not_called) for question, (_, called, not_called) in FUNCTIONS.items()
 }
+RUNS: Table = {
+    **dict.fromkeys(Question, (None, None, None)),
+    **dict.fromkeys(
+        (Q.OP, Q.KERNEL, Q.KERNEL_TYPE, Q.UNKNOWN_ATTR, Q.ATTR_TYPE, Q.MISSING_ATTR, Q.INPUT_THERE,
+         Q.OUTPUT_THERE, Q.INPUTS_FEW, Q.INPUTS_MANY, Q.ACYCLIC, Q.FUNCTION, Q.CALLEE, Q.RECURSION),
+        (LIVE, LIVE, None),
+    ),
+}  # fmt: skip
+DEFINED: Table = {
+    **RUNS,
+    **dict.fromkeys((Q.ATTR_VALUE, Q.ATTR_MINIMUM, Q.INPUT_TYPE), (LIVE, LIVE, None)),
+}
+"""For ops of one's own, whose definition is taken at its word."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,6 +128,8 @@ class Way:
     """Whether that waits until the session first runs something."""
     infers_shapes: bool = False
     """Whether it looks into functions only as far as the shapes of their results need."""
+    restores_objects: bool = False
+    """Whether the objects of a model are restored too, where its restore op leaves some out."""
     runs_at_load: bool = True
     """Whether loading runs anything."""
     lowers: bool = False
@@ -123,6 +140,8 @@ class Way:
     """Ops whose devices do not matter: they are lifted out."""
     folded_by_name: tuple[str, ...] = ()
     """The same in functions that are called as an op of their name."""
+    defined: frozenset[str] = frozenset()
+    """Ops of one's own in tfport's runtime."""
     left_out: frozenset[Question] = frozenset()
     """What does not matter in a function's node whose result nothing needs: it is left out before."""
 
@@ -132,7 +151,7 @@ class Way:
         if self._passes_over(question, op, place):
             return None, False
         where = 0 if place.function is None else 1 if place.called else 2
-        when = self.table[question][where]
+        when = (DEFINED if op in self.defined else self.table)[question][where]
         if place.lowered and self.lowers:
             when = SESSION[question][0]
         elif place.in_branch and when == LOAD and self.infers_shapes:  # not there
@@ -162,10 +181,23 @@ class Way:
 
 def default_loaders(target: Target) -> tuple[str, ...]:
     """Who loads a model where a target is used."""
+    if target.kind == OURS:
+        return (RUNTIME,)
     return (SERVING,) if target.kind == "serving" else (PYTHON, SERVING)
 
 
 def way_of(loader: str, model: Model, target: Target) -> Way:
+    if target.kind == OURS:
+        return Way(
+            RUNTIME,
+            RUNS,
+            soft=True,
+            reads_versions=False,
+            restores_objects=has_objects(model),
+            defined=frozenset(
+                op for source in target.registry.sources if source.name != OURS for op in source.ops()
+            ),
+        )
     if loader in (CAPI, SERVING):
         return _session(loader, target)
     if not since(target, "2.0") and not (loader == KERAS and since(target, "1.15")):
@@ -183,7 +215,7 @@ def way_of(loader: str, model: Model, target: Target) -> Way:
             left_out=_left_out(target),
         )
     if has_objects(model):
-        return Way(loader, OBJECTS, soft=True, reads_versions=False)
+        return Way(loader, OBJECTS, soft=True, reads_versions=False, restores_objects=True)
     table = FUNCTIONS
     if not since(target, "2.1"):  # places only functions softly
         table = {**table, Q.DEVICE: (LIVE, None, None)}

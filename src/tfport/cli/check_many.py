@@ -40,9 +40,10 @@ def report_on(asked: Asked, *, ways_out: bool) -> Report:
     import tfport
     from tfport.check.report.report import check_model
 
+    targets = targets_of(asked)  # first: tfport itself may know ops of one's own that models have
     return check_model(
         tfport.load(asked.model, tags=asked.tags),
-        targets_of(asked),
+        targets,
         loader=asked.loaders,
         signatures=asked.signatures,
         soft_placement=asked.soft_placement,
@@ -60,8 +61,9 @@ def targets_of(asked: Asked) -> list[Target]:
 @functools.cache  # many models are held against the same
 def _targets(on: tuple[str, ...], device: str | None, gpu: str | None) -> list[Target]:
     from tfport.atlas.target import resolve_targets
+    from tfport.cli.targets_command import own
 
-    return resolve_targets(on, device=device, gpu=gpu)
+    return resolve_targets(on, device=device, gpu=gpu, own=own)
 
 
 def answer(asked: Asked, form: Form) -> Answer:

@@ -6,13 +6,16 @@ import argparse
 import os
 from typing import Any
 
+from tfport.cli import lib_words
+
 
 def add(commands: Any) -> None:
     parser = commands.add_parser(
         "lib",
         help="will a custom-op library load, and why not",
         description="Read custom-op libraries without loading them, and say on which TensorFlow they load, "
-        "what they register, and every reason why they do not.",
+        "what they register, and every reason why they do not. "
+        "`tfport lib new`, `build` and `show` write, build and list libraries of ops.",
     )
     parser.add_argument("files", metavar="FILE", nargs="+", help="a .so, a wheel, or a folder with libraries")
     parser.add_argument(
@@ -37,6 +40,7 @@ def add(commands: Any) -> None:
     )
     parser.add_argument("--json", action="store_true", help="print JSON (version 1)")
     parser.set_defaults(run=run)
+    lib_words.add(commands)
 
 
 def run(args: argparse.Namespace) -> int:

@@ -11,18 +11,24 @@ import gc
 import io
 import os
 import sys
+import warnings
 from collections.abc import Sequence
+from typing import TextIO
 
 from tfport.check.harmless import harmless
 from tfport.cli import (
+    bench_command,
     check_command,
     completion_command,
     env_command,
     explain_command,
+    export_command,
     inspect_command,
     lib_command,
+    lib_words,
     matrix_command,
     ops_command,
+    run_command,
     targets_command,
 )
 from tfport.errors import Error
@@ -31,6 +37,9 @@ COMMANDS = (
     inspect_command,
     check_command,
     matrix_command,
+    run_command,
+    export_command,
+    bench_command,
     lib_command,
     env_command,
     ops_command,
@@ -71,8 +80,10 @@ def main(argv: Sequence[str] | None = None) -> int:
             stream.reconfigure(errors="backslashreplace")
     gc.disable()  # a command is over before cycles matter, and looking for them costs a third of its time
     try:
-        args = parser().parse_args(argv)
-        code: int = args.run(args)
+        args = parser().parse_args(lib_words.joined(sys.argv[1:] if argv is None else argv))
+        with warnings.catch_warnings():
+            warnings.showwarning = _say_warning
+            code: int = args.run(args)
         sys.stdout.flush()
     except Error as error:
         print(f"tfport: {harmless(str(error))}", file=sys.stderr)
@@ -86,3 +97,15 @@ def main(argv: Sequence[str] | None = None) -> int:
     finally:
         gc.enable()
     return code
+
+
+def _say_warning(
+    message: Warning | str,
+    category: type[Warning],
+    filename: str,
+    lineno: int,
+    file: TextIO | None = None,
+    line: str | None = None,
+) -> None:
+    """A warning is a sentence, too, and no place in our code."""
+    print(f"tfport: {harmless(str(message))}", file=sys.stderr)

@@ -28,6 +28,9 @@ def add(commands: Any) -> None:
     parser.add_argument(
         "--on", metavar="TARGET", help="show what one target registers: definition and kernels"
     )
+    parser.add_argument(
+        "--tfport", action="store_true", help="list the ops that tfport runs itself, and how; or those named"
+    )
     parser.add_argument("--json", action="store_true", help="print JSON (version 1)")
     parser.set_defaults(run=run)
 
@@ -36,6 +39,12 @@ def run(args: argparse.Namespace) -> int:
     from tfport.atlas.atlas import atlas
     from tfport.errors import Error
 
+    if args.tfport:
+        if args.search or args.on:
+            raise Error("--tfport lists what tfport runs; expected no --search or --on beside it")
+        from tfport.cli.own_ops import list_own
+
+        return list_own(args)
     if bool(args.names) == bool(args.search):
         raise Error("expected the name of an op, or --search PATTERN")
     if args.search and args.on:

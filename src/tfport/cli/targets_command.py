@@ -99,7 +99,14 @@ def targets(text: str) -> list[Target]:
     """The targets that a text names; the one place that reads such a text."""
     from tfport.atlas.target import resolve_targets
 
-    return resolve_targets(text)
+    return resolve_targets(text, own=own)
+
+
+def own() -> Target:
+    """What `tfport` names; its kernels are loaded only then."""
+    from tfport.runtime.own_target import own_target
+
+    return own_target()
 
 
 def only_target(text: str) -> Target:

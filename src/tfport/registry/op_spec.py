@@ -36,10 +36,15 @@ GROUPS = {
 
 
 def definition(
-    name: str, attrs: Sequence[str] = (), inputs: Sequence[str] = (), outputs: Sequence[str] = ()
+    name: str,
+    attrs: Sequence[str] = (),
+    inputs: Sequence[str] = (),
+    outputs: Sequence[str] = (),
+    *,
+    given: pb.OpDef | None = None,
 ) -> pb.OpDef:
-    """The definition that a registration with these texts makes."""
-    made = pb.OpDef(name=name)
+    """The definition that a registration with these texts makes; `given` has attributes already."""
+    made = pb.OpDef(name=name, attr=given.attr if given is not None else ())
     for text in attrs:
         made.attr.append(_attr(text))
     types = {attr.name: attr.type for attr in made.attr}
@@ -50,6 +55,26 @@ def definition(
     return made
 
 
+def pieces(text: str, separator: str, start: int = 0) -> list[tuple[int, str]]:
+    """What stands between separators outside of brackets and quotes: where it begins, without blanks."""
+    found, depth, quote, begin = [], 0, "", start
+    for at in range(start, len(text) + 1):
+        letter = text[at] if at < len(text) else ""
+        if quote:
+            quote = "" if letter == quote and text[at - 1] != "\\" else quote
+        elif letter in ("'", '"'):
+            quote = letter
+        elif letter and letter in "([{":
+            depth += 1
+        elif letter and letter in ")]}":
+            depth -= 1
+        if at == len(text) or (letter == separator and not depth and not quote):
+            piece = text[begin:at]
+            found.append((begin + len(piece) - len(piece.lstrip()), piece.strip()))
+            begin = at + 1
+    return found
+
+
 def faults(name: str, attrs: Sequence[str], inputs: Sequence[str], outputs: Sequence[str]) -> list[str]:
     """What TensorFlow says of a registration that it refuses, as far as it is about names."""
     found = []
@@ -58,7 +83,7 @@ def faults(name: str, attrs: Sequence[str], inputs: Sequence[str], outputs: Sequ
         for text in texts:
             argument = ARGUMENT.fullmatch(text)
             words = [w for w in (argument[3], argument[4]) if w] if argument else []
-            unknown = [w for w in words if w not in known and not (w == words[-1] and _is_type(w))]
+            unknown = [w for w in words if w not in known and not (w == words[-1] and is_type(w))]
             found += [
                 f"Reference to unknown attr '{w}' from {kind}(\"{text}\") for Op {name}" for w in unknown
             ]
@@ -67,7 +92,8 @@ def faults(name: str, attrs: Sequence[str], inputs: Sequence[str], outputs: Sequ
     return found
 
 
-def _is_type(word: str) -> bool:
+def is_type(word: str) -> bool:
+    """Whether a word names a type of elements."""
     try:
         _type(word)
     except ValueError:
@@ -97,9 +123,9 @@ def _attr(text: str) -> pb.OpDef.AttrDef:
 def _kind(attr: pb.OpDef.AttrDef, text: str) -> tuple[str, str]:
     """The type of an attribute, and what follows it; its allowed values are noted."""
     if braces := SET.fullmatch(text):
-        values = [value.strip() for value in braces[1].split(",") if value.strip()]
+        values = [value for _, value in pieces(braces[1], ",") if value]
         if values and values[0][0] in "\"'":
-            attr.allowed_values.list.s.extend(str(ast.literal_eval(value)).encode() for value in values)
+            attr.allowed_values.list.s.extend(_text(value) for value in values)
             return "string", braces[2]
         attr.allowed_values.list.type.extend(number for value in values for number in _types(value))
         return "type", braces[2]
@@ -130,7 +156,9 @@ def _default(attr: pb.OpDef.AttrDef, kind: str, text: str, *, is_list: bool) -> 
         _set_value(attr.default_value, kind, text)
         return
     attr.default_value.list.SetInParent()
-    for part in (one.strip() for one in text.strip("[] ").split(",")):
+    if not (text.startswith("[") and text.endswith("]")):
+        raise ValueError(f"the default of a list is written in [], not {text}")
+    for _, part in pieces(text[1:-1], ","):
         if part:
             value = pb.AttrValue()
             _set_value(value, kind, part)
@@ -138,10 +166,27 @@ def _default(attr: pb.OpDef.AttrDef, kind: str, text: str, *, is_list: bool) -> 
             getattr(attr.default_value.list, field).append(getattr(value, field))
 
 
+def _text(literal: str) -> bytes:
+    try:
+        found = ast.literal_eval(literal)
+    except (ValueError, SyntaxError):
+        found = None
+    if not isinstance(found, str | bytes):
+        raise ValueError(f"no string: {literal}")
+    return found if isinstance(found, bytes) else found.encode()
+
+
 def _set_value(value: pb.AttrValue, kind: str, text: str) -> None:
+    try:
+        _fill(value, kind, text)
+    except (ValueError, KeyError) as error:
+        raise ValueError(f"no {kind}: {text}") from error
+
+
+def _fill(value: pb.AttrValue, kind: str, text: str) -> None:
     match kind:
         case "string":
-            value.s = str(ast.literal_eval(text)).encode()
+            value.s = _text(text)
         case "int":
             value.i = int(text)
         case "float":

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from tfport.atlas.atlas import X86, atlas
 from tfport.atlas.definition import value_text
 from tfport.atlas.spans import STOCK, on_x86, spans, spans_text
+from tfport.atlas.target import OURS
 from tfport.check.findings import wording
 from tfport.check.findings.finding import WARNING, Finding, finding
 from tfport.check.findings.trouble import Trouble, answers
@@ -45,6 +46,8 @@ class UnknownAttribute(Finding):
     definition: OpDef
 
     def cause(self) -> str:
+        if self.on.kind == OURS and not self.released:
+            return f"here it is {self.value}"
         since = f"the attribute is there {self.released}" if self.released else "in no recorded release"
         means = "its default" if self.is_default else "not its default"
         return f"{since}; here it is {self.value}" + (f", {means}" if self.released else "")
@@ -91,7 +94,7 @@ def unknown_attribute(trouble: Trouble) -> Finding | None:
     newest = next((having[build.number] for build in reversed(stock) if build.number in having), None)
     released = spans_text(spans(stock, having))
     is_default = newest is not None and newest.HasField("default_value") and _default(newest) == value
-    if ignores_unknown_attributes(trouble.target):
+    if ignores_unknown_attributes(trouble.target) and trouble.target.kind != OURS:
         if is_default or name in NAMES:  # nothing is lost
             return None
         return IgnoredAttribute(
@@ -187,7 +190,9 @@ class ValueNotAllowed(Finding):
     raw: Attr
 
     def cause(self) -> str:
-        return f"taken {self.released}" if self.released else "in no recorded release"
+        if self.released:
+            return f"taken {self.released}"
+        return "" if self.on.kind == OURS else "in no recorded release"
 
     def says(self) -> str:
         return wording.value_not_allowed(self.attr or "", self.raw, self.nodes[0], self.definition, self.on)

@@ -13,19 +13,21 @@ from tfport.check.findings.state import (
     UnsetVariable,
 )
 from tfport.check.habits import since
-from tfport.check.loaders import CAPI, SERVING, Way
+from tfport.check.loaders import CAPI, RUNTIME, SERVING, Way
 from tfport.check.places import Place
 
 
 def file_stage(kind: type[Finding], way: Way, target: Target, place: Place | None) -> str | None:
     """At load, at run, or never."""
-    by_session = way.loader in (CAPI, SERVING)
+    by_session = way.loader in (CAPI, SERVING, RUNTIME)
+    if kind is UnsetVariable and way.restores_objects:
+        return None
     if kind in (UnsetVariable, EmptyTable):
         return RUN
     if kind is NoSaver:
         return LOAD if by_session and not since(target, "2.4") else RUN
     if kind is FedAndFetched:
-        return RUN if by_session else None
+        return RUN if way.loader in (CAPI, SERVING) else None
     if kind is NoVariables:
         return RUN if by_session else LOAD
     if kind is MissingTensorOfSignature:

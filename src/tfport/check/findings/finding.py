@@ -12,7 +12,7 @@ import inspect
 from collections.abc import Callable, Sequence
 from typing import Any, ClassVar, TypeVar, dataclass_transform
 
-from tfport.atlas.target import Target
+from tfport.atlas.target import OURS, Target
 from tfport.graph.graph import Function, Node
 
 ERROR, WARNING, NOTE = "error", "warning", "note"
@@ -98,6 +98,11 @@ class Finding(_Told):
     def says(self) -> str | None:
         """The text that TensorFlow would print, as far as it is known."""
         return None
+
+    @property
+    def tensorflow_says(self) -> str | None:
+        """The same on the target: tfport's own runtime is no TensorFlow, and says nothing of the kind."""
+        return None if self.on.kind == OURS else self.says()
 
     def fixes(self) -> list[str]:
         """What to do, the cheapest first."""

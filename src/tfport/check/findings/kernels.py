@@ -8,10 +8,11 @@ from tfport.atlas.atlas import atlas
 from tfport.atlas.definition import value_text
 from tfport.atlas.kernel_text import kernel_text, merged
 from tfport.atlas.spans import STOCK, on_x86, spans, spans_text
-from tfport.atlas.target import Target
+from tfport.atlas.target import OURS, Target
 from tfport.check.devices import kinds_of_devices
 from tfport.check.findings import wording
 from tfport.check.findings.finding import Finding, finding
+from tfport.check.findings.own_runtime import no_kernel_here, type_not_run
 from tfport.check.findings.trouble import Trouble, answers
 from tfport.graph.attrs import Attr
 from tfport.registry.kernels import Kernel
@@ -97,6 +98,8 @@ class NoKernelForType(Finding):
 
 @answers(Question.KERNEL)
 def no_kernel_for_device(trouble: Trouble) -> Finding:
+    if trouble.target.kind == OURS:
+        return no_kernel_here(trouble)
     attrs = trouble.with_defaults()
     return NoKernelForDevice(
         on=trouble.target,
@@ -115,6 +118,8 @@ def no_kernel_for_type(trouble: Trouble) -> Finding:
     names = dict.fromkeys(name for kernel in trouble.reason.kernels for name in kernel.constraints)
     types = [f"{name}={_value(attrs[name])}" for name in names if name in attrs]
     label = [f"label {attrs['_kernel']}"] if "_kernel" in attrs else []
+    if trouble.target.kind == OURS:
+        return type_not_run(trouble, ", ".join(types + label) or "no label")
     return NoKernelForType(
         on=trouble.target,
         nodes=trouble.nodes,

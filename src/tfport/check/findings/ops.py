@@ -11,9 +11,10 @@ from tfport.atlas.choose import choose_addon
 from tfport.atlas.requirements import Wanted
 from tfport.atlas.search import OpSummary, earlier_ops, suggestions, summaries
 from tfport.atlas.spans import spans_text
-from tfport.atlas.target import Target
+from tfport.atlas.target import OURS, Target
 from tfport.check.findings import wording
 from tfport.check.findings.finding import Finding, finding
+from tfport.check.findings.own_runtime import op_not_run
 from tfport.check.findings.trouble import Trouble, answers
 from tfport.errors import Error
 from tfport.registry.unresolved import Question
@@ -135,6 +136,8 @@ def unregistered(trouble: Trouble) -> Finding:
     history = _history(op)
     if target.kind == "reduced" and any(source.definition(op) for source in target.registry.sources):
         return UnregisteredOp(on=target, nodes=trouble.nodes, op=op, released="", reduced=True)
+    if target.kind == OURS:
+        return op_not_run(trouble, "TensorFlow" if history.releases else " or ".join(history.providers))
     libraries = _libraries(target, op)
     if libraries or (history.providers and not history.releases):
         return LibraryNotLoaded(

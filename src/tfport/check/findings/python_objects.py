@@ -8,7 +8,7 @@ from tfport.atlas.target import Target
 from tfport.check.findings.finding import Finding, finding
 from tfport.check.findings.keras_loader import keras_findings
 from tfport.check.habits import since
-from tfport.check.loaders import CAPI, KERAS, SERVING, Way, has_objects
+from tfport.check.loaders import CAPI, KERAS, RUNTIME, SERVING, Way, has_objects
 from tfport.formats.kinds import Kind
 from tfport.formats.proto import saved_model_pb2 as pb
 from tfport.graph.model import Model
@@ -174,13 +174,13 @@ def object_findings(model: Model, kinds: Iterable[str], target: Target, way: Way
     """What a loader finds when it chooses a graph and makes the objects of a model; all of it at load."""
     if model.kind is not Kind.SAVED_MODEL:
         return
-    takes_any = way.loader not in (CAPI, SERVING) and (since(target, "2.0") or way.loader == KERAS)
+    takes_any = way.loader not in (CAPI, SERVING, RUNTIME) and (since(target, "2.0") or way.loader == KERAS)
     if not model.asked_tags and not takes_any and SERVE not in model.tag_sets:
         there = " and ".join("{" + ", ".join(tags) + "}" for tags in model.tag_sets)
         yield NoServingGraph(on=target, there=there)
     if not model.asked_tags and takes_any and len(model.tag_sets) > 1:
         yield SeveralGraphs(on=target, count=len(model.tag_sets))
-    if way.loader in (CAPI, SERVING):
+    if way.loader in (CAPI, SERVING, RUNTIME):
         return
     if way.loader == KERAS:
         yield from keras_findings(model, target)

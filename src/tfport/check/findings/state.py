@@ -11,7 +11,8 @@ from tfport.check.findings import wording
 from tfport.check.findings.files import Lapse, has_index, lapse
 from tfport.check.findings.finding import Finding, finding
 from tfport.check.places import Places
-from tfport.graph.graph import Node
+from tfport.graph.edit import callee
+from tfport.graph.graph import Node, Value
 from tfport.graph.model import Model
 from tfport.graph.state import VARIABLES, filled_at_load, shared_name
 
@@ -136,11 +137,32 @@ def _reads_variable(model: Model, places: Places) -> bool:
 
 
 def _may_be_set(node: Node, places: Places) -> bool:
-    """Whether something that a signature runs, other than a plain read, takes it."""
-    return any(user.op not in _READS and places.is_needed(user) for user in node.users)
+    """Whether something that a signature runs, other than a plain read, takes it; calls are followed."""
+    found: set[Value] = set()
+    stack = [value for value in node.read_outputs if any(map(places.is_needed, value.uses))]
+    while stack:
+        value = stack.pop()
+        if value in found:
+            continue
+        found.add(value)
+        for user in value.uses:
+            if user.graph is node.graph and not places.is_needed(user):
+                continue
+            if user.op in _HANDS_ON:
+                stack += user.read_outputs
+            elif (function := callee(user)) is not None:
+                args = function.arguments
+                stack += [args[i] for i, v in enumerate(user.inputs) if v is value and i < len(args)]
+            elif user.op not in _READS:
+                return True
+    return False
 
 
-_READS = ("ReadVariableOp", "Identity", "LookupTableFind", "LookupTableFindV2", "ResourceGather")
+_READS = (
+    "ReadVariableOp", "LookupTableFind", "LookupTableFindV2", "ResourceGather", "ResourceGatherNd",
+    "VariableShape", "_Retval",
+)  # fmt: skip
+_HANDS_ON = ("Identity", "DisableCopyOnRead")
 
 
 def _signatures(model: Model) -> Iterator[Lapse]:

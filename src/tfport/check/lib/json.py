@@ -45,11 +45,12 @@ def _facts(library: LibraryReport) -> dict[str, Any]:
             "cxx11_abi": origin.cxx11_abi,
             "declares": subject.declares or None,
         },
-        "registers": _registers(subject.registered),
+        "registers": registers_json(subject.registered),
     }
 
 
-def _registers(registered: Registered) -> dict[str, Any]:
+def registers_json(registered: Registered) -> dict[str, Any]:
+    """Ops and kernels, with all their texts."""
     return {
         "ops": [
             {"name": op.name, "attrs": op.attrs, "inputs": op.inputs, "outputs": op.outputs}

@@ -52,7 +52,7 @@ def finding_json(finding: Finding) -> dict[str, Any]:
         "signatures": list(finding.signatures),
         "attr": finding.attr,
         "message": finding.message,
-        "tensorflow_says": finding.says(),
+        "tensorflow_says": finding.tensorflow_says,
         "cause": finding.cause(),
         "doubt": finding.doubt or None,
         "fixes": [*finding.fixes(), *finding.ways_out],

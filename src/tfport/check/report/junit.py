@@ -60,7 +60,7 @@ def _lines(finding: Finding) -> list[str]:
     nodes = [f"  {nodes_text(finding.nodes, MOST_NODES)}"] if finding.nodes else []
     cause = [f"  cause: {finding.cause()}"] if finding.cause() else []
     doubt = [f"  doubt: {finding.doubt}"] if finding.doubt else []
-    said = [f"  says: {finding.says()}"] if finding.says() else []
+    said = [f"  says: {finding.tensorflow_says}"] if finding.tensorflow_says else []
     fixes = [f"  fix: {fix}" for fix in [*finding.fixes(), *finding.ways_out]]
     head = f"{finding.severity}[{finding.code}]: {finding.message}"
     return [harmless(line) for line in [head, *nodes, *cause, *doubt, *said, *fixes]]

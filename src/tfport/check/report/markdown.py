@@ -102,7 +102,7 @@ def _details(model: str, one: Told) -> str:
     lines += [f"- stops {escaped(signatures_text(one.signatures))}"] if one.signatures else []
     lines += [f"- cause: {escaped(one.cause)}"] if one.cause else []
     lines += [f"- doubt: {escaped(one.finding.doubt)}"] if one.finding.doubt else []
-    said = one.finding.says()
+    said = one.finding.tensorflow_says
     lines += [f"- TensorFlow says: {code(cut_said(said))}"] if said else []
     lines += [f"- fix: {escaped(fix)}" for fix in one.fixes()]
     text = html.escape(harmless(f"{one.severity}[{one.finding.code}]: {one.message}"))

@@ -158,7 +158,7 @@ def _body(one: Told, *, several_stages: bool, everything: bool) -> Iterator[tupl
         yield "cause:", cause
     if doubt := one.finding.doubt:
         yield "doubt:", doubt
-    if said := one.finding.says():
+    if said := one.finding.tensorflow_says:
         yield "says:", said if everything else cut_said(said)
     fixes = list(one.fixes().items())
     for fix, where in fixes[: None if everything else MOST_FIXES]:

@@ -1,0 +1,58 @@
+"""`tfport ops --tfport`: the ops that tfport runs itself, how it runs each, and who brings custom ones."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Iterator, Mapping
+
+from rich.console import RenderableType
+
+from tfport.runtime.custom.registry import PROCESS_WIDE
+from tfport.runtime.own_target import IN_NUMPY, IN_ONNX, WHILE_PLANNING, own_target, ways_to_run
+
+VERSION = 1
+NO = 1
+_TITLES = {
+    (IN_ONNX, IN_NUMPY): "in ONNX and in NumPy",
+    (IN_ONNX,): "in ONNX",
+    (IN_NUMPY,): "in NumPy",
+    (WHILE_PLANNING,): "while a plan is made",
+    (): "defined without a kernel",
+}
+
+
+def list_own(args: argparse.Namespace) -> int:
+    known = own_target().registry
+    names = args.names or list(known)
+    ways = {name: tuple(ways_to_run(name, PROCESS_WIDE)) for name in names if name in known}
+    providers = {name: PROCESS_WIDE.provider_of(name) for name in ways}
+    missing = [name for name in names if name not in known]
+    if args.json:
+        from tfport.cli.json_output import print_json
+
+        ops = [{"name": name, "runs": list(how), "provider": providers[name]} for name, how in ways.items()]
+        print_json({"version": VERSION, "target": "tfport", "ops": ops, "missing": missing})
+    elif ways:
+        from tfport.check.page import show
+
+        show(lambda width: _listed(ways, providers, width))
+    for name in missing:
+        print(f"tfport: no kernel for {name}", file=sys.stderr)
+    return NO if missing else 0
+
+
+def _listed(
+    ways: Mapping[str, tuple[str, ...]], providers: Mapping[str, str | None], width: int
+) -> Iterator[RenderableType]:
+    from tfport.check.page import flowing, indented, title
+
+    yield title("tfport runs", f"{sum(map(bool, ways.values()))} ops")
+    for how in dict.fromkeys(ways.values()):
+        names = [name for name, found in ways.items() if found == how]
+        yield title(_TITLES.get(how, " and ".join(how)), str(len(names)))
+        yield indented(flowing(names, width - 2))
+    for provider in dict.fromkeys(filter(None, providers.values())):
+        names = [name for name, found in providers.items() if found == provider]
+        yield title(f"from {provider}", str(len(names)))
+        yield indented(flowing(names, width - 2))

@@ -1,0 +1,97 @@
+"""`tfport run MODEL`: the model's answers, with no TensorFlow."""
+
+from __future__ import annotations
+
+import argparse
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from tfport.graph.model import Model
+
+
+def add(commands: Any) -> None:
+    parser = commands.add_parser(
+        "run",
+        help="run a model without TensorFlow",
+        description="Restore a model as it says, run a signature of it on the inputs given, "
+        "and print the answers.",
+    )
+    add_model(parser)
+    add_inputs(parser)
+    parser.add_argument(
+        "--fetch", metavar="TENSOR", action="append", default=[], help="a tensor to fetch by name"
+    )
+    parser.add_argument("-o", "--output", metavar="FILE.npz", help="write the answers into a new file")
+    parser.add_argument("--json", action="store_true", help="print JSON (version 1)")
+    parser.set_defaults(run=run)
+
+
+def add_model(parser: argparse.ArgumentParser) -> None:
+    """What `run`, `export` and `bench` have in common."""
+    parser.add_argument(
+        "model", metavar="MODEL", help="a SavedModel, frozen GraphDef, MetaGraph or TF.js model"
+    )
+    parser.add_argument("--signature", metavar="NAME", help="the signature, where it is not the usual one")
+    parser.add_argument("--tags", metavar="TAG[,TAG]", help="the MetaGraph to run, where there are several")
+
+
+def read_model(args: argparse.Namespace) -> Model:
+    """The model, with the ops that installed packages bring."""
+    import tfport
+    from tfport.runtime.custom.registry import PROCESS_WIDE
+
+    tags = args.tags.split(",") if args.tags else None
+    return tfport.load(args.model, tags=tags, registry=PROCESS_WIDE.ready())
+
+
+def add_inputs(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--input",
+        metavar="NAME=VALUE",
+        action="append",
+        default=[],
+        help="an input: JSON, plain text for a string, @file.npy, or @file for the content of a string",
+    )
+    parser.add_argument("--inputs", metavar="FILE.npz", help="inputs by name in one file")
+    parser.add_argument(
+        "--threads", type=int, metavar="N", help="threads of the engine; all cores unless given"
+    )
+    parser.add_argument(
+        "--engine",
+        choices=("onnxruntime", "openvino", "none"),
+        default="onnxruntime",
+        help="what runs the numeric parts; `none` leaves all to NumPy",
+    )
+
+
+def run(args: argparse.Namespace) -> int:
+    import tfport
+    from tfport.cli.given_inputs import given_inputs
+    from tfport.cli.patience import patience
+    from tfport.runtime.composite import fed_parts, fetched_parts
+    from tfport.runtime.entrance import entrance
+
+    model = read_model(args)
+    signature = entrance(model, args.signature, args.fetch)
+    feeds = fed_parts(signature, given_inputs(signature, args.input, args.inputs))
+    with patience(f"running {args.model}"):
+        session = tfport.Session(model, threads=args.threads, engine=args.engine)
+        fetches = [name for spec in signature.outputs.values() for name in spec.tensors]
+        answers = fetched_parts(signature, session.run(fetches, feeds))
+    return say(args, signature.name, answers)
+
+
+def say(args: argparse.Namespace, signature: str, answers: dict[str, Any]) -> int:
+    from tfport.cli.answers import answers_json, answers_text, write_npz
+
+    if args.output:
+        write_npz(answers, args.output)
+    if args.json:
+        from tfport.cli.json_output import print_json
+
+        print_json(answers_json(args.model, signature, answers))
+    elif not args.output:
+        from tfport.check.page import show
+
+        show(lambda width: answers_text(answers, width))
+    return 0
