@@ -22,8 +22,10 @@ import time
 import traceback
 import zipfile
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
+import fuzz_runtime
 import tfport
 from tfport.atlas.known_ops import known_ops
 from tfport.check.lib.diagnosis import Asked
@@ -151,6 +153,12 @@ TARGETS: dict[str, tuple[Callable[[bytes], None], Callable[[], list[bytes]]]] = 
     "first-format": (first_format, lambda: files("model.ckpt", "*.ckpt")),
     "tfjs": (tfjs, lambda: files("*.json")),
     "library": (library, lambda: files("*.so")),
+    "run": (fuzz_runtime.run_model, lambda: files("*.pb", "*.pbtxt")),
+    "example": (partial(fuzz_runtime.decode, fuzz_runtime.EXAMPLES), fuzz_runtime.example),
+    **{
+        name: (partial(fuzz_runtime.decode, lines), fuzz_runtime.images)
+        for name, lines in fuzz_runtime.DECODERS.items()
+    },
     "notation": (
         notation,
         lambda: [b'y = Mul(x:1, ^z) {T=float32, s=(?, 3), l=[1, 2], f=@g {a="b"}} @"/cpu:0"\n'],

@@ -82,7 +82,7 @@ NOTES = [  # text                        what is said of it
 ]  # fmt: skip
 ERRORS = [  # text                       the sentence
     ("", f"an empty target; {INSTEAD}"),
-    ("tfport", "tfport's own runtime is not there yet; name a TensorFlow"),
+    ("tfport", "tfport's own runtime is no TensorFlow; name a release"),
     ("tensorflow==2.8.9",
      "tensorflow 2.8.9 is not recorded; nearest to it: 2.8.4 and 2.9.0; recorded are 1.4.1 to 2.20.0"),
     ("tensorflow==3", "tensorflow 3 is not recorded; nearest to it: 2.20.0; recorded are 1.4.1 to 2.20.0"),

@@ -10,7 +10,7 @@ import tfport.check.check
 from tfport.check.findings.finding import CODES
 from tfport.graph.build import graph_to_def
 
-WORDS = ("on", "loader", "producer", "min_consumer", "bad_consumers")
+WORDS = ("on", "loader", "producer", "min_consumer", "bad_consumers", "op")
 SECTIONS = {"## Cause", "## Fix"}
 
 
@@ -40,7 +40,11 @@ def test_the_example_of_a_page_has_the_finding(code):
     record.versions.producer = int(told.get("producer", 2474))
     record.versions.min_consumer = int(told.get("min_consumer", 0))
     record.versions.bad_consumers.extend(map(int, told.get("bad_consumers", "").split()))
-    report = tfport.check(record.SerializeToString(), on=told["on"], loader=told.get("loader", "capi"))
+    registry = tfport.Registry()
+    if "op" in told:
+        registry.op(told["op"])
+    loader = told.get("loader", "capi")
+    report = tfport.check(record.SerializeToString(), on=told["on"], loader=loader, registry=registry)
     assert code in {finding.code for finding in report.findings if finding.stage}
 
 

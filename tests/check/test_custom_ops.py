@@ -1,0 +1,82 @@
+"""What `check --on tfport` says of ops of one's own before anything runs; a session says the same."""
+
+import pytest
+from tests.recorded import graph
+
+import tfport
+from tfport.graph.build import graph_to_def
+
+X = "x = Placeholder() {dtype=float32, shape=(2,)}\n"
+
+
+@pytest.fixture(scope="module")
+def registry():
+    made = tfport.Registry()
+    made.op("Acme>Scale: (x: T) -> y: T; T: {float, double, int32}; by: float = 2; mode: {'a', 'b'} = 'a'")
+    made.kernel("Acme>Scale", T=["float", "double"])(lambda x, *, by, mode: x)
+    made.op("Acme>Sum: (xs: N*T) -> y: T; N: int >= 1; T: type")
+    made.kernel("Acme>Sum")(lambda xs: xs[0])
+    made.op("Acme>Bare: (x: float) -> y: float")
+    made.op("Acme>OnGpu: (x: float) -> y: float")
+    made.kernel("Acme>OnGpu", "gpu")(lambda x: x)
+    made.kernel("NcclAllReduce")(lambda input, *, reduction, num_devices, shared_name: input)
+    return made
+
+
+CASES = [  # nodes                                          code       message
+    ("y = Acme>Scale(x) {T=float32}", None, ""),
+    ('y = NcclAllReduce(x) {T=float32, reduction="sum", num_devices=1, shared_name="s"}', None, ""),
+    ("y = Acme>Scale(x) {T=float32, to=1.0}", "TFP201", "op `Acme>Scale` has no attribute `to` in {tfport}"),
+    ("y = Acme>Scale(x)", "TFP202", "op `Acme>Scale` needs attribute `T` in {tfport}, and the node has none"),
+    ("y = Acme>Scale(x) {T=float32, by=1}", "TFP203",
+     "attribute `by` of op `Acme>Scale` is of type int; {tfport} expects float"),
+    ("y = Acme>Scale(x) {T=float32, mode=\"c\"}", "TFP204",
+     "attribute `mode` of op `Acme>Scale` is 'c'; {tfport} takes 'a', 'b'"),
+    ("y = Acme>Sum() {N=0, T=float32}", "TFP205",
+     "attribute `N` of op `Acme>Sum` is 0; {tfport} wants at least 1"),
+    ("y = Acme>Scale(x, x) {T=float32}", "TFP206",
+     "op `Acme>Scale` takes 1 inputs in {tfport}; the node has 2"),
+    ("y = Acme>Scale(x) {T=float64}", "TFP207",
+     "input 0 of op `Acme>Scale` is float32; {tfport} expects float64"),
+    ("i = Placeholder() {dtype=int32, shape=(2,)}\ny = Acme>Scale(i) {T=int32}", "TFP602",
+     "tfport has no kernel for op `Acme>Scale` with T=int32"),
+    ("y = Acme>Bare(x)", "TFP603",
+     "op `Acme>Bare` is defined by {here}, and has no kernel that tfport can run"),
+    ("y = Acme>OnGpu(x)", "TFP603",
+     "op `Acme>OnGpu` is defined by {here}, and has no kernel that tfport can run"),
+    ("y = Acme>Nobody(x)", "TFP601", "tfport has no kernel for op `Acme>Nobody`"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("nodes", "code", "message"), CASES)
+def test_what_does_not_fit_is_a_finding_and_a_session_refuses_it(nodes, code, message, registry):
+    record = graph_to_def(graph(X + nodes)).SerializeToString()
+    report = tfport.check(record, on="tfport", registry=registry)
+    session = tfport.Session(record, registry=registry)
+    if code is None:
+        assert (report.verdict, report.findings) == ("runs", [])
+        session.program(["y:0"], ["x:0"])
+        return
+    found = report.findings[0]
+    here = registry.provider_of(found.op) or ""
+    assert (report.verdict, found.code) == ("fails", code)
+    assert found.message == message.replace("{tfport}", found.on.name).replace("{here}", here)
+    assert "says:" not in str(report)
+    with pytest.raises(tfport.CannotRun):
+        session.program(["y:0"], ["x:0"])
+
+
+def test_the_cause_names_the_types_that_some_kernel_takes(registry):
+    record = graph_to_def(graph("i = Placeholder() {dtype=int32, shape=(2,)}\ny = Acme>Scale(i) {T=int32}"))
+    (found,) = tfport.check(record.SerializeToString(), on="tfport", registry=registry).findings
+    assert found.cause() == "its kernels are for T=float32, float64"
+
+
+def test_without_the_registry_nobody_knows_the_op(registry):
+    record = graph_to_def(graph(X + "y = Acme>Scale(x) {T=float32}")).SerializeToString()
+    (found,) = tfport.check(record, on="tfport").findings
+    assert (found.code, found.cause()) == (
+        "TFP601",
+        "a custom op: in no recorded release or add-on, and nobody has registered it here",
+    )
+    assert found.fixes() == ["define it with `tfport.op`, or put something in its place with `tfport.stub`"]

@@ -1,0 +1,70 @@
+"""Bytecode of MLIR that is broken: whatever is in it, one sentence says so."""
+
+import contextlib
+import random
+
+import pytest
+from tests.runtime.answers import recorded_answers
+
+import tfport
+from tfport.formats.mlir_bytecode import read_bytecode
+from tfport.formats.vhlo import PROPERTIES, Body, read_vhlo
+
+NAMES = ("constants", "convolution", "while", "softmax", "gather", "call")
+
+
+def modules():
+    for name in NAMES:
+        old, new, *_ = recorded_answers("stablehlo")[name]
+        yield from (old.tobytes(), new.tobytes())
+
+
+def read_all(data):
+    """All of a module, each attribute of each op included."""
+
+    def visit(body: Body):
+        for op in body.ops:
+            for name in op.attrs.names():
+                if name not in ("result_accuracy",):
+                    op.attrs[name]
+            for region in op.regions:
+                visit(region)
+
+    for body in read_vhlo(data).values():
+        visit(body)
+
+
+def test_every_attribute_of_whole_modules_is_read():
+    for data in modules():
+        read_all(data)
+
+
+def test_a_module_that_ends_early_is_refused():
+    for data in modules():
+        for length in range(0, len(data), 7):
+            with pytest.raises(tfport.UnreadableFile):
+                read_all(data[:length])
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_wrong_bytes_are_refused_or_read(seed):
+    dice = random.Random(seed)
+    for data in modules():
+        for _ in range(10):
+            broken = bytearray(data)
+            for _ in range(dice.randint(1, 4)):
+                broken[dice.randrange(len(broken))] = dice.choice((0, 1, 255, dice.randrange(256)))
+            with contextlib.suppress(tfport.Error):
+                read_all(bytes(broken))
+
+
+def test_what_is_no_bytecode_is_named():
+    with pytest.raises(tfport.UnreadableFile, match="expected MLIR bytecode, found b'modu'"):
+        read_bytecode(b"module {}")
+    with pytest.raises(tfport.UnreadableFile, match="version 63 is newer"):
+        read_bytecode(b"ML\xefR\x7f")
+
+
+def test_properties_are_in_the_order_of_their_names():
+    for names in PROPERTIES.values():
+        assert names.split() == sorted(names.split())

@@ -1,0 +1,59 @@
+"""Run graphs in an old TensorFlow, in a Python as old as it: `python answer_old_ops.py IN OUT`, both pickles.
+
+IN is a list of (GraphDef, feeds, names of outputs); an array is (type, shape, bytes or list of bytes).
+OUT is (version, answers), an answer a list of such arrays or the first line of an error.
+"""
+
+import os
+import pickle
+import sys
+
+os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
+import numpy as np
+import tensorflow as tf
+
+tf1 = tf.compat.v1
+
+
+def unpacked(kind, shape, data):
+    if kind == "object":
+        out = np.empty(len(data), object)
+        out[:] = data
+        return out.reshape(shape)
+    return np.frombuffer(data, kind).reshape(shape)
+
+
+def packed(value):
+    if value is None:
+        return None
+    if isinstance(value, bytes):
+        return ("object", (), [value])
+    array = np.asarray(value)
+    if array.dtype == object:
+        return ("object", array.shape, array.reshape(-1).tolist())
+    return (str(array.dtype), array.shape, array.tobytes())
+
+
+def answer(data, feeds, names):
+    try:
+        with tf.Graph().as_default() as graph:
+            tf1.import_graph_def(tf1.GraphDef.FromString(data), name="")
+            fetches = [
+                graph.get_tensor_by_name(n) if ":" in n else graph.get_operation_by_name(n) for n in names
+            ]
+            with tf1.Session(graph=graph) as session:
+                given = {name: unpacked(*array) for name, array in feeds.items()}
+                return [packed(a) for a in session.run(fetches, given)]
+    except (tf.errors.OpError, ValueError) as error:
+        return str(error).splitlines()[0][:300]
+
+
+def main(asked, told):
+    with open(asked, "rb") as file:
+        cases = pickle.load(file)
+    with open(told, "wb") as file:
+        pickle.dump((tf.__version__, [answer(*case) for case in cases]), file, protocol=4)
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])

@@ -1,0 +1,79 @@
+"""Record TensorFlow's answers to the cases of `tests/runtime`.
+
+    python -m tests.live.record_ops [FAMILY…]      from the root of the repository; all unless named
+
+A family is a file `tests/runtime/test_FAMILY.py` with a table `CASES`. Cases that are recorded
+already are left as they are, so a new case costs only itself.
+"""
+
+from __future__ import annotations
+
+import importlib
+import os
+import sys
+import tempfile
+from pathlib import Path
+from typing import Any
+
+os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
+import numpy as np
+import tensorflow as tf
+from tests.runtime.answers import EXPECTED, recorded_answers, write_answers
+from tests.runtime.cases import Case
+
+FOLDER = Path(__file__).parent.parent / "runtime"
+
+
+def families() -> list[str]:
+    files = sorted(FOLDER.glob("test_*.py"))
+    return [f.stem.removeprefix("test_") for f in files if "\nCASES" in f.read_text()]
+
+
+def answer(c: Case) -> Any:
+    """What TensorFlow says to a case: arrays, or the first line of its error."""
+    graph_def, feeds = c.model("fed")
+    theirs = tf.compat.v1.GraphDef.FromString(graph_def.SerializeToString())
+    try:
+        with tf.Graph().as_default() as graph:
+            tf.import_graph_def(theirs, name="")
+            with tf.compat.v1.Session(graph=graph) as session:
+                wanted = c.outputs()
+                fetches = [
+                    graph.get_tensor_by_name(n) if ":" in n else graph.get_operation_by_name(n)
+                    for n in wanted
+                ]
+                return [plain(a) for a in session.run(fetches, feeds)]
+    except (tf.errors.OpError, ValueError) as error:
+        return str(error).splitlines()[0][:300]
+
+
+def plain(answered: Any) -> Any:
+    if answered is None:
+        return None
+    if isinstance(answered, bytes):  # numpy would drop zeros at its end
+        array = np.empty((), object)
+        array[()] = answered
+        return array
+    array = np.asarray(answered)
+    return array.astype(object) if array.dtype.kind == "S" else array
+
+
+def main(names: list[str]) -> None:
+    os.chdir(tempfile.mkdtemp())  # some cases have TensorFlow write files
+    for family in names or families():
+        cases = importlib.import_module(f"tests.runtime.test_{family}").CASES
+        before = recorded_answers(family) if (EXPECTED / f"{family}.npz").exists() else {}
+        found = {}
+        for c in cases:
+            key = str(c)
+            found[key] = before[key] if key in before else answer(c)
+            if isinstance(found[key], str) != c.fails:
+                said = found[key] if isinstance(found[key], str) else "answers"
+                print(f"{family}: {key}: {c.op} {c.attrs}: {said}")
+        if found.keys() != before.keys():
+            write_answers(family, found, tf.__version__)
+            print(f"recorded {family}: {len(found)} cases")
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

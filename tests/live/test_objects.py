@@ -1,0 +1,46 @@
+"""Keras 3 saved with `tf.saved_model.save`: the restore op leaves out the variables that signatures read."""
+
+import numpy as np
+import pytest
+import tensorflow as tf
+
+import tfport
+
+
+@pytest.fixture(scope="module")
+def saved(tmp_path_factory):
+    import keras
+
+    path = str(tmp_path_factory.mktemp("saved") / "model")
+    model = keras.Sequential([keras.Input((3,)), keras.layers.Dense(2)])
+    module = tf.Module()
+    module.parts = [model]
+    call = tf.function(lambda x: {"y": model(x)}, input_signature=[tf.TensorSpec([None, 3], name="x")])
+    tf.saved_model.save(module, path, signatures={"serving_default": call})
+    return path
+
+
+X = np.float32([[1, 2, 3], [4, 5, 6]])
+
+
+def test_a_session_of_tensorflow_cannot_run_it_and_check_says_so(saved):
+    v1 = tf.compat.v1
+    with tf.Graph().as_default(), v1.Session() as session:
+        signature = v1.saved_model.load(session, ["serve"], saved).signature_def["serving_default"]
+        with pytest.raises(tf.errors.FailedPreconditionError, match="Could not find variable"):
+            session.run(signature.outputs["y"].name, {signature.inputs["x"].name: X})
+    model = tfport.load(saved)
+    verdicts = {
+        loader: tfport.check(model, on=f"tensorflow=={tf.__version__}", loader=loader).verdict
+        for loader in ("serving", "python")
+    }
+    assert verdicts == {"serving": "fails", "python": "runs"}
+    report = tfport.check(model, on=f"tensorflow=={tf.__version__}", loader="serving")
+    assert {finding.code for finding in report.findings if finding.severity == "error"} == {"TFP032"}
+
+
+def test_tfport_answers_as_python_does(saved):
+    expected = tf.saved_model.load(saved).signatures["serving_default"](x=tf.constant(X))["y"].numpy()
+    assert tfport.check(saved, on="tfport").verdict == "runs"
+    found = tfport.Session(saved).signature("serving_default")(x=X)["y"]
+    np.testing.assert_allclose(found, expected, rtol=1e-5)

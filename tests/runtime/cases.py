@@ -1,0 +1,283 @@
+"""Cases as tables: one op (or a few lines of a graph) on given inputs, held against TensorFlow's answers.
+
+    CASES = [
+        case("LeakyRelu", f32(-2, 0, 3), alpha=0.5),
+        case("ConcatV2", [f32(1), f32(2)], i32(0)[0]),       a list argument is a list of arrays
+        case("Reshape", f32(1, 2), i32(3, 3), fails=True),   TensorFlow refuses, and so must we
+        graph_case("y = Neg(x) {T=float32}", fetches="y:0", x=f32(1)),
+    ]
+
+Types that the inputs decide need not be said. Answers are recorded by `make record-ops` into
+`tests/expected/FAMILY.npz`, where FAMILY is the test file's name without `test_`.
+"""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import pytest
+from tests.recorded import OPS, graph
+from tests.runtime.answers import recorded_answers
+
+import tfport
+from tfport.formats.proto import graph_pb2 as pb
+from tfport.graph.attrs import encode
+from tfport.graph.build import graph_to_def
+from tfport.graph.dtypes import DType
+from tfport.graph.tensors import Tensor
+from tfport.runtime import families
+from tfport.runtime.lower import KERNELS, LOWERINGS, STRUCTURES
+
+WAYS = ("engine", "fed", "static", "host")
+"""As in real models, with small vectors of integers constant; with everything fed; with all sizes known
+and integers behind the first input constant; without an engine."""
+
+
+@dataclass
+class Case:
+    """One node on given inputs."""
+
+    op: str
+    inputs: list[Any]
+    attrs: dict[str, Any]
+    types: list[DType | None] = field(default_factory=list)
+    ulps: float | None = None
+    rtol: float | None = None
+    atol: float | None = None
+    fails: bool = False
+    ways: Sequence[str] = WAYS
+    sized: str = ""
+    """Kinds of elements of which sizes are known in every way, for ops that TensorFlow takes only so."""
+    text: str = ""
+    feeds: dict[str, Any] = field(default_factory=dict)
+    fetches: list[str] = field(default_factory=list)
+
+    def __str__(self) -> str:
+        graph_def, feeds = self.model("fed")
+        digest = hashlib.sha256(graph_def.SerializeToString(deterministic=True))
+        for name, array in feeds.items():
+            held = repr(array.tolist()).encode() if array.dtype == object else array.tobytes()
+            digest.update(f"{name}{array.dtype}{array.shape}".encode() + held)
+        return f"{self.op}-{digest.hexdigest()[:10]}"
+
+    def model(self, way: str) -> tuple[pb.GraphDef, dict[str, Any]]:
+        """The graph, and what to feed."""
+        if self.text:
+            return graph_to_def(graph(self.text)), {f"{k}:0": v for k, v in self.feeds.items()}
+        made, feeds = pb.GraphDef(), {}
+        made.versions.producer = 2474
+        node = pb.NodeDef(name="node", op=self.op)
+        for name, value in self._attributes().items():
+            node.attr[name].CopyFrom(encode(value))
+        for i, (array, dtype) in enumerate(self._flat()):
+            name = f"in{i}"
+            constant = self._is_constant(i, array, "engine" if self.sized else way)
+            known = way == "static" or array.dtype.kind in self.sized
+            node.input.append(name)
+            if constant:
+                made.node.append(_constant(name, array, dtype))
+            else:
+                made.node.append(_placeholder(name, array, dtype, known))
+                feeds[f"{name}:0"] = array
+        made.node.append(node)
+        return made, feeds
+
+    def _is_constant(self, place: int, array: Any, way: str) -> bool:
+        if way == "static" and place > 0 and array.dtype.kind in "iub":
+            return True
+        return way != "fed" and array.ndim < 2 and array.dtype.kind in "iu" and array.size < 64
+
+    def _flat(self) -> Iterator[tuple[Any, DType]]:
+        args = OPS.get(self.op).inputs
+        for i, given in enumerate(self.inputs):
+            for array in given if isinstance(given, list) else [given]:
+                yield (
+                    array,
+                    (self.types[i] if i < len(self.types) else None) or args[i].type or dtype_of(array),
+                )
+
+    def _attributes(self) -> dict[str, Any]:
+        """The attributes that were said, and those that the inputs decide."""
+        found = dict(self.attrs)
+        for i, (arg, given) in enumerate(zip(OPS.get(self.op).inputs, self.inputs, strict=True)):
+            asked = self.types[i] if i < len(self.types) else None
+            if arg.list_attr:
+                found.setdefault(arg.list_attr, [dtype_of(array) for array in given])
+            elif arg.type_attr:
+                one = given[0] if isinstance(given, list) else given
+                found.setdefault(arg.type_attr, asked or dtype_of(one))
+            if arg.number_attr:
+                found.setdefault(arg.number_attr, len(given))
+        return found
+
+    def outputs(self) -> list[str]:
+        if self.text:
+            return self.fetches
+        count = OPS.get(self.op).output_count(self._attributes()) or 0
+        return [f"node:{i}" for i in range(count)] or ["node"]
+
+
+OPTIONS = ("types", "ulps", "rtol", "atol", "fails", "ways", "sized")
+
+
+def case(op: str, *inputs: Any, **said: Any) -> Case:
+    """A node on inputs; keywords are attributes, but for those that say how to compare."""
+    options = {k: said.pop(k) for k in OPTIONS if k in said}
+    return Case(op, [i if isinstance(i, list) else np.asarray(i) for i in inputs], said, **options)
+
+
+sized = functools.partial(case, sized="iu")
+"""A case of which the integers have known sizes."""
+all_sized = functools.partial(case, sized="iuf")
+"""A case of which all has."""
+
+
+def graph_case(text: str, *, fetches: str | list[str], name: str = "graph", **said: Any) -> Case:
+    """A few nodes in our notation; other keywords feed its placeholders."""
+    options = {k: said.pop(k) for k in ("ulps", "rtol", "atol", "fails", "ways") if k in said}
+    wanted = [fetches] if isinstance(fetches, str) else fetches
+    options.setdefault("ways", ("engine", "host"))
+    return Case(name, [], {}, text=text, fetches=wanted, feeds=said, **options)
+
+
+def run(c: Case, way: str) -> list[Any]:
+    """What tfport answers."""
+    graph_def, feeds = c.model(way)
+    engine = "none" if way == "host" else "onnxruntime"
+    session = tfport.Session(tfport.load(graph_def.SerializeToString()), engine=engine)
+    return session.run(c.outputs(), feeds)
+
+
+def recorded(family: str, c: Case) -> Any:
+    """What TensorFlow answered: arrays, or the text of its error."""
+    return recorded_answers(family)[str(c)]
+
+
+def checks(cases: Sequence[Case]) -> list[Any]:
+    """Each case in each way in which it can be run, for `pytest.mark.parametrize("c, way", …)`."""
+    families.load()
+    return [
+        pytest.param(c, way, id=f"{c}-{way}")
+        for c in cases
+        for way in c.ways
+        if c.text or c.op in KERNELS or c.op in STRUCTURES or (way != "host" and c.op in LOWERINGS)
+    ]
+
+
+def check(family: str, c: Case, way: str) -> None:
+    """Hold a case against TensorFlow."""
+    expected = recorded(family, c)
+    if c.fails:
+        assert isinstance(expected, str), "TensorFlow answers this"
+        with pytest.raises(tfport.Error):
+            run(c, way)
+        return
+    assert not isinstance(expected, str), f"TensorFlow says: {expected}"
+    found = run(c, way)
+    assert len(found) == len(expected)
+    for ours, theirs in zip(found, expected, strict=True):
+        assert_same(ours, theirs, c)
+
+
+def assert_same(ours: Any, theirs: Any, c: Case) -> None:
+    """Same type and shape; integers, strings and bools the same, floats within the case's tolerance."""
+    if theirs is None:
+        assert ours is None
+        return
+    assert (ours.dtype, ours.shape) == (theirs.dtype, theirs.shape)
+    if theirs.dtype.kind not in "fcV":
+        assert ours.tolist() == theirs.tolist()
+        return
+    kind = np.complex128 if theirs.dtype.kind == "c" else np.float64
+    a, b = ours.astype(kind), theirs.astype(kind)
+    if c.ulps is not None:
+        assert_ulps(a, b, theirs.dtype, c.ulps)
+        return
+    rtol = c.rtol if c.rtol is not None else TOLERANCE.get(theirs.dtype.name, 1e-5)
+    np.testing.assert_allclose(a, b, rtol=rtol, atol=c.atol if c.atol is not None else rtol * 0.1)
+
+
+TOLERANCE = {"float16": 2e-3, "bfloat16": 1e-2, "float64": 1e-10, "complex128": 1e-10}
+
+
+def assert_ulps(a: Any, b: Any, dtype: Any, ulps: float) -> None:
+    import ml_dtypes
+
+    assert np.array_equal(np.isnan(a), np.isnan(b))
+    there = np.isfinite(b)
+    assert np.array_equal(a[~there & ~np.isnan(b)], b[~there & ~np.isnan(b)])
+    step = np.abs(b[there]) * float(ml_dtypes.finfo(dtype).eps) + float(ml_dtypes.finfo(dtype).tiny)
+    assert np.all(np.abs(a[there] - b[there]) <= ulps * step)
+
+
+def same_as(old: Case, new: Case) -> None:
+    """An op that TensorFlow no longer has answers like the one in its place."""
+    for way in ("engine", "host"):
+        for ours, theirs in zip(run(old, way), run(new, way), strict=True):
+            assert_same(ours, theirs, new)
+
+
+def dtype_of(array: Any) -> DType:
+    return DType.parse("string" if array.dtype.kind in "OS" else array.dtype.name)
+
+
+def _placeholder(name: str, array: Any, dtype: DType, known: bool) -> pb.NodeDef:
+    """Of known rank, and of known sizes if that is asked for."""
+    node = pb.NodeDef(name=name, op="Placeholder")
+    node.attr["dtype"].type = dtype.number
+    for size in array.shape:
+        node.attr["shape"].shape.dim.add(size=size if known else -1)
+    node.attr["shape"].shape.SetInParent()
+    return node
+
+
+def _constant(name: str, array: Any, dtype: DType) -> pb.NodeDef:
+    node = pb.NodeDef(name=name, op="Const")
+    node.attr["dtype"].type = dtype.number
+    node.attr["value"].tensor.CopyFrom(Tensor.from_numpy(array, dtype).to_proto())
+    return node
+
+
+def _of(kind: Any) -> Any:
+    return lambda *values: np.array(values, kind)
+
+
+@functools.cache
+def _narrow(name: str) -> Any:
+    import ml_dtypes
+
+    return np.dtype(getattr(ml_dtypes, name))
+
+
+f32, f64, f16 = _of(np.float32), _of(np.float64), _of(np.float16)
+i8, i16, i32, i64 = _of(np.int8), _of(np.int16), _of(np.int32), _of(np.int64)
+u8, u16, u32, u64 = _of(np.uint8), _of(np.uint16), _of(np.uint32), _of(np.uint64)
+c64, c128, boolean = _of(np.complex64), _of(np.complex128), _of(np.bool_)
+
+
+def bf16(*values: Any) -> Any:
+    return np.array(values, np.float32).astype(_narrow("bfloat16"))
+
+
+def strings(*values: Any) -> Any:
+    """An array of bytes; nested lists make more axes."""
+    array = np.array(values, object)
+    flat = [v if isinstance(v, bytes) else v.encode() for v in array.reshape(-1).tolist()]
+    out = np.empty(len(flat), object)
+    out[:] = flat
+    return out.reshape(array.shape)
+
+
+def scalar(value: Any, kind: Any = np.int32) -> Any:
+    return np.array(value, kind)
+
+
+def numbers(*shape: int, kind: Any = np.float32, seed: int = 0, low: float = -2, high: float = 2) -> Any:
+    """Different numbers in a shape, always the same ones."""
+    made = np.random.default_rng([seed, *shape]).uniform(low, high, shape)
+    return np.asarray(made).astype(kind)

@@ -1,0 +1,15 @@
+"""Sessions of graphs in our notation."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tests.recorded import graph
+
+import tfport
+from tfport.graph.build import graph_to_def
+
+
+def session_of(text: str, **options: Any) -> tfport.Session:
+    """A session of the graph that these lines say."""
+    return tfport.Session(tfport.load(graph_to_def(graph(text)).SerializeToString()), **options)

@@ -1,0 +1,148 @@
+"""What cannot be registered is said at once, with both places; the rest is listed with its provider."""
+
+import numpy as np
+import pytest
+
+import tfport
+from tfport.runtime.custom.place import brought_by
+from tfport.runtime.custom.registry import PROCESS_WIDE, Registry
+
+SCALE = "Acme>Scale: (x: T, in: float) -> y: T; T: {float, double}; by: float = 2"
+HERE = r"tests/runtime/test_custom_registry\.py:\d+"
+
+
+def scale(x, in_, *, by):
+    return x * by
+
+
+BAD_KERNELS = [  # function                        what is said
+    (lambda x, y, *, by: x, r"takes \(x, y\); expected \(x, in_\), the inputs"),
+    (lambda in_, x, *, by: x, r"takes \(in_, x\); expected \(x, in_\), the inputs"),
+    (lambda x, *, by: x, r"takes \(x\); expected \(x, in_\), the inputs"),
+    (lambda x, in_, by: x, r".* the inputs; attributes are given by keyword: `\*, by`"),
+    (lambda x, in_: x, r"does not take the attribute by; write `\*, by` at its end"),
+    (lambda x, in_, *, by, at: x, r"takes an attribute `at`, which the op has not; it has T, by"),
+    (7, "is int; expected a function"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("function", "said"), BAD_KERNELS)
+def test_a_kernel_that_does_not_match_its_op_is_refused(function, said):
+    registry = Registry()
+    registry.op(SCALE)
+    with pytest.raises(tfport.BadRegistration, match=f"{HERE}: the kernel of Acme>Scale {said}"):
+        registry.kernel("Acme>Scale")(function)
+
+
+BAD_CONSTRAINTS = [  # declared for        what is said
+    ({"U": "float"}, "is for some values of `U`; the attributes of the op are T, by"),
+    ({"T": "flaot"}, "is for T=flaot, which is no type of elements"),
+    ({"T": ["float", "int32"]}, "is for T=int32; the op takes float32, float64"),
+]
+
+
+@pytest.mark.parametrize(("constraints", "said"), BAD_CONSTRAINTS)
+def test_a_kernel_for_what_the_op_does_not_have_is_refused(constraints, said):
+    registry = Registry()
+    registry.op(SCALE)
+    with pytest.raises(tfport.BadRegistration, match=said):
+        registry.kernel("Acme>Scale", **constraints)(scale)
+
+
+def test_functions_of_any_kind_may_be_kernels():
+    registry = Registry()
+    registry.op("Acme>Any: (x: float, y: float) -> z: float")
+    registry.kernel("Acme>Any", label="c")(np.add)
+    registry.kernel("Acme>Any", label="several")(lambda *inputs, **attrs: inputs[0])
+    registry.kernel("Acme>Any", label="method")(type("Kernel", (), {"__call__": lambda self, x, y: x})())
+    assert [kernel.label for kernel in registry.table()[-1].kernels] == ["c", "several", "method"]
+
+
+def test_a_kernel_of_an_op_that_nobody_defined_is_refused():
+    with pytest.raises(tfport.BadRegistration, match=f"{HERE}: a kernel of Acme>None, which nobody"):
+        Registry().kernel("Acme>None")(scale)
+
+
+def test_a_name_is_registered_once():
+    registry = Registry()
+    registry.op(SCALE)
+    with pytest.raises(tfport.BadRegistration, match=f"{HERE}: op .* is registered already, by {HERE}"):
+        registry.op(SCALE)
+    registry.op("Acme>Scale: (x: float) -> y: float", override=True)
+    assert len(registry.definition_of("Acme>Scale").input_arg) == 1
+
+
+def test_a_line_that_runs_again_registers_the_same_again():
+    registry = Registry()
+    for _ in range(2):
+
+        @registry.op(SCALE)
+        @registry.kernel("Acme>Scale")
+        def kernel(x, in_, *, by):
+            return x
+
+    assert len(registry.kernels_of("Acme>Scale")) == 1
+
+
+def test_tensorflows_ops_are_replaced_only_on_purpose():
+    registry = Registry()
+    with pytest.raises(tfport.BadRegistration, match=r"op Relu is TensorFlow's, since 1\.0\.0"):
+        registry.op("Relu: (x: float) -> y: float")
+    registry.op("Relu: (x: float) -> y: float", override=True)
+    assert registry.kernels_of("Relu") == registry.lowerings_of("Relu") == []
+
+
+def test_two_kernels_for_the_same_are_told_apart_by_priority():
+    registry = Registry()
+    registry.op("Acme>Two: (x: T) -> y: T; T: type")
+    registry.kernel("Acme>Two", T=["float", "double"])(lambda x: x)
+    with pytest.raises(tfport.BadRegistration, match=f"{HERE}: a kernel .* for the same as that of {HERE}"):
+        registry.kernel("Acme>Two", T=["double", "int32"])(lambda x: -x)
+    registry.kernel("Acme>Two", T=["double", "int32"], priority=1)(lambda x: -x)
+    registry.kernel("Acme>Two", T="string")(lambda x: x)
+    assert [one.priority for one in registry.kernels_of("Acme>Two")] == [1, 0, 0]
+
+
+def test_a_stateful_op_is_not_lowered():
+    registry = Registry()
+    registry.op("Acme>Next: () -> n: int64; stateful")
+    with pytest.raises(tfport.BadRegistration, match="a stateful op keeps its order on the host"):
+        registry.kernel("Acme>Next", lowers=True)(lambda b: b.const(1))
+
+
+BAD_SHAPES = [  # a shape function            what is said
+    (lambda x: x, "takes 1 shapes; expected 2"),
+    (lambda x, y, *, axis: x, "takes an attribute `axis`, which the op has not"),
+]
+
+
+@pytest.mark.parametrize(("function", "said"), BAD_SHAPES)
+def test_a_shape_function_that_does_not_match_is_refused(function, said):
+    with pytest.raises(tfport.BadRegistration, match=f"{HERE}: the shape function of Acme>Scale {said}"):
+        Registry().op(SCALE, shape=function)
+
+
+def test_it_knows_where_each_op_comes_from():
+    registry = Registry(Registry())
+    registry.base.op(SCALE)
+    registry.base.kernel("Acme>Scale")(scale)
+    registry.kernel("Relu")(lambda features: features)
+    found = {one.op: one for one in registry.table()}
+    assert found["Acme>Scale"].provider.startswith("tests/runtime/test_custom_registry.py:")
+    assert [kernel.provider for kernel in found["Relu"].kernels] == [registry.provider_of("Relu")]
+    assert found["Relu"].definition is None
+    assert registry.provider_of("Neg") is None
+
+
+def test_what_is_declared_with_tfport_itself_is_for_every_session():
+    with brought_by("the tests"):
+
+        @tfport.op("Acme>Everywhere: (x: T) -> y: T; T: type")
+        @tfport.kernel("Acme>Everywhere")
+        def everywhere(x):
+            return x
+
+    assert Registry().kernel_for("Acme>Everywhere", {}).function is everywhere
+    assert Registry().provider_of("Acme>Everywhere").startswith("the tests: tests/runtime/")
+    PROCESS_WIDE.forget("the tests")
+    assert Registry().provider_of("Acme>Everywhere") is None

@@ -1,0 +1,80 @@
+"""The notation of op definitions: what it says, and what is said of a text that is wrong."""
+
+import pytest
+
+import tfport
+from tfport.atlas.known_ops import known_ops
+from tfport.runtime.custom.spec import op_definition
+
+SAME = [  # written in our notation            as TensorFlow defines it
+    ("Relu: (features: T) -> activations: T; T: realnumbertype", "Relu"),
+    ("IdentityN: (input: T) -> output: T; T: list(type) >= 1", "IdentityN"),
+    ("StringLower: (input: string) -> output: string; encoding: string = ''", "StringLower"),
+    ("NoOp: () -> ()", "NoOp"),
+]
+
+
+@pytest.mark.parametrize(("text", "op"), SAME)
+def test_it_says_what_tensorflow_says(text, op):
+    made, wanted = op_definition(text), known_ops()[op]
+    assert made.name == wanted.name
+    assert list(made.input_arg) == list(wanted.input_arg)
+    assert list(made.output_arg) == list(wanted.output_arg)
+    assert [(a.name, a.type, a.minimum, a.default_value) for a in made.attr] == [
+        (a.name, a.type, a.minimum, a.default_value) for a in wanted.attr
+    ]
+
+
+def test_every_kind_of_attribute_may_have_bounds_and_a_default():
+    made = op_definition("""
+        Acme>All: (xs: N*T, ys: Ts, z: int32) -> (a: T, b: Ts, c: N*string);
+            N: int >= 1 = 2; T: {float, double} = DT_FLOAT; Ts: list(type) >= 1;
+            words: list(string) = ['a;,b', "c"]; shape: shape = [1, -1]; shapes: list(shape) = [[1], [2, 3]];
+            value: tensor; yes: bool = true; parts: list(float) = [1, 2.5]; mode: {'a', 'b'} = 'a';
+            stateful
+    """)
+    signature = {a.name: a for a in made.attr}
+    assert made.is_stateful
+    assert [a.number_attr or a.type_list_attr or a.type_attr for a in made.output_arg] == ["T", "Ts", "N"]
+    assert (signature["N"].minimum, signature["N"].default_value.i) == (1, 2)
+    assert list(signature["words"].default_value.list.s) == [b"a;,b", b"c"]
+    assert [len(s.dim) for s in signature["shapes"].default_value.list.shape] == [1, 2]
+    assert list(signature["mode"].allowed_values.list.s) == [b"a", b"b"]
+    assert list(signature["parts"].default_value.list.f) == [1, 2.5]
+    assert signature["value"].type == "tensor"
+
+
+WRONG = [  # text                                               at  what is said
+    ("Mul", 1, "expected `Name: (inputs) -> outputs; attributes`"),
+    ("mul: (x: float) -> ()", 1, "`mul` is no name of an op; expected one in CamelCase"),
+    ("A: (x: T, y T) -> z: T; T: type", 11, "expected `name: type`, found `y T`"),
+    ("A: (x: flaot) -> y: float", 5,
+     "`flaot` is neither a type nor an attribute; `; flaot: type` declares it"),
+    ("A: (xs: N*float) -> ()", 5, "`N` says how many; expected `; N: int >= 1` further on"),
+    ("A: (x: n) -> (); n: int", 5, "`n` is an attribute of type int, and no type of elements"),
+    ("A: (x: float -> y: float", 4, "this bracket is never closed"),
+    ("A: (x: float) y: float", 14, "expected `->` and the outputs behind the inputs"),
+    ("A: (x: float) -> ", 18, "expected outputs; write `()` for an op that has none"),
+    ("A: () -> (); n: int >= 3 = 1", 14, "the default of `n` is 1; it must be at least 3"),
+    ("A: () -> (); m: {'u', 'v'} = 'w'", 14, "the default of `m` is w; it must be u or v"),
+    ("A: () -> (); n: integer", 14, "`n: integer`: no type of attribute: integer"),
+    ("A: () -> (); n: int = x", 14, "`n: int = x`: no int: x"),
+    ("A: () -> (); n: list(int) = 3", 14,
+     "`n: list(int) = 3`: the default of a list is written in [], not 3"),
+    ("A: () -> (); stable", 14,
+     "`stable` is no attribute; expected `name: type` or stateful, commutative, aggregate"),
+    ("A: (x: float, x: float) -> ()", 1, "two things are called `x`"),
+    ("A: () -> (); _n: int", 1, "attribute `_n` begins with `_`, and nobody looks at such"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("text", "at", "said"), WRONG)
+def test_what_is_wrong_is_said_with_its_place(text, at, said):
+    with pytest.raises(tfport.BadRegistration) as raised:
+        op_definition(text)
+    assert str(raised.value) == f"signature `{' '.join(text.split())}`, character {at}: {said}"
+
+
+def test_in_a_text_of_several_lines_the_line_is_said():
+    with pytest.raises(tfport.BadRegistration, match="line 2, character 5: `int` is neither"):
+        op_definition("A: (x: float,\n    y: int) -> ()")

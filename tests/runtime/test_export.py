@@ -1,0 +1,99 @@
+"""ONNX files of models: valid, under the signature's names, the same answers; or what stays behind."""
+
+import numpy as np
+import onnxruntime as ort
+import pytest
+from tests.recorded import load
+from tests.runtime.programs import session_of
+
+import tfport
+from tfport.runtime import export
+from tfport.runtime.entrance import entrance
+from tfport.runtime.export import export_signature
+
+
+def run_onnx(path, **inputs):
+    session = ort.InferenceSession(str(path), providers=["CPUExecutionProvider"])
+    names = [output.name for output in session.get_outputs()]
+    return dict(zip(names, session.run(names, inputs), strict=True))
+
+
+def exported(session, path):
+    export_signature(session, entrance(session.model), str(path))
+    return path
+
+
+@pytest.mark.parametrize("name", ["keras_sequential", "keras_functional", "custom_gradient"])
+def test_an_exported_model_answers_as_the_session_does(name, tmp_path):
+    session = tfport.Session(load(name))
+    signature = entrance(session.model)
+    rng = np.random.default_rng(0)
+    inputs = {
+        n: rng.random([2 if d is None else d for d in s.shape.dims]).astype(s.dtype.numpy)
+        for n, s in signature.inputs.items()
+    }
+    answers = run_onnx(exported(session, tmp_path / "m.onnx"), **inputs)
+    expected = session.signature(signature.name)(**inputs)
+    assert answers.keys() == expected.keys()
+    for key, array in expected.items():
+        np.testing.assert_allclose(answers[key], array, rtol=1e-6)
+
+
+def test_constants_inputs_and_doubles_may_be_outputs(tmp_path):
+    session = session_of("""
+        x = Placeholder() {dtype=float32, shape=(?,)}
+        y = Neg(x) {T=float32}
+        same = Identity(x) {T=float32}
+        again = Identity(y) {T=float32}
+        one = Const() {dtype=int32, value=int32()[1]}
+        k = Identity(one) {T=int32}
+    """)
+    signature = entrance(session.model, fetches=["y", "same", "again", "k"])
+    export_signature(session, signature, str(tmp_path / "m.onnx"))
+    answers = run_onnx(tmp_path / "m.onnx", x=np.float32([1, 2]))
+    assert {k: v.tolist() for k, v in answers.items()} == {
+        "y": [-1, -2], "same": [1, 2], "again": [-1, -2], "k": 1,
+    }  # fmt: skip
+
+
+def test_weights_too_large_for_one_message_go_beside_it(tmp_path, monkeypatch):
+    monkeypatch.setattr(export, "MOST_INSIDE", 10)
+    monkeypatch.setattr("tfport.runtime.onnx.model.SMALL", 4)
+    session = tfport.Session(load("keras_sequential"))
+    exported(session, tmp_path / "m.onnx")
+    assert (tmp_path / "m.onnx.data").stat().st_size > 10
+    ((name, spec),) = entrance(session.model).inputs.items()
+    x = np.ones([2 if d is None else d for d in spec.shape.dims], np.float32)
+    ((key, expected),) = session.signature("serving_default")(**{name: x}).items()
+    np.testing.assert_allclose(run_onnx(tmp_path / "m.onnx", **{name: x})[key], expected, rtol=1e-6)
+
+
+def test_what_cannot_be_said_in_onnx_is_named_and_nothing_is_written(tmp_path):
+    session = session_of("""
+        x = Placeholder() {dtype=float32, shape=(?,)}
+        s = AsString(x) {T=float32}
+        n = StringToNumber(s) {out_type=float32}
+    """)
+    with pytest.raises(
+        tfport.CannotRun, match=r"2 nodes cannot be said in ONNX, only run: `s` \(AsString\).*`n`"
+    ):
+        exported(session, tmp_path / "m.onnx")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_effects_stay_out_of_onnx(tmp_path):
+    with pytest.raises(tfport.CannotRun, match=r"`AssignAddVariableOp`.*: it has an effect"):
+        exported(tfport.Session(load("module")), tmp_path / "m.onnx")
+
+
+def test_strings_at_the_border_stay_out_of_onnx(tmp_path):
+    session = session_of("x = Placeholder() {dtype=string, shape=(?,)}\ny = StringLower(x)")
+    with pytest.raises(tfport.CannotRun, match="`x` is dense string, which stays out of ONNX"):
+        exported(session, tmp_path / "m.onnx")
+
+
+def test_nothing_is_overwritten(tmp_path):
+    (tmp_path / "m.onnx").write_text("mine")
+    with pytest.raises(tfport.Error, match="already there"):
+        exported(tfport.Session(load("keras_sequential")), tmp_path / "m.onnx")
+    assert (tmp_path / "m.onnx").read_text() == "mine"

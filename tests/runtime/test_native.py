@@ -1,0 +1,349 @@
+"""Ops in C++: each kind through a session, what goes wrong in a kernel, libraries that are refused."""
+
+import gc
+import os
+import re
+import shutil
+import struct
+import threading
+import time
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import ml_dtypes
+import numpy as np
+import pytest
+from tests.native import broken, library, needs_compiler
+from tests.runtime.programs import session_of
+
+import tfport
+from tfport.runtime.entrance import entrance
+from tfport.runtime.export import export_signature
+from tfport.runtime.native.tvm_ffi import installed_tvm_ffi
+
+pytestmark = needs_compiler
+LIBRARIES = Path(__file__).parents[1] / "libraries"
+X = "x = Placeholder() {dtype=float32}\n"
+MAGIC = b"tfport\n\0"
+
+
+@pytest.fixture(scope="module")
+def registry():
+    registry = tfport.Registry()
+    tfport.load_op_library(library("ops"), registry)
+    return registry
+
+
+@pytest.fixture
+def run(registry):
+    """The outputs of the node `y` of a graph, with `x` fed."""
+
+    def run(text, feeds=None, outputs=1):
+        given = {f"{name}:0": value for name, value in (feeds or {}).items()}
+        return session_of(text, registry=registry).run([f"y:{i}" for i in range(outputs)], given)
+
+    return run
+
+
+@pytest.mark.parametrize(("dtype", "by"), [("float32", 0.5), ("float64", -3.0)])
+@pytest.mark.parametrize("shape", [(), (0,), (3,), (2, 0, 3), (2, 3, 4)])
+def test_element_wise(run, dtype, by, shape):
+    x = np.arange(np.prod(shape, dtype=int), dtype=dtype).reshape(shape)
+    (y,) = run(f"x = Placeholder() {{dtype={dtype}}}\ny = Native>Scale(x) {{T={dtype}, by={by}}}", {"x": x})
+    assert (y.dtype, y.shape) == (x.dtype, x.shape)
+    np.testing.assert_array_equal(y, x * by)
+
+
+def test_the_bits_of_a_type_that_dlpack_does_not_share_with_numpy(run):
+    x = np.array([1.5, -2], ml_dtypes.bfloat16)
+    (y,) = run("x = Placeholder() {dtype=bfloat16}\ny = Native>Scale(x) {T=bfloat16}", {"x": x})
+    assert y.dtype == ml_dtypes.bfloat16
+    assert y.tolist() == [-1.5, 2]
+
+
+def test_a_size_that_depends_on_the_data(run):
+    (y,) = run("x = Placeholder() {dtype=int64}\ny = Native>Distinct(x)", {"x": [[5, 1, 5], [1, 1, 9]]})
+    assert y.tolist() == [1, 5, 9]
+
+
+def test_several_outputs(run):
+    found = run(X + "y = Native>Extremes(x)", {"x": [3.0, -1.0, 2.0]}, outputs=4)
+    assert [one.tolist() for one in found] == [-1, 3, 3, True]
+    assert [str(one.dtype) for one in found] == ["float32", "float32", "int32", "bool"]
+
+
+def test_strings(run):
+    text = "x = Placeholder() {dtype=string}\nn = Const() {dtype=int32, value=int32()[2]}\n"
+    words = np.array([[b"a", b"", "ä".encode()], [b"longer than a pointer", b"\0\0", b"z"]], object)
+    out, lengths = run(text + 'y = Native>Repeat(x, n) {between="-"}', {"x": words}, outputs=2)
+    twice = [[word + b"-" + word for word in row] for row in words]
+    assert out.tolist() == twice
+    assert lengths.tolist() == [[len(word) for word in row] for row in twice]
+
+
+def test_no_strings_at_all(run):
+    text = "x = Placeholder() {dtype=string}\nn = Const() {dtype=int32, value=int32()[2]}\n"
+    (out,) = run(text + "y = Native>Repeat(x, n)", {"x": np.empty((0, 2), object)})
+    assert out.shape == (0, 2)
+
+
+def test_lists_of_tensors(run):
+    text = X + "w = Placeholder() {dtype=float64}\ny = Native>Halves(x, w, w, w) {N=3, T=float64}"
+    sums, *parts = run(text, {"x": 1.0, "w": [2.0, 4.0]}, outputs=4)
+    assert sums.tolist() == [7, 7, 7]
+    assert [part.tolist() for part in parts] == [[1, 2]] * 3
+
+
+def test_state_belongs_to_a_node_of_a_session(registry):
+    text = "y = Native>Count()\nz = Native>Count()"
+    first, second = (session_of(text, registry=registry) for _ in range(2))
+    assert [int(first.run("y:0")) for _ in range(3)] == [1, 2, 3]
+    assert (first.run("z:0"), second.run("y:0")) == (1, 1)
+    assert [int(one) for one in first.run(["y:0", "z:0"])] == [4, 2]
+
+
+def test_state_goes_with_its_session(registry):
+    living = session_of("y = Native>Living()", registry=registry)
+    before = int(living.run("y:0"))
+    session = session_of("y = Native>Count()", registry=registry)
+    session.run("y:0")
+    assert living.run("y:0") == before + 1
+    del session
+    gc.collect()
+    assert living.run("y:0") == before
+
+
+def test_attributes_of_every_kind(run):
+    given = 'i=-7, f=0.5, b=true, s="tea", t=int32, h=(2,3), is=[4, 5], ss=["u", "v"]'
+    (said,) = run(f"y = Native>Attributes() {{{given}}}")
+    assert said.item() == b"-7 0.500000 yes tea int32 2 3 4 5 u v 0"
+
+
+def test_a_kernel_of_one_of_tensorflows_ops(run):
+    (y,) = run(X + "y = Softsign(x) {T=float32}", {"x": [1.0, 2.0]})
+    assert y.tolist() == [42, 42]
+
+
+def test_inputs_that_may_not_be_written_to_and_such_in_another_order(run):
+    text = X + "y = Native>Scale(x) {T=float32}"
+    x = np.arange(6, dtype=np.float32).reshape(2, 3)
+    np.testing.assert_array_equal(run(text, {"x": x.T})[0], 2 * x.T)
+    x.flags.writeable = False
+    np.testing.assert_array_equal(run(text, {"x": x})[0], 2 * x)
+
+
+def test_an_answer_outlives_its_session_and_may_be_written_to(registry):
+    session = session_of(X + "y = Native>Scale(x) {T=float32}", registry=registry)
+    y = session.run("y:0", {"x:0": np.ones(1000, np.float32)})
+    del session
+    y += 1
+    assert y.sum() == 3000
+
+
+WRONG = [
+    ("throws", "x must be positive, äh"),
+    ("throws a number", "the kernel threw something that is no std::exception"),
+    ("makes none", "the kernel made no output 0"),
+    ("asks for another type", "input 0 is float32, and the kernel asks for float64"),
+    ("asks for another attribute", "attribute how is no int"),
+    ("asks for none such", "the op has no attribute nothing"),
+    ("asks for another input", "there is no input 1"),
+    ("makes another output", "there is no output 1"),
+    ("makes another type", "output 0 is float32, and the kernel asks for float64"),
+    ("has a negative size", "no tensor has such a shape"),
+    ("has no memory", f"no memory for an output of {1 << 62} bytes"),
+    ("overflows", "no tensor has such a shape"),
+    ("makes it twice", "output 0 is made twice"),
+    ("looks beyond", "element 2 of a tensor of 2"),
+    ("writes behind", "the kernel wrote outside the memory of output 0"),
+    ("writes before", "the kernel wrote outside the memory of output 0"),
+]
+
+
+@pytest.mark.parametrize(("how", "said"), WRONG, ids=[how for how, _ in WRONG])
+def test_what_goes_wrong_in_a_kernel_is_said_with_its_node(run, how, said):
+    with pytest.raises(tfport.RunFailed) as error:
+        run(X + f'y = Native>Wrong(x) {{how="{how}"}}', {"x": [1.0, 2.0]})
+    assert str(error.value) == f"`y` (Native>Wrong): {said}"
+
+
+def test_a_type_that_no_kernel_takes_is_a_problem_before_anything_runs(run):
+    with pytest.raises(tfport.CannotRun, match=r"`y` .Native>Scale.: .*T=bool"):
+        run("x = Placeholder() {dtype=bool}\ny = Native>Scale(x) {T=bool}", {"x": [True]})
+
+
+def test_a_kernel_runs_without_pythons_lock(registry):
+    session = session_of("x = Placeholder() {dtype=int64}\ny = Native>Wait(x)", registry=registry)
+    watched = np.zeros(1, np.int64)
+
+    def write():
+        time.sleep(0.05)
+        watched[0] = 1
+
+    thread = threading.Thread(target=write)
+    thread.start()
+    assert session.run("y:0", {"x:0": watched})
+    thread.join()
+
+
+def test_many_threads_call_at_once(registry):
+    session = session_of(X + "y = Native>Scale(x) {T=float32, by=2.0}\nz = Native>Count()", registry=registry)
+
+    def ask(i):
+        y, _ = session.run(["y:0", "z:0"], {"x:0": np.full(50, i, np.float32)})
+        return bool((y == 2 * i).all())
+
+    with ThreadPoolExecutor(8) as pool:
+        assert all(pool.map(ask, range(300)))
+    assert session.run("z:0") == 301
+
+
+def test_check_finds_nothing_with_the_registry_and_names_the_op_without(registry):
+    model = tfport.load(b'node { name: "y" op: "Native>Count" }', registry=registry)
+    assert tfport.check(model, on="tfport", registry=registry).verdict == "runs"
+    assert tfport.check(model, on="tfport").verdict != "runs"
+
+
+def test_export_names_it_as_staying_on_the_host(registry, tmp_path):
+    session = session_of(X + "y = Native>Scale(x) {T=float32}\nz = Neg(y) {T=float32}", registry=registry)
+    with pytest.raises(
+        tfport.CannotRun, match=r"1 node cannot be said in ONNX, only run: `y` \(Native>Scale\)"
+    ):
+        export_signature(session, entrance(session.model), str(tmp_path / "model.onnx"))
+
+
+def test_the_same_file_twice_is_as_good_as_once(registry, tmp_path, monkeypatch):
+    before = registry.table()
+    monkeypatch.chdir(Path(library("ops")).parent)
+    assert "Native>Scale" in tfport.load_op_library("libops.so", registry)
+    assert [one.op for one in registry.table()] == [one.op for one in before]
+    assert [len(one.kernels) for one in registry.table()] == [len(one.kernels) for one in before]
+    assert registry.provider_of("Native>Scale") == "libops.so"
+
+
+def test_a_library_that_is_built_again_is_loaded_again(tmp_path):
+    path = str(tmp_path / "op.so")
+    for number in (1, 2):
+        shutil.copy(library("again", f"-DNUMBER={number}"), tmp_path / "new.so")
+        os.replace(tmp_path / "new.so", path)
+        registry = tfport.Registry()
+        tfport.load_op_library(path, registry)
+        assert session_of("y = Native>Number()", registry=registry).run("y:0") == number
+    with open(path, "r+b") as file:
+        file.write(b"\x7fELF")
+    os.utime(path)
+    with pytest.raises(tfport.BadLibrary, match="written over since it was loaded"):
+        tfport.load_op_library(path, tfport.Registry())
+
+
+def test_registries_do_not_see_each_others_libraries(registry):
+    other = tfport.Registry()
+    assert other.definition_of("Native>Scale") is None
+    tfport.load_op_library(library("ops"), other)
+    assert other.definition_of("Native>Scale") is not None
+
+
+def test_a_name_that_is_taken_registers_nothing_of_the_library(registry):
+    other = tfport.Registry()
+    other.op("Native>Count: () -> n: int32")
+    with pytest.raises(
+        tfport.BadRegistration, match=r"op Native>Count is registered already, by .*test_native\.py"
+    ):
+        tfport.load_op_library(library("ops"), other)
+    assert list(other.definitions) == ["Native>Count"]
+    assert not other.kernels
+
+
+BROKEN = [
+    ("THROWS", "it ends the process that loads it (SIGABRT): no licence found"),
+    ("ABORTS", "it ends the process that loads it (SIGABRT)"),
+    ("EXITS", "it ends the process that loads it (exit code 0)"),
+    ("LACKS_A_SYMBOL", "needs acme::missing, which nothing that it is linked to defines"),
+    ("HAS_A_BAD_CONSTRAINT", "a kernel of Native>Broken is for `float`; expected `T=float`"),
+]
+
+
+@pytest.mark.parametrize(("how", "said"), BROKEN, ids=[how for how, _ in BROKEN])
+def test_a_broken_library_is_refused_with_a_sentence(how, said):
+    path = broken(how)
+    with pytest.raises(tfport.BadLibrary) as error:
+        tfport.load_op_library(path, tfport.Registry())
+    assert str(error.value) == f"{path}: {said}"
+
+
+@pytest.mark.parametrize(
+    ("how", "said"),
+    [
+        ("HAS_A_BAD_SPEC", "`T` is neither a type nor an attribute"),
+        ("HAS_NO_OP", "a kernel of Native>Broken, which nobody has defined"),
+        ("HAS_A_BAD_TYPE", "the kernel of Native>Broken is for T=flaot, which is no type of elements"),
+    ],
+)
+def test_what_cannot_be_registered_is_said(how, said):
+    with pytest.raises(tfport.BadRegistration, match=re.escape(said)):
+        tfport.load_op_library(broken(how), tfport.Registry())
+
+
+def test_a_library_may_register_nothing():
+    assert tfport.load_op_library(broken("REGISTERS_NOTHING"), tfport.Registry()) == []
+
+
+PATCHED = [  # the place of a number behind the magic, what is written there, and what is said
+    (0, 7, "built for ABI 7 of tfport; this tfport has 1: build it again with `tfport lib build`"),
+    (1, 9, "built with tfport/op.h 9.0; this tfport has 1.0: build it again with `tfport lib build`"),
+    (2, 4, "built with tfport/op.h 1.4; this tfport has 1.0: build it again with `tfport lib build`"),
+    (4, 77, "built with tvm-ffi 0.77.16; here is"),
+]
+
+
+@pytest.mark.parametrize(("place", "number", "said"), PATCHED)
+def test_another_version_is_refused_before_loading(place, number, said, tmp_path):
+    data = bytearray(Path(library("ops")).read_bytes())
+    at = data.index(MAGIC) + len(MAGIC) + 4 * place
+    data[at : at + 4] = struct.pack("<I", number)
+    path = tmp_path / "op.so"
+    path.write_bytes(data)
+    with pytest.raises(tfport.BadLibrary, match=re.escape(said.partition("16; ")[0])):
+        tfport.load_op_library(path, tfport.Registry())
+
+
+@pytest.mark.parametrize("share", [0.0, 0.001, 0.1, 0.3, 0.6])
+def test_a_library_that_is_cut_off_is_refused(share, tmp_path):
+    data = Path(library("ops")).read_bytes()
+    path = tmp_path / "op.so"
+    path.write_bytes(data[: int(len(data) * share)])
+    with pytest.raises(tfport.BadLibrary, match=r"cut off|empty file"):
+        tfport.load_op_library(path, tfport.Registry())
+
+
+@pytest.mark.parametrize(
+    ("case", "said"),
+    [
+        ("arm64", "a library for ARM64, not for x86-64"),
+        ("lfs_pointer", "a Git LFS pointer, not the file itself"),
+        ("nowhere", "no such file"),
+    ],
+)
+def test_what_is_no_library_for_this_machine(case, said):
+    with pytest.raises(tfport.BadLibrary, match=said):
+        tfport.load_op_library(LIBRARIES / case / "op.so", tfport.Registry())
+
+
+def test_a_library_of_tensorflows_is_refused_with_its_diagnosis():
+    with pytest.raises(tfport.BadLibrary) as error:
+        tfport.load_op_library(LIBRARIES / "for_2_16_2" / "op.so", tfport.Registry())
+    said = str(error.value)
+    assert "a library for TensorFlow, built with TensorFlow 2.16.1 to 2.19.1" in said
+    assert "it registers AcmeCopy" in said
+    assert "`tfport lib new` begins one with the same ops" in said
+
+
+def test_a_library_of_something_else_is_refused():
+    with pytest.raises(tfport.BadLibrary, match="registers nothing with tfport"):
+        tfport.load_op_library(installed_tvm_ffi().library, tfport.Registry())
+
+
+def test_without_tvm_ffi_it_says_what_to_install(monkeypatch):
+    monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
+    with pytest.raises(tfport.Error, match=re.escape("pip install 'tfport[native]'")):
+        tfport.load_op_library(library("ops"), tfport.Registry())

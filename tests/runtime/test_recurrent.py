@@ -1,0 +1,278 @@
+"""Loops that turn a recurrent cell become one node, and answer as TensorFlow's does; so does CudnnRNN."""
+
+import numpy as np
+import pytest
+from tests.recorded import graph
+from tests.runtime.cases import check, checks, graph_case, numbers, recorded
+
+import tfport
+from tfport.formats.proto import graph_pb2 as pb
+from tfport.graph.attrs import encode
+from tfport.graph.build import graph_to_def
+from tfport.graph.dtypes import FLOAT32, INT32
+from tfport.graph.tensors import Tensor
+
+IN, H = 3, 2
+X = numbers(5, 2, IN)
+H0, C0 = numbers(2, H, seed=1), numbers(2, H, seed=2)
+
+
+def const(name, array, indent=6):
+    values = ", ".join(repr(float(v)) for v in array.reshape(-1))
+    dims = "".join(f"{n}, " for n in array.shape)
+    return f"{' ' * indent}{name} = Const() {{dtype=float32, value=float32({dims.rstrip()})[{values}]}}\n"
+
+
+def loop(body, states, weights, *, masked=False):
+    """A loop over the rows of `x`: lines that make `new_h` (and `new_c`) of `row` and the states.
+
+    With a mask, a step keeps the states `h`, `c` and the output before, `p`, where it is masked.
+    """
+    types = ["int32", "int32", "variant", "variant", "variant", *["float32"] * len(states)]
+    args = ", ".join(
+        f"{name}: {t}" for name, t in zip(("i", "n", "l", "lm", "out", *states), types, strict=True)
+    )
+    ends = ", ".join(f"r{k}: {t}" for k, t in enumerate(types))
+    lines = "".join(f"      {line.strip()}\n" for line in body.strip().splitlines())
+    new = {s: f"new_{s}" for s in states}
+    if masked:
+        lines += "      now = TensorListGetItem(lm, i, any) {element_dtype=bool}\n"
+        for s in states:
+            of = "h" if s == "p" else s
+            lines += f"      kept_{s} = SelectV2(now, new_{of}, {s}) {{T=float32}}\n"
+        new = {s: f"kept_{s}" for s in states}
+    element, listed = "{element_dtype=float32}", "{element_dtype=float32, shape_type=int32}"
+    given = ", ".join(["zero", "n", "l", "lm", "r", *(f"{s}0" for s in states)])
+    fed = "".join(f"    {s}0 = Placeholder() {{dtype=float32, shape=(?, {H})}}\n" for s in states)
+    return f"""
+    x = Placeholder() {{dtype=float32, shape=(?, ?, {IN})}}
+    m = Placeholder() {{dtype=bool, shape=(?, ?, 1)}}
+    n = Placeholder() {{dtype=int32, shape=()}}
+{fed}    any = Const() {{dtype=int32, value=int32()[-1]}}
+    zero = Const() {{dtype=int32, value=int32()[0]}}
+    l = TensorListFromTensor(x, any) {listed}
+    lm = TensorListFromTensor(m, any) {{element_dtype=bool, shape_type=int32}}
+    r = TensorListReserve(any, n) {listed}
+    w = StatelessWhile({given}) {{T=[{", ".join(types)}], cond=@go, body=@turn}}
+    y = TensorListStack(w:4, any) {element}
+    def go({args}) -> (c: bool):
+      c1 = Less(i, n) {{T=int32}}
+      return c=c1
+    def turn({args}) -> ({ends}):
+      one = Const() {{dtype=int32, value=int32()[1]}}
+      axis = Const() {{dtype=int32, value=int32()[1]}}
+      real = Const() {{dtype=float32, value=float32()[1.0]}}
+      any = Const() {{dtype=int32, value=int32()[-1]}}
+      j = AddV2(i, one) {{T=int32}}
+      row = TensorListGetItem(l, i, any) {element}
+{"".join(const(name, array) for name, array in weights.items())}{lines}
+      set = TensorListSetItem(out, i, {new.get("p", new["h"])}) {element}
+      return r0=j, r1=n, r2=l, r3=lm, r4=set{"".join(f", r{5 + k}={new[s]}" for k, s in enumerate(states))}
+"""
+
+
+def weights(gates, *, biases=1):
+    made = {"w": numbers(IN, gates * H, seed=3), "r": numbers(H, gates * H, seed=4)}
+    made.update({f"b{k}": numbers(gates * H, seed=5 + k) for k in range(biases)})
+    return made
+
+
+F = "{T=float32}"
+LSTM = f"""
+    wx = MatMul(row, w) {F}
+    rh = MatMul(h, r) {F}
+    sum = AddV2(wx, rh) {F}
+    z = BiasAdd(sum, b0) {F}
+    s = Split(axis, z) {{T=float32, num_split=4}}
+    si = Sigmoid(s) {F}
+    sf = Sigmoid(s:1) {F}
+    tg = Tanh(s:2) {F}
+    so = Sigmoid(s:3) {F}
+    fc = Mul(sf, c) {F}
+    ig = Mul(si, tg) {F}
+    new_c = AddV2(fc, ig) {F}
+    tc = Tanh(new_c) {F}
+    new_h = Mul(so, tc) {F}
+"""
+OF_TF1 = f"""
+    both = ConcatV2(row, h, axis) {{T=float32, N=2, Tidx=int32}}
+    product = MatMul(both, wr) {F}
+    z = BiasAdd(product, b0) {F}
+    s = Split(axis, z) {{T=float32, num_split=4}}
+    more = AddV2(s:2, real) {F}
+    sf = Sigmoid(more) {F}
+    fc = Mul(c, sf) {F}
+    si = Sigmoid(s) {F}
+    tg = Tanh(s:1) {F}
+    ig = Mul(si, tg) {F}
+    new_c = AddV2(fc, ig) {F}
+    tc = Tanh(new_c) {F}
+    so = Sigmoid(s:3) {F}
+    new_h = Mul(tc, so) {F}
+"""
+GRU = f"""
+    wx = MatMul(row, w) {F}
+    zx = BiasAdd(wx, b0) {F}
+    sx = Split(axis, zx) {{T=float32, num_split=3}}
+    rh = MatMul(h, r) {F}
+    zh = BiasAdd(rh, b1) {F}
+    sh = Split(axis, zh) {{T=float32, num_split=3}}
+    az = AddV2(sx, sh) {F}
+    z = Sigmoid(az) {F}
+    ar = AddV2(sx:1, sh:1) {F}
+    reset = Sigmoid(ar) {F}
+    rn = Mul(reset, sh:2) {F}
+    an = AddV2(sx:2, rn) {F}
+    new = Tanh(an) {F}
+    left = Mul(z, h) {F}
+    rest = Sub(real, z) {F}
+    right = Mul(rest, new) {F}
+    new_h = AddV2(left, right) {F}
+"""
+RESET_BEFORE = f"""
+    both = ConcatV2(row, h, axis) {{T=float32, N=2, Tidx=int32}}
+    gates = MatMul(both, wg) {F}
+    biased = BiasAdd(gates, bg) {F}
+    values = Sigmoid(biased) {F}
+    s = Split(axis, values) {{T=float32, num_split=2}}
+    rh = Mul(s, h) {F}
+    other = ConcatV2(row, rh, axis) {{T=float32, N=2, Tidx=int32}}
+    product = MatMul(other, wc) {F}
+    new = Tanh(product) {F}
+    left = Mul(s:1, h) {F}
+    rest = Sub(real, s:1) {F}
+    right = Mul(rest, new) {F}
+    new_h = AddV2(left, right) {F}
+"""
+PLAIN = f"""
+    wx = MatMul(row, w) {F}
+    z = BiasAdd(wx, b0) {F}
+    rh = MatMul(h, r) {F}
+    sum = AddV2(z, rh) {F}
+    new_h = Relu(sum) {F}
+"""
+JOINED = {"wr": numbers(IN + H, 4 * H, seed=6), "b0": numbers(4 * H, seed=7)}
+GATED = {"wg": numbers(IN + H, 2 * H, seed=6), "bg": numbers(2 * H, seed=7), "wc": numbers(IN + H, H, seed=8)}
+LOOPS = {  # the node that the loop becomes
+    "lstm": (loop(LSTM, "hc", weights(4)), "LSTM"),
+    "lstm of tf1": (loop(OF_TF1, "ch", JOINED), "LSTM"),
+    "gru": (loop(GRU, "h", weights(3, biases=2)), "GRU"),
+    "gru of tf1": (loop(RESET_BEFORE, "h", GATED), "GRU"),
+    "plain": (loop(PLAIN, "h", weights(1)), "RNN"),
+    "masked": (loop(LSTM, "hcp", weights(4), masked=True), "If"),
+    # each of these is nearly one, and must stay a loop
+    "another activation": (loop(LSTM.replace("tc = Tanh", "tc = Softsign"), "hc", weights(4)), "Loop"),
+    "gates of the output": (loop(LSTM.replace("Sigmoid(s:3)", "Tanh(s:3)"), "hc", weights(4)), "Loop"),
+    "forgets another": (loop(LSTM.replace("Mul(sf, c)", "Mul(sf, h)"), "hc", weights(4)), "Loop"),
+    "adds what it keeps": (loop(GRU.replace("Sub(real", "AddV2(real"), "h", weights(3, biases=2)), "Loop"),
+}  # fmt: skip
+
+
+FED = {"h0": H0, "c0": C0, "p0": numbers(2, H, seed=9)}
+
+
+def states_of(name):
+    return [state for state in FED if f"{state} = " in LOOPS[name][0]]
+
+
+def over(name, steps, mask=None):
+    given = {state: FED[state] for state in states_of(name)}
+    fetches = ["y:0", "w:0", *(f"w:{5 + k}" for k in range(len(given)))]
+    turns = np.array(steps, np.int32)
+    shown = np.ones((5, 2, 1), bool) if mask is None else np.array(mask, bool).T[..., None]
+    return graph_case(
+        LOOPS[name][0], fetches=fetches, name=name.replace(" ", "_"), x=X, m=shown, n=turns, **given
+    )
+
+
+PADDING = [[1, 1, 1, 0, 0], [1, 1, 1, 1, 1]]
+NOTHING = [[1, 1, 0, 0, 0], [0, 0, 0, 0, 0]]
+GAPS = [[1, 0, 1, 1, 0], [0, 1, 1, 1, 1]]
+CASES = [over(name, 5) for name in LOOPS] + [over("lstm", 3), over("gru", 1)]
+CASES += [over("masked", 5, mask) for mask in (PADDING, NOTHING, GAPS)] + [over("masked", 4, PADDING)]
+
+
+@pytest.mark.parametrize(("c", "way"), checks(CASES))
+def test_recurrent(c, way):
+    check("recurrent", c, way)
+
+
+@pytest.mark.parametrize("name", LOOPS)
+def test_what_a_loop_becomes(name):
+    text, kind = LOOPS[name]
+    session = tfport.Session(tfport.load(graph_to_def(graph(text)).SerializeToString()))
+    program = session.program(["y:0"], ["x:0", "m:0", "n:0", *(f"{s}:0" for s in states_of(name))])
+    found = {node.op for step in program.steps for node in step.lowered or ()}
+    assert found & {"LSTM", "GRU", "RNN", "Loop", "If"} == {kind}
+
+
+@pytest.mark.parametrize("engine", ["onnxruntime", "none"])
+def test_of_no_turns_the_states_are_the_first(engine):
+    text = LOOPS["lstm"][0]
+    session = tfport.Session(tfport.load(graph_to_def(graph(text)).SerializeToString()), engine=engine)
+    feeds = {"x:0": X, "m:0": np.ones((5, 2, 1), bool), "n:0": np.int32(0), "h0:0": H0, "c0:0": C0}
+    h, c = session.run(["w:5", "w:6"], feeds)
+    assert np.array_equal(h, H0)
+    assert np.array_equal(c, C0)
+    with pytest.raises(tfport.Error):
+        session.run(["w:5"], {**feeds, "n:0": np.int32(6)})
+
+
+def one_node(op, inputs, params, lengths=None, **attrs):
+    made = pb.GraphDef()
+    node = pb.NodeDef(name="node", op=op, input=[*inputs, "params"])
+    if lengths is not None:
+        node.input.append("lengths")
+        one = made.node.add(name="lengths", op="Const")
+        one.attr["dtype"].type = 3
+        one.attr["value"].tensor.CopyFrom(Tensor.from_numpy(np.array(lengths, np.int32), INT32).to_proto())
+    node.attr["T"].type = 1
+    for name, value in attrs.items():
+        node.attr[name].CopyFrom(encode(value))
+    for name, array in inputs.items():
+        one = made.node.add(name=name, op="Placeholder")
+        one.attr["dtype"].type = 1
+        for size in array.shape:
+            one.attr["shape"].shape.dim.add(size=size)
+    one = made.node.add(name="params", op="Const")
+    one.attr["dtype"].type = 1
+    one.attr["value"].tensor.CopyFrom(Tensor.from_numpy(params, FLOAT32).to_proto())
+    made.node.append(node)
+    return tfport.load(made.SerializeToString())
+
+
+@pytest.mark.parametrize("engine", ["onnxruntime", "none"])
+@pytest.mark.parametrize(
+    ("name", "mode", "order"), [("lstm", "lstm", (0, 1, 2, 3)), ("gru", "gru", (1, 0, 2))]
+)
+def test_cudnn_answers_as_the_loop_does(name, mode, order, engine):
+    expected = recorded("recurrent", over(name, 5))
+    made = weights(len(order), biases=2)
+    if mode == "lstm":
+        made["b1"] = np.zeros_like(made["b0"])
+    parts = [np.split(made[k], len(order), axis=-1) for k in ("w", "r", "b0", "b1")]
+    params = np.concatenate([gates[place].T.reshape(-1) for gates in parts for place in order])
+    inputs = {"input": X, "input_h": H0[None], "input_c": C0[None]}
+    model = one_node("CudnnRNN", inputs, params, rnn_mode=mode, is_training=False)
+    session = tfport.Session(model, engine=engine)
+    y, h, c = session.run(["node:0", "node:1", "node:2"], {f"{k}:0": v for k, v in inputs.items()})
+    np.testing.assert_allclose(y, expected[0], rtol=1e-5, atol=1e-6)
+    np.testing.assert_allclose(h[0], expected[2], rtol=1e-5, atol=1e-6)
+    if mode == "lstm":
+        np.testing.assert_allclose(c[0], expected[3], rtol=1e-5, atol=1e-6)
+
+
+@pytest.mark.parametrize("engine", ["onnxruntime", "none"])
+def test_cudnn_keeps_the_state_of_a_sequence_without_steps(engine):
+    made = weights(4, biases=2)
+    parts = [np.split(made[k], 4, axis=-1) for k in ("w", "r", "b0", "b1")]
+    params = np.concatenate([gate.T.reshape(-1) for gates in parts for gate in gates])
+    inputs = {"input": X, "input_h": H0[None], "input_c": C0[None]}
+    model = one_node("CudnnRNNV3", inputs, params, lengths=[0, 3], rnn_mode="lstm", is_training=False)
+    session = tfport.Session(model, engine=engine)
+    y, h, c = session.run(["node:0", "node:1", "node:2"], {f"{k}:0": v for k, v in inputs.items()})
+    assert np.array_equal(h[0, 0], H0[0])
+    assert np.array_equal(c[0, 0], C0[0])
+    assert not y[:, 0].any()
+    assert not y[3:, 1].any()
+    assert np.array_equal(y[2, 1], h[0, 1])

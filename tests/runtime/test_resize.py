@@ -1,0 +1,174 @@
+import itertools
+
+import numpy as np
+import pytest
+from tests.runtime.cases import assert_same, bf16, case, check, checks, f32, i32, numbers, recorded, u8
+
+import tfport
+from tfport.graph.dtypes import DType
+
+QUINT8 = DType.parse("quint8")
+SIZES = [
+    ((4, 5), (8, 10)),
+    ((5, 4), (3, 7)),
+    ((7, 6), (2, 3)),
+    ((1, 3), (4, 1)),
+    ((3, 3), (3, 3)),
+    ((9, 2), (31, 5)),
+]
+PLACED = [(False, False), (True, False), (False, True)]
+TYPES = [np.int8, np.uint8, np.int16, np.uint16, np.int32, np.int64, np.float16, np.float64]
+
+
+def resizes(op, **attrs):
+    return [
+        case(op, numbers(2, *given, 2, low=-9, high=9), i32(*wanted), align_corners=a, half_pixel_centers=h)
+        for (given, wanted), (a, h) in itertools.product(SIZES, PLACED)
+    ]
+
+
+def types(op, **attrs):
+    made = [case(op, numbers(1, 3, 4, 1, kind=t, low=0, high=99), i32(5, 3), **attrs) for t in TYPES]
+    return [*made, case(op, bf16([[[1.5], [2]], [[3], [4.25]]]), i32(3, 4), **attrs)]
+
+
+WEIGHTS = 1e-5  # weights are float32 and multiplied in another order, also for gradients of float64
+INFINITE = f32(*[[[1], [np.inf], [3]], [[4], [5], [np.nan]]])
+
+CASES = [
+    *resizes("ResizeBilinear"),
+    *resizes("ResizeNearestNeighbor"),
+    *resizes("ResizeBicubic"),
+    *(
+        case("ResizeArea", numbers(2, *given, 2, low=-9, high=9), i32(*wanted), align_corners=a)
+        for (given, wanted), a in itertools.product(SIZES, (False, True))
+    ),
+    *(
+        c
+        for op in ("ResizeBilinear", "ResizeNearestNeighbor", "ResizeBicubic", "ResizeArea")
+        for c in types(op)
+    ),
+    *(
+        case(op, numbers(1, 120, 2, 1), i32(n, 3), align_corners=a, half_pixel_centers=h)
+        for op in ("ResizeBilinear", "ResizeNearestNeighbor", "ResizeBicubic")
+        for n in (37, 119, 121, 299)
+        for a, h in PLACED
+    ),
+    case("ResizeArea", numbers(1, 120, 2, 1), i32(37, 3)),
+    case("ResizeArea", numbers(1, 37, 2, 1), i32(120, 3)),
+    *(
+        case(op, images, i32(*size), fails=True, align_corners=False)
+        for op in ("ResizeBilinear", "ResizeNearestNeighbor", "ResizeBicubic", "ResizeArea")
+        for images, size in [
+            (numbers(1, 2, 2, 1), (0, 3)),
+            (numbers(1, 2, 2, 1), (3, -1)),
+            (numbers(1, 0, 2, 1), (3, 3)),
+            (numbers(1, 2, 2, 1), (3, 3, 3)),
+            (numbers(2, 2, 1), (3, 3)),
+        ]
+    ),
+    case("ResizeBilinear", numbers(0, 2, 2, 1), i32(3, 3)),
+    case("ResizeNearestNeighbor", numbers(0, 2, 2, 1), i32(3, 3)),
+    case("ResizeBilinear", INFINITE[None], i32(2, 3)),
+    case("ResizeNearestNeighbor", INFINITE[None], i32(3, 5)),
+    case(
+        "ResizeBilinear",
+        numbers(1, 2, 2, 1),
+        i32(3, 3),
+        align_corners=True,
+        half_pixel_centers=True,
+        fails=True,
+    ),
+    *(
+        case(
+            "ResizeNearestNeighbor",
+            u8(*range(12)).reshape(1, 4, 3, 1),
+            i32(7, 2),
+            align_corners=a,
+            half_pixel_centers=h,
+        )
+        for a, h in PLACED
+    ),
+    *(
+        case(
+            "ResizeBilinearGrad",
+            numbers(2, *wanted, 2),
+            numbers(2, *given, 2, kind=t),
+            align_corners=a,
+            half_pixel_centers=h,
+            rtol=WEIGHTS,
+        )
+        for (given, wanted), (a, h), t in (
+            (s, p, np.float64 if p[1] else np.float32) for s, p in itertools.product(SIZES, PLACED)
+        )
+    ),
+    case("ResizeBilinearGrad", numbers(1, 3, 3, 1), numbers(1, 2, 2, 1, kind=np.float16)),
+    *(
+        case(
+            "ResizeBicubicGrad",
+            numbers(2, *wanted, 2),
+            numbers(2, *given, 2, kind=t),
+            align_corners=a,
+            half_pixel_centers=h,
+            rtol=WEIGHTS,
+        )
+        for (given, wanted), (a, h), t in (
+            (s, p, np.float64 if p[1] else np.float32) for s, p in itertools.product(SIZES, PLACED)
+        )
+    ),
+    *(
+        case(
+            "ResizeNearestNeighborGrad",
+            numbers(2, *wanted, 2, kind=t, low=0, high=20),
+            i32(*given),
+            align_corners=a,
+            half_pixel_centers=h,
+        )
+        for (given, wanted), (a, h), t in (
+            (s, p, np.int32 if p[1] else np.float32) for s, p in itertools.product(SIZES, PLACED)
+        )
+    ),
+]
+
+QUANTIZED = [
+    case(
+        "QuantizedResizeBilinear",
+        numbers(2, *given, channels, kind=kind, low=low, high=high),
+        i32(*wanted),
+        f32(-1)[0],
+        f32(1)[0],
+        align_corners=a,
+        half_pixel_centers=h,
+        types=[dtype],
+    )
+    for kind, low, high, dtype in (
+        (np.uint8, 0, 255, QUINT8),
+        (np.float32, -3, 3, None),
+    )
+    for given, wanted in SIZES
+    for channels in (1, 2, 3)
+    for a, h in PLACED
+    if channels == 1 or given == (5, 4)
+]
+CASES += QUANTIZED
+
+
+@pytest.mark.parametrize(("c", "way"), checks(CASES))
+def test_resizes(c, way):
+    check("resize", c, way)
+
+
+LOWERED = [
+    c for c in CASES if c.op in ("ResizeBilinear", "ResizeNearestNeighbor", "ResizeBicubic") and not c.fails
+]
+
+
+@pytest.mark.parametrize("c", LOWERED, ids=str)
+def test_resizes_between_known_sizes(c):
+    """As in most models: places and weights are constants then, or the engine's own op is taken."""
+    graph_def, feeds = c.model("engine")
+    for size, dim in zip(c.inputs[0].shape, graph_def.node[0].attr["shape"].shape.dim, strict=True):
+        dim.size = size
+    session = tfport.Session(tfport.load(graph_def.SerializeToString()), engine="onnxruntime")
+    for ours, theirs in zip(session.run(["node:0"], feeds), recorded("resize", c), strict=True):
+        assert_same(ours, theirs, c)

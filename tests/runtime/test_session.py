@@ -1,0 +1,154 @@
+"""Sessions: state as the model says, answers by name, errors in one sentence, threads."""
+
+from concurrent.futures import ThreadPoolExecutor
+
+import numpy as np
+import pytest
+from tests.recorded import load
+from tests.runtime.programs import session_of
+
+import tfport
+
+COUNTER = """
+    one = Const() {dtype=float32, value=float32()[1]}
+    n = VarHandleOp() {dtype=float32, shape=(), shared_name="n"}
+    zero = Const() {dtype=float32, value=float32()[0]}
+    start = AssignVariableOp(n, zero) {dtype=float32}
+    add = AssignAddVariableOp(n, one) {dtype=float32}
+    read = ReadVariableOp(n, ^add) {dtype=float32}
+    peek = ReadVariableOp(n) {dtype=float32}
+"""
+
+
+def test_variables_come_from_the_checkpoint():
+    session = tfport.Session(load("module"))
+    np.testing.assert_allclose(session.signature("serving_default")(x=[[1.0, 2.0]])["y"], [[6, 10, 14]])
+
+
+def test_a_tensor_is_fetched_and_fed_by_name():
+    session = session_of("""
+        x = Placeholder() {dtype=float32, shape=(?,)}
+        y = Neg(x) {T=float32}
+        z = Mul(y, y) {T=float32}
+    """)
+    assert session.run("z:0", {"x:0": np.float32([2])}).tolist() == [4]
+    assert session.run(["z:0"], {"y:0": np.float32([5])})[0].tolist() == [25]
+
+
+def test_what_is_fed_may_be_a_list_of_numbers():
+    session = session_of("x = Placeholder() {dtype=float32, shape=(?,)}\ny = Neg(x) {T=float32}")
+    assert session.run("y:0", {"x:0": [1, 2]}).tolist() == [-1, -2]
+
+
+def test_state_is_kept_between_runs_and_never_taken_for_constant():
+    session = session_of(COUNTER)
+    session.run("start")
+    assert session.run("peek:0") == 0
+    assert [float(session.run("read:0")) for _ in range(3)] == [1, 2, 3]
+    assert session.run("peek:0") == 3
+
+
+def test_sessions_do_not_share_state():
+    first, second = session_of(COUNTER), session_of(COUNTER)
+    first.run("start")
+    second.run("start")
+    first.run("add")
+    assert (first.run("peek:0"), second.run("peek:0")) == (1, 0)
+
+
+def test_effects_of_many_threads_all_count():
+    session = session_of(COUNTER)
+    session.run("start")
+    with ThreadPoolExecutor(8) as pool:
+        list(pool.map(lambda _: session.run("add"), range(200)))
+    assert session.run("peek:0") == 200
+
+
+def test_many_threads_get_their_own_answers():
+    session = tfport.Session(load("module"))
+    call = session.signature("serving_default")
+    inputs = [np.float32([[i, 2 * i]]) for i in range(50)]
+    with ThreadPoolExecutor(8) as pool:
+        answers = list(pool.map(lambda x: call(x=x)["y"], inputs))
+    for x, y in zip(inputs, answers, strict=True):
+        np.testing.assert_allclose(y, call(x=x)["y"])
+
+
+def test_a_variable_that_nothing_has_set_is_named():
+    with pytest.raises(tfport.RunFailed, match="variable `n` is read before"):
+        session_of(COUNTER).run("peek:0")
+
+
+REFUSED = [
+    ({}, r"nothing was fed for `x:0`"),
+    ({"x:0": np.float32([[1]])}, r"`x:0` has shape \(\?,\); it was given \(1, 1\)"),
+    ({"x:0": np.float64([1])}, "`x:0` takes float32; it was given float64"),
+    ({"x:0": ["a"]}, "`x:0` takes float32"),
+    ({"w:0": [1]}, "there is no tensor `w:0`"),
+]
+
+
+@pytest.mark.parametrize(("feeds", "sentence"), REFUSED)
+def test_wrong_feeds_are_a_sentence(feeds, sentence):
+    session = session_of("x = Placeholder() {dtype=float32, shape=(?,)}\ny = Neg(x) {T=float32}")
+    with pytest.raises(tfport.Error, match=sentence):
+        session.run("y:0", feeds)
+
+
+def test_all_that_is_wrong_with_inputs_of_a_signature_is_said_at_once():
+    session = tfport.Session(load("module"))
+    with pytest.raises(tfport.Error, match="`z` is no input; `x` is missing; its inputs are x"):
+        session.signature("serving_default")(z=1)
+
+
+def test_an_output_that_an_op_does_not_have_is_said():
+    session = session_of("x = Placeholder() {dtype=float32, shape=()}\ny = Neg(x) {T=float32}")
+    with pytest.raises(tfport.MalformedGraph, match=r"`y` \(Neg\) has no output 3"):
+        session.run("y:3", {"x:0": 1.0})
+
+
+def test_ops_without_a_kernel_are_all_named_before_anything_runs():
+    session = session_of("""
+        x = Placeholder() {dtype=float32, shape=(2,)}
+        a = NcclAllReduce(x) {T=float32, reduction="sum", num_devices=1, shared_name="s"}
+        b = Acme>Op(a)
+    """)
+    with pytest.raises(
+        tfport.CannotRun, match=r"2 nodes cannot run here: `a` \(NcclAllReduce\).*`b` \(Acme>Op\)"
+    ):
+        session.run("b:0", {"x:0": [1, 2]})
+
+
+def test_an_error_names_the_node_and_the_op():
+    session = session_of("""
+        x = Placeholder() {dtype=string, shape=()}
+        n = StringToNumber(x) {out_type=float32}
+    """)
+    with pytest.raises(tfport.RunFailed, match=r"`n` \(StringToNumber\): "):
+        session.run("n:0", {"x:0": "cat"})
+
+
+def test_a_batch_may_have_any_size():
+    call = tfport.Session(load("module")).signature("serving_default")
+    for size in (1, 3, 0, 7):
+        assert call(x=np.ones((size, 2), np.float32))["y"].shape == (size, 3)
+
+
+def test_a_rank_that_the_graph_does_not_know_is_learnt_from_what_is_fed():
+    session = session_of("""
+        x = Placeholder() {dtype=float32, shape=(...)}
+        y = Softmax(x) {T=float32}
+    """)
+    assert session.run("y:0", {"x:0": np.zeros((2, 4), np.float32)}).tolist() == [[0.25] * 4] * 2
+    assert session.run("y:0", {"x:0": np.zeros((1, 1, 2), np.float32)}).tolist() == [[[0.5] * 2]]
+
+
+@pytest.mark.parametrize("engine", ["onnxruntime", "none"])
+def test_engines_answer_alike(engine):
+    call = tfport.Session(load("module"), engine=engine).signature("serving_default")
+    np.testing.assert_allclose(call(x=[[1.0, 2.0]])["y"], [[6, 10, 14]])
+
+
+def test_an_unknown_engine_is_a_sentence():
+    with pytest.raises(tfport.Error, match="no engine `cuda`; expected onnxruntime, openvino or none"):
+        tfport.Session(load("module"), engine="cuda")

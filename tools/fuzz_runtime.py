@@ -1,0 +1,103 @@
+"""What `fuzz` throws at the runtime: graphs that run, images, sounds, Examples, text."""
+
+from __future__ import annotations
+
+import functools
+import tempfile
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+import tfport
+from tfport.atlas.known_ops import known_ops
+from tfport.graph.build import graph_to_def
+from tfport.graph.model import TensorSpec
+from tfport.graph.parse import parse_graph
+from tfport.graph.signature import OpTable
+from tfport.runtime.entrance import entrance
+
+DECODERS = {
+    "image": "y = DecodeImage(x) {channels=3, dtype=uint8, expand_animations=false}",
+    "wav": "y, r = DecodeWav(x) {desired_channels=-1, desired_samples=-1}",
+    "csv": 'y = DecodeCSV(x, d) {OUT_TYPE=[float32], field_delim=","}\n'
+    "d = Const() {dtype=float32, value=float32(1,)[0]}",
+    "compressed": 'y = DecodeCompressed(x) {compression_type="ZLIB"}',
+    "tensor": "y = ParseTensor(x) {out_type=float32}",
+}
+EXAMPLES = """
+    names = Const() {dtype=string, value=string(0,)[]}
+    sparse = Const() {dtype=string, value=string(1,)["c0"]}
+    dense = Const() {dtype=string, value=string(1,)["n0"]}
+    ragged = Const() {dtype=string, value=string(0,)[]}
+    default = Const() {dtype=float32, value=float32(1,)[0]}
+    rows = Pack(x) {N=1, T=string, axis=0}
+    y = ParseExampleV2(rows, names, sparse, dense, ragged, default) {TYPES}
+""".replace(
+    "TYPES",
+    "Tdense=[float32], dense_shapes=[(1,)], num_sparse=1, ragged_split_types=[], ragged_value_types=[], "
+    "sparse_types=[string]",
+)
+
+
+@functools.cache
+def session_of(lines: str) -> tfport.Session:
+    graph = parse_graph(f"x = Placeholder() {{dtype=string, shape=()}}\n{lines}", OpTable(known_ops()))
+    return tfport.Session(tfport.load(graph_to_def(graph).SerializeToString()))
+
+
+def decode(lines: str, data: bytes) -> None:
+    """One string through the ops of a graph."""
+    one = np.empty((), object)
+    one[()] = data
+    session_of(lines).run("y:0", {"x:0": one})
+
+
+def run_model(data: bytes) -> None:
+    """A model as a file of its own: state, plan and answers for made-up inputs."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder, "model.pb")
+        path.write_bytes(data)
+        model = tfport.load(path)
+        signature = entrance(model)
+        feeds = {s.tensors[0]: _made_up(s) for s in signature.inputs.values() if len(s.tensors) == 1}
+        fetches = [tensor for spec in signature.outputs.values() for tensor in spec.tensors]
+        tfport.Session(model, threads=1).run(fetches, feeds)
+
+
+def _made_up(spec: TensorSpec) -> Any:
+    shape = [min(2 if d is None else d, 8) for d in (spec.shape.dims or ())]
+    if spec.dtype.name == "string":
+        return np.full(shape, b"the", object)
+    try:
+        return np.ones(shape, spec.dtype.numpy)
+    except KeyError:
+        raise tfport.Error(f"nothing can be made up of type {spec.dtype}") from None
+
+
+def images() -> list[bytes]:
+    import io
+
+    from PIL import Image
+
+    found = []
+    picture = Image.fromarray(np.arange(300, dtype=np.uint32).astype(np.uint8).reshape(10, 10, 3))
+    for kind in ("PNG", "JPEG", "GIF", "BMP"):
+        out = io.BytesIO()
+        picture.save(out, kind)
+        found.append(out.getvalue())
+    return found
+
+
+def example() -> list[bytes]:
+    """`{"c0": ["word"], "n0": [0.5]}` as an Example."""
+    word = b"\x0a\x06\x0a\x04word"
+    number = b"\x12\x06\x0a\x04\x00\x00\x00\x3f"
+    entries = b"".join(
+        b"\x0a" + bytes([len(e)]) + e
+        for e in (
+            b"\x0a\x02c0\x12" + bytes([len(word)]) + word,
+            b"\x0a\x02n0\x12" + bytes([len(number)]) + number,
+        )
+    )
+    return [b"\x0a" + bytes([len(entries)]) + entries]
