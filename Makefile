@@ -6,11 +6,13 @@ LIVE := .venv-live
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 LIVE_READY := $(LIVE)/.ready
+BENCH := .venv-bench
+BENCH_READY := $(BENCH)/.ready
 TENSORFLOW ?= 2.21.0
 PIP := -m pip --disable-pip-version-check -q
 WORKERS ?= 2
 
-.PHONY: demo test test-live test-browser truth lint bench fuzz record protos real-models atlas atlas-proof docs clean
+.PHONY: demo test test-live test-browser truth lint bench bench-runtime fuzz record record-ops index protos real-models atlas atlas-proof docs clean
 
 demo: $(READY)
 	@$(BIN)/python examples/demo.py
@@ -33,11 +35,22 @@ test-browser: $(READY)
 bench: $(LIVE_READY)
 	$(LIVE)/bin/python benchmarks/run.py
 
+# tfport's runtime beside TensorFlow, tf2onnx with ONNX Runtime, and OpenVINO.
+bench-runtime: $(BENCH_READY)
+	$(BENCH)/bin/python benchmarks/runtime.py
+
 fuzz: $(READY)
 	$(BIN)/python tools/fuzz.py
 
 record: $(LIVE_READY)
 	$(LIVE)/bin/python -m tests.live.record
+
+record-ops: $(LIVE_READY)
+	$(LIVE)/bin/python -m tests.live.record_ops
+
+# Which file of the runtime declares which ops.
+index: $(READY)
+	$(BIN)/python tools/index_ops.py
 
 protos: $(LIVE_READY)
 	$(LIVE)/bin/python tools/protos.py
@@ -71,7 +84,7 @@ docs: $(READY)
 	$(BIN)/python tools/refresh_docs.py
 
 clean:
-	rm -rf $(VENV) $(LIVE) $(VENV)-protos .hypothesis .mypy_cache .pytest_cache .ruff_cache
+	rm -rf $(VENV) $(LIVE) $(BENCH) $(VENV)-protos .hypothesis .mypy_cache .pytest_cache .ruff_cache
 
 $(READY): pyproject.toml
 	$(PYTHON) -m venv $(VENV)
@@ -83,4 +96,12 @@ $(LIVE_READY): pyproject.toml
 	$(PYTHON) -m venv $(LIVE)
 	$(LIVE)/bin/python $(PIP) install --upgrade 'pip>=25.1'
 	$(LIVE)/bin/python $(PIP) install -e . --group test tensorflow==$(TENSORFLOW)
+	@touch $@
+
+# tf2onnx asks for older packages than it needs.
+$(BENCH_READY): pyproject.toml
+	$(PYTHON) -m venv $(BENCH)
+	$(BENCH)/bin/python $(PIP) install --upgrade 'pip>=25.1'
+	$(BENCH)/bin/python $(PIP) install -e . tensorflow==$(TENSORFLOW) onnx openvino requests
+	$(BENCH)/bin/python $(PIP) install --no-deps tf2onnx
 	@touch $@
