@@ -102,7 +102,7 @@ def fed(parts):
 
 
 def kinds(session):
-    return [step.op for made, _ in session._plans.values() for step in made.program.steps]
+    return [op for made, _ in session._plans.values() for op in made.ops]
 
 
 class Both:

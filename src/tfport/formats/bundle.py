@@ -86,6 +86,11 @@ class Bundle:
         """The slices that a tensor is stored in; none if it is stored whole."""
         return [slices.from_proto(part) for part in self._proto(name).slices]
 
+    def let_go(self) -> None:
+        """Give back the memory of what was read; arrays of it stay good."""
+        if self._opened is not None:
+            self._opened.let_go()
+
     def shard_ends(self) -> dict[str, int]:
         """The files that hold the tensors, and how many bytes of each the index speaks of."""
         count = self.header.num_shards

@@ -7,6 +7,7 @@ How one tensor is laid out in there is known to `bundle_data`.
 
 from __future__ import annotations
 
+import mmap
 from collections.abc import Iterable
 from math import prod
 from typing import Any
@@ -57,6 +58,12 @@ class Shards:
         """The bytes of the shards that these entries are in, each counted once."""
         shards = {self._shard(name, entry) for entry in entries}
         return sum(len(self._map(name, shard)) for shard in shards)
+
+    def let_go(self) -> None:
+        """Give back the memory of what was read; it comes again from the file where it is touched."""
+        for view in self._maps.values():
+            if isinstance(view.obj, mmap.mmap):
+                view.obj.madvise(mmap.MADV_DONTNEED)
 
     def _bytes(self, name: str, entry: pb.BundleEntryProto) -> tuple[memoryview, str]:
         shard = self._shard(name, entry)

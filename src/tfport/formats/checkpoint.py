@@ -70,6 +70,10 @@ class Checkpoint(Protocol):
         """A tensor, as a read-only array."""
         ...
 
+    def let_go(self) -> None:
+        """Give back the memory of what was read; arrays of it stay good."""
+        ...
+
     def __contains__(self, name: object) -> bool: ...
 
 

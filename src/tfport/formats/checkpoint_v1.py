@@ -61,6 +61,9 @@ class CheckpointV1:
     def read(self, name: str) -> NDArray[Any]:
         return self.read_slice(name, ((0, slices.ALL),) * len(self._find(name).shape))
 
+    def let_go(self) -> None:
+        """Nothing is held: this format is read piece by piece."""
+
     def read_slice(self, name: str, part: Slice) -> NDArray[Any]:
         """Some of a tensor; of a partitioned one, only the slices that are needed are read."""
         from tfport.formats.tensor import NUMPY, type_name

@@ -42,16 +42,21 @@ class Stage:
 
 
 class Plan:
-    """What runs a program: arrays for its arguments and captures in, arrays of its results out."""
+    """What runs a program: arrays for its arguments and captures in, arrays of its results out.
+
+    The program itself is not kept: its constants may be large, and the engine has its own.
+    """
 
     def __init__(self, program: Program, engine: Engine) -> None:
         self.inputs = [*program.args, *program.captures()]
-        program = self.program = with_lookups(program)
-        self.stages = stages(program)
-        self._results = program.results
+        program = with_lookups(program)
+        self.ops = [step.op for step in program.steps]
+        """What it runs, for who wants to know."""
         self._places = _Places(self.inputs)
-        self._work = [self._compiled(stage, engine) for stage in self.stages]
-        self._answer = [(r.value, None) if r.is_constant else (None, self._places[r]) for r in self._results]
+        self._work = [self._compiled(stage, engine) for stage in stages(program)]
+        self._answer = [
+            (r.value, None) if r.is_constant else (None, self._places[r]) for r in program.results
+        ]
         self._free = self._last_uses()
 
     def run(self, given: Sequence[Any]) -> list[Any]:

@@ -110,6 +110,7 @@ class Session:
                     self._plans.clear()
                 program, version = self._traced(fetches, feeds, ranks)
                 found = self._plans[key] = (Plan(program, self.engine), version)
+                self._let_go()
         return found[0]
 
     def _traced(
@@ -170,6 +171,12 @@ class Session:
             self._run_once(self.model.restore_nodes, {**files, saver.filename_tensor_name: prefix})
             restore_by_objects(self.model, self.state)
         self._run_once(self.model.init_nodes, files)
+        self._let_go()
+
+    def _let_go(self) -> None:
+        """What was read of the checkpoint is with the engine now, or will be read again."""
+        if self.model.checkpoint_prefix is not None and self.model.checkpoint is not None:
+            self.model.checkpoint.let_go()
 
     def _run_once(self, ends: Sequence[Node], texts: Mapping[str, str]) -> None:
         if not ends:

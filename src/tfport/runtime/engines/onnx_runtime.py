@@ -64,7 +64,7 @@ class OnnxRuntime:
                 raise RunFailed(_sentence(error)) from None
             return answers
 
-        compiled.keeps = (values, weights)  # type: ignore[attr-defined]  # the session does not
+        compiled.keeps = values  # type: ignore[attr-defined]  # the session does not
         return compiled
 
 
@@ -77,12 +77,13 @@ def _options(threads: int) -> ort.SessionOptions:
     return options
 
 
-def _give(options: ort.SessionOptions, weights: Mapping[str, NDArray[Any]]) -> list[ort.OrtValue]:
+def _give(options: ort.SessionOptions, weights: Mapping[str, NDArray[Any]]) -> list[Any]:
     """Hand over constants that stay where they are; what is returned must live as long as the session."""
-    values = [_ort_value(array) for array in weights.values()]
+    arrays = [np.ascontiguousarray(array) for array in weights.values()]
+    values = [_ort_value(array) for array in arrays]
     if values:
         options.add_external_initializers(list(weights), values)
-    return values
+    return list(zip(values, arrays, strict=True))
 
 
 def _ort_value(array: NDArray[Any]) -> ort.OrtValue:
