@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from tests.native import library, needs_compiler
+from tests.built_ops import library, needs_compiler
 
 from tfport.cli.main import main
 

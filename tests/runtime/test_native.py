@@ -13,7 +13,7 @@ from pathlib import Path
 import ml_dtypes
 import numpy as np
 import pytest
-from tests.native import broken, library, needs_compiler
+from tests.built_ops import broken, library, needs_compiler
 from tests.runtime.programs import session_of
 
 import tfport
