@@ -26,7 +26,8 @@ from tfport.formats.ordered_code import encode_slice
 from tfport.formats.proto import checkpoint_pb2 as pb
 from tfport.formats.proto import graph_pb2
 from tfport.formats.table import MAGIC, Handle, Table
-from tfport.formats.table_writer import BlockBuilder, packed, varint, write_block, write_table
+from tfport.formats.table_writer import BlockBuilder, packed, write_block, write_table
+from tfport.formats.varint import to_varint
 
 OUT = Path(__file__).parent / "checkpoints"
 INDEX, DATA = "ckpt.index", "ckpt.data-00000-of-00001"
@@ -145,7 +146,9 @@ CASES: dict[str, Callable[[], object]] = {
     "block_entry_cut_off": lambda: raw_block(b"\0\xff" + TAIL),
     "block_shares_what_is_not_there": lambda: raw_block(b"\x05\x01\0k" + TAIL),
     "block_keys_out_of_order": lambda: raw_block(HEADER + b"\0\x01\0b\0\x01\0a" + TAIL),
-    "block_keys_grow": lambda: raw_block(HEADER + b"".join(varint(n) + b"\1\0k" for n in range(500)) + TAIL),
+    "block_keys_grow": lambda: raw_block(
+        HEADER + b"".join(to_varint(n) + b"\1\0k" for n in range(500)) + TAIL
+    ),
     # the header and the entries
     "header_missing": lambda: rewrite(lambda rows: rows.pop(b"")),
     "header_unparsable": lambda: rewrite(lambda rows: rows.update({b"": b"\xff\xff"})),

@@ -18,8 +18,7 @@ from numpy.typing import NDArray
 
 from tfport.errors import Error, UnreadableFile
 from tfport.formats.crc32c import checksum, masked
-from tfport.formats.table import varint
-from tfport.formats.table_writer import varint as to_varint
+from tfport.formats.varint import from_varint, to_varint
 
 Order = Literal["little", "big"]
 
@@ -72,7 +71,7 @@ def read_lengths(raw: memoryview, count: int, what: str) -> tuple[list[int], int
     lengths, at = [], 0
     try:
         for _ in range(count):
-            length, at = varint(raw, at)
+            length, at = from_varint(raw, at)
             lengths.append(length)
     except ValueError:
         raise UnreadableFile(f"{what}: expected {count} strings, found {len(lengths)} lengths") from None

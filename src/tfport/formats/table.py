@@ -15,6 +15,7 @@ from typing import NamedTuple
 
 from tfport.errors import UnreadableFile
 from tfport.formats.crc32c import checksum, masked
+from tfport.formats.varint import from_varint
 
 MAGIC = bytes.fromhex("57fb808b247547db")
 FOOTER = 48
@@ -82,8 +83,8 @@ class Table:
         handles, at = [], 0
         try:
             for _ in range(count):
-                offset, at = varint(data, at)
-                size, at = varint(data, at)
+                offset, at = from_varint(data, at)
+                size, at = from_varint(data, at)
                 handles.append(Handle(offset, size))
         except ValueError as error:
             raise self._bad(where, "the place of a block", str(error)) from None
@@ -112,7 +113,7 @@ class Table:
         import cramjam  # here, as few checkpoints need it
 
         try:
-            size, _ = varint(packed, 0)
+            size, _ = from_varint(packed, 0)
             if size > MOST_SNAPPY_GROWTH * len(packed):
                 raise ValueError(f"{len(packed)} bytes that claim to unpack to {size}")
             return memoryview(bytes(cramjam.snappy.decompress_raw(bytes(packed))))
@@ -165,9 +166,9 @@ class Block:
             shared, unshared, size = data[at], data[at + 1], data[at + 2]
             if shared < 128 and unshared < 128 and size < 128:  # nearly always
                 return shared, unshared, size, at + 3
-            shared, at = varint(data, at)
-            unshared, at = varint(data, at)
-            size, at = varint(data, at)
+            shared, at = from_varint(data, at)
+            unshared, at = from_varint(data, at)
+            size, at = from_varint(data, at)
         except (ValueError, IndexError):
             raise self._bad("an entry", "the end of the block") from None
         return shared, unshared, size, at
@@ -183,19 +184,6 @@ class Block:
         return UnreadableFile(
             f"{self.label}, block at byte {self.offset}: expected {expected}, found {found}"
         )
-
-
-def varint(data: memoryview, at: int) -> tuple[int, int]:
-    """A number of seven bits a byte, and where it ends. ValueError where there is none."""
-    value = shift = 0
-    while at < len(data) and shift < 64:
-        byte = data[at]
-        at += 1
-        value |= (byte & 127) << shift
-        if byte < 128:
-            return value, at
-        shift += 7
-    raise ValueError("a number without end")
 
 
 def shown(data: bytes) -> str:

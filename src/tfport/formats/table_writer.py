@@ -11,6 +11,7 @@ from typing import BinaryIO
 
 from tfport.formats.crc32c import checksum, masked
 from tfport.formats.table import FOOTER, MAGIC, PLAIN, Handle
+from tfport.formats.varint import to_varint
 
 BLOCK_SIZE = 256 * 1024  # with these two, TensorFlow's bytes and these are the same
 RESTART_EVERY = 16
@@ -48,7 +49,7 @@ class BlockBuilder:
             self.since = 0
         elif self.since:
             shared = shared_prefix(self.key, key)
-        self.out += varint(shared) + varint(len(key) - shared) + varint(len(value))
+        self.out += to_varint(shared) + to_varint(len(key) - shared) + to_varint(len(value))
         self.out += key[shared:] + value
         self.since, self.key = self.since + 1, key
 
@@ -74,17 +75,7 @@ def write_block(file: BinaryIO, block: BlockBuilder, at: int) -> Handle:
 
 
 def packed(handle: Handle) -> bytes:
-    return varint(handle.offset) + varint(handle.size)
-
-
-def varint(value: int) -> bytes:
-    """A number of seven bits a byte."""
-    out = bytearray()
-    while value > 127:
-        out.append(value & 127 | 128)
-        value >>= 7
-    out.append(value)
-    return bytes(out)
+    return to_varint(handle.offset) + to_varint(handle.size)
 
 
 def shared_prefix(a: bytes, b: bytes) -> int:

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from tfport.errors import RunFailed
+from tfport.formats.varint import from_varint
 
 DOT = {"lhs_contract": 1, "rhs_contract": 2, "lhs_batch": 3, "rhs_batch": 4}
 CONVOLUTION = {
@@ -51,16 +52,10 @@ def only(numbers: list[int]) -> int:
 
 
 def _varint(raw: bytes, at: int) -> tuple[int, int]:
-    value = 0
-    for shift in range(0, 70, 7):
-        if at >= len(raw):
-            break
-        byte = raw[at]
-        at += 1
-        value |= (byte & 127) << shift
-        if byte < 128:
-            return value & (1 << 64) - 1, at
-    raise RunFailed("its dimension numbers end too early")
+    try:
+        return from_varint(raw, at)
+    except ValueError:
+        raise RunFailed("its dimension numbers end too early") from None
 
 
 def _signed(value: int) -> int:

@@ -12,6 +12,7 @@ import numpy as np
 from tfport.errors import RunFailed, UnreadableFile
 from tfport.formats.proto import graph_pb2 as pb
 from tfport.formats.tensor import NUMPY, filled, to_numpy
+from tfport.formats.varint import from_varint, to_varint
 from tfport.graph.dtypes import STRING, DType
 
 
@@ -22,7 +23,7 @@ def to_bytes(array: Any, dtype: DType) -> bytes:
         proto.tensor_shape.dim.add(size=size)
     if dtype == STRING:
         flat = array.reshape(-1).tolist()
-        proto.tensor_content = b"".join(_varint(len(s)) for s in flat) + b"".join(flat)
+        proto.tensor_content = b"".join(to_varint(len(s)) for s in flat) + b"".join(flat)
     else:
         proto.tensor_content = np.ascontiguousarray(array, NUMPY[dtype.number]).tobytes()
     return proto.SerializeToString()
@@ -49,18 +50,12 @@ def _strings(proto: pb.TensorProto) -> Any:
     data, at, lengths = proto.tensor_content, 0, []
     if min(shape, default=0) < 0 or count > len(data):
         raise UnreadableFile(f"{len(data)} bytes do not hold strings of shape {list(shape)}")
-    for _ in range(count):
-        value = shift = 0
-        while True:
-            if at >= len(data) or shift > 28:
-                raise UnreadableFile("the lengths of strings break off")
-            byte = data[at]
-            at += 1
-            value |= (byte & 0x7F) << shift
-            shift += 7
-            if byte < 0x80:
-                break
-        lengths.append(value)
+    try:
+        for _ in range(count):
+            length, at = from_varint(data, at)
+            lengths.append(length)
+    except ValueError:
+        raise UnreadableFile("the lengths of strings break off") from None
     if at + sum(lengths) != len(data):
         raise UnreadableFile(f"strings of {sum(lengths)} bytes are written in {len(data) - at}")
     out = np.empty(count, object)
@@ -68,12 +63,3 @@ def _strings(proto: pb.TensorProto) -> Any:
         out[i] = data[at : at + length]
         at += length
     return filled(out, shape, "string")
-
-
-def _varint(value: int) -> bytes:
-    out = bytearray()
-    while value > 0x7F:
-        out.append(value & 0x7F | 0x80)
-        value >>= 7
-    out.append(value)
-    return bytes(out)

@@ -10,6 +10,7 @@ import struct
 from typing import Any
 
 from tfport.errors import RunFailed
+from tfport.formats.varint import to_varint
 from tfport.runtime.kernels._texts import each
 from tfport.runtime.lower import host
 
@@ -96,19 +97,11 @@ def _int64(value: Any) -> bytes:
     number = int(value)
     if number != (int(value) if isinstance(value, str) else value) or not -(2**63) <= number < 2**63:
         raise ValueError(f"{value} is no int64")
-    return b"\x08" + _varint(number % 2**64)
+    return b"\x08" + to_varint(number % 2**64)
 
 
 _WRITERS = {1: _bytes, 2: _float, 3: _int64}
 
 
 def _message(field: int, inner: bytes) -> bytes:
-    return bytes([field << 3 | 2]) + _varint(len(inner)) + inner
-
-
-def _varint(number: int) -> bytes:
-    out = bytearray()
-    while number > 0x7F:
-        out.append(number & 0x7F | 0x80)
-        number >>= 7
-    return bytes([*out, number])
+    return bytes([field << 3 | 2]) + to_varint(len(inner)) + inner

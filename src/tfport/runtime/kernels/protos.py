@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from tfport.errors import RunFailed
+from tfport.formats.varint import from_varint, to_varint
 from tfport.runtime.kernels._descriptors import FieldOf, fields_of, message_of
 from tfport.runtime.kernels._feature_lists import strings_array
 from tfport.runtime.lower import host
@@ -172,16 +173,10 @@ def _packed(data: bytes, wire: int) -> list[Any]:
 
 
 def _varint(data: bytes, at: int) -> tuple[int, int]:
-    value = 0
-    for shift in range(0, 70, 7):
-        if at >= len(data):
-            break
-        byte = data[at]
-        at += 1
-        value |= (byte & 0x7F) << shift
-        if byte < 0x80:
-            return value & _ALL, at
-    raise RunFailed("a message breaks off")
+    try:
+        return from_varint(data, at)
+    except ValueError:
+        raise RunFailed("a message breaks off") from None
 
 
 def _value(data: bytes, at: int, tag: int) -> tuple[Any, int]:
@@ -251,10 +246,4 @@ def _encoded(values: list[Any], field: FieldOf, kind: Kind) -> bytes:
 
 
 def _as_varint(value: int) -> bytes:
-    value = int(value) & _ALL
-    out = bytearray()
-    while value > 0x7F:
-        out.append(value & 0x7F | 0x80)
-        value >>= 7
-    out.append(value)
-    return bytes(out)
+    return to_varint(int(value) & _ALL)

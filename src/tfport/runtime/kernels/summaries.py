@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from tfport.errors import RunFailed
+from tfport.formats.varint import to_varint
 from tfport.formats.wire import walk
 from tfport.graph.dtypes import DType
 from tfport.graph.tensors import Tensor
@@ -20,16 +21,8 @@ _TAG, _SIMPLE, _HISTOGRAM, _NODE_NAME, _TENSOR, _METADATA = 1, 2, 5, 7, 8, 9
 _VARINT, _FIXED64, _LENGTH, _FIXED32 = 0, 1, 2, 5
 
 
-def _varint(value: int) -> bytes:
-    out = bytearray()
-    while value > 127:
-        out.append(value & 127 | 128)
-        value >>= 7
-    return bytes([*out, value])
-
-
 def _bytes(number: int, data: bytes) -> bytes:
-    return _varint(number << 3 | _LENGTH) + _varint(len(data)) + data
+    return to_varint(number << 3 | _LENGTH) + to_varint(len(data)) + data
 
 
 def _summary(*values: bytes) -> Any:
@@ -43,7 +36,7 @@ def scalar_summary(tags, values):
     if tags.shape != values.shape:
         raise RunFailed(f"tags and values are not of one shape: {list(tags.shape)} and {list(values.shape)}")
     numbers = values.reshape(-1).astype(np.float32).tolist()
-    simple = _varint(_SIMPLE << 3 | _FIXED32)
+    simple = to_varint(_SIMPLE << 3 | _FIXED32)
     pairs = zip(tags.reshape(-1).tolist(), numbers, strict=True)
     return _summary(*(_bytes(_TAG, tag) + simple + struct.pack("<f", number) for tag, number in pairs))
 
@@ -85,7 +78,7 @@ def _histogram(numbers: Any) -> bytes:
     out = b""
     for number, fact in enumerate(facts, 1):
         if struct.pack("<d", fact) != bytes(8):  # a zero is left out
-            out += _varint(number << 3 | _FIXED64) + struct.pack("<d", fact)
+            out += to_varint(number << 3 | _FIXED64) + struct.pack("<d", fact)
     return (
         out
         + _bytes(6, limits[kept].astype("<f8").tobytes())
