@@ -99,13 +99,15 @@ def check(
     `on` is a target such as `tensorflow==2.8.4`, or several; `device` is what hardware is there,
     `cpu` or `gpu`, and `gpu` which, as `h100` or `9.0`; `loader` one of `capi`, `serving`, `python`
     and `keras`, or several, where the target's own should not be taken; `checksums` reads the
-    weights too, to see that they are whole; `libraries` are custom-op libraries that are loaded;
+    weights too, to see that they are whole; `libraries` are custom-op libraries that are loaded,
+    TensorFlow's into a TensorFlow and tfport's into `tfport`;
     `registry` has the ops of one's own that the target `tfport` knows, where not the process-wide ones.
     """
     from tfport.atlas.target import resolve_targets
     from tfport.check.report.report import check_model
     from tfport.graph.model import Model
 
+    registry, others = _with_libraries(registry, libraries)
     targets = resolve_targets(on, device=device, gpu=gpu, own=lambda: _own_target(registry))
     subject = model if isinstance(model, Model) else load(model, registry=registry)
     return check_model(
@@ -115,7 +117,7 @@ def check(
         signatures=signatures,
         soft_placement=soft_placement,
         checksums=checksums,
-        libraries=libraries,
+        libraries=others,
     )
 
 
@@ -154,6 +156,16 @@ def save(model: Model, path: str) -> None:
     from tfport.graph.save import save_model
 
     save_model(model, path)
+
+
+def _with_libraries(registry: Registry | None, libraries: Iterable[str]) -> tuple[Registry | None, list[str]]:
+    """A registry that knows tfport's libraries among these, and the others."""
+    paths = list(libraries)
+    if not paths:
+        return registry, paths
+    from tfport.runtime.native.load import with_read
+
+    return with_read(paths, registry)
 
 
 def _own_target(registry: Registry | None) -> Target:

@@ -38,7 +38,7 @@ def run(args: argparse.Namespace) -> int:
     from tfport.runtime.bench.bench import bench_model
     from tfport.runtime.entrance import entrance
 
-    model = read_model(args)
+    model, _ = read_model(args)
     signature = entrance(model, args.signature)
     with patience(f"measuring {args.model}"):
         found = bench_model(
@@ -50,6 +50,7 @@ def run(args: argparse.Namespace) -> int:
             seconds=args.seconds,
             threads=args.threads,
             engine=args.engine,
+            libraries=args.library,
         )
     if args.json:
         from tfport.cli.json_output import print_json

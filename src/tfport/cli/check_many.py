@@ -19,6 +19,7 @@ from tfport.errors import Error
 if TYPE_CHECKING:
     from tfport.atlas.target import Target
     from tfport.check.report.report import Report
+    from tfport.runtime.custom.registry import Registry
 
 FEW = 16
 """So many models are sooner answered here than processes are started."""
@@ -41,29 +42,42 @@ def report_on(asked: Asked, *, ways_out: bool) -> Report:
     from tfport.check.report.report import check_model
 
     targets = targets_of(asked)  # first: tfport itself may know ops of one's own that models have
+    registry, others = _libraries(asked.libraries)
     return check_model(
-        tfport.load(asked.model, tags=asked.tags),
+        tfport.load(asked.model, tags=asked.tags, registry=registry),
         targets,
         loader=asked.loaders,
         signatures=asked.signatures,
         soft_placement=asked.soft_placement,
         checksums=asked.checksums,
-        libraries=asked.libraries,
+        libraries=others,
         ways_out=ways_out,
     )
 
 
 def targets_of(asked: Asked) -> list[Target]:
     """The targets to hold it against; an error where one is not known."""
-    return _targets(asked.on, asked.device, asked.gpu)
+    return _targets(asked.on, asked.device, asked.gpu, asked.libraries)
 
 
 @functools.cache  # many models are held against the same
-def _targets(on: tuple[str, ...], device: str | None, gpu: str | None) -> list[Target]:
+def _targets(
+    on: tuple[str, ...], device: str | None, gpu: str | None, libraries: tuple[str, ...]
+) -> list[Target]:
     from tfport.atlas.target import resolve_targets
     from tfport.cli.targets_command import own
 
-    return resolve_targets(on, device=device, gpu=gpu, own=own)
+    return resolve_targets(on, device=device, gpu=gpu, own=lambda: own(_libraries(libraries)[0]))
+
+
+@functools.cache
+def _libraries(paths: tuple[str, ...]) -> tuple[Registry | None, list[str]]:
+    """A registry that knows tfport's libraries among these, and the others."""
+    if not paths:
+        return None, []
+    from tfport.runtime.native.load import with_read
+
+    return with_read(paths)
 
 
 def answer(asked: Asked, form: Form) -> Answer:

@@ -30,9 +30,10 @@ def run(args: argparse.Namespace) -> int:
     from tfport.runtime.export import export_signature
 
     with patience(f"exporting {args.model}"):
-        model = read_model(args)
+        model, registry = read_model(args)
         signature = entrance(model, args.signature)
-        graph = export_signature(tfport.Session(model), signature, args.output).model.graph
+        session = tfport.Session(model, registry=registry)
+        graph = export_signature(session, signature, args.output).model.graph
     if args.json:
         from tfport.cli.json_output import print_json
 

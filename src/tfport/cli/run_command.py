@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from tfport.graph.model import Model
+    from tfport.runtime.custom.registry import Registry
 
 
 def add(commands: Any) -> None:
@@ -33,15 +34,25 @@ def add_model(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--signature", metavar="NAME", help="the signature, where it is not the usual one")
     parser.add_argument("--tags", metavar="TAG[,TAG]", help="the MetaGraph to run, where there are several")
+    parser.add_argument(
+        "--library",
+        metavar="FILE.so",
+        action="append",
+        default=[],
+        help="a library of ops that `tfport lib build` made; it is loaded",
+    )
 
 
-def read_model(args: argparse.Namespace) -> Model:
-    """The model, with the ops that installed packages bring."""
+def read_model(args: argparse.Namespace) -> tuple[Model, Registry]:
+    """The model, and the ops that installed packages and the libraries named bring."""
     import tfport
     from tfport.runtime.custom.registry import PROCESS_WIDE
 
+    registry = tfport.Registry(PROCESS_WIDE.ready())
+    for path in args.library:
+        tfport.load_op_library(path, registry)
     tags = args.tags.split(",") if args.tags else None
-    return tfport.load(args.model, tags=tags, registry=PROCESS_WIDE.ready())
+    return tfport.load(args.model, tags=tags, registry=registry), registry
 
 
 def add_inputs(parser: argparse.ArgumentParser) -> None:
@@ -71,11 +82,11 @@ def run(args: argparse.Namespace) -> int:
     from tfport.runtime.composite import fed_parts, fetched_parts
     from tfport.runtime.entrance import entrance
 
-    model = read_model(args)
+    model, registry = read_model(args)
     signature = entrance(model, args.signature, args.fetch)
     feeds = fed_parts(signature, given_inputs(signature, args.input, args.inputs))
     with patience(f"running {args.model}"):
-        session = tfport.Session(model, threads=args.threads, engine=args.engine)
+        session = tfport.Session(model, registry=registry, threads=args.threads, engine=args.engine)
         fetches = [name for spec in signature.outputs.values() for name in spec.tensors]
         answers = fetched_parts(signature, session.run(fetches, feeds))
     return say(args, signature.name, answers)

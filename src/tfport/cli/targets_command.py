@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from tfport.atlas.target import Target
+    from tfport.runtime.custom.registry import Registry
 
 VERSION = 1
 TARGET = "a target, such as tensorflow==2.8.4"
@@ -102,11 +103,11 @@ def targets(text: str) -> list[Target]:
     return resolve_targets(text, own=own)
 
 
-def own() -> Target:
+def own(registry: Registry | None = None) -> Target:
     """What `tfport` names; its kernels are loaded only then."""
     from tfport.runtime.own_target import own_target
 
-    return own_target()
+    return own_target(registry)
 
 
 def only_target(text: str) -> Target:

@@ -7,6 +7,7 @@ else is forgotten. Whoever asks is told of each call and may say what it gives b
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 
@@ -136,7 +137,7 @@ def follow(code: Code, starts: list[tuple[int, int]], answer: Answer) -> bool:
     return True
 
 
-class Steps:
+class Steps(ABC):
     """What one function does; each machine says how."""
 
     argument_registers: tuple[str, ...] = ()
@@ -159,12 +160,12 @@ class Steps:
         else:
             self.registers[register] = (value & (1 << 64) - 1).to_bytes(8, "little")
 
-    def instructions(self, start: int, end: int) -> Iterator[capstone.CsInsn]:
-        raise NotImplementedError
+    @abstractmethod
+    def instructions(self, start: int, end: int) -> Iterator[capstone.CsInsn]: ...
 
+    @abstractmethod
     def step(self, instruction: capstone.CsInsn) -> bool:
         """Follow an instruction; whether the next one is come to from here."""
-        raise NotImplementedError
 
     def run(self, start: int, end: int) -> int:
         count, goes_on = 0, True

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from tfport.errors import CannotRun, Error, RunFailed
+from tfport.errors import CannotRun, Error, RunFailed, UnreadableFile
 from tfport.graph.attrs import Attr
 from tfport.graph.dtypes import DType
 from tfport.graph.graph import Node
@@ -80,20 +80,35 @@ def host_run(
     quick = function.quick(groups, kwargs) if hasattr(function, "quick") else None
 
     def run(given: Sequence[Any]) -> Sequence[Any]:
-        try:
-            answer = None if quick is None else quick(given)
-            if answer is None:
-                answer = function(*(regroup(given) if regroup else given), **named)
-        except RunFailed as error:
-            raise RunFailed(f"`{context.name}` ({context.op}): {error}") from None
-        except (ValueError, LookupError, TypeError, AttributeError, OverflowError, MemoryError) as error:
-            raise RunFailed(f"`{context.name}` ({context.op}): {error}") from error
+        answer = None if quick is None else quick(given)
+        if answer is None:
+            answer = function(*(regroup(given) if regroup else given), **named)
         flat = (answer,) if type(answer) is np.ndarray else answer
         if type(flat) is tuple and [type(one) is np.ndarray and one.dtype for one in flat] == kinds:
             return flat  # as it should be, which is nearly always
         return finished(answer, context)
 
-    return run
+    return blamed(run, context.name, context.op)
+
+
+def blamed(run: Run, name: str, op: str) -> Run:
+    """The same, with what goes wrong in it told with the node that it went wrong in."""
+
+    def named(given: Sequence[Any]) -> Sequence[Any]:
+        try:
+            return run(given)
+        except (RunFailed, UnreadableFile) as error:
+            raise RunFailed(f"`{name}` ({op}): {error}") from None
+        except _SURPRISES as error:
+            raise RunFailed(f"`{name}` ({op}): {error}") from error
+
+    return named
+
+
+_SURPRISES = (
+    ValueError, LookupError, TypeError, AttributeError, OverflowError, MemoryError, RecursionError,
+)  # fmt: skip
+"""What NumPy and Python say to values that a kernel did not expect."""
 
 
 def _kinds(types: Sequence[DType]) -> list[Any] | None:

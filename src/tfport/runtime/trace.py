@@ -85,6 +85,8 @@ class Tracer:
         self.counters: set[Operand] = set()
         """What counts turns, and so is never negative."""
         self._depth = 0
+        self._signatures: dict[str, OpSignature | None] = {}
+        """Of ops that the repertoire defines itself; None for TensorFlow's."""
         self._structures: dict[Graph, Structures] = {}
 
     def program(self, args: list[Operand], walk_through: Callable[[], list[Operand]]) -> Program:
@@ -185,7 +187,9 @@ class Tracer:
 
     def signature_of(self, node: Node) -> OpSignature | None:
         """What an op takes and gives, as the repertoire defines it or TensorFlow does."""
-        return self.repertoire.signature_of(node.op) or node.signature
+        if node.op not in self._signatures:
+            self._signatures[node.op] = self.repertoire.signature_of(node.op)
+        return self._signatures[node.op] or node.signature
 
     def plain(self, node: Node, inputs: list[Operand], attrs: dict[str, Attr]) -> Sequence[Operand]:
         """The step of a node as if it were no structure."""

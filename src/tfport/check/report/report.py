@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from tfport.atlas.target import Target
+from tfport.atlas.target import OURS, Target
 from tfport.check.check import FAILS, RUNS, UNKNOWN, Result, check_on, loaders_of
 from tfport.check.findings.finding import ERROR, Finding
 from tfport.check.subject import Subject
@@ -96,7 +96,9 @@ def _with_libraries(targets: Sequence[Target], paths: Sequence[str]) -> Sequence
     names = " + ".join(source.name for source in sources)
     note = f"with {names} loaded; `tfport lib` says whether that can be"
     return [
-        replace(
+        replace(target, notes=[*target.notes, f"{names}: TensorFlow's, and nothing that tfport loads"])
+        if target.kind == OURS
+        else replace(
             target,
             name=f"{target.name} + {names}",
             registry=Registry(

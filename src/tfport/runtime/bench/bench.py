@@ -56,6 +56,7 @@ def bench_model(
     seconds: float = 2.0,
     threads: int | None = None,
     engine: str = "onnxruntime",
+    libraries: Sequence[str] = (),
     contenders: Sequence[str] | None = None,
 ) -> list[Measured]:
     """Measure tfport, and TensorFlow where it is installed; one row for each and each size of batch."""
@@ -68,7 +69,8 @@ def bench_model(
         for batch in batches:
             inputs = _written(sample_inputs(chosen, batch, given or {}), folder)
             job = {"model": os.path.abspath(path), "signature": chosen.name, "inputs": inputs,
-                   "engine": engine, "threads": threads, "seconds": seconds / ROUNDS}  # fmt: skip
+                   "engine": engine, "threads": threads, "seconds": seconds / ROUNDS,
+                   "libraries": [os.path.abspath(library) for library in libraries]}  # fmt: skip
             found += _in_turn(names, job, batch, folder)
     return found
 

@@ -23,6 +23,8 @@ PAGE = 4096
 def tfport_call(job: dict[str, Any]) -> Call:
     import tfport
 
+    for library in job.get("libraries", ()):
+        tfport.load_op_library(library)
     session = tfport.Session(tfport.load(job["model"]), threads=job["threads"], engine=job["engine"])
     call = session.signature(job["signature"])
     return lambda inputs: call(**inputs)

@@ -8,14 +8,15 @@ from typing import Any
 
 import numpy as np
 
-from tfport.errors import Error, RunFailed
+from tfport.errors import Error
 from tfport.graph.dtypes import BOOL, DType
 from tfport.runtime.engines.engine import Engine
+from tfport.runtime.host import blamed
 from tfport.runtime.lower import CannotLower
 from tfport.runtime.onnx.builder import Builder
 from tfport.runtime.operand import Dims, Operand
 from tfport.runtime.plan import Plan
-from tfport.runtime.program import ONNX_TYPES, OnnxNode, Program, Step
+from tfport.runtime.program import ONNX_TYPES, OnnxNode, Program, Run, Step
 from tfport.runtime.trace import Tracer
 
 Say = Callable[..., Operand | Sequence[Operand]]
@@ -60,18 +61,13 @@ def _said(
     return b.made, answer if isinstance(answer, Operand) else answer[0]
 
 
-def _named(run: Callable[..., Any], name: str, op: str) -> Callable[[Sequence[Any]], list[Any]]:
-    def named(given: Sequence[Any]) -> list[Any]:
-        try:
-            with np.errstate(all="ignore"):
-                answer = run(*given)
-                return [np.asarray(answer) if isinstance(answer, np.generic) else answer]
-        except RunFailed as error:
-            raise RunFailed(f"`{name}` ({op}): {error}") from None
-        except (ValueError, IndexError, TypeError, KeyError, OverflowError) as error:
-            raise RunFailed(f"`{name}` ({op}): {error}") from error
+def _named(run: Callable[..., Any], name: str, op: str) -> Run:
+    def answer(given: Sequence[Any]) -> list[Any]:
+        with np.errstate(all="ignore"):
+            found = run(*given)
+        return [np.asarray(found) if isinstance(found, np.generic) else found]
 
-    return named
+    return blamed(answer, name, op)
 
 
 def truth(tracer: Tracer, name: str, operand: Operand) -> Operand:

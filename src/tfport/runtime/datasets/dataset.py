@@ -7,6 +7,7 @@ functions that are called for each element (`Steps`), not Python's generators, w
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -27,7 +28,7 @@ DEEPEST = 300
 """Datasets that may stand on each other; each asks the next within its own call."""
 
 
-class Dataset:
+class Dataset(ABC):
     """A sequence of elements that can be walked any number of times."""
 
     types: Sequence[DType] = ()
@@ -35,8 +36,8 @@ class Dataset:
     depth = 1
     """How many datasets stand on each other, this one included."""
 
-    def iterate(self) -> Iterator[Element]:
-        raise NotImplementedError
+    @abstractmethod
+    def iterate(self) -> Iterator[Element]: ...
 
     def cardinality(self) -> int:
         """How many elements there are, as far as TensorFlow tells without walking them."""

@@ -8,6 +8,7 @@ Every kind is safe under threads.
 from __future__ import annotations
 
 import threading
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from itertools import repeat
 from typing import TYPE_CHECKING, Any
@@ -26,7 +27,7 @@ _FEW = 16
 """Keys that are looked up one by one, whatever their type."""
 
 
-class Table:
+class Table(ABC):
     """What every kind of table does."""
 
     takes_first_default = True
@@ -67,9 +68,9 @@ class Table:
     def remove(self, keys: NDArray[Any]) -> None:
         raise RunFailed(f"table `{self.name}` is filled once and loses no keys")
 
+    @abstractmethod
     def fill(self, keys: NDArray[Any], values: NDArray[Any]) -> None:
         """All that the table holds from now on."""
-        raise NotImplementedError
 
     def export(self) -> tuple[NDArray[Any], NDArray[Any]]:
         with self.lock:

@@ -38,7 +38,7 @@ class NativeKernel:
 
     def __call__(self, *inputs: Any, **attrs: Any) -> Any:
         """What any kernel looks like; the runtime asks for `for_node` instead."""
-        raise NotImplementedError
+        raise RunFailed("a kernel in C++ is called by a session, for a node")
 
     def for_node(self, groups: Sequence[Group], attrs: Mapping[str, Attr], context: Context) -> Run:
         """The kernel for one node, whose attributes are written down once."""

@@ -9,14 +9,15 @@ from __future__ import annotations
 import ctypes
 import functools
 import os
+from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from tfport.errors import BadLibrary, BadRegistration
+from tfport.errors import BadLibrary, BadRegistration, RunFailed
 from tfport.runtime.custom.registry import PROCESS_WIDE, Registry
 from tfport.runtime.custom.spec import op_definition
 from tfport.runtime.native.about import About, KernelLine
-from tfport.runtime.native.first_checks import look_into
+from tfport.runtime.native.first_checks import look_into, read_library
 from tfport.runtime.native.trial import try_to_load
 from tfport.runtime.native.tvm_ffi import installed_tvm_ffi
 
@@ -40,6 +41,19 @@ def load_op_library(path: str | Path, registry: Registry | None = None) -> list[
     kernels = _loaded(_spelled(os.path.abspath(path)), about)
     _register(about, definitions, provider, into, kernels)
     return sorted({*(one.name for one in definitions), *(one.op for one in about.kernels)})
+
+
+def with_read(paths: Iterable[str], registry: Registry | None = None) -> tuple[Registry, list[str]]:
+    """A registry that also knows what libraries of tfport register, which are not loaded; and the others."""
+    into = Registry(registry)
+    others = []
+    for path in paths:
+        if read_library(path)[1] is None:
+            others.append(path)
+            continue
+        about, provider = look_into(path), os.path.basename(path)
+        _register(about, _definitions(about, provider), provider, into, {})
+    return into, others
 
 
 def _like(registry: Registry) -> Registry:
@@ -83,7 +97,7 @@ def _constraints(line: KernelLine) -> dict[str, list[str]]:
 
 
 def _not_loaded(*inputs: Any, **attrs: Any) -> Any:
-    raise NotImplementedError
+    raise RunFailed("the library of this kernel was read, not loaded")
 
 
 _VERSIONS: dict[str, list[tuple[int, int, int]]] = {}

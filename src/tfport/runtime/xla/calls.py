@@ -18,6 +18,7 @@ from tfport.graph.graph import Node
 from tfport.runtime.control import functional as control
 from tfport.runtime.control.emit import Inner
 from tfport.runtime.engines.no_engine import NoEngine
+from tfport.runtime.host import blamed
 from tfport.runtime.kernels import _hlo_calls as calls
 from tfport.runtime.kernels._dimension_numbers import SCATTER, dimension_numbers, only
 from tfport.runtime.kernels._hlo_calls import SECOND, Computation
@@ -149,15 +150,11 @@ def _step(
 ) -> list[Operand]:
     """A step of its own, with what may go wrong in it named."""
 
-    def named(given: Sequence[Any]) -> list[Any]:
-        try:
-            with np.errstate(all="ignore"):
-                return [np.asarray(a, k.numpy) for a, k in zip(run(*given), kinds, strict=True)]
-        except RunFailed as error:
-            raise RunFailed(f"`{node.name}` ({node.op}): {error}") from None
-        except (ValueError, IndexError, TypeError, KeyError, OverflowError) as error:
-            raise RunFailed(f"`{node.name}` ({node.op}): {error}") from error
+    def typed(given: Sequence[Any]) -> list[Any]:
+        with np.errstate(all="ignore"):
+            return [np.asarray(a, k.numpy) for a, k in zip(run(*given), kinds, strict=True)]
 
+    named = blamed(typed, node.name, node.op)
     outputs = tuple(Operand(kind, None, name=node.name) for kind in kinds)
     return list(tracer.add(Step(node.name, node.op, tuple(inputs), outputs, run=named, why="XLA's own")))
 

@@ -7,10 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from tfport.errors import CannotRun, RunFailed, UnreadableFile
+from tfport.errors import CannotRun, UnreadableFile
 from tfport.formats.vhlo import read_vhlo
 from tfport.graph.attrs import Attr
 from tfport.graph.graph import Node
+from tfport.runtime.host import blamed
 from tfport.runtime.lower import structure
 from tfport.runtime.operand import Operand
 from tfport.runtime.program import Step
@@ -41,24 +42,14 @@ def call_module(tracer: Tracer, node: Node, inputs: list[Operand], attrs: dict[s
         arrays = list(given)
         if len(platforms) > 1 and len(program.functions[MAIN].args) == len(arrays) + 1:
             arrays.insert(0, np.array(platforms.index(PLATFORM) if PLATFORM in platforms else 0, np.int32))
-        try:
-            with np.errstate(all="ignore"):
-                answers = program.run(MAIN, arrays)
-                return [np.asarray(a, k.numpy) for a, k in zip(answers, kinds, strict=True)]
-        except (RunFailed, UnreadableFile) as error:
-            raise RunFailed(f"`{node.name}` ({node.op}): {error}") from None
-        except (
-            ValueError,
-            IndexError,
-            TypeError,
-            KeyError,
-            OverflowError,
-            RecursionError,
-            MemoryError,
-        ) as error:
-            raise RunFailed(f"`{node.name}` ({node.op}): {error}") from error
+        with np.errstate(all="ignore"):
+            answers = program.run(MAIN, arrays)
+            return [np.asarray(a, k.numpy) for a, k in zip(answers, kinds, strict=True)]
 
-    return list(tracer.add(Step(node.name, node.op, tuple(inputs), outputs, run=run, why="a program of XLA")))
+    named = blamed(run, node.name, node.op)
+    return list(
+        tracer.add(Step(node.name, node.op, tuple(inputs), outputs, run=named, why="a program of XLA"))
+    )
 
 
 def _program(tracer: Tracer, node: Node, attrs: dict[str, Attr]) -> Interpreter | None:

@@ -1,0 +1,43 @@
+"""`--library FILE.so` of a library that tfport itself loads: run loads it, check reads it."""
+
+import json
+
+import pytest
+from tests.built_ops import library, needs_compiler
+from tests.recorded import graph
+
+import tfport
+from tfport.cli.main import main
+from tfport.graph.build import graph_to_def
+
+pytestmark = needs_compiler
+OF_TENSORFLOW = "tests/libraries/for_2_16_2/op.so"
+
+
+@pytest.fixture
+def model(tmp_path):
+    lines = "x = Placeholder() {dtype=float32, shape=(?,)}\ny = Native>Scale(x) {T=float32, by=2.0}"
+    path = tmp_path / "m.pb"
+    path.write_bytes(graph_to_def(graph(lines)).SerializeToString())
+    return str(path)
+
+
+def test_check_counts_what_it_registers_on_tfport(model, capsys):
+    assert main(["check", model, "--on", "tfport"]) == 1
+    assert main(["check", model, "--on", "tfport", "--library", library("ops")]) == 0
+    assert tfport.check(model, on="tfport", libraries=[library("ops")]).verdict == "runs"
+    capsys.readouterr()
+
+
+def test_run_loads_it(model, capsys):
+    assert main(["run", model, "--input", "x=[1, 2]", "--library", library("ops"), "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["outputs"]["y"]["value"] == [2.0, 4.0]
+
+
+def test_a_library_of_tensorflow_counts_for_nothing_on_tfport(tmp_path):
+    path = tmp_path / "m.pb"
+    lines = "x = Placeholder() {dtype=float32, shape=(?,)}\ny = AcmeCopy(x) {T=float32}"
+    path.write_bytes(graph_to_def(graph(lines)).SerializeToString())
+    report = tfport.check(str(path), on="tfport", libraries=[OF_TENSORFLOW])
+    assert report.verdict == "fails"
+    assert "nothing that tfport loads" in str(report)
