@@ -12,7 +12,7 @@ TENSORFLOW ?= 2.21.0
 PIP := -m pip --disable-pip-version-check -q
 WORKERS ?= 2
 
-.PHONY: demo test test-live test-browser truth lint bench bench-runtime fuzz record record-ops index protos real-models atlas atlas-proof docs clean
+.PHONY: demo test test-live test-browser truth lint bench bench-runtime fuzz record record-ops index protos real-models evidence atlas atlas-proof docs clean
 
 demo: $(READY)
 	@$(BIN)/python examples/demo.py
@@ -68,6 +68,10 @@ real-models: $(LIVE_READY)
 	$(BIN)/python tools/real_models.py
 	$(LIVE)/bin/python -m tests.live.real
 	$(LIVE)/bin/python tools/compare_real.py
+
+# Rewritten models in real old releases: make evidence CASES="lstm_text 'tfjs_*'"
+evidence: $(READY) $(LIVE_READY)
+	$(BIN)/python tools/reality/prove.py $(CASES)
 
 # A new release in the atlas: make atlas RELEASE=2.22.0
 atlas: $(READY)

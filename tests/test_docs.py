@@ -20,9 +20,17 @@ def blocks(language: str, start: str = ""):
                 yield pytest.param(text, id=f"{page.relative_to(ROOT)}: {text.splitlines()[0]}")
 
 
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    """Where the pages' commands are typed: beside what they name, and free to be written into."""
+    for name in ("examples", "tests"):
+        (tmp_path / name).symlink_to(ROOT / name)
+    monkeypatch.chdir(tmp_path)
+
+
+@pytest.mark.usefixtures("folder")
 @pytest.mark.parametrize("block", list(blocks("", "$ tfport ")))
-def test_a_command_prints_what_the_page_shows(block, monkeypatch, capsys):
-    monkeypatch.chdir(ROOT)
+def test_a_command_prints_what_the_page_shows(block, capsys):
     for session in block.split("$ tfport ")[1:]:
         command, _, shown = session.partition("\n")
         main(shlex.split(command))
@@ -30,10 +38,9 @@ def test_a_command_prints_what_the_page_shows(block, monkeypatch, capsys):
         assert (said.out + said.err).strip() == shown.strip()
 
 
+@pytest.mark.usefixtures("folder")
 @pytest.mark.parametrize("block", list(blocks("python")))
-def test_the_python_of_a_page_runs(block, monkeypatch, tmp_path, capsys):
-    (tmp_path / "examples").symlink_to(ROOT / "examples")
-    monkeypatch.chdir(tmp_path)
+def test_the_python_of_a_page_runs(block, capsys):
     exec(compile(block, "page", "exec"), {})
     assert "Traceback" not in capsys.readouterr().err
 

@@ -8,10 +8,10 @@ what changed here changed for users. `tests/test_docs.py` holds pages and comman
 
 import contextlib
 import io
-import os
 import re
 import shlex
 import sys
+import tempfile
 from pathlib import Path
 
 from tfport.cli.main import main
@@ -49,14 +49,20 @@ def pages(named: list[str]) -> list[Path]:
 
 
 def refresh(named: list[str]) -> None:
-    found = pages(named)
-    os.chdir(ROOT)
-    for page in found:
+    for page in pages(named):
         before = page.read_text()
-        after = BLOCK.sub(refreshed, before)
+        after = BLOCK.sub(in_a_scratch_folder, before)
         if after != before:
             page.write_text(after)
             print(page.relative_to(ROOT))
+
+
+def in_a_scratch_folder(block: re.Match[str]) -> str:
+    """The block again, in a folder that it may write into, beside what it names."""
+    with tempfile.TemporaryDirectory() as folder, contextlib.chdir(folder):
+        for name in ("examples", "tests"):
+            Path(name).symlink_to(ROOT / name)
+        return refreshed(block)
 
 
 if __name__ == "__main__":

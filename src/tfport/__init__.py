@@ -11,9 +11,10 @@ from __future__ import annotations
 import importlib
 import sys
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-import tfport.check  # noqa: F401  before the function of this name, which the package would replace
+import tfport.check
+import tfport.fix  # noqa: F401  before the functions of these names, which the packages would replace
 from tfport.errors import (
     BadLibrary,
     BadRegistration,
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
     from tfport.check.inspection.inspection import Inspection
     from tfport.check.matrix.matrix import Matrix
     from tfport.check.report.report import Report
+    from tfport.fix.fixed import Fixed
     from tfport.formats.recognise import Source
     from tfport.graph.model import Model
     from tfport.graph.signature import OpDefs
@@ -43,7 +45,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "BadLibrary", "BadRegistration", "BuildFailed", "CannotRun", "Error", "MalformedGraph", "MissingTensor",
-    "NotAModel", "Registry", "RunFailed", "Session", "UnreadableFile", "check", "explain", "inspect",
+    "NotAModel", "Registry", "RunFailed", "Session", "UnreadableFile", "check", "explain", "fix", "inspect",
     "kernel", "load", "load_op_library", "matrix", "op", "save", "stub",
 ]  # fmt: skip
 
@@ -119,6 +121,32 @@ def check(
         checksums=checksums,
         libraries=others,
     )
+
+
+def fix(
+    model: Model | Source,
+    target: str,
+    *,
+    device: str | None = None,
+    gpu: str | None = None,
+    **options: Any,
+) -> Fixed:
+    """Rewrite a model until a target accepts it, and compare its answers with those of the model as it was.
+
+    `options` are those of `tfport.fix.options.Options`: `signatures`, `loaders`, `allow_lossy`, `freeze`,
+    `drop_asserts`, `rules`, `inputs`, `rtol`, `atol`, `pythons`, `fetches`. Nothing is written until
+    `.save(path)` of the answer; `.ok` says whether it can be, `.remaining` why not.
+    """
+    from tfport.atlas.target import resolve_targets
+    from tfport.fix.fix import fix_model
+    from tfport.fix.options import Options
+    from tfport.graph.model import Model
+
+    targets = resolve_targets(target, device=device, gpu=gpu, own=lambda: _own_target(None))
+    if len(targets) != 1:
+        raise Error(f"{target}: {len(targets)} targets; expected one")
+    subject = model if isinstance(model, Model) else load(model)
+    return fix_model(subject, targets[0], Options(**options))
 
 
 def matrix(

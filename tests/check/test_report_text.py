@@ -22,7 +22,8 @@ error[TFP101]: op `BatchMatMulV2` is not registered in tensorflow 1.13.2
       5 nodes: MatMul, MatMul_1, MatMul_2, MatMul_4, …
   cause: registered since 1.14.0; tensorflow 1.13.2 has BatchMatMul only
   says:  Op type not registered 'BatchMatMulV2' in binary running on HOST. …
-  fix:   use tensorflow==1.14.0, the nearest on which the model runs"""
+  fix:   use tensorflow==1.14.0, the nearest on which the model runs
+  fix:   `tfport fix MODEL --for tensorflow==1.13.2 -o OUT` tries to rewrite it"""
 
 
 def test_a_model_that_runs_on_one_release_and_not_on_another(monkeypatch):

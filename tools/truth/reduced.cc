@@ -3,7 +3,7 @@
 // Preloaded, these stand before the two functions through which TensorFlow 1.4 registers
 // ops and kernels: what is kept goes on to the real ones, the rest goes nowhere, as in a
 // build with SELECTIVE_REGISTRATION. TFPORT_KEPT_OPS and TFPORT_KEPT_KERNELS name files with
-// a name on each line.
+// a name on each line; `*` keeps all.
 
 #include <dlfcn.h>
 
@@ -33,12 +33,12 @@ std::set<std::string> Lines(const char* variable) {
 
 bool KeepsOp(const std::string& name) {
   static const auto* kept = new std::set<std::string>(Lines("TFPORT_KEPT_OPS"));
-  return kept->count(name) > 0;
+  return kept->count("*") + kept->count(name) > 0;
 }
 
 bool KeepsKernel(const std::string& kernel_class) {
   static const auto* kept = new std::set<std::string>(Lines("TFPORT_KEPT_KERNELS"));
-  return kept->count(WithoutSpaces(kernel_class)) > 0;
+  return kept->count("*") + kept->count(WithoutSpaces(kernel_class)) > 0;
 }
 
 template <typename Function>

@@ -10,21 +10,12 @@ from functools import cached_property
 from tfport.atlas.target import Target
 from tfport.check.devices import is_here, is_name, is_there, kinds_of_devices
 from tfport.check.findings.files import Lapse, checksum_lapses, file_lapses
-from tfport.check.findings.functions import CALLS
 from tfport.check.findings.integrity import lapses
 from tfport.check.findings.python_objects import kinds_of_values
-from tfport.check.findings.refusals import refusals
 from tfport.check.findings.state import state_lapses
-from tfport.check.habits import (
-    cannot_lower,
-    fills_defaults_in_functions,
-    has_xla_devices,
-    knows_init_signature,
-    knows_type,
-    newer_types,
-    since,
-)
-from tfport.check.places import LOWER, Place, Places
+from tfport.check.habits import fills_defaults_in_functions, knows_init_signature, newer_types
+from tfport.check.places import Place, Places
+from tfport.check.usage_problems import usage_problems
 from tfport.errors import Error
 from tfport.graph.attrs import Attr, decode
 from tfport.graph.census import every_node
@@ -103,21 +94,10 @@ class Subject:
                 yield Usage(node, (), [node]), Unresolved(Question.FUNCTION_NAME, found=function.name)
         devices = kinds_of_devices(target)
         for usage in among:
-            for name, dtype in self._newer_types.get(usage, ()):
-                if not knows_type(target, dtype):
-                    # kernels of XLA list the types that a call may have: an unknown one cannot be compared
-                    listed = usage.op in CALLS and has_xla_devices(target) and since(target, "1.14")
-                    yield usage, Unresolved(Question.DATA_TYPE, name, dtype, structural=listed)
-            for reason in self._resolver.problems(usage, target.registry, devices, self.producer):
+            newer = self._newer_types.get(usage, ())
+            for reason in usage_problems(usage, target, self._resolver, self.producer, newer):
                 yield usage, reason
             yield from ((usage, reason) for reason in self._by_name(usage, target, devices))
-            yield from ((usage, reason) for reason in refusals(usage, target))
-            if usage.device and not is_name(usage.device):
-                yield usage, Unresolved(Question.DEVICE_NAME, found=usage.device)
-            elif usage.device and not is_here(usage.device):
-                yield usage, Unresolved(Question.JOB, found=usage.device)
-            if usage.op in cannot_lower(target) and any(n.attrs.get(LOWER) is True for n in usage.nodes):
-                yield usage, Unresolved(Question.LOWERING)
 
     @cached_property
     def _placed(self) -> Sequence[Usage]:

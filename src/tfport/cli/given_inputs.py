@@ -20,7 +20,7 @@ from tfport.graph.model import Signature, TensorSpec
 
 def given_inputs(signature: Signature, values: list[str], file: str | None) -> dict[str, Any]:
     """The inputs that the options name; each must be one of the signature."""
-    found = dict(_from_npz(file)) if file else {}
+    found = dict(read_npz(file)) if file else {}
     for text in values:
         name, equals, value = text.partition("=")
         if not equals:
@@ -86,7 +86,7 @@ def _from_file(path: str, spec: TensorSpec) -> Any:
         raise UnreadableFile(f"{path}: no array in it: {error}") from None
 
 
-def _from_npz(path: str) -> dict[str, Any]:
+def read_npz(path: str) -> dict[str, Any]:
     try:
         with np.load(path, allow_pickle=False) as file:
             if isinstance(file, np.ndarray):

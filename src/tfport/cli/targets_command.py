@@ -96,11 +96,11 @@ def overview(args: argparse.Namespace) -> int:
     return 0
 
 
-def targets(text: str) -> list[Target]:
+def targets(text: str, *, device: str | None = None, gpu: str | None = None) -> list[Target]:
     """The targets that a text names; the one place that reads such a text."""
     from tfport.atlas.target import resolve_targets
 
-    return resolve_targets(text, own=own)
+    return resolve_targets(text, device=device, gpu=gpu, own=own)
 
 
 def own(registry: Registry | None = None) -> Target:
@@ -110,11 +110,11 @@ def own(registry: Registry | None = None) -> Target:
     return own_target(registry)
 
 
-def only_target(text: str) -> Target:
+def only_target(text: str, *, device: str | None = None, gpu: str | None = None) -> Target:
     """The target that a text names, where one is wanted."""
     from tfport.errors import Error
 
-    found = targets(text)
+    found = targets(text, device=device, gpu=gpu)
     if len(found) != 1:
         raise Error(f"{text}: {len(found)} targets, {found[0].name} to {found[-1].name}; expected one")
     return found[0]

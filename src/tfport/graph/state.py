@@ -78,7 +78,7 @@ class Asset:
 def assets(model: Model) -> list[Asset]:
     """The files that the model reads when it is loaded."""
     found = {}
-    for definition in _asset_definitions(model.meta):
+    for definition in asset_definitions(model.meta):
         name = f"{ASSETS}/{definition.filename}"
         size = model.files.size(name) if model.files.has(name) else None
         tensor = definition.tensor_info.name
@@ -86,7 +86,7 @@ def assets(model: Model) -> list[Asset]:
     return list(found.values())
 
 
-def _asset_definitions(meta: pb.MetaGraphDef) -> Iterator[pb.AssetFileDef]:
+def asset_definitions(meta: pb.MetaGraphDef) -> Iterator[pb.AssetFileDef]:
     """From where TF2 keeps them, and from the collection where TF1 does."""
     yield from meta.asset_file_def
     if _ASSET_COLLECTION in meta.collection_def:

@@ -46,6 +46,10 @@ class Usage:
     def device(self) -> str:
         return self.node.device
 
+    def dims(self, node: Node, place: int) -> tuple[int | None, ...] | None:
+        """The sizes of an input of one node as far as they are known; None where not even the rank is."""
+        return node.inputs[place].shape.dims if place < len(node.inputs) else None
+
 
 def usages(nodes: Iterable[Node]) -> list[Usage]:
     """The ways in which these nodes use ops, in the order in which they come up."""

@@ -22,7 +22,7 @@ def restore_by_objects(model: Model, state: State) -> None:
     unset = [node for node in model.graph if node.op == "VarHandleOp" and not state.is_set(shared_name(node))]
     if not unset or model.checkpoint is None:
         return
-    keys = _keys(model)
+    keys = keys_by_objects(model)
     for node in unset:
         name = shared_name(node)
         if name in keys:
@@ -33,7 +33,7 @@ def restore_by_objects(model: Model, state: State) -> None:
             state.variable(name, node.attrs["dtype"], node.attrs["shape"].dims).assign(value)
 
 
-def _keys(model: Model) -> dict[str, str]:
+def keys_by_objects(model: Model) -> dict[str, str]:
     """The tensor of the checkpoint for each variable that the model's objects name."""
     checkpoint = model.checkpoint
     assert checkpoint is not None

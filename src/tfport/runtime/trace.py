@@ -372,7 +372,9 @@ def _ends(function: Function) -> list[Node]:
     """What a call runs: what is returned, and effects; a function of TF1 does not say which, so all."""
     if function.control_returns:
         return function.ends
-    return [*function.ends, *(n for n in function if n.is_stateful and n.op not in _READS and n.op != "_Arg")]
+    # what is done to a TensorArray matters to those who read its flow, which is in the order anyway
+    aside = (n for n in function if not n.op.startswith(("_Arg", "TensorArray")) and n.op not in _READS)
+    return [*function.ends, *(n for n in aside if n.is_stateful)]
 
 
 def _widened(b: Builder, operand: Operand) -> Operand:

@@ -122,7 +122,16 @@ def _add_ways_out(subject: Subject, results: list[Result], soft_placement: bool 
 
             told.add(result.target.requirement)
             found = nearest(subject, result.target, result.loaders[0], soft_placement=soft_placement)
-            stopping[0].ways_out = found.ways_out
+            stopping[0].ways_out = [*found.ways_out, *_rewriting(result.target)]
+
+
+def _rewriting(target: Target) -> list[str]:
+    """How to have the model rewritten, where that can be tried."""
+    return (
+        []
+        if target.kind == OURS
+        else [f"`tfport fix MODEL --for {target.requirement} -o OUT` tries to rewrite it"]
+    )
 
 
 def by_release(finding: Finding) -> bool:

@@ -174,9 +174,18 @@ def _rank(merge: Node) -> int | None:
 def _value(tracer: Tracer, env: Env, value: Value, given: Mapping[str, Attr]) -> Operand:
     """What a value is; a variable of TF1 is read as it enters a structure."""
     (operand,) = tracer.values(value, env, given)
-    if operand.dtype.is_ref:
+    if operand.dtype.is_ref and not _is_table(value):
         return tracer.read_variable(operand, value.node.name, operand.dtype.base)
     return operand
+
+
+def _is_table(value: Value) -> bool:
+    """Whether a reference is TF1's handle of a table, which is handed on as it is."""
+    node, seen = value.node, set[Node]()
+    while node.op in (*ENTERS, "RefSwitch", "RefIdentity") and node.inputs and node not in seen:
+        seen.add(node)
+        node = node.inputs[0].node
+    return "HashTable" in node.op
 
 
 @dataclass(eq=False)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -28,24 +29,44 @@ def initialize_table_from_text_file(
     if not isinstance(table_handle, StaticTable):
         raise RunFailed(f"table `{table_handle.name}` is no table that is initialised")
     name = one(filename, "the name of a file").decode(errors="replace")
-    rows = lines(bytes(context.state.read_file(name)))
-    if len(raw(delimiter)) != 1:
+    layout = Layout(key_index, value_index, vocab_size, delimiter, offset)
+    data = bytes(context.state.read_file(name))
+    table_handle.fill(*entries(name, data, layout, table_handle.key, table_handle.value_type))
+
+
+@dataclass(frozen=True, slots=True)
+class Layout:
+    """Where in a file the keys and values of a table are: the attributes of its initialiser."""
+
+    key_index: int
+    value_index: int
+    vocab_size: int = -1
+    delimiter: str | bytes = "\t"
+    offset: int = 0
+
+
+def entries(
+    name: str, data: bytes, layout: Layout, key: DType, value: DType
+) -> tuple[NDArray[Any], NDArray[Any]]:
+    """The keys and the values that a file holds, or what is wrong with it."""
+    rows, delimiter = lines(data), raw(layout.delimiter)
+    if len(delimiter) != 1:
         raise RunFailed("the delimiter must be one byte")
-    if vocab_size >= 0:
-        if len(rows) < vocab_size:
-            raise RunFailed(f"{name} has {len(rows)} lines, not {vocab_size}")
-        rows = rows[:vocab_size]
+    if layout.vocab_size >= 0:
+        if len(rows) < layout.vocab_size:
+            raise RunFailed(f"{name} has {len(rows)} lines, not {layout.vocab_size}")
+        rows = rows[: layout.vocab_size]
     if b"" in rows:
         raise RunFailed(f"{name}: line {rows.index(b'') + 1} is empty")
-    columns = None
-    if max(key_index, value_index) >= 0:
-        columns = [row.split(raw(delimiter)) for row in rows]
+    columns, last = None, max(layout.key_index, layout.value_index)
+    if last >= 0:
+        columns = [row.split(delimiter) for row in rows]
         for row in columns:
-            if len(row) <= max(key_index, value_index):
-                raise RunFailed(f"{name} has a line of {len(row)} columns: {shown(raw(delimiter).join(row))}")
-    table_handle.fill(
-        _column(rows, columns, key_index, table_handle.key, offset),
-        _column(rows, columns, value_index, table_handle.value_type, offset),
+            if len(row) <= last:
+                raise RunFailed(f"{name} has a line of {len(row)} columns: {shown(delimiter.join(row))}")
+    return (
+        _column(rows, columns, layout.key_index, key, layout.offset),
+        _column(rows, columns, layout.value_index, value, layout.offset),
     )
 
 

@@ -8,7 +8,7 @@ from tfport.graph.dtypes import INT32, DType
 from tfport.runtime.kernels._cudnn_params import Form
 from tfport.runtime.lower import CannotLower, constant_of, lower
 
-INT8 = DType.parse("int8")
+INT8, FLOAT64 = DType.parse("int8"), DType.parse("float64")
 _ORDER = {"lstm": (0, 3, 1, 2), "gru": (1, 0, 2), "rnn_relu": (0,), "rnn_tanh": (0,)}
 """Where ONNX's gates (i, o, f, c; z, r, h) stand in cuDNN's (i, f, c, o; r, z, h)."""
 
@@ -57,6 +57,8 @@ def _refuse_training(is_training, dropout, num_proj=0):
 def _layers(b, x, h, c, params, mode, input_mode, direction, lengths):
     if x.rank != 3 or h.shape is None or h.rank != 3 or None in (h.shape[0], h.shape[2], x.shape[2]):
         raise CannotLower("the sizes of the layers are not known")
+    if x.dtype == FLOAT64:
+        raise CannotLower("engines have no recurrent layers of doubles")
     directions = 2 if direction == "bidirectional" else 1
     form = Form.of(mode, input_mode, direction, h.shape[0] // directions, h.shape[2], x.shape[2])
     last_h, last_c = [], []

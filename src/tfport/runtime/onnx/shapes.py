@@ -475,7 +475,7 @@ def _arithmetic(op: str, x: Operand, y: Operand) -> Dims | None:
     if x.known is None or y.known is None or (x.rank or 0) > 1 or (y.rank or 0) > 1:
         return None
     n = max(len(x.known), len(y.known))
-    if not {len(x.known), len(y.known)} <= {1, n}:
+    if not n or not {len(x.known), len(y.known)} <= {1, n}:
         return None
     pairs = zip(x.known * (n // len(x.known)), y.known * (n // len(y.known)), strict=True)
     return tuple(None if a is None or b is None else _ARITHMETIC[op](a, b) for a, b in pairs)

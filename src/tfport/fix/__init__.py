@@ -1,0 +1,1 @@
+"""Which equivalent graph would a target accept, and does it answer alike?"""

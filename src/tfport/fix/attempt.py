@@ -1,0 +1,222 @@
+"""One way to make a target accept a model: a form that the model is put into, then rules for its nodes.
+
+Forms, from the one that changes least: as it is, with functions and objects kept; as TF1
+writes models, one main graph; the same with branches and loops in it; and with variables as
+constants.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from enum import Enum
+
+from tfport.atlas.target import Target
+from tfport.check.check import RUNS
+from tfport.check.devices import is_here, is_name, is_there
+from tfport.check.report.report import Report, check_model
+from tfport.fix.engine import Engine, Stuck
+from tfport.fix.facts import Facts
+from tfport.fix.finish import finish, producer_for
+from tfport.fix.goal import Goal
+from tfport.fix.journal import Journal
+from tfport.fix.options import Options
+from tfport.fix.rulebook import Rulebook, own_rules
+from tfport.fix.rules.layout import channels_last
+from tfport.fix.structure.copying import working_copy
+from tfport.fix.structure.echoes import answer_past, answer_through_nodes
+from tfport.fix.structure.freeze import freeze
+from tfport.fix.structure.prune import ASSERTS, SUMMARIES, prune, silence
+from tfport.fix.structure.refusal import FUNCTIONAL, KeepsItsStructure
+from tfport.fix.structure.restructure import Restructuring
+from tfport.fix.structure.saver import add_saver
+from tfport.fix.structure.session_form import to_session_form
+from tfport.fix.structure.transposes import cancel_transposes
+from tfport.formats.kinds import Kind
+from tfport.graph.census import every_node
+from tfport.graph.graph import Node
+from tfport.graph.model import Model
+from tfport.graph.reach import needed_by
+from tfport.graph.state import VARIABLES, Variable, assets
+from tfport.registry.unresolved import Question
+from tfport.runtime.entrance import entrance
+
+LAYOUT = channels_last.name
+
+
+class Form(Enum):
+    """What a model is put into before its nodes are rewritten."""
+
+    AS_IT_IS = "as it is"
+    SESSION = "as TF1 writes models"
+    LOWERED = "as TF1 writes models, branches and loops too"
+    FROZEN = "with variables as constants"
+
+
+@dataclass
+class Attempt:
+    """A model rewritten in one form, and what the target does with it."""
+
+    form: Form
+    model: Model
+    journal: Journal
+    report: Report
+    stuck: list[Stuck] = field(default_factory=list)
+    reasons: list[str] = field(default_factory=list)
+    """Why some structure stayed."""
+    keys: set[str] | None = None
+    """The tensors of the checkpoint that are still needed; None for all as they are."""
+
+    @property
+    def runs(self) -> bool:
+        """Whether the target loads and runs it, and does not pass over an attribute that means something."""
+        return self.report.verdict == RUNS and not any(map(_passed_over, self.stuck))
+
+
+def _passed_over(stuck: Stuck) -> bool:
+    """Whether a node says something that the target does not know, or does otherwise without a word."""
+    known = stuck.node.signature.attr_types if stuck.node.signature is not None else {}
+    return any(
+        p.question is Question.REFUSED or (p.question is Question.UNKNOWN_ATTR and p.attr in known)
+        for p in stuck.problems
+    )
+
+
+def forms_for(model: Model, options: Options) -> Sequence[Form]:
+    """Those worth trying, in order."""
+    if options.freeze:
+        return (Form.FROZEN,)
+    ops = {node.op for node in every_node(model.graph)}
+    left_out = set() if ops.intersection(VARIABLES) else {Form.FROZEN}
+    left_out |= set() if ops.intersection(FUNCTIONAL) else {Form.LOWERED}
+    return [form for form in Form if form not in left_out]
+
+
+def attempt(model: Model, target: Target, form: Form, options: Options) -> Attempt:
+    """Put a copy of the model into a form, rewrite its nodes, and ask what the target says."""
+    work, journal = working_copy(model), Journal()
+    _choose(work, options)
+    producer = producer_for(work, target)
+    goal = Goal(target, producer)
+    _unpin(work, target, journal)
+    _silence(work, journal, options)
+    echoes = answer_through_nodes(work)
+    journal.changed("answered through nodes", "A signature gives back an input through an Identity.", echoes)
+    keys, reasons = None, list[str]()
+    if form is not Form.AS_IT_IS:
+        try:
+            keys, reasons = _flatten(work, goal, form, journal, options)
+        except KeepsItsStructure as refusal:
+            reasons = [str(refusal)]
+    book = Rulebook([*options.rules, *own_rules()])
+    engine = Engine(goal, book, Facts(work), journal, allow_lossy=options.allow_lossy)
+    named = set(_names(work, options))
+    stuck = engine.rewrite(every_node(work.graph), named)
+    if any(entry.name == LAYOUT for entry in journal.entries):
+        went = cancel_transposes(work.graph, named)
+        says = "Transpositions that undo one another are left out."
+        journal.changed("without transpositions", says, [("Transpose", "Transpose")] * went)
+    finish(work, target, producer, journal, flat=form is not Form.AS_IT_IS)
+    loaders, names = options.loaders, options.signatures
+    report = check_model(work, [target], loader=loaders, signatures=names, ways_out=False)
+    return Attempt(form, work, journal, report, stuck, reasons, keys)
+
+
+def _choose(model: Model, options: Options) -> None:
+    """Keep the signatures that are asked for."""
+    if options.signatures is not None:
+        for name in set(model.signatures) - set(options.signatures):
+            del model.meta.signature_def[name]
+        model.__dict__.pop("signatures", None)
+
+
+def _unpin(model: Model, target: Target, journal: Journal) -> None:
+    changed = []
+    for node in every_node(model.graph):
+        if node.device and not (
+            is_name(node.device) and is_here(node.device) and is_there(node.device, target)
+        ):
+            changed.append((node.name, node.op))
+            node.device = ""
+    journal.changed("unpinned", "Nodes run on whatever device is there, not on one that is not.", changed)
+
+
+def _silence(model: Model, journal: Journal, options: Options) -> None:
+    answers = set(_ends(model, options))
+    nodes = [node for node in every_node(model.graph) if node not in answers]
+    quiet = silence(nodes, SUMMARIES)
+    journal.changed("without summaries", "Nodes that only write summaries do nothing.", quiet)
+    if options.drop_asserts:
+        dropped = silence(nodes, ASSERTS)
+        journal.changed("without asserts", "Asserts do nothing, as was asked for.", dropped)
+
+
+def _flatten(
+    model: Model, goal: Goal, form: Form, journal: Journal, options: Options
+) -> tuple[set[str] | None, list[str]]:
+    """The model as TF1 writes it: the tensors of the checkpoint that it still needs, and why some stayed."""
+    held = to_session_form(model, _ends(model, options), journal)
+    reasons = _frozen(model, held, journal, options) if form is Form.FROZEN else []
+    if goal.definition("IdentityN") is None:
+        past = answer_past(model, "IdentityN")
+        journal.changed("answered one by one", "Signatures answer with one Identity for each tensor.", past)
+        prune(model, [*_ends(model, options), *model.init_nodes], journal)
+    restructuring = Restructuring(model, goal, journal, lower=form is Form.LOWERED)
+    restructuring.run()
+    reasons += restructuring.reasons
+    if not held:
+        return (set() if model.kind is Kind.SAVED_MODEL else None), reasons
+    ordered = sorted(held.values(), key=lambda one: one.name)
+    saver = add_saver(model.graph, ordered, saves=goal.definition("SaveV2") is not None)
+    model.meta.saver_def.CopyFrom(saver)
+    return {str(one.key) for one in ordered}, reasons
+
+
+def _frozen(model: Model, held: dict[Node, Variable], journal: Journal, options: Options) -> list[str]:
+    """Make constants of variables, and forget those; why some are still variables."""
+    frozen, reasons = freeze(model, held)
+    names = [(node.name, node.op) for node in frozen]
+    journal.changed("frozen", "Variables are constants with the checkpoint's values.", names)
+    prune(model, [*_ends(model, options), *model.init_nodes], journal)
+    for node in frozen:
+        del held[node]
+    if not held:
+        model.checkpoint_prefix = None
+    return reasons
+
+
+def _ends(model: Model, options: Options) -> list[Node]:
+    """What answers, and in a graph without signatures all else that nothing reads."""
+    if model.signatures:
+        return [value.node for one in model.signatures.values() for value in model.ends_of(one)]
+    answers = [model.graph.value(name).node for name in answers_of(model, options)]
+    if options.fetches:
+        return answers
+    saving = _saving(model)
+    return [*answers, *(node for node in model.graph if not node.users and node not in saving)]
+
+
+def answers_of(model: Model, options: Options) -> tuple[str, ...]:
+    """The tensors that a graph without signatures answers with: those asked for, or what nothing reads."""
+    if options.fetches or model.signatures:
+        return options.fetches
+    saving = {node.name for node in _saving(model)}
+    names = (tensor for spec in entrance(model).outputs.values() for tensor in spec.tensors)
+    return tuple(name for name in names if name.partition(":")[0] not in saving)
+
+
+def _saving(model: Model) -> set[Node]:
+    """What saves and restores, and all that it needs."""
+    return needed_by([*model.save_nodes, *model.restore_nodes])
+
+
+def _names(model: Model, options: Options) -> Iterator[str]:
+    """The nodes of the main graph that something outside of it names."""
+    saver = model.meta.saver_def
+    tensors = [saver.filename_tensor_name, saver.save_tensor_name, saver.restore_op_name, *options.fetches]
+    for signature in model.signatures.values():
+        for spec in (*signature.inputs.values(), *signature.outputs.values()):
+            tensors += spec.tensors
+    tensors += [asset.tensor for asset in assets(model)]
+    tensors += [node.name for node in model.init_nodes]
+    return (name.partition(":")[0] for name in tensors if name)

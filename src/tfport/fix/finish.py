@@ -1,0 +1,70 @@
+"""What a file says beside its nodes, made true for the target: versions, the list of ops, loose ends."""
+
+from __future__ import annotations
+
+from tfport.atlas.target import Target
+from tfport.fix.journal import Journal
+from tfport.fix.structure.session_form import collect_assets
+from tfport.graph.attrs import Attr
+from tfport.graph.census import every_node
+from tfport.graph.model import Model
+
+CLASS = "_class"
+LOCATION = "loc:@"
+KEPT = (CLASS, "_kernel", "_lower_using_switch_merge")
+"""Attributes of nobody's op that mean something to a session."""
+
+
+def producer_for(model: Model, target: Target) -> int:
+    """The version that the graph will say it is of: its own, or the target's where that is older."""
+    own = model.graph.rest.versions.producer or model.graph.rest.version
+    known = target.build.facts.get("graph_def", {}).get("producer") if target.build is not None else None
+    return min(own, int(known)) if known and own else own
+
+
+def finish(model: Model, target: Target, producer: int, journal: Journal, *, flat: bool) -> None:
+    """Set versions, drop hints that mean nothing, and list the target's definitions of the ops used."""
+    versions = model.graph.rest.versions
+    model.graph.rest.ClearField("debug_info")
+    if producer:
+        versions.producer, versions.min_consumer = producer, 0
+        versions.ClearField("bad_consumers")
+    if flat:
+        _strip(model, journal)
+    collect_assets(model.meta)
+    info = model.meta.meta_info_def
+    if target.build is not None and model.meta.ByteSize():
+        info.tensorflow_version = target.build.version
+        info.ClearField("tensorflow_git_version")
+    if info.HasField("stripped_op_list"):
+        used = sorted({node.op for node in every_node(model.graph)})
+        info.ClearField("stripped_op_list")
+        info.stripped_op_list.op.extend(d for op in used if (d := target.registry.get(op)) is not None)
+
+
+def _strip(model: Model, journal: Journal) -> None:
+    """Drop attributes that no op declares: hints, and places beside nodes that are gone."""
+    changed = []
+    for node in every_node(model.graph):
+        loose = [name for name in node.attrs if name.startswith("_") and name not in KEPT]
+        for name in loose:
+            del node.attrs[name]
+        if CLASS in node.attrs:
+            _keep_true_places(model, node.attrs)
+        node.become(node.op, node.attrs)  # what the file said of it is no longer so
+        if loose:
+            changed.append((node.name, node.op))
+    journal.changed("stripped", "Hints that no op declares, such as inferred shapes, are left out.", changed)
+
+
+def _keep_true_places(model: Model, attrs: dict[str, Attr]) -> None:
+    places = attrs[CLASS]
+    there = [
+        one
+        for one in (places if isinstance(places, list) else [])
+        if isinstance(one, str) and one.removeprefix(LOCATION) in model.graph.nodes
+    ]
+    if there:
+        attrs[CLASS] = there
+    else:
+        del attrs[CLASS]

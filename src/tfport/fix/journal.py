@@ -1,0 +1,56 @@
+"""What was done to a model: each rule and change with what it keeps and the nodes it was used on."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+from tfport.fix.rule import EXACT, Keeps, Rule
+
+MOST_EXAMPLES = 5
+
+
+@dataclass
+class Entry:
+    """One rule or change, however often."""
+
+    name: str
+    keeps: Keeps
+    says: str
+    count: int = 0
+    examples: list[str] = field(default_factory=list)
+    ops: Counter[str] = field(default_factory=Counter)
+    """The ops of the nodes that it was used on."""
+
+
+class Journal:
+    """Entries in the order in which they came up."""
+
+    def __init__(self) -> None:
+        self._entries: dict[str, Entry] = {}
+
+    @property
+    def entries(self) -> list[Entry]:
+        return list(self._entries.values())
+
+    @property
+    def keeps(self) -> Keeps:
+        """The weakest promise among all."""
+        return max((entry.keeps for entry in self.entries), key=lambda k: k.price, default=EXACT)
+
+    def applied(self, rule: Rule, name: str, op: str) -> None:
+        """A rule was used on a node."""
+        self._note(Entry(rule.name, rule.keeps, rule.says), [(name, op)])
+
+    def changed(self, name: str, says: str, nodes: Iterable[tuple[str, str]], keeps: Keeps = EXACT) -> None:
+        """Something was done to nodes, given by name and op; nothing is noted where there are none."""
+        self._note(Entry(name, keeps, says), nodes)
+
+    def _note(self, new: Entry, nodes: Iterable[tuple[str, str]]) -> None:
+        for name, op in nodes:
+            entry = self._entries.setdefault(new.name, new)
+            entry.count += 1
+            entry.ops[op] += 1
+            if len(entry.examples) < MOST_EXAMPLES:
+                entry.examples.append(name)

@@ -1,0 +1,40 @@
+"""Numbers rounded as if they were quantized, under older names."""
+
+from __future__ import annotations
+
+from tfport.fix.maker import Maker
+from tfport.fix.rule import EXACT, Made, refuse, rule
+from tfport.fix.rules._windows import without
+from tfport.graph.dtypes import FLOAT32
+from tfport.graph.graph import Node
+
+
+@rule("QuantizeAndDequantizeV4", keeps=EXACT)
+def with_another_gradient(op: Maker, n: Node) -> Made:
+    """QuantizeAndDequantizeV2 answers the same; only its gradient is another."""
+    return op.QuantizeAndDequantizeV2(*n.inputs, **n.attrs)
+
+
+@rule("QuantizeAndDequantizeV3", keeps=EXACT)
+def with_constant_bits(op: Maker, n: Node) -> Made:
+    """QuantizeAndDequantizeV2 has the number of bits as an attribute."""
+    if (bits := op.constant(n.inputs[3])) is None:
+        return refuse("num_bits is computed")
+    return op.QuantizeAndDequantizeV2(*n.inputs[:3], **n.attrs, num_bits=int(bits))
+
+
+@rule("QuantizeAndDequantizeV2", keeps=EXACT)
+def with_bits_as_input(op: Maker, n: Node) -> Made:
+    """QuantizeAndDequantizeV3 is given the number of bits as an input."""
+    if n.attrs["round_mode"] != "HALF_TO_EVEN":
+        return refuse(f"QuantizeAndDequantizeV3 does not round {n.attrs['round_mode']}")
+    return op.QuantizeAndDequantizeV3(*n.inputs, n.attrs["num_bits"], **without(n, "num_bits", "round_mode"))
+
+
+@rule("Dequantize", keeps=EXACT)
+def dequantized_in_float32(op: Maker, n: Node) -> Made:
+    """Numbers are dequantized to float32, and only then made short."""
+    kind = n.attrs["dtype"]
+    if kind == FLOAT32:
+        return refuse("it makes float32")
+    return op.Cast(op.Dequantize(*n.inputs, **without(n, "dtype")), DstT=kind)

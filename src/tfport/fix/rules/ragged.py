@@ -1,0 +1,164 @@
+"""Ragged tensors: made dense, made sparse, gathered from, and rows of numbers that count on."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from tfport.fix.maker import Maker
+from tfport.fix.rule import EXACT, Made, refuse, rule
+from tfport.fix.rules._rows import (
+    column,
+    count_of,
+    lengths_of,
+    longest,
+    places_of,
+    splits_of,
+    starts_of,
+    wide,
+)
+from tfport.graph.dtypes import INT64, DType
+from tfport.graph.graph import Node, Value
+
+Size = Node | Value
+
+
+@rule("RaggedTensorToSparse", keeps=EXACT)
+def sparse_by_places(op: Maker, n: Node) -> Made:
+    """The index of a value is, level for level, the row that it is in and its place in that."""
+    values = n.inputs[-1]
+    if (dims := op.shape(values)) is None or len(dims) != 1:
+        return refuse("its values are not known to be a vector")
+    splits = [wide(op, value) for value in n.inputs[:-1]]
+    lengths = [lengths_of(op, one) for one in splits]
+    sizes = [count_of(op, lengths[0]), *(longest(op, one) for one in lengths)]
+    index: Size = places_of(op, lengths[0])
+    for one in lengths[1:]:
+        index = _deeper(op, index, places_of(op, one))
+    return [index.output(0) if isinstance(index, Node) else index, values, op.Pack(sizes)]
+
+
+def _deeper(op: Maker, index: Size, places: Node) -> Node:
+    """The index of each value of the next level, given that of the rows there."""
+    rows, within = column(op, places, 0), column(op, places, 1)
+    return op.ConcatV2([op.Gather(index, rows), op.ExpandDims(within, 1)], 1)
+
+
+@rule("RaggedTensorToTensor", keeps=EXACT)
+def dense_by_places(op: Maker, n: Node) -> Made:
+    """Each element of the result is gathered from the values with the default behind them."""
+    shape, values, default, *partitions = n.inputs
+    rows, levels = _levels(op, partitions, n.attrs["row_partition_types"])
+    asked = _asked(op, shape, 1 + len(levels))
+    first = rows if asked[0] is None else _unless_open(op, asked[0], rows)
+    ids = op.Range(op.const(0, INT64), op.Minimum(rows, first), op.const(1, INT64))
+    index: Size = op.ExpandDims(ids, 1)
+    sizes = [first]
+    for (lengths, starts), size in zip(levels, asked[1:], strict=True):
+        most = longest(op, lengths)
+        sizes.append(most if size is None else _unless_open(op, size, most))
+        places = places_of(op, op.Minimum(op.Gather(lengths, ids), sizes[-1]))
+        in_row = op.Gather(op.Gather(starts, ids), column(op, places, 0))
+        index, ids = _deeper(op, index, places), op.Add(in_row, column(op, places, 1))
+    behind = count_of(op, values)
+    where = op.SparseToDense(index, op.Pack(sizes), ids, behind)
+    return op.Gather(op.ConcatV2([values, _element(op, values, default)], 0), where)
+
+
+def _levels(op: Maker, tensors: Sequence[Value], types: object) -> tuple[Size, list[tuple[Size, Size]]]:
+    """How many rows there are, and of each level the lengths of its rows and where they start."""
+    assert isinstance(types, list)
+    kinds = [one.decode() if isinstance(one, bytes) else str(one) for one in types]
+    parts = [wide(op, value) for value in tensors]
+    if kinds[0] == "FIRST_DIM_SIZE":
+        above, kinds, parts = op.Reshape(parts[0], []), kinds[1:], parts[1:]
+    else:
+        above = count_of(op, lengths_of(op, parts[0]))
+    rows: Size = above
+    levels: list[tuple[Size, Size]] = []
+    for part, kind in zip(parts, kinds, strict=True):
+        if kind == "ROW_SPLITS":
+            lengths = lengths_of(op, part)
+        elif kind == "VALUE_ROWIDS":
+            count = op.Cast(above, DstT="int32")
+            lengths = op.UnsortedSegmentSum(op.OnesLike(part), part, count)
+        else:
+            raise refuse(f"its rows are told by {kind}")
+        levels.append((lengths, starts_of(op, lengths)))
+        above = op.Sum(lengths, [0])
+    return rows, levels
+
+
+def _asked(op: Maker, shape: Value, rank: int) -> list[Size | None]:
+    """The sizes asked for, None for one that is left open; those of elements are theirs anyway."""
+    known, dims = op.constant(shape), op.shape(shape)
+    if known is not None:
+        sizes = known.reshape(-1).tolist()
+        sizes = [-1] * rank if known.ndim == 0 else sizes
+        return [None if size < 0 else op.const(size, INT64) for size in sizes[:rank]]
+    if dims is None or len(dims) != 1:
+        raise refuse("the shape that is asked for is not known to be a vector")
+    wanted = wide(op, shape)
+    return [op.StridedSlice(wanted, [i], [i + 1], [1], shrink_axis_mask=1) for i in range(rank)]
+
+
+def _unless_open(op: Maker, asked: Size, found: Size) -> Size:
+    """A size that is asked for; the one that is found where it is -1."""
+    if op.constant(asked.output(0) if isinstance(asked, Node) else asked) is not None:
+        return asked
+    return op.Select(op.Less(asked, op.const(0, INT64)), found, asked)
+
+
+def _element(op: Maker, values: Value, default: Value) -> Size:
+    """The default as one more element of the values."""
+    dims, spread = op.shape(values), op.shape(default)
+    if dims is not None and len(dims) == 1:
+        return op.Reshape(default, [1])
+    if spread == ():
+        inner = op.StridedSlice(op.Shape(values, out_type="int32"), [1], [0], [1], end_mask=1)
+        return op.ExpandDims(op.Fill(inner, default), 0)
+    if dims is None or spread is None or spread != dims[1:] or None in spread:
+        raise refuse(f"its default of shape {spread} is not known to be an element of {dims}")
+    return op.ExpandDims(default, 0)
+
+
+@rule("RaggedGather", keeps=EXACT)
+def rows_gathered_by_places(op: Maker, n: Node) -> Made:
+    """Of each row that is asked for, the values from where it starts on, as many as it is long."""
+    *nested, values, indices = n.inputs
+    if (dims := op.shape(indices)) is None or len(dims) != 1:
+        return refuse("its indices are not known to be a vector")
+    ids: Size = wide(op, indices)
+    out: list[Node | Value | None] = []
+    kind = n.attrs["Tsplits"]
+    for splits in (wide(op, one) for one in nested):
+        lengths = op.Gather(lengths_of(op, splits), ids)
+        places = places_of(op, lengths)
+        starts = op.Gather(op.Gather(splits, ids), column(op, places, 0))
+        ids = op.Add(starts, column(op, places, 1))
+        out.append(_as(op, splits_of(op, lengths), kind))
+    return [*out, op.Gather(values, ids)]
+
+
+@rule("RaggedRange", keeps=EXACT)
+def ranges_by_places(op: Maker, n: Node) -> Made:
+    """A row has its start, and place times delta more at each place."""
+    kind = n.attrs["T"]
+    if not isinstance(kind, DType) or not kind.is_integer:
+        return refuse(f"numbers of type {kind} are added up one by one, and rounded each time")
+    starts, limits, deltas = (wide(op, value) for value in n.inputs)
+    steps = op.Neg(op.FloorDiv(op.Sub(starts, limits), deltas))
+    lengths = op.Reshape(op.Maximum(steps, op.const(0, INT64)), [-1])
+    places = places_of(op, lengths)
+    rows, within = column(op, places, 0), op.Cast(column(op, places, 1), DstT=kind)
+    start, delta = (_of_rows(op, n.inputs[i], lengths, rows) for i in (0, 2))
+    return [_as(op, splits_of(op, lengths), n.attrs["Tsplits"]), op.Add(start, op.Mul(within, delta))]
+
+
+def _of_rows(op: Maker, value: Value, lengths: Node, rows: Node) -> Node:
+    """One number for each row, or one for all, as one for each value."""
+    zeros = op.Cast(op.ZerosLike(lengths), DstT=value.dtype.base)
+    return op.Gather(op.Add(zeros, value), rows)
+
+
+def _as(op: Maker, splits: Node, kind: object) -> Node:
+    return splits if kind == INT64 else op.Cast(splits, DstT=kind)

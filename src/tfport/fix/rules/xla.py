@@ -1,0 +1,125 @@
+"""Ops that speak to XLA alone, as plain ones that every device runs."""
+
+from __future__ import annotations
+
+import functools
+from typing import Any
+
+from tfport.fix.maker import Maker
+from tfport.fix.rule import EXACT, ROUNDING, Made, refuse, rule
+from tfport.fix.rules._sizes import Size, Sizes, told
+from tfport.graph.graph import Node, Value
+from tfport.runtime.kernels._dimension_numbers import DOT, dimension_numbers
+
+
+@rule("XlaSharding", keeps=EXACT)
+def on_one_device(op: Maker, n: Node) -> Made:
+    """How a value is spread over devices changes nothing where there is one."""
+    return op.Identity(n.inputs[0])
+
+
+@rule("XlaOptimizationBarrier", keeps=EXACT)
+def without_barrier(op: Maker, n: Node) -> Made:
+    """What the compiler may not reorder keeps its values."""
+    return op.IdentityN(list(n.inputs))
+
+
+@rule("XlaLaunch", keeps=EXACT)
+def as_call(op: Maker, n: Node) -> Made:
+    """A function compiled as one piece answers what it answers when it is called."""
+    types = [value.dtype.base for value in n.inputs]
+    return op.StatefulPartitionedCall(
+        list(n.inputs), Tin=types, Tout=n.attrs["Tresults"], f=n.attrs["function"]
+    )
+
+
+@rule("XlaIf", keeps=EXACT)
+def as_if(op: Maker, n: Node) -> Made:
+    """If chooses between the same functions."""
+    return op.If(n.inputs[0], list(n.inputs[1:]), **n.attrs)
+
+
+@rule("XlaWhile", keeps=EXACT)
+def as_while(op: Maker, n: Node) -> Made:
+    """While repeats the same function."""
+    return op.While(list(n.inputs), **n.attrs)
+
+
+@rule("XlaEinsum", keeps=EXACT)
+def as_einsum(op: Maker, n: Node) -> Made:
+    """Einsum sums the same products."""
+    return op.Einsum(list(n.inputs), equation=n.attrs["equation"])
+
+
+@rule("XlaPad", keeps=EXACT)
+def as_pad(op: Maker, n: Node) -> Made:
+    """Padding without holes in between is PadV2."""
+    image, value, *amounts = n.inputs
+    known = [op.constant(one) for one in amounts]
+    if any(one is None for one in known):
+        return refuse("how much is padded is computed")
+    low, high, inside = (one.tolist() for one in known if one is not None)
+    if any(inside):
+        return refuse(f"it pads between elements (padding_interior={inside})")
+    if min([*low, *high, 0]) < 0:
+        return refuse(f"it cuts (padding_low={low}, padding_high={high})")
+    return op.PadV2(image, [list(pair) for pair in zip(low, high, strict=True)], value)
+
+
+@rule("XlaDynamicSlice", keeps=EXACT)
+def as_slice(op: Maker, n: Node) -> Made:
+    """A slice that would stand out is moved back into the value first."""
+    image, begin, size = n.inputs
+    return op.Slice(image, _inside(op, image, begin, size), size)
+
+
+@rule("XlaDynamicUpdateSlice", keeps=EXACT)
+def as_choice(op: Maker, n: Node) -> Made:
+    """The update, padded to the whole, is chosen where it is, and the old value elsewhere."""
+    image, update, begin = n.inputs
+    kind = begin.dtype.base
+    size, whole = op.Shape(update, out_type=kind), op.Shape(image, out_type=kind)
+    before = _inside(op, image, begin, size.output(0))
+    after = op.Sub(op.Sub(whole, before), size)
+    margins = op.Pack([before, after], axis=1)
+    there = op.Pad(op.Fill(size, op.const(True)), margins)
+    return op.Select(there, op.Pad(update, margins), image)
+
+
+def _inside(op: Maker, image: Value, begin: Value, size: Value) -> Any:
+    room = op.Sub(op.Shape(image, out_type=begin.dtype.base), size)
+    return op.Maximum(op.Minimum(begin, room), 0)
+
+
+@rule("XlaDot XlaDotV2", keeps=ROUNDING)
+def as_batch_matmul(op: Maker, n: Node) -> Made:
+    """Along which dimensions is summed only decides how the factors are matrices."""
+    kind = n.attrs.get("preferred_element_type", n.attrs.get("T"))
+    if any(value.dtype.base != kind for value in n.inputs):
+        return refuse("the factors and the product are of different types")
+    named = dimension_numbers(n.attrs["dimension_numbers"], DOT)
+    batch = len(named["lhs_batch"])
+    left, rows, a = _matrix(op, n.inputs[0], named["lhs_batch"], named["lhs_contract"], last=True)
+    right, columns, _ = _matrix(op, n.inputs[1], named["rhs_batch"], named["rhs_contract"], last=False)
+    return op.Reshape(op.BatchMatMulV2(left, right), Sizes(op).vector([*a[:batch], *rows, *columns]))
+
+
+def _matrix(
+    op: Maker, value: Value, batch: list[int], summed: list[int], *, last: bool
+) -> tuple[Any, list[Size], list[Size]]:
+    """A factor as a batch of matrices; the sizes of what is not summed, and all in the new order."""
+    sizes = Sizes(op)
+    dims = sizes.of(value)
+    free = [place for place in range(len(dims)) if place not in (*batch, *summed)]
+    order = [*batch, *free, *summed] if last else [*batch, *summed, *free]
+    kept = [dims[place] for place in free]
+    ends = [_product(sizes, kept), _product(sizes, [dims[place] for place in summed])]
+    shape = [*(dims[place] for place in batch), *(ends if last else reversed(ends))]
+    made = op.Reshape(op.Transpose(value, order), sizes.vector(shape))
+    known = [one if isinstance(one, int) else None for one in shape]
+    return told(op, made, known), kept, [dims[place] for place in order]
+
+
+def _product(sizes: Sizes, several: list[Size]) -> Size:
+    one: Size = 1
+    return functools.reduce(sizes.mul, several, one)

@@ -1,0 +1,18 @@
+"""A model of one's own to change, read from the same files."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from tfport.formats.proto import saved_model_pb2 as pb
+from tfport.graph.build import graph_from_def, graph_to_def
+from tfport.graph.model import Model
+
+
+def working_copy(model: Model) -> Model:
+    """The same MetaGraph in a graph of its own; weights stay in the files of the model."""
+    meta = pb.MetaGraphDef()
+    meta.CopyFrom(model.meta)
+    graph = graph_from_def(graph_to_def(model.graph), model.graph.ops)
+    tag_sets = [model.tags] if model.tag_sets else []
+    return replace(model, graph=graph, meta=meta, tag_sets=tag_sets, asked_tags=False, fingerprint=None)

@@ -1,0 +1,59 @@
+"""Where signatures answer from: not from their own inputs, which no session does, nor from ops not there."""
+
+from __future__ import annotations
+
+from tfport.formats.proto import saved_model_pb2 as pb
+from tfport.graph.model import Model
+
+
+def answer_through_nodes(model: Model) -> list[tuple[str, str]]:
+    """Let each output of a signature that is one of its inputs come out of an Identity; what those are."""
+    made = []
+    for name in list(model.signatures):
+        signature = model.meta.signature_def[name]
+        fed = {tensor for info in signature.inputs.values() for tensor in _names(info)}
+        for info in signature.outputs.values():
+            for holder, field in _places(info):
+                tensor = getattr(holder, field)
+                if tensor in fed and model.has_tensor(tensor):
+                    value = model.graph.value(tensor)
+                    attrs = {"T": value.dtype.base}
+                    node = model.graph.add("Identity", [value], attrs, name=f"{value.node.name}/answer")
+                    setattr(holder, field, node.output(0).name)
+                    made.append((node.name, value.node.op))
+    model.__dict__.pop("signatures", None)  # read again when asked for
+    return made
+
+
+def answer_past(model: Model, op: str) -> list[tuple[str, str]]:
+    """Let signatures answer with what nodes of an op hand on, for targets that have no such op."""
+    changed = []
+    for signature in list(model.signatures):
+        for info in model.meta.signature_def[signature].outputs.values():
+            for holder, field in _places(info):
+                tensor = getattr(holder, field)
+                if model.has_tensor(tensor) and (value := model.graph.value(tensor)).node.op == op:
+                    passed = value.node.inputs[value.index]
+                    attrs = {"T": passed.dtype.base}
+                    node = model.graph.add(
+                        "Identity", [passed], attrs, name=f"{value.node.name}/{value.index}"
+                    )
+                    setattr(holder, field, node.output(0).name)
+                    changed.append((value.node.name, op))
+    model.__dict__.pop("signatures", None)
+    return changed
+
+
+def _names(info: pb.TensorInfo) -> list[str]:
+    return [getattr(holder, field) for holder, field in _places(info)]
+
+
+def _places(info: pb.TensorInfo) -> list[tuple[object, str]]:
+    """Where a TensorInfo names tensors."""
+    form = info.WhichOneof("encoding")
+    if form == "coo_sparse":
+        fields = ("values_tensor_name", "indices_tensor_name", "dense_shape_tensor_name")
+        return [(info.coo_sparse, field) for field in fields]
+    if form == "composite_tensor":
+        return [place for part in info.composite_tensor.components for place in _places(part)]
+    return [(info, "name")]

@@ -1,0 +1,226 @@
+"""TF1's branches and loops as If and While, whose parts are functions: the way back.
+
+What is recognised is what the runtime recognises (`runtime.control.raised`). The innermost
+comes first, so that whatever is raised next has only plain nodes inside.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from tfport.fix.structure.bodies import Site, forget_lost_places
+from tfport.fix.structure.raise_functions import Origin, inside_of, made_function
+from tfport.fix.structure.refusal import KeepsItsStructure
+from tfport.graph.attrs import Attr, FunctionRef
+from tfport.graph.dtypes import BOOL, INT32
+from tfport.graph.graph import Function, Graph, Node, Value
+from tfport.graph.shapes import UNKNOWN
+from tfport.runtime.control.conditions import Literal, condition_of
+from tfport.runtime.control.raised import ENTERS, EXITS, MERGES, SWITCHES, Branch, Frame, Structures
+
+
+def raise_control(graph: Graph) -> int:
+    """Raise every branch and loop; how many there were. One that cannot be is told, those inside it done."""
+    count = 0
+    while units := list(dict.fromkeys(Structures.of(set(graph)).units.values())):
+        innermost = [unit for unit in units if _is_innermost(unit)]
+        if not innermost:
+            raise KeepsItsStructure("each of the branches and loops that are left has another inside")
+        for unit in innermost:
+            if isinstance(unit, Frame):
+                _raise_loop(graph, unit)
+            elif isinstance(unit, Branch):
+                _raise_branch(graph, unit)
+        count += len(innermost)
+    _nothing_is_left(graph)
+    forget_lost_places(graph)
+    return count
+
+
+def _nothing_is_left(nodes: Iterable[Node]) -> None:
+    for node in sorted(nodes, key=lambda node: node.name):
+        if node.op in (*SWITCHES, *MERGES, *ENTERS, *EXITS):
+            raise KeepsItsStructure(f"`{node.name}` ({node.op}) is part of nothing that can be recognised")
+
+
+def _is_innermost(unit: object) -> bool:
+    if isinstance(unit, Frame):
+        own = {*unit.merges, *unit.enters}
+        return not any(node.op in (*MERGES, *ENTERS) and node not in own for node in _turned(unit))
+    assert isinstance(unit, Branch)
+    return not any(node.op in (*MERGES, *EXITS) for side in unit.sides.values() for node in side)
+
+
+def _no_references(values: Iterable[Value]) -> None:
+    for value in values:
+        if value.dtype.is_ref:
+            raise KeepsItsStructure(f"`{value}` is a reference to a variable, which no function takes")
+
+
+def _no_effect_is_lost(nodes: Iterable[Node]) -> None:
+    for node in sorted(nodes, key=lambda node: node.name):
+        if node.is_stateful:
+            raise KeepsItsStructure(f"no result of its loop waits for `{node.name}` ({node.op})")
+
+
+def _turned(frame: Frame) -> set[Node]:
+    """All nodes of a frame: whatever is behind what enters, up to the exits."""
+    found = set(frame.enters)
+    stack = list(found)
+    while stack:
+        for user in stack.pop().users:
+            if user not in found and user.op not in EXITS:
+                found.add(user)
+                stack.append(user)
+    return found
+
+
+def _raise_loop(graph: Graph, frame: Frame) -> None:
+    fixed = [enter for enter in frame.enters if enter not in frame.starts]
+    outer = [enter.inputs[0] for enter in (*frame.starts, *fixed)]
+    _no_references(outer)
+    entered = [merge.output(0) for merge in frame.merges] + [enter.output(0) for enter in fixed]
+    same: dict[Value, Value] = {value: value for value in entered}
+    for merge, start, switches in zip(frame.merges, frame.starts, frame.switches, strict=True):
+        same[start.output(0)] = merge.output(0)
+        for switch in switches:
+            same[switch.output(0)] = same[switch.output(1)] = merge.output(0)
+    assert frame.condition is not None
+    ends = [following.inputs[0] for following in frame.nexts]
+    waits = [node for following in frame.nexts for node in following.controls]
+    gone = _turned(frame)
+    _reads_nothing_around(gone, set(frame.enters))
+    results = [*ends, *entered[len(ends) :]]
+    inside = {*inside_of([frame.condition], [], same.get)[0], *inside_of(results, waits, same.get)[0]}
+    _no_effect_is_lost(gone - inside)
+    _nothing_is_left(inside)
+    name = frame.name
+    condition = made_function(graph, f"{name}_cond", entered, [frame.condition], [], same.get)
+    body = made_function(graph, f"{name}_body", entered, results, waits, same.get)
+    attrs: dict[str, Attr] = {
+        "T": [value.dtype.base for value in outer],
+        "cond": FunctionRef(condition.name),
+        "body": FunctionRef(body.name),
+        "output_shapes": [*(merge.output(0).shape for merge in frame.merges), *(UNKNOWN for _ in fixed)],
+        "parallel_iterations": frame.enters[0].attrs.get("parallel_iterations", 10),
+    }
+    op = _kind("While", condition, body)
+    controls = dict.fromkeys(node for enter in frame.enters for node in enter.controls)
+    loop = graph.add(op, outer, attrs, name=name, controls=controls, device=frame.enters[0].device)
+    for i, switches in enumerate(frame.switches):
+        for left in [u for switch in switches for u in switch.output(0).uses if u.op in EXITS]:
+            left.become("Identity", {"T": outer[i].dtype.base})
+            left.set_inputs([loop.output(i)])
+    _remove(graph, gone)
+
+
+def _reads_nothing_around(nodes: set[Node], enters: set[Node]) -> None:
+    for node in nodes - enters:
+        for value in node.inputs:
+            if value.node not in nodes:
+                raise KeepsItsStructure(f"`{node.name}` reads `{value}` from outside of its loop")
+
+
+def _raise_branch(graph: Graph, branch: Branch) -> None:
+    merges = branch.merges
+    origins = {side: _origin(branch, side) for side in (True, False)}
+    taken = {side: [_taken(branch, merge, side) for merge in merges] for side in (True, False)}
+    found = {side: inside_of(taken[side], [], origins[side]) for side in (True, False)}
+    passed = list(dict.fromkeys(value for side in (True, False) for value in found[side][1]))
+    _no_references(passed)
+    copied = {node for side in (True, False) for node in found[side][0]}
+    _nothing_is_left(copied)
+    name = branch.name
+    made = {
+        side: made_function(graph, f"{name}_{word}", passed, taken[side], [], origins[side])
+        for side, word in ((True, "then"), (False, "else"))
+    }
+    attrs: dict[str, Attr] = {
+        "Tcond": BOOL,
+        "Tin": [value.dtype.base for value in passed],
+        "Tout": [merge.output(0).dtype.base for merge in merges],
+        "then_branch": FunctionRef(made[True].name),
+        "else_branch": FunctionRef(made[False].name),
+    }
+    op, inputs = _kind("If", *made.values()), [branch.condition, *passed]
+    device = merges[0].device
+    chosen = graph.add(op, inputs, attrs, name=f"{name}/if", controls=branch.controls, device=device)
+    for i, merge in enumerate(merges):
+        _becomes_result(branch, merge, chosen.output(i))
+    _remove_unread(graph, copied | _only_there(branch))
+
+
+def _origin(branch: Branch, side: bool) -> Origin:
+    """On one side: what a switch of the condition sends there is from outside, and what runs anyway."""
+
+    def origin(value: Value) -> Value | None:
+        node = value.node
+        if node.op in SWITCHES and condition_of(node) is branch.condition:
+            return node.inputs[0]
+        return None if Literal(branch.condition, side) in branch.conditions.of(node) else value
+
+    return origin
+
+
+def _taken(branch: Branch, merge: Node, side: bool) -> Value:
+    wanted = Literal(branch.condition, side)
+    return next(value for value in merge.inputs if wanted in branch.conditions.of_value(value))
+
+
+def _becomes_result(branch: Branch, merge: Node, result: Value) -> None:
+    """The merge hands the result on under its name; which of its inputs it took, the condition tells."""
+    site = Site.of(merge)
+    if merge.output(1).uses:
+        places = [
+            site.constant(merge.inputs.index(_taken(branch, merge, side)), INT32, result.node, "place")
+            for side in (True, False)
+        ]
+        picked = site.add("Select", [branch.condition, *places], {"T": INT32}, name="value_index")
+        merge.output(1).replace_by(picked.output(0))
+    merge.become("Identity", {"T": result.dtype.base})
+    merge.set_inputs([result])
+    merge.set_controls(())
+
+
+def _kind(op: str, *functions: Function) -> str:
+    return op if any(function.definition.is_stateful for function in functions) else f"Stateless{op}"
+
+
+def _remove(graph: Graph, nodes: set[Node]) -> None:
+    for node in nodes:
+        node.set_inputs(())
+        node.set_controls(())
+    for node in nodes:
+        graph.remove(node)
+
+
+def _only_there(branch: Branch) -> set[Node]:
+    """The switches of a condition, and what runs on either side without effect."""
+    found = set(_switches_of(branch.condition))
+    stack = list(found)
+    while stack:
+        for user in stack.pop().users:
+            runs = {literal.condition for literal in branch.conditions.of(user)}
+            if user not in found and branch.condition in runs and not user.is_stateful:
+                found.add(user)
+                stack.append(user)
+    return found
+
+
+def _switches_of(condition: Value) -> Iterator[Node]:
+    for user in condition.uses:
+        if user.op == "Identity":
+            yield from _switches_of(user.output(0))
+        elif user.op in SWITCHES and user.inputs[1] is condition:
+            yield user
+
+
+def _remove_unread(graph: Graph, nodes: set[Node]) -> None:
+    """Take out those of the nodes that nothing reads any more."""
+    stack = list(nodes)
+    while stack:
+        node = stack.pop()
+        if node in nodes and not node.users:
+            nodes.remove(node)
+            stack += [*(value.node for value in node.inputs), *node.controls]
+            graph.remove(node)

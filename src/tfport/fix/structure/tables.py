@@ -1,0 +1,196 @@
+"""Look-up tables as resources (V2) and as references (V1), all tables of a main graph at once.
+
+The type of a handle changes wherever it goes, so this is no rule for single nodes: each table is
+followed from where it is made through what only hands it on to all that reads it. What cannot be
+said in the other form is refused before anything changes. Bodies of functions are put in place
+before (`graph.inline`, `structure.lower`). Tables said without any table: `structure.constant_tables`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+from tfport.fix.structure.refusal import KeepsItsStructure
+from tfport.graph.attrs import Attr
+from tfport.graph.dtypes import RESOURCE, STRING
+from tfport.graph.graph import Graph, Node, Value
+
+MADE = {
+    "HashTableV2": "HashTable",
+    "MutableHashTableV2": "MutableHashTable",
+    "MutableHashTableOfTensorsV2": "MutableHashTableOfTensors",
+    "MutableDenseHashTableV2": "MutableDenseHashTable",
+}
+READ = {
+    "LookupTableFindV2": "LookupTableFind",
+    "LookupTableInsertV2": "LookupTableInsert",
+    "LookupTableImportV2": "LookupTableImport",
+    "LookupTableExportV2": "LookupTableExport",
+    "LookupTableSizeV2": "LookupTableSize",
+    "InitializeTableV2": "InitializeTable",
+    "InitializeTableFromTextFileV2": "InitializeTableFromTextFile",
+}
+HANDED_ON = {
+    "Identity": "RefIdentity",
+    "Enter": "RefEnter",
+    "Exit": "RefExit",
+    "Switch": "RefSwitch",
+    "Merge": "RefMerge",
+    "NextIteration": "RefNextIteration",
+}
+ANONYMOUS = (
+    "AnonymousHashTable",
+    "AnonymousMutableHashTable",
+    "AnonymousMutableHashTableOfTensors",
+    "AnonymousMutableDenseHashTable",
+)
+IMPORTS = {"LookupTableImport": "InitializeTable", "LookupTableImportV2": "InitializeTableV2"}
+FILLED_ONCE = ("HashTable", "HashTableV2", "AnonymousHashTable")
+LIST = "IdentityN"
+DELETED_KEY = 1
+MOST_HANDED_ON = 100
+
+Changed = list[tuple[str, str]]
+"""The nodes that were changed: their names, and the ops that they were."""
+
+
+class KeepsItsTables(KeepsItsStructure):
+    """A table cannot be said in another form; the sentence says why."""
+
+
+@dataclass(frozen=True, slots=True)
+class Form:
+    """One of the two forms, and what each of its ops is in the other."""
+
+    name: str
+    made: Mapping[str, str]
+    read: Mapping[str, str]
+    handed_on: Mapping[str, str]
+
+
+V2 = Form("V2", MADE, READ, HANDED_ON)
+V1 = Form("V1", *({new: old for old, new in ops.items()} for ops in (MADE, READ, HANDED_ON)))
+
+
+def tables_to_v1(graph: Graph) -> Changed:
+    """Every resource table becomes a reference, for releases and builds without resource tables."""
+    if node := next((node for node in graph if node.op in ANONYMOUS), None):
+        raise KeepsItsTables(f"`{node.name}` is a {node.op}, a table for one run; V1 tables outlive it")
+    changed = _convert(graph, V2, STRING)
+    known = {name for name, _ in changed}
+    return [*changed, *(one for one in imports_to_initializers(graph) if one[0] not in known)]
+
+
+def tables_to_v2(graph: Graph) -> Changed:
+    """Every reference to a table becomes a resource, for builds that have only these."""
+    if node := next((node for node in graph if node.op == "MutableDenseHashTable"), None):
+        raise KeepsItsTables(
+            f"`{node.name}` is a MutableDenseHashTable; as a resource it needs a key that no entry may have"
+        )
+    return _convert(graph, V1, RESOURCE)
+
+
+def imports_to_initializers(graph: Graph) -> Changed:
+    """Tables that are filled once are initialised: until 1.10 they take no LookupTableImport."""
+    changed: Changed = []
+    for node in graph:
+        if node.op in IMPORTS and node.inputs and _origin(node.inputs[0]).op in FILLED_ONCE:
+            changed.append((node.name, node.op))
+            types = {"Tkey": node.attrs.get("Tin"), "Tval": node.attrs.get("Tout")}
+            others = {name: value for name, value in node.attrs.items() if name not in ("Tin", "Tout")}
+            node.become(IMPORTS[node.op], {**others, **types})
+    return changed
+
+
+def _origin(handle: Value) -> Node:
+    """The node that makes what is handed on."""
+    node = handle.node
+    for _ in range(MOST_HANDED_ON):
+        if node.op not in (*HANDED_ON, *HANDED_ON.values()) or not node.inputs:
+            break
+        node = node.inputs[0].node
+    return node
+
+
+def _convert(graph: Graph, form: Form, handle: Attr) -> Changed:
+    tables = [node for node in graph if node.op in form.made]
+    handles = past_lists(handles_of(tables, form))
+    readers = list(dict.fromkeys(user for value in handles for user in value.uses))
+    changed = [(node.name, node.op) for node in (*tables, *readers)]
+    for table in tables:
+        # before 1.13 nothing was deleted, and no table had a key for that
+        table.set_inputs(table.inputs[:DELETED_KEY])
+        table.become(form.made[table.op], dict(_still_true(table.attrs)))
+    for node in readers:
+        if node.op in form.read:
+            node.become(form.read[node.op], {k: v for k, v in node.attrs.items() if (k, v) != ("offset", 0)})
+        else:
+            node.become(form.handed_on[node.op], {**_still_true(node.attrs), "T": handle})
+    return changed
+
+
+def handles_of(tables: Iterable[Node], form: Form) -> list[Value]:
+    """Every value that is the handle of one of these tables; refused where one goes astray."""
+    found: dict[Value, None] = {table.output(0): None for table in tables}
+    waiting = list(found)
+    while waiting:
+        value = waiting.pop()
+        for user in value.uses:
+            if user.op in form.read and value not in user.inputs[1:]:
+                continue
+            if user.op not in (LIST, *form.handed_on):
+                raise KeepsItsTables(_astray(value, user, form))
+            new = [one for one in _handed(user, value) if one not in found]
+            found.update(dict.fromkeys(new))
+            waiting += new
+    for value in found:
+        if value.node.op in form.handed_on:
+            _has_only_handles(value.node, found)
+    return list(found)
+
+
+def _astray(value: Value, user: Node, form: Form) -> str:
+    if user.op in user.graph.library.functions or (user.signature and user.signature.calls):
+        return f"the table `{value}` goes into a function with `{user.name}`, where it keeps its form"
+    forms = "references" if form is V2 else "resources"
+    return f"`{user.name}` reads the table `{value}`, and no {user.op} reads tables that are {forms}"
+
+
+def past_lists(handles: list[Value]) -> list[Value]:
+    """Let who reads a handle out of a list, as a loop leaves one behind, read it from before the list.
+
+    The handles that are left; their places in the lists are taken by others, as nobody reads them.
+    """
+    among = set(handles)
+    for node in dict.fromkeys(value.node for value in handles if value.node.op == LIST):
+        inputs = list(node.inputs)
+        others = [value for value in inputs if value not in among]
+        for place, value in enumerate(inputs):
+            if value in among:
+                node.output(place).replace_by(value)
+                inputs[place] = others[0] if others else value
+        if not others:
+            node.set_controls([*node.controls, *(value.node for value in node.inputs)])
+        node.set_inputs(inputs if others else ())
+        types: list[Attr] = [value.dtype.base for value in node.inputs]
+        node.become(LIST if others else "NoOp", {**_still_true(node.attrs), "T": types} if others else {})
+    return [value for value in handles if value.node.op not in (LIST, "NoOp")]
+
+
+def _handed(node: Node, handle: Value) -> list[Value]:
+    """The outputs that are what a node is handed: both of a Switch, the first of a Merge."""
+    if node.op == LIST:
+        return [node.output(place) for place, value in enumerate(node.inputs) if value is handle]
+    return [node.output(0), node.output(1)] if node.op.endswith("Switch") else [node.output(0)]
+
+
+def _has_only_handles(node: Node, handles: Mapping[Value, None]) -> None:
+    given = node.inputs if node.op.endswith("Merge") else node.inputs[:1]
+    if strange := next((value for value in given if value not in handles), None):
+        raise KeepsItsTables(f"`{node.name}` hands on `{strange}` as well as a table")
+
+
+def _still_true(attrs: Mapping[str, Attr]) -> dict[str, Attr]:
+    """Without shapes: as a resource a handle is a scalar, as a reference two names."""
+    return {name: value for name, value in attrs.items() if name != "_output_shapes"}

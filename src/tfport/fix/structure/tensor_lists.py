@@ -1,0 +1,243 @@
+"""TensorLists as TensorArrays, which TensorFlow has had since 1.0.
+
+Where a list went from node to node now goes the flow of an array, a number that orders
+what is done to it; the array itself is a resource, and enters a loop as a constant.
+Answers are the same as far as each element is set once, and before it is read: one that
+was never set is zeros in a list, in an array only where the shape of its elements is known in
+full, and only from TensorFlow 1.5 on. `lists_to_arrays` says so; a run that finds it untrue stops.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from tfport.fix.structure.bodies import ENTERS, Site
+from tfport.fix.structure.list_cells import is_cell, to_cells
+from tfport.fix.structure.list_groups import (
+    CHANGES,
+    EXITS,
+    READS,
+    Group,
+    handed_on,
+    known,
+    list_groups,
+    shape_at,
+)
+from tfport.fix.structure.list_order import Waits, waits_of
+from tfport.fix.structure.refusal import FUNCTIONAL, KeepsItsStructure
+from tfport.graph.attrs import Attr
+from tfport.graph.dtypes import FLOAT32, INT32, INT64, RESOURCE, DType
+from tfport.graph.graph import Graph, Node, Value
+from tfport.graph.shapes import UNKNOWN, Shape
+
+
+def lists_to_arrays(graph: Graph) -> list[str]:
+    """Make every list an array, or refuse before anything changes; what is taken for granted."""
+    for node in graph:
+        if node.op in FUNCTIONAL:
+            raise KeepsItsStructure(f"`{node.name}` ({node.op}) hides lists: branches and loops come first")
+    groups = list_groups(graph)
+    cells = [group for group in groups if is_cell(group)]
+    arrays = [(group, _checked(group)) for group in groups if group not in cells]
+    told = [_granted(group) for group, _ in arrays]
+    for group in cells:
+        dtype = group.dtype
+        to_cells(group)
+        _retype(group, dtype, keep_shapes=False)
+    for group, waits in arrays:
+        _to_array(group, waits)
+    return told
+
+
+def _checked(group: Group) -> Waits:
+    maker = group.makers[0]
+    if maker.op == "TensorListScatterV2" and known(maker.inputs[3]) is None:
+        raise KeepsItsStructure(f"`{maker.name}` is told its size only while running")
+    return waits_of(group)
+
+
+def _granted(group: Group) -> str:
+    until = "" if group.element_shape.size is None else " (until TensorFlow 1.4)"
+    return f"each element of `{group.name}` is set once, and before it is read{until}"
+
+
+def _retype(group: Group, dtype: DType, *, keep_shapes: bool) -> None:
+    """Let the nodes that handed lists on hand on tensors of this type."""
+    inside = set(group.values)
+    for node in group.hands_on:
+        attrs = dict(node.attrs)
+        if not keep_shapes:
+            attrs.pop("_output_shapes", None)
+        kinds = attrs["T"]
+        if isinstance(kinds, list):
+            attrs["T"] = [dtype if v in inside else t for v, t in zip(node.inputs, kinds, strict=True)]
+        else:
+            attrs["T"] = dtype
+        node.become(node.op, attrs)
+
+
+def _to_array(group: Group, waits: Waits) -> None:
+    maker, dtype, shape = group.makers[0], group.dtype, group.element_shape
+    for late, early in waits:
+        late.set_controls([*late.controls, early])
+    grows = any(
+        c.op == "TensorListPushBack" or c.attrs.get("resize_if_index_out_of_bounds") is True
+        for c in group.changes
+    )
+    users = [(node, node.inputs[0]) for node in (*group.changes, *group.reads)]
+    _retype(group, FLOAT32, keep_shapes=True)
+    handles = _handles(maker, _made(maker, dtype, shape, grows))
+    for node, flow in users:
+        _BECOMES[node.op](node, handles[flow], flow, dtype, shape)
+
+
+def _made(maker: Node, dtype: DType, shape: Shape, grows: bool) -> Value:
+    """Let the maker of a list make an array; its handle."""
+    site = Site(maker.graph, maker.name, maker.device)
+    attrs: dict[str, Attr] = {
+        "dtype": dtype, "element_shape": shape, "dynamic_size": grows, "clear_after_read": False,
+    }  # fmt: skip
+    array = site.add("TensorArrayV3", [_size(site, maker)], attrs, name="array", controls=maker.controls)
+    handle, flow = array.output(0), array.output(1)
+    if maker.op in ("TensorListReserve", "EmptyTensorList"):
+        maker.become("Identity", {"T": FLOAT32})
+        maker.set_inputs([flow])
+        return handle
+    tensor = maker.inputs[0]
+    if maker.op == "TensorListSplit":
+        inputs, op = [handle, tensor, maker.inputs[2], flow], "TensorArraySplitV3"
+    elif maker.op == "TensorListFromTensor":
+        inputs, op = [handle, _count_up(site, array.inputs[0]), tensor, flow], "TensorArrayScatterV3"
+    else:
+        inputs, op = [handle, maker.inputs[1], tensor, flow], "TensorArrayScatterV3"
+    maker.become(op, {"T": dtype})
+    maker.set_inputs(inputs)
+    return handle
+
+
+def _size(site: Site, maker: Node) -> Value:
+    """How many elements a list has when it is made."""
+    near = maker.inputs[0].node if maker.graph.has_branches else None
+    if maker.op == "TensorListReserve":
+        return maker.inputs[1]
+    if maker.op == "EmptyTensorList":
+        return site.constant(0, INT32, near, "none")
+    if maker.op == "TensorListSplit":
+        kind = {"T": INT64, "out_type": INT32}
+        return site.add("Size", [maker.inputs[2]], kind, name="size").output(0)
+    if maker.op == "TensorListFromTensor":
+        kind = {"T": maker.inputs[0].dtype.base, "out_type": INT32}
+        shape = site.add("Shape", [maker.inputs[0]], kind, name="shape").output(0)
+        ends = [site.constant([at], INT32, near, "at") for at in (0, 1, 1)]
+        attrs = {"T": INT32, "Index": INT32, "shrink_axis_mask": 1}
+        return site.add("StridedSlice", [shape, *ends], attrs, name="size").output(0)
+    if maker.op == "TensorListScatterV2" and known(maker.inputs[3]) != -1:
+        return maker.inputs[3]
+    zero, one = (site.constant(n, INT32, near, "const") for n in (0, 1))
+    attrs = {"T": INT32, "Tidx": INT32, "keep_dims": False}
+    last = site.add("Max", [maker.inputs[1], zero], attrs, name="last").output(0)
+    return site.add("Add", [last, one], {"T": INT32}, name="size").output(0)
+
+
+def _count_up(site: Site, size: Value) -> Value:
+    """0, 1, 2 … up to a size."""
+    near = size.node if site.graph.has_branches else None
+    zero, one = (site.constant(n, INT32, near, "const") for n in (0, 1))
+    return site.add("Range", [zero, size, one], {"Tidx": INT32}, name="places").output(0)
+
+
+def _handles(maker: Node, handle: Value) -> dict[Value, Value]:
+    """The handle of the array for each flow: the one that is known in the frame of that."""
+    stacks: dict[Value, tuple[Value, ...]] = {maker.output(0): (handle,)}
+    entered: dict[tuple[Value, Attr], Value] = {}
+    following = list(stacks)
+    while following:
+        flow = following.pop()
+        for user in flow.uses:
+            if user.op in READS:
+                continue
+            known_here = stacks[flow]
+            if user.op in ENTERS:
+                key = (known_here[-1], user.attrs["frame_name"])
+                if key not in entered:
+                    entered[key] = _enter(user, known_here[-1])
+                known_here = (*known_here, entered[key])
+            elif user.op in EXITS:
+                known_here = known_here[:-1]
+            for after in [user.output(0)] if user.op in CHANGES else handed_on(user, flow):
+                if after not in stacks:
+                    stacks[after] = known_here
+                    following.append(after)
+    return {flow: stack[-1] for flow, stack in stacks.items()}
+
+
+def _enter(beside: Node, handle: Value) -> Value:
+    attrs = {**beside.attrs, "T": RESOURCE, "is_constant": True}
+    attrs.pop("_output_shapes", None)
+    site = Site(beside.graph, beside.name, beside.device)
+    return site.add("Enter", [handle], attrs, name="handle", controls=beside.controls).output(0)
+
+
+def _write(node: Node, handle: Value, flow: Value, dtype: DType, shape: Shape) -> None:
+    _, index, item = node.inputs
+    node.become("TensorArrayWriteV3", {"T": dtype})
+    node.set_inputs([handle, index, item, flow])
+
+
+def _push(node: Node, handle: Value, flow: Value, dtype: DType, shape: Shape) -> None:
+    item = node.inputs[1]
+    size = Site.of(node).add("TensorArraySizeV3", [handle, flow], name="size").output(0)
+    node.become("TensorArrayWriteV3", {"T": dtype})
+    node.set_inputs([handle, size, item, flow])
+
+
+def _scatter(node: Node, handle: Value, flow: Value, dtype: DType, shape: Shape) -> None:
+    _, tensor, places = node.inputs
+    node.become("TensorArrayScatterV3", {"T": dtype})
+    node.set_inputs([handle, places, tensor, flow])
+
+
+def _read(node: Node, handle: Value, flow: Value, dtype: DType, shape: Shape) -> None:
+    index = node.inputs[1]
+    node.become("TensorArrayReadV3", {"dtype": dtype})
+    node.set_inputs([handle, index, flow])
+
+
+def _stack(node: Node, handle: Value, flow: Value, dtype: DType, shape: Shape) -> None:
+    site = Site.of(node)
+    size = site.add("TensorArraySizeV3", [handle, flow], name="size").output(0)
+    _gathered(node, handle, _count_up(site, size), flow, dtype, shape_at(node, 1))
+
+
+def _gather(node: Node, handle: Value, flow: Value, dtype: DType, shape: Shape) -> None:
+    _gathered(node, handle, node.inputs[1], flow, dtype, shape_at(node, 2))
+
+
+def _gathered(node: Node, handle: Value, places: Value, flow: Value, dtype: DType, shape: Shape) -> None:
+    node.become("TensorArrayGatherV3", {"dtype": dtype, "element_shape": shape})
+    node.set_inputs([handle, places, flow])
+
+
+def _length(node: Node, handle: Value, flow: Value, dtype: DType, shape: Shape) -> None:
+    node.become("TensorArraySizeV3", {})
+    node.set_inputs([handle, flow])
+
+
+def _concat(node: Node, handle: Value, flow: Value, dtype: DType, shape: Shape) -> None:
+    told = shape_at(node, 1) if node.op == "TensorListConcatV2" else node.attrs.get("element_shape", UNKNOWN)
+    rows = Shape(told.dims[1:] if isinstance(told, Shape) and told.dims else None)
+    node.become("TensorArrayConcatV3", {"dtype": dtype, "element_shape_except0": rows})
+    node.set_inputs([handle, flow])
+
+
+_BECOMES: dict[str, Callable[[Node, Value, Value, DType, Shape], None]] = {
+    "TensorListSetItem": _write,
+    "TensorListPushBack": _push,
+    "TensorListScatterIntoExistingList": _scatter,
+    "TensorListGetItem": _read,
+    "TensorListStack": _stack,
+    "TensorListGather": _gather,
+    "TensorListLength": _length,
+    "TensorListConcat": _concat,
+    "TensorListConcatV2": _concat,
+}

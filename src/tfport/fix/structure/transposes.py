@@ -1,0 +1,182 @@
+"""Transpositions that undo one another are taken out, also where arithmetic stands between them.
+
+A transposition in front of arithmetic on single elements may as well stand behind it. So each
+is moved towards the answers, and where it meets the one that undoes it, both go. No value that
+somebody can ask for by name changes: a node keeps its name and what it answers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from tfport.graph.dtypes import DType
+from tfport.graph.edit import constant
+from tfport.graph.graph import Graph, Node, Value
+from tfport.graph.reach import in_order
+from tfport.graph.tensors import Tensor
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+ELEMENTWISE = (
+    "Abs Acos Acosh Add AddN AddV2 Asin Asinh Atan Atanh Cast Ceil Cos Cosh Div Elu Equal Erf Erfc Exp Expm1 "
+    "Floor FloorDiv FloorMod Greater GreaterEqual Identity Inv LeakyRelu Less LessEqual Log Log1p "
+    "LogicalAnd LogicalNot LogicalOr Maximum Minimum Mul Neg NotEqual Pow RealDiv Reciprocal Relu Relu6 "
+    "Rint Round Rsqrt Selu Sigmoid Sign Sin Sinh Softplus Softsign Sqrt Square SquaredDifference Sub Tan Tanh"
+)
+"""Ops that compute each element from the elements at its place, broadcasting as numpy does."""
+Order = tuple[int, ...]
+
+
+def cancel_transposes(graph: Graph, named: Collection[str] = ()) -> int:
+    """Take out pairs that undo one another; how many transpositions went. `named` nodes stay."""
+    before = _count(graph)
+    kept = {*named, *(node.name for node in graph if not node.users)}
+    for node in in_order(graph):
+        if node.op == "Transpose":
+            _meet(node)
+        elif node.op in MOVED:
+            _move_behind(graph, node, kept)
+    _hand_on(graph, kept)
+    _drop_unread(graph, kept)
+    return before - _count(graph)
+
+
+def _count(graph: Graph) -> int:
+    return sum(node.op == "Transpose" for node in graph)
+
+
+def _order(value: Value) -> Order | None:
+    """How the dimensions of a value were put in order, where a transposition with a known order did."""
+    node = value.node
+    if node.op != "Transpose" or len(node.inputs) != 2 or (known := constant(node.inputs[1])) is None:
+        return None
+    order = tuple(int(place) for place in known.numpy().reshape(-1))
+    return order if sorted(order) == list(range(len(order))) else None
+
+
+def _inverse(order: Order) -> Order:
+    return tuple(order.index(place) for place in range(len(order)))
+
+
+def _meet(node: Node) -> None:
+    """Let readers of a transposition that undoes another read what both started from."""
+    if (start := _undone(node)) is not None:
+        node.output(0).replace_by(start)
+
+
+def _undone(node: Node) -> Value | None:
+    """What a transposition is, where it undoes another."""
+    before, own = node.inputs[0], _order(node.output(0))
+    if own is None or _order(before) != _inverse(own) or node.controls:
+        return None
+    return before.node.inputs[0]
+
+
+def _hand_on(graph: Graph, kept: Collection[str]) -> None:
+    """Transpositions that somebody may ask for, and that undo another, hand on what both started from."""
+    for node in graph:
+        if node.op == "Transpose" and node.name in kept and (start := _undone(node)) is not None:
+            node.become("Identity", {"T": start.dtype.base})
+            node.set_inputs([start])
+
+
+def _move_behind(graph: Graph, node: Node, kept: Collection[str]) -> None:
+    """Compute of what was transposed, and transpose the answer."""
+    sources = [value for value in node.inputs if _order(value) is not None]
+    orders = {_order(value) for value in sources}
+    if len(orders) != 1 or (order := orders.pop()) is None:
+        return
+    if node.is_stateful or any(_is_needed(value.node, node, kept) for value in sources):
+        return
+    inputs = MOVED[node.op](graph, node, order)
+    if inputs is None:
+        return
+    made = graph.add(node.op, inputs, _without_shapes(node), name=node.name, device=node.device)
+    made.set_controls(node.controls)
+    permutation, kind = sources[0].node.inputs[1], node.output(0).dtype.base
+    shapes = {k: v for k, v in node.attrs.items() if k == "_output_shapes"}
+    node.become("Transpose", {"T": kind, "Tperm": permutation.dtype.base, **shapes})
+    node.set_inputs([made.output(0), permutation])
+
+
+def _is_needed(transposed: Node, by: Node, kept: Collection[str]) -> bool:
+    """Whether somebody else than a node needs a value transposed, so that it would have to be anyway."""
+    for user in transposed.users:
+        if user.op == "Transpose":
+            _meet(user)
+        going = user.op == "Transpose" and not user.users and user.name not in kept
+        if user is not by and not going:
+            return True
+    return transposed.name in kept
+
+
+def _without_shapes(node: Node) -> dict[str, Any]:
+    return {name: value for name, value in node.attrs.items() if name != "_output_shapes"}
+
+
+def _elementwise(graph: Graph, node: Node, order: Order) -> list[Value] | None:
+    """Each input before it was transposed; a constant is transposed the other way at once."""
+    inputs = []
+    for value in node.inputs:
+        if _order(value) is not None:
+            inputs.append(value.node.inputs[0])
+        elif (known := constant(value)) is None or known.shape.rank not in (0, len(order)):
+            return None
+        elif known.shape.rank == 0:
+            inputs.append(value)
+        else:
+            inputs.append(_const(graph, value, known.numpy().transpose(_inverse(order)), known.dtype))
+    return inputs
+
+
+def _joined(graph: Graph, node: Node, order: Order) -> list[Value] | None:
+    """ConcatV2: along the dimension that the axis was before."""
+    *parts, axis = node.inputs
+    known = constant(axis)
+    if known is None or any(_order(value) is None for value in parts):
+        return None
+    place = order[int(known.numpy())]
+    return [*(value.node.inputs[0] for value in parts), _const(graph, axis, np.array(place), known.dtype)]
+
+
+def _padded(graph: Graph, node: Node, order: Order) -> list[Value] | None:
+    """Pad, PadV2, MirrorPad: by the same amounts, given in the order before."""
+    image, paddings, *rest = node.inputs
+    known = constant(paddings)
+    if known is None or _order(image) is None:
+        return None
+    amounts = known.numpy()[list(_inverse(order))]
+    return [image.node.inputs[0], _const(graph, paddings, amounts, known.dtype), *rest]
+
+
+MOVED: dict[str, Callable[[Graph, Node, Order], list[Value] | None]] = {
+    **dict.fromkeys(ELEMENTWISE.split(), _elementwise),
+    "ConcatV2": _joined,
+    "MirrorPad": _padded,
+    "Pad": _padded,
+    "PadV2": _padded,
+}
+"""What reads transposed values, and what it has to read instead so that its answer can be transposed."""
+
+
+def _const(graph: Graph, like: Value, array: NDArray[Any], dtype: DType) -> Value:
+    attrs = {"dtype": dtype, "value": Tensor.from_numpy(array, dtype)}
+    old = like.node
+    made = graph.add("Const", (), attrs, name=old.name, controls=old.controls, device=old.device)
+    return made.output(0)
+
+
+def _drop_unread(graph: Graph, kept: Collection[str]) -> None:
+    """Take out transpositions that nothing reads any more, and the constants that only those read."""
+    gone = [node for node in graph if node.op == "Transpose"]
+    while gone:
+        node = gone.pop()
+        if node.users or node.name in kept:
+            continue
+        gone += dict.fromkeys(v.node for v in node.inputs if v.node.op in ("Const", "Transpose"))
+        if graph.nodes.get(node.name) is node:
+            graph.remove(node)

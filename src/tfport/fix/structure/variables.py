@@ -1,0 +1,114 @@
+"""Variables held as resources or as references: the one kind said as the other, with all that uses it.
+
+Both kinds are read and written alike where nothing but a read, an assignment or a gather
+touches them in the main graph; anything else keeps the kind that it is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+from tfport.fix.structure.refusal import KeepsItsStructure
+from tfport.graph.attrs import Attr
+from tfport.graph.dtypes import DType
+from tfport.graph.graph import Graph, Node
+
+Attrs = Mapping[str, Attr]
+New = tuple[str, Callable[[Attrs, DType], dict[str, Attr]]]
+Changed = list[tuple[str, str]]
+RESOURCE, REFERENCES = "VarHandleOp", ("VariableV2", "Variable")
+NAMES = ("container", "shared_name")
+
+
+def _held(attrs: Attrs, dtype: DType) -> dict[str, Attr]:
+    names = {name: attrs[name] for name in NAMES if name in attrs}
+    return {"dtype": dtype, "shape": attrs["shape"], **names}
+
+
+def _typed(name: str, **more: Attr) -> Callable[[Attrs, DType], dict[str, Attr]]:
+    return lambda attrs, dtype: {name: dtype, **more}
+
+
+def _indices(attrs: Attrs, dtype: DType) -> dict[str, Attr]:
+    if attrs.get("batch_dims"):
+        raise KeepsItsStructure("a gather by batches needs its variable to be a resource")
+    return {"Tparams": dtype, "Tindices": attrs["Tindices"]}
+
+
+def _sized(attrs: Attrs, dtype: DType) -> dict[str, Attr]:
+    return {"T": dtype, **({"out_type": attrs["out_type"]} if "out_type" in attrs else {})}
+
+
+TO_REFERENCES: dict[str, New] = {
+    "ReadVariableOp": ("Identity", _typed("T")),
+    "AssignVariableOp": ("Assign", _typed("T", use_locking=True, validate_shape=True)),
+    "AssignAddVariableOp": ("AssignAdd", _typed("T", use_locking=True)),
+    "AssignSubVariableOp": ("AssignSub", _typed("T", use_locking=True)),
+    "ResourceGather": ("Gather", _indices),
+    "VariableShape": ("Shape", _sized),
+    "VarIsInitializedOp": ("IsVariableInitialized", _typed("dtype")),
+    "DisableCopyOnRead": ("NoOp", lambda attrs, dtype: {}),
+}
+TO_RESOURCES: dict[str, New] = {
+    "Identity": ("ReadVariableOp", _typed("dtype")),
+    "Assign": ("AssignVariableOp", _typed("dtype")),
+    "AssignAdd": ("AssignAddVariableOp", _typed("dtype")),
+    "AssignSub": ("AssignSubVariableOp", _typed("dtype")),
+    "Gather": ("ResourceGather", lambda attrs, dtype: {"dtype": dtype, "Tindices": attrs["Tindices"]}),
+    "IsVariableInitialized": ("VarIsInitializedOp", lambda attrs, dtype: {}),
+}
+
+
+def to_references(graph: Graph) -> Changed:
+    """Every resource variable of a main graph becomes a reference."""
+    return _convert(graph, (RESOURCE,), REFERENCES[0], TO_REFERENCES)
+
+
+def to_resources(graph: Graph) -> Changed:
+    """Every reference to a variable becomes a resource; what reads it directly reads through a node."""
+    variables = [node for node in graph if node.op in REFERENCES]
+    for node in variables:
+        _read_through(graph, node)
+    return _convert(graph, REFERENCES, RESOURCE, TO_RESOURCES)
+
+
+def _convert(graph: Graph, ops: tuple[str, ...], new: str, table: Mapping[str, New]) -> Changed:
+    variables = [node for node in graph if node.op in ops]
+    for node in variables:
+        for user in node.output(0).uses:
+            if user.op not in table or user.inputs[0] is not node.output(0):
+                raise KeepsItsStructure(f"`{user.name}` ({user.op}) needs `{node.name}` to be a {node.op}")
+            if user.op in ("Assign", "AssignAdd", "AssignSub") and user.read_outputs:
+                raise KeepsItsStructure(f"`{user.name}` hands on the reference to `{node.name}`")
+    changed = [(node.name, node.op) for node in variables]
+    for node in variables:
+        dtype = node.attrs["dtype"]
+        assert isinstance(dtype, DType)
+        for user in node.output(0).uses:
+            op, attrs = table[user.op]
+            made = attrs(user.attrs, dtype)
+            user.become(op, made)
+            if op == "NoOp":
+                user.set_inputs(())
+        node.become(new, _held(node.attrs, dtype))
+    return changed
+
+
+def _read_through(graph: Graph, variable: Node) -> None:
+    """Put a node between a variable and what reads its value without saying so."""
+    value = variable.output(0)
+    direct = [user for user in value.uses if user.op not in TO_RESOURCES]
+    if any(_takes_reference(user, i) for user in direct for i, v in enumerate(user.inputs) if v is value):
+        return  # refused later, with its name
+    for user in direct:
+        attrs: dict[str, Attr] = {"T": value.dtype.base}
+        read = graph.add(
+            "Identity", [value], attrs,
+            name=f"{variable.name}/read", controls=user.controls, device=variable.device,
+        )  # fmt: skip
+        user.set_inputs([read.output(0) if v is value else v for v in user.inputs])
+
+
+def _takes_reference(user: Node, place: int) -> bool:
+    signature = user.signature
+    return signature is None or (place < len(signature.inputs) and signature.inputs[place].is_ref)

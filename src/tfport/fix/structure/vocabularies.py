@@ -1,0 +1,59 @@
+"""Tables that files of the model fill, filled from constants instead: what the file holds is in the graph."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tfport.errors import RunFailed
+from tfport.fix.structure.tables import Changed, KeepsItsTables
+from tfport.formats.saved_model import ASSETS
+from tfport.graph.attrs import Attr
+from tfport.graph.dtypes import DType
+from tfport.graph.graph import Graph, Node
+from tfport.graph.model import Model
+from tfport.graph.state import tables
+from tfport.graph.tensors import Tensor
+from tfport.runtime.kernels.table_files import Layout, entries
+
+FROM_FILE = {
+    "InitializeTableFromTextFile": "InitializeTable",
+    "InitializeTableFromTextFileV2": "InitializeTableV2",
+}
+MOST_BYTES = 1 << 20
+LAYOUT = ("key_index", "value_index", "vocab_size", "delimiter", "offset")
+
+
+def files_to_constants(model: Model) -> Changed:
+    """Let every table of a main graph that a file of the model fills be filled from constants."""
+    files = {table.node: table.asset for table in tables(model) if table.asset is not None}
+    found = [node for node in model.graph if node.op in FROM_FILE]
+    read = [(node, _entries(model, node, files)) for node in found]
+    for node, (keys, values) in read:
+        held = [_constant(model.graph, node, *one).output(0) for one in (keys, values)]
+        node.become(FROM_FILE[node.op], {"Tkey": keys[1], "Tval": values[1]})
+        node.set_inputs([node.inputs[0], *held])
+    return [(node.name, node.op) for node in found]
+
+
+def _entries(model: Model, node: Node, files: dict[Node, str]) -> tuple[tuple[Any, DType], tuple[Any, DType]]:
+    table = node.inputs[0].node
+    name = files.get(table)
+    if name is None:
+        raise KeepsItsTables(f"`{node.name}` reads a file that is none of the model's")
+    key, value = table.attrs.get("key_dtype"), table.attrs.get("value_dtype")
+    if not isinstance(key, DType) or not isinstance(value, DType):
+        raise KeepsItsTables(f"`{node.name}` fills `{table.name}`, of which the types are not known")
+    path = f"{ASSETS}/{name}"
+    if model.files.size(path) > MOST_BYTES:
+        raise KeepsItsTables(f"{name} is larger than the {MOST_BYTES} bytes that constants may take")
+    said: dict[str, Any] = {one: node.attrs[one] for one in LAYOUT if one in node.attrs}
+    try:
+        keys, values = entries(name, bytes(model.files.map(path)), Layout(**said), key, value)
+    except RunFailed as error:
+        raise KeepsItsTables(str(error)) from None
+    return (keys, key), (values, value)
+
+
+def _constant(graph: Graph, node: Node, array: Any, dtype: DType) -> Node:
+    attrs: dict[str, Attr] = {"dtype": dtype, "value": Tensor.from_numpy(array, dtype)}
+    return graph.add("Const", (), attrs, name=f"{node.name}/entries", device=node.device)

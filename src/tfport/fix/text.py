@@ -1,0 +1,30 @@
+"""A rewrite as a person reads it: the certificate where there is one, or what remains."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from rich.console import RenderableType
+from rich.text import Text
+
+from tfport.check.harmless import harmless
+from tfport.check.page import columns, indented, title
+from tfport.fix.proof.text import render as certificate_text
+
+if TYPE_CHECKING:
+    from tfport.fix.fixed import Fixed
+
+
+def render(fixed: Fixed, width: int) -> Iterator[RenderableType]:
+    """The whole of it."""
+    if fixed.proof is not None:
+        yield from certificate_text(fixed.certificate, width)
+        return
+    yield title(fixed.source.where, f"for {fixed.target.requirement}")
+    yield indented(Text(f"{fixed.target.name} does not take it yet", style="bold red"))
+    for line in fixed.remaining:
+        yield indented(Text(harmless(f"- {line}")))
+    entries = fixed.journal.entries
+    yield title("what rules did", "nothing was written")
+    yield columns([(e.keeps.value, f"{e.count:,}x", f"{e.name}: {e.says}") for e in entries], width)

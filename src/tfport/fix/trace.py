@@ -1,0 +1,32 @@
+"""What tfport's runtime finds out about the values of a main graph when it plans it."""
+
+from __future__ import annotations
+
+import contextlib
+
+from tfport.errors import Error
+from tfport.graph.graph import Value
+from tfport.graph.model import Model
+from tfport.runtime.custom.registry import PROCESS_WIDE
+from tfport.runtime.engines.engine import engine_called
+from tfport.runtime.operand import Operand
+from tfport.runtime.state import State
+from tfport.runtime.trace import Env, Tracer
+
+FED = ("Placeholder", "PlaceholderV2", "PlaceholderWithDefault")
+
+
+def traced(model: Model) -> Env:
+    """What is known of each value that the model's answers need; variables keep theirs to themselves."""
+    tracer = Tracer(State(model), engine_called("onnxruntime", 1), bake=False, repertoire=PROCESS_WIDE)
+    env: Env = {node.output(0): _fed(node.output(0)) for node in model.graph if node.op in FED}
+    signatures = list(model.signatures.values())
+    ends = [value.node for one in signatures for value in model.ends_of(one)]
+    ends = ends or [node for node in model.graph if not node.users]
+    with contextlib.suppress(Error):  # what was found until then stays true
+        tracer.region(dict.fromkeys(ends), env)
+    return env
+
+
+def _fed(value: Value) -> Operand:
+    return Operand(value.dtype.base, value.shape.dims, name=value.node.name)

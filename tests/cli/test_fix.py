@@ -1,0 +1,118 @@
+"""`tfport fix`: what is written, what is told, exit codes; nothing half-written, nothing overwritten."""
+
+import json
+
+import numpy as np
+import pytest
+from tests.recorded import graph, path_of
+
+import tfport
+from tfport.cli.main import main
+from tfport.graph.build import graph_to_def
+
+ATTENTION = "examples/attention"
+
+
+def fix(*words):
+    return main(["fix", *map(str, words)])
+
+
+def written(folder):
+    return sorted(path.name for path in folder.iterdir())
+
+
+def frozen(tmp_path, lines):
+    path = tmp_path / "m.pb"
+    path.write_bytes(graph_to_def(graph(lines)).SerializeToString())
+    return path
+
+
+def test_a_model_is_written_with_its_certificate(tmp_path, capsys):
+    out = tmp_path / "out" / "1"
+    assert fix(ATTENTION, "--for", "tensorflow==1.13.2", "-o", out) == 0
+    said = capsys.readouterr().out
+    assert "answers alike on" in said
+    assert "broadcast" in said
+    assert written(tmp_path / "out") == ["1", "1.certificate.html", "1.certificate.json"]
+    paper = json.loads((tmp_path / "out/1.certificate.json").read_text())
+    assert (paper["version"], paper["verdict"], paper["target"]) == (1, "alike", "tensorflow==1.13.2")
+    assert paper["output"]["path"] == str(out)
+    assert len(paper["input"]["sha256"]) == len(paper["output"]["sha256"]) == 64
+    assert main(["check", str(out), "--on", "tensorflow==1.13.2"]) == 0
+    words = [["river", "rises"]]
+    one, other = (tfport.Session(path).signature("serving_default")(words=words) for path in (ATTENTION, out))
+    np.testing.assert_allclose(other["scores"], one["scores"], rtol=1e-6)
+
+
+def test_the_same_for_programs(tmp_path, capsys):
+    out = tmp_path / "m"
+    assert fix(ATTENTION, "--for", "tensorflow==1.13.2", "-o", out, "--json") == 0
+    told = json.loads(capsys.readouterr().out)
+    assert (told["version"], told["verdict"], told["output"]) == (1, "fixed", str(out))
+    assert {rule["keeps"] for rule in told["rules"]} == {"exact"}
+    assert told["certificate"]["verdict"] == "alike"
+
+
+def test_what_remains_is_told_and_nothing_written(tmp_path, capsys):
+    model = frozen(tmp_path, "x = Placeholder() {dtype=string, shape=()}\ny = DecodeImage(x) {dtype=uint8}")
+    assert fix(model, "--for", "tensorflow==1.15.5", "-o", tmp_path / "out.pb") == 1
+    said = capsys.readouterr().out
+    assert "TFP101" in said
+    assert "DecodeImage" in said
+    assert "nothing was written" in said
+    assert written(tmp_path) == ["m.pb"]
+
+
+def test_a_frozen_graph_stays_one(tmp_path, capsys):
+    model = frozen(tmp_path, "x = Placeholder() {dtype=float32, shape=(?, 3)}\ny = AddV2(x, x) {T=float32}")
+    assert fix(model, "--for", "tensorflow==1.4.1", "-o", tmp_path / "out.pb") == 0
+    assert [node.op for node in tfport.load(tmp_path / "out.pb").graph] == ["Placeholder", "Add"]
+    capsys.readouterr()
+
+
+def test_a_model_that_runs_already_is_written_as_it_is(tmp_path, capsys):
+    out = tmp_path / "m"
+    assert fix(ATTENTION, "--for", "tensorflow==2.8.4", "-o", out) == 0
+    assert "none was needed" in capsys.readouterr().out
+
+
+def test_rules_of_ones_own_come_first(tmp_path, capsys):
+    model = frozen(tmp_path, "x = Placeholder() {dtype=float32, shape=(?, 3)}\ny = AddV2(x, x) {T=float32}")
+    rules = tmp_path / "mine.py"
+    rules.write_text(
+        "from tfport.fix.rule import EXACT, rule\n"
+        "@rule('AddV2', keeps=EXACT)\n"
+        "def doubled(op, n):\n    'Twice.'\n    return op.Mul(n.inputs[0], 2.0)\n"
+    )
+    assert fix(model, "--for", "tensorflow==1.4.1", "-o", tmp_path / "out.pb", "--rules", rules) == 0
+    assert "doubled: Twice." in capsys.readouterr().out
+    assert "Mul" in {node.op for node in tfport.load(tmp_path / "out.pb").graph}
+
+
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        (["nowhere", "--for", "tensorflow==1.15.5"], "nowhere"),
+        ([ATTENTION, "--for", "tensorflow==0.1"], "tensorflow 0.1 is not recorded"),
+        ([ATTENTION, "--for", "tensorflow>=1.4,<1.6"], "expected one"),
+        ([ATTENTION, "--for", "tfport"], "runs models as they are"),
+        ([ATTENTION, "--for", "tensorflow==1.15.5", "--signature", "nonsense"], "nonsense"),
+        ([ATTENTION, "--for", "tensorflow==1.15.5", "--rules", "nowhere.py"], "nowhere.py"),
+        ([ATTENTION, "--for", "tensorflow==1.15.5", "--inputs", "nowhere.npz"], "nowhere.npz"),
+        ([path_of("checkpoint_of_objects"), "--for", "tensorflow==1.15.5"], "without a graph"),
+        (["tests/broken/files/cut_graph.pb", "--for", "tensorflow==1.15.5"], "cut short"),
+    ],
+)
+def test_what_cannot_be_asked_is_one_sentence(tmp_path, capsys, words, says):
+    assert fix(*words, "-o", tmp_path / "out") == 2
+    said = capsys.readouterr()
+    assert says in said.err
+    assert len(said.err.strip().splitlines()) == 1
+    assert not written(tmp_path)
+
+
+def test_nothing_is_overwritten(tmp_path, capsys):
+    (tmp_path / "out").mkdir()
+    assert fix(ATTENTION, "--for", "tensorflow==1.13.2", "-o", tmp_path / "out") == 2
+    assert "already there" in capsys.readouterr().err
+    assert written(tmp_path) == ["out"]

@@ -1,0 +1,173 @@
+"""Cases for rules: a few lines of a graph, the rule for one node of it, and what it is fed.
+
+    CASES = [
+        rule_case(as_add, "y = AddV2(x, x) {T=float32}", x=f32(1, 2)),
+    ]
+
+A placeholder is made for each array that is fed, with its type and, unless `open` names it, its
+shape; an array named in `constants` becomes a Const. Here tfport's runtime answers both sides;
+`tests/live/test_fix_rules.py` lets TensorFlow answer them, where what is exact must be equal in
+every bit.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from textwrap import dedent
+from typing import Any
+
+import numpy as np
+import pytest
+from tests.recorded import graph
+
+import tfport
+from tfport.atlas.target import resolve_targets
+from tfport.fix.engine import complete
+from tfport.fix.facts import Facts
+from tfport.fix.goal import Goal
+from tfport.fix.maker import Maker
+from tfport.fix.replace import outcome, put_in_place
+from tfport.fix.rule import EXACT, Refusal, Rule
+from tfport.formats.proto import graph_pb2 as pb
+from tfport.graph.build import graph_to_def
+from tfport.graph.dtypes import STRING, DType
+from tfport.graph.graph import Node
+from tfport.graph.model import Model
+from tfport.graph.tensors import Tensor
+
+NEWEST = "tensorflow==2.21.0"
+PRODUCER = 2474
+
+
+@dataclass
+class RuleCase:
+    """One rule on one node, and what the graph is fed."""
+
+    rule: Rule
+    text: str
+    feeds: dict[str, Any]
+    fetches: list[str]
+    open: Sequence[str] = ()
+    constants: Sequence[str] = ()
+    rtol: float = 1e-6
+    atol: float = 1e-6
+    answers: str = "tensorflow"
+    """Who answers for the graph before: `tfport` where TensorFlow has no kernel for it on a CPU."""
+    target: str = NEWEST
+    types: dict[str, str] = field(default_factory=dict)
+    """Types of inputs, where an array does not say them."""
+
+    def __str__(self) -> str:
+        return f"{self.rule.name}-{' '.join(self.text.split())[:60]}"
+
+    def model(self) -> Model:
+        """The graph as it is before."""
+        inputs = [self._input(name, np.asarray(array)) for name, array in self.feeds.items()]
+        heads = [f"{node.name} = Placeholder() {{dtype={_dtype(node)}}}" for node in inputs]
+        made = graph_to_def(graph("\n".join([*heads, dedent(self.text)])))
+        made.versions.producer = PRODUCER
+        for place, node in enumerate(inputs):
+            made.node[place].CopyFrom(node)
+        return tfport.load(made.SerializeToString())
+
+    def _input(self, name: str, array: Any) -> pb.NodeDef:
+        dtype = DType.parse(self.types[name]) if name in self.types else _type(array)
+        if name in self.constants:
+            node = pb.NodeDef(name=name, op="Const")
+            node.attr["value"].tensor.CopyFrom(Tensor.from_numpy(array, dtype).to_proto())
+        else:
+            node = pb.NodeDef(name=name, op="Placeholder")
+            sizes = [-1 if name in self.open else size for size in array.shape]
+            node.attr["shape"].shape.SetInParent()
+            for size in sizes:
+                node.attr["shape"].shape.dim.add(size=size)
+        node.attr["dtype"].type = dtype.number
+        return node
+
+    @property
+    def fed(self) -> dict[str, Any]:
+        return {f"{name}:0": array for name, array in self.feeds.items() if name not in self.constants}
+
+
+def rule_case(rule: Rule, text: str, *, fetches: str | list[str] = "y:0", **said: Any) -> RuleCase:
+    """A case; keywords that name no option are fed."""
+    names = ("open", "constants", "rtol", "atol", "answers", "target", "types")
+    options = {k: said.pop(k) for k in names if k in said}
+    wanted = [fetches] if isinstance(fetches, str) else fetches
+    return RuleCase(rule, text, said, wanted, **options)
+
+
+def _dtype(node: pb.NodeDef) -> DType:
+    return DType.of(node.attr["dtype"].type)
+
+
+def _type(array: Any) -> DType:
+    return STRING if array.dtype.kind in "OS" else DType.parse(array.dtype.name)
+
+
+def node_for(model: Model, rule: Rule) -> Node:
+    """The node that a rule is for: the last, where there are several."""
+    nodes = [*model.graph, *(n for f in model.graph.library.functions.values() for n in f)]
+    found = [node for node in nodes if node.op in rule.ops]
+    return found[-1] if found else list(model.graph)[-1]
+
+
+def apply(rule: Rule, model: Model, target: str = NEWEST) -> list[str]:
+    """Use a rule on its node; the ops of what it made. A refusal is raised, and leaves all as it was."""
+    node = node_for(model, rule)
+    complete(node)
+    facts, goal = Facts(model), Goal(resolve_targets(target)[0], PRODUCER)
+    maker = Maker(node, facts, goal)
+    try:
+        values = outcome(node, rule.make(maker, node))
+    except Refusal:
+        maker.undo()
+        raise
+    ops = [made.op for made in maker.made]
+    put_in_place(node, values, maker.made, facts, named=node.graph is model.graph)
+    return ops
+
+
+def rewritten(c: RuleCase) -> Model:
+    """The graph as it is after."""
+    model = c.model()
+    apply(c.rule, model, c.target)
+    return tfport.load(graph_to_def(model.graph).SerializeToString())
+
+
+def answers(model: Model, c: RuleCase) -> list[Any]:
+    """What tfport's runtime says."""
+    return tfport.Session(model).run(c.fetches, c.fed)
+
+
+def check(c: RuleCase) -> None:
+    """Both sides answer alike in tfport's runtime, and nothing is left of the node."""
+    before, after = answers(c.model(), c), answers(rewritten(c), c)
+    for ours, theirs in zip(after, before, strict=True):
+        assert_alike(ours, theirs, c, exact=False)
+
+
+def assert_alike(ours: Any, theirs: Any, c: RuleCase, *, exact: bool) -> None:
+    """Same type, shape and elements; floats within the case's tolerance unless they must be exact."""
+    ours, theirs = np.asarray(ours), np.asarray(theirs)
+    assert (ours.dtype, ours.shape) == (theirs.dtype, theirs.shape)
+    if ours.dtype.kind not in "fcV":
+        assert ours.tolist() == theirs.tolist()
+    elif exact and c.rule.keeps is EXACT:
+        same = (ours == theirs) | ((ours != ours) & (theirs != theirs))
+        assert same.all(), f"{ours[~same][:5]} for {theirs[~same][:5]}"
+    else:
+        kind = np.complex128 if ours.dtype.kind == "c" else np.float64
+        np.testing.assert_allclose(ours.astype(kind), theirs.astype(kind), rtol=c.rtol, atol=c.atol)
+
+
+def assert_refuses(rule: Rule, text: str, *, because: str, **said: Any) -> None:
+    """A rule does not apply to a node, for this reason, and makes nothing."""
+    c = rule_case(rule, text, fetches=[], **said)
+    model = c.model()
+    names = list(model.graph.nodes)
+    with pytest.raises(Refusal) as refused:
+        apply(rule, model, c.target)
+    assert because in refused.value.why
+    assert list(model.graph.nodes) == names

@@ -1,0 +1,93 @@
+"""The rules there are: each has a name, a sentence, and cases; and those of a file of one's own."""
+
+import importlib
+import inspect
+from pathlib import Path
+
+import pytest
+from tests.recorded import OPS
+
+from tfport.errors import Error
+from tfport.fix.rule import ANY, EXACT
+from tfport.fix.rulebook import Rulebook, own_rules, rules_of_file
+
+RULES = own_rules()
+FAMILIES = [
+    importlib.import_module(f"tests.fix.rules.{file.stem}")
+    for file in sorted((Path(__file__).parent / "rules").glob("test_*.py"))
+]
+RUN_BY_NOBODY = (
+    "as_call", "as_if", "as_while",
+    "gradient_for_its_sizes", "gradient_for_sizes_of_filter", "volume_gradient_for_its_sizes",
+)  # fmt: skip
+"""No CPU has kernels for what these replace; their families look at what they make."""
+OF_TFJS = ("FusedDepthwiseConv2dNative",)
+OWN_FILE = '''
+from tfport.fix.rule import EXACT, refuse, rule
+
+@rule("Acme>Twice", keeps=EXACT)
+def added_to_itself(op, n):
+    """Twice is a sum."""
+    return op.Add(n.inputs[0], n.inputs[0])
+'''
+
+
+def test_names_are_their_own():
+    names = [rule.name for rule in RULES]
+    assert sorted(names) == sorted(set(names))
+
+
+@pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.name)
+def test_a_rule_says_in_a_sentence_what_it_does_to_ops_that_there_are(rule):
+    assert rule.says[0].isupper() or not rule.says[0].isalpha()
+    assert rule.says.endswith(".")
+    assert len(rule.says) <= 160
+    for op in rule.ops:
+        assert op in (ANY, *OF_TFJS) or OPS.get(op) is not None, op
+
+
+@pytest.mark.parametrize(
+    "rule", [rule for rule in RULES if rule.name not in RUN_BY_NOBODY], ids=lambda rule: rule.name
+)
+def test_a_rule_has_cases(rule):
+    assert any(c.rule is rule for family in FAMILIES for c in getattr(family, "CASES", ()))
+
+
+@pytest.mark.parametrize(
+    "rule", [rule for rule in RULES if "refuse(" in inspect.getsource(rule.make)], ids=lambda rule: rule.name
+)
+def test_a_rule_that_refuses_is_seen_to(rule):
+    texts = [Path(family.__file__).read_text() for family in FAMILIES]
+    assert any(rule.name in text and ("assert_refuses" in text or "Refusal" in text) for text in texts)
+
+
+def test_rules_for_an_op_come_before_those_for_any():
+    book = Rulebook(RULES)
+    found = book.of("AddV2")
+    assert found[0].ops == ("AddV2",)
+    assert [ANY in rule.ops for rule in found] == sorted(ANY in rule.ops for rule in found)
+
+
+def test_a_file_of_rules_is_run_and_its_rules_found(tmp_path):
+    path = tmp_path / "my_rules.py"
+    path.write_text(OWN_FILE)
+    (found,) = rules_of_file(str(path))
+    assert (found.name, found.ops, found.keeps) == ("added_to_itself", ("Acme>Twice",), EXACT)
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        (None, "no Python file with rules"),
+        ("x = 1", "declares no rule"),
+        ("def f(:", "SyntaxError"),
+        ("import nothing_of_this_name", "ModuleNotFoundError"),
+    ],
+)
+def test_what_is_wrong_with_a_file_of_rules_is_told(tmp_path, text, says):
+    path = tmp_path / "my_rules.py"
+    if text is not None:
+        path.write_text(text)
+    with pytest.raises(Error, match=says) as told:
+        rules_of_file(str(path))
+    assert str(path) in str(told.value)

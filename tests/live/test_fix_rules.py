@@ -1,0 +1,46 @@
+"""Every case of every rule in TensorFlow itself: both sides answer alike, bit for bit where promised."""
+
+from __future__ import annotations
+
+import importlib
+import os
+from pathlib import Path
+from typing import Any
+
+os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
+# oneDNN has kernels for some versions of an op only, which round otherwise
+os.environ["TF_ENABLE_ONEDNN_OPTS"] = "0"
+import pytest
+import tensorflow as tf
+from tests.fix.rule_cases import RuleCase, answers, assert_alike, rewritten
+from tests.live.record_ops import plain
+
+from tfport.graph.build import graph_to_def
+from tfport.graph.model import Model
+
+FAMILIES = sorted(file.stem for file in (Path(__file__).parent.parent / "fix/rules").glob("test_*.py"))
+CASES = [
+    pytest.param(c, id=f"{family}-{c}-{place}")
+    for family in FAMILIES
+    for place, c in enumerate(getattr(importlib.import_module(f"tests.fix.rules.{family}"), "CASES", ()))
+]
+
+
+def run(model: Model, c: RuleCase) -> list[Any]:
+    theirs = tf.compat.v1.GraphDef.FromString(graph_to_def(model.graph).SerializeToString())
+    with tf.Graph().as_default() as graph:
+        tf.import_graph_def(theirs, name="")
+        # rewritten by TensorFlow's own optimiser neither side would be what it says
+        off = tf.compat.v1.ConfigProto()
+        off.graph_options.rewrite_options.disable_meta_optimizer = True
+        off.graph_options.optimizer_options.opt_level = tf.compat.v1.OptimizerOptions.L0
+        with tf.compat.v1.Session(graph=graph, config=off) as session:
+            return [plain(a) for a in session.run(c.fetches, c.fed)]
+
+
+@pytest.mark.parametrize("c", CASES)
+def test_tensorflow_answers_alike(c):
+    before = run(c.model(), c) if c.answers == "tensorflow" else answers(c.model(), c)
+    after = run(rewritten(c), c)
+    for ours, theirs in zip(after, before, strict=True):
+        assert_alike(ours, theirs, c, exact=c.answers == "tensorflow")

@@ -1,0 +1,65 @@
+"""What is a model asked? Inputs from its signature and from what a case says of them, the same each time.
+
+An open first axis is the batch; of other open axes the case must tell the size (`shape`, with -1
+for the batch). Numbers are drawn between `low` and `high`, or the last axis is `one_hot`; strings come from
+`words`, and with `numbered = "w{9}"` from w0 to w8; `value` is given as it is. Images are made
+of squares with `patch` pixels a side.
+"""
+
+import re
+from collections.abc import Mapping
+from typing import Any
+from zlib import crc32
+
+import numpy as np
+
+from tfport.graph.model import Signature, TensorSpec
+
+LOW, HIGH = 0, 1
+HIGH_INTEGER = 3
+WORDS = ("", "a", "tensor", "straße", "The quick brown fox jumps over the lazy dog.")
+
+
+def inputs_for(way: Signature, said: Mapping[str, Mapping[str, Any]], batch: int) -> dict[str, np.ndarray]:
+    """An array for each input of a signature."""
+    if unknown := set(said) - set(way.inputs):
+        raise LookupError(f"no input {', '.join(sorted(unknown))}; there is {', '.join(way.inputs)}")
+    return {n: one_input(n, spec, said.get(n, {}), batch) for n, spec in way.inputs.items()}
+
+
+def one_input(name: str, spec: TensorSpec, said: Mapping[str, Any], batch: int) -> np.ndarray:
+    rng = np.random.default_rng([crc32(name.encode()), batch])
+    if "value" in said:
+        return np.array(said["value"], spec.dtype.numpy)
+    shape = shape_of(name, spec, said, batch)
+    if spec.dtype.name == "string":
+        words = [word.encode() for word in said.get("words", WORDS)]
+        if pattern := re.fullmatch(r"(\w*)\{(\d+)\}", said.get("numbered", "")):
+            words += [f"{pattern[1]}{i}".encode() for i in range(int(pattern[2]))]
+        return rng.choice(np.array(words, object), shape)
+    if spec.dtype.name == "bool":
+        return rng.random(shape) < 0.5
+    if said.get("one_hot"):
+        return np.eye(shape[-1], dtype=spec.dtype.numpy)[rng.integers(0, shape[-1], shape[:-1])]
+    low = said.get("low", LOW)
+    if spec.dtype.is_integer:
+        return rng.integers(low, said.get("high", HIGH_INTEGER), shape).astype(spec.dtype.numpy)
+    drawn = patches(rng, shape, said["patch"]) if "patch" in said else rng.random(shape)
+    return (low + (said.get("high", HIGH) - low) * drawn).astype(spec.dtype.numpy)
+
+
+def patches(rng: np.random.Generator, shape: list[int], size: int) -> np.ndarray:
+    """Images of one-coloured squares, each with its own brightness: noise would look alike to a network."""
+    batch, height, width, channels = shape
+    coarse = rng.random((batch, -(-height // size), -(-width // size), channels))
+    wide = coarse.repeat(size, 1).repeat(size, 2)[:, :height, :width]
+    return wide * rng.random((batch, 1, 1, channels))
+
+
+def shape_of(name: str, spec: TensorSpec, said: Mapping[str, Any], batch: int) -> list[int]:
+    if "shape" in said:
+        return [batch if size == -1 else size for size in said["shape"]]
+    dims = spec.shape.dims
+    if dims is None or None in dims[1:]:
+        raise LookupError(f"input {name} has shape {spec.shape}: the case must tell its `shape`")
+    return [batch if size is None else size for size in dims]

@@ -1,0 +1,34 @@
+"""The model rewritten for a target: the one place where the evidence meets `tfport.fix`."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+import tfport
+from tfport.formats.kinds import Kind
+
+
+@dataclass(frozen=True)
+class Rewritten:
+    """A model that a target should accept, and what was done to it."""
+
+    path: Path
+    rules: list[dict]
+    """Each rule's name, promise and how often it was applied."""
+
+
+Rewrite = Callable[[Path, str, tuple[str, ...], Path], Rewritten]
+
+
+def rewrite(model: Path, target: str, fetches: tuple[str, ...], out: Path) -> Rewritten:
+    """Rewrite a model; `tfport.Error` says why it cannot be."""
+    fixed = tfport.fix(str(model), target=target, fetches=fetches)
+    path = out.with_suffix(".meta") if fixed.model.kind is Kind.META_GRAPH else out
+    fixed.save(str(path))
+    rules = [{"name": e.name, "promise": e.keeps.value, "times": e.count} for e in fixed.journal.entries]
+    return Rewritten(path, rules)
+
+
+def leave(model: Path, target: str, fetches: tuple[str, ...], out: Path) -> Rewritten:
+    """The model as it is, for the baseline."""
+    return Rewritten(model, [])
