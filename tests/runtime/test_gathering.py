@@ -93,6 +93,7 @@ CASES = [
     case("DynamicPartition", numbers(2), i32(0, 2), num_partitions=2, fails=True),
     case("DynamicPartition", numbers(2), i32(0, -1), num_partitions=2, fails=True),
     case("DynamicStitch", [i32(0, 4), i32([1], [2])], [numbers(2, 3), numbers(2, 1, 3)]),
+    case("DynamicStitch", [i32(0, 1)], [numbers(2, 0)]),
     case("DynamicStitch", [i32(0, 1), i32(1)], [numbers(2), numbers(1, seed=5)]),
     case("DynamicStitch", [i32(0), i32(3)], [strings("a"), strings("b")], ways=("engine",)),
     case("DynamicStitch", [scalar(1), scalar(0)], [numbers(), numbers(seed=1)]),

@@ -68,6 +68,7 @@ CASES = [
     case("NthElement", bf16(3, 1, 2), scalar(0)),
     case("NthElement", numbers(2, 3), scalar(3), fails=True),
     case("LowerBound", i32([1, 3, 3, 5], [0, 1, 2, 3]), i32([0, 3, 6], [2, 2, 9])),
+    *(case(op, f32([1, 3, 3, 5]), f32([np.nan, 3, np.inf])) for op in ("LowerBound", "UpperBound")),
     case("UpperBound", f32([1, 3, 3, 5], [0, 1, 2, 3]), f32([0, 3, 6], [2, 2, 9]), out_type=INT64),
 ]
 

@@ -146,6 +146,7 @@ DENSE = {"empty": scalar(-1, np.int64), "deleted": scalar(-2, np.int64)}
 CASES = [
     static(WORDS, NUMBERS, ASKED, scalar(-1, np.int64)),
     static(NUMBERS, WORDS, i64([3, 9], [1, 0]), one("?")),
+    *(static(WORDS, NUMBERS, one(word), scalar(-1, np.int64)) for word in ("a", "nowhere")),
     static(NUMBERS, WORDS, np.arange(-20, 20), one("?")),
     static(MANY, MANY * 2, np.arange(90, 410), scalar(-1, np.int64)),
     static(NUMBERS, f32(0.5, 1, 2), i64(2, 7), scalar(np.nan, np.float32)),

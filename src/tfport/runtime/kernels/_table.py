@@ -57,7 +57,7 @@ class Table(ABC):
             missing = rows < 0
             if not len(self._values):
                 return np.broadcast_to(default, (*outer, *self.value_shape)).copy()
-            found: NDArray[Any] = self._values[rows]
+            found: NDArray[Any] = np.asarray(self._values[rows])  # of one key, no bare number
         if missing.any():
             found[missing] = np.broadcast_to(default, found.shape)[missing]
         return found

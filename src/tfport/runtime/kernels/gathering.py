@@ -133,7 +133,7 @@ def dynamic_stitch(indices, data):
     check_places(flat, count)
     made = full((count, *rest), zero_of(data[0].dtype), data[0].dtype)
     for places, values in zip(indices, data, strict=True):
-        made[places.reshape(-1)] = values.reshape(-1, *rest) if places.size else values.reshape(0, *rest)
+        made[places.reshape(-1)] = values.reshape(places.size, *rest)
     return made
 
 

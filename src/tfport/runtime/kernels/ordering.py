@@ -164,4 +164,6 @@ def _bounds(rows, values, side):
     made = np.empty(values.shape, np.int64)
     for i, (row, wanted) in enumerate(zip(rows, values, strict=True)):
         made[i] = np.searchsorted(row, wanted, side)
+    if side == "left" and values.dtype.kind == "f":
+        made[np.isnan(values)] = 0  # nothing is less than it
     return made

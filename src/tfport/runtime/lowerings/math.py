@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
+from tfport.graph.dtypes import INT64
 from tfport.runtime.lower import CannotLower, constant_of, lower
 from tfport.runtime.operand import Dims, Operand
 
@@ -42,9 +43,23 @@ same_name(
     "IsNan:IsNaN Log LogicalNot:Not Neg Reciprocal Rint:Round Sigmoid Sin Sinh Sqrt Tan Tanh"
 )
 both(
-    "Add AddV2:Add Sub Mul RealDiv:Div Maximum:Max Minimum:Min Less LessEqual:LessOrEqual Greater "
+    "Add AddV2:Add Sub Mul RealDiv:Div Less LessEqual:LessOrEqual Greater "
     "GreaterEqual:GreaterOrEqual LogicalAnd:And LogicalOr:Or BitwiseAnd BitwiseOr BitwiseXor"
 )
+
+
+@lower("Maximum")
+def maximum(b, x, y):
+    if x.dtype == INT64:  # of numbers from 2**31 to 2**32 ONNX Runtime takes the wrong one
+        return b.Where(b.Greater(x, y), x, y)
+    return b.Max(x, y)
+
+
+@lower("Minimum")
+def minimum(b, x, y):
+    if x.dtype == INT64:
+        return b.Where(b.Less(x, y), x, y)
+    return b.Min(x, y)
 
 
 @lower("Round")
@@ -199,7 +214,7 @@ def clip_by_value(b, t, clip_value_min, clip_value_max):
     low, high = clip_value_min.array, clip_value_max.array
     if clip_value_min.rank != 0 or clip_value_max.rank != 0:
         raise CannotLower("a bound is no scalar")
-    if low is not None and high is not None and low <= high:
+    if low is not None and high is not None and low <= high and t.dtype != INT64:
         return b.Clip(t, clip_value_min, clip_value_max)
     below = b.Where(b.Less(clip_value_max, t), clip_value_max, t)
     return b.Where(b.Less(below, clip_value_min), clip_value_min, below)
