@@ -23,7 +23,7 @@ def blocks(language: str, start: str = ""):
 @pytest.fixture
 def folder(tmp_path, monkeypatch):
     """Where the pages' commands are typed: beside what they name, and free to be written into."""
-    for name in ("examples", "tests"):
+    for name in ("examples", "tests", "tools"):
         (tmp_path / name).symlink_to(ROOT / name)
     monkeypatch.chdir(tmp_path)
 

@@ -60,7 +60,7 @@ def refresh(named: list[str]) -> None:
 def in_a_scratch_folder(block: re.Match[str]) -> str:
     """The block again, in a folder that it may write into, beside what it names."""
     with tempfile.TemporaryDirectory() as folder, contextlib.chdir(folder):
-        for name in ("examples", "tests"):
+        for name in ("examples", "tests", "tools"):
             Path(name).symlink_to(ROOT / name)
         return refreshed(block)
 

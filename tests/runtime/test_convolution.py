@@ -2,9 +2,24 @@ import itertools
 
 import numpy as np
 import pytest
+from tests.recorded import graph
 from tests.runtime.baked import baked
 from tests.runtime.cases import bf16, check, checks, numbers
 
+import tfport
+from tfport.graph.build import graph_to_def
+
+VANISHING = """
+x = Placeholder() {dtype=float32, shape=(?, ?, ?, 16)}
+one = Const() {dtype=float32, value=float32()[1.0]}
+window = Const() {dtype=int32, value=int32(4)[3, 3, 16, 16]}
+point = Const() {dtype=int32, value=int32(4)[1, 1, 16, 16]}
+w = Fill(window, one) {T=float32}
+p = Fill(point, one) {T=float32}
+a = Conv2D(x, w) {T=float32, strides=[1, 2, 2, 1], padding=SAME}
+b = MaxPool(a) {T=float32, ksize=[1, 3, 3, 1], strides=[1, 2, 2, 1], padding=VALID}
+y = Conv2D(b, p) {T=float32, strides=[1, 1, 1, 1], padding=VALID}
+"""
 HALF, DOUBLE = np.float16, np.float64
 SUMS = 1e-5  # a sum of many products may be small beside them
 
@@ -148,3 +163,13 @@ CASES = [
 @pytest.mark.parametrize(("c", "way"), checks(CASES))
 def test_convolutions(c, way):
     check("convolution", c, way)
+
+
+def test_nothing_left_of_an_image_ends_in_an_error_not_in_the_process():
+    made = graph(VANISHING)
+    session = tfport.Session(tfport.load(graph_to_def(made).SerializeToString()))
+    try:
+        answer = session.run("y:0", {"x:0": numbers(1, 1, 1, 16)})
+    except tfport.RunFailed:
+        return
+    assert answer.size == 0

@@ -1,7 +1,7 @@
 """Rules applied until the target resolves every node, the cheapest chain for each; a journal is kept.
 
 A chain is a rule, and rules for what it made where the target does not take that either. It
-costs what its promises cost (`Keeps.price`) and one for each node made. A chain that does not
+costs what its promises cost (`Keeps.price`), one for each rule and one for each node made. A chain that does not
 end is taken back whole, so a node is rewritten fully or left as it was.
 """
 
@@ -53,7 +53,7 @@ class Chain:
     @property
     def cost(self) -> tuple[bool, int]:
         """What to compare chains by; one that begins with a user's own rule comes before all others."""
-        price = sum(rule.keeps.price for rule, _, _ in self.steps)
+        price = sum(rule.keeps.price + 1 for rule, _, _ in self.steps)
         return self.rule.origin.startswith(OURS), price + len(self.maker.made)
 
 

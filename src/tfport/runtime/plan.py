@@ -202,10 +202,17 @@ def _island(stage: Stage, engine: Engine) -> Compiled:
     island = onnx_model(nodes, stage.reads, stage.writes)
     graph = island.model.graph
     outside = [info.name for info in graph.input], [info.name for info in graph.output]
-    run = engine.compile(island.model.SerializeToString(), island.weights, *outside)
+    open_windows = any(node.op == "Conv" and _is_open(node.outputs[0]) for node in nodes)
+    model = island.model.SerializeToString()
+    run = engine.compile(model, island.weights, *outside, open_windows=open_windows)
     wide = [(i, border_type(o.dtype).numpy) for i, o in enumerate(stage.reads) if is_narrow(o.dtype)]
     narrow = [(i, o.dtype.numpy) for i, o in enumerate(stage.writes) if is_narrow(o.dtype)]
     return _converted(run, wide, narrow) if wide or narrow else run
+
+
+def _is_open(image: Operand) -> bool:
+    """Whether not all sizes behind the batch and the channels are known."""
+    return image.shape is None or None in image.shape[2:]
 
 
 def _converted(run: Compiled, before: list[tuple[int, Any]], after: list[tuple[int, Any]]) -> Compiled:

@@ -151,5 +151,11 @@ def test_what_is_refused_is_further_than_the_formula_says(array):
         )
         apart = np.abs(other.astype(np.float64) - array.astype(np.float64))
         same = (other == array) | (np.isnan(other) & np.isnan(array))
-    if size[finite].max(initial=0) >= smallest_normal(array.dtype):
-        assert found.beyond == np.count_nonzero(~same & ~(apart <= allowed))
+    assert found.beyond == np.count_nonzero(~same & ~(apart <= allowed))
+
+
+@pytest.mark.parametrize(("usual", "alike"), [(1.0, True), (1e6, True), (1e-6, False)])
+def test_small_answers_of_an_output_with_large_ones_are_what_is_left_of_those(usual, alike):
+    before = compare(np.float32([usual]), np.float32([usual]))
+    found = compare(np.float32([5.005e-5]), np.float32([5e-5]), Tolerance(), before)
+    assert found.alike is alike

@@ -7,9 +7,11 @@ changes, and a long sum of both signs loses as many digits as cancel. So numbers
 
     |a - b| <= atol + rtol * |b|
 
-with an `atol` that grows with the largest number of the output, as rounding errors do, and is never
-smaller than the smallest normal number, since engines may take what is smaller for zero. Whole
-numbers, truth values and strings are alike where they are equal; shapes and types always must be.
+with an `atol` that grows with the largest number of the output, as rounding errors do. Where an output
+has large numbers usually and small ones in some trial, they are what is left of larger ones, and are
+as uncertain as those: of numbers up to one the usual size counts. Nor is `atol` ever smaller than the
+smallest normal number, since engines may take what is smaller for zero. Whole numbers, truth values and
+strings are alike where they are equal; shapes and types always must be.
 """
 
 from __future__ import annotations
@@ -154,8 +156,7 @@ def _floats(
             return found
         apart = np.where(equal, 0.0, np.abs(exact_a - exact_b))
         apart = np.where(np.isnan(apart), np.inf, apart)
-        nothing = found.largest < smallest_normal(b.dtype)
-        rtol, atol = tolerance.of(b.dtype, usual if nothing else found.largest)
+        rtol, atol = tolerance.of(b.dtype, max(found.largest, min(usual, 1.0)))
         # an infinite |b| would allow everything
         allowed = atol + rtol * np.where(np.isfinite(size), size, 0.0)
         relative = np.where(apart > 0, apart / size, 0.0)

@@ -29,9 +29,18 @@ class Engine(Protocol):
         ...
 
     def compile(
-        self, model: bytes, weights: Mapping[str, NDArray[Any]], inputs: Sequence[str], outputs: Sequence[str]
+        self,
+        model: bytes,
+        weights: Mapping[str, NDArray[Any]],
+        inputs: Sequence[str],
+        outputs: Sequence[str],
+        *,
+        open_windows: bool = False,
     ) -> Compiled:
-        """A serialized model as a function; `weights` are its initialisers that are not inside."""
+        """A serialized model as a function; `weights` are its initialisers that are not inside.
+
+        `open_windows`: some convolution does not know the size of what it goes over.
+        """
         ...
 
 

@@ -19,6 +19,12 @@ class NoEngine:
         return False
 
     def compile(
-        self, model: bytes, weights: Mapping[str, Any], inputs: Sequence[str], outputs: Sequence[str]
+        self,
+        model: bytes,
+        weights: Mapping[str, Any],
+        inputs: Sequence[str],
+        outputs: Sequence[str],
+        *,
+        open_windows: bool = False,
     ) -> Compiled:
         raise Error("there is no engine to run an island")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import os
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
@@ -19,6 +20,10 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 ONLY_FATAL = 4
+BLOCKED_LAYOUT = ("NchwcTransformer",)
+"""With it a convolution over nothing, which others refuse, divides by zero and ends the process."""
+LARGE = 128
+"""So many rows and columns last through any network; fewer may not."""
 _HAS: dict[tuple[object, ...], bool] = {}
 """Whether it has a kernel, by op and types: asked of ONNX Runtime itself, once in a process."""
 
@@ -45,27 +50,44 @@ class OnnxRuntime:
         return _HAS[key]
 
     def compile(
-        self, model: bytes, weights: Mapping[str, NDArray[Any]], inputs: Sequence[str], outputs: Sequence[str]
+        self,
+        model: bytes,
+        weights: Mapping[str, NDArray[Any]],
+        inputs: Sequence[str],
+        outputs: Sequence[str],
+        *,
+        open_windows: bool = False,
     ) -> Compiled:
         options = _options(self.threads)
         values = _give(options, weights)
-        try:
-            session = ort.InferenceSession(model, options, providers=["CPUExecutionProvider"])
-        except Exception as error:  # ONNX Runtime has an exception of its own for each kind of error
-            raise Error(
-                f"ONNX Runtime does not take what tfport made of the model: {_sentence(error)}"
-            ) from None
-        run, wanted, fed = session.run, list(outputs), list(inputs)
+        run = _session(model, options).run
+        careful = functools.cache(lambda: _session(model, options, without=BLOCKED_LAYOUT).run)
+        wanted, fed = list(outputs), list(inputs)
 
         def compiled(arrays: Sequence[Any]) -> Sequence[Any]:
+            chosen = careful() if open_windows and _may_run_out(arrays) else run
             try:
-                answers: Sequence[Any] = run(wanted, dict(zip(fed, arrays, strict=True)))
+                answers: Sequence[Any] = chosen(wanted, dict(zip(fed, arrays, strict=True)))
             except Exception as error:
                 raise RunFailed(_sentence(error)) from None
             return answers
 
         compiled.keeps = values  # type: ignore[attr-defined]  # the session does not
         return compiled
+
+
+def _session(model: bytes, options: ort.SessionOptions, without: Sequence[str] = ()) -> ort.InferenceSession:
+    try:
+        return ort.InferenceSession(
+            model, options, providers=["CPUExecutionProvider"], disabled_optimizers=list(without)
+        )
+    except Exception as error:  # ONNX Runtime has an exception of its own for each kind of error
+        raise Error(f"ONNX Runtime does not take what tfport made of the model: {_sentence(error)}") from None
+
+
+def _may_run_out(arrays: Sequence[Any]) -> bool:
+    """Whether some image is so small that nothing may be left of it on the way."""
+    return any(a.ndim == 4 and sum(size < LARGE for size in a.shape[1:]) > 1 for a in arrays)
 
 
 def _options(threads: int) -> ort.SessionOptions:

@@ -36,7 +36,13 @@ class OpenVino:
         return self._like.takes(node)
 
     def compile(
-        self, model: bytes, weights: Mapping[str, NDArray[Any]], inputs: Sequence[str], outputs: Sequence[str]
+        self,
+        model: bytes,
+        weights: Mapping[str, NDArray[Any]],
+        inputs: Sequence[str],
+        outputs: Sequence[str],
+        *,
+        open_windows: bool = False,
     ) -> Compiled:
         try:
             read = self._core.read_model(_with_weights(model, weights))
