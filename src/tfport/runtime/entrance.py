@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from tfport.errors import Error
 from tfport.graph.graph import Graph
 from tfport.graph.model import Model, Signature, TensorSpec
+from tfport.graph.reach import loops
 
 DEFAULT = "serving_default"
 WHOLE_GRAPH = "graph"
@@ -58,11 +59,13 @@ def _spec(model: Model, tensor: str) -> TensorSpec:
 
 
 def _ends(graph: Graph) -> list[str]:
-    """What nothing reads."""
+    """What nothing reads, but for what a loop of TF1 has inside: no session answers with that."""
+    found = loops(graph).values() if graph.has_branches else ()
+    inside = {node for nodes in found for node in nodes if node.op not in ("Exit", "RefExit")}
     return [
         value.name
         for node in graph
-        if node.op not in _NO_ANSWERS
+        if node.op not in _NO_ANSWERS and node not in inside
         for value in node.outputs
         if not value.uses and value.dtype.name not in ("resource", "variant")
     ]

@@ -39,18 +39,23 @@ def certify(
     given: Mapping[str, Any] | None = None,
     signatures: Iterable[str] | None = None,
     fetches: Sequence[str] = (),
+    only_answers: bool = False,
     rtol: float | None = None,
     atol: float | None = None,
     pythons: Sequence[str] = (),
     registry: Registry | None = None,
     progress: Progress = lambda doing: None,
 ) -> Proof:
-    """Compare the answers of a model before and after it was rewritten."""
+    """Compare the answers of a model before and after it was rewritten.
+
+    `fetches` are what a graph without signatures answers with; with `only_answers` those of them
+    that the original does not answer are left out, and told.
+    """
     sides = both_sides(before, after, signatures, fetches)
     others = [TensorFlow(python) for python in pythons]  # refuses what is no program before the work begins
     _fits_somewhere(given, sides[0])
     proof = Proof(list(sides[0].entrances), rtol=rtol, atol=atol)
-    if not (before.signatures or fetches):
+    if not before.signatures and (only_answers or not fetches):
         sides, proof.left_out = answerable(sides, registry)
     desk = _Desk(sides, proof, Tolerance(rtol, atol), registry, progress)
     desk.own(given)

@@ -1,0 +1,66 @@
+"""Models that TensorFlow wrote, rewritten for older releases: what comes out, and that others can read it."""
+
+import pytest
+from tests.recorded import PROGRAMS, load
+
+import tfport
+from tfport.fix.structure.refusal import FUNCTIONAL
+
+TARGETS = ("1.4.1", "1.15.5", "2.3.4")
+REMAINS = {
+    "constants": TARGETS,  # float8 and int4, which these releases do not know
+    "datasets": ("1.4.1",),  # iterators
+    "input_pipeline": ("1.4.1",),
+    "loops_v2": ("1.4.1",),  # gradients of loops in loops, on stacks
+    "random_numbers": TARGETS,  # generators: other numbers would be drawn
+    "strings": ("1.4.1",),  # a general regular expression, StringFormat
+    "tables_in_memory": ("1.4.1",),  # a dense table of types without kernels
+}
+NOT_COMPARED = {
+    "defun": TARGETS,  # SymbolicGradient, which tfport does not run
+}
+FIXED = [
+    (name, release)
+    for name in PROGRAMS
+    for release in TARGETS
+    if release not in (*REMAINS.get(name, ()), *NOT_COMPARED.get(name, ()))
+]
+
+
+def fixed(name, release):
+    return tfport.fix(load(name), target=f"tensorflow=={release}")
+
+
+@pytest.mark.parametrize(("name", "release"), FIXED)
+def test_the_target_takes_it_and_answers_alike(name, release, tmp_path):
+    found = fixed(name, release)
+    assert found.ok, found.remaining or found.proof.statement
+    before, path = load(name), tmp_path / "out"
+    found.save(path)
+    written = tfport.load(f"{path}.meta" if before.kind.value == "MetaGraph" else path)
+    assert tfport.check(written, on=f"tensorflow=={release}").verdict == "runs"
+    assert set(written.signatures) == set(before.signatures)
+    for key, signature in before.signatures.items():
+        for side in ("inputs", "outputs"):
+            ours, theirs = (getattr(one, side) for one in (written.signatures[key], signature))
+            assert {k: (s.dtype, s.shape) for k, s in ours.items()} == {
+                k: (s.dtype, s.shape) for k, s in theirs.items()
+            }
+    if release == "1.4.1":
+        assert not any(node.op in FUNCTIONAL for node in written.graph)
+
+
+@pytest.mark.parametrize(("name", "release"), [(n, r) for n, releases in REMAINS.items() for r in releases])
+def test_what_remains_is_told_and_cannot_be_saved(name, release, tmp_path):
+    found = fixed(name, release)
+    assert (found.ok, found.verdict) == (False, "remains")
+    assert found.remaining
+    with pytest.raises(tfport.Error, match="not written for"):
+        found.save(tmp_path / "out")
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize(("name", "release"), [(n, r) for n, rs in NOT_COMPARED.items() for r in rs])
+def test_what_nobody_could_compare_is_not_called_fixed(name, release):
+    found = fixed(name, release)
+    assert (found.ok, found.verdict) == (False, "not compared")
