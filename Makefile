@@ -12,7 +12,7 @@ TENSORFLOW ?= 2.21.0
 PIP := -m pip --disable-pip-version-check -q
 WORKERS ?= 2
 
-.PHONY: demo test test-live test-browser truth lint bench bench-runtime fuzz record record-ops index protos real-models evidence atlas atlas-proof docs clean
+.PHONY: demo test test-live test-clients test-browser truth lint bench bench-runtime bench-fix fuzz record record-ops index protos real-models evidence atlas atlas-proof docs clean
 
 demo: $(READY)
 	@$(BIN)/python examples/demo.py
@@ -38,6 +38,9 @@ bench: $(LIVE_READY)
 # tfport's runtime beside TensorFlow, tf2onnx with ONNX Runtime, and OpenVINO.
 bench-runtime: $(BENCH_READY)
 	$(BENCH)/bin/python benchmarks/runtime.py
+
+bench-fix: $(LIVE_READY)
+	$(LIVE)/bin/python benchmarks/fix.py
 
 fuzz: $(READY)
 	$(BIN)/python tools/fuzz.py
@@ -99,8 +102,15 @@ $(READY): pyproject.toml
 $(LIVE_READY): pyproject.toml
 	$(PYTHON) -m venv $(LIVE)
 	$(LIVE)/bin/python $(PIP) install --upgrade 'pip>=25.1'
-	$(LIVE)/bin/python $(PIP) install -e . --group test tensorflow==$(TENSORFLOW)
+	$(LIVE)/bin/python $(PIP) install -e . --group test tensorflow==$(TENSORFLOW) tensorflow-serving-api==$(TENSORFLOW)
+	$(LIVE)/bin/python $(PIP) install geventhttpclient python-rapidjson
+	$(LIVE)/bin/python $(PIP) install --no-deps tritonclient  # it asks for an older protobuf than it needs
 	@touch $@
+
+# Clients and frameworks of others around `tfport serve`: Ray Serve, and schemathesis on the OpenAPI document.
+test-clients: $(LIVE_READY)
+	$(LIVE)/bin/python $(PIP) install 'ray[serve]' schemathesis
+	$(LIVE)/bin/python -m pytest tests/live/test_ray.py tests/live/test_rest_schema.py
 
 # tf2onnx asks for older packages than it needs.
 $(BENCH_READY): pyproject.toml
