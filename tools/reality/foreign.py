@@ -13,14 +13,12 @@ import ctypes
 import json
 import os
 import sys
-import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from signal import SIGKILL
 
 sys.path += [str(Path(__file__).parents[1] / folder) for folder in ("atlas", "truth")]
 
-from ask import ending, fatal, read_all
+from ask import ending, fatal, forked
 from native import Status, load
 from parcels import from_tensor, to_tensor, with_lengths
 from session import outputs
@@ -29,7 +27,6 @@ from tensors import STRING
 Tell = Callable[..., None]
 PLAIN = b"\x52\x05\x52\x03\x98\x01\x01"
 """ConfigProto{graph_options{rewrite_options{disable_meta_optimizer: true}}}: run it as it is."""
-LOGGED = 100_000
 
 
 class Refused(Exception):
@@ -54,21 +51,7 @@ def main(package: Path, seconds: float) -> None:
 
 def in_a_fork(tf, task: dict, seconds: float) -> dict:
     """Do one task in a copy of this process: what each run gave, or how it ended."""
-    reader, writer = os.pipe()
-    with tempfile.TemporaryFile() as log:
-        child = os.fork()
-        if not child:
-            os.dup2(log.fileno(), 2)
-            os.dup2(log.fileno(), 1)
-            attempt(tf, task, writer)
-        os.close(writer)
-        said, in_time = read_all(reader, seconds)
-        os.close(reader)
-        if not in_time:
-            os.kill(child, SIGKILL)
-        _, status = os.waitpid(child, 0)
-        log.seek(0)
-        logged = log.read(LOGGED).decode(errors="replace")
+    said, status, in_time, logged = forked(lambda writer: attempt(tf, task, writer), seconds)
     done = [json.loads(line) for line in said.splitlines()]
     if broken := next((line["broken"] for line in done if "broken" in line), None):
         sys.exit(f"{task.get('saved_model') or task['graph']}: {broken}\n{logged}")

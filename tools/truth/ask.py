@@ -16,6 +16,7 @@ import signal
 import sys
 import tempfile
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 sys.path.append(str(Path(__file__).parents[1] / "atlas"))
@@ -38,13 +39,19 @@ def main(package: Path, seconds: float) -> None:
 
 def in_a_fork(tf, task: dict, seconds: float) -> dict:
     """Do one task in a copy of this process; what it said, or how it ended."""
+    said, status, in_time, logged = forked(lambda writer: attempt(tf, task, writer), seconds)
+    return {**outcome(said, status, in_time, seconds, logged), "log": logged}
+
+
+def forked(work: Callable[[int], None], seconds: float) -> tuple[bytes, int, bool, str]:
+    """Work in a copy of this process: what it wrote, its status, whether it ended in time, what it logged."""
     reader, writer = os.pipe()
     with tempfile.TemporaryFile() as log:
         child = os.fork()
         if not child:
             os.dup2(log.fileno(), 2)
             os.dup2(log.fileno(), 1)
-            attempt(tf, task, writer)
+            work(writer)
         os.close(writer)
         said, in_time = read_all(reader, seconds)
         os.close(reader)
@@ -52,8 +59,7 @@ def in_a_fork(tf, task: dict, seconds: float) -> dict:
             os.kill(child, signal.SIGKILL)
         _, status = os.waitpid(child, 0)
         log.seek(0)
-        logged = log.read(LOGGED).decode(errors="replace")
-    return {**outcome(said, status, in_time, seconds, logged), "log": logged}
+        return said, status, in_time, log.read(LOGGED).decode(errors="replace")
 
 
 def attempt(tf, task: dict, writer: int) -> None:
