@@ -1,8 +1,8 @@
 """Rules applied until the target resolves every node, the cheapest chain for each; a journal is kept.
 
-A chain is a rule, and rules for what it made where the target does not take that either. It
-costs what its promises cost (`Keeps.price`), one for each rule and one for each node made. A chain that does not
-end is taken back whole, so a node is rewritten fully or left as it was.
+A chain is a rule, and rules for what it made where the target does not take that either. It costs
+what its promises cost (`Keeps.price`), one for each rule and one for each node made. A chain that
+does not end is taken back whole, so a node is rewritten fully or left as it was.
 """
 
 from __future__ import annotations

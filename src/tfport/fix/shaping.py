@@ -88,11 +88,11 @@ def like(op: Maker, made: Given, known: Value) -> Value:
     return value
 
 
-def told(op: Maker, made: Given, dims: Dims | None) -> Value:
+def told(op: Maker, made: Given, dims: Sequence[int | None] | None) -> Value:
     """What was made, of which these sizes are known."""
     value = first(made)
     if dims is not None:
-        op.facts.tell(value, Shape(dims))
+        op.facts.tell(value, Shape(tuple(dims)))
     return value
 
 

@@ -8,7 +8,6 @@ from typing import Any
 from tfport.fix.maker import Maker
 from tfport.fix.rule import refuse
 from tfport.graph.graph import Node, Value
-from tfport.graph.shapes import Shape
 
 Size = int | Value | Node
 
@@ -71,10 +70,3 @@ class Sizes:
         if op in ("Add", "Sub") and b == 0:
             return a
         return self.op.node(op, a, b)
-
-
-def told(op: Maker, made: Node, dims: Sequence[int | None] | None) -> Node:
-    """What was made, of which later rules now know the shape."""
-    if dims is not None:
-        op.facts.tell(made.output(0), Shape(tuple(dims)))
-    return made

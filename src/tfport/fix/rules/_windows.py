@@ -7,7 +7,8 @@ from typing import Any
 
 from tfport.fix.maker import Maker
 from tfport.fix.rule import refuse
-from tfport.fix.rules._sizes import Size, Sizes, told
+from tfport.fix.rules._sizes import Size, Sizes
+from tfport.fix.shaping import told
 from tfport.graph.graph import Node, Value
 
 Pads = list[tuple[Size, Size]]

@@ -6,7 +6,8 @@ from typing import Any
 
 from tfport.fix.maker import Maker
 from tfport.fix.rule import EXACT, ROUNDING, Made, refuse, rule
-from tfport.fix.rules._sizes import Size, Sizes, told
+from tfport.fix.rules._sizes import Size, Sizes
+from tfport.fix.shaping import told
 from tfport.graph.graph import Node, Value
 
 SELU_SCALE = 1.0507009873554804934193349852946

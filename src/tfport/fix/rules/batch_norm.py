@@ -6,7 +6,8 @@ from typing import Any
 
 from tfport.fix.maker import Maker
 from tfport.fix.rule import EXACT, ROUNDING, Made, refuse, rule
-from tfport.fix.rules._sizes import Sizes, told
+from tfport.fix.rules._sizes import Sizes
+from tfport.fix.shaping import told
 from tfport.graph.dtypes import FLOAT32, INT32
 from tfport.graph.graph import Node, Value
 

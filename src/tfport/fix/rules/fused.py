@@ -13,7 +13,7 @@ from typing import Any
 
 from tfport.fix.maker import Maker
 from tfport.fix.rule import ROUNDING, Made, refuse, rule
-from tfport.fix.rules._sizes import told
+from tfport.fix.shaping import told
 from tfport.graph.dtypes import FLOAT32
 from tfport.graph.graph import Node, Value
 
@@ -59,11 +59,12 @@ def _layout(n: Node) -> str:
     return str(n.attrs.get("data_format", "NHWC"))
 
 
-def _followed(op: Maker, n: Node, y: Node) -> Node:
+def _followed(op: Maker, n: Node, first: Node) -> Value:
     rest = list(n.inputs[2:])
     dims = op.shape(n.output(0))
+    y = told(op, first, dims)
     for name in _fused_ops(n):
-        y = told(op, _step(op, n, name, told(op, y, dims), rest), dims)
+        y = told(op, _step(op, n, name, y, rest), dims)
     if rest:
         raise refuse(f"nothing is known of its {len(rest)} further inputs")
     return y
@@ -75,7 +76,7 @@ def _fused_ops(n: Node) -> list[str]:
     return [one.decode() if isinstance(one, bytes) else str(one) for one in names]
 
 
-def _step(op: Maker, n: Node, name: str, y: Node, rest: list[Value]) -> Node:
+def _step(op: Maker, n: Node, name: str, y: Value, rest: list[Value]) -> Node:
     if name == "BiasAdd":
         return op.BiasAdd(y, _next(name, rest), data_format=_layout(n))
     if name == "Add":
@@ -93,8 +94,8 @@ def _step(op: Maker, n: Node, name: str, y: Node, rest: list[Value]) -> Node:
     raise refuse(f"nothing is known of the fused op {name}")
 
 
-def _normalized(op: Maker, n: Node, y: Node, rest: list[Value]) -> Node:
-    if (kind := y.output(0).dtype.base) != FLOAT32:
+def _normalized(op: Maker, n: Node, y: Value, rest: list[Value]) -> Node:
+    if (kind := y.dtype.base) != FLOAT32:
         raise refuse(f"FusedBatchNorm takes no {kind}")
     given = [_next("FusedBatchNorm", rest) for _ in range(4)]
     said = {"epsilon": n.attrs.get("epsilon", 1e-4), "is_training": False}
@@ -107,20 +108,20 @@ def _next(name: str, rest: list[Value]) -> Value:
     return rest.pop(0)
 
 
-def _gelu(op: Maker, y: Node) -> Node:
+def _gelu(op: Maker, y: Value) -> Node:
     return op.Mul(op.Mul(y, 0.5), op.Add(op.Erf(op.Mul(y, math.sqrt(0.5))), 1))
 
 
-def _gelu_approximate(op: Maker, y: Node) -> Node:
+def _gelu_approximate(op: Maker, y: Value) -> Node:
     cube = op.Mul(op.Mul(y, op.Mul(y, y)), 0.044715)
     return op.Mul(op.Mul(y, 0.5), op.Add(op.Tanh(op.Mul(op.Add(y, cube), math.sqrt(2 / math.pi))), 1))
 
 
-def _hard_swish(op: Maker, y: Node) -> Node:
+def _hard_swish(op: Maker, y: Value) -> Node:
     return op.Mul(y, op.Mul(op.Relu6(op.Add(y, 3)), 1 / 6))
 
 
-GELUS: dict[str, Callable[[Maker, Node], Node]] = {
+GELUS: dict[str, Callable[[Maker, Value], Node]] = {
     "GeluExact": _gelu,
     "GeluApproximate": _gelu_approximate,
     "_FusedHardSwish": _hard_swish,

@@ -7,7 +7,7 @@ from typing import Any
 
 from tfport.fix.maker import Maker
 from tfport.fix.rule import EXACT, Made, refuse, rule
-from tfport.fix.rules._sizes import told
+from tfport.fix.shaping import told
 from tfport.graph.attrs import Attr
 from tfport.graph.graph import Node, Value
 

@@ -7,7 +7,8 @@ from typing import Any
 
 from tfport.fix.maker import Maker
 from tfport.fix.rule import EXACT, ROUNDING, Made, refuse, rule
-from tfport.fix.rules._sizes import Size, Sizes, told
+from tfport.fix.rules._sizes import Size, Sizes
+from tfport.fix.shaping import told
 from tfport.graph.graph import Node, Value
 from tfport.runtime.kernels._dimension_numbers import DOT, dimension_numbers
 
