@@ -130,6 +130,11 @@ def smallest_normal(kind: np.dtype[Any]) -> float:
     return float(ml_dtypes.finfo(_PARTS.get(kind.name, kind)).smallest_normal)  # type: ignore[no-untyped-call]
 
 
+def step_at_one(kind: np.dtype[Any]) -> float:
+    """How far the number after one is from it."""
+    return float(ml_dtypes.finfo(_PARTS.get(kind.name, kind)).eps)  # type: ignore[no-untyped-call]
+
+
 def is_float(kind: np.dtype[Any]) -> bool:
     """Whether these are numbers that get rounded; those of `ml_dtypes` are void to numpy."""
     return kind.name.startswith(("float", "bfloat", "complex"))
