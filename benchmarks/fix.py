@@ -1,4 +1,4 @@
-"""`make bench-fix`: how long rewriting ResNet-50 for an older release takes, stage by stage, and in how much memory.
+"""`make bench-fix`: how long rewriting ResNet-50 for an older release takes, and in how much memory.
 
 Beside it what TensorFlow itself needs to load the model and write it again, in the same run. A
 process for each, so that memory is its own; the model is made once, in `.cache/`.
@@ -33,8 +33,8 @@ with tempfile.TemporaryDirectory() as folder:
     fixed.save(folder + "/out")
 written = time.perf_counter()
 most = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
-print(json.dumps({"read": read - start, "rewrite": rewritten - read, "rewrite and compare": compared - rewritten,
-                  "write": written - compared, "memory": most, "verdict": fixed.verdict}))
+stages = {"read": read - start, "rewrite": rewritten - read, "rewrite and compare": compared - rewritten}
+print(json.dumps({**stages, "write": written - compared, "memory": most, "verdict": fixed.verdict}))
 """
 TENSORFLOW = """
 import json, resource, sys, tempfile, time
