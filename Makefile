@@ -12,7 +12,7 @@ TENSORFLOW ?= 2.21.0
 PIP := -m pip --disable-pip-version-check -q
 WORKERS ?= 2
 
-.PHONY: demo test test-live test-clients test-browser truth lint bench bench-runtime bench-fix fuzz record record-ops index protos real-models evidence atlas atlas-proof docs clean
+.PHONY: demo test test-live test-clients test-browser truth lint bench bench-runtime bench-fix bench-serve soak fuzz record record-ops index protos real-models evidence atlas atlas-proof docs clean
 
 demo: $(READY)
 	@$(BIN)/python examples/demo.py
@@ -41,6 +41,15 @@ bench-runtime: $(BENCH_READY)
 
 bench-fix: $(LIVE_READY)
 	$(LIVE)/bin/python benchmarks/fix.py
+
+# tfport serve beside its own session, and beside a server of the same kind around TensorFlow.
+bench-serve: $(LIVE_READY)
+	$(LIVE)/bin/python benchmarks/serve.py
+
+# A real server under mixed load: make soak SECONDS=60
+SECONDS ?= 600
+soak: $(READY)
+	$(BIN)/python tools/soak.py --seconds $(SECONDS)
 
 fuzz: $(READY)
 	$(BIN)/python tools/fuzz.py

@@ -30,6 +30,7 @@ from tfport.cli import (
     matrix_command,
     ops_command,
     run_command,
+    serve_command,
     targets_command,
 )
 from tfport.errors import Error
@@ -42,6 +43,7 @@ COMMANDS = (
     run_command,
     export_command,
     bench_command,
+    serve_command,
     lib_command,
     env_command,
     ops_command,

@@ -44,12 +44,12 @@ class Engine(Protocol):
         ...
 
 
-def engine_called(name: str, threads: int | None = None) -> Engine:
-    """The engine of this name."""
+def engine_called(name: str, threads: int | None = None, *, spins: bool = True) -> Engine:
+    """The engine of this name; `spins` is for ONNX Runtime."""
     if name == "onnxruntime":
         from tfport.runtime.engines.onnx_runtime import OnnxRuntime
 
-        return OnnxRuntime(threads)
+        return OnnxRuntime(threads, spins=spins)
     if name == "openvino":
         from tfport.runtime.engines.openvino import OpenVino
 

@@ -33,8 +33,10 @@ class OnnxRuntime:
 
     name = "ONNX Runtime"
 
-    def __init__(self, threads: int | None = None) -> None:
+    def __init__(self, threads: int | None = None, *, spins: bool = True) -> None:
+        """`spins`: threads that wait for work keep their core; quicker where nobody else wants it."""
         self.threads = threads or len(os.sched_getaffinity(0))
+        self.spins = spins
 
     def takes(self, node: OnnxNode) -> bool:
         if any(node.programs):
@@ -58,7 +60,7 @@ class OnnxRuntime:
         *,
         open_windows: bool = False,
     ) -> Compiled:
-        options = _options(self.threads)
+        options = _options(self.threads, self.spins)
         values = _give(options, weights)
         run = _session(model, options).run
         careful = functools.cache(lambda: _session(model, options, without=BLOCKED_LAYOUT).run)
@@ -90,8 +92,10 @@ def _may_run_out(arrays: Sequence[Any]) -> bool:
     return any(a.ndim == 4 and sum(size < LARGE for size in a.shape[1:]) > 1 for a in arrays)
 
 
-def _options(threads: int) -> ort.SessionOptions:
+def _options(threads: int, spins: bool = True) -> ort.SessionOptions:
     options = ort.SessionOptions()
+    if not spins:
+        options.add_session_config_entry("session.intra_op.allow_spinning", "0")
     options.intra_op_num_threads = threads
     options.inter_op_num_threads = 1
     options.log_severity_level = ONLY_FATAL

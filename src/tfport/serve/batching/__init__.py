@@ -1,0 +1,1 @@
+"""How are requests of several clients run at once?"""

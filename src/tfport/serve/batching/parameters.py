@@ -1,0 +1,132 @@
+"""How batches are made: what a text file says, checked as TensorFlow Serving checks it.
+
+    read_parameters("batching.pbtxt")       --batching_parameters_file
+    parameters_of(model.files)              batching_params.pbtxt beside saved_model.pb
+
+What is not said has TensorFlow Serving's default. The numbers are used in `queue` and `scheduler`.
+"""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+
+from google.protobuf import text_format
+
+from tfport.errors import UnreadableFile
+from tfport.formats.files import Files, Folder
+from tfport.formats.proto import batching_pb2 as pb
+from tfport.serve.status import Code, Refused
+
+BESIDE_THE_MODEL = "batching_params.pbtxt"
+DEFAULT_POOL, POOL_WITHOUT_FILE = "batch_threads", "model_server_batch_threads"
+DEFAULT_SIZE, DEFAULT_ENQUEUED = 1000, 10
+LARGEST_FILE = 1 << 20
+
+
+@dataclass(frozen=True, slots=True)
+class Parameters:
+    """How the requests of a servable are joined."""
+
+    max_batch_size: int = DEFAULT_SIZE
+    """The most rows that a request may have, and a batch unless requests are split."""
+    timeout: float = 0.0
+    """Seconds that a batch waits for more requests after its first."""
+    max_enqueued_batches: int = DEFAULT_ENQUEUED
+    threads: int = 1
+    pool_name: str = DEFAULT_POOL
+    allowed_sizes: tuple[int, ...] = ()
+    """The sizes to which batches are padded; any if empty."""
+    pad_inputs: bool = False
+    """Whether requests of different lengths are padded so that they fit into one batch."""
+    split: bool = False
+    """Whether a request may be cut to fill batches."""
+    largest_run: int = DEFAULT_SIZE
+    """The most rows that are run at once."""
+
+    def padded(self, rows: int) -> int:
+        """The size to which a batch of so many rows is padded."""
+        return next((size for size in self.allowed_sizes if size >= rows), rows)
+
+
+def default_parameters() -> Parameters:
+    """Those of `--enable_batching` without a file."""
+    return parameters(pb.BatchingParameters(thread_pool_name={"value": POOL_WITHOUT_FILE}))
+
+
+def read_parameters(path: str | os.PathLike[str]) -> Parameters:
+    """Those of a file."""
+    folder, name = os.path.split(os.path.abspath(path))
+    return _read(Folder(folder), name, os.fspath(path))
+
+
+def parameters_of(files: Files) -> Parameters | None:
+    """Those that lie beside a model; None where there are none, and then nothing of it is batched."""
+    if not files.has(BESIDE_THE_MODEL):
+        return None
+    return _read(files, BESIDE_THE_MODEL, files.label(BESIDE_THE_MODEL))
+
+
+def _read(files: Files, name: str, where: str) -> Parameters:
+    try:
+        if files.size(name) > LARGEST_FILE:
+            raise Refused(Code.INVALID_ARGUMENT, f"Invalid protobuf file: '{where}'")
+        text = bytes(files.map(name)).decode()
+        proto = text_format.Parse(text, pb.BatchingParameters())
+    except UnreadableFile as error:
+        raise Refused(Code.NOT_FOUND, str(error)) from None
+    except UnicodeDecodeError:
+        raise Refused(Code.INVALID_ARGUMENT, f"Invalid protobuf file: '{where}': not UTF-8") from None
+    except text_format.ParseError as error:
+        raise Refused(Code.INVALID_ARGUMENT, f"Invalid protobuf file: '{where}': {error}") from None
+    return parameters(proto)
+
+
+def parameters(proto: pb.BatchingParameters) -> Parameters:
+    """What a message says, or why it makes no sense."""
+    size = _value(proto, "max_batch_size", DEFAULT_SIZE)
+    split = proto.enable_large_batch_splitting.value
+    largest = _value(proto, "max_execution_batch_size", size) if split else size
+    enqueued = _value(proto, "max_enqueued_batches", DEFAULT_ENQUEUED)
+    threads = _value(proto, "num_batch_threads", os.cpu_count() or 1)
+    micros = proto.batch_timeout_micros.value
+    allowed = tuple(proto.allowed_batch_sizes)
+    checks = [
+        (threads < 1, f"num_batch_threads must be positive; was {threads}"),
+        (
+            bool(allowed) and allowed[-1] != size,
+            "Last entry in allowed_batch_sizes must match max_batch_size; last entry was "
+            f"{allowed[-1] if allowed else 0}; expected {size}",
+        ),
+        (
+            split and any(b <= a for a, b in zip((0, *allowed), allowed, strict=False)),
+            "allowed_batch_sizes entries must be monotonically increasing",
+        ),
+        (size < 1, f"input_batch_size_limit must be positive; was {size}"),
+        (micros < 0, f"batch_timeout_micros must be non-negative; was {micros}"),
+        (enqueued < 1, f"max_enqueued_batches must be positive; was {enqueued}"),
+        (
+            split and not 1 <= largest <= size,
+            "When enable_large_batch_splitting is true, input_batch_size_limit must be greater than or "
+            f"equal to max_execution_batch_size, which must be positive; they were {size} and {largest}",
+        ),
+    ]
+    for wrong, message in checks:
+        if wrong:
+            raise Refused(Code.INVALID_ARGUMENT, message)
+    name = proto.thread_pool_name.value if proto.HasField("thread_pool_name") else DEFAULT_POOL
+    return Parameters(
+        size,
+        micros / 1e6,
+        enqueued,
+        threads,
+        name,
+        allowed,
+        proto.pad_variable_length_inputs,
+        split,
+        largest,
+    )
+
+
+def _value(proto: pb.BatchingParameters, field: str, default: int) -> int:
+    return int(getattr(proto, field).value) if proto.HasField(field) else default

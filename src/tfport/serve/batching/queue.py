@@ -1,0 +1,190 @@
+"""Requests that wait to be run: open batches that still take some, and closed ones in their order.
+
+A queue belongs to one servable, one signature and one set of outputs, as in TensorFlow Serving. It
+holds at most `max_enqueued_batches` of each kind of request, and no more rows than so many full
+batches have; what comes on top is refused at once. Whoever uses a queue holds the scheduler's lock.
+When a batch runs is decided in `scheduler`.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import Counter, deque
+from collections.abc import Hashable, Mapping
+from dataclasses import dataclass, field
+from time import perf_counter
+from typing import Any
+
+from tfport.serve.batching.joining import pieces_of
+from tfport.serve.batching.parameters import Parameters
+from tfport.serve.servable import Arrays
+from tfport.serve.status import Code, Refused
+
+FULL = "The batch scheduling queue to which this task was submitted is full; "
+
+
+@dataclass(eq=False, slots=True)
+class Task:
+    """A request, or a piece of one."""
+
+    inputs: Mapping[str, Any]
+    rows: int
+    answer: asyncio.Future[Arrays]
+    since: float = field(default_factory=perf_counter)
+    batch: Batch | None = None
+    """The one in which it waits; None when that has left."""
+
+
+@dataclass(eq=False, slots=True)
+class Batch:
+    """What is run at once."""
+
+    kind: Hashable
+    """None for a request that shares its run with no other."""
+    tasks: list[Task] = field(default_factory=list)
+    rows: int = 0
+    opened: float = field(default_factory=perf_counter)
+
+    def add(self, task: Task) -> None:
+        self.tasks.append(task)
+        self.rows += task.rows
+        task.batch = self
+
+
+class Queue:
+    """The batches of one servable, signature and set of outputs that have not begun."""
+
+    def __init__(self, parameters: Parameters) -> None:
+        self.parameters = parameters
+        self._open: dict[Hashable, Batch] = {}
+        self._closed: deque[Batch] = deque()
+        self._closed_of: Counter[Hashable] = Counter()
+        self._rows = 0
+
+    def __len__(self) -> int:
+        return len(self._open) + len(self._closed)
+
+    def put(self, kind: Hashable, inputs: Arrays, rows: int) -> list[Task]:
+        """Take a request in, in pieces where it may be split; or refuse it."""
+        self._has_room(kind, rows)
+        sizes = self._sizes(kind, rows)
+        pieces = [inputs] if len(sizes) == 1 else pieces_of(inputs, sizes)
+        return [self._add(kind, piece, size) for piece, size in zip(pieces, sizes, strict=True)]
+
+    def put_alone(self, inputs: Mapping[str, Any], rows: int, *, accepted: bool = False) -> Task:
+        """Take a request in that is run by itself; what was accepted before is not refused."""
+        if not accepted:
+            self._has_rows(rows)
+        batch = Batch(None)
+        task = self._into(batch, inputs, rows)
+        self._closed.append(batch)
+        return task
+
+    def leave(self, task: Task) -> bool:
+        """A request that nobody waits for any longer; whether it was still here."""
+        batch, task.batch = task.batch, None
+        if batch is None:
+            return False
+        batch.tasks.remove(task)
+        batch.rows -= task.rows
+        self._rows -= task.rows
+        if not batch.tasks:
+            self._drop(batch)
+        return True
+
+    def next_batch(self, now: float) -> Batch | None:
+        """A batch that should run: the first that is closed, or one that is full or has waited enough."""
+        if not self._closed:
+            for batch in list(self._open.values()):
+                if batch.rows >= self._largest or now >= batch.opened + self.parameters.timeout:
+                    self._close(batch)
+        if not self._closed:
+            return None
+        batch = self._closed[0]
+        self._drop(batch)
+        self._rows -= batch.rows
+        for task in batch.tasks:
+            task.batch = None
+        return batch
+
+    def tasks(self) -> list[Task]:
+        """Everything that waits."""
+        return [task for batch in (*self._closed, *self._open.values()) for task in batch.tasks]
+
+    @property
+    def due(self) -> float:
+        """When the first batch has waited enough."""
+        opened = min((batch.opened for batch in (*self._closed, *self._open.values())), default=0.0)
+        return opened + self.parameters.timeout
+
+    @property
+    def _largest(self) -> int:
+        return self.parameters.largest_run
+
+    def _add(self, kind: Hashable, inputs: Arrays, rows: int) -> Task:
+        batch = self._open.get(kind)
+        if batch is not None and batch.rows + rows > self._largest:
+            self._close(batch)
+            batch = None
+        if batch is None:
+            batch = self._open[kind] = Batch(kind)
+        return self._into(batch, inputs, rows)
+
+    def _into(self, batch: Batch, inputs: Mapping[str, Any], rows: int) -> Task:
+        task = Task(inputs, rows, asyncio.get_running_loop().create_future())
+        batch.add(task)
+        self._rows += rows
+        return task
+
+    def _close(self, batch: Batch) -> None:
+        del self._open[batch.kind]
+        self._closed.append(batch)
+        self._closed_of[batch.kind] += 1
+
+    def _drop(self, batch: Batch) -> None:
+        if self._open.get(batch.kind) is batch:
+            del self._open[batch.kind]
+            return
+        self._closed.remove(batch)
+        if batch.kind is not None:
+            self._closed_of[batch.kind] -= 1
+            if not self._closed_of[batch.kind]:
+                del self._closed_of[batch.kind]
+
+    def _sizes(self, kind: Hashable, rows: int) -> list[int]:
+        """The rows of each piece: the first fills the open batch, the others batches of their own."""
+        if not self.parameters.split:
+            return [rows]
+        room = self._largest - self._open[kind].rows if kind in self._open else 0
+        first = min(room, rows)
+        whole, rest = divmod(rows - first, self._largest)
+        return [size for size in (first, *[self._largest] * whole, rest) if size]
+
+    def _has_room(self, kind: Hashable, rows: int) -> None:
+        most, largest = self.parameters.max_enqueued_batches, self._largest
+        size = self._open[kind].rows if kind in self._open else 0
+        enqueued = self._closed_of[kind] + (kind in self._open)
+        if self.parameters.split:
+            capacity = (most - enqueued) * largest + (largest - size if kind in self._open else 0)
+            if rows > capacity:
+                raise Refused(
+                    Code.UNAVAILABLE,
+                    f"{FULL}task size is {rows} but scheduling capacity is only {capacity} "
+                    f"(num_enqueued_batches={enqueued}, max_enqueued_batches={most}, "
+                    f"open_batch_size={size}, max_execution_batch_size={largest})",
+                )
+        elif enqueued >= most and (not size or size + rows > largest):
+            raise Refused(
+                Code.UNAVAILABLE,
+                f"{FULL}currently {enqueued} batches enqueued and max_enqueued_batches is {most}",
+            )
+        self._has_rows(rows)
+
+    def _has_rows(self, rows: int) -> None:
+        """Refuse what would make the queue longer than full batches ever could."""
+        most = self.parameters.max_enqueued_batches
+        if self._rows and self._rows + rows > most * self._largest:
+            raise Refused(
+                Code.UNAVAILABLE,
+                f"{FULL}currently {len(self)} batches enqueued and max_enqueued_batches is {most}",
+            )

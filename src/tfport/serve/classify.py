@@ -1,0 +1,144 @@
+"""What classify and regress mean: a signature of Examples, called, and its outputs read as results.
+
+    await classify(servable, "", examples_tensor([...]))        [[("cat", 0.9), ("dog", 0.1)], …]
+    await regress(servable, "", examples_tensor([...]))         [0.5, …]
+
+Every refusal is one of TensorFlow Serving's. It looks at the method that a signature says only where it
+is told to (`--enable_signature_method_name_check`): signatures of TensorFlow 2 all say predict.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from tfport.formats.proto import graph_pb2
+from tfport.formats.tensor import NUMPY, type_name
+from tfport.formats.warmup import CLASSIFY, REGRESS
+from tfport.graph.model import Signature
+from tfport.runtime.entrance import DEFAULT
+from tfport.serve.expected import types_are_taken
+from tfport.serve.servable import Arrays, Servable
+from tfport.serve.status import Code, Refused
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    Array = NDArray[Any]
+
+INPUTS, CLASSES, SCORES, OUTPUTS = "inputs", "classes", "scores", "outputs"
+Classes = list[list[tuple[str, float]]]
+"""For each Example the label and the score of every class; one that the model has not is empty or 0."""
+_NAMES = {CLASSIFY: "classification", REGRESS: "regression"}
+
+
+async def classify(servable: Servable, name: str, examples: Array, *, check_method: bool = False) -> Classes:
+    """The classes of Examples."""
+    signature = signature_of_examples(servable, name, CLASSIFY, check_method=check_method)
+    return classes_of(await called(servable, signature, examples), len(examples))
+
+
+async def regress(
+    servable: Servable, name: str, examples: Array, *, check_method: bool = False
+) -> list[float]:
+    """A number for each Example."""
+    signature = signature_of_examples(servable, name, REGRESS, check_method=check_method)
+    return regressions_of(await called(servable, signature, examples), len(examples))
+
+
+def signature_of_examples(
+    servable: Servable, name: str, method: str, *, check_method: bool = False
+) -> Signature:
+    """The signature to classify or regress by, or why it cannot be."""
+    wanted = name or DEFAULT
+    if wanted not in servable.signatures:
+        raise _bad(f"No signature was found with the name: {wanted}")
+    signature = servable.signatures[wanted]
+    can_answer(signature, method, str(servable.model.meta.signature_def[wanted]), check_method=check_method)
+    return signature
+
+
+def can_answer(signature: Signature, method: str, shown: str, *, check_method: bool = False) -> None:
+    """A signature has the inputs and outputs of a method; `shown` is the whole of it, for errors."""
+    kind, outputs = _NAMES[method], signature.outputs
+    if check_method and signature.method != method:
+        raise _bad(f"Expected {kind} signature method_name to be {method}. Was: {signature.method}")
+    if len(signature.inputs) != 1:
+        raise _bad("Expected one input Tensor.")
+    if method == CLASSIFY and len(outputs) not in (1, 2):
+        raise _bad(f"Expected one or two output Tensors, found {len(outputs)}")
+    if method == REGRESS and len(outputs) != 1:
+        raise _bad("Expected one output Tensor.")
+    if INPUTS not in signature.inputs:
+        raise _bad(f"No {kind} inputs found in SignatureDef: {shown}")
+    if method == CLASSIFY and CLASSES not in outputs and SCORES not in outputs:
+        raise _bad(
+            "Expected classification signature outputs to contain at least one of "
+            f'"{CLASSES}" or "{SCORES}". Signature was: {shown}'
+        )
+    if method == REGRESS and OUTPUTS not in outputs:
+        raise _bad(f"No regression outputs found in SignatureDef: {shown}")
+
+
+async def called(servable: Servable, signature: Signature, examples: Array) -> Arrays:
+    """The outputs that results are made of."""
+    types_are_taken(signature, {INPUTS: graph_pb2.DT_STRING})
+    wanted = [name for name in (CLASSES, SCORES, OUTPUTS) if name in signature.outputs]
+    return await servable.predict(signature.name, {INPUTS: examples}, wanted)
+
+
+def classes_of(outputs: Arrays, count: int) -> Classes:
+    """The results of `count` Examples that a classification answered."""
+    labels, scores = outputs.get(CLASSES), outputs.get(SCORES)
+    for name, array, dtype in ((CLASSES, labels, "O"), (SCORES, scores, "float32")):
+        if array is not None:
+            _is_matrix(name, array, dtype, count)
+    if labels is not None and scores is not None and labels.shape[1] != scores.shape[1]:
+        raise _bad(
+            "Tensors class and score should match in dim_size(1). "
+            f"Got {labels.shape[1]} vs. {scores.shape[1]}"
+        )
+    if labels is None:
+        return [[("", score) for score in row] for row in scores.tolist()] if scores is not None else []
+    texts = [[label.decode("utf-8", "replace") for label in row] for row in labels.tolist()]
+    numbers = scores.tolist() if scores is not None else [[0.0] * len(row) for row in texts]
+    return [list(zip(*row, strict=True)) for row in zip(texts, numbers, strict=True)]
+
+
+def regressions_of(outputs: Arrays, count: int) -> list[float]:
+    """The results of `count` Examples that a regression answered."""
+    array = outputs[OUTPUTS]
+    if not (array.ndim == 1 or (array.ndim == 2 and array.shape[1] == 1)):
+        raise _bad(
+            "Expected output Tensor shape to be either [batch_size] or [batch_size, 1] but got "
+            f"{_shape(array)}"
+        )
+    if len(array) != count:
+        raise _bad(f"Input batch size did not match output batch size: {count} vs. {len(array)}")
+    if array.dtype != "float32":
+        raise _bad(f"Expected output Tensor of DT_FLOAT.  Got: {_type(array)}")
+    numbers: list[float] = array.ravel().tolist()
+    return numbers
+
+
+def _is_matrix(name: str, array: Array, dtype: str, count: int) -> None:
+    if array.ndim != 2:
+        raise _bad(f"Expected Tensor shape: [batch_size num_classes] but got {_shape(array)}")
+    if array.dtype != dtype:
+        wanted = "DT_STRING" if dtype == "O" else "DT_FLOAT"
+        raise _bad(f"Expected {name} Tensor of {wanted}. Got: {_type(array)}")
+    if len(array) != count:
+        raise _bad(f"Expected {name} output batch size of {count}. Got: {len(array)}")
+
+
+def _shape(array: Array) -> str:
+    return f"[{','.join(map(str, array.shape))}]"
+
+
+def _type(array: Array) -> str:
+    return next(
+        (type_name(number) for number, kind in NUMPY.items() if kind == array.dtype), str(array.dtype)
+    )
+
+
+def _bad(message: str) -> Refused:
+    return Refused(Code.INVALID_ARGUMENT, message)

@@ -1,0 +1,1 @@
+"""TensorFlow Serving's gRPC services, under their real names and with messages of our own."""

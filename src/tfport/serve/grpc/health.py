@@ -1,0 +1,85 @@
+"""The standard health service: of the server under the name "", of each model and service under its own.
+
+The server counts as serving once every model has come up or failed for good, and one of them is there;
+from then on until it stops, so that a model that is added later takes nobody off a balancer.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Iterable
+from typing import Any
+
+import grpc
+from grpc_health.v1 import health_pb2 as pb
+from grpc_health.v1 import health_pb2_grpc
+
+from tfport.serve.catalogue import Catalogue, State
+from tfport.serve.status import Refused
+
+NAME = "grpc.health.v1.Health"
+LOOK_AGAIN = 0.5
+"""Seconds between two looks for those that watch."""
+Status = pb.HealthCheckResponse
+_SETTLED = (State.AVAILABLE, State.END)
+
+
+class Health(health_pb2_grpc.HealthServicer):  # type: ignore[misc]
+    """Looks at the catalogue when it is asked."""
+
+    def __init__(self, catalogue: Catalogue, services: Iterable[str]) -> None:
+        self._catalogue = catalogue
+        # TensorFlow Serving tells them by their short names
+        self._services = {*services, *(name.rpartition(".")[2] for name in services)}
+        self._came_up = self._stops = False
+
+    def stop(self) -> None:
+        """From now on nothing is serving; those that watch are told."""
+        self._stops = True
+
+    async def Check(self, request: Any, context: Any) -> Any:
+        """How one is now."""
+        status = self._status(request.service)
+        if status == Status.SERVICE_UNKNOWN:
+            await context.abort(
+                grpc.StatusCode.NOT_FOUND, f"there is no model or service `{request.service}`"
+            )
+        return Status(status=status)
+
+    async def List(self, request: Any, context: Any) -> Any:
+        """How all are now."""
+        names = ["", *self._services, *self._catalogue.names()]
+        return pb.HealthListResponse(statuses={name: Status(status=self._status(name)) for name in names})
+
+    async def Watch(self, request: Any, context: Any) -> AsyncIterator[Any]:
+        """How one is, now and after every change."""
+        told = None
+        while True:
+            if (status := self._status(request.service)) != told:
+                told = status
+                yield Status(status=status)
+            await asyncio.sleep(LOOK_AGAIN)
+
+    def _status(self, name: str) -> int:
+        if name and name not in self._services and name not in self._catalogue.names():
+            return int(Status.SERVICE_UNKNOWN)
+        well = self._is_up() if not name or name in self._services else self._has(name)
+        return int(Status.SERVING if well and not self._stops else Status.NOT_SERVING)
+
+    def _is_up(self) -> bool:
+        names = self._catalogue.names()
+        if not self._came_up:
+            self._came_up = any(map(self._has, names)) and all(map(self._is_settled, names))
+        return self._came_up
+
+    def _is_settled(self, name: str) -> bool:
+        try:
+            return self._has(name) or all(s.state in _SETTLED for s in self._catalogue.statuses(name))
+        except Refused:  # nothing is known of it yet
+            return False
+
+    def _has(self, name: str) -> bool:
+        try:
+            return bool(self._catalogue.get(name))
+        except Refused:
+            return False

@@ -1,0 +1,61 @@
+"""`tensorflow.serving.ModelService`: how versions fare, and a new configuration while the server runs."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+
+from tfport.formats.proto import serving_api_pb2 as pb
+from tfport.formats.proto.model_server_config_pb2 import ModelServerConfig
+from tfport.serve.catalogue import Catalogue
+from tfport.serve.grpc.choice import spec_of, version_of
+from tfport.serve.grpc.service import Method, Service
+from tfport.serve.status import Code, Refused
+
+NAME = "tensorflow.serving.ModelService"
+Reload = Callable[[ModelServerConfig], Awaitable[None]]
+"""Serve what a configuration says; comes back when it does, or refuses."""
+
+
+class ModelService:
+    """Tells about a catalogue; changes it through `reload`."""
+
+    def __init__(
+        self, catalogue: Catalogue, reload: Reload, metric: Callable[[str], int] | None = None
+    ) -> None:
+        self._catalogue, self._reload, self._metric = catalogue, reload, metric
+
+    def service(self) -> Service:
+        """As a server takes it."""
+        methods = [
+            Method("GetModelStatus", pb.GetModelStatusRequest, self.status),
+            Method("HandleReloadConfigRequest", pb.ReloadConfigRequest, self.reload_config),
+        ]
+        return Service(NAME, methods)
+
+    async def status(self, request: pb.GetModelStatusRequest, size: int) -> pb.GetModelStatusResponse:
+        """The versions of a model, the newest first, or the one that is named."""
+        spec = spec_of(request)
+        response = pb.GetModelStatusResponse()
+        for one in self._catalogue.statuses(spec.name, version_of(spec), spec.version_label):
+            told = response.model_version_status.add(version=one.version, state=one.state.value)
+            told.status.error_code = one.code.number  # type: ignore[assignment]
+            told.status.error_message = one.message
+        return response
+
+    async def reload_config(self, request: pb.ReloadConfigRequest, size: int) -> pb.ReloadConfigResponse:
+        """Serve other models, or other versions of them."""
+        if request.config.WhichOneof("config") != "model_config_list":
+            raise Refused(
+                Code.INVALID_ARGUMENT,
+                "ServerModelConfig type not supported by HandleReloadConfigRequest."
+                " Only ModelConfigList is currently supported",
+            )
+        before = self._metrics(request)
+        await self._reload(request.config)
+        response = pb.ReloadConfigResponse(status=pb.StatusProto())
+        for name, value in self._metrics(request).items():
+            response.metric.add(name=name, int64_value_increase=value - before[name])
+        return response
+
+    def _metrics(self, request: pb.ReloadConfigRequest) -> dict[str, int]:
+        return {name: self._metric(name) if self._metric else 0 for name in request.metric_names}

@@ -1,0 +1,237 @@
+"""`tensorflow.serving.PredictionService`: Predict, Classify, Regress, MultiInference, GetModelMetadata.
+
+What is refused, with which code and in which words, is TensorFlow Serving's; where that is decided says
+each function's order of questions.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable
+from time import perf_counter
+from typing import Any
+
+from tfport.errors import UnreadableFile
+from tfport.formats.proto import serving_api_pb2 as pb
+from tfport.formats.proto import serving_pb2
+from tfport.formats.proto import serving_wire_pb2 as wire
+from tfport.formats.warmup import CLASSIFY, PREDICT, REGRESS
+from tfport.graph.model import Signature
+from tfport.runtime.entrance import DEFAULT
+from tfport.serve import classify as results
+from tfport.serve.aside import aside
+from tfport.serve.catalogue import Catalogue
+from tfport.serve.examples import input_tensor
+from tfport.serve.expected import inputs_are_known, outputs_are_known, signature_to_predict, types_are_taken
+from tfport.serve.grpc.choice import answered_by, chosen, spec_of
+from tfport.serve.grpc.options import GrpcOptions
+from tfport.serve.grpc.service import Method, Service
+from tfport.serve.grpc.tensors import array_of, write_tensor
+from tfport.serve.servable import Arrays, Servable
+from tfport.serve.status import Code, Refused
+
+NAME = "tensorflow.serving.PredictionService"
+SIGNATURE_DEF = "signature_def"
+SIGNATURE_DEF_TYPE = "type.googleapis.com/tensorflow.serving.SignatureDefMap"
+_METHODS = (PREDICT, CLASSIFY, REGRESS)
+
+
+class PredictionService:
+    """Answers from the models of a catalogue."""
+
+    def __init__(self, catalogue: Catalogue, options: GrpcOptions) -> None:
+        self._catalogue, self._options = catalogue, options
+        self._watch = options.observers.watch
+
+    def service(self) -> Service:
+        """As a server takes it."""
+        methods = [
+            Method("Predict", wire.PredictRequestWire, self.predict, _model),
+            Method("Classify", wire.ExamplesRequestWire, self.classify, _model),
+            Method("Regress", wire.ExamplesRequestWire, self.regress, _model),
+            Method("MultiInference", wire.MultiInferenceRequestWire, self.multi_inference, _first_model),
+            Method("GetModelMetadata", pb.GetModelMetadataRequest, self.metadata),
+        ]
+        return Service(NAME, methods)
+
+    async def predict(self, request: wire.PredictRequestWire, size: int) -> bytes:
+        """Named tensors to named tensors."""
+        spec = spec_of(request)
+        servable = chosen(self._catalogue, spec)
+        signature = signature_to_predict(servable, spec.signature_name)
+        if self._options.check_method and signature.method not in _METHODS:
+            raise Refused(
+                Code.INTERNAL,
+                "Expected prediction signature method_name to be one of "
+                f"{{{', '.join(_METHODS)}}}. Was: {signature.method}",
+            )
+        inputs_are_known(signature, request.inputs)
+        began = perf_counter()
+        inputs = await aside(size, _arrays, request)
+        decoded = perf_counter()
+        outputs_are_known(signature, request.output_filter)
+        wanted = list(request.output_filter) or list(signature.outputs)
+        _are_dense(signature, inputs, wanted)
+        types_are_taken(signature, {name: request.inputs[name].dtype for name in inputs})
+        answers = await self._timed(servable, "Predict", servable.predict(signature.name, inputs, wanted))
+        ran = perf_counter()
+        written = await aside(_size(answers), self._response, servable, signature, answers)
+        if self._watch is not None:
+            where = servable.name, servable.version, signature.name
+            self._watch.stage(*where, "decode", decoded - began)
+            self._watch.stage(*where, "encode", perf_counter() - ran)
+        return written
+
+    async def _timed(self, servable: Servable, api: str, answers: Awaitable[Arrays]) -> Arrays:
+        began = perf_counter()
+        found = await answers
+        if self._watch is not None:
+            self._watch.runtime(servable.name, api, perf_counter() - began)
+        return found
+
+    def _response(self, servable: Servable, signature: Signature, answers: Arrays) -> bytes:
+        response = wire.PredictResponseWire(model_spec=answered_by(servable, signature.name))
+        for name, array in answers.items():
+            dtype = signature.outputs[name].dtype.base.number
+            write_tensor(response.outputs[name], array, dtype, content=self._options.tensor_content)
+        return response.SerializeToString()
+
+    async def classify(self, request: wire.ExamplesRequestWire, size: int) -> pb.ClassificationResponse:
+        """Examples to classes with scores."""
+        spec = spec_of(request)
+        servable = chosen(self._catalogue, spec)
+        signature = self._signature(servable, spec.signature_name, CLASSIFY)
+        examples = self._examples(servable, request.input)
+        answers = await self._timed(servable, "Classify", results.called(servable, signature, examples))
+        return pb.ClassificationResponse(
+            model_spec=answered_by(servable, signature.name), result=_classes(answers, len(examples))
+        )
+
+    async def regress(self, request: wire.ExamplesRequestWire, size: int) -> pb.RegressionResponse:
+        """Examples to numbers."""
+        spec = spec_of(request)
+        servable = chosen(self._catalogue, spec)
+        signature = self._signature(servable, spec.signature_name, REGRESS)
+        examples = self._examples(servable, request.input)
+        answers = await self._timed(servable, "Regress", results.called(servable, signature, examples))
+        return pb.RegressionResponse(
+            model_spec=answered_by(servable, signature.name), result=_regressions(answers, len(examples))
+        )
+
+    async def multi_inference(
+        self, request: wire.MultiInferenceRequestWire, size: int
+    ) -> pb.MultiInferenceResponse:
+        """The same Examples to several signatures of one model."""
+        servable = chosen(
+            self._catalogue, request.tasks[0].model_spec if request.tasks else serving_pb2.ModelSpec()
+        )
+        signatures = self._tasks(servable, request)
+        examples = self._examples(servable, request.input)
+        answers = await asyncio.gather(*(results.called(servable, one, examples) for one in signatures))
+        response = pb.MultiInferenceResponse()
+        for task, signature, found in zip(request.tasks, signatures, answers, strict=True):
+            result = response.results.add(model_spec=answered_by(servable, signature.name))
+            if task.method_name == CLASSIFY:
+                result.classification_result.CopyFrom(_classes(found, len(examples)))
+            else:
+                result.regression_result.CopyFrom(_regressions(found, len(examples)))
+        return response
+
+    def _tasks(self, servable: Servable, request: wire.MultiInferenceRequestWire) -> list[Signature]:
+        """The signature of each task."""
+        found: dict[str, Signature] = {}
+        for task in request.tasks:
+            spec, name = task.model_spec, task.model_spec.signature_name or DEFAULT
+            if not spec.name:
+                raise _bad("Found ModelSpec with an empty model name.")
+            if spec.name != servable.name:
+                raise _bad("All ModelSpecs in a MultiInferenceRequest must access the same model name.")
+            if name in found:
+                raise _bad(f"Duplicate evaluation of signature: {name}")
+            if name not in servable.signatures:
+                raise _bad(f"Requested signature not found in model graph: {name}")
+            if task.method_name not in (CLASSIFY, REGRESS):
+                raise Refused(Code.UNIMPLEMENTED, f"Unsupported signature method_name: {task.method_name}")
+            found[name] = self._signature(servable, name, task.method_name)
+        return list(found.values())
+
+    async def metadata(self, request: pb.GetModelMetadataRequest, size: int) -> pb.GetModelMetadataResponse:
+        """What the model's signatures are, as its file says it."""
+        spec = spec_of(request)
+        if not request.metadata_field:
+            raise _bad("GetModelMetadataRequest must specify at least one metadata_field")
+        if unknown := next((field for field in request.metadata_field if field != SIGNATURE_DEF), None):
+            raise _bad(f"Metadata field {unknown} is not supported")
+        servable = chosen(self._catalogue, spec)
+        signatures = pb.SignatureDefMap()
+        for name, signature in servable.model.meta.signature_def.items():
+            signatures.signature_def[name].CopyFrom(signature)
+        response = pb.GetModelMetadataResponse(model_spec=answered_by(servable))
+        packed = response.metadata[SIGNATURE_DEF]
+        packed.type_url, packed.value = SIGNATURE_DEF_TYPE, signatures.SerializeToString()
+        return response
+
+    def _signature(self, servable: Servable, name: str, method: str) -> Signature:
+        check = self._options.check_method
+        return results.signature_of_examples(servable, name, method, check_method=check)
+
+    def _examples(self, servable: Servable, given: wire.InputWire) -> Any:
+        examples = input_tensor(given)
+        if self._watch is not None:
+            self._watch.examples(servable.name, len(examples))
+        return examples
+
+
+def _arrays(request: wire.PredictRequestWire) -> Arrays:
+    found: Arrays = {}
+    for name in sorted(request.inputs):
+        try:
+            found[name] = array_of(request.inputs[name])
+        except UnreadableFile as error:
+            raise _bad(f"tensor parsing error: {name}: {error}") from None
+    return found
+
+
+def _size(answers: Arrays) -> int:
+    """Bytes to write, about; where an array is of texts, of the pointers to them."""
+    return sum(array.nbytes for array in answers.values())
+
+
+def _are_dense(signature: Signature, inputs: Arrays, outputs: list[str]) -> None:
+    """A TensorProto is one tensor: a sparse or ragged one has no place in these messages."""
+    for name, spec in [(n, signature.inputs[n]) for n in inputs] + [
+        (n, signature.outputs[n]) for n in outputs
+    ]:
+        if len(spec.tensors) != 1:
+            raise _bad(
+                f"`{name}` is {spec.form}, of {len(spec.tensors)} tensors; Predict takes and gives one"
+            )
+
+
+def _classes(answers: Arrays, count: int) -> pb.ClassificationResult:
+    result = pb.ClassificationResult()
+    for row in results.classes_of(answers, count):
+        classes = result.classifications.add().classes
+        for label, score in row:
+            classes.add(label=label, score=score)
+    return result
+
+
+def _regressions(answers: Arrays, count: int) -> pb.RegressionResult:
+    result = pb.RegressionResult()
+    for value in results.regressions_of(answers, count):
+        result.regressions.add(value=value)
+    return result
+
+
+def _model(request: Any) -> str:
+    name: str = request.model_spec.name
+    return name
+
+
+def _first_model(request: wire.MultiInferenceRequestWire) -> str:
+    return request.tasks[0].model_spec.name if request.tasks else ""
+
+
+def _bad(message: str) -> Refused:
+    return Refused(Code.INVALID_ARGUMENT, message)

@@ -1,0 +1,154 @@
+"""Server reflection, by which `grpcurl` and others learn the services: with TensorFlow's names.
+
+Our messages live in a package of their own, so that TensorFlow can be imported beside them. Here their
+descriptors are copied into a pool of ours under the names that TensorFlow's have; the pool that all of
+Python shares never sees them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+import grpc
+from google.protobuf import any_pb2, descriptor_pool, wrappers_pb2
+from google.protobuf.descriptor import FileDescriptor
+from google.protobuf.descriptor_pb2 import DescriptorProto
+from google.protobuf.descriptor_pb2 import FileDescriptorProto as FileProto
+from grpc_health.v1 import health_pb2
+from grpc_reflection.v1alpha import reflection, reflection_pb2
+
+from tfport.formats.proto import (
+    graph_pb2,
+    model_server_config_pb2,
+    saved_model_pb2,
+    serving_api_pb2,
+    serving_pb2,
+)
+
+OURS, CORE, SERVING = "tfport.formats.proto", "tensorflow", "tensorflow.serving"
+# what TensorFlow has in its core, of the files that are otherwise TensorFlow Serving's
+_CORE_MESSAGES = {"BytesList", "FloatList", "Int64List", "Feature", "Features", "Example", "error"}
+_CORE_FILES = (graph_pb2.DESCRIPTOR, saved_model_pb2.DESCRIPTOR)
+_FILES = (
+    *_CORE_FILES,
+    serving_pb2.DESCRIPTOR,
+    model_server_config_pb2.DESCRIPTOR,
+    serving_api_pb2.DESCRIPTOR,
+)
+_OTHERS = (any_pb2, wrappers_pb2, health_pb2, reflection_pb2)
+
+SERVICES = {
+    "PredictionService": {
+        "Classify": ("ClassificationRequest", "ClassificationResponse"),
+        "Regress": ("RegressionRequest", "RegressionResponse"),
+        "Predict": ("PredictRequest", "PredictResponse"),
+        "MultiInference": ("MultiInferenceRequest", "MultiInferenceResponse"),
+        "GetModelMetadata": ("GetModelMetadataRequest", "GetModelMetadataResponse"),
+    },
+    "ModelService": {
+        "GetModelStatus": ("GetModelStatusRequest", "GetModelStatusResponse"),
+        "HandleReloadConfigRequest": ("ReloadConfigRequest", "ReloadConfigResponse"),
+    },
+}
+VERSIONS = ("v1", "v1alpha")
+"""Of the reflection service itself; their messages are the same."""
+
+
+def reflection_handlers(services: Iterable[str], more: Iterable[FileProto] = ()) -> list[Any]:
+    """Handlers for a server that has these services; `more` are the files of those that are not ours."""
+    names = [f"grpc.reflection.{version}.ServerReflection" for version in VERSIONS]
+    servicer = reflection.aio.ReflectionServicer([*services, *names[1:]], _WithMethods(real_names(more)))
+    handler = grpc.stream_stream_rpc_method_handler(
+        servicer.ServerReflectionInfo,
+        reflection_pb2.ServerReflectionRequest.FromString,
+        reflection_pb2.ServerReflectionResponse.SerializeToString,
+    )
+    return [grpc.method_handlers_generic_handler(name, {"ServerReflectionInfo": handler}) for name in names]
+
+
+class _WithMethods:
+    """A pool that finds the file of a method too, which `grpcurl describe SERVICE.METHOD` asks for."""
+
+    def __init__(self, pool: descriptor_pool.DescriptorPool) -> None:
+        self._pool = pool
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._pool, name)
+
+    def FindFileContainingSymbol(self, name: str) -> FileDescriptor:
+        """The file, or KeyError."""
+        try:
+            return self._pool.FindFileContainingSymbol(name)
+        except KeyError:
+            method: Any = self._pool.FindMethodByName(name)
+            file: FileDescriptor = method.containing_service.file
+            return file
+
+
+def real_names(more: Iterable[FileProto] = ()) -> descriptor_pool.DescriptorPool:
+    """A pool with TensorFlow Serving's services and messages under their own names."""
+    pool = descriptor_pool.DescriptorPool()
+    for module in _OTHERS:
+        pool.Add(_copied(module.DESCRIPTOR))
+    for file in (*_renamed(), *more):
+        pool.Add(file)
+    return pool
+
+
+def _copied(file: FileDescriptor) -> FileProto:
+    copy = FileProto()
+    file.CopyToProto(copy)
+    return copy
+
+
+def _renamed() -> Iterator[FileProto]:
+    """Files in the order in which they need each other."""
+    originals = []
+    homes: dict[str, str] = {}
+    for file in _FILES:
+        originals.append(proto := _copied(file))
+        for name in [m.name for m in proto.message_type] + [e.name for e in proto.enum_type]:
+            homes[name] = CORE if file in _CORE_FILES or name in _CORE_MESSAGES else SERVING
+    needed = [module.DESCRIPTOR.name for module in (any_pb2, wrappers_pb2)]
+    for proto in originals:
+        for package in (CORE, SERVING):
+            part = _of_package(proto, package, homes)
+            if part.message_type or part.enum_type:
+                part.dependency.extend(needed)
+                needed.append(part.name)
+                yield part
+    yield _services(needed)
+
+
+def _of_package(original: FileProto, package: str, homes: dict[str, str]) -> FileProto:
+    """What of a file belongs to one of TensorFlow's packages."""
+    stem = original.name.rpartition("/")[2]
+    out = FileProto(name=f"{package.replace('.', '_')}/{stem}", package=package, syntax=original.syntax)
+    out.message_type.extend(m for m in original.message_type if homes[m.name] == package)
+    out.enum_type.extend(e for e in original.enum_type if homes[e.name] == package)
+    for message in out.message_type:
+        _rename(message, homes)
+    return out
+
+
+def _rename(message: DescriptorProto, homes: dict[str, str]) -> None:
+    for field in message.field:
+        inside = field.type_name.removeprefix(f".{OURS}.")
+        if inside != field.type_name:
+            field.type_name = f".{homes[inside.partition('.')[0]]}.{inside}"
+    for nested in message.nested_type:
+        _rename(nested, homes)
+
+
+def _services(needed: list[str]) -> FileProto:
+    out = FileProto(
+        name="tensorflow_serving/services.proto", package=SERVING, syntax="proto3", dependency=needed
+    )
+    for name, methods in SERVICES.items():
+        service = out.service.add(name=name)
+        for method, (takes, gives) in methods.items():
+            service.method.add(
+                name=method, input_type=f".{SERVING}.{takes}", output_type=f".{SERVING}.{gives}"
+            )
+    return out

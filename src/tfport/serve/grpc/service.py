@@ -1,0 +1,99 @@
+"""A gRPC service of coroutines from message to message; what they refuse becomes a status of the call.
+
+    Service("tensorflow.serving.ModelService", [Method("GetModelStatus", GetModelStatusRequest, status)])
+
+Messages are parsed here and not by gRPC, so that bytes that are none end in INVALID_ARGUMENT. A call whose
+deadline has passed is not begun; gRPC cancels the coroutine of one whose client leaves or stops waiting.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import grpc
+from google.protobuf.message import DecodeError, Message
+
+from tfport.serve.aside import aside
+from tfport.serve.grpc.observed import Observers
+from tfport.serve.status import Code, Refused
+
+LONGEST_MESSAGE = 1024
+"""Characters of an error that a client gets, as in TensorFlow Serving: headers have limits."""
+STATUS = {status.value[0]: status for status in grpc.StatusCode}
+_log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Method:
+    """One call: its name, the message that it takes, and what answers it."""
+
+    name: str
+    request: type[Message]
+    answer: Callable[[Any, int], Awaitable[Message | bytes]]
+    """From the message, and how many bytes it came in, to the answer or its bytes."""
+    model: Callable[[Any], str] | None = None
+    """The model that a request is for, where it counts as one."""
+
+
+@dataclass(frozen=True, slots=True)
+class Service:
+    """Calls under a service's full name."""
+
+    name: str
+    methods: Sequence[Method]
+
+    def handler(self, observers: Observers) -> grpc.ServiceRpcHandler:
+        """As a gRPC server takes it."""
+        handlers = {
+            method.name: grpc.unary_unary_rpc_method_handler(_answering(method, observers))
+            for method in self.methods
+        }
+        return grpc.method_handlers_generic_handler(self.name, handlers)
+
+
+def _answering(method: Method, observers: Observers) -> Callable[[bytes, Any], Awaitable[bytes]]:
+    async def answer(data: bytes, context: Any) -> bytes:
+        left = context.time_remaining()
+        if left is not None and left <= 0:
+            await _abort(context, Code.DEADLINE_EXCEEDED, "Deadline Exceeded")
+        try:
+            return await _answered(method, data, observers, context)
+        except Refused as refusal:
+            code, message = refusal.code, refusal.message
+        except Exception:
+            _log.exception("%s failed", method.name)
+            code, message = Code.INTERNAL, f"{method.name} failed; the server's log says why"
+        await _abort(context, code, message)
+        raise AssertionError  # abort does not come back
+
+    return answer
+
+
+async def _answered(method: Method, data: bytes, observers: Observers, context: Any) -> bytes:
+    request = await aside(len(data), _parsed, method.request, data)
+    answer = _written(method, request, len(data))
+    if method.model is None:
+        return await answer
+    headers = {key: value for key, value in context.invocation_metadata() or () if isinstance(value, str)}
+    return await observers.around(method.name, method.model(request), headers, data, answer)
+
+
+async def _written(method: Method, request: Message, size: int) -> bytes:
+    answer = await method.answer(request, size)
+    return answer if isinstance(answer, bytes) else answer.SerializeToString()
+
+
+def _parsed(kind: type[Message], data: bytes) -> Message:
+    try:
+        return kind.FromString(data)
+    except DecodeError:
+        name = kind.DESCRIPTOR.name.removesuffix("Wire")
+        raise Refused(Code.INVALID_ARGUMENT, f"{len(data)} bytes were sent that are no {name}") from None
+
+
+async def _abort(context: Any, code: Code, message: str) -> None:
+    shown = message if len(message) <= LONGEST_MESSAGE else f"{message[:LONGEST_MESSAGE]}...TRUNCATED"
+    await context.abort(STATUS[code.number], shown)

@@ -1,0 +1,121 @@
+"""Tensors of requests and responses, straight between the wire and arrays.
+
+    array_of(request.inputs["x"])                           an array that shares the message's bytes
+    write_tensor(response.outputs["y"], array, DT_FLOAT)    typed fields, as TensorFlow Serving fills them
+
+What a `TensorProto` means (short lists, bit patterns) is written in `formats.tensor`; here are the ways
+around Python's numbers, and the limits for what strangers send.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from google.protobuf.message import DecodeError
+from google.protobuf.unknown_fields import UnknownFieldSet
+from numpy.typing import NDArray
+
+from tfport.errors import UnreadableFile
+from tfport.formats.proto import graph_pb2
+from tfport.formats.proto import serving_wire_pb2 as pb
+from tfport.formats.tensor import MOST_AXES, NUMPY, TYPED_LIST, filled, from_list, type_name
+from tfport.serve.grpc.varints import write_varints
+
+MOST_FILLED = 2**28
+"""Bytes that a list shorter than its tensor may be spread over: small messages are not to cost much."""
+AS_BYTES = ("float_val", "double_val", "scomplex_val", "dcomplex_val")
+
+Array = NDArray[Any]
+Kind = np.dtype[Any]
+
+
+def array_of(tensor: pb.TensorToRead) -> Array:
+    """The array that a tensor says; read-only."""
+    kind = NUMPY.get(tensor.dtype)
+    if kind is None:
+        raise UnreadableFile(f"{type_name(tensor.dtype)} has no elements that can be sent")
+    name = _NAMES[tensor.dtype]
+    shape = tuple(dim.size for dim in tensor.tensor_shape.dim[: MOST_AXES + 1])
+    if tensor.tensor_shape.unknown_rank or min(shape, default=0) < 0 or len(shape) > MOST_AXES:
+        raise UnreadableFile(f"a {name} tensor says its shape is {list(shape[:MOST_AXES])}")
+    size = math.prod(shape)
+    flat = _elements(tensor, kind)
+    if tensor.tensor_content and len(flat) != size:
+        raise UnreadableFile(
+            f"{len(tensor.tensor_content)} bytes are no {name} tensor of shape {list(shape)}"
+        )
+    if len(flat) < size and size * kind.itemsize > MOST_FILLED:
+        raise UnreadableFile(f"a {name} tensor of shape {list(shape)} is given by {len(flat)} elements only")
+    return filled(flat, shape, name)
+
+
+def write_tensor(out: pb.TensorToWrite, array: Array, dtype: int, *, content: bool = False) -> None:
+    """Fill in a tensor: its elements in the field of their type, or as raw `tensor_content`."""
+    if NUMPY.get(dtype) != array.dtype:  # the signature is wrong about its own model
+        dtype = _NUMBERS[array.dtype]
+    out.dtype = dtype
+    out.tensor_shape.SetInParent()
+    for size in array.shape:
+        out.tensor_shape.dim.add(size=size)
+    if dtype == graph_pb2.DT_STRING:
+        out.string_val.extend(array.ravel().tolist())
+    elif content:
+        out.tensor_content = array.tobytes()
+    elif array.size:
+        field = TYPED_LIST[dtype]
+        setattr(out, field, _WRITERS.get(field, _raw)(array.ravel()))
+
+
+def _elements(tensor: pb.TensorToRead, kind: Kind) -> Array:
+    field = TYPED_LIST[tensor.dtype]
+    if tensor.tensor_content:
+        return _raw_elements(tensor.tensor_content, kind)
+    if field not in AS_BYTES:
+        return from_list(tensor, kind)  # type: ignore[arg-type]  # the lists that both have
+    if len(UnknownFieldSet(tensor)):  # perhaps a list that is not packed: rare, and every parser takes it
+        return from_list(_parsed(tensor), kind)
+    chunks = getattr(tensor, field)
+    data = chunks[0] if len(chunks) == 1 else b"".join(chunks)
+    # of complex numbers an odd part at the end does not count
+    return _raw_elements(
+        data[: len(data) // kind.itemsize * kind.itemsize] if "complex" in field else data, kind
+    )
+
+
+def _parsed(tensor: pb.TensorToRead) -> graph_pb2.TensorProto:
+    try:
+        return graph_pb2.TensorProto.FromString(tensor.SerializeToString())
+    except DecodeError:
+        raise UnreadableFile(f"its elements are no {type_name(tensor.dtype)}") from None
+
+
+def _raw_elements(data: bytes, kind: Kind) -> Array:
+    if kind.hasobject or len(data) % kind.itemsize:
+        raise UnreadableFile(f"{len(data)} bytes are no whole number of {kind} elements")
+    if kind == np.bool_:  # any byte may come; a bool that is neither 0 nor 1 is not one
+        return np.frombuffer(data, np.uint8).astype(np.bool_)
+    return np.frombuffer(data, kind)
+
+
+def _raw(array: Array) -> bytes:
+    return array.tobytes()
+
+
+def _numbers(array: Array) -> bytes:
+    return write_varints(array.astype(np.int64).view(np.uint64))
+
+
+_WRITERS: dict[str, Callable[[Array], bytes]] = {
+    "int_val": _numbers,
+    "int64_val": _numbers,
+    "uint32_val": _numbers,
+    "uint64_val": lambda array: write_varints(array.astype(np.uint64)),
+    "half_val": lambda array: write_varints(array.view(np.uint16).astype(np.uint64)),
+}
+_NAMES = {number: type_name(number) for number in NUMPY}
+_NUMBERS: dict[Kind, int] = {}
+for _number, _kind in NUMPY.items():
+    _NUMBERS.setdefault(_kind, _number)

@@ -1,0 +1,138 @@
+"""One attempt to load a version: fetch it, open a session, warm it up. Runs in a thread.
+
+What goes wrong is told as a code and a sentence for the version's status; whether to try again
+is decided in `versions`.
+"""
+
+from __future__ import annotations
+
+import errno
+import gc
+import shutil
+import time
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from pathlib import Path
+
+from tfport.errors import CannotRun, Error, MissingTensor, UnreadableFile
+from tfport.formats.recognise import find_model
+from tfport.graph.load import load_model
+from tfport.runtime.custom.registry import Registry, definitions_over, ready
+from tfport.runtime.custom.stub import Stubs
+from tfport.runtime.engines.engine import engine_called
+from tfport.runtime.session import Session
+from tfport.serve.models.config import ModelSettings
+from tfport.serve.models.options import Options
+from tfport.serve.models.source import MODELS, Place
+from tfport.serve.models.warmup import prepare, replay
+from tfport.serve.status import Code, Refused
+
+Opener = Callable[[str, ModelSettings], Session]
+"""Makes a session of the model in a folder."""
+
+_CODES: list[tuple[type[BaseException], Code]] = [
+    (UnreadableFile, Code.DATA_LOSS),
+    (MissingTensor, Code.NOT_FOUND),
+    (CannotRun, Code.UNIMPLEMENTED),
+    (Error, Code.INVALID_ARGUMENT),
+    (MemoryError, Code.RESOURCE_EXHAUSTED),
+    (FileNotFoundError, Code.NOT_FOUND),
+    (PermissionError, Code.PERMISSION_DENIED),
+    (OSError, Code.UNAVAILABLE),
+]
+
+
+@dataclass(frozen=True, slots=True)
+class Loaded:
+    """A version that can answer."""
+
+    session: Session
+    copy: Path | None
+    """The folder to delete when it is let go, where one was made."""
+    warm_up_requests: int
+    warm_up_seconds: float
+
+
+def opener(
+    *,
+    tags: Iterable[str] | None = None,
+    threads: int | None = None,
+    engine: str = "onnxruntime",
+    registry: Registry | None = None,
+    stubs: Stubs | None = None,
+) -> Opener:
+    """How a server opens its models; `tags` are those of `--saved_model_tags`."""
+    chosen = None if tags is None else tuple(tags)
+
+    def opened(folder: str, settings: ModelSettings) -> Session:
+        model = load_model(find_model(folder), definitions_over(ready(registry)), chosen)
+        # the cores are also the event loop's, and other calls': who waits must not hold one
+        waiting_quietly = engine_called(engine, threads, spins=False)
+        return Session(model, engine=waiting_quietly, registry=registry, stubs=stubs)
+
+    return opened
+
+
+def load_version(
+    place: Place,
+    path: str,
+    settings: ModelSettings,
+    *,
+    open_session: Opener,
+    copy_to: Path,
+    options: Options,
+    stopped: Callable[[], bool],
+) -> Loaded:
+    """The version at a path; `Refused` says why it cannot be had. `stopped` is asked between the parts."""
+    folder = copy_to
+    try:
+        go_on(stopped)
+        folder = place.fetch(path, copy_to)
+        go_on(stopped)
+        if not folder.exists():
+            raise FileNotFoundError(f"{folder}: there is nothing")
+        session = _opened(folder, settings, open_session)
+        go_on(stopped)
+        prepare(session)
+        iterations = options.warm_up_iterations
+        began = time.monotonic()
+        asked = replay(session, iterations=iterations, stopped=stopped) if options.warm_up else 0
+        seconds = time.monotonic() - began
+    except Exception as error:
+        delete_copy(copy_to)
+        refused = failure(error)
+        raise Refused(refused.code, refused.message.replace(str(copy_to), path)) from None
+    gc.freeze()  # a model stays: garbage is not looked for in it, which would cost each large request
+    return Loaded(session, copy_to if folder == copy_to else None, asked, seconds)
+
+
+def _opened(folder: Path, settings: ModelSettings, open_session: Opener) -> Session:
+    try:
+        return open_session(str(folder), settings)
+    except UnreadableFile as error:
+        if folder.is_dir() and not any((folder / name).exists() for name in MODELS):
+            raise Refused(Code.NOT_FOUND, str(error)) from None
+        raise
+
+
+def failure(error: Exception) -> Refused:
+    """Why a load failed, as a status has it."""
+    if isinstance(error, Refused):
+        return error
+    code = next((code for kind, code in _CODES if isinstance(error, kind)), Code.INTERNAL)
+    if isinstance(error, OSError) and error.errno == errno.ENOSPC:
+        code = Code.RESOURCE_EXHAUSTED
+    said = str(error) if isinstance(error, Error | OSError) else f"{type(error).__name__}: {error}"
+    return Refused(code, said or type(error).__name__)
+
+
+def delete_copy(copy: Path | None) -> None:
+    """Delete the copy of a version, if there is one."""
+    if copy is not None:
+        shutil.rmtree(copy, ignore_errors=True)
+
+
+def go_on(stopped: Callable[[], bool]) -> None:
+    """Refuse to, where nobody wants the version any more."""
+    if stopped():
+        raise Refused(Code.CANCELLED, "Loading of servable cancelled")

@@ -1,0 +1,226 @@
+"""Keeps a catalogue true to what is asked for and to what is on disk.
+
+    manager = Manager(catalogue, one_model("half", "/models/half"), runner_for=lambda *_: InThreads(pool))
+    await manager.start()                  returns when every model was tried once
+    manager.ready()                        each of them has a version that answers
+    await manager.reload(config)           what the call HandleReloadConfigRequest asks for
+    await manager.stop()                   calls that have begun end first
+
+A model that cannot be loaded is told in its status and in `problems()`; the others are served.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Callable, Iterable
+from pathlib import Path
+
+from tfport.errors import Error
+from tfport.formats.proto import model_server_config_pb2 as pb
+from tfport.serve.catalogue import Catalogue
+from tfport.serve.models.config import ModelSettings, read_config, settings_of
+from tfport.serve.models.labels import check_labels
+from tfport.serve.models.loading import Opener, opener
+from tfport.serve.models.options import Options
+from tfport.serve.models.versions import ServedModel
+from tfport.serve.models.workshop import Attempt, RunnerFor, Workshop
+from tfport.serve.status import Code, Refused
+
+LOG = logging.getLogger(__name__)
+LAST_STEPS = 0.5
+"""Seconds that stopping leaves to what comes after draining."""
+
+
+class Manager:
+    """The models of one server, from the first to the last."""
+
+    def __init__(
+        self,
+        catalogue: Catalogue,
+        config: pb.ModelServerConfig | None = None,
+        *,
+        runner_for: RunnerFor,
+        config_file: str | None = None,
+        load: Opener | None = None,
+        options: Options | None = None,
+        on_attempt: Callable[[Attempt], None] = lambda attempt: None,
+        on_unload: Callable[[str, int], None] = lambda name, version: None,
+        cache: Path | None = None,
+    ) -> None:
+        """`config_file` is read where it is given, `config` taken otherwise; `load` opens a session."""
+        self.options = options or Options()
+        self.catalogue = catalogue
+        self.config = pb.ModelServerConfig()
+        """What is in force."""
+        self._first, self._file = config, config_file
+        self._workshop = Workshop(
+            catalogue, runner_for, load or opener(), self.options, on_attempt, on_unload, cache
+        )
+        self._models: dict[str, ServedModel] = {}
+        self._one_at_a_time = asyncio.Lock()
+        self._change = asyncio.Event()
+        self._watchers: dict[str, asyncio.Task[None]] = {}
+        self._file_problem = ""
+        self._started = self._stopped = False
+
+    async def start(self) -> None:
+        """Load what is asked for; returns when all of it answers or was told why it does not."""
+        config = read_config(self._file) if self._file is not None else self._first
+        self._workshop.open()
+        if config is not None and config.WhichOneof("config"):
+            await self._apply(config, look=self.options.poll_seconds >= 0)
+        if self._stopped:
+            return
+        self._workshop.serve()
+        self._started = True
+        if self._file is not None and self.options.config_poll_seconds > 0:
+            self._watchers[""] = asyncio.create_task(self._watch_file(self._file))
+
+    async def stop(self) -> None:
+        """Serve nothing any more: calls that have begun end, loading is given up."""
+        self._stopped = True
+        watchers = list(self._watchers.values())
+        self._watchers.clear()
+        for task in watchers:
+            task.cancel()
+        await asyncio.gather(*watchers, return_exceptions=True)
+        models = list(self._models.values())
+        for model in models:
+            model.remove()
+        loop = asyncio.get_running_loop()
+        end = loop.time() + self.options.drain_seconds + LAST_STEPS
+        while (busy := {task for model in models for task in model.tasks}) and loop.time() < end:
+            await asyncio.wait(busy, timeout=max(end - loop.time(), 0))
+        for task in busy:
+            task.cancel()
+        await asyncio.gather(*busy, return_exceptions=True)
+        await asyncio.to_thread(self._workshop.close)
+
+    def ready(self) -> bool:
+        """Whether every model that is asked for has a version that answers."""
+        return self._started and not self._stopped and all(m.available for m in self._asked())
+
+    def settings(self) -> list[ModelSettings]:
+        """What is asked for."""
+        return [model.settings for model in self._asked()]
+
+    def problems(self) -> dict[str, str]:
+        """The models that have no version that answers, and why."""
+        return {model.name: _why(model) for model in self._asked() if not model.available}
+
+    def reasons(self) -> dict[str, str]:
+        """The same in a sentence each."""
+        return {model.name: _reason(model)[1] for model in self._asked() if not model.available}
+
+    async def reload(self, config: pb.ModelServerConfig) -> None:
+        """Serve this instead; returns when new models answer, or is refused."""
+        if config.WhichOneof("config") != "model_config_list":
+            raise Refused(
+                Code.INVALID_ARGUMENT,
+                "ServerModelConfig type not supported by HandleReloadConfigRequest. "
+                "Only ModelConfigList is currently supported",
+            )
+        await self._reload(config)
+
+    async def _reload(self, config: pb.ModelServerConfig) -> None:
+        if not self._started or self._stopped:
+            raise Refused(Code.UNAVAILABLE, "the server is starting or stopping")
+        new = await self._apply(config, look=True)
+        if missing := [model for model in new if not model.available and not model.removed]:
+            told = "".join(f"{_why(model)}, " for model in missing)
+            raise Refused(Code.UNKNOWN, f"{len(missing)} model(s) did not become available: {{{told}}}")
+
+    async def _apply(self, config: pb.ModelServerConfig, *, look: bool) -> list[ServedModel]:
+        """Put a configuration in force and wait until all was tried; those models that are new."""
+        async with self._one_at_a_time:
+            asked = settings_of(config)
+            check_labels(asked, self.catalogue, unavailable=self.options.labels_for_unavailable)
+            self.config = pb.ModelServerConfig()
+            self.config.CopyFrom(config)
+            for name in self._models.keys() - {settings.name for settings in asked}:
+                self._remove(self._models[name])
+            known = {model.name for model in self._asked()}
+            models = [self._ask(settings) for settings in asked]
+            if look:
+                await asyncio.gather(*(model.poll() for model in models))
+                await self._until(lambda: self._stopped or all(m.settled or m.removed for m in models))
+            return [model for model in models if model.name not in known]
+
+    def _ask(self, settings: ModelSettings) -> ServedModel:
+        model = self._models.get(settings.name)
+        if model is None:
+            model = self._models[settings.name] = ServedModel(settings, self._workshop, self._changed)
+        self.catalogue.add(settings.name)
+        self.catalogue.set_labels(settings.name, settings.labels)
+        model.configure(settings)
+        if self.options.poll_seconds > 0 and settings.name not in self._watchers and not self._stopped:
+            self._watchers[settings.name] = asyncio.create_task(self._watch(model))
+        return model
+
+    def _remove(self, model: ServedModel) -> None:
+        if watcher := self._watchers.pop(model.name, None):
+            watcher.cancel()
+        model.remove()
+
+    def _asked(self) -> Iterable[ServedModel]:
+        return [model for model in self._models.values() if not model.removed]
+
+    def _changed(self) -> None:
+        """Something of a model is not as it was: wake who waits, forget what is gone."""
+        self._change.set()
+        self._change = asyncio.Event()
+        for name, model in list(self._models.items()):
+            if model.removed and not model.versions and not self._stopped:
+                del self._models[name]
+                self.catalogue.remove(name)
+
+    async def _until(self, so: Callable[[], bool]) -> None:
+        while not so():
+            await self._change.wait()
+
+    async def _watch(self, model: ServedModel) -> None:
+        while True:
+            await asyncio.sleep(self.options.poll_seconds)
+            await model.poll()
+
+    async def _watch_file(self, path: str) -> None:
+        """Read the configuration again and again; one that is of no use is told once and changes nothing."""
+        while True:
+            await asyncio.sleep(self.options.config_poll_seconds)
+            problem = ""
+            try:
+                config = await asyncio.to_thread(read_config, path)
+                if config != self.config:
+                    await self._use(config, path)
+            except Error as error:
+                problem = str(error)
+            if problem and problem != self._file_problem:
+                LOG.error("the configuration stays as it is: %s", problem)
+            self._file_problem = problem
+
+    async def _use(self, config: pb.ModelServerConfig, path: str) -> None:
+        if not config.WhichOneof("config"):
+            raise Refused(Code.FAILED_PRECONDITION, f"{path}: it has no model_config_list")
+        try:
+            await self._reload(config)
+        except Refused as refused:
+            if refused.code is not Code.UNKNOWN:  # in force, but not all of it answers
+                raise
+            LOG.error("%s", refused)
+
+
+def _why(model: ServedModel) -> str:
+    """Why a model does not answer, in the shape that TensorFlow Serving gives it."""
+    version, said, code = _reason(model)
+    number = "" if version is None else f" version: {version}"
+    return f"{{{{name: {model.name}{number}}} due to error: {code.name}: {said}}}"
+
+
+def _reason(model: ServedModel) -> tuple[int | None, str, Code]:
+    """Why a model does not answer: which version, a sentence and a code."""
+    failed = {v.number: v.error for v in model.versions.values() if v.error is not None}
+    if not failed:
+        return None, model.problem or f"{model.name}: it has no version yet", Code.NOT_FOUND
+    error = failed[max(failed)]
+    return max(failed), error.message, error.code

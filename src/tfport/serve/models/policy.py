@@ -1,0 +1,87 @@
+"""Which versions of a model should be served, and what to do next to get there.
+
+`wanted(policy, found)` chooses among the versions that are there. `next_step(versions)` keeps the
+model available while they are exchanged: what is no longer wanted goes when something that is
+wanted answers, and the last of it stays for as long as nothing does.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from enum import Enum
+from typing import Protocol, TypeVar
+
+
+@dataclass(frozen=True, slots=True)
+class Latest:
+    """The newest so many."""
+
+    count: int = 1
+
+
+@dataclass(frozen=True, slots=True)
+class All:
+    """Every one."""
+
+
+@dataclass(frozen=True, slots=True)
+class Specific:
+    """Those of these numbers."""
+
+    versions: frozenset[int]
+
+
+Policy = Latest | All | Specific
+
+
+def wanted(policy: Policy, found: Mapping[int, str]) -> dict[int, str]:
+    """Of the versions that are there, with their places, those that should be served."""
+    match policy:
+        case Latest(count):
+            chosen = sorted(found)[-max(count, 1) :]
+        case Specific(versions):
+            chosen = sorted(found.keys() & versions)
+        case All():
+            chosen = sorted(found)
+    return {number: found[number] for number in chosen}
+
+
+class Stage(Enum):
+    """What is being done with a version."""
+
+    NEW = "new"
+    LOADING = "loading"
+    READY = "ready"
+    UNLOADING = "unloading"
+    FAILED = "failed"
+
+
+class Managed(Protocol):
+    """A version as far as the policy looks at it."""
+
+    number: int
+    aspired: bool
+    """Whether it should be served."""
+    stage: Stage
+
+
+class Step(Enum):
+    LOAD = "load"
+    UNLOAD = "unload"
+
+
+V = TypeVar("V", bound=Managed)
+
+
+def next_step(versions: Iterable[V]) -> tuple[Step, V] | None:
+    """What to do now, as TensorFlow Serving's availability-preserving policy decides it; None to wait."""
+    known = list(versions)
+    aspired = [v for v in known if v.aspired]
+    superfluous = [v for v in known if not v.aspired and v.stage is Stage.READY]
+    answered = any(v.stage is Stage.READY for v in aspired)
+    if superfluous and (not aspired or answered or len(superfluous) > 1):
+        return Step.UNLOAD, min(superfluous, key=lambda v: v.number)
+    if new := [v for v in aspired if v.stage is Stage.NEW]:
+        return Step.LOAD, max(new, key=lambda v: v.number)
+    return None

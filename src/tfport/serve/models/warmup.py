@@ -1,0 +1,84 @@
+"""Ask a model its warm-up requests before anyone else does, and have its usual plan made.
+
+A request that fails makes the load fail, as in TensorFlow Serving: a server in the middle of a
+rollout keeps the old version then.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import suppress
+from typing import Any
+
+import numpy as np
+
+from tfport.errors import Error, UnreadableFile
+from tfport.formats.files import Files
+from tfport.formats.records import read_records
+from tfport.formats.warmup import MOST_REQUESTS, WARMUP, Request, read_warmup
+from tfport.graph.model import Model, Signature
+from tfport.runtime.entrance import DEFAULT
+from tfport.runtime.session import Session
+from tfport.serve.servable import run_signature
+from tfport.serve.status import Code, Refused
+
+
+def replay(session: Session, *, iterations: int = 1, stopped: Callable[[], bool] = lambda: False) -> int:
+    """Ask every request so many times; how many there are."""
+    files = session.model.files
+    requests = _requests(files)
+    for request in requests:
+        signature, inputs = _asked(session.model, request)
+        for _ in range(max(iterations, 1)):
+            if stopped():
+                raise Refused(Code.CANCELLED, "Loading of servable cancelled")
+            run_signature(session, signature, inputs, list(signature.outputs))
+    return len(requests)
+
+
+def prepare(session: Session) -> None:
+    """Make the plan of the usual signature, so that the first request does not wait for it.
+
+    Only of that one: each plan holds weights of its own. Inputs of unknown rank have a plan for each
+    rank, so theirs is made when one is seen.
+    """
+    signatures = session.model.signatures
+    usual = signatures.get(DEFAULT) or (next(iter(signatures.values())) if len(signatures) == 1 else None)
+    if usual is None:
+        return
+    feeds = [name for spec in usual.inputs.values() for name in spec.tensors]
+    fetches = tuple(name for spec in usual.outputs.values() for name in spec.tensors)
+    with suppress(Error):  # what cannot run says so to who asks for it
+        shapes = [session.model.graph.value(name).shape.dims for name in feeds]
+        if all(dims is not None for dims in shapes):
+            given: list[Any] = [np.empty((0,) * len(dims or ())) for dims in shapes]
+            session._plan(fetches, feeds, given)
+
+
+def _requests(files: Files) -> list[Request]:
+    try:
+        requests = read_warmup(files)
+        if len(requests) >= MOST_REQUESTS and sum(1 for _ in read_records(files, WARMUP)) > MOST_REQUESTS:
+            raise Refused(
+                Code.INVALID_ARGUMENT,
+                f"Number of warmup records exceeds the maximum ({MOST_REQUESTS}) at {files.label(WARMUP)}",
+            )
+    except UnreadableFile as error:
+        raise Refused(Code.DATA_LOSS, str(error)) from None
+    return requests
+
+
+def _asked(model: Model, request: Request) -> tuple[Signature, dict[str, Any]]:
+    """The signature of a request, and its inputs by their names."""
+    name = request.signature or DEFAULT
+    signature = model.signatures.get(name)
+    if signature is None:
+        raise Refused(Code.INVALID_ARGUMENT, f'Serving signature name: "{name}" not found in signature def')
+    if "" not in request.inputs:
+        return signature, request.inputs
+    if len(signature.inputs) != 1:
+        raise Refused(
+            Code.INVALID_ARGUMENT,
+            f"signature {name} has {len(signature.inputs)} inputs; one is expected for Examples",
+        )
+    return signature, {next(iter(signature.inputs)): request.inputs[""]}

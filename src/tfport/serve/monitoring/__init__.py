@@ -1,0 +1,1 @@
+"""How does the server fare? Numbers for Prometheus, logs, samples of requests, traces."""

@@ -1,0 +1,112 @@
+"""Counters, gauges and histograms with labels, cheap enough for every request.
+
+    requests = Counter("requests", "Requests that ended.", "model code")
+    requests.add(1, "half_plus_two", "OK")
+
+They may be told from any thread. What clients can make up, such as names of models, cannot fill the
+memory: past `MOST_CELLS` sets of labels the rest is counted together. `exposition` prints them.
+"""
+
+from __future__ import annotations
+
+import threading
+from bisect import bisect_left
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+MOST_CELLS = 4096
+OTHER = "(other)"
+"""The value of every label of what is counted together."""
+
+Labels = tuple[str, ...]
+
+
+def exponential(scale: float, growth: float, count: int) -> tuple[float, ...]:
+    """Limits of buckets, each `growth` times the one before."""
+    return tuple(scale * growth**i for i in range(count))
+
+
+class Counter:
+    """What only grows."""
+
+    kind = "counter"
+
+    def __init__(self, name: str, help: str, labels: str = "") -> None:
+        self.name, self.help, self.labels = name, help, tuple(labels.split())
+        self._cells: dict[Labels, float] = {} if labels else {(): 0}
+        self._lock = threading.Lock()
+
+    def add(self, amount: float, *labels: str) -> None:
+        with self._lock:
+            at = _known(self._cells, labels)
+            self._cells[at] = self._cells.get(at, 0) + amount
+
+    def cells(self) -> list[tuple[Labels, float]]:
+        with self._lock:
+            return list(self._cells.items())
+
+
+class Gauge(Counter):
+    """What goes up and down."""
+
+    kind = "gauge"
+
+    def set(self, value: float, *labels: str) -> None:
+        with self._lock:
+            self._cells[_known(self._cells, labels)] = value
+
+    def forget(self, *labels: str) -> None:
+        """What it counted is no longer there."""
+        with self._lock:
+            self._cells.pop(labels, None)
+
+
+@dataclass(slots=True)
+class Distribution:
+    """How many values fell into each bucket, the last of which takes all that is larger."""
+
+    counts: list[int]
+    sum: float = 0.0
+
+    def cumulative(self) -> Iterator[int]:
+        total = 0
+        for count in self.counts:
+            total += count
+            yield total
+
+
+class Histogram:
+    """How values are distributed."""
+
+    kind = "histogram"
+
+    def __init__(self, name: str, help: str, labels: str, limits: tuple[float, ...]) -> None:
+        self.name, self.help, self.labels, self.limits = name, help, tuple(labels.split()), limits
+        self._cells: dict[Labels, Distribution] = {} if labels else {(): self._empty()}
+        self._lock = threading.Lock()
+
+    def add(self, value: float, *labels: str) -> None:
+        bucket = bisect_left(self.limits, value)
+        with self._lock:
+            cell = self._cells.get(labels)
+            if cell is None:
+                cell = self._cells.setdefault(_known(self._cells, labels), self._empty())
+            cell.counts[bucket] += 1
+            cell.sum += value
+
+    def cells(self) -> list[tuple[Labels, Distribution]]:
+        with self._lock:
+            return [(at, Distribution(list(cell.counts), cell.sum)) for at, cell in self._cells.items()]
+
+    def _empty(self) -> Distribution:
+        return Distribution([0] * (len(self.limits) + 1))
+
+
+Instrument = Counter | Histogram
+
+
+def _known(cells: dict[Labels, float] | dict[Labels, Distribution], labels: Labels) -> Labels:
+    """The cell for these labels, or the one for all others where there are too many."""
+    if labels in cells or len(cells) < MOST_CELLS:
+        return labels
+    return (OTHER,) * len(labels)

@@ -1,0 +1,202 @@
+"""What the server says while it runs: a line for each load, unload and error, and for each request.
+
+    with set_up(log_format="json") as logger:
+        logs = Logs(logger)
+        logs.loaded("half_plus_two", 123, 0.8)
+        logs.request("half_plus_two", 123, "Predict", "GRPC", Code.OK, 0.002, peer="127.0.0.1:4711")
+
+A request that was answered is told at DEBUG, one that was refused at INFO, one that failed by our
+fault at ERROR; never what was in it. What modules log by themselves joins them (`modules_into`). Lines
+are text, or JSON objects with `time`, `level`, `event` and the fields; they go through a bounded queue,
+so that a terminal that does not read stops no request.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import logging.handlers
+import queue
+import sys
+import traceback
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TextIO
+
+from tfport.serve.status import Code, Refused
+
+TEXT, JSON = "text", "json"
+FORMATS = (TEXT, JSON)
+LONGEST = 2048
+"""Characters of a value that are printed; the rest is cut."""
+MOST_WAITING = 10_000
+OURS = (Code.UNAVAILABLE, Code.RESOURCE_EXHAUSTED, Code.UNAUTHENTICATED, Code.PERMISSION_DENIED)
+"""Codes whose sentences are never about what a request contains."""
+OUR_FAULT = (Code.UNKNOWN, Code.INTERNAL, Code.DATA_LOSS)
+FIELDS = "tfport_fields"
+Value = str | int | float | None
+
+
+class Logs:
+    """The events of a server, each with its fields."""
+
+    def __init__(self, logger: logging.Logger) -> None:
+        self.logger = logger
+
+    def request(
+        self,
+        model: str,
+        version: int | None,
+        api: str,
+        entrypoint: str,
+        code: Code,
+        seconds: float,
+        *,
+        peer: str = "",
+        error: BaseException | None = None,
+    ) -> None:
+        """A request ended; what went wrong is told as far as it cannot quote what the client sent."""
+        level = logging.DEBUG if code is Code.OK else logging.ERROR if code in OUR_FAULT else logging.INFO
+        if self.logger.isEnabledFor(level):
+            fields: dict[str, Value] = {
+                "model": model, "version": version, "api": api, "entrypoint": entrypoint,
+                "code": code.name, "milliseconds": round(seconds * 1e3, 3), "peer": peer or None,
+            }  # fmt: skip
+            self._say(level, "request", {**fields, "error": _cause(code, error)})
+
+    def loaded(self, model: str, version: int, seconds: float, path: str = "") -> None:
+        self._say(
+            logging.INFO,
+            "loaded",
+            {"model": model, "version": version, "seconds": round(seconds, 3), "path": path or None},
+        )
+
+    def unloaded(self, model: str, version: int) -> None:
+        self._say(logging.INFO, "unloaded", {"model": model, "version": version})
+
+    def failed(self, event: str, message: str, model: str = "", version: int | None = None) -> None:
+        """Something went wrong that is no request: a load, a configuration file."""
+        self._say(logging.ERROR, event, {"model": model or None, "version": version, "message": message})
+
+    def say(self, event: str, **fields: Value) -> None:
+        """Anything else that is worth a line."""
+        self._say(logging.INFO, event, fields)
+
+    def warn(self, event: str, **fields: Value) -> None:
+        self._say(logging.WARNING, event, fields)
+
+    def _say(self, level: int, event: str, fields: dict[str, Value]) -> None:
+        told = {name: value for name, value in fields.items() if value is not None}
+        self.logger.log(level, "%s", event, extra={FIELDS: told})
+
+
+@contextmanager
+def set_up(
+    log_format: str = TEXT, level: str = "INFO", stream: TextIO | None = None
+) -> Iterator[logging.Logger]:
+    """A logger of its own that writes to a stream (standard error unless said) from a thread of its own."""
+    logger = logging.Logger("tfport.serve", level.upper())
+    logger.propagate = False
+    target = logging.StreamHandler(stream or sys.stderr)
+    target.setFormatter(AsJson() if log_format == JSON else AsText())
+    waiting: queue.Queue[logging.LogRecord] = queue.Queue(MOST_WAITING)
+    writer = logging.handlers.QueueListener(waiting, target)
+    logger.addHandler(_Waiting(waiting))
+    writer.start()
+    try:
+        yield logger
+    finally:
+        writer.stop()
+
+
+@contextmanager
+def modules_into(logger: logging.Logger) -> Iterator[None]:
+    """From now on what the modules of the server log by themselves is written there too."""
+    modules, told = logging.getLogger("tfport.serve"), _FromModules(logger)
+    level, propagate = modules.level, modules.propagate
+    modules.addHandler(told)
+    modules.setLevel(logger.level)
+    modules.propagate = False
+    try:
+        yield
+    finally:
+        modules.removeHandler(told)
+        modules.setLevel(level)
+        modules.propagate = propagate
+
+
+class _FromModules(logging.Handler):
+    """A record of a module as an event: the module's name, and what it said."""
+
+    def __init__(self, logger: logging.Logger) -> None:
+        super().__init__()
+        self.logger = logger
+
+    def emit(self, record: logging.LogRecord) -> None:
+        fields: dict[str, Value] = {"message": record.getMessage()}
+        if record.exc_info and record.exc_info[1] is not None:
+            fields["error"] = _place(record.exc_info[1])
+        self.logger.log(record.levelno, "%s", record.name.rpartition(".")[2], extra={FIELDS: fields})
+
+
+class _Waiting(logging.handlers.QueueHandler):
+    """Hands records on; drops them when too many wait."""
+
+    def enqueue(self, record: logging.LogRecord) -> None:
+        with suppress(queue.Full):
+            self.queue.put_nowait(record)
+
+    def prepare(self, record: logging.LogRecord) -> logging.LogRecord:
+        return record
+
+
+class AsJson(logging.Formatter):
+    """An object for each line."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        head = {"time": _time(record), "level": record.levelname, "event": record.getMessage()}
+        return json.dumps({**head, **{k: _short(v) for k, v in _fields(record).items()}})
+
+
+class AsText(logging.Formatter):
+    """`2026-01-31T12:00:00.000Z INFO loaded model=half_plus_two version=123`."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        pairs = [f"{name}={_word(_short(value))}" for name, value in _fields(record).items()]
+        return " ".join([_time(record), record.levelname, record.getMessage(), *pairs])
+
+
+def _cause(code: Code, error: BaseException | None) -> str | None:
+    """The sentence, or for an error that should not be where it was raised."""
+    if error is None or (code not in OURS and code not in OUR_FAULT):
+        return None
+    if isinstance(error, Refused) and code in OURS:
+        return error.message
+    return _place(error)
+
+
+def _place(error: BaseException) -> str:
+    places = traceback.extract_tb(error.__traceback__)
+    place = f" at {Path(places[-1].filename).name}:{places[-1].lineno}" if places else ""
+    return f"{type(error).__name__}{place}"
+
+
+def _fields(record: logging.LogRecord) -> dict[str, Value]:
+    return dict(getattr(record, FIELDS, {}))
+
+
+def _time(record: logging.LogRecord) -> str:
+    return datetime.fromtimestamp(record.created, UTC).isoformat(timespec="milliseconds")[:-6] + "Z"
+
+
+def _short(value: Value) -> Value:
+    return f"{value[:LONGEST]}…" if isinstance(value, str) and len(value) > LONGEST else value
+
+
+def _word(value: Value) -> str:
+    """As it is, or quoted where it would not stay one word on one line."""
+    text = str(value)
+    plain = text.isprintable() and text and not any(c in text for c in ' "=')
+    return text if plain else json.dumps(text)

@@ -1,0 +1,119 @@
+"""Spans around requests for OpenTelemetry, where it is installed and asked for.
+
+    trace = tracer_of(enabled=True)
+    with trace.request("Predict", model="half_plus_two", headers=headers) as span: ...
+
+Without `--enable_tracing` nothing is imported and a span costs next to nothing. Where spans go is
+said by OpenTelemetry's own variables (`OTEL_EXPORTER_OTLP_ENDPOINT`, `OTEL_SERVICE_NAME`, …) or by the
+provider that the program has set.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from importlib import import_module
+from typing import Any, Protocol
+
+from tfport.errors import Error
+from tfport.serve.status import Code, Refused
+
+NEEDED = "--enable_tracing needs OpenTelemetry: pip install 'tfport[tracing]'"
+OUR_FAULT = (Code.UNKNOWN, Code.INTERNAL, Code.DATA_LOSS)
+
+
+class Trace(Protocol):
+    """Makes spans."""
+
+    def request(
+        self, api: str, model: str, headers: Mapping[str, str], **attributes: str | int
+    ) -> AbstractContextManager[Any]:
+        """A span for a request; `headers` may say to whose trace it belongs (`traceparent`)."""
+        ...
+
+    def stage(self, name: str, **attributes: str | int) -> AbstractContextManager[Any]:
+        """A span within the one that is open."""
+        ...
+
+    def close(self) -> None: ...
+
+
+class NoTrace:
+    """Makes none."""
+
+    def request(
+        self, api: str, model: str, headers: Mapping[str, str], **attributes: str | int
+    ) -> AbstractContextManager[Any]:
+        return nullcontext()
+
+    def stage(self, name: str, **attributes: str | int) -> AbstractContextManager[Any]:
+        return nullcontext()
+
+    def close(self) -> None:
+        pass
+
+
+class OpenTelemetry:
+    """Makes those of OpenTelemetry."""
+
+    def __init__(self, provider: Any = None) -> None:
+        try:
+            self._trace = import_module("opentelemetry.trace")
+            self._propagate = import_module("opentelemetry.propagate")
+            self._provider = provider or _provider(self._trace)
+        except ImportError:
+            raise Error(NEEDED) from None
+        self._tracer = self._trace.get_tracer("tfport.serve", tracer_provider=self._provider)
+
+    @contextmanager
+    def request(
+        self, api: str, model: str, headers: Mapping[str, str], **attributes: str | int
+    ) -> Iterator[Any]:
+        told = {"rpc.service": "tensorflow.serving", "rpc.method": api, "model.name": model, **attributes}
+        with self._tracer.start_as_current_span(
+            f"{api} {model}",
+            context=self._propagate.extract(dict(headers)),
+            kind=self._trace.SpanKind.SERVER,
+            attributes=told,
+            record_exception=False,  # its text may hold what the client sent
+            set_status_on_exception=False,
+        ) as span:
+            try:
+                yield span
+                code = Code.OK
+            except Refused as error:
+                code = error.code
+                raise
+            except BaseException:
+                code = Code.INTERNAL
+                raise
+            finally:
+                span.set_attribute("rpc.grpc.status_code", code.number)
+                if code in OUR_FAULT:
+                    span.set_status(self._trace.StatusCode.ERROR)
+
+    def stage(self, name: str, **attributes: str | int) -> AbstractContextManager[Any]:
+        span: AbstractContextManager[Any] = self._tracer.start_as_current_span(name, attributes=attributes)
+        return span
+
+    def close(self) -> None:
+        """Send what has not been sent."""
+        if shutdown := getattr(self._provider, "shutdown", None):
+            shutdown()
+
+
+def _provider(trace: Any) -> Any:
+    """The one that the program has set; else one of our own that sends what it gets."""
+    found = trace.get_tracer_provider()
+    if not isinstance(found, trace.ProxyTracerProvider):
+        return found
+    sdk, exporting = import_module("opentelemetry.sdk.trace"), import_module("opentelemetry.sdk.trace.export")
+    exporter = import_module("opentelemetry.exporter.otlp.proto.http.trace_exporter").OTLPSpanExporter()
+    provider = sdk.TracerProvider()
+    provider.add_span_processor(exporting.BatchSpanProcessor(exporter))
+    return provider
+
+
+def tracer_of(enabled: bool, provider: Any = None) -> Trace:
+    """Who makes the spans of a server; an error where OpenTelemetry is asked for and not there."""
+    return OpenTelemetry(provider) if enabled else NoTrace()

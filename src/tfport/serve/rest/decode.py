@@ -1,0 +1,180 @@
+"""The inputs of a predict request: rows (`instances`) or columns (`inputs`) to named arrays.
+
+    request = decode(body, signature_of)
+    request.signature, request.inputs, request.form
+
+Names, types and the form of the JSON are checked here; shapes by who runs the signature.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from enum import Enum
+from typing import TYPE_CHECKING, Any
+
+from tfport.graph.dtypes import DType
+from tfport.graph.model import Signature
+from tfport.serve.rest.complain import complain, complain_rows, in_row
+from tfport.serve.rest.parse import parsed
+from tfport.serve.rest.show import shown
+from tfport.serve.rest.tensor import NotThis, array_of, is_base64
+from tfport.serve.status import Code, Refused
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+INSTANCES, INPUTS, SIGNATURE = "instances", "inputs", "signature_name"
+
+
+class Form(Enum):
+    """How tensors are written, and the key of the answer that goes with it."""
+
+    ROWS = "predictions"
+    COLUMNS = "outputs"
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """What a body asks for."""
+
+    signature: Signature
+    inputs: dict[str, NDArray[Any]]
+    form: Form
+
+
+def decode(body: bytes, signature_of: Callable[[str], Signature]) -> Request:
+    """The request that a body says, of the signature that it names."""
+    document = parsed(body)
+    signature = signature_of(signature_name(document))
+    if not signature.inputs:
+        raise _invalid(f"Failed to get input map for signature: {signature.name or 'DEFAULT'}")
+    # no `r` and no `l`: neither `true` nor `false` can be there, whatever the keys are called
+    plain = b"r" not in body and b"l" not in body
+    if INSTANCES in document:
+        rows = document[INSTANCES]
+        if INPUTS in document:
+            problem = "Not formatted correctly expecting only one of 'inputs' or 'instances' keys to exist "
+        elif not isinstance(rows, list):
+            problem = "Expecting 'instances' to be an list/array"
+        elif not rows:
+            problem = "No values in 'instances' array"
+        else:
+            return Request(signature, _from_rows(rows, signature, plain), Form.ROWS)
+        raise _invalid(f"JSON Value: {shown(document)} {problem}")
+    if INPUTS in document:
+        return Request(signature, _from_columns(document[INPUTS], signature, plain), Form.COLUMNS)
+    raise _invalid("Missing 'inputs' or 'instances' key")
+
+
+def signature_name(document: Mapping[str, Any]) -> str:
+    """The signature that a request names; empty if it names none."""
+    name = document.get(SIGNATURE, "")
+    if not isinstance(name, str):
+        raise _invalid(
+            f"JSON Value: {shown(document)} not formatted correctly. "
+            f"'signature_name' key must be a string value."
+        )
+    return name
+
+
+def _from_columns(value: Any, signature: Signature, plain: bool) -> dict[str, NDArray[Any]]:
+    if not _is_object(value):
+        if len(signature.inputs) > 1:
+            raise _invalid(
+                "inputs is a plain value/list, but expecting an object as multiple input tensors required "
+                "as per tensorinfo_map"
+            )
+        value = {next(iter(signature.inputs)): value}
+    found = {}
+    for name, spec in signature.inputs.items():
+        if name in value:
+            found[name] = _column(value[name], spec.dtype, plain)
+        elif name not in signature.defaults:
+            raise _invalid(f"Missing named input: {name} in 'inputs' object.")
+    return found
+
+
+def _column(value: object, dtype: DType, plain: bool) -> NDArray[Any]:
+    try:
+        return array_of(value, dtype, plain)
+    except NotThis:
+        complain(value, dtype)
+        raise _unclear() from None
+
+
+def _from_rows(rows: list[Any], signature: Signature, plain: bool) -> dict[str, NDArray[Any]]:
+    if not isinstance(rows[0], dict) and len(signature.inputs) > 1:
+        raise _invalid(
+            "instances is a plain list, but expecting list of objects as multiple input tensors required "
+            "as per tensorinfo_map"
+        )
+    if _is_object(rows[0]):
+        return _from_objects(rows, signature, plain)
+    name, spec = next(iter(signature.inputs.items()))
+    if dict in set(map(type, rows)) and (
+        odd := next((n for n, row in enumerate(rows) if _is_object(row)), 0)
+    ):
+        raise _invalid(f"Expecting value/list but got object at item {odd} of input list")
+    try:
+        return {name: array_of(rows, spec.dtype, plain)}
+    except (NotThis, Refused):
+        complain_rows(rows, spec.dtype)
+        raise _unclear() from None
+
+
+def _from_objects(rows: list[Any], signature: Signature, plain: bool) -> dict[str, NDArray[Any]]:
+    wanted = rows[0].keys()
+    if not _has_names(wanted, signature):
+        raise _wrong_names(0, rows[0], signature)
+    for number, row in enumerate(rows):
+        if not _is_object(row):
+            raise _invalid(f"Expecting object but got list at item {number} of input list")
+        if row.keys() != wanted:
+            raise _wrong_names(number, row, signature)
+    found = {}
+    for name in wanted:
+        column, dtype = [row[name] for row in rows], signature.inputs[name].dtype
+        try:
+            found[name] = array_of(column, dtype, plain)
+        except (NotThis, Refused):
+            _complain_objects(column, name, dtype)
+            raise _unclear() from None
+    return found
+
+
+def _complain_objects(column: list[Any], name: str, dtype: DType) -> None:
+    for number, value in enumerate(column):
+        try:
+            complain(value, dtype)
+        except Refused as error:
+            raise in_row(number, error, name) from None
+    complain_rows(column, dtype)
+
+
+def _has_names(names: Any, signature: Signature) -> bool:
+    return set(names) <= set(signature.inputs) and set(signature.inputs) - set(names) <= set(
+        signature.defaults
+    )
+
+
+def _wrong_names(number: int, row: dict[str, Any], signature: Signature) -> Refused:
+    if unknown := next((name for name in row if name not in signature.inputs), None):
+        inner = _invalid(f"JSON object: does not have named input: {unknown}")
+        return in_row(number, inner, unknown)
+    return _invalid(
+        f"Failed to process element: {number} of 'instances' list. JSON object: {shown(row)} "
+        f"keys must be equal to: {','.join(sorted(signature.inputs))}"
+    )
+
+
+def _is_object(value: object) -> bool:
+    return isinstance(value, dict) and not is_base64(value)
+
+
+def _unclear() -> Refused:
+    return _invalid("JSON Value is not formatted correctly for the inputs of the signature")
+
+
+def _invalid(message: str) -> Refused:
+    return Refused(Code.INVALID_ARGUMENT, message)

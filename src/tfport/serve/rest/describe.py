@@ -1,0 +1,60 @@
+"""What models are there: their states and signatures as the JSON that TensorFlow Serving prints."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+from weakref import WeakKeyDictionary
+
+import orjson
+from google.protobuf.json_format import MessageToDict
+
+from tfport.serve.catalogue import Catalogue, VersionStatus
+from tfport.serve.servable import Servable
+from tfport.serve.status import Refused
+
+_printed: WeakKeyDictionary[Servable, bytes] = WeakKeyDictionary()
+
+
+def status_json(statuses: Sequence[VersionStatus]) -> bytes:
+    """How versions of one model fare."""
+    return _dumps({"model_version_status": [_version(status) for status in statuses]})
+
+
+def list_json(catalogue: Catalogue) -> bytes:
+    """How all versions of all models fare, and what labels they have."""
+    models = []
+    for name in catalogue.names():
+        try:
+            statuses = catalogue.statuses(name)
+        except Refused:  # nothing of it is known yet
+            statuses = []
+        labels = {label: str(version) for label, version in catalogue.labels(name).items()}
+        versions = [_version(status) for status in statuses]
+        models.append({"name": name, "model_version_status": versions, "version_labels": labels})
+    return _dumps({"models": models})
+
+
+def metadata_json(servable: Servable) -> bytes:
+    """The signatures of one version; made once."""
+    if servable not in _printed:
+        signatures = {
+            name: MessageToDict(
+                message, preserving_proto_field_name=True, always_print_fields_with_no_presence=True
+            )
+            for name, message in sorted(servable.model.meta.signature_def.items())
+        }
+        spec = {"name": servable.name, "signature_name": "", "version": str(servable.version)}
+        _printed[servable] = _dumps(
+            {"model_spec": spec, "metadata": {"signature_def": {"signature_def": signatures}}}
+        )
+    return _printed[servable]
+
+
+def _version(status: VersionStatus) -> dict[str, Any]:
+    told = {"error_code": status.code.name, "error_message": status.message}
+    return {"version": str(status.version), "state": status.state.name, "status": told}
+
+
+def _dumps(value: object) -> bytes:
+    return orjson.dumps(value, option=orjson.OPT_INDENT_2) + b"\n"

@@ -1,0 +1,128 @@
+"""Named arrays as the JSON of an answer, in rows or in columns as the request was.
+
+`orjson` prints arrays as they lie in memory, each number with the fewest digits that read back the same.
+It writes null for NaN and infinities, which are then put in their places as TensorFlow Serving prints
+them; its own output for numbers has no other null. Names that end in `_bytes` get base64 strings.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import orjson
+
+from tfport.graph.dtypes import DType
+from tfport.graph.model import TensorSpec
+from tfport.serve.rest.complain import told
+from tfport.serve.rest.decode import Form
+from tfport.serve.rest.tensor import encoded, readable
+from tfport.serve.status import Code, Refused
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+BYTES_SUFFIX = "_bytes"
+_NUMPY = orjson.OPT_SERIALIZE_NUMPY
+
+
+def encode(outputs: Mapping[str, Any], specs: Mapping[str, TensorSpec], form: Form) -> bytes:
+    """The body of an answer."""
+    if not outputs:
+        raise Refused(Code.INVALID_ARGUMENT, "Cannot convert empty tensor map to JSON")
+    arrays = {name: _array(value, specs[name].dtype) for name, value in outputs.items()}
+    body = _rows(arrays) if form is Form.ROWS else _columns(arrays)
+    return b'{\n    "%s": %s\n}' % (form.value.encode(), body)
+
+
+def _array(value: Any, dtype: DType) -> NDArray[Any]:
+    if isinstance(value, tuple) or not readable(dtype):  # a tuple is a sparse or ragged tensor's parts
+        raise Refused(
+            Code.INVALID_ARGUMENT,
+            f"Failed to write JSON value for tensor type: {told(dtype)}"
+            + (" in several parts" if isinstance(value, tuple) else ""),
+        )
+    array = np.asarray(value)
+    return array.astype(np.float32) if dtype.name == "bfloat16" else array
+
+
+def _columns(arrays: Mapping[str, NDArray[Any]]) -> bytes:
+    if len(arrays) == 1:
+        ((name, array),) = arrays.items()
+        return printed(array, name)
+    pairs = (b"%s: %s" % (orjson.dumps(name), printed(array, name)) for name, array in arrays.items())
+    return b"{\n        %s\n    }" % b",\n        ".join(pairs)
+
+
+def _rows(arrays: Mapping[str, NDArray[Any]]) -> bytes:
+    batch = -1
+    for name, array in arrays.items():
+        if not array.ndim:
+            raise Refused(Code.INVALID_ARGUMENT, f"Tensor name: {name} has no shape information ")
+        if batch not in (-1, len(array)):
+            raise Refused(
+                Code.INVALID_ARGUMENT,
+                f"Tensor name: {name} has inconsistent batch size: {len(array)} expecting: {batch}",
+            )
+        batch = len(array)
+    if len(arrays) == 1:
+        ((name, array),) = arrays.items()
+        return printed(array, name)[:-1] + b"\n    ]"
+    row = b"\n        {\n            " + b",\n            ".join(
+        orjson.dumps(name).replace(b"%", b"%%") + b": %b" for name in arrays
+    )
+    columns = [_cells(array, name) for name, array in arrays.items()]
+    rows = b"\n        },".join(row % cells for cells in zip(*columns, strict=True))
+    return b"[%s\n        }\n    ]" % rows if batch else b"[\n    ]"
+
+
+def _cells(array: NDArray[Any], name: str) -> list[bytes]:
+    """Each row of an array, printed."""
+    if array.ndim == 1 and len(array) and array.dtype.kind not in "OSU":
+        return printed(array)[1:-1].split(b",")
+    return [printed(row, name) for row in array]
+
+
+def printed(array: Any, name: str = "") -> bytes:
+    """An array as nested lists, a scalar as itself."""
+    if isinstance(array, bytes | str) or array.dtype.kind in "OSU":
+        return _strings(np.asarray(array, object), name.endswith(BYTES_SUFFIX))
+    values = np.ascontiguousarray(array) if np.ndim(array) else array[()]
+    text = orjson.dumps(values, option=_NUMPY)
+    if values.dtype.kind == "f" and not np.isfinite(values).all():
+        return _with_literals(text, values)
+    return text
+
+
+def _with_literals(text: bytes, values: NDArray[Any]) -> bytes:
+    """NaN and infinities where null stands for them."""
+    flat = np.ravel(values)
+    pieces = text.split(b"null")
+    out = [pieces[0]]
+    for value, piece in zip(flat[~np.isfinite(flat)].tolist(), pieces[1:], strict=True):
+        out.append(b"NaN" if value != value else b"Infinity" if value > 0 else b"-Infinity")
+        out.append(piece)
+    return b"".join(out)
+
+
+def _strings(array: NDArray[Any], as_bytes: bool) -> bytes:
+    flat = [item.encode() if isinstance(item, str) else item for item in array.ravel().tolist()]
+    out = np.empty(len(flat), object)
+    if as_bytes:
+        out[:] = [encoded(item) for item in flat]
+        return orjson.dumps(out.reshape(array.shape).tolist())
+    try:
+        out[:] = [item.decode() for item in flat]
+        return orjson.dumps(out.reshape(array.shape).tolist())
+    except UnicodeDecodeError:  # bytes that are no text stay as they are, as in TensorFlow Serving
+        out[:] = [item.decode("utf-8", "surrogateescape") for item in flat]
+        text = json.dumps(out.reshape(array.shape).tolist(), ensure_ascii=False, separators=(",", ":"))
+        return text.encode("utf-8", "surrogateescape")
+
+
+def error_body(message: str) -> bytes:
+    """The body of an answer that says what went wrong."""
+    text = message.encode("utf-8", "replace").decode()
+    return b'{\n    "error": %s\n}' % orjson.dumps(text)

@@ -1,0 +1,53 @@
+"""How a REST front end is set up."""
+
+from __future__ import annotations
+
+import ssl
+from dataclasses import dataclass
+from typing import Protocol
+
+from tfport.serve.rest.auth import Tokens
+from tfport.serve.status import Code
+
+
+class Watch(Protocol):
+    """Whom to tell about requests: `monitoring.metrics.Metrics`."""
+
+    def request(self, model: str, api: str, entrypoint: str, code: Code, seconds: float) -> None:
+        """A request ended."""
+
+    def examples(self, model: str, count: int) -> None:
+        """A classify or regress request had so many Examples."""
+
+    def stage(self, model: str, version: int, signature: str, stage: str, seconds: float) -> None:
+        """A stage of a request took so long."""
+
+    def began(self, entrypoint: str) -> None:
+        """A request came."""
+
+    def ended(self, entrypoint: str) -> None:
+        """It was answered, or its client went away."""
+
+
+@dataclass(frozen=True, slots=True)
+class RestOptions:
+    """The defaults are those of `tensorflow_model_server`, where it has the option."""
+
+    host: str = "127.0.0.1"
+    port: int = 8501
+    timeout_seconds: float = 30.0
+    """How long a body may take to come, and how long an answer may take after it; 0 is without limit."""
+    most_bytes: int = 256 * 2**20
+    """The largest body, after it is decompressed."""
+    gzip_from: int = 8192
+    """Answers of at least so many bytes are compressed for clients that accept it; 0 is never."""
+    idle_seconds: float = 620.0
+    """A connection on which no request comes for so long is closed; balancers keep theirs for 600."""
+    most_calls: int = 4096
+    """Requests at a time; those beyond are refused before their bodies are read. gRPC has as many."""
+    cors: bool = False
+    check_method: bool = False
+    """Classify and regress only signatures that say so (`--enable_signature_method_name_check`)."""
+    tls: ssl.SSLContext | None = None
+    tokens: Tokens | None = None
+    watch: Watch | None = None

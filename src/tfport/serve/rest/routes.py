@@ -1,0 +1,68 @@
+"""Requests to `/v1/models…` answered: from a path and a body to the bytes of an answer."""
+
+from __future__ import annotations
+
+from time import perf_counter
+from typing import TypeVar
+
+from tfport.serve.aside import aside
+from tfport.serve.catalogue import Catalogue
+from tfport.serve.classify import classify, regress
+from tfport.serve.rest import paths
+from tfport.serve.rest.decode import decode
+from tfport.serve.rest.describe import list_json, metadata_json, status_json
+from tfport.serve.rest.encode import encode
+from tfport.serve.rest.features import classes_json, decode_examples, regressions_json
+from tfport.serve.rest.options import Watch
+from tfport.serve.rest.paths import Asked
+from tfport.serve.servable import Servable
+
+LARGE = 2**17
+"""Bytes from which on translating goes to a thread, so that others are answered meanwhile."""
+_T = TypeVar("_T")
+
+
+def look(catalogue: Catalogue, asked: Asked) -> bytes:
+    """Answer a GET: the list of models, the states of one, or its signatures."""
+    if asked.what == paths.METADATA:
+        return metadata_json(catalogue.get(asked.model, asked.version, asked.label))
+    if not asked.model:
+        return list_json(catalogue)
+    return status_json(catalogue.statuses(asked.model, asked.version, asked.label))
+
+
+async def answer(
+    catalogue: Catalogue, asked: Asked, body: bytes, watch: Watch | None, *, check_method: bool = False
+) -> bytes:
+    """Answer a POST; `check_method` wants signatures that say classify or regress for these."""
+    servable = catalogue.get(asked.model, asked.version, asked.label)
+    servable.running += 1  # while a body is read too, so that it is not unloaded meanwhile
+    try:
+        if asked.what == paths.PREDICT:
+            return await _predict(servable, body, watch)
+        request = await aside(len(body), lambda: decode_examples(body))
+        if watch:
+            watch.examples(asked.model, len(request.examples))
+        if asked.what == paths.CLASSIFY:
+            found = await classify(servable, request.signature, request.examples, check_method=check_method)
+            return classes_json(found)
+        return regressions_json(
+            await regress(servable, request.signature, request.examples, check_method=check_method)
+        )
+    finally:
+        servable.running -= 1
+
+
+async def _predict(servable: Servable, body: bytes, watch: Watch | None) -> bytes:
+    started = perf_counter()
+    request = await aside(len(body), lambda: decode(body, servable.signature))
+    decoded = perf_counter()
+    outputs = await servable.predict(request.signature.name, request.inputs)
+    ran = perf_counter()
+    size = sum(getattr(array, "nbytes", 0) for array in outputs.values())
+    text = await aside(size, lambda: encode(outputs, request.signature.outputs, request.form))
+    if watch:
+        where = servable.name, servable.version, request.signature.name
+        watch.stage(*where, "decode", decoded - started)
+        watch.stage(*where, "encode", perf_counter() - ran)
+    return text

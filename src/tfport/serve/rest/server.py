@@ -1,0 +1,260 @@
+"""The HTTP side: a port, limits of size and time, compression, who may ask, and how errors look.
+
+    front = RestFront(catalogue, ready=lambda: True, options=RestOptions(port=0))
+    port = await front.start()
+    await front.stop(grace=30)
+
+What requests mean is told in `routes`. Other parts add paths of their own by `extra_routes`.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import os
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from time import perf_counter
+from typing import Any, Final
+
+from aiohttp import web
+from aiohttp.http_exceptions import HttpProcessingError
+
+from tfport.errors import Error
+from tfport.formats.files import reason
+from tfport.serve.catalogue import Catalogue
+from tfport.serve.rest import openapi
+from tfport.serve.rest.compress import compressed
+from tfport.serve.rest.encode import error_body
+from tfport.serve.rest.options import RestOptions
+from tfport.serve.rest.paths import OURS, asked
+from tfport.serve.rest.receive import receive
+from tfport.serve.rest.routes import answer, look
+from tfport.serve.status import Code, Refused
+
+Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
+ENTRY: Final = "REST"
+JSON: Final = {"Content-Type": "application/json"}
+LIVE, READY, OPENAPI = "/v1/health/live", "/v1/health/ready", "/openapi.json"
+FREE = (LIVE, READY, "/v2/health/live", "/v2/health/ready")
+"""What may be asked without a token."""
+_CORS = {
+    "Access-Control-Allow-Origin": "*",
+    "Access-Control-Allow-Methods": "POST, GET",
+    "Access-Control-Allow-Headers": "Content-Type",
+}
+_UNKNOWN = b"<HTML><HEAD>\n<TITLE>404 Not Found</TITLE>\n</HEAD><BODY>\n<H1>Not Found</H1>\n</BODY></HTML>\n"
+_BACKLOG = 4096
+_log = logging.getLogger("tfport.serve.rest")
+_http_log = logging.getLogger("tfport.serve.rest.http")
+
+
+def _is_ours(record: logging.LogRecord) -> bool:
+    """Whether something went wrong here: not what clients send that is no HTTP, and not that they leave."""
+    return record.exc_info is None or not isinstance(
+        record.exc_info[1], HttpProcessingError | ConnectionError
+    )
+
+
+_http_log.addFilter(_is_ours)
+
+
+class RestFront:
+    """The REST port of a server."""
+
+    def __init__(
+        self,
+        catalogue: Catalogue,
+        *,
+        ready: Callable[[], bool],
+        options: RestOptions | None = None,
+        extra_routes: Sequence[web.AbstractRouteDef] = (),
+        extra_paths: Mapping[str, Any] | None = None,
+        extra_schemas: Mapping[str, Any] | None = None,
+    ) -> None:
+        """The extra paths and schemas are what the OpenAPI document says of the extra routes."""
+        self.options = options or RestOptions()
+        self._catalogue, self._ready = catalogue, ready
+        self._extra = extra_routes
+        self._document = openapi.document(
+            with_tokens=self.options.tokens is not None, more_paths=extra_paths, more_schemas=extra_schemas
+        )
+        self._runner: web.AppRunner | None = None
+        self._site: web.TCPSite | None = None
+        self._going, self._idle, self._stopping = 0, asyncio.Event(), False
+
+    async def start(self) -> int:
+        """Listen; the port, which was chosen by the system if 0 was asked for."""
+        options = self.options
+        app = web.Application(middlewares=[self._around], client_max_size=options.most_bytes)
+        app.add_routes(self._extra)
+        app.router.add_get(LIVE, self._live)
+        app.router.add_get(READY, self._is_ready)
+        app.router.add_get(OPENAPI, self._openapi)
+        app.router.add_route("*", "/{path:.*}", self._models)
+        runner = web.AppRunner(
+            app,
+            access_log=None,
+            logger=_http_log,
+            keepalive_timeout=options.idle_seconds,
+            lingering_time=1.0,  # for the rest of a body that is refused
+            shutdown_timeout=1.0,
+        )
+        await runner.setup()
+        site = web.TCPSite(runner, options.host, options.port, ssl_context=options.tls, backlog=_BACKLOG)
+        try:
+            await site.start()
+        except BaseException as error:
+            await runner.cleanup()
+            if not isinstance(error, OSError):
+                raise
+            where = f"{options.host}:{options.port}"
+            raise Error(f"REST cannot listen at {where}: {_reason(error)}") from None
+        self._runner, self._site = runner, site
+        port: int = runner.addresses[0][1]
+        return port
+
+    async def stop(self, grace: float = 0.0) -> None:
+        """Listen no more, wait so many seconds for requests that have begun, and close what is left."""
+        self._stopping = True
+        if self._site is None or self._runner is None:
+            return
+        await self._site.stop()
+        try:
+            async with asyncio.timeout(grace):
+                while self._going:
+                    self._idle.clear()
+                    await self._idle.wait()
+        except TimeoutError:
+            _log.warning("%d REST requests were cut off when the server stopped", self._going)
+        await self._runner.cleanup()
+        self._site = self._runner = None
+
+    @web.middleware
+    async def _around(self, request: web.Request, handler: Handler) -> web.StreamResponse:
+        """Around every request: who asks, errors as JSON, compression and headers for browsers."""
+        self._going += 1
+        if watch := self.options.watch:
+            watch.began(ENTRY)
+        try:
+            self._is_allowed(request)
+            self._is_not_too_much(request)
+            response = await handler(request)
+        except Refused as error:
+            response = self._error(error.code.http, error.message)
+        except web.HTTPException as error:
+            if error.status < 400:
+                raise
+            response = _as_json(error)
+        except ConnectionError:
+            response = self._error(Code.CANCELLED.http, "The client went away")
+        except Exception:
+            _log.exception("%s %s failed", request.method, request.path)
+            response = self._error(Code.INTERNAL.http, "Internal error; the server's log tells more")
+        finally:
+            self._going -= 1
+            self._idle.set()
+            if watch:
+                watch.ended(ENTRY)
+        await compressed(request, response, self.options.gzip_from)
+        if self.options.cors:
+            response.headers.update(_CORS)
+            if self.options.tokens:
+                response.headers["Access-Control-Allow-Headers"] = "Content-Type, Authorization"
+        if self._stopping:
+            response.force_close()
+        return response
+
+    def _is_allowed(self, request: web.Request) -> None:
+        tokens = self.options.tokens
+        if tokens is None or request.path in FREE or request.method == "OPTIONS":
+            return
+        if not tokens.allow(request.headers.get("Authorization", "")):
+            raise Refused(Code.UNAUTHENTICATED, "A valid bearer token is needed for this request")
+
+    def _is_not_too_much(self, request: web.Request) -> None:
+        most = self.options.most_calls
+        if self._going > most and request.path not in FREE:
+            raise Refused(Code.RESOURCE_EXHAUSTED, f"Too many requests: {most} are being answered already")
+
+    async def _models(self, request: web.Request) -> web.Response:
+        path = request.rel_url.raw_path
+        if not OURS.fullmatch(path):
+            return web.Response(status=404, body=_UNKNOWN, headers={"Content-Type": "text/html"})
+        if request.method == "OPTIONS":
+            return _preflight(request)
+        question = asked(request.method, path)
+        started, code, watch = perf_counter(), Code.OK, self.options.watch
+        try:
+            if request.method == "GET":
+                return _json(look(self._catalogue, question))
+            self._catalogue.get(question.model, question.version, question.label)  # before a large body comes
+            body = await receive(request, self.options)
+            work = answer(self._catalogue, question, body, watch, check_method=self.options.check_method)
+            return _json(await self._within_time(work))
+        except Refused as error:
+            code = error.code
+            raise
+        except web.HTTPException:
+            code = Code.INVALID_ARGUMENT
+            raise
+        except asyncio.CancelledError:
+            code = Code.CANCELLED
+            raise
+        except Exception:
+            code = Code.INTERNAL
+            raise
+        finally:
+            if watch:
+                # names that clients make up are not counted one by one
+                known = code is Code.OK or question.model in self._catalogue.names()
+                name = question.model if known else ""
+                watch.request(name, question.what, ENTRY, code, perf_counter() - started)
+
+    async def _within_time(self, work: Awaitable[bytes]) -> bytes:
+        try:
+            async with asyncio.timeout(self.options.timeout_seconds or None):
+                return await work
+        except TimeoutError:
+            seconds = self.options.timeout_seconds
+            raise Refused(
+                Code.DEADLINE_EXCEEDED, f"Timed out: there was no answer within {seconds:g} seconds"
+            ) from None
+
+    async def _live(self, request: web.Request) -> web.Response:
+        return _json(b'{"status": "live"}')
+
+    async def _is_ready(self, request: web.Request) -> web.Response:
+        if self._ready() and not self._stopping:
+            return _json(b'{"status": "ready"}')
+        raise Refused(Code.UNAVAILABLE, "Not ready: not every model is available")
+
+    async def _openapi(self, request: web.Request) -> web.Response:
+        return _json(self._document)
+
+    def _error(self, status: int, message: str) -> web.Response:
+        headers = JSON | ({"WWW-Authenticate": "Bearer"} if status == Code.UNAUTHENTICATED.http else {})
+        return web.Response(status=status, body=error_body(message), headers=headers)
+
+
+def _reason(error: OSError) -> str:
+    """asyncio writes sentences of its own around what the system said."""
+    return os.strerror(error.errno).lower() if error.errno and error.errno > 0 else reason(error)
+
+
+def _json(body: bytes) -> web.Response:
+    return web.Response(body=body, headers=JSON)
+
+
+def _as_json(error: web.HTTPException) -> web.Response:
+    headers = JSON | ({"Allow": error.headers["Allow"]} if "Allow" in error.headers else {})
+    response = web.Response(status=error.status, body=error_body(error.text or error.reason), headers=headers)
+    if error.status in (400, 408, 413):  # the rest of the body is not waited for, or makes no sense
+        response.force_close()
+    return response
+
+
+def _preflight(request: web.Request) -> web.Response:
+    origin = request.headers.get("Origin", "")
+    if "http://" in origin or "https://" in origin:
+        return web.Response(body=b"")
+    raise Refused(Code.FAILED_PRECONDITION, "Origin header is missing in CORS preflight")

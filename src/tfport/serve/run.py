@@ -1,0 +1,109 @@
+"""A server from its first line to its last: started, told about, and drained when it is asked to end."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import gc
+import os
+import signal
+import sys
+import threading
+import time
+from collections.abc import Coroutine
+from typing import Any
+
+from tfport.errors import Error
+from tfport.serve.flags import Given
+from tfport.serve.greeting import addresses, models, served
+from tfport.serve.monitoring.logs import Logs, modules_into, set_up
+from tfport.serve.server import Server
+
+ENDS = (signal.SIGTERM, signal.SIGINT)
+LAST_SECONDS = 1.0
+"""How long threads may take to end that were not asked to compute anything more."""
+
+
+def run(given: Given, remarks: list[str]) -> int:
+    """Serve until a signal says to end; the exit code."""
+    gc.enable()  # commands that end soon go without
+    before = set(threading.enumerate())
+    with set_up(given.text("log_format"), given.text("log_level")) as logger:
+        logs = Logs(logger)
+        for remark in remarks:
+            logs.warn("flag", message=remark)
+        with _runner() as runner:
+            code = runner.run(_serve(given, logs))
+    _leave(code, set(threading.enumerate()) - before)
+    return code
+
+
+def _runner() -> asyncio.Runner:
+    """An event loop: the faster one where it is installed."""
+    try:
+        import uvloop
+    except ImportError:
+        return asyncio.Runner()
+    return asyncio.Runner(loop_factory=uvloop.new_event_loop)
+
+
+async def _serve(given: Given, logs: Logs) -> int:
+    ended, hurry = asyncio.Event(), asyncio.Event()
+    for number in ENDS:
+        asyncio.get_running_loop().add_signal_handler(
+            number, lambda: (hurry if ended.is_set() else ended).set()
+        )
+    server = Server(given, logs)
+    try:
+        if await _done_before(ended, server.start()):
+            print(addresses(server), flush=True, file=sys.stderr)
+            with modules_into(logs.logger):
+                telling = asyncio.ensure_future(_greet(server))
+                await ended.wait()
+                telling.cancel()
+                logs.say("draining")
+                await _done_before(hurry, server.stop())
+            return 0
+    except Error:
+        await server.stop()
+        raise
+    await _done_before(hurry, server.stop())  # asked to end before it has begun
+    return 0
+
+
+async def _done_before(event: asyncio.Event, work: Coroutine[Any, Any, None]) -> bool:
+    """Whether work was done when an event came; it is given up otherwise."""
+    doing, coming = asyncio.ensure_future(work), asyncio.ensure_future(event.wait())
+    await asyncio.wait((doing, coming), return_when=asyncio.FIRST_COMPLETED)
+    coming.cancel()
+    if doing.done():
+        doing.result()
+        return True
+    doing.cancel()
+    with contextlib.suppress(asyncio.CancelledError, Error):
+        await doing
+    return False
+
+
+async def _greet(server: Server) -> None:
+    """Tell what is served, from a thread: looking at large models takes a while, and nobody waits for it."""
+    try:
+        told = await asyncio.to_thread(models, server, served(server))
+    except Exception as error:  # the server is none the worse for it
+        server.logs.warn(
+            "greeting", message=f"the signatures cannot be told: {type(error).__name__}: {error}"
+        )
+    else:
+        print(told, flush=True, file=sys.stderr)
+
+
+def _leave(code: int, others: set[threading.Thread]) -> None:
+    """End here and now where a call that was cut off still computes: nobody waits for it."""
+    until = time.monotonic() + LAST_SECONDS
+    threads = [one for one in others if not one.daemon]
+    for thread in threads:
+        thread.join(max(until - time.monotonic(), 0))
+    if any(thread.is_alive() for thread in threads):
+        sys.stdout.flush()
+        sys.stderr.flush()
+        os._exit(code)

@@ -1,0 +1,106 @@
+"""One version of one model, ready to answer.
+
+    servable = Servable("half_plus_two", 123, session, runner)
+    await servable.predict("serving_default", {"x": array})        {"y": array}
+
+What is missing, unknown or of the wrong type is refused in TensorFlow Serving's words before anything
+runs. How a call is run, alone in a thread or with others in a batch, is the runner's business.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping, Sequence
+from concurrent.futures import Executor
+from typing import TYPE_CHECKING, Any, Protocol
+
+from tfport.errors import CannotRun, Error
+from tfport.graph.model import Model, Signature
+from tfport.runtime.composite import fed_parts, fetched_parts
+from tfport.runtime.entrance import DEFAULT
+from tfport.runtime.session import Session
+from tfport.serve.expected import inputs_are_known, outputs_are_known
+from tfport.serve.status import Code, Refused
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+Arrays = dict[str, "NDArray[Any]"]
+"""Inputs or outputs of a signature by name; strings are `bytes` in object arrays."""
+
+
+class Runner(Protocol):
+    """Runs calls of one servable."""
+
+    async def __call__(
+        self, session: Session, signature: Signature, inputs: Mapping[str, Any], outputs: Sequence[str]
+    ) -> Arrays:
+        """The outputs of these names."""
+        ...
+
+
+class InThreads:
+    """Each call by itself, in a thread of a pool."""
+
+    def __init__(self, pool: Executor) -> None:
+        self.pool = pool
+
+    async def __call__(
+        self, session: Session, signature: Signature, inputs: Mapping[str, Any], outputs: Sequence[str]
+    ) -> Arrays:
+        loop = asyncio.get_running_loop()
+        return await loop.run_in_executor(self.pool, run_signature, session, signature, inputs, outputs)
+
+
+def run_signature(
+    session: Session, signature: Signature, inputs: Mapping[str, Any], outputs: Sequence[str]
+) -> Arrays:
+    """Some outputs of a signature, in this thread; what the runtime says becomes a refusal."""
+    wanted = {name: signature.outputs[name] for name in outputs}
+    fetches = [tensor for spec in wanted.values() for tensor in spec.tensors]
+    asked = Signature(signature.name, signature.method, signature.inputs, wanted, signature.defaults)
+    try:
+        return fetched_parts(asked, session.run(fetches, fed_parts(asked, inputs)))
+    except CannotRun as error:
+        raise Refused(Code.UNIMPLEMENTED, str(error)) from None
+    except Error as error:
+        raise Refused(Code.INVALID_ARGUMENT, str(error)) from None
+    except MemoryError:
+        raise Refused(Code.RESOURCE_EXHAUSTED, "OOM: there is not enough memory for this request") from None
+
+
+class Servable:
+    """A session with its signatures, under the name and version that clients know."""
+
+    def __init__(self, name: str, version: int, session: Session, runner: Runner) -> None:
+        self.name, self.version, self.session, self.runner = name, version, session, runner
+        self.running = 0
+        """Calls that have begun and not ended: unloading waits for them."""
+
+    @property
+    def model(self) -> Model:
+        return self.session.model
+
+    @property
+    def signatures(self) -> dict[str, Signature]:
+        return self.model.signatures
+
+    def signature(self, name: str = "") -> Signature:
+        """The signature of this name; without a name the usual one."""
+        wanted = name or DEFAULT
+        if wanted not in self.signatures:
+            raise Refused(
+                Code.INVALID_ARGUMENT, f'Serving signature name: "{wanted}" not found in signature def'
+            )
+        return self.signatures[wanted]
+
+    async def predict(self, signature: str, inputs: Mapping[str, Any], outputs: Sequence[str] = ()) -> Arrays:
+        """Answer a call; `outputs` are those wanted, all unless said."""
+        chosen = self.signature(signature)
+        inputs_are_known(chosen, inputs)
+        outputs_are_known(chosen, outputs)
+        self.running += 1
+        try:
+            return await self.runner(self.session, chosen, inputs, outputs or list(chosen.outputs))
+        finally:
+            self.running -= 1

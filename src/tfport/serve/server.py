@@ -1,0 +1,272 @@
+"""The whole server from its flags: models, batching, monitoring, and both front ends in one event loop.
+
+    server = Server(given, logs)
+    await server.start()          models are loaded, ports are open
+    await server.stop()           no new calls, those that have begun end, models are let go
+
+What each part does is told in the part; what a flag is called, in `flags`.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+from aiohttp import web
+
+from tfport.errors import Error
+from tfport.formats.files import reason
+from tfport.formats.proto import model_server_config_pb2 as pb
+from tfport.runtime.session import Session
+from tfport.serve.batching.batches import batching_for
+from tfport.serve.catalogue import Catalogue
+from tfport.serve.flags import Given
+from tfport.serve.grpc.observed import Observers
+from tfport.serve.grpc.options import GrpcOptions, channel_arguments
+from tfport.serve.grpc.server import GrpcFront
+from tfport.serve.grpc.tls import Tls, read_ssl_config
+from tfport.serve.models.config import ModelSettings, one_model, settings_of
+from tfport.serve.models.loading import opener
+from tfport.serve.models.manager import Manager
+from tfport.serve.models.options import Options
+from tfport.serve.models.workshop import Attempt
+from tfport.serve.monitoring.config import metrics_path
+from tfport.serve.monitoring.logs import Logs
+from tfport.serve.monitoring.measured import InMeasuredThreads
+from tfport.serve.monitoring.metrics import Metrics
+from tfport.serve.monitoring.samples import Samples
+from tfport.serve.monitoring.tracing import tracer_of
+from tfport.serve.rest.auth import Tokens
+from tfport.serve.rest.options import RestOptions
+from tfport.serve.rest.server import RestFront
+from tfport.serve.rest.tls import server_context
+from tfport.serve.servable import Runner
+from tfport.serve.status import Code, Refused
+from tfport.serve.v2 import grpc as v2_grpc
+from tfport.serve.v2 import openapi as v2_openapi
+from tfport.serve.v2 import rest as v2_rest
+
+PROMETHEUS = "text/plain; version=0.0.4; charset=utf-8"
+
+
+class Told(Metrics):
+    """Counts requests, and writes a line for each."""
+
+    def __init__(self, logs: Logs) -> None:
+        super().__init__()
+        self._logs = logs
+
+    def request(self, model: str, api: str, entrypoint: str, code: Code, seconds: float) -> None:
+        super().request(model, api, entrypoint, code, seconds)
+        self._logs.request(model, None, api, entrypoint, code, seconds)
+
+
+class Server:
+    """One process that serves models."""
+
+    def __init__(self, given: Given, logs: Logs) -> None:
+        self.given, self.logs = given, logs
+        self.catalogue, self.metrics = Catalogue(), Told(logs)
+        self.started = False
+        self.pool = ThreadPoolExecutor(_at_a_time(given), "calls")
+        self.batching = batching_for(
+            given.truth("enable_batching"),
+            given.text("batching_parameters_file"),
+            per_model=given.truth("enable_per_model_batching_parameters"),
+            metrics=self.metrics,
+        )
+        self.samples = Samples(self.metrics)
+        self.trace = tracer_of(enabled=given.truth("enable_tracing"))
+        self.manager = self._manager()
+        tls = _tls(given)
+        tokens = Tokens(given.text("auth_token_file")) if given.text("auth_token_file") else None
+        self.grpc = self._grpc(tls, tokens)
+        self.rest = self._rest(tls, tokens)
+        if self.grpc is None and self.rest is None:
+            raise Error("there is nothing to listen at: --port and --rest_api_port are 0")
+        self.grpc_port = self.rest_port = 0
+
+    async def start(self) -> None:
+        """Load the models and open the ports; an error where that cannot be."""
+        await self.manager.start()
+        self._is_of_use()
+        self._sample()
+        if self.grpc is not None:
+            self.grpc_port = await self.grpc.start()
+        if self.rest is not None:
+            self.rest_port = await self.rest.start()
+        self.started = True
+
+    async def stop(self) -> None:
+        """Take no more calls, let those end that have begun, and let go of everything."""
+        grace = float(self.given.number("drain_seconds"))
+        await asyncio.gather(*(front.stop(grace) for front in (self.rest, self.grpc) if front is not None))
+        await self.manager.stop()
+        if self.batching is not None:
+            self.batching.close()
+        self.samples.close()
+        self.trace.close()
+        self.pool.shutdown(wait=False, cancel_futures=True)
+
+    async def reload(self, config: pb.ModelServerConfig) -> None:
+        """What a client asks to be served from now on."""
+        await self.manager.reload(config)
+        self._sample()
+
+    def _manager(self) -> Manager:
+        given, file = self.given, self.given.text("model_config_file")
+        base = given.text("model_base_path")
+        if not file and not base:
+            raise Error("expected a model: MODEL, --model_base_path or --model_config_file")
+        if file and base:  # as in TensorFlow Serving
+            self.logs.warn("flag", message="--model_base_path does nothing beside --model_config_file")
+        tags = [tag for tag in given.text("saved_model_tags").split(",") if tag]
+        threads = given.number("tensorflow_intra_op_parallelism") or given.number(
+            "tensorflow_session_parallelism"
+        )
+        return Manager(
+            self.catalogue,
+            None if file else one_model(given.text("model_name"), base),
+            runner_for=self._runner,
+            config_file=file or None,
+            load=opener(tags=tags or None, threads=threads or None, engine=given.text("engine")),
+            options=Options(
+                poll_seconds=given.number("file_system_poll_wait_seconds"),
+                config_poll_seconds=given.number("model_config_file_poll_wait_seconds"),
+                load_threads=given.number("num_load_threads"),
+                unload_threads=given.number("num_unload_threads"),
+                load_retries=given.number("max_num_load_retries"),
+                retry_seconds=given.number("load_retry_interval_micros") / 1e6,
+                warm_up=given.truth("enable_model_warmup"),
+                warm_up_iterations=given.number("num_request_iterations_for_warmup"),
+                labels_for_unavailable=given.truth("allow_version_labels_for_unavailable_models"),
+                drain_seconds=given.number("drain_seconds"),
+            ),
+            on_attempt=self._attempted,
+            on_unload=self._unloaded,
+        )
+
+    def _runner(self, settings: ModelSettings, version: int, session: Session) -> Runner:
+        if self.batching is not None:
+            shared = self.batching.runner(settings.name, version, session.model.files)
+            if shared is not None:
+                return shared
+        return InMeasuredThreads(self.pool, self.metrics, settings.name, version)
+
+    def _attempted(self, attempt: Attempt) -> None:
+        self.metrics.loaded(attempt.name, attempt.version, attempt.path, attempt.seconds, attempt.code)
+        if attempt.code is Code.OK:
+            self.logs.loaded(attempt.name, attempt.version, attempt.seconds, attempt.path)
+            if attempt.warm_up_requests:
+                self.metrics.warmed(attempt.path, attempt.warm_up_requests, attempt.warm_up_seconds)
+        elif self.started:  # what fails before is told by `_is_of_use`
+            self.logs.failed("load", attempt.message, attempt.name, attempt.version)
+
+    def _unloaded(self, name: str, version: int) -> None:
+        self.metrics.unloaded(name, version)
+        self.logs.unloaded(name, version)
+
+    def _is_of_use(self) -> None:
+        """Tell which models do not answer; an error where that is all of them."""
+        why = self.manager.reasons() if self.given.number("file_system_poll_wait_seconds") >= 0 else {}
+        if why and len(why) == len(self.manager.settings()):
+            raise Error("; ".join(why.values()))
+        for name, reason_ in why.items():
+            self.logs.failed("load", reason_, name)
+
+    def _sample(self) -> None:
+        """Log requests of the models that say so."""
+        asked = settings_of(self.manager.config) if self.manager.config.WhichOneof("config") else []
+        try:
+            self.samples.configure({one.name: one.logging for one in asked if one.logging is not None})
+        except Refused as refused:
+            self.logs.failed("request_log", refused.message)
+
+    def _grpc(self, tls: Tls | None, tokens: Tokens | None) -> GrpcFront | None:
+        given, ready = self.given, self.manager.ready
+        port = _port(given, "port")
+        observers = Observers(self.metrics, self.samples, self.trace)
+        if port is None and not given.text("grpc_socket_path"):
+            return None
+        return GrpcFront(
+            self.catalogue,
+            reload=self.reload,
+            options=GrpcOptions(
+                host=given.text("host"),
+                port=port,
+                socket_path=given.text("grpc_socket_path"),
+                tls=tls,
+                tokens=tokens,
+                channel_arguments=channel_arguments(given.text("grpc_channel_arguments")),
+                tensor_content=given.truth("enable_serialization_as_tensor_content"),
+                check_method=given.truth("enable_signature_method_name_check"),
+                health=given.truth("enable_grpc_healthcheck_service"),
+                observers=observers,
+            ),
+            more=[v2_grpc.handler(self.catalogue, ready, observers)],
+            files=[v2_grpc.file_descriptor()],
+        )
+
+    def _rest(self, tls: Tls | None, tokens: Tokens | None) -> RestFront | None:
+        given, port = self.given, _port(self.given, "rest_api_port")
+        if port and port == _port(given, "port"):
+            raise Error(f"--rest_api_port and --port are both {port}; REST and gRPC need one each")
+        if port is None:
+            return None
+        context = server_context(tls.certificate, tls.key, tls.client_ca, verify=tls.verify) if tls else None
+        options = RestOptions(
+            host=given.text("host"),
+            port=port,
+            timeout_seconds=given.number("rest_api_timeout_in_ms") / 1e3,
+            most_bytes=given.number("rest_api_max_body_bytes"),
+            cors=given.truth("rest_api_enable_cors_support"),
+            check_method=given.truth("enable_signature_method_name_check"),
+            tls=context,
+            tokens=tokens,
+            watch=self.metrics,
+        )
+        routes: list[web.AbstractRouteDef] = [*v2_rest.routes(self.catalogue, self.manager.ready, options)]
+        path = (
+            metrics_path(given.text("monitoring_config_file"))
+            if given.text("monitoring_config_file")
+            else None
+        )
+        if path is not None:
+            routes.append(web.get(path, self._metrics_page))
+        return RestFront(
+            self.catalogue,
+            ready=self.manager.ready,
+            options=options,
+            extra_routes=routes,
+            extra_paths=v2_openapi.paths(with_tokens=tokens is not None),
+            extra_schemas=v2_openapi.SCHEMAS,
+        )
+
+    async def _metrics_page(self, request: web.Request) -> web.Response:
+        return web.Response(body=self.metrics.text(), headers={"Content-Type": PROMETHEUS})
+
+
+def _at_a_time(given: Given) -> int:
+    """How many calls are computed side by side."""
+    asked = given.number("tensorflow_inter_op_parallelism") or given.number("tensorflow_session_parallelism")
+    return asked or len(os.sched_getaffinity(0))
+
+
+def _port(given: Given, name: str) -> int | None:
+    """A port; none where it is 0, as TensorFlow Serving says it, and any that is free where it is -1."""
+    number = given.number(name)
+    if not -1 <= number < 2**16:
+        raise Error(f"--{name}: expected a port below 65536, found {number}")
+    return None if number == 0 else max(number, 0)
+
+
+def _tls(given: Given) -> Tls | None:
+    path = given.text("ssl_config_file")
+    if not path:
+        return None
+    try:
+        return read_ssl_config(Path(path).read_bytes(), path)
+    except OSError as error:
+        raise Error(f"{path}: {reason(error)}") from None

@@ -1,0 +1,52 @@
+"""How a request can end: the codes that gRPC and TensorFlow Serving have, and the HTTP status of each."""
+
+from __future__ import annotations
+
+from enum import Enum
+
+from tfport.errors import Error
+
+
+class Code(Enum):
+    """The number in gRPC and in TensorFlow's own status, and the HTTP status that goes with it."""
+
+    OK = 0, 200
+    CANCELLED = 1, 499
+    UNKNOWN = 2, 500
+    INVALID_ARGUMENT = 3, 400
+    DEADLINE_EXCEEDED = 4, 504
+    NOT_FOUND = 5, 404
+    ALREADY_EXISTS = 6, 409
+    PERMISSION_DENIED = 7, 403
+    RESOURCE_EXHAUSTED = 8, 429
+    FAILED_PRECONDITION = 9, 400
+    ABORTED = 10, 409
+    OUT_OF_RANGE = 11, 400
+    UNIMPLEMENTED = 12, 501
+    INTERNAL = 13, 500
+    UNAVAILABLE = 14, 503
+    DATA_LOSS = 15, 500
+    UNAUTHENTICATED = 16, 401
+
+    @property
+    def number(self) -> int:
+        return self.value[0]
+
+    @property
+    def http(self) -> int:
+        return self.value[1]
+
+
+class Refused(Error):
+    """A request that is not answered: a code, and a sentence that the client gets."""
+
+    def __init__(self, code: Code, message: str) -> None:
+        super().__init__(message)
+        self.code = code
+
+    @property
+    def message(self) -> str:
+        return str(self)
+
+    def __reduce__(self) -> tuple[type[Refused], tuple[Code, str]]:
+        return Refused, (self.code, self.message)

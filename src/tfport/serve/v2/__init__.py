@@ -1,0 +1,1 @@
+"""The Open Inference Protocol, version 2: what `tritonclient` and KServe speak, over REST and gRPC."""

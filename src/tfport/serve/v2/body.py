@@ -1,0 +1,195 @@
+"""Bodies of inference requests and answers over REST: JSON, and behind it the tensors that are binary.
+
+A header tells how long the JSON is where anything follows it. It is 0 where there is only the
+binary data of the one input that the model has.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import orjson
+
+from tfport.serve.servable import Arrays, Servable
+from tfport.serve.status import Code, Refused
+from tfport.serve.v2 import tensors
+from tfport.serve.v2.infer import Request, refuse_unknown_means
+from tfport.serve.v2.metadata import shape_of, signature_of
+
+LENGTH = "Inference-Header-Content-Length"
+_DUMPS = orjson.OPT_SERIALIZE_NUMPY
+
+
+@dataclass
+class Asked:
+    """A request, and which outputs are to be binary."""
+
+    request: Request = field(default_factory=Request)
+    binary: dict[str, bool] = field(default_factory=dict)
+    all_binary: bool = False
+
+    def is_binary(self, name: str) -> bool:
+        return self.binary.get(name, self.all_binary)
+
+    def has_binary(self, names: Iterable[str]) -> bool:
+        return any(map(self.is_binary, names))
+
+
+def read_request(body: bytes, length: str | None, servable: Servable) -> Asked:
+    """What a body asks; `length` is what the header of that name says."""
+    size = _header_size(length, len(body))
+    if size == 0 and length is not None:
+        return _only_binary(body, servable)
+    asked, rest = Asked(), _Rest(memoryview(body)[size:])
+    said = _object(parse_json(body[:size]), "the inference request")
+    parameters = _parameters(said)
+    asked.request.id = _text(said, "id", "")
+    asked.request.signature_name = _text(parameters, "signature_name", "")
+    asked.all_binary = parameters.get("binary_data_output") is True
+    for one in _list(said, "inputs"):
+        _read_input(asked.request, _object(one, "an input"), rest)
+    if rest.left:
+        raise _bad(f"unexpected additional input data for model '{servable.name}': {rest.left} bytes")
+    for one in _list(said, "outputs") if said.get("outputs") is not None else []:
+        _read_output(asked, _object(one, "an output"))
+    return asked
+
+
+def write_answer(servable: Servable, asked: Asked, answers: Arrays) -> tuple[bytes, list[bytes]]:
+    """The JSON of an answer, and the binary tensors that follow it."""
+    outputs: list[dict[str, Any]] = []
+    raw: list[bytes] = []
+    for name, array in answers.items():
+        output: dict[str, Any] = {
+            "name": name,
+            "datatype": tensors.answered_datatype(name, array),
+            "shape": array.shape,
+        }
+        if asked.is_binary(name):
+            raw.append(tensors.to_raw(array))
+            output["parameters"] = {"binary_data_size": len(raw[-1])}
+        else:
+            output["data"] = tensors.to_json(array)
+        outputs.append(output)
+    head: dict[str, Any] = {"model_name": servable.name, "model_version": str(servable.version)}
+    if asked.request.id:
+        head["id"] = asked.request.id
+    return orjson.dumps({**head, "outputs": outputs}, option=_DUMPS), raw
+
+
+def parse_json(text: bytes) -> object:
+    """What JSON says; NaN and infinities may be in it, as Triton's clients write them."""
+    try:
+        return orjson.loads(text)
+    except orjson.JSONDecodeError as error:
+        if b"NaN" in text or b"Infinity" in text:
+            try:
+                return json.loads(text)
+            except (ValueError, RecursionError):
+                pass
+        raise _bad(f"failed to parse the request JSON buffer: {error.msg} at {error.pos}") from None
+
+
+class _Rest:
+    """The binary data that follows the JSON, taken from its beginning."""
+
+    def __init__(self, data: memoryview) -> None:
+        self.data = data
+
+    @property
+    def left(self) -> int:
+        return len(self.data)
+
+    def take(self, size: object, name: str) -> memoryview:
+        if type(size) is not int or size < 0:
+            raise _bad(f"Unable to parse 'binary_data_size' of input '{name}'")
+        if size > len(self.data):
+            raise _bad(
+                f"unexpected size for input '{name}', expecting {size - len(self.data)} additional bytes"
+            )
+        taken, self.data = self.data[:size], self.data[size:]
+        return taken
+
+
+def _read_input(request: Request, said: Mapping[str, Any], rest: _Rest) -> None:
+    name, datatype, parameters = _text(said, "name"), _text(said, "datatype"), _parameters(said)
+    shape = tensors.shape_of(said.get("shape"), name)
+    refuse_unknown_means(parameters, name)
+    if "binary_data_size" in parameters:
+        raw = rest.take(parameters["binary_data_size"], name)
+        request.give(name, datatype, tensors.from_raw(datatype, shape, raw, name))
+    else:
+        request.give(name, datatype, tensors.from_json(datatype, shape, said.get("data"), name))
+
+
+def _read_output(asked: Asked, said: Mapping[str, Any]) -> None:
+    name, parameters = _text(said, "name"), _parameters(said)
+    refuse_unknown_means(parameters, name)
+    asked.request.want(name)
+    if "binary_data" in parameters:
+        asked.binary[name] = parameters["binary_data"] is True
+
+
+def _only_binary(body: bytes, servable: Servable) -> Asked:
+    """A body that is the data of the only input: at most one of its sizes is found from the bytes."""
+    signature = signature_of(servable)
+    if len(signature.inputs) != 1:
+        raise _bad(f"a raw binary request needs a model with one input; it has {len(signature.inputs)}")
+    ((name, spec),) = signature.inputs.items()
+    datatype, sizes = tensors.datatype_of(spec.dtype), shape_of(spec)
+    kind = tensors.kind_of(datatype, name)
+    if kind.hasobject:
+        text = len(body).to_bytes(4, "little") + body
+        array = tensors.from_raw(datatype, (1,) * len(sizes), text, name)
+    else:
+        known = kind.itemsize * math.prod(size for size in sizes if size >= 0)
+        if sizes.count(-1) > 1 or not known or len(body) % known:
+            raise _bad(f"the shape of input '{name}' cannot be told from {len(body)} bytes")
+        shape = tuple(len(body) // known if size < 0 else size for size in sizes)
+        array = tensors.from_raw(datatype, shape, body, name)
+    return Asked(Request(inputs={name: (datatype, array)}), all_binary=True)
+
+
+def _header_size(length: str | None, size: int) -> int:
+    if length is None:
+        return size
+    if not (length.isascii() and length.isdecimal() and len(length) < 20):
+        raise _bad(f"Unable to parse {LENGTH}, got: {length[:40]}")
+    if int(length) > size:
+        raise _bad(f"inference header size should be in range (0, {size}), got: {length}")
+    return int(length)
+
+
+def _object(value: object, what: str) -> dict[str, Any]:
+    if not isinstance(value, dict):
+        raise _bad(f"{what} is no JSON object")
+    return value
+
+
+def _parameters(said: Mapping[str, Any]) -> dict[str, Any]:
+    given = said.get("parameters")
+    return {} if given is None else _object(given, "'parameters'")
+
+
+def _list(said: Mapping[str, Any], key: str) -> list[Any]:
+    if not isinstance(said.get(key), list):
+        raise _bad(f"Unable to parse '{key}': it is no list")
+    value: list[Any] = said[key]
+    return value
+
+
+def _text(said: Mapping[str, Any], key: str, without: str | None = None) -> str:
+    value = said.get(key)
+    if value is None:  # some clients write null for what they leave out
+        value = without
+    if not isinstance(value, str):
+        raise _bad(f"Unable to parse '{key}': it is no string")
+    return value
+
+
+def _bad(message: str) -> Refused:
+    return Refused(Code.INVALID_ARGUMENT, message)

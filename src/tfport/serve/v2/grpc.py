@@ -1,0 +1,142 @@
+"""The Open Inference Protocol over gRPC: `inference.GRPCInferenceService`.
+
+    GrpcFront(catalogue, more=[handler(catalogue, ready)], files=[file_descriptor()], …)
+
+Inputs come as raw bytes or typed lists, outputs go as raw bytes, as Triton's do. Ports, limits,
+and how a refusal becomes a status are the business of `serve.grpc`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+import grpc
+from google.protobuf.descriptor_pb2 import FileDescriptorProto
+from google.protobuf.message import Message
+
+from tfport.formats.proto import inference_pb2 as pb
+from tfport.serve.aside import aside
+from tfport.serve.catalogue import Catalogue
+from tfport.serve.grpc.observed import Observers
+from tfport.serve.grpc.service import Method, Service
+from tfport.serve.servable import Arrays, Servable
+from tfport.serve.status import Code, Refused
+from tfport.serve.v2 import metadata, tensors
+from tfport.serve.v2.infer import Request, infer, refuse_unknown_means, size_of
+
+PACKAGE = "inference"
+SERVICE = f"{PACKAGE}.GRPCInferenceService"
+
+
+def handler(
+    catalogue: Catalogue, ready: metadata.Ready, observers: Observers | None = None
+) -> grpc.ServiceRpcHandler:
+    """The service, as `GrpcFront` takes it; of its calls, inferences count as requests for a model."""
+    answers = _Answers(catalogue, ready)
+    table = [
+        Method("ServerLive", pb.ServerLiveRequest, answers.server_live),
+        Method("ServerReady", pb.ServerReadyRequest, answers.server_ready),
+        Method("ModelReady", pb.ModelReadyRequest, answers.model_ready),
+        Method("ServerMetadata", pb.ServerMetadataRequest, answers.server_metadata),
+        Method("ModelMetadata", pb.ModelMetadataRequest, answers.model_metadata),
+        Method("ModelInfer", pb.ModelInferRequest, answers.model_infer, answers.counted_as),
+        Method("RepositoryIndex", pb.RepositoryIndexRequest, answers.repository_index),
+    ]
+    # what is sampled are PredictionLogs, which have no place for these requests
+    return Service(SERVICE, table).handler(replace(observers or Observers(), samples=None))
+
+
+def file_descriptor() -> FileDescriptorProto:
+    """The service as its clients know it, for reflection: in the protocol's package, not in ours."""
+    proto = FileDescriptorProto()
+    pb.DESCRIPTOR.CopyToProto(proto)
+    ours, theirs = f".{proto.package}.", f".{PACKAGE}."
+    proto.name, proto.package = "grpc_service.proto", PACKAGE
+    for method in proto.service[0].method:
+        method.input_type = method.input_type.replace(ours, theirs)
+        method.output_type = method.output_type.replace(ours, theirs)
+    waiting = list(proto.message_type)
+    while waiting:
+        message = waiting.pop()
+        waiting += message.nested_type
+        for field in (field for field in message.field if field.type_name):
+            field.type_name = field.type_name.replace(ours, theirs)
+    return proto
+
+
+class _Answers:
+    def __init__(self, catalogue: Catalogue, ready: metadata.Ready) -> None:
+        self.catalogue, self.is_ready = catalogue, ready
+
+    def counted_as(self, asked: pb.ModelInferRequest) -> str:
+        return metadata.counted_as(self.catalogue, asked.model_name)
+
+    async def server_live(self, _: pb.ServerLiveRequest, *__: object) -> Message:
+        return pb.ServerLiveResponse(live=True)
+
+    async def server_ready(self, _: pb.ServerReadyRequest, *__: object) -> Message:
+        return pb.ServerReadyResponse(ready=self.is_ready())
+
+    async def model_ready(self, asked: pb.ModelReadyRequest, *__: object) -> Message:
+        return pb.ModelReadyResponse(ready=metadata.is_ready(self.catalogue, asked.name, asked.version))
+
+    async def server_metadata(self, _: pb.ServerMetadataRequest, *__: object) -> Message:
+        return pb.ServerMetadataResponse(**metadata.server_metadata())
+
+    async def model_metadata(self, asked: pb.ModelMetadataRequest, *__: object) -> Message:
+        return pb.ModelMetadataResponse(**metadata.model_metadata(self.catalogue, asked.name, asked.version))
+
+    async def repository_index(self, asked: pb.RepositoryIndexRequest, *__: object) -> Message:
+        rows = metadata.repository_index(self.catalogue, asked.ready)
+        return pb.RepositoryIndexResponse(models=[pb.RepositoryIndexResponse.ModelIndex(**r) for r in rows])
+
+    async def model_infer(self, asked: pb.ModelInferRequest, size: int) -> bytes:
+        servable = metadata.find(self.catalogue, asked.model_name, asked.model_version)
+        request = await aside(size, read_request, asked)
+        answers = await infer(servable, request)
+        return await aside(size_of(answers), write_answer, servable, request.id, answers)
+
+
+def read_request(asked: pb.ModelInferRequest) -> Request:
+    """What a message asks."""
+    request = Request(asked.id, _signature_name(asked.parameters))
+    raw = asked.raw_input_contents
+    if raw and len(raw) != len(asked.inputs):
+        raise _bad(f"{len(asked.inputs)} inputs need as many raw_input_contents; there are {len(raw)}")
+    for i, given in enumerate(asked.inputs):
+        name, shape = given.name, tensors.shape_of(given.shape, given.name)
+        refuse_unknown_means(given.parameters, name)
+        if raw and given.HasField("contents"):
+            raise _bad(f"contents field must not be specified when using raw_input_contents for '{name}'")
+        if raw:
+            array = tensors.from_raw(given.datatype, shape, raw[i], name)
+        else:
+            array = tensors.from_contents(given.datatype, shape, given.contents, name)
+        request.give(name, given.datatype, array)
+    for wanted in asked.outputs:
+        refuse_unknown_means(wanted.parameters, wanted.name)
+        request.want(wanted.name)
+    return request
+
+
+def write_answer(servable: Servable, id: str, answers: Arrays) -> bytes:
+    """The message of an answer, serialised."""
+    response = pb.ModelInferResponse(model_name=servable.name, model_version=str(servable.version), id=id)
+    for name, array in answers.items():
+        datatype = tensors.answered_datatype(name, array)
+        response.outputs.add(name=name, datatype=datatype, shape=array.shape)
+        response.raw_output_contents.append(tensors.to_raw(array))
+    return response.SerializeToString()
+
+
+def _signature_name(parameters: Mapping[str, pb.InferParameter]) -> str:
+    if "signature_name" not in parameters:
+        return ""
+    if parameters["signature_name"].WhichOneof("parameter_choice") != "string_param":
+        raise _bad("parameter 'signature_name' is no string")
+    return parameters["signature_name"].string_param
+
+
+def _bad(message: str) -> Refused:
+    return Refused(Code.INVALID_ARGUMENT, message)

@@ -1,0 +1,89 @@
+"""One inference: what REST and gRPC have in common, between reading a request and writing the answer."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from tfport.graph.shapes import Shape
+from tfport.serve.servable import Arrays, Servable
+from tfport.serve.status import Code, Refused
+from tfport.serve.v2.metadata import shape_of, signature_of
+from tfport.serve.v2.tensors import datatype_of
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+# Parameters that ask for what this server has not; to ignore them would be a wrong answer.
+_REFUSED = ("shared_memory_region", "classification")
+
+
+@dataclass
+class Request:
+    """An inference request, however it was written."""
+
+    id: str = ""
+    signature_name: str = ""
+    inputs: dict[str, tuple[str, NDArray[Any]]] = field(default_factory=dict)
+    """Datatype and array by name."""
+    outputs: list[str] = field(default_factory=list)
+    """Those that are wanted; none means all."""
+
+    def give(self, name: str, datatype: str, array: NDArray[Any]) -> None:
+        """One more input."""
+        if name in self.inputs:
+            raise Refused(Code.INVALID_ARGUMENT, f"input '{name}' is given more than once")
+        self.inputs[name] = datatype, array
+
+    def want(self, name: str) -> None:
+        """One more output."""
+        if name not in self.outputs:
+            self.outputs.append(name)
+
+
+def refuse_unknown_means(parameters: Mapping[str, Any], name: str) -> None:
+    """Refuse parameters of a tensor that cannot be heeded."""
+    if asked := next((p for p in _REFUSED if p in parameters), None):
+        raise Refused(Code.UNIMPLEMENTED, f"'{asked}' of tensor '{name}' is not supported")
+
+
+async def infer(servable: Servable, request: Request) -> Arrays:
+    """The outputs, in the order in which they were asked for."""
+    signature = signature_of(servable, request.signature_name)
+    for name, (datatype, array) in request.inputs.items():
+        spec = signature.inputs.get(name)
+        if spec is None:
+            raise _bad(f"unexpected inference input '{name}' for model '{servable.name}'")
+        if len(spec.tensors) != 1:
+            raise Refused(
+                Code.UNIMPLEMENTED, f"input '{name}' is {spec.form}; the protocol has dense tensors only"
+            )
+        if datatype != datatype_of(spec.dtype):
+            raise _bad(
+                f"inference input '{name}' data-type is '{datatype}', "
+                f"but model '{servable.name}' expects '{datatype_of(spec.dtype)}'"
+            )
+        if not spec.shape.fits(Shape(array.shape)):
+            raise _bad(
+                f"unexpected shape for input '{name}' for model '{servable.name}'. "
+                f"Expected {_sizes(shape_of(spec))}, got {_sizes(array.shape)}"
+            )
+    if unknown := next((name for name in request.outputs if name not in signature.outputs), None):
+        raise _bad(f"unexpected inference output '{unknown}' for model '{servable.name}'")
+    arrays = {name: array for name, (_, array) in request.inputs.items()}
+    answers = await servable.predict(signature.name, arrays, request.outputs)
+    return {name: answers[name] for name in request.outputs or answers}
+
+
+def size_of(answers: Arrays) -> int:
+    """About how many bytes there are to write."""
+    return sum(getattr(array, "nbytes", 0) for array in answers.values())
+
+
+def _sizes(sizes: Sequence[int]) -> str:
+    return f"[{','.join(map(str, sizes))}]"
+
+
+def _bad(message: str) -> Refused:
+    return Refused(Code.INVALID_ARGUMENT, message)

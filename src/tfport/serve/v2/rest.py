@@ -1,0 +1,138 @@
+"""The Open Inference Protocol over REST: `/v2/…`, with Triton's extension for binary tensors.
+
+    RestFront(catalogue, extra_routes=routes(catalogue, ready, options), ready=ready, options=options)
+
+Compression, who may ask, and how a refusal becomes an answer are the business of `serve.rest`.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from time import perf_counter
+
+import orjson
+from aiohttp import web
+
+from tfport.serve.aside import aside
+from tfport.serve.catalogue import Catalogue
+from tfport.serve.rest.options import RestOptions
+from tfport.serve.rest.receive import receive
+from tfport.serve.servable import Servable
+from tfport.serve.status import Code, Refused
+from tfport.serve.v2 import metadata
+from tfport.serve.v2.body import LENGTH, parse_json, read_request, write_answer
+from tfport.serve.v2.infer import infer, size_of
+
+ENTRY = "REST"
+Handler = Callable[[web.Request], Awaitable[web.Response]]
+
+
+def routes(
+    catalogue: Catalogue, ready: metadata.Ready, options: RestOptions | None = None
+) -> list[web.RouteDef]:
+    """What `RestFront` adds to its own."""
+    model = "/v2/models/{name}"
+    version = model + "/versions/{version}"
+    handlers = _Handlers(catalogue, ready, options or RestOptions())
+    table: list[tuple[str, str, Handler]] = [
+        ("GET", "/v2", handlers.server),
+        ("GET", "/v2/", handlers.server),
+        ("GET", "/v2/health/live", handlers.live),
+        ("GET", "/v2/health/ready", handlers.ready),
+        ("POST", "/v2/repository/index", handlers.index),
+        ("GET", "/v2/repository/index", handlers.index),
+        ("*", "/v2/{path:.*}", handlers.nothing),
+    ]
+    for where in (model, version):
+        table += [
+            ("GET", where, handlers.model),
+            ("GET", f"{where}/ready", handlers.model_ready),
+            ("POST", f"{where}/infer", handlers.infer),
+        ]
+    return [web.route(method, path, handler) for method, path, handler in table]
+
+
+def _json(value: object, status: int = 200) -> web.Response:
+    return web.Response(body=orjson.dumps(value), status=status, content_type="application/json")
+
+
+class _Handlers:
+    def __init__(self, catalogue: Catalogue, ready: metadata.Ready, options: RestOptions) -> None:
+        self.catalogue, self.is_ready, self.options = catalogue, ready, options
+
+    async def server(self, _: web.Request) -> web.Response:
+        return _json(metadata.server_metadata())
+
+    async def live(self, _: web.Request) -> web.Response:
+        return _json({"live": True})
+
+    async def ready(self, _: web.Request) -> web.Response:
+        ready = self.is_ready()
+        return _json({"ready": ready}, 200 if ready else Code.UNAVAILABLE.http)
+
+    async def model(self, request: web.Request) -> web.Response:
+        signature = request.query.get("signature_name", "")
+        return _json(metadata.model_metadata(self.catalogue, *_asked(request), signature))
+
+    async def model_ready(self, request: web.Request) -> web.Response:
+        name, version = _asked(request)
+        ready = metadata.is_ready(self.catalogue, name, version)
+        if not ready and name not in self.catalogue.names():
+            metadata.find(self.catalogue, name, version)
+        return _json({"name": name, "ready": ready}, 200 if ready else Code.UNAVAILABLE.http)
+
+    async def index(self, request: web.Request) -> web.Response:
+        body = await receive(request, self.options)
+        asked = parse_json(body) if body.strip() else {}
+        only_ready = isinstance(asked, dict) and asked.get("ready") is True
+        return _json(metadata.repository_index(self.catalogue, only_ready))
+
+    async def nothing(self, request: web.Request) -> web.Response:
+        raise Refused(Code.NOT_FOUND, f"there is no {request.method} {request.path}")
+
+    async def infer(self, request: web.Request) -> web.Response:
+        name, version = _asked(request)
+        started, code = perf_counter(), Code.CANCELLED
+        try:
+            servable = metadata.find(self.catalogue, name, version)  # before a large body comes
+            body = await receive(request, self.options)
+            async with asyncio.timeout(self.options.timeout_seconds or None):
+                response = await _inferred(servable, body, request.headers.get(LENGTH))
+            code = Code.OK
+            return response
+        except TimeoutError:
+            code = Code.DEADLINE_EXCEEDED
+            raise Refused(
+                code, f"there was no answer within {self.options.timeout_seconds:g} seconds"
+            ) from None
+        except Refused as refusal:
+            code = refusal.code
+            raise
+        except web.HTTPException:
+            code = Code.INVALID_ARGUMENT
+            raise
+        except Exception:
+            code = Code.INTERNAL
+            raise
+        finally:
+            if watch := self.options.watch:
+                known = metadata.counted_as(self.catalogue, name)
+                watch.request(known, "infer", ENTRY, code, perf_counter() - started)
+
+
+async def _inferred(servable: Servable, body: bytes, length: str | None) -> web.Response:
+    asked = await aside(len(body), read_request, body, length, servable)
+    answers = await infer(servable, asked.request)
+    head, tensors = await aside(size_of(answers), write_answer, servable, asked, answers)
+    if not asked.has_binary(answers):
+        return web.Response(body=head, content_type="application/json")
+    return web.Response(
+        body=b"".join([head, *tensors]),
+        content_type="application/octet-stream",
+        headers={LENGTH: str(len(head))},
+    )
+
+
+def _asked(request: web.Request) -> tuple[str, str]:
+    return request.match_info["name"], request.match_info.get("version", "")

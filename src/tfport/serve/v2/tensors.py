@@ -1,0 +1,213 @@
+"""Tensors of the Open Inference Protocol: raw bytes, JSON numbers and typed lists to arrays, and back.
+
+Raw bytes are little-endian and become arrays without a copy; of BYTES each element has its length in
+front, four bytes. In JSON `data` may be nested as the shape says, or flat. What does not fit its
+datatype and shape is refused before memory is taken for it.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import struct
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import chain
+from typing import TYPE_CHECKING, Any
+
+import ml_dtypes
+import numpy as np
+import orjson
+
+from tfport.graph.dtypes import DType
+from tfport.serve.status import Code, Refused
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    Array = NDArray[Any]
+
+# Datatype, numpy type, and the list of InferTensorContents that holds its elements; `-`: raw bytes only.
+_ROWS = """
+BOOL   bool     bool_contents    | INT8  int8     int_contents    | UINT8  uint8  uint_contents
+INT16  int16    int_contents     | INT32 int32    int_contents    | UINT16 uint16 uint_contents
+INT64  int64    int64_contents   | FP16  float16  -               | UINT32 uint32 uint_contents
+UINT64 uint64   uint64_contents  | FP32  float32  fp32_contents   | FP64   float64 fp64_contents
+BYTES  object   bytes_contents   | BF16  bfloat16 -
+"""
+_TABLE = [row.split() for row in _ROWS.replace("|", "\n").split("\n") if row.strip()]
+NUMPY: dict[str, np.dtype[Any]] = {
+    name: np.dtype(getattr(ml_dtypes, kind, kind)).newbyteorder("<") for name, kind, _ in _TABLE
+}
+CONTENTS: dict[str, str] = {name: field for name, _, field in _TABLE if field != "-"}
+_NAMES: dict[np.dtype[Any], str] = {kind: name for name, kind in NUMPY.items()}
+# what JSON may say for elements of each kind of numpy type
+_JSON_TYPES: dict[str, set[type]] = {
+    "b": {bool},
+    "i": {int},
+    "u": {int},
+    "f": {int, float},
+    "V": {int, float},
+    "O": {str},
+}
+MOST_AXES = 32
+MOST_ELEMENTS = 2**40
+_LENGTH = struct.Struct("<I")
+
+
+def datatype_of(dtype: DType) -> str:
+    """The datatype of a TensorFlow type; one that the protocol has not is called as TensorFlow calls it."""
+    try:
+        return _NAMES.get(dtype.numpy, dtype.name.upper())
+    except KeyError:
+        return dtype.name.upper()
+
+
+def kind_of(datatype: object, name: str) -> np.dtype[Any]:
+    """The numpy type of a datatype that an input says."""
+    if not isinstance(datatype, str) or datatype not in NUMPY:
+        raise _bad(f"invalid datatype for input '{name}': {str(datatype)[:40]!r}")
+    return NUMPY[datatype]
+
+
+def shape_of(sizes: object, name: str) -> tuple[int, ...]:
+    """A shape that an array can have."""
+    if not isinstance(sizes, Iterable) or isinstance(sizes, str | Mapping):
+        raise _bad(f"Unable to parse 'shape' of input '{name}': it is no list of sizes")
+    shape = tuple(sizes)
+    fine = all(type(size) is int and size >= 0 for size in shape)
+    if not fine or len(shape) > MOST_AXES or math.prod(shape) > MOST_ELEMENTS:
+        raise _bad(f"invalid shape for input '{name}': {str(list(shape))[:200]}")
+    return shape
+
+
+def from_raw(datatype: str, shape: tuple[int, ...], raw: bytes | memoryview, name: str) -> Array:
+    """The array that raw bytes are."""
+    kind = kind_of(datatype, name)
+    if kind.hasobject:
+        return _from_prefixed(shape, raw, name)
+    if len(raw) != math.prod(shape) * kind.itemsize:
+        raise _bad(
+            f"input byte size mismatch for input '{name}': "
+            f"expected {math.prod(shape) * kind.itemsize}, got {len(raw)}"
+        )
+    if kind.kind == "b":  # a byte that is neither 0 nor 1 is no bool to numpy
+        return _shaped(np.frombuffer(raw, np.uint8) != 0, shape, name)
+    return _shaped(np.frombuffer(raw, kind), shape, name)
+
+
+def _from_prefixed(shape: tuple[int, ...], raw: bytes | memoryview, name: str) -> Array:
+    count, at = math.prod(shape), 0
+    found: list[bytes] = []
+    if count * _LENGTH.size <= len(raw):
+        while at + _LENGTH.size <= len(raw) and len(found) < count:
+            (size,) = _LENGTH.unpack_from(raw, at)
+            at += _LENGTH.size + size
+            found.append(bytes(raw[at - size : at]))
+    if len(found) != count or at != len(raw):
+        raise _bad(f"input '{name}' of shape {list(shape)} is no {count} byte strings with their lengths")
+    return _shaped(_objects(found), shape, name)
+
+
+def from_json(datatype: str, shape: tuple[int, ...], data: object, name: str) -> Array:
+    """The array that JSON says, nested or flat."""
+    kind = kind_of(datatype, name)
+    flat = _flat(data, name)
+    if len(flat) != math.prod(shape):
+        raise _bad(f"Shape does not match true shape of 'data' field of input '{name}'")
+    if not set(map(type, flat)) <= _JSON_TYPES[kind.kind]:
+        raise _bad(f"Unable to parse 'data' of input '{name}': its elements are no {datatype}")
+    if kind.hasobject:
+        return _shaped(_objects([text.encode("utf-8", "surrogatepass") for text in flat]), shape, name)
+    return _shaped(_numbers(flat, kind, datatype, name), shape, name)
+
+
+def from_contents(datatype: str, shape: tuple[int, ...], contents: Any, name: str) -> Array:
+    """The array of a typed list, an InferTensorContents."""
+    kind = kind_of(datatype, name)
+    if datatype not in CONTENTS:
+        raise _bad(f"input '{name}' is {datatype}: it must be in raw_input_contents")
+    values: Sequence[Any] = getattr(contents, CONTENTS[datatype])
+    if len(values) != math.prod(shape):
+        raise _bad(
+            f"input '{name}' of shape {list(shape)} has {len(values)} elements in {CONTENTS[datatype]}"
+        )
+    if kind.hasobject:
+        return _shaped(_objects(values), shape, name)
+    return _shaped(_numbers(values, kind, datatype, name), shape, name)
+
+
+def to_raw(array: Array) -> bytes:
+    """The raw bytes of an array."""
+    if not array.dtype.hasobject:
+        return np.ascontiguousarray(array).tobytes()
+    texts = [text if isinstance(text, bytes) else str(text).encode() for text in array.ravel().tolist()]
+    return b"".join(chain.from_iterable((_LENGTH.pack(len(text)), text) for text in texts))
+
+
+def to_json(array: Array) -> Array | list[Any] | orjson.Fragment:
+    """The flat elements of an array, as orjson takes them."""
+    flat = array.ravel()
+    if flat.dtype.hasobject:
+        try:
+            return [text.decode() if isinstance(text, bytes) else str(text) for text in flat.tolist()]
+        except UnicodeDecodeError:
+            raise _bad("an output is no UTF-8; ask for it as binary data") from None
+    if flat.dtype == ml_dtypes.bfloat16:
+        with np.errstate(invalid="ignore"):  # of NaNs that signal
+            flat = flat.astype(np.float32)
+    if flat.dtype.kind == "f" and not np.isfinite(flat).all():  # NaN and Infinity, as Triton writes them
+        return orjson.Fragment(json.dumps(flat.tolist()))
+    return flat
+
+
+def answered_datatype(name: str, array: object) -> str:
+    """The datatype of an output, which must be one array of a type that the protocol has."""
+    if not isinstance(array, np.ndarray):
+        raise Refused(Code.UNIMPLEMENTED, f"output '{name}' is no dense tensor; the protocol has no other")
+    if array.dtype not in _NAMES:
+        raise Refused(
+            Code.UNIMPLEMENTED, f"output '{name}' is {array.dtype}, for which the protocol has no datatype"
+        )
+    return _NAMES[array.dtype]
+
+
+def _flat(data: object, name: str) -> list[Any]:
+    if not isinstance(data, list):
+        raise _bad(f"Unable to parse 'data' of input '{name}': it is no list")
+    while data and isinstance(data[0], list):
+        if set(map(type, data)) != {list}:
+            raise _bad(f"Unable to parse 'data' of input '{name}': lists and elements are mixed")
+        data = list(chain.from_iterable(data))
+    return data
+
+
+def _numbers(values: Sequence[Any], kind: np.dtype[Any], datatype: str, name: str) -> Array:
+    """Numbers as an array of this type; integers that it cannot hold are refused, not wrapped."""
+    wide = {"i": np.dtype(np.int64), "u": np.dtype(np.uint64), "V": np.dtype(np.float64)}.get(kind.kind, kind)
+    try:
+        with np.errstate(over="ignore", invalid="ignore"):
+            array = np.fromiter(values, wide, len(values))
+            if kind.kind in "iu" and array.size:
+                limits = np.iinfo(kind)
+                if array.min() < limits.min or array.max() > limits.max:
+                    raise OverflowError
+            return array.astype(kind, copy=False)
+    except (OverflowError, TypeError, ValueError):
+        raise _bad(f"input '{name}' has elements that are out of the range of {datatype}") from None
+
+
+def _objects(texts: Sequence[bytes]) -> Array:
+    out = np.empty(len(texts), object)
+    out[:] = list(texts)
+    return out
+
+
+def _shaped(flat: Array, shape: tuple[int, ...], name: str) -> Array:
+    try:
+        return flat.reshape(shape)
+    except ValueError:  # such as 0 times more than an array can index
+        raise _bad(f"invalid shape for input '{name}': {list(shape)}") from None
+
+
+def _bad(message: str) -> Refused:
+    return Refused(Code.INVALID_ARGUMENT, message)

@@ -1,0 +1,57 @@
+"""schemathesis asks the port whatever its OpenAPI document allows, and much that it does not.
+
+It needs `schemathesis`, which nothing else does; without it the test is left out.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("schemathesis", reason="pip install schemathesis")
+pytest.importorskip("aiohttp", reason="pip install tfport[serve]")
+from tests.serve.rest.server import serving
+
+CHECKS = "not_a_server_error,status_code_conformance,content_type_conformance,response_schema_conformance"
+# what a request may ask for and the server not have is no failure of it
+SETTINGS = """
+[checks.not_a_server_error]
+expected-statuses = ["2xx", "4xx", 501, 503, 504]
+
+[parameters]
+"path.model" = ["half", "echo", "pairs", "examples", "absent"]
+"path.version" = [1, 2, 7, 9]
+"path.label" = ["stable", "none"]
+"""
+
+
+def run(url: str, folder: Path) -> subprocess.CompletedProcess[str]:
+    settings = folder / "schemathesis.toml"
+    settings.write_text(SETTINGS)
+    command = [sys.executable, "-m", "schemathesis.cli", "--config-file", str(settings), "run", url]
+    command += ["--checks", CHECKS, "--max-examples", "60", "--generation-deterministic", "--no-color"]
+    command += [
+        "--phases",
+        "examples,coverage,fuzzing",
+        "--suppress-health-check",
+        "all",
+        "--warnings",
+        "off",
+    ]
+    return subprocess.run(command, capture_output=True, text=True, cwd=folder, timeout=900)
+
+
+def test_no_request_brings_the_server_down(tmp_path, caplog):
+    async def check() -> subprocess.CompletedProcess[str]:
+        async with serving() as port:
+            done = await asyncio.to_thread(run, f"http://127.0.0.1:{port.port}/openapi.json", tmp_path)
+            assert (await port.ask("GET", "/v1/health/live"))[0] == 200
+            return done
+
+    done = asyncio.run(check())
+    assert done.returncode == 0, done.stdout[-6000:] + done.stderr[-2000:]
+    assert not [record for record in caplog.records if record.exc_info]

@@ -1,0 +1,254 @@
+"""A gRPC port with small models, and a client without stubs, for the tests of this folder."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field, replace
+from functools import cache
+from typing import Any
+
+import grpc
+from tests.recorded import path_of
+from tests.serve.signed import Ends, signed
+
+import tfport
+from tfport.formats.proto import serving_api_pb2, serving_pb2
+from tfport.formats.tensor import NUMPY, from_numpy, to_numpy, type_name
+from tfport.formats.warmup import PREDICT
+from tfport.graph.model import Model, Signature
+from tfport.runtime.session import Session
+from tfport.serve.catalogue import Catalogue, State, VersionStatus
+from tfport.serve.grpc.options import GrpcOptions
+from tfport.serve.grpc.server import GrpcFront
+from tfport.serve.servable import Arrays, InThreads, Servable
+from tfport.serve.status import Code, Refused
+
+TYPES = [
+    "float32", "float64", "float16", "bfloat16", "int8", "int16", "int32", "int64", "uint8", "uint16",
+    "uint32", "uint64", "bool", "string", "complex64", "complex128",
+]  # fmt: skip
+ECHO = "\n".join(
+    f"x_{t} = Placeholder() {{dtype={t}, shape=(...)}}\ny_{t} = Identity(x_{t}) {{T={t}}}" for t in TYPES
+)
+HALF_PLUS = """
+    x = Placeholder() {{dtype=float32, shape=(?)}}
+    half = Const() {{dtype=float32, value=float32()[0.5]}}
+    more = Const() {{dtype=float32, value=float32()[{more}]}}
+    halved = Mul(x, half) {{T=float32}}
+    y = AddV2(halved, more) {{T=float32}}
+"""
+PAIR = """
+    a = Placeholder() {dtype=float32, shape=(?, 2)}
+    b = Placeholder() {dtype=int64, shape=(?)}
+    doubled = AddV2(a, a) {T=float32}
+    next = AddV2(b, b) {T=int64}
+"""
+EXAMPLES = """
+    serialized = Placeholder() {dtype=string, shape=(?)}
+    names = Const() {dtype=string, value=string(0,)[]}
+    key = Const() {dtype=string, value=string()["x"]}
+    default = Const() {dtype=float32, value=float32(1,)[7.0]}
+    parsed = ParseExample(serialized, names, key, default) {Nsparse=0, Ndense=1, sparse_types=[],\
+ Tdense=[float32], dense_shapes=[(1)]}
+    label = AsString(parsed) {T=float32}
+    number = Placeholder() {dtype=float32, shape=(?)}
+"""
+PREDICTION, MODELS = "tensorflow.serving.PredictionService", "tensorflow.serving.ModelService"
+_REQUESTS = {
+    "Predict": (PREDICTION, serving_pb2.PredictRequest, serving_api_pb2.PredictResponse),
+    "Classify": (PREDICTION, serving_pb2.ClassificationRequest, serving_api_pb2.ClassificationResponse),
+    "Regress": (PREDICTION, serving_pb2.RegressionRequest, serving_api_pb2.RegressionResponse),
+    "MultiInference": (PREDICTION, serving_pb2.MultiInferenceRequest, serving_api_pb2.MultiInferenceResponse),
+    "GetModelMetadata": (
+        PREDICTION, serving_api_pb2.GetModelMetadataRequest, serving_api_pb2.GetModelMetadataResponse),
+    "GetModelStatus": (MODELS, serving_api_pb2.GetModelStatusRequest, serving_api_pb2.GetModelStatusResponse),
+    "HandleReloadConfigRequest": (
+        MODELS, serving_api_pb2.ReloadConfigRequest, serving_api_pb2.ReloadConfigResponse),
+}  # fmt: skip
+
+
+def examples_model(method: str = PREDICT) -> Model:
+    ends = {"inputs": "serialized:0"}
+    return signed(
+        EXAMPLES,
+        {
+            "serving_default": (ends, {"classes": "label:0", "scores": "parsed:0"}),
+            "only_scores": (ends, {"scores": "parsed:0"}),
+            "only_classes": (ends, {"classes": "label:0"}),
+            "regress": (ends, {"outputs": "parsed:0"}),
+            "other_input": ({"examples": "serialized:0"}, {"scores": "parsed:0"}),
+            "other_output": (ends, {"answer": "parsed:0"}),
+            "two_inputs": ({**ends, "more": "number:0"}, {"scores": "parsed:0", "outputs": "parsed:0"}),
+            "three_outputs": (ends, {"classes": "label:0", "scores": "parsed:0", "outputs": "parsed:0"}),
+            "numbers": ({"inputs": "number:0"}, {"scores": "number:0"}),
+            "texts": (ends, {"outputs": "label:0"}),
+        },
+        method,
+    )
+
+
+@cache
+def sessions() -> dict[str, Session]:
+    """Every model once, for all tests."""
+    half: Ends = {"x": "x:0"}, {"y": "y:0"}
+    pair: Ends = {"a": "a:0", "b": "b:0"}, {"doubled": "doubled:0", "next": "next:0"}
+    with_default = signed(PAIR, {"serving_default": pair})
+    fill = from_numpy(to_numpy(tensor("int64", [5])), 9)
+    with_default.meta.signature_def["serving_default"].defaults["b"].CopyFrom(fill)
+    models = {
+        "echo": signed(ECHO, {t: ({"x": f"x_{t}:0"}, {"y": f"y_{t}:0"}) for t in TYPES}),
+        "half1": signed(HALF_PLUS.format(more=1.0), {"serving_default": half}),
+        "half2": signed(HALF_PLUS.format(more=2.0), {"serving_default": half}),
+        "pair": signed(PAIR, {"serving_default": pair}),
+        "default": with_default,
+        "examples": examples_model(),
+        "sparse": tfport.load(path_of("sparse")),
+    }
+    return {name: Session(model) for name, model in models.items()}
+
+
+class Gate:
+    """A runner that waits until it is told to go on."""
+
+    def __init__(self, runner: InThreads) -> None:
+        self.open, self.waiting, self.runner = asyncio.Event(), asyncio.Event(), runner
+        self.begun = self.cancelled = 0
+
+    async def __call__(
+        self, session: Session, signature: Signature, inputs: Mapping[str, Any], outputs: Sequence[str]
+    ) -> Arrays:
+        self.begun += 1
+        self.waiting.set()
+        try:
+            await self.open.wait()
+        except asyncio.CancelledError:
+            self.cancelled += 1
+            raise
+        return await self.runner(session, signature, inputs, outputs)
+
+
+async def fails(session: Session, signature: Signature, inputs: Any, outputs: Any) -> Arrays:
+    """A runner with a bug."""
+    raise ZeroDivisionError("secret")
+
+
+@dataclass
+class Port:
+    """A running front end, and a channel to it."""
+
+    front: GrpcFront
+    catalogue: Catalogue
+    port: int
+    gate: Gate
+    channel: Any
+    reloads: list[Any] = field(default_factory=list)
+
+    async def ask(self, name: str, request: Any = None, *, channel: Any = None, **more: Any) -> Any:
+        """The answer to a call; a dictionary is made a request, bytes are sent as they are."""
+        service, takes, gives = _REQUESTS[name]
+        data = request if isinstance(request, bytes) else _made(takes, request or {}).SerializeToString()
+        call = (channel or self.channel).unary_unary(
+            f"/{service}/{name}", response_deserializer=gives.FromString
+        )
+        return await call(data, **more)
+
+    async def predict(self, model: str, inputs: Mapping[str, Any], **more: Any) -> dict[str, Any]:
+        """Arrays of an answer."""
+        spec = {"name": model, **more.pop("spec", {})}
+        request = {"model_spec": spec, "inputs": inputs, **more}
+        response = await self.ask("Predict", request)
+        return {name: to_numpy(value) for name, value in response.outputs.items()}
+
+    async def refusal(self, name: str, request: Any = None, **more: Any) -> tuple[Code, str]:
+        """How a call is refused."""
+        try:
+            answer = await self.ask(name, request, **more)
+        except grpc.aio.AioRpcError as error:
+            return Code[error.code().name], error.details() or ""
+        raise AssertionError(f"{name} was answered: {answer}")
+
+
+def _made(kind: Any, fields: Mapping[str, Any]) -> Any:
+    plain = {name: value for name, value in fields.items() if name != "inputs"}
+    request = kind(**plain)
+    for name, value in fields.get("inputs", {}).items():
+        request.inputs[name].CopyFrom(value)
+    return request
+
+
+def tensor(kind: str, values: Any) -> Any:
+    """A TensorProto of a type by name."""
+    import numpy as np
+
+    number = next(n for n in NUMPY if _name(n) == kind)
+    return from_numpy(np.array(values, NUMPY[number]), number)
+
+
+def _name(number: int) -> str:
+    name = type_name(number).removeprefix("DT_").lower()
+    return {"float": "float32", "double": "float64", "half": "float16"}.get(name, name)
+
+
+def example(**features: Any) -> Any:
+    """An Example of floats and texts."""
+    out = serving_pb2.Example()
+    for name, value in features.items():
+        feature = out.features.feature[name]
+        if isinstance(value, float):
+            feature.float_list.value.append(value)
+        else:
+            feature.bytes_list.value.append(value)
+    return out
+
+
+def examples(*given: Any) -> Any:
+    return serving_pb2.Input(example_list=serving_pb2.ExampleList(examples=given))
+
+
+@asynccontextmanager
+async def serving(options: GrpcOptions | None = None, **more: Any) -> AsyncIterator[Port]:
+    """Models `half` 1 and 2, `gated`, `buggy` and those of `sessions`, on a port of their own."""
+    options = options or GrpcOptions()
+    options = replace(options, port=0 if options.port is not None else None)
+    with ThreadPoolExecutor(2) as pool:
+        runner = InThreads(pool)
+        gate, catalogue, reloads = Gate(runner), Catalogue(), []
+        for name, session in sessions().items():
+            if not name.startswith("half"):
+                catalogue.publish(Servable(name, 7, session, runner))
+        for version in (1, 2):
+            catalogue.publish(Servable("half", version, sessions()[f"half{version}"], runner))
+        catalogue.publish(Servable("gated", 1, sessions()["half1"], gate))
+        catalogue.publish(Servable("buggy", 1, sessions()["half1"], fails))
+        catalogue.set_labels("half", {"stable": 1})
+        catalogue.tell("broken", VersionStatus(3, State.END, Code.UNKNOWN, "the file is cut off"))
+
+        async def reload(config: Any) -> None:
+            if config.model_config_list.config and not config.model_config_list.config[0].base_path:
+                raise Refused(Code.INVALID_ARGUMENT, "Expected model half to have a path")
+            reloads.append(config)
+
+        front = GrpcFront(catalogue, reload=reload, options=options, **more)
+        port = await front.start()
+        try:
+            address = f"127.0.0.1:{port}" if port else f"unix:{options.socket_path}"
+            async with grpc.aio.insecure_channel(address) as channel:
+                yield Port(front, catalogue, port, gate, channel, reloads)
+        finally:
+            gate.open.set()
+            await front.stop(5)
+
+
+def with_port(
+    test: Callable[[Port], Awaitable[None]], options: GrpcOptions | None = None, **more: Any
+) -> None:
+    """Run a test against a port of its own."""
+
+    async def run() -> None:
+        async with serving(options, **more) as port:
+            await test(port)
+
+    asyncio.run(run())

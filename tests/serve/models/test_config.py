@@ -1,0 +1,111 @@
+"""Configurations: what they say, and what is refused with which words."""
+
+from __future__ import annotations
+
+import pytest
+from tests.serve.models.exports import config_of, config_text, model
+
+from tfport.errors import UnreadableFile
+from tfport.serve.models.config import one_model, parse_config, read_config, settings_of
+from tfport.serve.models.policy import All, Latest, Specific
+from tfport.serve.status import Code, Refused
+
+POLICIES = [  # text, policy
+    ("", Latest(1)),
+    ("model_version_policy {}", Latest(1)),
+    ("model_version_policy { latest {} }", Latest(1)),
+    ("model_version_policy { latest { num_versions: 3 } }", Latest(3)),
+    ("model_version_policy { all {} }", All()),
+    ("model_version_policy { specific { versions: 4 versions: 2 } }", Specific(frozenset({2, 4}))),
+]
+
+
+@pytest.mark.parametrize(("text", "policy"), POLICIES)
+def test_policies(text, policy):
+    (settings,) = settings_of(config_of(model("m", "/models/m", text)))
+    assert (settings.name, settings.base_path, settings.policy) == ("m", "/models/m", policy)
+
+
+def test_labels_and_logging():
+    (settings,) = settings_of(
+        config_of(
+            model(
+                "m",
+                "s3://bucket/m",
+                'version_labels { key: "stable" value: 1 } version_labels { key: "canary" value: 2 } '
+                "logging_config { sampling_config { sampling_rate: 0.5 } }",
+            )
+        )
+    )
+    assert settings.labels == {"stable": 1, "canary": 2}
+    assert settings.logging.sampling_config.sampling_rate == 0.5
+
+
+def test_one_model_may_have_a_relative_path(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (settings,) = settings_of(one_model("m", "models/m"))
+    assert settings.base_path == str(tmp_path / "models/m")
+
+
+REFUSED = [  # models, what is said
+    ([model("m", "/a"), model("m", "/b")], "Illegal to list model m multiple times in config list"),
+    (
+        [model("m", "models/m")],
+        "Expected model m to have an absolute path or URI; got base_path()=models/m",
+    ),
+    ([model("", "/a")], "a model has no name; its base_path is `/a`"),
+    (
+        ['name: "m" base_path: "/a" model_type: TENSORFLOW'],
+        "Illegal setting both ModelServerConfig::model_type",
+    ),
+]
+
+
+@pytest.mark.parametrize(("models", "said"), REFUSED, ids=[said for _, said in REFUSED])
+def test_what_contradicts_itself_is_refused(models, said):
+    with pytest.raises(Refused) as told:
+        settings_of(config_of(*models))
+    assert told.value.code is Code.INVALID_ARGUMENT
+    assert said in told.value.message
+
+
+PLATFORMS = [  # text, what is said
+    ('model_platform: "tensorflow"', None),
+    ("", None),
+    ("model_type: TENSORFLOW", None),
+    ("model_type: OTHER", "ModelServerConfig::model_type choice 2 not supported."),
+    ('model_platform: "torch"', "Model m requests unsupported platform torch"),
+]
+
+
+@pytest.mark.parametrize(("text", "said"), PLATFORMS)
+def test_platforms(text, said):
+    config = parse_config(f'model_config_list {{ config {{ name: "m" base_path: "/a" {text} }} }}', "f")
+    if said is None:
+        assert settings_of(config)
+        return
+    with pytest.raises(Refused) as told:
+        settings_of(config)
+    assert (told.value.code, told.value.message) == (Code.INVALID_ARGUMENT, said)
+
+
+BROKEN = [  # text, what is said
+    ('model_config_list {\n config { nmae: "m" }\n}', 'f, line 2: .*"ModelConfig" has no field named "nmae"'),
+    (config_text(model("m", "/a"))[:-1], "f"),
+    (config_text(model("m", "/a"))[:40], "f"),
+    ("model_config_list { config { name: 7 } }", "f, line 1"),
+]
+
+
+@pytest.mark.parametrize(("text", "said"), BROKEN)
+def test_a_broken_text_is_told_with_its_place(text, said):
+    with pytest.raises(UnreadableFile, match=said):
+        parse_config(text, "f")
+
+
+def test_files_that_cannot_be_read(tmp_path):
+    with pytest.raises(UnreadableFile, match="no such file"):
+        read_config(str(tmp_path / "none"))
+    (tmp_path / "bytes").write_bytes(b"\xff\xfe")
+    with pytest.raises(UnreadableFile, match="byte 0: expected text"):
+        read_config(str(tmp_path / "bytes"))

@@ -1,0 +1,251 @@
+"""What goes wrong on disk: the old version keeps answering, the reason is told, and repair is noticed."""
+
+from __future__ import annotations
+
+import asyncio
+import shutil
+
+import pytest
+from tests.serve.models.exports import (
+    adder,
+    config_of,
+    export,
+    model,
+    saved_model,
+    serving,
+    until,
+    warm_up_file,
+)
+
+from tfport.formats.warmup import WARMUP
+from tfport.serve.catalogue import State
+from tfport.serve.models.config import one_model
+from tfport.serve.status import Code, Refused
+
+OK = Code.OK
+X_TWICE = warm_up_file(("serving_default", {"x": [1, 2]}), ("", {"x": [3]}))
+BROKEN = [  # what is wrong, model, warm-up, code, what is said
+    ("no protobuf", b"\xff\xff\xff", None, Code.DATA_LOSS, "saved_model.pb"),
+    ("cut off", adder(2)[:-20], None, Code.DATA_LOSS, "saved_model.pb"),
+    ("empty", b"", None, None, ""),
+    ("an op nobody has", saved_model(
+        "x = Placeholder() {dtype=float32, shape=(?)}\ny = AddV2(x, x) {T=float32}", {"a": "y:0"}
+    ).replace(b"AddV2", b"AddV9"), warm_up_file(("a", {"x": [1]})), Code.UNIMPLEMENTED, "AddV9"),
+    ("warm-up of another input", None, warm_up_file(("", {"z": [1]})), Code.INVALID_ARGUMENT,
+     "`x` is missing"),
+    ("warm-up of another signature", None, warm_up_file(("other", {"x": [1]})), Code.INVALID_ARGUMENT,
+     'Serving signature name: "other" not found in signature def'),
+    ("warm-up of another shape", None, warm_up_file(("", {"x": [[1]]})), Code.INVALID_ARGUMENT, "shape"),
+    ("warm-up cut off", None, X_TWICE[:-3], Code.DATA_LOSS, "the record is cut off"),
+    ("too many warm-up requests", None, warm_up_file(("", {"x": [1]})) * 1001, Code.INVALID_ARGUMENT,
+     "Number of warmup records exceeds the maximum (1000) at"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("data", "warm_up", "code", "said"), [c[1:] for c in BROKEN], ids=[c[0] for c in BROKEN]
+)
+def test_a_new_version_that_cannot_load_leaves_the_old_one(tmp_path, data, warm_up, code, said):
+    export(tmp_path, 1)
+
+    async def run():
+        async with serving(one_model("m", str(tmp_path))) as served:
+            export(tmp_path, 2, data, warm_up)
+            await until(lambda: 2 in served.states() and served.status(2).state is State.END)
+            status = served.status(2)
+            assert status.code is code or (code is None and status.code is not OK)
+            assert said in status.message
+            assert "\n" not in status.message
+            assert served.status(1).state is State.AVAILABLE
+            assert await served.ask() == 1
+            assert served.manager.ready()
+            shutil.rmtree(tmp_path / "2")  # given up: the old one is wanted again
+            await asyncio.sleep(0.05)
+            assert served.states()[1] == (State.AVAILABLE, OK)
+
+    asyncio.run(run())
+
+
+def test_a_version_that_is_repaired_in_place_is_loaded(tmp_path):
+    export(tmp_path, 1)
+
+    async def run():
+        async with serving(one_model("m", str(tmp_path))) as served:
+            folder = export(tmp_path, 2, b"\xff")
+            await until(lambda: 2 in served.states() and served.status(2).state is State.END)
+            (folder / "saved_model.pb").write_bytes(adder(2))
+            await until(lambda: served.states() == {1: (State.END, OK), 2: (State.AVAILABLE, OK)})
+            assert await served.ask() == 2
+
+    asyncio.run(run())
+
+
+def test_a_version_that_is_copied_slowly_is_loaded_in_the_end(tmp_path):
+    async def run():
+        async with serving(one_model("m", str(tmp_path))) as served:
+            (tmp_path / "1").mkdir()
+            await until(lambda: served.manager._models["m"].versions != {})
+            await until(lambda: served.states() == {1: (State.END, Code.NOT_FOUND)})
+            data = adder(1)
+            (tmp_path / "1/saved_model.pb").write_bytes(data[:50])
+            await until(lambda: served.status(1).code is Code.DATA_LOSS)
+            (tmp_path / "1/saved_model.pb").write_bytes(data)
+            await until(served.manager.ready)
+            assert await served.ask() == 1
+
+    asyncio.run(run())
+
+
+def test_loads_are_tried_again(tmp_path):
+    export(tmp_path, 1, b"\xff")
+    told = []
+
+    def repair(attempt):
+        told.append((attempt.number, attempt.code))
+        if attempt.number == 2:
+            (tmp_path / "1/saved_model.pb").write_bytes(adder(1))
+
+    async def run():
+        async with serving(one_model("m", str(tmp_path)), load_retries=5, on_attempt=repair) as served:
+            await until(served.manager.ready)
+            assert await served.ask() == 1
+
+    asyncio.run(run())
+    assert told == [(1, Code.DATA_LOSS), (2, Code.DATA_LOSS), (3, OK)]
+
+
+def test_waiting_to_try_again_the_reason_is_told_and_the_start_does_not_wait(tmp_path):
+    export(tmp_path, 1, b"\xff")
+
+    async def run():
+        async with serving(one_model("m", str(tmp_path)), load_retries=5, retry_seconds=60) as served:
+            status = served.status(1)
+            assert (status.state, status.code) == (State.LOADING, Code.DATA_LOSS)
+            assert "saved_model.pb" in served.manager.problems()["m"]
+            shutil.rmtree(tmp_path / "1")  # nobody waits a minute for it
+            await until(lambda: served.status(1).state is State.END)
+            folder = export(tmp_path, 2, b"\xff")
+            await until(lambda: 2 in served.states() and served.status(2).code is Code.DATA_LOSS)
+            (folder / "saved_model.pb").write_bytes(adder(2))  # nor for a file that was written again
+            await until(served.manager.ready)
+            assert await served.ask() == 2
+
+    asyncio.run(run())
+
+
+def test_of_two_models_one_is_broken(tmp_path):
+    export(tmp_path / "good", 3)
+    export(tmp_path / "bad", 1, b"\xff")
+
+    async def run():
+        config = config_of(model("bad", tmp_path / "bad"), model("good", tmp_path / "good"))
+        async with serving(config) as served:
+            assert await served.ask("good") == 3
+            assert not served.manager.ready()
+            assert list(served.manager.problems()) == ["bad"]
+            export(tmp_path / "bad", 2)
+            await until(served.manager.ready)
+            assert await served.ask("bad") == 2
+
+    asyncio.run(run())
+
+
+def test_a_removed_version_is_unloaded(tmp_path):
+    for version in (1, 2):
+        export(tmp_path, version)
+
+    async def run():
+        async with serving(one_model("m", str(tmp_path))) as served:
+            shutil.rmtree(tmp_path / "2")
+            await until(lambda: served.states() == {1: (State.AVAILABLE, OK), 2: (State.END, OK)})
+            assert await served.ask() == 1
+            with pytest.raises(Refused) as told:
+                await served.ask(version=2)
+            assert told.value.code is Code.NOT_FOUND
+
+    asyncio.run(run())
+
+
+def test_the_last_version_goes_too_unless_one_is_always_to_be_present(tmp_path):
+    export(tmp_path, 1)
+
+    async def run():
+        async with serving(one_model("m", str(tmp_path)), always_present=True) as served:
+            (tmp_path / "1").rename(tmp_path / "kept")
+            await until(lambda: "no versions under" in served.manager._models["m"].problem)
+            assert await served.ask() == 1
+            (tmp_path / "kept").rename(tmp_path / "1")
+        async with serving(one_model("m", str(tmp_path))) as served:
+            shutil.rmtree(tmp_path / "1")
+            await until(lambda: served.states() == {1: (State.END, OK)})
+            assert not served.manager.ready()
+
+    asyncio.run(run())
+
+
+def test_a_base_path_that_goes_and_comes_back(tmp_path, caplog):
+    base, away = tmp_path / "base", tmp_path / "away"
+    export(base, 1)
+
+    async def run():
+        async with serving(one_model("m", str(base))) as served:
+            base.rename(away)
+            await until(lambda: served.manager._models["m"].problem != "")
+            assert await served.ask() == 1  # what is loaded stays
+            assert served.manager.ready()
+            export(away, 2)
+            away.rename(base)
+            await until(lambda: served.states() == {1: (State.END, OK), 2: (State.AVAILABLE, OK)})
+            assert await served.ask() == 2
+
+    asyncio.run(run())
+    assert sum("no such" in message for message in caplog.messages) == 1  # told once
+
+
+def test_a_base_path_that_comes_late(tmp_path):
+    async def run():
+        async with serving(one_model("m", str(tmp_path / "late"))) as served:
+            assert "no such" in served.manager.problems()["m"]
+            export(tmp_path / "late", 1)
+            await until(served.manager.ready)
+            assert await served.ask() == 1
+
+    asyncio.run(run())
+
+
+def test_a_specific_version_that_is_missing_comes_later(tmp_path, caplog):
+    export(tmp_path, 1)
+
+    async def run():
+        config = config_of(model("m", tmp_path, "model_version_policy { specific { versions: 2 } }"))
+        async with serving(config) as served:
+            assert "none of the versions asked for" in served.manager.problems()["m"]
+            export(tmp_path, 2)
+            await until(served.manager.ready)
+            assert await served.ask() == 2
+
+    asyncio.run(run())
+
+
+def test_warm_up_is_asked_before_a_version_is_available_and_can_be_off(tmp_path):
+    export(tmp_path, 1, warm_up=X_TWICE)
+    assert (tmp_path / "1" / WARMUP).exists()
+    asked = []
+
+    def counting(folder, settings):
+        from tfport.serve.models.loading import opener
+
+        session = opener()(folder, settings)
+        run = session.run
+        session.run = lambda *given: asked.append(1) or run(*given)
+        return session
+
+    async def run(**options):
+        asked.clear()
+        async with serving(one_model("m", str(tmp_path)), load=counting, **options) as served:
+            assert served.manager.ready()
+        return len(asked)
+
+    assert asyncio.run(run()) == 2
+    assert asyncio.run(run(warm_up_iterations=3)) == 6
+    assert asyncio.run(run(warm_up=False)) == 0

@@ -1,0 +1,357 @@
+"""Models from start to stop: versions come and go, and what is asked is answered all the while."""
+
+from __future__ import annotations
+
+import asyncio
+import gc
+import shutil
+import threading
+import weakref
+
+import numpy as np
+import pytest
+from tests.serve.models.exports import Served, adder, config_of, export, model, serving, until
+
+from tfport.serve.catalogue import Catalogue, State
+from tfport.serve.models.config import one_model
+from tfport.serve.models.loading import opener
+from tfport.serve.models.manager import Manager
+from tfport.serve.servable import InThreads
+from tfport.serve.status import Code, Refused
+
+OK = Code.OK
+
+
+def test_the_newest_version_is_served(tmp_path):
+    for version in (1, 2, "00000010"):
+        export(tmp_path, version)
+
+    async def run():
+        async with serving(one_model("m", str(tmp_path))) as served:
+            assert served.manager.ready()
+            assert await served.ask() == 10
+            assert served.states() == {10: (State.AVAILABLE, OK)}
+        assert served.states() == {10: (State.END, OK)}
+        assert not served.manager.ready()
+
+    asyncio.run(run())
+
+
+def test_a_model_itself_is_served_as_version_1(tmp_path):
+    folder = export(tmp_path, 7)
+
+    async def run():
+        async with serving(one_model("m", str(folder))) as served:
+            assert await served.ask(version=1) == 7
+
+    asyncio.run(run())
+
+
+POLICIES = [  # policy, versions
+    ("latest { num_versions: 2 }", {2, 3}),
+    ("all {}", {1, 2, 3}),
+    ("specific { versions: 1 versions: 3 }", {1, 3}),
+    ("specific { versions: 2 versions: 99 }", {2}),
+]
+
+
+@pytest.mark.parametrize(("policy", "versions"), POLICIES)
+def test_policies(tmp_path, policy, versions):
+    for version in (1, 2, 3):
+        export(tmp_path, version)
+
+    async def run():
+        async with serving(config_of(model("m", tmp_path, f"model_version_policy {{ {policy} }}"))) as served:
+            assert served.states() == dict.fromkeys(versions, (State.AVAILABLE, OK))
+            assert [await served.ask(version=v) for v in versions] == list(versions)
+
+    asyncio.run(run())
+
+
+def test_no_request_is_lost_while_versions_change(tmp_path):
+    export(tmp_path, 1)
+    answers: list[float] = []
+
+    async def ask_on(served: Served, stop: asyncio.Event) -> None:
+        while not stop.is_set():
+            answers.append(await served.ask())
+
+    async def run():
+        async with serving(one_model("m", str(tmp_path))) as served:
+            stop = asyncio.Event()
+            clients = [asyncio.create_task(ask_on(served, stop)) for _ in range(4)]
+            for version in (2, 3, 4):
+                export(tmp_path, version)
+                await until(lambda v=version: served.states().get(v) == (State.AVAILABLE, OK))
+                await until(lambda v=version: served.status(v - 1).state is State.END)
+            stop.set()
+            await asyncio.gather(*clients)
+
+    asyncio.run(run())
+    assert set(answers) == {1, 2, 3, 4}
+
+
+class Held:
+    """A runner whose calls wait in their thread until they are let go."""
+
+    def __init__(self, pool) -> None:
+        self.pool, self.begun, self.go = pool, threading.Event(), threading.Event()
+
+    async def __call__(self, session, signature, inputs, outputs):
+        await asyncio.get_running_loop().run_in_executor(None, self._wait)
+        return await InThreads(self.pool)(session, signature, inputs, outputs)
+
+    def _wait(self) -> None:
+        self.begun.set()
+        assert self.go.wait(30)
+
+
+def test_a_call_that_has_begun_ends_although_its_version_is_removed(tmp_path):
+    export(tmp_path, 1)
+    export(tmp_path, 2)
+    held = Held(None)
+
+    async def run():
+        runners = lambda settings, version, session: held if version == 2 else InThreads(None)  # noqa: E731
+        async with serving(one_model("m", str(tmp_path)), runner_for=runners) as served:
+            call = asyncio.create_task(served.ask())
+            await until(held.begun.is_set)
+            shutil.rmtree(tmp_path / "2")
+            await until(lambda: served.states() == {2: (State.UNLOADING, OK), 1: (State.AVAILABLE, OK)})
+            assert await served.ask() == 1
+            assert not call.done()
+            held.go.set()
+            assert await call == 2
+            await until(lambda: served.status(2).state is State.END)
+
+    asyncio.run(run())
+
+
+def test_draining_has_a_limit_and_the_call_ends_all_the_same(tmp_path):
+    export(tmp_path, 1)
+    held = Held(None)
+
+    async def run():
+        async with serving(
+            one_model("m", str(tmp_path)), runner_for=lambda *_: held, drain_seconds=0.05
+        ) as served:
+            call = asyncio.create_task(served.ask())
+            await until(held.begun.is_set)
+            shutil.rmtree(tmp_path / "1")
+            await until(lambda: served.status(1).state is State.END)
+            held.go.set()
+            assert await call == 1
+
+    asyncio.run(run())
+
+
+def test_stopping_lets_calls_end(tmp_path):
+    export(tmp_path, 1)
+    held = Held(None)
+
+    async def run():
+        async with serving(one_model("m", str(tmp_path)), runner_for=lambda *_: held) as served:
+            call = asyncio.create_task(served.ask())
+            await until(held.begun.is_set)
+            stop = asyncio.create_task(served.manager.stop())
+            await until(lambda: served.status(1).state is State.UNLOADING)
+            with pytest.raises(Refused):
+                await served.ask()
+            assert not stop.done()
+            held.go.set()
+            assert await call == 1
+            await stop
+            assert served.status(1).state is State.END
+
+    asyncio.run(run())
+
+
+def test_stopping_does_not_wait_for_loads(tmp_path):
+    export(tmp_path, 1)
+    go, begun = threading.Event(), threading.Event()
+
+    def slow(folder, settings):
+        begun.set()
+        assert go.wait(30)
+        return opener()(folder, settings)
+
+    async def run():
+        async with serving(
+            one_model("m", str(tmp_path)), load=slow, wait=False, drain_seconds=0.05
+        ) as served:
+            await until(begun.is_set)
+            assert served.status(1).state is State.LOADING
+            assert not served.manager.ready()
+        go.set()
+        with pytest.raises(Refused):
+            await served.ask()
+
+    asyncio.run(run())
+
+
+def test_what_is_unloaded_is_freed(tmp_path):
+    export(tmp_path, 1)
+
+    class Closed(InThreads):
+        closed = False
+
+        async def close(self):
+            self.closed = True
+
+    async def run():
+        runner = Closed(None)
+        async with serving(one_model("m", str(tmp_path)), runner_for=lambda *_: runner) as served:
+            await served.ask()
+            session = weakref.ref(served.catalogue.get("m").session)
+            export(tmp_path, 2)
+            await until(lambda: 2 in served.states() and served.status(1).state is State.END)
+            assert runner.closed
+            assert session() is None
+
+    asyncio.run(run())
+
+
+def test_what_failed_to_load_is_freed(tmp_path):
+    export(tmp_path, 1)
+    sessions = []
+
+    def watched(folder, settings):
+        session = opener()(folder, settings)
+        sessions.append(weakref.ref(session))
+        return session
+
+    def no_runner(*_):
+        raise RuntimeError("no room")
+
+    async def run():
+        async with serving(one_model("m", str(tmp_path)), load=watched, runner_for=no_runner) as served:
+            status = served.status(1)
+            assert (status.state, status.code) == (State.END, Code.INTERNAL)
+            assert status.message == "RuntimeError: no room"
+            # the thread that loaded it lets go, too
+            await until(lambda: bool(gc.collect() or True) and sessions[0]() is None)
+
+    asyncio.run(run())
+
+
+def test_looking_once_and_never(tmp_path):
+    export(tmp_path, 1)
+
+    async def run():
+        async with serving(one_model("m", str(tmp_path)), poll_seconds=0) as served:
+            export(tmp_path, 2)
+            await asyncio.sleep(0.05)
+            assert served.states() == {1: (State.AVAILABLE, OK)}
+            await served.manager.reload(served.manager.config)  # looks again
+            assert await served.ask() == 2
+        async with serving(one_model("m", str(tmp_path)), poll_seconds=-1) as served:
+            assert served.catalogue.names() == ["m"]
+            assert not served.manager.ready()
+            with pytest.raises(Refused):
+                await served.ask()
+
+    asyncio.run(run())
+
+
+def test_several_models_load_side_by_side_and_never_in_the_loop(tmp_path):
+    together, loop_thread, threads = threading.Barrier(2), threading.get_ident(), set()
+    for name in "ab":
+        export(tmp_path / name, 1)
+
+    def met(folder, settings):
+        threads.add(threading.get_ident())
+        together.wait(30)  # only both at once come past here
+        return opener()(folder, settings)
+
+    async def run():
+        config = config_of(model("a", tmp_path / "a"), model("b", tmp_path / "b"))
+        async with serving(config, load=met, load_threads=2) as served:
+            assert served.manager.ready()
+            assert [s.name for s in served.manager.settings()] == ["a", "b"]
+
+    asyncio.run(run())
+    assert len(threads) == 2
+    assert loop_thread not in threads
+
+
+def test_attempts_are_told(tmp_path):
+    export(tmp_path, 1)
+    told = []
+
+    async def run():
+        async with serving(one_model("m", str(tmp_path)), on_attempt=told.append):
+            pass
+
+    asyncio.run(run())
+    (one,) = told
+    assert (one.name, one.version, one.number, one.code) == ("m", 1, 1, OK)
+    assert one.seconds > 0
+
+
+def test_tags_choose_a_meta_graph(tmp_path):
+    export(tmp_path, 1)
+
+    async def run():
+        async with serving(one_model("m", str(tmp_path)), load=opener(tags=["serve"])) as served:
+            assert await served.ask() == 1
+        async with serving(one_model("m", str(tmp_path)), load=opener(tags=["gpu"])) as served:
+            assert "no MetaGraph has the tags {gpu}" in served.status(1).message
+
+    asyncio.run(run())
+
+
+def test_the_usual_plan_is_there_before_the_first_request(tmp_path):
+    export(tmp_path, 1)
+
+    async def run():
+        async with serving(one_model("m", str(tmp_path))) as served:
+            session = served.catalogue.get("m").session
+            before = dict(session._plans)
+            await served.ask()
+            assert len(before) == 1
+            assert session._plans == before
+
+    asyncio.run(run())
+
+
+def test_a_manager_may_stop_before_it_started():
+    asyncio.run(Manager(Catalogue(), runner_for=lambda *_: InThreads(None)).stop())
+
+
+def test_a_manager_without_models_is_ready():
+    async def run():
+        async with serving() as served:
+            assert served.manager.ready()
+            assert served.manager.problems() == {}
+
+    asyncio.run(run())
+
+
+def test_answers_are_those_of_the_model(tmp_path):
+    export(tmp_path, 1, adder(2.5))
+
+    async def run():
+        async with serving(one_model("m", str(tmp_path))) as served:
+            servable = served.catalogue.get("m")
+            answer = await servable.predict("serving_default", {"x": np.float32([1, 2])})
+            np.testing.assert_array_equal(answer["y"], np.float32([3.5, 4.5]))
+
+    asyncio.run(run())
+
+
+def test_a_version_given_up_before_its_load_begins_is_never_published(tmp_path):
+    export(tmp_path, 1)
+    told = []
+
+    async def run():
+        config = one_model("m", str(tmp_path))
+        async with serving(config, poll_seconds=-1, on_attempt=told.append) as served:
+            served.catalogue.publish = lambda servable: pytest.fail("published")
+            asked = served.manager._models["m"]
+            asked._aspire({1: str(tmp_path / "1")}, {})
+            asked.remove()
+            await until(lambda: not asked.tasks)
+            assert served.catalogue.names() == []
+
+    asyncio.run(run())
+    assert [one.code for one in told] == [Code.CANCELLED]

@@ -1,0 +1,72 @@
+"""Which versions are wanted, and what is done next."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import pytest
+
+from tfport.serve.models.policy import All, Latest, Specific, Stage, Step, next_step, wanted
+
+FOUND = {1: "a", 5: "b", 12: "c"}
+WANTED = [  # policy, numbers
+    (Latest(), {12}),
+    (Latest(2), {5, 12}),
+    (Latest(9), {1, 5, 12}),
+    (Latest(0), {12}),
+    (All(), {1, 5, 12}),
+    (Specific(frozenset({5, 7})), {5}),
+    (Specific(frozenset()), set()),
+]
+
+
+@pytest.mark.parametrize(("policy", "numbers"), WANTED)
+def test_wanted(policy, numbers):
+    assert wanted(policy, FOUND) == {number: FOUND[number] for number in numbers}
+
+
+def test_of_nothing_nothing_is_wanted():
+    assert wanted(Latest(), {}) == {}
+
+
+@dataclass
+class One:
+    number: int
+    aspired: bool
+    stage: Stage
+
+
+def versions(text: str) -> list[One]:
+    """`+2new -1ready`: wanted or not, number, stage."""
+    found = []
+    for word in text.split():
+        digits = "".join(c for c in word if c.isdigit())
+        found.append(One(int(digits), word[0] == "+", Stage(word[1 + len(digits) :])))
+    return found
+
+
+STEPS = [  # versions, what is done
+    ("", None),
+    ("+1new", "load 1"),
+    ("+1new +2new", "load 2"),
+    ("+2loading +1new", "load 1"),
+    ("+1ready", None),
+    ("-1ready +2new", "load 2"),
+    ("-1ready +2loading", None),
+    ("-1ready +2failed", None),
+    ("-1ready +2ready", "unload 1"),
+    ("-1ready -2ready +3loading", "unload 1"),
+    ("-1ready -2ready", "unload 1"),
+    ("-2ready", "unload 2"),
+    ("-1ready -2ready +3ready +4new", "unload 1"),
+    ("-1unloading -2ready +3new", "load 3"),
+    ("-1loading", None),
+    ("-5ready +2ready", "unload 5"),
+]
+
+
+@pytest.mark.parametrize(("given", "expected"), STEPS)
+def test_steps(given, expected):
+    step = next_step(versions(given))
+    assert (f"{step[0].value} {step[1].number}" if step else None) == expected
+    assert step is None or isinstance(step[0], Step)

@@ -1,0 +1,53 @@
+"""Warm-up requests that are Examples, and what stops a replay."""
+
+from __future__ import annotations
+
+import pytest
+from tests.serve.models.exports import export, saved_model, warm_up_file
+
+import tfport
+from tfport.formats.proto import serving_pb2
+from tfport.formats.records import record
+from tfport.serve.models.warmup import prepare, replay
+from tfport.serve.status import Code, Refused
+
+LENGTH = """
+    x = Placeholder() {dtype=string, shape=(?)}
+    y = StringLength(x) {unit="BYTE"}
+"""
+
+
+def examples(signature: str) -> bytes:
+    log = serving_pb2.PredictionLog()
+    log.classify_log.request.model_spec.signature_name = signature
+    log.classify_log.request.input.example_list.examples.add()
+    return record(log.SerializeToString())
+
+
+def test_examples_go_to_the_one_input(tmp_path):
+    folder = export(tmp_path, 1, saved_model(LENGTH, {"classify": "y:0"}), examples("classify"))
+    assert replay(tfport.Session(folder)) == 1
+
+
+def test_examples_for_a_signature_of_numbers_are_refused(tmp_path):
+    session = tfport.Session(export(tmp_path, 1, warm_up=examples("")))
+    with pytest.raises(Refused) as told:
+        replay(session)
+    assert told.value.code is Code.INVALID_ARGUMENT
+
+
+def test_a_replay_stops_when_nobody_wants_it(tmp_path):
+    session = tfport.Session(export(tmp_path, 1, warm_up=warm_up_file(("", {"x": [1]}))))
+    with pytest.raises(Refused) as told:
+        replay(session, stopped=lambda: True)
+    assert told.value.code is Code.CANCELLED
+
+
+def test_a_model_without_requests_or_usual_signature(tmp_path):
+    two = saved_model(
+        "x = Placeholder() {dtype=float32, shape=(?)}\ny = Neg(x) {T=float32}", {"a": "y:0", "b": "y:0"}
+    )
+    session = tfport.Session(export(tmp_path, 1, two))
+    assert replay(session) == 0
+    prepare(session)
+    assert session._plans == {}

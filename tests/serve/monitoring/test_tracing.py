@@ -1,0 +1,57 @@
+"""Spans: none and no import unless asked for; with OpenTelemetry one for each request."""
+
+import subprocess
+import sys
+
+import pytest
+
+from tfport.errors import Error
+from tfport.serve.monitoring.tracing import NEEDED, tracer_of
+from tfport.serve.status import Code, Refused
+
+PARENT = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
+
+
+def test_nothing_is_imported_unless_asked_for():
+    code = (
+        "import sys; from tfport.serve.monitoring.tracing import tracer_of; t = tracer_of(False)\n"
+        "with t.request('Predict', 'm', {}), t.stage('run'): pass\n"
+        "t.close(); sys.exit('opentelemetry' in sys.modules)"
+    )
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+
+
+def test_without_opentelemetry_it_is_one_sentence(monkeypatch):
+    monkeypatch.setitem(sys.modules, "opentelemetry", None)
+    monkeypatch.setitem(sys.modules, "opentelemetry.trace", None)
+    with pytest.raises(Error) as error:
+        tracer_of(True)
+    assert str(error.value) == NEEDED
+
+
+def test_a_request_is_a_span_of_the_trace_that_its_headers_name():
+    pytest.importorskip("opentelemetry.sdk")
+    from opentelemetry.sdk.trace import TracerProvider
+    from opentelemetry.sdk.trace.export import SimpleSpanProcessor
+    from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
+
+    spans = InMemorySpanExporter()
+    provider = TracerProvider()
+    provider.add_span_processor(SimpleSpanProcessor(spans))
+    trace = tracer_of(True, provider)
+    with trace.request("Predict", "m", {"traceparent": PARENT}, version=3), trace.stage("run"):
+        pass
+    with pytest.raises(Refused), trace.request("predict", "m", {}):
+        raise Refused(Code.NOT_FOUND, "secret")
+    with pytest.raises(ValueError, match="secret"), trace.request("predict", "m", {}):
+        raise ValueError("secret")
+    run, request, refused, failed = spans.get_finished_spans()
+    assert (run.name, request.name) == ("run", "Predict m")
+    assert format(request.context.trace_id, "032x") in PARENT
+    assert run.parent.span_id == request.context.span_id
+    assert request.attributes["version"] == 3
+    assert [span.attributes["rpc.grpc.status_code"] for span in (request, refused, failed)] == [0, 5, 13]
+    assert "secret" not in refused.to_json() + failed.to_json()
+    assert not failed.status.is_ok
+    assert refused.status.is_unset
+    trace.close()

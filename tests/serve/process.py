@@ -1,0 +1,186 @@
+"""`tfport serve` in a process of its own, and ways to ask it, for the tests of this folder."""
+
+from __future__ import annotations
+
+import http.client
+import json
+import re
+import signal
+import ssl
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import grpc
+from tests.serve.models.exports import saved_model
+
+from tfport.formats.proto import graph_pb2, serving_api_pb2, serving_pb2
+
+COMMAND = [sys.executable, "-c", "from tfport.cli.main import main; raise SystemExit(main())", "serve"]
+GONE = (ConnectionError, ssl.SSLError)
+"""What a client gets who is not let in."""
+FREE = ("--port=-1", "--rest_api_port=-1")
+PATIENCE = 60
+PREDICT = "/tensorflow.serving.PredictionService/Predict"
+# the sum of a product of matrices with as many rows as numbers come: a few thousand take a second
+SLOW = """
+    x = Placeholder() {dtype=float32, shape=(?)}
+    zero = Const() {dtype=int32, value=int32()[0]}
+    one = Const() {dtype=int32, value=int32()[1]}
+    column = ExpandDims(x, one) {T=float32, Tdim=int32}
+    row = ExpandDims(x, zero) {T=float32, Tdim=int32}
+    a = MatMul(column, row) {T=float32}
+    b = MatMul(a, a) {T=float32}
+    c = MatMul(b, a) {T=float32}
+    y = Sum(c, one) {T=float32, Tidx=int32}
+"""
+
+
+def slow() -> bytes:
+    return saved_model(SLOW, {"serving_default": "y:0"})
+
+
+class Command:
+    """One server: its ports, what it wrote to the terminal, and how it ended."""
+
+    def __init__(self, *args: object) -> None:
+        self.process = subprocess.Popen(
+            [*COMMAND, *map(str, args)], stderr=subprocess.PIPE, stdout=subprocess.DEVNULL, text=True
+        )
+        self.lines: list[str] = []
+        self.greeted = threading.Event()
+        self._reader = threading.Thread(target=self._read)
+        self._reader.start()
+        self.host, self.grpc, self.rest = "127.0.0.1", 0, 0
+
+    def _read(self) -> None:
+        assert self.process.stderr is not None
+        for line in self.process.stderr:
+            self.lines.append(line.rstrip("\n"))
+            if line.startswith("tfport serves "):
+                self.greeted.set()
+        self.greeted.set()
+
+    @property
+    def said(self) -> str:
+        return "\n".join(self.lines)
+
+    def ready(self) -> Command:
+        """Wait until the ports are open."""
+        assert self.greeted.wait(PATIENCE)
+        first = next((line for line in self.lines if line.startswith("tfport serves ")), None)
+        assert first is not None, self.said
+        if found := re.search(r"gRPC at ([\d.]+):(\d+)", first):
+            self.host, self.grpc = found[1], int(found[2])
+        if found := re.search(r"REST at https?://([\d.]+):(\d+)", first):
+            self.host, self.rest = found[1], int(found[2])
+        return self
+
+    def ask(
+        self, method: str, path: str, body: Any = None, *, tls: ssl.SSLContext | None = None, **headers: str
+    ) -> tuple[int, Any]:
+        """Status and answer of a REST request."""
+        client = (
+            http.client.HTTPSConnection(self.host, self.rest, timeout=PATIENCE, context=tls)
+            if tls
+            else http.client.HTTPConnection(self.host, self.rest, timeout=PATIENCE)
+        )
+        sent = body if isinstance(body, bytes | None) else json.dumps(body).encode()
+        try:
+            client.request(method, path, sent, headers)
+            answer = client.getresponse()
+            text = answer.read()
+            kind = answer.headers.get("Content-Type", "")
+            return answer.status, json.loads(text) if "json" in kind else text.decode()
+        finally:
+            client.close()
+
+    def predict(self, *values: float, name: str = "m", which: str = "") -> tuple[int, Any]:
+        return self.ask("POST", f"/v1/models/{name}{which}:predict", {"instances": list(values)})
+
+    def answers(self, name: str = "m") -> float | None:
+        """What a model says to 0, which is its version; None where it does not answer."""
+        status, body = self.predict(0, name=name)
+        return body["predictions"][0] if status == 200 else None
+
+    def statuses(self, name: str = "m") -> dict[int, tuple[str, str]]:
+        found = self.ask("GET", f"/v1/models/{name}")[1]["model_version_status"]
+        return {int(one["version"]): (one["state"], one["status"]["error_message"]) for one in found}
+
+    def channel(self) -> grpc.Channel:
+        return grpc.insecure_channel(f"{self.host}:{self.grpc}")
+
+    def end(self, by: int = signal.SIGTERM) -> int:
+        """Ask it to end; its exit code."""
+        self.process.send_signal(by)
+        return self.ended()
+
+    def ended(self) -> int:
+        code = self.process.wait(PATIENCE)
+        self._reader.join(PATIENCE)
+        assert self.process.stderr is not None
+        self.process.stderr.close()
+        return code
+
+    def close(self) -> None:
+        if self.process.poll() is None:
+            self.process.kill()
+        self.ended()
+
+
+@contextmanager
+def command(*args: object, ports: tuple[str, ...] = FREE) -> Iterator[Command]:
+    """A server that listens; it is gone afterwards."""
+    running = Command(*args, *ports)
+    try:
+        yield running.ready()
+    finally:
+        running.close()
+    assert "Traceback" not in running.said
+
+
+def refused(*args: object) -> tuple[int, str]:
+    """Exit code and last words of a server that does not come to serve."""
+    done = subprocess.run([*COMMAND, *map(str, args)], capture_output=True, text=True, timeout=PATIENCE)
+    assert "Traceback" not in done.stderr
+    return done.returncode, done.stderr.strip()
+
+
+def predict_request(*values: float, name: str = "m") -> serving_pb2.PredictRequest:
+    request = serving_pb2.PredictRequest()
+    request.model_spec.name = name
+    request.inputs["x"].dtype = graph_pb2.DT_FLOAT
+    request.inputs["x"].tensor_shape.dim.add(size=len(values))
+    request.inputs["x"].float_val.extend(values)
+    return request
+
+
+def predict_over(channel: grpc.Channel, *values: float, name: str = "m", **more: Any) -> list[float]:
+    call = channel.unary_unary(
+        PREDICT,
+        serving_pb2.PredictRequest.SerializeToString,
+        serving_api_pb2.PredictResponse.FromString,
+    )
+    answer = call(predict_request(*values, name=name), timeout=PATIENCE, **more)
+    return list(answer.outputs["y"].float_val)
+
+
+def until(so: Callable[[], Any]) -> Any:
+    """Wait for something that comes by itself."""
+    end = time.monotonic() + PATIENCE
+    while not (found := so()):
+        assert time.monotonic() < end, "it never came"
+        time.sleep(0.01)
+    return found
+
+
+def text_file(path: Path, text: str) -> Path:
+    """A file that appears as a whole."""
+    part = path.with_name(f"{path.name}.part")
+    part.write_text(text)
+    return part.rename(path)

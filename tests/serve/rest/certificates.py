@@ -1,0 +1,18 @@
+"""Certificates for the tests of TLS, made by openssl for the day."""
+
+from __future__ import annotations
+
+import subprocess
+from pathlib import Path
+
+
+def make(folder: Path, name: str, authority: str | None = None) -> tuple[Path, Path]:
+    """A certificate and its key; signed by `authority`, or by itself."""
+    certificate, key = folder / f"{name}.pem", folder / f"{name}.key"
+    command = ["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes"]
+    command += ["-days", "2", "-subj", f"/CN={name}", "-keyout", str(key), "-out", str(certificate)]
+    if authority:
+        command += ["-CA", str(folder / f"{authority}.pem"), "-CAkey", str(folder / f"{authority}.key")]
+        command += ["-addext", "subjectAltName=IP:127.0.0.1", "-addext", "basicConstraints=critical,CA:FALSE"]
+    subprocess.run(command, check=True, capture_output=True)
+    return certificate, key

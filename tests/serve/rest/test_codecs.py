@@ -1,0 +1,130 @@
+"""Arrays to JSON and back are the same arrays; anything else is a refusal, never a crash."""
+
+import json
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as hnp
+from tests.serve.rest.server import TYPES
+
+from tfport.graph.dtypes import DType
+from tfport.graph.model import Signature, TensorSpec
+from tfport.graph.shapes import UNKNOWN
+from tfport.serve.rest.decode import Form, decode
+from tfport.serve.rest.encode import encode, printed
+from tfport.serve.rest.features import decode_examples
+from tfport.serve.status import Refused
+
+NUMERIC = [name for name in TYPES if name not in ("string", "bfloat16")]
+
+
+def of_type(name: str) -> Signature:
+    spec = TensorSpec(("x:0",), DType.parse(name), UNKNOWN)
+    return Signature("serving_default", "", {"x": spec}, {"x": spec})
+
+
+def again(body: bytes, name: str) -> np.ndarray:
+    """What is read of an answer that is sent back as a request."""
+    asked = body.replace(b'"outputs"', b'"inputs"', 1).replace(b'"predictions"', b'"instances"', 1)
+    return decode(asked, lambda _: of_type(name)).inputs["x"]
+
+
+def arrays(name: str, least: int = 0) -> Any:
+    shape = hnp.array_shapes(min_dims=least, max_dims=4, min_side=least, max_side=4)
+    return hnp.arrays(DType.parse(name).numpy, shape)
+
+
+@pytest.mark.parametrize("form", Form)
+@pytest.mark.parametrize("name", NUMERIC)
+@given(data=st.data())
+def test_numbers_come_back(name, form, data):
+    array = data.draw(arrays(name, 0 if form is Form.COLUMNS else 1))
+    body = encode({"x": array}, of_type(name).outputs, form)
+    found = again(body, name)
+    assert found.dtype == array.dtype
+    assert found.shape == array.shape or array.size == 0
+    np.testing.assert_array_equal(found, array.reshape(found.shape))
+
+
+@given(hnp.arrays(object, hnp.array_shapes(max_dims=3, max_side=3), elements=st.binary(max_size=5)))
+def test_bytes_come_back(array):
+    """As text, where even what is no UTF-8 stays as it is; and in base64."""
+    for name in ("x", "x_bytes"):
+        text = printed(array, name)
+        found = again(b'{"outputs": %s}' % text, "string")
+        np.testing.assert_array_equal(found, array)
+
+
+@given(hnp.arrays(np.float32, hnp.array_shapes(min_side=0, max_dims=3)))
+def test_literals_stand_where_the_numbers_were(array):
+    found = np.array(json.loads(printed(array)), np.float32).reshape(array.shape)
+    np.testing.assert_array_equal(found, array)
+
+
+@given(st.lists(st.tuples(st.floats(width=32), st.integers(-128, 127), st.text(max_size=3)), min_size=1))
+def test_rows_of_several_outputs_hold_each_its_values(rows):
+    columns = {
+        "f%s": np.array([row[0] for row in rows], np.float32),
+        "i": np.array([[row[1]] for row in rows], np.int8),
+        'a"b': np.array([row[2].encode() for row in rows], object),
+    }
+    specs = {
+        name: TensorSpec((), DType.parse(kind), UNKNOWN)
+        for name, kind in zip(columns, ("float32", "int8", "string"), strict=True)
+    }
+    found = json.loads(encode(columns, specs, Form.ROWS))["predictions"]
+    assert [row["i"] for row in found] == [[row[1]] for row in rows]
+    assert [row['a"b'] for row in found] == [row[2] for row in rows]
+    np.testing.assert_array_equal(np.array([row["f%s"] for row in found], np.float32), columns["f%s"])
+
+
+ANY_JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=3),
+    lambda inner: (
+        st.lists(inner, max_size=3) | st.dictionaries(st.sampled_from(["x", "b64", "y"]), inner, max_size=2)
+    ),
+    max_leaves=8,
+)
+KEYS = ["instances", "inputs", "signature_name", "examples", "context"]
+
+
+def refusal(body: bytes, name: str) -> list[str]:
+    """Why a body is refused, by both readers."""
+    refused = []
+    for read in (lambda: decode(body, lambda _: of_type(name)), lambda: decode_examples(body)):
+        try:
+            read()
+        except Refused as error:
+            refused.append(error.message)
+    return refused
+
+
+@given(st.dictionaries(st.sampled_from(KEYS), ANY_JSON), st.sampled_from(TYPES))
+def test_any_json_is_read_or_refused_with_a_reason(document, name):
+    reasons = refusal(json.dumps(document).encode(), name)
+    assert not [reason for reason in reasons if "formatted correctly for the inputs" in reason]
+
+
+@given(st.binary(max_size=40) | st.text('[]{}",:0123456789.eE-+ NaInfty\\ultrs', max_size=40).map(str.encode))
+def test_any_bytes_are_read_or_refused(body):
+    assert all(refusal(body, "float32"))
+
+
+@pytest.mark.parametrize("part", [b'"\\"', b'Inf "', b"[[", b'{"', b"\\", b"-", b"NaN,", b"1e9,"])
+def test_long_nonsense_is_read_once(part):
+    assert len(refusal(b'{"inputs": [Inf, ' + part * 200_000, "float32")) == 2
+
+
+@given(st.lists(ANY_JSON, min_size=1, max_size=4), st.sampled_from(TYPES))
+def test_what_is_read_is_what_numpy_reads(rows, name):
+    """Whatever is let through as a tensor is the regular nested list that it seems to be."""
+    try:
+        found = decode(json.dumps({"instances": rows}).encode(), lambda _: of_type(name)).inputs["x"]
+    except Refused:
+        return
+    if name in NUMERIC and not isinstance(rows[0], dict):
+        with np.errstate(over="ignore"):
+            np.testing.assert_array_equal(found, np.array(rows).astype(found.dtype))

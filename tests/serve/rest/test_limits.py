@@ -1,0 +1,50 @@
+"""What a port has as many of as it can bear, and what else its options say."""
+
+import asyncio
+
+from tests.serve.rest.server import Port, with_port
+
+from tfport.serve.rest.options import RestOptions
+from tfport.serve.v2 import openapi as v2
+
+
+def test_requests_beyond_the_most_are_refused_and_probes_are_not():
+    async def check(port: Port) -> None:
+        first = asyncio.ensure_future(port.ask("POST", "/v1/models/gated:predict", {"instances": [1]}))
+        await port.gate.waiting.wait()
+        status, body = await port.ask("POST", "/v1/models/half:predict", {"instances": [1]})
+        assert (status, body) == (429, {"error": "Too many requests: 1 are being answered already"})
+        assert (await port.ask("GET", "/v1/health/ready"))[0] == 200
+        port.gate.open.set()
+        assert (await first)[0] == 200
+        assert (await port.ask("POST", "/v1/models/half:predict", {"instances": [1]}))[0] == 200
+
+    with_port(check, RestOptions(port=0, most_calls=1))
+
+
+def test_a_signature_must_say_its_method_where_that_is_asked_for():
+    request = {"signature_name": "classes", "examples": [{"x": 1.0}]}
+
+    async def check(port: Port) -> None:
+        status, body = await port.ask("POST", "/v1/models/examples:classify", request)
+        assert status == 400
+        assert "Expected classification signature method_name to be" in body["error"]
+        regress = {"examples": request["examples"]}
+        assert (await port.ask("POST", "/v1/models/examples:regress", regress))[0] == 400
+
+    with_port(check, RestOptions(port=0, check_method=True))
+
+
+def test_the_document_takes_what_others_say_of_their_paths():
+    async def check(port: Port) -> None:
+        described = (await port.ask("GET", "/openapi.json"))[1]
+        assert described["paths"].items() >= v2.paths().items()
+        assert set(v2.SCHEMAS) <= set(described["components"]["schemas"])
+
+    with_port(check, extra_paths=v2.paths(), extra_schemas=v2.SCHEMAS)
+
+
+def test_probes_need_no_token_in_the_document():
+    paths = v2.paths(with_tokens=True)
+    free = {path for path, item in paths.items() if "get" in item and "security" not in item["get"]}
+    assert free == {"/v2/health/live", "/v2/health/ready"}

@@ -1,0 +1,403 @@
+"""`tfport serve` as its users meet it: flags, greeting, every front, errors, TLS and tokens."""
+
+import argparse
+import json
+import re
+import socket
+import ssl
+import subprocess
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import grpc
+import pytest
+from google.protobuf import text_format
+from grpc_health.v1 import health_pb2
+from grpc_reflection.v1alpha import reflection_pb2
+from tests.serve.models.exports import adder, config_text, export, model, warm_up_file
+from tests.serve.process import COMMAND, FREE, GONE, command, predict_over, predict_request, refused, until
+from tests.serve.rest.certificates import make
+
+from tfport.cli.main import parser
+from tfport.formats.proto import inference_pb2, serving_api_pb2
+from tfport.serve.flags import FLAGS, OURS, Given, without_meaning
+from tfport.serve.v2.grpc import SERVICE
+
+SPELLINGS = {True: ["", "=true", "=True", "=1", "=t", "=yes"], False: ["=false", "=FALSE", "=0", "=f", "=no"]}
+WORDS = {bool: "true", int: "7", float: "0.5", str: "text"}
+MONITORING = 'prometheus_config { enable: true path: "/metrics" }'
+
+
+def parsed(*args: str) -> argparse.Namespace:
+    return parser().parse_args(["serve", *args])
+
+
+@pytest.fixture(scope="module")
+def exports(tmp_path_factory):
+    base = tmp_path_factory.mktemp("models") / "m"
+    export(base, 3, warm_up=warm_up_file(("", {"x": [1]})))
+    return base
+
+
+@pytest.fixture(scope="module")
+def server(exports, tmp_path_factory):
+    file = tmp_path_factory.mktemp("config") / "monitoring.txt"
+    file.write_text(MONITORING)
+    with command(exports, f"--monitoring_config_file={file}", "--log_level=debug") as running:
+        yield running
+
+
+@pytest.fixture
+def channel(server):
+    with server.channel() as opened:
+        yield opened
+
+
+# -- flags -------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("flag", [*FLAGS, *OURS], ids=lambda flag: flag.name)
+def test_a_flag_is_taken_in_every_spelling(flag):
+    word = flag.choices[-1] if flag.choices else WORDS[flag.kind]
+    value = True if flag.kind is bool else flag.kind(word)
+    for name in {flag.name, flag.name.replace("_", "-")}:
+        for args in ([f"--{name}={word}"], [f"--{name}", word]):
+            assert getattr(parsed(*args), flag.name) == value
+    if not flag.ignored:
+        assert Given(parsed())._values[flag.name] == flag.default
+    assert len(list(without_meaning(parsed(f"--{flag.name}={word}")))) == bool(flag.ignored)
+
+
+@pytest.mark.parametrize(
+    ("spelling", "value"), [(spelling, value) for value, them in SPELLINGS.items() for spelling in them]
+)
+def test_truths_in_every_spelling(spelling, value):
+    given = Given(parsed(f"--enable_batching{spelling}", f"--enable_model_warmup{spelling}"))
+    assert given.truth("enable_batching") is given.truth("enable_model_warmup") is value
+
+
+def test_every_flag_of_tensorflow_serving_at_once(exports):
+    """Those that do nothing say so, once each, and a word behind a truth is the model."""
+    ignored = [flag for flag in FLAGS if flag.ignored]
+    flags = [f"--{flag.name}={WORDS[flag.kind]}" for flag in ignored]
+    with command(*flags, "--enable_batching", exports, "--grpc_channel_arguments=a.b=1,c=d") as running:
+        assert running.predict(1) == (200, {"predictions": [4.0]})
+    for flag in ignored:
+        assert running.said.count(f"--{flag.name} does nothing: {flag.ignored}") == 1
+
+
+def test_the_page_has_every_flag():
+    page = (Path(__file__).parents[2] / "docs" / "commands" / "serve.md").read_text().partition("## Flags")[2]
+    shown = set(re.findall(r"`--(\w+)`", page))
+    assert shown == {flag.name for flag in (*FLAGS, *OURS)} - {"version"}
+
+
+def test_the_version():
+    done = subprocess.run([*COMMAND, "--version"], capture_output=True, text=True)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout.startswith("tfport ")
+
+
+# -- what does not come to serve ---------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def files(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("files")
+    export(folder / "truncated", 1, adder(1)[:-20])
+    (folder / "empty").mkdir()
+    (folder / "half.config").write_text('model_config_list { config { name: "a"')
+    (folder / "unknown.config").write_text("nonsense: 1")
+    (folder / "twice.config").write_text(config_text(model("a", "/a"), model("a", "/b")))
+    (folder / "bad.ssl").write_text('server_key: "no key" server_cert: "no certificate"')
+    (folder / "empty.token").write_text("\n")
+    return folder
+
+
+@pytest.mark.parametrize(
+    ("args", "sentence"),
+    [
+        ([], "tfport: expected a model: MODEL, --model_base_path or --model_config_file"),
+        (["FILES/none"], "tfport: none: FILES/none: no such file or directory"),
+        (["FILES/empty"], "no versions under FILES/empty"),
+        (["FILES/truncated"], "FILES/truncated/1/saved_model.pb"),
+        (["M", "--model_base_path=M"], "tfport: expected MODEL or --model_base_path, found both"),
+        (["M", "--model_config_file=x"], "tfport: expected MODEL or --model_config_file, found both"),
+        (["--model_config_file=FILES/none"], "tfport: FILES/none: no such file or directory"),
+        (["--model_config_file=FILES/half.config"], "tfport: FILES/half.config, line 1: "),
+        (["--model_config_file=FILES/unknown.config"], "tfport: FILES/unknown.config, line 1: "),
+        (["--model_config_file=FILES/twice.config"], "tfport: Illegal to list model a multiple times"),
+        (["M", "--ssl_config_file=FILES/none"], "tfport: FILES/none: no such file or directory"),
+        (["M", "--ssl_config_file=FILES/bad.ssl"], "tfport: the certificate and the key of the server"),
+        (["M", "--auth_token_file=FILES/none"], "tfport: FILES/none: the tokens cannot be read"),
+        (["M", "--auth_token_file=FILES/empty.token"], "tfport: FILES/empty.token: there is no token"),
+        (["M", "--monitoring_config_file=FILES/none"], "tfport: FILES/none: "),
+        (["M", "--batching_parameters_file=FILES/none"], "without setting server_options.enable_batching"),
+        (["M", "--enable_batching", "--batching_parameters_file=FILES/half.config"], "half.config"),
+        (["M", "--grpc_channel_arguments=nonsense"], "tfport: --grpc_channel_arguments: expected key=value"),
+        (["M", "--port=70000"], "tfport: --port: expected a port below 65536, found 70000"),
+        (["M", "--port=0", "--rest_api_port=0"], "tfport: there is nothing to listen at"),
+        (["M", "--port=8777", "--rest_api_port=8777"], "tfport: --rest_api_port and --port are both 8777"),
+        (["M", "--host=nowhere.invalid"], "cannot listen at nowhere.invalid"),
+        (["M", "--port=TAKEN"], "gRPC cannot listen at 127.0.0.1:TAKEN: address already in use"),
+        (["M", "--rest_api_port=TAKEN"], "REST cannot listen at 127.0.0.1:TAKEN: address already in use"),
+    ],
+    ids=str,
+)
+def test_what_cannot_be_served_is_told_in_a_sentence(args, sentence, files, exports, capsys):
+    """In this process, as only the words and the code are asked for."""
+    from tfport.cli.main import main
+
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = str(taken.getsockname()[1])
+        words = {"FILES": str(files), "M": str(exports), "TAKEN": port}
+
+        def full(text: str) -> str:
+            for word, meaning in words.items():
+                text = meaning if text == word else text
+                text = text.replace(f"{word}/", f"{meaning}/").replace(f"={word}", f"={meaning}")
+            return text.replace("TAKEN", port)
+
+        assert main(["serve", *FREE, *map(full, args)]) == 2
+    said = [line for line in capsys.readouterr().err.splitlines() if " INFO " not in line]
+    assert len(said) == 1
+    assert full(sentence) in said[0]
+
+
+@pytest.mark.parametrize(
+    ("args", "sentence"),
+    [
+        (["--nonsense=1", "M"], "tfport: error: unrecognized arguments: --nonsense=1"),
+        (["--model_base_pat=x"], "tfport: error: unrecognized arguments: --model_base_pat=x"),
+        (["M", "--port=many"], "tfport serve: error: argument --port: invalid int value: 'many'"),
+        (["M", "--enable_batching", "perhaps"], "tfport: expected one MODEL, found M and perhaps"),
+        (["M", "--log_level=loud"], "invalid choice: 'loud'"),
+    ],
+)
+def test_a_flag_that_nobody_knows_is_an_error(args, sentence):
+    code, said = refused(*args)
+    assert code == 2
+    assert sentence in said.splitlines()[-1]
+
+
+# -- every front -------------------------------------------------------------------------------------
+
+
+def test_the_greeting(server, exports):
+    until(lambda: "curl" in server.said)
+    assert "  m, version 3\n    serving_default: runs\n" in server.said
+    assert server.said.count("serving_default: runs") == 1
+    line = next(line for line in server.lines if "curl -d" in line)
+    assert line.strip() == (
+        f"curl -d '{{\"inputs\": [1.0]}}' http://127.0.0.1:{server.rest}/v1/models/m:predict"
+    )
+    assert "INFO loaded model=m version=3 seconds=" in server.said
+
+
+@pytest.mark.parametrize(
+    ("path", "status"),
+    [
+        ("/v1/models", 200),
+        ("/v1/models/m", 200),
+        ("/v1/models/m/versions/3/metadata", 200),
+        ("/v1/models/absent", 404),
+        ("/v1/health/live", 200),
+        ("/v1/health/ready", 200),
+        ("/v2", 200),
+        ("/v2/health/live", 200),
+        ("/v2/health/ready", 200),
+        ("/v2/models/m", 200),
+        ("/v2/models/m/versions/3/ready", 200),
+        ("/v2/models/absent", 404),
+        ("/openapi.json", 200),
+        ("/metrics", 200),
+        ("/nothing", 404),
+    ],
+)
+def test_every_page(server, path, status):
+    assert server.ask("GET", path)[0] == status
+
+
+def test_predictions_over_every_protocol(server, channel):
+    assert server.predict(1, 2) == (200, {"predictions": [4.0, 5.0]})
+    assert predict_over(channel, 1, 2) == [4.0, 5.0]
+    tensor = {"name": "x", "datatype": "FP32", "shape": [2], "data": [1, 2]}
+    status, body = server.ask("POST", "/v2/models/m/infer", {"inputs": [tensor]})
+    assert (status, body["outputs"][0]["data"]) == (200, [4.0, 5.0])
+    request = inference_pb2.ModelInferRequest(model_name="m")
+    given = request.inputs.add(name="x", datatype="FP32", shape=[2])
+    given.contents.fp32_contents.extend([1, 2])
+    answer = channel.unary_unary(f"/{SERVICE}/ModelInfer", None, inference_pb2.ModelInferResponse.FromString)(
+        request.SerializeToString(), timeout=60
+    )
+    assert answer.model_version == "3"
+
+
+def test_health_and_reflection(channel):
+    check = channel.unary_unary(
+        "/grpc.health.v1.Health/Check", None, health_pb2.HealthCheckResponse.FromString
+    )
+    for name in ("", "m"):
+        asked = health_pb2.HealthCheckRequest(service=name).SerializeToString()
+        assert check(asked, timeout=60).status == health_pb2.HealthCheckResponse.SERVING
+    reflect = channel.stream_stream(
+        "/grpc.reflection.v1alpha.ServerReflection/ServerReflectionInfo",
+        reflection_pb2.ServerReflectionRequest.SerializeToString,
+        reflection_pb2.ServerReflectionResponse.FromString,
+    )
+    answer = next(reflect(iter([reflection_pb2.ServerReflectionRequest(list_services="")]), timeout=60))
+    names = {service.name for service in answer.list_services_response.service}
+    assert {"tensorflow.serving.PredictionService", "tensorflow.serving.ModelService", SERVICE} <= names
+
+
+def test_the_document_has_both_protocols(server):
+    paths = server.ask("GET", "/openapi.json")[1]["paths"]
+    assert {"/v1/models/{model}:predict", "/v2/models/{name}/infer"} <= set(paths)
+
+
+def test_metrics_and_lines_tell_of_requests_and_warm_up(server):
+    assert server.predict(1)[0] == 200
+    text = server.ask("GET", "/metrics")[1]
+    for line in (
+        ':tensorflow:serving:request_count{model_name="m",status="OK"}',
+        'tfport_version_available{model_name="m",version="3"} 1',
+        ":tensorflow:serving:model_warmup_records_read{",
+    ):
+        assert line in text
+    until(lambda: "DEBUG request model=m api=predict entrypoint=REST code=OK" in server.said)
+
+
+def test_wrong_requests_over_every_protocol(server, channel):
+    table = [
+        ("/v1/models/m:predict", {"instances": ["text"]}, 400),
+        ("/v1/models/m:predict", {"instances": [[[1]], [2]]}, 400),
+        ("/v1/models/m:predict", {"inputs": [[1.0], [2.0]]}, 400),
+        ("/v1/models/m:predict", {"signature_name": "none", "instances": [1]}, 400),
+        ("/v1/models/m/versions/9:predict", {"instances": [1]}, 404),
+        ("/v1/models/m:predict", b"{", 400),
+        (
+            "/v2/models/m/infer",
+            {"inputs": [{"name": "x", "datatype": "INT8", "shape": [1], "data": [1]}]},
+            400,
+        ),
+    ]
+    for path, body, status in table:
+        found, answer = server.ask("POST", path, body)
+        assert (found, list(answer)) == (status, ["error"]), (path, body)
+    request = predict_request(1)
+    request.model_spec.signature_name = "none"
+    call = channel.unary_unary("/tensorflow.serving.PredictionService/Predict")
+    with pytest.raises(grpc.RpcError) as caught:
+        call(request.SerializeToString(), timeout=60)
+    assert caught.value.code() in (grpc.StatusCode.INVALID_ARGUMENT, grpc.StatusCode.FAILED_PRECONDITION)
+
+
+# -- who may ask -------------------------------------------------------------------------------------
+
+
+def ssl_config(folder, **more) -> str:
+    certificate, key = folder / "server.pem", folder / "server.key"
+    config = serving_api_pb2.SSLConfig(
+        server_key=key.read_text(), server_cert=certificate.read_text(), **more
+    )
+    return text_format.MessageToString(config)
+
+
+@pytest.fixture(scope="module")
+def certificates(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("certificates")
+    make(folder, "ca")
+    for name in ("server", "client"):
+        make(folder, name, "ca")
+    make(folder, "stranger")
+    (folder / "plain.ssl").write_text(ssl_config(folder))
+    (folder / "mutual.ssl").write_text(
+        ssl_config(folder, client_verify=True, custom_ca=(folder / "ca.pem").read_text())
+    )
+    return folder
+
+
+def test_tls_and_tokens(certificates, exports, tmp_path):
+    tokens = tmp_path / "tokens"
+    tokens.write_text("secret\n")
+    tls = ssl.create_default_context(cafile=certificates / "ca.pem")
+    flags = [f"--ssl_config_file={certificates / 'plain.ssl'}", f"--auth_token_file={tokens}"]
+    with command(exports, *flags) as running:
+        until(lambda: "curl -k -H" in running.said)
+        path, body = "/v1/models/m:predict", {"instances": [1]}
+        assert running.ask("POST", path, body, tls=tls)[0] == 401
+        assert running.ask("POST", path, body, tls=tls, Authorization="Bearer other")[0] == 401
+        assert running.ask("POST", path, body, tls=tls, Authorization="Bearer secret")[0] == 200
+        for page in ("/v1/health/ready", "/v2/health/ready"):
+            assert running.ask("GET", page, tls=tls)[0] == 200
+        with pytest.raises(GONE):
+            running.ask("GET", "/v1/models")
+        credentials = grpc.ssl_channel_credentials((certificates / "ca.pem").read_bytes())
+        with grpc.secure_channel(f"127.0.0.1:{running.grpc}", credentials) as channel:
+            with pytest.raises(grpc.RpcError) as caught:
+                predict_over(channel, 1)
+            assert caught.value.code() is grpc.StatusCode.UNAUTHENTICATED
+            assert predict_over(channel, 1, metadata=[("authorization", "Bearer secret")]) == [4.0]
+
+
+def test_mutual_tls(certificates, exports):
+    def context(name: str | None) -> ssl.SSLContext:
+        made = ssl.create_default_context(cafile=certificates / "ca.pem")
+        if name:
+            made.load_cert_chain(certificates / f"{name}.pem", certificates / f"{name}.key")
+        return made
+
+    with command(exports, f"--ssl_config_file={certificates / 'mutual.ssl'}") as running:
+        assert running.ask("GET", "/v1/models", tls=context("client"))[0] == 200
+        for name in (None, "stranger"):
+            with pytest.raises(GONE):
+                running.ask("GET", "/v1/models", tls=context(name))
+        ca = (certificates / "ca.pem").read_bytes()
+        pair = [(certificates / f"client.{end}").read_bytes() for end in ("key", "pem")]
+        address = f"127.0.0.1:{running.grpc}"
+        with grpc.secure_channel(address, grpc.ssl_channel_credentials(ca, *pair)) as channel:
+            assert predict_over(channel, 1) == [4.0]
+        without = grpc.ssl_channel_credentials(ca)
+        with grpc.secure_channel(address, without) as channel, pytest.raises(grpc.RpcError):
+            predict_over(channel, 1)
+
+
+# -- together ----------------------------------------------------------------------------------------
+
+
+def test_batched_clients_get_their_own_rows_at_another_address(exports, tmp_path):
+    file = tmp_path / "batching.txt"
+    file.write_text("max_batch_size { value: 16 } batch_timeout_micros { value: 2000 } "
+                    "num_batch_threads { value: 2 } max_enqueued_batches { value: 1000 }")  # fmt: skip
+    flags = ["--enable_batching", f"--batching_parameters_file={file}", "--host=127.0.0.2"]
+    with command(exports, *flags) as running, running.channel() as channel, ThreadPoolExecutor(8) as pool:
+        assert running.host == "127.0.0.2"
+        with pytest.raises(GONE):
+            socket.create_connection(("127.0.0.1", running.rest), 5)
+
+        def client(number: int) -> None:
+            for turn in range(20):
+                values = [float(1000 * number + turn + row) for row in range(1 + (number + turn) % 5)]
+                expected = [value + 3 for value in values]
+                if number % 2:
+                    assert predict_over(channel, *values) == expected
+                else:
+                    assert running.predict(*values) == (200, {"predictions": expected})
+
+        list(pool.map(client, range(8)))
+
+
+def test_models_of_a_file_are_served_though_one_cannot_be(exports, tmp_path):
+    export(tmp_path / "broken", 1, b"nothing")
+    file = tmp_path / "models.config"
+    models = [model("a", exports), model("b", exports), model("broken", tmp_path / "broken")]
+    file.write_text(config_text(*models))
+    flags = [f"--model_config_file={file}", "--model_base_path=/nowhere", "--log_format=json"]
+    with command(*flags) as running:
+        assert [running.answers(name) for name in "ab"] == [3.0, 3.0]
+        assert running.predict(1, name="broken")[0] == 404
+        assert running.ask("GET", "/v1/health/ready")[0] == 503
+        assert running.end() == 0
+    events = [json.loads(line) for line in running.lines if line.startswith("{")]
+    assert [e["model"] for e in events if e["event"] == "load" and e["level"] == "ERROR"] == ["broken"]
+    assert any("--model_base_path does nothing" in e.get("message", "") for e in events)

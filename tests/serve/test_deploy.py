@@ -1,0 +1,144 @@
+"""What the files of `deploy/` name is what the server has: flags, ports, paths, settings."""
+
+import argparse
+import http.client
+import re
+from pathlib import Path
+
+import pytest
+import yaml
+from tests.serve.v2.server import serving
+
+from tfport.serve import ray
+from tfport.serve.flags import add_flags, without_meaning
+from tfport.serve.grpc.options import GrpcOptions
+from tfport.serve.models.config import parse_config, settings_of
+from tfport.serve.rest.options import RestOptions
+from tfport.serve.rest.server import LIVE, READY
+
+DEPLOY = Path(__file__).parents[2] / "deploy"
+DOCUMENTS = {
+    (file.name, one["kind"]): one
+    for file in (DEPLOY / "kserve.yaml", DEPLOY / "kubernetes.yaml")
+    for one in yaml.safe_load_all(file.read_text())
+}
+KSERVE = DOCUMENTS["kserve.yaml", "ServingRuntime"]["spec"]
+DEPLOYMENT = DOCUMENTS["kubernetes.yaml", "Deployment"]["spec"]["template"]
+CONTAINERS = [KSERVE["containers"][0], DEPLOYMENT["spec"]["containers"][0]]
+DOCKERFILE = (DEPLOY / "Dockerfile").read_text()
+both = pytest.mark.parametrize("container", CONTAINERS, ids=["kserve", "kubernetes"])
+
+
+def flags(container) -> dict[str, str]:
+    return dict(arg.removeprefix("--").split("=", 1) for arg in container["args"])
+
+
+def port(container, name) -> int:
+    """A port by its number or name."""
+    return (
+        name if isinstance(name, int) else {p["name"]: p["containerPort"] for p in container["ports"]}[name]
+    )
+
+
+@pytest.fixture(scope="module")
+def server():
+    parser = argparse.ArgumentParser(prog="tfport serve", exit_on_error=False, allow_abbrev=False)
+    add_flags(parser)
+    return parser
+
+
+@both
+def test_the_server_takes_the_arguments_and_heeds_them(server, container):
+    args = server.parse_args([arg.replace("{{.Name}}", "half") for arg in container["args"]])
+    assert list(without_meaning(args)) == []
+
+
+def test_the_server_takes_the_arguments_of_the_image(server):
+    lines = re.findall(r"(?:exec tensorflow_model_server|exec tfport serve) (.*?)\"\$@", DOCKERFILE)
+    words = " ".join(lines).replace("\\", "").replace('"', "").split()
+    assert {word.partition("=")[0] for word in words} == {
+        "--host", "--port", "--rest_api_port", "--model_name", "--model_base_path",
+    }  # fmt: skip
+    server.parse_args(words)
+
+
+@both
+def test_ports_are_those_that_the_server_is_told(container):
+    told = {int(flags(container)["port"]), int(flags(container)["rest_api_port"])}
+    assert {p["containerPort"] for p in container["ports"]} <= told
+    assert flags(container)["host"] == "0.0.0.0"
+    assert container["command"] == ["tfport", "serve"]
+
+
+@both
+def test_probes_ask_paths_that_the_server_answers(container):
+    probes = {name: container[f"{name}Probe"]["httpGet"] for name in ("startup", "readiness", "liveness")}
+    assert {name: probe["path"] for name, probe in probes.items()} == {
+        "startup": LIVE,
+        "readiness": READY,
+        "liveness": LIVE,
+    }
+    ports = {port(container, probe["port"]) for probe in probes.values()}
+    assert ports == {int(flags(container)["rest_api_port"])}
+
+
+def test_the_paths_of_the_probes_are_answered():
+    with serving() as server:
+        for path in (LIVE, READY):
+            connection = http.client.HTTPConnection("127.0.0.1", server.rest)
+            connection.request("GET", path)
+            assert connection.getresponse().status == 200
+            connection.close()
+
+
+def test_the_settings_of_the_config_map_can_be_read_and_are_mounted():
+    data = DOCUMENTS["kubernetes.yaml", "ConfigMap"]["data"]
+    container = CONTAINERS[1]
+    mounts = {mount["mountPath"]: mount["name"] for mount in container["volumeMounts"]}
+    files = [path for key, path in flags(container).items() if key.endswith("_file")]
+    assert {Path(path).name for path in files} == set(data)
+    assert {mounts[str(Path(path).parent)] for path in files} == {"config"}
+    assert {volume["name"] for volume in DEPLOYMENT["spec"]["volumes"]} == set(mounts.values())
+    (model,) = settings_of(parse_config(data["models.config"], "models.config"))
+    assert mounts[str(Path(model.base_path).parent)] == "models"
+
+
+def test_metrics_are_scraped_where_they_are():
+    said = DOCUMENTS["kubernetes.yaml", "ConfigMap"]["data"]["monitoring.config"]
+    about = DEPLOYMENT["metadata"]["annotations"]
+    assert f'path: "{about["prometheus.io/path"]}"' in said
+    assert about["prometheus.io/port"] == flags(CONTAINERS[1])["rest_api_port"]
+    assert KSERVE["annotations"]["prometheus.kserve.io/port"] == flags(CONTAINERS[0])["rest_api_port"]
+
+
+def test_the_service_leads_to_the_pods():
+    service = DOCUMENTS["kubernetes.yaml", "Service"]["spec"]
+    assert service["selector"].items() <= DEPLOYMENT["metadata"]["labels"].items()
+    assert [port(CONTAINERS[1], p["targetPort"]) for p in service["ports"]] == [8500, 8501]
+    name = DOCUMENTS["kubernetes.yaml", "Deployment"]["metadata"]["name"]
+    assert DOCUMENTS["kubernetes.yaml", "HorizontalPodAutoscaler"]["spec"]["scaleTargetRef"]["name"] == name
+
+
+def test_pods_may_end_in_peace():
+    pause = int(CONTAINERS[1]["lifecycle"]["preStop"]["exec"]["command"][1])
+    assert DEPLOYMENT["spec"]["terminationGracePeriodSeconds"] > pause + RestOptions().timeout_seconds
+
+
+def test_the_image_has_the_usual_ports_and_no_root():
+    (exposed,) = re.findall(r"^EXPOSE (.*)$", DOCKERFILE, re.MULTILINE)
+    assert exposed.split() == [str(GrpcOptions().port), str(RestOptions().port)]
+    assert "\nUSER 1000\n" in DOCKERFILE
+    assert "apt-get" not in DOCKERFILE
+
+
+def test_kserve_speaks_every_protocol_of_the_server():
+    assert set(KSERVE["protocolVersions"]) == {"v1", "grpc-v1", "v2", "grpc-v2"}
+    assert flags(CONTAINERS[0])["model_base_path"] == "/mnt/models"
+
+
+def test_the_ray_application_is_one_that_can_be_built():
+    (application,) = yaml.safe_load((DEPLOY / "ray.yaml").read_text())["applications"]
+    module, _, builder = application["import_path"].partition(":")
+    assert (module, hasattr(ray, builder)) == (ray.__name__, True)
+    assert set(application["args"]) <= {"model", "name", "version", "threads"}
+    assert application["deployments"][0]["name"] == application["args"]["name"]

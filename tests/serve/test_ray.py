@@ -1,0 +1,52 @@
+"""A replica as Ray would make it, without Ray: what it loads and how it answers a handle."""
+
+import asyncio
+
+import fsspec
+import numpy as np
+import pytest
+from tests.recorded import MODELS
+
+from tfport.errors import Error
+from tfport.serve.ray import Replica, build
+
+ROWS = np.ones((2, 3), np.float32)
+
+
+@pytest.fixture(scope="module")
+def store():
+    """An object store with versions 1 and 12 of a model."""
+    files = fsspec.filesystem("memory")
+    for version in ("1", "12"):
+        files.put(f"{MODELS / 'keras_sequential'}/", f"/models/keras/{version}/", recursive=True)
+    yield "memory://models/keras"
+    files.rm("/models", recursive=True)
+
+
+@pytest.mark.parametrize(("asked", "version"), [(None, 12), (1, 1)])
+def test_a_version_of_an_object_store(store, asked, version):
+    replica = Replica(store, "keras", asked)
+    assert replica.servable.version == version
+    answer = asyncio.run(replica.predict({"x": ROWS}, outputs=["output_0"]))
+    assert answer["output_0"].shape == (2, 2)
+
+
+def test_a_folder_that_is_a_model_is_version_1():
+    assert Replica(str(MODELS / "keras_sequential")).servable.version == 1
+
+
+def test_what_is_refused_can_cross_processes():
+    replica = Replica(str(MODELS / "keras_sequential"))
+    with pytest.raises(ValueError, match="INVALID_ARGUMENT: input size does not match signature"):
+        asyncio.run(replica.predict({}))
+
+
+def test_a_version_that_is_not_there(store):
+    with pytest.raises(Error, match="there is no version 5; there is 1, 12"):
+        Replica(store, version=5)
+
+
+@pytest.mark.parametrize(("args", "said"), [({"mode": "a"}, "no argument mode"), ({}, "which model")])
+def test_arguments_that_make_no_sense(args, said):
+    with pytest.raises(Error, match=said):
+        build(args)
