@@ -1,0 +1,81 @@
+"""The servers that are measured: started as processes of their own, asked for the first time, and ended."""
+
+import http.client
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from serve_models import Asked
+
+HERE = Path(__file__).resolve().parent
+TFPORT, BATCHED, TENSORFLOW = "tfport", "batched", "TensorFlow"
+PATIENCE = 120.0
+
+
+@dataclass
+class Running:
+    """A server that has answered."""
+
+    contender: str
+    process: subprocess.Popen[bytes]
+    ports: dict[str, int]
+    first: float
+    """Seconds from its start to its first answer."""
+    answer: bytes
+
+    def resident(self) -> int:
+        """Bytes of memory that it holds now."""
+        status = Path(f"/proc/{self.process.pid}/status").read_text()
+        return int(status.split("VmRSS:")[1].split()[0]) * 1024
+
+
+@contextmanager
+def running(contender: str, asked: Asked) -> Iterator[Running]:
+    ports = {"grpc": _free(), "rest": _free()}
+    began = time.perf_counter()
+    process = subprocess.Popen(_command(contender, asked, ports), stderr=subprocess.DEVNULL)
+    try:
+        answer = _first_answer(process, ports["rest"], asked)
+        yield Running(contender, process, ports, time.perf_counter() - began, answer)
+    finally:
+        process.terminate()
+        process.wait(30)
+
+
+def _command(contender: str, asked: Asked, ports: dict[str, int]) -> list[str | Path]:
+    if contender == TENSORFLOW:
+        script = HERE / "serve_tensorflow.py"
+        return [sys.executable, script, asked.model, asked.name, str(ports["grpc"]), str(ports["rest"])]
+    command = [Path(sys.executable).with_name("tfport"), "serve", asked.model, "--model_name", asked.name,
+               "--port", str(ports["grpc"]), "--rest_api_port", str(ports["rest"])]  # fmt: skip
+    return [*command, "--enable_batching"] if contender == BATCHED else command
+
+
+def _first_answer(process: subprocess.Popen[bytes], port: int, asked: Asked) -> bytes:
+    body, end = asked.rest.read_bytes(), time.perf_counter() + PATIENCE
+    while time.perf_counter() < end and process.poll() is None:
+        connection = http.client.HTTPConnection("127.0.0.1", port, timeout=PATIENCE)
+        try:
+            connection.request("POST", f"/v1/models/{asked.name}:predict", body)
+            response = connection.getresponse()
+            answer = response.read()
+            if response.status == 200:
+                return answer
+        except OSError:
+            pass
+        finally:
+            connection.close()
+        time.sleep(0.005)
+    raise SystemExit(f"{process.args}: no answer")
+
+
+def _free() -> int:
+    with socket.socket() as one:
+        one.bind(("127.0.0.1", 0))
+        port: int = one.getsockname()[1]
+        return port

@@ -1,0 +1,168 @@
+"""`make soak`: a real server under mixed load for ten minutes; what is accepted is answered, memory is flat.
+
+    python tools/soak.py [--seconds 600] [--seed 1]
+
+Good, bad, oversized, slow and abandoned requests over REST, gRPC and v2, while versions come, go and
+are broken, and configurations change. In the end the server is told to go in the midst of requests.
+Fails where an answer is wrong or missing, a status is not the one deserved, memory still grows after
+the first third, or the server does not end by itself.
+"""
+
+import argparse
+import asyncio
+import random
+import shutil
+import sys
+import tempfile
+import time
+from collections import Counter
+from pathlib import Path
+
+import aiohttp
+import grpc.aio
+
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
+
+from tests.serve.models.exports import adder, export
+from tests.serve.process import Command, text_file
+
+from soak_clients import CLIENTS, MOST_BYTES, TIMEOUT, Client, Target, Wrong, rest, rpc
+
+MODEL = 'config {{ name: "{}" base_path: "{}" model_platform: "tensorflow" }}'
+MOST_GROWTH = 1.0
+"""Megabytes a minute, after the first third."""
+
+
+class Soak:
+    """One run."""
+
+    def __init__(self, folder: Path, seconds: float) -> None:
+        self.folder, self.seconds = folder, seconds
+        self.counts: Counter[str] = Counter()
+        self.wrong: list[str] = []
+        self.samples: list[tuple[float, float, int, int]] = []
+        self.changes: Counter[str] = Counter()
+
+    def configure(self, *names: str) -> None:
+        models = " ".join(MODEL.format(name, self.folder / name) for name in names)
+        text_file(self.folder / "models.config", f"model_config_list {{ {models} }}")
+
+    async def run(self, server: Command) -> None:
+        target = Target(
+            server.rest,
+            server.grpc,
+            aiohttp.ClientSession(connector=aiohttp.TCPConnector(limit=0)),
+            grpc.aio.insecure_channel(f"127.0.0.1:{server.grpc}"),
+            {1},
+        )
+        end = time.monotonic() + self.seconds
+        clients = [self.client(target, one, end) for one, count in CLIENTS.items() for _ in range(count)]
+        await asyncio.gather(*clients, self.versions(target, end), self.sample(server, end))
+        await self.drain(target, server)
+        await target.session.close()
+        await target.channel.close()
+
+    async def client(self, target: Target, ask: Client, end: float) -> None:
+        while time.monotonic() < end:
+            await self.asked(target, ask)
+            await asyncio.sleep(random.random() / 100)
+
+    async def asked(self, target: Target, ask: Client) -> None:
+        try:
+            await ask(target)
+            self.counts[ask.__name__] += 1
+        except Exception as error:
+            if len(self.wrong) < 1000:
+                said = str(error) if isinstance(error, Wrong) else repr(error)
+                self.wrong.append(f"{time.strftime('%X')} {ask.__name__}: {said}"[:300])
+
+    async def versions(self, target: Target, end: float) -> None:
+        """A new version every few seconds, a broken one now and then; old ones are deleted."""
+        number = 1
+        while time.monotonic() < end - 5:
+            number += 1
+            broken = random.random() < 0.2
+            if not broken:
+                target.versions.add(number)
+            export(self.folder / "m", number, b"broken" if broken else None)
+            self.configure("m", *["extra"] * random.randrange(2))
+            self.changes["broken" if broken else "new"] += 1
+            await asyncio.sleep(3)
+            if broken:
+                shutil.rmtree(self.folder / "m" / str(number))
+                continue
+            for old in [n for n in target.versions if n < number]:
+                shutil.rmtree(self.folder / "m" / str(old), ignore_errors=True)
+            await asyncio.sleep(1)
+            target.versions = {n for n in target.versions if n >= number}
+
+    async def sample(self, server: Command, end: float) -> None:
+        process = Path(f"/proc/{server.process.pid}")
+        while time.monotonic() < end:
+            status = (process / "status").read_text()
+            resident = int(status.split("VmRSS:")[1].split()[0]) / 1e3
+            threads = int(status.split("Threads:")[1].split()[0])
+            files = len(list((process / "fd").iterdir()))
+            self.samples.append((time.monotonic(), resident, threads, files))
+            await asyncio.sleep(1)
+
+    async def drain(self, target: Target, server: Command) -> None:
+        """Told to go while it is asked: what it has taken it answers."""
+        asked = [asyncio.ensure_future(self.asked(target, ask)) for ask in (rest, rpc) * 10]
+        await asyncio.sleep(0.05)
+        server.process.terminate()
+        await asyncio.gather(*asked)
+        code = await asyncio.to_thread(server.ended)
+        if code:
+            self.wrong.append(f"exit code {code}")
+
+    def growth(self) -> float:
+        """Megabytes a minute, by least squares, after the first third."""
+        late = self.samples[len(self.samples) // 3 :]
+        times, sizes = [one[0] / 60 for one in late], [one[1] for one in late]
+        middle, mean = sum(times) / len(times), sum(sizes) / len(sizes)
+        spread = sum((t - middle) ** 2 for t in times)
+        return sum((t - middle) * (s - mean) for t, s in zip(times, sizes, strict=True)) / spread
+
+    def report(self) -> bool:
+        third, last = self.samples[len(self.samples) // 3], self.samples[-1]
+        print("answered:", ", ".join(f"{name} {count}" for name, count in sorted(self.counts.items())))
+        print("versions:", ", ".join(f"{count} {name}" for name, count in self.changes.items()))
+        for one, what in zip(
+            (self.samples[0], third, last), ("at first", "after a third", "at last"), strict=True
+        ):
+            print(f"{what}: {one[1]:.0f} MB, {one[2]} threads, {one[3]} files")
+        print(f"growth: {self.growth():+.2f} MB a minute; highest {max(s[1] for s in self.samples):.0f} MB")
+        print(f"wrong: {len(self.wrong)}", *self.wrong[:20], sep="\n  ")
+        return not self.wrong and self.growth() <= MOST_GROWTH
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--seconds", type=float, default=600)
+    parser.add_argument("--seed", type=int, default=1)
+    args = parser.parse_args()
+    random.seed(args.seed)
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        soak = Soak(folder, args.seconds)
+        export(folder / "m", 1)
+        export(folder / "extra", 1, adder(7))
+        soak.configure("m", "extra")
+        server = Command(
+            f"--model_config_file={folder}/models.config", "--model_config_file_poll_wait_seconds=1",
+            "--max_num_load_retries=0", f"--rest_api_max_body_bytes={MOST_BYTES}", "--enable_batching",
+            f"--rest_api_timeout_in_ms={TIMEOUT * 1000}", "--port=-1", "--rest_api_port=-1",
+        )  # fmt: skip
+        try:
+            asyncio.run(soak.run(server.ready()))
+        finally:
+            server.close() if server.process.poll() is None else None
+        traces = [line for line in server.lines if "Traceback" in line]
+        good = soak.report() and not traces
+        print("\n".join(server.lines[-5:]) if traces else "", "fine" if good else "NOT FINE")
+    return 0 if good else 1
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())
