@@ -76,16 +76,22 @@ class Case:
             node.attr[name].CopyFrom(encode(value))
         for i, (array, dtype) in enumerate(self._flat()):
             name = f"in{i}"
-            constant = self._is_constant(i, array, "engine" if self.sized else way)
-            known = way == "static" or array.dtype.kind in self.sized
+            sizes = self._told_of(i, array, way)
             node.input.append(name)
-            if constant:
+            if sizes is None:
                 made.node.append(_constant(name, array, dtype))
             else:
-                made.node.append(_placeholder(name, array, dtype, known))
+                made.node.append(_placeholder(name, dtype, sizes))
                 feeds[f"{name}:0"] = array
         made.node.append(node)
         return made, feeds
+
+    def _told_of(self, place: int, array: Any, way: str) -> list[int] | None:
+        """What the graph tells of an input: its sizes, -1 for an open one; None where it is a constant."""
+        if self._is_constant(place, array, "engine" if self.sized else way):
+            return None
+        known = way == "static" or array.dtype.kind in self.sized
+        return [size if known else -1 for size in array.shape]
 
     def _is_constant(self, place: int, array: Any, way: str) -> bool:
         if way == "static" and place > 0 and array.dtype.kind in "iub":
@@ -226,12 +232,11 @@ def dtype_of(array: Any) -> DType:
     return DType.parse("string" if array.dtype.kind in "OS" else array.dtype.name)
 
 
-def _placeholder(name: str, array: Any, dtype: DType, known: bool) -> pb.NodeDef:
-    """Of known rank, and of known sizes if that is asked for."""
+def _placeholder(name: str, dtype: DType, sizes: Sequence[int]) -> pb.NodeDef:
     node = pb.NodeDef(name=name, op="Placeholder")
     node.attr["dtype"].type = dtype.number
-    for size in array.shape:
-        node.attr["shape"].shape.dim.add(size=size if known else -1)
+    for size in sizes:
+        node.attr["shape"].shape.dim.add(size=size)
     node.attr["shape"].shape.SetInParent()
     return node
 
