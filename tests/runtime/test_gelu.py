@@ -41,11 +41,11 @@ def test_keras_gelu_is_one_node():
         def takes(self, node):
             return session.engine.takes(node)
 
-        def compile(self, model, weights, inputs, outputs):
+        def compile(self, model, weights, inputs, outputs, **said):
             from tfport.formats.proto.onnx_pb2 import ModelProto
 
             compiled.append([node.op_type for node in ModelProto.FromString(model).graph.node])
-            return session.engine.compile(model, weights, inputs, outputs)
+            return session.engine.compile(model, weights, inputs, outputs, **said)
 
     Plan(program, Watched())
     assert compiled == [["Gelu"]]

@@ -21,6 +21,7 @@ from tfport.fix.rules._windows import (
     unpadded,
     without,
 )
+from tfport.fix.shaping import told
 from tfport.graph.dtypes import INT32
 from tfport.graph.graph import Node
 
@@ -70,7 +71,9 @@ def through_space_to_batch(op: Maker, n: Node) -> Made:
         extra = sizes.mod(sizes.sub(0, whole), rate) if rate > 1 else 0
         pads.append([before, sizes.add(after, extra)])
         crops.append([0, extra])
-    phases = op.SpaceToBatchND(x, dilations, sizes.matrix(pads))
+    dims = op.shape(x)
+    known = dims and [*(None for _ in dims[:-1]), dims[-1]]  # whether it is grouped is asked of the channels
+    phases = told(op, op.SpaceToBatchND(x, dilations, sizes.matrix(pads)), known)
     plain = op.node(
         n.op, phases, kernel, **unpadded(n, "strides", "dilations"), **ones(n, "strides", "dilations")
     )
