@@ -1,4 +1,4 @@
-"""The story of `make demo`: a model that one TensorFlow runs and an older one refuses, and why."""
+"""The story of `make demo`: a model that one TensorFlow runs and an older one refuses; why, and the way out."""
 
 import json
 import os
@@ -10,6 +10,7 @@ from tfport.atlas.known_ops import known_ops
 
 ROOT = Path(__file__).resolve().parent.parent
 MODEL = "examples/attention"
+OLD = "tensorflow==1.13.2"
 
 
 def main() -> None:
@@ -25,6 +26,12 @@ def main() -> None:
     releases = known_ops().recorded()
     for op, since in report.newest_ops.items():
         print(f"  {op} came with {since}; {releases[releases.index(since) - 1]} does not have it.")
+    print(f"\nSo that 1.13.2 runs it all the same:\n\n$ tfport fix {MODEL} --for {OLD} -o OUT")
+    print(tfport.fix(MODEL, target=OLD))
+    print(
+        f'\nAnd with no TensorFlow at all:\n\n$ tfport run {MODEL} --input \'words=[["river", "rises"]]\'\n'
+    )
+    print(tfport.Session(MODEL).signature("serving_default")(words=[["river", "rises"]])["scores"])
 
 
 if __name__ == "__main__":

@@ -39,15 +39,19 @@ def render(certificate: Certificate, width: int) -> Iterator[RenderableType]:
     yield title("tried", summary(proof))
     yield columns([(name, words) for name, words in tried(proof)], width)
     yield title("models", f"tfport {certificate.tfport}")
-    yield facts(
-        [
-            ("input", [certificate.source]),
-            ("sha256", [certificate.source_digest]),
-            ("output", [certificate.output]),
-            ("sha256", [certificate.output_digest]),
-        ],
-        width,
-    )
+    yield facts(list(_models(certificate)), width)
+
+
+def _models(certificate: Certificate) -> Iterator[tuple[str, list[str]]]:
+    """Both, as far as they are files."""
+    for name, path, digest in (
+        ("input", certificate.source, certificate.source_digest),
+        ("output", certificate.output, certificate.output_digest),
+    ):
+        if path:
+            yield name, [path]
+        if digest:
+            yield "sha256", [digest]
 
 
 def _comparison(one: Comparison, width: int) -> Iterator[RenderableType]:
