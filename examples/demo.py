@@ -1,4 +1,4 @@
-"""The story of `make demo`: a model that one TensorFlow runs and an older one refuses; why, and the way out."""
+"""The story of `make demo`: a model that one TensorFlow runs and an older refuses; why, and the way out."""
 
 import json
 import os
