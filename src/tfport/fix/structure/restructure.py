@@ -12,6 +12,7 @@ from tfport.fix.structure.constant_tables import tables_to_constants
 from tfport.fix.structure.lower import lower_all
 from tfport.fix.structure.prune import drop_functions
 from tfport.fix.structure.ragged_variants import without_boxes
+from tfport.fix.structure.raise_control import raise_control
 from tfport.fix.structure.refusal import FUNCTIONAL, KeepsItsStructure
 from tfport.fix.structure.tables import (
     IMPORTS,
@@ -30,6 +31,7 @@ from tfport.registry.unresolved import Question
 
 Changed = list[tuple[str, str]]
 LISTS = "TensorList"
+OF_TF1 = ("Switch", "Merge", "Enter", "Exit", "NextIteration", "LoopCond")
 BOXES = ("RaggedTensorToVariant", "RaggedTensorFromVariant")
 
 
@@ -55,6 +57,10 @@ class Restructuring:
         if found and (self.lower or self._lacks(FUNCTIONAL) or self._lacks_lists()):
             says = "Branches and loops are Switch, Merge, Enter and Exit, as TF1 has them."
             self._change("lowered", says, lambda: found if lower_all(self.model.graph) else [])
+        elif self._lacks(OF_TF1):
+            mixed = [(node.name, node.op) for node in self.model.graph if node.op in OF_TF1]
+            says = "Branches and loops of TF1 are If and While, with functions."
+            self._change("raised", says, lambda: mixed if raise_control(self.model.graph) else [])
 
     def _lists(self) -> None:
         if self._lacks_lists():
