@@ -70,7 +70,7 @@ TOLD = [  # what happens, the samples that it changes
             (":tensorflow:cc:saved_model:load_attempt_count",
              ("model_path", "/models/a/7"), ("status", "success")): 1,
             (":tensorflow:cc:saved_model:load_latency", ("model_path", "/models/a/7")): 2000000,
-            ("tfport_loads_total", ("code", "OK"), ("model_name", "a"), ("version", "7")): 1,
+            ("tfport_loads_total", ("code", "OK"), ("model_name", "a")): 1,
             ("tfport_version_available", ("model_name", "a"), ("version", "7")): 1,
         },
     ),
@@ -86,7 +86,7 @@ TOLD = [  # what happens, the samples that it changes
         lambda m: (m.loaded("a", 7, "/p", 2), m.unloaded("a", 7)),
         {
             ("tfport_version_available", ("model_name", "a"), ("version", "7")): None,
-            ("tfport_unloads_total", ("model_name", "a"), ("version", "7")): 1,
+            ("tfport_unloads_total", ("model_name", "a")): 1,
         },
     ),
     (
@@ -196,3 +196,20 @@ def test_a_file_that_says_nothing_useful_is_refused(tmp_path):
         metrics_path(file)
     with pytest.raises(Refused, match="No such file"):
         metrics_path(tmp_path / "none")
+
+
+def test_versions_that_are_gone_leave_nothing_behind():
+    metrics = Metrics(process=False)
+    metrics.loaded("a", 0, "/a/0", 0.1)
+    first = None
+    for version in range(1, 6):
+        metrics.loaded("a", version, "/a", 0.1)
+        metrics.stage("a", version, "serving_default", "run", 0.01)
+        metrics.ran("a", version, "serving_default", 2, 0.01)
+        metrics.batch("a", version, "serving_default", 2, 4)
+        metrics.alone("a", version, "serving_default")
+        metrics.unloaded("a", version)
+        lines = metrics.text().count(b"\n")
+        first = first or lines
+        assert lines == first
+    assert b'tfport_stage_seconds_count{model_name="a",version="5"' not in metrics.text()

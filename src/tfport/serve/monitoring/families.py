@@ -78,9 +78,9 @@ class OwnFamilies(_Families):
         self.alone = Counter(
             "tfport_run_alone_total", "Requests that share no batch.", "model_name version signature")
         self.depth = Gauge("tfport_queue_depth", "Requests waiting for a batch.", "model_name version")
-        self.loads = Counter("tfport_loads_total", "Versions loaded, or not.", "model_name version code")
+        self.loads = Counter("tfport_loads_total", "Versions loaded, or not.", "model_name code")
         self.load_seconds = Histogram("tfport_load_seconds", "Time to load.", "model_name", SECONDS)
-        self.unloads = Counter("tfport_unloads_total", "Versions unloaded.", "model_name version")
+        self.unloads = Counter("tfport_unloads_total", "Versions unloaded.", "model_name")
         self.available = Gauge("tfport_version_available", "1 while it answers.", "model_name version")
         self.dropped = Counter(
             "tfport_request_log_dropped_total", "Sampled requests that were not written.", "model_name")

@@ -41,6 +41,11 @@ class Counter:
             at = _known(self._cells, labels)
             self._cells[at] = self._cells.get(at, 0) + amount
 
+    def forget(self, *labels: str) -> None:
+        """What it counted under labels that begin with these is no longer there."""
+        with self._lock:
+            _forget(self._cells, labels)
+
     def cells(self) -> list[tuple[Labels, float]]:
         with self._lock:
             return list(self._cells.items())
@@ -54,11 +59,6 @@ class Gauge(Counter):
     def set(self, value: float, *labels: str) -> None:
         with self._lock:
             self._cells[_known(self._cells, labels)] = value
-
-    def forget(self, *labels: str) -> None:
-        """What it counted is no longer there."""
-        with self._lock:
-            self._cells.pop(labels, None)
 
 
 @dataclass(slots=True)
@@ -94,6 +94,11 @@ class Histogram:
             cell.counts[bucket] += 1
             cell.sum += value
 
+    def forget(self, *labels: str) -> None:
+        """What it counted under labels that begin with these is no longer there."""
+        with self._lock:
+            _forget(self._cells, labels)
+
     def cells(self) -> list[tuple[Labels, Distribution]]:
         with self._lock:
             return [(at, Distribution(list(cell.counts), cell.sum)) for at, cell in self._cells.items()]
@@ -103,6 +108,11 @@ class Histogram:
 
 
 Instrument = Counter | Histogram
+
+
+def _forget(cells: dict[Labels, float] | dict[Labels, Distribution], begin: Labels) -> None:
+    for labels in [labels for labels in cells if labels[: len(begin)] == begin]:
+        del cells[labels]
 
 
 def _known(cells: dict[Labels, float] | dict[Labels, Distribution], labels: Labels) -> Labels:

@@ -122,16 +122,18 @@ class Metrics:
         """A version was loaded, or could not be (`code` says why)."""
         done = code is Code.OK
         self._serving.load_attempts.add(1, path, "success" if done else "fail")
-        self._own.loads.add(1, model, str(version), code.name)
+        self._own.loads.add(1, model, code.name)
         if done:
             self._serving.load_latency.add(seconds * 1e6, path)
             self._own.load_seconds.add(seconds, model)
             self._own.available.set(1, model, str(version))
 
     def unloaded(self, model: str, version: int) -> None:
-        self._own.unloads.add(1, model, str(version))
-        self._own.available.forget(model, str(version))
-        self._own.depth.forget(model, str(version))
+        """A version is gone, and with it what was told of it; versions come without end."""
+        own = self._own
+        own.unloads.add(1, model)
+        for instrument in (own.available, own.depth, own.stages, own.rows, own.batch_rows, own.alone):
+            instrument.forget(model, str(version))
 
     def warmed(self, path: str, records: int, seconds: float, code: Code = Code.OK) -> None:
         """The warm-up requests of a version were asked."""
