@@ -8,8 +8,6 @@ from pathlib import Path
 from typing import Any
 
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
-# oneDNN has kernels for some versions of an op only, which round otherwise
-os.environ["TF_ENABLE_ONEDNN_OPTS"] = "0"
 import pytest
 import tensorflow as tf
 from tests.fix.rule_cases import RuleCase, answers, assert_alike, rewritten
