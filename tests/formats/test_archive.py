@@ -9,6 +9,7 @@ import zipfile
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from tests.sentences import is_a_sentence
 
 from tfport.errors import Error, UnreadableFile
 from tfport.formats import archive, spill
@@ -217,7 +218,8 @@ def all_or_error(folder, data):
     try:
         files = opened(folder, data)
         return contents(files) if files else {}
-    except Error:
+    except Error as error:
+        is_a_sentence(error)
         return {}
 
 

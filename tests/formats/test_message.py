@@ -2,6 +2,7 @@ import pytest
 from google.protobuf import text_format
 from hypothesis import example, given
 from hypothesis import strategies as st
+from tests.sentences import is_a_sentence
 
 from tfport.errors import Error, UnreadableFile
 from tfport.formats.files import Folder
@@ -105,5 +106,5 @@ def error_of(kind, data):
     try:
         parse_message(kind, data, "file")
     except Error as error:
-        return str(error)
+        return is_a_sentence(error)
     return ""

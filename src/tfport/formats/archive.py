@@ -173,9 +173,14 @@ def safe_name(given: str, where: str) -> str:
     """The name relative to the top of the archive; an error if it leads elsewhere."""
     parts = [part for part in given.split("/") if part not in ("", ".")]
     if len(given) > LONGEST_NAME or len(parts) > DEEPEST_NAME:
-        raise UnreadableFile(f"{where}: the member name `{given[:40]}…` is too long or too deep")
+        raise UnreadableFile(f"{where}: the member name `{_shown(given[:40])}…` is too long or too deep")
     if given.startswith("/") or ".." in parts or "\0" in given:
         raise UnreadableFile(
-            f"{where}: the member `{given}` would lie outside of the archive; it is not opened"
+            f"{where}: the member `{_shown(given)}` would lie outside of the archive; it is not opened"
         )
     return "/".join(parts)
+
+
+def _shown(name: str) -> str:
+    """A member's name as part of a sentence on one line."""
+    return name if name.isprintable() else repr(name)[1:-1]

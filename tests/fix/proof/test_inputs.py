@@ -103,7 +103,8 @@ def test_parts_that_the_exporter_flattened_fit_together(name):
     maker = Maker(model, signature)
     for sizing in maker.sizings()[0]:
         for flavour in (ORDINARY, *maker.flavours()):
-            session.signature("serving_default")(**maker.made(sizing, flavour).inputs)
+            answers = session.signature("serving_default")(**maker.made(sizing, flavour).inputs)
+            assert set(answers) == set(signature.outputs)
 
 
 def test_the_parts_of_a_sparse_tensor_are_found_by_the_ops_that_read_them():

@@ -315,7 +315,9 @@ def test_the_usual_plan_is_there_before_the_first_request(tmp_path):
 
 
 def test_a_manager_may_stop_before_it_started():
-    asyncio.run(Manager(Catalogue(), runner_for=lambda *_: InThreads(None)).stop())
+    catalogue = Catalogue()
+    asyncio.run(Manager(catalogue, runner_for=lambda *_: InThreads(None)).stop())
+    assert catalogue.names() == []
 
 
 def test_a_manager_without_models_is_ready():
