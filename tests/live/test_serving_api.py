@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import threading
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
@@ -137,6 +138,7 @@ def server(folders) -> Iterator[Server]:
         for key, folder in folders.items():
             name, version = (key[:-1], int(key[-1])) if key[-1].isdigit() else (key, 5)
             catalogue.publish(Servable(name, version, Session(tfport.load(folder)), runner))
+        catalogue.publish(Servable("stuck", 5, Session(tfport.load(folders["linear1"])), never))
         catalogue.set_labels("linear", {"stable": 1})
         catalogue.tell("linear", VersionStatus(3, State.END, Code.UNKNOWN, "cut off"))
         front = GrpcFront(catalogue, reload=reload, options=GrpcOptions(port=0, largest_message=LIMIT))
@@ -147,6 +149,12 @@ def server(folders) -> Iterator[Server]:
     loop.call_soon_threadsafe(loop.stop)
     thread.join()
     loop.close()
+
+
+async def never(*_: object) -> dict[str, np.ndarray]:
+    """A runner that does not answer."""
+    await asyncio.get_running_loop().create_future()
+    raise AssertionError
 
 
 def predict(name: str, signature: str = "", **inputs: object) -> predict_pb2.PredictRequest:
@@ -326,17 +334,37 @@ def test_many_calls_at_a_time(server):
         np.testing.assert_allclose(call.result().outputs["product"].float_val, [4.5 * n, 2.25 * n], rtol=1e-6)
 
 
-def test_too_large_late_and_gone(server):
+def test_too_large_a_request(server):
     big = np.zeros((LIMIT // 8, 3), np.float32)
     code, _ = refused(server.predictions.Predict, predict("linear", x=big))
     assert code is grpc.StatusCode.RESOURCE_EXHAUSTED
-    code, _ = refused(server.predictions.Predict, predict("linear", x=X), 1e-6)
+
+
+def test_a_call_that_takes_longer_than_its_client_waits_is_given_up(server):
+    code, _ = refused(server.predictions.Predict, predict("stuck", x=X), 0.5)
     assert code is grpc.StatusCode.DEADLINE_EXCEEDED
-    for _ in range(20):
-        with grpc.insecure_channel(f"127.0.0.1:{server.port}") as channel:
-            stub = prediction_service_pb2_grpc.PredictionServiceStub(channel)
-            stub.Predict.future(predict("linear", x=big[:1000])).cancel()
+    assert comes_to_rest(server.catalogue.get("stuck"))
+
+
+def test_a_call_that_its_client_cancels_is_given_up(server):
+    stuck = server.catalogue.get("stuck")
+    calls = [server.predictions.Predict.future(predict("stuck", x=X)) for _ in range(20)]
+    assert within_seconds(lambda: stuck.running == len(calls))
+    for call in calls:
+        call.cancel()
+    assert comes_to_rest(stuck)
     assert server.predictions.Predict(predict("linear", x=X), 10).outputs
+
+
+def comes_to_rest(servable: Servable) -> bool:
+    return within_seconds(lambda: not servable.running)
+
+
+def within_seconds(is_so: Callable[[], bool]) -> bool:
+    end = time.monotonic() + 20
+    while not is_so() and time.monotonic() < end:
+        time.sleep(0.01)
+    return is_so()
 
 
 def test_reflection_agrees_with_the_real_descriptors(server):

@@ -7,8 +7,8 @@ import gzip
 
 from aiohttp import web
 
-from tfport.serve.rest.routes import LARGE
-
+LARGE = 2**17
+"""Bytes from which on a thread is worth its while: some milliseconds of work."""
 _QUICK = 1  # numbers hardly become smaller with more effort
 
 

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 from tfport.graph.dtypes import DType
 from tfport.graph.model import Signature
 from tfport.serve.rest.complain import complain, complain_rows, in_row
+from tfport.serve.rest.numbers import INPUTS, INSTANCES, SIGNATURE, numbers_of
 from tfport.serve.rest.parse import parsed
 from tfport.serve.rest.show import shown
 from tfport.serve.rest.tensor import NotThis, array_of, is_base64
@@ -23,8 +24,6 @@ from tfport.serve.status import Code, Refused
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
-
-INSTANCES, INPUTS, SIGNATURE = "instances", "inputs", "signature_name"
 
 
 class Form(Enum):
@@ -45,6 +44,9 @@ class Request:
 
 def decode(body: bytes, signature_of: Callable[[str], Signature]) -> Request:
     """The request that a body says, of the signature that it names."""
+    if (found := numbers_of(body, signature_of)) is not None:
+        signature, key, inputs = found
+        return Request(signature, inputs, Form.ROWS if key == INSTANCES else Form.COLUMNS)
     document = parsed(body)
     signature = signature_of(signature_name(document))
     if not signature.inputs:

@@ -17,8 +17,6 @@ from tfport.serve.rest.options import Watch
 from tfport.serve.rest.paths import Asked
 from tfport.serve.servable import Servable
 
-LARGE = 2**17
-"""Bytes from which on translating goes to a thread, so that others are answered meanwhile."""
 _T = TypeVar("_T")
 
 

@@ -1,0 +1,119 @@
+"""Large lists of numbers, straight from text to arrays: no number becomes an object of Python.
+
+simdjson reads them and flattens nested lists, so their shape is told by what is left of the text without
+digits and blanks: of lists that are equally long, `[[,,],[,,]]`, a pattern that repeats itself. Whatever
+is not of this form, or has anything wrong with it, is None here, and `decode` looks at it.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+import threading
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from tfport.graph.dtypes import DType
+from tfport.graph.model import Signature
+from tfport.serve.rest.tensor import MOST_AXES
+from tfport.serve.status import Refused
+
+try:
+    import simdjson
+except ImportError:  # not every Python has a wheel of it: slower without, not otherwise
+    simdjson = None  # type: ignore[assignment]
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+INSTANCES, INPUTS, SIGNATURE = "instances", "inputs", "signature_name"
+LARGE = 2**13
+"""Bytes from which on this is quicker than to make objects."""
+KEPT = 2**22
+"""Of larger bodies the memory that reading took is given back: it is some ten times theirs."""
+_OF_NUMBERS = b"0123456789+-.eE \t\r\n"
+_LISTS = re.compile(rb"\[[\[\],]*\]")
+_parser = simdjson.Parser() if simdjson else None
+_one_at_a_time = threading.Lock()
+
+
+def numbers_of(
+    body: bytes, signature_of: Callable[[str], Signature]
+) -> tuple[Signature, str, dict[str, NDArray[Any]]] | None:
+    """The signature, the key that the inputs stand under, and the inputs."""
+    if _parser is None or len(body) < LARGE:
+        return None
+    if len(body) > KEPT:
+        return _read(simdjson.Parser(), body, signature_of)
+    with _one_at_a_time:
+        return _read(_parser, body, signature_of)
+
+
+def _read(
+    parser: Any, body: bytes, signature_of: Callable[[str], Signature]
+) -> tuple[Signature, str, dict[str, NDArray[Any]]] | None:
+    try:
+        document = parser.parse(body)
+        keys = set(document.keys())  # not its items: they would be objects of Python
+        (key,) = keys - {SIGNATURE}
+        value, called = document[key], document[SIGNATURE] if SIGNATURE in keys else ""
+        signature = signature_of(called) if isinstance(called, str) else None
+    except (ValueError, TypeError, AttributeError, RuntimeError, Refused):  # no JSON, or of another form
+        return None
+    if signature is None or key not in (INSTANCES, INPUTS) or len(document) != len(keys):
+        return None
+    if key == INPUTS and isinstance(value, simdjson.Object):
+        named = [(name, value[name]) for name in value.keys()]  # noqa: SIM118  it is no dict
+    else:
+        named = [(name, value) for name in signature.inputs]
+    skeletons = _LISTS.findall(body.translate(None, _OF_NUMBERS))
+    if len(skeletons) != len(named) or sorted(name for name, _ in named) != sorted(signature.inputs):
+        return None
+    found = {}
+    for (name, numbers), skeleton in zip(named, skeletons, strict=True):
+        array = _array(numbers, skeleton, signature.inputs[name].dtype)
+        if array is None:
+            return None
+        found[name] = array
+    return signature, key, found
+
+
+def _array(numbers: Any, skeleton: bytes, dtype: DType) -> NDArray[Any] | None:
+    shape = shape_of(skeleton)
+    if shape is None or not (dtype.is_floating or dtype.is_integer):
+        return None
+    kind = "d" if dtype.is_floating else "u" if dtype.name == "uint64" else "i"
+    try:
+        flat = np.frombuffer(numbers.as_buffer(of_type=kind), {"d": "f8", "i": "i8", "u": "u8"}[kind])
+    except (TypeError, ValueError, AttributeError):  # something else is among them, or it is no list
+        return None
+    if flat.size != math.prod(shape):  # some list is empty
+        return None
+    if dtype.is_integer:
+        limits = np.iinfo(dtype.numpy)
+        if flat.min() < limits.min or flat.max() > limits.max:
+            return None
+    with np.errstate(over="ignore"):
+        if dtype.is_floating and dtype.numpy.itemsize < 4:
+            flat = flat.astype(np.float32)
+        return flat.astype(dtype.numpy, copy=False).reshape(shape)
+
+
+def shape_of(skeleton: bytes) -> list[int] | None:
+    """The shape of nested lists of which only brackets and commas are left, if each level has one length."""
+    depth = len(skeleton) - len(skeleton.lstrip(b"["))
+    if depth > MOST_AXES:
+        return None
+    shape: list[int] = []
+    inner = b""
+    for level in range(1, depth + 1):
+        begin = depth - level
+        end = skeleton.find(b"]" * level, begin) + level
+        size = (end - begin - 1) // (len(inner) + 1)
+        if size < 1:
+            return None
+        shape.insert(0, size)
+        inner = b"[" + b",".join([inner] * size) + b"]"
+    return shape if inner == skeleton else None
