@@ -18,6 +18,7 @@ INDEX = "families.json"
 STRUCTURES = ("calls", "control.functional", "control.raised", "xla.calls", "xla.module")
 
 
+@functools.cache
 def declare(op: str) -> None:
     """Load what declares an op."""
     for module in _index().get(op, ()):

@@ -20,13 +20,14 @@ from tfport.serve.monitoring.logs import Logs, modules_into, set_up
 from tfport.serve.server import Server
 
 ENDS = (signal.SIGTERM, signal.SIGINT)
+GREETS_AFTER = 0.5
+"""Seconds for who has waited for the port: the first requests are not slowed down by the greeting."""
 LAST_SECONDS = 1.0
 """How long threads may take to end that were not asked to compute anything more."""
 
 
 def run(given: Given, remarks: list[str]) -> int:
     """Serve until a signal says to end; the exit code."""
-    gc.enable()  # commands that end soon go without
     before = set(threading.enumerate())
     with set_up(given.text("log_format"), given.text("log_level")) as logger:
         logs = Logs(logger)
@@ -56,6 +57,7 @@ async def _serve(given: Given, logs: Logs) -> int:
     server = Server(given, logs)
     try:
         if await _done_before(ended, server.start()):
+            gc.enable()  # commands that end soon go without, and so do the first models while they are loaded
             print(addresses(server), flush=True, file=sys.stderr)
             with modules_into(logs.logger):
                 telling = asyncio.ensure_future(_greet(server))
@@ -87,6 +89,7 @@ async def _done_before(event: asyncio.Event, work: Coroutine[Any, Any, None]) ->
 
 async def _greet(server: Server) -> None:
     """Tell what is served, from a thread: looking at large models takes a while, and nobody waits for it."""
+    await asyncio.sleep(GREETS_AFTER)
     try:
         told = await asyncio.to_thread(models, server, served(server))
     except Exception as error:  # the server is none the worse for it
