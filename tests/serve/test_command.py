@@ -25,6 +25,7 @@ from tfport.serve.v2.grpc import SERVICE
 
 SPELLINGS = {True: ["", "=true", "=True", "=1", "=t", "=yes"], False: ["=false", "=FALSE", "=0", "=f", "=no"]}
 WORDS = {bool: "true", int: "7", float: "0.5", str: "text"}
+LOADS = "/tensorflow/cc/saved_model/load_attempt_count"
 MONITORING = 'prometheus_config { enable: true path: "/metrics" }'
 
 
@@ -338,6 +339,31 @@ def test_tls_and_tokens(certificates, exports, tmp_path):
                 predict_over(channel, 1)
             assert caught.value.code() is grpc.StatusCode.UNAUTHENTICATED
             assert predict_over(channel, 1, metadata=[("authorization", "Bearer secret")]) == [4.0]
+            probes = (
+                "/grpc.health.v1.Health/Check",
+                *(f"/{SERVICE}/Server{word}" for word in ("Live", "Ready")),
+            )
+            for probe in probes:
+                assert (
+                    channel.unary_unary(probe)(b"", timeout=10) == b"\x08\x01"
+                )  # field 1 is true, or SERVING
+            with pytest.raises(grpc.RpcError) as caught:
+                channel.unary_unary(f"/{SERVICE}/ServerMetadata")(b"", timeout=10)
+            assert caught.value.code() is grpc.StatusCode.UNAUTHENTICATED
+
+
+def test_a_reload_tells_how_it_changed_a_count(exports):
+    request = serving_api_pb2.ReloadConfigRequest(metric_names=[LOADS])
+    request.config.model_config_list.config.add(
+        name="again", base_path=str(exports), model_platform="tensorflow"
+    )
+    with command(exports) as running, running.channel() as channel:
+        call = channel.unary_unary("/tensorflow.serving.ModelService/HandleReloadConfigRequest")
+        answer = serving_api_pb2.ReloadConfigResponse.FromString(
+            call(request.SerializeToString(), timeout=60)
+        )
+    assert answer.status.error_code == 0
+    assert [(one.name, one.int64_value_increase) for one in answer.metric] == [(LOADS, 1)]
 
 
 def test_mutual_tls(certificates, exports):

@@ -83,6 +83,15 @@ class Session:
             raise Error(f"{self.model.where}: no signature `{name}`; there is {there}")
         return lambda **inputs: self._call(signature, inputs)
 
+    def prepare(self, name: str) -> None:
+        """Make the plan of a signature before it is called, unless an input may have any rank."""
+        signature = self.model.signatures[name]
+        feeds = [one for spec in signature.inputs.values() for one in spec.tensors]
+        fetches = tuple(one for spec in signature.outputs.values() for one in spec.tensors)
+        shapes = [self._value(one).shape.dims for one in feeds]
+        if None not in shapes:
+            self._plan(fetches, feeds, [np.empty((0,) * len(dims or ())) for dims in shapes])
+
     def _call(self, signature: Signature, inputs: Mapping[str, ArrayLike]) -> dict[str, NDArray[Any]]:
         from tfport.runtime.composite import fed_parts, fetched_parts
 

@@ -204,6 +204,7 @@ class Server:
                 check_method=given.truth("enable_signature_method_name_check"),
                 health=given.truth("enable_grpc_healthcheck_service"),
                 observers=observers,
+                metric=self.metrics.total,
             ),
             more=[v2_grpc.handler(self.catalogue, ready, observers)],
             files=[v2_grpc.file_descriptor()],

@@ -65,6 +65,16 @@ def test_inputs_of_other_lengths_are_padded_with_their_first_element():
     assert gate.shapes == [(3, 3)]
 
 
+def test_text_shares_a_run_too():
+    text = 'x = Placeholder() {dtype=string, shape=(?)}\ny = StringUpper(x) {encoding=""}'
+    metrics = Metrics(process=False)
+    servable = batched(session_of(text, {"x": "x:0"}, {"y": "y:0"}), ONE_THREAD, metrics=metrics)
+    given = [np.array(words, object) for words in ([b"a"], [b"long" * 9, b""], [b"\xff"])]
+    answers = asyncio.run(asked(servable, *given))
+    assert listed(answers) == [[b"A"], [b"LONG" * 9, b""], [b"\xff"]]
+    assert metrics.total("/tensorflow/serving/batching_session/wrapped_run_count") == 1
+
+
 def test_outputs_are_part_of_what_is_shared():
     gate = opened()
     servable = batched(watched(gate), ONE_THREAD)
@@ -143,10 +153,6 @@ ALONE = [  # graph, outputs, what is given
     (
         "x = Placeholder() {dtype=float32, shape=(1, 2)}\n y = Neg(x) {T=float32}",
         [np.float32([[1, 2]]), np.float32([[3, 4]])],
-    ),
-    (
-        "x = Placeholder() {dtype=string, shape=(?)}\n y = StringLower(x) {encoding=\"\"}",
-        [np.array([b"A"], object), np.array([b"B", b"C"], object)],
     ),
     (
         "x = Placeholder() {dtype=float32, shape=(?, 2)}\n"

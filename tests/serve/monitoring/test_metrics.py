@@ -133,6 +133,15 @@ def test_types_are_told_by_the_names_that_the_samples_have():
     assert ":tensorflow:core:graph_runs{} 0" in lines
 
 
+def test_counters_are_asked_for_by_tensorflow_serving_s_names():
+    metrics = Metrics(process=False)
+    metrics.request("a", "Predict", GRPC, Code.OK, 0.1)
+    metrics.request("b", "predict", REST, Code.NOT_FOUND, 0.1)
+    assert metrics.total("/tensorflow/serving/request_count") == 2
+    assert metrics.total("/tensorflow/serving/request_latency") == 0  # no counter
+    assert metrics.total("/no/such/metric") == 0
+
+
 def test_servers_of_one_process_share_nothing():
     one, other = Metrics(), Metrics()
     one.ran("a", 1, "s", 1, 1)

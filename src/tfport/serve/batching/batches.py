@@ -4,7 +4,7 @@
     servable = Servable("half_plus_two", 123, session, batching.runner("half_plus_two", 123))
 
 Each request gets exactly its own rows. What cannot share a run is run alone: inputs that do not agree
-on a first axis, text, sparse and ragged parts, signatures whose first sizes are fixed, outputs that
+on a first axis, sparse and ragged parts, signatures whose first sizes are fixed, outputs that
 turn out not to have a row for each row that went in. If a batch fails, its requests are run one by
 one, so that only those fail that would have failed alone.
 """

@@ -21,8 +21,6 @@ if TYPE_CHECKING:
 
 MOST_PADDED_RANKS = 6
 """TensorFlow Serving pads tensors of 1 to 6 dimensions."""
-TEXT = "OSUT"
-"""Kinds of numpy types that hold text."""
 
 
 def rows_of(inputs: Mapping[str, Any]) -> int | None:
@@ -44,7 +42,7 @@ def has_rows(signature: Signature, outputs: Sequence[str]) -> bool:
 def may_share(signature: Signature, inputs: Mapping[str, Any]) -> bool:
     """Whether a request that has rows can be a part of a larger one."""
     # a default stands for the whole input, not for the rows of one request
-    return len(inputs) == len(signature.inputs) and not any(v.dtype.kind in TEXT for v in inputs.values())
+    return len(inputs) == len(signature.inputs)
 
 
 def _by_rows(spec: TensorSpec) -> bool:

@@ -1,6 +1,6 @@
 """Who may call: those whose metadata `authorization` has a token that counts.
 
-The health service stays open, as what probes it has no token.
+Health stays open, that of the Open Inference Protocol too, as what probes it has no token.
 """
 
 from __future__ import annotations
@@ -13,6 +13,9 @@ import grpc
 from tfport.serve.grpc.health import NAME as HEALTH
 from tfport.serve.grpc.options import Tokens
 
+_INFERENCE = "/inference.GRPCInferenceService"
+FREE = (f"/{HEALTH}/", f"{_INFERENCE}/ServerLive", f"{_INFERENCE}/ServerReady")
+
 
 class NeedsToken(grpc.aio.ServerInterceptor):  # type: ignore[misc]
     """Turns away every other call before its message is read."""
@@ -23,7 +26,7 @@ class NeedsToken(grpc.aio.ServerInterceptor):  # type: ignore[misc]
     async def intercept_service(self, continuation: Callable[[Any], Awaitable[Any]], details: Any) -> Any:
         """The handler of a call, or the one that refuses it."""
         handler = await continuation(details)
-        if handler is None or details.method.startswith(f"/{HEALTH}/"):
+        if handler is None or details.method.startswith(FREE):
             return handler
         given = [value for key, value in details.invocation_metadata if key == "authorization"]
         if any(isinstance(value, str) and self._tokens.allow(value) for value in given):

@@ -10,8 +10,6 @@ from collections.abc import Callable
 from contextlib import suppress
 from typing import Any
 
-import numpy as np
-
 from tfport.errors import Error, UnreadableFile
 from tfport.formats.files import Files
 from tfport.formats.records import read_records
@@ -39,20 +37,13 @@ def replay(session: Session, *, iterations: int = 1, stopped: Callable[[], bool]
 def prepare(session: Session) -> None:
     """Make the plan of the usual signature, so that the first request does not wait for it.
 
-    Only of that one: each plan holds weights of its own. Inputs of unknown rank have a plan for each
-    rank, so theirs is made when one is seen.
+    Only of that one: each plan holds weights of its own.
     """
-    signatures = session.model.signatures
-    usual = signatures.get(DEFAULT) or (next(iter(signatures.values())) if len(signatures) == 1 else None)
-    if usual is None:
-        return
-    feeds = [name for spec in usual.inputs.values() for name in spec.tensors]
-    fetches = tuple(name for spec in usual.outputs.values() for name in spec.tensors)
-    with suppress(Error):  # what cannot run says so to who asks for it
-        shapes = [session.model.graph.value(name).shape.dims for name in feeds]
-        if all(dims is not None for dims in shapes):
-            given: list[Any] = [np.empty((0,) * len(dims or ())) for dims in shapes]
-            session._plan(fetches, feeds, given)
+    names = list(session.model.signatures)
+    usual = DEFAULT if DEFAULT in names else names[0] if len(names) == 1 else None
+    if usual is not None:
+        with suppress(Error):  # what cannot run says so to who asks for it
+            session.prepare(usual)
 
 
 def _requests(files: Files) -> list[Request]:

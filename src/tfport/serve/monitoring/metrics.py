@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 
 from tfport.serve.monitoring.exposition import prometheus_text
 from tfport.serve.monitoring.families import OwnFamilies, ServingFamilies
+from tfport.serve.monitoring.instruments import Counter
 from tfport.serve.status import Code
 
 if TYPE_CHECKING:
@@ -139,6 +140,14 @@ class Metrics:
         """The warm-up requests of a version were asked."""
         self._serving.warmup_latency.add(seconds * 1e6, path, code.name)
         self._serving.warmup_records.add(records, path, code.name)
+
+    # -- who asks ----------------------------------------------------------------------------------
+
+    def total(self, name: str) -> int:
+        """What a counter of TensorFlow Serving has come to, by its name there (`/tensorflow/serving/…`)."""
+        wanted = name.replace("/", ":")
+        counters = [one for one in self._serving.all() if isinstance(one, Counter) and one.name == wanted]
+        return int(sum(value for one in counters for _, value in one.cells()))
 
     # -- the page ------------------------------------------------------------------------------------
 
