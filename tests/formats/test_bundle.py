@@ -10,6 +10,8 @@ from hypothesis import strategies as st
 from tests.sentences import read_or_told
 
 from tfport.errors import Error, MissingTensor, UnreadableFile
+from tfport.formats import table_writer
+from tfport.formats.bundle import MANY
 from tfport.formats.bundle_writer import Tensor, write_bundle
 from tfport.formats.checkpoint import ITEM_SIZE, Entry, open_checkpoint
 from tfport.formats.files import Folder
@@ -240,3 +242,21 @@ def test_a_damaged_file_says_the_same_or_that_it_is_unreadable(case, file, data,
     except Error:
         return
     assert found == contents(recorded(case))
+
+
+def test_what_lies_before_damage_is_read_however_much_is_asked_for(tmp_path, monkeypatch):
+    """Many tensors are found by a list of all, unless the list cannot be read."""
+    monkeypatch.setattr(table_writer, "BLOCK_SIZE", 2048)
+    names = [f"{number:04}" for number in range(8 * MANY)]
+    tensors = {name: (np.array(number, np.float32), pb.DT_FLOAT) for number, name in enumerate(names)}
+    write_bundle(tmp_path / "c", tensors)
+    whole = open_checkpoint(Folder(tmp_path), "c")
+    assert [float(whole.read(name)) for name in names] == [*range(len(names))]
+    index = tmp_path / "c.index"
+    data = bytearray(index.read_bytes())
+    data[len(data) // 2] ^= 1
+    index.write_bytes(data)
+    damaged = open_checkpoint(Folder(tmp_path), "c")
+    assert [float(damaged.read(name)) for name in names[: 2 * MANY]] == [*range(2 * MANY)]
+    with pytest.raises(UnreadableFile, match="checksum"):
+        damaged.read(names[4 * MANY])

@@ -8,6 +8,7 @@ Getting the bytes of an entry is left to `bundle_shards`, loaded when one is rea
 
 from __future__ import annotations
 
+from contextlib import suppress
 from functools import partial
 from math import prod
 from typing import TYPE_CHECKING, Any
@@ -29,6 +30,8 @@ if TYPE_CHECKING:
     from tfport.formats.bundle_shards import Shards
 
 MOST_SHARDS = 100_000
+MANY = 32
+"""Tensors that are looked for one by one; who wants more is quicker with a list of all."""
 
 
 class Bundle:
@@ -45,6 +48,7 @@ class Bundle:
             ) from None
         check_version(self.header.version, table.label)
         self._values: dict[str, memoryview] | None = None
+        self._sought = 0
         self._opened: Shards | None = None
 
     def names(self) -> list[str]:
@@ -119,6 +123,10 @@ class Bundle:
             ) from None
 
     def _value(self, name: str) -> memoryview | None:
+        self._sought += 1
+        if self._sought == MANY:
+            with suppress(UnreadableFile):  # those that can be found by themselves still are
+                self._listed()
         if self._values is not None:
             return self._values.get(name)
         try:
