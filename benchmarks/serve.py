@@ -5,7 +5,9 @@
 Servers and clients are processes of their own on this machine, and take turns, so that a busy moment
 hits all alike; numbers are medians of the turns. Clients take their part of the cores too: ratios are
 what counts. REST sends images as JSON, gRPC as bytes. In the table `n` are the clients (`b`: tfport
-batches), times are milliseconds, `t/s` and `t/TF` tfport's rate by the session's and by TensorFlow's.
+batches), times are milliseconds. `session` is the bare session in a loop with nobody else on the machine,
+`bare` the same session behind the same libraries with nothing read of the requests: no server of this kind
+is faster. `t/s`, `t/b` and `t/TF` are tfport's rate by theirs and by TensorFlow's.
 """
 
 import json
@@ -18,15 +20,15 @@ from statistics import median
 from typing import Any
 
 import numpy as np
-from serve_contenders import BATCHED, HERE, TENSORFLOW, TFPORT, Running, running
+from serve_contenders import BARE, BATCHED, HERE, TENSORFLOW, TFPORT, Running, running
 from serve_models import MODELS, Asked, asked
 
 TURNS, SECONDS, STARTS = 3, 2.0, 3
 CLIENTS = (1, 8, 64)
 SESSION = "session"
 HEAD = (
-    "| model | over | n | session | tfport | p50, p99 | TF | p50, p99 | t/s | t/TF |\n"
-    "|---|---|---|---|---|---|---|---|---|---|"
+    "| model | over | n | session | bare | tfport | p50, p99 | TF | p50, p99 | t/s | t/b | t/TF |\n"
+    "|---|---|---|---|---|---|---|---|---|---|---|---|"
 )
 Found = dict[str, Any]
 
@@ -68,7 +70,8 @@ def rows(one: Asked, servers: dict[str, Running]) -> list[str]:
     found = []
     for over in ("rest", "grpc"):
         for clients in CLIENTS:
-            names = (TFPORT, BATCHED, TENSORFLOW) if clients == max(CLIENTS) else (TFPORT, TENSORFLOW)
+            ours = (TFPORT, BATCHED) if clients == max(CLIENTS) else (TFPORT,)
+            names = (BARE, *ours, TENSORFLOW)
             turns: dict[str, list[Found]] = {name: [] for name in (SESSION, *names)}
             for _ in range(TURNS):
                 turns[SESSION].append(session_of(one))
@@ -76,16 +79,17 @@ def rows(one: Asked, servers: dict[str, Running]) -> list[str]:
                     turns[name].append(load_of(one, servers[name], over, clients))
             middles = {name: middle(several) for name, several in turns.items()}
             found += [row(one.name, over, f"{clients}{'b' if name == BATCHED else ''}", middles, name)
-                      for name in names if name != TENSORFLOW]  # fmt: skip
-            print("\n".join(found[-len(names) + 1 :]), flush=True)
+                      for name in ours]  # fmt: skip
+            print("\n".join(found[-len(ours) :]), flush=True)
     return found
 
 
 def row(model: str, over: str, clients: str, middles: dict[str, Found], name: str) -> str:
-    session, ours, theirs = middles[SESSION]["rate"], middles[name], middles[TENSORFLOW]
-    cells = [model.removesuffix("net_v2"), over, clients, f"{session:.0f}",
+    session, bare = middles[SESSION]["rate"], middles[BARE]["rate"]
+    ours, theirs = middles[name], middles[TENSORFLOW]
+    cells = [model.removesuffix("net_v2"), over, clients, f"{session:.0f}", f"{bare:.0f}",
              f"{ours['rate']:.0f}", _times(ours), f"{theirs['rate']:.0f}", _times(theirs),
-             f"{ours['rate'] / session:.2f}", f"{ours['rate'] / theirs['rate']:.2f}"]  # fmt: skip
+             *(f"{ours['rate'] / other:.2f}" for other in (session, bare, theirs["rate"]))]  # fmt: skip
     return f"| {' | '.join(cells)} |"
 
 
@@ -117,7 +121,7 @@ def main(names: list[str]) -> None:
     memory = []
     for one in models:
         with ExitStack() as stack:
-            servers = {n: stack.enter_context(running(n, one)) for n in (TFPORT, BATCHED, TENSORFLOW)}
+            servers = {n: stack.enter_context(running(n, one)) for n in (BARE, TFPORT, BATCHED, TENSORFLOW)}
             same_answers(list(servers.values()))
             rows(one, servers)
             memory += [f"{one.name}: " + ", ".join(

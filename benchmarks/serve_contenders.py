@@ -13,7 +13,8 @@ from pathlib import Path
 from serve_models import Asked
 
 HERE = Path(__file__).resolve().parent
-TFPORT, BATCHED, TENSORFLOW = "tfport", "batched", "TensorFlow"
+TFPORT, BATCHED, BARE, TENSORFLOW = "tfport", "batched", "bare", "TensorFlow"
+SCRIPTS = {BARE: "serve_bare.py", TENSORFLOW: "serve_tensorflow.py"}
 PATIENCE = 120.0
 
 
@@ -48,8 +49,8 @@ def running(contender: str, asked: Asked) -> Iterator[Running]:
 
 
 def _command(contender: str, asked: Asked, ports: dict[str, int]) -> list[str | Path]:
-    if contender == TENSORFLOW:
-        script = HERE / "serve_tensorflow.py"
+    if contender in SCRIPTS:
+        script = HERE / SCRIPTS[contender]
         return [sys.executable, script, asked.model, asked.name, str(ports["grpc"]), str(ports["rest"])]
     command = [Path(sys.executable).with_name("tfport"), "serve", asked.model, "--model_name", asked.name,
                "--port", str(ports["grpc"]), "--rest_api_port", str(ports["rest"])]  # fmt: skip

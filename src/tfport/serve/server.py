@@ -40,6 +40,7 @@ from tfport.serve.monitoring.samples import Samples
 from tfport.serve.monitoring.tracing import tracer_of
 from tfport.serve.rest.auth import Tokens
 from tfport.serve.rest.options import RestOptions
+from tfport.serve.rest.room import Room
 from tfport.serve.rest.server import RestFront
 from tfport.serve.rest.tls import server_context
 from tfport.serve.servable import Runner
@@ -48,6 +49,8 @@ from tfport.serve.v2 import grpc as v2_grpc
 from tfport.serve.v2 import openapi as v2_openapi
 from tfport.serve.v2 import rest as v2_rest
 
+MOST_HELD = 2**30
+"""Bytes of all REST bodies at a time."""
 PROMETHEUS = "text/plain; version=0.0.4; charset=utf-8"
 
 
@@ -222,6 +225,7 @@ class Server:
             port=port,
             timeout_seconds=given.number("rest_api_timeout_in_ms") / 1e3,
             most_bytes=given.number("rest_api_max_body_bytes"),
+            room=Room(max(MOST_HELD, given.number("rest_api_max_body_bytes"))),
             cors=given.truth("rest_api_enable_cors_support"),
             check_method=given.truth("enable_signature_method_name_check"),
             tls=context,

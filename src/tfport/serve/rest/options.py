@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import ssl
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Protocol
 
 from tfport.serve.rest.auth import Tokens
+from tfport.serve.rest.room import Room
 from tfport.serve.status import Code
 
 
@@ -45,6 +46,8 @@ class RestOptions:
     """A connection on which no request comes for so long is closed; balancers keep theirs for 600."""
     most_calls: int = 4096
     """Requests at a time; those beyond are refused before their bodies are read. gRPC has as many."""
+    room: Room = field(default_factory=lambda: Room(2**30))
+    """For the bodies of all requests at a time; for the largest there must be."""
     cors: bool = False
     check_method: bool = False
     """Classify and regress only signatures that say so (`--enable_signature_method_name_check`)."""

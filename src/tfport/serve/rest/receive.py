@@ -24,9 +24,10 @@ async def receive(request: web.Request, options: RestOptions) -> bytes:
     try:
         async with asyncio.timeout(seconds or None) as limit:
             while chunk := await request.content.readany():
-                body += chunk
-                if len(body) > most:
+                if len(body) + len(chunk) > most:
                     raise _too_large(most)
+                options.room.take(request, len(chunk))
+                body += chunk
                 if seconds and len(body) > SLOWEST:
                     limit.reschedule(started + seconds + len(body) / SLOWEST)
         return bytes(body)

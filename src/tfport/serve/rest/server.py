@@ -153,6 +153,7 @@ class RestFront:
         finally:
             self._going -= 1
             self._idle.set()
+            self.options.room.leave(request)
             if watch:
                 watch.ended(ENTRY)
         await compressed(request, response, self.options.gzip_from)

@@ -1,0 +1,35 @@
+"""The session behind a server that reads nothing: `python serve_bare.py MODEL NAME PORT REST_PORT`.
+
+Whatever comes, it runs the session on what the requests of this benchmark say, and sends an answer
+that was made beforehand: what the session, the network and the libraries take, and no translation.
+"""
+
+import sys
+
+import numpy as np
+import orjson
+from serve_minimal import run
+
+from tfport.formats.proto import serving_api_pb2
+from tfport.formats.tensor import from_numpy
+from tfport.runtime.engines.engine import engine_called
+from tfport.runtime.session import Session
+
+
+def main(path: str, name: str, port: str, rest_port: str) -> None:
+    call = Session(path, engine=engine_called("onnxruntime", None, spins=False)).signature("serving_default")
+    inputs = dict(np.load(f"{path}/inputs_1.npz"))
+    ((output, array),) = call(**inputs).items()
+    predictions = orjson.dumps({"predictions": array}, option=orjson.OPT_SERIALIZE_NUMPY)
+    response = serving_api_pb2.PredictResponse()
+    response.outputs[output].CopyFrom(from_numpy(array, 1))
+    message = response.SerializeToString()
+
+    def answering(answer: bytes) -> object:
+        return lambda _: (call(**inputs), answer)[1]
+
+    run(name, port, rest_port, answering(predictions), answering(message))
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])
