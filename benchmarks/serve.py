@@ -10,6 +10,7 @@ batches), times are milliseconds. `session` is the bare session in a loop with n
 is faster. `t/s`, `t/b` and `t/TF` are tfport's rate by theirs and by TensorFlow's.
 """
 
+import compileall
 import json
 import os
 import subprocess
@@ -23,7 +24,9 @@ import numpy as np
 from serve_contenders import BARE, BATCHED, HERE, TENSORFLOW, TFPORT, Running, running
 from serve_models import MODELS, Asked, asked
 
-TURNS, SECONDS, STARTS = 3, 2.0, 3
+import tfport
+
+TURNS, SECONDS, STARTS = 3, 2.0, 5
 CLIENTS = (1, 8, 64)
 SESSION = "session"
 HEAD = (
@@ -115,6 +118,7 @@ def starts(one: Asked) -> str:
 
 
 def main(names: list[str]) -> None:
+    compileall.compile_dir(next(iter(tfport.__path__)), quiet=1)  # as an installation is, and TensorFlow's
     print(f"{len(os.sched_getaffinity(0))} cores, load {os.getloadavg()[0]:.1f}; answers a second\n")
     print(HEAD)
     models = [asked(name) for name in names or MODELS]
