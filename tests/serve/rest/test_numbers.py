@@ -15,7 +15,7 @@ from tfport.graph.model import Signature, TensorSpec
 from tfport.graph.shapes import UNKNOWN
 from tfport.serve.rest.decode import decode
 from tfport.serve.rest.numbers import KEPT, LARGE, numbers_of, shape_of
-from tfport.serve.status import Refused
+from tfport.serve.status import Code, Refused
 
 pytest.importorskip("simdjson")
 NUMBERS = [name for name in TYPES if name not in ("string", "bool")]
@@ -108,6 +108,12 @@ def test_odd_bodies_say_the_same_however_large(body, kind):
     signature = taking(x=kind)
     assert said(large(body), signature) == said(body, signature)
     assert said(large(body, KEPT), signature) == said(body, signature)
+
+
+@pytest.mark.parametrize("text", ["[", "[,", "[]", "[1,", "]"])
+def test_long_nonsense_is_passed_over_once(text):
+    body = json.dumps({"instances": [text * 500_000]}).encode()
+    assert said(body, taking(x="float32"))[0] is Code.INVALID_ARGUMENT
 
 
 @given(hnp.array_shapes(max_dims=6, max_side=4))

@@ -34,7 +34,7 @@ LARGE = 2**13
 KEPT = 2**22
 """Of larger bodies the memory that reading took is given back: it is some ten times theirs."""
 _OF_NUMBERS = b"0123456789+-.eE \t\r\n"
-_LISTS = re.compile(rb"\[[\[\],]*\]")
+_LISTS = re.compile(rb"\[[\[\],]*+")  # possessive: what it has passed it does not look at again
 _parser = simdjson.Parser() if simdjson else None
 _one_at_a_time = threading.Lock()
 
@@ -68,7 +68,7 @@ def _read(
         named = [(name, value[name]) for name in value.keys()]  # noqa: SIM118  it is no dict
     else:
         named = [(name, value) for name in signature.inputs]
-    skeletons = _LISTS.findall(body.translate(None, _OF_NUMBERS))
+    skeletons = [found.rstrip(b",") for found in _LISTS.findall(body.translate(None, _OF_NUMBERS))]
     if len(skeletons) != len(named) or sorted(name for name, _ in named) != sorted(signature.inputs):
         return None
     found = {}
