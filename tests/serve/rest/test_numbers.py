@@ -102,7 +102,11 @@ BODIES = [
 ]
 
 
-@pytest.mark.parametrize("kind", ["float32", "float16", "int64", "uint64", "uint8"])
+KINDS = ["float32", "float16", "int64", "uint64", "uint8", "bool", "string"]
+NOT_IN_JSON = ["int4", "float8_e5m2", "complex64", "qint8", "resource"]
+
+
+@pytest.mark.parametrize("kind", KINDS + NOT_IN_JSON)
 @pytest.mark.parametrize("body", BODIES, ids=lambda body: body[:40].decode())
 def test_odd_bodies_say_the_same_however_large(body, kind):
     signature = taking(x=kind)

@@ -17,7 +17,7 @@ import numpy as np
 
 from tfport.graph.dtypes import DType
 from tfport.graph.model import Signature
-from tfport.serve.rest.tensor import MOST_AXES
+from tfport.serve.rest.tensor import MOST_AXES, readable
 from tfport.serve.status import Refused
 
 try:
@@ -82,7 +82,7 @@ def _read(
 
 def _array(numbers: Any, skeleton: bytes, dtype: DType) -> NDArray[Any] | None:
     shape = shape_of(skeleton)
-    if shape is None or not (dtype.is_floating or dtype.is_integer):
+    if shape is None or not readable(dtype) or not (dtype.is_floating or dtype.is_integer):
         return None
     kind = "d" if dtype.is_floating else "u" if dtype.name == "uint64" else "i"
     try:
