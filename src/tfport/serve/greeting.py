@@ -10,6 +10,7 @@ from urllib.parse import quote
 
 from tfport.graph.dtypes import BOOL, STRING
 from tfport.graph.model import Signature, TensorSpec
+from tfport.serve.hosts import bracketed
 from tfport.serve.servable import Servable
 from tfport.serve.status import Refused
 
@@ -27,7 +28,7 @@ Served = dict[str, Servable | str]
 def addresses(server: Server) -> str:
     """One line: where it listens."""
     host, path = server.given.text("host"), server.given.text("grpc_socket_path")
-    where = [f"gRPC at {_bracketed(host)}:{server.grpc_port}"] if server.grpc_port else []
+    where = [f"gRPC at {bracketed(host)}:{server.grpc_port}"] if server.grpc_port else []
     where += [f"gRPC at unix:{path}"] if path else []
     where += [f"REST at {_url(server)}"] if server.rest_port else []
     return f"tfport serves {', '.join(where)}"
@@ -67,11 +68,7 @@ def _model(server: Server, name: str, one: Servable | str) -> Iterator[str]:
 
 def _url(server: Server) -> str:
     scheme = "https" if server.given.text("ssl_config_file") else "http"
-    return f"{scheme}://{_bracketed(server.given.text('host'))}:{server.rest_port}"
-
-
-def _bracketed(host: str) -> str:
-    return f"[{host}]" if ":" in host else host
+    return f"{scheme}://{bracketed(server.given.text('host'))}:{server.rest_port}"
 
 
 def _examples(servable: Servable, address: str) -> Iterator[str]:

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
@@ -12,6 +11,7 @@ from typing import Any
 
 import grpc
 from tests.recorded import path_of
+from tests.serve.ports import Gate, run_with
 from tests.serve.signed import Ends, signed
 
 import tfport
@@ -108,26 +108,6 @@ def sessions() -> dict[str, Session]:
         "sparse": tfport.load(path_of("sparse")),
     }
     return {name: Session(model) for name, model in models.items()}
-
-
-class Gate:
-    """A runner that waits until it is told to go on."""
-
-    def __init__(self, runner: InThreads) -> None:
-        self.open, self.waiting, self.runner = asyncio.Event(), asyncio.Event(), runner
-        self.begun = self.cancelled = 0
-
-    async def __call__(
-        self, session: Session, signature: Signature, inputs: Mapping[str, Any], outputs: Sequence[str]
-    ) -> Arrays:
-        self.begun += 1
-        self.waiting.set()
-        try:
-            await self.open.wait()
-        except asyncio.CancelledError:
-            self.cancelled += 1
-            raise
-        return await self.runner(session, signature, inputs, outputs)
 
 
 async def fails(session: Session, signature: Signature, inputs: Any, outputs: Any) -> Arrays:
@@ -246,9 +226,4 @@ def with_port(
     test: Callable[[Port], Awaitable[None]], options: GrpcOptions | None = None, **more: Any
 ) -> None:
     """Run a test against a port of its own."""
-
-    async def run() -> None:
-        async with serving(options, **more) as port:
-            await test(port)
-
-    asyncio.run(run())
+    run_with(serving(options, **more), test)

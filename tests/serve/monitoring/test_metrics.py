@@ -8,8 +8,9 @@ from prometheus_client.parser import text_string_to_metric_families
 
 from tfport.serve.monitoring import instruments
 from tfport.serve.monitoring.config import metrics_path
-from tfport.serve.monitoring.metrics import DECODE, GRPC, REST, Metrics
+from tfport.serve.monitoring.metrics import DECODE, Metrics
 from tfport.serve.status import Code, Refused
+from tfport.serve.watch import GRPC, REST
 
 
 def read(metrics):

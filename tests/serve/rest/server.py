@@ -2,23 +2,23 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import Any
 
 import aiohttp
+from tests.serve.ports import Gate, run_with
 from tests.serve.signed import Ends, signed
 
-from tfport.graph.model import Model, Signature
+from tfport.graph.model import Model
 from tfport.runtime.session import Session
 from tfport.serve.catalogue import Catalogue, State, VersionStatus
 from tfport.serve.rest.options import RestOptions
 from tfport.serve.rest.server import RestFront
-from tfport.serve.servable import Arrays, InThreads, Servable
+from tfport.serve.servable import InThreads, Servable
 from tfport.serve.status import Code
 
 TYPES = [
@@ -82,20 +82,6 @@ def models() -> dict[str, Model]:
     }
 
 
-class Gate:
-    """A runner that waits until it is told to go on."""
-
-    def __init__(self, runner: InThreads) -> None:
-        self.open, self.waiting, self.runner = asyncio.Event(), asyncio.Event(), runner
-
-    async def __call__(
-        self, session: Session, signature: Signature, inputs: Mapping[str, Any], outputs: Sequence[str]
-    ) -> Arrays:
-        self.waiting.set()
-        await self.open.wait()
-        return await self.runner(session, signature, inputs, outputs)
-
-
 @dataclass
 class Port:
     """A running front end, and a client."""
@@ -145,9 +131,4 @@ def with_port(
     test: Callable[[Port], Awaitable[None]], options: RestOptions | None = None, **more: Any
 ) -> None:
     """Run a test against a port of its own."""
-
-    async def run() -> None:
-        async with serving(options, **more) as port:
-            await test(port)
-
-    asyncio.run(run())
+    run_with(serving(options, **more), test)

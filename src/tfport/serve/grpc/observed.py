@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 from tfport.serve.status import Code, Refused
+from tfport.serve.watch import GRPC, Watch
 
-ENTRYPOINT = "GRPC"
 # calls that a PredictionLog has a place for
 KINDS = {
     "Predict": "predict",
@@ -18,28 +18,6 @@ KINDS = {
     "Regress": "regress",
     "MultiInference": "multi_inference",
 }
-
-
-class Watch(Protocol):
-    """Whom to tell about requests: `monitoring.metrics.Metrics`."""
-
-    def request(self, model: str, api: str, entrypoint: str, code: Code, seconds: float) -> None:
-        """A request ended."""
-
-    def examples(self, model: str, count: int) -> None:
-        """A request had so many Examples."""
-
-    def runtime(self, model: str, api: str, seconds: float) -> None:
-        """How long a servable took to answer."""
-
-    def stage(self, model: str, version: int, signature: str, stage: str, seconds: float) -> None:
-        """A stage of a request took so long."""
-
-    def began(self, entrypoint: str) -> None:
-        """A request came."""
-
-    def ended(self, entrypoint: str) -> None:
-        """It was answered, or its client went away."""
 
 
 class Samples(Protocol):
@@ -76,7 +54,7 @@ class Observers:
         """The answer; all that there is to tell about it is told."""
         began, code = time.perf_counter(), Code.CANCELLED
         if self.watch is not None:
-            self.watch.began(ENTRYPOINT)
+            self.watch.began(GRPC)
         try:
             with nullcontext() if self.trace is None else self.trace.request(api, model, headers):
                 response = await answer
@@ -89,8 +67,8 @@ class Observers:
             raise
         finally:
             if self.watch is not None:
-                self.watch.ended(ENTRYPOINT)
-                self.watch.request(model, api, ENTRYPOINT, code, time.perf_counter() - began)
+                self.watch.ended(GRPC)
+                self.watch.request(model, api, GRPC, code, time.perf_counter() - began)
         if self.samples is not None and api in KINDS and self.samples.wants(model):
             self.samples.take(model, KINDS[api], request, response)
         return response

@@ -98,25 +98,24 @@ class PredictionService:
 
     async def classify(self, request: wire.ExamplesRequestWire, size: int) -> pb.ClassificationResponse:
         """Examples to classes with scores."""
-        spec = spec_of(request)
-        servable = chosen(self._catalogue, spec)
-        signature = self._signature(servable, spec.signature_name, CLASSIFY)
-        examples = self._examples(servable, request.input)
-        answers = await self._timed(servable, "Classify", results.called(servable, signature, examples))
-        return pb.ClassificationResponse(
-            model_spec=answered_by(servable, signature.name), result=_classes(answers, len(examples))
-        )
+        spec, answers, count = await self._examined(request, "Classify", CLASSIFY)
+        return pb.ClassificationResponse(model_spec=spec, result=_classes(answers, count))
 
     async def regress(self, request: wire.ExamplesRequestWire, size: int) -> pb.RegressionResponse:
         """Examples to numbers."""
+        spec, answers, count = await self._examined(request, "Regress", REGRESS)
+        return pb.RegressionResponse(model_spec=spec, result=_regressions(answers, count))
+
+    async def _examined(
+        self, request: wire.ExamplesRequestWire, api: str, method: str
+    ) -> tuple[serving_pb2.ModelSpec, Arrays, int]:
+        """Who answered, what a signature says of the Examples of a request, and how many they are."""
         spec = spec_of(request)
         servable = chosen(self._catalogue, spec)
-        signature = self._signature(servable, spec.signature_name, REGRESS)
+        signature = self._signature(servable, spec.signature_name, method)
         examples = self._examples(servable, request.input)
-        answers = await self._timed(servable, "Regress", results.called(servable, signature, examples))
-        return pb.RegressionResponse(
-            model_spec=answered_by(servable, signature.name), result=_regressions(answers, len(examples))
-        )
+        answers = await self._timed(servable, api, results.called(servable, signature, examples))
+        return answered_by(servable, signature.name), answers, len(examples)
 
     async def multi_inference(
         self, request: wire.MultiInferenceRequestWire, size: int

@@ -25,6 +25,7 @@ from tfport.serve.grpc.options import GrpcOptions
 from tfport.serve.grpc.prediction import PredictionService
 from tfport.serve.grpc.reflection import reflection_handlers
 from tfport.serve.grpc.token import NeedsToken
+from tfport.serve.hosts import bracketed
 
 
 class GrpcFront:
@@ -58,7 +59,7 @@ class GrpcFront:
         port = 0
         try:
             if options.port is not None:
-                port = self._listen(f"{_bracketed(options.host)}:{options.port}")
+                port = self._listen(f"{bracketed(options.host)}:{options.port}")
             if options.socket_path:
                 self._listen(f"unix:{options.socket_path}")
             await server.start()
@@ -128,7 +129,3 @@ def _why(options: GrpcOptions, address: str) -> str:
         except OSError as error:
             return f": {reason(error)}"
     return ""
-
-
-def _bracketed(host: str) -> str:
-    return f"[{host}]" if ":" in host else host

@@ -22,8 +22,6 @@ from tfport.serve.status import Code
 if TYPE_CHECKING:
     from prometheus_client import CollectorRegistry
 
-REST, GRPC = "REST", "GRPC"
-"""Where a request came from, as TensorFlow Serving calls it."""
 RUNTIME = "TF1"
 """What TensorFlow Serving calls the runtime that is not TFRT."""
 DECODE, QUEUE, RUN, ENCODE = "decode", "queue", "run", "encode"

@@ -4,30 +4,10 @@ from __future__ import annotations
 
 import ssl
 from dataclasses import dataclass, field
-from typing import Protocol
 
 from tfport.serve.rest.auth import Tokens
 from tfport.serve.rest.room import Room
-from tfport.serve.status import Code
-
-
-class Watch(Protocol):
-    """Whom to tell about requests: `monitoring.metrics.Metrics`."""
-
-    def request(self, model: str, api: str, entrypoint: str, code: Code, seconds: float) -> None:
-        """A request ended."""
-
-    def examples(self, model: str, count: int) -> None:
-        """A classify or regress request had so many Examples."""
-
-    def stage(self, model: str, version: int, signature: str, stage: str, seconds: float) -> None:
-        """A stage of a request took so long."""
-
-    def began(self, entrypoint: str) -> None:
-        """A request came."""
-
-    def ended(self, entrypoint: str) -> None:
-        """It was answered, or its client went away."""
+from tfport.serve.watch import Watch
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,9 +13,9 @@ from tfport.serve.rest.decode import decode
 from tfport.serve.rest.describe import list_json, metadata_json, status_json
 from tfport.serve.rest.encode import encode
 from tfport.serve.rest.features import classes_json, decode_examples, regressions_json
-from tfport.serve.rest.options import Watch
 from tfport.serve.rest.paths import Asked
 from tfport.serve.servable import Servable
+from tfport.serve.watch import Watch
 
 _T = TypeVar("_T")
 

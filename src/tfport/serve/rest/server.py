@@ -30,9 +30,9 @@ from tfport.serve.rest.paths import OURS, asked
 from tfport.serve.rest.receive import receive
 from tfport.serve.rest.routes import answer, look
 from tfport.serve.status import Code, Refused
+from tfport.serve.watch import REST
 
 Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
-ENTRY: Final = "REST"
 JSON: Final = {"Content-Type": "application/json"}
 LIVE, READY, OPENAPI = "/v1/health/live", "/v1/health/ready", "/openapi.json"
 FREE = (LIVE, READY, "/v2/health/live", "/v2/health/ready")
@@ -134,7 +134,7 @@ class RestFront:
         """Around every request: who asks, errors as JSON, compression and headers for browsers."""
         self._going += 1
         if watch := self.options.watch:
-            watch.began(ENTRY)
+            watch.began(REST)
         try:
             self._is_allowed(request)
             self._is_not_too_much(request)
@@ -155,7 +155,7 @@ class RestFront:
             self._idle.set()
             self.options.room.leave(request)
             if watch:
-                watch.ended(ENTRY)
+                watch.ended(REST)
         await compressed(request, response, self.options.gzip_from)
         if self.options.cors:
             response.headers.update(_CORS)
@@ -209,7 +209,7 @@ class RestFront:
                 # names that clients make up are not counted one by one
                 known = code is Code.OK or question.model in self._catalogue.names()
                 name = question.model if known else ""
-                watch.request(name, question.what, ENTRY, code, perf_counter() - started)
+                watch.request(name, question.what, REST, code, perf_counter() - started)
 
     async def _within_time(self, work: Awaitable[bytes]) -> bytes:
         try:

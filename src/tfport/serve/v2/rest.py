@@ -23,8 +23,8 @@ from tfport.serve.status import Code, Refused
 from tfport.serve.v2 import metadata
 from tfport.serve.v2.body import LENGTH, parse_json, read_request, write_answer
 from tfport.serve.v2.infer import infer, size_of
+from tfport.serve.watch import REST
 
-ENTRY = "REST"
 Handler = Callable[[web.Request], Awaitable[web.Response]]
 
 
@@ -118,7 +118,7 @@ class _Handlers:
         finally:
             if watch := self.options.watch:
                 known = metadata.counted_as(self.catalogue, name)
-                watch.request(known, "infer", ENTRY, code, perf_counter() - started)
+                watch.request(known, "infer", REST, code, perf_counter() - started)
 
 
 async def _inferred(servable: Servable, body: bytes, length: str | None) -> web.Response:
