@@ -34,6 +34,25 @@ def test_run_loads_it(model, capsys):
     assert json.loads(capsys.readouterr().out)["outputs"]["y"]["value"] == [2.0, 4.0]
 
 
+def test_serve_loads_it(tmp_path):
+    pytest.importorskip("aiohttp", reason="pip install tfport[serve]")
+    from tests.serve.models.exports import export, saved_model
+    from tests.serve.process import command, refused, until
+
+    lines = """
+        x = Placeholder() {dtype=float32, shape=(?)}
+        y = Native>Scale(x) {T=float32, by=2.0}
+        z = Identity(y) {T=float32}
+    """
+    export(tmp_path / "m", 1, saved_model(lines, {"serving_default": "z:0"}))
+    with command(tmp_path / "m", f"--library={library('ops')}") as running:
+        assert running.predict(1, 2) == (200, {"predictions": [2.0, 4.0]})
+        until(lambda: "serving_default: runs" in running.said)
+    code, said = refused(tmp_path / "m", "--library=no.so", "--port=-1", "--rest_api_port=-1")
+    assert (code, said.count("\n")) == (2, 0)
+    assert "no.so" in said
+
+
 def test_a_library_of_tensorflow_counts_for_nothing_on_tfport(tmp_path):
     path = tmp_path / "m.pb"
     lines = "x = Placeholder() {dtype=float32, shape=(?,)}\ny = AcmeCopy(x) {T=float32}"

@@ -46,11 +46,9 @@ def add_model(parser: argparse.ArgumentParser) -> None:
 def read_model(args: argparse.Namespace) -> tuple[Model, Registry]:
     """The model, and the ops that installed packages and the libraries named bring."""
     import tfport
-    from tfport.runtime.custom.registry import PROCESS_WIDE
+    from tfport.runtime.custom.libraries import registry_with
 
-    registry = tfport.Registry(PROCESS_WIDE.ready())
-    for path in args.library:
-        tfport.load_op_library(path, registry)
+    registry = registry_with(args.library)
     tags = args.tags.split(",") if args.tags else None
     return tfport.load(args.model, tags=tags, registry=registry), registry
 

@@ -90,6 +90,7 @@ OURS = (
     _honoured("host", str, "127.0.0.1", "address to listen at; 0.0.0.0 for all of this machine"),
     _honoured("rest_api_max_body_bytes", int, 1 << 28, "largest body of a REST call"),
     _honoured("auth_token_file", str, "", "file with the bearer token that callers must give"),
+    _honoured("library", str, "", "libraries of ops that `tfport lib build` made, with commas between"),
     _honoured("engine", str, "onnxruntime", "onnxruntime, openvino or none",
               ("onnxruntime", "openvino", "none")),
     _honoured("log_format", str, "text", "text or json", ("text", "json")),

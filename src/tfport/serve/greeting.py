@@ -58,7 +58,7 @@ def _model(server: Server, name: str, one: Servable | str) -> Iterator[str]:
         yield f"  {name}: {one}"
         return
     yield f"  {name}, version {one.version}"
-    for fact in signature_facts(one.model):
+    for fact in signature_facts(one.model, server.registry):
         yield f"    {fact}"
     if server.rest_port:
         options = " -k" if server.given.text("ssl_config_file") else ""

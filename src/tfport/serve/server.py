@@ -19,6 +19,7 @@ from aiohttp import web
 from tfport.errors import Error
 from tfport.formats.files import reason
 from tfport.formats.proto import model_server_config_pb2 as pb
+from tfport.runtime.custom.libraries import registry_with
 from tfport.runtime.session import Session
 from tfport.serve.batching.batches import batching_for
 from tfport.serve.catalogue import Catalogue
@@ -82,6 +83,7 @@ class Server:
         )
         self.samples = Samples(self.metrics)
         self.trace = tracer_of(enabled=given.truth("enable_tracing"))
+        self.registry = registry_with([path for path in given.text("library").split(",") if path])
         self.manager = self._manager()
         tls = _tls(given)
         tokens = Tokens(given.text("auth_token_file")) if given.text("auth_token_file") else None
@@ -134,7 +136,12 @@ class Server:
             None if file else one_model(given.text("model_name"), base),
             runner_for=self._runner,
             config_file=file or None,
-            load=opener(tags=tags or None, threads=threads or None, engine=given.text("engine")),
+            load=opener(
+                tags=tags or None,
+                threads=threads or None,
+                engine=given.text("engine"),
+                registry=self.registry,
+            ),
             options=Options(
                 poll_seconds=given.number("file_system_poll_wait_seconds"),
                 config_poll_seconds=given.number("model_config_file_poll_wait_seconds"),
