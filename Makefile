@@ -116,10 +116,10 @@ $(LIVE_READY): pyproject.toml
 	$(LIVE)/bin/python $(PIP) install --no-deps tritonclient  # it asks for an older protobuf than it needs
 	@touch $@
 
-# Clients and frameworks of others around `tfport serve`: Ray Serve, schemathesis on the OpenAPI document, S3.
+# Clients and frameworks of others around `tfport serve`: Ray Serve, schemathesis on the OpenAPI document, S3, OpenTelemetry.
 test-clients: $(LIVE_READY)
-	$(LIVE)/bin/python $(PIP) install 'ray[serve]' schemathesis s3fs 'moto[server]'
-	$(LIVE)/bin/python -m pytest tests/live/test_ray.py tests/live/test_rest_schema.py tests/live/test_object_store.py
+	$(LIVE)/bin/python $(PIP) install 'ray[serve]' schemathesis s3fs 'moto[server]' opentelemetry-sdk
+	$(LIVE)/bin/python -m pytest tests/live/test_ray.py tests/live/test_rest_schema.py tests/live/test_object_store.py tests/serve/monitoring/test_tracing.py
 
 # tf2onnx asks for older packages than it needs.
 $(BENCH_READY): pyproject.toml
