@@ -3,7 +3,7 @@
 import sqlite3
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 from tests.atlas.small import kernel
 from tests.sentences import read_or_told
@@ -85,6 +85,7 @@ def test_a_damaged_file_is_refused(change, sentence, target):
 
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.integers(16, 20_000), st.binary(min_size=1, max_size=40))
+@example(3627, b'"')
 def test_no_bytes_give_anything_but_a_target_or_an_error(target, at, noise):
     data = bytearray(target.read_bytes())
     data[at : at + len(noise)] = noise

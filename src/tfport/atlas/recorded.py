@@ -120,7 +120,8 @@ def open_recorded(path: str) -> Atlas:
         _check(path)
         return Atlas(Path(path))
     except (sqlite3.Error, DecodeError, zlib.error, ValueError) as error:
-        raise UnreadableFile(f"{path}: a damaged target, or another file: {error}") from None
+        told = " ".join(str(error).split())  # SQLite quotes what it stumbled over, lines and all
+        raise UnreadableFile(f"{path}: a damaged target, or another file: {told}") from None
     except (OverflowError, RecursionError, MemoryError):
         raise UnreadableFile(f"{path}: a damaged target, or another file") from None
 
