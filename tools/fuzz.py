@@ -28,7 +28,7 @@ from pathlib import Path
 import fuzz_runtime
 import tfport
 from tfport.atlas.known_ops import known_ops
-from tfport.check.lib.diagnosis import Asked
+from tfport.check.lib.diagnosis import LoadOptions
 from tfport.check.lib.report import report_on
 from tfport.formats.checkpoint import open_checkpoint
 from tfport.formats.files import Folder
@@ -120,7 +120,7 @@ def library(data: bytes) -> None:
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder, "op.so")
         path.write_bytes(data)
-        report = report_on([str(path)], ["tensorflow==2.21.0"], Asked(machine="x86_64", looks_here=False))
+        report = report_on([str(path)], ["tensorflow==2.21.0"], LoadOptions(machine="x86_64", looks_here=False))
         json.dumps(report.to_json())
         str(report)
 

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from tfport.check.explain.explain import Explained
     from tfport.check.inspection.inspection import Inspection
     from tfport.check.matrix.matrix import Matrix
-    from tfport.check.report.report import Report
+    from tfport.check.report.report import CheckReport
     from tfport.fix.fixed import Fixed
     from tfport.formats.recognise import Source
     from tfport.graph.model import Model
@@ -95,7 +95,7 @@ def check(
     checksums: bool = False,
     libraries: Iterable[str] = (),
     registry: Registry | None = None,
-) -> Report:
+) -> CheckReport:
     """Say whether a model loads and runs on targets, and every reason why not.
 
     `on` is a target such as `tensorflow==2.8.4`, or several; `device` is what hardware is there,

@@ -11,7 +11,7 @@ from tfport.check.findings.finding import CODES
 from tfport.cli.main import main
 
 MESSAGE = "Op type not registered 'BatchMatMulV2' in binary running on box."
-LOG = str(Path(__file__).parents[1] / "check" / "messages" / "serving.log")
+LOG = str(Path(__file__).parents[1] / "check/explain/messages/serving.log")
 
 
 @pytest.fixture

@@ -6,8 +6,8 @@ import pytest
 from tests.recorded import NAMES, load, path_of, shared
 
 import tfport
+from tfport.check.console import plain
 from tfport.check.inspection.text import render
-from tfport.check.page import plain
 from tfport.cli.main import main
 
 

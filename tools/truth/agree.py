@@ -20,7 +20,7 @@ from real_questions import QUESTIONS
 import tfport
 from tfport.atlas.target import resolve_targets
 from tfport.check.check import check_on
-from tfport.check.explain.find import Finder
+from tfport.check.explain.find import MessageFinder
 from tfport.check.subject import Subject
 
 REAL = Path(__file__).parents[2] / "tests/truth/real"
@@ -69,7 +69,7 @@ def compare(subject: Subject, target, loader: str, said: dict, *, asked: bool) -
 
 def is_about_values(says: str) -> bool:
     """Whether a message names none of the troubles that `check` looks for."""
-    codes = {found.message.code for found in Finder().read(says.splitlines(keepends=True))}
+    codes = {found.message.code for found in MessageFinder().read(says.splitlines(keepends=True))}
     return not {code for code in codes if code} - set(ABOUT_VALUES)
 
 

@@ -17,8 +17,9 @@ from pathlib import Path
 
 sys.path.append(str(Path(__file__).parents[1] / "atlas"))
 
-from index import pythons
 from records import release_order
+
+from index import pythons
 
 CACHE = Path("~/.cache/tfport/environments").expanduser()
 INTERPRETERS = Path("~/.pyenv/versions").expanduser()

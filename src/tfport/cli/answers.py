@@ -10,8 +10,8 @@ import numpy as np
 from rich.console import RenderableType
 from rich.text import Text
 
+from tfport.check.console import indented, title
 from tfport.check.harmless import harmless
-from tfport.check.page import indented, title
 from tfport.errors import Error
 from tfport.formats.output import new_path
 

@@ -59,7 +59,7 @@ def run(args: argparse.Namespace) -> int:
             {"version": VERSION, "model": args.model, "signature": signature.name, "rows": _json(found)}
         )
     else:
-        from tfport.check.page import show
+        from tfport.check.console import show
 
         show(lambda width: _table(args.model, signature.name, found))
     return 0
@@ -95,7 +95,7 @@ def _json(found: Sequence[Measured]) -> list[dict[str, Any]]:
 def _table(model: str, signature: str, found: Sequence[Measured]) -> Iterator[RenderableType]:
     from rich.table import Table
 
-    from tfport.check.page import indented, title
+    from tfport.check.console import indented, title
 
     yield title(model, signature)
     table = Table(box=None, padding=(0, 2, 0, 0))

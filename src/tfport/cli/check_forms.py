@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
 if TYPE_CHECKING:
-    from tfport.check.report.report import Report
+    from tfport.check.report.report import CheckReport
 
 VERSION = 1
 
@@ -20,7 +20,7 @@ VERSION = 1
 class Form(Protocol):
     """How reports are written."""
 
-    def part(self, report: Report, /) -> Any:
+    def part(self, report: CheckReport, /) -> Any:
         """What one model adds."""
         ...
 
@@ -52,7 +52,7 @@ class TextForm:
     everything: bool
     colour: bool
 
-    def part(self, report: Report) -> TextPart:
+    def part(self, report: CheckReport) -> TextPart:
         from tfport.check.report.text import line, render
 
         if self.many and report.verdict == "runs" and not self.everything:
@@ -66,13 +66,13 @@ class TextForm:
         return TextPart(None, [unreadable(model, why)], is_line=True)
 
     def whole(self, parts: Sequence[TextPart]) -> str:
-        from tfport.check.page import plain
+        from tfport.check.console import plain
 
         shown = list(self._page(parts))
         return _coloured(shown) if self.colour else plain(lambda _: shown) + "\n"
 
     def _page(self, parts: Sequence[TextPart]) -> Iterator[Any]:
-        from tfport.check.report.words import summary
+        from tfport.check.report.phrases import summary
 
         for before, part in zip([None, *parts], parts, strict=False):
             if part.is_line and before and not before.is_line:
@@ -97,7 +97,7 @@ class JsonForm:
 
     many: bool
 
-    def part(self, report: Report) -> dict[str, Any]:
+    def part(self, report: CheckReport) -> dict[str, Any]:
         return report.to_json()
 
     def unreadable(self, model: str, why: str) -> dict[str, Any]:
@@ -114,7 +114,7 @@ class OtherForm:
 
     name: str
 
-    def part(self, report: Report) -> Any:
+    def part(self, report: CheckReport) -> Any:
         return self._module.part(report)
 
     def unreadable(self, model: str, why: str) -> Any:

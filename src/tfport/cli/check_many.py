@@ -18,7 +18,7 @@ from tfport.errors import Error
 
 if TYPE_CHECKING:
     from tfport.atlas.target import Target
-    from tfport.check.report.report import Report
+    from tfport.check.report.report import CheckReport
     from tfport.runtime.custom.registry import Registry
 
 FEW = 16
@@ -36,7 +36,7 @@ class Answer:
     part: Any
 
 
-def report_on(asked: Asked, *, ways_out: bool) -> Report:
+def report_on(asked: Asked, *, ways_out: bool) -> CheckReport:
     """The report on one model."""
     import tfport
     from tfport.check.report.report import check_model
@@ -88,7 +88,7 @@ def answer(asked: Asked, form: Form) -> Answer:
         return Answer(Outcome(None), form.unreadable(asked.model, str(error)))
 
 
-def answered(report: Report, form: Form) -> Answer:
+def answered(report: CheckReport, form: Form) -> Answer:
     severities = frozenset(finding.severity for finding in report.findings)
     return Answer(Outcome(report.verdict, severities), form.part(report))
 

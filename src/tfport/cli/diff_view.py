@@ -10,7 +10,7 @@ from rich.console import RenderableType
 
 from tfport.atlas.diff import KernelChange, RegistryDiff
 from tfport.atlas.kernel_text import kernel_text, merged
-from tfport.check.page import INDENT, columns, count, facts, flowing, indented, more, title
+from tfport.check.console import INDENT, columns, count, facts, flowing, indented, more, title
 from tfport.cli.build_facts import flat
 
 MOST_ROWS = 20

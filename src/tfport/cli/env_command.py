@@ -46,8 +46,8 @@ def run(args: argparse.Namespace) -> int:
 
         print_json(found.to_json())
     else:
+        from tfport.check.console import show
         from tfport.check.env.text import render
-        from tfport.check.page import show
 
         show(lambda width: render(found, width, everything=args.all))
     return found.exit_code

@@ -52,8 +52,8 @@ def explain(text: str, args: argparse.Namespace) -> int:
 
         print_json(explained.to_json())
     else:
+        from tfport.check.console import show
         from tfport.check.explain.text import render
-        from tfport.check.page import show
 
         show(lambda width: render(explained, width))
     return explained.exit_code
@@ -104,8 +104,8 @@ def show_codes(args: argparse.Namespace) -> int:
 
         print_json(codes_json(codes))
     else:
+        from tfport.check.console import show
         from tfport.check.explain.text import page
-        from tfport.check.page import show
 
         show(lambda width: (part for code in codes for part in page(code, width)))
     return 0
@@ -121,8 +121,8 @@ def list_codes(args: argparse.Namespace) -> int:
 
         print_json(codes_json(codes))
     else:
+        from tfport.check.console import show
         from tfport.check.explain.text import code_list
-        from tfport.check.page import show
 
         show(lambda width: code_list(codes, width))
     return 0

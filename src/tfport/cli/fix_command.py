@@ -83,7 +83,7 @@ def run(args: argparse.Namespace) -> int:
 
         print_json({**fixed.to_json(), "output": args.output if fixed.ok else None})
     else:
-        from tfport.check.page import show
+        from tfport.check.console import show
 
         show(fixed.render)
     return 0 if fixed.ok else 1

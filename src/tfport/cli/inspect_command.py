@@ -35,8 +35,8 @@ def run(args: argparse.Namespace) -> int:
     if args.json:
         print_json(report.to_json())
     else:
+        from tfport.check.console import show
         from tfport.check.inspection.text import render
-        from tfport.check.page import show
 
         show(lambda width: render(report, width, everything=args.all))
     return 0

@@ -62,7 +62,7 @@ def _built(args: argparse.Namespace, flags: list[str]) -> tuple[str, list[str]]:
 
 def _show_own(args: argparse.Namespace, output: str, command: list[str]) -> int:
     """What was built, held against this tfport as if it were loaded."""
-    from tfport.check.page import show
+    from tfport.check.console import show
     from tfport.cli.lib_show import library_json, rendered
     from tfport.runtime.native.first_checks import look_into, read_library
 
@@ -79,12 +79,12 @@ def _hold_against(
     args: argparse.Namespace, output: str, command: list[str], release: str, python: str
 ) -> int:
     """What was built, held against the release that it is for."""
-    from tfport.check.lib.diagnosis import Asked
+    from tfport.check.console import show
+    from tfport.check.lib.diagnosis import LoadOptions
     from tfport.check.lib.report import report_on
     from tfport.check.lib.text import render
-    from tfport.check.page import show
 
-    report = report_on([_findable(output)], [release], Asked(python=python or None))
+    report = report_on([_findable(output)], [release], LoadOptions(python=python or None))
     if args.json:
         print_json({"version": VERSION, "command": command, "report": report.to_json()})
     else:

@@ -44,7 +44,7 @@ def add(commands: Any) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    from tfport.check.lib.diagnosis import Asked
+    from tfport.check.lib.diagnosis import LoadOptions
     from tfport.check.lib.report import report_on
     from tfport.cli.patience import patience
 
@@ -52,7 +52,7 @@ def run(args: argparse.Namespace) -> int:
     environment = (
         os.environ.get("LD_LIBRARY_PATH", "").split(":") if os.environ.get("LD_LIBRARY_PATH") else []
     )
-    asked = Asked((*given, *environment), args.sysroot, args.machine)
+    asked = LoadOptions((*given, *environment), args.sysroot, args.machine)
     with patience(f"reading {', '.join(args.files)}"):
         report = report_on(args.files, args.on, asked)
     if args.json:
@@ -60,8 +60,8 @@ def run(args: argparse.Namespace) -> int:
 
         print_json(report.to_json())
     else:
+        from tfport.check.console import show
         from tfport.check.lib.text import render
-        from tfport.check.page import show
 
         show(lambda width: render(report, width, everything=args.all))
     return report.exit_code

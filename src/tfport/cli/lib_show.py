@@ -8,10 +8,10 @@ from typing import Any
 
 from rich.console import RenderableType
 
-from tfport.check.lib.diagnosis import Subject
-from tfport.check.lib.first_look import machine_text
+from tfport.check.console import facts, show, title
+from tfport.check.lib.diagnosis import LibrarySubject
+from tfport.check.lib.file_checks import machine_text
 from tfport.check.lib.json import registers_json
-from tfport.check.page import facts, show, title
 from tfport.cli.json_output import print_json
 from tfport.errors import BadLibrary
 from tfport.runtime.native.about import About
@@ -34,7 +34,7 @@ def run(args: argparse.Namespace) -> int:
     return 0
 
 
-def library_json(subject: Subject, about: About | None) -> dict[str, Any]:
+def library_json(subject: LibrarySubject, about: About | None) -> dict[str, Any]:
     """A library for programs; `for` is null where it registers nothing with anyone."""
     said: dict[str, Any] = {"file": subject.file, "machine": subject.library.header.machine}
     if about is None:
@@ -55,7 +55,7 @@ def library_json(subject: Subject, about: About | None) -> dict[str, Any]:
     return {**said, "for": TFPORT, **versions, "registers": {"ops": ops, "kernels": kernels}}
 
 
-def rendered(subject: Subject, about: About | None, width: int) -> Iterator[RenderableType]:
+def rendered(subject: LibrarySubject, about: About | None, width: int) -> Iterator[RenderableType]:
     """A library for people."""
     elf = subject.library
     yield title(subject.file, f"{machine_text(elf.header.machine)}, {elf.size:,} bytes")
@@ -73,7 +73,7 @@ def _of_tfport(about: About) -> Iterator[tuple[str, list[str]]]:
         yield "registers", ["nothing"]
 
 
-def _of_tensorflow(subject: Subject) -> Iterator[tuple[str, list[str]]]:
+def _of_tensorflow(subject: LibrarySubject) -> Iterator[tuple[str, list[str]]]:
     registered = subject.registered
     if not (registered.ops or registered.kernels or registered.partial):
         yield "registers", ["nothing, neither with tfport nor with TensorFlow"]

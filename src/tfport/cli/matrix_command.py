@@ -52,8 +52,8 @@ def run(args: argparse.Namespace) -> int:
     if args.json:
         print_json(matrix.to_json())
     elif not args.html:
+        from tfport.check.console import show
         from tfport.check.matrix.text import render
-        from tfport.check.page import show
 
         show(lambda width: render(matrix, width, everything=args.all))
     return 0

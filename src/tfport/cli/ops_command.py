@@ -66,7 +66,7 @@ def search(atlas: Atlas, args: argparse.Namespace) -> int:
         ops = [summary_json(op) for op in found]
         print_json({"version": VERSION, "search": args.search, "ops": ops})
     elif found:
-        from tfport.check.page import show
+        from tfport.check.console import show
         from tfport.cli.ops_view import found_ops
 
         show(lambda width: found_ops(args.search, found, width))
@@ -88,7 +88,7 @@ def histories(atlas: Atlas, args: argparse.Namespace) -> int:
         ops = [history_json(history) for history in found]
         print_json({"version": VERSION, "ops": ops, "unknown": close_names(atlas, unknown)})
     elif found:
-        from tfport.check.page import show
+        from tfport.check.console import show
         from tfport.cli.ops_view import op_page
 
         show(lambda width: (part for history in found for part in op_page(history, width)))
@@ -124,7 +124,7 @@ def on_target(atlas: Atlas, args: argparse.Namespace) -> int:
         ops = [on_target_json(registry, name) for name in there]
         print_json({"version": VERSION, "target": target.requirement, "ops": ops, "missing": missing})
     elif there:
-        from tfport.check.page import show
+        from tfport.check.console import show
         from tfport.cli.ops_view import registered_op
 
         show(lambda width: (part for name in there for part in registered_op(target, name, width)))

@@ -15,8 +15,8 @@ from tfport.atlas.kernel_lines import KernelLine, device_order
 from tfport.atlas.kernel_text import kernel_text, merged
 from tfport.atlas.search import OpSummary
 from tfport.atlas.spans import Span, spans_text
+from tfport.check.console import INDENT, columns, facts, indented, title
 from tfport.check.harmless import harmless
-from tfport.check.page import INDENT, columns, facts, indented, title
 
 if TYPE_CHECKING:
     from tfport.atlas.target import Target

@@ -34,7 +34,7 @@ def list_own(args: argparse.Namespace) -> int:
         ops = [{"name": name, "runs": list(how), "provider": providers[name]} for name, how in ways.items()]
         print_json({"version": VERSION, "target": "tfport", "ops": ops, "missing": missing})
     elif ways:
-        from tfport.check.page import show
+        from tfport.check.console import show
 
         show(lambda width: _listed(ways, providers, width))
     for name in missing:
@@ -45,7 +45,7 @@ def list_own(args: argparse.Namespace) -> int:
 def _listed(
     ways: Mapping[str, tuple[str, ...]], providers: Mapping[str, str | None], width: int
 ) -> Iterator[RenderableType]:
-    from tfport.check.page import flowing, indented, title
+    from tfport.check.console import flowing, indented, title
 
     yield title("tfport runs", f"{sum(map(bool, ways.values()))} ops")
     for how in dict.fromkeys(ways.values()):

@@ -100,7 +100,7 @@ def say(args: argparse.Namespace, signature: str, answers: dict[str, Any]) -> in
 
         print_json(answers_json(args.model, signature, answers))
     elif not args.output:
-        from tfport.check.page import show
+        from tfport.check.console import show
 
         show(lambda width: answers_text(answers, width))
     return 0

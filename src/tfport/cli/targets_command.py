@@ -89,7 +89,7 @@ def overview(args: argparse.Namespace) -> int:
 
         print_json(found.to_json())
     else:
-        from tfport.check.page import show
+        from tfport.check.console import show
         from tfport.cli.targets_view import recorded
 
         show(lambda width: recorded(found, width, everything=args.all))
@@ -130,7 +130,7 @@ def show_target(args: argparse.Namespace) -> int:
 
         print_json({"version": VERSION, "targets": [target.to_json() for target in found]})
     else:
-        from tfport.check.page import show
+        from tfport.check.console import show
         from tfport.cli.targets_view import in_full
 
         show(lambda width: (part for target in found for part in in_full(target, width)))
@@ -149,7 +149,7 @@ def diff(args: argparse.Namespace) -> int:
 
         print_json(diff_json(found))
     else:
-        from tfport.check.page import show
+        from tfport.check.console import show
         from tfport.cli.diff_view import differences
 
         show(lambda width: differences(found, width, everything=args.all))

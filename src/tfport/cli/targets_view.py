@@ -9,7 +9,7 @@ from rich.console import RenderableType
 from tfport.atlas.atlas import ARM
 from tfport.atlas.overview import Overview, Package, Release
 from tfport.atlas.portrait import Part, Portrait
-from tfport.check.page import columns, count, facts, title
+from tfport.check.console import columns, count, facts, title
 from tfport.cli import build_facts
 
 

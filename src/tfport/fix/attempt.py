@@ -14,7 +14,7 @@ from enum import Enum
 from tfport.atlas.target import Target
 from tfport.check.check import RUNS
 from tfport.check.devices import is_here, is_name, is_there
-from tfport.check.report.report import Report, check_model
+from tfport.check.report.report import CheckReport, check_model
 from tfport.fix.engine import Engine, Stuck
 from tfport.fix.facts import Facts
 from tfport.fix.finish import finish, producer_for
@@ -60,7 +60,7 @@ class Attempt:
     form: Form
     model: Model
     journal: Journal
-    report: Report
+    report: CheckReport
     stuck: list[Stuck] = field(default_factory=list)
     reasons: list[str] = field(default_factory=list)
     """Why some structure stayed."""

@@ -120,7 +120,7 @@ class Fixed:
         return render(self, width)
 
     def __str__(self) -> str:
-        from tfport.check.page import plain
+        from tfport.check.console import plain
 
         return plain(self.render)
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
+from tfport.check.console import count
 from tfport.check.findings.finding import ERROR
-from tfport.check.matrix.nearest import nearest
-from tfport.check.page import count
+from tfport.check.matrix.nearest import nearest_releases
 from tfport.check.subject import Subject
 from tfport.fix.engine import Stuck
 from tfport.fix.rule import Rule
@@ -71,5 +71,5 @@ def _to_add(fixed: Fixed) -> Iterator[str]:
 def _elsewhere(fixed: Fixed) -> Iterator[str]:
     results = [r for r in fixed.attempt.report.results if r.verdict != "runs"]
     if results and fixed.target.build is not None:
-        found = nearest(Subject(fixed.model), fixed.target, results[0].loaders[0])
+        found = nearest_releases(Subject(fixed.model), fixed.target, results[0].loaders[0])
         yield from found.ways_out

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 from rich.console import RenderableType
 from rich.text import Text
 
+from tfport.check.console import columns, indented, title
 from tfport.check.harmless import harmless
-from tfport.check.page import columns, indented, title
 from tfport.fix.proof.text import render as certificate_text
 
 if TYPE_CHECKING:

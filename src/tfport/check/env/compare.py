@@ -15,7 +15,7 @@ from tfport.atlas.atlas import Atlas
 from tfport.atlas.atlas import atlas as recorded_atlas
 from tfport.atlas.packages import Environment, read_environment
 from tfport.check.check import RUNS, Result, check_on, loaders_of
-from tfport.check.env.difference import NOTE, SEVERITIES, Difference
+from tfport.check.env.difference import NOTE, SEVERITIES, EnvironmentDifference
 from tfport.check.env.python_packages import python_differs
 from tfport.check.env.system import has_gpus, system_differs
 from tfport.check.env.tensorflow import tensorflow_differs
@@ -26,7 +26,7 @@ from tfport.graph.model import Model
 
 
 @dataclass(frozen=True)
-class Carried:
+class ModelComparison:
     """What becomes of one model."""
 
     model: str
@@ -47,13 +47,13 @@ class Carried:
 
 
 @dataclass(frozen=True)
-class Comparison:
+class EnvironmentComparison:
     """Two environments, and what matters of their differences, the gravest first."""
 
     build: Environment
     runtime: Environment
-    differences: list[Difference]
-    model: Carried | None = None
+    differences: list[EnvironmentDifference]
+    model: ModelComparison | None = None
     notes: list[str] = field(default_factory=list)
     """What was derived about the environments."""
 
@@ -73,8 +73,8 @@ class Comparison:
         return to_json(self)
 
     def __str__(self) -> str:
+        from tfport.check.console import plain
         from tfport.check.env.text import render
-        from tfport.check.page import plain
 
         return plain(lambda width: render(self, width))
 
@@ -87,7 +87,7 @@ def compare(
     device: str | None = None,
     loader: str | Iterable[str] | None = None,
     atlas: Atlas | None = None,
-) -> Comparison:
+) -> EnvironmentComparison:
     """Read two environments and say what matters; `device` is what hardware there is in both."""
     first, second = (read_environment(text, device=device, atlas=atlas) for text in (build, runtime))
     if first.target is None and second.target is None:
@@ -97,32 +97,32 @@ def compare(
     carried = _carry(model, first, second, loader) if model is not None else None
     if carried is not None:
         found = [one for one in found if _needed(one, second)]
-    return Comparison(first, second, found, carried, list(dict.fromkeys(notes)))
+    return EnvironmentComparison(first, second, found, carried, list(dict.fromkeys(notes)))
 
 
-def _differences(build: Environment, runtime: Environment, atlas: Atlas) -> Iterable[Difference]:
+def _differences(build: Environment, runtime: Environment, atlas: Atlas) -> Iterable[EnvironmentDifference]:
     yield from tensorflow_differs(build, runtime, atlas)
     yield from python_differs(build, runtime)
     yield from system_differs(build, runtime)
 
 
-def _gravity(found: Difference) -> int:
+def _gravity(found: EnvironmentDifference) -> int:
     return SEVERITIES.index(found.severity)
 
 
-def _needed(found: Difference, runtime: Environment) -> bool:
+def _needed(found: EnvironmentDifference, runtime: Environment) -> bool:
     """Whether a difference concerns every model: TensorFlow does not run, or not on GPUs that are wanted."""
     return found.concerns == "tensorflow" or (found.concerns == "gpu" and has_gpus(runtime))
 
 
 def _carry(
     model: Model, build: Environment, runtime: Environment, loader: str | Iterable[str] | None
-) -> Carried:
+) -> ModelComparison:
     if build.target is None or runtime.target is None:
         raise Error("; ".join([*build.notes, *runtime.notes]))
     subject, loaders = Subject(model), loaders_of(loader)
     before, after = (check_on(subject, side, loaders) for side in (build.target, runtime.target))
-    return Carried(model.where, before, after)
+    return ModelComparison(model.where, before, after)
 
 
 def _grave(finding: Finding) -> bool:

@@ -18,7 +18,7 @@ UNKNOWN, NONE = "?", "none"
 
 
 @dataclass(frozen=True)
-class Difference:
+class EnvironmentDifference:
     """What is not the same, and what of it."""
 
     name: str
@@ -44,11 +44,11 @@ def _table() -> dict[str, dict[str, Any]]:
 
 def difference(
     name: str, subject: str, build: str, runtime: str, *, names: Sequence[str] = (), **gaps: object
-) -> Difference:
+) -> EnvironmentDifference:
     """The difference of that name, its gaps filled."""
     row = _table()[name]
     known = {"build": build, "runtime": runtime, **gaps}
-    return Difference(
+    return EnvironmentDifference(
         name=name,
         subject=subject,
         build=build,

@@ -5,15 +5,15 @@ from __future__ import annotations
 from typing import Any
 
 from tfport.atlas.packages import Environment
-from tfport.check.env.compare import Carried, Comparison
-from tfport.check.env.difference import Difference
-from tfport.check.env.rows import rows
+from tfport.check.env.compare import EnvironmentComparison, ModelComparison
+from tfport.check.env.difference import EnvironmentDifference
+from tfport.check.env.environment_facts import environment_facts
 from tfport.check.report.json import finding_json, result_json
 
 VERSION = 1
 
 
-def to_json(comparison: Comparison) -> dict[str, Any]:
+def to_json(comparison: EnvironmentComparison) -> dict[str, Any]:
     return {
         "version": VERSION,
         "build": environment_json(comparison.build),
@@ -31,12 +31,12 @@ def environment_json(environment: Environment) -> dict[str, Any]:
         "target": target.requirement if target else None,
         "device": target.device if target else None,
         "system": environment.system.name or None,
-        "has": {name: told or None for name, told in rows(environment).items()},
+        "has": {name: told or None for name, told in environment_facts(environment).items()},
         "notes": environment.notes,
     }
 
 
-def difference_json(found: Difference) -> dict[str, Any]:
+def difference_json(found: EnvironmentDifference) -> dict[str, Any]:
     return {
         "name": found.name,
         "subject": found.subject,
@@ -52,7 +52,7 @@ def difference_json(found: Difference) -> dict[str, Any]:
     }
 
 
-def carried_json(carried: Carried) -> dict[str, Any]:
+def carried_json(carried: ModelComparison) -> dict[str, Any]:
     return {
         "model": carried.model,
         "breaks": carried.breaks,

@@ -10,8 +10,8 @@ from packaging.specifiers import SpecifierSet
 from tfport.atlas.atlas import Build
 from tfport.atlas.packages import Environment
 from tfport.atlas.versions import version_key
-from tfport.check.env.asks import asks, is_below, major_will_do, will_do
-from tfport.check.env.difference import UNKNOWN, Difference, difference
+from tfport.check.env.allowed_versions import allowed_versions, is_allowed, is_below_allowed, is_major_allowed
+from tfport.check.env.difference import UNKNOWN, EnvironmentDifference, difference
 from tfport.errors import Error
 
 PACKAGES = ("keras", "numpy", "protobuf", "ml-dtypes", "h5py")
@@ -28,7 +28,7 @@ KERAS_3 = 3
 MOST_MAJORS = 50
 
 
-def python_differs(build: Environment, runtime: Environment) -> Iterator[Difference]:
+def python_differs(build: Environment, runtime: Environment) -> Iterator[EnvironmentDifference]:
     yield from _keras(build, runtime)
     yield from _python(build, runtime)
     for package in PACKAGES:
@@ -43,7 +43,7 @@ def keras_of(environment: Environment) -> tuple[int, str]:
     tensorflow = target.build if target and target.kind != "serving" else None
     if tensorflow is None:
         return 0, ""
-    asked = asks(tensorflow, "keras", environment.python)
+    asked = allowed_versions(tensorflow, "keras", environment.python)
     newer = any(versions.contains(f"{KERAS_3}.99", prereleases=True) for versions in asked)
     generation = KERAS_3 if newer else KERAS_3 - 1
     return generation, f"{generation}, with {tensorflow.name}"
@@ -57,7 +57,7 @@ def major_of(version: str) -> int:
         return 0
 
 
-def _keras(build: Environment, runtime: Environment) -> Iterator[Difference]:
+def _keras(build: Environment, runtime: Environment) -> Iterator[EnvironmentDifference]:
     (before, here), (after, there) = keras_of(build), keras_of(runtime)
     if not before or not after or before == after:
         return
@@ -68,7 +68,7 @@ def _keras(build: Environment, runtime: Environment) -> Iterator[Difference]:
         yield difference("keras-3-with-tf-keras" if healed else "keras-3", "Keras", here, there)
 
 
-def _python(build: Environment, runtime: Environment) -> Iterator[Difference]:
+def _python(build: Environment, runtime: Environment) -> Iterator[EnvironmentDifference]:
     here, there = build.python or UNKNOWN, runtime.python
     if not there or here == there:
         return
@@ -83,7 +83,7 @@ def _python(build: Environment, runtime: Environment) -> Iterator[Difference]:
         yield difference("python-other", "Python", here, there)
 
 
-def _package(package: str, build: Environment, runtime: Environment) -> Iterator[Difference]:
+def _package(package: str, build: Environment, runtime: Environment) -> Iterator[EnvironmentDifference]:
     here, there = build.version(package), runtime.version(package)
     if not there:
         return
@@ -99,19 +99,19 @@ def _package(package: str, build: Environment, runtime: Environment) -> Iterator
 
 def _unfit(
     package: str, sides: tuple[str, str, str], tensorflow: Build, runtime: Environment
-) -> Difference | None:
+) -> EnvironmentDifference | None:
     """Why TensorFlow does not go with the version of a package: as tried, or else as declared."""
     version, major = sides[-1], major_of(sides[-1])
-    asked = asks(tensorflow, package, runtime.python)
+    asked = allowed_versions(tensorflow, package, runtime.python)
     first, later = TRIED.get(package, major + 1), _later(package, tensorflow)
-    made_for = any(major_will_do(one, asked) for one in range(first, min(major, MOST_MAJORS) + 1))
+    made_for = any(is_major_allowed(one, asked) for one in range(first, min(major, MOST_MAJORS) + 1))
     gaps: dict[str, Any] = {"package": package, "tensorflow": tensorflow.name}
     gaps["asks"] = _limits(asked[-1]) if asked else ""
     if major >= first and (first in later or not made_for):
         return difference(f"{package}-too-new", *sides, first=first, **gaps)
-    if not will_do(version, asked):
-        old = package == "protobuf" or (package == "keras" and not major_will_do(major, asked))
-        name = f"{package}-too-old" if old and is_below(version, asked) else "package-out-of-range"
+    if not is_allowed(version, asked):
+        old = package == "protobuf" or (package == "keras" and not is_major_allowed(major, asked))
+        name = f"{package}-too-old" if old and is_below_allowed(version, asked) else "package-out-of-range"
         return difference(name, *sides, **gaps)
     if major in later:
         gaps |= {"made": _day(tensorflow), "first": min(later), "since": later[min(later)]}

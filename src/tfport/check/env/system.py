@@ -8,7 +8,7 @@ from tfport.atlas.atlas import ARM, Build
 from tfport.atlas.capability import runs_natively
 from tfport.atlas.packages import Environment
 from tfport.atlas.versions import version_key
-from tfport.check.env.difference import NONE, UNKNOWN, Difference, difference
+from tfport.check.env.difference import NONE, UNKNOWN, EnvironmentDifference, difference
 from tfport.check.explain.cuda import ONE_FOR_ALL_MINORS, cuda_of
 
 RUNTIMES = {"glibc": "GLIBC", "glibcxx": "GLIBCXX", "cxxabi": "CXXABI"}
@@ -16,7 +16,7 @@ CUDA = {"cudart": ("version", "CUDA"), "cudnn": ("cudnn", "cuDNN")}
 """Libraries, with the fact of a build and the name that people know."""
 
 
-def system_differs(build: Environment, runtime: Environment) -> Iterator[Difference]:
+def system_differs(build: Environment, runtime: Environment) -> Iterator[EnvironmentDifference]:
     yield from _machine(build, runtime)
     yield from _libc(build, runtime)
     for fact in RUNTIMES:
@@ -32,7 +32,7 @@ def machine_of(environment: Environment) -> str:
     return environment.system.machine or (ARM if tensorflow and tensorflow.platform == ARM else "")
 
 
-def _machine(build: Environment, runtime: Environment) -> Iterator[Difference]:
+def _machine(build: Environment, runtime: Environment) -> Iterator[EnvironmentDifference]:
     here, there = machine_of(build), machine_of(runtime)
     if here and there and here != there:
         yield difference("machine-other", "machine", here, there)
@@ -42,14 +42,14 @@ def _tensorflow(environment: Environment) -> Build | None:
     return environment.target.build if environment.target else None
 
 
-def _libc(build: Environment, runtime: Environment) -> Iterator[Difference]:
+def _libc(build: Environment, runtime: Environment) -> Iterator[EnvironmentDifference]:
     tensorflow = _tensorflow(runtime)
     if tensorflow and runtime.system.libc == "musl" and build.system.libc != "musl":
         here = build.system.libc or UNKNOWN
         yield difference("no-glibc", "C library", here, "musl", tensorflow=tensorflow.name)
 
 
-def _runtime(fact: str, build: Environment, runtime: Environment) -> Iterator[Difference]:
+def _runtime(fact: str, build: Environment, runtime: Environment) -> Iterator[EnvironmentDifference]:
     """GLIBC, GLIBCXX or CXXABI: against what TensorFlow needs, and against the other system."""
     here, there = getattr(build.system, fact), getattr(runtime.system, fact)
     if not there:
@@ -63,7 +63,7 @@ def _runtime(fact: str, build: Environment, runtime: Environment) -> Iterator[Di
         yield difference("system-older", name, here, there, library=name)
 
 
-def _cuda_library(library: str, build: Environment, runtime: Environment) -> Iterator[Difference]:
+def _cuda_library(library: str, build: Environment, runtime: Environment) -> Iterator[EnvironmentDifference]:
     """What is installed of CUDA, against what TensorFlow was built with."""
     here, there = build.cuda.get(library, ""), runtime.cuda.get(library, "")
     fact, name = CUDA[library]
@@ -86,7 +86,7 @@ def same_cuda(wants: str, there: str, *, by_major: bool) -> bool:
     return wanted[:exact] == found[:exact]
 
 
-def _cuda_builds(build: Environment, runtime: Environment) -> Iterator[Difference]:
+def _cuda_builds(build: Environment, runtime: Environment) -> Iterator[EnvironmentDifference]:
     """What the two builds of TensorFlow were made with; where there are GPUs at all."""
     here, there = _tensorflow(build), _tensorflow(runtime)
     if here is None or there is None or here is there or not (has_gpus(build) or has_gpus(runtime)):

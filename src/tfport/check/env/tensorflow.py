@@ -11,14 +11,16 @@ from tfport.atlas.packages import Environment
 from tfport.atlas.symbols import symbols
 from tfport.atlas.target import Target
 from tfport.atlas.versions import version_key
-from tfport.check.env.difference import NONE, Difference, difference
-from tfport.check.page import count
+from tfport.check.console import count
+from tfport.check.env.difference import NONE, EnvironmentDifference, difference
 from tfport.registry.registry import Registry
 
 SUBJECT = "tensorflow"
 
 
-def tensorflow_differs(build: Environment, runtime: Environment, atlas: Atlas) -> Iterator[Difference]:
+def tensorflow_differs(
+    build: Environment, runtime: Environment, atlas: Atlas
+) -> Iterator[EnvironmentDifference]:
     """TensorFlow itself, then its add-ons."""
     here, there = build.target, runtime.target
     if here is None or there is None:
@@ -37,7 +39,7 @@ def _version(target: Target) -> str:
     return target.build.version if target.build else target.name
 
 
-def _registries(here: Target, there: Target, atlas: Atlas) -> Iterator[Difference]:
+def _registries(here: Target, there: Target, atlas: Atlas) -> Iterator[EnvironmentDifference]:
     """Ops, attributes and kernels of TensorFlow itself."""
     before, after = (Registry(t.name, t.registry.sources[:1], t.registry.selection) for t in (here, there))
     found = diff_registries(before, after, atlas)
@@ -78,7 +80,7 @@ def _attributes_lost(found: RegistryDiff, before: Registry, after: Registry) -> 
         yield from (f"{op}.{attr.name}" for attr in before[op].attr if attr.name not in left)
 
 
-def _libraries(here: Target, there: Target) -> Iterator[Difference]:
+def _libraries(here: Target, there: Target) -> Iterator[EnvironmentDifference]:
     """What a compiled op library would miss."""
     if here.build is None or there.build is None or here.build is there.build:
         return
@@ -96,7 +98,7 @@ def _same_minor(here: Build, there: Build) -> bool:
     return version_key(here.version).release[:2] == version_key(there.version).release[:2]
 
 
-def _addons(here: Target, there: Target, atlas: Atlas) -> Iterator[Difference]:
+def _addons(here: Target, there: Target, atlas: Atlas) -> Iterator[EnvironmentDifference]:
     after = {addon.package: addon for addon in there.addons}
     for addon in here.addons:
         other = after.get(addon.package)
@@ -117,7 +119,7 @@ def _addons(here: Target, there: Target, atlas: Atlas) -> Iterator[Difference]:
             )  # fmt: skip
 
 
-def _addon_ops(addon: Build, other: Build, atlas: Atlas) -> Iterator[Difference]:
+def _addon_ops(addon: Build, other: Build, atlas: Atlas) -> Iterator[EnvironmentDifference]:
     lost = sorted(set(atlas.source(addon).ops()) - set(atlas.source(other).ops()))
     if lost:
         yield difference(

@@ -14,14 +14,14 @@ from rich.console import RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from tfport.check.env.compare import Carried, Comparison
-from tfport.check.env.difference import BREAKS, MAY_BREAK, NONE, NOTE, UNKNOWN, Difference
-from tfport.check.env.rows import rows
+from tfport.check.console import GAP, columns, indented, title
+from tfport.check.env.compare import EnvironmentComparison, ModelComparison
+from tfport.check.env.difference import BREAKS, MAY_BREAK, NONE, NOTE, UNKNOWN, EnvironmentDifference
+from tfport.check.env.environment_facts import environment_facts
 from tfport.check.findings.finding import Finding
 from tfport.check.harmless import harmless
-from tfport.check.page import GAP, columns, indented, title
+from tfport.check.report.phrases import nodes_text, verdict_text
 from tfport.check.report.text import STYLES
-from tfport.check.report.words import nodes_text, verdict_text
 
 WORDS = {BREAKS: ("breaks", "bold red"), MAY_BREAK: ("may break", "bold yellow"), NOTE: ("note", "bold cyan")}
 MOST_NAMES = 8
@@ -29,7 +29,9 @@ MOST_NODES = 4
 LABEL = len("declared: ")
 
 
-def render(comparison: Comparison, width: int, *, everything: bool = False) -> Iterator[RenderableType]:
+def render(
+    comparison: EnvironmentComparison, width: int, *, everything: bool = False
+) -> Iterator[RenderableType]:
     """The whole report; long lists are cut unless `everything` is asked for."""
     yield title(f"{comparison.build.name} → {comparison.runtime.name}")
     yield indented(Text(_verdict(comparison), style="red" if comparison.breaks else "green"))
@@ -42,7 +44,7 @@ def render(comparison: Comparison, width: int, *, everything: bool = False) -> I
         yield from _difference(found, everything=everything)
 
 
-def _verdict(comparison: Comparison) -> str:
+def _verdict(comparison: EnvironmentComparison) -> str:
     severities = [found.severity for found in comparison.differences]
     told = {WORDS[kind][0]: severities.count(kind) for kind in (BREAKS, MAY_BREAK)}
     counts = [f"{many} {word}" for word, many in told.items() if many]
@@ -52,16 +54,16 @@ def _verdict(comparison: Comparison) -> str:
     return ", ".join(counts) or "nothing that matters differs"
 
 
-def _sides(comparison: Comparison) -> Iterator[tuple[str, str, str]]:
+def _sides(comparison: EnvironmentComparison) -> Iterator[tuple[str, str, str]]:
     """What at least one of them tells."""
-    here, there = rows(comparison.build), rows(comparison.runtime)
+    here, there = environment_facts(comparison.build), environment_facts(comparison.runtime)
     for name in dict.fromkeys([*here, *there]):
         before, after = here.get(name, NONE), there.get(name, NONE)
         if before or after:
             yield name, before or UNKNOWN, after or UNKNOWN
 
 
-def _difference(found: Difference, *, everything: bool) -> Iterator[RenderableType]:
+def _difference(found: EnvironmentDifference, *, everything: bool) -> Iterator[RenderableType]:
     word, style = WORDS[found.severity]
     yield Text.assemble("\n", (f"{word}: ", style), (harmless(found.breaks), "bold"))
     body = [("", f"{found.subject} {found.build} → {found.runtime}")]
@@ -86,7 +88,7 @@ def _labelled(body: Iterable[tuple[str, str]]) -> RenderableType:
     return indented(grid)
 
 
-def _model(carried: Carried) -> Iterator[RenderableType]:
+def _model(carried: ModelComparison) -> Iterator[RenderableType]:
     """What becomes of the model: the verdicts on both sides, then what is new on the second."""
     yield title(carried.model)
     grid = Table.grid(padding=(0, GAP))

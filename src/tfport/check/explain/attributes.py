@@ -10,7 +10,7 @@ from tfport.atlas.definition import arg_text, value_text
 from tfport.atlas.history import op_history
 from tfport.atlas.spans import STOCK, Span, on_x86, spans, spans_text
 from tfport.atlas.target import Target
-from tfport.check.explain.explanation import Meaning, Said, use
+from tfport.check.explain.lookup import Meaning, MessageMatch, use
 from tfport.formats.proto.graph_pb2 import OpDef
 from tfport.graph.attrs import Attr, decode
 from tfport.graph.dtypes import INVALID, DType
@@ -30,7 +30,7 @@ def releases_where(op: str, holds: Callable[[OpDef], bool]) -> tuple[Span, ...]:
     return spans(on_x86(atlas(), STOCK), having)
 
 
-def unknown_attribute(said: Said, target: Target | None) -> Meaning:
+def unknown_attribute(said: MessageMatch, target: Target | None) -> Meaning:
     op, attr = said.op, said.names["attr"]
     if op is None:
         return Meaning()
@@ -90,7 +90,7 @@ def _attr_on_target(op: str, attr: str, target: Target | None) -> list[str]:
     return [f"{op} {has} attribute {attr} in {target.name}"]
 
 
-def missing_attribute(said: Said, target: Target | None) -> Meaning:
+def missing_attribute(said: MessageMatch, target: Target | None) -> Meaning:
     op, attr = said.op, said.names["attr"]
     if op is None:
         return Meaning()
@@ -101,7 +101,7 @@ def missing_attribute(said: Said, target: Target | None) -> Meaning:
     return Meaning(facts, on_target=_attr_on_target(op, attr, target))
 
 
-def value_not_allowed(said: Said, target: Target | None) -> Meaning:
+def value_not_allowed(said: MessageMatch, target: Target | None) -> Meaning:
     op, attr = said.op, said.names["attr"]
     if op is None:
         return Meaning()
@@ -135,7 +135,7 @@ def _value_on_target(op: str, attr: str, value: Attr, target: Target | None) -> 
     return [f"{op} {takes} {attr}={value_text(value)} in {target.name}"]
 
 
-def inputs_of_op(said: Said, target: Target | None) -> Meaning:
+def inputs_of_op(said: MessageMatch, target: Target | None) -> Meaning:
     """How the inputs of the op changed, where they did."""
     op, code = said.op, "TFP206" if said.names.get("wanted") == NO_TYPE else None
     if op is None:
@@ -150,7 +150,7 @@ def inputs_of_op(said: Said, target: Target | None) -> Meaning:
     return Meaning(facts if len(facts) > 1 else [], code=code)
 
 
-def element_type(said: Said, target: Target | None) -> Meaning:
+def element_type(said: MessageMatch, target: Target | None) -> Meaning:
     number = said.names.get("number")
     dtype = DType.of(int(number)) if number is not None else INVALID
     if dtype == INVALID or dtype.name.startswith("type"):

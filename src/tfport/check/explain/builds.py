@@ -12,7 +12,7 @@ from tfport.atlas.atlas import atlas
 from tfport.atlas.spans import STOCK, on_x86, spans, spans_text
 from tfport.atlas.target import Target
 from tfport.atlas.versions import version_key
-from tfport.check.explain.explanation import Meaning, Said
+from tfport.check.explain.lookup import Meaning, MessageMatch
 
 GPU_PACKAGE = "tensorflow-gpu"
 FLOORS = {"GLIBC": "glibc", "GLIBCXX": "glibcxx", "CXXABI": "cxxabi"}
@@ -30,7 +30,7 @@ def releases_with(holds: Callable[[Facts], bool]) -> str:
     return " and ".join(f"{name} {spans_text(releases)}" for name, releases in found.items() if releases)
 
 
-def floor(said: Said, target: Target | None) -> Meaning | None:
+def floor(said: MessageMatch, target: Target | None) -> Meaning | None:
     fact = FLOORS.get(said.names["floor"])
     if fact is None:
         return None
@@ -77,20 +77,20 @@ def _allows(package: str, version: str, day: str) -> Callable[[Facts], bool]:
     return holds
 
 
-def protobuf(said: Said, target: Target | None) -> Meaning:
+def protobuf(said: MessageMatch, target: Target | None) -> Meaning:
     days = {"3.19.6": "", "4.22.0": "2023-02-16", "5.26.0": "2024-03-13", "6.30.0": "2025-03-04"}
     return _versions_of("protobuf", days, target)
 
 
-def numpy(said: Said, target: Target | None) -> Meaning:
+def numpy(said: MessageMatch, target: Target | None) -> Meaning:
     return _versions_of("numpy", {"1.26.0": "2023-09-16", "2.0.0": "2024-06-16"}, target)
 
 
-def keras_3(said: Said, target: Target | None) -> Meaning:
+def keras_3(said: MessageMatch, target: Target | None) -> Meaning:
     return _versions_of("keras", {"3.12.0": ""}, target)
 
 
-def release_for_python(said: Said, target: Target | None) -> Meaning | None:
+def release_for_python(said: MessageMatch, target: Target | None) -> Meaning | None:
     package = said.names.get("package", STOCK).lower().replace("_", "-")
     if package not in atlas().packages():
         return None

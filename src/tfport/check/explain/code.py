@@ -16,7 +16,7 @@ HEADING = "## "
 
 
 @dataclass(frozen=True)
-class Code:
+class CodePage:
     """What is known of a code, whatever the model."""
 
     code: str
@@ -28,7 +28,7 @@ class Code:
     """Cause, fix, example."""
 
 
-def code_page(text: str) -> Code:
+def code_page(text: str) -> CodePage:
     """The page of a code; Error for one that there is not, with those that are close."""
     code = text.strip().upper()
     if code not in CODES:
@@ -38,13 +38,13 @@ def code_page(text: str) -> Code:
     return _code(CODES[code])
 
 
-def all_codes() -> list[Code]:
+def all_codes() -> list[CodePage]:
     return [_code(CODES[code]) for code in sorted(CODES)]
 
 
-def _code(finding: type[Finding]) -> Code:
+def _code(finding: type[Finding]) -> CodePage:
     sections: dict[str, str] = {}
     for part in finding.page.split(HEADING)[1:]:
         name, _, text = part.partition("\n")
         sections[name.strip().lower()] = text.rstrip()
-    return Code(finding.code, finding.name, finding.title, finding.usual, sections)
+    return CodePage(finding.code, finding.name, finding.title, finding.usual, sections)

@@ -10,7 +10,7 @@ from tfport.atlas.capability import compiles, runs_natively
 from tfport.atlas.spans import STOCK, on_x86
 from tfport.atlas.target import Target
 from tfport.check.explain.builds import Facts, releases_with
-from tfport.check.explain.explanation import Meaning, Said
+from tfport.check.explain.lookup import Meaning, MessageMatch
 
 CUDA_LIBRARY = re.compile(
     r"lib(cudart|cudnn|cublas\w*|cufft|curand|cusolver|cusparse|nccl|cupti|nvinfer\w*|cuda)\.so\.?([\d.]*)"
@@ -33,7 +33,7 @@ def cuda_of(facts: Facts) -> Facts:
     return facts.get("cuda") or {}
 
 
-def library(said: Said, target: Target | None) -> Meaning:
+def library(said: MessageMatch, target: Target | None) -> Meaning:
     name = said.names["library"]
     found = CUDA_LIBRARY.match(name)
     if found is None:
@@ -110,14 +110,14 @@ def _cuda_on_target(target: Target | None) -> list[str]:
     return [f"{target.name} was built with CUDA {cuda['version']}{cudnn}"]
 
 
-def cudnn_built_with(said: Said, target: Target | None) -> Meaning:
+def cudnn_built_with(said: MessageMatch, target: Target | None) -> Meaning:
     major = said.names["wanted"].partition(".")[0]
     found = releases_with(lambda facts: (cuda_of(facts).get("cudnn") or "").partition(".")[0] == major)
     facts = [f"Built for cuDNN {major}: {found}."] if found else []
     return Meaning(facts, on_target=_cuda_on_target(target))
 
 
-def cudnn_status(said: Said, target: Target | None) -> Meaning | None:
+def cudnn_status(said: MessageMatch, target: Target | None) -> Meaning | None:
     status = said.names["status"]
     if status == "SUCCESS":
         return None
@@ -126,7 +126,7 @@ def cudnn_status(said: Said, target: Target | None) -> Meaning | None:
     return Meaning([f"That is: {STATUS[status]}."] if status in STATUS else [], ways, _cuda_on_target(target))
 
 
-def cudnn_rnn(said: Said, target: Target | None) -> Meaning:
+def cudnn_rnn(said: MessageMatch, target: Target | None) -> Meaning:
     found = re.search(r"cell_num_units\]: \[([\d, ]{1,100})\]", said.text)
     if found is None:
         return Meaning()
@@ -135,7 +135,7 @@ def cudnn_rnn(said: Said, target: Target | None) -> Meaning:
     return Meaning([f"The layer has {', '.join(f'{name} {size}' for name, size in sizes)}."])
 
 
-def all_cuda(said: Said, target: Target | None) -> Meaning:
+def all_cuda(said: MessageMatch, target: Target | None) -> Meaning:
     versions = dict.fromkeys(
         version for build in on_x86(atlas(), STOCK) if (version := cuda_of(build.facts).get("version"))
     )
@@ -147,7 +147,7 @@ def _built_with(version: str) -> Callable[[Facts], bool]:
     return lambda facts: cuda_of(facts).get("version") == version
 
 
-def compute_capability(said: Said, target: Target | None) -> Meaning:
+def compute_capability(said: MessageMatch, target: Target | None) -> Meaning:
     capability = said.names.get("capability") or _capability_in(said.text)
     ways = ["on the CPU the model runs all the same: CUDA_VISIBLE_DEVICES=-1"]
     on_target = list(_code_on_target(target))

@@ -12,14 +12,14 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from tfport.check.explain.explanation import Meaning, Said, asked
-from tfport.check.explain.find import Finder
+from tfport.check.explain.find import MessageFinder
 from tfport.check.explain.log import MOST
+from tfport.check.explain.lookup import Meaning, MessageMatch, lookup_function
 from tfport.check.explain.messages import HARMLESS, messages
 
 if TYPE_CHECKING:
     from tfport.atlas.target import Target
-    from tfport.check.explain.model import Concerned, ModelAtHand
+    from tfport.check.explain.model import AffectedNodes, ModelContext
     from tfport.graph.model import Model
 
 SMALL = 4096
@@ -42,7 +42,7 @@ class Explanation:
     means: list[str]
     ways_out: list[str]
     on_target: list[str]
-    concerned: Concerned | None = None
+    concerned: AffectedNodes | None = None
     """The nodes of the model that it is about."""
 
 
@@ -70,8 +70,8 @@ class Explained:
         return to_json(self)
 
     def __str__(self) -> str:
+        from tfport.check.console import plain
         from tfport.check.explain.text import render
-        from tfport.check.page import plain
 
         return plain(lambda width: render(self, width))
 
@@ -80,7 +80,7 @@ def explain_log(
     lines: Iterable[str], *, target: Target | None = None, model: Model | None = None
 ) -> Explained:
     """Explain every message that is recognised in a text, whatever its length."""
-    text, finder = _Text(lines), Finder()
+    text, finder = _LogText(lines), MessageFinder()
     at_hand = _at_hand(model, target) if model is not None else None
     explanations = _explanations(finder.read(text), target, at_hand)
     if not explanations and len(text.first) > 1:  # a terminal may have broken lines within words
@@ -96,13 +96,13 @@ def explain_log(
     )
 
 
-def _at_hand(model: Model, target: Target | None) -> ModelAtHand:
-    from tfport.check.explain.model import ModelAtHand  # here, as most messages come without a model
+def _at_hand(model: Model, target: Target | None) -> ModelContext:
+    from tfport.check.explain.model import ModelContext  # here, as most messages come without a model
 
-    return ModelAtHand(model, target)
+    return ModelContext(model, target)
 
 
-class _Text:
+class _LogText:
     """The lines of a text, no more than are read at most; the first of them stay at hand."""
 
     def __init__(self, lines: Iterable[str]) -> None:
@@ -122,7 +122,9 @@ class _Text:
             yield line
 
 
-def _explanations(found: list[Said], target: Target | None, model: ModelAtHand | None) -> list[Explanation]:
+def _explanations(
+    found: list[MessageMatch], target: Target | None, model: ModelContext | None
+) -> list[Explanation]:
     """What was found that is a message, errors first; what only says where is left out beside them."""
     made = [e for said in found if (e := _explain(said, target, model)) is not None]
     only_alone = {said.message.name for said in found if said.message.only_alone}
@@ -131,9 +133,9 @@ def _explanations(found: list[Said], target: Target | None, model: ModelAtHand |
     return [*(telling or alone[:1]), *(e for e in made if e.kind == HARMLESS)]
 
 
-def _explain(said: Said, target: Target | None, model: ModelAtHand | None) -> Explanation | None:
+def _explain(said: MessageMatch, target: Target | None, model: ModelContext | None) -> Explanation | None:
     message = said.message
-    meaning = asked(message.ask)(said, target) if message.ask else Meaning()
+    meaning = lookup_function(message.ask)(said, target) if message.ask else Meaning()
     if meaning is None:
         return None
     names = _Names(said.names)
@@ -175,6 +177,6 @@ def _words(text: str) -> set[str]:
     return {word[:ALIKE] for word in WORD.findall(text.lower())}
 
 
-def explain_texts(texts: Sequence[str], **asked: Any) -> Explained:
+def explain_texts(texts: Sequence[str], **options: Any) -> Explained:
     """Explain texts that are at hand."""
-    return explain_log((line for text in texts for line in text.splitlines(keepends=True)), **asked)
+    return explain_log((line for text in texts for line in text.splitlines(keepends=True)), **options)

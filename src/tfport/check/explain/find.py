@@ -10,9 +10,9 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator
 
-from tfport.check.explain.explanation import Said
 from tfport.check.explain.log import OVERLAP, windows
-from tfport.check.explain.messages import REACH, Message, Pattern, messages
+from tfport.check.explain.lookup import MessageMatch
+from tfport.check.explain.messages import REACH, KnownMessage, MessagePattern, messages
 
 MOST_MESSAGES = 100
 MOST_FAILURES = 200
@@ -21,16 +21,16 @@ Match = tuple[int, int, dict[str, str]]
 """Where a message begins and ends, and the names in it."""
 
 
-class Finder:
+class MessageFinder:
     """Reads a text piece by piece."""
 
     def __init__(self) -> None:
         self.more = 0
         """Messages that were left out, since there were too many different ones before."""
-        self._said: dict[tuple[str, ...], Said] = {}
+        self._said: dict[tuple[str, ...], MessageMatch] = {}
         self._failures: Counter[str] = Counter()
 
-    def read(self, lines: Iterable[str]) -> list[Said]:
+    def read(self, lines: Iterable[str]) -> list[MessageMatch]:
         """What a text says, in the order of the table."""
         for text, end in windows(lines):
             for message in messages():
@@ -38,7 +38,7 @@ class Finder:
                     self._enter(message, names, text[start:stop], text[start : start + OVERLAP])
         return list(self._said.values())
 
-    def _in(self, message: Message, text: str, end: int) -> Iterator[Match]:
+    def _in(self, message: KnownMessage, text: str, end: int) -> Iterator[Match]:
         """Where a message is; of wordings that overlap, the first of the table."""
         found = [
             (start, place, stop, names)
@@ -51,7 +51,7 @@ class Finder:
                 yield start, stop, names
                 last = stop
 
-    def _matches(self, pattern: Pattern, text: str, end: int) -> Iterator[Match]:
+    def _matches(self, pattern: MessagePattern, text: str, end: int) -> Iterator[Match]:
         anchor, failures = pattern.anchor, self._failures
         place, last = text.find(anchor), 0
         while place >= 0 and failures[pattern.text] < MOST_FAILURES:
@@ -68,13 +68,13 @@ class Finder:
                     yield found.start(), found.end(), found.groupdict()
             place = text.find(anchor, after)
 
-    def _enter(self, message: Message, names: dict[str, str], quote: str, text: str) -> None:
+    def _enter(self, message: KnownMessage, names: dict[str, str], quote: str, text: str) -> None:
         key = (message.name, *(value for name, value in sorted(names.items()) if name != "node"))
         if key not in self._said:
             if len(self._said) >= MOST_MESSAGES:
                 self.more += 1
                 return
-            self._said[key] = Said(message, names, text, quote, count=0)
+            self._said[key] = MessageMatch(message, names, text, quote, count=0)
         said = self._said[key]
         said.count += 1
         node = names.get("node")

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from tfport.check.explain.explain import Explained, Explanation
 
 if TYPE_CHECKING:
-    from tfport.check.explain.code import Code
+    from tfport.check.explain.code import CodePage
 
 VERSION = 1
 
@@ -31,6 +31,6 @@ def explanation_json(explanation: Explanation) -> dict[str, Any]:
     return told
 
 
-def codes_json(codes: list[Code]) -> dict[str, Any]:
+def codes_json(codes: list[CodePage]) -> dict[str, Any]:
     """Pages of codes."""
     return {"version": VERSION, "codes": [asdict(code) for code in codes]}

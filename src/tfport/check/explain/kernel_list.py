@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from tfport.check.explain.explanation import Said
+from tfport.check.explain.lookup import MessageMatch
 from tfport.graph.attrs import Attr, Placeholder
 from tfport.graph.dtypes import INVALID, DType
 from tfport.graph.usage import LABEL
@@ -27,7 +27,7 @@ LONGEST_NODE = 2000
 
 
 @dataclass(frozen=True)
-class Missing:
+class MissingKernel:
     """A kernel that was looked for and not found."""
 
     op: str
@@ -46,12 +46,12 @@ class Missing:
         return {**{name: Placeholder(name) for name in names}, **self.attrs}
 
 
-def read_missing(said: Said) -> Missing:
+def read_missing(said: MessageMatch) -> MissingKernel:
     start = LISTED.search(said.text)
     before, after = (said.text[: start.start()], said.text[start.end() :]) if start else (said.text, "")
     op = said.names["op"]
     listed = _kernels(op, after)
-    return Missing(op, _attrs(op, before, after), _devices(said), listed, NONE_LISTED in after[:80])
+    return MissingKernel(op, _attrs(op, before, after), _devices(said), listed, NONE_LISTED in after[:80])
 
 
 def _attrs(op: str, before: str, after: str) -> dict[str, Attr]:
@@ -73,7 +73,7 @@ def _dtype(name: str) -> DType:
         return INVALID
 
 
-def _devices(said: Said) -> tuple[str, ...]:
+def _devices(said: MessageMatch) -> tuple[str, ...]:
     if named := said.names.get("device"):
         return (named.upper(),)
     found = DEVICES.search(said.text)

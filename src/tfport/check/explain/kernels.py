@@ -11,8 +11,8 @@ from tfport.atlas.search import summaries
 from tfport.atlas.spans import STOCK, on_x86, spans, spans_text
 from tfport.atlas.target import Target
 from tfport.check.devices import kinds_of_devices
-from tfport.check.explain.explanation import Meaning, Said
-from tfport.check.explain.kernel_list import Missing, read_missing
+from tfport.check.explain.kernel_list import MissingKernel, read_missing
+from tfport.check.explain.lookup import Meaning, MessageMatch
 from tfport.graph.attrs import Attr
 from tfport.graph.usage import LABEL
 from tfport.registry.kernels import Kernel
@@ -24,7 +24,7 @@ MOST = 4
 MEMBER = re.compile(r"(?<![\w/])([A-Z]\w{1,100}): ((?:(?:XLA_)?(?:CPU|GPU|TPU)(?:_JIT)? ?){1,8})")
 
 
-def no_kernel(said: Said, target: Target | None) -> Meaning:
+def no_kernel(said: MessageMatch, target: Target | None) -> Meaning:
     missing = read_missing(said)
     where = {device: _releases(missing, device) for device in USUAL}
     return Meaning(
@@ -35,12 +35,12 @@ def no_kernel(said: Said, target: Target | None) -> Meaning:
     )
 
 
-def _own(missing: Missing) -> list[Kernel]:
+def _own(missing: MissingKernel) -> list[Kernel]:
     """The kernels for the devices that were there; where there are any, they are for other types."""
     return [kernel for kernel in missing.kernels if kernel.device in (*missing.devices, ANY_DEVICE)]
 
 
-def _usually_has_some(missing: Missing) -> bool:
+def _usually_has_some(missing: MissingKernel) -> bool:
     """Whether recorded releases have kernels for these devices, where the message shows none."""
     if missing.kernels or missing.none_at_all:
         return False
@@ -48,7 +48,7 @@ def _usually_has_some(missing: Missing) -> bool:
     return any(kernel.device in missing.devices for kernels in sets for kernel in kernels)
 
 
-def _in_message(missing: Missing) -> Iterator[str]:
+def _in_message(missing: MissingKernel) -> Iterator[str]:
     """What the message itself shows of that binary."""
     there = " and ".join(missing.devices)
     if missing.none_at_all:
@@ -66,7 +66,7 @@ def _in_message(missing: Missing) -> Iterator[str]:
         yield f"That binary has kernels for {' and '.join(others) or 'XLA'} only, and was run on {there}."
 
 
-def _wanted(missing: Missing) -> str:
+def _wanted(missing: MissingKernel) -> str:
     names = dict.fromkeys(name for kernel in missing.kernels for name in kernel.constraints)
     shown = [f"{name}={_value(missing.attrs[name])}" for name in names if name in missing.attrs]
     shown += [f"label {missing.attrs[LABEL]}"] if LABEL in missing.attrs else []
@@ -77,7 +77,7 @@ def _value(value: Attr) -> str:
     return ", ".join(map(str, value)) if isinstance(value, list) else str(value)
 
 
-def _releases(missing: Missing, device: str) -> str:
+def _releases(missing: MissingKernel, device: str) -> str:
     """The releases with a kernel that would do on a device; those of GPUs had a package of their own once."""
     having = {
         build.number
@@ -95,7 +95,7 @@ def _releases(missing: Missing, device: str) -> str:
     )
 
 
-def _elsewhere(missing: Missing, where: dict[str, str]) -> Iterator[str]:
+def _elsewhere(missing: MissingKernel, where: dict[str, str]) -> Iterator[str]:
     (history,) = summaries(atlas(), [missing.op])
     if not history.releases:
         provider = f"with {' or '.join(history.providers)}" if history.providers else "with its own library"
@@ -105,7 +105,7 @@ def _elsewhere(missing: Missing, where: dict[str, str]) -> Iterator[str]:
         yield f"A kernel for it on the {device}: {releases or 'in no recorded release'}."
 
 
-def _ways_out(missing: Missing, where: dict[str, str]) -> Iterator[str]:
+def _ways_out(missing: MissingKernel, where: dict[str, str]) -> Iterator[str]:
     elsewhere = {d for d in USUAL if d not in missing.devices and _listed_for(missing, d)}
     if CPU in elsewhere:
         yield "let it run on the CPU: soft placement, or `tf.device('/CPU:0')`"
@@ -119,12 +119,12 @@ def _ways_out(missing: Missing, where: dict[str, str]) -> Iterator[str]:
         yield "cast to a type that has a kernel, and back"
 
 
-def _listed_for(missing: Missing, device: str) -> bool:
+def _listed_for(missing: MissingKernel, device: str) -> bool:
     kernels = missing.kernels
     return bool(kernels) and not kernel_problem(missing.open_for(kernels), kernels, [device])
 
 
-def _on_target(missing: Missing, target: Target | None) -> list[str]:
+def _on_target(missing: MissingKernel, target: Target | None) -> list[str]:
     if target is None:
         return []
     if missing.op not in target.registry:
@@ -134,7 +134,7 @@ def _on_target(missing: Missing, target: Target | None) -> list[str]:
     return [f"{target.name} has {has} kernel for it on {' or '.join(devices)}"]
 
 
-def colocated(said: Said, target: Target | None) -> Meaning:
+def colocated(said: MessageMatch, target: Target | None) -> Meaning:
     """Which op has no kernel there: messages list the devices of each op of the group."""
     kind = said.names.get("kind", GPU)
     without = [op for op, kinds in MEMBER.findall(said.text) if kind not in kinds.split()]
@@ -142,7 +142,7 @@ def colocated(said: Said, target: Target | None) -> Meaning:
     return Meaning([f"Without a kernel for {kind}, as the message lists them: {named}."] if named else [])
 
 
-def releases_of_op(said: Said, target: Target | None) -> Meaning:
+def releases_of_op(said: MessageMatch, target: Target | None) -> Meaning:
     """Where the op is, with kernels that take it as it is."""
     op = said.op
     if op is None:

@@ -38,7 +38,7 @@ REACH = 800
 
 
 @dataclass(frozen=True)
-class Pattern:
+class MessagePattern:
     """One wording."""
 
     text: str
@@ -73,11 +73,11 @@ def _expression(piece: str) -> str:
 
 
 @dataclass(frozen=True)
-class Message:
+class KnownMessage:
     """One thing that is said, in all its wordings."""
 
     name: str
-    says: tuple[Pattern, ...]
+    says: tuple[MessagePattern, ...]
     means: str
     """What it means, with gaps for the names in it; `ask` may add to it, or say it all."""
     ways_out: tuple[str, ...] = ()
@@ -91,14 +91,14 @@ class Message:
 
 
 @functools.cache
-def messages() -> tuple[Message, ...]:
+def messages() -> tuple[KnownMessage, ...]:
     with Path(__file__).with_name("messages.toml").open("rb") as file:
         rows = tomllib.load(file)["message"]
     return tuple(_message(**row) for row in rows)
 
 
-def _message(says: list[str], ways_out: list[str] | None = None, **row: object) -> Message:
-    return Message(says=tuple(map(Pattern, says)), ways_out=tuple(ways_out or ()), **row)  # type: ignore[arg-type]
+def _message(says: list[str], ways_out: list[str] | None = None, **row: object) -> KnownMessage:
+    return KnownMessage(says=tuple(map(MessagePattern, says)), ways_out=tuple(ways_out or ()), **row)  # type: ignore[arg-type]
 
 
 def is_code(text: str) -> bool:

@@ -7,7 +7,7 @@ from functools import cached_property
 
 from tfport.atlas.target import Target
 from tfport.check.check import Result, check_on
-from tfport.check.explain.explanation import Said
+from tfport.check.explain.lookup import MessageMatch
 from tfport.check.findings.finding import Finding
 from tfport.check.places import Places
 from tfport.check.subject import Subject
@@ -20,7 +20,7 @@ NAMES = ("node", "where", "source", "variable", "tensor")
 
 
 @dataclass(frozen=True)
-class Where:
+class AffectedNode:
     """A node that a message is about."""
 
     node: str
@@ -33,23 +33,23 @@ class Where:
 
 
 @dataclass(frozen=True)
-class Concerned:
+class AffectedNodes:
     """What a model has to do with a message."""
 
     count: int
-    examples: list[Where]
+    examples: list[AffectedNode]
     foretold: list[str]
     """What `check` says of these nodes on the target."""
 
 
-class ModelAtHand:
+class ModelContext:
     """A model, and a target if one was asked about; what is found out about them is kept."""
 
     def __init__(self, model: Model, target: Target | None) -> None:
         self._model, self._target = model, target
         self._places = Places(model)
 
-    def concerned(self, said: Said) -> Concerned | None:
+    def concerned(self, said: MessageMatch) -> AffectedNodes | None:
         """The nodes with a name in the message, or else with its op; None where it has neither."""
         names = {*said.nodes, *(said.names[name].partition(":")[0] for name in NAMES if name in said.names)}
         op = said.op
@@ -58,11 +58,13 @@ class ModelAtHand:
         everywhere = list(every_node(self._model.graph))
         nodes = [node for node in everywhere if node.name in names]
         nodes = nodes or [node for node in everywhere if node.op == op]
-        return Concerned(len(nodes), [self._where(n) for n in nodes[:EXAMPLES]], self._foretold(set(nodes)))
+        return AffectedNodes(
+            len(nodes), [self._where(n) for n in nodes[:EXAMPLES]], self._foretold(set(nodes))
+        )
 
-    def _where(self, node: Node) -> Where:
+    def _where(self, node: Node) -> AffectedNode:
         place = self._places.of(node)
-        return Where(
+        return AffectedNode(
             node.name, node.op, place.function, sorted(filter(None, place.signatures)), place.loading
         )
 

@@ -11,14 +11,14 @@ from tfport.atlas.requirements import Wanted
 from tfport.atlas.search import OpSummary, earlier_ops, suggestions, summaries
 from tfport.atlas.spans import STOCK, on_x86, spans_text
 from tfport.atlas.target import Target
-from tfport.check.explain.explanation import Meaning, Said
+from tfport.check.explain.lookup import Meaning, MessageMatch
 from tfport.errors import Error
 
 FUNCTIONS = ("__inference_", "__forward_", "__backward_")
 PYTHON_ONLY = ("PyFunc", "PyFuncStateless", "EagerPyFunc")
 
 
-def unregistered_op(said: Said, target: Target | None) -> Meaning:
+def unregistered_op(said: MessageMatch, target: Target | None) -> Meaning:
     op = said.names["op"]
     if op.startswith(FUNCTIONS):
         return Meaning(
@@ -38,7 +38,7 @@ def unregistered_op(said: Said, target: Target | None) -> Meaning:
     return meaning
 
 
-def op_as_key(said: Said, target: Target | None) -> Meaning | None:
+def op_as_key(said: MessageMatch, target: Target | None) -> Meaning | None:
     """A KeyError is about an op only if there is an op of that name."""
     (history,) = summaries(atlas(), [said.names["op"]])
     return unregistered_op(said, target) if history.releases or history.providers else None
@@ -141,7 +141,7 @@ def _on_target(op: str, target: Target) -> str:
     return f"{target.name} does not register {op}" + (f"; it has {instead}" if instead else "")
 
 
-def registered_by(said: Said, target: Target | None) -> Meaning:
+def registered_by(said: MessageMatch, target: Target | None) -> Meaning:
     """Only who registers the op, where the message is not about a TensorFlow without it."""
     (history,) = summaries(atlas(), [said.names["op"]])
     places = [f"TensorFlow {spans_text(history.releases)}"] if history.releases else []

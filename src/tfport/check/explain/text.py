@@ -10,14 +10,14 @@ from rich.console import Group, RenderableType
 from rich.table import Table as Grid
 from rich.text import Text
 
+from tfport.check.console import GAP, INDENT, columns, count, cut_off, indented, title
 from tfport.check.explain.explain import Explained, Explanation
 from tfport.check.explain.messages import HARMLESS
 from tfport.check.harmless import harmless
-from tfport.check.page import GAP, INDENT, columns, count, cut_off, indented, title
 
 if TYPE_CHECKING:
-    from tfport.check.explain.code import Code
-    from tfport.check.explain.model import Concerned, Where
+    from tfport.check.explain.code import CodePage
+    from tfport.check.explain.model import AffectedNode, AffectedNodes
 
 LONGEST_QUOTE = 160
 LABEL = len("means")
@@ -53,7 +53,7 @@ def _explanation(explanation: Explanation, explained: Explained, width: int) -> 
     yield from _rows(rows, width)
 
 
-def _concerned(concerned: Concerned, model: str) -> Iterator[str]:
+def _concerned(concerned: AffectedNodes, model: str) -> Iterator[str]:
     if not concerned.count:
         yield f"nothing in {model} is named in it: the message is about another model"
         return
@@ -62,7 +62,7 @@ def _concerned(concerned: Concerned, model: str) -> Iterator[str]:
     yield from concerned.foretold
 
 
-def _where(where: Where) -> str:
+def _where(where: AffectedNode) -> str:
     runs = [f"run by {', '.join(where.signatures)}"] if where.signatures else []
     runs += ["run while loading"] if where.loading else []
     inside = f" in function {where.function}" if where.function else ""
@@ -88,7 +88,7 @@ def _wrapped(sentence: str, width: int) -> Text:
     return Text("\n".join(lines))
 
 
-def page(code: Code, width: int) -> Iterator[RenderableType]:
+def page(code: CodePage, width: int) -> Iterator[RenderableType]:
     """The page of a code."""
     yield title(f"{code.code} {code.name}", code.severity)
     yield indented(Text(code.title))
@@ -115,7 +115,7 @@ def _filled(lines: list[str], width: int) -> Iterator[Text]:
         yield Text(textwrap.fill(" ".join(lines), width))
 
 
-def code_list(codes: list[Code], width: int) -> Iterator[RenderableType]:
+def code_list(codes: list[CodePage], width: int) -> Iterator[RenderableType]:
     """All codes with their titles."""
     yield title("codes", "`tfport explain CODE` shows the page of one")
     yield columns(((code.code, code.name, code.title) for code in codes), width)

@@ -5,10 +5,10 @@ from __future__ import annotations
 from tfport.atlas.atlas import atlas
 from tfport.atlas.spans import STOCK, Span, on_x86, spans
 from tfport.atlas.target import Target
-from tfport.check.explain.explanation import Meaning, Said
+from tfport.check.explain.lookup import Meaning, MessageMatch
 
 
-def op_too_old(said: Said, target: Target | None) -> Meaning:
+def op_too_old(said: MessageMatch, target: Target | None) -> Meaning:
     advice = {
         chapter.definition.deprecation.explanation: None
         for chapter in atlas().definitions(said.names["op"])
@@ -18,7 +18,7 @@ def op_too_old(said: Said, target: Target | None) -> Meaning:
     return Meaning([*(f"TensorFlow's advice: {text}" for text in advice), *versions])
 
 
-def graph_versions(said: Said, target: Target | None) -> Meaning:
+def graph_versions(said: MessageMatch, target: Target | None) -> Meaning:
     roles = {"binary": "The binary", "writer": "The writer of the model"}
     facts = [
         f"{who} is {_releases_of(int(said.names[name]))} (GraphDef version {said.names[name]})."
@@ -27,7 +27,7 @@ def graph_versions(said: Said, target: Target | None) -> Meaning:
     return Meaning(facts)
 
 
-def graph_needs_newer(said: Said, target: Target | None) -> Meaning:
+def graph_needs_newer(said: MessageMatch, target: Target | None) -> Meaning:
     numbers = [said.names[name] for name in ("wanted", "have", "found") if name in said.names]
     return Meaning(_version_facts(*numbers), on_target=_version_on_target(target))
 

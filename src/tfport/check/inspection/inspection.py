@@ -74,8 +74,8 @@ class Inspection:
         return to_json(self)
 
     def __str__(self) -> str:
+        from tfport.check.console import plain
         from tfport.check.inspection.text import render
-        from tfport.check.page import plain
 
         return plain(lambda width: render(self, width))
 

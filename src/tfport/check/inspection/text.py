@@ -9,9 +9,9 @@ from rich.console import Group, RenderableType
 from rich.table import Table as Grid
 from rich.text import Text
 
+from tfport.check.console import GAP, LABEL, count, cut_off, facts, indented, more, title
 from tfport.check.harmless import harmless
 from tfport.check.inspection.inspection import Inspection
-from tfport.check.page import GAP, LABEL, count, cut_off, facts, indented, more, title
 from tfport.graph.model import Signature, TensorSpec
 
 MOST_ROWS = 8

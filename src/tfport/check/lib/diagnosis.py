@@ -24,14 +24,14 @@ from tfport.check.findings.library_files import (
     ProgramNotLibrary,
     WrongMachine,
 )
-from tfport.check.lib.closure import Closure, closure_of
-from tfport.check.lib.first_look import NO_FILE, Refusal, look_at
-from tfport.check.lib.loader_paths import Loaded
-from tfport.check.lib.needs import library_findings
-from tfport.check.lib.origin import Origin, origin_of
+from tfport.check.lib.closure import DependencyClosure, closure_of
+from tfport.check.lib.dependencies import library_findings
+from tfport.check.lib.file_checks import NO_FILE, Rejection, check_file
+from tfport.check.lib.host_system import HostSystem, system_of
+from tfport.check.lib.library_search import LoadedLibrary
+from tfport.check.lib.origin import BuildOrigin, origin_of
 from tfport.check.lib.registrations import registration_findings
-from tfport.check.lib.system import System, system_of
-from tfport.check.lib.unresolved import symbol_findings
+from tfport.check.lib.undefined_symbols import symbol_findings
 from tfport.errors import UnreadableFile
 from tfport.formats.elf import ARM, X86, Library, read_header
 from tfport.formats.files import Folder, reason
@@ -42,7 +42,7 @@ MACHINES = (X86, ARM)
 
 
 @dataclass
-class Result:
+class LibraryResult:
     """What one target does with a library."""
 
     target: Target
@@ -58,7 +58,7 @@ class Result:
 
 
 @dataclass
-class Asked:
+class LoadOptions:
     """Where a library is loaded: what of the machine is known."""
 
     library_path: Sequence[str] = ()
@@ -74,14 +74,14 @@ class Asked:
 
 
 @dataclass
-class Subject:
+class LibrarySubject:
     """A file that is asked about, and what was found out of it for all targets."""
 
     file: str
     """As it was named."""
     path: str
     """Where its bytes are."""
-    asked: Asked = field(default_factory=Asked)
+    asked: LoadOptions = field(default_factory=LoadOptions)
     archive: str = ""
     """The archive that it is in, if any, and where that was unpacked."""
     unpacked: str = ""
@@ -110,27 +110,27 @@ class Subject:
         return found if found in MACHINES else X86
 
     @cached_property
-    def refusal(self) -> Refusal | None:
-        return look_at(self.data, self.file, self.machine)
+    def refusal(self) -> Rejection | None:
+        return check_file(self.data, self.file, self.machine)
 
     @cached_property
     def library(self) -> Library:
         return Library(self.data, self.file)
 
     @cached_property
-    def system(self) -> System | None:
+    def system(self) -> HostSystem | None:
         if self.asked.sysroot is None and not self.asked.looks_here:
             return None
         return system_of(self.asked.sysroot, self.machine)
 
     @cached_property
-    def closure(self) -> Closure:
+    def closure(self) -> DependencyClosure:
         return closure_of(
-            Loaded(self.library.soname, self.path, self.library), self.system, self.asked.library_path
+            LoadedLibrary(self.library.soname, self.path, self.library), self.system, self.asked.library_path
         )
 
     @cached_property
-    def origin(self) -> Origin:
+    def origin(self) -> BuildOrigin:
         return origin_of(self.closure, self.machine)
 
     @cached_property
@@ -151,7 +151,7 @@ class Subject:
     def is_readable(self) -> bool:
         return self.trouble is None and self.refusal is None and not self.damage
 
-    def name_in_messages(self, loaded: Loaded) -> str:
+    def name_in_messages(self, loaded: LoadedLibrary) -> str:
         """A library as the loader names it: the one that was asked about as it was named."""
         return self.file if loaded.by is None else self.shown(loaded.path)
 
@@ -160,7 +160,7 @@ class Subject:
         return path.replace(f"{self.unpacked}/", "") if self.unpacked else path
 
 
-def diagnose(subject: Subject, target: Target) -> Result:
+def diagnose(subject: LibrarySubject, target: Target) -> LibraryResult:
     """What a target does with a library."""
     findings = list(_findings(subject, target))
     for finding in findings:
@@ -168,10 +168,10 @@ def diagnose(subject: Subject, target: Target) -> Result:
     grave = [finding for finding in findings if finding.severity == ERROR]
     is_sure = any(finding.decides and not finding.doubt for finding in grave)
     verdict = FAILS if is_sure else UNKNOWN if grave else LOADS
-    return Result(target, subject.machine, verdict, findings)
+    return LibraryResult(target, subject.machine, verdict, findings)
 
 
-def _findings(subject: Subject, target: Target) -> Iterator[Finding]:
+def _findings(subject: LibrarySubject, target: Target) -> Iterator[Finding]:
     file = subject.file
     if subject.trouble is not None:
         what, said, hint = subject.trouble
@@ -190,7 +190,7 @@ def _findings(subject: Subject, target: Target) -> Iterator[Finding]:
         yield _bare_name(subject, target)
 
 
-def _bare_name(subject: Subject, target: Target) -> Finding:
+def _bare_name(subject: LibrarySubject, target: Target) -> Finding:
     """A name without a `/` is searched for: what was asked about is there, but may not be what is found."""
     if not subject.asked.literal:
         return BareName(on=target, file=subject.file)
@@ -198,7 +198,7 @@ def _bare_name(subject: Subject, target: Target) -> Finding:
     return LibraryNotOpened(on=target, file=subject.file, what=what, said=NO_FILE)
 
 
-def _refused(refusal: Refusal, file: str, target: Target) -> Finding:
+def _refused(refusal: Rejection, file: str, target: Target) -> Finding:
     match refusal.kind:
         case "foreign":
             return NoSharedLibrary(

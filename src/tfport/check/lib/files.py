@@ -27,7 +27,7 @@ MOST_FILES = 100_000
 
 
 @dataclass
-class Found:
+class LibraryFile:
     """A library to be looked at."""
 
     file: str
@@ -43,18 +43,18 @@ class Found:
 
 
 @dataclass
-class Collection:
+class LibraryCollection:
     """The libraries of all that was given."""
 
-    found: list[Found] = field(default_factory=list)
+    found: list[LibraryFile] = field(default_factory=list)
     others: int = 0
     """Shared libraries that have nothing to do with ops."""
 
 
 @contextmanager
-def libraries_in(names: list[str]) -> Iterator[Collection]:
+def libraries_in(names: list[str]) -> Iterator[LibraryCollection]:
     """The op libraries in files, folders and wheels; what is unpacked is there for as long as it is used."""
-    collection = Collection()
+    collection = LibraryCollection()
     with tempfile.TemporaryDirectory() as folder:
         for i, name in enumerate(names):
             if os.path.isdir(name):
@@ -62,7 +62,7 @@ def libraries_in(names: list[str]) -> Iterator[Collection]:
             elif archive := _archive(name):
                 _add_archive(collection, archive, Path(folder, str(i)))
             else:
-                collection.found.append(Found(name, name))
+                collection.found.append(LibraryFile(name, name))
         if not collection.found:
             looked = f"{collection.others} shared libraries in it, none that uses TensorFlow"
             raise Error(
@@ -81,7 +81,7 @@ def _archive(name: str) -> Archive | None:
     return None if is_named_so else open_archive(name, head)
 
 
-def _add_folder(collection: Collection, name: str) -> None:
+def _add_folder(collection: LibraryCollection, name: str) -> None:
     seen = 0
     for folder, folders, files in os.walk(name):
         folders.sort()
@@ -91,10 +91,10 @@ def _add_folder(collection: Collection, name: str) -> None:
         for file in sorted(files):
             if LIBRARY.fullmatch(file):
                 path = os.path.join(folder, file)
-                _add(collection, Found(path, path))
+                _add(collection, LibraryFile(path, path))
 
 
-def _add_archive(collection: Collection, archive: Archive, folder: Path) -> None:
+def _add_archive(collection: LibraryCollection, archive: Archive, folder: Path) -> None:
     """Unpack the libraries of a wheel; their names were found to stay within it."""
     declares = ""
     members = [name for name in archive.tree.members if LIBRARY.fullmatch(os.path.basename(name))]
@@ -109,10 +109,10 @@ def _add_archive(collection: Collection, archive: Archive, folder: Path) -> None
         except OSError as error:
             raise UnreadableFile(f"{archive.label(name)}: {reason(error)}") from None
     for name in sorted(members):
-        _add(collection, Found(name, str(folder / name), archive.where, str(folder), declares))
+        _add(collection, LibraryFile(name, str(folder / name), archive.where, str(folder), declares))
 
 
-def _add(collection: Collection, found: Found) -> None:
+def _add(collection: LibraryCollection, found: LibraryFile) -> None:
     if is_op_library(found.path):
         collection.found.append(found)
     else:

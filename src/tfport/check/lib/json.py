@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 from tfport.check.findings.finding import Finding
-from tfport.check.lib.diagnosis import Result
-from tfport.check.lib.report import VERSION, LibraryReport, Report
+from tfport.check.lib.diagnosis import LibraryResult
+from tfport.check.lib.report import VERSION, LibraryReport, LibraryReports
 from tfport.registry.library import Registered
 
 
-def to_json(report: Report) -> dict[str, Any]:
+def to_json(report: LibraryReports) -> dict[str, Any]:
     return {
         "version": VERSION,
         "libraries": [_library(library) for library in report.libraries],
@@ -79,7 +79,7 @@ def _type(number: int) -> str:
     return DType.of(number).name
 
 
-def _result(result: Result) -> dict[str, Any]:
+def _result(result: LibraryResult) -> dict[str, Any]:
     return {
         "target": result.target.requirement,
         "machine": result.machine,

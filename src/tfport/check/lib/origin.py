@@ -9,10 +9,10 @@ from functools import cached_property
 from tfport.atlas.atlas import atlas
 from tfport.atlas.spans import STOCK, Span, spans, spans_text
 from tfport.atlas.symbols import symbols
-from tfport.check.explain.libraries import ABSEIL
-from tfport.check.lib.closure import Closure
-from tfport.check.lib.scope import in_sight
+from tfport.check.explain.symbols import ABSEIL
+from tfport.check.lib.closure import DependencyClosure
 from tfport.check.lib.tensorflow_libraries import releases_with
+from tfport.check.lib.visible_symbols import visible_symbols
 from tfport.formats.mangling import demangled, owner
 
 OWNERS = frozenset(("tensorflow", "tsl", "xla", "absl", "google", "stream_executor", "mlir"))
@@ -25,10 +25,10 @@ def is_of_tensorflow(symbol: str) -> bool:
 
 
 @dataclass
-class Origin:
+class BuildOrigin:
     """What a library needs of TensorFlow, and which releases have it."""
 
-    closure: Closure
+    closure: DependencyClosure
     machine: str
     exporters: dict[str, frozenset[str]] = field(default_factory=dict)
     """For each strong symbol that nothing it brings defines, the builds that export it."""
@@ -49,7 +49,9 @@ class Origin:
         """The releases of stock TensorFlow among those."""
         stock = atlas().builds(STOCK, self.machine)
         linked = self.closure.of_tensorflow
-        return spans(stock, {b.number for b in stock if in_sight(b, self.machine, linked) in self.loading})
+        return spans(
+            stock, {b.number for b in stock if visible_symbols(b, self.machine, linked) in self.loading}
+        )
 
     @cached_property
     def abseil(self) -> str:
@@ -82,6 +84,6 @@ class Origin:
         return found
 
 
-def origin_of(closure: Closure, machine: str) -> Origin:
+def origin_of(closure: DependencyClosure, machine: str) -> BuildOrigin:
     wanted: Iterable[str] = dict.fromkeys(u.name for one in closure.own() for u in closure.wanted(one))
-    return Origin(closure, machine, {name: symbols().exporters(name) for name in wanted})
+    return BuildOrigin(closure, machine, {name: symbols().exporters(name) for name in wanted})

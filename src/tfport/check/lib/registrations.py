@@ -24,12 +24,12 @@ from tfport.registry.library import LibrarySource
 from tfport.registry.op_spec import faults
 
 if TYPE_CHECKING:
-    from tfport.check.lib.diagnosis import Subject
+    from tfport.check.lib.diagnosis import LibrarySubject
 
 CPU, DEFAULT = "CPU", "DEFAULT"
 
 
-def registration_findings(subject: Subject, target: Target) -> Iterator[Finding]:
+def registration_findings(subject: LibrarySubject, target: Target) -> Iterator[Finding]:
     """What is wrong with what it registers; what could not be read is not held against it."""
     registered, file = subject.registered, subject.file
     if target.kind == "serving" and (registered.ops or registered.kernels):
@@ -48,7 +48,7 @@ def registration_findings(subject: Subject, target: Target) -> Iterator[Finding]
         yield from _kernels(subject, target, source, op)
 
 
-def _why_nothing(subject: Subject) -> str:
+def _why_nothing(subject: LibrarySubject) -> str:
     library, uncalled = subject.library, subject.registered.uncalled
     if uncalled:
         function, ops = next(iter(uncalled.items()))
@@ -62,7 +62,7 @@ def _why_nothing(subject: Subject) -> str:
     return "it uses TensorFlow, but none of the functions that register"
 
 
-def _ill_registered(subject: Subject, target: Target) -> Iterator[Finding]:
+def _ill_registered(subject: LibrarySubject, target: Target) -> Iterator[Finding]:
     for op in subject.registered.ops:
         texts = (*op.attrs, *op.inputs, *op.outputs)
         if None in texts:
@@ -72,7 +72,7 @@ def _ill_registered(subject: Subject, target: Target) -> Iterator[Finding]:
             yield IllRegisteredOp(on=target, file=subject.file, op=op.name, faults=tuple(found))
 
 
-def _op(subject: Subject, target: Target, source: LibrarySource, op: str) -> Iterator[Finding]:
+def _op(subject: LibrarySubject, target: Target, source: LibrarySource, op: str) -> Iterator[Finding]:
     if op in target.registry:
         yield OpAlreadyRegistered(on=target, file=subject.file, op=op)
         return
@@ -85,7 +85,7 @@ def _op(subject: Subject, target: Target, source: LibrarySource, op: str) -> Ite
         yield OpWithoutKernel(on=target, file=subject.file, op=op, devices=tuple(devices), uncalled=uncalled)
 
 
-def _kernels(subject: Subject, target: Target, source: LibrarySource, op: str) -> Iterator[Finding]:
+def _kernels(subject: LibrarySubject, target: Target, source: LibrarySource, op: str) -> Iterator[Finding]:
     if op not in target.registry and op not in source.ops() and not source.partial:
         near = tuple(difflib.get_close_matches(op, source.ops(), 1))
         yield KernelWithoutOp(on=target, file=subject.file, op=op, near=near)

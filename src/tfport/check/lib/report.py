@@ -11,8 +11,16 @@ from typing import Any
 from tfport.atlas.atlas import ARM
 from tfport.atlas.spans import STOCK
 from tfport.atlas.target import Target, resolve_targets
-from tfport.check.lib.diagnosis import FAILS, LOADS, UNKNOWN, Asked, Result, Subject, diagnose
-from tfport.check.lib.files import Found, libraries_in
+from tfport.check.lib.diagnosis import (
+    FAILS,
+    LOADS,
+    UNKNOWN,
+    LibraryResult,
+    LibrarySubject,
+    LoadOptions,
+    diagnose,
+)
+from tfport.check.lib.files import LibraryFile, libraries_in
 
 VERSION = 1
 EVERY_RELEASE = {ARM: "tensorflow-aarch64>=2.10"}
@@ -23,8 +31,8 @@ STOCK_SINCE = f"{STOCK}>=1.0"
 class LibraryReport:
     """One library, and what each target does with it."""
 
-    subject: Subject
-    results: list[Result]
+    subject: LibrarySubject
+    results: list[LibraryResult]
     every_release: bool = False
     """Whether all recorded releases were tried, and not those that were asked for."""
 
@@ -41,7 +49,7 @@ class LibraryReport:
 
 
 @dataclass
-class Report:
+class LibraryReports:
     """Several libraries."""
 
     libraries: list[LibraryReport] = field(default_factory=list)
@@ -59,19 +67,21 @@ class Report:
         return to_json(self)
 
     def __str__(self) -> str:
+        from tfport.check.console import plain
         from tfport.check.lib.text import render
-        from tfport.check.page import plain
 
         return plain(lambda width: render(self, width))
 
 
-def report_on(names: Sequence[str], on: Sequence[str] = (), asked: Asked | None = None) -> Report:
+def report_on(
+    names: Sequence[str], on: Sequence[str] = (), asked: LoadOptions | None = None
+) -> LibraryReports:
     """Look at files, folders and wheels, and hold each library in them against targets."""
-    asked = asked or Asked()
+    asked = asked or LoadOptions()
     targets = [(target, _machine(text, target)) for text in on for target in resolve_targets(text)]
     with libraries_in(list(names)) as collection:
         reports = [_report(found, targets, asked) for found in collection.found]
-        return Report(reports, collection.others)
+        return LibraryReports(reports, collection.others)
 
 
 def _machine(text: str, target: Target) -> str | None:
@@ -79,8 +89,10 @@ def _machine(text: str, target: Target) -> str | None:
     return target.build.platform if target.build is not None and os.path.exists(text) else None
 
 
-def _report(found: Found, targets: Sequence[tuple[Target, str | None]], asked: Asked) -> LibraryReport:
-    first = Subject(found.file, found.path, asked, found.archive, found.unpacked, found.declares)
+def _report(
+    found: LibraryFile, targets: Sequence[tuple[Target, str | None]], asked: LoadOptions
+) -> LibraryReport:
+    first = LibrarySubject(found.file, found.path, asked, found.archive, found.unpacked, found.declares)
     if not targets:
         every = resolve_targets(
             EVERY_RELEASE.get(first.machine, STOCK_SINCE) if first.trouble is None else STOCK_SINCE

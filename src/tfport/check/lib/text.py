@@ -15,13 +15,13 @@ from rich.text import Text
 
 from tfport.atlas.spans import Span, spans, spans_text
 from tfport.atlas.versions import version_key
+from tfport.check.console import GAP, columns, cut_off, facts, indented, title
 from tfport.check.findings.finding import ERROR, NOTE, WARNING, Finding
 from tfport.check.harmless import harmless
-from tfport.check.lib.about import about
-from tfport.check.lib.diagnosis import FAILS, LOADS, UNKNOWN, Result
-from tfport.check.lib.first_look import machine_text
-from tfport.check.lib.report import LibraryReport, Report
-from tfport.check.page import GAP, columns, cut_off, facts, indented, title
+from tfport.check.lib.diagnosis import FAILS, LOADS, UNKNOWN, LibraryResult
+from tfport.check.lib.file_checks import machine_text
+from tfport.check.lib.labels import label_of
+from tfport.check.lib.report import LibraryReport, LibraryReports
 from tfport.check.report.text import SEVERITIES
 from tfport.formats.elf import Library
 
@@ -38,7 +38,7 @@ ABOUT = 36
 _LABEL = len("cause: ")
 
 
-def render(report: Report, width: int, *, everything: bool = False) -> Iterator[RenderableType]:
+def render(report: LibraryReports, width: int, *, everything: bool = False) -> Iterator[RenderableType]:
     """The whole report; of many libraries, a few that do not load are told in full."""
     libraries = report.libraries
     if len(libraries) == 1 or everything:
@@ -54,7 +54,7 @@ def render(report: Report, width: int, *, everything: bool = False) -> Iterator[
         yield Text(f"\n{others}: no ops in sight", style="dim")
 
 
-def _summary(report: Report, width: int) -> Iterator[RenderableType]:
+def _summary(report: LibraryReports, width: int) -> Iterator[RenderableType]:
     """A line for each library, those that fare alike together."""
     libraries = report.libraries
     counts = {verdict: len([1 for one in libraries if one.verdict == verdict]) for verdict in STYLES}
@@ -185,7 +185,7 @@ def _is_mixed(series: dict[int, dict[int, set[str]]]) -> bool:
     return any(len(verdicts) > 1 for minors in series.values() for verdicts in minors.values())
 
 
-def _release(result: Result) -> str:
+def _release(result: LibraryResult) -> str:
     return result.target.build.version if result.target.build is not None else "0"
 
 
@@ -207,7 +207,7 @@ def _breaks(library: LibraryReport, width: int) -> Iterator[RenderableType]:
     for code, group in groupby(sorted(graves, key=lambda pair: pair[1].code), lambda pair: pair[1].code):
         pairs = list(group)
         having = {r.target.build.number for r, _ in pairs if r.target.build is not None}
-        things = [cut_off(thing, ABOUT) for thing in dict.fromkeys(about(f) for _, f in reversed(pairs))]
+        things = [cut_off(thing, ABOUT) for thing in dict.fromkeys(label_of(f) for _, f in reversed(pairs))]
         more = f" and {len(things) - MOST_ABOUT} more" if len(things) > MOST_ABOUT else ""
         rows.append((code, ",\n".join(things[:MOST_ABOUT]) + more, spans_text(spans(builds, having))))
     if rows:
@@ -216,10 +216,10 @@ def _breaks(library: LibraryReport, width: int) -> Iterator[RenderableType]:
 
 
 def _findings(
-    results: Sequence[Result], *, everything: bool, only: str | None = None
+    results: Sequence[LibraryResult], *, everything: bool, only: str | None = None
 ) -> Iterator[RenderableType]:
     """Every finding once, with the targets where not all have it."""
-    told: dict[tuple[str, str, str], list[tuple[Result, Finding]]] = {}
+    told: dict[tuple[str, str, str], list[tuple[LibraryResult, Finding]]] = {}
     for result in results:
         for finding in result.findings:
             if only in (None, finding.severity):
@@ -233,7 +233,7 @@ def _findings(
 
 
 def _finding(
-    places: list[tuple[Result, Finding]], targets: int, *, everything: bool
+    places: list[tuple[LibraryResult, Finding]], targets: int, *, everything: bool
 ) -> Iterator[RenderableType]:
     finding = places[0][1]
     head = f"{finding.severity}[{finding.code}]"

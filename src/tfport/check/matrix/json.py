@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from tfport.check.matrix.matrix import Cause, Cell, Matrix, Strip
+from tfport.check.matrix.matrix import Cause, Matrix, MatrixCell, Strip
 
 VERSION = 1
 
@@ -37,12 +37,12 @@ def strip_json(strip: Strip) -> dict[str, Any]:
     }
 
 
-def span_json(cells: Sequence[Cell]) -> dict[str, Any]:
+def span_json(cells: Sequence[MatrixCell]) -> dict[str, Any]:
     """Releases in a row that do the same."""
     return {"first": cells[0].release, "last": cells[-1].release, **_outcome(cells[0])}
 
 
-def _outcome(cell: Cell) -> dict[str, Any]:
+def _outcome(cell: MatrixCell) -> dict[str, Any]:
     return {
         "verdict": cell.verdict,
         "stage": cell.stage,

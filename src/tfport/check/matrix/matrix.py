@@ -1,7 +1,7 @@
 """Every release at once: where does a model run, and what breaks elsewhere?
 
 A `Strip` is one loader on one device over the final releases of TensorFlow, for
-signatures that fare alike. Each `Cell` of it is what `check_on` says of one release.
+signatures that fare alike. Each `MatrixCell` of it is what `check_on` says of one release.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ PACKAGES = {
 }
 
 
-class Thing(NamedTuple):
+class FindingKey(NamedTuple):
     """What a finding is about."""
 
     code: str
@@ -43,7 +43,7 @@ class Thing(NamedTuple):
 class Cause(NamedTuple):
     """What goes wrong, and when it is noticed, whatever the release."""
 
-    thing: Thing
+    thing: FindingKey
     stage: str
 
     @property
@@ -56,7 +56,7 @@ class Cause(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Cell:
+class MatrixCell:
     """What one release does with some signatures."""
 
     target: Target
@@ -83,10 +83,10 @@ class Cell:
 
 
 @dataclass(frozen=True)
-class Stretch:
+class CellRange:
     """Cells that follow one another and are alike."""
 
-    cells: Sequence[Cell]
+    cells: Sequence[MatrixCell]
     after: str | None
     """The release that follows; None at the end of the strip."""
     is_first: bool
@@ -100,7 +100,7 @@ class Stretch:
         return first if first == last else f"{first} to {last}"
 
 
-def joined(stretches: Iterable[Stretch]) -> str:
+def joined(stretches: Iterable[CellRange]) -> str:
     return ", ".join(map(str, stretches))
 
 
@@ -112,22 +112,24 @@ class Strip:
     loader: str
     signatures: tuple[str, ...]
     """Those that fare alike; an empty name stands for a graph without any."""
-    cells: list[Cell]
+    cells: list[MatrixCell]
 
-    def stretches(self, alike: Callable[[Cell], Hashable] = lambda cell: cell.outline) -> Iterator[Stretch]:
+    def stretches(
+        self, alike: Callable[[MatrixCell], Hashable] = lambda cell: cell.outline
+    ) -> Iterator[CellRange]:
         """The cells in rows that are alike."""
         start = 0
         for _, group in groupby(self.cells, alike):
             end = start + len(row := list(group))
             after = self.cells[end].release if end < len(self.cells) else None
-            yield Stretch(row, after, start == 0)
+            yield CellRange(row, after, start == 0)
             start = end
 
-    def where(self, holds: Callable[[Cell], bool]) -> list[Stretch]:
+    def where(self, holds: Callable[[MatrixCell], bool]) -> list[CellRange]:
         """The stretches in which something holds."""
         return [stretch for stretch in self.stretches(holds) if holds(stretch.cells[0])]
 
-    def broken(self) -> Iterator[tuple[Cause, list[Stretch]]]:
+    def broken(self) -> Iterator[tuple[Cause, list[CellRange]]]:
         """Everything that goes wrong and the releases in which it does; the newest come first."""
         causes = dict.fromkeys(cause for cell in reversed(self.cells) for cause in cell.causes)
         for cause in causes:
@@ -158,8 +160,8 @@ class Matrix:
         return to_json(self)
 
     def __str__(self) -> str:
+        from tfport.check.console import plain
         from tfport.check.matrix.text import render
-        from tfport.check.page import plain
 
         return plain(lambda width: render(self, width))
 
@@ -180,7 +182,7 @@ def matrix_of(
     for kind in (device,) if device else DEVICES:
         targets = releases(kind, since=since, until=until)
         named = loaders or default_loaders(targets[0])
-        strips += _strips(_Asked(subject, named, soft_placement), kind, targets)
+        strips += _strips(_SignatureResults(subject, named, soft_placement), kind, targets)
     return Matrix(
         model=model.where,
         tensorflow=model.meta.meta_info_def.tensorflow_version,
@@ -214,7 +216,7 @@ def release_of(target: Target) -> str:
     return target.build.version if target.build is not None else ""
 
 
-class _Asked:
+class _SignatureResults:
     """What targets do with each signature of a model."""
 
     def __init__(self, subject: Subject, loaders: Sequence[str], soft_placement: bool | None) -> None:
@@ -246,11 +248,11 @@ class _Asked:
         return self._shared[node]
 
 
-def _strips(asked: _Asked, device: str, targets: Sequence[Target]) -> Iterator[Strip]:
+def _strips(asked: _SignatureResults, device: str, targets: Sequence[Target]) -> Iterator[Strip]:
     """A strip for each loader and each set of signatures that fare alike."""
     results = [asked.results(target) for target in targets]
     for loader in asked.loaders:
-        alike: dict[object, tuple[list[str], list[Cell]]] = {}
+        alike: dict[object, tuple[list[str], list[MatrixCell]]] = {}
         for i, name in enumerate(asked.signatures):
             cells = [_cell(by_loader[i][loader]) for by_loader in results]
             alike.setdefault(tuple(cell.outline for cell in cells), ([], cells))[0].append(name)
@@ -258,7 +260,7 @@ def _strips(asked: _Asked, device: str, targets: Sequence[Target]) -> Iterator[S
             yield Strip(device, loader, tuple(names), cells)
 
 
-def _cell(result: Result) -> Cell:
+def _cell(result: Result) -> MatrixCell:
     noticed = [(f, f.stage) for f in result.findings if f.severity == ERROR and f.stage is not None]
-    causes = dict.fromkeys(Cause(Thing(f.code, f.op, f.attr), stage) for f, stage in noticed)
-    return Cell(result.target, result.verdict, result.stage, [f for f, _ in noticed], tuple(causes))
+    causes = dict.fromkeys(Cause(FindingKey(f.code, f.op, f.attr), stage) for f, stage in noticed)
+    return MatrixCell(result.target, result.verdict, result.stage, [f for f, _ in noticed], tuple(causes))

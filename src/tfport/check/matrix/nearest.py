@@ -17,7 +17,7 @@ SERVING = "tensorflow-serving>=1.0"
 
 
 @dataclass(frozen=True, slots=True)
-class Nearest:
+class NearestReleases:
     """What one may use instead of a target; None where there is no such release."""
 
     below: Target | None
@@ -30,7 +30,9 @@ class Nearest:
         return [f"use {' or '.join(there)}, the nearest on which the model runs"] if there else []
 
 
-def nearest(subject: Subject, target: Target, loader: str, *, soft_placement: bool | None = None) -> Nearest:
+def nearest_releases(
+    subject: Subject, target: Target, loader: str, *, soft_placement: bool | None = None
+) -> NearestReleases:
     """The nearest releases on which a model runs with the same loader and device."""
     here = version_key(release_of(target) or "0")
     around = _series(target)
@@ -45,7 +47,7 @@ def nearest(subject: Subject, target: Target, loader: str, *, soft_placement: bo
         )
         return next((one for one in candidates if _runs(subject, one, loader, soft_placement)), None)
 
-    return Nearest(first(older), first(newer))
+    return NearestReleases(first(older), first(newer))
 
 
 def _runs(subject: Subject, target: Target, loader: str, soft_placement: bool | None) -> bool:

@@ -11,11 +11,11 @@ from rich.table import Table
 from rich.text import Text
 
 from tfport.check.check import FAILS, RUNS, UNKNOWN
+from tfport.check.console import GAP, INDENT, cut_off, flowing, indented, title
 from tfport.check.findings.finding import LOAD, RUN
 from tfport.check.harmless import harmless
-from tfport.check.matrix.matrix import Cause, Cell, Matrix, Strip, joined
+from tfport.check.matrix.matrix import Cause, Matrix, MatrixCell, Strip, joined
 from tfport.check.matrix.settings import Setting, among, by_outline, label, running, settings_of
-from tfport.check.page import GAP, INDENT, cut_off, flowing, indented, title
 
 STEP = 5
 """Every fifth minor release is named."""
@@ -25,7 +25,7 @@ MIXED = "mixed"
 
 
 @dataclass(frozen=True, slots=True)
-class Look:
+class CellMark:
     """How an outcome is drawn."""
 
     symbol: str
@@ -33,12 +33,12 @@ class Look:
     means: str
 
 
-LOOKS: dict[object, Look] = {
-    (RUNS, None): Look("●", "green", "runs"),
-    (FAILS, LOAD): Look("x", "red", "fails at load"),
-    (FAILS, RUN): Look("!", "yellow", "fails at run"),
-    (UNKNOWN, None): Look("?", "magenta", "unknown"),
-    MIXED: Look("~", "cyan", "not alike in all patches (--all)"),
+CELL_MARKS: dict[object, CellMark] = {
+    (RUNS, None): CellMark("●", "green", "runs"),
+    (FAILS, LOAD): CellMark("x", "red", "fails at load"),
+    (FAILS, RUN): CellMark("!", "yellow", "fails at run"),
+    (UNKNOWN, None): CellMark("?", "magenta", "unknown"),
+    MIXED: CellMark("~", "cyan", "not alike in all patches (--all)"),
 }
 
 
@@ -83,7 +83,7 @@ def _strips(matrix: Matrix, width: int) -> Iterator[RenderableType]:
 Minor = tuple[int, int]
 
 
-def _minors(cells: Sequence[Cell]) -> list[Minor]:
+def _minors(cells: Sequence[MatrixCell]) -> list[Minor]:
     return list(dict.fromkeys(cell.minor for cell in cells))
 
 
@@ -110,20 +110,20 @@ def _drawn(strip: Strip, size: int) -> Text:
     return text
 
 
-def by_minor(strip: Strip) -> Iterator[tuple[Minor, list[Cell]]]:
+def by_minor(strip: Strip) -> Iterator[tuple[Minor, list[MatrixCell]]]:
     for minor, cells in groupby(strip.cells, lambda cell: cell.minor):
         yield minor, list(cells)
 
 
-def _look(cells: Sequence[Cell]) -> Look:
+def _look(cells: Sequence[MatrixCell]) -> CellMark:
     outcomes = {(cell.verdict, cell.stage) for cell in cells}
-    return LOOKS[outcomes.pop() if len(outcomes) == 1 else MIXED]
+    return CELL_MARKS[outcomes.pop() if len(outcomes) == 1 else MIXED]
 
 
 def _legend(matrix: Matrix) -> Text:
     """What the symbols mean that are drawn."""
     drawn = [_look(cells) for strip in matrix.strips for _, cells in by_minor(strip)]
-    shown = [look for look in LOOKS.values() if look in drawn]
+    shown = [look for look in CELL_MARKS.values() if look in drawn]
     return Text("   ").join(Text.assemble((look.symbol, look.style), f" {look.means}") for look in shown)
 
 
@@ -152,7 +152,7 @@ def _table(heads: Sequence[Sequence[str]], lists: Sequence[list[str]], width: in
 
 
 @dataclass(slots=True)
-class Row:
+class BreakRow:
     """What breaks the same releases, in the same settings."""
 
     when: str
@@ -164,18 +164,18 @@ class Row:
     """The place of the newest release that it breaks."""
 
 
-def _broken(strips: Sequence[Strip]) -> list[Row]:
+def _broken(strips: Sequence[Strip]) -> list[BreakRow]:
     """What breaks the newest releases first."""
     groups: dict[tuple[Cause, str, int], list[Setting]] = {}
     for strip in strips:
         for cause, stretches in strip.broken():
             last = strip.cells.index(stretches[-1].cells[-1])
             groups.setdefault((cause, joined(stretches), last), []).extend(settings_of([strip]))
-    rows: dict[tuple[str, ...], Row] = {}
+    rows: dict[tuple[str, ...], BreakRow] = {}
     for (cause, when, last), settings in groups.items():
         for where in among(settings, settings_of(strips)):
             key = when, where, cause.stage, cause.code
-            rows.setdefault(key, Row(*key, set(), last)).about.add(cause.about)
+            rows.setdefault(key, BreakRow(*key, set(), last)).about.add(cause.about)
     return sorted(rows.values(), key=lambda row: (-row.last, row.when, row.stage, row.where, row.code))
 
 
@@ -185,7 +185,7 @@ def _releases(matrix: Matrix, width: int) -> Iterator[RenderableType]:
         yield title("releases", label(settings, settings_of(matrix.strips)))
         grid = Table.grid(padding=(0, GAP))
         for cell in strip.cells:
-            look = LOOKS[cell.verdict, cell.stage]
+            look = CELL_MARKS[cell.verdict, cell.stage]
             causes = [f"{cause.about} ({cause.code})" for cause in cell.causes]
             grid.add_row(cell.release, Text(look.means, style=look.style), flowing(causes, width - 30))
         yield indented(grid)

@@ -6,12 +6,12 @@ from typing import Any
 
 from tfport.check.check import Result
 from tfport.check.findings.finding import Finding, function_of
-from tfport.check.report.report import VERSION, Report
+from tfport.check.report.report import VERSION, CheckReport
 
 EXAMPLES = 3
 
 
-def to_json(report: Report) -> dict[str, Any]:
+def to_json(report: CheckReport) -> dict[str, Any]:
     return {
         "version": VERSION,
         "model": report.model,

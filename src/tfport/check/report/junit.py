@@ -11,14 +11,14 @@ from xml.etree.ElementTree import Element, SubElement, indent, tostring
 from tfport.check.check import FAILS, RUNS, Result
 from tfport.check.findings.finding import ERROR, Finding
 from tfport.check.harmless import harmless
-from tfport.check.report.report import Report
-from tfport.check.report.words import nodes_text, verdict_text
+from tfport.check.report.phrases import nodes_text, verdict_text
+from tfport.check.report.report import CheckReport
 
 KINDS = {"failures": "failure", "errors": "error", "skipped": "skipped"}
 MOST_NODES = 20
 
 
-def part(report: Report) -> Element:
+def part(report: CheckReport) -> Element:
     """The suite of one model."""
     suite = Element("testsuite", name=harmless(report.model))
     for result in report.results:

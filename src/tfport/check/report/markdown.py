@@ -10,9 +10,9 @@ from dataclasses import dataclass
 from tfport.check.check import FAILS, RUNS, UNKNOWN, Result
 from tfport.check.findings.finding import ERROR, NOTE
 from tfport.check.harmless import harmless
-from tfport.check.report.report import Report
-from tfport.check.report.together import Told, names_of, targets_of, told
-from tfport.check.report.words import cut_said, nodes_text, signatures_text, summary, verdict_text
+from tfport.check.report.grouping import GroupedFinding, grouped_findings, names_of, targets_of
+from tfport.check.report.phrases import nodes_text, shortened_message, signatures_text, summary, verdict_text
+from tfport.check.report.report import CheckReport
 from tfport.graph.text import node_text
 
 UNREAD = "⚠️"
@@ -26,7 +26,7 @@ _SPECIAL = re.compile(r"([\\`*_{}\[\]()#+!|~<>&])")
 
 
 @dataclass(frozen=True)
-class Part:
+class MarkdownPart:
     """One model: its rows of the table, and what is folded below."""
 
     verdict: str | None
@@ -35,13 +35,13 @@ class Part:
     details: tuple[str, ...] = ()
 
 
-def part(report: Report) -> Part:
-    found = [one for one in told(report) if one.severity != NOTE]
+def part(report: CheckReport) -> MarkdownPart:
+    found = [one for one in grouped_findings(report) if one.severity != NOTE]
     details = tuple(_details(report.model, one) for one in found)
-    return Part(report.verdict, tuple(_rows(report)), details)
+    return MarkdownPart(report.verdict, tuple(_rows(report)), details)
 
 
-def _rows(report: Report) -> Iterator[str]:
+def _rows(report: CheckReport) -> Iterator[str]:
     """A row for the targets that do the same."""
     alike: dict[tuple[object, ...], list[Result]] = {}
     for result in report.results:
@@ -72,11 +72,11 @@ def _row(*cells: str) -> str:
     return f"| {' | '.join(cells)} |"
 
 
-def unreadable(model: str, why: str) -> Part:
-    return Part(None, (_row(code(model), "", f"{UNREAD} cannot be read", "", escaped(why)),))
+def unreadable(model: str, why: str) -> MarkdownPart:
+    return MarkdownPart(None, (_row(code(model), "", f"{UNREAD} cannot be read", "", escaped(why)),))
 
 
-def whole(parts: Sequence[Part]) -> str:
+def whole(parts: Sequence[MarkdownPart]) -> str:
     rows = [row for one in parts for row in one.rows]
     details = [text for one in parts for text in one.details]
     left_out = len(details) - MOST_DETAILS
@@ -95,7 +95,7 @@ def whole(parts: Sequence[Part]) -> str:
     )
 
 
-def _details(model: str, one: Told) -> str:
+def _details(model: str, one: GroupedFinding) -> str:
     nodes = one.finding.nodes
     lines = [f"- in {code(model)}" + (f": {code(node_text(nodes[0]))}" if nodes else "")]
     lines += [f"- {escaped(nodes_text(nodes, MOST_NODES))}"] if len(nodes) > 1 else []
@@ -103,7 +103,7 @@ def _details(model: str, one: Told) -> str:
     lines += [f"- cause: {escaped(one.cause)}"] if one.cause else []
     lines += [f"- doubt: {escaped(one.finding.doubt)}"] if one.finding.doubt else []
     said = one.finding.tensorflow_says
-    lines += [f"- TensorFlow says: {code(cut_said(said))}"] if said else []
+    lines += [f"- TensorFlow says: {code(shortened_message(said))}"] if said else []
     lines += [f"- fix: {escaped(fix)}" for fix in one.fixes()]
     text = html.escape(harmless(f"{one.severity}[{one.finding.code}]: {one.message}"))
     head = _CODE.sub(r"<code>\1</code>", text)

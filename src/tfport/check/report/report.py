@@ -18,7 +18,7 @@ EXIT = {RUNS: 0, FAILS: 1, UNKNOWN: 2}
 
 
 @dataclass
-class Report:
+class CheckReport:
     """A model, and what each target does with it."""
 
     model: str
@@ -50,7 +50,7 @@ class Report:
         return to_json(self)
 
     def __str__(self) -> str:
-        from tfport.check.page import plain
+        from tfport.check.console import plain
         from tfport.check.report.text import render
 
         return plain(lambda width: render(self, width))
@@ -66,7 +66,7 @@ def check_model(
     checksums: bool = False,
     libraries: Iterable[str] = (),
     ways_out: bool = True,
-) -> Report:
+) -> CheckReport:
     """Hold a model against targets; `ways_out` also looks for the nearest releases that run it."""
     subject, loaders = Subject(model, signatures, checksums=checksums), loaders_of(loader)
     results = [
@@ -76,7 +76,7 @@ def check_model(
     ]
     if ways_out:
         _add_ways_out(subject, results, soft_placement)
-    return Report(
+    return CheckReport(
         model=model.where,
         tensorflow=model.meta.meta_info_def.tensorflow_version,
         graph_def=subject.producer,
@@ -118,10 +118,10 @@ def _add_ways_out(subject: Subject, results: list[Result], soft_placement: bool 
     for result in results:
         stopping = [f for f in result.findings if f.stage and f.severity == ERROR and by_release(f)]
         if result.verdict == FAILS and stopping and result.target.requirement not in told:
-            from tfport.check.matrix.nearest import nearest  # here, as a model that runs needs none
+            from tfport.check.matrix.nearest import nearest_releases  # here, as a model that runs needs none
 
             told.add(result.target.requirement)
-            found = nearest(subject, result.target, result.loaders[0], soft_placement=soft_placement)
+            found = nearest_releases(subject, result.target, result.loaders[0], soft_placement=soft_placement)
             stopping[0].ways_out = [*found.ways_out, *_rewriting(result.target)]
 
 

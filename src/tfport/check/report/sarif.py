@@ -16,7 +16,7 @@ from urllib.parse import quote
 
 from tfport.check.check import Result
 from tfport.check.findings.finding import CODES, ERROR, Finding, function_of
-from tfport.check.report.report import Report
+from tfport.check.report.report import CheckReport
 from tfport.graph.node import Node
 
 SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
@@ -25,7 +25,7 @@ MOST_NODES = 10
 Object = dict[str, Any]
 
 
-def part(report: Report) -> Object:
+def part(report: CheckReport) -> Object:
     """What one model adds: results."""
     file = _artifact(report.model)
     return {"results": [_result(f, r, file, report.model) for r in report.results for f in r.findings]}

@@ -15,12 +15,12 @@ from rich.text import Text
 
 from tfport.atlas.target import Target
 from tfport.check.check import FAILS, RUNS, UNKNOWN, Result
+from tfport.check.console import GAP, INDENT, count, cut_off, indented, title
 from tfport.check.findings.finding import ERROR, NOTE, WARNING, function_of
 from tfport.check.harmless import harmless
-from tfport.check.page import GAP, INDENT, count, cut_off, indented, title
-from tfport.check.report.report import Report
-from tfport.check.report.together import Told, names_of, targets_of, told
-from tfport.check.report.words import WHEN, cut_said, nodes_text, signatures_text, verdict_text
+from tfport.check.report.grouping import GroupedFinding, grouped_findings, names_of, targets_of
+from tfport.check.report.phrases import WHEN, nodes_text, shortened_message, signatures_text, verdict_text
+from tfport.check.report.report import CheckReport
 from tfport.graph.text import node_text
 
 STYLES = {RUNS: "green", FAILS: "bold red", UNKNOWN: "bold yellow"}
@@ -31,12 +31,12 @@ ARROW = "--> "
 _LABEL = len("cause: ")
 
 
-def render(report: Report, width: int, *, everything: bool = False) -> Iterator[RenderableType]:
+def render(report: CheckReport, width: int, *, everything: bool = False) -> Iterator[RenderableType]:
     """The whole report; long texts and lists are cut unless `everything` is asked for."""
     yield title(report.model, _origin(report))
     yield indented(_verdicts(report))
     yield from _remarks(report)
-    found = told(report)
+    found = grouped_findings(report)
     for one in found:
         if one.severity != NOTE:
             yield from _finding(one, width, several_stages=_several_stages(found), everything=everything)
@@ -47,9 +47,9 @@ def render(report: Report, width: int, *, everything: bool = False) -> Iterator[
         yield from (_note(one) for one in notes)
 
 
-def line(report: Report) -> Text:
+def line(report: CheckReport) -> Text:
     """A model that runs everywhere, among many models."""
-    notes = len([one for one in told(report) if one.severity == NOTE])
+    notes = len([one for one in grouped_findings(report) if one.severity == NOTE])
     more = f" ({count(notes, 'note')})" if notes else ""
     targets = targets_of(report)
     where = f"on {names_of(targets, targets)}{more}"
@@ -57,17 +57,17 @@ def line(report: Report) -> Text:
 
 
 def unreadable(model: str, why: str) -> Text:
-    """A model of which nothing can be told."""
+    """A model that cannot be read."""
     rest = harmless(why.removeprefix(model).lstrip("/:, "))
     return Text.assemble(f"{harmless(model)}  ", ("cannot be read", STYLES[UNKNOWN]), f": {rest}")
 
 
-def _origin(report: Report) -> str:
+def _origin(report: CheckReport) -> str:
     made_by = [f"TensorFlow {report.tensorflow}"] if report.tensorflow not in ("", "unknown") else []
     return ", ".join([*made_by, f"GraphDef {report.graph_def}"])
 
 
-def _verdicts(report: Report) -> RenderableType:
+def _verdicts(report: CheckReport) -> RenderableType:
     """A line for each target, with a column for each loader where they differ."""
     by_target = {t: [r for r in report.results if r.target is t] for t in targets_of(report)}
     apart = any(len(results) > 1 for results in by_target.values())
@@ -101,7 +101,7 @@ def _verdict(result: Result) -> Text:
     return Text(verdict_text(result), style=STYLES[result.verdict])
 
 
-def _stopped(results: Sequence[Result], report: Report) -> Text:
+def _stopped(results: Sequence[Result], report: CheckReport) -> Text:
     """The codes that decide, and the signatures they stop where others run."""
     grave = [f for result in results for f in result.findings if f.severity == ERROR]
     codes = ", ".join(dict.fromkeys(f.code for f in grave))
@@ -110,17 +110,19 @@ def _stopped(results: Sequence[Result], report: Report) -> Text:
     return Text(harmless(codes + partly))
 
 
-def _remarks(report: Report) -> Iterator[RenderableType]:
+def _remarks(report: CheckReport) -> Iterator[RenderableType]:
     """What was derived about targets."""
     remarks = dict.fromkeys(note for target in targets_of(report) for note in target.notes)
     yield from (indented(Text(harmless(note), style="dim")) for note in remarks)
 
 
-def _several_stages(found: Iterable[Told]) -> bool:
+def _several_stages(found: Iterable[GroupedFinding]) -> bool:
     return len({stage for one in found if one.severity != NOTE for stage in one.stages()}) > 1
 
 
-def _finding(one: Told, width: int, *, several_stages: bool, everything: bool) -> Iterator[RenderableType]:
+def _finding(
+    one: GroupedFinding, width: int, *, several_stages: bool, everything: bool
+) -> Iterator[RenderableType]:
     head = f"{one.severity}[{one.finding.code}]"
     yield Text.assemble("\n", (head, SEVERITIES[one.severity]), (f": {harmless(one.message)}", "bold"))
     for text in _where(one, width - INDENT - len(ARROW), everything=everything):
@@ -134,7 +136,7 @@ def _finding(one: Told, width: int, *, several_stages: bool, everything: bool) -
         yield indented(grid)
 
 
-def _where(one: Told, room: int, *, everything: bool) -> Iterator[Text]:
+def _where(one: GroupedFinding, room: int, *, everything: bool) -> Iterator[Text]:
     """The node, and how many others there are."""
     nodes = one.finding.nodes
     if not nodes:
@@ -150,7 +152,7 @@ def _where(one: Told, room: int, *, everything: bool) -> Iterator[Text]:
         yield Text(" " * len(ARROW) + (rest if everything else cut_off(rest, room)), style="dim")
 
 
-def _body(one: Told, *, several_stages: bool, everything: bool) -> Iterator[tuple[str, str]]:
+def _body(one: GroupedFinding, *, several_stages: bool, everything: bool) -> Iterator[tuple[str, str]]:
     """The labelled lines."""
     if several_stages:
         yield "when:", ", ".join(f"{WHEN[s]} in {' and '.join(who)}" for s, who in one.stages().items())
@@ -159,7 +161,7 @@ def _body(one: Told, *, several_stages: bool, everything: bool) -> Iterator[tupl
     if doubt := one.finding.doubt:
         yield "doubt:", doubt
     if said := one.finding.tensorflow_says:
-        yield "says:", said if everything else cut_said(said)
+        yield "says:", said if everything else shortened_message(said)
     fixes = list(one.fixes().items())
     for fix, where in fixes[: None if everything else MOST_FIXES]:
         only = f"on {names_of(where, one.order)}: " if len(where) < len(one.targets) else ""
@@ -168,7 +170,7 @@ def _body(one: Told, *, several_stages: bool, everything: bool) -> Iterator[tupl
         yield "", f"… {len(fixes) - MOST_FIXES} more; --all shows them"
 
 
-def _note(one: Told) -> RenderableType:
+def _note(one: GroupedFinding) -> RenderableType:
     code = (f"note[{one.finding.code}]", SEVERITIES[NOTE])
     nodes = f" ({count(len(one.finding.nodes), 'node')})" if one.finding.nodes else ""
     return indented(Text.assemble(code, f": {harmless(one.message)}{nodes}"))

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from tfport.check.page import plain
+from tfport.check.console import plain
 from tfport.errors import UnreadableFile
 from tfport.fix.proof.proof import Proof
 from tfport.fix.proof.versions import own_version

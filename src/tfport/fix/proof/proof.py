@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
-from tfport.check.page import count
+from tfport.check.console import count
 from tfport.fix.proof.compare import Difference
 
 ALIKE, DIFFERS, NOT_COMPARED = "alike", "differs", "not compared"

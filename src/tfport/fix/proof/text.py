@@ -9,8 +9,8 @@ from collections.abc import Iterator
 from rich.console import RenderableType
 from rich.text import Text
 
+from tfport.check.console import columns, count, cut_off, facts, indented, title
 from tfport.check.harmless import harmless
-from tfport.check.page import columns, count, cut_off, facts, indented, title
 from tfport.fix.proof.certificate import Certificate
 from tfport.fix.proof.compare import Difference
 from tfport.fix.proof.proof import ALIKE, DIFFERS, NOT_COMPARED, REFUSED, Comparison, Proof

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from tfport.check.lib.diagnosis import Asked, Subject
+from tfport.check.lib.diagnosis import LibrarySubject, LoadOptions
 from tfport.check.lib.origin import is_of_tensorflow
 from tfport.check.lib.tensorflow_libraries import is_tensorflow
 from tfport.errors import BadLibrary, UnreadableFile
@@ -37,7 +37,7 @@ def look_into(path: str | Path) -> About:
         return about
 
 
-def read_library(path: str | Path) -> tuple[Subject, About | None]:
+def read_library(path: str | Path) -> tuple[LibrarySubject, About | None]:
     """A library as its file tells it; None where it is none of tfport's. For any machine."""
     with _in_one_sentence():
         subject = _subject(path, "", machine=None)
@@ -52,9 +52,9 @@ def _in_one_sentence() -> Iterator[None]:
         raise BadLibrary(str(error)) from None
 
 
-def _subject(path: str | Path, library_path: str, machine: str | None = platform.machine()) -> Subject:
+def _subject(path: str | Path, library_path: str, machine: str | None = platform.machine()) -> LibrarySubject:
     name = os.fspath(path)
-    subject = Subject(name, name, Asked([library_path] if library_path else [], machine=machine))
+    subject = LibrarySubject(name, name, LoadOptions([library_path] if library_path else [], machine=machine))
     if subject.trouble is not None:
         raise BadLibrary(f"{name}: {subject.trouble[0]}")
     if subject.refusal is not None:
@@ -63,7 +63,7 @@ def _subject(path: str | Path, library_path: str, machine: str | None = platform
     return subject
 
 
-def _stranger(subject: Subject) -> str:
+def _stranger(subject: LibrarySubject) -> str:
     """What a library is that says nothing about tfport."""
     library = subject.library
     of_tensorflow = any(map(is_tensorflow, library.needed)) or any(
@@ -97,7 +97,7 @@ def _versions_fit(about: About, ffi: TvmFfi) -> None:
         raise BadLibrary(f"{about.where}: built with tvm-ffi {theirs}; here is {ours}: {AGAIN}")
 
 
-def _needs_are_there(subject: Subject) -> None:
+def _needs_are_there(subject: LibrarySubject) -> None:
     """That the loader would find all libraries, versions and symbols."""
     closure = subject.closure
     absent = [*(found.name for found, _ in closure.missing), *closure.of_tensorflow]

@@ -21,7 +21,7 @@ from pathlib import Path
 from tfport.atlas.cxx_abi import new_abi
 from tfport.atlas.environment import METADATA, OF_PYTHON, SITE_PACKAGES
 from tfport.atlas.target import Target, resolve_targets
-from tfport.check.lib.standard import STANDARD as STRING_VIEW
+from tfport.check.lib.cxx_standard import STANDARD as STRING_VIEW
 from tfport.check.lib.tensorflow_libraries import FRAMEWORK, libraries_of
 from tfport.errors import BuildFailed
 from tfport.formats.elf import Library

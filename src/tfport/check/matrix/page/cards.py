@@ -7,10 +7,10 @@ from collections.abc import Iterable, Iterator
 from html import escape
 
 from tfport.check.check import RUNS, UNKNOWN
+from tfport.check.console import count
 from tfport.check.findings.finding import CODES, LOAD, RUN, Finding, function_of
 from tfport.check.harmless import harmless
-from tfport.check.matrix.matrix import Cell, Stretch, Thing
-from tfport.check.page import count
+from tfport.check.matrix.matrix import CellRange, FindingKey, MatrixCell
 
 MOST_FINDINGS = MOST_NODES = 3
 MOST_CAUSES = 12
@@ -24,7 +24,7 @@ class Cards:
     def __init__(self) -> None:
         self._numbers: dict[str, int] = {}
 
-    def of_thing(self, thing: Thing, does: str, stretch: Stretch) -> str:
+    def of_thing(self, thing: FindingKey, does: str, stretch: CellRange) -> str:
         """The address of a card about what goes wrong; it quotes the newest release of the stretch."""
         cell = stretch.cells[-1]
         found = [f for f in cell.findings if (f.code, f.op, f.attr) == thing]
@@ -34,7 +34,7 @@ class Cards:
         shown = "".join(map(_finding, found[:MOST_FINDINGS]))
         return self._add(does, head + when + shown + _left_out(len(found) - MOST_FINDINGS))
 
-    def of_outcome(self, stretch: Stretch) -> str:
+    def of_outcome(self, stretch: CellRange) -> str:
         """The address of a card about what some releases do."""
         last = stretch.cells[-1]
         items = [f"<li><code>{text(c.about)}</code> {c.code}, at {c.stage}</li>" for c in last.causes]
@@ -63,7 +63,7 @@ def marked(words: str) -> str:
     return re.sub("`([^`]*)`", r"<code>\1</code>", text(words))
 
 
-def kind(cell: Cell) -> str:
+def kind(cell: MatrixCell) -> str:
     """What a release does in the end, as a key of `MEANS` and the class of a bar."""
     return cell.stage or cell.verdict
 

@@ -17,7 +17,7 @@ from string import Template
 
 from tfport.check.check import UNKNOWN
 from tfport.check.findings.finding import RUN
-from tfport.check.matrix.matrix import Cell, Matrix, Stretch, Strip, Thing
+from tfport.check.matrix.matrix import CellRange, FindingKey, Matrix, MatrixCell, Strip
 from tfport.check.matrix.page.cards import MEANS, Cards, kind, text
 from tfport.check.matrix.settings import Setting, by_outline, label, running, settings_of
 from tfport.formats.output import new_path
@@ -144,7 +144,7 @@ def _row(about: str, code: str, bars: Iterable[str], mark: str = "") -> str:
     return f'<tr{mark}><th scope="row" title="{text(about)}">{name}</th>{"".join(bars)}</tr>'
 
 
-def _bars(strip: Strip, thing: Thing, patches: Patches, cards: Cards) -> Iterator[str]:
+def _bars(strip: Strip, thing: FindingKey, patches: Patches, cards: Cards) -> Iterator[str]:
     """The releases that a thing breaks, and the gaps between them."""
     for stretch in strip.stretches(lambda cell: _does(cell, thing)):
         does = _does(stretch.cells[0], thing)
@@ -154,7 +154,7 @@ def _bars(strip: Strip, thing: Thing, patches: Patches, cards: Cards) -> Iterato
             yield _bar(stretch, does, str(stretch), cards.of_thing(thing, does, stretch), patches)
 
 
-def _does(cell: Cell, thing: Thing) -> str | None:
+def _does(cell: MatrixCell, thing: FindingKey) -> str | None:
     """What a thing does to a release, as a key of `MEANS`; None where it does nothing."""
     found = [f for f in cell.findings if (f.code, f.op, f.attr) == thing]
     if not found:
@@ -163,7 +163,7 @@ def _does(cell: Cell, thing: Thing) -> str | None:
     return min(f.stage or RUN for f in found) if certain else UNKNOWN
 
 
-def _bar(stretch: Stretch, kind: str, words: str, card: str, patches: Patches) -> str:
+def _bar(stretch: CellRange, kind: str, words: str, card: str, patches: Patches) -> str:
     """A bar with as many words as it has room for."""
     room = sum(1 / patches[cell.minor] for cell in stretch.cells) * LETTERS_PER_MINOR
     thin = ' class="thin"' if len(words) > room else ""

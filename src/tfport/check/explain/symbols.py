@@ -1,0 +1,104 @@
+"""Who exports a symbol that a library misses, and what its mangled name tells."""
+
+from __future__ import annotations
+
+import re
+
+from tfport.atlas.atlas import atlas
+from tfport.atlas.spans import STOCK, Span, on_x86, spans, spans_text
+from tfport.atlas.symbols import symbols
+from tfport.atlas.target import Target
+from tfport.check.explain.lookup import Meaning, MessageMatch, use
+
+NEW_ABI = ("NSt7__cxx11", "B5cxx11")
+NESTED = re.compile(r"_ZT[VISh]?N?K?|_ZNK?|_Z")
+ABSEIL = re.compile(r"lts_(\d{8})")
+ABSEILS = ("20210324", "20211102", "20220623", "20230125", "20230802", "20250127", "20250814")
+"""The Abseils that releases have been built with."""
+OURS = ("tensorflow", "tsl", "xla", "absl", "google", "stream_executor", "TF_", "TFE_", "Eigen", "mlir")
+
+
+def undefined_symbol(said: MessageMatch, target: Target | None) -> Meaning:
+    symbol = said.names["symbol"]
+    name = readable(symbol)
+    shown = [f"It is {name}."] if name != symbol else []
+    if not name.startswith(OURS):
+        return Meaning(
+            [*shown, "It is not TensorFlow's: another library that it needs is missing or too old."],
+            ["`ldd FILE` shows which libraries are found, `nm -D` which of them has the symbol"],
+        )
+    return Meaning(
+        [*shown, *_exported(symbol), *_other_abseil(symbol), *_abi(symbol)],
+        _ways_out(symbol),
+        _on_target(symbol, target),
+    )
+
+
+def readable(symbol: str) -> str:
+    """The name in a mangled symbol, without what it takes: `tensorflow::OpKernel::TraceString`."""
+    start = NESTED.match(symbol)
+    if start is None:
+        return symbol
+    parts, place = [], start.end()
+    while size := re.compile(r"\d{1,6}").match(symbol, place):
+        end = size.end() + int(size[0])
+        parts.append(symbol[size.end() : end])
+        place = end
+    return "::".join(parts) or symbol
+
+
+def releases_exporting(symbol: str) -> tuple[Span, ...]:
+    exporters = symbols().exporters(symbol)
+    stock = on_x86(atlas(), STOCK)
+    return spans(stock, {build.number for build in stock if build.requirement in exporters})
+
+
+def _exported(symbol: str) -> list[str]:
+    found = releases_exporting(symbol)
+    return [
+        f"TensorFlow exports it {spans_text(found)}."
+        if found
+        else "No recorded release of TensorFlow exports it."
+    ]
+
+
+def _other_abseil(symbol: str) -> list[str]:
+    """Releases that export the same function, with the Abseil that they were built with."""
+    own = ABSEIL.search(symbol)
+    if own is None:
+        return []
+    others = {
+        other: releases_exporting(symbol.replace(own[1], other)) for other in ABSEILS if other != own[1]
+    }
+    shown = [f"{spans_text(releases)} with lts_{other}" for other, releases in others.items() if releases]
+    known = f" The same function is in {'; '.join(shown)}." if shown else ""
+    return [f"The library was compiled with Abseil lts_{own[1]}.{known}"]
+
+
+def _abi(symbol: str) -> list[str]:
+    """Which of the two string classes of C++ the name was compiled with, where it tells."""
+    new = any(mark in symbol for mark in NEW_ABI)
+    if not new and "Ss" not in symbol:
+        return []
+    releases = spans_text(_with_abi(new))
+    return [f"It was compiled with _GLIBCXX_USE_CXX11_ABI={int(new)}, as TensorFlow is in {releases}."]
+
+
+def _with_abi(new: bool) -> tuple[Span, ...]:
+    stock = on_x86(atlas(), STOCK)
+    return spans(stock, {build.number for build in stock if build.facts.get("cxx11_abi") is new})
+
+
+def _ways_out(symbol: str) -> list[str]:
+    ways = ["compile it again against the TensorFlow that loads it, with `tf.sysconfig.get_compile_flags()`"]
+    if found := releases_exporting(symbol):
+        ways.insert(0, use(found))
+    return ways
+
+
+def _on_target(symbol: str, target: Target | None) -> list[str]:
+    build = target.build if target else None
+    if build is None or build.requirement not in symbols().builds:
+        return []
+    exports = build.requirement in symbols().exporters(symbol)
+    return [f"{build.name} {'exports' if exports else 'does not export'} it"]

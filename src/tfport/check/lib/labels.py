@@ -1,0 +1,31 @@
+"""Short labels for findings in lists."""
+
+from __future__ import annotations
+
+from tfport.check.findings.finding import Finding
+from tfport.check.findings.libraries import (
+    MissingCudaLibrary,
+    MissingLibrary,
+    MissingTensorFlowLibrary,
+    OtherCxxAbi,
+    SymbolFinding,
+    SystemTooOld,
+    UnknownMachine,
+)
+from tfport.formats.mangling import short_name
+
+
+def label_of(finding: Finding) -> str:
+    """`libacme.so.1`, `tensorflow::OpKernel::TraceString`; what is wrong, where nothing has a name."""
+    match finding:
+        case MissingLibrary() | MissingCudaLibrary() | MissingTensorFlowLibrary():
+            return finding.library
+        case OtherCxxAbi():
+            return f"compiled with _GLIBCXX_USE_CXX11_ABI={finding.abi}"
+        case SymbolFinding():
+            return short_name(finding.missing[0])
+        case SystemTooOld():
+            return f"{finding.family} {finding.wanted}"
+        case UnknownMachine():
+            return finding.libraries
+    return finding.op or finding.name

@@ -1,0 +1,146 @@
+"""Which symbols does a library not find on a target, and what does that tell? Findings of one target."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from tfport.atlas.atlas import Build
+from tfport.atlas.cxx_abi import new_abi
+from tfport.atlas.spans import spans_text
+from tfport.atlas.symbols import symbols
+from tfport.atlas.target import Target
+from tfport.check.explain.symbols import ABSEIL
+from tfport.check.findings.finding import Finding
+from tfport.check.findings.libraries import (
+    NotInFramework,
+    NotLinked,
+    OtherCxxAbi,
+    OtherTensorFlow,
+    SymbolFinding,
+    UndefinedForeignSymbol,
+    UndefinedOwnSymbol,
+    UnrecordedSymbols,
+)
+from tfport.check.lib.cxx_standard import other_standard
+from tfport.check.lib.file_checks import machine_text
+from tfport.check.lib.library_search import LoadedLibrary
+from tfport.check.lib.origin import is_of_tensorflow
+from tfport.check.lib.tensorflow_libraries import FRAMEWORK, libraries_of
+from tfport.check.lib.visible_symbols import symbols_name, visible_symbols
+from tfport.formats.mangling import demangled
+
+if TYPE_CHECKING:
+    from tfport.check.lib.diagnosis import LibrarySubject
+
+OF_PYTHON = re.compile(r"_?Py[A-Z_]\w*")
+
+
+def symbol_findings(subject: LibrarySubject, target: Target) -> Iterator[Finding]:
+    """Symbols that are not found, by what is to blame; of what is relocated first, first."""
+    build, machine = target.build, subject.machine
+    if build is None or symbols_name(build, machine) not in symbols().builds:
+        if subject.origin.of_tensorflow:
+            where = f" for {machine_text(machine)}"
+            yield UnrecordedSymbols(on=target, file=subject.file, machine=where)
+        return
+    for one in subject.closure.own():
+        yield from _of(subject, target, build, one)
+
+
+def _of(subject: LibrarySubject, target: Target, build: Build, one: LoadedLibrary) -> Iterator[Finding]:
+    """What is wrong with the symbols of one library, in the order in which the loader would notice."""
+    wanted = [u.name for u in subject.closure.wanted(one) if not OF_PYTHON.fullmatch(u.name)]
+    order = {name: place for place, name in enumerate(wanted)}
+    found = list(_by_blame(subject, target, build, one, wanted))
+    yield from sorted(found, key=lambda finding: order[finding.missing[0]])
+
+
+def _by_blame(
+    subject: LibrarySubject, target: Target, build: Build, one: LoadedLibrary, wanted: list[str]
+) -> Iterator[SymbolFinding]:
+    exporters, requirer = subject.origin.exporters, subject.name_in_messages(one)
+    whole = symbols_name(build, subject.machine)
+    seen = visible_symbols(build, subject.machine, subject.closure.of_tensorflow)
+    there = [name for name in wanted if whole in exporters[name]]
+    released = [name for name in wanted if whole not in exporters[name] and exporters[name]]
+    unreleased = [name for name in wanted if not exporters[name]]
+    if there and seen is None:
+        yield NotLinked(on=target, file=subject.file, requirer=requirer, missing=there)
+    elif hidden := [name for name in there if seen not in exporters[name]]:
+        has = next(name for name in libraries_of(build.version) if not FRAMEWORK.fullmatch(name))
+        yield NotInFramework(on=target, file=subject.file, requirer=requirer, missing=hidden, library=has)
+    if released:
+        yield _other_release(subject, target, build, requirer, released)
+    if unreleased:
+        yield from _defined_nowhere(subject, target, build, one, unreleased)
+
+
+def _other_release(
+    subject: LibrarySubject, target: Target, build: Build, requirer: str, missing: list[str]
+) -> SymbolFinding:
+    origin = subject.origin
+    abi, other = origin.cxx11_abi, build.facts.get("cxx11_abi")
+    with_strings = [name for name in missing if _has_strings(name)]
+    if abi is not None and other is not None and abi != other and with_strings:
+        return _other_cxx_abi(subject, target, build, requirer, missing)
+    evidence = [hint] if (hint := other_standard(missing, build, subject.machine)) else []
+    if origin.abseil and any(ABSEIL.search(name) for name in missing):
+        evidence.append(f"compiled with Abseil lts_{origin.abseil}")
+    return OtherTensorFlow(
+        on=target,
+        file=subject.file,
+        requirer=requirer,
+        missing=missing,
+        built_for=spans_text(origin.spans),
+        evidence=tuple(evidence),
+    )
+
+
+def _other_cxx_abi(
+    subject: LibrarySubject, target: Target, build: Build, requirer: str, missing: list[str]
+) -> OtherCxxAbi:
+    abi = bool(subject.origin.cxx11_abi)
+    pythons = [subject.asked.python] if subject.asked.python else build.facts.get("pythons") or []
+    alike = [python for python in pythons if new_abi(build.requirement, python) is abi]
+    doubt = f"the wheels for Python {', '.join(alike)} have this one, and their symbols are not recorded"
+    return OtherCxxAbi(
+        on=target,
+        file=subject.file,
+        requirer=requirer,
+        abi=int(abi),
+        missing=missing,
+        doubt=doubt if alike else "",
+    )
+
+
+def _has_strings(symbol: str) -> bool:
+    return "__cxx11" in symbol or "std::string" in demangled(symbol)
+
+
+def _defined_nowhere(
+    subject: LibrarySubject, target: Target, build: Build, one: LoadedLibrary, missing: list[str]
+) -> Iterator[SymbolFinding]:
+    """Symbols that no recorded release has: the library's own, or of another that it should have named."""
+    requirer = subject.name_in_messages(one)
+    abi = _other_abi(subject, build, missing)
+    if abi:
+        yield _other_cxx_abi(subject, target, build, requirer, abi)
+        missing = [name for name in missing if name not in abi]
+    if subject.closure.unknown:
+        return  # one of those may have them, and a finding says that they are not known
+    own = [name for name in missing if name.startswith("_Z")]
+    others = [name for name in missing if not name.startswith("_Z")]
+    if own:
+        yield UndefinedOwnSymbol(on=target, file=subject.file, requirer=requirer, missing=own)
+    if others:
+        yield UndefinedForeignSymbol(on=target, file=subject.file, requirer=requirer, missing=others)
+
+
+def _other_abi(subject: LibrarySubject, build: Build, missing: list[str]) -> list[str]:
+    """Symbols of TensorFlow with strings of the other kind, which no release may ever have had."""
+    abi, other = subject.origin.cxx11_abi, build.facts.get("cxx11_abi")
+    if abi is None or other is None or abi == other:
+        return []
+    return [name for name in missing if is_of_tensorflow(name) and _has_strings(name)]
