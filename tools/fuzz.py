@@ -120,7 +120,9 @@ def library(data: bytes) -> None:
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder, "op.so")
         path.write_bytes(data)
-        report = report_on([str(path)], ["tensorflow==2.21.0"], LoadOptions(machine="x86_64", looks_here=False))
+        report = report_on(
+            [str(path)], ["tensorflow==2.21.0"], LoadOptions(machine="x86_64", looks_here=False)
+        )
         json.dumps(report.to_json())
         str(report)
 

@@ -34,7 +34,10 @@ def index() -> dict[str, dict[str, set[str]]]:
 
 def text(kinds: dict[str, dict[str, set[str]]]) -> str:
     rows = {
-        kind: {module.removeprefix("tfport."): " ".join(sorted(names)) for module, names in sorted(modules.items())}
+        kind: {
+            module.removeprefix("tfport."): " ".join(sorted(names))
+            for module, names in sorted(modules.items())
+        }
         for kind, modules in sorted(kinds.items())
     }
     return json.dumps(rows, indent=0) + "\n"
