@@ -60,9 +60,9 @@ record: $(LIVE_READY)
 record-ops: $(LIVE_READY)
 	$(LIVE)/bin/python -m tests.live.record_ops
 
-# Which file of the runtime declares which ops.
+# Which module declares which ops, rules, findings, commands and report formats.
 index: $(READY)
-	$(BIN)/python tools/index_ops.py
+	$(BIN)/python tools/make_index.py
 
 protos: $(LIVE_READY)
 	$(LIVE)/bin/python tools/protos.py

@@ -69,10 +69,9 @@ def run(folder: str, ops: list[str], workers: int, host: bool) -> Iterator[tuple
 
 
 def host_only() -> None:
-    from tfport.runtime import families, lower
+    from tfport.runtime import lower
 
-    families.load()
-    lower.LOWERINGS.clear()
+    lower.LOWERINGS.all().clear()
 
 
 def main() -> int:

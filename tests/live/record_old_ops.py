@@ -44,7 +44,7 @@ def asked(c: Any) -> tuple[bytes, dict[str, Any], list[str]]:
 
 def main(python: str, families: list[str]) -> None:
     for family in families:
-        cases = importlib.import_module(f"tests.runtime.test_{family}").OLD_CASES
+        cases = importlib.import_module(f"tests.runtime.ops.training.test_{family}").OLD_CASES
         with tempfile.TemporaryDirectory() as folder:
             question, told = Path(folder) / "asked", Path(folder) / "told"
             question.write_bytes(pickle.dumps([asked(c) for c in cases], protocol=4))

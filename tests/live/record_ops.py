@@ -2,7 +2,7 @@
 
     python -m tests.live.record_ops [FAMILY…]      from the root of the repository; all unless named
 
-A family is a file `tests/runtime/test_FAMILY.py` with a table `CASES`. Cases that are recorded
+A family is a file `test_FAMILY.py` below `tests/runtime/ops` with a table `CASES`. Cases that are recorded
 already are left as they are, so a new case costs only itself.
 """
 
@@ -18,15 +18,23 @@ from typing import Any
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
 import numpy as np
 import tensorflow as tf
-from tests.runtime.answers import EXPECTED, recorded_answers, write_answers
+from tests.runtime.answers import recorded_answers, write_answers
 from tests.runtime.cases import Case
 
-FOLDER = Path(__file__).parent.parent / "runtime"
+ROOT = Path(__file__).parents[2]
 
 
-def families() -> list[str]:
-    files = sorted(FOLDER.glob("test_*.py"))
-    return [f.stem.removeprefix("test_") for f in files if "\nCASES" in f.read_text()]
+def families() -> dict[str, str]:
+    """The modules with tables of cases, by family."""
+    files = [f for f in sorted(ROOT.glob("tests/runtime/**/test_*.py")) if "\nCASES" in f.read_text()]
+    modules = (".".join(f.relative_to(ROOT).with_suffix("").parts) for f in files)
+    return {module.rpartition(".test_")[2]: module for module in modules}
+
+
+def cases_of(family: str) -> list[Case]:
+    """The table of cases of a family."""
+    table: list[Case] = importlib.import_module(families()[family]).CASES
+    return table
 
 
 def answer(c: Case) -> Any:
@@ -61,8 +69,8 @@ def plain(answered: Any) -> Any:
 def main(names: list[str]) -> None:
     os.chdir(tempfile.mkdtemp())  # some cases have TensorFlow write files
     for family in names or families():
-        cases = importlib.import_module(f"tests.runtime.test_{family}").CASES
-        before = recorded_answers(family) if (EXPECTED / f"{family}.npz").exists() else {}
+        cases = cases_of(family)
+        before = recorded_answers(family)
         found = {}
         for c in cases:
             key = str(c)

@@ -1,4 +1,4 @@
-"""Record XLA's answers to the cases of `tests/runtime/test_xla.py`: its ops run only compiled.
+"""Record XLA's answers to the cases of `tests/runtime/ops/xla/test_xla.py`: its ops run only compiled.
 
 python -m tests.live.record_xla_ops
 """

@@ -25,6 +25,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from tfport.discovery import Catalog
 from tfport.graph.attrs import Attr
 
 if TYPE_CHECKING:
@@ -75,10 +76,11 @@ class Declared:
         return True
 
 
-LOWERINGS: dict[str, list[Declared]] = {}
-KERNELS: dict[str, list[Declared]] = {}
-STRUCTURES: dict[str, Declared] = {}
-SHAPES: dict[str, Callable[..., list[Dims | None]]] = {}
+FAMILIES = "tfport.runtime.ops"
+LOWERINGS = Catalog[Declared]("lowerings", FAMILIES)
+KERNELS = Catalog[Declared]("kernels", FAMILIES)
+STRUCTURES = Catalog[Declared]("structures", FAMILIES)
+SHAPES: Catalog[Callable[..., list[Dims | None]]] = Catalog("shapes", FAMILIES)
 CONTEXT = "context"
 
 
@@ -87,7 +89,7 @@ def lower(ops: str, **constraints: Iterable[Attr]) -> Callable[[F], F]:
 
     def declare(function: F) -> F:
         for op in ops.split():
-            LOWERINGS.setdefault(op, []).append(_declared(op, function, constraints))
+            LOWERINGS.add(op, _declared(op, function, constraints))
         return function
 
     return declare
@@ -102,7 +104,7 @@ def host(ops: str, *, once: bool = False, **constraints: Iterable[Attr]) -> Call
 
     def declare(function: F) -> F:
         for op in ops.split():
-            KERNELS.setdefault(op, []).append(_declared(op, function, constraints, once))
+            KERNELS.add(op, _declared(op, function, constraints, once))
         return function
 
     return declare
@@ -126,7 +128,7 @@ def structure(ops: str) -> Callable[[F], F]:
 
     def declare(function: F) -> F:
         for op in ops.split():
-            STRUCTURES[op] = Declared(op, function, frozenset(), {})
+            STRUCTURES.add(op, Declared(op, function, frozenset(), {}))
         return function
 
     return declare
@@ -140,7 +142,7 @@ def shapes(ops: str) -> Callable[[F], F]:
 
     def declare(function: F) -> F:
         for op in ops.split():
-            SHAPES[op] = function
+            SHAPES.add(op, function)
         return function
 
     return declare

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 from importlib.metadata import version
 
+from tfport import discovery
 from tfport.atlas.known_ops import known_ops
 from tfport.atlas.target import OURS, Target
 from tfport.formats.proto.graph_pb2 import OpDef
 from tfport.registry.kernels import Kernel
 from tfport.registry.registry import Registry, Source
-from tfport.runtime import families
 from tfport.runtime.custom.kernel import CustomKernel
 from tfport.runtime.custom.registry import Registry as Custom
 from tfport.runtime.custom.registry import ready
+from tfport.runtime.lower import FAMILIES
 from tfport.runtime.repertoire import Repertoire
 
 DEVICE = "CPU"
@@ -82,7 +83,7 @@ def ways_to_run(op: str, repertoire: Repertoire) -> list[str]:
 
 def own_target(registry: Custom | None = None) -> Target:
     """The runtime of this process, with the ops of a registry; those of the process-wide one by default."""
-    families.load()
+    discovery.load_package(FAMILIES)
     registry = ready(registry)
     name = f"{OURS} {version(OURS)}"
     sources: list[Source] = [*custom_sources(registry), OwnSource(registry)]

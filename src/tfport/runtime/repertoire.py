@@ -9,12 +9,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
+from tfport import discovery
 from tfport.formats.proto.graph_pb2 import OpDef
 from tfport.graph.attrs import Attr
 from tfport.graph.dtypes import DType
 from tfport.graph.signature import OpSignature
-from tfport.runtime import families
-from tfport.runtime.lower import KERNELS, LOWERINGS, SHAPES, STRUCTURES, Declared
+from tfport.runtime.lower import FAMILIES, KERNELS, LOWERINGS, SHAPES, STRUCTURES, Declared
 from tfport.runtime.operand import Dims
 
 Shapes = Callable[..., list[Dims | None]]
@@ -108,20 +108,32 @@ class Repertoire:
 
 
 class _Own(Repertoire):
-    """What tfport's own files declare; each is loaded when the first of its ops is asked for."""
+    """The ops of tfport itself; the modules that declare an op are imported when it is first needed."""
 
     def __init__(self) -> None:
         super().__init__()
-        self.lowerings, self.kernels = LOWERINGS, KERNELS
-        self.structures, self.shapes = STRUCTURES, SHAPES
+        self.lowerings, self.kernels = LOWERINGS.entries, KERNELS.entries
+        self._declared: set[str] = set()
 
     def own(self, op: str) -> Repertoire:
-        families.declare(op)
+        if op not in self._declared:
+            self._declare(op)
         return self
 
     def whole(self) -> Repertoire:
-        families.load()
+        discovery.load_package(FAMILIES)
+        for op in STRUCTURES.entries:
+            self._declare(op)
         return self
+
+    def _declare(self, op: str) -> None:
+        self._declared.add(op)
+        LOWERINGS.of(op)
+        KERNELS.of(op)
+        if structures := STRUCTURES.of(op):
+            self.structures[op] = structures[-1]
+        if shapes := SHAPES.of(op):
+            self.shapes[op] = shapes[-1]
 
 
 OWN = _Own()

@@ -24,7 +24,6 @@ from tfport.graph.inline import call_attrs, callee, substitute
 from tfport.graph.node import WHOLE
 from tfport.graph.shapes import UNKNOWN
 from tfport.graph.signature import OpSignature
-from tfport.runtime.control.list_facts import ListFacts
 from tfport.runtime.custom.shapes import held_to
 from tfport.runtime.engines.engine import Engine
 from tfport.runtime.host import Group, arguments, grouped, host_run
@@ -32,13 +31,14 @@ from tfport.runtime.lower import CannotLower, Context, Declared
 from tfport.runtime.older import as_newest
 from tfport.runtime.onnx.builder import Builder
 from tfport.runtime.operand import Dims, Operand
+from tfport.runtime.ops.control.list_facts import ListFacts
 from tfport.runtime.order import reached, walk
 from tfport.runtime.program import OnnxNode, Program, Run, Step, needed
 from tfport.runtime.repertoire import OWN, Repertoire
 from tfport.runtime.state import State, Variable
 
 if TYPE_CHECKING:
-    from tfport.runtime.control.raised import Structures
+    from tfport.runtime.ops.control.switch_merge import Structures
 
 Env = dict[Value, Operand]
 Given = Mapping[str, Attr]
@@ -120,7 +120,7 @@ class Tracer:
             return None
         graph = ends[0].graph
         if graph not in self._structures:
-            from tfport.runtime.control.raised import Structures
+            from tfport.runtime.ops.control.switch_merge import Structures
 
             self._structures[graph] = Structures.of(reached(ends))
         return self._structures[graph]

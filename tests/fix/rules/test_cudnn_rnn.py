@@ -22,7 +22,7 @@ from tfport.fix.rulebook import Rulebook
 from tfport.fix.rules.cudnn_params import counted_beforehand, one_after_another, split_into_parts
 from tfport.fix.rules.cudnn_rnn import as_arithmetic
 from tfport.graph.build import graph_to_def
-from tfport.runtime.kernels._cudnn_params import Form
+from tfport.runtime.ops.nn.cudnn_params import Form
 
 BATCH = 3
 

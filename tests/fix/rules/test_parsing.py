@@ -6,7 +6,7 @@ from tests.fix.chains import chain_case, check_chain
 from tests.fix.rule_cases import assert_refuses, check, rule_case
 from tests.fix.rules.test_strings import words
 from tests.runtime.cases import boolean, f32, i64, scalar
-from tests.runtime.examples import example, sequence
+from tests.runtime.ops.io.examples import example, sequence
 
 from tfport.fix.rules.parsing import (
     decoded_as_bytes,

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from tests.fix.chains import chain_case, check_chain
 from tests.fix.rule_cases import assert_refuses, check, rule_case
 from tests.runtime.cases import numbers
-from tests.runtime.test_xla import dot
+from tests.runtime.ops.xla.test_xla import dot
 
 from tfport.fix.rules.xla import (
     as_batch_matmul,

@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from tests.fix.structure.test_loops import COUNTED
 from tests.fix.structure.test_nested import lowered
 from tests.recorded import graph
-from tests.runtime.test_control_v1 import COND, IN_A_ROW, LOOP, NESTED
+from tests.runtime.ops.control.test_control_v1 import COND, IN_A_ROW, LOOP, NESTED
 
 import tfport
 from tfport.fix.structure.lower import lower_all

@@ -8,7 +8,7 @@ from tfport.errors import CannotRun
 from tfport.fix.maker import Maker
 from tfport.fix.rule import EXACT, Made, refuse, rule
 from tfport.graph.graph import Node
-from tfport.runtime.kernels._cudnn_params import Form
+from tfport.runtime.ops.nn.cudnn_params import Form
 
 
 @rule("CudnnRNNParamsSize", keeps=EXACT)

@@ -19,7 +19,7 @@ from tfport.fix.rules._sizes import Size, Sizes
 from tfport.graph.dtypes import FLOAT32, DType
 from tfport.graph.graph import Node, Value
 from tfport.graph.shapes import Shape
-from tfport.runtime.kernels._cudnn_params import GATES
+from tfport.runtime.ops.nn.cudnn_params import GATES
 
 SHORT = (DType.parse("float16"), DType.parse("bfloat16"))
 TURNED = (1, 0, 2)

@@ -9,7 +9,7 @@ from tfport.fix.rule import EXACT, Made, refuse, rule
 from tfport.fix.rules._rows import column, count_of, lengths_of, places_of, splits_of, starts_of, wide
 from tfport.graph.dtypes import INT64, STRING
 from tfport.graph.graph import Node, Value
-from tfport.runtime.kernels._texts import raw
+from tfport.runtime.ops.strings.byte_strings import raw
 
 MOST_WORDS = 64
 """In the n-grams of all widths together: each is a node of its own."""

@@ -11,7 +11,7 @@ from tfport.fix.rules._rows import column, count_of, splits_of
 from tfport.graph.attrs import Attr
 from tfport.graph.dtypes import BOOL, INT64, STRING, DType
 from tfport.graph.graph import Node, Value
-from tfport.runtime.kernels._texts import raw
+from tfport.runtime.ops.strings.byte_strings import raw
 
 LONGEST_PADDING = 1 << 16
 Outputs = list[Node | Value | None]

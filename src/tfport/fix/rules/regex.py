@@ -9,8 +9,8 @@ from tfport.fix.rule import EXACT, LOSSY, Made, refuse, rule
 from tfport.fix.rules._bytes import Bytes, leads, single_bytes
 from tfport.graph.dtypes import INT64
 from tfport.graph.graph import Node, Value
-from tfport.runtime.kernels._texts import raw
-from tfport.runtime.kernels.regex import _compiled as compiled
+from tfport.runtime.ops.strings.byte_strings import raw
+from tfport.runtime.ops.strings.kernels.regex import _compiled as compiled
 
 LITERAL = re.compile(rb"\^?((?:\\[^0-9A-Za-z]|[^\\.^$|?*+()\[\]{}])*)\$?", re.DOTALL)
 """Plain characters and escaped ones, with or without anchors."""

@@ -7,7 +7,7 @@ from tfport.fix.rule import EXACT, LOSSY, Made, refuse, rule
 from tfport.fix.rules._bytes import Bytes, leads, single_bytes
 from tfport.graph.dtypes import INT64, STRING, DType
 from tfport.graph.graph import Node
-from tfport.runtime.kernels._texts import raw
+from tfport.runtime.ops.strings.byte_strings import raw
 
 BLANKS = b" \t\n\v\f\r"
 WIDER = {

@@ -10,7 +10,7 @@ from tfport.fix.rule import EXACT, ROUNDING, Made, refuse, rule
 from tfport.fix.rules._sizes import Size, Sizes
 from tfport.fix.shaping import told
 from tfport.graph.graph import Node, Value
-from tfport.runtime.kernels._dimension_numbers import DOT, dimension_numbers
+from tfport.runtime.ops.xla.dimension_numbers import DOT, dimension_numbers
 
 
 @rule("XlaSharding", keeps=EXACT)

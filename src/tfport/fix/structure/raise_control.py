@@ -15,8 +15,8 @@ from tfport.graph.attrs import Attr, FunctionRef
 from tfport.graph.dtypes import BOOL, INT32
 from tfport.graph.graph import Function, Graph, Node, Value
 from tfport.graph.shapes import UNKNOWN
-from tfport.runtime.control.conditions import Literal, condition_of
-from tfport.runtime.control.raised import ENTERS, EXITS, MERGES, SWITCHES, Branch, Frame, Structures
+from tfport.runtime.ops.control.conditions import Literal, condition_of
+from tfport.runtime.ops.control.switch_merge import ENTERS, EXITS, MERGES, SWITCHES, Branch, Frame, Structures
 
 
 def raise_control(graph: Graph) -> int:

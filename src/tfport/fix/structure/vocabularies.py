@@ -13,7 +13,7 @@ from tfport.graph.graph import Graph, Node
 from tfport.graph.model import Model
 from tfport.graph.state import tables
 from tfport.graph.tensors import Tensor
-from tfport.runtime.kernels.table_files import Layout, entries
+from tfport.runtime.ops.tables.kernels.text_files import Layout, entries
 
 FROM_FILE = {
     "InitializeTableFromTextFile": "InitializeTable",

@@ -14,10 +14,10 @@ from typing import Any
 import numpy as np
 
 from tfport.graph.dtypes import FLOAT32, INT32, INT64
-from tfport.runtime.control.emit import emit
-from tfport.runtime.kernels import _recurrence as recurrence
 from tfport.runtime.onnx.builder import Builder
 from tfport.runtime.operand import Operand
+from tfport.runtime.ops.control.structure_steps import emit
+from tfport.runtime.ops.nn import recurrence
 from tfport.runtime.program import Step
 from tfport.runtime.recognise import cells
 from tfport.runtime.recognise.affine import Reader

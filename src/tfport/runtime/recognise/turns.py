@@ -7,8 +7,8 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from tfport.runtime.control.emit import emit
 from tfport.runtime.operand import Operand
+from tfport.runtime.ops.control.structure_steps import emit
 from tfport.runtime.program import Step
 from tfport.runtime.trace import Tracer
 

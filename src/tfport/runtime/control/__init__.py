@@ -1,1 +1,0 @@
-"""Branches, loops and the lists that they fill."""

@@ -1,1 +1,0 @@
-"""TensorFlow ops said in ONNX, one file per family."""

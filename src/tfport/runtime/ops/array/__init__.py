@@ -1,0 +1,1 @@
+"""Shapes, slices, gathers, scatters and rearrangements of arrays."""

@@ -1,0 +1,58 @@
+"""How many edits make one sequence of another, for sequences in sparse tensors."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from tfport.errors import RunFailed
+from tfport.runtime.lower import host
+from tfport.runtime.ops.shared.axes import check_places
+
+
+@host("EditDistance")
+def edit_distance(
+    hypothesis_indices,
+    hypothesis_values,
+    hypothesis_shape,
+    truth_indices,
+    truth_values,
+    truth_shape,
+    *,
+    normalize,
+):
+    """One number for each sequence, divided by the length of the truth if so asked."""
+    if hypothesis_shape.shape != truth_shape.shape or hypothesis_shape.size < 2:
+        raise RunFailed("both shapes must have one length, of at least two")
+    shape = tuple(int(n) for n in np.maximum(hypothesis_shape, truth_shape)[:-1])
+    guesses = _sequences(hypothesis_indices, hypothesis_values, shape)
+    truths = _sequences(truth_indices, truth_values, shape)
+    made = np.zeros(shape, np.float32)
+    for at in guesses.keys() | truths.keys():
+        guess, truth = guesses.get(at, []), truths.get(at, [])
+        edits = _levenshtein(guess, truth)
+        made[at] = edits if not normalize else edits / len(truth) if truth else math.inf
+    return made
+
+
+def _sequences(indices, values, shape):
+    """The elements of each sequence, by where it stands."""
+    if indices.ndim != 2 or indices.shape != (len(values), len(shape) + 1):
+        raise RunFailed(f"indices of shape {list(indices.shape)} for {len(values)} values")
+    for axis, size in enumerate(shape):
+        check_places(indices[:, axis], size)
+    found = {}
+    for at, value in zip(map(tuple, indices[:, :-1].tolist()), values.tolist(), strict=True):
+        found.setdefault(at, []).append(value)
+    return found
+
+
+def _levenshtein(left, right):
+    above = list(range(len(right) + 1))
+    for i, a in enumerate(left, 1):
+        row = [i]
+        for j, z in enumerate(right, 1):
+            row.append(min(above[j] + 1, row[j - 1] + 1, above[j - 1] + (a != z)))
+        above = row
+    return above[-1]

@@ -1,0 +1,87 @@
+"""Tensors made from nothing: filled, counted, one-hot."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from tfport.errors import RunFailed
+from tfport.runtime.lower import host
+from tfport.runtime.ops.shared.axes import full, sizes_of, zero_of
+
+_NARROW = ("float16", "bfloat16")
+
+
+@host("Fill")
+def fill(dims, value):
+    if value.ndim:
+        raise RunFailed("value must be a scalar")
+    return full(sizes_of(dims), value[()], value.dtype)
+
+
+@host("ZerosLike")
+def zeros_like(x):
+    return full(x.shape, zero_of(x.dtype), x.dtype)
+
+
+@host("OnesLike")
+def ones_like(x):
+    return np.ones(x.shape, x.dtype)
+
+
+@host("Empty")
+def empty(shape, *, dtype, init):
+    """What TensorFlow leaves undefined is zero here."""
+    return full(sizes_of(shape), zero_of(dtype.numpy), dtype.numpy)
+
+
+@host("Range")
+def range_(start, limit, delta):
+    kind = start.dtype
+    if any(one.ndim for one in (start, limit, delta)):
+        raise RunFailed("start, limit and delta must be scalars")
+    if delta == 0:
+        raise RunFailed("delta is 0")
+    if (start > limit) if delta > 0 else (start < limit):
+        raise RunFailed(f"from {start} one does not come to {limit} in steps of {delta}")
+    if kind.kind in "iu":
+        return np.array(range(int(start), int(limit), int(delta)), kind)
+    count = np.ceil(np.abs((limit - start) / delta))
+    if not np.isfinite(count):
+        raise RunFailed(f"from {start} to {limit} in steps of {delta} has no end")
+    wide = np.float32 if kind.name in _NARROW else kind
+    return (start.astype(wide) + np.arange(int(count)).astype(wide) * delta.astype(wide)).astype(kind)
+
+
+@host("LinSpace")
+def lin_space(start, stop, num):
+    if num <= 0:
+        raise RunFailed(f"num is {num}; it must be positive")
+    count = int(num)
+    made = np.empty(count, start.dtype)
+    if count > 1:
+        wide = np.dtype(np.float32) if start.dtype.name in _NARROW else start.dtype
+        step = (stop.astype(wide) - start.astype(wide)) / wide.type(count - 1)
+        made[:] = start.astype(wide) + step * np.arange(count).astype(wide)
+        made[-1] = stop
+    else:
+        made[0] = start
+    return made
+
+
+@host("OneHot")
+def one_hot(indices, depth, on_value, off_value, *, axis):
+    """A place outside of [0, depth) is nowhere, so all is off there."""
+    size = int(depth.reshape(()))
+    if size < 0:
+        raise RunFailed(f"depth is {size}; it must not be negative")
+    if not -1 <= axis <= indices.ndim:
+        raise RunFailed(f"axis {axis} is not in [-1, {indices.ndim}]")
+    at = indices.ndim if axis == -1 else axis
+    shape = [1] * (indices.ndim + 1)
+    shape[at] = size
+    hot = np.expand_dims(indices, at).astype(np.int64) == np.arange(size).reshape(shape)
+    if math.prod(hot.shape) == 0:
+        return np.empty(hot.shape, on_value.dtype)
+    return np.where(hot, on_value, off_value)

@@ -1,0 +1,192 @@
+"""Tensors joined, cut, turned, repeated and padded: elements of any type move and stay what they are."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from tfport.errors import RunFailed
+from tfport.runtime.lower import host
+from tfport.runtime.ops.shared.axes import axis_in, full, zero_of
+
+
+@host("Pack")
+def pack(values, *, axis):
+    return np.stack(values, axis_in(axis, values[0].ndim + 1))
+
+
+@host("Unpack")
+def unpack(value, *, num, axis):
+    at = axis_in(axis, value.ndim)
+    if value.shape[at] != num:
+        raise RunFailed(f"axis {at} has size {value.shape[at]}, not {num}")
+    front = np.moveaxis(value, at, 0)
+    return [np.asarray(front[i, ...], order="C") for i in range(num)]
+
+
+@host("ConcatV2")
+def concat_v2(values, axis):
+    if not values[0].ndim:
+        raise RunFailed("scalars cannot be joined")
+    return np.concatenate(values, axis_in(axis, values[0].ndim))
+
+
+@host("Concat")
+def concat(concat_dim, values):
+    return concat_v2(values, concat_dim)
+
+
+@host("ParallelConcat")
+def parallel_concat(values, *, shape):
+    """Of values with one row each."""
+    if any(one.shape[:1] != (1,) for one in values):
+        raise RunFailed("each of its values must have one row")
+    return np.concatenate(values)
+
+
+@host("Split")
+def split(split_dim, value, *, num_split):
+    return np.split(value, num_split, axis_in(split_dim, value.ndim, "split_dim"))
+
+
+@host("SplitV")
+def split_v(value, size_splits, split_dim, *, num_split):
+    at = axis_in(split_dim, value.ndim, "split_dim")
+    sizes = [int(n) for n in size_splits.reshape(-1)]
+    whole = value.shape[at]
+    if sizes.count(-1) == 1:
+        sizes[sizes.index(-1)] = whole - sum(n for n in sizes if n != -1)
+    if any(n < 0 for n in sizes) or sum(sizes) != whole or len(sizes) != num_split:
+        raise RunFailed(f"axis {at}, of size {whole}, cannot be split into {size_splits.tolist()}")
+    return np.split(value, np.cumsum(sizes)[:-1], at)
+
+
+@host("Transpose ConjugateTranspose")
+def transpose(x, perm, *, context):
+    if perm.shape != (x.ndim,):
+        raise RunFailed(f"perm has shape {list(perm.shape)}; its input has {x.ndim} axes")
+    order = [axis_in(axis, x.ndim, "perm") for axis in perm]
+    if len(set(order)) != x.ndim:
+        raise RunFailed(f"{perm.tolist()} is no permutation")
+    turned = np.transpose(x, order)
+    conjugate = context.op == "ConjugateTranspose" and x.dtype.kind == "c"
+    return np.conj(turned) if conjugate else np.asarray(turned, order="C")
+
+
+@host("Tile")
+def tile(input, multiples):
+    _one_for_each_axis(multiples, input, "multiples")
+    if np.any(multiples < 0):
+        raise RunFailed(f"a multiple is negative in {multiples.tolist()}")
+    return np.tile(input, tuple(int(n) for n in multiples))
+
+
+@host("Pad")
+def pad(input, paddings):
+    return _padded(input, paddings, zero_of(input.dtype))
+
+
+@host("PadV2")
+def pad_v2(input, paddings, constant_values):
+    return _padded(input, paddings, constant_values[()])
+
+
+def _padded(x, paddings, value):
+    around = _paddings(x, paddings)
+    made = full(
+        (before + n + after for n, (before, after) in zip(x.shape, around, strict=True)), value, x.dtype
+    )
+    made[tuple(slice(before, before + n) for n, (before, _) in zip(x.shape, around, strict=True))] = x
+    return made
+
+
+def _paddings(x, paddings):
+    if paddings.shape != (x.ndim, 2):
+        raise RunFailed(f"paddings has shape {list(paddings.shape)}, not [{x.ndim}, 2]")
+    if np.any(paddings < 0):
+        raise RunFailed(f"a padding is negative in {paddings.tolist()}")
+    return [(int(before), int(after)) for before, after in paddings]
+
+
+@host("MirrorPad")
+def mirror_pad(input, paddings, *, mode):
+    around = _mirrored(_paddings(input, paddings), input.shape, mode)
+    return np.pad(input, around, mode=mode.lower()) if around else input
+
+
+@host("MirrorPadGrad")
+def mirror_pad_grad(input, paddings, *, mode):
+    """What each element was mirrored to is added to it, one axis after the other."""
+    around = _paddings(input, paddings)
+    inner = [n - before - after for n, (before, after) in zip(input.shape, around, strict=True)]
+    _mirrored(around, inner, mode)
+    skip = int(mode == "REFLECT")
+    wide = np.float32 if input.dtype.name in ("float16", "bfloat16") else input.dtype
+    grad = input.astype(wide)
+    for axis, ((before, after), n) in enumerate(zip(around, inner, strict=True)):
+        moved = np.moveaxis(grad, axis, 0)
+        kept = moved[before : before + n].copy()
+        kept[skip : skip + before] += moved[:before][::-1]
+        kept[n - skip - after : n - skip] += moved[before + n :][::-1]
+        grad = np.moveaxis(kept, 0, axis)
+    return grad.astype(input.dtype)
+
+
+def _mirrored(around, sizes, mode):
+    most = int(mode == "REFLECT")
+    for (before, after), n in zip(around, sizes, strict=True):
+        if max(before, after) > max(n - most, 0):
+            raise RunFailed(f"a size of {n} cannot be padded by {before} and {after} in mode {mode}")
+    return around
+
+
+@host("Reverse")
+def reverse(tensor, dims):
+    if dims.shape != (tensor.ndim,):
+        raise RunFailed(f"dims has {dims.size} elements; its input has {tensor.ndim} axes")
+    return np.flip(tensor, tuple(np.flatnonzero(dims)))
+
+
+@host("ReverseV2")
+def reverse_v2(tensor, axis):
+    axes = [axis_in(one, tensor.ndim) for one in axis.reshape(-1)]
+    if len(set(axes)) != len(axes):
+        raise RunFailed(f"an axis is twice in {axis.tolist()}")
+    return np.flip(tensor, tuple(axes))
+
+
+@host("ReverseSequence")
+def reverse_sequence(input, seq_lengths, *, seq_dim, batch_dim):
+    along, batch = axis_in(seq_dim, input.ndim, "seq_dim"), axis_in(batch_dim, input.ndim, "batch_dim")
+    size = input.shape[along]
+    if along == batch or seq_lengths.shape != (input.shape[batch],):
+        raise RunFailed(f"seq_lengths has shape {list(seq_lengths.shape)}, not [{input.shape[batch]}]")
+    if np.any(seq_lengths < 0) or np.any(seq_lengths > size):
+        raise RunFailed(f"a length of {seq_lengths.tolist()} is not in [0, {size}]")
+    places, lengths = np.arange(size), seq_lengths.astype(np.int64)[:, None]
+    turned = np.where(places < lengths, lengths - 1 - places, places)
+    shape = [1] * input.ndim
+    shape[batch], shape[along] = input.shape[batch], size
+    return np.take_along_axis(input, (turned if batch < along else turned.T).reshape(shape), along)
+
+
+@host("Roll")
+def roll(input, shift, axis):
+    if shift.shape != axis.shape or shift.ndim > 1:
+        raise RunFailed("shift and axis must be scalars, or vectors of one length")
+    axes = [axis_in(one, input.ndim) for one in axis.reshape(-1)]
+    return np.roll(input, tuple(int(n) for n in shift.reshape(-1)), tuple(axes))
+
+
+@host("TileGrad")
+def tile_grad(input, multiples):
+    """The sum over all copies."""
+    _one_for_each_axis(multiples, input, "multiples")
+    shape = [
+        n for size, m in zip(input.shape, multiples.tolist(), strict=True) for n in (m, size // max(m, 1))
+    ]
+    return input.reshape(shape).sum(tuple(range(0, 2 * input.ndim, 2)), dtype=input.dtype)
+
+
+def _one_for_each_axis(numbers, x, what):
+    if numbers.shape != (x.ndim,):
+        raise RunFailed(f"{what} has shape {list(numbers.shape)}; its input has {x.ndim} axes")

@@ -1,0 +1,158 @@
+"""Elements written, added or compared into places of tensors and variables."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from tfport.errors import RunFailed
+from tfport.runtime.lower import host
+from tfport.runtime.ops.shared.axes import check_places, full, sizes_of, zero_of
+
+
+def _larger(old, new):
+    """The larger one; where either is NaN the old one, which is what TensorFlow's comparison leaves."""
+    return np.where(new > old, new, old)
+
+
+def _smaller(old, new):
+    return np.where(new < old, new, old)
+
+
+_AT = {
+    "Add": np.add,
+    "Sub": np.subtract,
+    "Mul": np.multiply,
+    "Max": np.maximum,
+    "Min": np.minimum,
+}
+_CAREFUL = {"Max": _larger, "Min": _smaller}
+_KINDS = ("Update", "Add", "Sub", "Mul", "Div", "Max", "Min")
+
+
+def _kind(op):
+    return next(kind for kind in _KINDS if op.endswith(kind))
+
+
+def _combine(made, places, updates, kind):
+    """Change `made` at places (an index, for rows in order) by updates, one after the other."""
+    if kind == "Update":
+        made[places] = updates
+    elif kind == "Div":
+        for i in range(len(updates)):
+            at = tuple(one[i] for one in places)
+            made[at] = _divided(made[at], updates[i])
+    elif kind in _CAREFUL and made.dtype.kind in "fV" and (np.isnan(made).any() or np.isnan(updates).any()):
+        for i in range(len(updates)):
+            at = tuple(one[i] for one in places)
+            made[at] = _CAREFUL[kind](made[at], updates[i])
+    else:
+        _AT[kind].at(made, places, updates)
+
+
+def _divided(x, y):
+    if x.dtype.kind not in "iu":
+        return x / y
+    if np.any(y == 0):
+        raise RunFailed("division by zero")
+    exact = np.abs(x.astype(np.int64)) // np.abs(y.astype(np.int64))
+    return (exact * np.sign(x) * np.sign(y)).astype(x.dtype)
+
+
+def _wide(x):
+    return x.astype(np.float32) if x.dtype.name in ("float16", "bfloat16") else x.copy()
+
+
+def _scattered_nd(old, indices, updates, kind, policy):
+    if indices.ndim < 2 or not updates.ndim:
+        raise RunFailed("indices must have at least two axes, and updates one")
+    depth = indices.shape[-1]
+    if depth > old.ndim:
+        raise RunFailed(f"indices of depth {depth} for a tensor of rank {old.ndim}")
+    wanted = (*indices.shape[:-1], *old.shape[depth:])
+    if updates.shape != wanted:
+        raise RunFailed(f"updates has shape {list(updates.shape)}, not {list(wanted)}")
+    if not updates.size:
+        return old
+    if not depth or not old.size:
+        raise RunFailed("there are indices and updates, and nothing to put them in")
+    rows = indices.reshape(-1, depth)
+    values = updates.reshape(len(rows), *old.shape[depth:])
+    good = ((rows >= 0) & (rows < np.array(old.shape[:depth]))).all(-1)
+    if not good.all():
+        if policy != "IGNORE":
+            raise RunFailed(
+                f"indices {rows[~good][0].tolist()} is not in a tensor of shape {list(old.shape)}"
+            )
+        rows, values = rows[good], values[good]
+    made = _wide(old)
+    _combine(made, tuple(rows.T), values.astype(made.dtype), kind)
+    return made.astype(old.dtype)
+
+
+@host("ScatterNd")
+def scatter_nd(indices, updates, shape, *, bad_indices_policy):
+    """Onto zeros; what comes to one place is added up."""
+    zeros = full(sizes_of(shape), zero_of(updates.dtype), updates.dtype)
+    kind = "Update" if updates.dtype.kind == "O" else "Add"
+    return _scattered_nd(zeros, indices, updates, kind, bad_indices_policy)
+
+
+@host(
+    "TensorScatterUpdate TensorScatterAdd TensorScatterSub TensorScatterMax TensorScatterMin "
+    "ScatterNdNonAliasingAdd"
+)
+def tensor_scatter(tensor, indices, updates, *, bad_indices_policy, context):
+    return _scattered_nd(tensor, indices, updates, _kind(context.op), bad_indices_policy)
+
+
+@host(
+    "ScatterNdUpdate ScatterNdAdd ScatterNdSub ScatterNdMax ScatterNdMin ResourceScatterNdUpdate "
+    "ResourceScatterNdAdd ResourceScatterNdSub ResourceScatterNdMax ResourceScatterNdMin"
+)
+def variable_scatter_nd(ref, indices, updates, *, use_locking, bad_indices_policy, context):
+    kind = _kind(context.op)
+    ref.update(lambda old: _scattered_nd(old, indices, updates, kind, bad_indices_policy))
+    return ref if context.outputs else None
+
+
+def _scattered(old, indices, updates, kind):
+    """Rows of `old`; one number may stand for all updates."""
+    if not old.ndim:
+        raise RunFailed("the variable has no axis to scatter along")
+    wanted = (*indices.shape, *old.shape[1:])
+    if updates.ndim and updates.shape != wanted:
+        raise RunFailed(f"updates has shape {list(updates.shape)}, not {list(wanted)}")
+    check_places(indices, old.shape[0])
+    if not indices.size:
+        return old
+    made = _wide(old)
+    rows = np.broadcast_to(updates, wanted).reshape(indices.size, *old.shape[1:])
+    _combine(made, (indices.reshape(-1),), rows.astype(made.dtype), kind)
+    return made.astype(old.dtype)
+
+
+@host("ScatterUpdate ScatterAdd ScatterSub ScatterMul ScatterDiv ScatterMax ScatterMin")
+def ref_scatter(ref, indices, updates, *, use_locking, context):
+    ref.update(lambda old: _scattered(old, indices, updates, _kind(context.op)))
+    return ref
+
+
+@host(
+    "ResourceScatterUpdate ResourceScatterAdd ResourceScatterSub ResourceScatterMul ResourceScatterDiv "
+    "ResourceScatterMax ResourceScatterMin"
+)
+def resource_scatter(resource, indices, updates, *, context):
+    resource.update(lambda old: _scattered(old, indices, updates, _kind(context.op)))
+
+
+@host("InplaceUpdate InplaceAdd InplaceSub")
+def inplace(x, i, v, *, context):
+    """Rows of a copy; places go round, so that -1 and the size of `x` are places too."""
+    kind = _kind(context.op)
+    if not x.ndim or v.shape != (*i.shape, *x.shape[1:]):
+        raise RunFailed(f"v has shape {list(v.shape)}, for places of shape {list(i.shape)}")
+    if not i.size:
+        return x
+    made = _wide(x)
+    _combine(made, (i.reshape(-1) % x.shape[0],), v.reshape(-1, *x.shape[1:]).astype(made.dtype), kind)
+    return made.astype(x.dtype)

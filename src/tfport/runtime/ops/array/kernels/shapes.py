@@ -1,0 +1,155 @@
+"""Shapes asked for, changed and broadcast."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from tfport.errors import RunFailed
+from tfport.runtime.lower import host
+from tfport.runtime.ops.shared.axes import axis_in, check_places, sizes_of
+
+
+@host("Shape")
+def shape(input, *, out_type):
+    return np.array(np.shape(input), out_type.numpy)
+
+
+@host("ShapeN")
+def shape_n(input, *, out_type):
+    return [np.array(np.shape(one), out_type.numpy) for one in input]
+
+
+@host("Size")
+def size(input, *, out_type):
+    return np.array(np.size(input), out_type.numpy)
+
+
+@host("Rank")
+def rank(input):
+    return np.array(np.ndim(input), np.int32)
+
+
+@host("Reshape")
+def reshape(tensor, shape):
+    if shape.ndim > 1:
+        raise RunFailed(f"its shape must be a vector; it has rank {shape.ndim}")
+    sizes = [int(n) for n in shape.reshape(-1)]
+    if any(n < -1 for n in sizes):
+        raise RunFailed(f"a size is negative in the shape {sizes}")
+    if sizes.count(-1) == 1 and 0 in sizes:
+        # NumPy cannot tell; TensorFlow leaves the zeros of both shapes out of its division
+        whole, rest = (math.prod(n for n in one if n > 0) for one in (tensor.shape, sizes))
+        sizes[sizes.index(-1)] = whole // rest
+    return tensor.reshape(sizes)
+
+
+@host("Squeeze")
+def squeeze(input, *, squeeze_dims):
+    gone = [axis_in(axis, input.ndim) for axis in squeeze_dims]
+    for axis in gone:
+        if input.shape[axis] != 1:
+            raise RunFailed(f"cannot squeeze axis {axis}, of size {input.shape[axis]}")
+    return np.squeeze(input, tuple(dict.fromkeys(gone)) if gone else None)
+
+
+@host("ExpandDims")
+def expand_dims(input, dim):
+    if dim.size != 1:
+        raise RunFailed(f"dim must be one number; it has {dim.size}")
+    return np.expand_dims(input, axis_in(dim.reshape(()), input.ndim + 1, "dim"))
+
+
+@host("EnsureShape")
+def ensure_shape(input, *, shape):
+    if shape.dims is not None and (
+        len(shape.dims) != input.ndim
+        or any(n is not None and n != m for n, m in zip(shape.dims, input.shape, strict=True))
+    ):
+        raise RunFailed(f"its input has shape {list(input.shape)}, which is not {shape}")
+    return input
+
+
+@host("BroadcastTo")
+def broadcast_to(input, shape):
+    if shape.ndim != 1:
+        raise RunFailed("its shape must be a vector")
+    return np.array(np.broadcast_to(input, sizes_of(shape)), order="C")
+
+
+@host("BroadcastArgs")
+def broadcast_args(s0, s1):
+    return np.array(np.broadcast_shapes(sizes_of(s0), sizes_of(s1)), s0.dtype)
+
+
+@host("BroadcastGradientArgs")
+def broadcast_gradient_args(s0, s1):
+    """The axes over which each gradient is summed; none where both shapes are the same."""
+    if s0.shape == s1.shape and np.array_equal(s0, s1):
+        nothing = np.array([], s0.dtype)
+        return nothing, nothing
+    together = np.broadcast_shapes(sizes_of(s0), sizes_of(s1))
+    return _stretched(s0, s1, together), _stretched(s1, s0, together)
+
+
+def _stretched(mine, other, together):
+    missing = len(together) - len(mine)
+    sizes = [1] * missing + mine.tolist()
+    both = [1] * (len(together) - len(other)) + other.tolist()
+    axes = [
+        axis
+        for axis, n in enumerate(sizes)
+        if axis < missing or (n == 1 and (both[axis] != 1 or together[axis] == 1))
+    ]
+    return np.array(axes, mine.dtype)
+
+
+@host("ConcatOffset")
+def concat_offset(concat_dim, shape):
+    """Where each of several tensors begins in what they are joined to."""
+    axis = axis_in(concat_dim, len(shape[0]), "concat_dim")
+    rest = [np.delete(sizes, axis) for sizes in shape]
+    if any(len(one) != len(shape[0]) for one in shape) or any(not np.array_equal(r, rest[0]) for r in rest):
+        raise RunFailed(f"these shapes cannot be joined along axis {axis}: {[s.tolist() for s in shape]}")
+    found = []
+    at = 0
+    for sizes in shape:
+        offset = np.zeros_like(sizes)
+        offset[axis] = at
+        found.append(offset)
+        at += int(sizes[axis])
+    return found
+
+
+@host("InvertPermutation")
+def invert_permutation(x):
+    if x.ndim != 1:
+        raise RunFailed("a permutation is a vector")
+    check_places(x, len(x), "the permutation")
+    if len(np.unique(x)) != len(x):
+        raise RunFailed("a place is twice in the permutation")
+    found = np.empty_like(x)
+    found[x] = np.arange(len(x), dtype=x.dtype)
+    return found
+
+
+@host("UnravelIndex")
+def unravel_index(indices, dims):
+    """Only too large places are refused; a negative one answers with what C's division gives."""
+    if indices.ndim > 1 or dims.ndim != 1:
+        raise RunFailed("indices must be a scalar or vector and dims a vector")
+    if np.any(dims == 0):
+        raise RunFailed("a dimension is zero")
+    if np.any(indices >= np.prod(dims, dtype=np.int64)):
+        raise RunFailed(f"an index is out of bounds for dims {dims.tolist()}")
+    steps = np.concatenate([np.cumprod(dims[::-1])[::-1], [1]]).astype(np.int64)
+    column = indices.astype(np.int64)
+    found = [np.trunc(np.fmod(column, steps[i]) / steps[i + 1]) for i in range(len(dims))]
+    return np.stack(found).astype(indices.dtype) if found else np.zeros((0, *indices.shape), indices.dtype)
+
+
+@host("ToBool")
+def to_bool(input):
+    """A scalar is false where it is zero or empty; any other tensor where it has no elements."""
+    return np.array(bool(input.reshape(-1)[0]) if input.ndim == 0 else input.size > 0)

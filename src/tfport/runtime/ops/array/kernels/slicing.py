@@ -1,0 +1,79 @@
+"""Parts of tensors, taken and written: slices by begin and size, and with strides and masks."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from tfport.errors import RunFailed
+from tfport.runtime.lower import host
+from tfport.runtime.ops.array.strided_slices import index_of
+from tfport.runtime.ops.shared.axes import full, sizes_of, zero_of
+
+
+@host("Slice")
+def slice_(input, begin, size):
+    if begin.shape != (input.ndim,) or size.shape != (input.ndim,):
+        raise RunFailed(f"begin and size must have {input.ndim} elements")
+    taken = []
+    for axis, (first, count, n) in enumerate(zip(begin.tolist(), size.tolist(), input.shape, strict=True)):
+        if not 0 <= first <= n:
+            raise RunFailed(f"begin[{axis}] is {first}, which is not in [0, {n}]")
+        if not -1 <= count <= n - first:
+            raise RunFailed(f"size[{axis}] is {count}, which is not in [0, {n - first}]")
+        taken.append(slice(first, n if count == -1 else first + count))
+    return input[tuple(taken)] if taken else input
+
+
+@host("StridedSlice")
+def strided_slice(
+    input, begin, end, strides, *, begin_mask, end_mask, ellipsis_mask, new_axis_mask, shrink_axis_mask
+):
+    masks = (begin_mask, end_mask, ellipsis_mask, new_axis_mask, shrink_axis_mask)
+    return input[(*index_of(input.shape, begin, end, strides, masks), ...)]
+
+
+@host("StridedSliceGrad")
+def strided_slice_grad(
+    shape, begin, end, strides, dy, *, begin_mask, end_mask, ellipsis_mask, new_axis_mask, shrink_axis_mask
+):
+    masks = (begin_mask, end_mask, ellipsis_mask, new_axis_mask, shrink_axis_mask)
+    made = full(sizes_of(shape), zero_of(dy.dtype), dy.dtype)
+    return _written(made, index_of(made.shape, begin, end, strides, masks), dy, stretch=False)
+
+
+@host("TensorStridedSliceUpdate")
+def tensor_strided_slice_update(
+    input, begin, end, strides, value, *, begin_mask, end_mask, ellipsis_mask, new_axis_mask, shrink_axis_mask
+):
+    masks = (begin_mask, end_mask, ellipsis_mask, new_axis_mask, shrink_axis_mask)
+    return _written(input, index_of(input.shape, begin, end, strides, masks), value)
+
+
+@host("StridedSliceAssign ResourceStridedSliceAssign")
+def strided_slice_assign(
+    ref,
+    begin,
+    end,
+    strides,
+    value,
+    *,
+    begin_mask,
+    end_mask,
+    ellipsis_mask,
+    new_axis_mask,
+    shrink_axis_mask,
+    context,
+):
+    masks = (begin_mask, end_mask, ellipsis_mask, new_axis_mask, shrink_axis_mask)
+    ref.update(lambda old: _written(old, index_of(old.shape, begin, end, strides, masks), value))
+    return ref if context.outputs else None
+
+
+def _written(old, index, value, *, stretch=True):
+    """A copy of `old` with a part of it replaced."""
+    made = old.copy()
+    wanted = made[(*index, ...)].shape
+    if value.shape != wanted and not stretch:
+        raise RunFailed(f"a slice of shape {list(wanted)} is given a value of shape {list(value.shape)}")
+    made[(*index, ...)] = np.broadcast_to(value, wanted)
+    return made

@@ -1,0 +1,28 @@
+"""The largest elements, in ONNX."""
+
+from __future__ import annotations
+
+from tfport.graph.dtypes import INT32
+from tfport.runtime.lower import CannotLower, lower, rank_of
+from tfport.runtime.ops.shared.lowered_sizes import whole
+
+
+@lower("TopK")
+def top_k(b, input, *, k, sorted):
+    return _top(b, input, b.ints(k), INT32)
+
+
+@lower("TopKV2")
+def top_k_v2(b, input, k, *, sorted, index_type):
+    found = whole(k)
+    if found is not None and found[0] < 0:
+        raise CannotLower("k is negative")
+    return _top(b, input, b.vector(k), index_type)
+
+
+def _top(b, x, k, index_type):
+    """Of equals both take the first; no order is promised where `sorted` is false, so it always is."""
+    if not rank_of(x):
+        raise CannotLower("its input is a scalar")
+    values, places = b.nodes("TopK", x, k, outputs=2, axis=-1, largest=1, sorted=1)
+    return values, b.cast(places, index_type)

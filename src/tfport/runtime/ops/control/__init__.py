@@ -1,0 +1,1 @@
+"""Calls, branches, loops, tensor lists and tensor arrays."""

@@ -1,0 +1,269 @@
+"""TensorArrays, of all three generations: the flow that runs from op to op is the array itself.
+
+To TensorFlow an array is a resource that ops change, and the flow a number that orders them.
+Here the flow is a value, a `TensorList`, and the handle says only of what the elements are:
+whatever order the flows leave, the answers are the same.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from tfport.errors import CannotRun, RunFailed
+from tfport.graph.attrs import Attr
+from tfport.graph.dtypes import INT32, INT64, RESOURCE, VARIANT, DType
+from tfport.graph.graph import Node
+from tfport.graph.shapes import Shape
+from tfport.runtime.lower import structure
+from tfport.runtime.operand import Dims, Operand
+from tfport.runtime.ops.control.kernels.tensor_list_structures import length_of, note_set, rows_at
+from tfport.runtime.ops.control.list_facts import ListFacts
+from tfport.runtime.ops.control.structure_steps import emit
+from tfport.runtime.ops.control.tensor_list import TensorList, fits, merged, rows_of_tensor
+from tfport.runtime.ops.control.traced_lists import list_of, row_of
+from tfport.runtime.program import ONNX_TYPES
+from tfport.runtime.recognise.recurrent import is_size_of
+from tfport.runtime.trace import Tracer
+
+Attrs = dict[str, Attr]
+
+
+@dataclass(frozen=True, slots=True)
+class ArrayHandle:
+    """What a handle says of its array."""
+
+    dtype: DType
+    shape: Dims | None
+    dynamic: bool
+    start: Operand
+    """The array before anything is written; the first generations begin with a flow that is a number."""
+
+
+def _versions(name: str) -> str:
+    return f"{name} {name}V2 {name}V3"
+
+
+def _handle(operand: Operand) -> ArrayHandle:
+    if not isinstance(operand.value, ArrayHandle):
+        raise CannotRun("a TensorArray whose handle is chosen while running")
+    return operand.value
+
+
+def _flow(handle: Operand, flow: Operand) -> Operand:
+    """The array that a flow is."""
+    return flow if flow.dtype == VARIANT else _handle(handle).start
+
+
+@structure(_versions("TensorArray"))
+def tensor_array(tracer: Tracer, node: Node, inputs: list[Operand], attrs: Attrs) -> list[Operand]:
+    dtype, shape = attrs["dtype"], attrs.get("element_shape")
+    assert isinstance(dtype, DType)
+    dims = shape.dims if isinstance(shape, Shape) else None
+
+    def run(size: Any) -> TensorList:
+        if int(size) < 0:
+            raise RunFailed(f"an array of {int(size)} elements")
+        return TensorList([None] * int(size), dims, dtype, written_once=True)
+
+    flow = emit(tracer, node.name, node.op, inputs, run, (VARIANT, ()))
+    tracer.lists[flow] = ListFacts(dtype, dims, size=inputs[0], head=())
+    handle = ArrayHandle(dtype, dims, attrs.get("dynamic_size") is True, flow)
+    made = Operand(RESOURCE, (), value=handle, name=node.name)
+    return [made, flow] if node.op == "TensorArrayV3" else [made]
+
+
+@structure(_versions("TensorArrayWrite"))
+def write(tracer: Tracer, node: Node, inputs: list[Operand], attrs: Attrs) -> list[Operand]:
+    handle, index, value, flow = inputs
+    flow = _flow(handle, flow)
+    grows = _handle(handle).dynamic
+
+    def run(array: Any, at: Any, item: Any) -> Any:
+        return array.set(int(at), item, resize=grows)
+
+    out = emit(tracer, node.name, node.op, [flow, index, value], run, (VARIANT, ()))
+    note_set(tracer, out, flow, index, value, grows=grows)
+    return [out]
+
+
+@structure(_versions("TensorArrayRead"))
+def read(tracer: Tracer, node: Node, inputs: list[Operand], attrs: Attrs) -> list[Operand]:
+    handle, index, flow = inputs
+    flow = _flow(handle, flow)
+    rows = _stacked(tracer, flow)
+    if rows is not None:
+        return [row_of(tracer, node.name, rows, index)]
+    told = _handle(handle)
+
+    def run(array: Any, at: Any) -> Any:
+        if (
+            0 <= int(at) < len(array)
+            and array.items[int(at)] is None
+            and (told.shape is None or None in told.shape)
+        ):
+            raise RunFailed(f"element {int(at)} is read before it is written")
+        return array.get(int(at), None)
+
+    return [emit(tracer, node.name, node.op, [flow, index], run, (told.dtype, told.shape))]
+
+
+@structure(_versions("TensorArrayScatter") + " TensorArrayUnpack")
+def scatter(tracer: Tracer, node: Node, inputs: list[Operand], attrs: Attrs) -> list[Operand]:
+    """Rows of a tensor become elements; the whole array, where it is given them in order."""
+    if node.op == "TensorArrayUnpack":
+        handle, value, flow = inputs
+        indices = None
+    else:
+        handle, indices, value, flow = inputs
+    flow = _flow(handle, flow)
+    told, facts = _handle(handle), tracer.lists.get(flow)
+    in_order = indices is None or _counts_up(tracer, indices)
+    if in_order and _takes_all(facts, value, told.dynamic) and told.dtype.name in ONNX_TYPES and value.rank:
+        assert value.shape is not None
+        assert facts is not None
+        if fits(value.shape[1:], told.shape):
+            shape = merged(value.shape[1:], told.shape)
+            size = None if told.dynamic or _is_as_long(tracer, facts, value) else facts.size
+            return [list_of(tracer, node.name, ListFacts(told.dtype, shape, stacked=value, size=size))]
+
+    def run(array: Any, rows: Any, places: Any = None) -> Any:
+        at = range(len(rows)) if places is None else np.asarray(places).tolist()
+        if len(at) != len(rows):
+            raise RunFailed(f"{len(rows)} rows for {len(at)} places")
+        for place, row in zip(at, rows_of_tensor(rows), strict=True):
+            array = array.set(place, row, resize=told.dynamic)
+        return array
+
+    given = [flow, value] + ([indices] if indices is not None else [])
+    return [emit(tracer, node.name, node.op, given, run, (VARIANT, ()))]
+
+
+def _takes_all(facts: ListFacts | None, value: Operand, grows: bool) -> bool:
+    """Whether an array has nothing set so far, and rows can be its elements as far as they go."""
+    if facts is None or facts.head != () or facts.size is None or not value.rank:
+        return False
+    size = facts.size.known[0] if facts.size.known else None
+    rows = value.shape[0] if value.shape else None
+    if grows:
+        return size is not None and (size == 0 or (rows is not None and size <= rows))
+    return size is None or rows is None or size == rows
+
+
+def _is_as_long(tracer: Tracer, facts: ListFacts, value: Operand) -> bool:
+    assert facts.size is not None
+    assert value.shape is not None
+    known = facts.size.known
+    return (bool(known) and known == value.shape[:1] and None not in known) or is_size_of(
+        tracer, facts.size, value
+    )
+
+
+def _counts_up(tracer: Tracer, indices: Operand) -> bool:
+    """Whether these are 0, 1, 2 … as far as they go."""
+    if indices.array is not None:
+        return bool(np.array_equal(indices.array, np.arange(indices.array.size)))
+    step = next((s for s in reversed(tracer.steps) if indices in s.outputs), None)
+    if step is None or step.op != "Range":
+        return False
+    start, delta = step.inputs[0].array, step.inputs[2].array
+    return start is not None and delta is not None and int(start) == 0 and int(delta) == 1
+
+
+@structure(_versions("TensorArrayGather") + " TensorArrayPack")
+def gather(tracer: Tracer, node: Node, inputs: list[Operand], attrs: Attrs) -> list[Operand]:
+    handle, *middle, flow = inputs
+    flow = _flow(handle, flow)
+    told, rows = _handle(handle), _stacked(tracer, flow)
+    asked = attrs.get("element_shape")
+    shape = asked.dims if isinstance(asked, Shape) else None
+    if rows is not None:
+        return [_gathered(tracer, node, rows, middle)]
+
+    def run(array: Any, places: Any = None) -> Any:
+        at = range(len(array)) if places is None else np.asarray(places).tolist()
+        return array.rows(at, shape)
+
+    dims = told.shape if told.shape is not None else shape
+    out = (told.dtype, None if dims is None else (None, *dims))
+    return [emit(tracer, node.name, node.op, [flow, *middle], run, out)]
+
+
+def _gathered(tracer: Tracer, node: Node, rows: Operand, middle: list[Operand]) -> Operand:
+    if not middle:
+        return rows
+    step = next((s for s in reversed(tracer.steps) if middle[0] in s.outputs), None)
+    if step is not None and step.op == "Range" and _counts_up(tracer, middle[0]):
+        limit = next((s for s in tracer.steps if step.inputs[1] in s.outputs), None)
+        if limit is not None and limit.op == "TensorListLength" and limit.inputs[0] is rows:
+            return rows
+    return rows_at(tracer, node.name, rows, middle[0])
+
+
+@structure(_versions("TensorArrayConcat"))
+def concat(tracer: Tracer, node: Node, inputs: list[Operand], attrs: Attrs) -> list[Operand]:
+    handle, flow = inputs
+    flow = _flow(handle, flow)
+    told = _handle(handle)
+
+    def lengths(array: Any) -> Any:
+        return np.array([len(item) for item in array.items], np.int64)
+
+    def run(array: Any) -> Any:
+        if any(item is None for item in array.items):
+            raise RunFailed("an element is read before it is written")
+        return (
+            np.concatenate(array.items)
+            if array.items
+            else np.zeros((0, *(told.shape or ())[1:]), told.dtype.numpy)
+        )
+
+    return [
+        emit(tracer, node.name, node.op, [flow], run, (told.dtype, None)),
+        emit(tracer, node.name, node.op, [flow], lengths, (INT64, (None,))),
+    ]
+
+
+@structure(_versions("TensorArraySplit"))
+def split(tracer: Tracer, node: Node, inputs: list[Operand], attrs: Attrs) -> list[Operand]:
+    handle, value, lengths, flow = inputs
+    flow = _flow(handle, flow)
+    grows = _handle(handle).dynamic
+
+    def run(array: Any, tensor: Any, sizes: Any) -> Any:
+        counts = np.asarray(sizes).tolist()
+        if sum(counts) != len(tensor) or (len(counts) != len(array) and not grows):
+            raise RunFailed(
+                f"a tensor of {len(tensor)} rows cannot be split into {counts} for {len(array)} elements"
+            )
+        at = 0
+        for i, count in enumerate(counts):
+            array = array.set(i, tensor[at : at + count], resize=grows)
+            at += count
+        return array
+
+    return [emit(tracer, node.name, node.op, [flow, value, lengths], run, (VARIANT, ()))]
+
+
+@structure(_versions("TensorArraySize"))
+def size(tracer: Tracer, node: Node, inputs: list[Operand], attrs: Attrs) -> list[Operand]:
+    handle, flow = inputs
+    flow = _flow(handle, flow)
+    facts = tracer.lists.get(flow)
+    if facts is not None and (
+        facts.stacked is not None or (facts.size is not None and not _handle(handle).dynamic)
+    ):
+        return [length_of(tracer, node.name, facts)]
+    return [emit(tracer, node.name, node.op, [flow], lambda a: np.array(len(a), np.int32), (INT32, ()))]
+
+
+@structure(_versions("TensorArrayClose"))
+def close(tracer: Tracer, node: Node, inputs: list[Operand], attrs: Attrs) -> list[Operand]:
+    return []
+
+
+def _stacked(tracer: Tracer, flow: Operand) -> Operand | None:
+    facts = tracer.lists.get(flow)
+    return facts.stacked if facts is not None else None

@@ -1,0 +1,301 @@
+"""TF1's branches and loops, whose parts are nodes among others, raised to structures.
+
+A loop is all nodes of one frame: what enters it, a condition, what goes round and what
+leaves. A branch is all merges of one condition. Both are found among the nodes that are
+needed (`Structures`); the walk through a graph then visits each as one unit, in place of the
+nodes whose answers leave it (Exit, Merge), and the nodes inside are walked when it is traced.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from tfport.errors import MalformedGraph, RunFailed
+from tfport.graph.attrs import Attr
+from tfport.graph.dtypes import INT32
+from tfport.graph.graph import Node, Value
+from tfport.runtime.lower import structure
+from tfport.runtime.operand import Operand
+from tfport.runtime.ops.control.branches import choose
+from tfport.runtime.ops.control.conditions import Conditions, Literal
+from tfport.runtime.ops.control.functional import is_only_stacked
+from tfport.runtime.ops.control.loops import Loop, trace_loop
+from tfport.runtime.ops.control.structure_steps import emit
+from tfport.runtime.order import Raised, is_ordered
+from tfport.runtime.trace import Problem, Tracer
+
+ENTERS, EXITS, NEXTS = ("Enter", "RefEnter"), ("Exit", "RefExit"), ("NextIteration", "RefNextIteration")
+MERGES, SWITCHES = ("Merge", "RefMerge"), ("Switch", "RefSwitch")
+Env = dict[Value, Operand]
+
+
+@dataclass(frozen=True)
+class Structures:
+    """The branches and loops among some nodes."""
+
+    units: Mapping[Node, Raised]
+    """For each node whose answer leaves one: the structure that it belongs to."""
+    conditions: Conditions
+
+    @classmethod
+    def of(cls, nodes: set[Node]) -> Structures:
+        loops: dict[Node, Raised] = {}
+        frames: dict[str, Frame] = {}
+        for node in nodes:
+            if node.op in ENTERS:
+                name = str(node.attrs.get("frame_name"))
+                frames.setdefault(name, Frame(name)).enters.append(node)
+        for frame in frames.values():
+            frame.complete(nodes)
+            loops.update(dict.fromkeys(frame.exits, frame))
+        turned = {merge for frame in frames.values() for merge in frame.merges}
+        exits = {exit_: f.enters for f in frames.values() for exit_ in f.exits}
+        conditions = Conditions(nodes, exits, turned)
+        decided = {
+            node: literal.condition
+            for node in sorted(nodes, key=lambda node: node.name)
+            if node.op in MERGES and node not in turned and (literal := conditions.decided_by(node))
+        }
+        units = {**loops, **_branches(decided, conditions, loops, apart=False)}
+        if not is_ordered(decided, units):
+            # branches of one condition with another between them: they stay apart
+            units = {**loops, **_branches(decided, conditions, loops, apart=True)}
+        return cls(units, conditions)
+
+
+def _branches(
+    decided: Mapping[Node, Value], conditions: Conditions, loops: Mapping[Node, Raised], *, apart: bool
+) -> dict[Node, Raised]:
+    """Merges of one condition that do not read one another, as one branch."""
+    groups: dict[tuple[Value, int], Branch] = {}
+    for merge, condition in decided.items():
+        key = (condition, conditions.level(merge, None if apart else condition))
+        groups.setdefault(key, Branch(merge.name, condition, conditions)).merges.append(merge)
+    found: dict[Node, Raised] = {merge: branch for branch in groups.values() for merge in branch.merges}
+    # inner ones first: what they read, those around them read too
+    for branch in sorted(groups.values(), key=lambda b: -len(conditions.of(b.merges[0]))):
+        branch.complete({**loops, **found})
+    return found
+
+
+@dataclass(eq=False)
+class Frame:
+    """One loop: variables go from Enter to Merge to Switch, and from there out or round again."""
+
+    name: str
+    enters: list[Node] = field(default_factory=list)
+    merges: list[Node] = field(default_factory=list)
+    """Of the variables, in the order of `starts`, `nexts` and `switches`."""
+    starts: list[Node] = field(default_factory=list)
+    nexts: list[Node] = field(default_factory=list)
+    switches: list[list[Node]] = field(default_factory=list)
+    exits: list[Node] = field(default_factory=list)
+    condition: Value | None = None
+
+    def complete(self, nodes: Collection[Node]) -> None:
+        """Find the other parts from what enters; all are among the nodes that are needed."""
+        self.enters.sort(key=lambda node: node.name)
+        for enter in self.enters:
+            for merge in (user for user in enter.output(0).uses if user.op in MERGES and user in nodes):
+                others = [v.node for v in merge.inputs if v.node is not enter]
+                if len(others) == 1 and others[0].op in NEXTS:
+                    self.merges.append(merge)
+                    self.starts.append(enter)
+                    self.nexts.append(others[0])
+                    self.switches.append([u for u in merge.output(0).uses if u in nodes and self._is_turn(u)])
+        for switch in (s for several in self.switches for s in several):
+            self.condition = switch.inputs[1].node.inputs[0]
+            self.exits += [exit_ for exit_ in _exits(switch) if exit_ in nodes]
+        if self.condition is None and self.merges:
+            raise MalformedGraph(f"the loop `{self.name}` has no condition")
+
+    def _is_turn(self, node: Node) -> bool:
+        return node.op in SWITCHES and node.inputs[1].node.op == "LoopCond"
+
+    @property
+    def inputs(self) -> Iterable[Value]:
+        return [value for enter in self.enters for value in enter.inputs]
+
+    @property
+    def controls(self) -> Iterable[Node]:
+        return [node for enter in self.enters for node in enter.controls]
+
+    def trace(self, tracer: Tracer, env: Env, given: Mapping[str, Attr]) -> None:
+        entered = {
+            enter.output(0): _value(tracer, env, enter.inputs[0], given)
+            for enter in self.enters
+            if enter not in self.starts
+        }
+        initial = [_value(tracer, env, start.inputs[0], given) for start in self.starts]
+        assert self.condition is not None
+        condition, ends = self.condition, [following.inputs[0] for following in self.nexts]
+
+        def local(values: list[Operand]) -> Env:
+            inner = dict(entered)
+            for merge, start, switches, value in zip(
+                self.merges, self.starts, self.switches, values, strict=True
+            ):
+                inner[merge.output(0)] = inner[start.output(0)] = value
+                for switch in switches:
+                    inner[switch.output(0)] = inner[switch.output(1)] = value
+            return inner
+
+        def decide(values: list[Operand]) -> Operand:
+            inner = local(values)
+            tracer.region([condition.node], inner, given)
+            return inner[condition]
+
+        def turn(values: list[Operand]) -> list[Operand]:
+            inner = local(values)
+            waited = [node for following in self.nexts for node in following.controls]
+            tracer.region([*(end.node for end in ends if end not in inner), *waited], inner, given)
+            return [_value(tracer, inner, end, given) for end in ends]
+
+        ranks = [_rank(merge) for merge in self.merges]
+        left = [[exit_ for switch in several for exit_ in _exits(switch)] for several in self.switches]
+        stackable = [all(is_only_stacked(exit_.output(0)) for exit_ in exits) for exits in left]
+        answers = trace_loop(tracer, Loop(self.name, "While", initial, decide, turn, ranks, stackable))
+        for exits, answer in zip(left, answers, strict=True):
+            env.update((exit_.output(0), answer) for exit_ in exits)
+
+
+def _exits(switch: Node) -> list[Node]:
+    return [user for user in switch.output(0).uses if user.op in EXITS]
+
+
+def _rank(merge: Node) -> int | None:
+    return merge.output_shape(0).rank
+
+
+def _value(tracer: Tracer, env: Env, value: Value, given: Mapping[str, Attr]) -> Operand:
+    """What a value is; a variable of TF1 is read as it enters a structure."""
+    (operand,) = tracer.values(value, env, given)
+    if operand.dtype.is_ref and not _is_table(value):
+        return tracer.read_variable(operand, value.node.name, operand.dtype.base)
+    return operand
+
+
+def _is_table(value: Value) -> bool:
+    """Whether a reference is TF1's handle of a table, which is handed on as it is."""
+    node, seen = value.node, set[Node]()
+    while node.op in (*ENTERS, "RefSwitch", "RefIdentity") and node.inputs and node not in seen:
+        seen.add(node)
+        node = node.inputs[0].node
+    return "HashTable" in node.op
+
+
+@dataclass(eq=False)
+class Branch:
+    """All merges that one condition decides, and what runs on either side of it."""
+
+    name: str
+    condition: Value
+    conditions: Conditions
+    merges: list[Node] = field(default_factory=list)
+    sides: dict[bool, set[Node]] = field(default_factory=dict)
+    inputs: list[Value] = field(default_factory=list)
+    controls: list[Node] = field(default_factory=list)
+
+    def complete(self, found: Mapping[Node, Raised]) -> None:
+        """Find what each side runs, and what both read from around them."""
+        outside: dict[Value, None] = {self.condition: None}
+        waits: dict[Node, None] = {}
+        for side in (True, False):
+            inside = self.sides[side] = set()
+            roots = [value.node for merge in self.merges for value in self._taken(merge, side)]
+            for value in (value for merge in self.merges for value in self._taken(merge, side)):
+                if not self._runs(value.node, side):
+                    outside[value] = None
+            for unit in self._units(roots, side, found):
+                inside.update([unit] if isinstance(unit, Node) else _ends(unit))
+                outside.update((v, None) for v in unit.inputs if not self._runs(v.node, side))
+                waits.update((c, None) for c in unit.controls if not self._runs(c, side))
+        for merge in self.merges:
+            waits.update(dict.fromkeys(merge.controls))
+        self.inputs, self.controls = list(outside), list(waits)
+
+    def _runs(self, node: Node, side: bool) -> bool:
+        return Literal(self.condition, side) in self.conditions.of(node)
+
+    def _taken(self, merge: Node, side: bool) -> Iterator[Value]:
+        """What a merge takes on one side."""
+        for value in merge.inputs:
+            if Literal(self.condition, side) in self.conditions.of_value(value):
+                yield value
+
+    def _units(self, roots: list[Node], side: bool, found: Mapping[Node, Raised]) -> Iterator[Any]:
+        seen: set[Any] = set()
+        stack = list(roots)
+        while stack:
+            node = stack.pop()
+            if not self._runs(node, side) or (unit := found.get(node, node)) in seen:
+                continue
+            seen.add(unit)
+            yield unit
+            stack += [value.node for value in unit.inputs]
+            stack += list(unit.controls)
+
+    def trace(self, tracer: Tracer, env: Env, given: Mapping[str, Attr]) -> None:
+        def walk(side: bool) -> list[Operand]:
+            inner = dict(env)
+            taken = [next(self._taken(merge, side)) for merge in self.merges]
+            tracer.region([v.node for v in taken if v not in inner], inner, given, inside=self.sides[side])
+            places = [merge.inputs.index(v) for merge, v in zip(self.merges, taken, strict=True)]
+            return [
+                *(_value(tracer, inner, v, given) for v in taken),
+                *(Operand(INT32, value=np.array(place, np.int32)) for place in places),
+            ]
+
+        condition = _value(tracer, env, self.condition, given)
+        answers = choose(tracer, self.name, "If", condition, lambda: walk(True), lambda: walk(False))
+        for i, merge in enumerate(self.merges):
+            env[merge.output(0)] = answers[i]
+            env[merge.output(1)] = answers[len(self.merges) + i]
+
+
+def _ends(unit: Frame | Branch) -> list[Node]:
+    return unit.exits if isinstance(unit, Frame) else unit.merges
+
+
+@structure("Switch RefSwitch")
+def switch(tracer: Tracer, node: Node, inputs: list[Operand], attrs: dict[str, Attr]) -> list[Operand]:
+    """Whoever gets here walks one side, or asks for both."""
+    return [inputs[0], inputs[0]]
+
+
+@structure("Merge RefMerge")
+def merge(tracer: Tracer, node: Node, inputs: list[Operand], attrs: dict[str, Attr]) -> list[Operand]:
+    """One that no condition decides takes what comes first; with a single input there is no doubt."""
+    if len(inputs) != 1:
+        tracer.problems.append(Problem(node, "nothing tells which of its inputs it takes"))
+    return [inputs[0], Operand(INT32, value=np.array(0, np.int32))]
+
+
+@structure("RefSelect")
+def select(tracer: Tracer, node: Node, inputs: list[Operand], attrs: dict[str, Attr]) -> list[Operand]:
+    index, *variables = inputs
+
+    def run(place: Any, *given: Any) -> Any:
+        if not 0 <= int(place) < len(given):
+            raise RunFailed(f"there is no input {int(place)} of {len(given)}")
+        return given[int(place)]
+
+    return [emit(tracer, node.name, node.op, [index, *variables], run, (variables[0].dtype, None))]
+
+
+@structure("ControlTrigger")
+def trigger(tracer: Tracer, node: Node, inputs: list[Operand], attrs: dict[str, Attr]) -> list[Operand]:
+    """It waits even for what does not run, which only gradients need."""
+    found = tracer.structures([node])
+    if found is not None and any(found.conditions.of(waited) for waited in node.controls):
+        tracer.problems.append(Problem(node, "it waits for what runs under a condition"))
+    return []
+
+
+@structure("Enter RefEnter Exit RefExit NextIteration RefNextIteration RefIdentity")
+def hand_on(tracer: Tracer, node: Node, inputs: list[Operand], attrs: dict[str, Attr]) -> list[Operand]:
+    return inputs

@@ -1,0 +1,142 @@
+"""How an op on datasets is declared: as a host kernel, whose attributes may be functions.
+
+    @dataset("MapDataset ParallelMapDataset")
+    def map_dataset(input_dataset, other_arguments, *, f, preserve_cardinality=False): …
+
+A function comes as a Python function of tensors. What it captures (`other_arguments`, or
+the input that has its name) is bound already, so it is called with what comes before that.
+Attributes that only say how fast to be are not asked for; any other that is not named is refused.
+A dataset that is returned is told the types and shapes of its elements.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from typing import Any, TypeVar
+
+from tfport.errors import CannotRun, RunFailed
+from tfport.graph.attrs import Attr, FunctionRef
+from tfport.graph.graph import Node
+from tfport.runtime.host import Group, decided_by_inputs, grouped, host_run
+from tfport.runtime.lower import CONTEXT, Context, Declared, structure
+from tfport.runtime.operand import Dims, Operand
+from tfport.runtime.ops.control import functional as control
+from tfport.runtime.ops.control.structure_steps import Inner, captured_by
+from tfport.runtime.ops.data.dataset import DEEPEST, Dataset
+from tfport.runtime.program import Program, Step
+from tfport.runtime.trace import Tracer
+
+F = TypeVar("F", bound=Callable[..., Any])
+Attrs = dict[str, Attr]
+HARMLESS = frozenset(
+    ("metadata", "output_types", "output_shapes", "Toutput_types", "parallel_copy", "sloppy", "deterministic",
+     "use_inter_op_parallelism", "use_unbounded_threadpool", "force_synchronous", "replicate_on_split",
+     "is_files", "slack_period", "legacy_autotune", "buffer_size_min", "algorithm", "cpu_budget",
+     "ram_budget", "optimization_configs", "serialized_options", "has_captured_ref",
+     "log_warning", "use_default_device")
+)  # fmt: skip
+"""They do not change which elements there are; where TensorFlow may take any order, ours is in order."""
+
+
+def dataset(ops: str) -> Callable[[F], F]:
+    """Declare the kernel of ops on datasets."""
+
+    def declare(function: F) -> F:
+        code = function.__code__
+        named = code.co_varnames[code.co_argcount : code.co_argcount + code.co_kwonlyargcount]
+        one = Declared(ops, function, frozenset(named) - {CONTEXT}, {}, wants_context=CONTEXT in named)
+        structure(ops)(partial(_trace, one))
+        return function
+
+    return declare
+
+
+def _trace(one: Declared, tracer: Tracer, node: Node, inputs: list[Operand], attrs: Attrs) -> list[Operand]:
+    signature = tracer.signature_of(node)
+    assert signature is not None
+    groups = grouped(inputs, attrs, signature)
+    _refuse_others(one, node, attrs, decided_by_inputs(signature))
+    by_name = {arg.name: group for arg, group in zip(signature.inputs, groups, strict=True)}
+    programs = {
+        name: _program(tracer, node, name, attrs, _captures(name, by_name))
+        for name, value in attrs.items()
+        if isinstance(value, FunctionRef)
+    }
+    around = captured_by(list(programs.values()))
+    functions = {name: Inner(program, tracer.engine, around) for name, program in programs.items()}
+    types = tuple(signature.output_type(i, attrs) for i in range(signature.output_count(attrs) or 0))
+    context = Context(tracer.state, node.name, node.op, types)
+    plain = {name: value for name, value in attrs.items() if name in one.named and name not in programs}
+
+    def run(given: Sequence[Any]) -> Sequence[Any]:
+        own, captured = given[: len(inputs)], given[len(inputs) :]
+        called = {name: partial(_call, inner, captured) for name, inner in functions.items()}
+        answers = host_run(one, groups, {**plain, **called}, context)(own)
+        for answer in answers:
+            if isinstance(answer, Dataset):
+                _tell(answer, own, attrs)
+        return answers
+
+    ranks = ranks_told(attrs) if types and types[0].name != "variant" else [None]
+    outputs = [Operand(t, rank, name=node.name) for t, rank in zip(types, ranks, strict=True)]
+    made = Step(node.name, node.op, (*inputs, *around), tuple(outputs), run=run, effect=signature.stateful)
+    made.programs = tuple(programs.values())
+    return list(tracer.add(made))
+
+
+def _tell(made: Dataset, given: Sequence[Any], attrs: Attrs) -> None:
+    """Let a dataset know what it stands on, and what its elements are."""
+    made.depth = 1 + max((one.depth for one in given if isinstance(one, Dataset)), default=0)
+    if made.depth > DEEPEST:
+        raise RunFailed(f"more than {DEEPEST} datasets stand on each other")
+    if not made.types:
+        made.types = attrs.get("output_types") or attrs.get("Toutput_types") or ()
+        made.shapes = attrs.get("output_shapes") or ()
+
+
+def ranks_told(attrs: Mapping[str, Attr]) -> list[Dims | None]:
+    """What an op that answers with an element is told of it; of variants, it may be something else."""
+    return [
+        None if dtype.name == "variant" or shape.dims is None else (None,) * len(shape.dims)
+        for dtype, shape in zip(attrs["output_types"], attrs["output_shapes"], strict=True)
+    ]
+
+
+def _refuse_others(one: Declared, node: Node, attrs: Attrs, decided: set[str]) -> None:
+    for name in attrs:
+        if name not in one.named | HARMLESS | decided and not name.startswith("_"):
+            raise CannotRun(f"the kernel of {node.op} does not take its attribute {name}")
+
+
+def _call(inner: Inner, captured: Sequence[Any], args: Sequence[Any]) -> list[Any]:
+    return inner.run(list(args), captured)
+
+
+def _captures(name: str, by_name: Mapping[str, Group]) -> list[Operand]:
+    for called in (f"{name}_other_arguments", f"{name}_other_args", "other_arguments"):
+        found = by_name.get(called)
+        if found is not None:
+            return found if isinstance(found, list) else [found]
+    return []
+
+
+def _program(tracer: Tracer, node: Node, name: str, attrs: Attrs, captures: Sequence[Operand]) -> Program:
+    """A function of the graph, with what it captures bound.
+
+    Variables are read whenever it is called, since a dataset outlives the run that made it.
+    """
+    function, given = control.function_of(node, name, attrs)
+    said = {**function.signature.defaults, **function.attrs, **given}
+    values = [arg.output(i) for arg in function.args.values() for i in range(arg.count(said) or 0)]
+    if len(values) < len(captures):
+        raise CannotRun(f"{function.name} takes {len(values)} tensors, but is to capture {len(captures)}")
+    args = []
+    for value in values[: len(values) - len(captures)]:
+        dims = value.shape.dims
+        args.append(Operand(value.dtype.base, None if dims is None else (None,) * len(dims), name=node.name))
+    bake, tracer.bake = tracer.bake, False
+    try:
+        return tracer.program(args, lambda: tracer.call(function, [*args, *captures], given))
+    finally:
+        tracer.bake = bake

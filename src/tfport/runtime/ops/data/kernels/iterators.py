@@ -1,0 +1,118 @@
+"""Ops on iterators: they are made, told to walk a dataset, asked for elements."""
+
+from __future__ import annotations
+
+from tfport.errors import RunFailed
+from tfport.graph.attrs import Attr
+from tfport.graph.graph import Node
+from tfport.runtime.lower import host, shapes, structure
+from tfport.runtime.operand import Operand
+from tfport.runtime.ops.control.functional import function_of
+from tfport.runtime.ops.control.structure_steps import Inner
+from tfport.runtime.ops.data.dataset import Dataset, check_element, check_shapes, check_types
+from tfport.runtime.ops.data.declare import ranks_told
+from tfport.runtime.ops.data.iterator import DatasetIterator, handles_of
+from tfport.runtime.ops.data.kernels.optionals import Optional
+from tfport.runtime.ops.strings.byte_strings import one
+from tfport.runtime.trace import Tracer
+
+DEVICE = b"/job:localhost/replica:0/task:0/device:CPU:0"
+
+
+@host("Iterator IteratorV2", once=True)
+def iterator(*, shared_name, container, output_types, output_shapes, context):
+    name = shared_name or context.name
+    made = DatasetIterator(name, output_types, output_shapes)
+    found = context.state.resource(DatasetIterator, name, lambda: made)
+    check_types(found.types, output_types, f"iterator `{name}`")
+    check_shapes(found.shapes, output_shapes, f"iterator `{name}`")
+    return found
+
+
+@host("AnonymousIterator AnonymousIteratorV3")
+def anonymous_iterator(*, output_types, output_shapes, context):
+    return DatasetIterator(context.name, output_types, output_shapes)
+
+
+@host("AnonymousIteratorV2")
+def anonymous_iterator_v2(*, output_types, output_shapes, context):
+    made = DatasetIterator(context.name, output_types, output_shapes)
+    return made, made
+
+
+@structure("OneShotIterator")
+def one_shot_iterator(
+    tracer: Tracer, node: Node, inputs: list[Operand], attrs: dict[str, Attr]
+) -> list[Operand]:
+    """An iterator that makes its dataset when it is first asked for an element."""
+    function, given = function_of(node, "dataset_factory", attrs)
+    bake, tracer.bake = tracer.bake, False
+    try:
+        program = tracer.program([], lambda: tracer.call(function, [], given))
+    finally:
+        tracer.bake = bake
+    factory = Inner(program, tracer.engine, [])
+    name = attrs.get("shared_name") or node.name
+
+    def made() -> Dataset:
+        found = factory.run([], [])
+        if len(found) != 1 or not isinstance(found[0], Dataset):
+            raise RunFailed(f"iterator `{name}`: its function must answer one dataset")
+        return found[0]
+
+    def new() -> DatasetIterator:
+        fresh = DatasetIterator(name, attrs["output_types"], attrs["output_shapes"])
+        fresh.make = made
+        return fresh
+
+    found = tracer.state.resource(DatasetIterator, name, new)
+    return [Operand(node.output(0).dtype, value=found, name=node.name)]
+
+
+@host("MakeIterator")
+def make_iterator(dataset, iterator):
+    iterator.begin(dataset)
+
+
+@host("IteratorGetNext IteratorGetNextSync")
+def get_next(iterator, *, output_types, output_shapes):
+    element = iterator.next()
+    if element is None:
+        raise RunFailed(f"end of sequence: iterator `{iterator.name}` has no more elements")
+    return check_element(output_types, output_shapes, element)
+
+
+@shapes("IteratorGetNext IteratorGetNextSync")
+def shapes_of_next(inputs, attrs):
+    return ranks_told(attrs)
+
+
+@host("IteratorGetNextAsOptional")
+def get_next_as_optional(iterator, *, output_types, output_shapes):
+    element = iterator.next()
+    return Optional(None if element is None else check_element(output_types, output_shapes, element))
+
+
+@host("IteratorToStringHandle")
+def to_string_handle(resource_handle, *, context):
+    return handles_of(context.state).name(resource_handle)
+
+
+@host("IteratorFromStringHandle IteratorFromStringHandleV2")
+def from_string_handle(string_handle, *, output_types, output_shapes, context):
+    found = handles_of(context.state).find(one(string_handle, "the handle"))
+    if output_types:
+        check_types(output_types, found.types, f"iterator `{found.name}`")
+    if output_shapes:
+        check_shapes(output_shapes, found.shapes, f"iterator `{found.name}`")
+    return found
+
+
+@host("IteratorGetDevice ExperimentalIteratorGetDevice")
+def get_device(resource):
+    return DEVICE
+
+
+@host("DeleteIterator")
+def delete_iterator(handle, deleter):
+    """Nothing: what nobody holds is gone."""

@@ -1,0 +1,48 @@
+"""What is asked of a dataset itself: how many elements, the only one, to fill a table."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from tfport.errors import RunFailed
+from tfport.runtime.lower import host, shapes
+from tfport.runtime.ops.data.dataset import check_element, check_types
+from tfport.runtime.ops.data.declare import ranks_told
+from tfport.runtime.ops.tables.table import StaticTable
+
+
+@host("DatasetCardinality")
+def dataset_cardinality(input_dataset, *, cardinality_options):
+    return np.array(input_dataset.cardinality(), np.int64)
+
+
+@host("ExperimentalDatasetCardinality")
+def experimental_dataset_cardinality(input_dataset):
+    return np.array(input_dataset.cardinality(), np.int64)
+
+
+@host("DatasetToSingleElement")
+def dataset_to_single_element(dataset, *, output_types, output_shapes, metadata):
+    elements = dataset.iterate()
+    element = next(elements, None)
+    if element is None:
+        raise RunFailed("the dataset is empty")
+    if next(elements, None) is not None:
+        raise RunFailed("the dataset has more than one element")
+    return check_element(output_types, output_shapes, element)
+
+
+@shapes("DatasetToSingleElement")
+def shapes_of_single_element(inputs, attrs):
+    return ranks_told(attrs)
+
+
+@host("InitializeTableFromDataset")
+def initialize_table_from_dataset(table_handle, dataset):
+    if not isinstance(table_handle, StaticTable):
+        raise RunFailed(f"table `{table_handle.name}` is no table that is initialised")
+    check_types([table_handle.key, table_handle.value_type], dataset.types, "the dataset")
+    pairs = [(np.reshape(key, -1), np.reshape(value, -1)) for key, value in dataset.iterate()]
+    if not pairs:
+        raise RunFailed(f"table `{table_handle.name}` cannot be initialised with a dataset of no elements")
+    table_handle.fill(*(np.concatenate(column) for column in zip(*pairs, strict=True)))

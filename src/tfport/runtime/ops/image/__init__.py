@@ -1,0 +1,1 @@
+"""Images: decoding, encoding, resizing, colors, boxes."""

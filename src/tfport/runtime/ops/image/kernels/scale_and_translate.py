@@ -1,0 +1,92 @@
+"""Images scaled and moved, sampled with one of many kernels."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from tfport.errors import RunFailed
+from tfport.runtime.lower import host
+from tfport.runtime.ops.image.resize_samples import ONE, Taps, checked_size, mix, spread
+
+
+class _Kernel(NamedTuple):
+    radius: float
+    weight: Callable[[Any], Any]
+
+
+def _lanczos(radius: float) -> _Kernel:
+    def weight(x: Any) -> Any:
+        turn = np.float32(np.pi) * x
+        found = np.float32(radius) * np.sin(turn) * np.sin(turn / np.float32(radius)) / (turn * turn)
+        return np.where(x > radius, 0, np.where(x <= 1e-3, 1, found))
+
+    return _Kernel(radius, weight)
+
+
+def _keys(x: Any) -> Any:
+    far = ((-0.5 * x + 2.5) * x - 4) * x + 2
+    return np.where(x >= 2, 0, np.where(x >= 1, far, ((1.5 * x - 2.5) * x) * x + 1))
+
+
+def _mitchell(x: Any) -> Any:
+    far = ((-7 / 18 * x + 2) * x - 10 / 3) * x + 16 / 9
+    return np.where(x >= 2, 0, np.where(x >= 1, far, ((7 / 6 * x - 2) * x) * x + 8 / 9))
+
+
+_SIGMA = 0.5
+_KERNELS = {
+    "lanczos1": _lanczos(1),
+    "lanczos3": _lanczos(3),
+    "lanczos5": _lanczos(5),
+    "gaussian": _Kernel(1.5, lambda x: np.where(x >= 1.5, 0, np.exp(-x * x / (2 * _SIGMA * _SIGMA)))),
+    "box": _Kernel(0.5, lambda x: np.where(x < 0.5, 1, np.where(x == 0.5, 0.5, 0))),
+    "triangle": _Kernel(1, lambda x: np.where(x < 1, 1 - x, 0)),
+    "keyscubic": _Kernel(2, _keys),
+    "mitchellcubic": _Kernel(2, _mitchell),
+}
+
+
+def _sampled(kernel: _Kernel, given: int, wanted: int, scale: Any, move: Any, antialias: bool) -> Taps:
+    """The pixels under the kernel around where each output pixel comes from."""
+    back = ONE / scale
+    at = (np.arange(wanted).astype(np.float32) + np.float32(0.5)) * back + -back * move
+    wide = max(back, ONE) if antialias else ONE
+    reach = np.float32(kernel.radius) * wide
+    first = np.clip(np.ceil(at - reach - np.float32(0.5)).astype(np.int64), 0, given - 1)
+    last = np.clip(np.floor(at + reach - np.float32(0.5)).astype(np.int64), 0, given - 1)
+    outside = (at < 0) | (at > given)
+    places = first[:, None] + np.arange(max(int((last - first).max()) + 1, 1))
+    x = np.abs((places.astype(np.float32) + np.float32(0.5) - at[:, None]) * (ONE / wide))
+    weights = np.where(places <= last[:, None], kernel.weight(x), 0).astype(np.float32)
+    total = weights.sum(1, keepdims=True)
+    counts = (np.abs(total) >= 1000 * np.finfo(np.float32).tiny) & ~outside[:, None]
+    weights = np.where(counts, weights * (ONE / total), 0).astype(np.float32)
+    return Taps(np.clip(places, 0, given - 1), weights)
+
+
+def _spans(given: Any, wanted: Any, scale: Any, translation: Any, kernel_type: str, antialias: bool) -> Any:
+    if kernel_type not in _KERNELS:
+        raise RunFailed(f"there is no sampling kernel {kernel_type}")
+    if scale.shape != (2,) or translation.shape != (2,) or not np.all(scale > 0):
+        raise RunFailed("scale and translation must be two numbers each, and scales positive")
+    kernel = _KERNELS[kernel_type]
+    return [_sampled(kernel, given[k], wanted[k], scale[k], translation[k], antialias) for k in (0, 1)]
+
+
+@host("ScaleAndTranslate")
+def scale_and_translate(images, size, scale, translation, *, kernel_type, antialias):
+    wanted = checked_size(images, size)
+    rows, columns = _spans(images.shape[1:3], wanted, scale, translation, kernel_type, antialias)
+    return mix(images.astype(np.float32), rows, columns)
+
+
+@host("ScaleAndTranslateGrad")
+def scale_and_translate_grad(grads, original_image, scale, translation, *, kernel_type, antialias):
+    if grads.ndim != 4 or original_image.ndim != 4:
+        raise RunFailed("grads and the original image must have 4 dimensions")
+    given = original_image.shape[1:3]
+    rows, columns = _spans(given, grads.shape[1:3], scale, translation, kernel_type, antialias)
+    return spread(spread(grads, rows, 1, given[0]), columns, 2, given[1])

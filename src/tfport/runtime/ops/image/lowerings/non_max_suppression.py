@@ -1,0 +1,88 @@
+"""Non-maximum suppression by that of ONNX Runtime, which takes boxes in the same order and by the same rule.
+
+Only for float32: half-precision scores compare overlaps that are rounded to half precision.
+"""
+
+from __future__ import annotations
+
+from tfport.graph.dtypes import FLOAT32, INT32, INT64
+from tfport.runtime.lower import CannotLower, constant_of, lower
+from tfport.runtime.onnx.builder import Builder
+from tfport.runtime.operand import Operand
+from tfport.runtime.ops.image.kernels.non_max_suppression import LOWEST
+
+
+def _indices(
+    b: Builder, boxes: Operand, scores: Operand, count: Operand, overlap: Operand, least: Operand
+) -> Operand:
+    if boxes.rank != 2 or scores.rank != 1 or count.rank != 0 or overlap.rank != 0 or least.rank != 0:
+        raise CannotLower("ranks are not known to be right")
+    chosen = b.NonMaxSuppression(
+        b.unsqueeze(b.Reshape(boxes, b.ints(-1, 4)), 0),
+        b.unsqueeze(scores, 0, 1),
+        b.reshape(_positive(b, count), 1),
+        b.reshape(overlap, 1),
+        b.reshape(least, 1),
+    )
+    return b.reshape(b.Slice(chosen, b.ints(2), b.ints(3), b.ints(1)), -1)
+
+
+def _positive(b: Builder, count: Operand) -> Operand:
+    """The count, which may not be negative; ONNX Runtime takes that for 0."""
+    wide = b.int64(count)
+    if count.known is not None and count.known[0] is not None and count.known[0] >= 0:
+        return wide
+    return b.Add(wide, b.Gather(b.ints(0), b.cast(b.Less(wide, b.const(0, INT64)), INT64), axis=0))
+
+
+@lower("NonMaxSuppression")
+def nms(b, boxes, scores, max_output_size, *, iou_threshold):
+    overlap, least = b.const(iou_threshold, FLOAT32), b.const(LOWEST, FLOAT32)
+    return b.cast(_indices(b, boxes, scores, max_output_size, overlap, least), INT32)
+
+
+@lower("NonMaxSuppressionV2", T=[FLOAT32], T_threshold=[FLOAT32])
+def nms_v2(b, boxes, scores, max_output_size, iou_threshold):
+    least = b.const(LOWEST, FLOAT32)
+    return b.cast(_indices(b, boxes, scores, max_output_size, iou_threshold, least), INT32)
+
+
+@lower("NonMaxSuppressionV3", T=[FLOAT32], T_threshold=[FLOAT32])
+def nms_v3(b, boxes, scores, max_output_size, iou_threshold, score_threshold):
+    return b.cast(_indices(b, boxes, scores, max_output_size, iou_threshold, score_threshold), INT32)
+
+
+@lower("NonMaxSuppressionV4", T=[FLOAT32], T_threshold=[FLOAT32])
+def nms_v4(b, boxes, scores, max_output_size, iou_threshold, score_threshold, *, pad_to_max_output_size):
+    found = _indices(b, boxes, scores, max_output_size, iou_threshold, score_threshold)
+    valid = b.cast(b.squeeze(b.Shape(found), 0), INT32)
+    if pad_to_max_output_size:
+        found = _padded(b, found, max_output_size)
+    return b.cast(found, INT32), valid
+
+
+@lower("NonMaxSuppressionV5", T=[FLOAT32])
+def nms_v5(
+    b,
+    boxes,
+    scores,
+    max_output_size,
+    iou_threshold,
+    score_threshold,
+    soft_nms_sigma,
+    *,
+    pad_to_max_output_size,
+):
+    if float(constant_of(soft_nms_sigma, "soft_nms_sigma")) != 0:
+        raise CannotLower("ONNX has no soft suppression")
+    found = _indices(b, boxes, scores, max_output_size, iou_threshold, score_threshold)
+    valid = b.cast(b.squeeze(b.Shape(found), 0), INT32)
+    left = b.Gather(scores, found, axis=0)
+    if pad_to_max_output_size:
+        found, left = _padded(b, found, max_output_size), _padded(b, left, max_output_size)
+    return b.cast(found, INT32), left, valid
+
+
+def _padded(b: Builder, x: Operand, count: Operand) -> Operand:
+    missing = b.Sub(b.reshape(b.int64(count), 1), b.Shape(x))
+    return b.Pad(x, b.Concat(b.ints(0), missing, axis=0), b.const(0, x.dtype))

@@ -1,0 +1,1 @@
+"""Files, Examples, protocol buffers, CSV, JSON and serialized tensors."""

@@ -1,0 +1,120 @@
+"""Where DecodeProto and EncodeProto learn what a message looks like.
+
+`local://` are the messages that TensorFlow itself is linked with; tfport knows Example, GraphDef
+and what belongs to them. `bytes://` carries a FileDescriptorSet along. Anything else names a file
+of the model.
+"""
+
+from __future__ import annotations
+
+import functools
+from typing import Any, NamedTuple
+
+from tfport.errors import RunFailed
+from tfport.runtime.ops.io.message_schema import described
+from tfport.runtime.state import State
+
+LOCAL, BYTES = "local://", b"bytes://"
+_EXAMPLES = """
+    Example: features=1 Features
+    SequenceExample: context=1 Features, feature_lists=2 FeatureLists
+    Features: feature=1 *FeatureEntry
+    FeatureEntry: key=1 string, value=2 Feature
+    Feature: bytes_list=1 BytesList, float_list=2 FloatList, int64_list=3 Int64List
+    FeatureLists: feature_list=1 *FeatureListEntry
+    FeatureListEntry: key=1 string, value=2 FeatureList
+    FeatureList: feature=1 *Feature
+    BytesList: value=1 *bytes
+    FloatList: value=1 *float
+    Int64List: value=1 *int64
+"""
+OURS, THEIRS = "tfport.formats.proto", "tensorflow"
+
+
+class FieldOf(NamedTuple):
+    """A field of a message."""
+
+    number: int
+    type: int
+    """As in FieldDescriptorProto.Type."""
+    repeated: bool
+    packed: bool
+    default: Any
+
+
+def fields_of(message_type: str, names: list[str], source: Any, state: State) -> list[FieldOf]:
+    """The fields of a message by name."""
+    message = message_of(message_type, source, state)
+    found = []
+    for name in names:
+        field = message.fields_by_name.get(name)
+        if field is None:
+            raise RunFailed(f"message {message_type} has no field `{name}`")
+        found.append(_field(field))
+    return found
+
+
+def message_of(message_type: str, source: Any, state: State) -> Any:
+    """The descriptor of a message."""
+    pool = _local() if source in ("", LOCAL) else _pool(_descriptor_set(source, state))
+    try:
+        return pool.FindMessageTypeByName(message_type)
+    except KeyError:
+        raise RunFailed(f"nothing describes the message {message_type} here") from None
+
+
+def _descriptor_set(source: Any, state: State) -> bytes:
+    data = source if isinstance(source, bytes) else source.encode()
+    if data.startswith(BYTES):
+        return data[len(BYTES) :]
+    return bytes(state.read_file(data.decode(errors="replace")))
+
+
+@functools.lru_cache(maxsize=16)
+def _pool(data: bytes) -> Any:
+    from google.protobuf import descriptor_pb2, descriptor_pool
+    from google.protobuf.message import DecodeError
+
+    pool = descriptor_pool.DescriptorPool()
+    try:
+        for file in descriptor_pb2.FileDescriptorSet.FromString(data).file:
+            pool.Add(file)
+    except (DecodeError, TypeError) as error:
+        raise RunFailed(f"these {len(data)} bytes describe no messages: {error}") from None
+    return pool
+
+
+@functools.cache
+def _local() -> Any:
+    """What TensorFlow calls its own messages, from what we call them."""
+    from google.protobuf import any_pb2, descriptor_pb2, descriptor_pool, wrappers_pb2
+
+    from tfport.formats.proto import graph_pb2, saved_model_pb2
+
+    pool = descriptor_pool.DescriptorPool()
+    for known in (any_pb2, wrappers_pb2):
+        pool.Add(descriptor_pb2.FileDescriptorProto.FromString(known.DESCRIPTOR.serialized_pb))
+    pool.Add(described(THEIRS, _EXAMPLES))
+    for module in (graph_pb2, saved_model_pb2):
+        text = module.DESCRIPTOR.serialized_pb
+        file = descriptor_pb2.FileDescriptorProto.FromString(text)
+        file.package = THEIRS
+        for message in file.message_type:
+            _rename(message)
+        pool.Add(file)
+    return pool
+
+
+def _rename(message: Any) -> None:
+    for field in message.field:
+        if field.type_name:
+            field.type_name = field.type_name.replace(f".{OURS}.", f".{THEIRS}.")
+    for nested in message.nested_type:
+        _rename(nested)
+
+
+def _field(field: Any) -> FieldOf:
+    repeated = field.is_repeated if hasattr(field, "is_repeated") else field.label == 3
+    default = None if repeated or field.type in (10, 11) else field.default_value
+    packed = field.is_packed if hasattr(field, "is_packed") else field.GetOptions().packed
+    return FieldOf(field.number, field.type, repeated, repeated and bool(packed), default)

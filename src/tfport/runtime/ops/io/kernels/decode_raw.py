@@ -1,0 +1,107 @@
+"""Bytes as what they hold: base64, arrays of numbers, compressed streams."""
+
+from __future__ import annotations
+
+import base64
+import re
+import zlib
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from tfport.errors import RunFailed
+from tfport.runtime.lower import host
+from tfport.runtime.ops.strings.byte_strings import each, one, shown
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+_BASE64 = re.compile(rb"[A-Za-z0-9_-]*").fullmatch
+
+
+@host("EncodeBase64")
+def encode_base64(input, *, pad):
+    if pad:
+        return each(input, base64.urlsafe_b64encode)
+    return each(input, lambda text: base64.urlsafe_b64encode(text).rstrip(b"="))
+
+
+@host("DecodeBase64")
+def decode_base64(input):
+    return each(input, _from_base64)
+
+
+def _from_base64(text: bytes) -> bytes:
+    bare = text
+    if len(text) % 4 == 0:
+        bare = text[:-2] if text.endswith(b"==") else text.removesuffix(b"=")
+    if len(bare) % 4 == 1 or not _BASE64(bare):
+        raise RunFailed(f"`{shown(text)}` is not base64 (of the kind with - and _)")
+    return base64.urlsafe_b64decode(bare + b"=" * (-len(bare) % 4))
+
+
+@host("DecodeRaw")
+def decode_raw(bytes, *, out_type, little_endian):
+    flat = bytes.reshape(-1).tolist()
+    size = len(flat[0]) if flat else 0
+    if any(len(text) != size for text in flat):
+        raise RunFailed("the strings are not all of the same length")
+    width = out_type.numpy.itemsize
+    if size % width:
+        raise RunFailed(f"{size} bytes are no whole number of {out_type}, of {width} bytes each")
+    return _numbers(b"".join(flat), out_type.numpy, little_endian, (*bytes.shape, size // width))
+
+
+@host("DecodePaddedRaw")
+def decode_padded_raw(input_bytes, fixed_length, *, out_type, little_endian):
+    size, width = int(one(fixed_length, "the length")), out_type.numpy.itemsize
+    if size <= 0:
+        raise RunFailed(f"the length must be positive, not {size}")
+    if size % width:
+        raise RunFailed(f"{size} bytes are no whole number of {out_type}, of {width} bytes each")
+    padded = [text[:size].ljust(size, b"\0") for text in input_bytes.reshape(-1).tolist()]
+    return _numbers(b"".join(padded), out_type.numpy, little_endian, (*input_bytes.shape, size // width))
+
+
+def _numbers(data: bytes, kind: np.dtype[Any], little_endian: bool, shape: tuple[int, ...]) -> NDArray[Any]:
+    if kind.kind == "b":
+        return np.frombuffer(data, np.uint8).astype(bool).reshape(shape)
+    # complex numbers are swapped part by part, and ml_dtypes has no other order than this machine's
+    width = kind.itemsize // 2 if kind.kind == "c" else kind.itemsize
+    order = "<" if little_endian else ">"
+    words = np.frombuffer(data, f"{order}u{width}").astype(f"=u{width}")
+    return words.view(kind).reshape(shape)
+
+
+@host("DecodeCompressed")
+def decode_compressed(bytes, *, compression_type):
+    if compression_type == "":
+        return bytes
+    if compression_type == "ZSTD":
+        return each(bytes, _unpacked)
+    if compression_type not in ("ZLIB", "GZIP"):
+        raise RunFailed(f"there is compression with ZLIB, GZIP or ZSTD, not with {compression_type}")
+    window = zlib.MAX_WBITS | (16 if compression_type == "GZIP" else 0)
+    return each(bytes, lambda data: _inflated(data, window))
+
+
+def _unpacked(data: bytes) -> bytes:
+    import cramjam
+
+    try:
+        return bytes(cramjam.zstd.decompress(data))
+    except cramjam.DecompressionError as error:
+        raise RunFailed(f"the bytes are not compressed as they should be: {error}") from None
+
+
+def _inflated(data: bytes, window: int) -> bytes:
+    """All streams behind one another; one that is cut short gives what it has."""
+    out = []
+    while data:
+        stream = zlib.decompressobj(window)
+        try:
+            out.append(stream.decompress(data))
+        except zlib.error as error:
+            raise RunFailed(f"the bytes are not compressed as they should be: {error}") from None
+        data = stream.unused_data
+    return b"".join(out)

@@ -1,0 +1,112 @@
+"""Files: a model reads its own and writes none."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, NoReturn
+
+from tfport.errors import RunFailed, UnreadableFile
+from tfport.runtime.lower import Context, host
+from tfport.runtime.ops.strings.byte_strings import one, texts
+
+if TYPE_CHECKING:
+    from tfport.formats.files import Files
+
+_MOST_FILES = 100_000
+
+
+@host("ReadFile")
+def read_file(filename, *, context):
+    return bytes(context.state.read_file(one(filename, "the name of a file").decode(errors="replace")))
+
+
+@host("MatchingFiles")
+def matching_files(pattern, *, context):
+    patterns = [_pattern(text.decode(errors="replace")) for text in pattern.reshape(-1).tolist()]
+    found = {name for name in _names(context) if any(p.fullmatch(name) for p in patterns)}
+    return texts([name.encode() for name in sorted(found)])
+
+
+def _names(context: Context) -> Iterator[str]:
+    model = context.state.model
+    if model is None:
+        return
+    files: Files = model.files
+    folders = [""]
+    count = 0
+    while folders:
+        folder = folders.pop()
+        try:
+            inside, deeper = files.list(folder)
+        except UnreadableFile as error:
+            raise RunFailed(str(error)) from None
+        folders += [f"{folder}{name}/" for name in deeper]
+        for name in inside:
+            count += 1
+            if count > _MOST_FILES:
+                raise RunFailed(f"the model has more than {_MOST_FILES} files")
+            yield f"{folder}{name}"
+
+
+def _pattern(glob: str) -> re.Pattern[str]:
+    """`*` and `?` stand for anything but a slash, `[…]` for one of these; a backslash takes that away."""
+    out, at = [], 0
+    while at < len(glob):
+        c = glob[at]
+        at += 1
+        if c in "*?":
+            out.append("[^/]" + ("*" if c == "*" else ""))
+        elif c == "[" and (end := glob.find("]", at + 1)) > 0:
+            inside = glob[at:end].replace("\\", "\\\\").replace("[", "\\[")
+            out.append(f"[^{inside[1:]}]" if inside[0] in "!^" else f"[{inside}]")
+            at = end + 1
+        elif c == "\\" and at < len(glob):
+            out.append(re.escape(glob[at]))
+            at += 1
+        else:
+            out.append(re.escape(c))
+    try:
+        return re.compile("".join(out), re.DOTALL)
+    except re.error:
+        raise RunFailed(f"`{glob}` is no pattern of names") from None
+
+
+@host("ShardedFilename")
+def sharded_filename(basename, shard, num_shards):
+    name, number, count = one(basename, "the name"), one(shard, "the shard"), one(num_shards, "their number")
+    return name + b"-%05d-of-%05d" % (int(number), int(count))
+
+
+@host("ShardedFilespec")
+def sharded_filespec(basename, num_shards):
+    return one(basename, "the name") + b"-?????-of-%05d" % int(one(num_shards, "the number of shards"))
+
+
+def _refuse() -> NoReturn:
+    raise RunFailed("tfport does not write files for a model")
+
+
+@host("WriteFile")
+def write_file(filename, contents):
+    _refuse()
+
+
+@host("SaveV2")
+def save_v2(prefix, tensor_names, shape_and_slices, tensors):
+    _refuse()
+
+
+@host("Save")
+def save(filename, tensor_names, data):
+    _refuse()
+
+
+@host("SaveSlices")
+def save_slices(filename, tensor_names, shapes_and_slices, data):
+    _refuse()
+
+
+@host("MergeV2Checkpoints")
+def merge_v2_checkpoints(checkpoint_prefixes, destination_prefix, *, delete_old_dirs, allow_missing_files):
+    _refuse()

@@ -1,0 +1,185 @@
+"""Diagonals and bands of matrices: taken, written, and made into matrices."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from tfport.errors import RunFailed
+from tfport.runtime.lower import host
+from tfport.runtime.ops.shared.axes import full, zero_of
+
+_LEFT = "LEFT_LEFT"
+
+
+@host("MatrixBandPart BatchMatrixBandPart")
+def matrix_band_part(input, num_lower, num_upper):
+    rows, columns = _matrix(input)
+    below, above = int(num_lower.reshape(())), int(num_upper.reshape(()))
+    if below > rows or above > columns:
+        raise RunFailed(f"a band of {below} and {above} in matrices of {rows} by {columns}")
+    distance = np.arange(columns) - np.arange(rows)[:, None]
+    kept = (below < 0) | (distance >= -below)
+    kept = kept & ((above < 0) | (distance <= above))
+    return np.where(kept, input, zero_of(input.dtype))
+
+
+def _matrix(x):
+    if x.ndim < 2:
+        raise RunFailed(f"its input must have at least two axes; it has {x.ndim}")
+    return x.shape[-2:]
+
+
+@host("Diag")
+def diag(diagonal):
+    if not diagonal.ndim:
+        raise RunFailed("its input must have at least one axis")
+    made = np.zeros((diagonal.size, diagonal.size), diagonal.dtype)
+    np.fill_diagonal(made, diagonal.reshape(-1))
+    return made.reshape(diagonal.shape * 2)
+
+
+@host("DiagPart")
+def diag_part(input):
+    half = input.ndim // 2
+    if not half or input.ndim % 2 or input.shape[:half] != input.shape[half:]:
+        raise RunFailed(f"its input must have a shape twice over; it has {list(input.shape)}")
+    size = int(np.prod(input.shape[:half]))
+    return np.diagonal(input.reshape(size, size)).reshape(input.shape[:half])
+
+
+@host("MatrixDiag BatchMatrixDiag")
+def matrix_diag(diagonal):
+    if not diagonal.ndim:
+        raise RunFailed("its input must have at least one axis")
+    n = diagonal.shape[-1]
+    made = full((*diagonal.shape, n), zero_of(diagonal.dtype), diagonal.dtype)
+    made[..., np.arange(n), np.arange(n)] = diagonal
+    return made
+
+
+@host("MatrixDiagPart BatchMatrixDiagPart")
+def matrix_diag_part(input):
+    _matrix(input)
+    return np.diagonal(input, axis1=-2, axis2=-1)
+
+
+@host("MatrixSetDiag BatchMatrixSetDiag")
+def matrix_set_diag(input, diagonal):
+    return _set_diagonals(input, diagonal, 0, 0, _LEFT)
+
+
+@host("MatrixDiagV2")
+def matrix_diag_v2(diagonal, k, num_rows, num_cols, padding_value):
+    return _from_diagonals(diagonal, k, num_rows, num_cols, padding_value, _LEFT)
+
+
+@host("MatrixDiagV3")
+def matrix_diag_v3(diagonal, k, num_rows, num_cols, padding_value, *, align):
+    return _from_diagonals(diagonal, k, num_rows, num_cols, padding_value, align)
+
+
+@host("MatrixDiagPartV2")
+def matrix_diag_part_v2(input, k, padding_value):
+    return _diagonals(input, k, padding_value, _LEFT)
+
+
+@host("MatrixDiagPartV3")
+def matrix_diag_part_v3(input, k, padding_value, *, align):
+    return _diagonals(input, k, padding_value, align)
+
+
+@host("MatrixSetDiagV2")
+def matrix_set_diag_v2(input, diagonal, k):
+    return _set_diagonals(input, diagonal, *_range(k), _LEFT)
+
+
+@host("MatrixSetDiagV3")
+def matrix_set_diag_v3(input, diagonal, k, *, align):
+    return _set_diagonals(input, diagonal, *_range(k), align)
+
+
+def _range(k):
+    """The lowest and the highest diagonal."""
+    if k.ndim > 1 or k.size not in (1, 2):
+        raise RunFailed("k must be one number, or two in a vector")
+    lowest, highest = int(k.reshape(-1)[0]), int(k.reshape(-1)[-1])
+    if lowest > highest:
+        raise RunFailed(f"k goes from {lowest} to {highest}")
+    return lowest, highest
+
+
+def _check_range(lowest, highest, rows, columns):
+    for k in (lowest, highest):
+        if not (-rows < k < columns or k == 0):
+            raise RunFailed(f"a matrix of {rows} by {columns} has no diagonal {k}")
+
+
+def _places(k, rows, columns, length, align):
+    """The places of diagonal `k` in a matrix, and where they stand in a row of this length."""
+    count = max(min(rows + min(k, 0), columns - max(k, 0)), 0)
+    above, below = align.split("_")
+    left = (k >= 0 and above == "LEFT") or (k <= 0 and below == "LEFT")
+    start = 0 if left else length - count
+    steps = np.arange(count)
+    return steps + max(-k, 0), steps + max(k, 0), slice(start, start + count)
+
+
+def _longest(lowest, highest, rows, columns):
+    return max(min(rows + min(highest, 0), columns - max(lowest, 0)), 0)
+
+
+def _diagonals(x, k, padding_value, align):
+    rows, columns = _matrix(x)
+    lowest, highest = _range(k)
+    _check_range(lowest, highest, rows, columns)
+    length = _longest(lowest, highest, rows, columns)
+    made = full((*x.shape[:-2], highest - lowest + 1, length), padding_value[()], x.dtype)
+    for i, at in enumerate(range(highest, lowest - 1, -1)):
+        down, across, span = _places(at, rows, columns, length, align)
+        made[..., i, span] = x[..., down, across]
+    return made[..., 0, :] if lowest == highest else made
+
+
+def _set_diagonals(x, diagonal, lowest, highest, align):
+    rows, columns = _matrix(x)
+    _check_range(lowest, highest, rows, columns)
+    length = _longest(lowest, highest, rows, columns)
+    band = () if lowest == highest else (highest - lowest + 1,)
+    wanted = (*x.shape[:-2], *band, length)
+    if diagonal.shape != wanted:
+        raise RunFailed(f"the diagonal has shape {list(diagonal.shape)}, not {list(wanted)}")
+    return _written(x.copy(), diagonal, lowest, highest, align)
+
+
+def _written(made, diagonal, lowest, highest, align):
+    rows, columns = made.shape[-2:]
+    length = diagonal.shape[-1]
+    band = diagonal[..., None, :] if lowest == highest else diagonal
+    for i, at in enumerate(range(highest, lowest - 1, -1)):
+        down, across, span = _places(at, rows, columns, length, align)
+        made[..., down, across] = band[..., i, span]
+    return made
+
+
+def _from_diagonals(diagonal, k, num_rows, num_cols, padding_value, align):
+    lowest, highest = _range(k)
+    if not diagonal.ndim or (lowest != highest and diagonal.ndim < 2):
+        raise RunFailed(f"diagonals of shape {list(diagonal.shape)}")
+    batch = diagonal.shape[:-1]
+    if lowest != highest:
+        *batch, count = batch
+        if count != highest - lowest + 1:
+            raise RunFailed(f"{count} diagonals were given for those from {lowest} to {highest}")
+    length = diagonal.shape[-1]
+    least = length - min(highest, 0), length + max(lowest, 0)
+    rows, columns = int(num_rows.reshape(())), int(num_cols.reshape(()))
+    if rows == -1 and columns == -1:
+        rows = columns = max(least)
+    elif rows == -1:
+        rows = least[0]
+    elif columns == -1:
+        columns = least[1]
+    if rows < least[0] or columns < least[1] or (rows != least[0] and columns != least[1]):
+        raise RunFailed(f"diagonals of length {length} do not fit a matrix of {rows} by {columns}")
+    made = full((*batch, rows, columns), padding_value[()], diagonal.dtype)
+    return _written(made, diagonal, lowest, highest, align)

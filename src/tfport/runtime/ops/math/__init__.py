@@ -1,0 +1,1 @@
+"""Element-wise math, reductions, matrix products and segments."""

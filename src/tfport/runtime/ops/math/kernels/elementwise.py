@@ -1,0 +1,106 @@
+"""Functions of one tensor, element by element: a table, and the few that need a line of their own."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from tfport.runtime.lower import host
+from tfport.runtime.ops.shared.numbers import is_integer, wide
+
+
+def _sigmoid(x: Any) -> Any:
+    if x.dtype.kind == "c":
+        return 1 / (1 + np.exp(-x))
+    small = np.exp(-np.abs(x))  # never overflows
+    return np.where(x < 0, small, 1) / (1 + small)
+
+
+_FUNCTIONS: dict[str, Callable[[Any], Any]] = {
+    "Abs": np.abs,
+    "Acos": np.arccos,
+    "Acosh": np.arccosh,
+    "Asin": np.arcsin,
+    "Asinh": np.arcsinh,
+    "Atan": np.arctan,
+    "Atanh": np.arctanh,
+    "Ceil": np.ceil,
+    "Cos": np.cos,
+    "Cosh": np.cosh,
+    "Exp": np.exp,
+    "Expm1": np.expm1,
+    "Floor": np.floor,
+    "Inv": lambda x: 1 / x,
+    "IsFinite": np.isfinite,
+    "IsInf": np.isinf,
+    "IsNan": np.isnan,
+    "Log": np.log,
+    "Log1p": np.log1p,
+    "LogicalNot": np.logical_not,
+    "Neg": np.negative,
+    "Reciprocal": lambda x: 1 / x,
+    "Rint": np.rint,
+    "Rsqrt": lambda x: 1 / np.sqrt(x),
+    "Sigmoid": _sigmoid,
+    "Sign": np.sign,
+    "Sin": np.sin,
+    "Sinh": np.sinh,
+    "Sqrt": np.sqrt,
+    "Square": np.square,
+    "Tan": np.tan,
+    "Tanh": np.tanh,
+}
+
+
+def declare(op: str, function: Callable[[Any], Any]) -> None:
+    """A kernel whose only input is called `x`."""
+
+    def kernel(x):
+        return function(wide(x))
+
+    host(op)(kernel)
+
+
+for _op, _function in _FUNCTIONS.items():
+    declare(_op, _function)
+
+
+@host("Conj")
+def conj(input):
+    return np.conj(input)
+
+
+@host("Round")
+def round_to_even(x):
+    # of integers TensorFlow 2.21 answers zeros, whatever they are
+    return np.zeros_like(x) if is_integer(x) else np.rint(wide(x))
+
+
+@host("Complex")
+def make_complex(real, imag, *, Tout):
+    real, imag = np.broadcast_arrays(real, imag)
+    made = np.empty(real.shape, Tout.numpy)
+    made.real, made.imag = real, imag
+    return made
+
+
+@host("Real")
+def real_part(input, *, Tout):
+    return np.real(input)
+
+
+@host("Imag")
+def imaginary_part(input, *, Tout):
+    return np.imag(input)
+
+
+@host("Angle")
+def angle(input, *, Tout):
+    return np.angle(input)
+
+
+@host("ComplexAbs")
+def complex_abs(x, *, Tout):
+    return np.abs(x)

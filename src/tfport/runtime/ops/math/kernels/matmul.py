@@ -1,0 +1,107 @@
+"""Products of matrices and vectors."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from tfport.errors import RunFailed
+from tfport.runtime.lower import host
+from tfport.runtime.ops.nn.kernels.activations import elu, leaky_relu, relu, relu6
+from tfport.runtime.ops.shared.numbers import same_shapes, wide
+
+
+@host("MatMul")
+def matmul(a, b, *, transpose_a, transpose_b, grad_a, grad_b):
+    return _product(a, b, transpose_a, transpose_b)
+
+
+@host("SparseMatMul")
+def sparse_matmul(a, b, *, transpose_a, transpose_b, a_is_sparse, b_is_sparse):
+    return _product(a, b, transpose_a, transpose_b)
+
+
+def _product(a: Any, b: Any, transpose_a: bool, transpose_b: bool) -> Any:
+    if a.ndim != 2 or b.ndim != 2:
+        raise RunFailed(f"matrices are expected, not shapes {list(a.shape)} and {list(b.shape)}")
+    return _matmul(a.T if transpose_a else a, b.T if transpose_b else b)
+
+
+def _matmul(x: Any, y: Any) -> Any:
+    return np.matmul(wide(x), wide(y))
+
+
+@host("BatchMatMul")
+def batch_matmul(x, y, *, adj_x, adj_y, grad_x, grad_y):
+    if x.shape[:-2] != y.shape[:-2]:
+        raise RunFailed(f"the batches of {list(x.shape)} and {list(y.shape)} differ")
+    return _batches(x, y, adj_x, adj_y)
+
+
+@host("BatchMatMulV2")
+def batch_matmul_v2(x, y, *, adj_x, adj_y, grad_x, grad_y):
+    return _batches(x, y, adj_x, adj_y)
+
+
+@host("BatchMatMulV3")
+def batch_matmul_v3(x, y, *, Tout, adj_x, adj_y, grad_x, grad_y):
+    return _batches(wide(x.astype(Tout.numpy)), wide(y.astype(Tout.numpy)), adj_x, adj_y)
+
+
+def _batches(x: Any, y: Any, adj_x: bool, adj_y: bool) -> Any:
+    if x.ndim < 2 or y.ndim < 2:
+        raise RunFailed(f"matrices are expected, not shapes {list(x.shape)} and {list(y.shape)}")
+    return _matmul(_adjoint(x) if adj_x else x, _adjoint(y) if adj_y else y)
+
+
+def _adjoint(x: Any) -> Any:
+    return np.conj(np.swapaxes(x, -1, -2))
+
+
+@host("_FusedMatMul")
+def fused_matmul(a, b, args, *, transpose_a, transpose_b, fused_ops, epsilon, leakyrelu_alpha):
+    answer = _product(wide(a), wide(b), transpose_a, transpose_b)
+    rest = [wide(one) for one in args]
+    for op in fused_ops:
+        answer = _fused(op, answer, rest, leakyrelu_alpha)
+    return answer
+
+
+def _fused(op: str, x: Any, rest: list[Any], alpha: float) -> Any:
+    simple: dict[str, Callable[[Any], Any]] = {
+        "Relu": relu,
+        "Relu6": relu6,
+        "Elu": elu,
+        "LeakyRelu": lambda x: leaky_relu(x, alpha=alpha),
+        "Tanh": np.tanh,
+        "Sigmoid": lambda x: 1 / (1 + np.exp(-x)),
+        "GeluApproximate": _gelu_approximate,
+        "GeluExact": _gelu_exact,
+    }
+    if op in ("BiasAdd", "Add"):
+        return x + rest.pop(0)
+    if op not in simple:
+        raise RunFailed(f"nothing is known of the fused op {op}")
+    return simple[op](x)
+
+
+def _gelu_approximate(x: Any) -> Any:
+    return x * (1 + np.tanh(np.float32(np.sqrt(2 / np.pi)) * (x + np.float32(0.044715) * x**3))) / 2
+
+
+def _gelu_exact(x: Any) -> Any:
+    from scipy import special
+
+    return x * (1 + special.erf(x / np.float32(np.sqrt(2)))) / 2
+
+
+@host("Cross")
+def cross(a, b):
+    same_shapes(a, b)
+    if not a.ndim or a.shape[-1] != 3:
+        raise RunFailed("cross products are of vectors with 3 elements")
+    x, y = wide(a), wide(b)
+    pairs = ((1, 2), (2, 0), (0, 1))
+    return np.stack([x[..., i] * y[..., j] - x[..., j] * y[..., i] for i, j in pairs], axis=-1)

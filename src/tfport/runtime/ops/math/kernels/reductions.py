@@ -1,0 +1,133 @@
+"""Reductions over axes, and running sums along one."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from tfport.errors import RunFailed
+from tfport.runtime.lower import host
+from tfport.runtime.ops.math.kernels.casts import converted
+from tfport.runtime.ops.shared.numbers import axes_of, axis_of, is_integer, product, wide
+
+
+@host("Sum")
+def reduce_sum(input, reduction_indices, *, keep_dims):
+    x = wide(input)
+    return np.sum(x, axis=axes_of(reduction_indices, input.ndim), dtype=x.dtype, keepdims=keep_dims)
+
+
+@host("Prod")
+def reduce_prod(input, reduction_indices, *, keep_dims):
+    x = wide(input)
+    return np.prod(x, axis=axes_of(reduction_indices, input.ndim), dtype=x.dtype, keepdims=keep_dims)
+
+
+@host("Mean")
+def reduce_mean(input, reduction_indices, *, keep_dims):
+    axes = axes_of(reduction_indices, input.ndim)
+    count = product([input.shape[axis] for axis in axes])
+    if is_integer(input):
+        total = np.sum(input, axis=axes, keepdims=keep_dims)  # in 64 bits
+        return np.sign(total) * (np.abs(total) // total.dtype.type(count)) if count else total
+    x = wide(input)
+    total = np.sum(x, axis=axes, dtype=x.dtype, keepdims=keep_dims)
+    if input.dtype == np.float16:
+        total = wide(np.asarray(total, np.float16))  # a sum too large for half has no mean
+    return total / x.dtype.type(count)
+
+
+@host("Max")
+def reduce_max(input, reduction_indices, *, keep_dims):
+    axes = axes_of(reduction_indices, input.ndim)
+    return np.max(input, axis=axes, keepdims=keep_dims, initial=_lowest(input.dtype))
+
+
+@host("Min")
+def reduce_min(input, reduction_indices, *, keep_dims):
+    axes = axes_of(reduction_indices, input.ndim)
+    return np.min(input, axis=axes, keepdims=keep_dims, initial=_highest(input.dtype))
+
+
+def _lowest(kind: Any) -> Any:
+    return np.iinfo(kind).min if kind.kind in "iu" else kind.type(-np.inf)
+
+
+def _highest(kind: Any) -> Any:
+    return np.iinfo(kind).max if kind.kind in "iu" else kind.type(np.inf)
+
+
+@host("All")
+def reduce_all(input, reduction_indices, *, keep_dims):
+    return np.all(input, axis=axes_of(reduction_indices, input.ndim), keepdims=keep_dims)
+
+
+@host("Any")
+def reduce_any(input, reduction_indices, *, keep_dims):
+    return np.any(input, axis=axes_of(reduction_indices, input.ndim), keepdims=keep_dims)
+
+
+@host("EuclideanNorm")
+def euclidean_norm(input, reduction_indices, *, keep_dims):
+    x = wide(input)
+    squares = x * np.conj(x)
+    total = np.sum(
+        squares, axis=axes_of(reduction_indices, input.ndim), dtype=squares.dtype, keepdims=keep_dims
+    )
+    # integers are squared and summed in their own type, where they may wrap
+    return (
+        converted(np.asarray(np.sqrt(total.astype(np.float64))), input.dtype)
+        if is_integer(x)
+        else np.sqrt(total)
+    )
+
+
+@host("ArgMax")
+def arg_max(input, dimension, *, output_type):
+    return np.argmax(_comparable(input, -np.inf), axis=_axis_with_elements(input, dimension))
+
+
+@host("ArgMin")
+def arg_min(input, dimension, *, output_type):
+    return np.argmin(_comparable(input, np.inf), axis=_axis_with_elements(input, dimension))
+
+
+def _comparable(x: Any, instead: float) -> Any:
+    """NaN is never chosen, unless there is nothing else."""
+    return np.where(np.isnan(x), x.dtype.type(instead), x) if x.dtype.kind in "fV" else x
+
+
+def _axis_with_elements(x: Any, dimension: Any) -> int:
+    axis = axis_of(dimension, x.ndim)
+    if not x.shape[axis]:
+        raise RunFailed(f"axis {axis} of shape {list(x.shape)} has no elements")
+    return axis
+
+
+@host("Cumsum")
+def cumsum(x, axis, *, exclusive, reverse):
+    return _scan(np.add, 0, x, axis, exclusive, reverse)
+
+
+@host("Cumprod")
+def cumprod(x, axis, *, exclusive, reverse):
+    return _scan(np.multiply, 1, x, axis, exclusive, reverse)
+
+
+@host("CumulativeLogsumexp")
+def cumulative_logsumexp(x, axis, *, exclusive, reverse):
+    return _scan(np.logaddexp, -np.inf, x, axis, exclusive, reverse)
+
+
+def _scan(step: Any, start: float, x: Any, axis: Any, exclusive: bool, reverse: bool) -> Any:
+    """What is met up to each element along an axis; without the element itself where `exclusive`."""
+    line = np.moveaxis(wide(x), axis_of(axis, x.ndim), 0)
+    if reverse:
+        line = line[::-1]
+    if exclusive:
+        line = np.concatenate([np.full_like(line[:1], start), line[:-1]])
+    scanned = step.accumulate(line, axis=0, dtype=line.dtype) if line.size else line
+    if reverse:
+        scanned = scanned[::-1]
+    return np.moveaxis(scanned, 0, axis_of(axis, x.ndim))

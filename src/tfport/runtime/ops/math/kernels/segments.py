@@ -1,0 +1,190 @@
+"""Sums, means, products and extremes over segments of rows: sorted, unsorted, and of picked rows."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from tfport.errors import RunFailed
+from tfport.runtime.lower import host, shapes
+from tfport.runtime.ops.shared.axes import check_places, full
+
+_REDUCE = {"Sum": np.add, "Prod": np.multiply, "Max": np.maximum, "Min": np.minimum}
+_EMPTY = {"Sum": 0, "Mean": 0, "Prod": 1, "Max": 0, "Min": 0}
+
+
+def _wide(data):
+    return data.astype(np.float32) if data.dtype.name in ("float16", "bfloat16") else data
+
+
+def _check_sorted(data, segment_ids):
+    if segment_ids.ndim != 1 or not data.ndim or len(segment_ids) != data.shape[0]:
+        raise RunFailed(f"segment_ids has shape {list(segment_ids.shape)}, not [{data.shape[:1]}]")
+    if segment_ids.size and segment_ids[0] < 0:
+        raise RunFailed(f"segment id {segment_ids[0]} is negative")
+    if (segment_ids[1:] < segment_ids[:-1]).any():
+        raise RunFailed("segment ids are not increasing")
+
+
+def _starts(segment_ids):
+    """Where each segment that has rows begins, and its id."""
+    first = np.ones(len(segment_ids), bool)
+    first[1:] = segment_ids[1:] != segment_ids[:-1]
+    starts = np.flatnonzero(first)
+    return starts, segment_ids[starts]
+
+
+def _reduced(data, segment_ids, count, kind):
+    """Rows of sorted segments put together; segments without rows have what the op says of nothing."""
+    wide = _wide(data)
+    made = full((count, *data.shape[1:]), _EMPTY[kind], wide.dtype)
+    if data.shape[0]:
+        starts, ids = _starts(segment_ids)
+        function = _REDUCE["Sum" if kind == "Mean" else kind]
+        rows = function.reduceat(wide, starts, axis=0, dtype=wide.dtype)
+        if kind == "Mean":
+            rows = _over(rows, np.diff([*starts, len(segment_ids)]))
+        made[ids] = rows
+    return made.astype(data.dtype)
+
+
+def _over(rows, counts):
+    """Rows divided by how many each was made of; integers as C divides them."""
+    divisor = counts.reshape(-1, *[1] * (rows.ndim - 1)).astype(rows.dtype)
+    if rows.dtype.kind not in "iu":
+        return rows / divisor
+    return np.sign(rows) * (np.abs(rows) // divisor)
+
+
+@host("SegmentSum SegmentMean SegmentProd SegmentMax SegmentMin")
+def segment(data, segment_ids, *, context):
+    _check_sorted(data, segment_ids)
+    count = int(segment_ids[-1]) + 1 if segment_ids.size else 0
+    return _reduced(data, segment_ids, count, context.op.removeprefix("Segment"))
+
+
+@shapes("SegmentSum SegmentMean SegmentProd SegmentMax SegmentMin")
+def segment_shape(inputs, attrs):
+    return [inputs[0].shape and (None, *inputs[0].shape[1:])]
+
+
+@host("SegmentSumV2 SegmentProdV2 SegmentMaxV2 SegmentMinV2")
+def segment_v2(data, segment_ids, num_segments, *, context):
+    _check_sorted(data, segment_ids)
+    kind = context.op.removeprefix("Segment").removesuffix("V2")
+    return _unsorted(data, segment_ids, int(num_segments), kind)
+
+
+@host("UnsortedSegmentSum UnsortedSegmentProd UnsortedSegmentMax UnsortedSegmentMin")
+def unsorted_segment(data, segment_ids, num_segments, *, context):
+    return _unsorted(data, segment_ids, int(num_segments), context.op.removeprefix("UnsortedSegment"))
+
+
+@shapes("UnsortedSegmentSum UnsortedSegmentProd UnsortedSegmentMax UnsortedSegmentMin")
+def unsorted_segment_shape(inputs, attrs):
+    data, ids, count = inputs
+    if data.shape is None or ids.rank is None:
+        return [None]
+    return [(count.known[0] if count.known else None, *data.shape[ids.rank :])]
+
+
+def _unsorted(data, segment_ids, count, kind):
+    """Rows of a negative segment are left out."""
+    if count < 0:
+        raise RunFailed(f"num_segments is {count}; it must not be negative")
+    if data.shape[: segment_ids.ndim] != segment_ids.shape:
+        raise RunFailed(f"data {list(data.shape)} does not begin with the shape {list(segment_ids.shape)}")
+    rest = data.shape[segment_ids.ndim :]
+    rows, ids = data.reshape(segment_ids.size, *rest), segment_ids.reshape(-1)
+    rows, ids = rows[ids >= 0], ids[ids >= 0]
+    check_places(ids, count, "segment_ids")
+    wide = _wide(rows)
+    made = full((count, *rest), _nothing(kind, data.dtype), wide.dtype)
+    if kind in ("Max", "Min") and wide.dtype.kind == "f" and np.isnan(wide).any():
+        # one after the other, since TensorFlow's comparison answers the newer one where either is NaN
+        for at, row in zip(ids, wide, strict=True):
+            kept = made[at] > row if kind == "Max" else made[at] < row
+            made[at] = np.where(kept, made[at], row)
+    else:
+        _REDUCE[kind].at(made, ids, wide)
+    return made.astype(data.dtype)
+
+
+def _nothing(kind, dtype):
+    """The extremes of nothing are the type's own."""
+    if kind in ("Sum", "Prod"):
+        return _EMPTY[kind]
+    if dtype.kind in "iu":
+        limits = np.iinfo(dtype)
+    else:
+        import ml_dtypes
+
+        limits = ml_dtypes.finfo(dtype)
+    return limits.min if kind == "Max" else limits.max
+
+
+@host("SparseSegmentSum SparseSegmentMean SparseSegmentSqrtN")
+def sparse_segment(data, indices, segment_ids, *, sparse_gradient, context):
+    count = int(segment_ids[-1]) + 1 if segment_ids.size else 0
+    return _picked(data, indices, segment_ids, count, context.op)
+
+
+@host("SparseSegmentSumWithNumSegments SparseSegmentMeanWithNumSegments SparseSegmentSqrtNWithNumSegments")
+def sparse_segment_with_num_segments(data, indices, segment_ids, num_segments, *, sparse_gradient, context):
+    count = int(num_segments.reshape(()))
+    if count < 0 or (segment_ids.size and segment_ids[-1] >= count):
+        raise RunFailed(f"segment ids must be less than num_segments, which is {count}")
+    return _picked(data, indices, segment_ids, count, context.op)
+
+
+@shapes(
+    "SparseSegmentSum SparseSegmentMean SparseSegmentSqrtN SparseSegmentSumWithNumSegments "
+    "SparseSegmentMeanWithNumSegments SparseSegmentSqrtNWithNumSegments"
+)
+def sparse_segment_shape(inputs, attrs):
+    return [inputs[0].shape and (None, *inputs[0].shape[1:])]
+
+
+def _picked(data, indices, segment_ids, count, op):
+    if indices.ndim != 1 or indices.shape != segment_ids.shape:
+        raise RunFailed("indices and segment_ids must be vectors of one length")
+    if not data.ndim:
+        raise RunFailed("data must have at least one axis")
+    check_places(indices, data.shape[0])
+    rows = _wide(data[indices])
+    _check_sorted(rows, segment_ids)
+    made = _reduced(rows, segment_ids, count, "Sum")
+    if "Mean" in op or "SqrtN" in op:
+        counts = np.maximum(np.bincount(segment_ids, minlength=count), 1).astype(made.dtype)
+        divisor = np.sqrt(counts) if "SqrtN" in op else counts
+        made = made / divisor.reshape(-1, *[1] * (made.ndim - 1))
+    return made.astype(data.dtype)
+
+
+@host("SparseSegmentSumGrad SparseSegmentMeanGrad SparseSegmentSqrtNGrad")
+def sparse_segment_grad(grad, indices, segment_ids, output_dim0, *, context):
+    count = int(output_dim0.reshape(()))
+    check_places(indices, count)
+    return _spread(grad, indices, segment_ids, count, context.op)
+
+
+@host("SparseSegmentSumGradV2 SparseSegmentMeanGradV2 SparseSegmentSqrtNGradV2")
+def sparse_segment_grad_v2(grad, indices, segment_ids, dense_output_dim0, *, context):
+    """Only the rows that have a gradient, and their places in order."""
+    check_places(indices, int(dense_output_dim0.reshape(())))
+    places, compact = np.unique(indices, return_inverse=True)
+    rows = _spread(grad, compact.reshape(-1), segment_ids, len(places), context.op)
+    return rows, places.astype(indices.dtype)
+
+
+def _spread(grad, indices, segment_ids, count, op):
+    if indices.ndim != 1 or indices.shape != segment_ids.shape:
+        raise RunFailed("indices and segment_ids must be vectors of one length")
+    check_places(segment_ids, grad.shape[0], "segment_ids")
+    rows = _wide(grad)[segment_ids]
+    if "Mean" in op or "SqrtN" in op:
+        counts = np.bincount(segment_ids, minlength=grad.shape[0])[segment_ids].astype(rows.dtype)
+        divisor = np.sqrt(counts) if "SqrtN" in op else counts
+        rows = rows / divisor.reshape(-1, *[1] * (rows.ndim - 1))
+    made = np.zeros((count, *grad.shape[1:]), rows.dtype)
+    np.add.at(made, indices, rows)
+    return made.astype(grad.dtype)

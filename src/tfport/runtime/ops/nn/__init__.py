@@ -1,0 +1,1 @@
+"""Neural networks: convolution, pooling, normalization, activations, recurrent layers, CTC."""

@@ -1,0 +1,162 @@
+"""Activations of networks, and the gradients of activations and of a few functions."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from tfport.errors import RunFailed
+from tfport.runtime.lower import host
+from tfport.runtime.ops.shared.numbers import same_shapes, wide
+
+SELU_SCALE = 1.0507009873554804934193349852946
+SELU_SCALE_ALPHA = 1.7580993408473768599402175208123
+
+
+@host("Relu")
+def relu(features):
+    return np.maximum(features, features.dtype.type(0))
+
+
+@host("Relu6")
+def relu6(features):
+    kind = features.dtype.type
+    return np.minimum(np.maximum(features, kind(0)), kind(6))
+
+
+@host("LeakyRelu")
+def leaky_relu(features, *, alpha):
+    x = wide(features)
+    return np.where(x > 0, x, x * x.dtype.type(alpha))
+
+
+@host("Elu")
+def elu(features):
+    x = wide(features)
+    return np.where(x < 0, np.expm1(x), x)
+
+
+@host("Selu")
+def selu(features):
+    x = wide(features)
+    kind = x.dtype.type
+    return np.where(x < 0, kind(SELU_SCALE_ALPHA) * np.expm1(x), kind(SELU_SCALE) * x)
+
+
+@host("Softplus")
+def softplus(features):
+    return np.logaddexp(wide(features), 0).astype(features.dtype)
+
+
+@host("Softsign")
+def softsign(features):
+    x = wide(features)
+    return x / (1 + np.abs(x))
+
+
+@host("Softmax")
+def softmax(logits):
+    shifted = np.exp(_shifted(logits))
+    return shifted / np.sum(shifted, axis=-1, keepdims=True)
+
+
+@host("LogSoftmax")
+def log_softmax(logits):
+    shifted = _shifted(logits)
+    return shifted - np.log(np.sum(np.exp(shifted), axis=-1, keepdims=True))
+
+
+def _shifted(logits: Any) -> Any:
+    if not logits.ndim:
+        raise RunFailed("the logits must have one axis or more")
+    x = wide(logits)
+    return x - np.max(x, axis=-1, keepdims=True, initial=-np.inf)
+
+
+@host("ReluGrad")
+def relu_grad(gradients, features):
+    same_shapes(gradients, features)
+    # a product, as TensorFlow's: a gradient that is infinite or NaN is NaN where nothing passes
+    return gradients * (features > 0).astype(gradients.dtype)
+
+
+@host("Relu6Grad")
+def relu6_grad(gradients, features):
+    same_shapes(gradients, features)
+    return gradients * ((features > 0) & (features < features.dtype.type(6))).astype(gradients.dtype)
+
+
+@host("LeakyReluGrad")
+def leaky_relu_grad(gradients, features, *, alpha):
+    same_shapes(gradients, features)
+    g = wide(gradients)
+    return np.where(features > 0, g, g * g.dtype.type(alpha))
+
+
+@host("EluGrad")
+def elu_grad(gradients, outputs):
+    same_shapes(gradients, outputs)
+    g, y = wide(gradients), wide(outputs)
+    return np.where(y < 0, (y + 1) * g, g)
+
+
+@host("SeluGrad")
+def selu_grad(gradients, outputs):
+    same_shapes(gradients, outputs)
+    g, y = wide(gradients), wide(outputs)
+    kind = y.dtype.type
+    return np.where(y < 0, g * (y + kind(SELU_SCALE_ALPHA)), g * kind(SELU_SCALE))
+
+
+@host("SoftplusGrad")
+def softplus_grad(gradients, features):
+    same_shapes(gradients, features)
+    return wide(gradients) / (np.exp(-wide(features)) + 1)
+
+
+@host("SoftsignGrad")
+def softsign_grad(gradients, features):
+    same_shapes(gradients, features)
+    return wide(gradients) / np.square(1 + np.abs(wide(features)))
+
+
+@host("SigmoidGrad")
+def sigmoid_grad(y, dy):
+    y, dy = _as_many(y, dy)
+    return dy * y * (1 - y)
+
+
+@host("TanhGrad")
+def tanh_grad(y, dy):
+    y, dy = _as_many(y, dy)
+    return dy * (1 - y * y)
+
+
+@host("SqrtGrad")
+def sqrt_grad(y, dy):
+    y, dy = _conjugate(y, dy)
+    return dy * y.dtype.type(0.5) / y
+
+
+@host("RsqrtGrad")
+def rsqrt_grad(y, dy):
+    y, dy = _conjugate(y, dy)
+    return dy * y.dtype.type(-0.5) * y * y * y
+
+
+@host("InvGrad ReciprocalGrad")
+def reciprocal_grad(y, dy):
+    y, dy = _conjugate(y, dy)
+    return -dy * y * y
+
+
+def _conjugate(y: Any, dy: Any) -> tuple[Any, Any]:
+    y, dy = _as_many(y, dy)
+    return np.conj(y), dy
+
+
+def _as_many(y: Any, dy: Any) -> tuple[Any, Any]:
+    if y.size != dy.size:
+        raise RunFailed(f"its inputs must have as many elements, not {y.size} and {dy.size}")
+    return wide(y), wide(dy)

@@ -1,0 +1,84 @@
+"""Losses with their gradients, and the checks that training puts around them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from tfport.errors import RunFailed
+from tfport.runtime.lower import host
+from tfport.runtime.ops.shared.numbers import wide
+
+
+@host("L2Loss")
+def l2_loss(t):
+    x = wide(t)
+    return np.sum(x * x) / 2
+
+
+@host("SoftmaxCrossEntropyWithLogits")
+def softmax_cross_entropy(features, labels):
+    if features.shape != labels.shape:
+        try:
+            features, labels = np.broadcast_arrays(features, labels)
+        except ValueError:
+            raise RunFailed(
+                f"logits and labels do not broadcast: {list(features.shape)}, {list(labels.shape)}"
+            ) from None
+    if features.ndim != 2:
+        raise RunFailed(f"logits and labels must have two axes, not {features.ndim}")
+    labels = wide(labels)
+    shifted, total = _log_sum(features)
+    loss = np.sum(labels * (np.log(total) - shifted), axis=1)
+    return loss, np.exp(shifted) / total - labels
+
+
+@host("SparseSoftmaxCrossEntropyWithLogits")
+def sparse_softmax_cross_entropy(features, labels):
+    if features.ndim != 2 or labels.ndim != 1 or len(features) != len(labels):
+        raise RunFailed(
+            f"logits of [batch, classes] and labels of [batch] are expected, not "
+            f"{list(features.shape)} and {list(labels.shape)}"
+        )
+    classes = features.shape[1]
+    if not classes:
+        raise RunFailed("there must be at least one class")
+    if (wrong := labels[(labels < 0) | (labels >= classes)]).size:
+        raise RunFailed(f"label {int(wrong[0])} is outside of [0, {classes})")
+    shifted, total = _log_sum(features)
+    rows = np.arange(len(labels))
+    loss = np.log(total[:, 0]) - shifted[rows, labels]
+    backprop = np.exp(shifted) / total
+    backprop[rows, labels] -= 1
+    return loss, backprop
+
+
+def _log_sum(features: Any) -> tuple[Any, Any]:
+    """Logits below their largest, and the sum of their exponentials."""
+    x = wide(features)
+    shifted = x - np.max(x, axis=1, keepdims=True, initial=-np.inf)
+    return shifted, np.sum(np.exp(shifted), axis=1, keepdims=True)
+
+
+@host("CheckNumerics")
+def check_numerics(tensor, *, message):
+    infinite, undefined = bool(np.any(np.isinf(tensor))), bool(np.any(np.isnan(tensor)))
+    found = [name for name, there in (("Inf", infinite), ("NaN", undefined)) if there]
+    return _checked(tensor, message, found)
+
+
+@host("CheckNumericsV2")
+def check_numerics_v2(tensor, *, message):
+    kinds = [
+        ("-Inf", bool(np.any(np.isneginf(wide(tensor))))),
+        ("+Inf", bool(np.any(np.isposinf(wide(tensor))))),
+        ("NaN", bool(np.any(np.isnan(tensor)))),
+    ]
+    return _checked(tensor, message, [name for name, there in kinds if there])
+
+
+def _checked(tensor: Any, message: str, found: list[str]) -> Any:
+    if found:
+        raise RunFailed(f"{message} : Tensor had {' and '.join(found)} values")
+    return tensor

@@ -1,0 +1,148 @@
+"""Activations and their gradients, in ONNX."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from tfport.runtime.lower import CannotLower, lower
+from tfport.runtime.operand import Operand
+from tfport.runtime.ops.math.lowerings.math import would_broadcast
+from tfport.runtime.ops.nn.kernels.activations import SELU_SCALE, SELU_SCALE_ALPHA
+
+
+@lower("Relu")
+def relu(b, features):
+    if features.dtype.name.startswith("uint"):
+        return b.Identity(features)
+    return b.Relu(features)
+
+
+@lower("Relu6")
+def relu6(b, features):
+    return b.Clip(features, b.const(0, features.dtype), b.const(6, features.dtype))
+
+
+@lower("LeakyRelu")
+def leaky_relu(b, features, *, alpha):
+    return b.LeakyRelu(features, alpha=alpha)
+
+
+@lower("Elu")
+def elu(b, features):
+    return b.Elu(features, alpha=1.0)
+
+
+@lower("Selu")
+def selu(b, features):
+    return b.Selu(features, alpha=SELU_SCALE_ALPHA / SELU_SCALE, gamma=SELU_SCALE)
+
+
+@lower("Softplus")
+def softplus(b, features):
+    return b.Softplus(features)
+
+
+@lower("Softsign")
+def softsign(b, features):
+    return b.Softsign(features)
+
+
+@lower("Softmax")
+def softmax(b, logits):
+    _has_axes(logits)
+    return b.Softmax(logits, axis=-1)
+
+
+@lower("LogSoftmax")
+def log_softmax(b, logits):
+    _has_axes(logits)
+    return b.LogSoftmax(logits, axis=-1)
+
+
+def _has_axes(logits: Operand) -> None:
+    if logits.rank == 0:
+        raise CannotLower("the logits are a scalar")
+
+
+def _alike(x: Operand, y: Operand) -> None:
+    if (x.rank != y.rank and None not in (x.rank, y.rank)) or would_broadcast([x, y]):
+        raise CannotLower("the inputs may not have one shape")
+
+
+@lower("ReluGrad")
+def relu_grad(b, gradients, features):
+    _alike(gradients, features)
+    passes = b.Greater(features, b.const(0, features.dtype))
+    return b.Mul(gradients, b.cast(passes, gradients.dtype))
+
+
+@lower("Relu6Grad")
+def relu6_grad(b, gradients, features):
+    _alike(gradients, features)
+    zero, six = b.const(0, features.dtype), b.const(6, features.dtype)
+    passes = b.And(b.Greater(features, zero), b.Less(features, six))
+    return b.Mul(gradients, b.cast(passes, gradients.dtype))
+
+
+@lower("LeakyReluGrad")
+def leaky_relu_grad(b, gradients, features, *, alpha):
+    _alike(gradients, features)
+    passes = b.Greater(features, b.const(0, features.dtype))
+    return b.Where(passes, gradients, b.Mul(gradients, b.const(alpha, gradients.dtype)))
+
+
+@lower("EluGrad")
+def elu_grad(b, gradients, outputs):
+    _alike(gradients, outputs)
+    zero, one = b.const(0, outputs.dtype), b.const(1, outputs.dtype)
+    return b.Where(b.Less(outputs, zero), b.Mul(b.Add(outputs, one), gradients), gradients)
+
+
+@lower("SigmoidGrad")
+def sigmoid_grad(b, y, dy):
+    _alike(y, dy)
+    return b.Mul(b.Mul(dy, y), b.Sub(b.const(1, y.dtype), y))
+
+
+@lower("TanhGrad")
+def tanh_grad(b, y, dy):
+    _alike(y, dy)
+    return b.Mul(dy, b.Sub(b.const(1, y.dtype), b.Mul(y, y)))
+
+
+@lower("SqrtGrad")
+def sqrt_grad(b, y, dy):
+    _alike(y, dy)
+    return b.Div(b.Mul(dy, b.const(0.5, y.dtype)), y)
+
+
+@lower("RsqrtGrad")
+def rsqrt_grad(b, y, dy):
+    _alike(y, dy)
+    return b.Mul(b.Mul(b.Mul(b.Mul(dy, b.const(-0.5, y.dtype)), y), y), y)
+
+
+@lower("InvGrad ReciprocalGrad")
+def reciprocal_grad(b, y, dy):
+    _alike(y, dy)
+    return b.Mul(b.Mul(b.Neg(dy), y), y)
+
+
+@lower("SoftplusGrad")
+def softplus_grad(b, gradients, features):
+    _alike(gradients, features)
+    return b.Div(gradients, b.Add(b.Exp(b.Neg(features)), b.const(1, features.dtype)))
+
+
+@lower("SoftsignGrad")
+def softsign_grad(b, gradients, features):
+    _alike(gradients, features)
+    around = b.Add(b.Abs(features), b.const(1, features.dtype))
+    return b.Div(gradients, b.Mul(around, around))
+
+
+@lower("L2Loss")
+def l2_loss(b, t):
+    flat = b.Reshape(t, b.ints(-1))
+    total = b.ReduceSum(b.Mul(flat, flat), b.ints(0), keepdims=0)
+    return b.Mul(total, b.const(np.float32(0.5), t.dtype))

@@ -1,0 +1,1 @@
+"""Quantized types and fake quantization."""

@@ -1,0 +1,188 @@
+"""Floats to quantized types and back."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import ml_dtypes
+import numpy as np
+
+from tfport.errors import RunFailed
+from tfport.runtime.lower import host
+from tfport.runtime.ops.quantized.ranges import (
+    from_float_fast,
+    limits,
+    round_away,
+    scalar,
+    to_float_fast,
+)
+
+_ROUND = {"HALF_AWAY_FROM_ZERO": round_away, "HALF_TO_EVEN": np.rint}
+_HUGE = np.float32(np.finfo(np.float32).max)
+
+
+def _along(axis: int, x: Any, *ranges: Any) -> list[Any]:
+    """Ranges that broadcast along an axis; single numbers where there is none."""
+    if axis == -1:
+        return [scalar(r) for r in ranges]
+    if not 0 <= axis < x.ndim:
+        raise RunFailed(f"there is no axis {axis} in {x.ndim}")
+    for r in ranges:
+        if r.shape != (x.shape[axis],):
+            raise RunFailed(f"expected {x.shape[axis]} ranges, found the shape {r.shape}")
+    return [r.astype(np.float32).reshape(-1, *[1] * (x.ndim - axis - 1)) for r in ranges]
+
+
+@host("QuantizeV2")
+def quantize_v2(
+    input, min_range, max_range, *, T, mode, round_mode, narrow_range, axis, ensure_minimum_range
+):
+    kind = T.numpy
+    low, high = _along(axis, input, min_range, max_range)
+    if np.any(low > high):
+        raise RunFailed("max_range must be at least min_range")
+    low = np.minimum(np.float32(0), low)
+    room = np.maximum(np.float32(1), np.maximum(np.abs(min_like(axis, min_range, low)), np.abs(high)))
+    high = np.maximum(np.float32(0), np.maximum(high, low + room * np.float32(ensure_minimum_range)))
+    lowest, highest = limits(kind)
+    if mode == "MIN_FIRST":
+        if axis != -1:
+            raise RunFailed("the mode MIN_FIRST takes no axis")
+        if kind == np.uint8:
+            whole = np.rint((input - low) * (np.float32(255) / (high - low)))
+        else:
+            whole = from_float_fast(input, low, high, kind)
+    elif mode == "MIN_COMBINED":
+        scale = np.float32(highest - lowest) / (high - low)
+        moved = (np.clip(input, low, high) - low) * scale
+        half = np.float32((highest - lowest + 1) // 2) if lowest else np.float32(0)
+        whole = round_away(moved - half) if lowest else np.floor(moved + np.float32(0.5))
+    elif round_mode == "HALF_TO_EVEN" and axis == -1 and not narrow_range:
+        high = np.maximum(np.abs(low), np.abs(high))  # oneDNN's kernel, with a range around zero
+        low = -high if lowest else np.float32(0)
+        whole = np.rint(input * (np.float32(highest - lowest) / (high - low)))
+    else:
+        lowest += narrow_range
+        from_low = np.where(lowest * low > 0, np.float32(lowest) / low, _HUGE)
+        from_high = np.where(highest * high > 0, np.float32(highest) / high, _HUGE)
+        scale = np.minimum(from_low, from_high).astype(np.float32)
+        low, high = np.float32(lowest) / scale, np.float32(highest) / scale
+        whole = _ROUND[round_mode](np.clip(input, low, high) * scale)
+    whole = np.clip(np.nan_to_num(np.asarray(whole, np.float64)), *limits(kind)).astype(kind)
+    return whole, *(np.reshape(end, () if axis == -1 else -1).astype(np.float32) for end in (low, high))
+
+
+def min_like(axis: int, given: Any, low: Any) -> Any:
+    """The lower ends as they were given, in the shape of the others."""
+    return scalar(given) if axis == -1 else given.astype(np.float32).reshape(low.shape)
+
+
+@host("Dequantize")
+def dequantize(input, min_range, max_range, *, mode, narrow_range, axis, dtype):
+    kind = input.dtype
+    low, high = _along(axis, input, min_range, max_range)
+    lowest, highest = limits(kind)
+    if mode == "MIN_FIRST":
+        if axis != -1 or dtype.name != "float32":
+            raise RunFailed("the mode MIN_FIRST takes no axis and answers in float32")
+        return to_float_fast(input, low, high, kind)
+    x = input.astype(np.float32)
+    if mode == "MIN_COMBINED":
+        scale = (high - low) / np.float32(float(highest) - float(lowest))
+        half = np.float32((float(highest) - float(lowest) + 1) / 2) if lowest else np.float32(0)
+        return (x + half) * scale + low
+    scale = high / np.float32(highest)
+    if lowest or (narrow_range and kind == np.uint8):
+        scale = np.maximum(low / np.float32(lowest + narrow_range), scale)
+    return x * scale
+
+
+def range_of_steps(signed: bool, bits: int, narrow: bool, low: Any, high: Any) -> tuple[Any, Any, Any, Any]:
+    """The range moved so that zero is a step, steps per unit, and units per step."""
+    lowest = (-(1 << bits - 1) + narrow) if signed else 0
+    highest = (1 << bits - 1) - 1 if signed else (1 << bits) - 1
+    kind = low.dtype
+    huge = kind.type(ml_dtypes.finfo(kind).max)
+    with np.errstate(all="ignore"):
+        from_low = np.where(lowest * low > 0, kind.type(lowest) / low, huge)
+        from_high = np.where(highest * high > 0, kind.type(highest) / high, huge)
+    by_low = from_low < from_high
+    scale = np.where(by_low, from_low, from_high).astype(kind)
+    back = np.where(by_low, low / kind.type(lowest or 1), high / kind.type(highest)).astype(kind)
+    return (
+        np.where(by_low, low, kind.type(lowest) * back),
+        np.where(by_low, kind.type(highest) * back, high),
+        scale,
+        back,
+    )
+
+
+def _there_and_back(
+    x: Any,
+    low: Any,
+    high: Any,
+    *,
+    signed: bool,
+    bits: int,
+    given: bool,
+    round_mode: str = "HALF_TO_EVEN",
+    narrow: bool = False,
+    axis: int = -1,
+) -> Any:
+    if not 1 <= bits <= 63:
+        raise RunFailed(f"num_bits {bits} is out of range")
+    if axis < -1 or axis >= x.ndim:
+        raise RunFailed(f"there is no axis {axis} in {x.ndim}")
+    if not x.size:
+        return x
+    others = None if axis == -1 else tuple(i for i in range(x.ndim) if i != axis)
+    if not given:
+        low, high = x.min(others), x.max(others)
+    shape = () if axis == -1 else (-1, *[1] * (x.ndim - axis - 1))
+    low, high = np.reshape(low, shape).astype(x.dtype), np.reshape(high, shape).astype(x.dtype)
+    if given and np.any(low > high):
+        raise RunFailed("the lower end of the range is above its upper end")
+    low, high, scale, back = range_of_steps(signed, bits, narrow, low, high)
+    kept = np.clip(x, low, high) if given else x
+    scaled = kept * scale
+    whole = np.rint(scaled) if round_mode == "HALF_TO_EVEN" else np.floor(scaled + x.dtype.type(0.5))
+    return (whole * back).astype(x.dtype)
+
+
+@host("QuantizeAndDequantize")
+def quantize_and_dequantize(input, *, signed_input, num_bits, range_given, input_min, input_max):
+    low, high = np.array(input_min), np.array(input_max)
+    return _there_and_back(input, low, high, signed=signed_input, bits=num_bits, given=range_given)
+
+
+@host("QuantizeAndDequantizeV2 QuantizeAndDequantizeV4")
+def quantize_and_dequantize_v2(
+    input, input_min, input_max, *, signed_input, num_bits, range_given, round_mode, narrow_range, axis
+):
+    return _there_and_back(
+        input,
+        input_min,
+        input_max,
+        signed=signed_input,
+        bits=num_bits,
+        given=range_given,
+        round_mode=round_mode,
+        narrow=narrow_range,
+        axis=axis,
+    )
+
+
+@host("QuantizeAndDequantizeV3")
+def quantize_and_dequantize_v3(
+    input, input_min, input_max, num_bits, *, signed_input, range_given, narrow_range, axis
+):
+    return _there_and_back(
+        input,
+        input_min,
+        input_max,
+        signed=signed_input,
+        bits=int(num_bits),
+        given=range_given,
+        narrow=narrow_range,
+        axis=axis,
+    )

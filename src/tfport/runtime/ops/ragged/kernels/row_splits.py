@@ -1,0 +1,198 @@
+"""Ragged tensors, values and the splits that cut them into rows: made dense, made sparse, gathered from."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from tfport.errors import RunFailed
+from tfport.runtime.lower import host
+from tfport.runtime.ops.io.feature_lists import places_of
+from tfport.runtime.ops.sparse.kernels.dense import dense_of
+
+
+def checked_splits(nested: Sequence[Any], count: int) -> None:
+    """Refuse splits that do not cut what is below them into rows."""
+    below = [len(splits) - 1 for splits in nested[1:]] + [count]
+    for splits, total in zip(nested, below, strict=True):
+        if splits.ndim != 1 or not len(splits) or splits[0] != 0 or splits[-1] != total:
+            raise RunFailed(f"splits {_shortly(splits)} do not cut {total} elements into rows")
+        if (splits[1:] < splits[:-1]).any():
+            raise RunFailed(f"splits {_shortly(splits)} go back")
+
+
+def _shortly(splits: Any) -> str:
+    flat = splits.reshape(-1).tolist()
+    return str(flat if len(flat) < 9 else [*flat[:4], "…", *flat[-2:]])
+
+
+def within_rows(lengths: Any) -> Any:
+    """The place of each element in its own row."""
+    return places_of(np.zeros(len(lengths), np.int64), lengths, 1)
+
+
+@host("RaggedTensorToTensor")
+def ragged_tensor_to_tensor(shape, values, default_value, row_partition_tensors, *, row_partition_types):
+    rows, levels = _partitions(row_partition_tensors, row_partition_types, len(values) if values.ndim else 0)
+    dims = _dense_shape(shape, rows, levels, values)
+    if default_value.ndim and default_value.ndim >= values.ndim:
+        raise RunFailed(f"a default of shape {default_value.shape} is no element of {values.shape}")
+    kept = np.arange(rows) < dims[0]
+    place = np.where(kept, np.arange(rows), 0)
+    for lengths, size in zip(levels, dims[1:], strict=False):
+        row = np.repeat(np.arange(len(lengths)), lengths)
+        if len(lengths) > len(place):
+            raise RunFailed(f"there are {len(lengths)} rows where {len(place)} are expected")
+        inner = within_rows(lengths)
+        kept = kept[row] & (inner < size)
+        place = np.where(kept, place[row] * size + inner, 0)
+    element = dims[1 + len(levels) :]
+    out = dense_of(dims, values.dtype, b"" if values.dtype == object else 0)
+    out = out.reshape(math.prod(dims[: 1 + len(levels)]), *element)
+    try:
+        out[...] = np.broadcast_to(default_value, element)
+    except ValueError:
+        raise RunFailed(f"a default of shape {default_value.shape} cannot be spread over {element}") from None
+    count = min(len(place), len(values))
+    out[place[:count][kept[:count]]] = values[:count][kept[:count]]
+    return out.reshape(dims)
+
+
+def _partitions(tensors: Sequence[Any], types: Sequence[str], count: int) -> tuple[int, list[Any]]:
+    """How many rows there are, and the lengths of the rows of each level."""
+    if not types or len(types) != len(tensors):
+        raise RunFailed(f"{len(tensors)} row partitions are of {len(types)} types")
+    if types[0] == "FIRST_DIM_SIZE":
+        if tensors[0].size != 1 or int(tensors[0].reshape(-1)[0]) < 0:
+            raise RunFailed(f"{tensors[0].tolist()} is no number of rows")
+        rows = int(tensors[0].reshape(-1)[0])
+        tensors, types = tensors[1:], types[1:]
+    elif types[0] == "ROW_SPLITS":
+        rows = len(tensors[0]) - 1
+    else:
+        raise RunFailed(f"row partitions begin with {types[0]}; expected ROW_SPLITS or FIRST_DIM_SIZE")
+    levels: list[Any] = []
+    above = rows
+    for tensor, kind in zip(tensors, types, strict=True):
+        lengths = _lengths(tensor, kind, above)
+        levels.append(lengths)
+        above = int(lengths.sum())
+    if above > count and levels:
+        raise RunFailed(f"row partitions are for {above} values; there are {count}")
+    return rows, levels
+
+
+def _lengths(tensor: Any, kind: str, rows: int) -> Any:
+    if tensor.ndim != 1:
+        raise RunFailed(f"a row partition is a vector; its shape is {tensor.shape}")
+    if kind == "ROW_SPLITS":
+        lengths = np.diff(tensor)
+        if not len(tensor) or tensor[0] != 0 or (lengths < 0).any():
+            raise RunFailed(f"splits {_shortly(tensor)} do not cut anything into rows")
+        return lengths.astype(np.int64)
+    if kind == "VALUE_ROWIDS":
+        if len(tensor) and (tensor[0] < 0 or tensor[-1] >= rows or (tensor[1:] < tensor[:-1]).any()):
+            raise RunFailed(f"row numbers {_shortly(tensor)} are not those of {rows} rows in order")
+        return np.bincount(tensor, minlength=rows)
+    raise RunFailed(f"`{kind}` is no row partition that TensorFlow takes here")
+
+
+def _dense_shape(shape: Any, rows: int, levels: Sequence[Any], values: Any) -> tuple[int, ...]:
+    found = [rows, *(int(lengths.max(initial=0)) for lengths in levels), *values.shape[1:]]
+    if shape.ndim == 0:
+        if shape[()] != -1:
+            raise RunFailed(f"the shape is {shape[()]}; a scalar can only say -1, that nothing is known")
+        return tuple(found)
+    if shape.ndim > 1 or len(shape) != len(found):
+        raise RunFailed(f"shape {shape.tolist()} is asked of a ragged tensor of rank {len(found)}")
+    for i, size in enumerate(shape.tolist()):
+        if size < -1 or (i > len(levels) and size not in (-1, found[i])):
+            raise RunFailed(f"shape {shape.tolist()} is asked of elements of shape {list(values.shape[1:])}")
+        found[i] = found[i] if size == -1 else size
+    return tuple(found)
+
+
+@host("RaggedTensorToSparse")
+def ragged_tensor_to_sparse(rt_nested_splits, rt_dense_values):
+    if not rt_dense_values.ndim:
+        raise RunFailed("the values of a ragged tensor have an axis")
+    checked_splits(rt_nested_splits, len(rt_dense_values))
+    lengths = [np.diff(splits) for splits in rt_nested_splits]
+    columns = [np.arange(len(rt_nested_splits[0]) - 1)]
+    for each in lengths:
+        columns = [np.repeat(column, each) for column in columns] + [within_rows(each)]
+    inner = rt_dense_values.shape[1:]
+    size = math.prod(inner)
+    indices = np.repeat(np.stack(columns, 1), size, axis=0)
+    if inner:
+        within = np.stack(np.unravel_index(np.arange(size), inner), 1) if size else np.zeros((0, len(inner)))
+        indices = np.concatenate([indices, np.tile(within, (len(columns[0]), 1))], 1)
+    shape = [len(rt_nested_splits[0]) - 1, *(int(each.max(initial=0)) for each in lengths), *inner]
+    return indices, rt_dense_values.reshape(-1), np.array(shape, np.int64)
+
+
+@host("RaggedGather")
+def ragged_gather(params_nested_splits, params_dense_values, indices, *, OUTPUT_RAGGED_RANK):
+    checked_splits(params_nested_splits, len(params_dense_values))
+    rows = len(params_nested_splits[0]) - 1
+    flat = indices.reshape(-1).astype(np.int64)
+    if len(flat) and not 0 <= flat.min() <= flat.max() < rows:
+        raise RunFailed(f"an index among {_shortly(flat)} is outside of {rows} rows")
+    kind = params_nested_splits[0].dtype
+    out = [
+        np.arange(math.prod(indices.shape[: i + 1]) + 1) * indices.shape[i + 1]
+        for i in range(indices.ndim - 1)
+    ]
+    for splits in params_nested_splits:
+        start, lengths = splits[flat].astype(np.int64), np.diff(splits)[flat]
+        out.append(np.concatenate([[0], np.cumsum(lengths)]))
+        flat = places_of(start, lengths, 1)
+    if indices.ndim == 0:
+        out = out[1:]
+    if len(out) != OUTPUT_RAGGED_RANK:
+        raise RunFailed(f"what is gathered has ragged rank {len(out)}, not {OUTPUT_RAGGED_RANK}")
+    return [splits.astype(kind) for splits in out], params_dense_values[flat]
+
+
+@host("RaggedRange")
+def ragged_range(starts, limits, deltas, *, Tsplits):
+    given = (starts, limits, deltas)
+    lengths = {len(one) for one in given if one.ndim}
+    if any(one.ndim > 1 for one in given) or len(lengths) > 1:
+        raise RunFailed(f"starts, limits and deltas have shapes {[one.shape for one in given]}")
+    rows = lengths.pop() if lengths else 1
+    start, limit, delta = (np.broadcast_to(one, rows) for one in given)
+    if (delta == 0).any():
+        raise RunFailed("a range does not move: its delta is 0")
+    counts = _range_sizes(start, limit, delta)
+    splits = np.concatenate([[0], np.cumsum(counts)])
+    if splits[-1] > np.iinfo(Tsplits.numpy).max or splits[-1] > 1 << 33:
+        raise RunFailed(f"ranges of {splits[-1]} elements are too long")
+    if start.dtype.kind in "iu":
+        return splits, np.repeat(start, counts) + within_rows(counts).astype(start.dtype) * np.repeat(
+            delta, counts
+        )
+    parts = [_stepped(*row) for row in zip(start, delta, counts.tolist(), strict=True)]
+    return splits, np.concatenate([*parts, np.empty(0, start.dtype)])
+
+
+def _range_sizes(start: Any, limit: Any, delta: Any) -> Any:
+    back = ((delta > 0) & (limit < start)) | ((delta < 0) & (limit > start))
+    if start.dtype.kind in "iu":
+        span, step = np.abs(limit.astype(object) - start), np.abs(delta.astype(object))
+        counts = -(-span // step)
+    else:
+        counts = np.ceil(np.abs((limit - start) / delta))
+        if (~np.isfinite(counts) & ~back).any() or (counts > 1 << 33).any():
+            raise RunFailed("a range has no end")
+    return np.where(back, 0, counts).astype(np.int64)
+
+
+def _stepped(start: Any, delta: Any, count: int) -> Any:
+    """Each element is the one before plus delta, rounded each time."""
+    row = np.full(count, delta, start.dtype)
+    row[:1] = start
+    return np.add.accumulate(row)

@@ -1,0 +1,161 @@
+"""Numbers of a distribution out of Philox blocks, in the order in which TensorFlow takes them.
+
+`uniform`, `normal`, `truncated_normal`, `uniform_int` and `full_int` fill an array.
+`Buffer` is for ops that reject: every output has its own place in the stream, and
+takes as many numbers as it needs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from tfport.errors import RunFailed
+from tfport.runtime.ops.random.philox import Philox
+
+Convert = Callable[[Any, Any], Any]
+"""Blocks (…, 4) to numbers (…, 4), or (…, 2) of eight bytes."""
+RESERVED = 256
+"""Blocks that TensorFlow sets aside for each output."""
+_SMALLEST = 1e-7
+_TRUNCATE = 2.0
+
+
+def shape_of(shape: Any) -> tuple[int, ...]:
+    """A shape that is an input."""
+    if shape.ndim != 1:
+        raise RunFailed(f"shape must be a vector of int32 or int64, got shape {list(shape.shape)}")
+    dims = tuple(int(n) for n in shape)
+    if any(n < 0 for n in dims):
+        raise RunFailed(f"shape must not have negative sizes: {list(dims)}")
+    return dims
+
+
+def size_of(dims: tuple[int, ...]) -> int:
+    return int(np.prod(dims, dtype=object)) if dims else 1
+
+
+def as_uniform(blocks: Any, kind: Any) -> Any:
+    """Numbers in [0, 1): random bits for the fraction of a number in [1, 2), less 1."""
+    kind = np.dtype(kind)
+    if kind == np.float64:
+        words = blocks.astype(np.uint64)
+        bits = (words[..., 0::2] & np.uint64(0xFFFFF)) << np.uint64(32) | words[..., 1::2]
+        return (bits | np.uint64(1023 << 52)).view(np.float64) - 1.0
+    if kind == np.float32:
+        return (blocks & np.uint32(0x7FFFFF) | np.uint32(127 << 23)).view(np.float32) - np.float32(1)
+    fraction, exponent = (10, 15) if kind == np.float16 else (7, 127)
+    bits = blocks.astype(np.uint16) & np.uint16((1 << fraction) - 1) | np.uint16(exponent << fraction)
+    return (bits.view(kind).astype(np.float32) - np.float32(1)).astype(kind)
+
+
+def as_normal(blocks: Any, kind: Any) -> Any:
+    """Box and Muller's transform of pairs."""
+    kind = np.dtype(kind)
+    wide = np.float64 if kind == np.float64 else np.float32
+    numbers = as_uniform(blocks, wide)
+    u, angle = numbers[..., 0::2], numbers[..., 1::2]
+    # in double and rounded, since libm's float functions are nearly always right to the last bit
+    angle = (2 * np.pi * angle.astype(np.float64)).astype(wide).astype(np.float64)
+    logs = np.log(np.maximum(u, wide(_SMALLEST)).astype(np.float64)).astype(wide)
+    radius = np.sqrt(wide(-2) * logs)
+    out = np.empty(numbers.shape, wide)
+    out[..., 0::2] = np.sin(angle).astype(wide) * radius
+    out[..., 1::2] = np.cos(angle).astype(wide) * radius
+    return out.astype(kind)
+
+
+def as_full_int(blocks: Any, kind: Any) -> Any:
+    kind = np.dtype(kind)
+    if kind.itemsize == 4:
+        return blocks.view(kind)
+    words = blocks.astype(np.uint64)
+    return (words[..., 0::2] | words[..., 1::2] << np.uint64(32)).view(kind)
+
+
+def uniform(philox: Philox, dims: tuple[int, ...], kind: Any) -> Any:
+    return _filled(philox, dims, kind, as_uniform)
+
+
+def normal(philox: Philox, dims: tuple[int, ...], kind: Any) -> Any:
+    return _filled(philox, dims, kind, as_normal)
+
+
+def full_int(philox: Philox, dims: tuple[int, ...], kind: Any) -> Any:
+    return _filled(philox, dims, kind, as_full_int)
+
+
+def uniform_int(philox: Philox, dims: tuple[int, ...], low: Any, high: Any) -> Any:
+    """Integers from low to high, which is left out."""
+    for name, given in (("minval", low), ("maxval", high)):
+        if given.ndim:
+            raise RunFailed(f"{name} must be 0-D, got shape {list(given.shape)}")
+    if low >= high:
+        raise RunFailed(f"need minval < maxval, got {low} >= {high}")
+    kind = low.dtype
+    unsigned = np.dtype(f"u{kind.name}")
+    bits = full_int(philox, dims, unsigned)
+    span = unsigned.type((int(high) - int(low)) % (1 << 8 * kind.itemsize))
+    return (bits % span + np.asarray(low).view(unsigned)).view(kind)
+
+
+def _filled(philox: Philox, dims: tuple[int, ...], kind: Any, convert: Convert) -> Any:
+    kind, size = np.dtype(kind), size_of(dims)
+    group = _group(kind)
+    return convert(philox.first(-(-size // group)), kind).reshape(-1)[:size].reshape(dims)
+
+
+def _group(kind: Any) -> int:
+    return 2 if np.dtype(kind).itemsize == 8 else 4
+
+
+def truncated_normal(philox: Philox, dims: tuple[int, ...], kind: Any) -> Any:
+    """Normal numbers below 2 in size: each group has a stretch of the stream, and takes what fits."""
+    kind, size = np.dtype(kind), size_of(dims)
+    group = _group(kind)
+    wide = np.float64 if kind == np.float64 else np.float32
+    starts = np.arange(-(-size // group), dtype=np.uint64) * np.uint64(group * RESERVED // 4)
+    out = np.empty((starts.size, group), wide)
+    pending, blocks = np.arange(starts.size), 2 if group == 4 else 3
+    while pending.size:
+        reach = starts[pending, None] + np.arange(blocks, dtype=np.uint64)
+        found = as_normal(philox.blocks(reach), wide).reshape(pending.size, -1)
+        fits = np.abs(found) < _TRUNCATE
+        enough = fits.sum(1) >= group
+        rank = np.cumsum(fits, 1)
+        taken = fits & (rank <= group) & enough[:, None]
+        out[pending[enough]] = found[taken].reshape(-1, group)
+        pending, blocks = pending[~enough], blocks * 2
+    return out.reshape(-1)[:size].reshape(dims).astype(kind)
+
+
+class Streams:
+    """One place in the stream of blocks for each output."""
+
+    def __init__(self, philox: Philox, starts: Any) -> None:
+        self.philox = philox
+        self.at = np.asarray(starts, np.uint64).copy()
+
+    def next(self, who: Any) -> Any:
+        blocks = self.philox.blocks(self.at[who])
+        self.at[who] += np.uint64(1)
+        return blocks
+
+
+class Buffer:
+    """Numbers for outputs that each take one at a time, the last of a block first."""
+
+    def __init__(self, streams: Streams, convert: Convert, kind: Any) -> None:
+        self._streams, self._convert, self._kind = streams, convert, np.dtype(kind)
+        self._rows = np.empty((streams.at.size, _group(kind)), kind)
+        self._left = np.zeros(streams.at.size, np.int64)
+
+    def take(self, who: Any) -> Any:
+        empty = who[self._left[who] == 0]
+        if empty.size:
+            self._rows[empty] = self._convert(self._streams.next(empty), self._kind)
+            self._left[empty] = self._rows.shape[1]
+        self._left[who] -= 1
+        return self._rows[who, self._left[who]]

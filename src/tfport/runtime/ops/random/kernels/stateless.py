@@ -1,0 +1,202 @@
+"""Random numbers that a seed (or key and counter) decides: the same as TensorFlow's on a CPU."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from tfport.errors import RunFailed
+from tfport.runtime.lower import host, shapes
+from tfport.runtime.ops.random import distributions as draw
+from tfport.runtime.ops.random.philox import PHILOX, Philox, from_seed, from_words
+from tfport.runtime.ops.random.rejection import binomial, gamma, laid_out, per_parameter, poisson
+
+_FIRST_IS_SHAPE = (
+    "StatelessRandomUniform StatelessRandomUniformInt StatelessRandomUniformFullInt StatelessRandomNormal "
+    "StatelessTruncatedNormal StatelessRandomUniformV2 StatelessRandomUniformIntV2 StatelessRandomNormalV2 "
+    "StatelessRandomUniformFullIntV2 StatelessTruncatedNormalV2 StatelessRandomGammaV2 "
+    "StatelessRandomGammaV3 StatelessRandomPoisson StatelessRandomBinomial "
+    "StatelessParameterizedTruncatedNormal RandomUniform RandomUniformInt RandomStandardNormal "
+    "TruncatedNormal ParameterizedTruncatedNormal"
+)
+
+
+@shapes(_FIRST_IS_SHAPE)
+def as_asked(inputs, attrs):
+    shape = inputs[0]
+    if shape.known is not None and shape.rank == 1:
+        return [shape.known]
+    length = shape.shape[0] if shape.rank == 1 else None
+    return [None if length is None else (None,) * length]
+
+
+@host("StatelessRandomGetKeyCounter")
+def get_key_counter(seed):
+    philox = from_seed(seed)
+    return np.array([philox.key], np.uint64), np.array([0, philox.counter >> 64], np.uint64)
+
+
+@host("StatelessRandomGetKeyCounterAlg")
+def get_key_counter_alg(seed):
+    return *get_key_counter(seed), np.array(PHILOX, np.int32)
+
+
+@host("StatelessRandomGetAlg", once=True)
+def get_alg():
+    return np.array(PHILOX, np.int32)
+
+
+@host("StatelessRandomUniform")
+def uniform(shape, seed, *, dtype):
+    return draw.uniform(from_seed(seed), draw.shape_of(shape), dtype.numpy)
+
+
+@host("StatelessRandomUniformV2")
+def uniform_v2(shape, key, counter, alg, *, dtype):
+    return draw.uniform(from_words(key, counter, alg), draw.shape_of(shape), dtype.numpy)
+
+
+@host("StatelessRandomNormal")
+def normal(shape, seed, *, dtype):
+    return draw.normal(from_seed(seed), draw.shape_of(shape), dtype.numpy)
+
+
+@host("StatelessRandomNormalV2")
+def normal_v2(shape, key, counter, alg, *, dtype):
+    return draw.normal(from_words(key, counter, alg), draw.shape_of(shape), dtype.numpy)
+
+
+@host("StatelessTruncatedNormal")
+def truncated_normal(shape, seed, *, dtype):
+    return draw.truncated_normal(from_seed(seed), draw.shape_of(shape), dtype.numpy)
+
+
+@host("StatelessTruncatedNormalV2")
+def truncated_normal_v2(shape, key, counter, alg, *, dtype):
+    return draw.truncated_normal(from_words(key, counter, alg), draw.shape_of(shape), dtype.numpy)
+
+
+@host("StatelessRandomUniformFullInt")
+def full_int(shape, seed, *, dtype):
+    return draw.full_int(from_seed(seed), draw.shape_of(shape), dtype.numpy)
+
+
+@host("StatelessRandomUniformFullIntV2")
+def full_int_v2(shape, key, counter, alg, *, dtype):
+    return draw.full_int(from_words(key, counter, alg), draw.shape_of(shape), dtype.numpy)
+
+
+@host("StatelessRandomUniformInt")
+def uniform_int(shape, seed, minval, maxval):
+    return integers(from_seed(seed), shape, minval, maxval)
+
+
+@host("StatelessRandomUniformIntV2")
+def uniform_int_v2(shape, key, counter, alg, minval, maxval):
+    return integers(from_words(key, counter, alg), shape, minval, maxval)
+
+
+def integers(philox: Philox, shape: Any, low: Any, high: Any) -> Any:
+    """Bounds are not looked at where nothing is drawn."""
+    dims = draw.shape_of(shape)
+    if draw.size_of(dims) == 0:
+        return np.empty(dims, low.dtype)
+    return draw.uniform_int(philox, dims, low, high)
+
+
+@host("StatelessRandomGammaV2")
+def gamma_v2(shape, seed, alpha):
+    return _gamma(from_seed(seed), draw.shape_of(shape), alpha)
+
+
+@host("StatelessRandomGammaV3")
+def gamma_v3(shape, key, counter, alg, alpha):
+    return _gamma(from_words(key, counter, alg), draw.shape_of(shape), alpha)
+
+
+def _gamma(philox: Philox, dims: tuple[int, ...], alpha: Any) -> Any:
+    if draw.size_of(dims) == 0:
+        return np.empty(dims)
+    parameters, each = per_parameter(alpha, dims)
+    return laid_out(gamma(philox, parameters), each, dims)
+
+
+@host("StatelessRandomPoisson")
+def stateless_poisson(shape, seed, lam, *, dtype):
+    dims, philox = draw.shape_of(shape), from_seed(seed)
+    if draw.size_of(dims) == 0:
+        return np.empty(dims)
+    parameters, each = per_parameter(lam, dims)
+    return laid_out(poisson(philox, parameters), each, dims)
+
+
+@host("StatelessRandomBinomial")
+def stateless_binomial(shape, seed, counts, probs, *, dtype):
+    return binomials(from_seed(seed), draw.shape_of(shape), counts, probs)
+
+
+def binomials(philox: Philox, dims: tuple[int, ...], counts: Any, probs: Any) -> Any:
+    try:
+        counts, probs = np.broadcast_arrays(counts, probs)
+    except ValueError:
+        raise RunFailed(
+            f"counts and probs must have compatible shapes: {list(counts.shape)} vs. {list(probs.shape)}"
+        ) from None
+    if draw.size_of(dims) == 0:
+        return np.empty(dims)
+    chances, each = per_parameter(probs, dims)
+    return laid_out(binomial(philox, per_parameter(counts, dims)[0], chances, probs.dtype), each, dims)
+
+
+@host("StatelessMultinomial")
+def stateless_multinomial(logits, num_samples, seed, *, output_dtype):
+    return categories(from_seed(seed), logits, num_samples)
+
+
+def check_logits(logits: Any, num_samples: Any) -> int:
+    """How many to draw for each row."""
+    if logits.ndim != 2:
+        raise RunFailed(f"logits should be a matrix, got shape {list(logits.shape)}")
+    if num_samples.ndim:
+        raise RunFailed(f"num_samples should be a scalar, got shape {list(num_samples.shape)}")
+    if num_samples < 0:
+        raise RunFailed(f"num_samples should be non-negative, got {num_samples}")
+    if logits.shape[1] == 0:
+        raise RunFailed("num_classes should be positive, got 0")
+    return int(num_samples)
+
+
+def categories(philox: Philox, logits: Any, num_samples: Any) -> Any:
+    """The class whose stretch of the summed probabilities a uniform number falls into."""
+    count = check_logits(logits, num_samples)
+    rows = logits.shape[0]
+    real = np.isfinite(logits)
+    wide = logits.astype(np.float64)
+    lowest = float(np.finfo(np.float64).min)
+    largest = np.max(np.where(real, wide, lowest), axis=1, keepdims=True, initial=lowest)
+    summed = np.cumsum(np.where(real, np.exp(wide - largest), 0), axis=1)
+    points = draw.uniform(philox, (rows, count), np.float64)
+    points = points * summed[:, -1:]
+    found = [np.searchsorted(summed[i], points[i], side="right") for i in range(rows)]
+    return np.array(found, np.int64).reshape(rows, count)
+
+
+@host("StatelessShuffle")
+def stateless_shuffle(value, key, counter, alg):
+    philox = from_words(key, counter, alg)
+    return shuffled(value, lambda blocks: philox)
+
+
+def shuffled(value: Any, reserve: Any) -> Any:
+    """Rows in another order: each changes places with one behind it, or stays."""
+    if value.size <= 1 or value.shape[0] <= 1:
+        return value
+    size = value.shape[0]
+    blocks = -(-(size - 1) // 4)
+    words = reserve(blocks).first(blocks).reshape(-1)[: size - 1].astype(np.int64)
+    steps = (words % np.arange(size, 1, -1)).tolist()
+    order = list(range(size))
+    for i, step in enumerate(steps):
+        order[i], order[i + step] = order[i + step], order[i]
+    return value[np.array(order)]

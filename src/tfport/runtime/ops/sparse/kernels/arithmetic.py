@@ -1,0 +1,162 @@
+"""Arithmetic of sparse tensors among themselves: sums, reductions, softmax, larger and smaller of two."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from tfport.errors import RunFailed
+from tfport.runtime.lower import host
+from tfport.runtime.ops.sparse.coordinates import (
+    checked,
+    in_bounds,
+    in_order,
+    indices_of,
+    places,
+    summed,
+    wider,
+)
+from tfport.runtime.ops.sparse.kernels.dense import bounded_size
+
+
+def _pair(a: Any, b: Any) -> tuple[tuple[int, ...], Any, Any]:
+    """The common shape of two sparse tensors, and the places of their values."""
+    dims, others = checked(*a), checked(*b)
+    if dims != others:
+        raise RunFailed(f"sparse tensors of shapes {list(dims)} and {list(others)} are no pair")
+    in_bounds(a[0], dims, "the first")
+    in_bounds(b[0], dims, "the second")
+    return dims, places(a[0], dims), places(b[0], dims)
+
+
+def _merged(a: Any, b: Any) -> tuple[Any, Any]:
+    """For each place of either, in order: the number of its value in a and in b, or -1."""
+    if in_order(a) and in_order(b):
+        union = np.union1d(a, b)
+        from_a, from_b = np.full(len(union), -1), np.full(len(union), -1)
+        from_a[np.searchsorted(union, a)] = np.arange(len(a))
+        from_b[np.searchsorted(union, b)] = np.arange(len(b))
+        return from_a, from_b
+    pairs, i, j = [], 0, 0  # what is out of order is merged as it comes
+    left, right = a.tolist(), b.tolist()
+    while i < len(left) or j < len(right):
+        take_a = i < len(left) and (j == len(right) or left[i] <= right[j])
+        take_b = j < len(right) and (i == len(left) or right[j] <= left[i])
+        pairs.append((i if take_a else -1, j if take_b else -1))
+        i, j = i + take_a, j + take_b
+    both = np.array(pairs, np.int64).reshape(-1, 2)
+    return both[:, 0], both[:, 1]
+
+
+def _taken(values: Any, which: Any) -> Any:
+    """The values with these numbers; zero for -1."""
+    padded = np.concatenate([values, np.zeros(1, values.dtype)])
+    return padded[which]
+
+
+@host("SparseAdd")
+def sparse_add(a_indices, a_values, a_shape, b_indices, b_values, b_shape, thresh):
+    if thresh.ndim:
+        raise RunFailed(f"the threshold is a scalar; its shape is {thresh.shape}")
+    a, b = (a_indices, a_values, a_shape), (b_indices, b_values, b_shape)
+    _, left, right = _pair(a, b)
+    from_a, from_b = _merged(left, right)
+    values = _taken(a_values, from_a) + _taken(b_values, from_b)
+    indices = np.where((from_a >= 0)[:, None], _rows(a_indices, from_a), _rows(b_indices, from_b))
+    # only a sum of two can be too small, and small integers are added as wide ones before that is asked
+    both = (from_a >= 0) & (from_b >= 0)
+    sums = _measured(a_values[from_a[both]]) + _measured(b_values[from_b[both]])
+    kept = ~both
+    kept[both] = thresh <= np.abs(sums)
+    return indices[kept], values[kept], a_shape
+
+
+def _measured(values: Any) -> Any:
+    return values.astype(np.int64) if values.dtype.kind == "i" and values.itemsize < 4 else values
+
+
+def _rows(indices: Any, which: Any) -> Any:
+    return np.concatenate([indices, np.zeros((1, indices.shape[1]), np.int64)])[which]
+
+
+@host("SparseAddGrad")
+def sparse_add_grad(backprop_val_grad, a_indices, b_indices, sum_indices):
+    grads = {tuple(i): g for i, g in zip(sum_indices.tolist(), backprop_val_grad, strict=True)}
+    kind = backprop_val_grad.dtype
+    return tuple(
+        np.array([grads.get(tuple(i), 0) for i in one.tolist()], kind) for one in (a_indices, b_indices)
+    )
+
+
+@host("SparseSparseMaximum SparseSparseMinimum")
+def sparse_sparse_extreme(a_indices, a_values, a_shape, b_indices, b_values, b_shape, *, context):
+    a, b = (a_indices, a_values, a_shape), (b_indices, b_values, b_shape)
+    _, left, right = _pair(a, b)
+    from_a, from_b = _merged(left, right)
+    x, y = _taken(a_values, from_a), _taken(b_values, from_b)
+    larger = context.op.endswith("Maximum")
+    values = np.where(x < y, y, x) if larger else np.where(y < x, y, x)
+    return np.where((from_a >= 0)[:, None], _rows(a_indices, from_a), _rows(b_indices, from_b)), values
+
+
+def _grouped(
+    indices: Any, values: Any, shape: Any, axes: Any
+) -> tuple[tuple[int, ...], list[int], list[int], Any]:
+    """The shape, the axes that stay and go, and the place of each value among those that stay."""
+    dims = checked(indices, values, shape)
+    in_bounds(indices, dims)
+    rank = len(dims)
+    said = [int(axis) for axis in axes.reshape(-1).tolist()]
+    if any(not -rank <= axis < rank for axis in said):
+        raise RunFailed(f"axes {said} are not those of shape {list(dims)}")
+    gone = sorted({axis % rank for axis in said})
+    stay = [axis for axis in range(rank) if axis not in gone]
+    return dims, stay, gone, places(indices[:, stay], tuple(dims[axis] for axis in stay))
+
+
+def _reduced(values: Any, groups: Any, count: int, op: str) -> Any:
+    if "Sum" in op:
+        return summed(groups, values, count)
+    out = np.zeros(count, values.dtype)
+    order = np.argsort(groups, kind="stable")
+    begins = np.flatnonzero(np.diff(groups[order], prepend=-1))
+    if len(order):
+        out[groups[order][begins]] = np.maximum.reduceat(values[order], begins)
+    return out
+
+
+@host("SparseReduceSum SparseReduceMax")
+def sparse_reduce(input_indices, input_values, input_shape, reduction_axes, *, keep_dims, context):
+    dims, stay, gone, groups = _grouped(input_indices, input_values, input_shape, reduction_axes)
+    kept = tuple(dims[axis] for axis in stay)
+    out = _reduced(input_values, groups, bounded_size(kept), context.op)
+    return out.reshape([1 if axis in gone else n for axis, n in enumerate(dims)] if keep_dims else kept)
+
+
+@host("SparseReduceSumSparse SparseReduceMaxSparse")
+def sparse_reduce_sparse(input_indices, input_values, input_shape, reduction_axes, *, keep_dims, context):
+    dims, stay, gone, groups = _grouped(input_indices, input_values, input_shape, reduction_axes)
+    kept = tuple(dims[axis] for axis in stay)
+    there, numbered = np.unique(groups, return_inverse=True)
+    values = _reduced(input_values, numbered, len(there), context.op)
+    indices = indices_of(there, kept)
+    if not keep_dims:
+        return indices, values, np.array(kept, np.int64)
+    wide = np.zeros((len(there), len(dims)), np.int64)
+    wide[:, stay] = indices
+    return wide, values, np.array([1 if axis in gone else n for axis, n in enumerate(dims)], np.int64)
+
+
+@host("SparseSoftmax")
+def sparse_softmax(sp_indices, sp_values, sp_shape):
+    dims = checked(sp_indices, sp_values, sp_shape)
+    if len(dims) < 2:
+        raise RunFailed(f"a sparse softmax is over the last of two axes or more; there are {len(dims)}")
+    in_bounds(sp_indices, dims)
+    _, rows = np.unique(places(sp_indices[:, :-1], dims[:-1]), return_inverse=True)
+    values = wider(sp_values)
+    largest = np.full(int(rows.max(initial=-1)) + 1, -np.inf, values.dtype)
+    np.maximum.at(largest, rows, values)
+    powers = np.exp(values - largest[rows])
+    return (powers / summed(rows, powers, len(largest))[rows]).astype(sp_values.dtype)

@@ -1,0 +1,168 @@
+"""Sparse tensors in other shapes and orders: reshaped, sorted, joined, cut, with empty rows filled."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from tfport.errors import RunFailed
+from tfport.runtime.lower import host
+from tfport.runtime.ops.sparse.coordinates import checked, indices_of, places, sizes, sorted_order, summed
+
+
+@host("SparseReshape")
+def sparse_reshape(input_indices, input_shape, new_shape):
+    if input_indices.ndim != 2 or input_shape.ndim != 1 or new_shape.ndim != 1:
+        raise RunFailed(f"indices {input_indices.shape} and shape {input_shape.shape} are no sparse tensor")
+    if input_indices.shape[1] != len(input_shape):
+        raise RunFailed(f"indices {input_indices.shape} do not fit rank {len(input_shape)}")
+    dims = sizes(input_shape)
+    made = _inferred(dims, [int(n) for n in new_shape.tolist()])
+    return indices_of(places(input_indices, dims), made), np.array(made, np.int64)
+
+
+def _inferred(dims: tuple[int, ...], wanted: list[int]) -> tuple[int, ...]:
+    """The new shape with its -1 worked out."""
+    if wanted.count(-1) > 1 or min(wanted, default=0) < -1:
+        raise RunFailed(f"{wanted} is no shape with one size to find at most")
+    total, known = math.prod(dims), math.prod(n for n in wanted if n != -1)
+    if -1 in wanted:
+        if not known:
+            raise RunFailed(f"the missing size of {wanted} cannot be found")
+        wanted[wanted.index(-1)] = total // known
+    if math.prod(wanted) != total:
+        raise RunFailed(f"{total} elements cannot take the shape {wanted}")
+    return tuple(wanted)
+
+
+@host("SparseReorder")
+def sparse_reorder(input_indices, input_values, input_shape):
+    checked(input_indices, input_values, input_shape)
+    order = sorted_order(input_indices)
+    return input_indices[order], input_values[order]
+
+
+@host("SparseConcat")
+def sparse_concat(indices, values, shapes, *, concat_dim):
+    dims = [checked(*one) for one in zip(indices, values, shapes, strict=True)]
+    rank = len(dims[0])
+    axis = concat_dim + rank if concat_dim < 0 else concat_dim
+    if not 0 <= axis < rank or any(len(d) != rank for d in dims):
+        raise RunFailed(
+            f"sparse tensors of ranks {[len(d) for d in dims]} cannot be joined along {concat_dim}"
+        )
+    if any(d[:axis] + d[axis + 1 :] != dims[0][:axis] + dims[0][axis + 1 :] for d in dims):
+        raise RunFailed(
+            f"sparse tensors of shapes {[list(d) for d in dims]} cannot be joined along {concat_dim}"
+        )
+    begins = np.cumsum([0, *(d[axis] for d in dims)])
+    moved = [one.copy() for one in indices]
+    for one, begin in zip(moved, begins, strict=False):
+        one[:, axis] += begin
+    joined, flat = np.concatenate(moved), np.concatenate(values)
+    order = sorted_order(joined)
+    shape = list(dims[0])
+    shape[axis] = int(begins[-1])
+    return joined[order], flat[order], np.array(shape, np.int64)
+
+
+@host("SparseSplit")
+def sparse_split(split_dim, indices, values, shape, *, num_split):
+    dims = checked(indices, values, shape)
+    axis = int(split_dim.reshape(-1)[0])
+    axis += len(dims) if axis < 0 else 0
+    if split_dim.size != 1 or not 0 <= axis < len(dims) or not 1 <= num_split <= dims[axis]:
+        raise RunFailed(f"a sparse tensor of shape {list(dims)} cannot be cut into {num_split} along {axis}")
+    small, larger = divmod(dims[axis], num_split)
+    lengths = np.array([small + (i < larger) for i in range(num_split)])
+    begins = np.cumsum(lengths) - lengths
+    which = np.searchsorted(begins, indices[:, axis], "right") - 1
+    parts = []
+    for i in range(num_split):
+        mine = which == i
+        moved = indices[mine]
+        moved[:, axis] -= begins[i]
+        parts.append((moved, values[mine], np.array([*dims[:axis], lengths[i], *dims[axis + 1 :]])))
+    return tuple(list(column) for column in zip(*parts, strict=True))
+
+
+@host("SparseSlice")
+def sparse_slice(indices, values, shape, start, size):
+    dims = checked(indices, values, shape)
+    if start.shape != (len(dims),) or size.shape != (len(dims),):
+        raise RunFailed(f"a slice of rank {len(dims)} begins at {start.shape} and has size {size.shape}")
+    bounds = np.array(dims, np.int64)
+    made = np.where(start < bounds, np.minimum(size, bounds - start), 0)
+    if (made < 0).any():
+        raise RunFailed(f"a slice from {start.tolist()} of size {size.tolist()} is none of {list(dims)}")
+    inside = ((indices >= start) & (indices < start + made)).all(1)
+    return indices[inside] - start, values[inside], made
+
+
+@host("SparseSliceGrad")
+def sparse_slice_grad(backprop_val_grad, input_indices, input_start, output_indices):
+    moved = {
+        tuple(one): value
+        for one, value in zip((output_indices + input_start).tolist(), backprop_val_grad, strict=True)
+    }
+    out = np.zeros(len(input_indices), backprop_val_grad.dtype)
+    for i, index in enumerate(input_indices.tolist()):
+        out[i] = moved.get(tuple(index), 0)
+    return out
+
+
+@host("SparseFillEmptyRows")
+def sparse_fill_empty_rows(indices, values, dense_shape, default_value):
+    dims = checked(indices, values, dense_shape)
+    if not dims or default_value.ndim:
+        raise RunFailed("rows are those of a sparse tensor with an axis, filled with a scalar")
+    rows = indices[:, 0]
+    from_input, into, row_of, empty = filled_rows(rows, dims[0])
+    out = np.zeros((len(row_of), len(dims)), np.int64)
+    out[:, 0] = row_of
+    out[into] = indices[from_input]
+    flat = np.empty(len(row_of), values.dtype)
+    flat[...] = default_value[()]
+    flat[into] = values[from_input]
+    back = np.empty(len(rows), np.int64)
+    back[from_input] = into
+    return out, flat, empty, back
+
+
+@host("RaggedFillEmptyRows")
+def ragged_fill_empty_rows(value_rowids, values, nrows, default_value):
+    if value_rowids.shape != values.shape or value_rowids.ndim != 1 or default_value.ndim or nrows.ndim:
+        raise RunFailed(f"{value_rowids.shape} row numbers are given for values of shape {values.shape}")
+    from_input, into, row_of, empty = filled_rows(value_rowids, int(nrows))
+    flat = np.empty(len(row_of), values.dtype)
+    flat[...] = default_value[()]
+    flat[into] = values[from_input]
+    back = np.empty(len(values), np.int64)
+    back[from_input] = into
+    return row_of, flat, empty, back
+
+
+def filled_rows(rows: np.ndarray, count: int) -> tuple[np.ndarray, ...]:
+    """Elements sorted by row, where each goes, the row of each place, and which rows had none."""
+    if len(rows) and (rows.min() < 0 or rows.max() >= count):
+        at = int(((rows < 0) | (rows >= count)).argmax())
+        raise RunFailed(f"element {at} is in row {rows[at]} of {count}")
+    counts = np.bincount(rows, minlength=count)[:count]
+    empty = counts == 0
+    row_of = np.repeat(np.arange(count), np.maximum(counts, 1))
+    return np.argsort(rows, kind="stable"), np.flatnonzero(~empty[row_of]), row_of, empty
+
+
+@host("SparseFillEmptyRowsGrad RaggedFillEmptyRowsGrad")
+def fill_empty_rows_grad(reverse_index_map, grad_values):
+    if reverse_index_map.ndim != 1 or grad_values.ndim != 1:
+        raise RunFailed(f"{reverse_index_map.shape} places are given for {grad_values.shape} gradients")
+    if len(reverse_index_map) and not 0 <= reverse_index_map.min() <= reverse_index_map.max() < len(
+        grad_values
+    ):
+        raise RunFailed(f"a value came from outside of the {len(grad_values)} gradients")
+    rest = np.ones(len(grad_values), bool)
+    rest[reverse_index_map] = False
+    left = grad_values[rest]
+    return grad_values[reverse_index_map], summed(np.zeros(len(left), np.int64), left, 1)[0]

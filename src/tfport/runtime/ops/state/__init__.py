@@ -1,0 +1,1 @@
+"""Variables, queues, stacks and mutexes."""

@@ -1,0 +1,1 @@
+"""Strings, regular expressions, hashes and Unicode."""

@@ -1,0 +1,139 @@
+"""Numbers written as text: AsString as C's printf writes them, StringFormat as TensorFlow prints tensors."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from tfport.errors import RunFailed
+from tfport.runtime.lower import host
+from tfport.runtime.ops.strings.byte_strings import raw, texts
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+_FILLS = ("", "0", "-", "+", " ", "#")
+_ESCAPES = {**{i: b"\\%03o" % i for i in (*range(32), 127)}, 9: b"\\t", 10: b"\\n", 13: b"\\r"}
+_ESCAPES |= {ord(c): b"\\" + c.encode() for c in "\"'\\"}
+
+
+@host("AsString")
+def as_string(input, *, precision, scientific, shortest, width, fill):
+    if fill not in _FILLS:
+        raise RunFailed(f"`{fill}` is nothing to fill with; there is {' '.join(_FILLS[1:])} and the blank")
+    kind = "s" if input.dtype == object else input.dtype.kind if input.dtype.kind in "biufc" else "f"
+    if scientific and shortest:
+        raise RunFailed("a number cannot be written scientifically and as short as possible at once")
+    if kind in "biu" and (scientific or shortest or precision >= 0):
+        raise RunFailed(f"{input.dtype} has neither a precision nor a scientific or shortest notation")
+    flat = input.reshape(-1)
+    if kind == "b":
+        return texts([b"true" if value else b"false" for value in flat.tolist()], input.shape)
+    size = b"%d" % width if width > 0 else b""
+    digits = b".%d" % precision if precision >= 0 else b""
+    if kind == "s":
+        form = b"%" + (b"-" if fill == "-" else b"") + size + b"b"
+    elif kind in "iu":
+        flag = "" if fill == "#" or (kind == "u" and fill in "+ ") else fill
+        form = b"%" + flag.encode() + size + b"d"
+    else:
+        form = size + digits + (b"e" if scientific else b"g" if shortest else b"f")
+        return texts(_floats(flat, form, fill.encode()), input.shape)
+    return texts([form % value for value in flat.tolist()], input.shape)
+
+
+def _flushed(flat: NDArray[Any]) -> NDArray[Any]:
+    """TensorFlow's kernels take denormal numbers for zeros."""
+    return np.where(np.abs(flat) < np.finfo(flat.dtype).tiny, flat * flat.dtype.type(0), flat)
+
+
+def _floats(flat: NDArray[Any], form: bytes, flag: bytes) -> list[bytes]:
+    finite, other = b"%" + flag + form, b"%" + (b"" if flag == b"0" else flag) + form
+    if flat.dtype.kind == "c":
+        pairs = zip(_flushed(flat.real).tolist(), _flushed(flat.imag).tolist(), strict=True)
+        return [b"(" + _float(a, finite, other) + b"," + _float(b, finite, other) + b")" for a, b in pairs]
+    wide = flat if flat.dtype == np.float64 else flat.astype(np.float32)
+    return [_float(value, finite, other) for value in _flushed(wide).tolist()]
+
+
+def _float(value: float, finite: bytes, other: bytes) -> bytes:
+    """As C writes it: infinities and NaN are padded with blanks, never with zeros, and NaN has a sign."""
+    if -math.inf < value < math.inf:
+        return finite % value
+    if value != value and math.copysign(1, value) < 0:
+        return (other % -math.inf).replace(b"inf", b"nan")
+    return other % value
+
+
+@host("StringFormat")
+def string_format(inputs, *, template, placeholder, summarize):
+    parts = raw(template).split(raw(placeholder)) if placeholder else [raw(template)]
+    if len(parts) - 1 != len(inputs):
+        raise RunFailed(f"the template has {len(parts) - 1} places for {len(inputs)} inputs")
+    found = [parts[0]]
+    for array, part in zip(inputs, parts[1:], strict=True):
+        found += (printed(array, summarize), part)
+    return b"".join(found)
+
+
+def printed(array: NDArray[Any], ends: int) -> bytes:
+    """A tensor as TensorFlow prints it, with so many elements at both ends of each axis; all if negative."""
+    ends = array.size if ends < 0 else min(ends, array.size)
+    element = _element(array.dtype)
+    out: list[bytes] = []
+    _print_axis(array, 0, array.shape, ends, element, out)
+    return b"".join(out)
+
+
+def _print_axis(
+    array: NDArray[Any],
+    axis: int,
+    shape: Sequence[int],
+    ends: int,
+    element: Callable[[Any], bytes],
+    out: list[bytes],
+) -> None:
+    if axis == len(shape):
+        out.append(element(array.tolist() if array.dtype != object else array[()]))
+        return
+    space = b" " if axis == len(shape) - 1 else b"\n" * (len(shape) - axis - 1) + b" " * (axis + 1)
+    count = shape[axis]
+    out.append(b"[")
+    for i in range(min(ends, count)):
+        out += [space] if i else []
+        _print_axis(array[i, ...], axis + 1, shape, ends, element, out)
+    if count > 2 * ends:
+        out += (space, b"...")
+    for i in range(max(ends, count - ends), count):
+        out.append(space)
+        _print_axis(array[i, ...], axis + 1, shape, ends, element, out)
+    out.append(b"]")
+
+
+def _element(dtype: np.dtype[Any]) -> Callable[[Any], bytes]:
+    if dtype.kind == "O":
+        return lambda text: b'"' + b"".join(_ESCAPES.get(c) or bytes([c]) for c in text) + b'"'
+    if dtype.kind in "biu":
+        return lambda value: b"%d" % value
+    if dtype == np.float64:
+        return lambda value: _shortest(value, 15, 17, float, float(np.finfo(np.float64).tiny))
+    if dtype.kind == "f" or dtype.name == "bfloat16":
+        return lambda value: _shortest(float(value), 6, 9, _float32, float(np.finfo(np.float32).tiny))
+    return lambda value: b"?"
+
+
+def _float32(text: bytes) -> float:
+    return float(np.float32(float(text)))
+
+
+def _shortest(value: float, few: int, many: int, back: Callable[[bytes], float], tiny: float) -> bytes:
+    """The few digits if they say the number, else the many."""
+    if 0 < abs(value) < tiny:  # TensorFlow's kernels take denormal numbers for zeros
+        value = 0.0 * value
+    if value != value:
+        return b"-nan" if math.copysign(1, value) < 0 else b"nan"
+    short = b"%.*g" % (few, value)
+    return short if back(short) == value else b"%.*g" % (many, value)

@@ -1,0 +1,64 @@
+"""Strings to buckets, and fingerprints of tensors."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from tfport.errors import RunFailed
+from tfport.runtime.lower import host
+from tfport.runtime.ops.strings.byte_strings import one, shown
+from tfport.runtime.ops.strings.fingerprints import fingerprint64, murmur64, siphash
+from tfport.runtime.ops.strings.short_fingerprints import LONGEST, short_fingerprint64
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+
+_FEW = 64
+"""So many strings at most are hashed one by one, as long as all are short."""
+
+
+@host("StringToHashBucketFast")
+def string_to_hash_bucket_fast(input, *, num_buckets):
+    strings = input.reshape(-1).tolist()
+    if 0 < len(strings) <= _FEW and num_buckets > 0 and max(map(len, strings)) <= LONGEST:
+        found = [short_fingerprint64(string) % num_buckets for string in strings]
+        return np.array(found, np.int64).reshape(input.shape)
+    return _bucket(fingerprint64(strings), num_buckets, input.shape)
+
+
+@host("StringToHashBucket")
+def string_to_hash_bucket(string_tensor, *, num_buckets):
+    return _bucket(murmur64(string_tensor.reshape(-1).tolist()), num_buckets, string_tensor.shape)
+
+
+@host("StringToHashBucketStrong")
+def string_to_hash_bucket_strong(input, *, num_buckets, key):
+    if len(key) != 2:
+        raise RunFailed(f"a key has two elements, not {len(key)}")
+    return _bucket(siphash(input.reshape(-1).tolist(), key), num_buckets, input.shape)
+
+
+def _bucket(hashes: NDArray[Any], count: int, shape: Any) -> NDArray[Any]:
+    if count < 1:
+        raise RunFailed(f"there are {count} buckets; there must be one at least")
+    return (hashes % np.uint64(count)).astype(np.int64).reshape(shape)
+
+
+@host("Fingerprint")
+def fingerprint(data, method):
+    if not data.ndim:
+        raise RunFailed("the data is a scalar")
+    if one(method, "the method") != b"farmhash64":
+        raise RunFailed(f"`{shown(method[()])}` is no method; there is farmhash64")
+    rows = data.reshape(len(data), int(np.prod(data.shape[1:])))
+    if data.dtype == object and rows.shape[1] != 1:
+        # several strings: what is hashed is the fingerprints of each
+        rows = fingerprint64(rows.reshape(-1).tolist()).reshape(rows.shape)
+    if rows.dtype == object:
+        hashes = fingerprint64(rows[:, 0].tolist())
+    else:
+        hashes = fingerprint64([row.tobytes() for row in rows])
+    return hashes.astype("<u8").view(np.uint8).reshape(len(rows), 8)

@@ -1,0 +1,114 @@
+"""Regular expressions, matched by RE2 as in TensorFlow."""
+
+from __future__ import annotations
+
+import functools
+import re
+from typing import Any
+
+import numpy as np
+
+from tfport.errors import RunFailed
+from tfport.runtime.lower import host
+from tfport.runtime.ops.strings.byte_strings import each, one, raw, shown
+
+_ESCAPE = re.compile(rb"\\(.?)", re.DOTALL)
+_CHARACTER = re.compile(
+    rb"[\x00-\x7f]|[\xc2-\xdf][\x80-\xbf]|\xe0[\xa0-\xbf][\x80-\xbf]|[\xe1-\xef][\x80-\xbf]{2}"
+    rb"|\xf0[\x90-\xbf][\x80-\xbf]{2}|[\xf1-\xf3][\x80-\xbf]{3}|\xf4[\x80-\x8f][\x80-\xbf]{2}"
+).match
+"""One character of UTF-8."""
+
+
+@functools.lru_cache(256)
+def _compiled(pattern: bytes) -> Any:
+    import re2
+
+    options = re2.Options()
+    options.log_errors = False
+    try:
+        return re2.compile(pattern, options)
+    except re2.error as error:
+        raise RunFailed(f"`{shown(pattern)}` is no regular expression: {error}") from None
+
+
+@host("RegexFullMatch")
+def regex_full_match(input, pattern):
+    return _matches(input, one(pattern, "the pattern"))
+
+
+@host("StaticRegexFullMatch")
+def static_regex_full_match(input, *, pattern):
+    return _matches(input, raw(pattern))
+
+
+def _matches(input: Any, pattern: bytes) -> Any:
+    match = _compiled(pattern).fullmatch
+    flat = [match(text) is not None for text in input.reshape(-1).tolist()]
+    return np.array(flat, bool).reshape(input.shape)
+
+
+@host("RegexReplace")
+def regex_replace(input, pattern, rewrite, *, replace_global):
+    return _replaced(input, one(pattern, "the pattern"), one(rewrite, "the rewrite"), replace_global)
+
+
+@host("StaticRegexReplace")
+def static_regex_replace(input, *, pattern, rewrite, replace_global):
+    return _replaced(input, raw(pattern), raw(rewrite), replace_global)
+
+
+def _replaced(input: Any, pattern: bytes, rewrite: bytes, everywhere: bool) -> Any:
+    compiled = _compiled(pattern)
+    pieces, whole = _rewrite(rewrite)
+    if any(piece > compiled.groups for piece in pieces if isinstance(piece, int)):
+        return input
+    if everywhere:
+        return each(input, lambda text: _all_replaced(compiled.search, text, pieces))
+    # a broken rewrite replaces nothing here, but what stands before the break above
+    return each(input, lambda text: _first_replaced(compiled.search, text, pieces)) if whole else input
+
+
+def _rewrite(rewrite: bytes) -> tuple[list[bytes | int], bool]:
+    r"""Text and groups, and whether each `\` is one of `\\`, `\0` … `\9`."""
+    pieces: list[bytes | int] = []
+    at = 0
+    for escape in _ESCAPE.finditer(rewrite):
+        pieces.append(rewrite[at : escape.start()])
+        at = escape.end()
+        if escape[1].isdigit():
+            pieces.append(int(escape[1]))
+        elif escape[1] == b"\\":
+            pieces.append(b"\\")
+        else:
+            return pieces, False
+    return [*pieces, rewrite[at:]], True
+
+
+def _said(match: Any, pieces: list[bytes | int]) -> bytes:
+    return b"".join(piece if isinstance(piece, bytes) else match.group(piece) or b"" for piece in pieces)
+
+
+def _first_replaced(search: Any, text: bytes, pieces: list[bytes | int]) -> bytes:
+    match = search(text)
+    return text if match is None else text[: match.start()] + _said(match, pieces) + text[match.end() :]
+
+
+def _all_replaced(search: Any, text: bytes, pieces: list[bytes | int]) -> bytes:
+    """Like RE2's GlobalReplace: no empty match where the last one ended."""
+    out: list[bytes] = []
+    at, last = 0, -1
+    while at <= len(text):
+        match = search(text, at)
+        if match is None:
+            break
+        start, end = match.span()
+        out.append(text[at:start])
+        if start == end == last:
+            character = _CHARACTER(text, start)
+            at = character.end() if character else start + 1
+            out.append(text[start:at])
+            continue
+        out.append(_said(match, pieces))
+        at = last = end
+    return b"".join((*out, text[at:]))

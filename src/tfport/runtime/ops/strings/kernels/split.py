@@ -1,0 +1,65 @@
+"""Strings taken apart, as a sparse matrix of words."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from tfport.errors import RunFailed
+from tfport.runtime.lower import host
+from tfport.runtime.ops.strings.byte_strings import one, texts
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+
+@host("StringSplit")
+def string_split(input, delimiter, *, skip_empty):
+    _is_vector(input)
+    separators = one(delimiter, "the delimiter")
+    if not separators:
+        return _sparse([[text[i : i + 1] for i in range(len(text))] for text in input.tolist()])
+    pattern = re.compile(
+        b"[" + b"".join(re.escape(separators[i : i + 1]) for i in range(len(separators))) + b"]"
+    )
+    # an empty string has no words, even if empty words are kept
+    rows = [pattern.split(text) if text else [] for text in input.tolist()]
+    return _sparse([[word for word in row if word] for row in rows] if skip_empty else rows)
+
+
+@host("StringSplitV2")
+def string_split_v2(input, sep, *, maxsplit):
+    _is_vector(input)
+    separator = one(sep, "the separator")
+    most = maxsplit if maxsplit > 0 else -1
+    if maxsplit == 0:
+        return _sparse([[text] for text in input.tolist()])
+    if separator:
+        return _sparse([text.split(separator, most) for text in input.tolist()])
+    return _sparse([_words(text, most) for text in input.tolist()])
+
+
+def _words(text: bytes, most: int) -> list[bytes]:
+    """Between blanks; what is left after the last split is a word of its own, even if it is empty."""
+    words = text.split(None, most)
+    if len(words) == most:
+        words.append(b"")
+    return words
+
+
+def _is_vector(input: NDArray[Any]) -> None:
+    if input.ndim != 1:
+        raise RunFailed(f"the input must be a vector, not of shape {list(input.shape)}")
+
+
+def _sparse(rows: Sequence[Sequence[bytes]]) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]:
+    sizes = np.fromiter(map(len, rows), np.int64, len(rows))
+    total = int(sizes.sum())
+    indices = np.empty((total, 2), np.int64)
+    indices[:, 0] = np.repeat(np.arange(len(rows)), sizes)
+    indices[:, 1] = np.arange(total) - np.repeat(np.cumsum(sizes) - sizes, sizes)
+    shape = np.array([len(rows), sizes.max(initial=0)], np.int64)
+    return indices, texts([word for row in rows for word in row]), shape

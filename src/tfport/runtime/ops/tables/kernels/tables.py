@@ -1,0 +1,198 @@
+"""Ops on tables: they are made, filled, asked and changed. TF1's handles are references, TF2's resources."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import numpy as np
+
+from tfport.errors import RunFailed
+from tfport.runtime.lower import Context, host
+from tfport.runtime.ops.tables.table import DenseTable, MutableTable, Shape, StaticTable, Table
+
+if TYPE_CHECKING:
+    from tfport.graph.dtypes import DType
+
+T = TypeVar("T", bound=Table)
+
+
+def _shared(made: T, context: Context, shared_name: str) -> T:
+    """The table of this kind and name in the session."""
+    table = context.state.resource(type(made), shared_name or context.name, lambda: made)
+    if (table.key, table.value_type) != (made.key, made.value_type) or table.value_shape != made.value_shape:
+        raise RunFailed(f"table `{table.name}` is there already, from {table.key} to {table.value_type}")
+    return table
+
+
+def _sizes(shape: Any) -> Shape:
+    if shape.dims is None or None in shape.dims:
+        raise RunFailed("the values of a table need a shape that is known")
+    return tuple(shape.dims)
+
+
+def _static(context: Context, shared_name: str, key: DType, value: DType) -> StaticTable:
+    return StaticTable(shared_name or context.name, key, value)
+
+
+@host("HashTable HashTableV2", once=True)
+def hash_table(*, container, shared_name, use_node_name_sharing, key_dtype, value_dtype, context):
+    return _shared(_static(context, shared_name, key_dtype, value_dtype), context, shared_name)
+
+
+@host("AnonymousHashTable")
+def anonymous_hash_table(*, key_dtype, value_dtype, context):
+    return _static(context, "", key_dtype, value_dtype)
+
+
+@host("MutableHashTable MutableHashTableV2", once=True)
+def mutable_hash_table(*, container, shared_name, use_node_name_sharing, key_dtype, value_dtype, context):
+    made = MutableTable(shared_name or context.name, key_dtype, value_dtype)
+    return _shared(made, context, shared_name)
+
+
+@host("AnonymousMutableHashTable")
+def anonymous_mutable_hash_table(*, key_dtype, value_dtype, context):
+    return MutableTable(context.name, key_dtype, value_dtype)
+
+
+@host("MutableHashTableOfTensors MutableHashTableOfTensorsV2", once=True)
+def mutable_hash_table_of_tensors(
+    *, container, shared_name, use_node_name_sharing, key_dtype, value_dtype, value_shape, context
+):
+    made = MutableTable(shared_name or context.name, key_dtype, value_dtype, _vector(value_shape))
+    return _shared(made, context, shared_name)
+
+
+@host("AnonymousMutableHashTableOfTensors")
+def anonymous_mutable_hash_table_of_tensors(*, key_dtype, value_dtype, value_shape, context):
+    return MutableTable(context.name, key_dtype, value_dtype, _vector(value_shape))
+
+
+def _vector(shape: Any) -> Shape:
+    sizes = _sizes(shape)
+    if len(sizes) != 1:
+        raise RunFailed(f"the values of such a table are vectors, not of shape {list(sizes)}")
+    return sizes
+
+
+@host("MutableDenseHashTable", once=True)
+def mutable_dense_hash_table(
+    empty_key,
+    *,
+    container,
+    shared_name,
+    use_node_name_sharing,
+    key_dtype,
+    value_dtype,
+    value_shape,
+    initial_num_buckets,
+    max_load_factor,
+    context,
+):
+    name = shared_name or context.name
+    made = _dense(name, value_dtype, value_shape, initial_num_buckets, max_load_factor, key_dtype, empty_key)
+    return _shared(made, context, shared_name)
+
+
+@host("MutableDenseHashTableV2", once=True)
+def mutable_dense_hash_table_v2(
+    empty_key,
+    deleted_key,
+    *,
+    container,
+    shared_name,
+    use_node_name_sharing,
+    key_dtype,
+    value_dtype,
+    value_shape,
+    initial_num_buckets,
+    max_load_factor,
+    context,
+):
+    name = shared_name or context.name
+    keys = empty_key, deleted_key
+    made = _dense(name, value_dtype, value_shape, initial_num_buckets, max_load_factor, key_dtype, *keys)
+    return _shared(made, context, shared_name)
+
+
+@host("AnonymousMutableDenseHashTable")
+def anonymous_mutable_dense_hash_table(
+    empty_key,
+    deleted_key,
+    *,
+    key_dtype,
+    value_dtype,
+    value_shape,
+    initial_num_buckets,
+    max_load_factor,
+    context,
+):
+    keys = empty_key, deleted_key
+    return _dense(
+        context.name, value_dtype, value_shape, initial_num_buckets, max_load_factor, key_dtype, *keys
+    )
+
+
+def _dense(
+    name: str, value: DType, shape: Any, buckets: int, load: float, key: DType, empty: Any, *deleted: Any
+) -> DenseTable:
+    if buckets < 4 or buckets & (buckets - 1):
+        raise RunFailed(f"the number of buckets must be a power of two, 4 at least, not {buckets}")
+    if not 0 < load < 1:
+        raise RunFailed(f"the load must be between 0 and 1, not {load}")
+    table = DenseTable(name, key, value, _sizes(shape), empty.shape)
+    table.forbidden = dict(zip(table._listed(empty), ("empty key",), strict=True))
+    for other in deleted:
+        if other.shape != empty.shape or table._listed(other)[0] in table.forbidden:
+            raise RunFailed("the deleted key must have the shape of the empty key, and be another")
+        table.forbidden[table._listed(other)[0]] = "deleted key"
+    return table
+
+
+@host("InitializeTable InitializeTableV2")
+def initialize_table(table_handle, keys, values):
+    _filled_once(table_handle)
+    if keys.shape != values.shape or keys.ndim != 1:
+        raise RunFailed(
+            f"keys {list(keys.shape)} and values {list(values.shape)} must be vectors of one length"
+        )
+    table_handle.fill(keys, values)
+
+
+def _filled_once(table: Table) -> None:
+    if not isinstance(table, StaticTable):
+        raise RunFailed(f"table `{table.name}` is no table that is initialised")
+
+
+@host("LookupTableImport LookupTableImportV2")
+def lookup_table_import(table_handle, keys, values):
+    table_handle.fill(keys, values)
+
+
+@host("LookupTableFind LookupTableFindV2")
+def lookup_table_find(table_handle, keys, default_value):
+    return table_handle.find(keys, default_value)
+
+
+@host("LookupTableInsert LookupTableInsertV2")
+def lookup_table_insert(table_handle, keys, values):
+    table_handle.insert(keys, values)
+
+
+@host("LookupTableRemoveV2")
+def lookup_table_remove(table_handle, keys):
+    table_handle.remove(keys)
+
+
+@host("LookupTableExport LookupTableExportV2")
+def lookup_table_export(table_handle, *, Tkeys, Tvalues):
+    if (table_handle.key, table_handle.value_type) != (Tkeys, Tvalues):
+        raise RunFailed(
+            f"table `{table_handle.name}` is from {table_handle.key} to {table_handle.value_type}"
+        )
+    return table_handle.export()
+
+
+@host("LookupTableSize LookupTableSizeV2")
+def lookup_table_size(table_handle):
+    return np.array(table_handle.size(), np.int64)

@@ -1,0 +1,89 @@
+"""Tables filled from a file of the model: a vocabulary, or columns."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from tfport.errors import RunFailed
+from tfport.runtime.lower import host
+from tfport.runtime.ops.strings.byte_strings import one, raw, shown, texts
+from tfport.runtime.ops.strings.number_parsing import numbers
+from tfport.runtime.ops.tables.table import StaticTable
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from tfport.graph.dtypes import DType
+
+WHOLE_LINE, LINE_NUMBER = -2, -1
+
+
+@host("InitializeTableFromTextFile InitializeTableFromTextFileV2")
+def initialize_table_from_text_file(
+    table_handle, filename, *, key_index, value_index, vocab_size, delimiter, offset, context
+):
+    if not isinstance(table_handle, StaticTable):
+        raise RunFailed(f"table `{table_handle.name}` is no table that is initialised")
+    name = one(filename, "the name of a file").decode(errors="replace")
+    layout = Layout(key_index, value_index, vocab_size, delimiter, offset)
+    data = bytes(context.state.read_file(name))
+    table_handle.fill(*entries(name, data, layout, table_handle.key, table_handle.value_type))
+
+
+@dataclass(frozen=True, slots=True)
+class Layout:
+    """Where in a file the keys and values of a table are: the attributes of its initialiser."""
+
+    key_index: int
+    value_index: int
+    vocab_size: int = -1
+    delimiter: str | bytes = "\t"
+    offset: int = 0
+
+
+def entries(
+    name: str, data: bytes, layout: Layout, key: DType, value: DType
+) -> tuple[NDArray[Any], NDArray[Any]]:
+    """The keys and the values that a file holds, or what is wrong with it."""
+    rows, delimiter = lines(data), raw(layout.delimiter)
+    if len(delimiter) != 1:
+        raise RunFailed("the delimiter must be one byte")
+    if layout.vocab_size >= 0:
+        if len(rows) < layout.vocab_size:
+            raise RunFailed(f"{name} has {len(rows)} lines, not {layout.vocab_size}")
+        rows = rows[: layout.vocab_size]
+    if b"" in rows:
+        raise RunFailed(f"{name}: line {rows.index(b'') + 1} is empty")
+    columns, last = None, max(layout.key_index, layout.value_index)
+    if last >= 0:
+        columns = [row.split(delimiter) for row in rows]
+        for row in columns:
+            if len(row) <= last:
+                raise RunFailed(f"{name} has a line of {len(row)} columns: {shown(delimiter.join(row))}")
+    return (
+        _column(rows, columns, layout.key_index, key, layout.offset),
+        _column(rows, columns, layout.value_index, value, layout.offset),
+    )
+
+
+def lines(data: bytes) -> list[bytes]:
+    """The lines of a file, without a carriage return at their ends."""
+    found = [line.removesuffix(b"\r") for line in data.split(b"\n")]
+    return found if found[-1] else found[:-1]
+
+
+def _column(
+    rows: Sequence[bytes], columns: Sequence[Sequence[bytes]] | None, index: int, dtype: DType, offset: int
+) -> NDArray[Any]:
+    if index == LINE_NUMBER:
+        if dtype.name != "int64":
+            raise RunFailed(f"the number of a line is an int64, not {dtype}")
+        return np.arange(offset, offset + len(rows))
+    if index == WHOLE_LINE and dtype.name != "string" and not dtype.is_integer:
+        raise RunFailed(f"a line is a string or an integer, not {dtype}")
+    fields = list(rows) if columns is None or index == WHOLE_LINE else [row[index] for row in columns]
+    return texts(fields) if dtype.name == "string" else numbers(fields, dtype.numpy)

@@ -1,0 +1,1 @@
+"""XLA ops and StableHLO modules."""

@@ -1,0 +1,76 @@
+"""XlaCallModule: a program of StableHLO in one node, as jax2tf and Keras on JAX write it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from tfport.errors import CannotRun, UnreadableFile
+from tfport.formats.vhlo import read_vhlo
+from tfport.graph.attrs import Attr
+from tfport.graph.graph import Node
+from tfport.runtime.host import blamed
+from tfport.runtime.lower import structure
+from tfport.runtime.operand import Operand
+from tfport.runtime.ops.xla.stablehlo.interpreter import Interpreter
+from tfport.runtime.program import Step
+from tfport.runtime.trace import Problem, Tracer
+
+MAIN = "main"
+PLATFORM = "CPU"
+
+
+@structure("XlaCallModule")
+def call_module(tracer: Tracer, node: Node, inputs: list[Operand], attrs: dict[str, Attr]) -> list[Operand]:
+    """The program is read while planning, so that what it needs and is not here is told at once."""
+    kinds = list(attrs["Tout"])
+    shapes = (
+        [shape.dims for shape in attrs["Sout"]] if len(attrs["Sout"]) == len(kinds) else [None] * len(kinds)
+    )
+    outputs = tuple(
+        Operand(kind, None if shape is None else (None,) * len(shape), name=node.name)
+        for kind, shape in zip(kinds, shapes, strict=True)
+    )
+    program = _program(tracer, node, attrs)
+    if program is None:
+        return list(outputs)
+    platforms = [str(p).upper() for p in attrs.get("platforms") or []]
+
+    def run(given: Sequence[Any]) -> list[Any]:
+        arrays = list(given)
+        if len(platforms) > 1 and len(program.functions[MAIN].args) == len(arrays) + 1:
+            arrays.insert(0, np.array(platforms.index(PLATFORM) if PLATFORM in platforms else 0, np.int32))
+        with np.errstate(all="ignore"):
+            answers = program.run(MAIN, arrays)
+            return [np.asarray(a, k.numpy) for a, k in zip(answers, kinds, strict=True)]
+
+    named = blamed(run, node.name, node.op)
+    return list(
+        tracer.add(Step(node.name, node.op, tuple(inputs), outputs, run=named, why="a program of XLA"))
+    )
+
+
+def _program(tracer: Tracer, node: Node, attrs: dict[str, Attr]) -> Interpreter | None:
+    """The program, unless something of it cannot run here."""
+    try:
+        return _readable(node, attrs)
+    except (CannotRun, UnreadableFile) as error:
+        tracer.problems.append(Problem(node, str(error)))
+        return None
+
+
+def _readable(node: Node, attrs: dict[str, Attr]) -> Interpreter:
+    if attrs.get("dim_args_spec") or attrs.get("function_list") or attrs.get("has_token_input_output"):
+        raise CannotRun(
+            "tfport does not run modules with dimension arguments, TensorFlow functions or tokens"
+        )
+    module = attrs["module"]
+    raw = module.encode() if isinstance(module, str) else bytes(module)
+    program = Interpreter(read_vhlo(raw, f"the module of `{node.name}`"))
+    if MAIN not in program.functions:
+        raise CannotRun(f"its module has no function {MAIN}")
+    if missing := program.problems():
+        raise CannotRun(f"tfport has no kernel for {', '.join(missing)}")
+    return program

@@ -1,0 +1,271 @@
+"""XLA's ops whose attributes are computations, and those that only hand a value on.
+
+A computation is a function of scalars. It is walked once, without an engine, and called with arrays:
+what it is made of works element by element. One that is not is called for one element at a time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from tfport.errors import RunFailed
+from tfport.graph.attrs import Attr
+from tfport.graph.dtypes import DType
+from tfport.graph.graph import Node
+from tfport.runtime.engines.no_engine import NoEngine
+from tfport.runtime.host import blamed
+from tfport.runtime.lower import structure
+from tfport.runtime.operand import Operand
+from tfport.runtime.ops.control import functional as control
+from tfport.runtime.ops.control.structure_steps import Inner
+from tfport.runtime.ops.xla import hlo_calls as calls
+from tfport.runtime.ops.xla.dimension_numbers import SCATTER, dimension_numbers, only
+from tfport.runtime.ops.xla.hlo_calls import SECOND, Computation
+from tfport.runtime.program import Program, Step
+from tfport.runtime.trace import Problem, Tracer
+
+Attrs = dict[str, Attr]
+_KNOWN = {
+    "Add": "add", "AddV2": "add", "Mul": "multiply", "Maximum": "maximum", "Minimum": "minimum",
+    "LogicalAnd": "and", "LogicalOr": "or", "BitwiseAnd": "bitwise_and", "BitwiseOr": "bitwise_or",
+    "BitwiseXor": "bitwise_xor", "Less": "less", "Greater": "greater",
+}  # fmt: skip
+_BY_ELEMENT = frozenset(
+    [
+        "Add",
+        "AddV2",
+        "Sub",
+        "Mul",
+        "Div",
+        "RealDiv",
+        "FloorDiv",
+        "FloorMod",
+        "Mod",
+        "TruncateDiv",
+        "TruncateMod",
+        "Maximum",
+        "Minimum",
+        "Pow",
+        "Neg",
+        "Abs",
+        "Sign",
+        "Square",
+        "Sqrt",
+        "Rsqrt",
+        "Exp",
+        "Expm1",
+        "Log",
+        "Log1p",
+        "Tanh",
+        "Sigmoid",
+        "Sin",
+        "Cos",
+        "Floor",
+        "Ceil",
+        "Round",
+        "Rint",
+        "Cast",
+        "Bitcast",
+        "Less",
+        "LessEqual",
+        "Greater",
+        "GreaterEqual",
+        "Equal",
+        "NotEqual",
+        "LogicalAnd",
+        "LogicalOr",
+        "LogicalNot",
+        "LogicalXor",
+        "BitwiseAnd",
+        "BitwiseOr",
+        "BitwiseXor",
+        "Invert",
+        "SelectV2",
+        "Select",
+        "IsNan",
+        "IsInf",
+        "IsFinite",
+        "ZerosLike",
+        "OnesLike",
+        "Atan2",
+        "SquaredDifference",
+        "LeftShift",
+        "RightShift",
+        "DivNoNan",
+        "ClipByValue",
+    ]
+)
+
+
+def computation(tracer: Tracer, node: Node, name: str, attrs: Attrs, kinds: Sequence[DType]) -> Computation:
+    """The function of scalars that an attribute names."""
+    function, given = control.function_of(node, name, attrs)
+    inner = Tracer(tracer.state, NoEngine())
+    shapes: tuple[tuple[int, ...] | None, ...] = (None, ())
+    for shape in shapes:  # of any shape, or else one element at a time
+        args = [Operand(kind, shape, name=node.name) for kind in kinds]
+        program = inner.program(args, lambda args=args: inner.call(function, args, given))  # type: ignore[misc]
+        if all(step.op in _BY_ELEMENT for step in program.steps):
+            break
+    tracer.problems += inner.problems
+    runner = Inner(program, inner.engine, [])
+
+    def call(*arrays: Any) -> Sequence[Any]:
+        return runner.run(arrays, ())
+
+    by_element = all(step.op in _BY_ELEMENT for step in program.steps)
+    return Computation(call if by_element else _one_at_a_time(call), _known(program))
+
+
+def _known(program: Program) -> str:
+    """What a computation is that has one step, or none."""
+    args, results = program.args, program.results
+    if len(args) < 2 or len(results) != 1:
+        return ""
+    if not program.steps:
+        return SECOND if results[0] is args[1] and len(args) == 2 else ""
+    step = program.steps[0]
+    if len(program.steps) == 1 and step.inputs == (args[0], args[1]) and step.outputs[0] is results[0]:
+        name = _KNOWN.get(step.op, "")
+        return name if len(args) == 2 or name in ("less", "greater") else ""
+    return ""
+
+
+def _one_at_a_time(call: Callable[..., Sequence[Any]]) -> Callable[..., Sequence[Any]]:
+    def run(*arrays: Any) -> Sequence[Any]:
+        spread = np.broadcast_arrays(*arrays)
+        rows = [call(*(np.asarray(x[at]) for x in spread)) for at in np.ndindex(spread[0].shape)]
+        if not rows:
+            raise RunFailed("a computation on no elements")
+        return [np.array(column).reshape(spread[0].shape) for column in zip(*rows, strict=True)]
+
+    return run
+
+
+def _step(
+    tracer: Tracer, node: Node, inputs: Sequence[Operand], kinds: Sequence[DType], run: Callable[..., Any]
+) -> list[Operand]:
+    """A step of its own, with what may go wrong in it named."""
+
+    def typed(given: Sequence[Any]) -> list[Any]:
+        with np.errstate(all="ignore"):
+            return [np.asarray(a, k.numpy) for a, k in zip(run(*given), kinds, strict=True)]
+
+    named = blamed(typed, node.name, node.op)
+    outputs = tuple(Operand(kind, None, name=node.name) for kind in kinds)
+    return list(tracer.add(Step(node.name, node.op, tuple(inputs), outputs, run=named, why="XLA's own")))
+
+
+def _ints(array: Any) -> list[int]:
+    return [int(n) for n in np.asarray(array).reshape(-1)]
+
+
+@structure("XlaReduce XlaVariadicReduce XlaVariadicReduceV2")
+def reduce(tracer: Tracer, node: Node, inputs: list[Operand], attrs: Attrs) -> list[Operand]:
+    half = len(inputs) // 2
+    kinds = [operand.dtype for operand in inputs]
+    reducer = computation(tracer, node, "reducer", attrs, kinds)
+    axes = _ints(attrs["dimensions_to_reduce"])
+    return _step(
+        tracer, node, inputs, kinds[:half], lambda *a: calls.reduce(a[:half], a[half:], axes, reducer)
+    )
+
+
+@structure("XlaReduceWindow")
+def reduce_window(tracer: Tracer, node: Node, inputs: list[Operand], attrs: Attrs) -> list[Operand]:
+    kind = inputs[0].dtype
+    folded = computation(tracer, node, "computation", attrs, [kind, kind])
+
+    def run(x: Any, start: Any, size: Any, strides: Any, base: Any, dilation: Any, padding: Any) -> list[Any]:
+        return calls.reduce_window(
+            [x],
+            [start],
+            size=_ints(size),
+            strides=_ints(strides),
+            base_dilation=_ints(base),
+            window_dilation=_ints(dilation),
+            padding=padding.tolist(),
+            computation=folded,
+        )
+
+    return _step(tracer, node, inputs, [kind], run)
+
+
+@structure("XlaSelectAndScatter")
+def select_and_scatter(tracer: Tracer, node: Node, inputs: list[Operand], attrs: Attrs) -> list[Operand]:
+    kind = inputs[0].dtype
+    select, scatter = (computation(tracer, node, name, attrs, [kind, kind]) for name in ("select", "scatter"))
+
+    def run(operand: Any, size: Any, strides: Any, padding: Any, source: Any, start: Any) -> list[Any]:
+        return [
+            calls.select_and_scatter(
+                operand,
+                source,
+                start,
+                size=_ints(size),
+                strides=_ints(strides),
+                padding=padding.tolist(),
+                select=select,
+                scatter=scatter,
+            )
+        ]
+
+    return _step(tracer, node, inputs, [kind], run)
+
+
+@structure("XlaScatter")
+def scatter(tracer: Tracer, node: Node, inputs: list[Operand], attrs: Attrs) -> list[Operand]:
+    kind = inputs[0].dtype
+    update = computation(tracer, node, "update_computation", attrs, [kind, kind])
+    numbers: dict[str, Any] = dict(dimension_numbers(attrs["dimension_numbers"], SCATTER))
+    numbers["index_vector_dim"] = only(numbers["index_vector_dim"])
+    return _step(
+        tracer,
+        node,
+        inputs,
+        [kind],
+        lambda x, indices, new: calls.scatter([x], indices, [new], update, **numbers),
+    )
+
+
+@structure("XlaVariadicSort")
+def variadic_sort(tracer: Tracer, node: Node, inputs: list[Operand], attrs: Attrs) -> list[Operand]:
+    *sorted_, _dimension = inputs
+    kinds = [operand.dtype for operand in sorted_]
+    comparator = computation(tracer, node, "comparator", attrs, [k for kind in kinds for k in (kind, kind)])
+    return _step(tracer, node, inputs, kinds, lambda *a: calls.sort(a[:-1], int(a[-1]), comparator))
+
+
+structure("XlaIf")(control.if_)
+structure("XlaWhile")(control.while_)
+
+
+@structure("XlaLaunch XlaLaunchV2")
+def launch(tracer: Tracer, node: Node, inputs: list[Operand], attrs: Attrs) -> list[Operand]:
+    """A cluster that was to be compiled is just a call."""
+    function, given = control.function_of(node, "function", attrs)
+    return tracer.call(function, inputs, given)
+
+
+@structure(
+    "XlaSharding XlaSpmdFullToShardShape XlaSpmdShardToFullShape XlaOptimizationBarrier XlaClusterOutput"
+)
+def hand_on(tracer: Tracer, node: Node, inputs: list[Operand], attrs: Attrs) -> list[Operand]:
+    """One device has the whole of everything."""
+    return inputs
+
+
+@structure("XlaSetBound")
+def set_bound(tracer: Tracer, node: Node, inputs: list[Operand], attrs: Attrs) -> list[Operand]:
+    return inputs[:1]
+
+
+@structure("XlaRemoveDynamicDimensionSize")
+def remove_dynamic_size(tracer: Tracer, node: Node, inputs: list[Operand], attrs: Attrs) -> list[Operand]:
+    """Of what never had one: what was behind a size that was set is lost."""
+    if node.inputs[0].node.op == "XlaSetDynamicDimensionSize":
+        tracer.problems.append(Problem(node, "tfport does not keep what is behind a dynamic size"))
+    return inputs[:1]

@@ -1,0 +1,89 @@
+"""Random bits as XLA makes them: Philox in blocks of four words, ThreeFry in pairs that lie side by side."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from tfport.errors import RunFailed
+from tfport.runtime.lower import host
+from tfport.runtime.ops.random.philox import Philox
+
+PHILOX, THREE_FRY = "philox", "three_fry"
+_ALGORITHMS = {1: PHILOX, 2: THREE_FRY}
+_MASK = (1 << 64) - 1
+_ROTATIONS = ((13, 15, 26, 6), (17, 29, 16, 24))
+
+
+@host("XlaRngBitGenerator")
+def rng_bit_generator(algorithm, initial_state, shape, *, dtype):
+    name = _ALGORITHMS.get(int(algorithm))
+    if name is None:
+        name = THREE_FRY if initial_state.size == 2 else PHILOX
+    dims = tuple(int(n) for n in shape.reshape(-1))
+    return random_bits(name, initial_state, dims, dtype.numpy)
+
+
+def random_bits(algorithm: str, state: Any, dims: tuple[int, ...], kind: Any) -> tuple[Any, Any]:
+    """The state behind what is drawn, and the bits."""
+    kind = np.dtype(kind)
+    if state.shape != ((2,) if algorithm == THREE_FRY else (3,)):
+        raise RunFailed(f"a state of shape {list(state.shape)} is none of {algorithm}")
+    wide = np.dtype(np.uint64 if kind.itemsize == 8 else np.uint32)
+    draw = _three_fry if algorithm == THREE_FRY else _philox
+    after, bits = draw([int(n) for n in state], dims, wide)
+    narrow = np.dtype(f"u{kind.itemsize}")
+    return np.array(after, np.uint64), bits.astype(narrow).view(kind)
+
+
+def _philox(state: list[int], dims: tuple[int, ...], kind: Any) -> tuple[list[int], Any]:
+    key, low, high = state
+    size = int(np.prod(dims, dtype=np.int64))
+    words = size * kind.itemsize // 4
+    blocks = -(-words // 4)
+    philox = Philox(key, low | high << 64)
+    end = philox.skip(blocks).counter
+    bits = np.ascontiguousarray(philox.first(blocks).reshape(-1)[:words]).view(kind)
+    return [key, end & _MASK, end >> 64], bits.reshape(dims)
+
+
+def _three_fry(state: list[int], dims: tuple[int, ...], kind: Any) -> tuple[list[int], Any]:
+    key, counter = state
+    axis = _split_axis(dims)
+    half = list(dims) or [1]
+    if kind.itemsize == 4:
+        half[axis] = -(-half[axis] // 2)
+    size = int(np.prod(half, dtype=np.int64))
+    counters = np.uint64(counter) + np.arange(size, dtype=np.uint64)
+    first, second = (word.reshape(half) for word in _hashed(counters, key))
+    if kind.itemsize == 8:
+        bits = first.astype(np.uint64) | second.astype(np.uint64) << np.uint64(32)
+    else:
+        pairs = np.stack([first, second], axis + 1)
+        whole = [*half[:axis], half[axis] * 2, *half[axis + 1 :]]
+        length = dims[axis] if dims else 1
+        bits = pairs.reshape(whole)[(slice(None),) * axis + (slice(length),)]
+    return [key, (counter + size) & _MASK], bits.reshape(dims)
+
+
+def _split_axis(dims: tuple[int, ...]) -> int:
+    """Along which pairs lie: the first even axis, or the first of the longest."""
+    even = [i for i, n in enumerate(dims) if n % 2 == 0]
+    if even or not dims:
+        return even[0] if even else 0
+    return dims.index(max(dims))
+
+
+def _hashed(counters: Any, key: int) -> tuple[Any, Any]:
+    """Threefry 2x32 in 20 rounds."""
+    k0, k1 = np.uint32(key & 0xFFFFFFFF), np.uint32(key >> 32)
+    keys = (k0, k1, k0 ^ k1 ^ np.uint32(0x1BD11BDA))
+    x, y = counters.astype(np.uint32) + keys[0], (counters >> np.uint64(32)).astype(np.uint32) + keys[1]
+    for group in range(5):
+        for by in _ROTATIONS[group % 2]:
+            x = x + y
+            y = (y << np.uint32(by) | y >> np.uint32(32 - by)) ^ x
+        x = x + keys[(group + 1) % 3]
+        y = y + keys[(group + 2) % 3] + np.uint32(group + 1)
+    return x, y

@@ -1,0 +1,221 @@
+"""Runs a program of StableHLO: one op after the other, regions as they are needed.
+
+`Interpreter(functions).problems()` says which ops it does not have; `run("main", arrays)` answers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import numpy as np
+
+from tfport.errors import RunFailed
+from tfport.formats.vhlo import Body, Op
+from tfport.runtime.ops.xla import hlo_calls as calls
+from tfport.runtime.ops.xla.hlo_calls import SECOND, Computation
+from tfport.runtime.ops.xla.stablehlo.custom import CUSTOM
+from tfport.runtime.ops.xla.stablehlo.elementwise import ELEMENTWISE, GREATER, LESS, TOTAL_ORDER
+from tfport.runtime.ops.xla.stablehlo.shaping import SHAPING, ints, pairs
+
+Env = dict[int, Any]
+MOST_CALLS = 200
+_DEPTH = 0
+"""Where an environment keeps how deep its call is; values are numbered from 1."""
+_WITH_REGIONS = frozenset(
+    ["case", "if", "while", "reduce", "reduce_window", "scatter", "select_and_scatter", "sort", "map"]
+)
+_CALLS = frozenset(["call", "composite", "custom_call"])
+_BY_ELEMENT = frozenset([*ELEMENTWISE, "constant", "compare", "convert"])
+_KNOWN = {
+    "add": "add", "multiply": "multiply", "maximum": "maximum", "minimum": "minimum",
+    "and": "and", "or": "or",
+}  # fmt: skip
+
+
+class Interpreter:
+    def __init__(self, functions: dict[str, Body]) -> None:
+        self.functions = functions
+
+    def problems(self) -> list[str]:
+        """The ops that nothing here can run."""
+        found = {why for body in self.functions.values() for op in _ops(body) if (why := _missing(op))}
+        return sorted(found)
+
+    def run(self, name: str, args: Sequence[Any], depth: int = 0) -> list[Any]:
+        body = self.functions.get(name)
+        if body is None:
+            raise RunFailed(f"the module has no function {name}")
+        if len(args) != len(body.args):
+            raise RunFailed(f"{name} takes {len(body.args)} tensors and is given {len(args)}")
+        if depth > MOST_CALLS:
+            raise RunFailed(f"{name} calls itself, deeper than {MOST_CALLS} calls")
+        return self._body(body, args, {_DEPTH: depth}, frees=True)
+
+    def _body(self, body: Body, args: Sequence[Any], env: Env, *, frees: bool = False) -> list[Any]:
+        env.update(zip(body.args, args, strict=True))
+        last = _last_uses(body) if frees else None
+        for at, op in enumerate(body.ops):
+            given = [env[operand] for operand in op.operands]
+            answers = self._op(op, given, env)
+            for result, kind, answer in zip(op.results, op.types, answers, strict=True):
+                env[result] = answer if kind.element is None else np.asarray(answer, kind.element)
+            for value in last[at] if last is not None else ():
+                env.pop(value, None)
+        return [env[value] for value in body.returns]
+
+    def _op(self, op: Op, given: list[Any], env: Env) -> Sequence[Any]:
+        elementwise = ELEMENTWISE.get(op.name)
+        if elementwise is not None:
+            return [elementwise(*given)]
+        shaping = SHAPING.get(op.name)
+        if shaping is not None:
+            answer = shaping(op, *given)
+            return answer if isinstance(answer, tuple | list) else [answer]
+        if op.name in ("call", "composite"):
+            called = op.attrs["callee" if op.name == "call" else "decomposition"]
+            return self.run(called, given, env[_DEPTH] + 1)
+        if op.name == "custom_call":
+            return CUSTOM[op.attrs["call_target_name"]](op, *given)
+        found: Sequence[Any] = getattr(self, f"_{op.name}")(op, given, env)
+        return found
+
+    def _case(self, op: Op, given: list[Any], env: Env) -> Sequence[Any]:
+        at = int(given[0])
+        return self._body(op.regions[at if 0 <= at < len(op.regions) else -1], (), env)
+
+    def _if(self, op: Op, given: list[Any], env: Env) -> Sequence[Any]:
+        return self._body(op.regions[0 if bool(given[0]) else 1], (), env)
+
+    def _while(self, op: Op, given: list[Any], env: Env) -> Sequence[Any]:
+        condition, body = op.regions
+        while bool(self._body(condition, given, env)[0]):
+            given = self._body(body, given, env)
+        return given
+
+    def _map(self, op: Op, given: list[Any], env: Env) -> Sequence[Any]:
+        return self._computation(op.regions[0], env).call(*given)
+
+    def _reduce(self, op: Op, given: list[Any], env: Env) -> Sequence[Any]:
+        half = len(given) // 2
+        axes = ints(op.attrs["dimensions"])
+        return calls.reduce(given[:half], given[half:], axes, self._computation(op.regions[0], env))
+
+    def _reduce_window(self, op: Op, given: list[Any], env: Env) -> Sequence[Any]:
+        half = len(given) // 2
+        return calls.reduce_window(
+            given[:half],
+            given[half:],
+            size=ints(op.attrs["window_dimensions"]),
+            strides=ints(op.attrs["window_strides"]),
+            base_dilation=ints(op.attrs["base_dilations"]),
+            window_dilation=ints(op.attrs["window_dilations"]),
+            padding=pairs(op.attrs["padding"]),
+            computation=self._computation(op.regions[0], env),
+        )
+
+    def _select_and_scatter(self, op: Op, given: list[Any], env: Env) -> Sequence[Any]:
+        operand, source, start = given
+        found = calls.select_and_scatter(
+            operand,
+            source,
+            start,
+            size=ints(op.attrs["window_dimensions"]),
+            strides=ints(op.attrs["window_strides"]),
+            padding=pairs(op.attrs["padding"]),
+            select=self._computation(op.regions[0], env),
+            scatter=self._computation(op.regions[1], env),
+        )
+        return [found]
+
+    def _scatter(self, op: Op, given: list[Any], env: Env) -> Sequence[Any]:
+        count = len(given) // 2
+        return calls.scatter(
+            given[:count],
+            given[count],
+            given[count + 1 :],
+            self._computation(op.regions[0], env),
+            update_window=ints(op.attrs["update_window_dims"]),
+            inserted=ints(op.attrs["inserted_window_dims"]),
+            axes=ints(op.attrs["scatter_dims_to_operand_dims"]),
+            index_vector_dim=op.attrs["index_vector_dim"],
+            operand_batching=ints(op.attrs.get("input_batching_dims", [])),
+            indices_batching=ints(op.attrs.get("scatter_indices_batching_dims", [])),
+        )
+
+    def _sort(self, op: Op, given: list[Any], env: Env) -> Sequence[Any]:
+        return calls.sort(given, op.attrs["dimension"], self._computation(op.regions[0], env))
+
+    def _computation(self, body: Body, env: Env) -> Computation:
+        """A region as a function of arrays, where all that it does works element by element."""
+        if body.known is None:
+            body.known = _known(body), all(op.name in _BY_ELEMENT for op in body.ops)
+        name, by_element = body.known
+
+        def call(*arrays: Any) -> list[Any]:
+            return self._body(body, arrays, env)
+
+        def one_at_a_time(*arrays: Any) -> list[Any]:
+            spread = np.broadcast_arrays(*arrays)
+            rows = [call(*(np.asarray(x[at]) for x in spread)) for at in np.ndindex(spread[0].shape)]
+            return [np.array(column).reshape(spread[0].shape) for column in zip(*rows, strict=True)]
+
+        return Computation(call if by_element else one_at_a_time, name)
+
+
+def _ops(body: Body) -> Iterator[Op]:
+    for op in body.ops:
+        yield op
+        for region in op.regions:
+            yield from _ops(region)
+
+
+def _read_in(body: Body) -> Iterator[int]:
+    """The values that a region reads, those around it included."""
+    yield from body.returns
+    for op in body.ops:
+        yield from op.operands
+        for region in op.regions:
+            yield from _read_in(region)
+
+
+def _missing(op: Op) -> str | None:
+    if op.name == "custom_call":
+        target = str(op.attrs["call_target_name"])
+        return None if target in CUSTOM else f"a call of {target}"
+    there = op.name in ELEMENTWISE or op.name in SHAPING or op.name in _WITH_REGIONS or op.name in _CALLS
+    return None if there else f"stablehlo.{op.name}"
+
+
+def _known(body: Body) -> str:
+    """What a region is that has one op, or none."""
+    if not body.ops:
+        return SECOND if len(body.args) == 2 and body.returns == body.args[1:] else ""
+    op = body.ops[0]
+    if len(body.ops) > 1 or body.returns != op.results or op.operands != body.args[:2]:
+        return ""
+    if op.name == "compare":
+        name = {LESS: "less", GREATER: "greater"}.get(op.attrs["comparison_direction"], "")
+        total = op.attrs.get("compare_type") == TOTAL_ORDER
+        return f"total_{name}" if name and total else name
+    if op.types[0].element != np.bool_ and op.name in ("and", "or"):
+        return f"bitwise_{op.name}" if len(body.args) == 2 else ""
+    return _KNOWN.get(op.name, "") if len(body.args) == 2 else ""
+
+
+def _last_uses(body: Body) -> list[list[int]]:
+    """The values that nobody reads any more after each op."""
+    if body.known is None:
+        last: dict[int, int] = dict.fromkeys(body.args, 0)
+        for at, op in enumerate(body.ops):
+            last.update(dict.fromkeys((*op.operands, *op.results), at))
+            for value in (v for region in op.regions for v in _read_in(region)):
+                if value in last:
+                    last[value] = at
+        freed: list[list[int]] = [[] for _ in body.ops]
+        for value, at in last.items():
+            if value not in body.returns:
+                freed[at].append(value)
+        body.known = freed
+    found: list[list[int]] = body.known
+    return found

@@ -1,0 +1,51 @@
+"""Every lowering and kernel says what its op's definition says: inputs in order, attributes by name."""
+
+import inspect
+import keyword
+
+import pytest
+from tests.recorded import OPS
+
+from tfport.runtime.host import decided_by_inputs
+from tfport.runtime.lower import CONTEXT, KERNELS, LOWERINGS, STRUCTURES
+
+BUILDER = "b"
+DECLARED = {*LOWERINGS.all(), *KERNELS.all(), *STRUCTURES.all()}
+
+
+def declared():
+    for table, builder in ((LOWERINGS, 1), (KERNELS, 0)):
+        for op, some in sorted(table.all().items()):
+            for number, one in enumerate(some):
+                yield pytest.param(op, one, builder, id=f"{op}-{'lower' if builder else 'host'}-{number}")
+
+
+def test_every_op_that_is_declared_is_one_that_tensorflow_has_had():
+    assert [op for op in sorted(DECLARED) if OPS.get(op) is None] == []
+
+
+@pytest.mark.parametrize(("op", "one", "skip"), list(declared()))
+def test_it_takes_what_the_op_takes(op, one, skip):
+    signature = OPS.get(op)
+    parameters = list(inspect.signature(one.function).parameters.values())[skip:]
+    if not any(p.kind is p.VAR_POSITIONAL for p in parameters):  # one function of a table for many ops
+        positional = [p for p in parameters if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
+        assert len(positional) == len(signature.inputs)
+    named = one.named
+    assert named <= set(signature.attr_types), "an attribute that the op does not have"
+    left_out = set(signature.attr_types) - named - decided_by_inputs(signature)
+    assert left_out == set(), "an attribute that the function does not name"
+    assert set(one.constraints) <= set(signature.attr_types)
+
+
+@pytest.mark.parametrize(("op", "one", "skip"), list(declared()))
+def test_its_inputs_are_called_what_the_op_calls_them(op, one, skip):
+    """Unless one function serves several ops, which call them differently."""
+    functions = [d for table in (LOWERINGS, KERNELS) for some in table.all().values() for d in some]
+    if sum(d.function is one.function for d in functions) > 1 or one.function.__closure__:
+        return
+    parameters = list(inspect.signature(one.function).parameters.values())[skip:]
+    found = [p.name for p in parameters if p.kind == p.POSITIONAL_OR_KEYWORD]
+    expected = [arg.name for arg in OPS.get(op).inputs]
+    taken = {BUILDER, CONTEXT, *keyword.kwlist}
+    assert found == [f"{name}_" if name in taken and (skip or name != BUILDER) else name for name in expected]
