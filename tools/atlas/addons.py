@@ -28,11 +28,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from addon_wheels import Addon, NoWheel, fetched
+from index import files
 from packaging.specifiers import SpecifierSet
 from packaging.version import Version
 from wheels import Wheel, fetch, package_in, unpack, unpacked
-
-from index import files
 
 CACHE = Path("~/.cache/tfport/atlas-addons").expanduser()
 # Of these, the wheels for Python 3.7 have the new C++ ABI and those for older ones the old.

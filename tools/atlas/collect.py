@@ -27,14 +27,13 @@ from pathlib import Path
 
 from elf import Library
 from facts import facts_of, from_metadata
+from index import choose, pythons, releases
 from native import LIBRARIES
 from records import CACHE, X86, Record, folder_of, release_order
 from remote import open_zip
 from stubs import cuda_stubs
 from twins import REGISTRY, Build, same_files, same_registry
 from wheels import Wheel, built, op_libraries, unpacked
-
-from index import choose, pythons, releases
 
 PROBE = Path(__file__).with_name("probe.py")
 

@@ -6,10 +6,9 @@
 
 from pathlib import Path
 
+from index import choose
 from records import X86, folder_of
 from remote import libraries, open_zip
-
-from index import choose
 
 Build = tuple[str, str, str]
 """Package, release, platform."""

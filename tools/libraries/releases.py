@@ -14,10 +14,9 @@ from pathlib import Path
 
 sys.path.append(str(Path(__file__).parents[1] / "atlas"))
 
+from index import File, choose, files
 from records import release_order
 from wheels import fetch, package_in, unpack
-
-from index import File, choose, files
 
 CACHE = Path("~/.cache/tfport/libraries").expanduser()
 MORE = re.compile(r"/include/|/pywrap_dlopen_global_flags\.py$")

@@ -17,9 +17,8 @@ from pathlib import Path
 
 sys.path.append(str(Path(__file__).parents[1] / "atlas"))
 
-from records import release_order
-
 from index import pythons
+from records import release_order
 
 CACHE = Path("~/.cache/tfport/environments").expanduser()
 INTERPRETERS = Path("~/.pyenv/versions").expanduser()
