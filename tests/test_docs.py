@@ -49,7 +49,7 @@ def test_every_command_has_a_page():
     from tfport.cli.main import COMMANDS
 
     pages = {page.stem for page in (ROOT / "docs" / "commands").glob("*.md")}
-    assert pages == {command.__name__.rpartition(".")[2].removesuffix("_command") for command in COMMANDS}
+    assert pages == {command.__name__.removesuffix(".command").rpartition(".")[2] for command in COMMANDS}
 
 
 @pytest.mark.parametrize("page", PAGES, ids=str)

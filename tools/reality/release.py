@@ -33,7 +33,7 @@ from watch import WITHOUT_ONEDNN
 from wheels import NOTHING, unpacked
 
 import tfport
-from tfport.cli.answers import write_npz
+from tfport.cli.run.outputs import write_npz
 from tfport.formats.kinds import Kind
 from tfport.formats.proto.graph_pb2 import GraphDef
 from tfport.formats.tensor import NUMPY

@@ -16,23 +16,21 @@ from collections.abc import Sequence
 from typing import TextIO
 
 from tfport.check.harmless import harmless
-from tfport.cli import (
-    bench_command,
-    check_command,
-    completion_command,
-    env_command,
-    explain_command,
-    export_command,
-    fix_command,
-    inspect_command,
-    lib_command,
-    lib_words,
-    matrix_command,
-    ops_command,
-    run_command,
-    serve_command,
-    targets_command,
-)
+from tfport.cli import bench as bench_command
+from tfport.cli import completion as completion_command
+from tfport.cli import env as env_command
+from tfport.cli import explain as explain_command
+from tfport.cli import export as export_command
+from tfport.cli import fix as fix_command
+from tfport.cli import inspect as inspect_command
+from tfport.cli import matrix as matrix_command
+from tfport.cli import serve as serve_command
+from tfport.cli.check import command as check_command
+from tfport.cli.lib import command as lib_command
+from tfport.cli.lib import subcommands as lib_words
+from tfport.cli.ops import command as ops_command
+from tfport.cli.run import command as run_command
+from tfport.cli.targets import command as targets_command
 from tfport.errors import Error
 
 COMMANDS = (

@@ -1,0 +1,73 @@
+"""What is recorded, as a person reads it: releases with build facts, and one target in full."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from rich.console import RenderableType
+
+from tfport.atlas.atlas import ARM
+from tfport.atlas.overview import Overview, Package, Release
+from tfport.atlas.portrait import Part, Portrait
+from tfport.check.console import columns, count, facts, title
+from tfport.cli.targets import build_facts
+
+
+def recorded(overview: Overview, width: int, *, everything: bool) -> Iterator[RenderableType]:
+    """All packages: those of TensorFlow release by release, the others in a line each."""
+    others = [package for package in overview.packages if not package.is_tensorflow]
+    for package in overview.packages:
+        if package.is_tensorflow or everything:
+            yield from _releases(package, width, everything=everything)
+    if others and not everything:
+        yield title("other packages with ops")
+        yield columns(map(_line, others), width, head=("package", "recorded", "", "ops"), right=1)
+    if not everything:
+        yield title("", "The newest patch of each release; --all shows every one.")
+
+
+def _releases(package: Package, width: int, *, everything: bool) -> Iterator[RenderableType]:
+    shown = package.releases if everything else package.newest_patches()
+    yield title(_name(package), f"{count(len(package.releases), 'build')}, {_range(package)}")
+    head = ("release", *build_facts.HEAD, "ops", "kernels")
+    yield columns(map(_row, shown), width, head=head, gap=1, right=3)
+
+
+def _row(release: Release) -> tuple[str, ...]:
+    build = release.build
+    return build.version, *build_facts.cells(build.facts), str(release.ops), str(release.kernels or "")
+
+
+def _name(package: Package) -> str:
+    return f"{package.name} ({ARM})" if package.is_for_arm else package.name
+
+
+def _range(package: Package) -> str:
+    versions = list(dict.fromkeys(release.build.version for release in package.releases))
+    return versions[0] if len(versions) == 1 else f"{versions[0]} to {versions[-1]}"
+
+
+def _line(package: Package) -> tuple[str, ...]:
+    newest = package.releases[-1]
+    return _name(package), count(len(package.releases), "build"), _range(package), str(newest.ops)
+
+
+def in_full(target: Portrait, width: int) -> Iterator[RenderableType]:
+    """One target with all its parts."""
+    yield title(target.name, count(target.ops, "op"))
+    if target.notes:
+        yield facts([("note", [note]) for note in target.notes], width)
+    for part in target.parts:
+        if len(target.parts) > 1:
+            yield title(part.name)
+        yield facts(_rows(part), width)
+
+
+def _rows(part: Part) -> Iterator[tuple[str, list[str]]]:
+    if part.build:
+        yield "wheel", [part.build.wheel]
+        yield "SHA-256", [part.build.sha256]
+        yield from build_facts.rows(part.build.facts)
+    yield "ops", [f"{part.ops:,}"]
+    yield "kernels", [f"{device} {n:,}" for device, n in part.kernels.items()] or ["none recorded"]
+    yield "on import", [f"{library} {n}" for library, n in part.libraries.items()]

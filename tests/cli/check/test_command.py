@@ -1,0 +1,229 @@
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from xml.etree import ElementTree
+
+import pytest
+
+from tfport.check.loaders import LOADERS as KNOWN_LOADERS
+from tfport.cli import choices
+from tfport.cli.check.request import Outcome, exit_code, of_all
+from tfport.cli.main import main
+from tfport.formats.proto.graph_pb2 import GraphDef, NodeDef
+
+ROOT = Path(__file__).parents[3]
+ATTENTION = str(ROOT / "examples" / "attention")
+BROKEN = str(ROOT / "tests" / "broken" / "files")
+GRAPH = GraphDef(node=[NodeDef(name="wait", op="NoOp")], versions={"producer": 24}).SerializeToString()
+TFPORT = [sys.executable, "-c", "import sys; from tfport.cli.main import main; sys.exit(main())"]
+
+
+def check(*args: str) -> int:
+    return main(["check", *args])
+
+
+# One model
+
+
+@pytest.mark.parametrize(("on", "code"), [("1.13.2", 1), ("1.14.0", 0)])
+def test_the_exit_code_is_the_verdict(on, code, capsys):
+    assert check(ATTENTION, "--on", f"tensorflow=={on}") == code
+    assert capsys.readouterr().err == ""
+
+
+def test_the_json_is_the_contract(capsys):
+    assert check(ATTENTION, "--on", "tensorflow==1.13.2", "--device", "cpu", "--json") == 1
+    said = json.loads(capsys.readouterr().out)
+    assert said["version"] == 1
+    assert said["model"] == ATTENTION
+    assert said["producer"] == {"tensorflow": "2.21.0", "graph_def": 2474, "min_consumer": 0}
+    (result,) = said["results"]
+    assert (result["target"], result["device"]) == ("tensorflow==1.13.2", "cpu")
+    assert (result["verdict"], result["stage"]) == ("fails", "load")
+    (finding,) = result["findings"]
+    wanted = ("code", "severity", "op", "node", "function", "signatures", "attr")
+    assert [finding[key] for key in wanted] == [
+        "TFP101", "error", "BatchMatMulV2", "MatMul", None, ["serving_default"], None,
+    ]  # fmt: skip
+    assert finding["tensorflow_says"].startswith("Op type not registered 'BatchMatMulV2' in binary ")
+    assert {"message", "cause", "fixes"} <= finding.keys()
+
+
+def test_several_targets_and_loaders(capsys):
+    args = ["--on", "tensorflow==1.13.2", "tensorflow==1.14.0", "--on", "tensorflow==2.8"]
+    assert check(ATTENTION, *args, "--loader", "capi", "--loader", "serving", "--json") == 1
+    results = json.loads(capsys.readouterr().out)["results"]
+    targets = ["tensorflow==1.13.2", "tensorflow==1.14.0", "tensorflow==2.8.4"]
+    assert list(dict.fromkeys(result["target"] for result in results)) == targets
+    assert {loader for result in results for loader in result["loaders"]} == {"capi", "serving"}
+
+
+REFUSED = [  # what is given                                     the sentence
+    (["nowhere", "--on", "tensorflow==2.8.4"], "nowhere: no such file or folder"),
+    ([f"{BROKEN}/cut_graph.pb", "--on", "tensorflow==2.8.4"], "the download or copy was cut short"),
+    ([f"{BROKEN}/lfs.pb", "--on", "tensorflow==2.8.4"], "fetch it with `git lfs pull`"),
+    ([ATTENTION, "--on", "tensorflow==99.0"], "tensorflow 99.0 is not recorded"),
+    ([ATTENTION, "--on", "tensorlow==2.8"], "did you mean tensorflow?"),
+    ([ATTENTION, ATTENTION, "--on", "tensorflow==99.0"], "tensorflow 99.0 is not recorded"),
+    (
+        [ATTENTION, "--on", "tensorflow==2.8.4", "--signature", "x"],
+        "no signature x; there is serving_default",
+    ),
+    ([ATTENTION], "no target; expected --on TARGET…"),
+    (["--on", "tensorflow==2.8.4"], "expected MODEL… --on TARGET…"),
+]
+
+
+@pytest.mark.parametrize(("args", "sentence"), REFUSED, ids=lambda case: " ".join(case)[-50:])
+def test_what_makes_no_sense_is_one_sentence(args, sentence, capsys, monkeypatch, tmp_path):
+    monkeypatch.chdir(tmp_path)
+    assert check(*args) == 2
+    said = capsys.readouterr()
+    assert said.out == ""
+    assert said.err.startswith("tfport: ")
+    assert sentence in said.err
+    assert said.err.count("\n") == 1
+
+
+def test_what_the_parser_takes_is_what_the_check_knows():
+    from tfport.atlas.target import DEVICES
+
+    assert choices.LOADERS == KNOWN_LOADERS
+    assert choices.DEVICES == DEVICES
+
+
+CODES = [  # verdict   severities            error unknown warning note never
+    ("runs", {"note"}, [0, 0, 0, 1, 0]),
+    ("runs", {"warning"}, [0, 0, 1, 1, 0]),
+    ("runs", set(), [0, 0, 0, 0, 0]),
+    ("unknown", {"error"}, [2, 1, 1, 1, 0]),
+    ("fails", {"error"}, [1, 1, 1, 1, 0]),
+    (None, set(), [2, 2, 2, 2, 2]),
+]
+
+
+@pytest.mark.parametrize(("verdict", "severities", "codes"), CODES)
+def test_fail_on_says_what_makes_the_exit_code_1(verdict, severities, codes):
+    outcome = Outcome(verdict, frozenset(severities))
+    assert [exit_code(outcome, step) for step in choices.FAIL_ON] == codes
+    assert exit_code(outcome, None) == codes[0]
+
+
+@pytest.mark.parametrize(("codes", "code"), [([0, 0], 0), ([0, 2], 2), ([2, 1, 0], 1), ([], 0)])
+def test_one_that_does_not_run_outweighs_one_that_cannot_be_read(codes, code):
+    assert of_all(codes) == code
+
+
+# Forms and files
+
+
+def test_every_form_is_written_to_a_file_which_is_replaced(tmp_path, capsys):
+    out = tmp_path / "report"
+    readers = {"json": json.loads, "sarif": json.loads, "junit": ElementTree.fromstring, "markdown": str}
+    for form, read in readers.items():
+        assert check(ATTENTION, "--on", "tensorflow==1.13.2", "--format", form, "-o", str(out)) == 1
+        read(out.read_text())
+    assert check(ATTENTION, "--on", "tensorflow==1.13.2", "-o", str(out)) == 1
+    assert "error[TFP101]" in out.read_text()
+    assert list(tmp_path.iterdir()) == [out]
+    assert capsys.readouterr().out == ""
+
+
+def test_a_file_that_cannot_be_written_is_one_sentence(tmp_path, capsys):
+    assert check(ATTENTION, "--on", "tensorflow==2.8", "-o", str(tmp_path / "no" / "where")) == 2
+    assert "where: cannot be written: no such file or directory" in capsys.readouterr().err
+    assert check(ATTENTION, "--on", "tensorflow==2.8", "-o", str(tmp_path)) == 2
+    assert "cannot be written: is a directory" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("form", ["sarif", "junit", "markdown"])
+def test_a_model_that_cannot_be_read_has_its_place_in_what_ci_reads(form, capsys):
+    assert check(f"{BROKEN}/lfs.pb", "--on", "tensorflow==2.8.4", "--format", form) == 2
+    said = capsys.readouterr()
+    assert "git lfs pull" in said.out
+    assert said.err == ""
+
+
+def test_only_text_loads_what_draws_it():
+    code = (
+        "import sys; from tfport.cli.main import main; "
+        f"main(['check', {ATTENTION!r}, '--on', 'tensorflow==2.8.4', '--json', '-o', '/dev/null']); "
+        "print(*sys.modules)"
+    )
+    loaded = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
+    assert not {"rich", "multiprocessing", "tfport.check.report.sarif"} & set(loaded.split())
+
+
+# Many models
+
+
+@pytest.fixture
+def folder(tmp_path):
+    """A numbered version, a model that is cut, two graphs in one folder, and a link that leads back."""
+    shutil.copytree(ATTENTION, tmp_path / "attention" / "3")
+    cut = tmp_path / "cut"
+    cut.mkdir()
+    whole = Path(ATTENTION, "saved_model.pb").read_bytes()
+    (cut / "saved_model.pb").write_bytes(whole[: len(whole) // 2])
+    (tmp_path / "graph.pb").write_bytes(GRAPH)
+    (tmp_path / "graph_2.pb").write_bytes(GRAPH)
+    (tmp_path / "round").symlink_to(tmp_path)
+    return tmp_path
+
+
+def test_every_model_below_a_folder_is_checked_and_one_that_is_broken_stops_none(folder, capsys):
+    assert check(str(folder), "--on", "tensorflow==1.13.2", "--json") == 1
+    said = json.loads(capsys.readouterr().out)
+    assert said["version"] == 1
+    names = [os.path.relpath(model["model"], folder) for model in said["models"]]
+    assert names == ["graph.pb", "graph_2.pb", "attention/3", "cut"]
+    assert [model.get("verdict") for model in said["models"]] == ["runs", "runs", "fails", None]
+    assert "the download or copy was cut short" in said["models"][3]["error"]
+
+
+def test_the_text_has_a_line_for_what_runs_and_sums_up(folder, capsys):
+    assert check(str(folder), "--on", "tensorflow==1.14.0") == 2
+    said = capsys.readouterr().out
+    together = "".join(said.split())  # a long path is broken over lines
+    assert f"{folder}/attention/3runsontensorflow1.14.0" in together
+    assert f"{folder}/cutcannotberead:saved_model.pb,byte" in together
+    assert said.endswith("\n4 models: 3 run, 1 cannot be read\n")
+
+
+def test_the_order_is_that_of_the_question_however_many_there_are(tmp_path, capsys):
+    names = [f"graph_{number:02}.pb" for number in range(40)]
+    for name in names:
+        (tmp_path / name).write_bytes(GRAPH)
+    (tmp_path / "graph_07.pb").write_bytes(GRAPH[:-1])
+    assert check(*(str(tmp_path / name) for name in names), "--on", "tensorflow==2.8.4", "--json") == 2
+    models = json.loads(capsys.readouterr().out)["models"]
+    assert [os.path.basename(model["model"]) for model in models] == names
+    assert [name for name, model in zip(names, models, strict=True) if "error" in model] == ["graph_07.pb"]
+
+
+def test_an_interruption_of_many_is_one_line(tmp_path):
+    for number in range(300):
+        shutil.copytree(ATTENTION, tmp_path / str(number) / "1")
+    command = [*TFPORT, "check", str(tmp_path), "--on", "tensorflow==2.8.4"]
+    process = subprocess.Popen(
+        command,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),  # ignored in a shell's background
+    )
+    while not children(process.pid) and process.poll() is None:
+        time.sleep(0.05)
+    os.killpg(process.pid, signal.SIGINT)  # as a terminal does: to all of them
+    out, err = process.communicate(timeout=60)
+    assert (process.returncode, out, err) == (130, "", "tfport: interrupted\n")
+
+
+def children(pid: int) -> str:
+    return Path(f"/proc/{pid}/task/{pid}/children").read_text() if Path(f"/proc/{pid}").exists() else ""

@@ -1,0 +1,122 @@
+import json
+import os
+import shutil
+from pathlib import Path
+
+import pytest
+
+from tfport.cli.main import main
+
+ROOT = Path(__file__).parents[3]
+DECLARED = """
+[[check]]
+model = "models/attention"
+on = ["tensorflow==1.14.0", "tensorflow==1.15.5"]
+loader = "serving"
+
+[[check]]
+model = ["models/attention"]
+on = "tensorflow==1.13.2"
+device = "cpu"
+signatures = ["serving_default"]
+soft-placement = true
+tags = ["serve"]
+fail-on = "never"
+"""
+
+
+@pytest.fixture
+def repository(tmp_path, monkeypatch):
+    (tmp_path / ".git").mkdir()
+    shutil.copytree(ROOT / "examples" / "attention", tmp_path / "models" / "attention")
+    (tmp_path / "deep" / "down").mkdir(parents=True)
+    monkeypatch.chdir(tmp_path / "deep" / "down")
+    return tmp_path
+
+
+def in_pyproject(text: str) -> str:
+    return "[project]\nname = 'x'\n" + text.replace("[[check]]", "[[tool.tfport.check]]")
+
+
+@pytest.mark.parametrize(
+    ("file", "text"), [("tfport.toml", DECLARED), ("pyproject.toml", in_pyproject(DECLARED))]
+)
+def test_a_bare_check_asks_what_is_declared(file, text, repository, capsys):
+    (repository / file).write_text(text)
+    assert main(["check", "--json", "-o", "out.json"]) == 0
+    assert capsys.readouterr().err == ""
+    first, second = json.loads((repository / "deep" / "down" / "out.json").read_text())["models"]
+    assert first["model"] == second["model"] == "models/attention"
+    assert [result["target"] for result in first["results"]] == ["tensorflow==1.14.0", "tensorflow==1.15.5"]
+    assert [result["loaders"] for result in first["results"]] == [["serving"], ["serving"]]
+    assert second["verdict"] == "fails"
+
+
+def test_the_command_line_overrides_what_is_declared(repository, capsys):
+    (repository / "tfport.toml").write_text(DECLARED)
+    assert main(["check", "--fail-on", "error", "--loader", "capi", "--json"]) == 1
+    models = json.loads(capsys.readouterr().out)["models"]
+    assert {loader for model in models for result in model["results"] for loader in result["loaders"]} == {
+        "capi"
+    }
+
+
+def test_targets_that_are_files_are_meant_from_the_folder_of_the_file(repository, capsys):
+    (repository / "requirements.txt").write_text("tensorflow==1.14.0\n")
+    (repository / "tfport.toml").write_text('[[check]]\nmodel = "models"\non = "requirements.txt"\n')
+    before = os.getcwd()
+    assert main(["check"]) == 0
+    assert "models/attention  runs on tensorflow 1.14.0" in capsys.readouterr().out
+    assert os.getcwd() == before
+
+
+def test_what_lies_beyond_the_repository_is_not_asked(repository, capsys):
+    (repository / "tfport.toml").write_text(DECLARED)
+    (repository / "deep" / ".git").touch()  # as in a worktree
+    assert main(["check"]) == 2
+    assert "no tfport.toml here or above" in capsys.readouterr().err
+
+
+def test_a_pyproject_that_says_nothing_to_tfport_is_passed_by(repository, capsys):
+    (repository / "deep" / "pyproject.toml").write_text("[tool.ruff]\nline-length = 110\n")
+    (repository / "tfport.toml").write_text(DECLARED)
+    assert main(["check"]) == 0
+
+
+HEAD = '[[check]]\nmodel = "m"\non = "tensorflow==2.8"\n'
+WRONG = [  # what is declared           the sentence after the name of the file
+    ("[[check]", "no TOML: "),
+    ("\udcff", "no TOML: "),
+    ("", "no [[check]] in it; declare one with `model` and `on`"),
+    ("[check]\nmodel = 'm'", "`check` is a table; expected tables, each headed [[check]]"),
+    ("check = [1]", "`check` is a list; expected tables, each headed [[check]]"),
+    ("checks = 1", "a key `checks`; expected [[check]] only"),
+    ("[[check]]\nmodel = 'm'", "check 1: no `on`"),
+    ("[[check]]\non = []", "check 1: no `model`"),
+    (f"{HEAD}{HEAD}devices = 'cpu'", "check 2: a key `devices`; expected model, on, loader, signatures, "),
+    (f"{HEAD}device = 'tpu'", 'check 1: `device` is "tpu"; expected cpu or gpu'),
+    (f"{HEAD}device = ['cpu']", "check 1: `device` is a list; expected a text"),
+    (f"{HEAD}loader = ['java']", 'check 1: `loader` is "java"; expected capi, serving, python or keras'),
+    (f"{HEAD}signatures = [1]", "check 1: `signatures` has a number; expected a text, or a list of texts"),
+    (f"{HEAD}tags = 2020-01-01", "check 1: `tags` has a date; expected a text, or a list of texts"),
+    (f"{HEAD}soft-placement = 'yes'", "check 1: `soft-placement` is a text; expected true or false"),
+    (f"{HEAD}fail-on = 'always'", 'check 1: `fail-on` is "always"; expected error, unknown, '),
+]
+
+
+@pytest.mark.parametrize(("text", "sentence"), WRONG)
+def test_what_is_declared_wrongly_is_one_sentence_with_file_and_key(text, sentence, repository, capsys):
+    (repository / "tfport.toml").write_text(text, errors="surrogateescape")
+    assert main(["check"]) == 2
+    said = capsys.readouterr().err
+    assert said.startswith(f"tfport: ../../tfport.toml: {sentence}")
+    assert said.count("\n") == 1
+
+
+def test_a_table_of_another_kind_in_pyproject_is_refused(repository, capsys):
+    (repository / "pyproject.toml").write_text("[tool]\ntfport = 1\n")
+    assert main(["check"]) == 2
+    assert (
+        "../../pyproject.toml: `tool.tfport` is a number; expected [[tool.tfport.check]]"
+        in capsys.readouterr().err
+    )
