@@ -17,8 +17,8 @@ import pytest
 import tfport
 from tfport.atlas.target import resolve_targets
 from tfport.check.check import Result, check_on
+from tfport.check.checked_model import CheckedModel
 from tfport.check.findings.finding import Finding
-from tfport.check.subject import Subject
 
 TRUTH = Path(__file__).parents[1] / "truth"
 RECORDS = sorted(TRUTH.glob("said*/*.json"))
@@ -46,14 +46,14 @@ def questions() -> dict:
 
 
 @functools.cache
-def subject(case: str) -> Subject | tfport.Error:
+def subject(case: str) -> CheckedModel | tfport.Error:
     asked = questions()[case]
     try:
         model = tfport.load(str(TRUTH.parents[1] / asked["path"]))
     except tfport.Error as error:
         return error
     signatures = [name for name in asked["signatures"] if name in model.signatures]
-    return Subject(model, signatures or None, checksums=True)
+    return CheckedModel(model, signatures or None, checksums=True)
 
 
 def noticed(result: Result) -> list[Finding]:

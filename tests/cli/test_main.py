@@ -6,7 +6,7 @@ import sys
 import pytest
 from tests.recorded import path_of
 
-from tfport.check.harmless import harmless
+from tfport.check.printable import printable
 from tfport.cli.main import main, parser
 
 TFPORT = [sys.executable, "-c", "import sys; from tfport.cli.main import main; sys.exit(main())"]
@@ -115,7 +115,7 @@ def test_letters_that_a_terminal_has_not_are_spelled_out():
 
 
 def test_an_error_is_one_line_that_moves_no_cursor():
-    assert harmless("a\nb\x1b[2J\u2028é") == "a\\nb\\x1b[2J\\u2028é"
+    assert printable("a\nb\x1b[2J\u2028é") == "a\\nb\\x1b[2J\\u2028é"
 
 
 def test_help_is_there_before_anything_heavy_is_loaded():

@@ -20,8 +20,8 @@ from real_questions import QUESTIONS
 import tfport
 from tfport.atlas.target import resolve_targets
 from tfport.check.check import check_on
+from tfport.check.checked_model import CheckedModel
 from tfport.check.explain.find import MessageFinder
-from tfport.check.subject import Subject
 
 REAL = Path(__file__).parents[2] / "tests/truth/real"
 SAME, UNKNOWN, FED, OTHERWISE = "the same", "unknown", "stops at what it was fed", "otherwise"
@@ -31,7 +31,7 @@ ABOUT_VALUES = ("TFP305",)
 
 def main() -> None:
     questions = json.loads(QUESTIONS.read_text())
-    subjects: dict[str, Subject] = {}
+    subjects: dict[str, CheckedModel] = {}
     counted: Counter[str] = Counter()
     releases, models = set(), set()
     for path in sorted(REAL.glob("*.json")):
@@ -41,7 +41,7 @@ def main() -> None:
             if case not in subjects:
                 model = tfport.load(questions[case]["path"])
                 asked = [name for name in questions[case]["signatures"] if name in model.signatures]
-                subjects[case] = Subject(model, asked or None)
+                subjects[case] = CheckedModel(model, asked or None)
             for loader, said in by_loader.items():
                 found = compare(
                     subjects[case], target, loader, said, asked=bool(questions[case]["signatures"])
@@ -55,7 +55,7 @@ def main() -> None:
     print("\n".join(f"{count:6} {what}" for what, count in counted.most_common()))
 
 
-def compare(subject: Subject, target, loader: str, said: dict, *, asked: bool) -> str:
+def compare(subject: CheckedModel, target, loader: str, said: dict, *, asked: bool) -> str:
     (result,) = check_on(subject, target, [loader])
     stage = said["stage"]
     if not asked and (result.verdict, result.stage) == ("fails", "run"):

@@ -15,6 +15,7 @@ import tfport.check.findings.integrity
 import tfport.check.findings.kernels
 import tfport.check.findings.ops  # noqa: F401  each enters its findings
 from tfport.atlas.target import Target
+from tfport.check.checked_model import CheckedModel
 from tfport.check.findings.file_stages import file_stage
 from tfport.check.findings.files import Lapse
 from tfport.check.findings.finding import ERROR, LOAD, RUN, Finding
@@ -22,10 +23,9 @@ from tfport.check.findings.gpus import gpu_findings
 from tfport.check.findings.python_objects import object_findings
 from tfport.check.findings.trouble import BUILDERS, Trouble
 from tfport.check.findings.versions import version_findings
-from tfport.check.habits import since
 from tfport.check.loaders import LOADERS, SERVING, Way, default_loaders, way_of
-from tfport.check.places import Place
-from tfport.check.subject import Subject
+from tfport.check.node_contexts import NodeContext
+from tfport.check.release_quirks import since
 from tfport.errors import Error
 from tfport.graph.dtypes import RESOURCE
 from tfport.graph.graph import Node
@@ -49,7 +49,7 @@ class Result:
 
 
 def check_on(
-    subject: Subject,
+    subject: CheckedModel,
     target: Target,
     loaders: Sequence[str] | None = None,
     *,
@@ -89,7 +89,7 @@ def _outline(result: Result) -> tuple[object, ...]:
     return result.verdict, result.stage, tuple(told)
 
 
-def _result(subject: Subject, target: Target, way: Way) -> Result:
+def _result(subject: CheckedModel, target: Target, way: Way) -> Result:
     findings = sorted(_findings(subject, target, way), key=lambda f: (_STAGES[f.stage], f.code))
     verdict, stage = verdict_of(findings)
     return Result(target, (way.loader,), verdict, stage, findings)
@@ -104,7 +104,7 @@ def verdict_of(findings: Iterable[Finding]) -> tuple[str, str | None]:
 
 
 Key = tuple[object, ...]
-Placed = list[tuple[Place, list[Node]]]
+Placed = list[tuple[NodeContext, list[Node]]]
 IN_BRANCHES = (
     Question.KERNEL, Question.KERNEL_TYPE, Question.REFUSED, Question.REFUSED_WITHOUT_ONEDNN, Question.DEVICE,
     Question.UNKNOWN_ATTR, Question.ATTR_TYPE, Question.ATTR_MINIMUM, Question.ATTR_VALUE, Question.DATA_TYPE,
@@ -112,7 +112,7 @@ IN_BRANCHES = (
 """What only matters in a branch that is taken."""
 
 
-def _findings(subject: Subject, target: Target, way: Way) -> Iterable[Finding]:
+def _findings(subject: CheckedModel, target: Target, way: Way) -> Iterable[Finding]:
     groups: dict[Key, tuple[Usage, Unresolved, Placed]] = {}
     for usage, reason in subject.unresolved(target, soft=way.soft):
         _, _, placed = groups.setdefault(_key(usage, reason), (usage, reason, []))
@@ -135,19 +135,19 @@ def _findings(subject: Subject, target: Target, way: Way) -> Iterable[Finding]:
         yield _file_finding(subject, target, way, lapse)
 
 
-def _minding(subject: Subject, usage: Usage, reason: Unresolved, way: Way) -> Placed:
+def _minding(subject: CheckedModel, usage: Usage, reason: Unresolved, way: Way) -> Placed:
     """The nodes that a reason concerns, where something keeps it from others."""
     placed = subject.places_of(usage)
     if reason.question is Question.UNKNOWN_ATTR and way.strips_defaults:
         defaults = subject.listed_defaults.get(usage.op, {})
-        if reason.attr in defaults and defaults[reason.attr] == reason.found:
+        if reason.attr in defaults and defaults[reason.attr] == reason.actual:
             return [(place, nodes) for place, nodes in placed if place.function is not None]
     if reason.question is Question.DEVICE and RESOURCE in usage.inputs:  # it runs where the resource is
         return [(place, nodes) for place, nodes in placed if place.function is None]
     return placed
 
 
-def _file_finding(subject: Subject, target: Target, way: Way, lapse: Lapse) -> Finding:
+def _file_finding(subject: CheckedModel, target: Target, way: Way, lapse: Lapse) -> Finding:
     found = lapse.make(on=target)
     place = subject.places.of(lapse.node) if lapse.node else None
     stopped = subject.signatures & (
@@ -171,14 +171,14 @@ def _key(usage: Usage, reason: Unresolved) -> Key:
         usage.op,
         reason.question,
         reason.attr,
-        str(reason.found),
+        str(reason.actual),
         str(reason.expected),
-        reason.place,
+        reason.index,
         types,
     )
 
 
-def _finding(subject: Subject, trouble: Trouble, placed: Placed, way: Way) -> Finding | None:
+def _finding(subject: CheckedModel, trouble: Trouble, placed: Placed, way: Way) -> Finding | None:
     noticed: dict[str | None, list[Node]] = {LOAD: [], RUN: [], None: []}
     stopped: set[str] = set()
     for place, nodes in placed:
@@ -194,7 +194,7 @@ def _finding(subject: Subject, trouble: Trouble, placed: Placed, way: Way) -> Fi
     return found
 
 
-def _doubt(subject: Subject, trouble: Trouble, way: Way, nodes: list[Node]) -> str:
+def _doubt(subject: CheckedModel, trouble: Trouble, way: Way, nodes: list[Node]) -> str:
     """Why all these nodes may run in spite of a trouble."""
     reason, lowering = trouble.reason, since(trouble.target, "1.13")
     if reason.question is Question.REFUSED_WITHOUT_ONEDNN:

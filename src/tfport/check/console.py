@@ -11,7 +11,7 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from tfport.check.harmless import harmless
+from tfport.check.printable import printable
 
 WIDTH = 80
 INDENT = GAP = 2
@@ -36,12 +36,12 @@ def plain(render: Render) -> str:
 
 
 def title(text: str, note: str = "") -> Text:
-    return Text.assemble("\n", (harmless(text), "bold"), f"  {harmless(note)}" if note else "")
+    return Text.assemble("\n", (printable(text), "bold"), f"  {printable(note)}" if note else "")
 
 
 def facts(rows: Iterable[tuple[str, Iterable[str]]], width: int) -> RenderableType:
     """Names with what belongs to each, flowing over lines without breaking an item."""
-    shown = [(cut_off(harmless(name), LABEL), items) for name, row in rows if (items := list(row))]
+    shown = [(cut_off(printable(name), LABEL), items) for name, row in rows if (items := list(row))]
     label = max((len(name) for name, _ in shown), default=0)
     grid = Table.grid(padding=(0, GAP))
     grid.add_column(no_wrap=True)
@@ -61,7 +61,7 @@ def indented(what: RenderableType) -> RenderableType:
 
 def flowing(items: Iterable[str], width: int) -> Text:
     """Items with commas between them, each whole on a line."""
-    return Text("\n".join(_flow([harmless(item) for item in items], width)))
+    return Text("\n".join(_flow([printable(item) for item in items], width)))
 
 
 def _flow(items: list[str], width: int) -> Iterator[str]:
@@ -96,7 +96,7 @@ def columns(
     if names:
         grid.add_row(*(Text(names[i], style="dim") for i in used))
     for row in table:
-        grid.add_row(*(Text("\n".join(map(harmless, row[i].split("\n")))) for i in used))
+        grid.add_row(*(Text("\n".join(map(printable, row[i].split("\n")))) for i in used))
     return indented(grid)
 
 

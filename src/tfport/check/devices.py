@@ -6,7 +6,7 @@ import functools
 import re
 
 from tfport.atlas.target import Target
-from tfport.check.habits import has_xla_devices
+from tfport.check.release_quirks import has_xla_devices
 
 _XLA = {"cpu": ("XLA_CPU",), "gpu": ("XLA_GPU", "XLA_CPU")}
 _OWN = {"cpu": ("CPU",), "gpu": ("GPU", "CPU")}

@@ -25,8 +25,8 @@ from dataclasses import dataclass
 from tfport.atlas.target import OURS, Target
 from tfport.check.findings.files import has_index
 from tfport.check.findings.finding import LOAD, RUN
-from tfport.check.habits import folded_by_name, ignores_unknown_attributes, leaves_out, lowers, since
-from tfport.check.places import Place
+from tfport.check.node_contexts import NodeContext
+from tfport.check.release_quirks import folded_by_name, ignores_unknown_attributes, leaves_out, lowers, since
 from tfport.graph.model import Model
 from tfport.registry.unresolved import Question, Unresolved
 
@@ -145,7 +145,7 @@ class Way:
     left_out: frozenset[Question] = frozenset()
     """What does not matter in a function's node whose result nothing needs: it is left out before."""
 
-    def notices(self, reason: Unresolved, op: str, place: Place) -> tuple[str | None, bool]:
+    def notices(self, reason: Unresolved, op: str, place: NodeContext) -> tuple[str | None, bool]:
         """When it notices a trouble of a node in a place, if ever; and whether that stops everything."""
         question = Q.MISSING_ATTR if reason.structural else reason.question
         if self._passes_over(question, op, place):
@@ -168,7 +168,7 @@ class Way:
         stage = live if when == LIVE else when
         return stage, stage == LOAD
 
-    def _passes_over(self, question: Question, op: str, place: Place) -> bool:
+    def _passes_over(self, question: Question, op: str, place: NodeContext) -> bool:
         """Whether a trouble is none for this loader, because of what becomes of the node before."""
         if question is Q.DEVICE and (place.by_name or op in self.placed_anywhere):
             return True  # a function called by its name runs where its call does

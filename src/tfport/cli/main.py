@@ -15,7 +15,7 @@ import warnings
 from collections.abc import Sequence
 from typing import TextIO
 
-from tfport.check.harmless import harmless
+from tfport.check.printable import printable
 from tfport.cli import bench as bench_command
 from tfport.cli import completion as completion_command
 from tfport.cli import env as env_command
@@ -88,7 +88,7 @@ def main(argv: Sequence[str] | None = None) -> int:
             code: int = args.run(args)
         sys.stdout.flush()
     except Error as error:
-        print(f"tfport: {harmless(str(error))}", file=sys.stderr)
+        print(f"tfport: {printable(str(error))}", file=sys.stderr)
         return CANNOT_TELL
     except KeyboardInterrupt:
         print("tfport: interrupted", file=sys.stderr)
@@ -110,4 +110,4 @@ def _say_warning(
     line: str | None = None,
 ) -> None:
     """A warning is a sentence, too, and no place in our code."""
-    print(f"tfport: {harmless(str(message))}", file=sys.stderr)
+    print(f"tfport: {printable(str(message))}", file=sys.stderr)

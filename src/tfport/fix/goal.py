@@ -6,9 +6,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from tfport.atlas.target import Target
-from tfport.check.findings.refusals import passed_over
-from tfport.check.habits import fills_defaults_in_functions, newer_types
-from tfport.check.usage_problems import usage_problems
+from tfport.check.findings.kernel_limits import passed_over
+from tfport.check.release_quirks import fills_defaults_in_functions, newer_types
+from tfport.check.unresolved_usage import unresolved_usage
 from tfport.fix.facts import Facts
 from tfport.formats.proto.graph_pb2 import OpDef
 from tfport.graph.graph import Function, Node
@@ -48,7 +48,9 @@ class Goal:
             return ()
         usage = KnownUsage(node, tuple(value.dtype for value in node.inputs), [node], self.facts)
         self._asked.append(usage)
-        problems = usage_problems(usage, self.target, self._resolver, self.producer, newer_types(node.attrs))
+        problems = unresolved_usage(
+            usage, self.target, self._resolver, self.producer, newer_types(node.attrs)
+        )
         found = (*problems, *passed_over(usage, self.target), *self._unsaid(node))
         return [reason for reason in found if reason.question not in HARMLESS]
 

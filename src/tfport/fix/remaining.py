@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
+from tfport.check.checked_model import CheckedModel
 from tfport.check.console import count
 from tfport.check.findings.finding import ERROR
 from tfport.check.matrix.nearest import nearest_releases
-from tfport.check.subject import Subject
 from tfport.fix.engine import Stuck
 from tfport.fix.rule import Rule
 from tfport.registry.unresolved import Question
@@ -35,7 +35,7 @@ def remaining(fixed: Fixed) -> Iterator[str]:
     for op, stuck in by_op.items():
         if op not in told:
             problem = stuck[0].problems[0]
-            about = f" {problem.attr}={problem.found}" if problem.attr else ""
+            about = f" {problem.attr}={problem.actual}" if problem.attr else ""
             yield f"{op}{about}: {problem.question.value} no, in {count(len(stuck), 'node')} ({_why(stuck)})"
     yield from fixed.attempt.reasons
     yield from _to_add(fixed)
@@ -71,5 +71,5 @@ def _to_add(fixed: Fixed) -> Iterator[str]:
 def _elsewhere(fixed: Fixed) -> Iterator[str]:
     results = [r for r in fixed.attempt.report.results if r.verdict != "runs"]
     if results and fixed.target.build is not None:
-        found = nearest_releases(Subject(fixed.model), fixed.target, results[0].loaders[0])
+        found = nearest_releases(CheckedModel(fixed.model), fixed.target, results[0].loaders[0])
         yield from found.ways_out

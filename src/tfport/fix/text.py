@@ -9,7 +9,7 @@ from rich.console import RenderableType
 from rich.text import Text
 
 from tfport.check.console import columns, indented, title
-from tfport.check.harmless import harmless
+from tfport.check.printable import printable
 from tfport.fix.proof.text import render as certificate_text
 
 if TYPE_CHECKING:
@@ -24,7 +24,7 @@ def render(fixed: Fixed, width: int) -> Iterator[RenderableType]:
     yield title(fixed.source.where, f"for {fixed.target.requirement}")
     yield indented(Text(f"{fixed.target.name} does not take it yet", style="bold red"))
     for line in fixed.remaining:
-        yield indented(Text(harmless(f"- {line}")))
+        yield indented(Text(printable(f"- {line}")))
     entries = fixed.journal.entries
     yield title("what rules did", "nothing was written")
     yield columns([(e.keeps.value, f"{e.count:,}x", f"{e.name}: {e.says}") for e in entries], width)

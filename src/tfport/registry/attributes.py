@@ -25,7 +25,7 @@ _KINDS: dict[str, Callable[[Any], bool]] = {
 }
 
 
-def attribute_problems(attrs: Mapping[str, Attr], definition: OpDef) -> Iterator[Unresolved]:
+def unresolved_attributes(attrs: Mapping[str, Attr], definition: OpDef) -> Iterator[Unresolved]:
     """Everything about the attributes that the definition does not take."""
     declared = {attr.name: attr for attr in definition.attr}
     shaping = {

@@ -10,7 +10,7 @@ from tfport.graph.signature import OpSignature
 from tfport.registry.unresolved import Question, Unresolved
 
 
-def input_problems(
+def unresolved_inputs(
     inputs: Sequence[DType], attrs: Mapping[str, Attr], signature: OpSignature
 ) -> Iterator[Unresolved]:
     """What is wrong with the inputs; nothing where the attributes do not say what is expected."""
@@ -19,11 +19,11 @@ def input_problems(
         return
     if len(expected) != len(inputs):
         question = Question.INPUTS_FEW if len(inputs) < len(expected) else Question.INPUTS_MANY
-        yield Unresolved(question, found=len(inputs), expected=tuple(expected))
+        yield Unresolved(question, actual=len(inputs), expected=tuple(expected))
         return
-    for place, (found, wanted) in enumerate(zip(inputs, expected, strict=True)):
+    for index, (found, wanted) in enumerate(zip(inputs, expected, strict=True)):
         if INVALID not in (found, wanted) and not _compatible(found, wanted):
-            yield Unresolved(Question.INPUT_TYPE, found=found, expected=wanted, place=place)
+            yield Unresolved(Question.INPUT_TYPE, actual=found, expected=wanted, index=index)
 
 
 def expected_types(attrs: Mapping[str, Attr], signature: OpSignature) -> list[DType] | None:
@@ -37,7 +37,7 @@ def expected_types(attrs: Mapping[str, Attr], signature: OpSignature) -> list[DT
             count = arg.count(known)
         except (KeyError, TypeError):
             return None
-        found += [arg.type_at(place, known) for place in range(count)]
+        found += [arg.type_at(index, known) for index in range(count)]
     return found
 
 

@@ -1,6 +1,6 @@
 """Which kernel would run a node, or why none would.
 
-`Resolver.problems(usage, registry, devices, producer)` asks in TensorFlow's order:
+`Resolver.unresolved(usage, registry, devices, producer)` asks in TensorFlow's order:
 op, age, attributes, inputs, kernel. The answer is empty, or every question that
 failed. Answers are kept by definition and by set of kernels, which many builds
 share: asking a hundred builds costs little more than asking one.
@@ -16,13 +16,13 @@ from tfport.formats.proto.graph_pb2 import OpDef
 from tfport.graph.attrs import Attr, Placeholder
 from tfport.graph.signature import OpSignature
 from tfport.graph.usage import LABEL, Usage
-from tfport.registry.attributes import attribute_problems
-from tfport.registry.inputs import input_problems
+from tfport.registry.attributes import unresolved_attributes
+from tfport.registry.inputs import unresolved_inputs
 from tfport.registry.kernels import Kernel
 from tfport.registry.registry import Registry
 from tfport.registry.unresolved import Question, Unresolved
 
-Problems = tuple[Unresolved, ...]
+Answers = tuple[Unresolved, ...]
 ANY_DEVICE = "DEFAULT"
 _UNPLACED = frozenset((Question.MISSING_ATTR, Question.ATTR_TYPE))
 UNREGISTERED = (Unresolved(Question.OP),)
@@ -33,12 +33,12 @@ class Resolver:
 
     def __init__(self) -> None:
         self._signatures: dict[int, tuple[OpDef, OpSignature]] = {}
-        self._fits: dict[tuple[int, int], Problems] = {}
-        self._kernels: dict[tuple[object, ...], Problems] = {}
+        self._fits: dict[tuple[int, int], Answers] = {}
+        self._kernels: dict[tuple[object, ...], Answers] = {}
         self._alive: list[object] = []
         """What answers are kept under; as long as it lives, its identity is its own."""
 
-    def problems(self, usage: Usage, registry: Registry, devices: Sequence[str], producer: int) -> Problems:
+    def unresolved(self, usage: Usage, registry: Registry, devices: Sequence[str], producer: int) -> Answers:
         """Everything that keeps a runtime with these kinds of devices from running the nodes of a usage."""
         definition = registry.get(usage.op)
         if definition is None:
@@ -52,13 +52,13 @@ class Resolver:
             return found  # its attributes do not say which kernel it would need
         return found + self._placement(usage, definition, registry, devices)
 
-    def _structure(self, usage: Usage, definition: OpDef) -> Problems:
+    def _structure(self, usage: Usage, definition: OpDef) -> Answers:
         key = id(usage), id(definition)
         if key not in self._fits:
             signature = self._signature(definition)
             self._fits[key] = (
-                *attribute_problems(usage.attrs, definition),
-                *input_problems(usage.inputs, usage.attrs, signature),
+                *unresolved_attributes(usage.attrs, definition),
+                *unresolved_inputs(usage.inputs, usage.attrs, signature),
             )
         return self._fits[key]
 
@@ -69,24 +69,26 @@ class Resolver:
 
     def _placement(
         self, usage: Usage, definition: OpDef, registry: Registry, devices: Sequence[str]
-    ) -> Problems:
+    ) -> Answers:
         lists = [source.kernels(usage.op) for source in registry.sources]
         key = (id(usage), id(definition), *devices, *map(id, lists))
         if key not in self._kernels:
             self._alive.append(lists)
             kernels = lists[0] if len(lists) == 1 else [kernel for some in lists for kernel in some]
             attrs = self._signature(definition).with_defaults(usage.attrs)
-            self._kernels[key] = kernel_problem(attrs, kernels, devices)
+            self._kernels[key] = unresolved_kernel(attrs, kernels, devices)
         return self._kernels[key]
 
 
-def _deprecated(definition: OpDef, producer: int) -> Problems:
+def _deprecated(definition: OpDef, producer: int) -> Answers:
     age = definition.deprecation
-    outdated = Unresolved(Question.OUTDATED, found=age.version, expected=age.explanation)
+    outdated = Unresolved(Question.OUTDATED, actual=age.version, expected=age.explanation)
     return (replace(outdated, question=Question.DEPRECATED),) if producer >= age.version else (outdated,)
 
 
-def kernel_problem(attrs: Mapping[str, Attr], kernels: Sequence[Kernel], devices: Sequence[str]) -> Problems:
+def unresolved_kernel(
+    attrs: Mapping[str, Attr], kernels: Sequence[Kernel], devices: Sequence[str]
+) -> Answers:
     """Why none of the kernels runs a node with these attributes on any of the devices."""
     there = [kernel for kernel in kernels if kernel.device in (*devices, ANY_DEVICE)]
     label = attrs.get(LABEL, "")

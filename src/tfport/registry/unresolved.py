@@ -57,10 +57,10 @@ class Unresolved:
 
     question: Question
     attr: str = ""
-    found: Attr = None
+    actual: Attr = None
     expected: Attr = None
-    place: int = -1
-    """Which input it is about."""
+    index: int = -1
+    """The input that it is about."""
     structural: bool = False
     """Whether it keeps a node from being made at all: an attribute that says how many edges of which type."""
     kernels: tuple[Kernel, ...] = ()

@@ -9,12 +9,12 @@ from tests.recorded import graph, load, shared
 import tfport
 from tfport.atlas.target import resolve_targets
 from tfport.check.check import check_on
+from tfport.check.checked_model import CheckedModel
 from tfport.check.console import plain
 from tfport.check.matrix.matrix import Matrix, matrix_of, releases
 from tfport.check.matrix.nearest import nearest_releases
 from tfport.check.matrix.settings import Setting, among, label
 from tfport.check.matrix.text import CELL_MARKS, render
-from tfport.check.subject import Subject
 from tfport.errors import Error
 from tfport.graph.dtypes import FLOAT32
 from tfport.graph.model import Model
@@ -45,7 +45,7 @@ def changed(text: str) -> Model:
 def test_every_cell_is_what_a_check_says(name):
     for strip in matrix(name).strips:
         for signature in strip.signatures:
-            subject = Subject(shared(name), [signature])
+            subject = CheckedModel(shared(name), [signature])
             for cell in strip.cells[::7]:
                 (result,) = check_on(subject, cell.target, (strip.loader,))
                 assert (cell.verdict, cell.stage) == (result.verdict, result.stage), cell.target.name
@@ -197,7 +197,7 @@ def test_all_settings_have_a_label_too():
 )
 def test_the_nearest_releases_that_run_a_model(on, device, below, above):
     (target,) = resolve_targets(on, device=device)
-    found = nearest_releases(Subject(tfport.load(ATTENTION)), target, "serving")
+    found = nearest_releases(CheckedModel(tfport.load(ATTENTION)), target, "serving")
     assert (found.below and found.below.requirement, found.above and found.above.requirement) == (
         below,
         above,

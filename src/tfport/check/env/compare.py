@@ -15,12 +15,12 @@ from tfport.atlas.atlas import Atlas
 from tfport.atlas.atlas import atlas as recorded_atlas
 from tfport.atlas.packages import Environment, read_environment
 from tfport.check.check import RUNS, Result, check_on, loaders_of
+from tfport.check.checked_model import CheckedModel
 from tfport.check.env.difference import NOTE, SEVERITIES, EnvironmentDifference
 from tfport.check.env.python_packages import python_differs
 from tfport.check.env.system import has_gpus, system_differs
 from tfport.check.env.tensorflow import tensorflow_differs
 from tfport.check.findings.finding import ERROR, Finding
-from tfport.check.subject import Subject
 from tfport.errors import Error
 from tfport.graph.model import Model
 
@@ -120,7 +120,7 @@ def _carry(
 ) -> ModelComparison:
     if build.target is None or runtime.target is None:
         raise Error("; ".join([*build.notes, *runtime.notes]))
-    subject, loaders = Subject(model), loaders_of(loader)
+    subject, loaders = CheckedModel(model), loaders_of(loader)
     before, after = (check_on(subject, side, loaders) for side in (build.target, runtime.target))
     return ModelComparison(model.where, before, after)
 

@@ -19,7 +19,7 @@ from tfport.check.env.compare import EnvironmentComparison, ModelComparison
 from tfport.check.env.difference import BREAKS, MAY_BREAK, NONE, NOTE, UNKNOWN, EnvironmentDifference
 from tfport.check.env.environment_facts import environment_facts
 from tfport.check.findings.finding import Finding
-from tfport.check.harmless import harmless
+from tfport.check.printable import printable
 from tfport.check.report.phrases import nodes_text, verdict_text
 from tfport.check.report.text import STYLES
 
@@ -37,7 +37,7 @@ def render(
     yield indented(Text(_verdict(comparison), style="red" if comparison.breaks else "green"))
     yield Text("")
     yield columns(_sides(comparison), width, head=("", "build", "runtime"))
-    yield from (indented(Text(harmless(note), style="dim")) for note in comparison.notes)
+    yield from (indented(Text(printable(note), style="dim")) for note in comparison.notes)
     if comparison.model:
         yield from _model(comparison.model)
     for found in comparison.differences:
@@ -65,7 +65,7 @@ def _sides(comparison: EnvironmentComparison) -> Iterator[tuple[str, str, str]]:
 
 def _difference(found: EnvironmentDifference, *, everything: bool) -> Iterator[RenderableType]:
     word, style = WORDS[found.severity]
-    yield Text.assemble("\n", (f"{word}: ", style), (harmless(found.breaks), "bold"))
+    yield Text.assemble("\n", (f"{word}: ", style), (printable(found.breaks), "bold"))
     body = [("", f"{found.subject} {found.build} → {found.runtime}")]
     body += [("which:", _names(found.names, everything=everything))] if found.names else []
     body += [(f"{found.sure}:", found.source)]
@@ -84,7 +84,7 @@ def _labelled(body: Iterable[tuple[str, str]]) -> RenderableType:
     grid.add_column(width=LABEL, no_wrap=True)
     grid.add_column(overflow="fold")
     for label, said in body:
-        grid.add_row(Text(label, style="dim"), Text(harmless(said)))
+        grid.add_row(Text(label, style="dim"), Text(printable(said)))
     return indented(grid)
 
 
@@ -94,7 +94,7 @@ def _model(carried: ModelComparison) -> Iterator[RenderableType]:
     grid = Table.grid(padding=(0, GAP))
     for result in [*carried.build, *carried.runtime]:
         grid.add_row(
-            Text(harmless(result.target.name)),
+            Text(printable(result.target.name)),
             Text(verdict_text(result), style=STYLES[result.verdict]),
             Text(", ".join(result.loaders), style="dim"),
         )
@@ -105,7 +105,7 @@ def _model(carried: ModelComparison) -> Iterator[RenderableType]:
 
 def _finding(finding: Finding) -> Iterator[RenderableType]:
     yield Text.assemble(
-        "\n", (f"{finding.severity}[{finding.code}]", "bold red"), (f": {harmless(finding.message)}", "bold")
+        "\n", (f"{finding.severity}[{finding.code}]", "bold red"), (f": {printable(finding.message)}", "bold")
     )
     body = [("nodes:", nodes_text(finding.nodes, MOST_NODES).partition(": ")[2])] if finding.nodes else []
     body += [("cause:", cause)] if (cause := finding.cause()) else []

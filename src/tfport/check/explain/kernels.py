@@ -16,7 +16,7 @@ from tfport.check.explain.lookup import Meaning, MessageMatch
 from tfport.graph.attrs import Attr
 from tfport.graph.usage import LABEL
 from tfport.registry.kernels import Kernel
-from tfport.registry.resolve import ANY_DEVICE, kernel_problem
+from tfport.registry.resolve import ANY_DEVICE, unresolved_kernel
 
 CPU, GPU = USUAL = ("CPU", "GPU")
 GPU_PACKAGE = "tensorflow-gpu"
@@ -83,7 +83,7 @@ def _releases(missing: MissingKernel, device: str) -> str:
         build.number
         for chapter in atlas().kernel_sets(missing.op)
         if not chapter.provider
-        and not kernel_problem(missing.open_for(chapter.kernels), chapter.kernels, [device])
+        and not unresolved_kernel(missing.open_for(chapter.kernels), chapter.kernels, [device])
         for build in chapter.builds
     }
     stock = on_x86(atlas(), STOCK)
@@ -121,7 +121,7 @@ def _ways_out(missing: MissingKernel, where: dict[str, str]) -> Iterator[str]:
 
 def _listed_for(missing: MissingKernel, device: str) -> bool:
     kernels = missing.kernels
-    return bool(kernels) and not kernel_problem(missing.open_for(kernels), kernels, [device])
+    return bool(kernels) and not unresolved_kernel(missing.open_for(kernels), kernels, [device])
 
 
 def _on_target(missing: MissingKernel, target: Target | None) -> list[str]:
@@ -130,7 +130,7 @@ def _on_target(missing: MissingKernel, target: Target | None) -> list[str]:
     if missing.op not in target.registry:
         return [f"{target.name} does not register {missing.op} at all"]
     kernels, devices = target.registry.kernels(missing.op), kinds_of_devices(target)
-    has = "no" if kernel_problem(missing.open_for(kernels), kernels, devices) else "a"
+    has = "no" if unresolved_kernel(missing.open_for(kernels), kernels, devices) else "a"
     return [f"{target.name} has {has} kernel for it on {' or '.join(devices)}"]
 
 

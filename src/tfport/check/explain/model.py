@@ -7,10 +7,10 @@ from functools import cached_property
 
 from tfport.atlas.target import Target
 from tfport.check.check import Result, check_on
+from tfport.check.checked_model import CheckedModel
 from tfport.check.explain.lookup import MessageMatch
 from tfport.check.findings.finding import Finding
-from tfport.check.places import Places
-from tfport.check.subject import Subject
+from tfport.check.node_contexts import NodeContexts
 from tfport.graph.census import every_node
 from tfport.graph.graph import Node
 from tfport.graph.model import Model
@@ -47,7 +47,7 @@ class ModelContext:
 
     def __init__(self, model: Model, target: Target | None) -> None:
         self._model, self._target = model, target
-        self._places = Places(model)
+        self._places = NodeContexts(model)
 
     def concerned(self, said: MessageMatch) -> AffectedNodes | None:
         """The nodes with a name in the message, or else with its op; None where it has neither."""
@@ -79,7 +79,7 @@ class ModelContext:
 
     @cached_property
     def _results(self) -> list[Result]:
-        return check_on(Subject(self._model), self._target) if self._target else []
+        return check_on(CheckedModel(self._model), self._target) if self._target else []
 
 
 def _sentence(finding: Finding, loaders: tuple[str, ...]) -> str:

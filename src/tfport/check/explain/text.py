@@ -13,7 +13,7 @@ from rich.text import Text
 from tfport.check.console import GAP, INDENT, columns, count, cut_off, indented, title
 from tfport.check.explain.explain import Explained, Explanation
 from tfport.check.explain.messages import HARMLESS
-from tfport.check.harmless import harmless
+from tfport.check.printable import printable
 
 if TYPE_CHECKING:
     from tfport.check.explain.code import CodePage
@@ -84,7 +84,7 @@ def _rows(rows: Iterable[tuple[str, list[str]]], width: int) -> Iterator[Rendera
 
 def _wrapped(sentence: str, width: int) -> Text:
     """A sentence whose further lines are set in."""
-    lines = textwrap.wrap(harmless(sentence), width, subsequent_indent="  ", break_on_hyphens=False)
+    lines = textwrap.wrap(printable(sentence), width, subsequent_indent="  ", break_on_hyphens=False)
     return Text("\n".join(lines))
 
 

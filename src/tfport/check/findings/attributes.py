@@ -8,10 +8,10 @@ from tfport.atlas.atlas import X86, atlas
 from tfport.atlas.definition import value_text
 from tfport.atlas.spans import STOCK, on_x86, spans, spans_text
 from tfport.atlas.target import OURS
-from tfport.check.findings import wording
+from tfport.check.findings import tensorflow_messages as wording
 from tfport.check.findings.finding import WARNING, Finding, finding
 from tfport.check.findings.trouble import Trouble, answers
-from tfport.check.habits import ignores_unknown_attributes
+from tfport.check.release_quirks import ignores_unknown_attributes
 from tfport.formats.proto.graph_pb2 import OpDef
 from tfport.graph.attrs import Attr, decode
 from tfport.graph.dtypes import DType
@@ -84,7 +84,7 @@ class IgnoredAttribute(Finding):
 
 @answers(Question.UNKNOWN_ATTR)
 def unknown_attribute(trouble: Trouble) -> Finding | None:
-    name, value = trouble.reason.attr, trouble.reason.found
+    name, value = trouble.reason.attr, trouble.reason.actual
     having = {}
     for chapter in atlas().definitions(trouble.op):
         declared = next((a for a in (chapter.definition or OpDef()).attr if a.name == name), None)
@@ -244,7 +244,7 @@ class UnknownDataType(Finding):
 
 @answers(Question.DATA_TYPE)
 def unknown_data_type(trouble: Trouble) -> Finding:
-    dtype: DType = trouble.reason.found
+    dtype: DType = trouble.reason.actual
     return UnknownDataType(
         on=trouble.target,
         nodes=trouble.nodes,
@@ -273,7 +273,7 @@ def wrong_type(trouble: Trouble) -> Finding:
         nodes=trouble.nodes,
         op=trouble.op,
         attr=trouble.reason.attr,
-        found=trouble.reason.found,
+        found=trouble.reason.actual,
         wanted=trouble.reason.expected,
         definition=trouble.target.registry[trouble.op],
     )
@@ -281,7 +281,7 @@ def wrong_type(trouble: Trouble) -> Finding:
 
 @answers(Question.ATTR_VALUE)
 def value_not_allowed(trouble: Trouble) -> Finding:
-    name, value = trouble.reason.attr, trouble.reason.found
+    name, value = trouble.reason.attr, trouble.reason.actual
     return ValueNotAllowed(
         on=trouble.target,
         nodes=trouble.nodes,
@@ -309,7 +309,7 @@ def _allowing(op: str, name: str, value: Attr) -> str:
 
 @answers(Question.ATTR_MINIMUM)
 def below_minimum(trouble: Trouble) -> Finding:
-    value = trouble.reason.found
+    value = trouble.reason.actual
     return BelowMinimum(
         on=trouble.target,
         nodes=trouble.nodes,
@@ -380,7 +380,7 @@ def wrong_number_of_inputs(trouble: Trouble) -> Finding:
         nodes=trouble.nodes,
         op=trouble.op,
         wanted=len(types),
-        found=trouble.reason.found,
+        found=trouble.reason.actual,
         types=types,
     )
 
@@ -391,7 +391,7 @@ def input_of_wrong_type(trouble: Trouble) -> Finding:
         on=trouble.target,
         nodes=trouble.nodes,
         op=trouble.op,
-        place=trouble.reason.place,
-        found=trouble.reason.found,
+        place=trouble.reason.index,
+        found=trouble.reason.actual,
         wanted=trouble.reason.expected,
     )

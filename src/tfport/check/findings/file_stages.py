@@ -12,12 +12,12 @@ from tfport.check.findings.state import (
     NoSaver,
     UnsetVariable,
 )
-from tfport.check.habits import since
 from tfport.check.loaders import CAPI, RUNTIME, SERVING, Way
-from tfport.check.places import Place
+from tfport.check.node_contexts import NodeContext
+from tfport.check.release_quirks import since
 
 
-def file_stage(kind: type[Finding], way: Way, target: Target, place: Place | None) -> str | None:
+def file_stage(kind: type[Finding], way: Way, target: Target, place: NodeContext | None) -> str | None:
     """At load, at run, or never."""
     by_session = way.loader in (CAPI, SERVING, RUNTIME)
     if kind is UnsetVariable and way.restores_objects:

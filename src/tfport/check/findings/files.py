@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
-from tfport.check.findings import wording
+from tfport.check.findings import tensorflow_messages as wording
 from tfport.check.findings.finding import Finding, finding
 from tfport.errors import MissingTensor, UnreadableFile
 from tfport.formats.bundle import Bundle

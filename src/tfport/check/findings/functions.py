@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from tfport.check.findings import wording
+from tfport.check.findings import tensorflow_messages as wording
 from tfport.check.findings.finding import Finding, finding
 from tfport.check.findings.trouble import Trouble, answers
 from tfport.graph.attrs import FunctionRef
@@ -109,7 +109,7 @@ def no_lowering(trouble: Trouble) -> Finding:
 
 @answers(Question.FUNCTION, Question.CALLEE)
 def missing_function(trouble: Trouble) -> Finding:
-    return MissingFunction(on=trouble.target, nodes=trouble.nodes, op=trouble.op, called=trouble.reason.found)
+    return MissingFunction(on=trouble.target, nodes=trouble.nodes, op=trouble.op, called=trouble.reason.actual)
 
 
 @answers(Question.CALL_TYPES)
@@ -122,18 +122,18 @@ def call_does_not_fit(trouble: Trouble) -> Finding:
         called=called,
         does=does,
         wanted=trouble.reason.expected,
-        found=trouble.reason.found,
+        found=trouble.reason.actual,
     )
 
 
 @answers(Question.RECURSION)
 def recursive_function(trouble: Trouble) -> Finding:
-    return RecursiveFunction(on=trouble.target, nodes=trouble.nodes, called=trouble.reason.found)
+    return RecursiveFunction(on=trouble.target, nodes=trouble.nodes, called=trouble.reason.actual)
 
 
 @answers(Question.GENERIC)
 def generic_function(trouble: Trouble) -> Finding:
-    return GenericFunction(on=trouble.target, nodes=trouble.nodes, called=trouble.reason.found)
+    return GenericFunction(on=trouble.target, nodes=trouble.nodes, called=trouble.reason.actual)
 
 
 def function_lapses(model: Model, callers: Callers) -> Lapses:
@@ -174,4 +174,4 @@ def _types(node: Node, function: Function) -> Lapses:
 
 
 def _lapse(node: Node, question: Question, found: str) -> tuple[Usage, Unresolved]:
-    return Usage(node, (), [node]), Unresolved(question, found=found)
+    return Usage(node, (), [node]), Unresolved(question, actual=found)

@@ -55,12 +55,12 @@ class MissingInput(Finding):
 
 @answers(Question.INPUT_THERE)
 def missing_input(trouble: Trouble) -> Finding:
-    return MissingInput(on=trouble.target, nodes=trouble.nodes, op=trouble.op, lost=trouble.reason.found)
+    return MissingInput(on=trouble.target, nodes=trouble.nodes, op=trouble.op, lost=trouble.reason.actual)
 
 
 @answers(Question.OUTPUT_THERE)
 def missing_output(trouble: Trouble) -> Finding:
-    lost: str = trouble.reason.found
+    lost: str = trouble.reason.actual
     return MissingInput(
         on=trouble.target,
         nodes=trouble.nodes,
@@ -160,7 +160,7 @@ class MissingNeighbour(Finding):
 
 @answers(Question.COLOCATION)
 def missing_neighbour(trouble: Trouble) -> Finding:
-    return MissingNeighbour(on=trouble.target, nodes=trouble.nodes, op=trouble.op, lost=trouble.reason.found)
+    return MissingNeighbour(on=trouble.target, nodes=trouble.nodes, op=trouble.op, lost=trouble.reason.actual)
 
 
 def lapses(model: Model, callers: Callers) -> Lapses:
@@ -199,7 +199,7 @@ def _beside(node: Node) -> Lapses:
 def _lapse(
     nodes: list[Node], question: Question, found: Attr, expected: Attr = None
 ) -> tuple[Usage, Unresolved]:
-    return Usage(nodes[0], (), nodes), Unresolved(question, found=found, expected=expected)
+    return Usage(nodes[0], (), nodes), Unresolved(question, actual=found, expected=expected)
 
 
 def _out_of_order(inputs: Iterable[str]) -> bool:

@@ -8,8 +8,8 @@ from packaging.version import InvalidVersion, Version
 
 from tfport.atlas.target import Target
 from tfport.check.findings.finding import Finding, finding
-from tfport.check.habits import since
 from tfport.check.loaders import has_objects
+from tfport.check.release_quirks import since
 from tfport.formats.proto import saved_model_pb2 as pb
 from tfport.graph.model import Model
 

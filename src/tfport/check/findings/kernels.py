@@ -10,13 +10,13 @@ from tfport.atlas.kernel_text import kernel_text, merged
 from tfport.atlas.spans import STOCK, on_x86, spans, spans_text
 from tfport.atlas.target import OURS, Target
 from tfport.check.devices import kinds_of_devices
-from tfport.check.findings import wording
+from tfport.check.findings import tensorflow_messages as wording
 from tfport.check.findings.finding import Finding, finding
 from tfport.check.findings.own_runtime import no_kernel_here, type_not_run
 from tfport.check.findings.trouble import Trouble, answers
 from tfport.graph.attrs import Attr
 from tfport.registry.kernels import Kernel
-from tfport.registry.resolve import kernel_problem
+from tfport.registry.resolve import unresolved_kernel
 from tfport.registry.unresolved import Question
 
 MOST = 4
@@ -147,14 +147,14 @@ def _running(trouble: Trouble, attrs: Mapping[str, Attr]) -> str:
     having = {
         build.number
         for chapter in atlas().kernel_sets(trouble.op)
-        if not chapter.provider and not kernel_problem(attrs, chapter.kernels, devices)
+        if not chapter.provider and not unresolved_kernel(attrs, chapter.kernels, devices)
         for build in chapter.builds
     }
     return spans_text(spans(on_x86(atlas(), STOCK), having))
 
 
 def _on_gpu(target: Target, attrs: Mapping[str, Attr], kernels: Sequence[Kernel]) -> list[str]:
-    if target.device == "cpu" and not kernel_problem(attrs, kernels, ["GPU"]):
+    if target.device == "cpu" and not unresolved_kernel(attrs, kernels, ["GPU"]):
         return ["run it on a machine with a GPU (`--device gpu`): there is a kernel for it"]
     return []
 
@@ -210,9 +210,9 @@ class NoDeviceName(Finding):
 
 @answers(Question.DEVICE_NAME)
 def no_device_name(trouble: Trouble) -> Finding:
-    return NoDeviceName(on=trouble.target, nodes=trouble.nodes, op=trouble.op, device=trouble.reason.found)
+    return NoDeviceName(on=trouble.target, nodes=trouble.nodes, op=trouble.op, device=trouble.reason.actual)
 
 
 @answers(Question.DEVICE, Question.JOB)
 def device_not_there(trouble: Trouble) -> Finding:
-    return DeviceNotThere(on=trouble.target, nodes=trouble.nodes, op=trouble.op, device=trouble.reason.found)
+    return DeviceNotThere(on=trouble.target, nodes=trouble.nodes, op=trouble.op, device=trouble.reason.actual)

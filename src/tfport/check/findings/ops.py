@@ -12,7 +12,7 @@ from tfport.atlas.requirements import Wanted
 from tfport.atlas.search import OpSummary, earlier_ops, suggestions, summaries
 from tfport.atlas.spans import spans_text
 from tfport.atlas.target import OURS, Target
-from tfport.check.findings import wording
+from tfport.check.findings import tensorflow_messages as wording
 from tfport.check.findings.finding import Finding, finding
 from tfport.check.findings.own_runtime import op_not_run
 from tfport.check.findings.trouble import Trouble, answers
@@ -222,7 +222,7 @@ def too_old(trouble: Trouble) -> Finding:
         on=trouble.target,
         nodes=trouble.nodes,
         op=trouble.op,
-        producer=trouble.reason.found,
+        producer=trouble.reason.actual,
         found=graph,
         advice=trouble.reason.expected,
     )
@@ -247,4 +247,4 @@ class FunctionNamedAsOp(Finding):
 
 @answers(Question.FUNCTION_NAME)
 def function_named_as_op(trouble: Trouble) -> Finding:
-    return FunctionNamedAsOp(on=trouble.target, nodes=trouble.nodes, called=trouble.reason.found)
+    return FunctionNamedAsOp(on=trouble.target, nodes=trouble.nodes, called=trouble.reason.actual)

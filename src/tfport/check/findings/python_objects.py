@@ -7,8 +7,8 @@ from collections.abc import Iterable, Iterator
 from tfport.atlas.target import Target
 from tfport.check.findings.finding import Finding, finding
 from tfport.check.findings.keras_loader import keras_findings
-from tfport.check.habits import since
 from tfport.check.loaders import CAPI, KERAS, RUNTIME, SERVING, Way, has_objects
+from tfport.check.release_quirks import since
 from tfport.formats.kinds import Kind
 from tfport.formats.proto import saved_model_pb2 as pb
 from tfport.graph.model import Model

@@ -7,10 +7,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from tfport.check.findings import wording
+from tfport.check.findings import tensorflow_messages as wording
 from tfport.check.findings.files import Lapse, has_index, lapse
 from tfport.check.findings.finding import Finding, finding
-from tfport.check.places import Places
+from tfport.check.node_contexts import NodeContexts
 from tfport.graph.edit import callee
 from tfport.graph.graph import Node, Value
 from tfport.graph.model import Model
@@ -111,7 +111,7 @@ class MissingInitOp(Finding):
         return f"PruneForTargets: Some target nodes not found: {self.init_op}"
 
 
-def state_lapses(model: Model, places: Places, *, by_signature: bool) -> Iterator[Lapse]:
+def state_lapses(model: Model, places: NodeContexts, *, by_signature: bool) -> Iterator[Lapse]:
     """What is wrong, for a loader that may or may not know the signature that initialises."""
     yield from _signatures(model)
     for name in model.missing_init_ops():
@@ -132,11 +132,11 @@ def state_lapses(model: Model, places: Places, *, by_signature: bool) -> Iterato
                 yield lapse(UnsetVariable, node, variable=name)
 
 
-def _reads_variable(model: Model, places: Places) -> bool:
+def _reads_variable(model: Model, places: NodeContexts) -> bool:
     return any(node.op in VARIABLES and places.is_needed(node) for node in model.graph)
 
 
-def _may_be_set(node: Node, places: Places) -> bool:
+def _may_be_set(node: Node, places: NodeContexts) -> bool:
     """Whether something that a signature runs, other than a plain read, takes it; calls are followed."""
     found: set[Value] = set()
     stack = [value for value in node.read_outputs if any(map(places.is_needed, value.uses))]

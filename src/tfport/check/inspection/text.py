@@ -10,8 +10,8 @@ from rich.table import Table as Grid
 from rich.text import Text
 
 from tfport.check.console import GAP, LABEL, count, cut_off, facts, indented, more, title
-from tfport.check.harmless import harmless
 from tfport.check.inspection.inspection import Inspection
+from tfport.check.printable import printable
 from tfport.graph.model import Signature, TensorSpec
 
 MOST_ROWS = 8
@@ -75,9 +75,9 @@ def _tensors(rows: list[tuple[str, str, TensorSpec]], left_out: int) -> Renderab
         kind = f"{spec.dtype} {spec.shape}" + ("" if spec.form == "dense" else f" {spec.form}")
         grid.add_row(
             Text(way, style="dim"),
-            Text(harmless(name), style="cyan"),
-            Text(harmless(kind)),
-            Text(harmless(", ".join(spec.tensors)), style="dim"),
+            Text(printable(name), style="cyan"),
+            Text(printable(kind)),
+            Text(printable(", ".join(spec.tensors)), style="dim"),
         )
     return indented(Group(grid, *more(left_out)))
 
@@ -150,15 +150,15 @@ def _rows(rows: Iterable[tuple[str, str, str]], most: int) -> RenderableType:
     grid = _grid()
     found = list(rows)
     for name, kind, note in found[:most]:
-        kind, note = harmless(kind), harmless(note)
-        grid.add_row(Text(harmless(name), style="cyan"), Text(kind), Text(note, justify="right"))
+        kind, note = printable(kind), printable(note)
+        grid.add_row(Text(printable(name), style="cyan"), Text(kind), Text(note, justify="right"))
     return indented(Group(grid, *more(len(found) - most)))
 
 
 def _problems(report: Inspection, most: int) -> Iterator[RenderableType]:
     if report.problems:
         yield title("problems")
-        shown = [Text(harmless(problem), style="red") for problem in report.problems[:most]]
+        shown = [Text(printable(problem), style="red") for problem in report.problems[:most]]
         yield indented(Group(*shown, *more(len(report.problems) - most)))
 
 

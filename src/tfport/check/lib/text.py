@@ -17,11 +17,11 @@ from tfport.atlas.spans import Span, spans, spans_text
 from tfport.atlas.versions import version_key
 from tfport.check.console import GAP, columns, cut_off, facts, indented, title
 from tfport.check.findings.finding import ERROR, NOTE, WARNING, Finding
-from tfport.check.harmless import harmless
 from tfport.check.lib.diagnosis import FAILS, LOADS, UNKNOWN, LibraryResult
 from tfport.check.lib.file_checks import machine_text
 from tfport.check.lib.labels import label_of
 from tfport.check.lib.report import LibraryReport, LibraryReports
+from tfport.check.printable import printable
 from tfport.check.report.text import SEVERITIES
 from tfport.formats.elf import Library
 
@@ -146,7 +146,7 @@ def _verdicts(library: LibraryReport) -> RenderableType:
     for result in library.results:
         codes = dict.fromkeys(f.code for f in result.findings if f.severity != NOTE)
         style = STYLES[result.verdict]
-        grid.add_row(harmless(result.target.name), Text(result.verdict, style=style), ", ".join(codes))
+        grid.add_row(printable(result.target.name), Text(result.verdict, style=style), ", ".join(codes))
     return grid
 
 
@@ -238,13 +238,13 @@ def _finding(
     finding = places[0][1]
     head = f"{finding.severity}[{finding.code}]"
     yield Text.assemble(
-        "\n", (head, SEVERITIES[finding.severity]), (f": {harmless(finding.message)}", "bold")
+        "\n", (head, SEVERITIES[finding.severity]), (f": {printable(finding.message)}", "bold")
     )
     grid = Table.grid()
     grid.add_column(width=_LABEL, no_wrap=True)
     grid.add_column(overflow="fold")
     for label, said in _body(finding, everything=everything):
-        grid.add_row(Text(label, style="dim"), Text("\n".join(map(harmless, said.split("\n")))))
+        grid.add_row(Text(label, style="dim"), Text("\n".join(map(printable, said.split("\n")))))
     if len(places) > 1 and len(places) < targets:
         grid.add_row(Text("also:", style="dim"), Text(", ".join(r.target.name for r, _ in places[1:])))
     if grid.row_count:

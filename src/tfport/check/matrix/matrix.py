@@ -14,9 +14,9 @@ from typing import Any, NamedTuple
 from tfport.atlas.target import DEVICES, Target, resolve_targets
 from tfport.atlas.versions import version_key
 from tfport.check.check import Result, check_on, loaders_of
+from tfport.check.checked_model import CheckedModel
 from tfport.check.findings.finding import CODES, ERROR, Finding
 from tfport.check.loaders import default_loaders
-from tfport.check.subject import Subject
 from tfport.errors import Error
 from tfport.graph.graph import Node
 from tfport.graph.model import Model
@@ -177,7 +177,7 @@ def matrix_of(
     soft_placement: bool | None = None,
 ) -> Matrix:
     """Hold a model against all final releases, on CPUs and GPUs unless one device is named."""
-    subject, loaders = Subject(model, signatures), loaders_of(loader)
+    subject, loaders = CheckedModel(model, signatures), loaders_of(loader)
     strips: list[Strip] = []
     for kind in (device,) if device else DEVICES:
         targets = releases(kind, since=since, until=until)
@@ -219,7 +219,7 @@ def release_of(target: Target) -> str:
 class _SignatureResults:
     """What targets do with each signature of a model."""
 
-    def __init__(self, subject: Subject, loaders: Sequence[str], soft_placement: bool | None) -> None:
+    def __init__(self, subject: CheckedModel, loaders: Sequence[str], soft_placement: bool | None) -> None:
         self.subject, self.loaders, self.soft_placement = subject, loaders, soft_placement
         self.signatures = sorted(subject.signatures)
         self._shared: dict[Node, bool] = {}
@@ -233,7 +233,7 @@ class _SignatureResults:
             return [together] * len(self.signatures)
         return [self._results(self.subject.asking(name), target) for name in self.signatures]
 
-    def _results(self, subject: Subject, target: Target) -> dict[str, Result]:
+    def _results(self, subject: CheckedModel, target: Target) -> dict[str, Result]:
         results = check_on(subject, target, self.loaders, soft_placement=self.soft_placement)
         return {loader: result for result in results for loader in result.loaders}
 

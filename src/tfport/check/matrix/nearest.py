@@ -9,8 +9,8 @@ from dataclasses import dataclass, replace
 from tfport.atlas.target import Target, resolve_targets
 from tfport.atlas.versions import version_key
 from tfport.check.check import RUNS, check_on
+from tfport.check.checked_model import CheckedModel
 from tfport.check.matrix.matrix import release_of, releases
-from tfport.check.subject import Subject
 from tfport.errors import Error
 
 SERVING = "tensorflow-serving>=1.0"
@@ -31,7 +31,7 @@ class NearestReleases:
 
 
 def nearest_releases(
-    subject: Subject, target: Target, loader: str, *, soft_placement: bool | None = None
+    subject: CheckedModel, target: Target, loader: str, *, soft_placement: bool | None = None
 ) -> NearestReleases:
     """The nearest releases on which a model runs with the same loader and device."""
     here = version_key(release_of(target) or "0")
@@ -50,7 +50,7 @@ def nearest_releases(
     return NearestReleases(first(older), first(newer))
 
 
-def _runs(subject: Subject, target: Target, loader: str, soft_placement: bool | None) -> bool:
+def _runs(subject: CheckedModel, target: Target, loader: str, soft_placement: bool | None) -> bool:
     (result,) = check_on(subject, target, (loader,), soft_placement=soft_placement)
     return result.verdict == RUNS
 

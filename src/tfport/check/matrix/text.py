@@ -13,9 +13,9 @@ from rich.text import Text
 from tfport.check.check import FAILS, RUNS, UNKNOWN
 from tfport.check.console import GAP, INDENT, cut_off, flowing, indented, title
 from tfport.check.findings.finding import LOAD, RUN
-from tfport.check.harmless import harmless
 from tfport.check.matrix.matrix import Cause, Matrix, MatrixCell, Strip, joined
 from tfport.check.matrix.settings import Setting, among, by_outline, label, running, settings_of
+from tfport.check.printable import printable
 
 STEP = 5
 """Every fifth minor release is named."""
@@ -73,7 +73,7 @@ def _strips(matrix: Matrix, width: int) -> Iterator[RenderableType]:
     grid = Table.grid(padding=(0, GAP))
     grid.add_row("", Text(_scale(minors, size), style="dim"))
     for name, strip in rows:
-        grid.add_row(Text(harmless(name)), _drawn(strip, size))
+        grid.add_row(Text(printable(name)), _drawn(strip, size))
     yield Text()
     yield indented(grid)
     yield Text()
@@ -146,7 +146,7 @@ def _table(heads: Sequence[Sequence[str]], lists: Sequence[list[str]], width: in
     grid.add_column(max_width=WHEN)
     room = width - INDENT - sum(min(sizes[i], WHEN) + GAP for i in used)
     for i, head in enumerate(heads):
-        texts = [Text(harmless(head[j]), style="dim" if j == 1 else "") for j in used]
+        texts = [Text(printable(head[j]), style="dim" if j == 1 else "") for j in used]
         grid.add_row(*texts, *([flowing(lists[i], max(room, LEAST))] if lists else []))
     return indented(grid)
 

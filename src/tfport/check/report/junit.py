@@ -10,7 +10,7 @@ from xml.etree.ElementTree import Element, SubElement, indent, tostring
 
 from tfport.check.check import FAILS, RUNS, Result
 from tfport.check.findings.finding import ERROR, Finding
-from tfport.check.harmless import harmless
+from tfport.check.printable import printable
 from tfport.check.report.phrases import nodes_text, verdict_text
 from tfport.check.report.report import CheckReport
 
@@ -20,7 +20,7 @@ MOST_NODES = 20
 
 def part(report: CheckReport) -> Element:
     """The suite of one model."""
-    suite = Element("testsuite", name=harmless(report.model))
+    suite = Element("testsuite", name=printable(report.model))
     for result in report.results:
         for loader in result.loaders:
             _case(suite, report.model, f"{result.target.requirement} {result.target.device} {loader}", result)
@@ -28,9 +28,9 @@ def part(report: CheckReport) -> Element:
 
 
 def unreadable(model: str, why: str) -> Element:
-    suite = Element("testsuite", name=harmless(model))
-    case = SubElement(suite, "testcase", classname=harmless(model), name="read")
-    SubElement(case, "error", type="unreadable", message=harmless(why))
+    suite = Element("testsuite", name=printable(model))
+    case = SubElement(suite, "testcase", classname=printable(model), name="read")
+    SubElement(case, "error", type="unreadable", message=printable(why))
     return _counted(suite)
 
 
@@ -44,11 +44,11 @@ def whole(parts: Sequence[Element]) -> str:
 
 
 def _case(suite: Element, model: str, name: str, result: Result) -> None:
-    case = SubElement(suite, "testcase", classname=harmless(model), name=harmless(name))
+    case = SubElement(suite, "testcase", classname=printable(model), name=printable(name))
     if result.verdict == RUNS:
         return
     grave = [finding for finding in result.findings if finding.severity == ERROR]
-    message = "; ".join(harmless(finding.message) for finding in grave)
+    message = "; ".join(printable(finding.message) for finding in grave)
     if result.verdict == FAILS:
         failure = SubElement(case, "failure", type=verdict_text(result), message=message)
         failure.text = "\n".join(line for finding in grave for line in _lines(finding))
@@ -63,7 +63,7 @@ def _lines(finding: Finding) -> list[str]:
     said = [f"  says: {finding.tensorflow_says}"] if finding.tensorflow_says else []
     fixes = [f"  fix: {fix}" for fix in [*finding.fixes(), *finding.ways_out]]
     head = f"{finding.severity}[{finding.code}]: {finding.message}"
-    return [harmless(line) for line in [head, *nodes, *cause, *doubt, *said, *fixes]]
+    return [printable(line) for line in [head, *nodes, *cause, *doubt, *said, *fixes]]
 
 
 def _counted(suite: Element) -> Element:

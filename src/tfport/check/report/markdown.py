@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from tfport.check.check import FAILS, RUNS, UNKNOWN, Result
 from tfport.check.findings.finding import ERROR, NOTE
-from tfport.check.harmless import harmless
+from tfport.check.printable import printable
 from tfport.check.report.grouping import GroupedFinding, grouped_findings, names_of, targets_of
 from tfport.check.report.phrases import nodes_text, shortened_message, signatures_text, summary, verdict_text
 from tfport.check.report.report import CheckReport
@@ -105,17 +105,17 @@ def _details(model: str, one: GroupedFinding) -> str:
     said = one.finding.tensorflow_says
     lines += [f"- TensorFlow says: {code(shortened_message(said))}"] if said else []
     lines += [f"- fix: {escaped(fix)}" for fix in one.fixes()]
-    text = html.escape(harmless(f"{one.severity}[{one.finding.code}]: {one.message}"))
+    text = html.escape(printable(f"{one.severity}[{one.finding.code}]: {one.message}"))
     head = _CODE.sub(r"<code>\1</code>", text)
     return "\n".join([f"<details><summary>{head}</summary>", "", *lines, "", "</details>"])
 
 
 def escaped(text: str) -> str:
     """Text that means itself, but for the code that stands between backticks."""
-    pieces = _CODE.split(harmless(text))  # every second one is code
+    pieces = _CODE.split(printable(text))  # every second one is code
     return "".join(code(piece) if i % 2 else _SPECIAL.sub(r"\\\1", piece) for i, piece in enumerate(pieces))
 
 
 def code(text: str) -> str:
     """A span of code, also in a table; backticks cannot be in it."""
-    return f"`{harmless(text).replace('`', chr(39)).replace('|', chr(92) + '|')}`"
+    return f"`{printable(text).replace('`', chr(39)).replace('|', chr(92) + '|')}`"

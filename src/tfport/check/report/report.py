@@ -8,8 +8,8 @@ from typing import Any
 
 from tfport.atlas.target import OURS, Target
 from tfport.check.check import FAILS, RUNS, UNKNOWN, Result, check_on, loaders_of
+from tfport.check.checked_model import CheckedModel
 from tfport.check.findings.finding import ERROR, Finding
-from tfport.check.subject import Subject
 from tfport.graph.model import Model
 from tfport.registry.registry import Registry
 
@@ -68,7 +68,7 @@ def check_model(
     ways_out: bool = True,
 ) -> CheckReport:
     """Hold a model against targets; `ways_out` also looks for the nearest releases that run it."""
-    subject, loaders = Subject(model, signatures, checksums=checksums), loaders_of(loader)
+    subject, loaders = CheckedModel(model, signatures, checksums=checksums), loaders_of(loader)
     results = [
         result
         for target in _with_libraries(targets, list(libraries))
@@ -112,7 +112,7 @@ def _with_libraries(targets: Sequence[Target], paths: Sequence[str]) -> Sequence
     ]
 
 
-def _add_ways_out(subject: Subject, results: list[Result], soft_placement: bool | None) -> None:
+def _add_ways_out(subject: CheckedModel, results: list[Result], soft_placement: bool | None) -> None:
     """Add to what stops a model on a target the nearest releases on which it runs, once a target."""
     told: set[str] = set()
     for result in results:

@@ -17,7 +17,7 @@ from tfport.atlas.target import Target
 from tfport.check.check import FAILS, RUNS, UNKNOWN, Result
 from tfport.check.console import GAP, INDENT, count, cut_off, indented, title
 from tfport.check.findings.finding import ERROR, NOTE, WARNING, function_of
-from tfport.check.harmless import harmless
+from tfport.check.printable import printable
 from tfport.check.report.grouping import GroupedFinding, grouped_findings, names_of, targets_of
 from tfport.check.report.phrases import WHEN, nodes_text, shortened_message, signatures_text, verdict_text
 from tfport.check.report.report import CheckReport
@@ -53,13 +53,13 @@ def line(report: CheckReport) -> Text:
     more = f" ({count(notes, 'note')})" if notes else ""
     targets = targets_of(report)
     where = f"on {names_of(targets, targets)}{more}"
-    return Text.assemble(f"{harmless(report.model)}  ", ("runs", STYLES[RUNS]), f" {harmless(where)}")
+    return Text.assemble(f"{printable(report.model)}  ", ("runs", STYLES[RUNS]), f" {printable(where)}")
 
 
 def unreadable(model: str, why: str) -> Text:
     """A model that cannot be read."""
-    rest = harmless(why.removeprefix(model).lstrip("/:, "))
-    return Text.assemble(f"{harmless(model)}  ", ("cannot be read", STYLES[UNKNOWN]), f": {rest}")
+    rest = printable(why.removeprefix(model).lstrip("/:, "))
+    return Text.assemble(f"{printable(model)}  ", ("cannot be read", STYLES[UNKNOWN]), f": {rest}")
 
 
 def _origin(report: CheckReport) -> str:
@@ -87,7 +87,7 @@ def _verdicts(report: CheckReport) -> RenderableType:
 
 
 def _name(target: Target) -> str:
-    return harmless(f"{target.name} (gpu)" if target.device == "gpu" else target.name)
+    return printable(f"{target.name} (gpu)" if target.device == "gpu" else target.name)
 
 
 def _cells(results: Sequence[Result], loaders: Iterable[str]) -> list[Text]:
@@ -107,13 +107,13 @@ def _stopped(results: Sequence[Result], report: CheckReport) -> Text:
     codes = ", ".join(dict.fromkeys(f.code for f in grave))
     stopped = sorted({name for f in grave for name in f.signatures})
     partly = f" in {', '.join(stopped)}" if 0 < len(stopped) < len(report.signatures) else ""
-    return Text(harmless(codes + partly))
+    return Text(printable(codes + partly))
 
 
 def _remarks(report: CheckReport) -> Iterator[RenderableType]:
     """What was derived about targets."""
     remarks = dict.fromkeys(note for target in targets_of(report) for note in target.notes)
-    yield from (indented(Text(harmless(note), style="dim")) for note in remarks)
+    yield from (indented(Text(printable(note), style="dim")) for note in remarks)
 
 
 def _several_stages(found: Iterable[GroupedFinding]) -> bool:
@@ -124,14 +124,14 @@ def _finding(
     one: GroupedFinding, width: int, *, several_stages: bool, everything: bool
 ) -> Iterator[RenderableType]:
     head = f"{one.severity}[{one.finding.code}]"
-    yield Text.assemble("\n", (head, SEVERITIES[one.severity]), (f": {harmless(one.message)}", "bold"))
+    yield Text.assemble("\n", (head, SEVERITIES[one.severity]), (f": {printable(one.message)}", "bold"))
     for text in _where(one, width - INDENT - len(ARROW), everything=everything):
         yield indented(text)
     grid = Table.grid()
     grid.add_column(width=_LABEL, no_wrap=True)
     grid.add_column(overflow="fold")
     for label, said in _body(one, several_stages=several_stages, everything=everything):
-        grid.add_row(Text(label, style="dim"), Text("\n".join(map(harmless, said.split("\n")))))
+        grid.add_row(Text(label, style="dim"), Text("\n".join(map(printable, said.split("\n")))))
     if grid.row_count:
         yield indented(grid)
 
@@ -142,13 +142,13 @@ def _where(one: GroupedFinding, room: int, *, everything: bool) -> Iterator[Text
     if not nodes:
         return
     stopped = f"{signatures_text(one.signatures)}: " if one.signatures else ""
-    first = harmless(stopped + node_text(nodes[0]))
+    first = printable(stopped + node_text(nodes[0]))
     yield Text.assemble((ARROW, "blue"), first if everything else cut_off(first, room))
     function = function_of(nodes[0])
     inside = [f"in function {function}"] if function else []
     alike = [nodes_text(nodes, len(nodes) if everything else MOST_NODES)] if len(nodes) > 1 else []
     if inside or alike:
-        rest = harmless("; ".join(inside + alike))
+        rest = printable("; ".join(inside + alike))
         yield Text(" " * len(ARROW) + (rest if everything else cut_off(rest, room)), style="dim")
 
 
@@ -173,4 +173,4 @@ def _body(one: GroupedFinding, *, several_stages: bool, everything: bool) -> Ite
 def _note(one: GroupedFinding) -> RenderableType:
     code = (f"note[{one.finding.code}]", SEVERITIES[NOTE])
     nodes = f" ({count(len(one.finding.nodes), 'node')})" if one.finding.nodes else ""
-    return indented(Text.assemble(code, f": {harmless(one.message)}{nodes}"))
+    return indented(Text.assemble(code, f": {printable(one.message)}{nodes}"))

@@ -102,11 +102,11 @@ def close_names(atlas: Atlas, unknown: list[str]) -> dict[str, list[str]]:
 
 
 def complain(atlas: Atlas, unknown: list[str]) -> int:
-    from tfport.check.harmless import harmless
+    from tfport.check.printable import printable
 
     for name, close in close_names(atlas, unknown).items():
         hint = f"; {did_you_mean(close)}" if close else ""
-        sentence = harmless(f"{name}: in no recorded build{hint}")
+        sentence = printable(f"{name}: in no recorded build{hint}")
         print(f"tfport: {sentence}", file=sys.stderr)
     return CANNOT_TELL if unknown else 0
 

@@ -16,7 +16,7 @@ from tfport.atlas.kernel_text import kernel_text, merged
 from tfport.atlas.search import OpSummary
 from tfport.atlas.spans import Span, spans_text
 from tfport.check.console import INDENT, columns, facts, indented, title
-from tfport.check.harmless import harmless
+from tfport.check.printable import printable
 
 if TYPE_CHECKING:
     from tfport.atlas.target import Target
@@ -137,4 +137,4 @@ def registered_op(target: Target, name: str, width: int) -> Iterator[RenderableT
 def _code(lines: list[str], width: int) -> Iterator[Text]:
     for line in lines:
         indent = len(line) - len(line.lstrip()) + HANGING
-        yield Text("\n".join(textwrap.wrap(harmless(line), width, subsequent_indent=" " * indent)))
+        yield Text("\n".join(textwrap.wrap(printable(line), width, subsequent_indent=" " * indent)))

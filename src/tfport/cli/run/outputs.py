@@ -11,7 +11,7 @@ from rich.console import RenderableType
 from rich.text import Text
 
 from tfport.check.console import indented, title
-from tfport.check.harmless import harmless
+from tfport.check.printable import printable
 from tfport.errors import Error
 from tfport.formats.output import new_path
 
@@ -68,7 +68,7 @@ class _Text:
 
 
 def harmless_lines(text: str) -> str:
-    return "\n".join(harmless(line) for line in text.splitlines())
+    return "\n".join(printable(line) for line in text.splitlines())
 
 
 def answers_json(model: str, signature: str, answers: dict[str, Any]) -> dict[str, Any]:

@@ -10,7 +10,7 @@ from rich.console import RenderableType
 from rich.text import Text
 
 from tfport.check.console import columns, count, cut_off, facts, indented, title
-from tfport.check.harmless import harmless
+from tfport.check.printable import printable
 from tfport.fix.proof.certificate import Certificate
 from tfport.fix.proof.compare import Difference
 from tfport.fix.proof.proof import ALIKE, DIFFERS, NOT_COMPARED, REFUSED, Comparison, Proof
@@ -26,10 +26,10 @@ HEAD = ("output", "type", "largest absolute", "relative", "ulps", "unequal")
 def render(certificate: Certificate, width: int) -> Iterator[RenderableType]:
     proof = certificate.proof
     yield title(certificate.source, f"for {certificate.target}")
-    said = cut_off(harmless(proof.statement), LONGEST_SAID)
+    said = cut_off(printable(proof.statement), LONGEST_SAID)
     yield indented(Text(said, style=STYLES[proof.verdict]))
     for caveat in proof.caveats[:MOST_CAVEATS]:
-        yield indented(Text(cut_off(harmless(caveat), LONGEST_SAID), style="yellow"))
+        yield indented(Text(cut_off(printable(caveat), LONGEST_SAID), style="yellow"))
     yield title("rules", f"keeping: {certificate.keeps}" if certificate.rules else "none was needed")
     if certificate.rules:
         rows = [(rule.keeps, f"{rule.count:,}x", f"{rule.name}: {rule.doc}") for rule in certificate.rules]
@@ -57,9 +57,9 @@ def _models(certificate: Certificate) -> Iterator[tuple[str, list[str]]]:
 def _comparison(one: Comparison, width: int) -> Iterator[RenderableType]:
     yield title(one.signature, heading(one))
     if one.stopped:
-        yield indented(Text(cut_off(harmless(one.stopped), LONGEST_SAID), style="red"))
+        yield indented(Text(cut_off(printable(one.stopped), LONGEST_SAID), style="red"))
     for trial, why in one.only_rewritten_refuses[:3]:
-        yield indented(Text(cut_off(harmless(f"refuses `{trial}`: {why}"), LONGEST_SAID), style="red"))
+        yield indented(Text(cut_off(printable(f"refuses `{trial}`: {why}"), LONGEST_SAID), style="red"))
     rows = list(rows_of(one))
     if rows:
         shown = [(cut_off(name, LONGEST_NAME), *rest) for name, *rest in rows[:MOST_OUTPUTS]]

@@ -20,8 +20,8 @@ from tfport.graph.attrs import Attr
 from tfport.graph.dtypes import INT32, INT64, RESOURCE, VARIANT, DType
 from tfport.graph.graph import Node, Value
 from tfport.graph.signature import Arg, OpSignature
-from tfport.registry.attributes import attribute_problems
-from tfport.registry.resolve import kernel_problem
+from tfport.registry.attributes import unresolved_attributes
+from tfport.registry.resolve import unresolved_kernel
 from tfport.registry.unresolved import Question
 
 Ladder = Mapping[DType, tuple[DType, ...]]
@@ -203,10 +203,10 @@ def _is_taken(op: Maker, n: Node, attrs: dict[str, Attr]) -> bool:
     assert definition is not None
     names = {attr.name for attr in definition.attr}
     said = {k: v for k, v in attrs.items() if k in names or v != defaults.get(k)}
-    if any(attribute_problems(said, definition)):
+    if any(unresolved_attributes(said, definition)):
         return False
     registry, devices = op.goal.target.registry, kinds_of_devices(op.goal.target)
-    return not registry.is_whole(n.op) or not kernel_problem(said, registry.kernels(n.op), devices)
+    return not registry.is_whole(n.op) or not unresolved_kernel(said, registry.kernels(n.op), devices)
 
 
 def _with_types(op: Maker, n: Node, signature: OpSignature, types: dict[str, DType]) -> Made:

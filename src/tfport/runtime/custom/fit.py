@@ -10,8 +10,8 @@ from tfport.graph.attrs import Attr
 from tfport.graph.dtypes import DType
 from tfport.graph.signature import OpSignature
 from tfport.graph.usage import LABEL
-from tfport.registry.attributes import attribute_problems
-from tfport.registry.inputs import input_problems
+from tfport.registry.attributes import unresolved_attributes
+from tfport.registry.inputs import unresolved_inputs
 from tfport.registry.unresolved import Question, Unresolved
 from tfport.runtime.custom.kernel import CPU, CustomKernel
 from tfport.runtime.lower import Declared
@@ -20,12 +20,12 @@ from tfport.runtime.lower import Declared
 def misfits(definition: OpDef, attrs: Mapping[str, Attr], inputs: Sequence[DType]) -> Iterator[str]:
     """All that is wrong with a node, in words."""
     signature = OpSignature(definition)
-    for reason in (*attribute_problems(attrs, definition), *input_problems(inputs, attrs, signature)):
+    for reason in (*unresolved_attributes(attrs, definition), *unresolved_inputs(inputs, attrs, signature)):
         yield _said(reason)
 
 
 def _said(reason: Unresolved) -> str:
-    found, wanted = reason.found, reason.expected
+    found, wanted = reason.actual, reason.expected
     match reason.question:
         case Question.UNKNOWN_ATTR:
             return f"it has no attribute `{reason.attr}`"
@@ -38,7 +38,7 @@ def _said(reason: Unresolved) -> str:
         case Question.ATTR_VALUE:
             return f"its attribute `{reason.attr}` is {found}; expected {', '.join(map(str, wanted))}"
         case Question.INPUT_TYPE:
-            return f"its input {reason.place} is {found}; expected {wanted}"
+            return f"its input {reason.index} is {found}; expected {wanted}"
         case _:
             return f"it is given {found} inputs; expected {len(wanted)}"
 

@@ -17,7 +17,7 @@ import re
 from tfport.errors import BadRegistration
 from tfport.formats.proto.graph_pb2 import OpDef
 from tfport.graph.attrs import decode
-from tfport.registry.attributes import attribute_problems
+from tfport.registry.attributes import unresolved_attributes
 from tfport.registry.op_spec import ARGUMENT, ATTR, OP_NAME, definition, is_type, pieces
 from tfport.registry.unresolved import Question
 
@@ -86,7 +86,7 @@ class _Reader:
         if not attr.HasField("default_value"):
             return
         value = decode(attr.default_value)
-        wrong = next(attribute_problems({attr.name: value}, OpDef(attr=[attr])), None)
+        wrong = next(unresolved_attributes({attr.name: value}, OpDef(attr=[attr])), None)
         if wrong is not None:
             least = wrong.question is Question.ATTR_MINIMUM
             may_be = f"at least {wrong.expected}" if least else " or ".join(map(str, wrong.expected))

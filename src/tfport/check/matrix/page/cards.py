@@ -9,8 +9,8 @@ from html import escape
 from tfport.check.check import RUNS, UNKNOWN
 from tfport.check.console import count
 from tfport.check.findings.finding import CODES, LOAD, RUN, Finding, function_of
-from tfport.check.harmless import harmless
 from tfport.check.matrix.matrix import CellRange, FindingKey, MatrixCell
+from tfport.check.printable import printable
 
 MOST_FINDINGS = MOST_NODES = 3
 MOST_CAUSES = 12
@@ -55,7 +55,7 @@ class Cards:
 
 def text(words: str) -> str:
     """A stranger's text, for HTML."""
-    return escape(harmless(words))
+    return escape(printable(words))
 
 
 def marked(words: str) -> str:

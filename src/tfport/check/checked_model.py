@@ -13,9 +13,9 @@ from tfport.check.findings.files import Lapse, checksum_lapses, file_lapses
 from tfport.check.findings.integrity import lapses
 from tfport.check.findings.python_objects import kinds_of_values
 from tfport.check.findings.state import state_lapses
-from tfport.check.habits import fills_defaults_in_functions, knows_init_signature, newer_types
-from tfport.check.places import Place, Places
-from tfport.check.usage_problems import usage_problems
+from tfport.check.node_contexts import NodeContext, NodeContexts
+from tfport.check.release_quirks import fills_defaults_in_functions, knows_init_signature, newer_types
+from tfport.check.unresolved_usage import unresolved_usage
 from tfport.errors import Error
 from tfport.graph.attrs import Attr, decode
 from tfport.graph.census import every_node
@@ -27,7 +27,7 @@ from tfport.registry.resolve import Resolver
 from tfport.registry.unresolved import Question, Unresolved
 
 
-class Subject:
+class CheckedModel:
     """A model, and the signatures that are asked for."""
 
     def __init__(
@@ -37,14 +37,14 @@ class Subject:
             raise Error(f"{model.where}: {model.kind.value} without a graph; there is nothing in it to run")
         self.model = model
         self.signatures = _asked(model, signatures)
-        self.places = Places(model)
+        self.places = NodeContexts(model)
         self._resolver = Resolver()
         self._found: dict[Target, list[tuple[Usage, Unresolved]]] = {}
-        self._places: dict[Usage, list[tuple[Place, list[Node]]]] = {}
+        self._places: dict[Usage, list[tuple[NodeContext, list[Node]]]] = {}
         self._checksums = checksums
         self._states: dict[bool, list[Lapse]] = {}
 
-    def asking(self, signature: str) -> Subject:
+    def asking(self, signature: str) -> CheckedModel:
         """The same, with all that was found out about it, asked for one signature."""
         alone = copy(self)
         alone.signatures = frozenset([signature])
@@ -84,18 +84,18 @@ class Subject:
         yield from self._found[target]
         for usage in self._placed if not soft else ():
             if not is_there(usage.device, target):
-                yield usage, Unresolved(Question.DEVICE, found=usage.device)
+                yield usage, Unresolved(Question.DEVICE, actual=usage.device)
 
     def _unresolved(self, target: Target) -> Iterator[tuple[Usage, Unresolved]]:
         among = self.usages  # first: they are found faster while attributes are as read
         yield from self._lapses
         for function in self.model.graph.library.functions.values():
             if function.name in target.registry and (node := next(iter(function), None)):
-                yield Usage(node, (), [node]), Unresolved(Question.FUNCTION_NAME, found=function.name)
+                yield Usage(node, (), [node]), Unresolved(Question.FUNCTION_NAME, actual=function.name)
         devices = kinds_of_devices(target)
         for usage in among:
             newer = self._newer_types.get(usage, ())
-            for reason in usage_problems(usage, target, self._resolver, self.producer, newer):
+            for reason in unresolved_usage(usage, target, self._resolver, self.producer, newer):
                 yield usage, reason
             yield from ((usage, reason) for reason in self._by_name(usage, target, devices))
 
@@ -104,7 +104,7 @@ class Subject:
         """Those that ask for a device of this machine."""
         return [u for u in self.usages if u.device and is_name(u.device) and is_here(u.device)]
 
-    def places_of(self, usage: Usage) -> list[tuple[Place, list[Node]]]:
+    def places_of(self, usage: Usage) -> list[tuple[NodeContext, list[Node]]]:
         """The nodes of a usage by their places."""
         if usage not in self._places:
             self._places[usage] = self.places.together(usage.nodes)
@@ -117,8 +117,8 @@ class Subject:
         if definition is None or usage.node.graph is self.model.graph:
             return
         if len(own) < len(devices):
-            without = self._resolver.problems(usage, target.registry, own, self.producer)
-            there = self._resolver.problems(usage, target.registry, devices, self.producer)
+            without = self._resolver.unresolved(usage, target.registry, own, self.producer)
+            there = self._resolver.unresolved(usage, target.registry, devices, self.producer)
             if len(without) > len(there):
                 yield replace(without[-1], question=Question.ONLY_XLA)
         if not fills_defaults_in_functions(target):

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from tfport.atlas.target import Target
 from tfport.check.findings.finding import Finding, finding
 from tfport.check.findings.trouble import Trouble, answers
-from tfport.check.habits import since
+from tfport.check.release_quirks import since
 from tfport.graph.attrs import Attr
 from tfport.graph.dtypes import INT32, INT64, DType
 from tfport.graph.edit import constant

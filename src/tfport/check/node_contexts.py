@@ -16,7 +16,7 @@ from tfport.graph.reach import Callers, called_by, needed_by
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class NodeContext:
     """What is true of a node."""
 
     function: str | None
@@ -43,20 +43,20 @@ LOWER = "_lower_using_switch_merge"
 _SWITCHES, _MERGES = ("Switch", "RefSwitch"), ("Merge", "RefMerge")
 
 
-class Places:
+class NodeContexts:
     """The places of the nodes of a model, found when first asked for."""
 
     def __init__(self, model: Model) -> None:
         self._model = model
         self.callers = Callers()
-        self._found: dict[Node, Place] = {}
+        self._found: dict[Node, NodeContext] = {}
 
-    def of(self, node: Node) -> Place:
+    def of(self, node: Node) -> NodeContext:
         if node not in self._found:
             self._found[node] = self._place(node)
         return self._found[node]
 
-    def _place(self, node: Node) -> Place:
+    def _place(self, node: Node) -> NodeContext:
         function = node.graph.name if isinstance(node.graph, Function) else None
         called = function is None or function in self._called
         running = frozenset(name for name, run in self._running.items() if node in run.nodes)
@@ -65,7 +65,7 @@ class Places:
         idle = all(node in run.idle for run in runs)
         lowered, by_name = function in self._lowered, function in self._called_by_name
         in_branch = function is not None and called and function not in self._called_plainly
-        return Place(function, called, running, loading, idle, in_branch, lowered, by_name)
+        return NodeContext(function, called, running, loading, idle, in_branch, lowered, by_name)
 
     def is_needed(self, node: Node) -> bool:
         """Whether a signature needs a node of the main graph; known sooner than all of its place."""
@@ -76,9 +76,9 @@ class Places:
         ends = {v.node for s in self._model.signatures.values() for v in self._model.ends_of(s)}
         return needed_by(ends)
 
-    def together(self, nodes: Iterable[Node]) -> list[tuple[Place, list[Node]]]:
+    def together(self, nodes: Iterable[Node]) -> list[tuple[NodeContext, list[Node]]]:
         """Nodes by their places: what a loader does with one of them it does with all in its place."""
-        found: dict[Place, list[Node]] = {}
+        found: dict[NodeContext, list[Node]] = {}
         for node in nodes:
             found.setdefault(self.of(node), []).append(node)
         return list(found.items())

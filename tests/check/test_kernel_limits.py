@@ -4,7 +4,7 @@ import pytest
 from tests.recorded import graph
 
 from tfport.atlas.target import resolve_targets
-from tfport.check.findings.refusals import passed_over, refusals
+from tfport.check.findings.kernel_limits import passed_over, refusals
 from tfport.graph.dtypes import DType
 from tfport.graph.usage import Usage
 from tfport.registry.unresolved import Question

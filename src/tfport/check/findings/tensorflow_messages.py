@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from tfport.atlas.target import Target
 from tfport.check.devices import kinds_of_devices
-from tfport.check.habits import since
+from tfport.check.release_quirks import since
 from tfport.formats.proto.graph_pb2 import OpDef
 from tfport.graph.attrs import Attr, FunctionRef, Placeholder, decode
 from tfport.graph.dtypes import DType
