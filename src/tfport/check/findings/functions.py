@@ -109,7 +109,9 @@ def no_lowering(trouble: Trouble) -> Finding:
 
 @answers(Question.FUNCTION, Question.CALLEE)
 def missing_function(trouble: Trouble) -> Finding:
-    return MissingFunction(on=trouble.target, nodes=trouble.nodes, op=trouble.op, called=trouble.reason.actual)
+    return MissingFunction(
+        on=trouble.target, nodes=trouble.nodes, op=trouble.op, called=trouble.reason.actual
+    )
 
 
 @answers(Question.CALL_TYPES)
