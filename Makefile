@@ -70,11 +70,11 @@ protos: $(LIVE_READY)
 	$(VENV)-protos/bin/python $(PIP) install grpcio-tools==1.62.3 setuptools
 	cd src && ../$(VENV)-protos/bin/python -m grpc_tools.protoc -I. --python_out=. --pyi_out=. tfport/formats/proto/*.proto
 
-# What real releases say to the models of tests/truth: make truth RELEASES="1.13.2 2.8.4"
+# Record what real releases do with the models of tests/truth: make truth RELEASES="1.13.2 2.8.4"
 truth: $(READY)
-	$(BIN)/python tools/truth/make.py
-	$(BIN)/python tools/truth/watch.py $(RELEASES)
-	$(BIN)/python tools/truth/python_watch.py $(RELEASES)
+	$(BIN)/python tools/truth/make_models.py
+	$(BIN)/python tools/truth/record_capi.py $(RELEASES)
+	$(BIN)/python tools/truth/record_python.py $(RELEASES)
 
 real-models: $(LIVE_READY)
 	$(BIN)/python tools/real_models.py

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import functools
-import json
 from pathlib import Path
 from textwrap import dedent
 from typing import Any
+
+from tests.compact_json import read_json
 
 import tfport
 from tfport.atlas.known_ops import known_ops
@@ -16,7 +17,7 @@ from tfport.graph.parse import parse_graph
 from tfport.graph.signature import OpTable
 
 MODELS = Path(__file__).parent / "models"
-EXPECTED: dict[str, Any] = json.loads((MODELS / "expected.json").read_text())["models"]
+EXPECTED: dict[str, Any] = read_json(MODELS / "expected.json.xz")["models"]
 NAMES = sorted(EXPECTED)
 OPS = OpTable(known_ops())
 

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 import pytest
+from tests.compact_json import read_json
 from tests.told import differences, told
 
 MODELS = Path(__file__).parent / "models"
-EXPECTED = json.loads((MODELS / "expected.json").read_text())["models"]
+EXPECTED = read_json(MODELS / "expected.json.xz")["models"]
 
 
 @pytest.mark.parametrize("name", EXPECTED)

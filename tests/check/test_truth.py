@@ -1,7 +1,7 @@
 """The same verdict as the real binary: every pair of model and release that was watched.
 
-`tests/truth/said` holds what each release said to the C API and to a session, `said_python` what it said to
-Python (`make truth` records them again); `beyond.toml` lists what cannot be decided without computing, each
+`tests/truth/outcomes.json.xz` has what each release did through the C API and in Python (`make truth` records
+it again); `beyond.toml` lists what cannot be decided without computing, each
 with its reason.
 """
 
@@ -13,6 +13,7 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 
 import pytest
+from tests.truth_outcomes import read_small_model_outcomes
 
 import tfport
 from tfport.atlas.target import resolve_targets
@@ -21,7 +22,7 @@ from tfport.check.checked_model import CheckedModel
 from tfport.check.findings.finding import Finding
 
 TRUTH = Path(__file__).parents[1] / "truth"
-RECORDS = sorted(TRUTH.glob("said*/*.json"))
+RECORDS = read_small_model_outcomes()
 BEYOND = tomllib.loads((TRUTH / "beyond.toml").read_text())
 LEFT_OUT = [case for kind in ("shapes", "values", "damaged", "odd") for case in BEYOND[kind]]
 REDUCED = f"{TRUTH / 'reduced/ops_to_register.h'}@tensorflow==1.4.1"
@@ -70,11 +71,11 @@ def disagreement(case: str, target, loader: str, said: dict) -> str | None:
         return None if is_among(case, BEYOND["unknown"]) else f"unknown; it {verdict(said)}"
     if (result.verdict, result.stage) != ("fails" if said["stage"] else "runs", said["stage"]):
         return f"{result.verdict} {result.stage}; it {verdict(said)}"
-    return misnamed(result, said.get("says", ""))
+    return misnamed(result, said["message"])
 
 
 def verdict(said: dict) -> str:
-    return f"fails {said['stage']}: {said.get('says', '')[:200]}" if said["stage"] else "runs"
+    return f"fails {said['stage']}: {said['message'][:200]}" if said["stage"] else "runs"
 
 
 def misnamed(result: Result, says: str) -> str | None:
@@ -90,8 +91,8 @@ def misnamed(result: Result, says: str) -> str | None:
     return None
 
 
-def target_of(record: dict, path: Path):
-    text = REDUCED if "reduced" in path.stem else f"{record['package']}=={record['version']}"
+def target_of(record: dict, name: str):
+    text = REDUCED if "reduced" in name else f"{record['package']}=={record['version']}"
     return resolve_targets(text, device="cpu")[0]
 
 
@@ -101,24 +102,23 @@ def is_among(case: str, patterns) -> bool:
     return any(fnmatchcase(case if "@" in pattern else alone, pattern) for pattern in patterns)
 
 
-@pytest.mark.parametrize("path", RECORDS, ids=lambda path: f"{path.parent.name}-{path.stem}")
-def test_every_release_does_what_tfport_says(path: Path):
-    record = json.loads(path.read_text())
-    target = target_of(record, path)
+@pytest.mark.parametrize("name", RECORDS)
+def test_every_release_does_what_tfport_says(name: str):
+    record = RECORDS[name]
+    target = target_of(record, name)
     found = {
         f"{case} [{loader}]": different
-        for case, by_loader in record["said"].items()
+        for case, by_loader in record["outcomes"].items()
         for loader, said in by_loader.items()
-        if not is_among(f"{case}@{path.parent.name}/{path.stem}", LEFT_OUT)
+        if not is_among(f"{case}@{name}", LEFT_OUT)
         if (different := disagreement(case, target, loader, said))
     }
     assert not found, "\n".join(f"{pair}: {different}" for pair, different in found.items())
 
 
 def test_there_is_a_record_of_many_pairs():
-    records = [json.loads(path.read_text()) for path in RECORDS]
-    releases = {record["version"] for record in records}
-    cases = set().union(*(record["said"] for record in records))
+    releases = {record["version"] for record in RECORDS.values()}
+    cases = set().union(*(record["outcomes"] for record in RECORDS.values()))
     assert len(releases) >= 14
     assert len(cases) >= 60
 

@@ -1,8 +1,6 @@
-import json
-
 import numpy as np
 import pytest
-from tests.recorded import MODELS
+from tests.recorded import EXPECTED
 
 from tfport.formats.proto import graph_pb2 as pb
 from tfport.graph.dtypes import BOOL, FLOAT32, INT64, INVALID, RESOURCE, STRING, VARIANT, DType
@@ -33,9 +31,7 @@ def test_every_type_is_found_by_each_of_its_names(number):
 
 
 def test_the_names_are_those_of_tensorflow():
-    tensors = json.loads((MODELS / "expected.json").read_text())["models"]["checkpoint_of_every_dtype"][
-        "variables"
-    ]
+    tensors = EXPECTED["checkpoint_of_every_dtype"]["variables"]
     assert {DType.parse(t["dtype"]).name for t in tensors.values()} == {t["dtype"] for t in tensors.values()}
 
 

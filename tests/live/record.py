@@ -2,7 +2,7 @@
 
     python -m tests.live.record [NAME…]       from the root of the repository; all models unless named
 
-Each goes to `tests/models/NAME`, and `tests/models/expected.json` tells of all of them. A model of
+Each goes to `tests/models/NAME`, and `tests/models/expected.json.xz` describes all of them. A model of
 which TensorFlow says the same as before is left alone, unless it is named: random ids and the
 order of maps make the bytes differ from run to run.
 """
@@ -15,10 +15,11 @@ import sys
 import tempfile
 from pathlib import Path
 
+from tests.compact_json import read_json, write_json
 from tests.live import facts, models
 
 OUT = Path(__file__).parent.parent / "models"
-EXPECTED = OUT / "expected.json"
+EXPECTED = OUT / "expected.json.xz"
 
 
 def describe(name: str) -> None:
@@ -52,12 +53,12 @@ def record(name: str, before: dict | None, anew: bool) -> dict:
 
 
 def main(names: list[str]) -> None:
-    old = json.loads(EXPECTED.read_text())["models"] if EXPECTED.exists() else {}
+    old = read_json(EXPECTED)["models"] if EXPECTED.exists() else {}
     everything = [build.__name__ for build, _ in models.MODELS]
     told = {name: old[name] for name in everything if name in old}
     for name in names or everything:
         told[name] = record(name, old.get(name), anew=bool(names))
-    EXPECTED.write_text(facts.as_json({"tensorflow": facts.VERSION, "models": told}))
+    write_json(EXPECTED, json.loads(facts.as_json({"tensorflow": facts.VERSION, "models": told})))
 
 
 if __name__ == "__main__":

@@ -2,7 +2,7 @@
 
     python tools/libraries/pairs.py [RELEASE…]
 
-Writes tests/libraries/pairs.json: for each library where it comes from, and what each release
+Writes tests/libraries/pairs.json.xz: for each library where it comes from, and what each release
 said (`TF_LoadLibrary`); releases that are not named stay as they are. Of libraries from wheels,
 and of what they need that is in the same wheel, tests/libraries/wheels.tar.xz has what a
 prediction needs (`slim`). LIBRARIES and WHEELS stand for the folders of both.
@@ -19,17 +19,18 @@ import tomllib
 from dataclasses import dataclass
 from pathlib import Path
 
-sys.path.append(str(Path(__file__).parents[1] / "atlas"))
+sys.path += [str(Path(__file__).parents[1] / "atlas"), str(Path(__file__).parents[2])]
 
 from addon_wheels import fetched
 from build import LIBRARIES
 from elf import Library
 from releases import CACHE, Release, release
 from slim import slim
+from tests.compact_json import read_json, write_json
 
 TABLE = tomllib.loads(Path(__file__).with_name("pairs.toml").read_text())
 ASK = Path(__file__).with_name("ask_release.py")
-OUT, SLIM = LIBRARIES / "pairs.json", LIBRARIES / "wheels.tar.xz"
+OUT, SLIM = LIBRARIES / "pairs.json.xz", LIBRARIES / "wheels.tar.xz"
 WHEELS = CACHE / "wheels"
 
 
@@ -43,7 +44,7 @@ class Subject:
 
 
 def main(versions: list[str]) -> None:
-    before = json.loads(OUT.read_text()) if OUT.exists() else {"releases": {}, "libraries": {}}
+    before = read_json(OUT) if OUT.exists() else {"releases": {}, "libraries": {}}
     subjects = [*own(), *(subject for name in TABLE["wheels"] for subject in of_wheel(name))]
     said = {s.name: before["libraries"].get(s.name, {}).get("said", {}) for s in subjects}
     releases = before["releases"]
@@ -103,9 +104,8 @@ def write(releases: dict, subjects: list[Subject], said: dict[str, dict]) -> Non
         "python": platform.python_version(),
     }
     ordered = {v: releases[v] for v in TABLE["releases"] if v in releases}
-    rows = [json.dumps({s.name: {**s.source, "said": by_order(said[s.name])}})[1:-1] for s in subjects]
-    start = json.dumps({**head, "releases": ordered, "libraries": None})[: -len("null}")]
-    OUT.write_text(start + "{\n" + ",\n".join(rows) + "\n}}\n")
+    libraries = {s.name: {**s.source, "said": by_order(said[s.name])} for s in subjects}
+    write_json(OUT, {**head, "releases": ordered, "libraries": libraries})
 
 
 def by_order(said: dict[str, dict]) -> dict[str, dict]:

@@ -18,7 +18,7 @@ from pathlib import Path
 
 sys.path += [str(Path(__file__).parents[1] / folder) for folder in ("atlas", "truth")]
 
-from ask import ending, fatal, forked
+from capi_probe import ending, fatal, forked
 from native import Status, load
 from parcels import from_tensor, to_tensor, with_lengths
 from session import outputs

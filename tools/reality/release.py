@@ -27,9 +27,9 @@ sys.path += [str(Path(__file__).parents[1] / folder) for folder in ("truth", "at
 
 from elf import Library
 from parcels import strings_in, with_lengths
-from reduced import INCLUDED, reducing
+from record_capi import WITHOUT_ONEDNN
+from record_reduced import INCLUDED, reducing
 from stubs import cuda_stubs
-from watch import WITHOUT_ONEDNN
 from wheels import NOTHING, unpacked
 
 import tfport

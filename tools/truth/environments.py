@@ -1,10 +1,10 @@
-"""Which Python has this release of TensorFlow? One that is made for it.
+"""Create a virtual environment with a given release of TensorFlow.
 
     with environment("tensorflow", "1.15.5") as python: ...       a path: bin/python
 
-A virtual environment of the newest interpreter that the release has a wheel for, with
-dependencies of its own time: what pip chooses today for a release of 2019 does not import.
-It stays in ~/.cache/tfport/environments for as long as it is used, or longer if kept.
+The environment uses the newest installed interpreter that the release has a wheel for, and
+dependencies of the same age: those that pip chooses today for a release of 2019 do not import.
+It is in ~/.cache/tfport/environments while it is in use, or longer with `keep`.
 """
 
 import re
@@ -24,21 +24,21 @@ CACHE = Path("~/.cache/tfport/environments").expanduser()
 INTERPRETERS = Path("~/.pyenv/versions").expanduser()
 
 OLD_PIP = "pip>=21,<22; python_version < '3.7'"
-"""The one that comes with Python 3.6 knows too few kinds of wheel, and newer ones do not know Python 3.6."""
+"""The pip of Python 3.6 supports too few wheel tags, and newer ones do not support Python 3.6."""
 OLD = ["protobuf<3.21", "wrapt<1.15", "setuptools<60"]
-DEPENDENCIES = [  # up to this release, and what pip would take newer
+DEPENDENCIES = [  # before this release: limits on what pip would otherwise choose too new
     ((2, 1), [*OLD, "numpy<1.17", "gast==0.2.2", "h5py<2.11"]),
     ((2, 5), [*OLD, "numpy<1.20", "gast<0.4", "h5py<2.11"]),
     ((2, 12), [*OLD, "numpy<1.24", "gast<0.5", "h5py<3.9", "flatbuffers<23"]),
     ((2, 16), ["wrapt<1.15", "setuptools<70"]),
     ((2, 18), ["numpy<2", "setuptools<70"]),
 ]
-"""Each row holds for the releases before it that no row above names."""
+"""A row applies to releases older than its own that no earlier row covers."""
 
 
 @contextmanager
 def environment(package: str, release: str, keep: bool = False) -> Iterator[Path]:
-    """The Python of an environment that has the release."""
+    """Yield the Python of an environment that has the release."""
     folder = CACHE / f"{package}-{release}"
     python = folder / "bin" / "python"
     try:
@@ -67,12 +67,12 @@ def quietly(*command: str | Path) -> None:
 
 
 def interpreter(versions: list[str]) -> Path:
-    """The newest of these Python versions that this machine has."""
+    """Return the newest of these Python versions that this machine has."""
     for version in reversed(versions):
         here = next(INTERPRETERS.glob(f"{version}.*/bin/python"), None)
-        if found := here or shutil.which(f"python{version}"):
-            return Path(found)
-    raise SystemExit(f"no interpreter for any of Python {', '.join(versions)}")
+        if path := here or shutil.which(f"python{version}"):
+            return Path(path)
+    raise SystemExit(f"no interpreter found for Python {', '.join(versions)}")
 
 
 def dependencies(release: str) -> list[str]:
@@ -81,7 +81,7 @@ def dependencies(release: str) -> list[str]:
 
 
 def installed(python: Path, package: str) -> str | None:
-    """The version of a package in the environment of this Python."""
+    """Return the version of a package in the environment of this Python, or None."""
     done = subprocess.run([python, "-m", "pip", "show", package], capture_output=True, text=True)
     version = re.search(r"^Version: (.+)$", done.stdout, re.MULTILINE)
     return version[1] if version else None

@@ -3,7 +3,7 @@
     python keras_models.py OUT NAME...
 
 Each function below writes one SavedModel to OUT/NAME. Which release writes which, and what is
-asked of them, is said in `make_keras`. It runs in the Pythons of old releases: from 3.6 on.
+asked of them, is in `make_keras_models`. It must run on the Pythons of old releases, from 3.6 on.
 """
 
 import os

@@ -1,14 +1,14 @@
-"""What does this Python's TensorFlow do with a model? Asked of the loaders that people call.
+"""Load and run models with the Python loaders of the installed TensorFlow.
 
     python python_probe.py < QUESTIONS
 
 QUESTIONS is JSON: limit (seconds for each), and asked: [[loader, question]], where a question has
 a path and, by signature, inputs. Prints a line of JSON for each in turn: stage ("load" or "run" if
-that failed, else null), says, the signature that failed, by (what ran it, if not a signature).
+that failed, else null), message, the signature that failed, by (what ran it, if not a signature).
 
-TensorFlow is imported once; a copy of the process answers some questions, and where one ends it,
-another copy goes on; where the first question of a copy ends it, that is the answer. It runs in
-the Pythons of old releases: from 3.6 on.
+TensorFlow is imported once; a fork of the process answers several questions, and if one of them
+ends the process, another fork continues; if the first question of a fork ends it, that is the
+answer. It must run on the Pythons of old releases, from 3.6 on.
 """
 
 import json
@@ -34,17 +34,17 @@ def main():
     questions = json.load(sys.stdin)
     asked = questions["asked"]
     while asked:
-        answers = in_a_copy(asked[:TOGETHER], questions["limit"])
-        for said in answers:
-            print(json.dumps(said), flush=True)
+        answers = in_a_fork(asked[:TOGETHER], questions["limit"])
+        for answer in answers:
+            print(json.dumps(answer), flush=True)
         asked = asked[len(answers) :]
 
 
 # Some questions, one process
 
 
-def in_a_copy(asked, limit):
-    """The answers of a child process; where it ended early, how it did is the last one."""
+def in_a_fork(asked, limit):
+    """Return the answers of a child process; if it ended early, the last one says how."""
     reader, writer = os.pipe()
     with tempfile.TemporaryFile() as log:
         child = os.fork()
@@ -52,15 +52,15 @@ def in_a_copy(asked, limit):
             answer_and_exit(asked, limit, writer, log)
         os.close(writer)
         with os.fdopen(reader) as lines:
-            told = dict(json.loads(line) for line in lines)
-        ended, last = os.waitpid(child, 0)[1], told[max(told)]
-        answered = last["says"] or not last["stage"]
-        if ended and not answered:
-            if len(told) > 1:
-                del told[max(told)]  # it may be the fault of one before: ask it again, first of a copy
+            answered = dict(json.loads(line) for line in lines)
+        ended, last = os.waitpid(child, 0)[1], answered[max(answered)]
+        is_complete = last["message"] or not last["stage"]
+        if ended and not is_complete:
+            if len(answered) > 1:
+                del answered[max(answered)]  # an earlier question may be the cause: repeat it first in a fork
             else:
-                last["says"] = how(ended, limit) + last_words(log)
-    return [told[index] for index in sorted(told)]
+                last["message"] = how(ended, limit) + fatal_line(log)
+    return [answered[index] for index in sorted(answered)]
 
 
 def answer_and_exit(asked, limit, writer, log):
@@ -68,9 +68,9 @@ def answer_and_exit(asked, limit, writer, log):
         os.dup2(log.fileno(), stream)
     with os.fdopen(writer, "w") as out:
         for index, (loader, question) in enumerate(asked):
-            signal.alarm(limit)  # nobody handles it, so it ends the process wherever it is
-            for said in answers(loader, question):
-                print(json.dumps([index, said]), file=out, flush=True)
+            signal.alarm(limit)  # there is no handler, so it ends the process
+            for answer in answers(loader, question):
+                print(json.dumps([index, answer]), file=out, flush=True)
     os._exit(0)
 
 
@@ -82,7 +82,7 @@ def how(ended, limit):
     return f"ends the process: {signal.Signals(os.WTERMSIG(ended)).name}"
 
 
-def last_words(log):
+def fatal_line(log):
     log.seek(0)
     lines = log.read().decode("utf-8", "replace").splitlines()
     fatal = [line for line in lines if FATAL.search(line)]
@@ -90,21 +90,21 @@ def last_words(log):
 
 
 def answers(loader, question):
-    """Load, then run each signature; the last thing said is the answer."""
-    said = {"stage": "load", "says": ""}
-    yield said
+    """Load, then run each signature; the last value is the answer."""
+    answer = {"stage": "load", "message": ""}
+    yield answer
     try:
         run, by = LOADERS[loader](question["path"]), {}
         for signature, inputs in sorted(question["signatures"].items()):
-            said = {"stage": "run", "says": "", "signature": signature}
-            yield said
+            answer = {"stage": "run", "message": "", "signature": signature}
+            yield answer
             by = run(signature, inputs) or {}
-        yield dict(by, stage=None, says="")
-    except BaseException as error:  # a SystemExit would be an answer as well
-        yield dict(said, says=f"{type(error).__name__}: {error}"[:LONGEST])
+        yield dict(by, stage=None, message="")
+    except BaseException as error:  # a SystemExit is an answer too
+        yield dict(answer, message=f"{type(error).__name__}: {error}"[:LONGEST])
 
 
-# The loaders: each loads a model, and gives what runs one of its signatures
+# The loaders: each loads a model and returns a function that runs one of its signatures
 
 
 def by_session(path):
@@ -133,7 +133,7 @@ def by_signature(path, loaded):
 
 def by_keras(path):
     model = tf.keras.models.load_model(path)
-    if not hasattr(model, "predict"):  # not a Keras model: the object that saved_model.load gives
+    if not hasattr(model, "predict"):  # not a Keras model: the object that saved_model.load returns
         return by_signature(path, model)
 
     def run(name, inputs):
@@ -153,7 +153,7 @@ LOADERS = {"python": by_session if V1 else by_saved_model_load, "keras": by_kera
 
 
 def parts(output):
-    """The tensors of an output: three where it is sparse, some where it is ragged."""
+    """Return the tensors of an output: three if sparse, several if ragged."""
     if output.WhichOneof("encoding") == "coo_sparse":
         sparse = output.coo_sparse
         return [sparse.indices_tensor_name, sparse.values_tensor_name, sparse.dense_shape_tensor_name]
@@ -175,7 +175,7 @@ def signature_of(path, name):
 
 
 def fed(signature, inputs):
-    """The argument, tensor and array for each input, of the type that the signature says; three if sparse."""
+    """Yield argument, tensor name and array of each input, in the signature's dtype; three if sparse."""
     for name, value in inputs.items():
         info = signature.inputs[name]
         if isinstance(value, dict):

@@ -1,13 +1,13 @@
-"""What to ask of the SavedModels that other people shipped?
+"""Write the questions about SavedModels that other people published.
 
     python tools/truth/real_questions.py          writes ~/.cache/tfport/models/questions.json
-    python tools/truth/python_watch.py 2.8.4 --questions ~/.cache/tfport/models/questions.json \\
-        --loaders python --said tests/truth/real --suffix=-python
-    python tools/truth/watch.py 2.8.4 --questions ~/.cache/tfport/models/questions.json \\
-        --said tests/truth/real --suffix=-capi
+    python tools/truth/record_python.py 2.8.4 --questions ~/.cache/tfport/models/questions.json \\
+        --loaders python --group real --suffix=-python
+    python tools/truth/record_capi.py 2.8.4 --questions ~/.cache/tfport/models/questions.json \\
+        --group real --suffix=-capi
 
-A signature whose inputs are few and small is run with zeros and empty strings, an empty
-tf.train.Example among them; other models are only loaded.
+A signature whose inputs are small is run with zeros and empty strings (an empty
+tf.train.Example is one); other models are only loaded.
 """
 
 import json
@@ -20,7 +20,7 @@ import numpy as np
 
 sys.path.append(str(Path(__file__).parents[1]))
 
-from plan import INIT_SIGNATURE, meta_graph
+from capi_tasks import INIT_SIGNATURE, meta_graph
 
 from real_models import CACHE, Package, packages
 from tfport.formats.proto.graph_pb2 import DT_STRING
@@ -28,9 +28,9 @@ from tfport.formats.proto.saved_model_pb2 import MetaGraphDef, SignatureDef, Ten
 
 QUESTIONS = CACHE / "questions.json"
 MOST = 500_000
-"""Elements of an input, at most."""
+"""Largest number of elements of an input."""
 IMAGE, SIDE = 4, 64
-"""The rank of a batch of images, and how large one is if that is open: nets halve them many times."""
+"""The rank of a batch of images, and their size if unknown: networks halve images many times."""
 
 
 def main() -> None:
@@ -51,19 +51,19 @@ def question(package: Package, path: str) -> dict[str, Any]:
     return {
         "path": str(folder),
         "about": f"{path} of {package}",
-        "signatures": {name: nothing(s) for name, s in sorted(asked.items())},
+        "signatures": {name: zeros(s) for name, s in sorted(asked.items())},
     }
 
 
 def is_small(signature: SignatureDef) -> bool:
-    """Whether its inputs are, and it has outputs to ask for."""
+    """Whether a signature has outputs, and only small dense inputs."""
     inputs = signature.inputs.values()
     plain = all(info.WhichOneof("encoding") == "name" for info in inputs)
     return bool(signature.outputs) and plain and all(prod(sizes(info)) <= MOST for info in inputs)
 
 
-def nothing(signature: SignatureDef) -> dict[str, Any]:
-    """Zeros or empty strings for each input."""
+def zeros(signature: SignatureDef) -> dict[str, Any]:
+    """Return zeros or empty strings for each input."""
     return {
         name: np.full(sizes(info), "" if info.dtype == DT_STRING else 0).tolist()
         for name, info in sorted(signature.inputs.items())
@@ -72,8 +72,8 @@ def nothing(signature: SignatureDef) -> dict[str, Any]:
 
 def sizes(info: TensorInfo) -> list[int]:
     dims = info.tensor_shape.dim
-    is_open = [SIDE if len(dims) == IMAGE and axis in (1, 2) else 1 for axis in range(len(dims))]
-    return [dim.size if dim.size >= 0 else size for dim, size in zip(dims, is_open, strict=True)]
+    defaults = [SIDE if len(dims) == IMAGE and axis in (1, 2) else 1 for axis in range(len(dims))]
+    return [dim.size if dim.size >= 0 else size for dim, size in zip(dims, defaults, strict=True)]
 
 
 if __name__ == "__main__":

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.truth_outcomes import read_small_model_outcomes
 
 import tfport
 import tfport.check.check  # all codes are entered
@@ -22,7 +23,7 @@ from tfport.check.explain.symbols import readable
 from tfport.check.findings.finding import CODES
 
 HERE = Path(__file__).parent / "messages"
-TRUTH = Path(__file__).parents[2] / "truth"
+RECORDS = read_small_model_outcomes()
 SAMPLES = tomllib.loads((HERE / "samples.toml").read_text())["sample"]
 NOT_TENSORFLOWS = re.compile(  # what those who watched put in their own words, and bare names
     r"TF_GraphOperationByName finds|there is no such signature|does not end in|ends the process"
@@ -76,16 +77,14 @@ def test_no_two_rows_have_one_name():
     assert len(found) == len(set(found))
 
 
-def heard():
-    for path in sorted([*TRUTH.glob("said*/*.json")]):
-        yield pytest.param(path, id=f"{path.parent.name}/{path.stem}")
-
-
-@pytest.mark.parametrize("path", list(heard()))
-def test_what_a_real_release_said_is_recognised(path):
-    outcomes = [o for by in json.loads(path.read_text())["said"].values() for o in by.values()]
-    said = {o["says"] for o in outcomes if o["stage"] and o["says"] and not NOT_TENSORFLOWS.search(o["says"])}
-    assert [text for text in sorted(said) if not MessageFinder().read(text.splitlines(keepends=True))] == []
+@pytest.mark.parametrize("name", RECORDS)
+def test_messages_of_real_releases_are_recognized(name):
+    outcomes = [o for by_loader in RECORDS[name]["outcomes"].values() for o in by_loader.values()]
+    messages = {o["message"] for o in outcomes if o["stage"] and o["message"]}
+    messages = {text for text in messages if not NOT_TENSORFLOWS.search(text)}
+    assert [
+        text for text in sorted(messages) if not MessageFinder().read(text.splitlines(keepends=True))
+    ] == []
 
 
 def test_the_same_message_is_explained_once():

@@ -1,7 +1,7 @@
 """What tfport says of a library is what a real TensorFlow said when it was loaded.
 
 `tests/libraries/outcomes.json` holds libraries and ways to load them, each with what
-`tf.load_op_library` did on TensorFlow 2.21.0; `pairs.json` what many releases did with the
+`tf.load_op_library` did on TensorFlow 2.21.0; `pairs.json.xz` what many releases did with the
 libraries of real wheels, of which `wheels.tar.xz` has all that the loader reads.
 """
 
@@ -12,6 +12,7 @@ import tarfile
 from pathlib import Path
 
 import pytest
+from tests.compact_json import read_json
 
 from tfport.atlas.symbols import symbols
 from tfport.atlas.target import resolve_targets
@@ -85,7 +86,7 @@ def test_what_it_registers_is_read_from_its_code(case, target, tmp_path, monkeyp
     }
 
 
-PAIRS = json.loads((FOLDER / "pairs.json").read_text())
+PAIRS = read_json(FOLDER / "pairs.json.xz")
 RELEASES = [release for release in PAIRS["releases"] if not release.endswith("-cp36")]
 """Of 1.14 the symbols for Python 3.7 are recorded; those for 3.6 have the other ABI of C++."""
 
