@@ -10,8 +10,8 @@ import numpy as np
 import orjson
 from serve_minimal import run
 
+from tfport.formats.encoding.tensor import from_numpy
 from tfport.formats.proto import serving_api_pb2
-from tfport.formats.tensor import from_numpy
 from tfport.runtime.engines.engine import engine_called
 from tfport.runtime.session import Session
 

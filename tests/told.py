@@ -13,7 +13,7 @@ from pathlib import Path
 from tests.live import sums
 
 import tfport
-from tfport.formats.checkpoint import Checkpoint
+from tfport.formats.checkpoint.read import Checkpoint
 from tfport.graph.dtypes import DType
 from tfport.graph.graph import Graph, Node
 from tfport.graph.model import Model, Signature, TensorSpec

@@ -22,12 +22,12 @@ from tests.told import differences, told
 import real_models
 import tfport
 from tfport.atlas.known_ops import known_ops
+from tfport.formats.encoding.message import read_message
 from tfport.formats.kinds import Kind
-from tfport.formats.message import read_message
 from tfport.formats.proto.graph_pb2 import GraphDef
 from tfport.formats.proto.saved_model_pb2 import MetaGraphDef
-from tfport.formats.recognise import find_model
-from tfport.formats.saved_model import read_saved_model
+from tfport.formats.recognize import find_model
+from tfport.formats.saved_model.read import read_saved_model
 from tfport.graph.build import graph_from_def, graph_to_def
 from tfport.graph.census import every_node
 from tfport.graph.signature import OpTable

@@ -30,9 +30,9 @@ import tfport
 from tfport.atlas.known_ops import known_ops
 from tfport.check.lib.diagnosis import LoadOptions
 from tfport.check.lib.report import report_on
-from tfport.formats.checkpoint import open_checkpoint
+from tfport.formats.checkpoint.read import open_checkpoint
+from tfport.formats.encoding.message import parse_message
 from tfport.formats.files import Folder
-from tfport.formats.message import parse_message
 from tfport.formats.proto import graph_pb2, saved_model_pb2
 from tfport.graph.build import graph_from_def, graph_to_def
 from tfport.graph.parse import parse_graph

@@ -18,16 +18,16 @@ from pathlib import Path
 import numpy as np
 
 from tfport.errors import Error
-from tfport.formats.bundle_writer import Tensor, write_bundle
-from tfport.formats.checkpoint import open_checkpoint
-from tfport.formats.crc32c import checksum, masked
+from tfport.formats.checkpoint.read import open_checkpoint
+from tfport.formats.checkpoint.slice_keys import encode_slice
+from tfport.formats.checkpoint.table import MAGIC, Handle, Table
+from tfport.formats.checkpoint.table_writer import BlockBuilder, packed, write_block, write_table
+from tfport.formats.checkpoint.write import Tensor, write_bundle
+from tfport.formats.encoding.crc32c import checksum, masked
+from tfport.formats.encoding.varint import to_varint
 from tfport.formats.files import Folder
-from tfport.formats.ordered_code import encode_slice
 from tfport.formats.proto import checkpoint_pb2 as pb
 from tfport.formats.proto import graph_pb2
-from tfport.formats.table import MAGIC, Handle, Table
-from tfport.formats.table_writer import BlockBuilder, packed, write_block, write_table
-from tfport.formats.varint import to_varint
 
 OUT = Path(__file__).parent / "checkpoints"
 INDEX, DATA = "ckpt.index", "ckpt.data-00000-of-00001"

@@ -19,12 +19,12 @@ import zipfile
 from pathlib import Path
 
 from tfport.errors import Error
-from tfport.formats.crc32c import checksum, masked
-from tfport.formats.message import read_message
+from tfport.formats.encoding.crc32c import checksum, masked
+from tfport.formats.encoding.message import read_message
 from tfport.formats.proto import graph_pb2 as pb
 from tfport.formats.proto import saved_model_pb2 as sm
-from tfport.formats.recognise import Kind, find_model
-from tfport.formats.tfjs import read_tfjs
+from tfport.formats.recognize import Kind, find_model
+from tfport.formats.tfjs.read import read_tfjs
 
 OUT = Path(__file__).parent / "files"
 MESSAGES = {Kind.GRAPH_DEF: pb.GraphDef, Kind.SAVED_MODEL: sm.SavedModel, Kind.META_GRAPH: sm.MetaGraphDef}

@@ -4,10 +4,10 @@ from tests.graph.canonical import canonical
 from tests.recorded import OPS, PROGRAMS, path_of, shared
 
 from tfport.errors import MalformedGraph
-from tfport.formats.message import read_message
+from tfport.formats.encoding.message import read_message
 from tfport.formats.proto import graph_pb2 as pb
 from tfport.formats.proto import saved_model_pb2
-from tfport.formats.recognise import find_model
+from tfport.formats.recognize import find_model
 from tfport.graph.build import graph_from_def, graph_to_def
 from tfport.graph.census import every_node
 

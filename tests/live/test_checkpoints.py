@@ -9,11 +9,11 @@ import tensorflow as tf
 from tests.live.record_checkpoints import WRITERS, every_type, listing, of_type, plain, restored, save_v2
 
 from tfport.errors import UnreadableFile
-from tfport.formats.bundle_writer import Tensor, write_bundle
-from tfport.formats.checkpoint import open_checkpoint
+from tfport.formats.checkpoint.read import open_checkpoint
+from tfport.formats.checkpoint.write import Tensor, write_bundle
+from tfport.formats.encoding.tensor import NUMPY, type_name
 from tfport.formats.files import Folder
 from tfport.formats.proto import graph_pb2 as pb
-from tfport.formats.tensor import NUMPY, type_name
 
 GRID = np.arange(30, dtype=np.float32).reshape(5, 6)
 REGIONS = [((0, 2), (0, 4)), ((1, 3), (2, 3)), ((4, 1), (5, 1)), ((0, 5), (3, 2))]

@@ -7,8 +7,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from tfport.formats.encoding.tensor import NUMPY
 from tfport.formats.proto.graph_pb2 import GraphDef
-from tfport.formats.tensor import NUMPY
 
 sys.path.append(str(Path(__file__).parents[2] / "tools/reality"))
 

@@ -5,8 +5,8 @@ import pytest
 import tensorflow as tf
 from tensorflow.core.framework.tensor_pb2 import TensorProto
 
+from tfport.formats.encoding.tensor import NUMPY, from_numpy, to_numpy, type_name
 from tfport.formats.proto import graph_pb2 as pb
-from tfport.formats.tensor import NUMPY, from_numpy, to_numpy, type_name
 
 # numpy has no quantized types; TensorFlow's Python makes no protos of the float8 types without a minus zero
 WITHOUT = ("DT_Q", "DT_FLOAT8_E4M3FNUZ", "DT_FLOAT8_E4M3B11FNUZ", "DT_FLOAT8_E5M2FNUZ")

@@ -20,9 +20,9 @@ import numpy as np
 from records import release_order
 from wheels import unpacked
 
+from tfport.formats.encoding.tensor import NUMPY
 from tfport.formats.proto.graph_pb2 import DT_STRING
 from tfport.formats.proto.saved_model_pb2 import SavedModel, SignatureDef
-from tfport.formats.tensor import NUMPY
 
 SESSION = Path(__file__).with_name("session.py")
 TAGS = ["serve"]

@@ -34,9 +34,9 @@ from wheels import NOTHING, unpacked
 
 import tfport
 from tfport.cli.run.outputs import write_npz
+from tfport.formats.encoding.tensor import NUMPY
 from tfport.formats.kinds import Kind
 from tfport.formats.proto.graph_pb2 import GraphDef
-from tfport.formats.tensor import NUMPY
 from tfport.graph.build import graph_to_def
 from tfport.graph.model import Model, Signature, TensorSpec
 from tfport.runtime.composite import fed_parts

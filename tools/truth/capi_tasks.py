@@ -11,6 +11,7 @@ import numpy as np
 from google.protobuf import text_format
 from google.protobuf.message import DecodeError
 
+from tfport.formats.encoding.tensor import NUMPY
 from tfport.formats.proto.graph_pb2 import DT_INT64, DT_STRING
 from tfport.formats.proto.saved_model_pb2 import (
     AssetFileDef,
@@ -19,7 +20,6 @@ from tfport.formats.proto.saved_model_pb2 import (
     SignatureDef,
     TensorInfo,
 )
-from tfport.formats.tensor import NUMPY
 
 TAGS = {"serve"}
 INIT_SIGNATURE = "__saved_model_init_op"

@@ -21,7 +21,7 @@ from sample_inputs import questions_about_recorded_models
 
 from tfport.atlas.known_ops import known_ops
 from tfport.errors import MalformedGraph
-from tfport.formats.bundle_writer import write_bundle
+from tfport.formats.checkpoint.write import write_bundle
 from tfport.formats.proto import graph_pb2 as pb
 from tfport.formats.proto.saved_model_pb2 import AssetFileDef, MetaGraphDef, SavedModel, TensorInfo
 from tfport.graph.build import graph_to_def

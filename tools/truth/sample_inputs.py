@@ -11,9 +11,9 @@ from typing import Any
 import numpy as np
 from capi_tasks import INIT_SIGNATURE, meta_graph
 
+from tfport.formats.encoding.tensor import NUMPY
 from tfport.formats.proto.graph_pb2 import DT_BOOL, DT_STRING, TensorShapeProto
 from tfport.formats.proto.saved_model_pb2 import MetaGraphDef, SignatureDef, TensorInfo
-from tfport.formats.tensor import NUMPY
 
 FEEDS = Path(__file__).with_name("feeds.toml")
 OPEN = 2

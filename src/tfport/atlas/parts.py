@@ -16,7 +16,7 @@ from tfport.atlas.names import FLAVOURS, SERVING
 from tfport.atlas.requirements import Listing, Wanted, from_wheel_name, parse_requirement
 from tfport.errors import Error, NotAModel, UnreadableFile
 from tfport.formats.files import reason
-from tfport.formats.recognise import find_model
+from tfport.formats.recognize import find_model
 
 HEADER_ON = re.compile(r"(.+\.h(?:pp|h)?)@(.+)", re.DOTALL)
 AROUND_OPERATOR = re.compile(r"\s*(===|==|~=|!=|<=|>=|<|>)\s*")

@@ -12,9 +12,9 @@ from enum import Enum
 
 from tfport.errors import UnreadableFile
 from tfport.formats import foreign
+from tfport.formats.encoding.message import is_text
+from tfport.formats.encoding.wire import LENGTH, VARINT, Bytes, Field, content, read_varint, walk
 from tfport.formats.foreign import Foreign
-from tfport.formats.message import is_text
-from tfport.formats.wire import LENGTH, VARINT, Bytes, Field, content, read_varint, walk
 
 HEAD = 4096
 FIRST_FIELDS = 64
@@ -78,7 +78,7 @@ def record(head: bytes) -> Foreign | None:
     """A TFRecord: a length, its checksum, then the first record."""
     if len(head) < 16:
         return None
-    from tfport.formats.crc32c import checksum, masked
+    from tfport.formats.encoding.crc32c import checksum, masked
 
     if int.from_bytes(head[8:12], "little") != masked(checksum(head[:8])):
         return None

@@ -104,7 +104,7 @@ def latest(files: Files, name: str) -> Found:
 
     The paths in it are those of the machine that wrote it, so only the last part counts.
     """
-    from tfport.formats.message import read_message
+    from tfport.formats.encoding.message import read_message
     from tfport.formats.proto.checkpoint_pb2 import CheckpointState
 
     path = read_message(CheckpointState, files, name).model_checkpoint_path

@@ -78,7 +78,7 @@ class DType:
     @property
     def numpy(self) -> np.dtype[Any]:
         """The numpy type of the elements; KeyError for `resource` and `variant`, which have none."""
-        from tfport.formats.tensor import NUMPY
+        from tfport.formats.encoding.tensor import NUMPY
 
         return NUMPY[self.base.number]
 

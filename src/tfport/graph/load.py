@@ -8,12 +8,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 
 from tfport.errors import UnreadableFile
+from tfport.formats.encoding.message import read_message
 from tfport.formats.kinds import Kind
-from tfport.formats.message import read_message
 from tfport.formats.proto import graph_pb2
 from tfport.formats.proto import saved_model_pb2 as pb
-from tfport.formats.recognise import Found
-from tfport.formats.saved_model import VARIABLES, SavedModelFile, read_saved_model
+from tfport.formats.recognize import Found
+from tfport.formats.saved_model.read import VARIABLES, SavedModelFile, read_saved_model
 from tfport.graph.build import graph_from_def
 from tfport.graph.graph import Graph
 from tfport.graph.model import Model

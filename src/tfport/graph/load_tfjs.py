@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 from tfport.formats.proto import graph_pb2
 from tfport.formats.proto import saved_model_pb2 as pb
-from tfport.formats.recognise import Found
-from tfport.formats.tfjs import TfjsModel, read_tfjs
+from tfport.formats.recognize import Found
+from tfport.formats.tfjs.read import TfjsModel, read_tfjs
 from tfport.graph.build import graph_from_def
 from tfport.graph.dtypes import DType
 from tfport.graph.graph import Graph

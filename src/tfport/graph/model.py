@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 from tfport.errors import UnreadableFile
-from tfport.formats.checkpoint import Checkpoint, open_checkpoint
+from tfport.formats.checkpoint.read import Checkpoint, open_checkpoint
 from tfport.formats.files import Files
 from tfport.formats.kinds import Kind
 from tfport.formats.proto import saved_model_pb2 as pb

@@ -15,11 +15,11 @@ from pathlib import Path
 from google.protobuf.message import EncodeError, Message
 
 from tfport.errors import Error
-from tfport.formats.bundle_writer import Tensors, write_bundle
+from tfport.formats.checkpoint.write import Tensors, write_bundle
 from tfport.formats.kinds import Kind
 from tfport.formats.output import copy_file, copy_folder, new_path
 from tfport.formats.proto import saved_model_pb2 as pb
-from tfport.formats.saved_model import SCHEMA, VARIABLES
+from tfport.formats.saved_model.read import SCHEMA, VARIABLES
 from tfport.graph.build import graph_to_def
 from tfport.graph.model import Model, checkpoint_files
 

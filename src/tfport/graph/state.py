@@ -13,9 +13,9 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 from tfport.errors import UnreadableFile
-from tfport.formats.message import parse_message
+from tfport.formats.encoding.message import parse_message
 from tfport.formats.proto import saved_model_pb2 as pb
-from tfport.formats.saved_model import ASSETS
+from tfport.formats.saved_model.read import ASSETS
 from tfport.graph.dtypes import INVALID, DType
 from tfport.graph.edit import callee, constant
 from tfport.graph.graph import Function, Node, Value

@@ -46,7 +46,7 @@ class Tensor:
         """The elements; strings are `bytes` in an object array."""
         if self._load is not None:
             return self._load()
-        from tfport.formats.tensor import to_numpy
+        from tfport.formats.encoding.tensor import to_numpy
 
         assert self._proto is not None
         try:
@@ -57,7 +57,7 @@ class Tensor:
     def to_proto(self) -> pb.TensorProto:
         if self._proto is not None:
             return self._proto
-        from tfport.formats.tensor import from_numpy
+        from tfport.formats.encoding.tensor import from_numpy
 
         return from_numpy(self.numpy(), self.dtype.number)
 

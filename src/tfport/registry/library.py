@@ -14,11 +14,11 @@ from functools import cached_property
 from pathlib import Path
 
 from tfport.errors import UnreadableFile
-from tfport.formats.elf import Library
-from tfport.formats.elf_code import Code
+from tfport.formats.elf.code import Code
+from tfport.formats.elf.emulate import follow
+from tfport.formats.elf.library import Library
 from tfport.formats.files import Folder
 from tfport.formats.proto.graph_pb2 import OpDef
-from tfport.formats.straight_code import follow
 from tfport.graph.dtypes import DType
 from tfport.registry.kernels import Kernel
 from tfport.registry.op_spec import definition

@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, field
 
-from tfport.formats.straight_code import STACK, Call, Memory
+from tfport.formats.elf.emulate import STACK, Call, Memory
 
 OP_BUILDER = re.compile(
     r"_ZN10tensorflow(?:11register_op19OpDefBuilderWrapper(?:ILb[01]EE)?|12OpDefBuilder)"

@@ -7,7 +7,7 @@ only the one that its signatures do not read; TensorFlow Serving cannot run such
 from __future__ import annotations
 
 from tfport.errors import MissingTensor, UnreadableFile
-from tfport.formats.message import parse_message
+from tfport.formats.encoding.message import parse_message
 from tfport.formats.proto import saved_model_pb2 as pb
 from tfport.graph.model import Model
 from tfport.graph.state import shared_name

@@ -18,8 +18,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tfport.errors import Error, MalformedGraph, RunFailed
-from tfport.formats.recognise import Source, find_model
-from tfport.formats.saved_model import ASSETS
+from tfport.formats.recognize import Source, find_model
+from tfport.formats.saved_model.read import ASSETS
 from tfport.graph.dtypes import DType
 from tfport.graph.graph import Node, Value
 from tfport.graph.load import load_model

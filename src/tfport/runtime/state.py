@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import numpy as np
 
 from tfport.errors import RunFailed, UnreadableFile
-from tfport.formats.checkpoint import Checkpoint, open_checkpoint
+from tfport.formats.checkpoint.read import Checkpoint, open_checkpoint
 from tfport.graph.dtypes import DType
 
 if TYPE_CHECKING:

@@ -11,9 +11,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from tfport.formats.encoding.tensor import NUMPY, type_name
 from tfport.formats.proto import graph_pb2
-from tfport.formats.tensor import NUMPY, type_name
-from tfport.formats.warmup import CLASSIFY, REGRESS
+from tfport.formats.saved_model.warmup import CLASSIFY, REGRESS
 from tfport.graph.model import Signature
 from tfport.runtime.entrance import DEFAULT
 from tfport.serve.expected import types_are_taken

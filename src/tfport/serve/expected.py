@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from tfport.formats.tensor import type_name
+from tfport.formats.encoding.tensor import type_name
 from tfport.graph.model import Signature
 from tfport.runtime.entrance import DEFAULT
 from tfport.serve.status import Code, Refused

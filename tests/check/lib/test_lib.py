@@ -10,7 +10,7 @@ from tfport.check.findings.finding import CODES
 from tfport.check.lib.diagnosis import FAILS, LOADS, UNKNOWN, LibrarySubject, LoadOptions, diagnose
 from tfport.check.lib.report import report_on
 from tfport.errors import Error
-from tfport.formats.elf import ARM, X86
+from tfport.formats.elf.library import ARM, X86
 
 FOLDER = Path(__file__).parents[2] / "libraries"
 ELSEWHERE = LoadOptions(machine=X86, looks_here=False)

@@ -19,7 +19,7 @@ from tfport.atlas.target import resolve_targets
 from tfport.check.lib.diagnosis import FAILS, LOADS, UNKNOWN, LibrarySubject, LoadOptions, diagnose
 from tfport.check.lib.host_system import this_machine
 from tfport.check.lib.visible_symbols import FRAMEWORK_ONLY
-from tfport.formats.elf import X86
+from tfport.formats.elf.library import X86
 
 FOLDER = Path(__file__).parents[2] / "libraries"
 RECORDED = json.loads((FOLDER / "outcomes.json").read_text())

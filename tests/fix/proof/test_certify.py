@@ -19,11 +19,11 @@ from tfport.fix.proof import certify as certifying
 from tfport.fix.proof import runners
 from tfport.fix.proof.certify import certify
 from tfport.fix.proof.proof import ALIKE, DIFFERS, NOT_COMPARED
+from tfport.formats.encoding.tensor import from_numpy
+from tfport.formats.encoding.tfrecord import record
 from tfport.formats.proto import graph_pb2
 from tfport.formats.proto import serving_pb2 as serving
-from tfport.formats.records import record
-from tfport.formats.tensor import from_numpy
-from tfport.formats.warmup import WARMUP
+from tfport.formats.saved_model.warmup import WARMUP
 
 X = "x = Placeholder() {dtype=float32, shape=(?, 3)}\n"
 TWICE = X + "two = Const() {dtype=float32, value=float32()[2]}\ny = Mul(x, two) {T=float32}"

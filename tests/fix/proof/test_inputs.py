@@ -16,7 +16,7 @@ from tfport.fix.proof.roles import roles_of
 from tfport.fix.proof.sizes import decides_sizes
 from tfport.fix.proof.values import FLAVOURS, ORDINARY, array_of, random_for
 from tfport.formats.proto import serving_pb2 as pb
-from tfport.formats.warmup import PREDICT, REGRESS, Request
+from tfport.formats.saved_model.warmup import PREDICT, REGRESS, Request
 from tfport.graph.dtypes import DType
 from tfport.graph.shapes import Shape
 from tfport.runtime.entrance import entrance

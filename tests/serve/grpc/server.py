@@ -15,9 +15,9 @@ from tests.serve.ports import Gate, run_with
 from tests.serve.signed import Ends, signed
 
 import tfport
+from tfport.formats.encoding.tensor import NUMPY, from_numpy, to_numpy, type_name
 from tfport.formats.proto import serving_api_pb2, serving_pb2
-from tfport.formats.tensor import NUMPY, from_numpy, to_numpy, type_name
-from tfport.formats.warmup import PREDICT
+from tfport.formats.saved_model.warmup import PREDICT
 from tfport.graph.model import Model, Signature
 from tfport.runtime.session import Session
 from tfport.serve.catalogue import Catalogue, State, VersionStatus

@@ -7,7 +7,7 @@ import pytest
 from tests.serve.grpc.server import Port, example, examples, examples_model, with_port
 
 from tfport.formats.proto import serving_pb2 as pb
-from tfport.formats.warmup import CLASSIFY, REGRESS
+from tfport.formats.saved_model.warmup import CLASSIFY, REGRESS
 from tfport.runtime.session import Session
 from tfport.serve.classify import classes_of, classify, regress, regressions_of
 from tfport.serve.examples import examples_tensor, input_tensor

@@ -8,9 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tfport.errors import UnreadableFile
+from tfport.formats.encoding.tensor import NUMPY, to_numpy, type_name
 from tfport.formats.proto import graph_pb2
 from tfport.formats.proto import serving_wire_pb2 as wire
-from tfport.formats.tensor import NUMPY, to_numpy, type_name
 from tfport.serve.grpc.tensors import array_of, write_tensor
 from tfport.serve.grpc.varints import AT_ONCE, write_varints
 

@@ -13,12 +13,12 @@ from typing import Any
 import numpy as np
 from tests.recorded import graph
 
+from tfport.formats.encoding.tensor import from_numpy
+from tfport.formats.encoding.tfrecord import record
 from tfport.formats.proto import graph_pb2, serving_pb2
 from tfport.formats.proto import model_server_config_pb2 as config_pb
 from tfport.formats.proto import saved_model_pb2 as pb
-from tfport.formats.records import record
-from tfport.formats.tensor import from_numpy
-from tfport.formats.warmup import WARMUP
+from tfport.formats.saved_model.warmup import WARMUP
 from tfport.graph.build import graph_to_def
 from tfport.serve.catalogue import Catalogue, State, VersionStatus
 from tfport.serve.models.config import parse_config

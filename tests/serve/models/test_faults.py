@@ -17,7 +17,7 @@ from tests.serve.models.exports import (
     warm_up_file,
 )
 
-from tfport.formats.warmup import WARMUP
+from tfport.formats.saved_model.warmup import WARMUP
 from tfport.serve.catalogue import State
 from tfport.serve.models.config import one_model
 from tfport.serve.status import Code, Refused

@@ -10,7 +10,7 @@ import fsspec
 import pytest
 from tests.serve.models.exports import adder, config_of, model, serving, until, warm_up_file
 
-from tfport.formats.warmup import WARMUP
+from tfport.formats.saved_model.warmup import WARMUP
 from tfport.serve.catalogue import State
 from tfport.serve.models.source import RemotePlace
 from tfport.serve.status import Code

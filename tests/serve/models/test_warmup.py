@@ -6,8 +6,8 @@ import pytest
 from tests.serve.models.exports import export, saved_model, warm_up_file
 
 import tfport
+from tfport.formats.encoding.tfrecord import record
 from tfport.formats.proto import serving_pb2
-from tfport.formats.records import record
 from tfport.serve.models.warmup import prepare, replay
 from tfport.serve.status import Code, Refused
 

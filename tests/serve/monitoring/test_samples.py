@@ -4,12 +4,12 @@ import numpy as np
 import pytest
 from google.protobuf import text_format
 
+from tfport.formats.encoding.tensor import from_numpy
+from tfport.formats.encoding.tfrecord import read_records
 from tfport.formats.files import Folder
 from tfport.formats.proto import model_server_config_pb2 as config_pb
 from tfport.formats.proto import serving_pb2 as pb
-from tfport.formats.records import read_records
-from tfport.formats.tensor import from_numpy
-from tfport.formats.warmup import WARMUP, read_warmup
+from tfport.formats.saved_model.warmup import WARMUP, read_warmup
 from tfport.serve.monitoring import samples as under_test
 from tfport.serve.monitoring.metrics import Metrics
 from tfport.serve.monitoring.samples import Samples

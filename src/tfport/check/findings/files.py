@@ -13,7 +13,7 @@ from typing import Any
 from tfport.check.findings import tensorflow_messages as wording
 from tfport.check.findings.finding import Finding, finding
 from tfport.errors import MissingTensor, UnreadableFile
-from tfport.formats.bundle import Bundle
+from tfport.formats.checkpoint.bundle import Bundle
 from tfport.formats.kinds import Kind
 from tfport.graph.dtypes import DType
 from tfport.graph.graph import Node

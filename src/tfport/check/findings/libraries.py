@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from tfport.check.findings.finding import WARNING, Finding, finding
-from tfport.formats.mangling import about_class, short_name
+from tfport.formats.elf.mangling import about_class, short_name
 
 NO_FILE = "cannot open shared object file: No such file or directory"
 REBUILD = "compile it again against the TensorFlow that loads it, with `tf.sysconfig.get_compile_flags()`"

@@ -15,7 +15,7 @@ from functools import cached_property
 from tfport.check.lib.host_system import HostSystem
 from tfport.check.lib.library_search import LibrarySearch, LoadedLibrary, search_library
 from tfport.check.lib.tensorflow_libraries import is_tensorflow
-from tfport.formats.elf_symbols import Undefined
+from tfport.formats.elf.symbols import Undefined
 
 USUAL = re.compile(
     r"lib(c|m|dl|rt|pthread|util|resolv|stdc\+\+|gcc_s|atomic|gomp|z)\.so\.\d+|ld-linux[\w-]*\.so\.\d"

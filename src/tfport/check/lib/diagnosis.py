@@ -33,7 +33,7 @@ from tfport.check.lib.origin import BuildOrigin, origin_of
 from tfport.check.lib.registrations import registration_findings
 from tfport.check.lib.undefined_symbols import symbol_findings
 from tfport.errors import UnreadableFile
-from tfport.formats.elf import ARM, X86, Library, read_header
+from tfport.formats.elf.library import ARM, X86, Library, read_header
 from tfport.formats.files import Folder, reason
 from tfport.registry.library import Registered, registered_by
 

@@ -11,8 +11,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from tfport.errors import UnreadableFile
-from tfport.formats.elf import ARM, HEADER_SIZE, MAGIC, X86, Header, Library, read_header
-from tfport.formats.elf_image import Image
+from tfport.formats.elf.image import Image
+from tfport.formats.elf.library import ARM, HEADER_SIZE, MAGIC, X86, Header, Library, read_header
 from tfport.formats.foreign import by_magic
 
 NAMES = {X86: "x86-64", ARM: "ARM64"}

@@ -15,8 +15,8 @@ from packaging.requirements import InvalidRequirement, Requirement
 
 from tfport.check.lib.tensorflow_libraries import is_tensorflow
 from tfport.errors import Error, UnreadableFile
-from tfport.formats.archive import TAR_BLOCK, Archive, open_archive
-from tfport.formats.elf import Library
+from tfport.formats.archive.archive import TAR_BLOCK, Archive, open_archive
+from tfport.formats.elf.library import Library
 from tfport.formats.files import Folder, reason
 from tfport.registry.registrations import registers
 

@@ -15,7 +15,7 @@ from pathlib import Path
 import numpy as np
 
 from tfport.errors import Error, UnreadableFile
-from tfport.formats.elf import ARM, X86, Library, read_header
+from tfport.formats.elf.library import ARM, X86, Library, read_header
 from tfport.formats.files import Folder
 
 CACHE = "etc/ld.so.cache"

@@ -12,7 +12,7 @@ from tfport.check.findings.libraries import (
     SystemTooOld,
     UnknownMachine,
 )
-from tfport.formats.mangling import short_name
+from tfport.formats.elf.mangling import short_name
 
 
 def label_of(finding: Finding) -> str:

@@ -14,7 +14,7 @@ from pathlib import Path
 from tfport.check.lib.file_checks import Rejection, check_file
 from tfport.check.lib.host_system import HostSystem
 from tfport.errors import UnreadableFile
-from tfport.formats.elf import ARM, X86, Library
+from tfport.formats.elf.library import ARM, X86, Library
 from tfport.formats.files import Folder
 
 LIB_FOLDER = {X86: "lib64", ARM: "lib64"}

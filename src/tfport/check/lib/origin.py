@@ -13,7 +13,7 @@ from tfport.check.explain.symbols import ABSEIL
 from tfport.check.lib.closure import DependencyClosure
 from tfport.check.lib.tensorflow_libraries import releases_with
 from tfport.check.lib.visible_symbols import visible_symbols
-from tfport.formats.mangling import demangled, owner
+from tfport.formats.elf.mangling import demangled, owner
 
 OWNERS = frozenset(("tensorflow", "tsl", "xla", "absl", "google", "stream_executor", "mlir"))
 C_API = ("TF_", "TFE_", "TSL_", "SE_", "SP_")

@@ -18,7 +18,7 @@ from tfport.check.findings.library_ops import (
     SecondKernel,
     ServerLoadsNone,
 )
-from tfport.formats.mangling import short_name
+from tfport.formats.elf.mangling import short_name
 from tfport.registry.kernels import Kernel
 from tfport.registry.library import LibrarySource
 from tfport.registry.op_spec import faults

@@ -23,7 +23,7 @@ from tfport.check.lib.labels import label_of
 from tfport.check.lib.report import LibraryReport, LibraryReports
 from tfport.check.printable import printable
 from tfport.check.report.text import SEVERITIES
-from tfport.formats.elf import Library
+from tfport.formats.elf.library import Library
 
 STYLES = {LOADS: "green", FAILS: "bold red", UNKNOWN: "bold yellow"}
 MARKS = {LOADS: "●", FAILS: "x", UNKNOWN: "?"}

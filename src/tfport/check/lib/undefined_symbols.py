@@ -29,7 +29,7 @@ from tfport.check.lib.library_search import LoadedLibrary
 from tfport.check.lib.origin import is_of_tensorflow
 from tfport.check.lib.tensorflow_libraries import FRAMEWORK, libraries_of
 from tfport.check.lib.visible_symbols import symbols_name, visible_symbols
-from tfport.formats.mangling import demangled
+from tfport.formats.elf.mangling import demangled
 
 if TYPE_CHECKING:
     from tfport.check.lib.diagnosis import LibrarySubject

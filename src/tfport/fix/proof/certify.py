@@ -20,7 +20,7 @@ from tfport.fix.proof.sides import answerable, both_sides
 from tfport.fix.proof.values import ORDINARY
 from tfport.fix.proof.versions import own_name
 from tfport.formats.kinds import Kind
-from tfport.formats.warmup import Request, read_warmup
+from tfport.formats.saved_model.warmup import Request, read_warmup
 from tfport.graph.model import Model
 from tfport.runtime.custom.registry import Registry
 from tfport.runtime.entrance import DEFAULT

@@ -22,7 +22,7 @@ from tfport.fix.proof.proof import GIVEN, MADE_UP, WARMUP
 from tfport.fix.proof.roles import Part, roles_of
 from tfport.fix.proof.sizes import decides_sizes
 from tfport.fix.proof.values import FLAVOURS, Flavour, Random, array_of, random_for
-from tfport.formats.warmup import Request
+from tfport.formats.saved_model.warmup import Request
 from tfport.graph.dtypes import STRING, DType
 from tfport.graph.model import Model, Signature, TensorSpec
 from tfport.graph.shapes import Shape

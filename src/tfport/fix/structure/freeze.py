@@ -8,7 +8,7 @@ from collections.abc import Mapping
 import numpy as np
 
 from tfport.fix.structure.refusal import KeepsItsStructure
-from tfport.formats.tensor import NUMPY
+from tfport.formats.encoding.tensor import NUMPY
 from tfport.graph.attrs import Attr
 from tfport.graph.dtypes import INT32, RESOURCE
 from tfport.graph.graph import Graph, Node, Value

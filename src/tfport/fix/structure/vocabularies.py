@@ -6,7 +6,7 @@ from typing import Any
 
 from tfport.errors import RunFailed
 from tfport.fix.structure.tables import Changed, KeepsItsTables
-from tfport.formats.saved_model import ASSETS
+from tfport.formats.saved_model.read import ASSETS
 from tfport.graph.attrs import Attr
 from tfport.graph.dtypes import DType
 from tfport.graph.graph import Graph, Node

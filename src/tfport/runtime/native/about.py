@@ -14,7 +14,7 @@ from functools import cached_property
 import numpy as np
 
 from tfport.errors import BadLibrary, UnreadableFile
-from tfport.formats.elf import Library
+from tfport.formats.elf.library import Library
 
 SYMBOL = "tfport_abi"
 MAGIC = b"tfport\n"

@@ -24,7 +24,7 @@ from tfport.atlas.target import Target, resolve_targets
 from tfport.check.lib.cxx_standard import STANDARD as STRING_VIEW
 from tfport.check.lib.tensorflow_libraries import FRAMEWORK, libraries_of
 from tfport.errors import BuildFailed
-from tfport.formats.elf import Library
+from tfport.formats.elf.library import Library
 from tfport.formats.files import Folder
 from tfport.runtime.native.compiler import COMMON
 

@@ -15,7 +15,7 @@ from tfport.errors import UnreadableFile
 from tfport.formats.proto import serving_api_pb2 as pb
 from tfport.formats.proto import serving_pb2
 from tfport.formats.proto import serving_wire_pb2 as wire
-from tfport.formats.warmup import CLASSIFY, PREDICT, REGRESS
+from tfport.formats.saved_model.warmup import CLASSIFY, PREDICT, REGRESS
 from tfport.graph.model import Signature
 from tfport.runtime.entrance import DEFAULT
 from tfport.serve import classify as results

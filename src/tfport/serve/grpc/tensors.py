@@ -19,9 +19,9 @@ from google.protobuf.unknown_fields import UnknownFieldSet
 from numpy.typing import NDArray
 
 from tfport.errors import UnreadableFile
+from tfport.formats.encoding.tensor import MOST_AXES, NUMPY, TYPED_LIST, filled, from_list, type_name
 from tfport.formats.proto import graph_pb2
 from tfport.formats.proto import serving_wire_pb2 as pb
-from tfport.formats.tensor import MOST_AXES, NUMPY, TYPED_LIST, filled, from_list, type_name
 from tfport.serve.grpc.varints import write_varints
 
 MOST_FILLED = 2**28

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 import grpc
 
 from tfport.errors import Error
-from tfport.formats.message import parse_text
+from tfport.formats.encoding.message import parse_text
 from tfport.formats.proto import serving_api_pb2 as pb
 
 

@@ -11,9 +11,9 @@ from contextlib import suppress
 from typing import Any
 
 from tfport.errors import Error, UnreadableFile
+from tfport.formats.encoding.tfrecord import read_records
 from tfport.formats.files import Files
-from tfport.formats.records import read_records
-from tfport.formats.warmup import MOST_REQUESTS, WARMUP, Request, read_warmup
+from tfport.formats.saved_model.warmup import MOST_REQUESTS, WARMUP, Request, read_warmup
 from tfport.graph.model import Model, Signature
 from tfport.runtime.entrance import DEFAULT
 from tfport.runtime.session import Session

@@ -24,10 +24,10 @@ from pathlib import Path
 
 from google.protobuf.message import Message
 
+from tfport.formats.encoding.tfrecord import record
 from tfport.formats.proto import model_server_config_pb2 as config_pb
 from tfport.formats.proto import monitoring_pb2 as pb
 from tfport.formats.proto.serving_pb2 import ModelSpec
-from tfport.formats.records import record
 from tfport.serve.monitoring.metrics import Metrics
 from tfport.serve.status import Code, Refused
 

@@ -20,8 +20,8 @@ from tests.runtime.cases import (
     u8,
 )  # fmt: skip
 
+from tfport.formats.encoding.tensor import from_numpy
 from tfport.formats.proto import graph_pb2 as pb
-from tfport.formats.tensor import from_numpy
 from tfport.graph.dtypes import DType
 
 A = (i64([0, 1], [1, 0], [2, 2]), f32(1, 2, 3), i64(3, 3))

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from tfport.errors import RunFailed
-from tfport.formats.crc32c import checksum, masked
+from tfport.formats.encoding.crc32c import checksum, masked
 from tfport.graph.dtypes import STRING
 from tfport.graph.shapes import Shape
 from tfport.runtime.ops.data.dataset import Dataset, Element

@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 
 from tfport.errors import RunFailed, UnreadableFile
+from tfport.formats.encoding.tensor import NUMPY, filled, to_numpy
+from tfport.formats.encoding.varint import from_varint, to_varint
 from tfport.formats.proto import graph_pb2 as pb
-from tfport.formats.tensor import NUMPY, filled, to_numpy
-from tfport.formats.varint import from_varint, to_varint
 from tfport.graph.dtypes import STRING, DType
 
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from tfport.errors import CannotRun, UnreadableFile
-from tfport.formats.vhlo import read_vhlo
+from tfport.formats.stablehlo.vhlo import read_vhlo
 from tfport.graph.attrs import Attr
 from tfport.graph.graph import Node
 from tfport.runtime.host import blamed

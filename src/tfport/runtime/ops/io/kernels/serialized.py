@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from tfport.errors import RunFailed
-from tfport.formats.tensor import from_numpy
+from tfport.formats.encoding.tensor import from_numpy
 from tfport.graph.dtypes import INT64, STRING, DType
 from tfport.runtime.lower import host
 from tfport.runtime.ops.io.tensor_bytes import from_bytes, to_bytes

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from tfport.errors import MissingTensor, RunFailed
-from tfport.formats.slices import ALL, Slice
+from tfport.formats.checkpoint.slices import ALL, Slice
 from tfport.runtime.lower import host
 from tfport.runtime.state import as_bytes
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from tfport.errors import RunFailed
-from tfport.formats.vhlo import Op
+from tfport.formats.stablehlo.vhlo import Op
 from tfport.runtime.ops.xla.stablehlo.elementwise import total_order
 
 

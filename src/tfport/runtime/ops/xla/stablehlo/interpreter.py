@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from tfport.errors import RunFailed
-from tfport.formats.vhlo import Body, Op
+from tfport.formats.stablehlo.vhlo import Body, Op
 from tfport.runtime.ops.xla import hlo_calls as calls
 from tfport.runtime.ops.xla.hlo_calls import SECOND, Computation
 from tfport.runtime.ops.xla.stablehlo.custom import CUSTOM

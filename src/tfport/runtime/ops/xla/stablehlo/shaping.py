@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from tfport.errors import RunFailed
-from tfport.formats.vhlo import Op
+from tfport.formats.stablehlo.vhlo import Op
 from tfport.runtime.ops.xla import hlo
 from tfport.runtime.ops.xla.kernels.random import PHILOX, THREE_FRY, random_bits
 from tfport.runtime.ops.xla.stablehlo.elementwise import compare, convert

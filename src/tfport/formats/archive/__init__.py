@@ -1,0 +1,1 @@
+"""Zip and tar files as trees of files."""

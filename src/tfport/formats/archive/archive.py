@@ -1,0 +1,186 @@
+"""An archive as a tree of files, read where it lies.
+
+`open_archive(path)` takes a .zip or a .tar, compressed or not, by its content.
+Members are bytes in a map, never files with the names that the archive gives
+them, so nothing can be written outside of it. What is refused, and when:
+
+- at once: names that are absolute or contain `..`, more than `MOST_MEMBERS`
+  members, names too long or too deep for any file system;
+- when read: links that lead outside, devices, encrypted members, and members
+  that unpack to more than they declare or than `spill` allows.
+"""
+
+from __future__ import annotations
+
+import mmap
+import posixpath
+import weakref
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+
+from tfport.errors import UnreadableFile
+
+MOST_MEMBERS = 100_000
+LONGEST_NAME = 1024
+DEEPEST_NAME = 64
+MOST_LINKS = 16
+TAR_BLOCK = 512
+COMPRESSED = (b"\x1f\x8b", b"BZh", b"\xfd7zXZ\x00")  # gzip, bzip2, xz
+
+
+@dataclass(frozen=True, slots=True)
+class Member:
+    """One file of an archive: its size, and how its bytes are had, or what it is a link to."""
+
+    size: int
+    read: Callable[[], memoryview | mmap.mmap | bytes]
+    target: str | None = None
+
+
+@dataclass(slots=True)
+class Tree:
+    """The members by name, and what is directly in each folder."""
+
+    members: dict[str, Member] = field(default_factory=dict)
+    folders: dict[str, tuple[set[str], set[str]]] = field(default_factory=lambda: {"": (set(), set())})
+    mapped: weakref.WeakValueDictionary[str, mmap.mmap] = field(default_factory=weakref.WeakValueDictionary)
+
+    def add(self, name: str, member: Member) -> None:
+        self.members[name] = member
+        folder, base = posixpath.split(name)
+        self.add_folder(folder)
+        self.folders[folder][0].add(base)
+
+    def add_folder(self, name: str) -> None:
+        while name not in self.folders:
+            self.folders[name] = (set(), set())
+            parent, base = posixpath.split(name)
+            self.add_folder(parent)
+            self.folders[parent][1].add(base)
+
+    def resolve(self, name: str, where: str) -> Member:
+        """The member of this name, or the one that its links lead to."""
+        found, path = self.members[name], name
+        for _ in range(MOST_LINKS):
+            if found.target is None:
+                return found
+            path = posixpath.normpath(found.target)
+            if path not in self.members:
+                inside = not path.startswith(("/", "../")) and path != ".."
+                what = "which is not a file of the archive" if inside else "which is outside of the archive"
+                raise UnreadableFile(f"{where}: a link to `{path}`, {what}")
+            found = self.members[path]
+        raise UnreadableFile(f"{where}: a link that leads in a circle")
+
+
+class Archive:
+    """A folder of an archive."""
+
+    def __init__(self, where: str, tree: Tree, root: str = "") -> None:
+        self.where = where
+        self.tree = tree
+        self.root = root
+
+    def inside(self, name: str) -> str:
+        joined = posixpath.normpath(posixpath.join(self.root, name)) if name else self.root
+        return "" if joined == "." else joined
+
+    def list(self, folder: str = "") -> tuple[list[str], list[str]]:
+        found = self.tree.folders.get(self.inside(folder))
+        if found is None:
+            raise UnreadableFile(f"{self.label(folder)}: no such folder in the archive")
+        return sorted(found[0]), sorted(found[1])
+
+    def has(self, name: str) -> bool:
+        return self.inside(name) in self.tree.members
+
+    def size(self, name: str) -> int:
+        return self.member(name).size
+
+    def map(self, name: str) -> memoryview:
+        key = self.inside(name)
+        kept = self.tree.mapped.get(key)
+        if kept is None:
+            data = self.member(name).read()
+            if not isinstance(data, mmap.mmap):
+                return memoryview(data)
+            kept = self.tree.mapped[key] = data
+        return memoryview(kept)
+
+    def under(self, folder: str) -> Archive:
+        return Archive(self.label(folder), self.tree, self.inside(folder)) if folder else self
+
+    def label(self, name: str) -> str:
+        return posixpath.join(self.where, name) if name else self.where
+
+    def member(self, name: str) -> Member:
+        if not self.has(name):
+            raise UnreadableFile(f"{self.label(name)}: no such file in the archive")
+        return self.tree.resolve(self.inside(name), self.label(name))
+
+
+def open_archive(path: str, head: bytes) -> Archive | None:
+    """The archive that a file is, or None; `head` is how it begins, `TAR_BLOCK` bytes at least."""
+    # here, as few models come in archives
+    if head.startswith((b"PK\x03\x04", b"PK\x05\x06")):
+        from tfport.formats.archive.zip import read_zip
+
+        return Archive(path, read_zip(path))
+    if is_tar(head) or (head.startswith(COMPRESSED) and packs_tar(path, head)):
+        from tfport.formats.archive.tar import read_tar
+
+        return Archive(path, read_tar(path, head))
+    return None
+
+
+def packs_tar(path: str, head: bytes) -> bool:
+    from tfport.formats.archive.unpack import unpacked_head
+
+    return is_tar(unpacked_head(path, head, TAR_BLOCK))
+
+
+def is_tar(head: bytes) -> bool:
+    """Whether a tar header stands there. Old ones have no magic, but all have a checksum."""
+    block = head[:TAR_BLOCK]
+    if len(block) < TAR_BLOCK or not block[0]:
+        return False
+    try:
+        stored = int(block[148:156].rstrip(b"\x00 ") or b"0", 8)
+    except ValueError:
+        return False
+    return stored == sum(block[:148]) + 8 * ord(" ") + sum(block[156:])
+
+
+def tree_of(entries: Iterable[tuple[str, Member | None]], where: str) -> Tree:
+    """The tree of (name, member) pairs, None for a folder; a later one of a name replaces the earlier."""
+    tree = Tree()
+    for number, (given, member) in enumerate(entries):
+        if number >= MOST_MEMBERS:
+            raise UnreadableFile(
+                f"{where}: more than {MOST_MEMBERS} members; unpack it and name the model's folder"
+            )
+        name = safe_name(given, where)
+        if not name:  # the top folder itself
+            continue
+        if member is None:
+            tree.add_folder(name)
+        else:
+            tree.add(name, member)
+    return tree
+
+
+def safe_name(given: str, where: str) -> str:
+    """The name relative to the top of the archive; an error if it leads elsewhere."""
+    parts = [part for part in given.split("/") if part not in ("", ".")]
+    if len(given) > LONGEST_NAME or len(parts) > DEEPEST_NAME:
+        raise UnreadableFile(f"{where}: the member name `{_shown(given[:40])}…` is too long or too deep")
+    if given.startswith("/") or ".." in parts or "\0" in given:
+        raise UnreadableFile(
+            f"{where}: the member `{_shown(given)}` would lie outside of the archive; it is not opened"
+        )
+    return "/".join(parts)
+
+
+def _shown(name: str) -> str:
+    """A member's name as part of a sentence on one line."""
+    return name if name.isprintable() else repr(name)[1:-1]

@@ -1,0 +1,100 @@
+"""The members of a .tar: mapped where they lie. A compressed tar is unpacked once, as a whole.
+
+One pass is needed in any case to list it, and a second one for every member
+would cost more than the temporary file.
+"""
+
+from __future__ import annotations
+
+import io
+import mmap
+import os
+import posixpath
+import tarfile
+from collections.abc import Iterator
+
+from tfport.errors import UnreadableFile
+from tfport.formats.archive.archive import COMPRESSED, Member, Tree, tree_of
+from tfport.formats.archive.unpack import open_compressed, spill
+from tfport.formats.files import reason
+
+BROKEN = (tarfile.TarError, EOFError, ValueError, OverflowError, IndexError, KeyError)
+
+
+def read_tar(path: str, head: bytes) -> Tree:
+    """The tree of a tar file, compressed or not."""
+    try:
+        data = tar_bytes(path, head)
+        with tarfile.open(fileobj=Window(data), mode="r:") as opened:
+            return tree_of(entries(opened, memoryview(data), path), path)
+    except OSError as error:
+        raise UnreadableFile(f"{path}: {reason(error)}") from None
+    except BROKEN as error:
+        raise UnreadableFile(f"{path}: a damaged tar file ({error})") from None
+
+
+def tar_bytes(path: str, head: bytes) -> mmap.mmap | bytes:
+    if head.startswith(COMPRESSED):
+        with open_compressed(path, head) as source:
+            return spill(source, os.path.getsize(path), path)
+    with open(path, "rb") as file:
+        return mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
+
+
+class Window(io.RawIOBase):
+    """Mapped bytes as a file. An mmap is one already, but seeking past its end is an error there."""
+
+    def __init__(self, data: mmap.mmap | bytes) -> None:
+        self.data = memoryview(data)
+        self.at = 0
+
+    def seekable(self) -> bool:
+        return True
+
+    def readable(self) -> bool:
+        return True
+
+    def seek(self, offset: int, whence: int = os.SEEK_SET) -> int:
+        base = {os.SEEK_SET: 0, os.SEEK_CUR: self.at, os.SEEK_END: len(self.data)}[whence]
+        self.at = max(0, base + offset)
+        return self.at
+
+    def tell(self) -> int:
+        return self.at
+
+    def read(self, size: int = -1) -> bytes:
+        end = len(self.data) if size < 0 else self.at + size
+        found = bytes(self.data[self.at : end])
+        self.at += len(found)
+        return found
+
+
+def entries(opened: tarfile.TarFile, data: memoryview, path: str) -> Iterator[tuple[str, Member | None]]:
+    for info in opened:
+        yield info.name, member(info, data, path)
+
+
+def member(info: tarfile.TarInfo, data: memoryview, path: str) -> Member | None:
+    """How one member is read; None if it is a folder."""
+    where = posixpath.join(path, info.name)
+    if info.isdir():
+        return None
+    if info.issym():
+        return Member(0, bytes, posixpath.join(posixpath.dirname(info.name), info.linkname))
+    if info.islnk():  # from the top of the archive, not from here
+        return Member(0, bytes, info.linkname)
+
+    def read() -> memoryview:
+        if not info.isreg() or info.issparse():
+            raise UnreadableFile(f"{where}: a {special(info)} in the archive, not a plain file")
+        if info.offset_data + info.size > len(data):
+            raise UnreadableFile(f"{where}: the archive ends before this member does; it was cut short")
+        return data[info.offset_data : info.offset_data + info.size]
+
+    return Member(info.size, read)
+
+
+def special(info: tarfile.TarInfo) -> str:
+    if info.issparse():
+        return "file with holes"
+    return "named pipe" if info.isfifo() else "device"

@@ -1,0 +1,108 @@
+"""Compressed bytes, unpacked into a temporary file that has no name, and mapped from there.
+
+The file goes when the map does. How much may come out is bounded: what the
+archive declared, what the disk holds, and `MOST_TIMES` the packed size.
+"""
+
+from __future__ import annotations
+
+import bz2
+import gzip
+import lzma
+import mmap
+import shutil
+import tempfile
+import zlib
+from typing import IO, Any, Protocol
+
+from tfport.errors import UnreadableFile
+from tfport.formats.encoding.wire import count
+from tfport.formats.files import reason
+
+MOST_TIMES = 250
+"""Weights shrink to a tenth at best; deflate reaches 1032 on zeros, and other methods far more."""
+HARMLESS = 64 * 2**20
+"""So much may come out of anything: small files of zeros are common."""
+RESERVE = 64 * 2**20
+"""So much of the disk is left to others."""
+CHUNK = 2**20
+
+BROKEN = (EOFError, zlib.error, lzma.LZMAError, ValueError, MemoryError)
+OPENERS: dict[bytes, Any] = {b"\x1f\x8b": gzip.open, b"BZh": bz2.open, b"\xfd7zXZ\x00": lzma.open}
+"""What opens a file that is compressed as a whole, by how such a file begins."""
+
+
+class Source(Protocol):
+    def read(self, size: int, /) -> bytes: ...
+
+
+def unpacked_head(path: str, head: bytes, size: int) -> bytes:
+    """The first bytes of what a compressed file holds; none if it is damaged."""
+    try:
+        with open_compressed(path, head) as file:
+            return file.read(size)
+    except (OSError, *BROKEN):
+        return b""
+
+
+def open_compressed(path: str, head: bytes) -> IO[bytes]:
+    opener = next(opener for magic, opener in OPENERS.items() if head.startswith(magic))
+    file: IO[bytes] = opener(path, "rb")
+    return file
+
+
+def spill(source: Source, packed: int, where: str, declared: int | None = None) -> mmap.mmap | bytes:
+    """All that `source` gives, which comes out of `packed` bytes."""
+    if declared is not None:
+        check_ratio(declared, packed, where)
+        check_disk(declared, where)
+    try:
+        with tempfile.TemporaryFile() as file:
+            total = pour(source, file, packed, where, declared)
+            file.flush()
+            # mmap refuses a file of no bytes
+            return mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) if total else b""
+    except BROKEN as error:
+        raise damaged(where, error) from None
+    except OSError as error:  # the gzip module says so of what is no gzip, and then with no number
+        raise (
+            UnreadableFile(f"{where}: {reason(error)}") if error.errno else damaged(where, error)
+        ) from None
+
+
+def pour(source: Source, into: IO[bytes], packed: int, where: str, declared: int | None) -> int:
+    total = 0
+    while chunk := source.read(CHUNK):
+        total += len(chunk)
+        if declared is None:
+            check_ratio(total, packed, where)
+            check_disk(len(chunk), where)
+        elif total > declared:
+            raise UnreadableFile(f"{where}: more comes out than the {count(declared)} the archive declares")
+        into.write(chunk)
+    if declared is not None and total < declared:
+        raise UnreadableFile(f"{where}: {count(total)} come out, but the archive declares {declared}")
+    return total
+
+
+def check_ratio(size: int, packed: int, where: str) -> None:
+    if size > max(HARMLESS, packed * MOST_TIMES):
+        raise UnreadableFile(
+            f"{where}: {count(packed)} would unpack to {size} or more, over {MOST_TIMES} times as much; "
+            "no model shrinks like that, so it is not unpacked"
+        )
+
+
+def check_disk(size: int, where: str) -> None:
+    folder = tempfile.gettempdir()
+    free = max(0, shutil.disk_usage(folder).free - RESERVE)
+    if size > free:
+        raise UnreadableFile(
+            f"{where}: unpacking needs {count(size)} and {folder} has {free} to spare; "
+            "set TMPDIR to a larger disk, or unpack it there"
+        )
+
+
+def damaged(where: str, error: Exception) -> UnreadableFile:
+    said = str(error) or type(error).__name__
+    return UnreadableFile(f"{where}: the compressed data is cut short or damaged ({said})")

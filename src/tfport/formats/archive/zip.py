@@ -1,0 +1,122 @@
+"""The members of a .zip: stored ones are mapped where they lie, compressed ones unpacked when read.
+
+Checksums are verified for what is unpacked; what lies there as it is, is trusted
+like a file of its own.
+"""
+
+from __future__ import annotations
+
+import mmap
+import posixpath
+import stat
+import struct
+import zipfile
+from collections.abc import Callable
+
+from tfport.errors import UnreadableFile
+from tfport.formats.archive.archive import Member, Tree, tree_of
+from tfport.formats.archive.unpack import spill
+from tfport.formats.files import reason
+
+METHODS = {zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED, zipfile.ZIP_BZIP2, zipfile.ZIP_LZMA}
+METHOD_NAMES = {9: "deflate64", 93: "zstandard", 95: "xz", 98: "PPMd", 99: "AES encryption"}
+BROKEN = (
+    zipfile.BadZipFile,
+    NotImplementedError,
+    RuntimeError,
+    ValueError,
+    EOFError,
+    struct.error,
+    OverflowError,
+)
+LARGEST_DIRECTORY = 64 * 2**20
+LONGEST_LINK = 4096
+END = b"PK\x05\x06"
+
+
+def read_zip(path: str) -> Tree:
+    """The tree of a zip file."""
+    try:
+        with open(path, "rb") as file:
+            data = memoryview(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ))
+        check_directory(data, path)
+        opened = zipfile.ZipFile(path)
+        return tree_of(((plain_name(i), member(opened, i, data, path)) for i in opened.infolist()), path)
+    except OSError as error:
+        raise UnreadableFile(f"{path}: {reason(error)}") from None
+    except BROKEN as error:
+        raise UnreadableFile(f"{path}: a damaged zip file ({error})") from None
+
+
+def check_directory(data: memoryview, where: str) -> None:
+    """The directory is at the end, so a cut file has none; and it is read whole, so it must be small."""
+    tail = bytes(data[-(2**16 + 22) :])
+    at = tail.rfind(END)
+    if at < 0:
+        raise UnreadableFile(f"{where}: a zip file without its end; the download or copy was cut short")
+    if directory_size(data, len(data) - len(tail) + at) > LARGEST_DIRECTORY:
+        raise UnreadableFile(f"{where}: the zip directory is larger than {LARGEST_DIRECTORY} bytes")
+
+
+def directory_size(data: memoryview, end: int) -> int:
+    """What the end record says; one of a large zip is preceded by a locator of the real one."""
+    if len(data) < end + 22:
+        return 0
+    (size,) = struct.unpack_from("<I", data, end + 12)
+    if size == 2**32 - 1 and end >= 20:
+        (record,) = struct.unpack_from("<Q", data, end - 12)
+        size = struct.unpack_from("<Q", data, record + 40)[0] if record + 48 <= len(data) else 0
+    return int(size)
+
+
+def plain_name(info: zipfile.ZipInfo) -> str:
+    # some Windows tools wrote backslashes, though the format says slashes
+    return info.filename.replace("\\", "/")
+
+
+def member(opened: zipfile.ZipFile, info: zipfile.ZipInfo, data: memoryview, path: str) -> Member | None:
+    """How one member is read; None if it is a folder."""
+    name = plain_name(info)
+    if name.endswith("/"):
+        return None
+    where = posixpath.join(path, name)
+    if stat.S_ISLNK(info.external_attr >> 16) and info.file_size <= LONGEST_LINK:
+        target = bytes(reader(opened, info, data, where)()).decode("utf-8", "replace")
+        return Member(0, bytes, posixpath.join(posixpath.dirname(name), target))
+    return Member(info.file_size, reader(opened, info, data, where))
+
+
+def reader(
+    opened: zipfile.ZipFile, info: zipfile.ZipInfo, data: memoryview, where: str
+) -> Callable[[], memoryview | mmap.mmap | bytes]:
+    def read() -> memoryview | mmap.mmap | bytes:
+        if info.flag_bits & 1:
+            raise UnreadableFile(f"{where}: encrypted; unpack the archive with its password first")
+        if info.compress_type not in METHODS:
+            method = METHOD_NAMES.get(info.compress_type, f"method {info.compress_type}")
+            raise UnreadableFile(f"{where}: packed by {method}, which Python cannot unpack; unpack it first")
+        try:
+            if info.compress_type == zipfile.ZIP_STORED:
+                return stored(info, data, where)
+            with opened.open(info) as source:
+                return spill(source, info.compress_size, where, info.file_size)
+        except OSError as error:
+            raise UnreadableFile(f"{where}: cannot be unpacked ({reason(error)})") from None
+        except BROKEN as error:
+            raise UnreadableFile(f"{where}: damaged in the archive ({error})") from None
+
+    return read
+
+
+def stored(info: zipfile.ZipInfo, data: memoryview, where: str) -> memoryview:
+    """The bytes of a member that is not compressed: they follow its local header."""
+    at = info.header_offset
+    if at < 0 or bytes(data[at : at + 4]) != b"PK\x03\x04" or len(data) < at + 30:
+        raise UnreadableFile(f"{where}: expected a member at byte {at} of the archive, found none")
+    name, extra = struct.unpack_from("<HH", data, at + 26)
+    start = at + 30 + name + extra
+    if info.file_size != info.compress_size or start + info.file_size > len(data):
+        raise UnreadableFile(
+            f"{where}: the archive ends before this member does; it was cut short or damaged"
+        )
+    return data[start : start + info.file_size]

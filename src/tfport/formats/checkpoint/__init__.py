@@ -1,0 +1,1 @@
+"""Checkpoints: V2 (tensor bundles) and V1."""

@@ -1,0 +1,197 @@
+"""V2 checkpoints, which TensorFlow calls tensor bundles: an index and the shards it points into.
+
+`PREFIX.index` is a table of a header and an entry for each tensor: type, shape,
+shard, place, checksum. The bytes are in `PREFIX.data-00000-of-00002` and so on.
+The entry of a partitioned variable lists slices, each with an entry of its own.
+Getting the bytes of an entry is left to `bundle_shards`, loaded when one is read.
+"""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from functools import partial
+from math import prod
+from typing import TYPE_CHECKING, Any
+
+from google.protobuf.message import DecodeError
+
+from tfport.errors import MissingTensor, UnreadableFile
+from tfport.formats.checkpoint import slices
+from tfport.formats.checkpoint.read import ITEM_SIZE, Entry, check_version, missing, shape_from, shown
+from tfport.formats.checkpoint.slice_keys import SLICE_KEY, encode_slice
+from tfport.formats.checkpoint.slices import Slice
+from tfport.formats.checkpoint.table import Table
+from tfport.formats.files import Files
+from tfport.formats.proto import checkpoint_pb2 as pb
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from tfport.formats.checkpoint.bundle_shards import Shards
+
+MOST_SHARDS = 100_000
+MANY = 32
+"""Tensors that are looked for one by one; who wants more is quicker with a list of all."""
+
+
+class Bundle:
+    """The tensors of a V2 checkpoint."""
+
+    def __init__(self, files: Files, prefix: str, table: Table, header: bytes) -> None:
+        self.files, self.prefix, self.table = files, prefix, table
+        self.where = files.label(prefix)
+        try:
+            self.header = pb.BundleHeaderProto.FromString(header)
+        except DecodeError:
+            raise UnreadableFile(
+                f"{table.label}: expected a checkpoint header, found {len(header)} other bytes"
+            ) from None
+        check_version(self.header.version, table.label)
+        self._values: dict[str, memoryview] | None = None
+        self._sought = 0
+        self._opened: Shards | None = None
+
+    def names(self) -> list[str]:
+        return sorted(self._listed())
+
+    def __contains__(self, name: object) -> bool:
+        return isinstance(name, str) and self._value(name) is not None
+
+    def entry(self, name: str) -> Entry:
+        proto = self._proto(name)
+        shape = self._shape(name, proto)
+        nbytes: int | None = proto.size
+        if proto.slices:
+            item = ITEM_SIZE.get(proto.dtype)
+            nbytes = prod(shape) * item if item else None
+        return Entry(name, proto.dtype, shape, nbytes)
+
+    def read(self, name: str) -> NDArray[Any]:
+        """A tensor, put together if it is partitioned; otherwise a view of the file where that can be."""
+        proto = self._proto(name)
+        shape = self._shape(name, proto)
+        if proto.slices:
+            return self._region(name, proto, slices.whole(shape))
+        return self._stored(name, proto, shape)
+
+    def read_slice(self, name: str, part: Slice) -> NDArray[Any]:
+        """Some of a tensor; of a partitioned one, only the slices that are needed are read."""
+        proto = self._proto(name)
+        shape = self._shape(name, proto)
+        try:
+            region = slices.within(part, shape)
+        except ValueError as error:
+            raise MissingTensor(f"{self.where}: tensor {shown(name)}: {error}") from None
+        if proto.slices:
+            return self._region(name, proto, region)
+        return self._stored(name, proto, shape)[slices.select(region, slices.whole(shape))]
+
+    def slices(self, name: str) -> list[Slice]:
+        """The slices that a tensor is stored in; none if it is stored whole."""
+        return [slices.from_proto(part) for part in self._proto(name).slices]
+
+    def let_go(self) -> None:
+        """Give back the memory of what was read; arrays of it stay good."""
+        if self._opened is not None:
+            self._opened.let_go()
+
+    def shard_ends(self) -> dict[str, int]:
+        """The files that hold the tensors, and how many bytes of each the index speaks of."""
+        count = self.header.num_shards
+        ends = {f"{self.prefix}.data-{i:05}-of-{count:05}": 0 for i in range(min(count, MOST_SHARDS))}
+        for key, value in self.table.items():
+            if key:
+                entry = self._parsed(repr(key), value)
+                shard = f"{self.prefix}.data-{entry.shard_id:05}-of-{count:05}"
+                ends[shard] = max(ends.get(shard, 0), entry.offset + entry.size)
+        return ends
+
+    def _listed(self) -> dict[str, memoryview]:
+        if self._values is None:
+            rows = (
+                (key, value) for key, value in self.table.items() if key and not key.startswith(SLICE_KEY)
+            )
+            self._values = {self._decoded(key): value for key, value in rows}
+        return self._values
+
+    def _decoded(self, key: bytes) -> str:
+        try:
+            return key.decode()
+        except UnicodeDecodeError:
+            raise UnreadableFile(
+                f"{self.table.label}: expected a tensor's name in UTF-8, found {key[:80]!r}"
+            ) from None
+
+    def _value(self, name: str) -> memoryview | None:
+        self._sought += 1
+        if self._sought == MANY:
+            with suppress(UnreadableFile):  # those that can be found by themselves still are
+                self._listed()
+        if self._values is not None:
+            return self._values.get(name)
+        try:
+            key = name.encode()
+        except UnicodeEncodeError:
+            return None
+        return self.table.get(key) if key and not key.startswith(SLICE_KEY) else None
+
+    def _proto(self, name: str) -> pb.BundleEntryProto:
+        if (value := self._value(name)) is None:
+            raise missing(self.where, name, self.names())
+        return self._parsed(name, value)
+
+    def _parsed(self, name: str, value: memoryview) -> pb.BundleEntryProto:
+        try:
+            return pb.BundleEntryProto.FromString(bytes(value))
+        except DecodeError:
+            raise self._bad(name, "an entry", f"{len(value)} other bytes") from None
+
+    def _shape(self, name: str, proto: pb.BundleEntryProto) -> tuple[int, ...]:
+        return shape_from(proto.shape, proto.dtype, self.table.label, name)
+
+    def _bad(self, name: str, expected: str, found: str) -> UnreadableFile:
+        return UnreadableFile(f"{self.table.label}: tensor {shown(name)}: expected {expected}, found {found}")
+
+    def _stored(self, name: str, proto: pb.BundleEntryProto, shape: tuple[int, ...]) -> NDArray[Any]:
+        return self._shards().read(shown(name), proto, shape)
+
+    def _shards(self) -> Shards:
+        if self._opened is None:
+            from tfport.formats.checkpoint.bundle_shards import Shards
+
+            self._opened = Shards(self.files, self.prefix, self.header, self.table.label)
+        return self._opened
+
+    def _region(self, name: str, full: pb.BundleEntryProto, region: Slice) -> NDArray[Any]:
+        needed = {
+            part: proto for part, proto in self._parts(name, full).items() if slices.common(part, region)
+        }
+        shards = self._shards()
+        room = shards.size(shown(name), needed.values())
+        reads = {
+            part: partial(self._stored, name, proto, slices.shape_of(part)) for part, proto in needed.items()
+        }
+        try:
+            return slices.join(region, shards.kind(shown(name), full.dtype), reads, room)
+        except ValueError as error:
+            raise self._bad(name, f"all of {list(slices.shape_of(region))}", str(error)) from None
+
+    def _parts(self, name: str, full: pb.BundleEntryProto) -> dict[Slice, pb.BundleEntryProto]:
+        """The entries of the slices of a tensor."""
+        shape, parts = self._shape(name, full), {}
+        for part in map(slices.from_proto, full.slices):
+            try:
+                place = slices.within(part, shape)
+            except ValueError as error:
+                raise UnreadableFile(f"{self.table.label}: tensor {shown(name)}: {error}") from None
+            parts[place] = self._part(name, part, (full.dtype, slices.shape_of(place)))
+        return parts
+
+    def _part(self, name: str, part: Slice, expected: tuple[int, tuple[int, ...]]) -> pb.BundleEntryProto:
+        if (value := self.table.get(encode_slice(name, part))) is None:
+            raise self._bad(name, f"slice {slices.text(part)}", "none")
+        proto = self._parsed(name, value)
+        if (found := (proto.dtype, self._shape(name, proto))) != expected:
+            saying = [f"type {dtype} and shape {list(shape)}" for dtype, shape in (expected, found)]
+            raise self._bad(name, f"slice {slices.text(part)} to have {saying[0]}", saying[1])
+        return proto

@@ -1,0 +1,101 @@
+"""How the data shards of a bundle lay out one tensor: bytes to arrays and back.
+
+Elements follow one another as they are in memory, in the byte order of the
+machine that wrote them. Strings are their lengths, a checksum of the lengths,
+then their characters; what their checksum covers is not those bytes but
+`checksum_of_strings`. The places of tensors are known to `bundle`.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable
+from math import prod
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tfport.errors import Error, UnreadableFile
+from tfport.formats.encoding.crc32c import checksum, masked
+from tfport.formats.encoding.varint import from_varint, to_varint
+
+Order = Literal["little", "big"]
+
+
+def to_array(raw: memoryview, kind: np.dtype[Any], shape: tuple[int, ...], order: Order) -> NDArray[Any]:
+    """The elements as an array: a read-only view of `raw` where order and alignment allow it."""
+    flat = np.frombuffer(raw, np.uint8)
+    if order != sys.byteorder:
+        # both halves of a complex number are swapped for themselves
+        word = kind.itemsize // 2 if kind.kind == "c" else kind.itemsize
+        flat = np.ascontiguousarray(flat.reshape(-1, word)[:, ::-1]).reshape(-1)
+    elif flat.ctypes.data % kind.alignment:
+        flat = flat.copy()
+    out = flat.view(kind).reshape(shape)
+    out.flags.writeable = False
+    return out
+
+
+def to_bytes(array: NDArray[Any]) -> memoryview:
+    """The elements of an array in order; no copy if they are."""
+    return np.ascontiguousarray(array).reshape(-1).view(np.uint8).data
+
+
+def to_strings(raw: memoryview, shape: tuple[int, ...], order: Order, what: str) -> tuple[NDArray[Any], int]:
+    """The strings as an array of `bytes`, and their checksum. `what` begins the sentence of an error."""
+    lengths, at = read_lengths(raw, prod(shape), what)
+    crc = checksum_of_lengths(lengths, order)
+    stored, found = int.from_bytes(raw[at : at + 4], order), masked(crc)
+    if stored != found:
+        raise UnreadableFile(f"{what}: expected string lengths with checksum {stored:08x}, found {found:08x}")
+    at += 4
+    if at + sum(lengths) != len(raw):
+        raise UnreadableFile(
+            f"{what}: expected {len(raw) - at} bytes of strings, found lengths of {sum(lengths)}"
+        )
+    crc = checksum(raw[at - 4 :], crc)
+    out = np.empty(len(lengths), object)
+    for i, length in enumerate(lengths):
+        out[i] = bytes(raw[at : at + length])
+        at += length
+    out = out.reshape(shape)
+    out.flags.writeable = False
+    return out, crc
+
+
+def read_lengths(raw: memoryview, count: int, what: str) -> tuple[list[int], int]:
+    """The lengths of `count` strings, and where they end."""
+    if count + 4 > len(raw):  # before any memory is taken for so many
+        raise UnreadableFile(f"{what}: expected {count} strings, found {len(raw)} bytes")
+    lengths, at = [], 0
+    try:
+        for _ in range(count):
+            length, at = from_varint(raw, at)
+            lengths.append(length)
+    except ValueError:
+        raise UnreadableFile(f"{what}: expected {count} strings, found {len(lengths)} lengths") from None
+    return lengths, at
+
+
+def from_strings(array: NDArray[Any], name: str) -> tuple[bytes, int]:
+    """Strings as they are laid out, and their checksum."""
+    strings = [to_string(s, name) for s in array.ravel().tolist()]
+    lengths = [len(s) for s in strings]
+    crc = checksum_of_lengths(lengths, sys.byteorder)
+    tail = masked(crc).to_bytes(4, sys.byteorder) + b"".join(strings)
+    return b"".join(map(to_varint, lengths)) + tail, checksum(tail, crc)
+
+
+def to_string(value: object, name: str) -> bytes:
+    if isinstance(value, str):
+        return value.encode()
+    if not isinstance(value, bytes):
+        raise Error(f"tensor {name}: expected bytes or str, found {type(value).__name__}")
+    return value
+
+
+def checksum_of_lengths(lengths: Iterable[int], order: Order) -> int:
+    """The checksum of lengths as four bytes each, or eight where four are too few."""
+    # eight were added later, and old checkpoints had to stay readable (ReadStringTensor)
+    return checksum(b"".join(n.to_bytes(4 if n < 2**32 else 8, order) for n in lengths))

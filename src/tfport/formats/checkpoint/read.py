@@ -1,0 +1,155 @@
+"""Checkpoints: the names, types and shapes in one, and each tensor when it is asked for.
+
+`open_checkpoint(files, prefix)` recognises the format from the content and gives
+a `Checkpoint`: see `bundle` for V2 (an index and data shards) and
+`checkpoint_v1` for what came before it. Opening and listing read the index only;
+`read` maps the data and checks it.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from math import prod
+from typing import TYPE_CHECKING, Any, Protocol
+
+from tfport.errors import MissingTensor, UnreadableFile
+from tfport.formats.checkpoint.table import Table
+from tfport.formats.files import Files
+from tfport.formats.proto import graph_pb2 as pb
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+ITEM_SIZE: dict[int, int] = {
+    **dict.fromkeys((pb.DT_COMPLEX128,), 16),
+    **dict.fromkeys((pb.DT_DOUBLE, pb.DT_INT64, pb.DT_UINT64, pb.DT_COMPLEX64), 8),
+    **dict.fromkeys((pb.DT_FLOAT, pb.DT_INT32, pb.DT_UINT32, pb.DT_QINT32), 4),
+    **dict.fromkeys(
+        (pb.DT_HALF, pb.DT_BFLOAT16, pb.DT_INT16, pb.DT_UINT16, pb.DT_QINT16, pb.DT_QUINT16), 2),
+    **dict.fromkeys(
+        (pb.DT_BOOL, pb.DT_INT8, pb.DT_UINT8, pb.DT_QINT8, pb.DT_QUINT8, pb.DT_FLOAT8_E5M2,
+         pb.DT_FLOAT8_E4M3FN, pb.DT_FLOAT8_E4M3FNUZ, pb.DT_FLOAT8_E4M3B11FNUZ, pb.DT_FLOAT8_E5M2FNUZ,
+         pb.DT_INT4, pb.DT_UINT4, pb.DT_INT2, pb.DT_UINT2, pb.DT_FLOAT4_E2M1FN), 1),
+}  # fmt: skip
+"""Bytes an element takes in a file, four-bit and two-bit ones too; here so that listing needs no numpy."""
+VERSION = 1  # of either format, the only one so far
+MOST_BYTES = 2**62
+MOST_AXES = 32  # of a numpy array, before numpy 2
+SHARD = re.compile(r"-\d{5}-of-(\d{5})")
+PART = re.compile(r"(\.index|\.data-\d{5}-of-\d{5})$")
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """What a checkpoint says of a tensor without reading it."""
+
+    name: str
+    dtype: int
+    """A DataType, by number."""
+    shape: tuple[int, ...]
+    nbytes: int | None
+    """The bytes it takes in the file, where that is known."""
+
+
+class Checkpoint(Protocol):
+    """The tensors of a checkpoint."""
+
+    where: str
+    """The checkpoint as a person names it, for messages."""
+
+    def names(self) -> list[str]:
+        """The names of its tensors, sorted."""
+        ...
+
+    def entry(self, name: str) -> Entry:
+        """The type and shape of a tensor."""
+        ...
+
+    def read(self, name: str) -> NDArray[Any]:
+        """A tensor, as a read-only array."""
+        ...
+
+    def let_go(self) -> None:
+        """Give back the memory of what was read; arrays of it stay good."""
+        ...
+
+    def __contains__(self, name: object) -> bool: ...
+
+
+def open_checkpoint(files: Files, prefix: str) -> Checkpoint:
+    """The checkpoint of this prefix; one of its files will do too."""
+    names = table_files(files, prefix)
+    tables = [Table(files.map(name), files.label(name)) for name in names]
+    # the first field of the first value is the number of shards in V2, a message in V1
+    if (head := first_value(tables[0]))[:1] != b"\x0a":
+        from tfport.formats.checkpoint.bundle import Bundle
+
+        return Bundle(files, PART.sub("", names[0]), tables[0], head)
+    from tfport.formats.checkpoint.v1 import CheckpointV1
+
+    return CheckpointV1(tables, files.label(prefix))
+
+
+def table_files(files: Files, prefix: str) -> list[str]:
+    """The files of this prefix that hold tables: a V2 index, or everything of a V1 checkpoint."""
+    for name in (PART.sub("", prefix) + ".index", prefix):
+        if files.has(name):
+            return [name]
+    folder, _, stem = prefix.rpartition("/")
+    shards = [
+        name for name in files.list(folder)[0] if name.startswith(stem) and SHARD.fullmatch(name, len(stem))
+    ]
+    if not shards:
+        raise UnreadableFile(f"{files.label(prefix)}.index: missing; there is no checkpoint {stem} here")
+    if int(shards[0][-5:]) != len(shards):
+        raise UnreadableFile(
+            f"{files.label(shards[0])}: expected {int(shards[0][-5:])} shards, found {len(shards)}"
+        )
+    return [f"{folder}/{name}" if folder else name for name in shards]
+
+
+def first_value(table: Table) -> bytes:
+    if (value := table.get(b"")) is None:
+        raise UnreadableFile(f"{table.label}: a table, but not of a checkpoint: it has no header")
+    return bytes(value)
+
+
+def shape_from(proto: pb.TensorShapeProto, dtype: int, label: str, name: str) -> tuple[int, ...]:
+    """A shape, if an array can have it."""
+    shape = tuple(dim.size for dim in proto.dim)
+    found = str(list(shape))
+    if proto.unknown_rank:
+        found = "an unknown rank"
+    elif len(shape) > MOST_AXES:
+        found = f"{len(shape)} axes"
+    elif (
+        min(shape, default=0) >= 0 and prod(max(n, 1) for n in shape) * ITEM_SIZE.get(dtype, 16) <= MOST_BYTES
+    ):
+        return shape
+    raise UnreadableFile(
+        f"{label}: tensor {shown(name)}: expected a shape that an array can have, found {found}"
+    )
+
+
+def check_version(version: pb.VersionDef, label: str) -> None:
+    if version.min_consumer > VERSION or VERSION in version.bad_consumers:
+        needed = f"one for readers of {version.min_consumer} or later"
+        raise UnreadableFile(f"{label}: expected checkpoint format {VERSION}, found {needed}")
+
+
+def missing(where: str, name: str, names: list[str]) -> MissingTensor:
+    """No tensor of that name, and those that may have been meant."""
+    from difflib import get_close_matches  # here, as only mistakes need it
+
+    # matching is quadratic in the length of a name
+    near = get_close_matches(name, (n for n in names if len(n) < 300), 3) if len(name) < 300 else []
+    for likely in (name, "".join(name.rpartition("/")[:2])):  # the name in another scope, its neighbours
+        near = near or [n for n in names if likely and likely in n][:3]
+    hint = f"; near names: {', '.join(map(shown, near))}" if near else ""
+    return MissingTensor(f"{where}: no tensor {shown(name)}{hint}")
+
+
+def shown(name: str) -> str:
+    """A tensor's name as part of a sentence."""
+    return name if name.isprintable() and name else repr(name)

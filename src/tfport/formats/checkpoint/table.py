@@ -1,0 +1,191 @@
+"""Sorted tables: the file format of checkpoint indices, and of whole V1 checkpoints.
+
+A table maps byte strings to byte strings. It is a run of data blocks, an index
+block with the last key and the place of each, and a footer with the place of
+the index; every block carries a CRC32C. `Table` finds one key without reading
+the other blocks, or goes through them all. `table_writer` writes one.
+What keys and values mean is known elsewhere: `bundle`, `checkpoint_v1`.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from tfport.errors import UnreadableFile
+from tfport.formats.encoding.crc32c import checksum, masked
+from tfport.formats.encoding.varint import from_varint
+
+MAGIC = bytes.fromhex("57fb808b247547db")
+FOOTER = 48
+TRAILER = 5  # how the block is compressed, then its checksum
+PLAIN, SNAPPY = 0, 1
+# Each key may repeat most of the one before it, so a small block can say very long keys. With a whole
+# key at least every 16 entries, as TensorFlow writes them, keys take at most 16 times the block.
+MOST_GROWTH = 32
+# Three bytes of snappy copy at most 64 bytes.
+MOST_SNAPPY_GROWTH = 22
+
+
+class Handle(NamedTuple):
+    """Where a block lies in its file, its trailer left out."""
+
+    offset: int
+    size: int
+
+    @property
+    def end(self) -> int:
+        return self.offset + self.size + TRAILER
+
+
+class Table:
+    """A table over the bytes of a file. `label` names the file in messages."""
+
+    def __init__(self, data: memoryview, label: str) -> None:
+        self.data, self.label = data, label
+        self._kept: tuple[Handle, Block] | None = None
+        index = self._index_handle()
+        self._last_keys: list[bytes] = []
+        self._handles: list[Handle] = []
+        end = 0
+        for key, value in self._block(index).entries():
+            handle = self._handles_in(value, 1, index.offset)[0]
+            # blocks follow one another, so reading them all never takes longer than the file is
+            if not end <= handle.offset <= handle.end <= index.offset:
+                found = f"one at bytes {handle.offset} to {handle.end}"
+                raise self._bad(index.offset, f"a block in bytes {end} to {index.offset}", found)
+            end = handle.end
+            self._last_keys.append(key)
+            self._handles.append(handle)
+
+    def get(self, key: bytes) -> memoryview | None:
+        """The value of a key, or None."""
+        at = bisect_left(self._last_keys, key)
+        return self._block(self._handles[at]).find(key) if at < len(self._handles) else None
+
+    def items(self) -> Iterator[tuple[bytes, memoryview]]:
+        """Every key and its value, in the order of the keys."""
+        for handle in self._handles:
+            yield from self._block(handle).entries()
+
+    def _index_handle(self) -> Handle:
+        if len(self.data) < FOOTER:
+            raise UnreadableFile(
+                f"{self.label}: expected a table of {FOOTER} bytes or more, found {len(self.data)}"
+            )
+        at = len(self.data) - FOOTER
+        if self.data[-8:] != MAGIC:
+            raise self._bad(at + 40, "table magic", shown(bytes(self.data[-8:])))
+        return self._handles_in(self.data[at:-8], 2, at)[1]  # the first is the metaindex, always empty
+
+    def _handles_in(self, data: memoryview, count: int, where: int) -> list[Handle]:
+        handles, at = [], 0
+        try:
+            for _ in range(count):
+                offset, at = from_varint(data, at)
+                size, at = from_varint(data, at)
+                handles.append(Handle(offset, size))
+        except ValueError as error:
+            raise self._bad(where, "the place of a block", str(error)) from None
+        return handles
+
+    def _block(self, handle: Handle) -> Block:
+        if self._kept and self._kept[0] == handle:
+            return self._kept[1]
+        block = Block(self._contents(handle), self.label, handle.offset)
+        self._kept = handle, block
+        return block
+
+    def _contents(self, handle: Handle) -> memoryview:
+        if handle.end > len(self.data) - FOOTER:
+            raise self._bad(handle.offset, f"a block of {handle.size} bytes", "the end of the file")
+        raw = self.data[handle.offset : handle.end]
+        found, stored = masked(checksum(raw[:-4])), int.from_bytes(raw[-4:], "little")
+        if found != stored:
+            raise self._bad(handle.offset, f"a block with checksum {stored:08x}", f"{found:08x}")
+        contents, compression = raw[: handle.size], raw[handle.size]
+        if compression not in (PLAIN, SNAPPY):
+            raise self._bad(handle.end - TRAILER, "compression 0 or 1", str(compression))
+        return self._unpacked(contents, handle) if compression == SNAPPY else contents
+
+    def _unpacked(self, packed: memoryview, handle: Handle) -> memoryview:
+        import cramjam  # here, as few checkpoints need it
+
+        try:
+            size, _ = from_varint(packed, 0)
+            if size > MOST_SNAPPY_GROWTH * len(packed):
+                raise ValueError(f"{len(packed)} bytes that claim to unpack to {size}")
+            return memoryview(bytes(cramjam.snappy.decompress_raw(bytes(packed))))
+        except (ValueError, cramjam.DecompressionError) as error:
+            raise self._bad(handle.offset, "a snappy block", str(error)) from None
+
+    def _bad(self, at: int, expected: str, found: str) -> UnreadableFile:
+        return UnreadableFile(f"{self.label}, byte {at}: expected {expected}, found {found}")
+
+
+class Block:
+    """Entries whose keys leave out what they share with the key before, then the places of whole keys."""
+
+    def __init__(self, data: memoryview, label: str, offset: int) -> None:
+        self.data, self.label, self.offset = data, label, offset
+        self.restarts = int.from_bytes(data[-4:], "little")
+        self.end = len(data) - 4 - 4 * self.restarts
+        if not self.restarts or self.end < 0:
+            raise self._bad(f"restart points in {len(data)} bytes", str(self.restarts))
+
+    def entries(self, at: int = 0) -> Iterator[tuple[bytes, memoryview]]:
+        """Keys and values from a place where a key is whole."""
+        data, end, key, room = self.data, self.end, b"", MOST_GROWTH * len(self.data)
+        first = True
+        while at < end:
+            shared, unshared, size, at = self._head(at)
+            value_at = at + unshared
+            if shared > len(key) or value_at + size > end:
+                raise self._bad("an entry that fits", f"one of {shared} + {unshared} + {size} bytes")
+            before, key = key, key[:shared] + bytes(data[at:value_at])
+            room -= len(key)
+            if room < 0:
+                raise self._bad(f"keys of {MOST_GROWTH * len(data)} bytes or fewer", "more")
+            if key <= before and not first:
+                raise self._bad("keys in order", f"{key[:40]!r} after {before[:40]!r}")
+            at, first = value_at + size, False
+            yield key, data[value_at:at]
+
+    def find(self, key: bytes) -> memoryview | None:
+        """The value of a key, or None."""
+        at = bisect_right(range(self.restarts), key, key=self._restart_key)
+        for found, value in self.entries(self._restart(max(at - 1, 0))):
+            if found >= key:
+                return value if found == key else None
+        return None
+
+    def _head(self, at: int) -> tuple[int, int, int, int]:
+        data = self.data
+        try:
+            shared, unshared, size = data[at], data[at + 1], data[at + 2]
+            if shared < 128 and unshared < 128 and size < 128:  # nearly always
+                return shared, unshared, size, at + 3
+            shared, at = from_varint(data, at)
+            unshared, at = from_varint(data, at)
+            size, at = from_varint(data, at)
+        except (ValueError, IndexError):
+            raise self._bad("an entry", "the end of the block") from None
+        return shared, unshared, size, at
+
+    def _restart(self, number: int) -> int:
+        at = self.end + 4 * number
+        return int.from_bytes(self.data[at : at + 4], "little")
+
+    def _restart_key(self, number: int) -> bytes:
+        return next(self.entries(self._restart(number)), (b"", None))[0]
+
+    def _bad(self, expected: str, found: str) -> UnreadableFile:
+        return UnreadableFile(
+            f"{self.label}, block at byte {self.offset}: expected {expected}, found {found}"
+        )
+
+
+def shown(data: bytes) -> str:
+    """Bytes as the end of a sentence."""
+    return data.hex(" ") if any(data) else f"{len(data)} zero bytes"

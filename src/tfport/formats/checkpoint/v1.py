@@ -1,0 +1,133 @@
+"""V1 checkpoints: tables that hold both what tensors there are and their values.
+
+The first value of each file lists its tensors and their slices; a whole tensor
+is one slice. The values follow, one `SavedTensorSlices` message for each slice,
+under the key that `ordered_code` makes. A sharded checkpoint is several such files.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import partial
+from math import prod
+from typing import TYPE_CHECKING, Any
+
+from google.protobuf.message import DecodeError
+
+from tfport.errors import UnreadableFile
+from tfport.formats.checkpoint import slices
+from tfport.formats.checkpoint.read import (
+    ITEM_SIZE,
+    Entry,
+    check_version,
+    first_value,
+    missing,
+    shape_from,
+    shown,
+)
+from tfport.formats.checkpoint.slice_keys import encode_slice
+from tfport.formats.checkpoint.slices import Slice
+from tfport.formats.checkpoint.table import Table
+from tfport.formats.proto import checkpoint_pb2 as pb
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+
+@dataclass(slots=True)
+class Saved:
+    """A tensor, and the tables in which its slices are."""
+
+    dtype: int
+    shape: tuple[int, ...]
+    parts: dict[Slice, Table] = field(default_factory=dict)
+
+
+class CheckpointV1:
+    """The tensors of a V1 checkpoint."""
+
+    def __init__(self, tables: list[Table], where: str) -> None:
+        self.where = where
+        self._saved: dict[str, Saved] = {}
+        for table in tables:
+            meta = self._parsed(table, first_value(table)).meta
+            check_version(meta.versions, table.label)
+            for tensor in meta.tensor:
+                self._add(table, tensor)
+
+    def names(self) -> list[str]:
+        return sorted(self._saved)
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._saved
+
+    def entry(self, name: str) -> Entry:
+        saved = self._find(name)
+        item = ITEM_SIZE.get(saved.dtype)
+        return Entry(name, saved.dtype, saved.shape, prod(saved.shape) * item if item else None)
+
+    def read(self, name: str) -> NDArray[Any]:
+        return self.read_slice(name, ((0, slices.ALL),) * len(self._find(name).shape))
+
+    def let_go(self) -> None:
+        """Nothing is held: this format is read piece by piece."""
+
+    def read_slice(self, name: str, part: Slice) -> NDArray[Any]:
+        """Some of a tensor; of a partitioned one, only the slices that are needed are read."""
+        from tfport.formats.encoding.tensor import NUMPY, type_name
+
+        saved = self._find(name)
+        if saved.dtype not in NUMPY:
+            raise self._bad(name, "elements that an array can hold", type_name(saved.dtype))
+        # an element takes a byte or more, and sixteen at most when it is an array's
+        room = 16 * sum(len(table.data) for table in set(saved.parts.values()))
+        try:
+            region = slices.within(part, saved.shape)
+            reads = {
+                slices.within(stored, saved.shape): partial(self._part, name, saved, stored)
+                for stored in saved.parts
+            }
+            return slices.join(region, NUMPY[saved.dtype], reads, room)
+        except ValueError as error:
+            raise self._bad(name, f"all of {list(saved.shape)}", str(error)) from None
+
+    def _add(self, table: Table, tensor: pb.SavedSliceMeta) -> None:
+        shape = shape_from(tensor.shape, tensor.type, table.label, tensor.name)
+        saved = self._saved.setdefault(tensor.name, Saved(tensor.type, shape))
+        if (saved.dtype, saved.shape) != (tensor.type, shape):
+            raise self._bad(tensor.name, "one type and shape", f"another in {table.label}")
+        for part in map(slices.from_proto, tensor.slice):
+            saved.parts[part] = table
+
+    def _find(self, name: str) -> Saved:
+        if name not in self._saved:
+            raise missing(self.where, name, self.names())
+        return self._saved[name]
+
+    def _part(self, name: str, saved: Saved, part: Slice) -> NDArray[Any]:
+        from tfport.formats.encoding.tensor import NUMPY, from_content, from_list
+
+        table = saved.parts[part]
+        if (value := table.get(encode_slice(name, part))) is None:
+            raise UnreadableFile(
+                f"{table.label}: tensor {shown(name)}: expected slice {slices.text(part)}, found none"
+            )
+        proto = self._parsed(table, value).data.data
+        proto.dtype = saved.dtype  # type: ignore[assignment]  # it is in the list of tensors only
+        kind, shape = NUMPY[saved.dtype], slices.shape_of(slices.within(part, saved.shape))
+        flat = from_content(proto.tensor_content, kind) if proto.tensor_content else from_list(proto, kind)
+        if len(flat) != prod(shape):
+            raise self._bad(name, f"{prod(shape)} elements in slice {slices.text(part)}", str(len(flat)))
+        flat.flags.writeable = False
+        return flat.reshape(shape)
+
+    def _parsed(self, table: Table, value: bytes | memoryview) -> pb.SavedTensorSlices:
+        try:
+            return pb.SavedTensorSlices.FromString(bytes(value))
+        except DecodeError:
+            raise UnreadableFile(
+                f"{table.label}: expected saved tensor slices, found {len(value)} other bytes"
+            ) from None
+
+    def _bad(self, name: str, expected: str, found: str) -> UnreadableFile:
+        return UnreadableFile(f"{self.where}: tensor {shown(name)}: expected {expected}, found {found}")

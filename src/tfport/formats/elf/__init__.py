@@ -1,0 +1,1 @@
+"""ELF shared libraries: headers, symbols, versions and machine code. None of them is loaded."""

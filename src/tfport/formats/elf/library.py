@@ -1,0 +1,250 @@
+"""What does a shared library tell the dynamic loader?
+
+`read_header` takes any ELF file; `Library` one of 64 bits and little endian, which is
+what TensorFlow runs on. Only what the loader itself reads counts: program headers and
+the tables of the dynamic segment, never section headers, which a file may lack or lie
+about. Tables are looked at where they lie in the mapped file. The file is not loaded,
+and what its contents mean is for others to say.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, Final
+
+import numpy as np
+from elftools.elf.descriptions import describe_e_machine
+from elftools.elf.enums import ENUM_D_TAG, ENUM_E_MACHINE, ENUM_E_TYPE, ENUM_P_TYPE_BASE
+
+from tfport.errors import UnreadableFile
+from tfport.formats.elf.image import Image, Segment, string_at
+from tfport.formats.elf.symbols import SymbolTable, read_versions_offered, read_versions_wanted
+
+MAGIC = b"\x7fELF"
+IDENT_SIZE = 16
+HEADER_SIZE = 64
+HEADER_SIZE_32 = 52
+PROGRAM_HEADER_SIZE = 56
+X86, ARM = "x86_64", "aarch64"
+MACHINES = {"EM_X86_64": X86, "EM_AARCH64": ARM}
+MOST_ENTRIES = 1 << 16
+"""So many entries of a dynamic segment, or program headers, are read; real ones have some dozens."""
+
+HEADER = np.dtype(
+    [("ident", "V16"), ("type", "<u2"), ("machine", "<u2"), ("version", "<u4"), ("entry", "<u8"),
+     ("phoff", "<u8"), ("shoff", "<u8"), ("flags", "<u4"), ("ehsize", "<u2"), ("phentsize", "<u2"),
+     ("phnum", "<u2"), ("shentsize", "<u2"), ("shnum", "<u2"), ("shstrndx", "<u2")]
+)  # fmt: skip
+PROGRAM_HEADER = np.dtype(
+    [("type", "<u4"), ("flags", "<u4"), ("offset", "<u8"), ("vaddr", "<u8"), ("paddr", "<u8"),
+     ("filesz", "<u8"), ("memsz", "<u8"), ("align", "<u8")]
+)  # fmt: skip
+DYNAMIC = np.dtype([("tag", "<i8"), ("value", "<u8")])
+RELOCATION = np.dtype([("offset", "<u8"), ("type", "<u4"), ("symbol", "<u4"), ("addend", "<i8")])
+
+PT_DYNAMIC: Final = ENUM_P_TYPE_BASE["PT_DYNAMIC"]
+PT_TLS: Final = ENUM_P_TYPE_BASE["PT_TLS"]
+DF_STATIC_TLS = 0x10
+DF_1_NOOPEN, DF_1_PIE = 0x40, 0x08000000
+
+
+@dataclass(frozen=True, slots=True)
+class Header:
+    """How an ELF file begins."""
+
+    bits: int
+    little: bool
+    ident: bytes
+    kind: str
+    """`ET_DYN`, `ET_EXEC`, …; a number where the format knows none."""
+    machine: str
+    """`x86_64` and `aarch64`; of others, what the format calls them."""
+    version: int
+    entry_size: int
+    """Of a program header."""
+
+
+def read_header(data: memoryview, where: str) -> Header:
+    """The header of an ELF file of any kind."""
+    if bytes(data[:4]) != MAGIC:
+        raise UnreadableFile(f"{where}: no ELF file: it begins with {bytes(data[:4])!r}")
+    ident = bytes(data[:IDENT_SIZE])
+    bits = 32 if ident[4:5] == b"\1" else 64
+    needed = HEADER_SIZE if bits == 64 else HEADER_SIZE_32
+    if len(data) < needed:
+        raise UnreadableFile(f"{where}: {len(data)} bytes, and the header of an ELF file has {needed}")
+    order = "little" if ident[5:6] != b"\2" else "big"
+
+    def number(at: int, size: int) -> int:
+        return int.from_bytes(data[at : at + size], "little" if order == "little" else "big")
+
+    return Header(
+        bits=bits,
+        little=order == "little",
+        ident=ident,
+        kind=_name(ENUM_E_TYPE, number(16, 2)),
+        machine=machine_name(number(18, 2)),
+        version=number(20, 4),
+        entry_size=number(54 if bits == 64 else 42, 2),
+    )
+
+
+def machine_name(number: int) -> str:
+    name = _name(ENUM_E_MACHINE, number)
+    return MACHINES.get(name) or (describe_e_machine(name) if name.startswith("EM_") else f"machine {name}")
+
+
+def _name(names: Mapping[str, Any], number: int) -> str:
+    return next((name for name, value in names.items() if value == number), str(number))
+
+
+class Library:
+    """A shared library, or a program: what its dynamic segment says."""
+
+    def __init__(self, data: memoryview, where: str) -> None:
+        self.where = where
+        self.size = len(data)
+        self.header = read_header(data, where)
+        if self.header.bits != 64 or not self.header.little:
+            order = "little" if self.header.little else "big"
+            raise UnreadableFile(
+                f"{where}: an ELF file of {self.header.bits} bits, {order} endian; expected 64, little"
+            )
+        self.image = Image(data, where, _segments(data, where))
+
+    @cached_property
+    def has_dynamic(self) -> bool:
+        return any(segment.kind == PT_DYNAMIC for segment in self.image.segments)
+
+    @cached_property
+    def _dynamic(self) -> dict[int, list[int]]:
+        """Values by tag; the loader stops at the first zero."""
+        place = next((s for s in self.image.segments if s.kind == PT_DYNAMIC), None)
+        if place is None:
+            return {}
+        size = min(place.memory_size, MOST_ENTRIES * DYNAMIC.itemsize)
+        entries = self.image.table(place.address, size // DYNAMIC.itemsize, DYNAMIC, "its dynamic segment")
+        ends = np.flatnonzero(entries["tag"] == 0)
+        found: dict[int, list[int]] = {}
+        for tag, value in entries[: ends[0] if len(ends) else None].tolist():
+            found.setdefault(tag, []).append(value)
+        return found
+
+    def tag(self, name: str) -> int | None:
+        """The value of an entry of the dynamic segment; the last counts, as for the loader."""
+        values = self._dynamic.get(ENUM_D_TAG[name])
+        return values[-1] if values else None
+
+    @cached_property
+    def _strings(self) -> memoryview:
+        start, size = self.tag("DT_STRTAB"), self.tag("DT_STRSZ")
+        if start is None:
+            return memoryview(b"")
+        return self.image.read(start, size or 0, "its string table")
+
+    def _text(self, offset: int) -> str:
+        return string_at(self._strings, offset)
+
+    @cached_property
+    def needed(self) -> list[str]:
+        """The libraries to be loaded with it, in order."""
+        return [self._text(offset) for offset in self._dynamic.get(ENUM_D_TAG["DT_NEEDED"], [])]
+
+    @cached_property
+    def soname(self) -> str:
+        offset = self.tag("DT_SONAME")
+        return self._text(offset) if offset is not None else ""
+
+    @cached_property
+    def rpath(self) -> list[str]:
+        """DT_RPATH, which the loader ignores where there is a DT_RUNPATH."""
+        return self._folders("DT_RPATH")
+
+    @cached_property
+    def runpath(self) -> list[str]:
+        return self._folders("DT_RUNPATH")
+
+    def _folders(self, name: str) -> list[str]:
+        offset = self.tag(name)
+        return self._text(offset).split(":") if offset is not None else []
+
+    @cached_property
+    def is_program(self) -> bool:
+        """Whether it is a position-independent program."""
+        return bool((self.tag("DT_FLAGS_1") or 0) & DF_1_PIE)
+
+    @cached_property
+    def refuses_dlopen(self) -> bool:
+        return bool((self.tag("DT_FLAGS_1") or 0) & DF_1_NOOPEN)
+
+    @cached_property
+    def static_storage(self) -> int:
+        """Bytes of thread-local storage that must be there from the start; 0 where none must."""
+        is_static = (self.tag("DT_FLAGS") or 0) & DF_STATIC_TLS
+        return (
+            max((s.memory_size for s in self.image.segments if s.kind == PT_TLS), default=0)
+            if is_static
+            else 0
+        )
+
+    @cached_property
+    def has_versions(self) -> bool:
+        """Whether its symbols have versions, if only the empty one."""
+        return self.tag("DT_VERSYM") is not None
+
+    @cached_property
+    def initialisers(self) -> int:
+        """How many functions run when it is loaded."""
+        return (self.tag("DT_INIT_ARRAYSZ") or 0) // 8
+
+    @cached_property
+    def symbols(self) -> SymbolTable:
+        """What it defines, and what it leaves to others."""
+        tables = (self.relocations, self.jump_slots)
+        used = max(int(table["symbol"].max(initial=0)) + 1 for table in tables)
+        return SymbolTable(self.image, self._strings, self.tag, used)
+
+    @cached_property
+    def versions_wanted(self) -> dict[str, dict[str, bool]]:
+        """For each library by its name, the versions it must have: {"GLIBC_2.17": whether it may lack it}."""
+        return read_versions_wanted(self.image, self._strings, self.tag)
+
+    @cached_property
+    def versions_offered(self) -> set[str]:
+        return read_versions_offered(self.image, self._strings, self.tag)
+
+    @cached_property
+    def relocations(self) -> np.ndarray[Any, Any]:
+        return self._relocations("DT_RELA", "DT_RELASZ")
+
+    @cached_property
+    def jump_slots(self) -> np.ndarray[Any, Any]:
+        """Relocations of functions that are called, which the loader does last."""
+        return self._relocations("DT_JMPREL", "DT_PLTRELSZ")
+
+    def _relocations(self, start: str, size: str) -> np.ndarray[Any, Any]:
+        address, length = self.tag(start), self.tag(size) or 0
+        if address is None:
+            return np.empty(0, RELOCATION)
+        return self.image.table(address, length // RELOCATION.itemsize, RELOCATION, "its relocations")
+
+    @cached_property
+    def bound(self) -> list[str]:
+        """The symbols of others in the order in which the loader looks for them."""
+        numbers = np.concatenate([self.relocations["symbol"], self.jump_slots["symbol"]])
+        unique, first = np.unique(numbers, return_index=True)
+        ordered = unique[np.argsort(first)]
+        return self.symbols.undefined_among(ordered)
+
+
+def _segments(data: memoryview, where: str) -> list[Segment]:
+    header = np.frombuffer(data[:HEADER_SIZE], HEADER)[0]
+    start, count = int(header["phoff"]), int(header["phnum"])
+    end = start + count * PROGRAM_HEADER_SIZE
+    if int(header["phentsize"]) != PROGRAM_HEADER_SIZE or end > len(data):
+        raise UnreadableFile(f"{where}: its program headers are not where its header says")
+    table = np.frombuffer(data[start:end], PROGRAM_HEADER)
+    fields = ("type", "flags", "offset", "vaddr", "filesz", "memsz", "align")
+    return [Segment(*(int(row[name]) for name in fields)) for row in table]

@@ -1,0 +1,203 @@
+"""The dynamic symbols of a library and their versions: what it defines, what it leaves to others."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from tfport.errors import UnreadableFile
+from tfport.formats.elf.image import Image, string_at
+
+SYMBOL = np.dtype(
+    [("name", "<u4"), ("info", "u1"), ("other", "u1"), ("section", "<u2"), ("value", "<u8"), ("size", "<u8")]
+)
+NEED = np.dtype([("version", "<u2"), ("count", "<u2"), ("file", "<u4"), ("aux", "<u4"), ("next", "<u4")])
+NEED_AUX = np.dtype([("hash", "<u4"), ("flags", "<u2"), ("index", "<u2"), ("name", "<u4"), ("next", "<u4")])
+DEFINITION = np.dtype(
+    [("version", "<u2"), ("flags", "<u2"), ("index", "<u2"), ("count", "<u2"), ("hash", "<u4"),
+     ("aux", "<u4"), ("next", "<u4")]
+)  # fmt: skip
+LOCAL, WEAK = 0, 2
+DEFAULT, PROTECTED = 0, 3
+WEAK_VERSION = 2
+HIDDEN_VERSION = 0x8000
+MOST_VERSIONS = 1 << 14
+Tag = Callable[[str], int | None]
+
+
+@dataclass(frozen=True, slots=True)
+class Undefined:
+    """A symbol that another library must have."""
+
+    name: str
+    is_weak: bool
+    """Whether it may be missing."""
+    version: str = ""
+    """`GLIBC_2.17`; empty for any."""
+    library: str = ""
+    """The one that the version is of."""
+
+
+class SymbolTable:
+    """The dynamic symbols."""
+
+    def __init__(self, image: Image, strings: memoryview, tag: Tag, used: int) -> None:
+        """`used` is how many relocations speak of: a table that defines none is not counted otherwise."""
+        self._image, self._strings, self._tag = image, strings, tag
+        start, count = tag("DT_SYMTAB"), max(_count(image, tag), used)
+        rows = image.table(start, count, SYMBOL, "its symbols") if start is not None and count else None
+        self._rows = rows if rows is not None else np.empty(0, SYMBOL)
+
+    def __len__(self) -> int:
+        return len(self._rows)
+
+    @cached_property
+    def undefined(self) -> list[Undefined]:
+        """What it leaves to others, in the order of the table."""
+        rows = self._rows
+        numbers = np.flatnonzero((rows["section"] == 0) & (rows["name"] != 0) & (rows["info"] >> 4 != LOCAL))
+        return [self._undefined(int(number)) for number in numbers]
+
+    def undefined_among(self, numbers: Iterable[int]) -> list[str]:
+        """The names of those of some symbols that it leaves to others."""
+        rows, there = self._rows, len(self._rows)
+        ordered = [n for n in map(int, numbers) if 0 < n < there and rows["section"][n] == 0]
+        return [name for n in ordered if (name := self._name(n))]
+
+    def _undefined(self, number: int) -> Undefined:
+        library, version = self._version(number)
+        is_weak = bool(self._rows["info"][number] >> 4 == WEAK)
+        return Undefined(self._name(number), is_weak, version, library)
+
+    def name_of(self, number: int) -> str:
+        return self._name(number) if 0 < number < len(self._rows) else ""
+
+    def address_of(self, number: int) -> int:
+        """Where a symbol of the library itself is; 0 for those of others."""
+        row = self._rows[number] if 0 < number < len(self._rows) else None
+        return int(row["value"]) if row is not None and row["section"] else 0
+
+    def _name(self, number: int) -> str:
+        return string_at(self._strings, int(self._rows["name"][number]))
+
+    @cached_property
+    def _versions(self) -> np.ndarray[Any, Any]:
+        start = self._tag("DT_VERSYM")
+        if start is None:
+            return np.empty(0, "<u2")
+        return self._image.table(start, len(self._rows), np.dtype("<u2"), "its symbol versions")
+
+    @cached_property
+    def _wanted_by_number(self) -> dict[int, tuple[str, str]]:
+        needs = _needs(self._image, self._strings, self._tag)
+        return {need.number: (need.library, need.version) for need in needs}
+
+    def _version(self, number: int) -> tuple[str, str]:
+        if number >= len(self._versions):
+            return "", ""
+        return self._wanted_by_number.get(int(self._versions[number]) & ~HIDDEN_VERSION, ("", ""))
+
+    @cached_property
+    def defined(self) -> frozenset[str]:
+        """What others can link to."""
+        rows = self._rows
+        visible = np.isin(rows["other"] & 3, (DEFAULT, PROTECTED))
+        there = (rows["section"] != 0) & (rows["name"] != 0) & (rows["info"] >> 4 != LOCAL) & visible
+        text = bytes(self._strings)
+        return frozenset(_texts(text, rows["name"][there].tolist()))
+
+    def addresses(self) -> dict[int, str]:
+        """The names of the defined symbols by address."""
+        rows = self._rows
+        there = (rows["section"] != 0) & (rows["name"] != 0)
+        names = _texts(bytes(self._strings), rows["name"][there].tolist())
+        return dict(zip(rows["value"][there].tolist(), names, strict=True))
+
+
+def _texts(strings: bytes, offsets: list[int]) -> Iterator[str]:
+    find = strings.find
+    for offset in offsets:
+        end = find(b"\0", offset)
+        yield strings[offset : end if end >= 0 else None].decode(errors="replace")
+
+
+def _count(image: Image, tag: Tag) -> int:
+    """How many symbols there are: a hash table tells, and nothing else in the dynamic segment."""
+    if (start := tag("DT_HASH")) is not None:
+        return int(image.table(start, 2, np.dtype("<u4"), "its hash table")[1])
+    if (start := tag("DT_GNU_HASH")) is not None:
+        return _count_by_gnu_hash(image, start)
+    return 0
+
+
+def _count_by_gnu_hash(image: Image, start: int) -> int:
+    number = np.dtype("<u4")
+    buckets, first, bloom, _ = image.table(start, 4, number, "its hash table").tolist()
+    place = start + 16 + bloom * 8
+    last = int(image.table(place, buckets, number, "its hash table").max(initial=0))
+    if last < first:  # nothing is defined
+        return int(first)
+    chain = place + 4 * buckets + 4 * (last - first)
+    rest = np.frombuffer(_whole_words(image.read_up_to(chain, 1 << 22)), number)
+    ends = np.flatnonzero(rest & 1)
+    if not len(ends):
+        raise UnreadableFile(f"{image.where}: its hash table has no end")
+    return last + int(ends[0]) + 1
+
+
+def _whole_words(data: memoryview) -> memoryview:
+    return data[: len(data) // 4 * 4]
+
+
+def read_versions_wanted(image: Image, strings: memoryview, tag: Tag) -> dict[str, dict[str, bool]]:
+    found: dict[str, dict[str, bool]] = {}
+    for need in _needs(image, strings, tag):
+        found.setdefault(need.library, {})[need.version] = need.is_weak
+    return found
+
+
+@dataclass(frozen=True, slots=True)
+class _Need:
+    """A version that is wanted of a library, and the number that symbols have for it."""
+
+    library: str
+    version: str
+    is_weak: bool
+    number: int
+
+
+def _needs(image: Image, strings: memoryview, tag: Tag) -> Iterator[_Need]:
+    place, left = tag("DT_VERNEED"), MOST_VERSIONS
+    while place is not None and left > 0:
+        need = image.table(place, 1, NEED, "the versions that it needs")[0]
+        aux = place + int(need["aux"])
+        for _ in range(min(int(need["count"]), left)):
+            row = image.table(aux, 1, NEED_AUX, "the versions that it needs")[0]
+            yield _Need(
+                string_at(strings, int(need["file"])),
+                string_at(strings, int(row["name"])),
+                bool(row["flags"] & WEAK_VERSION),
+                int(row["index"]) & ~HIDDEN_VERSION,
+            )
+            left -= 1
+            if not row["next"]:
+                break
+            aux += int(row["next"])
+        left -= 1
+        place = place + int(need["next"]) if need["next"] else None
+
+
+def read_versions_offered(image: Image, strings: memoryview, tag: Tag) -> set[str]:
+    found: set[str] = set()
+    place, left = tag("DT_VERDEF"), MOST_VERSIONS
+    while place is not None and left > 0:
+        row = image.table(place, 1, DEFINITION, "the versions that it has")[0]
+        name = image.table(place + int(row["aux"]), 1, np.dtype("<u4"), "the versions that it has")[0]
+        found.add(string_at(strings, int(name)))
+        place = place + int(row["next"]) if row["next"] else None
+        left -= 1
+    return found

@@ -1,0 +1,1 @@
+"""Encodings that several formats share: protobuf messages, varints, checksums, TFRecord, TensorProto."""

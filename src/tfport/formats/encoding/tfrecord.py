@@ -1,0 +1,45 @@
+"""TFRecord files: a length, the bytes, and checksums of both, record after record.
+
+What a model reads while it runs is cut in `runtime.datasets`; this reads files that lie beside a model.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Iterator
+
+from tfport.errors import UnreadableFile
+from tfport.formats.encoding.crc32c import checksum, masked
+from tfport.formats.files import Files
+
+HEAD, FOOT = 12, 4
+
+
+def read_records(files: Files, name: str) -> Iterator[memoryview]:
+    """The records of a file, in order; an error at the first that is cut off or damaged."""
+    data, where = files.map(name), files.label(name)
+    at = 0
+    while at < len(data):
+        if len(data) - at < HEAD:
+            raise UnreadableFile(f"{where}, byte {at}: the record is cut off")
+        length = data[at : at + 8]
+        _check(length, data[at + 8 : at + HEAD], where, at)
+        end = at + HEAD + struct.unpack("<Q", length)[0]
+        if end + FOOT > len(data):
+            raise UnreadableFile(f"{where}, byte {at}: the record is cut off")
+        record = data[at + HEAD : end]
+        _check(record, data[end : end + FOOT], where, at)
+        yield record
+        at = end + FOOT
+
+
+def _check(data: memoryview, stored: memoryview, where: str, at: int) -> None:
+    if masked(checksum(data)) != struct.unpack("<I", stored)[0]:
+        raise UnreadableFile(f"{where}, byte {at}: the record is corrupted, its checksum is wrong")
+
+
+def record(data: bytes) -> bytes:
+    """One record as a file holds it."""
+    length = struct.pack("<Q", len(data))
+    sums = [struct.pack("<I", masked(checksum(part))) for part in (length, data)]
+    return length + sums[0] + data + sums[1]

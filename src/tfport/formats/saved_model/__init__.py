@@ -1,0 +1,1 @@
+"""SavedModel folders, and the warm-up requests in them."""

@@ -1,0 +1,83 @@
+"""Warm-up requests: what a SavedModel's author left for a server to ask when it has loaded the model.
+
+TensorFlow Serving reads `assets.extra/tf_serving_warmup_requests`, a TFRecord file of logged
+requests. Here each becomes the arrays of a signature's inputs; who asks them, and whether the
+signature is there, is decided elsewhere.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import islice
+from typing import Any
+
+import numpy as np
+
+from tfport.formats.encoding.message import parse_message
+from tfport.formats.encoding.tensor import to_numpy
+from tfport.formats.encoding.tfrecord import read_records
+from tfport.formats.files import Files
+from tfport.formats.proto import serving_pb2 as pb
+
+WARMUP = "assets.extra/tf_serving_warmup_requests"
+MOST_REQUESTS = 1000
+"""As many as TensorFlow Serving takes; it refuses a model with more."""
+CLASSIFY, REGRESS, PREDICT = (f"tensorflow/serving/{name}" for name in ("classify", "regress", "predict"))
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """One request: a signature, by name or else the default one, and what it is given."""
+
+    signature: str
+    method: str
+    inputs: dict[str, Any]
+    """Arrays by the names of the signature's inputs; of Examples the one array, under the name `""`."""
+
+
+def read_warmup(files: Files) -> list[Request]:
+    """The requests of a model, as far as they can be asked again; none where it has no such file."""
+    if not files.has(WARMUP):
+        return []
+    where = files.label(WARMUP)
+    logs = (
+        parse_message(pb.PredictionLog, record, where)
+        for record in read_records(files, WARMUP)
+        if len(record)
+    )
+    return list(islice((request for log in logs for request in _requests(log)), MOST_REQUESTS))
+
+
+def _requests(log: pb.PredictionLog) -> Iterator[Request]:
+    kind = log.WhichOneof("log_type")
+    if kind == "predict_log":
+        yield _predict(log.predict_log.request)
+    elif kind == "predict_streamed_log":
+        yield from map(_predict, log.predict_streamed_log.request)
+    elif kind == "classify_log":
+        yield _of_examples(log.classify_log.request.model_spec, CLASSIFY, log.classify_log.request.input)
+    elif kind == "regress_log":
+        yield _of_examples(log.regress_log.request.model_spec, REGRESS, log.regress_log.request.input)
+    elif kind == "multi_inference_log":
+        request = log.multi_inference_log.request
+        for task in request.tasks:
+            yield _of_examples(task.model_spec, task.method_name, request.input)
+
+
+def _predict(request: pb.PredictRequest) -> Request:
+    inputs = {name: to_numpy(tensor) for name, tensor in sorted(request.inputs.items())}
+    return Request(request.model_spec.signature_name, PREDICT, inputs)
+
+
+def _of_examples(spec: pb.ModelSpec, method: str, given: pb.Input) -> Request:
+    """Examples as the one string tensor that the server makes of them."""
+    context = b""
+    examples = given.example_list.examples
+    if given.WhichOneof("kind") == "example_list_with_context":
+        context = given.example_list_with_context.context.SerializeToString(deterministic=True)
+        examples = given.example_list_with_context.examples
+    array = np.empty(len(examples), object)
+    # messages written one after the other are one message with the fields of both
+    array[:] = [context + example.SerializeToString(deterministic=True) for example in examples]
+    return Request(spec.signature_name, method, {"": array})

@@ -1,0 +1,1 @@
+"""StableHLO modules as XlaCallModule stores them: MLIR bytecode and the dialect vhlo."""

@@ -1,0 +1,1 @@
+"""TensorFlow.js graph models: model.json and its weights."""

@@ -1,0 +1,136 @@
+"""A TensorFlow.js graph model: a GraphDef in JSON, with its constants in files beside it.
+
+`read_tfjs(files, "model.json")` reads the JSON. The values of Const nodes are not
+in the graph: they are in `weights`, by node name, and are read when asked for.
+"""
+
+from __future__ import annotations
+
+import json
+import posixpath
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from tfport.errors import NotAModel, UnreadableFile
+from tfport.formats.encoding.wire import count
+from tfport.formats.files import Files
+from tfport.formats.proto import graph_pb2 as pb
+from tfport.formats.proto.saved_model_pb2 import SignatureDef
+from tfport.formats.tfjs.message_json import fill
+from tfport.formats.tfjs.weights import TfjsWeights
+
+MOST_JSON = 512 * 2**20
+
+
+@dataclass(frozen=True, slots=True)
+class TfjsModel:
+    """What a model.json says."""
+
+    graph: pb.GraphDef
+    weights: TfjsWeights
+    """The constants of both graphs, by node name."""
+    signature: SignatureDef | None = None
+    initializer: pb.GraphDef | None = None
+    """A graph to run once, which makes tables; only some models have it."""
+    initializer_signature: SignatureDef | None = None
+    captured: Mapping[str, str] = field(default_factory=dict)
+    """The signature's inputs that no caller feeds, and the initializer's outputs that they stand for."""
+    metadata: Mapping[str, Any] = field(default_factory=dict)
+    format: str = ""
+    generated_by: str = ""
+    converted_by: str = ""
+
+
+def read_tfjs(files: Files, name: str) -> TfjsModel:
+    """The graph model that a JSON file describes."""
+    label = files.label(name)
+    data = parse_json(files, name)
+    try:
+        return model_from(data, files.under(posixpath.dirname(name)), label)
+    except RecursionError:
+        raise UnreadableFile(f"{label}: the objects are nested too deep to read") from None
+
+
+def parse_json(files: Files, name: str) -> dict[str, Any]:
+    label = files.label(name)
+    if files.size(name) > MOST_JSON:
+        raise UnreadableFile(f"{label}: {count(files.size(name))} of JSON; no graph model has so much")
+    try:
+        data = json.loads(str(files.map(name), "utf-8-sig"))
+    except UnicodeDecodeError as error:
+        raise UnreadableFile(f"{label}, byte {error.start}: the text is not UTF-8") from None
+    except json.JSONDecodeError as error:
+        where = f"{label}, line {error.lineno}, column {error.colno}"
+        raise UnreadableFile(f"{where}: not JSON, or cut short ({error.msg})") from None
+    except (RecursionError, ValueError):  # too deep, or a number of thousands of digits
+        raise UnreadableFile(f"{label}: JSON too deep or too large to read") from None
+    if not isinstance(data, dict):
+        raise NotAModel(f"{label}: expected a JSON object, found a {type(data).__name__}")
+    return data
+
+
+def model_from(data: dict[str, Any], beside: Files, label: str) -> TfjsModel:
+    topology = either(data, "modelTopology", "model_topology")
+    if not isinstance(topology, dict) or not isinstance(topology.get("node"), list):
+        raise NotAModel(f"{label}: expected a graph of nodes in `modelTopology`, found none")
+    metadata = data.get("userDefinedMetadata")
+    metadata = metadata if isinstance(metadata, dict) else {}
+    # the converters up to 2.x kept the signature there
+    signature = data.get("signature") or metadata.get("signature")
+    starts = either(data, "initializerSignature", "initializer_signature")
+    return TfjsModel(
+        graph=graph_from(topology, f"{label}: modelTopology"),
+        weights=TfjsWeights(either(data, "weightsManifest", "weights_manifest"), beside, label),
+        signature=signature_from(signature, f"{label}: signature"),
+        initializer=initializer_from(either(data, "modelInitializer", "model_initializer"), label),
+        initializer_signature=signature_from(starts, f"{label}: initializerSignature"),
+        captured=captured(signature, starts),
+        metadata=metadata,
+        **{ours: text(data.get(theirs)) for ours, theirs in STRINGS.items()},
+    )
+
+
+STRINGS = {"format": "format", "generated_by": "generatedBy", "converted_by": "convertedBy"}
+
+
+def either(data: dict[str, Any], camel: str, snake: str) -> Any:
+    return data.get(camel, data.get(snake))
+
+
+def text(value: object) -> str:
+    return value if isinstance(value, str) else ""
+
+
+def graph_from(topology: object, where: str) -> pb.GraphDef:
+    graph = pb.GraphDef()
+    fill(graph, topology, where)
+    return graph
+
+
+def initializer_from(topology: object, label: str) -> pb.GraphDef | None:
+    """Converters write an empty object where there is nothing to initialise."""
+    has_nodes = isinstance(topology, dict) and topology.get("node")
+    return graph_from(topology, f"{label}: modelInitializer") if has_nodes else None
+
+
+def signature_from(data: object, where: str) -> SignatureDef | None:
+    if not data:
+        return None
+    signature = SignatureDef()
+    fill(signature, data, where)
+    return signature
+
+
+def captured(signature: object, starts: object) -> dict[str, str]:
+    """Inputs and initializer outputs with the same resource number belong together."""
+    made = {number: name for name, number in resources(starts, "outputs")}
+    return {name: made[number] for name, number in resources(signature, "inputs") if number in made}
+
+
+def resources(signature: object, side: str) -> list[tuple[str, int]]:
+    infos = signature.get(side) if isinstance(signature, dict) else None
+    if not isinstance(infos, dict):
+        return []
+    numbers = [(name, info.get("resourceId")) for name, info in infos.items() if isinstance(info, dict)]
+    return [(name, number) for name, number in numbers if isinstance(number, int)]

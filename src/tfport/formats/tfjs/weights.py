@@ -1,0 +1,237 @@
+"""The weights of a TensorFlow.js model: what the manifest lists, read from its shards when asked for.
+
+A group of weights is one run of bytes, cut into shards anywhere. Quantized
+weights are given back as what they were before, computed as TensorFlow.js does.
+"""
+
+from __future__ import annotations
+
+import posixpath
+from dataclasses import dataclass
+from functools import cached_property
+from math import prod
+from typing import TYPE_CHECKING, Any
+
+from tfport.errors import UnreadableFile
+from tfport.formats.checkpoint.read import ITEM_SIZE, Entry, missing, shown
+from tfport.formats.encoding.wire import count
+from tfport.formats.files import Files
+from tfport.formats.proto import graph_pb2 as pb
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+DTYPES = {
+    "float32": pb.DT_FLOAT, "int32": pb.DT_INT32, "bool": pb.DT_BOOL, "string": pb.DT_STRING,
+    "complex64": pb.DT_COMPLEX64, "uint8": pb.DT_UINT8, "int8": pb.DT_INT8, "uint16": pb.DT_UINT16,
+    "int16": pb.DT_INT16, "float16": pb.DT_HALF, "float64": pb.DT_DOUBLE, "int64": pb.DT_INT64,
+}  # fmt: skip
+QUANTIZED = {"uint8": pb.DT_UINT8, "uint16": pb.DT_UINT16, "float16": pb.DT_HALF}
+MOST_BYTES = 2**48
+MOST_AXES = 32
+LENGTH_BYTES = 4
+
+
+@dataclass(frozen=True, slots=True)
+class Weight:
+    """One line of the manifest."""
+
+    entry: Entry
+    stored: int
+    """The type in the file, a DataType: another one than the entry's if it is quantized."""
+    scale: float = 1.0
+    least: float = 0.0
+
+
+class Group:
+    """Weights whose bytes follow each other, in files that follow each other."""
+
+    def __init__(self, files: Files, paths: list[str], weights: list[Weight], label: str) -> None:
+        self.files = files
+        self.paths = paths
+        self.weights = weights
+        self.label = label
+
+    @cached_property
+    def starts(self) -> list[int]:
+        """Where each shard begins, and where the last one ends."""
+        starts = [0]
+        for path in self.paths:
+            if not self.files.has(path):
+                raise UnreadableFile(
+                    f"{self.files.label(path)}: missing; {self.label} keeps {self.names()} there"
+                )
+            starts.append(starts[-1] + self.files.size(path))
+        return starts
+
+    def names(self) -> str:
+        if not self.weights:
+            return "no weights"
+        first, last = (shown(self.weights[at].entry.name) for at in (0, -1))
+        return f"the weight {first}" if len(self.weights) == 1 else f"the weights from {first} to {last}"
+
+    @cached_property
+    def spans(self) -> dict[str, tuple[int, int]]:
+        """Where each weight begins and ends. Strings say their length only in the data."""
+        spans: dict[str, tuple[int, int]] = {}
+        at = 0
+        for weight in self.weights:
+            size = weight.entry.nbytes
+            end = at + size if size is not None else self.end_of_strings(weight, at)
+            self.check(weight, end)
+            spans[weight.entry.name] = (at, end)
+            at = end
+        return spans
+
+    def check(self, weight: Weight, end: int) -> None:
+        if end > self.starts[-1]:
+            last = self.files.label(self.paths[-1]) if self.paths else self.label
+            short = count(end - self.starts[-1])
+            raise UnreadableFile(
+                f"{last}: ends {short} before the weight {shown(weight.entry.name)} does; it was cut short"
+            )
+
+    def end_of_strings(self, weight: Weight, at: int) -> int:
+        for _ in range(prod(weight.entry.shape)):
+            self.check(weight, at + LENGTH_BYTES)
+            at += LENGTH_BYTES + int.from_bytes(self.between(at, at + LENGTH_BYTES), "little")
+            self.check(weight, at)
+        return at
+
+    def between(self, start: int, end: int) -> memoryview | bytes:
+        """The bytes from `start` to `end`; in place if they lie in one shard."""
+        parts = []
+        for path, begins, ends in zip(self.paths, self.starts, self.starts[1:], strict=False):
+            if begins < end and start < ends:
+                parts.append(self.files.map(path)[max(0, start - begins) : end - begins])
+        return parts[0] if len(parts) == 1 else b"".join(parts)
+
+
+class TfjsWeights:
+    """The weights of a model, as a checkpoint's tensors: see `checkpoint.Checkpoint`."""
+
+    def __init__(self, manifest: object, files: Files, label: str) -> None:
+        self.where = label
+        self.found: dict[str, tuple[Group, Weight]] = {}
+        for number, group in enumerate(listed(manifest, f"{label}: weightsManifest")):
+            where = f"{label}: weightsManifest[{number}]"
+            if not isinstance(group, dict):
+                raise UnreadableFile(f"{where}: expected an object with `paths` and `weights`")
+            paths = [inside(path, where) for path in listed(group.get("paths"), f"{where}.paths")]
+            weights = [weight_from(w, where) for w in listed(group.get("weights"), f"{where}.weights")]
+            whole = Group(files, paths, weights, label)
+            self.found.update((w.entry.name, (whole, w)) for w in weights)
+
+    def names(self) -> list[str]:
+        """The names of the weights, sorted: those of Const nodes."""
+        return sorted(self.found)
+
+    def entry(self, name: str) -> Entry:
+        """The type and shape of a weight, as the graph uses it."""
+        return self.find(name)[1].entry
+
+    def read(self, name: str) -> NDArray[Any]:
+        """A weight, as a read-only array."""
+        group, weight = self.find(name)
+        start, end = group.spans[name]
+        out = decode(group.between(start, end), weight)
+        out.flags.writeable = False
+        return out
+
+    def find(self, name: str) -> tuple[Group, Weight]:
+        if name not in self.found:
+            raise missing(self.where, name, self.names())
+        return self.found[name]
+
+    def __contains__(self, name: object) -> bool:
+        return name in self.found
+
+
+def listed(value: object, where: str) -> list[Any]:
+    if not isinstance(value, list):
+        raise UnreadableFile(
+            f"{where}: expected a list, found {'nothing' if value is None else type(value).__name__}"
+        )
+    return value
+
+
+def inside(path: object, where: str) -> str:
+    """A shard's path, which is relative to the JSON and must stay beside it."""
+    if not isinstance(path, str) or not path or "\0" in path:
+        raise UnreadableFile(f"{where}: expected the path of a weights file, found {path!r:.40}")
+    plain = posixpath.normpath(path)
+    if plain.startswith(("/", "..")) or "://" in path:
+        raise UnreadableFile(f"{where}: the weights file `{path}` lies outside of the model's folder")
+    return plain
+
+
+def weight_from(data: object, where: str) -> Weight:
+    name = data.get("name") if isinstance(data, dict) else None
+    if not isinstance(data, dict) or not isinstance(name, str):
+        raise UnreadableFile(f"{where}: expected a weight with a name, found {data!r:.40}")
+    where = f"{where}: weight {shown(name)}"
+    dtype = DTYPES.get(str(data.get("dtype")))
+    if dtype is None:
+        raise UnreadableFile(
+            f"{where}: expected a type that TensorFlow.js has, found {data.get('dtype')!r:.40}"
+        )
+    shape = shape_from(data.get("shape"), where)
+    stored, scale, least = int(dtype), 1.0, 0.0
+    if (quantization := data.get("quantization")) is not None:
+        stored, scale, least = quantization_from(quantization, dtype, where)
+    size = None if dtype == pb.DT_STRING else prod(shape) * ITEM_SIZE[stored]
+    return Weight(Entry(name, dtype, shape, size), stored, scale, least)
+
+
+def shape_from(value: object, where: str) -> tuple[int, ...]:
+    shape = tuple(listed(value, f"{where}: shape"))
+    fine = all(isinstance(n, int) and not isinstance(n, bool) and n >= 0 for n in shape)
+    if not fine or len(shape) > MOST_AXES or prod(max(n, 1) for n in shape) > MOST_BYTES:
+        raise UnreadableFile(f"{where}: says its shape is {list(shape)!r:.60}")
+    return shape
+
+
+def quantization_from(data: object, dtype: int, where: str) -> tuple[int, float, float]:
+    """The type in the file, and the scale and the least value, of which half precision has none."""
+    kind = data.get("dtype") if isinstance(data, dict) else None
+    stored = QUANTIZED.get(str(kind))
+    if not isinstance(data, dict) or stored is None or dtype not in (pb.DT_FLOAT, pb.DT_INT32):
+        raise UnreadableFile(f"{where}: quantized to {kind!r:.40}, which TensorFlow.js does not do")
+    if stored == pb.DT_HALF:
+        return stored, 1.0, 0.0
+    try:
+        return stored, float(data["scale"]), float(data["min"])
+    except (KeyError, TypeError, ValueError, OverflowError):
+        raise UnreadableFile(f"{where}: quantized without the numbers `scale` and `min`") from None
+
+
+def decode(data: memoryview | bytes, weight: Weight) -> NDArray[Any]:
+    """The array that a weight's bytes say."""
+    import numpy as np
+
+    from tfport.formats.encoding.tensor import NUMPY
+
+    entry = weight.entry
+    if entry.dtype == pb.DT_STRING:
+        return strings(data, entry)
+    raw = np.frombuffer(data, NUMPY[weight.stored].newbyteorder("<"))
+    if weight.stored == entry.dtype:
+        return raw.reshape(entry.shape)
+    with np.errstate(over="ignore", invalid="ignore"):
+        if weight.stored != pb.DT_HALF:
+            # in double precision, then to the type; halves of integers go up, as Math.round does
+            raw = raw.astype(np.float64) * weight.scale + weight.least
+            raw = np.floor(raw + 0.5) if entry.dtype == pb.DT_INT32 else raw
+        return raw.astype(NUMPY[entry.dtype]).reshape(entry.shape)
+
+
+def strings(data: memoryview | bytes, entry: Entry) -> NDArray[Any]:
+    import numpy as np
+
+    out = np.empty(prod(entry.shape), object)
+    at = 0
+    for index in range(len(out)):
+        end = at + LENGTH_BYTES + int.from_bytes(data[at : at + LENGTH_BYTES], "little")
+        out[index] = bytes(data[at + LENGTH_BYTES : end])
+        at = end
+    return out.reshape(entry.shape)

@@ -1,0 +1,150 @@
+import weakref
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from tfport.errors import Error
+from tfport.formats.checkpoint.read import open_checkpoint
+from tfport.formats.checkpoint.write import Tensor, write_bundle
+from tfport.formats.encoding.tensor import NUMPY, type_name
+from tfport.formats.files import Folder
+from tfport.formats.proto import graph_pb2 as pb
+
+ROWS = np.arange(12, dtype=np.float32).reshape(6, 2)
+ONE = np.ones(1, np.float32)
+# bits that a type of less than a byte leaves unused mean nothing
+BITS = {"int4": 15, "uint4": 15, "int2": 3, "uint2": 3, "float4_e2m1fn": 15, "bool": 1}
+SHAPES = st.lists(st.integers(0, 4), max_size=3).map(tuple)
+in_tmp_path = settings(
+    max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None
+)
+
+
+def read_back(tmp_path, tensors):
+    write_bundle(tmp_path / "m", tensors)
+    return open_checkpoint(Folder(tmp_path), "m")
+
+
+@pytest.mark.parametrize("dtype", [n for n in NUMPY if n != pb.DT_STRING], ids=type_name)
+@in_tmp_path
+@given(shape=SHAPES, data=st.data())
+def test_numbers_of_every_type_come_back(dtype, shape, data, tmp_path):
+    kind = NUMPY[dtype]
+    size = int(np.prod(shape)) * kind.itemsize
+    raw = np.frombuffer(data.draw(st.binary(min_size=size, max_size=size)), np.uint8) & BITS.get(
+        kind.name, 255
+    )
+    array = raw.view(kind).reshape(shape)
+    checkpoint = read_back(tmp_path, {"t": (array, dtype)})
+    found = checkpoint.read("t")
+    assert (checkpoint.entry("t").dtype, found.dtype, found.shape) == (dtype, kind, shape)
+    assert found.tobytes() == array.tobytes()  # bit by bit: no number equals a NaN
+
+
+@in_tmp_path
+@given(shape=SHAPES, data=st.data())
+def test_strings_come_back(shape, data, tmp_path):
+    count = int(np.prod(shape))
+    texts = data.draw(st.lists(st.binary(max_size=200), min_size=count, max_size=count))
+    array = np.empty(count, object)
+    array[:] = texts
+    found = read_back(tmp_path, {"t": (array.reshape(shape), pb.DT_STRING)}).read("t")
+    assert (found.shape, found.ravel().tolist()) == (shape, texts)
+
+
+@in_tmp_path
+@given(names=st.sets(st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"), min_size=1)))
+def test_names_come_back(names, tmp_path):
+    assert read_back(tmp_path, dict.fromkeys(names, (ONE, pb.DT_FLOAT))).names() == sorted(names)
+
+
+@pytest.mark.parametrize(
+    "array",
+    [ROWS.T, ROWS[::2, ::-1], ROWS.astype(">f4"), np.broadcast_to(ONE, (3, 2))],
+    ids=["transposed", "strided", "big endian", "broadcast"],
+)
+def test_arrays_may_lie_in_memory_as_they_like(array, tmp_path):
+    np.testing.assert_array_equal(read_back(tmp_path, {"t": (array, pb.DT_FLOAT)}).read("t"), array)
+
+
+def test_strings_may_be_text_or_numpy_strings(tmp_path):
+    tensors = {
+        "text": np.array(["é", b"b"], object),
+        "bytes": np.array([b"ab", b"c"]),
+        "str": np.array(["é"]),
+    }
+    checkpoint = read_back(tmp_path, {name: (array, pb.DT_STRING) for name, array in tensors.items()})
+    assert [checkpoint.read(name).tolist() for name in tensors] == [
+        ["é".encode(), b"b"],
+        [b"ab", b"c"],
+        ["é".encode()],
+    ]
+
+
+def test_slices_make_up_a_tensor(tmp_path):
+    parts = [((0, 4), (0, -1)), ((4, 2), (0, -1))]
+    tensors = [
+        ("p", Tensor(ROWS[at : at + n], pb.DT_FLOAT, part, (6, 2))) for part in parts for at, n in part[:1]
+    ]
+    checkpoint = read_back(tmp_path, tensors)
+    assert checkpoint.slices("p") == parts
+    np.testing.assert_array_equal(checkpoint.read("p"), ROWS)
+    np.testing.assert_array_equal(checkpoint.read_slice("p", ((4, 2), (0, 2))), ROWS[4:])
+
+
+def test_a_slice_that_is_the_whole_is_a_plain_tensor(tmp_path):
+    checkpoint = read_back(tmp_path, {"p": Tensor(ROWS, pb.DT_FLOAT, ((0, -1), (0, 2)), (6, 2))})
+    assert checkpoint.slices("p") == []
+
+
+def test_tensors_are_let_go_once_written(tmp_path):
+    alive = []
+
+    def tensors():
+        for n in range(4):
+            assert sum(ref() is not None for ref in alive) <= 1
+            array = np.full(1000, n, np.float32)
+            alive.append(weakref.ref(array))
+            yield f"t{n}", (array, pb.DT_FLOAT)
+
+    assert read_back(tmp_path, tensors()).read("t3")[0] == 3
+
+
+REFUSED = [  # tensors, sentence
+    ([("", (ONE, 1))], "a tensor cannot be named ''"),
+    ([("\0x", (ONE, 1))], "a tensor cannot be named '\\x00x'"),
+    ([("a", (ONE, 1)), ("a", (ONE, 1))], "tensor a is given twice"),
+    ([("a", (ONE, 3))], "tensor a: expected an array of int32 for DT_INT32, found float32"),
+    ([("a", (ONE, pb.DT_VARIANT))], "tensor a: DT_VARIANT has no arrays to write"),
+    ([("a", (np.array([None]), pb.DT_STRING))], "tensor a: expected bytes or str, found NoneType"),
+    ([("a", (ONE, 1, ((0, 2),), (3,)))], "tensor a: slice 0,2 is given an array of [1]"),
+    ([("a", (ONE, 1, ((3, 1),), (3,)))], "tensor a: slice 3,1 is not in shape [3]"),
+    (
+        [("a", (ONE, 1)), ("a", (ONE, 1, ((0, 1),), (3,)))],
+        "tensor a is given twice, with another type or shape",
+    ),
+    ([("a", (ONE, 1, ((0, 1),), (3,)))] * 2, "tensor a is given twice"),
+]
+
+
+@pytest.mark.parametrize(("tensors", "sentence"), REFUSED)
+def test_what_cannot_be_written_is_refused_and_leaves_nothing(tensors, sentence, tmp_path):
+    with pytest.raises(Error) as raised:
+        write_bundle(tmp_path / "m", tensors)
+    assert str(raised.value) == sentence
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_failure_leaves_the_checkpoint_that_was_there(tmp_path):
+    write_bundle(tmp_path / "m", {"a": (ONE, pb.DT_FLOAT)})
+
+    def tensors():
+        yield "b", (ONE, pb.DT_FLOAT)
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        write_bundle(tmp_path / "m", tensors())
+    assert open_checkpoint(Folder(tmp_path), "m").names() == ["a"]
+    assert len(list(tmp_path.iterdir())) == 2

@@ -1,0 +1,115 @@
+"""TensorProto to numpy and back, and what a hostile one may claim."""
+
+from contextlib import suppress
+
+import numpy as np
+import pytest
+from google.protobuf.message import DecodeError
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as nps
+
+from tfport.errors import UnreadableFile
+from tfport.formats.encoding.tensor import NUMPY, TYPED_LIST, from_numpy, to_numpy, type_name
+from tfport.formats.proto import graph_pb2 as pb
+
+NUMBERS = sorted(number for number, kind in NUMPY.items() if not kind.hasobject)
+
+
+def proto(dtype, shape, **fields):
+    out = pb.TensorProto(dtype=dtype, **fields)
+    for size in shape:
+        out.tensor_shape.dim.add(size=size)
+    return out
+
+
+@st.composite
+def arrays(draw):
+    """An array of any type that has elements, from any bits."""
+    number = draw(st.sampled_from(NUMBERS))
+    kind = NUMPY[number]
+    shape = draw(nps.array_shapes(min_dims=0, max_dims=3, min_side=0, max_side=4))
+    size = int(np.prod(shape))
+    if kind.name in ("int2", "uint2", "int4", "uint4", "bool", "float4_e2m1fn"):  # not every byte is one
+        flat = np.array([draw(st.integers(0, 1)) for _ in range(size)]).astype(kind)
+    else:
+        flat = np.frombuffer(
+            draw(st.binary(min_size=size * kind.itemsize, max_size=size * kind.itemsize)), kind
+        )
+    return number, flat.reshape(shape)
+
+
+@given(arrays())
+def test_what_is_written_is_read(given_array):
+    number, array = given_array
+    read = to_numpy(from_numpy(array, number))
+    assert (read.dtype, read.shape, read.tobytes()) == (array.dtype, array.shape, array.tobytes())
+
+
+@given(st.lists(st.binary(max_size=200), max_size=6))
+def test_strings_are_bytes_in_an_object_array(words):
+    array = np.empty(len(words), object)
+    array[:] = words
+    assert to_numpy(from_numpy(array, pb.DT_STRING)).tolist() == words
+
+
+LISTS = [  # a typed list, the array that it means
+    (proto(pb.DT_FLOAT, (2, 2), float_val=[1, 2]), np.array([[1, 2], [2, 2]], np.float32)),
+    (proto(pb.DT_FLOAT, (3,)), np.zeros(3, np.float32)),
+    (proto(pb.DT_INT8, (2,), int_val=[-1]), np.array([-1, -1], np.int8)),
+    (proto(pb.DT_UINT16, (1,), int_val=[65535]), np.array([65535], np.uint16)),
+    (proto(pb.DT_HALF, (2,), half_val=[15360, 16384]), np.array([1, 2], np.float16)),
+    (proto(pb.DT_BFLOAT16, (1,), half_val=[16256]), np.array([1]).astype(NUMPY[pb.DT_BFLOAT16])),
+    (proto(pb.DT_COMPLEX64, (1,), scomplex_val=[1, 2]), np.array([1 + 2j], np.complex64)),
+    (proto(pb.DT_FLOAT8_E5M2, (1,), float8_val=b"<"), np.array([1]).astype(NUMPY[pb.DT_FLOAT8_E5M2])),
+    (proto(pb.DT_BOOL, (), bool_val=[True]), np.array(True)),
+    (proto(pb.DT_STRING, (2,), string_val=[b"a"]), np.array([b"a", b"a"], object)),
+]
+
+
+@pytest.mark.parametrize(
+    ("tensor", "array"), LISTS, ids=lambda p: type_name(p.dtype) if hasattr(p, "tensor_shape") else ""
+)
+def test_a_short_list_is_filled_with_its_last_element(tensor, array):
+    read = to_numpy(tensor)
+    assert read.dtype == array.dtype
+    assert read.tolist() == array.tolist()
+
+
+def test_one_element_for_a_huge_tensor_takes_no_memory():
+    read = to_numpy(proto(pb.DT_FLOAT, (1 << 20, 1 << 19), float_val=[1.5]))
+    assert read.shape == (1 << 20, 1 << 19)
+    assert read[-1, -1] == 1.5
+
+
+def test_arrays_cannot_be_written_to():
+    assert not to_numpy(proto(pb.DT_FLOAT, (2,), float_val=[1, 2])).flags.writeable
+
+
+REFUSED = [
+    (proto(pb.DT_RESOURCE, ()), "a tensor of type DT_RESOURCE has no array of its own"),
+    (proto(pb.DT_FLOAT, (-1,)), r"a DT_FLOAT tensor says its shape is \[-1\]"),
+    (proto(pb.DT_FLOAT, (1 << 30, 1 << 30)), "a DT_FLOAT tensor says its shape is"),
+    (proto(pb.DT_FLOAT, (1,) * 40), "a DT_FLOAT tensor says that it has more than 32 axes"),
+    (proto(pb.DT_FLOAT, (1 << 35,), float_val=[1, 2]), "is written as 2 elements only"),
+    (proto(pb.DT_FLOAT, (1,), float_val=[1, 2]), r"a DT_FLOAT tensor of shape \[1\] holds 2 elements, not 1"),
+    (proto(pb.DT_FLOAT, (1,), tensor_content=b"abc"), "3 bytes of tensor content are no whole number of"),
+    (proto(pb.DT_STRING, (1,), tensor_content=b"abc"), "3 bytes of tensor content are no whole number"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("tensor", "sentence"), REFUSED, ids=[sentence for _, sentence in REFUSED])
+def test_what_makes_no_array_is_refused(tensor, sentence):
+    with pytest.raises(UnreadableFile, match=sentence):
+        to_numpy(tensor)
+
+
+@given(st.binary(max_size=200))
+def test_any_bytes_are_a_tensor_or_an_error(data):
+    with suppress(DecodeError, UnreadableFile):
+        assert isinstance(to_numpy(pb.TensorProto.FromString(data)), np.ndarray)
+
+
+def test_every_type_with_elements_has_a_list():
+    assert TYPED_LIST.keys() == NUMPY.keys()
+    assert set(TYPED_LIST.values()) <= set(pb.TensorProto.DESCRIPTOR.fields_by_name)

@@ -1,0 +1,68 @@
+"""Bytecode of MLIR that is broken: whatever is in it, one sentence says so."""
+
+import random
+
+import pytest
+from tests.runtime.answers import recorded_answers
+from tests.sentences import read_or_told
+
+import tfport
+from tfport.formats.stablehlo.bytecode import read_bytecode
+from tfport.formats.stablehlo.vhlo import PROPERTIES, Body, read_vhlo
+
+NAMES = ("constants", "convolution", "while", "softmax", "gather", "call")
+
+
+def modules():
+    for name in NAMES:
+        old, new, *_ = recorded_answers("stablehlo")[name]
+        yield from (old.tobytes(), new.tobytes())
+
+
+def read_all(data):
+    """All of a module, each attribute of each op included: its ops, and what they say."""
+
+    def visit(body: Body):
+        for op in body.ops:
+            names = [name for name in op.attrs.names() if name != "result_accuracy"]
+            yield op.name, {name: op.attrs[name] for name in names}
+            for region in op.regions:
+                yield from visit(region)
+
+    return [found for body in read_vhlo(data).values() for found in visit(body)]
+
+
+def test_every_attribute_of_whole_modules_is_read():
+    for data in modules():
+        assert any(attrs for _, attrs in read_all(data))
+
+
+def test_a_module_that_ends_early_is_refused():
+    for data in modules():
+        for length in range(0, len(data), 7):
+            with pytest.raises(tfport.UnreadableFile):
+                read_all(data[:length])
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_wrong_bytes_are_refused_or_read(seed):
+    dice = random.Random(seed)
+    for data in modules():
+        for _ in range(10):
+            broken = bytearray(data)
+            for _ in range(dice.randint(1, 4)):
+                broken[dice.randrange(len(broken))] = dice.choice((0, 1, 255, dice.randrange(256)))
+            with read_or_told():
+                read_all(bytes(broken))
+
+
+def test_what_is_no_bytecode_is_named():
+    with pytest.raises(tfport.UnreadableFile, match="expected MLIR bytecode, found b'modu'"):
+        read_bytecode(b"module {}")
+    with pytest.raises(tfport.UnreadableFile, match="version 63 is newer"):
+        read_bytecode(b"ML\xefR\x7f")
+
+
+def test_properties_are_in_the_order_of_their_names():
+    for names in PROPERTIES.values():
+        assert names.split() == sorted(names.split())

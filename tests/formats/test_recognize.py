@@ -1,0 +1,262 @@
+import io
+import os
+import zipfile
+
+import pytest
+from google.protobuf import text_format
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from tests.sentences import read_or_told
+
+from tfport.errors import Error, NotAModel, UnreadableFile
+from tfport.formats.encoding.message import read_message
+from tfport.formats.kinds import TABLE_MAGIC, identify
+from tfport.formats.proto import graph_pb2 as pb
+from tfport.formats.proto import saved_model_pb2 as sm
+from tfport.formats.recognize import Kind, find_model
+
+GRAPH = pb.GraphDef(node=[pb.NodeDef(name="x", op="Placeholder")], versions=pb.VersionDef(producer=27))
+META = sm.MetaGraphDef(graph_def=GRAPH, meta_info_def={"tensorflow_version": "1.15.5", "tags": ["serve"]})
+META.meta_info_def.stripped_op_list.op.add(name="Placeholder")
+SAVED = sm.SavedModel(saved_model_schema_version=1, meta_graphs=[META])
+TFJS = b'{"format": "graph-model", "modelTopology": {"node": []}, "weightsManifest": []}'
+TABLE = bytes(60) + TABLE_MAGIC
+STATE = b'model_checkpoint_path: "/elsewhere/m-2"\nall_model_checkpoint_paths: "/elsewhere/m-1"\n'
+
+GRAPH_DEF, META_GRAPH, SAVED_MODEL = Kind.GRAPH_DEF, Kind.META_GRAPH, Kind.SAVED_MODEL
+CHECKPOINT = Kind.CHECKPOINT
+
+FUNCTIONS = pb.FunctionDefLibrary(function=[pb.FunctionDef(signature=pb.OpDef(name="f"))])
+MESSAGES = {
+    "a graph": (GRAPH, GRAPH_DEF),
+    "a graph of one unnamed version": (pb.GraphDef(version=20), GRAPH_DEF),
+    "a graph with no nodes": (pb.GraphDef(versions=pb.VersionDef(producer=3)), GRAPH_DEF),
+    "a graph of functions": (pb.GraphDef(library=FUNCTIONS), GRAPH_DEF),
+    "a meta graph": (META, META_GRAPH),
+    "a meta graph without information": (sm.MetaGraphDef(graph_def=GRAPH), META_GRAPH),
+    "a meta graph without a graph": (sm.MetaGraphDef(meta_info_def={"tags": ["serve"]}), META_GRAPH),
+    "a saved model": (SAVED, SAVED_MODEL),
+    "a saved model of nothing": (sm.SavedModel(saved_model_schema_version=1), SAVED_MODEL),
+    "a saved model without a version": (sm.SavedModel(meta_graphs=[META]), SAVED_MODEL),
+    "a saved model of two": (
+        sm.SavedModel(saved_model_schema_version=1, meta_graphs=[META] * 2),
+        SAVED_MODEL,
+    ),
+}
+
+
+def binary(message):
+    return message.SerializeToString(deterministic=True)
+
+
+@pytest.mark.parametrize("case", MESSAGES)
+def test_a_message_is_known_from_its_structure(case):
+    message, kind = MESSAGES[case]
+    assert identify(binary(message), "file") is kind
+    assert identify(text_format.MessageToString(message).encode(), "file") is kind
+
+
+@pytest.mark.parametrize("case", MESSAGES)
+def test_bytes_and_open_files_are_models_too(case, tmp_path):
+    message, kind = MESSAGES[case]
+    for source in (binary(message), bytearray(binary(message)), io.BytesIO(binary(message))):
+        found = find_model(source)
+        assert found.kind is kind
+        assert read_message(type(message), found.files, found.name) == message
+    (tmp_path / "any.name").write_bytes(binary(message))
+    with open(tmp_path / "any.name", "rb") as file:
+        assert find_model(file).where == str(tmp_path / "any.name")
+
+
+def write(folder, tree):
+    for name, data in tree.items():
+        path = folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(data)
+
+
+G, M, S = binary(GRAPH), binary(META), binary(SAVED)
+PB, PBTXT, TEXT = "saved_model.pb", "saved_model.pbtxt", text_format.MessageToString(SAVED).encode()
+LAYOUTS = [  # files, what is asked for, what is found: kind, folder, name
+    ({PB: S}, "", SAVED_MODEL, "", PB),
+    ({PBTXT: TEXT}, "", SAVED_MODEL, "", PBTXT),
+    ({PB: S, PBTXT: b"old", "1/" + PB: S}, "", SAVED_MODEL, "", PB),
+    ({"e/" + PB: S}, "e/" + PB, SAVED_MODEL, "e", PB),
+    ({"foo.pb": S}, "foo.pb", SAVED_MODEL, "", "foo.pb"),
+    ({"foo.pb": S}, "", SAVED_MODEL, "", "foo.pb"),
+    ({"2/" + PB: S, "10/" + PB: S, "11/notes.txt": b""}, "", SAVED_MODEL, "10", PB),
+    ({"model.json": TFJS, "package.json": b"{}"}, "", Kind.TFJS, "", "model.json"),
+    ({"age.json": TFJS, "package.json": b"{}"}, "", Kind.TFJS, "", "age.json"),
+    ({"model.json": TFJS}, "model.json", Kind.TFJS, "", "model.json"),
+    ({"checkpoint": STATE, "m-1.meta": M, "m-2.meta": M, "m-2.index": TABLE}, "", META_GRAPH, "", "m-2.meta"),
+    ({"checkpoint": STATE, "m-1.index": TABLE, "m-2.index": TABLE}, "", CHECKPOINT, "", "m-2"),
+    ({"checkpoint": STATE, "m-2": TABLE}, "checkpoint", CHECKPOINT, "", "m-2"),
+    ({"checkpoint": b"\x93msgpack", "m.index": TABLE}, "", CHECKPOINT, "", "m"),
+    ({"m.meta": M, "m.index": TABLE, "m.data-00000-of-00001": b"x"}, "", META_GRAPH, "", "m.meta"),
+    ({"m.meta": M, "m.index": TABLE}, "m", CHECKPOINT, "", "m"),
+    ({"m.meta": M}, "m", META_GRAPH, "", "m.meta"),
+    ({"m.index": TABLE}, "m.index", CHECKPOINT, "", "m"),
+    ({"m.index": TABLE, "m.data-00000-of-00001": b"x"}, "m.data-00000-of-00001", CHECKPOINT, "", "m"),
+    ({"v/variables.index": TABLE}, "v", CHECKPOINT, "v", "variables"),
+    ({"v/variables.index": TABLE}, "v/variables", CHECKPOINT, "v", "variables"),
+    ({"old.ckpt": TABLE}, "old.ckpt", CHECKPOINT, "", "old.ckpt"),
+    ({"c-00000-of-00002": TABLE, "c-00001-of-00002": TABLE}, "c-00001-of-00002", CHECKPOINT, "", "c"),
+    ({"c-00000-of-00002": TABLE, "c-00001-of-00002": TABLE}, "c", CHECKPOINT, "", "c"),
+    ({"frozen.pb": G, "frozen.pbtxt": b"node {}", "labels.txt": b"a"}, "", GRAPH_DEF, "", "frozen.pb"),
+    ({"graph.pbtxt": b"node {}"}, "", GRAPH_DEF, "", "graph.pbtxt"),
+    ({"weird.h5": G}, "weird.h5", GRAPH_DEF, "", "weird.h5"),
+    ({"export.meta": G}, "export.meta", GRAPH_DEF, "", "export.meta"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("tree", "asked", "kind", "folder", "name"), LAYOUTS)
+@pytest.mark.parametrize("place", ["folder", "zip"])
+def test_the_model_is_found(place, tree, asked, kind, folder, name, tmp_path):
+    if place == "folder":
+        write(tmp_path / "x", tree)
+    else:
+        with zipfile.ZipFile(tmp_path / "x", "w", zipfile.ZIP_DEFLATED) as file:
+            for member, data in tree.items():
+                file.writestr(member, data)
+    found = find_model(tmp_path / "x" / asked)
+    where = os.path.join(tmp_path, "x", folder).rstrip("/")
+    assert (found.kind, found.name, found.files.where) == (kind, name, where)
+    assert found.where == (where if name in (PB, PBTXT) else found.files.label(name))
+
+
+def test_a_relative_path_stays_short(tmp_path, monkeypatch):
+    write(tmp_path, {"frozen.pb": G, "saved_model.pb": S})
+    monkeypatch.chdir(tmp_path)
+    assert find_model("frozen.pb").where == "frozen.pb"
+    assert find_model("saved_model.pb").where == "saved_model.pb"
+    assert find_model(".").where == "."
+
+
+def test_the_only_model_of_an_archive_is_found_anywhere_in_it(tmp_path):
+    tree = {
+        "pkg/a/b/c/d/model/1/saved_model.pb": S,
+        "pkg/a/b/c/d/model/2/saved_model.pb": S,
+        "pkg/a/x.py": b"",
+    }
+    with zipfile.ZipFile(tmp_path / "m.whl", "w") as file:
+        for name, data in tree.items():
+            file.writestr(name, data)
+    assert find_model(tmp_path / "m.whl").where == str(tmp_path / "m.whl/pkg/a/b/c/d/model/2")
+    assert find_model(tmp_path / "m.whl/pkg/a/").where == str(tmp_path / "m.whl/pkg/a/b/c/d/model/2")
+    assert find_model(tmp_path / "m.whl/pkg/a/b/c/d/model/1").kind is SAVED_MODEL
+
+
+SENTENCES = [  # files, what is asked for, what is said after the path
+    ({"a.pb": G, "b.pb": G}, "x", "x: 2 models: a.pb, b.pb; give the path of one, such as x/a.pb"),
+    ({"a.meta": M, "b.meta": M}, "x", "x: 2 models: a.meta, b.meta; give the path of one, such as x/a.meta"),
+    ({"a/saved_model.pb": S, "b/c/d/saved_model.pb": S}, "x",
+     "x: no model in this folder itself, but below it: a, b/c/d; give the path of one, such as x/a"),
+    ({"a/b/c/d/saved_model.pb": S}, "x", "x: no TensorFlow model; it holds a/"),
+    ({"saved_model.cpb": b"x"}, "x", "x/saved_model.cpb: a SavedModel in the split format"),
+    ({"saved_model.pb": b""}, "x", "x/saved_model.pb: an empty file; download or copy it again"),
+    ({"readme.md": b"hello", "run.py": b"1"}, "x", "x: no TensorFlow model; it holds readme.md, run.py"),
+    ({"model.onnx": b"\x08\x08\x3a\x00"}, "x", "x/model.onnx: an ONNX model"),
+    ({"m.safetensors": b"x", "config.json": b"{}"}, "x", "x: weights in safetensors format, without a graph"),
+    ({"_METADATA": b"x", "d/1": b"x"}, "x", "x: a JAX checkpoint of Orbax, without a graph"),
+    ({"net.xml": b"<net>", "net.bin": b"x"}, "x", "x: an OpenVINO model"),
+    ({"m.zip": b"x", "readme.md": b"x"}, "x", "x: no model but an archive, m.zip; give its path"),
+    ({"checkpoint": STATE}, "x", "x/checkpoint: names the checkpoint `m-2`, which is not beside it"),
+    ({"m.data-00000-of-00001": b"x"}, "x/m", "x/m: the data of a checkpoint, but no m.index beside it"),
+    ({"frozen.pb": G}, "x/frozn.pb", "x/frozn.pb: no such file or folder; near it: frozen.pb"),
+    ({"a": b"x"}, "x/nothing/here", "x/nothing/here: no such file or folder; x has no `nothing/here`"),
+    ({"a.pb": G}, "x/a.pb/here", "x/a.pb/here: x/a.pb is a file and no archive, so there is no `here` in it"),
+    ({}, "https://example.org/model.zip", "https://example.org/model.zip: an address, not a path"),
+    ({}, "nul\0l", "nul\0l: embedded null byte"),
+    ({}, "x" * 300, "x" * 300 + ": file name too long"),
+    ({}, "", ": no such file or folder"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("tree", "asked", "said"), SENTENCES, ids=[said for _, _, said in SENTENCES])
+def test_what_cannot_be_found_gives_a_sentence(tree, asked, said, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    write(tmp_path / "x", tree)
+    with pytest.raises(Error) as raised:
+        find_model(asked)
+    assert str(raised.value).startswith(said)
+
+
+def test_an_empty_folder_and_a_broken_link_are_named(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    os.mkdir("empty")
+    os.symlink("gone.pb", "link.pb")
+    os.symlink(".git/annex/objects/x", "saved_model.pb")
+    os.mkfifo("pipe")
+    said = {
+        "empty": "empty: an empty folder",
+        "link.pb": "link.pb: a link to gone.pb, which is not there",
+        "pipe": "pipe: neither a file nor a folder, but a device, pipe or socket",
+        ".": "./saved_model.pb: a link to .git/annex/objects/x, which is not there; "
+        "fetch it with `git annex get`",
+    }
+    for path, sentence in said.items():
+        with pytest.raises(UnreadableFile) as raised:
+            find_model(path)
+        assert str(raised.value) == sentence
+
+
+def test_a_folder_without_rights_is_named(tmp_path, monkeypatch):
+    def refuse(path):
+        raise PermissionError(13, "Permission denied", path)
+
+    monkeypatch.setattr(os, "scandir", refuse)
+    with pytest.raises(UnreadableFile, match=r"permission denied$"):
+        find_model(tmp_path)
+
+
+def test_an_archive_of_many_models_names_some(tmp_path):
+    with zipfile.ZipFile(tmp_path / "m.zip", "w") as file:
+        for number in range(20):
+            file.writestr(f"m{number:02}/saved_model.pb", S)
+        file.writestr("inner.zip", b"PK\x03\x04")
+    with pytest.raises(
+        UnreadableFile, match=r"m\.zip: 20 models: m00, m01, .*m07 and 12 more; give the path"
+    ):
+        find_model(tmp_path / "m.zip")
+    with pytest.raises(NotAModel, match=r"m\.zip/inner\.zip: a zip archive; unpack it"):
+        find_model(tmp_path / "m.zip/inner.zip")
+    with pytest.raises(UnreadableFile, match=r"m\.zip: no `m0/x` in this archive"):
+        find_model(tmp_path / "m.zip/m0/x")
+
+
+def test_sources_that_make_no_sense_are_refused():
+    for source, said in [
+        (3, "expected the path of a model, its bytes or an open file, found int"),
+        (io.StringIO("node {}"), "the open file: opened as text; open it with mode 'rb'"),
+        (TFJS, "the bytes given: one file of a TensorFlow.js graph model, which has others; give its path"),
+        (TABLE, "the bytes given: one file of a checkpoint, which has others; give its path"),
+        (b"", "the bytes given: an empty file; download or copy it again"),
+    ]:
+        with pytest.raises(Error) as raised:
+            find_model(source)
+        assert str(raised.value) == said
+
+
+ANY = settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+SEEDS = [G, M, S, TFJS, TABLE, STATE, b"PK\x03\x04", b"\x1f\x8b\x08", b"\x93NUMPY", b"<?xml", b"\x80\x04"]
+
+
+@ANY
+@given(st.sampled_from(SEEDS), st.binary(max_size=60), st.integers(0, 40))
+def test_any_bytes_are_a_model_or_an_error(tmp_path, seed, noise, at):
+    data = seed[:at] + noise + seed[at:]
+    (tmp_path / "file").write_bytes(data)
+    for source in (data, tmp_path / "file"):
+        with read_or_told():
+            assert isinstance(find_model(source).kind, Kind)
+
+
+def test_recognising_reads_only_a_little_of_a_large_file(tmp_path):
+    with open(tmp_path / "large.pb", "wb") as file:
+        node = b"\x0a\x01w\x12\x05Const\x2a\x80\x80\x80\x80\x04"  # an attribute of a gigabyte
+        file.write(
+            b"\x0a" + bytes([(2**30 + len(node)) >> s & 127 | 128 * (s < 28) for s in (0, 7, 14, 21, 28)])
+        )
+        file.write(node)
+        file.truncate(file.tell() + 2**30)  # a hole, which takes no disk and would take time
+    assert find_model(tmp_path / "large.pb").kind is GRAPH_DEF
