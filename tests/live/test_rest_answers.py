@@ -19,10 +19,10 @@ from tests.live import answers, facts
 from tests.recorded import path_of
 
 from tfport.runtime.session import Session
-from tfport.serve.catalogue import Catalogue
+from tfport.serve.model_catalog import ModelCatalog
 from tfport.serve.rest.options import RestOptions
-from tfport.serve.rest.server import RestFront
-from tfport.serve.servable import InThreads, Servable
+from tfport.serve.rest.server import RestServer
+from tfport.serve.servable import Servable, ThreadRunner
 
 tf = facts.tf
 RECORDED = ["keras_sequential", "keras_functional", "strings", "tables_in_memory", "module", "estimator"]
@@ -58,10 +58,10 @@ def asked(path: str, method: str, bodies: list[dict[str, Any]]) -> list[Any]:
     """What a server of this model answers."""
 
     async def run() -> list[Any]:
-        catalogue = Catalogue()
+        catalog = ModelCatalog()
         with ThreadPoolExecutor(1) as pool:
-            catalogue.publish(Servable("model", 1, Session(path), InThreads(pool)))
-            front = RestFront(catalogue, ready=lambda: True, options=RestOptions(port=0))
+            catalog.publish(Servable("model", 1, Session(path), ThreadRunner(pool)))
+            front = RestServer(catalog, ready=lambda: True, options=RestOptions(port=0))
             url = f"http://127.0.0.1:{await front.start()}/v1/models/model:{method}"
             try:
                 async with aiohttp.ClientSession() as client:

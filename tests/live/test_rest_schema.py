@@ -19,7 +19,7 @@ from tests.serve.process import command
 from tests.serve.rest.server import serving
 
 CHECKS = "not_a_server_error,status_code_conformance,content_type_conformance,response_schema_conformance"
-# what a request may ask for and the server not have is no failure of it
+# what a request may ask for and the server not have is no to_status_error of it
 SETTINGS = """
 [checks.not_a_server_error]
 expected-statuses = ["2xx", "4xx", 501, 503, 504]

@@ -3,7 +3,7 @@
 import pytest
 
 from tfport.formats.proto import model_server_config_pb2 as config_pb
-from tfport.serve.monitoring.samples import Samples
+from tfport.serve.monitoring.request_log import RequestLog
 
 tf = pytest.importorskip("tensorflow")
 log_pb = pytest.importorskip(
@@ -20,15 +20,15 @@ def test_the_log_is_one_that_tensorflow_serving_could_have_written(tmp_path):
     config = config_pb.LoggingConfig()
     config.sampling_config.sampling_rate = 1
     config.log_collector_config.filename_prefix = str(tmp_path / "requests")
-    samples = Samples(Metrics(process=False))
-    samples.configure({"m": config})
+    log = RequestLog(Metrics(process=False))
+    log.configure({"m": config})
     request, response = predict_pb2.PredictRequest(), predict_pb2.PredictResponse()
     request.model_spec.name = "m"
     request.inputs["x"].CopyFrom(tf.make_tensor_proto([1.0, 2.0]))
     response.outputs["y"].CopyFrom(tf.make_tensor_proto([b"a"]))
-    assert samples.take("m", "predict", request, response, 7)
-    assert samples.take("m", "classify", b"", classification_pb2.ClassificationResponse())
-    samples.close()
+    assert log.add("m", "predict", request, response, 7)
+    assert log.add("m", "classify", b"", classification_pb2.ClassificationResponse())
+    log.close()
     files = [str(path) for path in tmp_path.glob("requests-*")]
     records = [record.numpy() for record in tf.data.TFRecordDataset(files)]
     predict, classify = (log_pb.PredictionLog.FromString(record) for record in records)

@@ -19,11 +19,11 @@ from tensorflow.core.protobuf.saved_model_pb2 import SavedModel
 pytest.importorskip("grpc_health", reason="pip install tfport[serve]")
 import tfport
 from tfport.runtime.session import Session
-from tfport.serve.catalogue import Catalogue, State, VersionStatus
 from tfport.serve.grpc.options import GrpcOptions
-from tfport.serve.grpc.server import GrpcFront
-from tfport.serve.servable import InThreads, Servable
-from tfport.serve.status import Code, Refused
+from tfport.serve.grpc.server import GrpcServer
+from tfport.serve.model_catalog import ModelCatalog, VersionState, VersionStatus
+from tfport.serve.servable import Servable, ThreadRunner
+from tfport.serve.status import StatusCode, StatusError
 
 apis = pytest.importorskip("tensorflow_serving.apis", reason="pip install tensorflow-serving-api")
 from tensorflow_serving.apis import (  # noqa: E402
@@ -94,7 +94,7 @@ class Server:
 
     port: int
     folders: dict[str, str]
-    catalogue: Catalogue
+    catalog: ModelCatalog
     reloads: list[object]
     channel: grpc.Channel
 
@@ -124,27 +124,27 @@ def folders(tmp_path_factory) -> dict[str, str]:
 
 @pytest.fixture(scope="module")
 def server(folders) -> Iterator[Server]:
-    loop, reloads, catalogue = asyncio.new_event_loop(), [], Catalogue()
+    loop, reloads, catalog = asyncio.new_event_loop(), [], ModelCatalog()
     thread = threading.Thread(target=loop.run_forever, daemon=True)
     thread.start()
 
     async def reload(config: object) -> None:
         if config.model_config_list.config[0].name == "bad":
-            raise Refused(Code.FAILED_PRECONDITION, "there is no such folder")
+            raise StatusError(StatusCode.FAILED_PRECONDITION, "there is no such folder")
         reloads.append(config)
 
     with ThreadPoolExecutor(2) as pool:
-        runner = InThreads(pool)
+        runner = ThreadRunner(pool)
         for key, folder in folders.items():
             name, version = (key[:-1], int(key[-1])) if key[-1].isdigit() else (key, 5)
-            catalogue.publish(Servable(name, version, Session(tfport.load(folder)), runner))
-        catalogue.publish(Servable("stuck", 5, Session(tfport.load(folders["linear1"])), never))
-        catalogue.set_labels("linear", {"stable": 1})
-        catalogue.tell("linear", VersionStatus(3, State.END, Code.UNKNOWN, "cut off"))
-        front = GrpcFront(catalogue, reload=reload, options=GrpcOptions(port=0, largest_message=LIMIT))
+            catalog.publish(Servable(name, version, Session(tfport.load(folder)), runner))
+        catalog.publish(Servable("stuck", 5, Session(tfport.load(folders["linear1"])), never))
+        catalog.set_labels("linear", {"stable": 1})
+        catalog.tell("linear", VersionStatus(3, VersionState.END, StatusCode.UNKNOWN, "cut off"))
+        front = GrpcServer(catalog, reload=reload, options=GrpcOptions(port=0, largest_message=LIMIT))
         port = asyncio.run_coroutine_threadsafe(front.start(), loop).result()
         with grpc.insecure_channel(f"127.0.0.1:{port}") as channel:
-            yield Server(port, folders, catalogue, reloads, channel)
+            yield Server(port, folders, catalog, reloads, channel)
         asyncio.run_coroutine_threadsafe(front.stop(1), loop).result()
     loop.call_soon_threadsafe(loop.stop)
     thread.join()
@@ -343,11 +343,11 @@ def test_too_large_a_request(server):
 def test_a_call_that_takes_longer_than_its_client_waits_is_given_up(server):
     code, _ = refused(server.predictions.Predict, predict("stuck", x=X), 0.5)
     assert code is grpc.StatusCode.DEADLINE_EXCEEDED
-    assert comes_to_rest(server.catalogue.get("stuck"))
+    assert comes_to_rest(server.catalog.get("stuck"))
 
 
 def test_a_call_that_its_client_cancels_is_given_up(server):
-    stuck = server.catalogue.get("stuck")
+    stuck = server.catalog.get("stuck")
     calls = [server.predictions.Predict.future(predict("stuck", x=X)) for _ in range(20)]
     assert within_seconds(lambda: stuck.running == len(calls))
     for call in calls:

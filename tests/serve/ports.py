@@ -7,13 +7,13 @@ from typing import Any
 
 from tfport.graph.model import Signature
 from tfport.runtime.session import Session
-from tfport.serve.servable import Arrays, InThreads
+from tfport.serve.servable import Arrays, ThreadRunner
 
 
 class Gate:
     """A runner that waits until it is told to go on."""
 
-    def __init__(self, runner: InThreads) -> None:
+    def __init__(self, runner: ThreadRunner) -> None:
         self.open, self.waiting, self.runner = asyncio.Event(), asyncio.Event(), runner
         self.begun = self.cancelled = 0
 

@@ -20,7 +20,7 @@ from tests.serve.rest.certificates import make
 
 from tfport.cli.main import parser
 from tfport.formats.proto import inference_pb2, serving_api_pb2
-from tfport.serve.flags import FLAGS, OURS, Given, without_meaning
+from tfport.serve.flags import FLAGS, OURS, FlagValues, ignored_flag_warnings
 from tfport.serve.v2.grpc import SERVICE
 
 SPELLINGS = {True: ["", "=true", "=True", "=1", "=t", "=yes"], False: ["=false", "=FALSE", "=0", "=f", "=no"]}
@@ -65,15 +65,15 @@ def test_a_flag_is_taken_in_every_spelling(flag):
         for args in ([f"--{name}={word}"], [f"--{name}", word]):
             assert getattr(parsed(*args), flag.name) == value
     if not flag.ignored:
-        assert Given(parsed())._values[flag.name] == flag.default
-    assert len(list(without_meaning(parsed(f"--{flag.name}={word}")))) == bool(flag.ignored)
+        assert FlagValues(parsed())._values[flag.name] == flag.default
+    assert len(list(ignored_flag_warnings(parsed(f"--{flag.name}={word}")))) == bool(flag.ignored)
 
 
 @pytest.mark.parametrize(
     ("spelling", "value"), [(spelling, value) for value, them in SPELLINGS.items() for spelling in them]
 )
 def test_truths_in_every_spelling(spelling, value):
-    given = Given(parsed(f"--enable_batching{spelling}", f"--enable_model_warmup{spelling}"))
+    given = FlagValues(parsed(f"--enable_batching{spelling}", f"--enable_model_warmup{spelling}"))
     assert given.truth("enable_batching") is given.truth("enable_model_warmup") is value
 
 

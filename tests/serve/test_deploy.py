@@ -10,7 +10,7 @@ import yaml
 from tests.serve.v2.server import serving
 
 from tfport.serve import ray
-from tfport.serve.flags import add_flags, without_meaning
+from tfport.serve.flags import add_flags, ignored_flag_warnings
 from tfport.serve.grpc.options import GrpcOptions
 from tfport.serve.models.config import parse_config, settings_of
 from tfport.serve.rest.options import RestOptions
@@ -50,7 +50,7 @@ def server():
 @both
 def test_the_server_takes_the_arguments_and_heeds_them(server, container):
     args = server.parse_args([arg.replace("{{.Name}}", "half") for arg in container["args"]])
-    assert list(without_meaning(args)) == []
+    assert list(ignored_flag_warnings(args)) == []
 
 
 def test_the_server_takes_the_arguments_of_the_image(server):

@@ -27,7 +27,7 @@ def add(commands: Any) -> None:
 
 def run(args: argparse.Namespace) -> int:
     from tfport.errors import Error
-    from tfport.serve.flags import Given, without_meaning
+    from tfport.serve.flags import FlagValues, ignored_flag_warnings
 
     if args.version:
         from importlib.metadata import version
@@ -43,15 +43,15 @@ def run(args: argparse.Namespace) -> int:
         if (error.name or "").startswith("tfport"):
             raise
         raise Error(f"tfport serve needs {error.name}: pip install 'tfport[serve]'") from None
-    return serve(Given(args, **said), list(without_meaning(args)))
+    return serve(FlagValues(args, **said), list(ignored_flag_warnings(args)))
 
 
 def _said(args: argparse.Namespace) -> dict[str, str]:
     """What MODEL says, as flags."""
     from tfport.errors import Error
-    from tfport.serve.flags import words_behind_truths
+    from tfport.serve.flags import words_after_booleans
 
-    found = [*([args.model] if args.model else []), *words_behind_truths(args)]
+    found = [*([args.model] if args.model else []), *words_after_booleans(args)]
     if len(found) > 1:
         raise Error(f"expected one MODEL, found {' and '.join(found)}")
     for flag in ("model_base_path", "model_config_file"):

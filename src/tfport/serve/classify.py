@@ -16,9 +16,9 @@ from tfport.formats.proto import graph_pb2
 from tfport.formats.saved_model.warmup import CLASSIFY, REGRESS
 from tfport.graph.model import Signature
 from tfport.runtime.entrance import DEFAULT
-from tfport.serve.expected import types_are_taken
+from tfport.serve.request_checks import types_match
 from tfport.serve.servable import Arrays, Servable
-from tfport.serve.status import Code, Refused
+from tfport.serve.status import StatusCode, StatusError
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -81,7 +81,7 @@ def can_answer(signature: Signature, method: str, shown: str, *, check_method: b
 
 async def called(servable: Servable, signature: Signature, examples: Array) -> Arrays:
     """The outputs that results are made of."""
-    types_are_taken(signature, {INPUTS: graph_pb2.DT_STRING})
+    types_match(signature, {INPUTS: graph_pb2.DT_STRING})
     wanted = [name for name in (CLASSES, SCORES, OUTPUTS) if name in signature.outputs]
     return await servable.predict(signature.name, {INPUTS: examples}, wanted)
 
@@ -140,5 +140,5 @@ def _type(array: Array) -> str:
     )
 
 
-def _bad(message: str) -> Refused:
-    return Refused(Code.INVALID_ARGUMENT, message)
+def _bad(message: str) -> StatusError:
+    return StatusError(StatusCode.INVALID_ARGUMENT, message)

@@ -13,7 +13,7 @@ import numpy as np
 
 from tfport.formats.proto import serving_pb2 as pb
 from tfport.formats.proto import serving_wire_pb2 as wire
-from tfport.serve.status import Code, Refused
+from tfport.serve.status import StatusCode, StatusError
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 def examples_tensor(examples: Sequence[bytes], context: bytes = b"") -> NDArray[Any]:
     """Serialised Examples as a tensor."""
     if not examples:
-        raise Refused(Code.INVALID_ARGUMENT, "Input is empty.")
+        raise StatusError(StatusCode.INVALID_ARGUMENT, "Input is empty.")
     array = np.empty(len(examples), object)
     array[:] = [context + example for example in examples] if context else list(examples)
     return array

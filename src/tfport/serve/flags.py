@@ -134,7 +134,7 @@ def _truth_or_word(text: str) -> bool | str:
     return low in TRUE if low in TRUE + FALSE else text
 
 
-def words_behind_truths(args: argparse.Namespace) -> Iterator[str]:
+def words_after_booleans(args: argparse.Namespace) -> Iterator[str]:
     """Words that came behind a flag of true or false and are neither; the flag counts as true."""
     for flag in (*FLAGS, *OURS):
         word = getattr(args, flag.name, None)
@@ -143,7 +143,7 @@ def words_behind_truths(args: argparse.Namespace) -> Iterator[str]:
             yield word
 
 
-class Given:
+class FlagValues:
     """Every flag that means something, as given or at its default."""
 
     def __init__(self, args: argparse.Namespace | None = None, **said: object) -> None:
@@ -163,7 +163,7 @@ class Given:
         return bool(self._values[name])
 
 
-def without_meaning(args: argparse.Namespace) -> Iterable[str]:
+def ignored_flag_warnings(args: argparse.Namespace) -> Iterable[str]:
     """A sentence for each flag that was given and does nothing."""
     for flag in FLAGS:
         if flag.ignored and getattr(args, flag.name, None) is not None:

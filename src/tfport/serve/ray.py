@@ -21,14 +21,14 @@ from typing import TYPE_CHECKING, Any
 
 from tfport.errors import Error
 from tfport.runtime.session import Session
-from tfport.serve.catalogue import Catalogue
+from tfport.serve.model_catalog import ModelCatalog
 from tfport.serve.models.config import is_address
-from tfport.serve.models.source import open_place
+from tfport.serve.models.store import open_store
 from tfport.serve.rest.encode import error_body
 from tfport.serve.rest.paths import asked
 from tfport.serve.rest.routes import answer, look
-from tfport.serve.servable import Arrays, InThreads, Servable
-from tfport.serve.status import Code, Refused
+from tfport.serve.servable import Arrays, Servable, ThreadRunner
+from tfport.serve.status import StatusCode, StatusError
 
 if TYPE_CHECKING:
     from ray.serve import Application
@@ -45,9 +45,9 @@ class Replica:
         self.copy = tempfile.mkdtemp(prefix="tfport-") if is_address(model) else ""
         number, path = _fetched(model, version, Path(self.copy) / "model")
         pool = ThreadPoolExecutor(threads or os.cpu_count(), thread_name_prefix="tfport")
-        self.servable = Servable(name, number, Session(path, threads=threads), InThreads(pool))
-        self.catalogue = Catalogue()
-        self.catalogue.publish(self.servable)
+        self.servable = Servable(name, number, Session(path, threads=threads), ThreadRunner(pool))
+        self.catalog = ModelCatalog()
+        self.catalog.publish(self.servable)
 
     def __del__(self) -> None:
         """Ray calls this when it ends a replica; not sooner, as variables may be read again."""
@@ -60,21 +60,21 @@ class Replica:
         """Answer a call of a handle: arrays by name in, arrays by name out."""
         try:
             return await self.servable.predict(signature, inputs, outputs)
-        except Refused as refusal:  # what crosses processes must be made again from its text
+        except StatusError as refusal:  # what crosses processes must be made again from its text
             raise ValueError(f"{refusal.code.name}: {refusal.message}") from None
 
     async def __call__(self, request: Request) -> Response:
         """Answer a request over HTTP."""
         from starlette.responses import Response
 
-        status = Code.OK
+        status = StatusCode.OK
         try:
             question = asked(request.method, _path(request))
             if request.method == "GET":
-                body = look(self.catalogue, question)
+                body = look(self.catalog, question)
             else:
-                body = await answer(self.catalogue, question, await request.body(), None)
-        except Refused as refusal:
+                body = await answer(self.catalog, question, await request.body(), None)
+        except StatusError as refusal:
             status, body = refusal.code, error_body(refusal.message)
         return Response(body, status.http, media_type="application/json")
 
@@ -112,15 +112,15 @@ def build(args: Mapping[str, str]) -> Application:
 
 def _fetched(model: str, version: int | None, folder: Path) -> tuple[int, Path]:
     """A version on this machine, and its number."""
-    place = open_place(model)
-    there = place.versions()
+    store = open_store(model)
+    there = store.versions()
     if not there:
         raise Error(f"{model}: there is no version of a model")
     number = max(there) if version is None else version
     if number not in there:
         found = ", ".join(map(str, sorted(there)))
         raise Error(f"{model}: there is no version {number}; there is {found}")
-    return number, place.fetch(there[number], folder)
+    return number, store.fetch(there[number], folder)
 
 
 def _path(request: Request) -> str:

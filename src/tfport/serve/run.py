@@ -14,10 +14,10 @@ from collections.abc import Coroutine
 from typing import Any
 
 from tfport.errors import Error
-from tfport.serve.flags import Given
-from tfport.serve.greeting import addresses, models, served
-from tfport.serve.monitoring.logs import Logs, modules_into, set_up
+from tfport.serve.flags import FlagValues
+from tfport.serve.monitoring.logs import Logs, capture_module_logs, open_logger
 from tfport.serve.server import Server
+from tfport.serve.startup_message import addresses, models, served
 
 ENDS = (signal.SIGTERM, signal.SIGINT)
 GREETS_AFTER = 0.5
@@ -26,10 +26,10 @@ LAST_SECONDS = 1.0
 """How long threads may take to end that were not asked to compute anything more."""
 
 
-def run(given: Given, remarks: list[str]) -> int:
+def run(given: FlagValues, remarks: list[str]) -> int:
     """Serve until a signal says to end; the exit code."""
     before = set(threading.enumerate())
-    with set_up(given.text("log_format"), given.text("log_level")) as logger:
+    with open_logger(given.text("log_format"), given.text("log_level")) as logger:
         logs = Logs(logger)
         for remark in remarks:
             logs.warn("flag", message=remark)
@@ -48,7 +48,7 @@ def _runner() -> asyncio.Runner:
     return asyncio.Runner(loop_factory=uvloop.new_event_loop)
 
 
-async def _serve(given: Given, logs: Logs) -> int:
+async def _serve(given: FlagValues, logs: Logs) -> int:
     ended, hurry = asyncio.Event(), asyncio.Event()
     for number in ENDS:
         asyncio.get_running_loop().add_signal_handler(
@@ -59,7 +59,7 @@ async def _serve(given: Given, logs: Logs) -> int:
         if await _done_before(ended, server.start()):
             gc.enable()  # commands that end soon go without, and so do the first models while they are loaded
             print(addresses(server), flush=True, file=sys.stderr)
-            with modules_into(logs.logger):
+            with capture_module_logs(logs.logger):
                 telling = asyncio.ensure_future(_greet(server))
                 await ended.wait()
                 telling.cancel()

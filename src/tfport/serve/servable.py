@@ -19,8 +19,8 @@ from tfport.graph.model import Model, Signature
 from tfport.runtime.composite import fed_parts, fetched_parts
 from tfport.runtime.entrance import DEFAULT
 from tfport.runtime.session import Session
-from tfport.serve.expected import inputs_are_known, outputs_are_known
-from tfport.serve.status import Code, Refused
+from tfport.serve.request_checks import inputs_are_known, outputs_are_known
+from tfport.serve.status import StatusCode, StatusError
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -39,7 +39,7 @@ class Runner(Protocol):
         ...
 
 
-class InThreads:
+class ThreadRunner:
     """Each call by itself, in a thread of a pool."""
 
     def __init__(self, pool: Executor) -> None:
@@ -62,11 +62,13 @@ def run_signature(
     try:
         return fetched_parts(asked, session.run(fetches, fed_parts(asked, inputs)))
     except CannotRun as error:
-        raise Refused(Code.UNIMPLEMENTED, str(error)) from None
+        raise StatusError(StatusCode.UNIMPLEMENTED, str(error)) from None
     except Error as error:
-        raise Refused(Code.INVALID_ARGUMENT, str(error)) from None
+        raise StatusError(StatusCode.INVALID_ARGUMENT, str(error)) from None
     except MemoryError:
-        raise Refused(Code.RESOURCE_EXHAUSTED, "OOM: there is not enough memory for this request") from None
+        raise StatusError(
+            StatusCode.RESOURCE_EXHAUSTED, "OOM: there is not enough memory for this request"
+        ) from None
 
 
 class Servable:
@@ -89,8 +91,8 @@ class Servable:
         """The signature of this name; without a name the usual one."""
         wanted = name or DEFAULT
         if wanted not in self.signatures:
-            raise Refused(
-                Code.INVALID_ARGUMENT, f'Serving signature name: "{wanted}" not found in signature def'
+            raise StatusError(
+                StatusCode.INVALID_ARGUMENT, f'Serving signature name: "{wanted}" not found in signature def'
             )
         return self.signatures[wanted]
 

@@ -21,31 +21,31 @@ from tfport.formats.files import reason
 from tfport.formats.proto import model_server_config_pb2 as pb
 from tfport.runtime.custom.libraries import registry_with
 from tfport.runtime.session import Session
-from tfport.serve.batching.batches import batching_for
-from tfport.serve.catalogue import Catalogue
-from tfport.serve.flags import Given
-from tfport.serve.grpc.observed import Observers
+from tfport.serve.auth_tokens import AuthTokens
+from tfport.serve.batching.runner import batching_for
+from tfport.serve.flags import FlagValues
+from tfport.serve.grpc.observers import Observers
 from tfport.serve.grpc.options import GrpcOptions, channel_arguments
-from tfport.serve.grpc.server import GrpcFront
+from tfport.serve.grpc.server import GrpcServer
 from tfport.serve.grpc.tls import Tls, read_ssl_config
+from tfport.serve.model_catalog import ModelCatalog
 from tfport.serve.models.config import ModelSettings, one_model, settings_of
-from tfport.serve.models.loading import opener
-from tfport.serve.models.manager import Manager
-from tfport.serve.models.options import Options
-from tfport.serve.models.workshop import Attempt
+from tfport.serve.models.loading import session_opener
+from tfport.serve.models.manager import ModelManager
+from tfport.serve.models.options import ManagerOptions
+from tfport.serve.models.resources import LoadAttempt
 from tfport.serve.monitoring.config import metrics_path
 from tfport.serve.monitoring.logs import Logs
-from tfport.serve.monitoring.measured import InMeasuredThreads
+from tfport.serve.monitoring.measured_runner import MeasuredThreadRunner
 from tfport.serve.monitoring.metrics import Metrics
-from tfport.serve.monitoring.samples import Samples
-from tfport.serve.monitoring.tracing import tracer_of
-from tfport.serve.rest.auth import Tokens
+from tfport.serve.monitoring.request_log import RequestLog
+from tfport.serve.monitoring.tracing import request_tracer
+from tfport.serve.rest.body_budget import BodyBudget
 from tfport.serve.rest.options import RestOptions
-from tfport.serve.rest.room import Room
-from tfport.serve.rest.server import RestFront
+from tfport.serve.rest.server import RestServer
 from tfport.serve.rest.tls import server_context
 from tfport.serve.servable import Runner
-from tfport.serve.status import Code, Refused
+from tfport.serve.status import StatusCode, StatusError
 from tfport.serve.v2 import grpc as v2_grpc
 from tfport.serve.v2 import openapi as v2_openapi
 from tfport.serve.v2 import rest as v2_rest
@@ -55,14 +55,14 @@ MOST_HELD = 2**30
 PROMETHEUS = "text/plain; version=0.0.4; charset=utf-8"
 
 
-class Told(Metrics):
+class LoggedMetrics(Metrics):
     """Counts requests, and writes a line for each."""
 
     def __init__(self, logs: Logs) -> None:
         super().__init__()
         self._logs = logs
 
-    def request(self, model: str, api: str, entrypoint: str, code: Code, seconds: float) -> None:
+    def request(self, model: str, api: str, entrypoint: str, code: StatusCode, seconds: float) -> None:
         super().request(model, api, entrypoint, code, seconds)
         self._logs.request(model, None, api, entrypoint, code, seconds)
 
@@ -70,9 +70,9 @@ class Told(Metrics):
 class Server:
     """One process that serves models."""
 
-    def __init__(self, given: Given, logs: Logs) -> None:
+    def __init__(self, given: FlagValues, logs: Logs) -> None:
         self.given, self.logs = given, logs
-        self.catalogue, self.metrics = Catalogue(), Told(logs)
+        self.catalog, self.metrics = ModelCatalog(), LoggedMetrics(logs)
         self.started = False
         self.pool = ThreadPoolExecutor(_at_a_time(given), "calls")
         self.batching = batching_for(
@@ -81,12 +81,12 @@ class Server:
             per_model=given.truth("enable_per_model_batching_parameters"),
             metrics=self.metrics,
         )
-        self.samples = Samples(self.metrics)
-        self.trace = tracer_of(enabled=given.truth("enable_tracing"))
+        self.request_log = RequestLog(self.metrics)
+        self.tracer = request_tracer(enabled=given.truth("enable_tracing"))
         self.registry = registry_with([path for path in given.text("library").split(",") if path])
         self.manager = self._manager()
         tls = _tls(given)
-        tokens = Tokens(given.text("auth_token_file")) if given.text("auth_token_file") else None
+        tokens = AuthTokens(given.text("auth_token_file")) if given.text("auth_token_file") else None
         self.grpc = self._grpc(tls, tokens)
         self.rest = self._rest(tls, tokens)
         if self.grpc is None and self.rest is None:
@@ -111,8 +111,8 @@ class Server:
         await self.manager.stop()
         if self.batching is not None:
             self.batching.close()
-        self.samples.close()
-        self.trace.close()
+        self.request_log.close()
+        self.tracer.close()
         self.pool.shutdown(wait=False, cancel_futures=True)
 
     async def reload(self, config: pb.ModelServerConfig) -> None:
@@ -120,7 +120,7 @@ class Server:
         await self.manager.reload(config)
         self._sample()
 
-    def _manager(self) -> Manager:
+    def _manager(self) -> ModelManager:
         given, file = self.given, self.given.text("model_config_file")
         base = given.text("model_base_path")
         if not file and not base:
@@ -131,18 +131,18 @@ class Server:
         threads = given.number("tensorflow_intra_op_parallelism") or given.number(
             "tensorflow_session_parallelism"
         )
-        return Manager(
-            self.catalogue,
+        return ModelManager(
+            self.catalog,
             None if file else one_model(given.text("model_name"), base),
             runner_for=self._runner,
             config_file=file or None,
-            load=opener(
+            load=session_opener(
                 tags=tags or None,
                 threads=threads or None,
                 engine=given.text("engine"),
                 registry=self.registry,
             ),
-            options=Options(
+            options=ManagerOptions(
                 poll_seconds=given.number("file_system_poll_wait_seconds"),
                 config_poll_seconds=given.number("model_config_file_poll_wait_seconds"),
                 load_threads=given.number("num_load_threads"),
@@ -163,11 +163,11 @@ class Server:
             shared = self.batching.runner(settings.name, version, session.model.files)
             if shared is not None:
                 return shared
-        return InMeasuredThreads(self.pool, self.metrics, settings.name, version)
+        return MeasuredThreadRunner(self.pool, self.metrics, settings.name, version)
 
-    def _attempted(self, attempt: Attempt) -> None:
+    def _attempted(self, attempt: LoadAttempt) -> None:
         self.metrics.loaded(attempt.name, attempt.version, attempt.path, attempt.seconds, attempt.code)
-        if attempt.code is Code.OK:
+        if attempt.code is StatusCode.OK:
             self.logs.loaded(attempt.name, attempt.version, attempt.seconds, attempt.path)
             if attempt.warm_up_requests:
                 self.metrics.warmed(attempt.path, attempt.warm_up_requests, attempt.warm_up_seconds)
@@ -190,18 +190,18 @@ class Server:
         """Log requests of the models that say so."""
         asked = settings_of(self.manager.config) if self.manager.config.WhichOneof("config") else []
         try:
-            self.samples.configure({one.name: one.logging for one in asked if one.logging is not None})
-        except Refused as refused:
+            self.request_log.configure({one.name: one.logging for one in asked if one.logging is not None})
+        except StatusError as refused:
             self.logs.failed("request_log", refused.message)
 
-    def _grpc(self, tls: Tls | None, tokens: Tokens | None) -> GrpcFront | None:
+    def _grpc(self, tls: Tls | None, tokens: AuthTokens | None) -> GrpcServer | None:
         given, ready = self.given, self.manager.ready
         port = _port(given, "port")
-        observers = Observers(self.metrics, self.samples, self.trace)
+        observers = Observers(self.metrics, self.request_log, self.tracer)
         if port is None and not given.text("grpc_socket_path"):
             return None
-        return GrpcFront(
-            self.catalogue,
+        return GrpcServer(
+            self.catalog,
             reload=self.reload,
             options=GrpcOptions(
                 host=given.text("host"),
@@ -216,11 +216,11 @@ class Server:
                 observers=observers,
                 metric=self.metrics.total,
             ),
-            more=[v2_grpc.handler(self.catalogue, ready, observers)],
+            more=[v2_grpc.handler(self.catalog, ready, observers)],
             files=[v2_grpc.file_descriptor()],
         )
 
-    def _rest(self, tls: Tls | None, tokens: Tokens | None) -> RestFront | None:
+    def _rest(self, tls: Tls | None, tokens: AuthTokens | None) -> RestServer | None:
         given, port = self.given, _port(self.given, "rest_api_port")
         if port and port == _port(given, "port"):
             raise Error(f"--rest_api_port and --port are both {port}; REST and gRPC need one each")
@@ -232,14 +232,14 @@ class Server:
             port=port,
             timeout_seconds=given.number("rest_api_timeout_in_ms") / 1e3,
             most_bytes=given.number("rest_api_max_body_bytes"),
-            room=Room(max(MOST_HELD, given.number("rest_api_max_body_bytes"))),
+            body_budget=BodyBudget(max(MOST_HELD, given.number("rest_api_max_body_bytes"))),
             cors=given.truth("rest_api_enable_cors_support"),
             check_method=given.truth("enable_signature_method_name_check"),
             tls=context,
             tokens=tokens,
-            watch=self.metrics,
+            metrics=self.metrics,
         )
-        routes: list[web.AbstractRouteDef] = [*v2_rest.routes(self.catalogue, self.manager.ready, options)]
+        routes: list[web.AbstractRouteDef] = [*v2_rest.routes(self.catalog, self.manager.ready, options)]
         path = (
             metrics_path(given.text("monitoring_config_file"))
             if given.text("monitoring_config_file")
@@ -247,8 +247,8 @@ class Server:
         )
         if path is not None:
             routes.append(web.get(path, self._metrics_page))
-        return RestFront(
-            self.catalogue,
+        return RestServer(
+            self.catalog,
             ready=self.manager.ready,
             options=options,
             extra_routes=routes,
@@ -260,13 +260,13 @@ class Server:
         return web.Response(body=self.metrics.text(), headers={"Content-Type": PROMETHEUS})
 
 
-def _at_a_time(given: Given) -> int:
+def _at_a_time(given: FlagValues) -> int:
     """How many calls are computed side by side."""
     asked = given.number("tensorflow_inter_op_parallelism") or given.number("tensorflow_session_parallelism")
     return asked or len(os.sched_getaffinity(0))
 
 
-def _port(given: Given, name: str) -> int | None:
+def _port(given: FlagValues, name: str) -> int | None:
     """A port; none where it is 0, as TensorFlow Serving says it, and any that is free where it is -1."""
     number = given.number(name)
     if not -1 <= number < 2**16:
@@ -274,7 +274,7 @@ def _port(given: Given, name: str) -> int | None:
     return None if number == 0 else max(number, 0)
 
 
-def _tls(given: Given) -> Tls | None:
+def _tls(given: FlagValues) -> Tls | None:
     path = given.text("ssl_config_file")
     if not path:
         return None

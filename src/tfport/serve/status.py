@@ -7,7 +7,7 @@ from enum import Enum
 from tfport.errors import Error
 
 
-class Code(Enum):
+class StatusCode(Enum):
     """The number in gRPC and in TensorFlow's own status, and the HTTP status that goes with it."""
 
     OK = 0, 200
@@ -37,10 +37,10 @@ class Code(Enum):
         return self.value[1]
 
 
-class Refused(Error):
+class StatusError(Error):
     """A request that is not answered: a code, and a sentence that the client gets."""
 
-    def __init__(self, code: Code, message: str) -> None:
+    def __init__(self, code: StatusCode, message: str) -> None:
         super().__init__(message)
         self.code = code
 
@@ -48,5 +48,5 @@ class Refused(Error):
     def message(self) -> str:
         return str(self)
 
-    def __reduce__(self) -> tuple[type[Refused], tuple[Code, str]]:
-        return Refused, (self.code, self.message)
+    def __reduce__(self) -> tuple[type[StatusError], tuple[StatusCode, str]]:
+        return StatusError, (self.code, self.message)

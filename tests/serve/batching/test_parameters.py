@@ -3,40 +3,40 @@
 import os
 
 import pytest
-from tests.serve.batching.programs import told
+from tests.serve.batching.batched_models import told
 
 from tfport.formats.files import Folder
-from tfport.serve.batching.batches import Batching, batching_for
 from tfport.serve.batching.parameters import (
-    Parameters,
+    BatchParameters,
     default_parameters,
-    parameters_of,
+    model_parameters,
     read_parameters,
 )
-from tfport.serve.status import Code, Refused
+from tfport.serve.batching.runner import Batching, batching_for
+from tfport.serve.status import StatusCode, StatusError
 
 CPUS = os.cpu_count()
 FILES = [  # text, what it says
-    ("", Parameters(1000, 0, 10, CPUS, "batch_threads", (), False, False, 1000)),
+    ("", BatchParameters(1000, 0, 10, CPUS, "batch_threads", (), False, False, 1000)),
     (
         "max_batch_size { value: 128 }\nbatch_timeout_micros { value: 1500 }\n# and\n"
         "max_enqueued_batches { value: 1000000 } num_batch_threads { value: 8 }\n"
         'thread_pool_name { value: "mine" } pad_variable_length_inputs: true',
-        Parameters(128, 0.0015, 1000000, 8, "mine", (), True, False, 128),
+        BatchParameters(128, 0.0015, 1000000, 8, "mine", (), True, False, 128),
     ),
     (
         "max_batch_size { value: 8 } allowed_batch_sizes: 2 allowed_batch_sizes: 8 "
         "num_batch_threads { value: 1 }",
-        Parameters(8, 0, 10, 1, "batch_threads", (2, 8), False, False, 8),
+        BatchParameters(8, 0, 10, 1, "batch_threads", (2, 8), False, False, 8),
     ),
     (
         "max_batch_size { value: 8 } enable_large_batch_splitting { value: true } "
         "max_execution_batch_size { value: 4 } num_batch_threads { value: 1 }",
-        Parameters(8, 0, 10, 1, "batch_threads", (), False, True, 4),
+        BatchParameters(8, 0, 10, 1, "batch_threads", (), False, True, 4),
     ),
     (  # what is only for splitting is not looked at without
         "max_batch_size { value: 8 } max_execution_batch_size { value: 99 } num_batch_threads { value: 1 }",
-        Parameters(8, 0, 10, 1, "batch_threads", (), False, False, 8),
+        BatchParameters(8, 0, 10, 1, "batch_threads", (), False, False, 8),
     ),
 ]
 
@@ -48,7 +48,7 @@ def test_a_file_says_how_batches_are_made(tmp_path, text, expected):
 
 
 def test_without_a_file_the_pool_has_the_name_that_it_has_there():
-    assert default_parameters() == Parameters(
+    assert default_parameters() == BatchParameters(
         1000, 0, 10, CPUS, "model_server_batch_threads", (), False, False, 1000
     )
 
@@ -82,22 +82,22 @@ WRONG = [  # text, what is said
 
 @pytest.mark.parametrize(("text", "said"), WRONG)
 def test_what_makes_no_sense_is_refused(text, said):
-    with pytest.raises(Refused) as refused:
+    with pytest.raises(StatusError) as refused:
         told(text)
-    assert (refused.value.code, refused.value.message) == (Code.INVALID_ARGUMENT, said)
+    assert (refused.value.code, refused.value.message) == (StatusCode.INVALID_ARGUMENT, said)
 
 
 def test_what_is_no_such_file_is_refused(tmp_path):
     path = tmp_path / "b.pbtxt"
     for content in (b"max_batch_size: {", b"max_batch_sice { value: 1 }", b"\xff\xfe", b"max_batch_size: 3"):
         path.write_bytes(content)
-        with pytest.raises(Refused, match=r"Invalid protobuf file: '.*b\.pbtxt'") as refused:
+        with pytest.raises(StatusError, match=r"Invalid protobuf file: '.*b\.pbtxt'") as refused:
             read_parameters(path)
-        assert refused.value.code is Code.INVALID_ARGUMENT
+        assert refused.value.code is StatusCode.INVALID_ARGUMENT
         assert "\n" not in refused.value.message
-    with pytest.raises(Refused, match=r"nothing\.pbtxt") as refused:
+    with pytest.raises(StatusError, match=r"nothing\.pbtxt") as refused:
         read_parameters(tmp_path / "nothing.pbtxt")
-    assert refused.value.code is Code.NOT_FOUND
+    assert refused.value.code is StatusCode.NOT_FOUND
 
 
 PADDED = [(1, 2), (2, 2), (3, 4), (5, 8), (8, 8), (9, 9)]
@@ -105,8 +105,8 @@ PADDED = [(1, 2), (2, 2), (3, 4), (5, 8), (8, 8), (9, 9)]
 
 @pytest.mark.parametrize(("rows", "padded"), PADDED)
 def test_batches_grow_to_the_next_allowed_size(rows, padded):
-    assert Parameters(allowed_sizes=(2, 4, 8)).padded(rows) == padded
-    assert Parameters().padded(rows) == rows
+    assert BatchParameters(allowed_sizes=(2, 4, 8)).padded(rows) == padded
+    assert BatchParameters().padded(rows) == rows
 
 
 def test_a_model_may_say_itself_how_it_is_batched(tmp_path):
@@ -115,7 +115,7 @@ def test_a_model_may_say_itself_how_it_is_batched(tmp_path):
     said.mkdir()
     silent.mkdir()
     (said / "batching_params.pbtxt").write_text("max_batch_size { value: 7 }")
-    assert parameters_of(Folder(silent)) is None
+    assert model_parameters(Folder(silent)) is None
     every, each = Batching(common), Batching(common, per_model=True)
     assert every.runner("m", 1, Folder(said)).parameters.max_batch_size == 5
     assert every.runner("m", 1).parameters is common
@@ -123,7 +123,7 @@ def test_a_model_may_say_itself_how_it_is_batched(tmp_path):
     assert each.runner("m", 2, Folder(silent)) is None
     assert each.runner("m", 2) is None
     (said / "batching_params.pbtxt").write_text("max_batch_size { value: 0 }")
-    with pytest.raises(Refused, match="input_batch_size_limit must be positive; was 0"):
+    with pytest.raises(StatusError, match="input_batch_size_limit must be positive; was 0"):
         each.runner("m", 1, Folder(said))
 
 
@@ -134,7 +134,7 @@ def test_flags_say_together_whether_and_how(tmp_path):
     assert batching_for(True).parameters == default_parameters()
     assert batching_for(True, file).parameters.max_batch_size == 3
     assert batching_for(True, file, per_model=True).per_model
-    with pytest.raises(Refused) as refused:
+    with pytest.raises(StatusError) as refused:
         batching_for(False, file)
     assert refused.value.message == (
         "server_options.batching_parameters_file is set without setting "

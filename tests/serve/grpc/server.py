@@ -12,7 +12,7 @@ from typing import Any
 import grpc
 from tests.recorded import path_of
 from tests.serve.ports import Gate, run_with
-from tests.serve.signed import Ends, signed
+from tests.serve.signature_models import Ends, signed
 
 import tfport
 from tfport.formats.encoding.tensor import NUMPY, from_numpy, to_numpy, type_name
@@ -20,11 +20,11 @@ from tfport.formats.proto import serving_api_pb2, serving_pb2
 from tfport.formats.saved_model.warmup import PREDICT
 from tfport.graph.model import Model, Signature
 from tfport.runtime.session import Session
-from tfport.serve.catalogue import Catalogue, State, VersionStatus
 from tfport.serve.grpc.options import GrpcOptions
-from tfport.serve.grpc.server import GrpcFront
-from tfport.serve.servable import Arrays, InThreads, Servable
-from tfport.serve.status import Code, Refused
+from tfport.serve.grpc.server import GrpcServer
+from tfport.serve.model_catalog import ModelCatalog, VersionState, VersionStatus
+from tfport.serve.servable import Arrays, Servable, ThreadRunner
+from tfport.serve.status import StatusCode, StatusError
 
 TYPES = [
     "float32", "float64", "float16", "bfloat16", "int8", "int16", "int32", "int64", "uint8", "uint16",
@@ -119,8 +119,8 @@ async def fails(session: Session, signature: Signature, inputs: Any, outputs: An
 class Port:
     """A running front end, and a channel to it."""
 
-    front: GrpcFront
-    catalogue: Catalogue
+    front: GrpcServer
+    catalog: ModelCatalog
     port: int
     gate: Gate
     channel: Any
@@ -142,12 +142,12 @@ class Port:
         response = await self.ask("Predict", request)
         return {name: to_numpy(value) for name, value in response.outputs.items()}
 
-    async def refusal(self, name: str, request: Any = None, **more: Any) -> tuple[Code, str]:
+    async def refusal(self, name: str, request: Any = None, **more: Any) -> tuple[StatusCode, str]:
         """How a call is refused."""
         try:
             answer = await self.ask(name, request, **more)
         except grpc.aio.AioRpcError as error:
-            return Code[error.code().name], error.details() or ""
+            return StatusCode[error.code().name], error.details() or ""
         raise AssertionError(f"{name} was answered: {answer}")
 
 
@@ -194,29 +194,29 @@ async def serving(options: GrpcOptions | None = None, **more: Any) -> AsyncItera
     options = options or GrpcOptions()
     options = replace(options, port=0 if options.port is not None else None)
     with ThreadPoolExecutor(2) as pool:
-        runner = InThreads(pool)
-        gate, catalogue, reloads = Gate(runner), Catalogue(), []
+        runner = ThreadRunner(pool)
+        gate, catalog, reloads = Gate(runner), ModelCatalog(), []
         for name, session in sessions().items():
             if not name.startswith("half"):
-                catalogue.publish(Servable(name, 7, session, runner))
+                catalog.publish(Servable(name, 7, session, runner))
         for version in (1, 2):
-            catalogue.publish(Servable("half", version, sessions()[f"half{version}"], runner))
-        catalogue.publish(Servable("gated", 1, sessions()["half1"], gate))
-        catalogue.publish(Servable("buggy", 1, sessions()["half1"], fails))
-        catalogue.set_labels("half", {"stable": 1})
-        catalogue.tell("broken", VersionStatus(3, State.END, Code.UNKNOWN, "the file is cut off"))
+            catalog.publish(Servable("half", version, sessions()[f"half{version}"], runner))
+        catalog.publish(Servable("gated", 1, sessions()["half1"], gate))
+        catalog.publish(Servable("buggy", 1, sessions()["half1"], fails))
+        catalog.set_labels("half", {"stable": 1})
+        catalog.tell("broken", VersionStatus(3, VersionState.END, StatusCode.UNKNOWN, "the file is cut off"))
 
         async def reload(config: Any) -> None:
             if config.model_config_list.config and not config.model_config_list.config[0].base_path:
-                raise Refused(Code.INVALID_ARGUMENT, "Expected model half to have a path")
+                raise StatusError(StatusCode.INVALID_ARGUMENT, "Expected model half to have a path")
             reloads.append(config)
 
-        front = GrpcFront(catalogue, reload=reload, options=options, **more)
+        front = GrpcServer(catalog, reload=reload, options=options, **more)
         port = await front.start()
         try:
             address = f"127.0.0.1:{port}" if port else f"unix:{options.socket_path}"
             async with grpc.aio.insecure_channel(address) as channel:
-                yield Port(front, catalogue, port, gate, channel, reloads)
+                yield Port(front, catalog, port, gate, channel, reloads)
         finally:
             gate.open.set()
             await front.stop(5)

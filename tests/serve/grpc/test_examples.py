@@ -13,9 +13,9 @@ from tfport.serve.classify import classes_of, classify, regress, regressions_of
 from tfport.serve.examples import examples_tensor, input_tensor
 from tfport.serve.grpc.options import GrpcOptions
 from tfport.serve.servable import Servable
-from tfport.serve.status import Code, Refused
+from tfport.serve.status import StatusCode, StatusError
 
-BAD = Code.INVALID_ARGUMENT
+BAD = StatusCode.INVALID_ARGUMENT
 TWO = examples(example(x=1.5), example())
 LABELS, SCORES = ["1.500000", "7.000000"], [1.5, 7.0]
 
@@ -85,7 +85,7 @@ def test_several_signatures_answer_at_once():
 REFUSED = [
     ("Classify", {}, BAD, "Missing ModelSpec"),
     ("Regress", {}, BAD, "Missing ModelSpec"),
-    ("Classify", request(name="none"), Code.NOT_FOUND, "Servable not found for request: Latest(none)"),
+    ("Classify", request(name="none"), StatusCode.NOT_FOUND, "Servable not found for request: Latest(none)"),
     ("Classify", request("x"), BAD, "No signature was found with the name: x"),
     ("Regress", request("x"), BAD, "No signature was found with the name: x"),
     ("Classify", request(given=pb.Input()), BAD, "Input is empty."),
@@ -134,7 +134,7 @@ REFUSED = [
     (
         "MultiInference",
         {"tasks": [task("", "other")]},
-        Code.UNIMPLEMENTED,
+        StatusCode.UNIMPLEMENTED,
         "Unsupported signature method_name: other",
     ),
     ("MultiInference", {"tasks": [task("", CLASSIFY)]}, BAD, "Input is empty."),
@@ -163,7 +163,7 @@ def test_examples_that_are_none_are_the_model_s_to_refuse():
 def test_the_method_of_a_signature_is_looked_at_where_that_is_asked_for():
     async def test(port: Port) -> None:
         runner = port.gate.runner
-        port.catalogue.publish(Servable("says", 1, Session(examples_model(CLASSIFY)), runner))
+        port.catalog.publish(Servable("says", 1, Session(examples_model(CLASSIFY)), runner))
         assert await port.ask("Classify", request(name="says"))
         assert await port.refusal("Regress", request("regress", name="says")) == (
             BAD,
@@ -181,7 +181,7 @@ def test_the_method_of_a_signature_is_looked_at_where_that_is_asked_for():
 
 def test_the_functions_that_rest_calls():
     async def test(port: Port) -> None:
-        servable = port.catalogue.get("examples")
+        servable = port.catalog.get("examples")
         given = examples_tensor([one.SerializeToString() for one in TWO.example_list.examples])
         assert await classify(servable, "", given) == [[pair] for pair in zip(LABELS, SCORES, strict=True)]
         assert await regress(servable, "regress", given) == SCORES
@@ -219,14 +219,14 @@ ODD_REGRESSIONS = [
 
 @pytest.mark.parametrize(("outputs", "message"), ODD_CLASSES)
 def test_outputs_that_are_no_classes(outputs, message):
-    with pytest.raises(Refused) as refused:
+    with pytest.raises(StatusError) as refused:
         classes_of(outputs, 2)
     assert (refused.value.code, refused.value.message) == (BAD, message)
 
 
 @pytest.mark.parametrize(("output", "message"), ODD_REGRESSIONS)
 def test_an_output_that_is_no_regression(output, message):
-    with pytest.raises(Refused) as refused:
+    with pytest.raises(StatusError) as refused:
         regressions_of({"outputs": output}, 2)
     assert (refused.value.code, refused.value.message) == (BAD, message)
 

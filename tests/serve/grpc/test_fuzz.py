@@ -15,9 +15,9 @@ from tests.serve.grpc.server import _REQUESTS, TYPES, Port, serving
 
 from tfport.formats.proto import graph_pb2
 from tfport.formats.proto import serving_pb2 as pb
-from tfport.serve.status import Code
+from tfport.serve.status import StatusCode
 
-OURS = {Code.INTERNAL, Code.UNKNOWN, Code.UNAVAILABLE, Code.UNIMPLEMENTED}
+OURS = {StatusCode.INTERNAL, StatusCode.UNKNOWN, StatusCode.UNAVAILABLE, StatusCode.UNIMPLEMENTED}
 FIELDS = {
     "float_val": st.floats(width=32), "double_val": st.floats(), "int_val": st.integers(-(2**31), 2**31 - 1),
     "string_val": st.binary(max_size=8), "int64_val": st.integers(-(2**63), 2**63 - 1),
@@ -121,11 +121,11 @@ def test_every_message_is_answered_or_refused_for_a_reason(port, call):
     assert code not in OURS
 
 
-async def _code(port: Port, name: str, data: bytes) -> Code:
+async def _code(port: Port, name: str, data: bytes) -> StatusCode:
     import grpc
 
     try:
         await port.ask(name, data)
     except grpc.aio.AioRpcError as error:
-        return Code[error.code().name]
-    return Code.OK
+        return StatusCode[error.code().name]
+    return StatusCode.OK

@@ -12,9 +12,9 @@ from grpc_health.v1 import health_pb2, health_pb2_grpc
 from grpc_reflection.v1alpha import reflection_pb2 as pb
 from tests.serve.grpc.server import Port, serving, with_port
 
-from tfport.serve.catalogue import Catalogue, State, VersionStatus
-from tfport.serve.grpc.health import Health
+from tfport.serve.grpc.health import HealthService
 from tfport.serve.grpc.options import GrpcOptions
+from tfport.serve.model_catalog import ModelCatalog, VersionState, VersionStatus
 from tfport.serve.v2 import grpc as v2_grpc
 
 SERVING, NOT_SERVING = (
@@ -61,7 +61,7 @@ def test_those_that_watch_are_told_of_changes():
         watch = stub.Watch(health_pb2.HealthCheckRequest(service="half"))
         assert (await watch.read()).status == SERVING
         for version in (1, 2):
-            port.catalogue.withdraw("half", version)
+            port.catalog.withdraw("half", version)
         assert (await watch.read()).status == NOT_SERVING
         watch.cancel()
 
@@ -69,8 +69,8 @@ def test_those_that_watch_are_told_of_changes():
 
 
 def test_a_server_is_up_once_every_model_has_settled_and_stays_so():
-    catalogue = Catalogue()
-    health = Health(catalogue, [])
+    catalog = ModelCatalog()
+    health = HealthService(catalog, [])
 
     def now() -> int:
         answer = asyncio.run(health.Check(health_pb2.HealthCheckRequest(), None))
@@ -80,12 +80,12 @@ def test_a_server_is_up_once_every_model_has_settled_and_stays_so():
         name, version = "a", 1
 
     assert now() == NOT_SERVING
-    catalogue.publish(There())  # type: ignore[arg-type]
-    catalogue.tell("b", VersionStatus(1, State.LOADING))
+    catalog.publish(There())  # type: ignore[arg-type]
+    catalog.tell("b", VersionStatus(1, VersionState.LOADING))
     assert now() == NOT_SERVING
-    catalogue.tell("b", VersionStatus(1, State.END))
+    catalog.tell("b", VersionStatus(1, VersionState.END))
     assert now() == SERVING
-    catalogue.add("c")
+    catalog.add("c")
     assert now() == SERVING
     health.stop()
     assert now() == NOT_SERVING
@@ -164,7 +164,7 @@ def test_both_can_be_left_out():
 
 def test_another_protocol_at_the_same_port_is_served_and_told():
     async def test() -> None:
-        handler = v2_grpc.handler(catalogue, lambda: True)
+        handler = v2_grpc.handler(catalog, lambda: True)
         async with serving(more=[handler], files=[v2_grpc.file_descriptor()]) as port:
             live = port.channel.unary_unary(f"/{v2_grpc.SERVICE}/ServerLive")
             assert await live(b"") == b"\x08\x01"
@@ -177,5 +177,5 @@ def test_another_protocol_at_the_same_port_is_served_and_told():
             answer = await reflect(iter([asked])).read()
             assert pool_of(answer.file_descriptor_response.file_descriptor_proto)
 
-    catalogue = Catalogue()
+    catalog = ModelCatalog()
     asyncio.run(test())

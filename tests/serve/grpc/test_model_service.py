@@ -6,11 +6,11 @@ import pytest
 from tests.serve.grpc.server import Port, with_port
 
 from tfport.formats.proto import serving_api_pb2 as pb
-from tfport.serve.catalogue import State, VersionStatus
 from tfport.serve.grpc.options import GrpcOptions
-from tfport.serve.status import Code
+from tfport.serve.model_catalog import VersionState, VersionStatus
+from tfport.serve.status import StatusCode
 
-BAD, NONE = Code.INVALID_ARGUMENT, Code.NOT_FOUND
+BAD, NONE = StatusCode.INVALID_ARGUMENT, StatusCode.NOT_FOUND
 STATUSES = [  # asked for     versions and states that are told
     ({"name": "half"}, [(2, "AVAILABLE", 0, ""), (1, "AVAILABLE", 0, "")]),
     ({"name": "half", "version": {"value": 1}}, [(1, "AVAILABLE", 0, "")]),
@@ -37,10 +37,10 @@ def test_the_status_of_versions(spec, expected):
     with_port(test)
 
 
-@pytest.mark.parametrize("state", State, ids=lambda state: state.name)
+@pytest.mark.parametrize("state", VersionState, ids=lambda state: state.name)
 def test_every_state_has_its_number(state):
     async def test(port: Port) -> None:
-        port.catalogue.tell("new", VersionStatus(1, state))
+        port.catalog.tell("new", VersionStatus(1, state))
         answer = await port.ask("GetModelStatus", {"model_spec": {"name": "new"}})
         assert pb.ModelVersionStatus.State.Name(answer.model_version_status[0].state) == state.name
 
@@ -56,7 +56,7 @@ def test_the_signatures_are_told_as_the_file_has_them():
         packed = answer.metadata["signature_def"]
         assert packed.type_url == "type.googleapis.com/tensorflow.serving.SignatureDefMap"
         found = pb.SignatureDefMap.FromString(packed.value)
-        assert found.signature_def == port.catalogue.get("half").model.meta.signature_def
+        assert found.signature_def == port.catalog.get("half").model.meta.signature_def
 
     with_port(test)
 

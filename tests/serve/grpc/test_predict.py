@@ -10,7 +10,7 @@ from tfport.formats.proto import graph_pb2
 from tfport.runtime.session import Session
 from tfport.serve.grpc.options import GrpcOptions
 from tfport.serve.servable import Servable
-from tfport.serve.status import Code
+from tfport.serve.status import StatusCode
 
 VALUES = {
     "bool": [[True, False]],
@@ -105,21 +105,21 @@ def content(shape: list[int], data: bytes) -> graph_pb2.TensorProto:
     return out
 
 
-BAD = Code.INVALID_ARGUMENT
+BAD = StatusCode.INVALID_ARGUMENT
 REFUSED = [
     ({}, BAD, "Missing ModelSpec"),
     ({"model_spec": {}}, BAD, "ModelSpec has no name specified."),
-    ({"model_spec": spec("none")}, Code.NOT_FOUND, "Servable not found for request: Latest(none)"),
+    ({"model_spec": spec("none")}, StatusCode.NOT_FOUND, "Servable not found for request: Latest(none)"),
     (
         {"model_spec": spec("half", version={"value": 9})},
-        Code.NOT_FOUND,
+        StatusCode.NOT_FOUND,
         "Servable not found for request: Specific(half, 9)",
     ),
     ({"model_spec": spec("half", version_label="x")}, BAD, "Unrecognized servable version label: x"),
     ({"model_spec": spec("half", version_label="")}, BAD, "Unrecognized servable version label: "),
     (
         {"model_spec": spec("half", signature_name="x")},
-        Code.FAILED_PRECONDITION,
+        StatusCode.FAILED_PRECONDITION,
         'Serving signature key "x" not found.',
     ),
     (
@@ -199,7 +199,7 @@ REFUSED = [
     ),
     (
         {"model_spec": spec("buggy"), "inputs": X},
-        Code.INTERNAL,
+        StatusCode.INTERNAL,
         "Predict failed; the server's log says why",
     ),
     (b"\xff\xff", BAD, "2 bytes were sent that are no PredictRequest"),
@@ -252,9 +252,9 @@ def test_a_signature_must_say_a_method_where_that_is_asked_for():
     async def test(port: Port) -> None:
         assert await port.predict("half", X)
         session = Session(examples_model("other"))
-        port.catalogue.publish(Servable("odd", 1, session, port.gate.runner))
+        port.catalog.publish(Servable("odd", 1, session, port.gate.runner))
         assert await port.refusal("Predict", {"model_spec": {"name": "odd"}}) == (
-            Code.INTERNAL,
+            StatusCode.INTERNAL,
             "Expected prediction signature method_name to be one of {tensorflow/serving/predict, "
             "tensorflow/serving/classify, tensorflow/serving/regress}. Was: other",
         )

@@ -18,15 +18,15 @@ from tests.serve.grpc.server import Port, example, examples, serving, tensor, wi
 
 from tfport.errors import Error
 from tfport.formats.proto import serving_api_pb2, serving_pb2
-from tfport.serve.catalogue import Catalogue
-from tfport.serve.grpc.observed import Observers
+from tfport.serve.grpc.observers import Observers
 from tfport.serve.grpc.options import GrpcOptions, channel_arguments
-from tfport.serve.grpc.server import GrpcFront
+from tfport.serve.grpc.server import GrpcServer
 from tfport.serve.grpc.tls import Tls, read_ssl_config
+from tfport.serve.model_catalog import ModelCatalog
 from tfport.serve.monitoring.metrics import Metrics
-from tfport.serve.monitoring.samples import Samples
-from tfport.serve.monitoring.tracing import tracer_of
-from tfport.serve.status import Code
+from tfport.serve.monitoring.request_log import RequestLog
+from tfport.serve.monitoring.tracing import request_tracer
+from tfport.serve.status import StatusCode
 
 X = {"x": tensor("float32", [2.0])}
 HALF = {"model_spec": {"name": "half"}, "inputs": X}
@@ -49,7 +49,7 @@ def test_calls_beyond_the_most_are_refused_at_once():
         first = asyncio.ensure_future(port.ask("Predict", GATED))
         await port.gate.waiting.wait()
         code, _ = await port.refusal("Predict", HALF)
-        assert code is Code.RESOURCE_EXHAUSTED
+        assert code is StatusCode.RESOURCE_EXHAUSTED
         port.gate.open.set()
         assert await first
 
@@ -60,7 +60,7 @@ def test_a_message_over_the_limit_is_refused_and_the_next_is_answered():
     async def test(port: Port) -> None:
         big = {"x": tensor("float32", [0.0] * 5000)}
         code, _ = await port.refusal("Predict", {**HALF, "inputs": big})
-        assert code is Code.RESOURCE_EXHAUSTED
+        assert code is StatusCode.RESOURCE_EXHAUSTED
         assert await port.ask("Predict", HALF)
 
     with_port(test, GrpcOptions(largest_message=10_000))
@@ -80,9 +80,9 @@ def test_a_message_of_many_megabytes_comes_and_goes():
 def test_a_call_is_given_up_when_its_deadline_passes():
     async def test(port: Port) -> None:
         code, _ = await port.refusal("Predict", GATED, timeout=0.2)
-        assert code is Code.DEADLINE_EXCEEDED
+        assert code is StatusCode.DEADLINE_EXCEEDED
         await _until(lambda: port.gate.cancelled == 1)
-        assert port.catalogue.get("gated").running == 0
+        assert port.catalog.get("gated").running == 0
 
     with_port(test)
 
@@ -93,7 +93,7 @@ def test_a_call_whose_deadline_has_passed_is_not_begun():
         call = asyncio.ensure_future(port.refusal("Predict", GATED, timeout=0.1))
         await asyncio.sleep(0)
         time.sleep(0.3)  # the loop that serves is held up, and the call waits beyond its deadline
-        assert (await call)[0] is Code.DEADLINE_EXCEEDED
+        assert (await call)[0] is StatusCode.DEADLINE_EXCEEDED
         assert await port.ask("Predict", HALF)
         assert port.gate.begun == 0
 
@@ -123,22 +123,22 @@ def test_stopping_lets_calls_end_and_takes_no_more():
         assert await call
         await stop
         code, _ = await port.refusal("Predict", HALF)
-        assert code is Code.UNAVAILABLE
+        assert code is StatusCode.UNAVAILABLE
 
     with_port(test)
 
 
-class Told:
+class RecordedMetrics:
     """Whom requests are told to, as `Metrics` is."""
 
     def __init__(self) -> None:
-        self.requests: list[tuple[str, str, str, Code]] = []
+        self.requests: list[tuple[str, str, str, StatusCode]] = []
         self.counted: list[tuple[str, int]] = []
         self.ran: list[tuple[str, str]] = []
         self.stages: list[tuple[str, int, str, str]] = []
         self.running = 0
 
-    def request(self, model: str, api: str, entrypoint: str, code: Code, seconds: float) -> None:
+    def request(self, model: str, api: str, entrypoint: str, code: StatusCode, seconds: float) -> None:
         assert seconds > 0
         self.requests.append((model, api, entrypoint, code))
 
@@ -159,7 +159,7 @@ class Told:
 
 
 def test_requests_are_told(caplog):
-    told = Told()
+    told = RecordedMetrics()
 
     async def test(port: Port) -> None:
         await port.ask("Predict", HALF)
@@ -172,13 +172,13 @@ def test_requests_are_told(caplog):
         await _until(lambda: len(told.requests) == 5)
 
     with caplog.at_level(logging.CRITICAL):
-        with_port(test, GrpcOptions(observers=Observers(watch=told)))
+        with_port(test, GrpcOptions(observers=Observers(metrics=told)))
     assert told.requests == [
-        ("half", "Predict", "GRPC", Code.OK),
-        ("examples", "Classify", "GRPC", Code.OK),
-        ("x", "Predict", "GRPC", Code.NOT_FOUND),
-        ("buggy", "Predict", "GRPC", Code.INTERNAL),
-        ("gated", "Predict", "GRPC", Code.CANCELLED),
+        ("half", "Predict", "GRPC", StatusCode.OK),
+        ("examples", "Classify", "GRPC", StatusCode.OK),
+        ("x", "Predict", "GRPC", StatusCode.NOT_FOUND),
+        ("buggy", "Predict", "GRPC", StatusCode.INTERNAL),
+        ("gated", "Predict", "GRPC", StatusCode.CANCELLED),
     ]
     assert told.counted == [("examples", 2)]
     assert told.running == 0
@@ -188,23 +188,23 @@ def test_requests_are_told(caplog):
 
 def test_what_monitoring_has_fits():
     metrics = Metrics(process=False)
-    samples = Samples(metrics)
+    log = RequestLog(metrics)
 
     async def test(port: Port) -> None:
         await port.ask("Predict", HALF)
 
-    observers = Observers(metrics, samples, tracer_of(enabled=False))
+    observers = Observers(metrics, log, request_tracer(enabled=False))
     with_port(test, GrpcOptions(observers=observers))
     assert b':tensorflow:serving:request_count{model_name="half",status="OK"} 1' in metrics.text()
 
 
 class Kept(list):
-    """Whom samples are given to, as `Samples` is."""
+    """Whom samples are given to, as `RequestLog` is."""
 
-    def wants(self, model: str) -> bool:
+    def should_log(self, model: str) -> bool:
         return model == "half"
 
-    def take(self, model: str, kind: str, request: bytes, response: bytes) -> bool:
+    def add(self, model: str, kind: str, request: bytes, response: bytes) -> bool:
         self.append((model, kind, request, response))
         return True
 
@@ -229,7 +229,7 @@ def test_requests_are_sampled_and_traced():
             except grpc.aio.AioRpcError:
                 continue
 
-    with_port(test, GrpcOptions(observers=Observers(samples=kept, trace=spans)))
+    with_port(test, GrpcOptions(observers=Observers(request_log=kept, tracer=spans)))
     ((model, kind, request, response),) = kept
     assert (model, kind) == ("half", "predict")
     assert serving_pb2.PredictRequest.FromString(request).inputs["x"] == X["x"]
@@ -239,7 +239,7 @@ def test_requests_are_sampled_and_traced():
 
 def test_a_port_that_is_taken_is_an_error():
     async def test(port: Port) -> None:
-        front = GrpcFront(Catalogue(), reload=_never, options=GrpcOptions(port=port.port))
+        front = GrpcServer(ModelCatalog(), reload=_never, options=GrpcOptions(port=port.port))
         with pytest.raises(Error, match=f"gRPC cannot listen at 127.0.0.1:{port.port}"):
             await front.start()
 
@@ -248,7 +248,7 @@ def test_a_port_that_is_taken_is_an_error():
 
 def test_a_front_without_any_address_is_an_error():
     with pytest.raises(Error, match="needs a port or the path of a socket"):
-        asyncio.run(GrpcFront(Catalogue(), reload=_never, options=GrpcOptions(port=None)).start())
+        asyncio.run(GrpcServer(ModelCatalog(), reload=_never, options=GrpcOptions(port=None)).start())
 
 
 def test_a_unix_socket_answers(tmp_path):
@@ -273,7 +273,7 @@ def test_channel_arguments_reach_grpc():
     async def test(port: Port) -> None:
         big = {"x": tensor("float32", [0.0] * 5000)}
         code, _ = await port.refusal("Predict", {**HALF, "inputs": big})
-        assert code is Code.RESOURCE_EXHAUSTED
+        assert code is StatusCode.RESOURCE_EXHAUSTED
 
     with_port(test, GrpcOptions(channel_arguments={"grpc.max_receive_message_length": 10_000}))
 
@@ -287,9 +287,9 @@ class OneToken:
     ("metadata", "code"),
     [
         ([("authorization", "Bearer secret")], None),
-        ([("authorization", "Bearer other")], Code.UNAUTHENTICATED),
-        ([("authorization-bin", b"Bearer secret")], Code.UNAUTHENTICATED),
-        ([], Code.UNAUTHENTICATED),
+        ([("authorization", "Bearer other")], StatusCode.UNAUTHENTICATED),
+        ([("authorization-bin", b"Bearer secret")], StatusCode.UNAUTHENTICATED),
+        ([], StatusCode.UNAUTHENTICATED),
     ],
 )
 def test_only_a_token_that_counts_lets_calls_in(metadata, code):
@@ -349,7 +349,7 @@ def test_tls(pems, verify, shows, answered):
                     assert await port.ask("Predict", HALF, channel=channel)
                 else:
                     code, _ = await port.refusal("Predict", HALF, channel=channel)
-                    assert code is Code.UNAVAILABLE
+                    assert code is StatusCode.UNAVAILABLE
 
     asyncio.run(test())
 
@@ -363,7 +363,7 @@ BAD_TLS = [
 
 @pytest.mark.parametrize(("tls", "message"), BAD_TLS, ids=["empty", "authority", "garbage"])
 def test_certificates_that_are_none_are_an_error(tls, message):
-    front = GrpcFront(Catalogue(), reload=_never, options=GrpcOptions(port=0, tls=tls))
+    front = GrpcServer(ModelCatalog(), reload=_never, options=GrpcOptions(port=0, tls=tls))
     with pytest.raises(Error, match=message):
         asyncio.run(front.start())
 

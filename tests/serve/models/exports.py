@@ -20,12 +20,12 @@ from tfport.formats.proto import model_server_config_pb2 as config_pb
 from tfport.formats.proto import saved_model_pb2 as pb
 from tfport.formats.saved_model.warmup import WARMUP
 from tfport.graph.build import graph_to_def
-from tfport.serve.catalogue import Catalogue, State, VersionStatus
+from tfport.serve.model_catalog import ModelCatalog, VersionState, VersionStatus
 from tfport.serve.models.config import parse_config
-from tfport.serve.models.manager import Manager
-from tfport.serve.models.options import Options
-from tfport.serve.servable import InThreads
-from tfport.serve.status import Code
+from tfport.serve.models.manager import ModelManager
+from tfport.serve.models.options import ManagerOptions
+from tfport.serve.servable import ThreadRunner
+from tfport.serve.status import StatusCode
 
 ADD = """
     x = Placeholder() {{dtype=float32, shape=(?)}}
@@ -97,19 +97,19 @@ def model(name: str, base: Path | str, more: str = "") -> str:
 class Served:
     """A manager at work, and ways to ask it."""
 
-    def __init__(self, manager: Manager) -> None:
-        self.manager, self.catalogue = manager, manager.catalogue
+    def __init__(self, manager: ModelManager) -> None:
+        self.manager, self.catalog = manager, manager.catalog
 
     async def ask(self, name: str = "m", version: int | None = None, label: str = "") -> float:
         """What the model says to 0: for most of them the number of the version."""
-        servable = self.catalogue.get(name, version, label)
+        servable = self.catalog.get(name, version, label)
         return float((await servable.predict("", {"x": np.float32([0])}))["y"][0])
 
     def status(self, version: int, name: str = "m") -> VersionStatus:
-        return self.catalogue.statuses(name, version)[0]
+        return self.catalog.statuses(name, version)[0]
 
-    def states(self, name: str = "m") -> dict[int, tuple[State, Code]]:
-        return {one.version: (one.state, one.code) for one in self.catalogue.statuses(name)}
+    def states(self, name: str = "m") -> dict[int, tuple[VersionState, StatusCode]]:
+        return {one.version: (one.state, one.code) for one in self.catalog.statuses(name)}
 
 
 @asynccontextmanager
@@ -126,15 +126,15 @@ async def serving(
 ) -> AsyncIterator[Served]:
     """A manager from start to stop; `wait=False` comes back while it still starts."""
     with ThreadPoolExecutor(4) as pool:
-        manager = Manager(
-            Catalogue(),
+        manager = ModelManager(
+            ModelCatalog(),
             config,
-            runner_for=runner_for or (lambda *_: InThreads(pool)),
+            runner_for=runner_for or (lambda *_: ThreadRunner(pool)),
             load=load,
             config_file=config_file,
             cache=cache,
             on_attempt=on_attempt,
-            options=Options(**{**FAST, **options}),
+            options=ManagerOptions(**{**FAST, **options}),
         )
         start = asyncio.create_task(manager.start())
         try:

@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 from tests.serve.models.exports import Served, adder, config_of, export, model, serving, until
 
-from tfport.serve.status import Refused
+from tfport.serve.status import StatusError
 
 TURNS = 60
 
@@ -49,7 +49,7 @@ class Disk:
 async def ask_on(served: Served, stop: asyncio.Event, answers: list[float]) -> None:
     while not stop.is_set():
         answers.append(await served.ask("steady"))
-        with suppress(Refused):
+        with suppress(StatusError):
             await served.ask("fickle")
         await asyncio.sleep(0)
 
@@ -76,20 +76,20 @@ def test_chaos(tmp_path, seed):
                     reloads.append(asyncio.create_task(served.manager.reload(dice.choice([both, one]))))
                 await asyncio.sleep(dice.choice([0, 0.001, 0.01]))
             for told in await asyncio.gather(*reloads, return_exceptions=True):
-                assert told is None or isinstance(told, Refused)
-            with suppress(Refused):
+                assert told is None or isinstance(told, StatusError)
+            with suppress(StatusError):
                 await served.manager.reload(both)
             disks["fickle"].new(True)
-            wanted = {
+            select_versions = {
                 "steady": disks["steady"].good,
                 "fickle": disks["fickle"].good
                 if policy == "all {}"
                 else set(sorted(disks["fickle"].good)[-1:]),
             }
-            for name, versions in wanted.items():
-                await until(lambda n=name, v=versions: v <= set(served.catalogue._entries[n].servables))
+            for name, versions in select_versions.items():
+                await until(lambda n=name, v=versions: v <= set(served.catalog._entries[n].servables))
                 if policy == "all {}" or name == "steady":
-                    await until(lambda n=name, v=versions: v == set(served.catalogue._entries[n].servables))
+                    await until(lambda n=name, v=versions: v == set(served.catalog._entries[n].servables))
                 assert [await served.ask(name, v) for v in sorted(versions)] == sorted(versions)
             stop.set()
             await asyncio.gather(*clients)

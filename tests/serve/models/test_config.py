@@ -7,16 +7,16 @@ from tests.serve.models.exports import config_of, config_text, model
 
 from tfport.errors import UnreadableFile
 from tfport.serve.models.config import one_model, parse_config, read_config, settings_of
-from tfport.serve.models.policy import All, Latest, Specific
-from tfport.serve.status import Code, Refused
+from tfport.serve.models.policy import AllVersions, LatestVersions, SpecificVersions
+from tfport.serve.status import StatusCode, StatusError
 
 POLICIES = [  # text, policy
-    ("", Latest(1)),
-    ("model_version_policy {}", Latest(1)),
-    ("model_version_policy { latest {} }", Latest(1)),
-    ("model_version_policy { latest { num_versions: 3 } }", Latest(3)),
-    ("model_version_policy { all {} }", All()),
-    ("model_version_policy { specific { versions: 4 versions: 2 } }", Specific(frozenset({2, 4}))),
+    ("", LatestVersions(1)),
+    ("model_version_policy {}", LatestVersions(1)),
+    ("model_version_policy { latest {} }", LatestVersions(1)),
+    ("model_version_policy { latest { num_versions: 3 } }", LatestVersions(3)),
+    ("model_version_policy { all {} }", AllVersions()),
+    ("model_version_policy { specific { versions: 4 versions: 2 } }", SpecificVersions(frozenset({2, 4}))),
 ]
 
 
@@ -63,9 +63,9 @@ REFUSED = [  # models, what is said
 
 @pytest.mark.parametrize(("models", "said"), REFUSED, ids=[said for _, said in REFUSED])
 def test_what_contradicts_itself_is_refused(models, said):
-    with pytest.raises(Refused) as told:
+    with pytest.raises(StatusError) as told:
         settings_of(config_of(*models))
-    assert told.value.code is Code.INVALID_ARGUMENT
+    assert told.value.code is StatusCode.INVALID_ARGUMENT
     assert said in told.value.message
 
 
@@ -84,9 +84,9 @@ def test_platforms(text, said):
     if said is None:
         assert settings_of(config)
         return
-    with pytest.raises(Refused) as told:
+    with pytest.raises(StatusError) as told:
         settings_of(config)
-    assert (told.value.code, told.value.message) == (Code.INVALID_ARGUMENT, said)
+    assert (told.value.code, told.value.message) == (StatusCode.INVALID_ARGUMENT, said)
 
 
 BROKEN = [  # text, what is said

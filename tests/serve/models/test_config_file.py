@@ -9,7 +9,7 @@ import pytest
 from tests.serve.models.exports import config_of, config_text, export, model, serving, until
 
 from tfport.errors import UnreadableFile
-from tfport.serve.status import Refused
+from tfport.serve.status import StatusError
 
 POLL = {"config_poll_seconds": 0.01}
 
@@ -24,7 +24,7 @@ def file(tmp_path):
 
 
 def put(file: Path, text: str) -> None:
-    """All at once: who reads sees the old text or the new one."""
+    """AllVersions at once: who reads sees the old text or the new one."""
     part = file.with_suffix(".part")
     part.write_text(text)
     part.replace(file)
@@ -35,7 +35,7 @@ def test_a_changed_file_is_followed(tmp_path, file):
         async with serving(config_file=str(file), **POLL) as served:
             assert await served.ask("a") == 1
             put(file, config_text(model("b", tmp_path / "b")))
-            await until(lambda: served.catalogue.names() == ["b"] and served.manager.ready())
+            await until(lambda: served.catalog.names() == ["b"] and served.manager.ready())
             assert await served.ask("b") == 2
 
     asyncio.run(run())
@@ -46,7 +46,7 @@ def test_without_polling_it_is_read_once(tmp_path, file):
         async with serving(config_file=str(file)) as served:
             put(file, config_text(model("b", tmp_path / "b")))
             await asyncio.sleep(0.05)
-            assert served.catalogue.names() == ["a"]
+            assert served.catalog.names() == ["a"]
 
     asyncio.run(run())
 
@@ -70,10 +70,10 @@ def test_a_broken_file_is_told_once_and_changes_nothing(tmp_path, file, how, cap
             put(file, broken(tmp_path)[how])
             await until(lambda: served.manager._file_problem != "")
             await asyncio.sleep(0.05)
-            assert served.catalogue.names() == ["a"]
+            assert served.catalog.names() == ["a"]
             assert await served.ask("a") == 1
             put(file, config_text(model("a", tmp_path / "a"), model("b", tmp_path / "b")))
-            await until(lambda: "b" in served.catalogue.names() and served.manager.ready())
+            await until(lambda: "b" in served.catalog.names() and served.manager.ready())
             assert await served.ask("b") == 2
 
     asyncio.run(run())
@@ -94,7 +94,7 @@ def test_the_file_wins_over_the_call(tmp_path, file):
     async def run():
         async with serving(config_file=str(file), **POLL) as served:
             await served.manager.reload(config_of(model("b", tmp_path / "b")))
-            await until(lambda: served.catalogue.names() == ["a"] and served.manager.ready())
+            await until(lambda: served.catalog.names() == ["a"] and served.manager.ready())
 
     asyncio.run(run())
 
@@ -105,7 +105,7 @@ def test_a_model_in_the_file_that_cannot_load_does_not_undo_the_rest(tmp_path, f
     async def run():
         async with serving(config_file=str(file), **POLL) as served:
             put(file, config_text(model("bad", tmp_path / "bad"), model("b", tmp_path / "b")))
-            await until(lambda: served.catalogue.names() == ["b", "bad"])
+            await until(lambda: served.catalog.names() == ["b", "bad"])
             await until(lambda: not served.manager._one_at_a_time.locked())
             assert await served.ask("b") == 2
             assert list(served.manager.problems()) == ["bad"]
@@ -114,7 +114,7 @@ def test_a_model_in_the_file_that_cannot_load_does_not_undo_the_rest(tmp_path, f
 
 
 @pytest.mark.parametrize(("text", "error"), [("model_config", UnreadableFile), (None, UnreadableFile),
-                                             (config_text(model("m", "a")), Refused)])  # fmt: skip
+                                             (config_text(model("m", "a")), StatusError)])  # fmt: skip
 def test_a_server_does_not_start_with_a_broken_file(tmp_path, text, error):
     if text is not None:
         (tmp_path / "f").write_text(text)

@@ -18,26 +18,27 @@ from tests.serve.models.exports import (
 )
 
 from tfport.formats.saved_model.warmup import WARMUP
-from tfport.serve.catalogue import State
+from tfport.serve.model_catalog import VersionState
 from tfport.serve.models.config import one_model
-from tfport.serve.status import Code, Refused
+from tfport.serve.status import StatusCode, StatusError
 
-OK = Code.OK
+OK = StatusCode.OK
 X_TWICE = warm_up_file(("serving_default", {"x": [1, 2]}), ("", {"x": [3]}))
 BROKEN = [  # what is wrong, model, warm-up, code, what is said
-    ("no protobuf", b"\xff\xff\xff", None, Code.DATA_LOSS, "saved_model.pb"),
-    ("cut off", adder(2)[:-20], None, Code.DATA_LOSS, "saved_model.pb"),
+    ("no protobuf", b"\xff\xff\xff", None, StatusCode.DATA_LOSS, "saved_model.pb"),
+    ("cut off", adder(2)[:-20], None, StatusCode.DATA_LOSS, "saved_model.pb"),
     ("empty", b"", None, None, ""),
     ("an op nobody has", saved_model(
         "x = Placeholder() {dtype=float32, shape=(?)}\ny = AddV2(x, x) {T=float32}", {"a": "y:0"}
-    ).replace(b"AddV2", b"AddV9"), warm_up_file(("a", {"x": [1]})), Code.UNIMPLEMENTED, "AddV9"),
-    ("warm-up of another input", None, warm_up_file(("", {"z": [1]})), Code.INVALID_ARGUMENT,
+    ).replace(b"AddV2", b"AddV9"), warm_up_file(("a", {"x": [1]})), StatusCode.UNIMPLEMENTED, "AddV9"),
+    ("warm-up of another input", None, warm_up_file(("", {"z": [1]})), StatusCode.INVALID_ARGUMENT,
      "`x` is missing"),
-    ("warm-up of another signature", None, warm_up_file(("other", {"x": [1]})), Code.INVALID_ARGUMENT,
+    ("warm-up of another signature", None, warm_up_file(("other", {"x": [1]})), StatusCode.INVALID_ARGUMENT,
      'Serving signature name: "other" not found in signature def'),
-    ("warm-up of another shape", None, warm_up_file(("", {"x": [[1]]})), Code.INVALID_ARGUMENT, "shape"),
-    ("warm-up cut off", None, X_TWICE[:-3], Code.DATA_LOSS, "the record is cut off"),
-    ("too many warm-up requests", None, warm_up_file(("", {"x": [1]})) * 1001, Code.INVALID_ARGUMENT,
+    ("warm-up of another shape", None, warm_up_file(("", {"x": [[1]]})), StatusCode.INVALID_ARGUMENT,
+     "shape"),
+    ("warm-up cut off", None, X_TWICE[:-3], StatusCode.DATA_LOSS, "the record is cut off"),
+    ("too many warm-up requests", None, warm_up_file(("", {"x": [1]})) * 1001, StatusCode.INVALID_ARGUMENT,
      "Number of warmup records exceeds the maximum (1000) at"),
 ]  # fmt: skip
 
@@ -51,17 +52,17 @@ def test_a_new_version_that_cannot_load_leaves_the_old_one(tmp_path, data, warm_
     async def run():
         async with serving(one_model("m", str(tmp_path))) as served:
             export(tmp_path, 2, data, warm_up)
-            await until(lambda: 2 in served.states() and served.status(2).state is State.END)
+            await until(lambda: 2 in served.states() and served.status(2).state is VersionState.END)
             status = served.status(2)
             assert status.code is code or (code is None and status.code is not OK)
             assert said in status.message
             assert "\n" not in status.message
-            assert served.status(1).state is State.AVAILABLE
+            assert served.status(1).state is VersionState.AVAILABLE
             assert await served.ask() == 1
             assert served.manager.ready()
-            shutil.rmtree(tmp_path / "2")  # given up: the old one is wanted again
+            shutil.rmtree(tmp_path / "2")  # given up: the old one is select_versions again
             await asyncio.sleep(0.05)
-            assert served.states()[1] == (State.AVAILABLE, OK)
+            assert served.states()[1] == (VersionState.AVAILABLE, OK)
 
     asyncio.run(run())
 
@@ -72,9 +73,11 @@ def test_a_version_that_is_repaired_in_place_is_loaded(tmp_path):
     async def run():
         async with serving(one_model("m", str(tmp_path))) as served:
             folder = export(tmp_path, 2, b"\xff")
-            await until(lambda: 2 in served.states() and served.status(2).state is State.END)
+            await until(lambda: 2 in served.states() and served.status(2).state is VersionState.END)
             (folder / "saved_model.pb").write_bytes(adder(2))
-            await until(lambda: served.states() == {1: (State.END, OK), 2: (State.AVAILABLE, OK)})
+            await until(
+                lambda: served.states() == {1: (VersionState.END, OK), 2: (VersionState.AVAILABLE, OK)}
+            )
             assert await served.ask() == 2
 
     asyncio.run(run())
@@ -85,10 +88,10 @@ def test_a_version_that_is_copied_slowly_is_loaded_in_the_end(tmp_path):
         async with serving(one_model("m", str(tmp_path))) as served:
             (tmp_path / "1").mkdir()
             await until(lambda: served.manager._models["m"].versions != {})
-            await until(lambda: served.states() == {1: (State.END, Code.NOT_FOUND)})
+            await until(lambda: served.states() == {1: (VersionState.END, StatusCode.NOT_FOUND)})
             data = adder(1)
             (tmp_path / "1/saved_model.pb").write_bytes(data[:50])
-            await until(lambda: served.status(1).code is Code.DATA_LOSS)
+            await until(lambda: served.status(1).code is StatusCode.DATA_LOSS)
             (tmp_path / "1/saved_model.pb").write_bytes(data)
             await until(served.manager.ready)
             assert await served.ask() == 1
@@ -111,7 +114,7 @@ def test_loads_are_tried_again(tmp_path):
             assert await served.ask() == 1
 
     asyncio.run(run())
-    assert told == [(1, Code.DATA_LOSS), (2, Code.DATA_LOSS), (3, OK)]
+    assert told == [(1, StatusCode.DATA_LOSS), (2, StatusCode.DATA_LOSS), (3, OK)]
 
 
 def test_waiting_to_try_again_the_reason_is_told_and_the_start_does_not_wait(tmp_path):
@@ -120,12 +123,12 @@ def test_waiting_to_try_again_the_reason_is_told_and_the_start_does_not_wait(tmp
     async def run():
         async with serving(one_model("m", str(tmp_path)), load_retries=5, retry_seconds=60) as served:
             status = served.status(1)
-            assert (status.state, status.code) == (State.LOADING, Code.DATA_LOSS)
+            assert (status.state, status.code) == (VersionState.LOADING, StatusCode.DATA_LOSS)
             assert "saved_model.pb" in served.manager.problems()["m"]
             shutil.rmtree(tmp_path / "1")  # nobody waits a minute for it
-            await until(lambda: served.status(1).state is State.END)
+            await until(lambda: served.status(1).state is VersionState.END)
             folder = export(tmp_path, 2, b"\xff")
-            await until(lambda: 2 in served.states() and served.status(2).code is Code.DATA_LOSS)
+            await until(lambda: 2 in served.states() and served.status(2).code is StatusCode.DATA_LOSS)
             (folder / "saved_model.pb").write_bytes(adder(2))  # nor for a file that was written again
             await until(served.manager.ready)
             assert await served.ask() == 2
@@ -157,11 +160,13 @@ def test_a_removed_version_is_unloaded(tmp_path):
     async def run():
         async with serving(one_model("m", str(tmp_path))) as served:
             shutil.rmtree(tmp_path / "2")
-            await until(lambda: served.states() == {1: (State.AVAILABLE, OK), 2: (State.END, OK)})
+            await until(
+                lambda: served.states() == {1: (VersionState.AVAILABLE, OK), 2: (VersionState.END, OK)}
+            )
             assert await served.ask() == 1
-            with pytest.raises(Refused) as told:
+            with pytest.raises(StatusError) as told:
                 await served.ask(version=2)
-            assert told.value.code is Code.NOT_FOUND
+            assert told.value.code is StatusCode.NOT_FOUND
 
     asyncio.run(run())
 
@@ -177,7 +182,7 @@ def test_the_last_version_goes_too_unless_one_is_always_to_be_present(tmp_path):
             (tmp_path / "kept").rename(tmp_path / "1")
         async with serving(one_model("m", str(tmp_path))) as served:
             shutil.rmtree(tmp_path / "1")
-            await until(lambda: served.states() == {1: (State.END, OK)})
+            await until(lambda: served.states() == {1: (VersionState.END, OK)})
             assert not served.manager.ready()
 
     asyncio.run(run())
@@ -195,7 +200,9 @@ def test_a_base_path_that_goes_and_comes_back(tmp_path, caplog):
             assert served.manager.ready()
             export(away, 2)
             away.rename(base)
-            await until(lambda: served.states() == {1: (State.END, OK), 2: (State.AVAILABLE, OK)})
+            await until(
+                lambda: served.states() == {1: (VersionState.END, OK), 2: (VersionState.AVAILABLE, OK)}
+            )
             assert await served.ask() == 2
 
     asyncio.run(run())
@@ -233,9 +240,9 @@ def test_warm_up_is_asked_before_a_version_is_available_and_can_be_off(tmp_path)
     asked = []
 
     def counting(folder, settings):
-        from tfport.serve.models.loading import opener
+        from tfport.serve.models.loading import session_opener
 
-        session = opener()(folder, settings)
+        session = session_opener()(folder, settings)
         run = session.run
         session.run = lambda *given: asked.append(1) or run(*given)
         return session

@@ -12,14 +12,14 @@ import numpy as np
 import pytest
 from tests.serve.models.exports import Served, adder, config_of, export, model, serving, until
 
-from tfport.serve.catalogue import Catalogue, State
+from tfport.serve.model_catalog import ModelCatalog, VersionState
 from tfport.serve.models.config import one_model
-from tfport.serve.models.loading import opener
-from tfport.serve.models.manager import Manager
-from tfport.serve.servable import InThreads
-from tfport.serve.status import Code, Refused
+from tfport.serve.models.loading import session_opener
+from tfport.serve.models.manager import ModelManager
+from tfport.serve.servable import ThreadRunner
+from tfport.serve.status import StatusCode, StatusError
 
-OK = Code.OK
+OK = StatusCode.OK
 
 
 def test_the_newest_version_is_served(tmp_path):
@@ -30,8 +30,8 @@ def test_the_newest_version_is_served(tmp_path):
         async with serving(one_model("m", str(tmp_path))) as served:
             assert served.manager.ready()
             assert await served.ask() == 10
-            assert served.states() == {10: (State.AVAILABLE, OK)}
-        assert served.states() == {10: (State.END, OK)}
+            assert served.states() == {10: (VersionState.AVAILABLE, OK)}
+        assert served.states() == {10: (VersionState.END, OK)}
         assert not served.manager.ready()
 
     asyncio.run(run())
@@ -62,7 +62,7 @@ def test_policies(tmp_path, policy, versions):
 
     async def run():
         async with serving(config_of(model("m", tmp_path, f"model_version_policy {{ {policy} }}"))) as served:
-            assert served.states() == dict.fromkeys(versions, (State.AVAILABLE, OK))
+            assert served.states() == dict.fromkeys(versions, (VersionState.AVAILABLE, OK))
             assert [await served.ask(version=v) for v in versions] == list(versions)
 
     asyncio.run(run())
@@ -82,8 +82,8 @@ def test_no_request_is_lost_while_versions_change(tmp_path):
             clients = [asyncio.create_task(ask_on(served, stop)) for _ in range(4)]
             for version in (2, 3, 4):
                 export(tmp_path, version)
-                await until(lambda v=version: served.states().get(v) == (State.AVAILABLE, OK))
-                await until(lambda v=version: served.status(v - 1).state is State.END)
+                await until(lambda v=version: served.states().get(v) == (VersionState.AVAILABLE, OK))
+                await until(lambda v=version: served.status(v - 1).state is VersionState.END)
             stop.set()
             await asyncio.gather(*clients)
 
@@ -99,7 +99,7 @@ class Held:
 
     async def __call__(self, session, signature, inputs, outputs):
         await asyncio.get_running_loop().run_in_executor(None, self._wait)
-        return await InThreads(self.pool)(session, signature, inputs, outputs)
+        return await ThreadRunner(self.pool)(session, signature, inputs, outputs)
 
     def _wait(self) -> None:
         self.begun.set()
@@ -112,17 +112,19 @@ def test_a_call_that_has_begun_ends_although_its_version_is_removed(tmp_path):
     held = Held(None)
 
     async def run():
-        runners = lambda settings, version, session: held if version == 2 else InThreads(None)  # noqa: E731
+        runners = lambda settings, version, session: held if version == 2 else ThreadRunner(None)  # noqa: E731
         async with serving(one_model("m", str(tmp_path)), runner_for=runners) as served:
             call = asyncio.create_task(served.ask())
             await until(held.begun.is_set)
             shutil.rmtree(tmp_path / "2")
-            await until(lambda: served.states() == {2: (State.UNLOADING, OK), 1: (State.AVAILABLE, OK)})
+            await until(
+                lambda: served.states() == {2: (VersionState.UNLOADING, OK), 1: (VersionState.AVAILABLE, OK)}
+            )
             assert await served.ask() == 1
             assert not call.done()
             held.go.set()
             assert await call == 2
-            await until(lambda: served.status(2).state is State.END)
+            await until(lambda: served.status(2).state is VersionState.END)
 
     asyncio.run(run())
 
@@ -138,7 +140,7 @@ def test_draining_has_a_limit_and_the_call_ends_all_the_same(tmp_path):
             call = asyncio.create_task(served.ask())
             await until(held.begun.is_set)
             shutil.rmtree(tmp_path / "1")
-            await until(lambda: served.status(1).state is State.END)
+            await until(lambda: served.status(1).state is VersionState.END)
             held.go.set()
             assert await call == 1
 
@@ -154,14 +156,14 @@ def test_stopping_lets_calls_end(tmp_path):
             call = asyncio.create_task(served.ask())
             await until(held.begun.is_set)
             stop = asyncio.create_task(served.manager.stop())
-            await until(lambda: served.status(1).state is State.UNLOADING)
-            with pytest.raises(Refused):
+            await until(lambda: served.status(1).state is VersionState.UNLOADING)
+            with pytest.raises(StatusError):
                 await served.ask()
             assert not stop.done()
             held.go.set()
             assert await call == 1
             await stop
-            assert served.status(1).state is State.END
+            assert served.status(1).state is VersionState.END
 
     asyncio.run(run())
 
@@ -173,17 +175,17 @@ def test_stopping_does_not_wait_for_loads(tmp_path):
     def slow(folder, settings):
         begun.set()
         assert go.wait(30)
-        return opener()(folder, settings)
+        return session_opener()(folder, settings)
 
     async def run():
         async with serving(
             one_model("m", str(tmp_path)), load=slow, wait=False, drain_seconds=0.05
         ) as served:
             await until(begun.is_set)
-            assert served.status(1).state is State.LOADING
+            assert served.status(1).state is VersionState.LOADING
             assert not served.manager.ready()
         go.set()
-        with pytest.raises(Refused):
+        with pytest.raises(StatusError):
             await served.ask()
 
     asyncio.run(run())
@@ -192,7 +194,7 @@ def test_stopping_does_not_wait_for_loads(tmp_path):
 def test_what_is_unloaded_is_freed(tmp_path):
     export(tmp_path, 1)
 
-    class Closed(InThreads):
+    class Closed(ThreadRunner):
         closed = False
 
         async def close(self):
@@ -202,9 +204,9 @@ def test_what_is_unloaded_is_freed(tmp_path):
         runner = Closed(None)
         async with serving(one_model("m", str(tmp_path)), runner_for=lambda *_: runner) as served:
             await served.ask()
-            session = weakref.ref(served.catalogue.get("m").session)
+            session = weakref.ref(served.catalog.get("m").session)
             export(tmp_path, 2)
-            await until(lambda: 2 in served.states() and served.status(1).state is State.END)
+            await until(lambda: 2 in served.states() and served.status(1).state is VersionState.END)
             assert runner.closed
             assert session() is None
 
@@ -216,7 +218,7 @@ def test_what_failed_to_load_is_freed(tmp_path):
     sessions = []
 
     def watched(folder, settings):
-        session = opener()(folder, settings)
+        session = session_opener()(folder, settings)
         sessions.append(weakref.ref(session))
         return session
 
@@ -226,7 +228,7 @@ def test_what_failed_to_load_is_freed(tmp_path):
     async def run():
         async with serving(one_model("m", str(tmp_path)), load=watched, runner_for=no_runner) as served:
             status = served.status(1)
-            assert (status.state, status.code) == (State.END, Code.INTERNAL)
+            assert (status.state, status.code) == (VersionState.END, StatusCode.INTERNAL)
             assert status.message == "RuntimeError: no room"
             # the thread that loaded it lets go, too
             await until(lambda: bool(gc.collect() or True) and sessions[0]() is None)
@@ -241,13 +243,13 @@ def test_looking_once_and_never(tmp_path):
         async with serving(one_model("m", str(tmp_path)), poll_seconds=0) as served:
             export(tmp_path, 2)
             await asyncio.sleep(0.05)
-            assert served.states() == {1: (State.AVAILABLE, OK)}
+            assert served.states() == {1: (VersionState.AVAILABLE, OK)}
             await served.manager.reload(served.manager.config)  # looks again
             assert await served.ask() == 2
         async with serving(one_model("m", str(tmp_path)), poll_seconds=-1) as served:
-            assert served.catalogue.names() == ["m"]
+            assert served.catalog.names() == ["m"]
             assert not served.manager.ready()
-            with pytest.raises(Refused):
+            with pytest.raises(StatusError):
                 await served.ask()
 
     asyncio.run(run())
@@ -261,7 +263,7 @@ def test_several_models_load_side_by_side_and_never_in_the_loop(tmp_path):
     def met(folder, settings):
         threads.add(threading.get_ident())
         together.wait(30)  # only both at once come past here
-        return opener()(folder, settings)
+        return session_opener()(folder, settings)
 
     async def run():
         config = config_of(model("a", tmp_path / "a"), model("b", tmp_path / "b"))
@@ -292,9 +294,9 @@ def test_tags_choose_a_meta_graph(tmp_path):
     export(tmp_path, 1)
 
     async def run():
-        async with serving(one_model("m", str(tmp_path)), load=opener(tags=["serve"])) as served:
+        async with serving(one_model("m", str(tmp_path)), load=session_opener(tags=["serve"])) as served:
             assert await served.ask() == 1
-        async with serving(one_model("m", str(tmp_path)), load=opener(tags=["gpu"])) as served:
+        async with serving(one_model("m", str(tmp_path)), load=session_opener(tags=["gpu"])) as served:
             assert "no MetaGraph has the tags {gpu}" in served.status(1).message
 
     asyncio.run(run())
@@ -305,7 +307,7 @@ def test_the_usual_plan_is_there_before_the_first_request(tmp_path):
 
     async def run():
         async with serving(one_model("m", str(tmp_path))) as served:
-            session = served.catalogue.get("m").session
+            session = served.catalog.get("m").session
             before = dict(session._plans)
             await served.ask()
             assert len(before) == 1
@@ -315,9 +317,9 @@ def test_the_usual_plan_is_there_before_the_first_request(tmp_path):
 
 
 def test_a_manager_may_stop_before_it_started():
-    catalogue = Catalogue()
-    asyncio.run(Manager(catalogue, runner_for=lambda *_: InThreads(None)).stop())
-    assert catalogue.names() == []
+    catalog = ModelCatalog()
+    asyncio.run(ModelManager(catalog, runner_for=lambda *_: ThreadRunner(None)).stop())
+    assert catalog.names() == []
 
 
 def test_a_manager_without_models_is_ready():
@@ -334,7 +336,7 @@ def test_answers_are_those_of_the_model(tmp_path):
 
     async def run():
         async with serving(one_model("m", str(tmp_path))) as served:
-            servable = served.catalogue.get("m")
+            servable = served.catalog.get("m")
             answer = await servable.predict("serving_default", {"x": np.float32([1, 2])})
             np.testing.assert_array_equal(answer["y"], np.float32([3.5, 4.5]))
 
@@ -348,12 +350,12 @@ def test_a_version_given_up_before_its_load_begins_is_never_published(tmp_path):
     async def run():
         config = one_model("m", str(tmp_path))
         async with serving(config, poll_seconds=-1, on_attempt=told.append) as served:
-            served.catalogue.publish = lambda servable: pytest.fail("published")
+            served.catalog.publish = lambda servable: pytest.fail("published")
             asked = served.manager._models["m"]
             asked._aspire({1: str(tmp_path / "1")}, {})
             asked.remove()
             await until(lambda: not asked.tasks)
-            assert served.catalogue.names() == []
+            assert served.catalog.names() == []
 
     asyncio.run(run())
-    assert [one.code for one in told] == [Code.CANCELLED]
+    assert [one.code for one in told] == [StatusCode.CANCELLED]

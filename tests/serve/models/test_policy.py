@@ -1,4 +1,4 @@
-"""Which versions are wanted, and what is done next."""
+"""Which versions are select_versions, and what is done next."""
 
 from __future__ import annotations
 
@@ -6,42 +6,50 @@ from dataclasses import dataclass
 
 import pytest
 
-from tfport.serve.models.policy import All, Latest, Specific, Stage, Step, next_step, wanted
+from tfport.serve.models.policy import (
+    AllVersions,
+    LatestVersions,
+    LoadStage,
+    PolicyStep,
+    SpecificVersions,
+    next_step,
+    select_versions,
+)
 
 FOUND = {1: "a", 5: "b", 12: "c"}
 WANTED = [  # policy, numbers
-    (Latest(), {12}),
-    (Latest(2), {5, 12}),
-    (Latest(9), {1, 5, 12}),
-    (Latest(0), {12}),
-    (All(), {1, 5, 12}),
-    (Specific(frozenset({5, 7})), {5}),
-    (Specific(frozenset()), set()),
+    (LatestVersions(), {12}),
+    (LatestVersions(2), {5, 12}),
+    (LatestVersions(9), {1, 5, 12}),
+    (LatestVersions(0), {12}),
+    (AllVersions(), {1, 5, 12}),
+    (SpecificVersions(frozenset({5, 7})), {5}),
+    (SpecificVersions(frozenset()), set()),
 ]
 
 
 @pytest.mark.parametrize(("policy", "numbers"), WANTED)
 def test_wanted(policy, numbers):
-    assert wanted(policy, FOUND) == {number: FOUND[number] for number in numbers}
+    assert select_versions(policy, FOUND) == {number: FOUND[number] for number in numbers}
 
 
 def test_of_nothing_nothing_is_wanted():
-    assert wanted(Latest(), {}) == {}
+    assert select_versions(LatestVersions(), {}) == {}
 
 
 @dataclass
 class One:
     number: int
     aspired: bool
-    stage: Stage
+    stage: LoadStage
 
 
 def versions(text: str) -> list[One]:
-    """`+2new -1ready`: wanted or not, number, stage."""
+    """`+2new -1ready`: select_versions or not, number, stage."""
     found = []
     for word in text.split():
         digits = "".join(c for c in word if c.isdigit())
-        found.append(One(int(digits), word[0] == "+", Stage(word[1 + len(digits) :])))
+        found.append(One(int(digits), word[0] == "+", LoadStage(word[1 + len(digits) :])))
     return found
 
 
@@ -69,4 +77,4 @@ STEPS = [  # versions, what is done
 def test_steps(given, expected):
     step = next_step(versions(given))
     assert (f"{step[0].value} {step[1].number}" if step else None) == expected
-    assert step is None or isinstance(step[0], Step)
+    assert step is None or isinstance(step[0], PolicyStep)

@@ -9,12 +9,12 @@ import pytest
 from tests.serve.models.exports import adder, config_of, export, model, serving, until
 
 from tfport.formats.proto import model_server_config_pb2 as pb
-from tfport.serve.catalogue import State
-from tfport.serve.models.loading import opener
-from tfport.serve.servable import InThreads
-from tfport.serve.status import Code, Refused
+from tfport.serve.model_catalog import VersionState
+from tfport.serve.models.loading import session_opener
+from tfport.serve.servable import ThreadRunner
+from tfport.serve.status import StatusCode, StatusError
 
-OK = Code.OK
+OK = StatusCode.OK
 ALL = "model_version_policy { all {} }"
 
 
@@ -22,8 +22,8 @@ def labels(**given: int) -> str:
     return " ".join(f'version_labels {{ key: "{label}" value: {value} }}' for label, value in given.items())
 
 
-async def refused(awaitable) -> Refused:
-    with pytest.raises(Refused) as told:
+async def refused(awaitable) -> StatusError:
+    with pytest.raises(StatusError) as told:
         await awaitable
     return told.value
 
@@ -38,10 +38,10 @@ def test_models_are_added_and_removed(tmp_path):
             await served.manager.reload(config_of(a, b))
             assert (await served.ask("a"), await served.ask("b")) == (1, 2)
             await served.manager.reload(config_of(b))
-            assert (await refused(served.ask("a"))).code is Code.NOT_FOUND
-            await until(lambda: served.catalogue.names() == ["b"])
+            assert (await refused(served.ask("a"))).code is StatusCode.NOT_FOUND
+            await until(lambda: served.catalog.names() == ["b"])
             await served.manager.reload(config_of())  # all of them
-            await until(lambda: served.catalogue.names() == [])
+            await until(lambda: served.catalog.names() == [])
             assert served.manager.ready()
             await served.manager.reload(config_of(a))
             assert await served.ask("a") == 1
@@ -57,11 +57,11 @@ def test_another_policy_and_another_base_path(tmp_path):
     async def run():
         async with serving(config_of(model("m", tmp_path / "a"))) as served:
             await served.manager.reload(config_of(model("m", tmp_path / "a", ALL)))
-            assert served.states() == dict.fromkeys((1, 2), (State.AVAILABLE, OK))
+            assert served.states() == dict.fromkeys((1, 2), (VersionState.AVAILABLE, OK))
             await served.manager.reload(config_of(model("m", tmp_path / "b", ALL)))
             assert [await served.ask(version=v) for v in (1, 2)] == [101, 102]
             await until(lambda: len(served.manager._models["m"].versions) == 2)  # the old ones are gone
-            assert served.states() == dict.fromkeys((1, 2), (State.AVAILABLE, OK))
+            assert served.states() == dict.fromkeys((1, 2), (VersionState.AVAILABLE, OK))
             assert [await served.ask(version=v) for v in (1, 2)] == [101, 102]
 
     asyncio.run(run())
@@ -86,14 +86,14 @@ def test_a_new_model_that_cannot_load_is_told_and_stays_asked_for(tmp_path):
     async def run():
         async with serving(config_of(a)) as served:
             told = await refused(served.manager.reload(config_of(a, b, c)))
-            assert told.code is Code.UNKNOWN
+            assert told.code is StatusCode.UNKNOWN
             assert told.message.startswith(
                 "2 model(s) did not become available: {{{name: b version: 7} due to"
             )
             assert "error: DATA_LOSS: " in told.message
             assert "{{name: c} due to error: NOT_FOUND: c: " in told.message
             assert await served.ask("a") == 1
-            assert served.status(7, "b").state is State.END
+            assert served.status(7, "b").state is VersionState.END
             export(tmp_path / "b", 8)
             export(tmp_path / "c", 9)
             await until(served.manager.ready)
@@ -103,10 +103,10 @@ def test_a_new_model_that_cannot_load_is_told_and_stays_asked_for(tmp_path):
 
 
 NONSENSE = [  # configuration, code
-    (pb.ModelServerConfig(), Code.INVALID_ARGUMENT),
-    (config_of(model("m", "relative")), Code.INVALID_ARGUMENT),
-    (config_of(model("m", "/a"), model("m", "/b")), Code.INVALID_ARGUMENT),
-    (config_of(model("m", "/a", labels(stable=1))), Code.FAILED_PRECONDITION),
+    (pb.ModelServerConfig(), StatusCode.INVALID_ARGUMENT),
+    (config_of(model("m", "relative")), StatusCode.INVALID_ARGUMENT),
+    (config_of(model("m", "/a"), model("m", "/b")), StatusCode.INVALID_ARGUMENT),
+    (config_of(model("m", "/a", labels(stable=1))), StatusCode.FAILED_PRECONDITION),
 ]
 
 
@@ -120,7 +120,7 @@ def test_what_is_refused_changes_nothing(tmp_path, config, code):
         async with serving(config_of(model("m", tmp_path))) as served:
             before = served.manager.config
             assert (await refused(served.manager.reload(config))).code is code
-            assert (await refused(served.manager.reload(custom))).code is Code.INVALID_ARGUMENT
+            assert (await refused(served.manager.reload(custom))).code is StatusCode.INVALID_ARGUMENT
             assert served.manager.config is before
             assert await served.ask() == 2
 
@@ -131,7 +131,7 @@ def test_a_server_that_stops_takes_no_configuration(tmp_path):
     async def run():
         async with serving(config_of()) as served:
             await served.manager.stop()
-            assert (await refused(served.manager.reload(config_of()))).code is Code.UNAVAILABLE
+            assert (await refused(served.manager.reload(config_of()))).code is StatusCode.UNAVAILABLE
 
     asyncio.run(run())
 
@@ -148,14 +148,14 @@ def test_labels_are_given_to_versions_that_answer(tmp_path):
                 served.manager.reload(config_of(model("m", tmp_path, ALL + labels(stable=3))))
             )
             assert (told.code, told.message) == (
-                Code.FAILED_PRECONDITION,
+                StatusCode.FAILED_PRECONDITION,
                 "Request to assign label to version 3 of model m, "
                 "which is not currently available for inference",
             )
             assert await served.ask(label="stable") == 1
             await served.manager.reload(config_of(model("m", tmp_path, ALL + labels(stable=2))))
             assert await served.ask(label="stable") == 2
-            assert (await refused(served.ask(label="canary"))).code is Code.INVALID_ARGUMENT
+            assert (await refused(served.ask(label="canary"))).code is StatusCode.INVALID_ARGUMENT
 
     asyncio.run(run())
 
@@ -165,17 +165,17 @@ def test_labels_at_the_start_need_leave(tmp_path):
     config = config_of(model("m", tmp_path, labels(stable=1, next=9)))
 
     async def run():
-        with pytest.raises(Refused) as told:
+        with pytest.raises(StatusError) as told:
             async with serving(config):
                 pass
-        assert told.value.code is Code.FAILED_PRECONDITION
+        assert told.value.code is StatusCode.FAILED_PRECONDITION
         async with serving(config, labels_for_unavailable=True) as served:
             assert await served.ask(label="stable") == 1
-            assert (await refused(served.ask(label="next"))).code is Code.NOT_FOUND
+            assert (await refused(served.ask(label="next"))).code is StatusCode.NOT_FOUND
             moved = config_of(
                 model("m", tmp_path, labels(stable=9))
             )  # one in use needs a version that answers
-            assert (await refused(served.manager.reload(moved))).code is Code.FAILED_PRECONDITION
+            assert (await refused(served.manager.reload(moved))).code is StatusCode.FAILED_PRECONDITION
 
     asyncio.run(run())
 
@@ -190,7 +190,7 @@ class Gate:
     def __call__(self, folder, settings):
         self.begun.append(settings.name)
         assert self.open.wait(30)
-        return opener()(folder, settings)
+        return session_opener()(folder, settings)
 
 
 def test_a_reload_during_a_load_waits_its_turn(tmp_path):
@@ -211,7 +211,7 @@ def test_a_reload_during_a_load_waits_its_turn(tmp_path):
             assert "c" not in gate.begun
             gate.open.set()
             await asyncio.gather(first, second)
-            await until(lambda: served.catalogue.names() == ["a", "c"])
+            await until(lambda: served.catalog.names() == ["a", "c"])
             assert await served.ask("c") == 3
 
     asyncio.run(run())
@@ -256,9 +256,9 @@ def test_a_model_removed_while_it_loads_never_answers_and_can_come_back(tmp_path
             gate.open.set()
             await back
             assert await served.ask("b") == 2
-            assert served.states("b") == {2: (State.AVAILABLE, OK)}
+            assert served.states("b") == {2: (VersionState.AVAILABLE, OK)}
             await served.manager.reload(config_of())
-            await until(lambda: served.catalogue.names() == [])
+            await until(lambda: served.catalog.names() == [])
 
     asyncio.run(run())
 
@@ -267,7 +267,7 @@ def test_a_model_that_comes_back_while_it_drains(tmp_path):
     export(tmp_path, 1)
     go = asyncio.Event()
 
-    class Waiting(InThreads):
+    class Waiting(ThreadRunner):
         async def __call__(self, *given):
             await go.wait()
             return await super().__call__(*given)
@@ -276,9 +276,9 @@ def test_a_model_that_comes_back_while_it_drains(tmp_path):
         config = config_of(model("m", tmp_path))
         async with serving(config, runner_for=lambda *_: Waiting(None)) as served:
             call = asyncio.create_task(served.ask())
-            await until(lambda: served.catalogue.get("m").running == 1)
+            await until(lambda: served.catalog.get("m").running == 1)
             await served.manager.reload(config_of())
-            assert served.status(1).state is State.UNLOADING
+            assert served.status(1).state is VersionState.UNLOADING
             back = asyncio.create_task(served.manager.reload(config))
             await asyncio.sleep(0.02)
             go.set()

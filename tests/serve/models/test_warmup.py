@@ -9,7 +9,7 @@ import tfport
 from tfport.formats.encoding.tfrecord import record
 from tfport.formats.proto import serving_pb2
 from tfport.serve.models.warmup import prepare, replay
-from tfport.serve.status import Code, Refused
+from tfport.serve.status import StatusCode, StatusError
 
 LENGTH = """
     x = Placeholder() {dtype=string, shape=(?)}
@@ -31,16 +31,16 @@ def test_examples_go_to_the_one_input(tmp_path):
 
 def test_examples_for_a_signature_of_numbers_are_refused(tmp_path):
     session = tfport.Session(export(tmp_path, 1, warm_up=examples("")))
-    with pytest.raises(Refused) as told:
+    with pytest.raises(StatusError) as told:
         replay(session)
-    assert told.value.code is Code.INVALID_ARGUMENT
+    assert told.value.code is StatusCode.INVALID_ARGUMENT
 
 
 def test_a_replay_stops_when_nobody_wants_it(tmp_path):
     session = tfport.Session(export(tmp_path, 1, warm_up=warm_up_file(("", {"x": [1]}))))
-    with pytest.raises(Refused) as told:
+    with pytest.raises(StatusError) as told:
         replay(session, stopped=lambda: True)
-    assert told.value.code is Code.CANCELLED
+    assert told.value.code is StatusCode.CANCELLED
 
 
 def test_a_model_without_requests_or_usual_signature(tmp_path):

@@ -7,15 +7,15 @@ import re
 
 import pytest
 
-from tfport.serve.monitoring.logs import LONGEST, Logs, set_up
-from tfport.serve.status import Code, Refused
+from tfport.serve.monitoring.logs import LONGEST, Logs, open_logger
+from tfport.serve.status import StatusCode, StatusError
 
 SECRET = "what the client sent"
 
 
 def lines(happens, **options):
     stream = io.StringIO()
-    with set_up(stream=stream, **options) as logger:
+    with open_logger(stream=stream, **options) as logger:
         happens(Logs(logger))
     return stream.getvalue().splitlines()
 
@@ -27,7 +27,7 @@ def raised(error):
         return found
 
 
-ANSWERED = ("half_plus_two", 123, "Predict", "GRPC", Code.OK, 0.0015)
+ANSWERED = ("half_plus_two", 123, "Predict", "GRPC", StatusCode.OK, 0.0015)
 EVENTS = [  # what happens, its line
     (
         lambda logs: logs.loaded("half_plus_two", 123, 0.5, "/models/half plus two/123"),
@@ -47,14 +47,15 @@ EVENTS = [  # what happens, its line
     ),
     (
         lambda logs: logs.request(
-            "m", None, "predict", "REST", Code.INVALID_ARGUMENT, 0.001,
-            error=Refused(Code.INVALID_ARGUMENT, SECRET),
+            "m", None, "predict", "REST", StatusCode.INVALID_ARGUMENT, 0.001,
+            error=StatusError(StatusCode.INVALID_ARGUMENT, SECRET),
         ),
         "INFO request model=m api=predict entrypoint=REST code=INVALID_ARGUMENT milliseconds=1.0",
     ),
     (
         lambda logs: logs.request(
-            "m", None, "predict", "REST", Code.UNAVAILABLE, 0.001, error=Refused(Code.UNAVAILABLE, "full"),
+            "m", None, "predict", "REST", StatusCode.UNAVAILABLE, 0.001,
+            error=StatusError(StatusCode.UNAVAILABLE, "full"),
         ),
         "INFO request model=m api=predict entrypoint=REST code=UNAVAILABLE milliseconds=1.0 error=full",
     ),
@@ -77,12 +78,15 @@ def test_each_event_is_one_object(happens):
 
 def test_an_error_of_ours_is_told_by_its_place():
     error = raised(ValueError(SECRET))
-    (line,) = lines(lambda logs: logs.request("m", 1, "p", "REST", Code.INTERNAL, 0, error=error))
+    (line,) = lines(lambda logs: logs.request("m", 1, "p", "REST", StatusCode.INTERNAL, 0, error=error))
     assert re.search(r'ERROR .* error="ValueError at test_logs\.py:\d+"$', line)
 
 
 def test_nothing_of_a_request_is_told():
-    errors = [(code, raised(Refused(code, SECRET))) for code in (Code.INVALID_ARGUMENT, Code.INTERNAL)]
+    errors = [
+        (code, raised(StatusError(code, SECRET)))
+        for code in (StatusCode.INVALID_ARGUMENT, StatusCode.INTERNAL)
+    ]
     for code, error in errors:
         for log_format in ("text", "json"):
             told = lines(
@@ -116,7 +120,7 @@ def test_a_stream_that_does_not_take_lines_stops_nobody():
 
     logging_errors, logging.raiseExceptions = logging.raiseExceptions, False
     try:
-        with set_up(stream=Broken()) as logger:
+        with open_logger(stream=Broken()) as logger:
             Logs(logger).say("x")
     finally:
         logging.raiseExceptions = logging_errors

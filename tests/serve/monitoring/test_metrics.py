@@ -9,8 +9,8 @@ from prometheus_client.parser import text_string_to_metric_families
 from tfport.serve.monitoring import instruments
 from tfport.serve.monitoring.config import metrics_path
 from tfport.serve.monitoring.metrics import DECODE, Metrics
-from tfport.serve.status import Code, Refused
-from tfport.serve.watch import GRPC, REST
+from tfport.serve.request_metrics import GRPC, REST
+from tfport.serve.status import StatusCode, StatusError
 
 
 def read(metrics):
@@ -30,7 +30,7 @@ def _as_written(name, text):
 
 TOLD = [  # what happens, the samples that it changes
     (
-        lambda m: m.request("a", "Predict", GRPC, Code.OK, 0.001),
+        lambda m: m.request("a", "Predict", GRPC, StatusCode.OK, 0.001),
         {
             (":tensorflow:serving:request_count", ("model_name", "a"), ("status", "OK")): 1,
             (":tensorflow:serving:request_latency_sum",
@@ -44,7 +44,7 @@ TOLD = [  # what happens, the samples that it changes
         },
     ),
     (
-        lambda m: m.request("a", "predict", REST, Code.NOT_FOUND, 0.001),
+        lambda m: m.request("a", "predict", REST, StatusCode.NOT_FOUND, 0.001),
         {
             (":tensorflow:serving:request_count", ("model_name", "a"), ("status", "NOT_FOUND")): 1,
             (":tensorflow:serving:request_latency_count",
@@ -76,7 +76,7 @@ TOLD = [  # what happens, the samples that it changes
         },
     ),
     (
-        lambda m: m.loaded("a", 7, "/models/a/7", 2, Code.DATA_LOSS),
+        lambda m: m.loaded("a", 7, "/models/a/7", 2, StatusCode.DATA_LOSS),
         {
             (":tensorflow:cc:saved_model:load_attempt_count",
              ("model_path", "/models/a/7"), ("status", "fail")): 1,
@@ -105,7 +105,7 @@ TOLD = [  # what happens, the samples that it changes
     ),
     (lambda m: m.ran("a", 7, "s", 3, 0.25), {(":tensorflow:core:graph_run_time_usecs",): 250000}),
     (
-        lambda m: m.logged("a", Code.RESOURCE_EXHAUSTED),
+        lambda m: m.logged("a", StatusCode.RESOURCE_EXHAUSTED),
         {
             (":tensorflow:serving:request_log_count",
              ("model_name", "a"), ("status_code", "RESOURCE_EXHAUSTED")): 1,
@@ -113,7 +113,7 @@ TOLD = [  # what happens, the samples that it changes
         },
     ),
     (  # names that clients make up
-        lambda m: m.request('a"\\\n\ud800', "Predict", GRPC, Code.OK, 1),
+        lambda m: m.request('a"\\\n\ud800', "Predict", GRPC, StatusCode.OK, 1),
         {(":tensorflow:serving:request_count", ("model_name", 'a"\\\n?'), ("status", "OK")): 1},
     ),
 ]  # fmt: skip
@@ -136,8 +136,8 @@ def test_types_are_told_by_the_names_that_the_samples_have():
 
 def test_counters_are_asked_for_by_tensorflow_serving_s_names():
     metrics = Metrics(process=False)
-    metrics.request("a", "Predict", GRPC, Code.OK, 0.1)
-    metrics.request("b", "predict", REST, Code.NOT_FOUND, 0.1)
+    metrics.request("a", "Predict", GRPC, StatusCode.OK, 0.1)
+    metrics.request("b", "predict", REST, StatusCode.NOT_FOUND, 0.1)
     assert metrics.total("/tensorflow/serving/request_count") == 2
     assert metrics.total("/tensorflow/serving/request_latency") == 0  # no counter
     assert metrics.total("/no/such/metric") == 0
@@ -160,7 +160,7 @@ def test_others_may_add_to_the_page():
 def test_names_that_clients_make_up_do_not_fill_the_memory():
     metrics = Metrics(process=False)
     for i in range(instruments.MOST_CELLS + 100):
-        metrics.request(f"model {i}", "Predict", GRPC, Code.NOT_FOUND, 1)
+        metrics.request(f"model {i}", "Predict", GRPC, StatusCode.NOT_FOUND, 1)
     counts = {k: v for k, v in read(metrics).items() if k[0] == ":tensorflow:serving:request_count"}
     assert len(counts) == instruments.MOST_CELLS + 1
     assert sum(counts.values()) == instruments.MOST_CELLS + 100
@@ -199,12 +199,12 @@ def test_a_file_that_says_nothing_useful_is_refused(tmp_path):
     file = tmp_path / "monitoring.config"
     for content in (b"prometheus_config { enable: perhaps }", b"\xff", b"prometheus { }"):
         file.write_bytes(content)
-        with pytest.raises(Refused, match="Invalid protobuf file"):
+        with pytest.raises(StatusError, match="Invalid protobuf file"):
             metrics_path(file)
     file.write_text('prometheus_config { enable: true path: "metrics" }')
-    with pytest.raises(Refused, match="expected one that begins with /, found `metrics`"):
+    with pytest.raises(StatusError, match="expected one that begins with /, found `metrics`"):
         metrics_path(file)
-    with pytest.raises(Refused, match="No such file"):
+    with pytest.raises(StatusError, match="No such file"):
         metrics_path(tmp_path / "none")
 
 

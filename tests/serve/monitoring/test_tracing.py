@@ -1,4 +1,4 @@
-"""Spans: none and no import unless asked for; with OpenTelemetry one for each request."""
+"""Spans: none and no import unless asked for; with OpenTelemetryTracer one for each request."""
 
 import subprocess
 import sys
@@ -6,15 +6,15 @@ import sys
 import pytest
 
 from tfport.errors import Error
-from tfport.serve.monitoring.tracing import NEEDED, tracer_of
-from tfport.serve.status import Code, Refused
+from tfport.serve.monitoring.tracing import NEEDED, request_tracer
+from tfport.serve.status import StatusCode, StatusError
 
 PARENT = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
 
 
 def test_nothing_is_imported_unless_asked_for():
     code = (
-        "import sys; from tfport.serve.monitoring.tracing import tracer_of; t = tracer_of(False)\n"
+        "import sys; from tfport.serve.monitoring.tracing import request_tracer; t = request_tracer(False)\n"
         "with t.request('Predict', 'm', {}), t.stage('run'): pass\n"
         "t.close(); sys.exit('opentelemetry' in sys.modules)"
     )
@@ -25,7 +25,7 @@ def test_without_opentelemetry_it_is_one_sentence(monkeypatch):
     monkeypatch.setitem(sys.modules, "opentelemetry", None)
     monkeypatch.setitem(sys.modules, "opentelemetry.trace", None)
     with pytest.raises(Error) as error:
-        tracer_of(True)
+        request_tracer(True)
     assert str(error.value) == NEEDED
 
 
@@ -38,11 +38,11 @@ def test_a_request_is_a_span_of_the_trace_that_its_headers_name():
     spans = InMemorySpanExporter()
     provider = TracerProvider()
     provider.add_span_processor(SimpleSpanProcessor(spans))
-    trace = tracer_of(True, provider)
+    trace = request_tracer(True, provider)
     with trace.request("Predict", "m", {"traceparent": PARENT}, version=3), trace.stage("run"):
         pass
-    with pytest.raises(Refused), trace.request("predict", "m", {}):
-        raise Refused(Code.NOT_FOUND, "secret")
+    with pytest.raises(StatusError), trace.request("predict", "m", {}):
+        raise StatusError(StatusCode.NOT_FOUND, "secret")
     with pytest.raises(ValueError, match="secret"), trace.request("predict", "m", {}):
         raise ValueError("secret")
     run, request, refused, failed = spans.get_finished_spans()

@@ -11,15 +11,15 @@ from typing import Any
 
 import aiohttp
 from tests.serve.ports import Gate, run_with
-from tests.serve.signed import Ends, signed
+from tests.serve.signature_models import Ends, signed
 
 from tfport.graph.model import Model
 from tfport.runtime.session import Session
-from tfport.serve.catalogue import Catalogue, State, VersionStatus
+from tfport.serve.model_catalog import ModelCatalog, VersionState, VersionStatus
 from tfport.serve.rest.options import RestOptions
-from tfport.serve.rest.server import RestFront
-from tfport.serve.servable import InThreads, Servable
-from tfport.serve.status import Code
+from tfport.serve.rest.server import RestServer
+from tfport.serve.servable import Servable, ThreadRunner
+from tfport.serve.status import StatusCode
 
 TYPES = [
     *("float32", "float64", "float16", "bfloat16", "bool", "string"),
@@ -86,8 +86,8 @@ def models() -> dict[str, Model]:
 class Port:
     """A running front end, and a client."""
 
-    front: RestFront
-    catalogue: Catalogue
+    front: RestServer
+    catalog: ModelCatalog
     client: aiohttp.ClientSession
     port: int
     gate: Gate
@@ -104,24 +104,24 @@ class Port:
 @asynccontextmanager
 async def serving(options: RestOptions | None = None, **more: Any) -> AsyncIterator[Port]:
     with ThreadPoolExecutor(2) as pool:
-        runner = InThreads(pool)
-        gate, catalogue = Gate(runner), Catalogue()
+        runner = ThreadRunner(pool)
+        gate, catalog = Gate(runner), ModelCatalog()
         for version in (1, 2):
             session = Session(half_plus(version))
-            catalogue.publish(Servable("half", version, session, runner))
-        catalogue.publish(Servable("gated", 1, session, gate))
-        catalogue.set_labels("half", {"stable": 1})
-        catalogue.tell("broken", VersionStatus(3, State.END, Code.UNKNOWN, "the file is cut off"))
+            catalog.publish(Servable("half", version, session, runner))
+        catalog.publish(Servable("gated", 1, session, gate))
+        catalog.set_labels("half", {"stable": 1})
+        catalog.tell("broken", VersionStatus(3, VersionState.END, StatusCode.UNKNOWN, "the file is cut off"))
         for name, model in models().items():
-            catalogue.publish(Servable(name, 7, Session(model), runner))
-        front = RestFront(
-            catalogue, **({"ready": lambda: True} | more), options=options or RestOptions(port=0)
+            catalog.publish(Servable(name, 7, Session(model), runner))
+        front = RestServer(
+            catalog, **({"ready": lambda: True} | more), options=options or RestOptions(port=0)
         )
         port = await front.start()
         scheme = "https" if front.options.tls else "http"
         try:
             async with aiohttp.ClientSession(f"{scheme}://127.0.0.1:{port}") as client:
-                yield Port(front, catalogue, client, port, gate)
+                yield Port(front, catalog, client, port, gate)
         finally:
             gate.open.set()
             await front.stop(5)

@@ -13,10 +13,10 @@ from tests.serve.rest.server import TYPES
 from tfport.graph.dtypes import DType
 from tfport.graph.model import Signature, TensorSpec
 from tfport.graph.shapes import UNKNOWN
-from tfport.serve.rest.decode import Form, decode
+from tfport.serve.rest.decode import TensorLayout, decode
 from tfport.serve.rest.encode import encode, printed
-from tfport.serve.rest.features import decode_examples
-from tfport.serve.status import Refused
+from tfport.serve.rest.examples_json import decode_examples
+from tfport.serve.status import StatusError
 
 NUMERIC = [name for name in TYPES if name not in ("string", "bfloat16")]
 
@@ -37,11 +37,11 @@ def arrays(name: str, least: int = 0) -> Any:
     return hnp.arrays(DType.parse(name).numpy, shape)
 
 
-@pytest.mark.parametrize("form", Form)
+@pytest.mark.parametrize("form", TensorLayout)
 @pytest.mark.parametrize("name", NUMERIC)
 @given(data=st.data())
 def test_numbers_come_back(name, form, data):
-    array = data.draw(arrays(name, 0 if form is Form.COLUMNS else 1))
+    array = data.draw(arrays(name, 0 if form is TensorLayout.COLUMNS else 1))
     body = encode({"x": array}, of_type(name).outputs, form)
     found = again(body, name)
     assert found.dtype == array.dtype
@@ -75,7 +75,7 @@ def test_rows_of_several_outputs_hold_each_its_values(rows):
         name: TensorSpec((), DType.parse(kind), UNKNOWN)
         for name, kind in zip(columns, ("float32", "int8", "string"), strict=True)
     }
-    found = json.loads(encode(columns, specs, Form.ROWS))["predictions"]
+    found = json.loads(encode(columns, specs, TensorLayout.ROWS))["predictions"]
     assert [row["i"] for row in found] == [[row[1]] for row in rows]
     assert [row['a"b'] for row in found] == [row[2] for row in rows]
     np.testing.assert_array_equal(np.array([row["f%s"] for row in found], np.float32), columns["f%s"])
@@ -97,7 +97,7 @@ def refusal(body: bytes, name: str) -> list[str]:
     for read in (lambda: decode(body, lambda _: of_type(name)), lambda: decode_examples(body)):
         try:
             read()
-        except Refused as error:
+        except StatusError as error:
             refused.append(error.message)
     return refused
 
@@ -123,7 +123,7 @@ def test_what_is_read_is_what_numpy_reads(rows, name):
     """Whatever is let through as a tensor is the regular nested list that it seems to be."""
     try:
         found = decode(json.dumps({"instances": rows}).encode(), lambda _: of_type(name)).inputs["x"]
-    except Refused:
+    except StatusError:
         return
     if name in NUMERIC and not isinstance(rows[0], dict):
         with np.errstate(over="ignore"):

@@ -4,8 +4,8 @@ import asyncio
 
 from tests.serve.rest.server import Port, with_port
 
+from tfport.serve.rest.body_budget import BodyBudget
 from tfport.serve.rest.options import RestOptions
-from tfport.serve.rest.room import Room
 from tfport.serve.v2 import openapi as v2
 
 
@@ -24,7 +24,7 @@ def test_requests_beyond_the_most_are_refused_and_probes_are_not():
 
 
 def test_bodies_beyond_what_there_is_room_for_are_refused():
-    room, large = Room(3000), {"instances": [0.5] * 500}  # some 2,500 bytes
+    budget, large = BodyBudget(3000), {"instances": [0.5] * 500}  # some 2,500 bytes
 
     async def check(port: Port) -> None:
         first = asyncio.ensure_future(port.ask("POST", "/v1/models/gated:predict", large))
@@ -36,9 +36,9 @@ def test_bodies_beyond_what_there_is_room_for_are_refused():
         assert (await first)[0] == 200
         assert (await port.ask("POST", "/v1/models/half:predict", large))[0] == 200
         assert (await port.ask("POST", "/v1/models/half:predict", b"{"))[0] == 400
-        assert room.held == 0
+        assert budget.in_use == 0
 
-    with_port(check, RestOptions(port=0, room=room))
+    with_port(check, RestOptions(port=0, body_budget=budget))
 
 
 def test_a_signature_must_say_its_method_where_that_is_asked_for():

@@ -15,7 +15,7 @@ from tfport.graph.model import Signature, TensorSpec
 from tfport.graph.shapes import UNKNOWN
 from tfport.serve.rest.decode import decode
 from tfport.serve.rest.numbers import KEPT, LARGE, numbers_of, shape_of
-from tfport.serve.status import Code, Refused
+from tfport.serve.status import StatusCode, StatusError
 
 pytest.importorskip("simdjson")
 NUMBERS = [name for name in TYPES if name not in ("string", "bool")]
@@ -35,10 +35,10 @@ def said(body: bytes, signature: Signature) -> Any:
     """What is read, or why not."""
     try:
         found = decode(body, lambda _: signature)
-    except Refused as refused:
+    except StatusError as refused:
         return refused.code, refused.message.partition(" at offset")[0]
     arrays = {name: (a.dtype, a.shape, a.tobytes()) for name, a in found.inputs.items()}
-    return found.form, arrays
+    return found.layout, arrays
 
 
 @pytest.mark.parametrize("name", NUMBERS)
@@ -117,7 +117,7 @@ def test_odd_bodies_say_the_same_however_large(body, kind):
 @pytest.mark.parametrize("text", ["[", "[,", "[]", "[1,", "]"])
 def test_long_nonsense_is_passed_over_once(text):
     body = json.dumps({"instances": [text * 500_000]}).encode()
-    assert said(body, taking(x="float32"))[0] is Code.INVALID_ARGUMENT
+    assert said(body, taking(x="float32"))[0] is StatusCode.INVALID_ARGUMENT
 
 
 @given(hnp.array_shapes(max_dims=6, max_side=4))

@@ -19,8 +19,8 @@ class Case:
     answer: Any
 
     def __str__(self) -> str:
-        shown = self.body if isinstance(self.body, bytes) else json.dumps(self.body)
-        return f"{self.path} {shown[:60]!r}"
+        excerpt = self.body if isinstance(self.body, bytes) else json.dumps(self.body)
+        return f"{self.path} {excerpt[:60]!r}"
 
 
 def half(body: Any, answer: Any, status: int = 200) -> Case:

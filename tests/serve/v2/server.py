@@ -10,19 +10,19 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 
 from tests.recorded import path_of
-from tests.serve.signed import signed
+from tests.serve.signature_models import signed
 
 import tfport
 from tfport.graph.model import Model
 from tfport.runtime.session import Session
-from tfport.serve.catalogue import Catalogue, State, VersionStatus
-from tfport.serve.grpc.observed import Observers
+from tfport.serve.grpc.observers import Observers
 from tfport.serve.grpc.options import GrpcOptions
-from tfport.serve.grpc.server import GrpcFront
+from tfport.serve.grpc.server import GrpcServer
+from tfport.serve.model_catalog import ModelCatalog, VersionState, VersionStatus
 from tfport.serve.rest.options import RestOptions
-from tfport.serve.rest.server import RestFront
-from tfport.serve.servable import InThreads, Servable
-from tfport.serve.status import Code
+from tfport.serve.rest.server import RestServer
+from tfport.serve.servable import Servable, ThreadRunner
+from tfport.serve.status import StatusCode
 from tfport.serve.v2 import grpc as v2_grpc
 from tfport.serve.v2 import rest
 
@@ -63,17 +63,17 @@ def models() -> dict[str, Model]:
     }
 
 
-def catalogue_of(pool: ThreadPoolExecutor) -> Catalogue:
+def catalog_of(pool: ThreadPoolExecutor) -> ModelCatalog:
     """Every model as version 7, `sums` as version 8 too, and one that could not be loaded."""
-    catalogue = Catalogue()
+    catalog = ModelCatalog()
     for name, model in models().items():
         session = Session(model)
         for version in (7, 8) if name == "sums" else (7,):
-            catalogue.publish(Servable(name, version, session, InThreads(pool)))
-    catalogue.set_labels("sums", {"stable": 7})
-    catalogue.tell("broken", VersionStatus(1, State.END, Code.INVALID_ARGUMENT, "no variables"))
-    catalogue.add("awaited")
-    return catalogue
+            catalog.publish(Servable(name, version, session, ThreadRunner(pool)))
+    catalog.set_labels("sums", {"stable": 7})
+    catalog.tell("broken", VersionStatus(1, VersionState.END, StatusCode.INVALID_ARGUMENT, "no variables"))
+    catalog.add("awaited")
+    return catalog
 
 
 class Counted:
@@ -82,7 +82,7 @@ class Counted:
     def __init__(self) -> None:
         self.requests: list[tuple[str, str, str, str]] = []
 
-    def request(self, model: str, api: str, entrypoint: str, code: Code, seconds: float) -> None:
+    def request(self, model: str, api: str, entrypoint: str, code: StatusCode, seconds: float) -> None:
         self.requests.append((model, api, entrypoint, code.name))
 
     def __getattr__(self, name: str):
@@ -93,7 +93,7 @@ class Counted:
 class Server:
     rest: int
     grpc: int
-    catalogue: Catalogue
+    catalog: ModelCatalog
     is_ready: bool = True
     counted: Counted = field(default_factory=Counted)
 
@@ -105,7 +105,7 @@ def serving() -> Iterator[Server]:
     thread = threading.Thread(target=loop.run_forever, daemon=True)
     thread.start()
     with ThreadPoolExecutor(2) as pool:
-        server = Server(0, 0, catalogue_of(pool))
+        server = Server(0, 0, catalog_of(pool))
         stop = asyncio.run_coroutine_threadsafe(_start(server), loop).result()
         try:
             yield server
@@ -120,14 +120,14 @@ async def _start(server: Server):
     def ready() -> bool:
         return server.is_ready
 
-    options = RestOptions(port=0, most_bytes=LIMIT, watch=server.counted)
-    extra = rest.routes(server.catalogue, ready, options)
-    local = RestFront(server.catalogue, ready=ready, options=options, extra_routes=extra)
-    remote = GrpcFront(
-        server.catalogue,
+    options = RestOptions(port=0, most_bytes=LIMIT, metrics=server.counted)
+    extra = rest.routes(server.catalog, ready, options)
+    local = RestServer(server.catalog, ready=ready, options=options, extra_routes=extra)
+    remote = GrpcServer(
+        server.catalog,
         reload=_no_reload,
         options=GrpcOptions(port=0),
-        more=[v2_grpc.handler(server.catalogue, ready, Observers(server.counted))],
+        more=[v2_grpc.handler(server.catalog, ready, Observers(server.counted))],
         files=[v2_grpc.file_descriptor()],
     )
     server.rest, server.grpc = await local.start(), await remote.start()

@@ -1,13 +1,13 @@
 import json
 import re
 
-from tfport.serve.catalogue import Catalogue
+from tfport.serve.model_catalog import ModelCatalog
 from tfport.serve.v2.openapi import SCHEMAS, paths
 from tfport.serve.v2.rest import routes
 
 
 def test_every_route_is_described_and_no_other():
-    there = {(route.method.lower(), route.path) for route in routes(Catalogue(), lambda: True)}
+    there = {(route.method.lower(), route.path) for route in routes(ModelCatalog(), lambda: True)}
     told = {(method, path) for path, item in paths().items() for method in item if method != "parameters"}
     assert told == there - {("*", "/v2/{path:.*}"), ("get", "/v2/")}
 

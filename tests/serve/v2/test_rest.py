@@ -32,7 +32,7 @@ def ask(server, method, path, body=None, headers=None):
         connection.close()
 
 
-def told(server, method, path, body=None, headers=None):
+def ask_json(server, method, path, body=None, headers=None):
     status, _, text = ask(server, method, path, body, headers)
     return status, json.loads(text)
 
@@ -86,11 +86,11 @@ GETS = [  # path, status, body
 
 @pytest.mark.parametrize(("path", "status", "body"), GETS)
 def test_what_is_asked_about_server_and_models(server, path, status, body):
-    assert told(server, "GET", path) == (status, body)
+    assert ask_json(server, "GET", path) == (status, body)
 
 
 def test_the_server_names_itself_and_its_extensions(server):
-    status, body = told(server, "GET", "/v2")
+    status, body = ask_json(server, "GET", "/v2")
     assert (status, body["name"]) == (200, "tfport")
     assert "binary_tensor_data" in body["extensions"]
 
@@ -98,31 +98,31 @@ def test_the_server_names_itself_and_its_extensions(server):
 def test_a_server_that_is_not_ready_says_so_to_probes(server):
     server.is_ready = False
     try:
-        assert told(server, "GET", "/v2/health/ready") == (503, {"ready": False})
-        assert told(server, "GET", "/v2/health/live") == (200, {"live": True})
+        assert ask_json(server, "GET", "/v2/health/ready") == (503, {"ready": False})
+        assert ask_json(server, "GET", "/v2/health/live") == (200, {"live": True})
     finally:
         server.is_ready = True
 
 
 def test_metadata_of_a_signature_that_is_named(server):
-    _, body = told(server, "GET", "/v2/models/sums?signature_name=only_sum")
+    _, body = ask_json(server, "GET", "/v2/models/sums?signature_name=only_sum")
     assert [one["name"] for one in body["outputs"]] == ["sum"]
 
 
 @pytest.mark.parametrize("method", ["GET", "POST"])
 def test_the_index_of_the_repository(server, method):
-    status, rows = told(server, method, "/v2/repository/index")
+    status, rows = ask_json(server, method, "/v2/repository/index")
     assert status == 200
     assert {"name": "awaited"} in rows
     assert {"name": "broken", "version": "1", "state": "UNAVAILABLE", "reason": "no variables"} in rows
     assert {"name": "sums", "version": "8", "state": "READY", "reason": ""} in rows
-    _, ready = told(server, "POST", "/v2/repository/index", {"ready": True})
+    _, ready = ask_json(server, "POST", "/v2/repository/index", {"ready": True})
     assert {row["state"] for row in ready} == {"READY"}
 
 
 def test_outputs_in_the_order_they_are_asked_for_and_the_id_comes_back(server):
     asked = sums(id="42", outputs=[{"name": "sum"}, {"name": "difference"}])
-    assert told(server, "POST", "/v2/models/sums/versions/7/infer", asked) == (
+    assert ask_json(server, "POST", "/v2/models/sums/versions/7/infer", asked) == (
         200,
         {
             "model_name": "sums",
@@ -150,11 +150,13 @@ def test_requests_are_counted_by_models_that_are_there(server):
 def test_null_is_as_good_as_nothing(server):
     asked = sums(id=None, parameters=None, outputs=None)
     asked["inputs"][0]["parameters"] = None
-    assert told(server, "POST", "/v2/models/sums/infer", asked)[0] == 200
+    assert ask_json(server, "POST", "/v2/models/sums/infer", asked)[0] == 200
 
 
 def test_a_signature_is_chosen_by_a_parameter(server):
-    _, body = told(server, "POST", "/v2/models/sums/infer", sums(parameters={"signature_name": "only_sum"}))
+    _, body = ask_json(
+        server, "POST", "/v2/models/sums/infer", sums(parameters={"signature_name": "only_sum"})
+    )
     assert [one["name"] for one in body["outputs"]] == ["sum"]
     assert body["model_version"] == "8"
 
@@ -240,7 +242,7 @@ BAD = [  # model, body, status, a part of what is said
 
 @pytest.mark.parametrize(("model", "body", "status", "said"), BAD)
 def test_a_bad_request_gets_one_clear_sentence(server, model, body, status, said):
-    answered, text = told(server, "POST", f"/v2/models/{model}/infer", body)
+    answered, text = ask_json(server, "POST", f"/v2/models/{model}/infer", body)
     assert answered == status
     assert list(text) == ["error"]
     assert said in text["error"]
@@ -248,19 +250,19 @@ def test_a_bad_request_gets_one_clear_sentence(server, model, body, status, said
 
 @pytest.mark.parametrize("length", ["-1", "x", "1e3", "9" * 30, "100000"])
 def test_a_length_of_the_json_that_makes_no_sense(server, length):
-    status, body = told(server, "POST", "/v2/models/sums/infer", sums(), {LENGTH: length})
+    status, body = ask_json(server, "POST", "/v2/models/sums/infer", sums(), {LENGTH: length})
     assert status == 400
     assert "header" in body["error"] or LENGTH in body["error"]
 
 
 def test_bytes_that_no_input_takes_are_refused(server):
     head = json.dumps(sums()).encode()
-    status, body = told(server, "POST", "/v2/models/sums/infer", head + b"abc", {LENGTH: str(len(head))})
+    status, body = ask_json(server, "POST", "/v2/models/sums/infer", head + b"abc", {LENGTH: str(len(head))})
     assert (status, body["error"]) == (400, "unexpected additional input data for model 'sums': 3 bytes")
 
 
 def test_a_body_beyond_the_limit_is_refused(server):
-    status, body = told(server, "POST", "/v2/models/sums/infer", b" " * (LIMIT + 1))
+    status, body = ask_json(server, "POST", "/v2/models/sums/infer", b" " * (LIMIT + 1))
     assert status == 413
     assert "error" in body
 
@@ -285,10 +287,10 @@ def test_a_sparse_output_is_refused(server):
         fp32("args_0_1", 1.5),
         {"name": "args_0_2", "datatype": "INT64", "shape": [2], "data": [2, 2]},
     ]
-    status, body = told(server, "POST", "/v2/models/sparse/infer", {"inputs": inputs})
+    status, body = ask_json(server, "POST", "/v2/models/sparse/infer", {"inputs": inputs})
     assert (status, body["error"]) == (501, "output 'scaled' is no dense tensor; the protocol has no other")
     asked = {"inputs": inputs, "outputs": [{"name": "dense"}]}
-    assert told(server, "POST", "/v2/models/sparse/infer", asked)[0] == 200
+    assert ask_json(server, "POST", "/v2/models/sparse/infer", asked)[0] == 200
 
 
 JSON = st.recursive(

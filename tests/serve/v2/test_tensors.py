@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hn
 
 from tfport.formats.proto import inference_pb2 as pb
-from tfport.serve.status import Refused
+from tfport.serve.status import StatusError
 from tfport.serve.v2 import tensors
 
 NUMERIC = sorted(set(tensors.NUMPY) - {"BYTES"})
@@ -91,7 +91,7 @@ REFUSED = [  # datatype, shape, data, what is said
 
 @pytest.mark.parametrize(("datatype", "shape", "data", "said"), REFUSED)
 def test_json_that_does_not_fit_is_refused(datatype, shape, data, said):
-    with pytest.raises(Refused, match=said):
+    with pytest.raises(StatusError, match=said):
         tensors.from_json(datatype, shape, data, "x")
 
 
@@ -110,7 +110,7 @@ BAD_RAW = [  # datatype, shape, bytes
 
 @pytest.mark.parametrize(("datatype", "shape", "raw"), BAD_RAW)
 def test_bytes_that_do_not_fit_are_refused(datatype, shape, raw):
-    with pytest.raises(Refused):
+    with pytest.raises(StatusError):
         tensors.from_raw(datatype, shape, raw, "x")
 
 
@@ -118,7 +118,7 @@ def test_bytes_that_do_not_fit_are_refused(datatype, shape, raw):
     "sizes", [None, 3, "12", {"a": 1}, [-1], [1.0], [True], [None], [2**41], [1] * 33, [2**62, 2**62]]
 )
 def test_shapes_that_no_array_has_are_refused(sizes):
-    with pytest.raises(Refused, match="shape"):
+    with pytest.raises(StatusError, match="shape"):
         tensors.shape_of(sizes, "x")
 
 

@@ -1,4 +1,4 @@
-"""Several requests as one run: inputs joined along the first axis, outputs cut again.
+"""Several requests as one run: inputs joined along the first axis, outputs split_rows again.
 
 Requests share a run if the same inputs have the same types and, but for the number of rows, the same
 shapes; with `pad` sizes may differ where the signature leaves them open, and each input is filled up
@@ -92,7 +92,7 @@ def _filled_up(part: NDArray[Any], sizes: tuple[int, ...]) -> NDArray[Any]:
     return filled
 
 
-def cut(outputs: Mapping[str, Any], rows: Sequence[int], padded: int) -> list[Arrays] | None:
+def split_rows(outputs: Mapping[str, Any], rows: Sequence[int], padded: int) -> list[Arrays] | None:
     """The rows of each request; None where an output has not one row for each that went in."""
     if any(_rows(value) != padded for value in outputs.values()):
         return None
@@ -104,12 +104,12 @@ def cut(outputs: Mapping[str, Any], rows: Sequence[int], padded: int) -> list[Ar
 
 def pieces_of(inputs: Mapping[str, NDArray[Any]], sizes: Sequence[int]) -> list[Arrays]:
     """A request in pieces of so many rows."""
-    found = cut(inputs, sizes, sum(sizes))
-    assert found is not None  # its inputs agree on their rows, or it would not be cut
+    found = split_rows(inputs, sizes, sum(sizes))
+    assert found is not None  # its inputs agree on their rows, or it would not be split_rows
     return found
 
 
-def put_together(pieces: Sequence[Arrays]) -> Arrays:
+def concat_pieces(pieces: Sequence[Arrays]) -> Arrays:
     """The answer to a request whose pieces were answered."""
     if len(pieces) == 1:
         return pieces[0]

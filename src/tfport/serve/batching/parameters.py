@@ -1,7 +1,7 @@
 """How batches are made: what a text file says, checked as TensorFlow Serving checks it.
 
     read_parameters("batching.pbtxt")       --batching_parameters_file
-    parameters_of(model.files)              batching_params.pbtxt beside saved_model.pb
+    model_parameters(model.files)              batching_params.pbtxt beside saved_model.pb
 
 What is not said has TensorFlow Serving's default. The numbers are used in `queue` and `scheduler`.
 """
@@ -16,7 +16,7 @@ from google.protobuf import text_format
 from tfport.errors import UnreadableFile
 from tfport.formats.files import Files, Folder
 from tfport.formats.proto import batching_pb2 as pb
-from tfport.serve.status import Code, Refused
+from tfport.serve.status import StatusCode, StatusError
 
 BESIDE_THE_MODEL = "batching_params.pbtxt"
 DEFAULT_POOL, POOL_WITHOUT_FILE = "batch_threads", "model_server_batch_threads"
@@ -25,7 +25,7 @@ LARGEST_FILE = 1 << 20
 
 
 @dataclass(frozen=True, slots=True)
-class Parameters:
+class BatchParameters:
     """How the requests of a servable are joined."""
 
     max_batch_size: int = DEFAULT_SIZE
@@ -40,7 +40,7 @@ class Parameters:
     pad_inputs: bool = False
     """Whether requests of different lengths are padded so that they fit into one batch."""
     split: bool = False
-    """Whether a request may be cut to fill batches."""
+    """Whether a request may be split_rows to fill batches."""
     largest_run: int = DEFAULT_SIZE
     """The most rows that are run at once."""
 
@@ -49,40 +49,42 @@ class Parameters:
         return next((size for size in self.allowed_sizes if size >= rows), rows)
 
 
-def default_parameters() -> Parameters:
+def default_parameters() -> BatchParameters:
     """Those of `--enable_batching` without a file."""
     return parameters(pb.BatchingParameters(thread_pool_name={"value": POOL_WITHOUT_FILE}))
 
 
-def read_parameters(path: str | os.PathLike[str]) -> Parameters:
+def read_parameters(path: str | os.PathLike[str]) -> BatchParameters:
     """Those of a file."""
     folder, name = os.path.split(os.path.abspath(path))
     return _read(Folder(folder), name, os.fspath(path))
 
 
-def parameters_of(files: Files) -> Parameters | None:
+def model_parameters(files: Files) -> BatchParameters | None:
     """Those that lie beside a model; None where there are none, and then nothing of it is batched."""
     if not files.has(BESIDE_THE_MODEL):
         return None
     return _read(files, BESIDE_THE_MODEL, files.label(BESIDE_THE_MODEL))
 
 
-def _read(files: Files, name: str, where: str) -> Parameters:
+def _read(files: Files, name: str, where: str) -> BatchParameters:
     try:
         if files.size(name) > LARGEST_FILE:
-            raise Refused(Code.INVALID_ARGUMENT, f"Invalid protobuf file: '{where}'")
+            raise StatusError(StatusCode.INVALID_ARGUMENT, f"Invalid protobuf file: '{where}'")
         text = bytes(files.map(name)).decode()
         proto = text_format.Parse(text, pb.BatchingParameters())
     except UnreadableFile as error:
-        raise Refused(Code.NOT_FOUND, str(error)) from None
+        raise StatusError(StatusCode.NOT_FOUND, str(error)) from None
     except UnicodeDecodeError:
-        raise Refused(Code.INVALID_ARGUMENT, f"Invalid protobuf file: '{where}': not UTF-8") from None
+        raise StatusError(
+            StatusCode.INVALID_ARGUMENT, f"Invalid protobuf file: '{where}': not UTF-8"
+        ) from None
     except text_format.ParseError as error:
-        raise Refused(Code.INVALID_ARGUMENT, f"Invalid protobuf file: '{where}': {error}") from None
+        raise StatusError(StatusCode.INVALID_ARGUMENT, f"Invalid protobuf file: '{where}': {error}") from None
     return parameters(proto)
 
 
-def parameters(proto: pb.BatchingParameters) -> Parameters:
+def parameters(proto: pb.BatchingParameters) -> BatchParameters:
     """What a message says, or why it makes no sense."""
     size = _value(proto, "max_batch_size", DEFAULT_SIZE)
     split = proto.enable_large_batch_splitting.value
@@ -113,9 +115,9 @@ def parameters(proto: pb.BatchingParameters) -> Parameters:
     ]
     for wrong, message in checks:
         if wrong:
-            raise Refused(Code.INVALID_ARGUMENT, message)
+            raise StatusError(StatusCode.INVALID_ARGUMENT, message)
     name = proto.thread_pool_name.value if proto.HasField("thread_pool_name") else DEFAULT_POOL
-    return Parameters(
+    return BatchParameters(
         size,
         micros / 1e6,
         enqueued,

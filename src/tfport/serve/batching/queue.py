@@ -16,9 +16,9 @@ from time import perf_counter
 from typing import Any
 
 from tfport.serve.batching.joining import pieces_of
-from tfport.serve.batching.parameters import Parameters
+from tfport.serve.batching.parameters import BatchParameters
 from tfport.serve.servable import Arrays
-from tfport.serve.status import Code, Refused
+from tfport.serve.status import StatusCode, StatusError
 
 FULL = "The batch scheduling queue to which this task was submitted is full; "
 
@@ -31,12 +31,12 @@ class Task:
     rows: int
     answer: asyncio.Future[Arrays]
     since: float = field(default_factory=perf_counter)
-    batch: Batch | None = None
+    batch: RequestBatch | None = None
     """The one in which it waits; None when that has left."""
 
 
 @dataclass(eq=False, slots=True)
-class Batch:
+class RequestBatch:
     """What is run at once."""
 
     kind: Hashable
@@ -51,13 +51,13 @@ class Batch:
         task.batch = self
 
 
-class Queue:
+class BatchQueue:
     """The batches of one servable, signature and set of outputs that have not begun."""
 
-    def __init__(self, parameters: Parameters) -> None:
+    def __init__(self, parameters: BatchParameters) -> None:
         self.parameters = parameters
-        self._open: dict[Hashable, Batch] = {}
-        self._closed: deque[Batch] = deque()
+        self._open: dict[Hashable, RequestBatch] = {}
+        self._closed: deque[RequestBatch] = deque()
         self._closed_of: Counter[Hashable] = Counter()
         self._rows = 0
 
@@ -75,7 +75,7 @@ class Queue:
         """Take a request in that is run by itself; what was accepted before is not refused."""
         if not accepted:
             self._has_rows(rows)
-        batch = Batch(None)
+        batch = RequestBatch(None)
         task = self._into(batch, inputs, rows)
         self._closed.append(batch)
         return task
@@ -92,7 +92,7 @@ class Queue:
             self._drop(batch)
         return True
 
-    def next_batch(self, now: float) -> Batch | None:
+    def next_batch(self, now: float) -> RequestBatch | None:
         """A batch that should run: the first that is closed, or one that is full or has waited enough."""
         if not self._closed:
             for batch in list(self._open.values()):
@@ -127,21 +127,21 @@ class Queue:
             self._close(batch)
             batch = None
         if batch is None:
-            batch = self._open[kind] = Batch(kind)
+            batch = self._open[kind] = RequestBatch(kind)
         return self._into(batch, inputs, rows)
 
-    def _into(self, batch: Batch, inputs: Mapping[str, Any], rows: int) -> Task:
+    def _into(self, batch: RequestBatch, inputs: Mapping[str, Any], rows: int) -> Task:
         task = Task(inputs, rows, asyncio.get_running_loop().create_future())
         batch.add(task)
         self._rows += rows
         return task
 
-    def _close(self, batch: Batch) -> None:
+    def _close(self, batch: RequestBatch) -> None:
         del self._open[batch.kind]
         self._closed.append(batch)
         self._closed_of[batch.kind] += 1
 
-    def _drop(self, batch: Batch) -> None:
+    def _drop(self, batch: RequestBatch) -> None:
         if self._open.get(batch.kind) is batch:
             del self._open[batch.kind]
             return
@@ -167,15 +167,15 @@ class Queue:
         if self.parameters.split:
             capacity = (most - enqueued) * largest + (largest - size if kind in self._open else 0)
             if rows > capacity:
-                raise Refused(
-                    Code.UNAVAILABLE,
+                raise StatusError(
+                    StatusCode.UNAVAILABLE,
                     f"{FULL}task size is {rows} but scheduling capacity is only {capacity} "
                     f"(num_enqueued_batches={enqueued}, max_enqueued_batches={most}, "
                     f"open_batch_size={size}, max_execution_batch_size={largest})",
                 )
         elif enqueued >= most and (not size or size + rows > largest):
-            raise Refused(
-                Code.UNAVAILABLE,
+            raise StatusError(
+                StatusCode.UNAVAILABLE,
                 f"{FULL}currently {enqueued} batches enqueued and max_enqueued_batches is {most}",
             )
         self._has_rows(rows)
@@ -184,7 +184,7 @@ class Queue:
         """Refuse what would make the queue longer than full batches ever could."""
         most = self.parameters.max_enqueued_batches
         if self._rows and self._rows + rows > most * self._largest:
-            raise Refused(
-                Code.UNAVAILABLE,
+            raise StatusError(
+                StatusCode.UNAVAILABLE,
                 f"{FULL}currently {len(self)} batches enqueued and max_enqueued_batches is {most}",
             )

@@ -18,9 +18,9 @@ from threading import Lock
 from time import perf_counter
 from typing import Protocol
 
-from tfport.serve.batching.queue import Batch, Queue
+from tfport.serve.batching.queue import BatchQueue, RequestBatch
 from tfport.serve.servable import Arrays
-from tfport.serve.status import Code, Refused
+from tfport.serve.status import StatusCode, StatusError
 
 MOST_SERVABLES = 1024
 """Threads beyond those asked for, so that each servable can have one; they are started when needed."""
@@ -29,22 +29,22 @@ SHORTEST = 0.001
 SHUTTING_DOWN = "The server is shutting down"
 
 
-class Line(Protocol):
+class Lane(Protocol):
     """A queue, and how its batches are run."""
 
     @property
-    def queue(self) -> Queue: ...
+    def queue(self) -> BatchQueue: ...
 
     @property
     def owner(self) -> object:
         """Whose batches these are: the servable."""
         ...
 
-    def run(self, batch: Batch) -> Sequence[Arrays]:
+    def run(self, batch: RequestBatch) -> Sequence[Arrays]:
         """The answers to its tasks; this happens in a thread."""
         ...
 
-    def end(self, batch: Batch, answers: Sequence[Arrays], error: Exception | None) -> None:
+    def end(self, batch: RequestBatch, answers: Sequence[Arrays], error: Exception | None) -> None:
         """It has been run, or could not be: every task gets its answer."""
         ...
 
@@ -58,18 +58,18 @@ class Scheduler:
         """Held by whoever looks at the queues or changes them."""
         self.closed = False
         self._pool = ThreadPoolExecutor(threads + MOST_SERVABLES, name)
-        self._lines: dict[Line, None] = {}
+        self._lanes: dict[Lane, None] = {}
         """Those that have batches, in the order in which they are asked."""
         self._running: Counter[object] = Counter()
         self._looks_soon = False
         self._timer: asyncio.TimerHandle | None = None
 
-    def wake(self, line: Line) -> None:
-        """A line has something, now or when the time of its batch has passed."""
+    def wake(self, lane: Lane) -> None:
+        """A lane has something, now or when the time of its batch has passed."""
         if self.closed:
-            raise Refused(Code.UNAVAILABLE, SHUTTING_DOWN)
+            raise StatusError(StatusCode.UNAVAILABLE, SHUTTING_DOWN)
         with self.lock:
-            self._lines.setdefault(line)
+            self._lanes.setdefault(lane)
         # what else arrives in this turn of the loop may join
         self._look_soon(asyncio.get_running_loop())
 
@@ -77,11 +77,11 @@ class Scheduler:
         """Nothing is run any more; what has begun ends, what waits is refused."""
         self.closed = True
         with self.lock:
-            waiting = [task for line in self._lines for task in line.queue.tasks()]
-            self._lines.clear()
+            waiting = [task for lane in self._lanes for task in lane.queue.tasks()]
+            self._lanes.clear()
         for task in waiting:
             if not task.answer.done():
-                task.answer.set_exception(Refused(Code.UNAVAILABLE, SHUTTING_DOWN))
+                task.answer.set_exception(StatusError(StatusCode.UNAVAILABLE, SHUTTING_DOWN))
         self._pool.shutdown(wait=False)
 
     def _look_soon(self, loop: asyncio.AbstractEventLoop) -> None:
@@ -95,47 +95,47 @@ class Scheduler:
         with self.lock:
             while (found := self._next()) is not None:
                 self._pool.submit(self._work, *found, loop)
-            due = min((line.queue.due for line in self._lines if self._may_start(line)), default=None)
+            due = min((lane.queue.due for lane in self._lanes if self._may_start(lane)), default=None)
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None
         if due is not None:
             self._timer = loop.call_later(max(due - perf_counter(), SHORTEST), self._look_soon, loop)
 
-    def _work(self, line: Line, batch: Batch, loop: asyncio.AbstractEventLoop) -> None:
+    def _work(self, lane: Lane, batch: RequestBatch, loop: asyncio.AbstractEventLoop) -> None:
         """Run a batch, and then others as long as there are any; this happens in a thread."""
-        found: tuple[Line, Batch] | None = (line, batch)
+        found: tuple[Lane, RequestBatch] | None = (lane, batch)
         while found is not None:
-            line, batch = found
+            lane, batch = found
             answers: Sequence[Arrays] = ()
             error: Exception | None = None
             try:
-                answers = line.run(batch)
+                answers = lane.run(batch)
             except Exception as raised:
                 error = raised
             with self.lock:
-                self._ended(line)
+                self._ended(lane)
                 found = self._next()
             with suppress(RuntimeError):  # the loop is closed, so nobody waits
-                loop.call_soon_threadsafe(line.end, batch, answers, error)
+                loop.call_soon_threadsafe(lane.end, batch, answers, error)
         with suppress(RuntimeError):
             loop.call_soon_threadsafe(self._look_soon, loop)
 
-    def _next(self) -> tuple[Line, Batch] | None:
-        """A batch that should run now, of the line whose turn it is."""
-        for line in list(self._lines):
-            if not line.queue:
-                del self._lines[line]
-            elif self._may_start(line) and (batch := line.queue.next_batch(perf_counter())):
-                self._lines[line] = self._lines.pop(line)  # who had a turn goes to the end
-                self._running[line.owner] += 1
-                return line, batch
+    def _next(self) -> tuple[Lane, RequestBatch] | None:
+        """A batch that should run now, of the lane whose turn it is."""
+        for lane in list(self._lanes):
+            if not lane.queue:
+                del self._lanes[lane]
+            elif self._may_start(lane) and (batch := lane.queue.next_batch(perf_counter())):
+                self._lanes[lane] = self._lanes.pop(lane)  # who had a turn goes to the end
+                self._running[lane.owner] += 1
+                return lane, batch
         return None
 
-    def _may_start(self, line: Line) -> bool:
-        return self._running.total() < self.threads or not self._running[line.owner]
+    def _may_start(self, lane: Lane) -> bool:
+        return self._running.total() < self.threads or not self._running[lane.owner]
 
-    def _ended(self, line: Line) -> None:
-        self._running[line.owner] -= 1
-        if not self._running[line.owner]:
-            del self._running[line.owner]
+    def _ended(self, lane: Lane) -> None:
+        self._running[lane.owner] -= 1
+        if not self._running[lane.owner]:
+            del self._running[lane.owner]

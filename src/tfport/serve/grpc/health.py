@@ -14,21 +14,21 @@ import grpc
 from grpc_health.v1 import health_pb2 as pb
 from grpc_health.v1 import health_pb2_grpc
 
-from tfport.serve.catalogue import Catalogue, State
-from tfport.serve.status import Refused
+from tfport.serve.model_catalog import ModelCatalog, VersionState
+from tfport.serve.status import StatusError
 
 NAME = "grpc.health.v1.Health"
 LOOK_AGAIN = 0.5
 """Seconds between two looks for those that watch."""
 Status = pb.HealthCheckResponse
-_SETTLED = (State.AVAILABLE, State.END)
+_SETTLED = (VersionState.AVAILABLE, VersionState.END)
 
 
-class Health(health_pb2_grpc.HealthServicer):  # type: ignore[misc]
-    """Looks at the catalogue when it is asked."""
+class HealthService(health_pb2_grpc.HealthServicer):  # type: ignore[misc]
+    """Looks at the catalog when it is asked."""
 
-    def __init__(self, catalogue: Catalogue, services: Iterable[str]) -> None:
-        self._catalogue = catalogue
+    def __init__(self, catalog: ModelCatalog, services: Iterable[str]) -> None:
+        self._catalog = catalog
         # TensorFlow Serving tells them by their short names
         self._services = {*services, *(name.rpartition(".")[2] for name in services)}
         self._came_up = self._stops = False
@@ -48,7 +48,7 @@ class Health(health_pb2_grpc.HealthServicer):  # type: ignore[misc]
 
     async def List(self, request: Any, context: Any) -> Any:
         """How all are now."""
-        names = ["", *self._services, *self._catalogue.names()]
+        names = ["", *self._services, *self._catalog.names()]
         return pb.HealthListResponse(statuses={name: Status(status=self._status(name)) for name in names})
 
     async def Watch(self, request: Any, context: Any) -> AsyncIterator[Any]:
@@ -61,25 +61,25 @@ class Health(health_pb2_grpc.HealthServicer):  # type: ignore[misc]
             await asyncio.sleep(LOOK_AGAIN)
 
     def _status(self, name: str) -> int:
-        if name and name not in self._services and name not in self._catalogue.names():
+        if name and name not in self._services and name not in self._catalog.names():
             return int(Status.SERVICE_UNKNOWN)
         well = self._is_up() if not name or name in self._services else self._has(name)
         return int(Status.SERVING if well and not self._stops else Status.NOT_SERVING)
 
     def _is_up(self) -> bool:
-        names = self._catalogue.names()
+        names = self._catalog.names()
         if not self._came_up:
             self._came_up = any(map(self._has, names)) and all(map(self._is_settled, names))
         return self._came_up
 
     def _is_settled(self, name: str) -> bool:
         try:
-            return self._has(name) or all(s.state in _SETTLED for s in self._catalogue.statuses(name))
-        except Refused:  # nothing is known of it yet
+            return self._has(name) or all(s.state in _SETTLED for s in self._catalog.statuses(name))
+        except StatusError:  # nothing is known of it yet
             return False
 
     def _has(self, name: str) -> bool:
         try:
-            return bool(self._catalogue.get(name))
-        except Refused:
+            return bool(self._catalog.get(name))
+        except StatusError:
             return False

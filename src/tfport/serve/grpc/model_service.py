@@ -6,10 +6,10 @@ from collections.abc import Awaitable, Callable
 
 from tfport.formats.proto import serving_api_pb2 as pb
 from tfport.formats.proto.model_server_config_pb2 import ModelServerConfig
-from tfport.serve.catalogue import Catalogue
-from tfport.serve.grpc.choice import spec_of, version_of
-from tfport.serve.grpc.service import Method, Service
-from tfport.serve.status import Code, Refused
+from tfport.serve.grpc.model_spec import model_spec_of, requested_version
+from tfport.serve.grpc.service import GrpcMethod, GrpcService
+from tfport.serve.model_catalog import ModelCatalog
+from tfport.serve.status import StatusCode, StatusError
 
 NAME = "tensorflow.serving.ModelService"
 Reload = Callable[[ModelServerConfig], Awaitable[None]]
@@ -17,26 +17,26 @@ Reload = Callable[[ModelServerConfig], Awaitable[None]]
 
 
 class ModelService:
-    """Tells about a catalogue; changes it through `reload`."""
+    """Tells about a catalog; changes it through `reload`."""
 
     def __init__(
-        self, catalogue: Catalogue, reload: Reload, metric: Callable[[str], int] | None = None
+        self, catalog: ModelCatalog, reload: Reload, metric: Callable[[str], int] | None = None
     ) -> None:
-        self._catalogue, self._reload, self._metric = catalogue, reload, metric
+        self._catalog, self._reload, self._metric = catalog, reload, metric
 
-    def service(self) -> Service:
+    def service(self) -> GrpcService:
         """As a server takes it."""
         methods = [
-            Method("GetModelStatus", pb.GetModelStatusRequest, self.status),
-            Method("HandleReloadConfigRequest", pb.ReloadConfigRequest, self.reload_config),
+            GrpcMethod("GetModelStatus", pb.GetModelStatusRequest, self.status),
+            GrpcMethod("HandleReloadConfigRequest", pb.ReloadConfigRequest, self.reload_config),
         ]
-        return Service(NAME, methods)
+        return GrpcService(NAME, methods)
 
     async def status(self, request: pb.GetModelStatusRequest, size: int) -> pb.GetModelStatusResponse:
         """The versions of a model, the newest first, or the one that is named."""
-        spec = spec_of(request)
+        spec = model_spec_of(request)
         response = pb.GetModelStatusResponse()
-        for one in self._catalogue.statuses(spec.name, version_of(spec), spec.version_label):
+        for one in self._catalog.statuses(spec.name, requested_version(spec), spec.version_label):
             told = response.model_version_status.add(version=one.version, state=one.state.value)
             told.status.error_code = one.code.number  # type: ignore[assignment]
             told.status.error_message = one.message
@@ -45,8 +45,8 @@ class ModelService:
     async def reload_config(self, request: pb.ReloadConfigRequest, size: int) -> pb.ReloadConfigResponse:
         """Serve other models, or other versions of them."""
         if request.config.WhichOneof("config") != "model_config_list":
-            raise Refused(
-                Code.INVALID_ARGUMENT,
+            raise StatusError(
+                StatusCode.INVALID_ARGUMENT,
                 "ServerModelConfig type not supported by HandleReloadConfigRequest."
                 " Only ModelConfigList is currently supported",
             )

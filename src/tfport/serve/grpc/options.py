@@ -4,19 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Protocol
 
 from tfport.errors import Error
-from tfport.serve.grpc.observed import Observers
+from tfport.serve.auth_tokens import AuthTokens
+from tfport.serve.grpc.observers import Observers
 from tfport.serve.grpc.tls import Tls
-
-
-class Tokens(Protocol):
-    """Who may ask."""
-
-    def allow(self, authorization: str) -> bool:
-        """Whether the metadata `authorization` names one of them."""
-        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,7 +21,7 @@ class GrpcOptions:
     socket_path: str = ""
     """A Unix socket to listen at as well."""
     tls: Tls | None = None
-    tokens: Tokens | None = None
+    tokens: AuthTokens | None = None
     channel_arguments: Mapping[str, int | str] = field(default_factory=dict)
     largest_message: int = 2**31 - 1
     most_calls: int = 4096

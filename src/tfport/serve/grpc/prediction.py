@@ -19,16 +19,16 @@ from tfport.formats.saved_model.warmup import CLASSIFY, PREDICT, REGRESS
 from tfport.graph.model import Signature
 from tfport.runtime.entrance import DEFAULT
 from tfport.serve import classify as results
-from tfport.serve.aside import aside
-from tfport.serve.catalogue import Catalogue
 from tfport.serve.examples import input_tensor
-from tfport.serve.expected import inputs_are_known, outputs_are_known, signature_to_predict, types_are_taken
-from tfport.serve.grpc.choice import answered_by, chosen, spec_of
+from tfport.serve.grpc.model_spec import model_spec_of, response_spec, servable_for
 from tfport.serve.grpc.options import GrpcOptions
-from tfport.serve.grpc.service import Method, Service
+from tfport.serve.grpc.service import GrpcMethod, GrpcService
 from tfport.serve.grpc.tensors import array_of, write_tensor
+from tfport.serve.model_catalog import ModelCatalog
+from tfport.serve.offload import offload
+from tfport.serve.request_checks import inputs_are_known, outputs_are_known, signature_to_predict, types_match
 from tfport.serve.servable import Arrays, Servable
-from tfport.serve.status import Code, Refused
+from tfport.serve.status import StatusCode, StatusError
 
 NAME = "tensorflow.serving.PredictionService"
 SIGNATURE_DEF = "signature_def"
@@ -37,60 +37,60 @@ _METHODS = (PREDICT, CLASSIFY, REGRESS)
 
 
 class PredictionService:
-    """Answers from the models of a catalogue."""
+    """Answers from the models of a catalog."""
 
-    def __init__(self, catalogue: Catalogue, options: GrpcOptions) -> None:
-        self._catalogue, self._options = catalogue, options
-        self._watch = options.observers.watch
+    def __init__(self, catalog: ModelCatalog, options: GrpcOptions) -> None:
+        self._catalog, self._options = catalog, options
+        self._metrics = options.observers.metrics
 
-    def service(self) -> Service:
+    def service(self) -> GrpcService:
         """As a server takes it."""
         methods = [
-            Method("Predict", wire.PredictRequestWire, self.predict, _model),
-            Method("Classify", wire.ExamplesRequestWire, self.classify, _model),
-            Method("Regress", wire.ExamplesRequestWire, self.regress, _model),
-            Method("MultiInference", wire.MultiInferenceRequestWire, self.multi_inference, _first_model),
-            Method("GetModelMetadata", pb.GetModelMetadataRequest, self.metadata),
+            GrpcMethod("Predict", wire.PredictRequestWire, self.predict, _model),
+            GrpcMethod("Classify", wire.ExamplesRequestWire, self.classify, _model),
+            GrpcMethod("Regress", wire.ExamplesRequestWire, self.regress, _model),
+            GrpcMethod("MultiInference", wire.MultiInferenceRequestWire, self.multi_inference, _first_model),
+            GrpcMethod("GetModelMetadata", pb.GetModelMetadataRequest, self.metadata),
         ]
-        return Service(NAME, methods)
+        return GrpcService(NAME, methods)
 
     async def predict(self, request: wire.PredictRequestWire, size: int) -> bytes:
         """Named tensors to named tensors."""
-        spec = spec_of(request)
-        servable = chosen(self._catalogue, spec)
+        spec = model_spec_of(request)
+        servable = servable_for(self._catalog, spec)
         signature = signature_to_predict(servable, spec.signature_name)
         if self._options.check_method and signature.method not in _METHODS:
-            raise Refused(
-                Code.INTERNAL,
+            raise StatusError(
+                StatusCode.INTERNAL,
                 "Expected prediction signature method_name to be one of "
                 f"{{{', '.join(_METHODS)}}}. Was: {signature.method}",
             )
         inputs_are_known(signature, request.inputs)
         began = perf_counter()
-        inputs = await aside(size, _arrays, request)
+        inputs = await offload(size, _arrays, request)
         decoded = perf_counter()
         outputs_are_known(signature, request.output_filter)
         wanted = list(request.output_filter) or list(signature.outputs)
         _are_dense(signature, inputs, wanted)
-        types_are_taken(signature, {name: request.inputs[name].dtype for name in inputs})
+        types_match(signature, {name: request.inputs[name].dtype for name in inputs})
         answers = await self._timed(servable, "Predict", servable.predict(signature.name, inputs, wanted))
         ran = perf_counter()
-        written = await aside(_size(answers), self._response, servable, signature, answers)
-        if self._watch is not None:
+        written = await offload(_size(answers), self._response, servable, signature, answers)
+        if self._metrics is not None:
             where = servable.name, servable.version, signature.name
-            self._watch.stage(*where, "decode", decoded - began)
-            self._watch.stage(*where, "encode", perf_counter() - ran)
+            self._metrics.stage(*where, "decode", decoded - began)
+            self._metrics.stage(*where, "encode", perf_counter() - ran)
         return written
 
     async def _timed(self, servable: Servable, api: str, answers: Awaitable[Arrays]) -> Arrays:
         began = perf_counter()
         found = await answers
-        if self._watch is not None:
-            self._watch.runtime(servable.name, api, perf_counter() - began)
+        if self._metrics is not None:
+            self._metrics.runtime(servable.name, api, perf_counter() - began)
         return found
 
     def _response(self, servable: Servable, signature: Signature, answers: Arrays) -> bytes:
-        response = wire.PredictResponseWire(model_spec=answered_by(servable, signature.name))
+        response = wire.PredictResponseWire(model_spec=response_spec(servable, signature.name))
         for name, array in answers.items():
             dtype = signature.outputs[name].dtype.base.number
             write_tensor(response.outputs[name], array, dtype, content=self._options.tensor_content)
@@ -110,26 +110,26 @@ class PredictionService:
         self, request: wire.ExamplesRequestWire, api: str, method: str
     ) -> tuple[serving_pb2.ModelSpec, Arrays, int]:
         """Who answered, what a signature says of the Examples of a request, and how many they are."""
-        spec = spec_of(request)
-        servable = chosen(self._catalogue, spec)
+        spec = model_spec_of(request)
+        servable = servable_for(self._catalog, spec)
         signature = self._signature(servable, spec.signature_name, method)
         examples = self._examples(servable, request.input)
         answers = await self._timed(servable, api, results.called(servable, signature, examples))
-        return answered_by(servable, signature.name), answers, len(examples)
+        return response_spec(servable, signature.name), answers, len(examples)
 
     async def multi_inference(
         self, request: wire.MultiInferenceRequestWire, size: int
     ) -> pb.MultiInferenceResponse:
         """The same Examples to several signatures of one model."""
-        servable = chosen(
-            self._catalogue, request.tasks[0].model_spec if request.tasks else serving_pb2.ModelSpec()
+        servable = servable_for(
+            self._catalog, request.tasks[0].model_spec if request.tasks else serving_pb2.ModelSpec()
         )
         signatures = self._tasks(servable, request)
         examples = self._examples(servable, request.input)
         answers = await asyncio.gather(*(results.called(servable, one, examples) for one in signatures))
         response = pb.MultiInferenceResponse()
         for task, signature, found in zip(request.tasks, signatures, answers, strict=True):
-            result = response.results.add(model_spec=answered_by(servable, signature.name))
+            result = response.results.add(model_spec=response_spec(servable, signature.name))
             if task.method_name == CLASSIFY:
                 result.classification_result.CopyFrom(_classes(found, len(examples)))
             else:
@@ -150,22 +150,24 @@ class PredictionService:
             if name not in servable.signatures:
                 raise _bad(f"Requested signature not found in model graph: {name}")
             if task.method_name not in (CLASSIFY, REGRESS):
-                raise Refused(Code.UNIMPLEMENTED, f"Unsupported signature method_name: {task.method_name}")
+                raise StatusError(
+                    StatusCode.UNIMPLEMENTED, f"Unsupported signature method_name: {task.method_name}"
+                )
             found[name] = self._signature(servable, name, task.method_name)
         return list(found.values())
 
     async def metadata(self, request: pb.GetModelMetadataRequest, size: int) -> pb.GetModelMetadataResponse:
         """What the model's signatures are, as its file says it."""
-        spec = spec_of(request)
+        spec = model_spec_of(request)
         if not request.metadata_field:
             raise _bad("GetModelMetadataRequest must specify at least one metadata_field")
         if unknown := next((field for field in request.metadata_field if field != SIGNATURE_DEF), None):
             raise _bad(f"Metadata field {unknown} is not supported")
-        servable = chosen(self._catalogue, spec)
+        servable = servable_for(self._catalog, spec)
         signatures = pb.SignatureDefMap()
         for name, signature in servable.model.meta.signature_def.items():
             signatures.signature_def[name].CopyFrom(signature)
-        response = pb.GetModelMetadataResponse(model_spec=answered_by(servable))
+        response = pb.GetModelMetadataResponse(model_spec=response_spec(servable))
         packed = response.metadata[SIGNATURE_DEF]
         packed.type_url, packed.value = SIGNATURE_DEF_TYPE, signatures.SerializeToString()
         return response
@@ -176,8 +178,8 @@ class PredictionService:
 
     def _examples(self, servable: Servable, given: wire.InputWire) -> Any:
         examples = input_tensor(given)
-        if self._watch is not None:
-            self._watch.examples(servable.name, len(examples))
+        if self._metrics is not None:
+            self._metrics.examples(servable.name, len(examples))
         return examples
 
 
@@ -232,5 +234,5 @@ def _first_model(request: wire.MultiInferenceRequestWire) -> str:
     return request.tasks[0].model_spec.name if request.tasks else ""
 
 
-def _bad(message: str) -> Refused:
-    return Refused(Code.INVALID_ARGUMENT, message)
+def _bad(message: str) -> StatusError:
+    return StatusError(StatusCode.INVALID_ARGUMENT, message)

@@ -1,6 +1,6 @@
 """The gRPC front end: TensorFlow Serving's two services, health and reflection, at a port or a Unix socket.
 
-front = GrpcFront(catalogue, reload=manager.reload, options=GrpcOptions(port=8500))
+front = GrpcServer(catalog, reload=manager.reload, options=GrpcOptions(port=8500))
 port = await front.start()
 await front.stop(grace=10)          calls that have begun may end, new ones are refused
 """
@@ -17,23 +17,23 @@ from grpc_health.v1 import health_pb2_grpc
 
 from tfport.errors import Error
 from tfport.formats.files import reason
-from tfport.serve.catalogue import Catalogue
 from tfport.serve.grpc import health
-from tfport.serve.grpc.health import Health
+from tfport.serve.grpc.auth import TokenInterceptor
+from tfport.serve.grpc.health import HealthService
 from tfport.serve.grpc.model_service import ModelService, Reload
 from tfport.serve.grpc.options import GrpcOptions
 from tfport.serve.grpc.prediction import PredictionService
 from tfport.serve.grpc.reflection import reflection_handlers
-from tfport.serve.grpc.token import NeedsToken
 from tfport.serve.hosts import bracketed
+from tfport.serve.model_catalog import ModelCatalog
 
 
-class GrpcFront:
+class GrpcServer:
     """One server; `more` are other protocols' services at the same port, `files` tell reflection of them."""
 
     def __init__(
         self,
-        catalogue: Catalogue,
+        catalog: ModelCatalog,
         *,
         reload: Reload,
         options: GrpcOptions | None = None,
@@ -41,13 +41,13 @@ class GrpcFront:
         files: Sequence[FileDescriptorProto] = (),
     ) -> None:
         self._options = options or GrpcOptions()
-        prediction = PredictionService(catalogue, self._options)
-        models = ModelService(catalogue, reload, self._options.metric)
+        prediction = PredictionService(catalog, self._options)
+        models = ModelService(catalog, reload, self._options.metric)
         services = [prediction.service(), models.service()]
         self._handlers = [*(service.handler(self._options.observers) for service in services), *more]
         self._names = [handler.service_name() for handler in self._handlers]
         self._files = files
-        self._health = Health(catalogue, self._names)
+        self._health = HealthService(catalog, self._names)
         self._server: Any = None
 
     async def start(self) -> int:
@@ -83,7 +83,7 @@ class GrpcFront:
             handlers.extend(reflection_handlers(names, self._files))
         server = grpc.aio.server(
             handlers=handlers,
-            interceptors=[NeedsToken(options.tokens)] if options.tokens is not None else None,
+            interceptors=[TokenInterceptor(options.tokens)] if options.tokens is not None else None,
             options=list(_arguments(options).items()),
             maximum_concurrent_rpcs=options.most_calls,
         )

@@ -1,6 +1,7 @@
 """A gRPC service of coroutines from message to message; what they refuse becomes a status of the call.
 
-    Service("tensorflow.serving.ModelService", [Method("GetModelStatus", GetModelStatusRequest, status)])
+    methods = [GrpcMethod("GetModelStatus", GetModelStatusRequest, status)]
+    GrpcService("tensorflow.serving.ModelService", methods)
 
 Messages are parsed here and not by gRPC, so that bytes that are none end in INVALID_ARGUMENT. A call whose
 deadline has passed is not begun; gRPC cancels the coroutine of one whose client leaves or stops waiting.
@@ -16,9 +17,9 @@ from typing import Any
 import grpc
 from google.protobuf.message import DecodeError, Message
 
-from tfport.serve.aside import aside
-from tfport.serve.grpc.observed import Observers
-from tfport.serve.status import Code, Refused
+from tfport.serve.grpc.observers import Observers
+from tfport.serve.offload import offload
+from tfport.serve.status import StatusCode, StatusError
 
 LONGEST_MESSAGE = 1024
 """Characters of an error that a client gets, as in TensorFlow Serving: headers have limits."""
@@ -27,7 +28,7 @@ _log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
-class Method:
+class GrpcMethod:
     """One call: its name, the message that it takes, and what answers it."""
 
     name: str
@@ -39,11 +40,11 @@ class Method:
 
 
 @dataclass(frozen=True, slots=True)
-class Service:
+class GrpcService:
     """Calls under a service's full name."""
 
     name: str
-    methods: Sequence[Method]
+    methods: Sequence[GrpcMethod]
 
     def handler(self, observers: Observers) -> grpc.ServiceRpcHandler:
         """As a gRPC server takes it."""
@@ -54,26 +55,26 @@ class Service:
         return grpc.method_handlers_generic_handler(self.name, handlers)
 
 
-def _answering(method: Method, observers: Observers) -> Callable[[bytes, Any], Awaitable[bytes]]:
+def _answering(method: GrpcMethod, observers: Observers) -> Callable[[bytes, Any], Awaitable[bytes]]:
     async def answer(data: bytes, context: Any) -> bytes:
         left = context.time_remaining()
         if left is not None and left <= 0:
-            await _abort(context, Code.DEADLINE_EXCEEDED, "Deadline Exceeded")
+            await _abort(context, StatusCode.DEADLINE_EXCEEDED, "Deadline Exceeded")
         try:
             return await _answered(method, data, observers, context)
-        except Refused as refusal:
+        except StatusError as refusal:
             code, message = refusal.code, refusal.message
         except Exception:
             _log.exception("%s failed", method.name)
-            code, message = Code.INTERNAL, f"{method.name} failed; the server's log says why"
+            code, message = StatusCode.INTERNAL, f"{method.name} failed; the server's log says why"
         await _abort(context, code, message)
         raise AssertionError  # abort does not come back
 
     return answer
 
 
-async def _answered(method: Method, data: bytes, observers: Observers, context: Any) -> bytes:
-    request = await aside(len(data), _parsed, method.request, data)
+async def _answered(method: GrpcMethod, data: bytes, observers: Observers, context: Any) -> bytes:
+    request = await offload(len(data), _parsed, method.request, data)
     answer = _written(method, request, len(data))
     if method.model is None:
         return await answer
@@ -81,7 +82,7 @@ async def _answered(method: Method, data: bytes, observers: Observers, context: 
     return await observers.around(method.name, method.model(request), headers, data, answer)
 
 
-async def _written(method: Method, request: Message, size: int) -> bytes:
+async def _written(method: GrpcMethod, request: Message, size: int) -> bytes:
     answer = await method.answer(request, size)
     return answer if isinstance(answer, bytes) else answer.SerializeToString()
 
@@ -91,9 +92,11 @@ def _parsed(kind: type[Message], data: bytes) -> Message:
         return kind.FromString(data)
     except DecodeError:
         name = kind.DESCRIPTOR.name.removesuffix("Wire")
-        raise Refused(Code.INVALID_ARGUMENT, f"{len(data)} bytes were sent that are no {name}") from None
+        raise StatusError(
+            StatusCode.INVALID_ARGUMENT, f"{len(data)} bytes were sent that are no {name}"
+        ) from None
 
 
-async def _abort(context: Any, code: Code, message: str) -> None:
+async def _abort(context: Any, code: StatusCode, message: str) -> None:
     shown = message if len(message) <= LONGEST_MESSAGE else f"{message[:LONGEST_MESSAGE]}...TRUNCATED"
     await context.abort(STATUS[code.number], shown)

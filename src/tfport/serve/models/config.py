@@ -19,8 +19,8 @@ from google.protobuf import text_format
 from tfport.errors import UnreadableFile
 from tfport.formats.files import reason
 from tfport.formats.proto import model_server_config_pb2 as pb
-from tfport.serve.models.policy import All, Latest, Policy, Specific
-from tfport.serve.status import Code, Refused
+from tfport.serve.models.policy import AllVersions, LatestVersions, Policy, SpecificVersions
+from tfport.serve.status import StatusCode, StatusError
 
 PLATFORM = "tensorflow"
 _ADDRESS = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://")
@@ -34,7 +34,7 @@ class ModelSettings:
     name: str
     base_path: str
     """The folder of its versions, here or in an object store."""
-    policy: Policy = field(default_factory=Latest)
+    policy: Policy = field(default_factory=LatestVersions)
     labels: Mapping[str, int] = field(default_factory=dict)
     logging: pb.LoggingConfig | None = None
     """Which requests should be logged, and where."""
@@ -60,7 +60,7 @@ def read_config(path: str) -> pb.ModelServerConfig:
 
 
 def parse_config(text: str, where: str) -> pb.ModelServerConfig:
-    """The configuration that a text says; a field that nobody knows is an error, with its place."""
+    """The configuration that a text says; a field that nobody knows is an error, with its store."""
     try:
         return text_format.Parse(text, pb.ModelServerConfig())
     except text_format.ParseError as error:
@@ -72,7 +72,9 @@ def parse_config(text: str, where: str) -> pb.ModelServerConfig:
 def settings_of(config: pb.ModelServerConfig) -> list[ModelSettings]:
     """The models of a configuration; a refusal where it contradicts itself."""
     if config.WhichOneof("config") == "custom_model_config":
-        raise Refused(Code.INVALID_ARGUMENT, "custom_model_config is not supported, only model_config_list")
+        raise StatusError(
+            StatusCode.INVALID_ARGUMENT, "custom_model_config is not supported, only model_config_list"
+        )
     found: dict[str, ModelSettings] = {}
     for model in config.model_config_list.config:
         if model.name in found:
@@ -119,11 +121,11 @@ def _known_platform(model: pb.ModelConfig) -> None:
 def _policy(policy: pb.ServableVersionPolicy) -> Policy:
     match policy.WhichOneof("policy_choice"):
         case "all":
-            return All()
+            return AllVersions()
         case "specific":
-            return Specific(frozenset(policy.specific.versions))
-    return Latest(max(policy.latest.num_versions, 1))
+            return SpecificVersions(frozenset(policy.specific.versions))
+    return LatestVersions(max(policy.latest.num_versions, 1))
 
 
-def _invalid(message: str) -> Refused:
-    return Refused(Code.INVALID_ARGUMENT, message)
+def _invalid(message: str) -> StatusError:
+    return StatusError(StatusCode.INVALID_ARGUMENT, message)

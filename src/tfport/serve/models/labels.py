@@ -4,31 +4,31 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from tfport.serve.catalogue import Catalogue, State
+from tfport.serve.model_catalog import ModelCatalog, VersionState
 from tfport.serve.models.config import ModelSettings
-from tfport.serve.status import Code, Refused
+from tfport.serve.status import StatusCode, StatusError
 
 
-def check_labels(models: Iterable[ModelSettings], catalogue: Catalogue, *, unavailable: bool) -> None:
+def check_labels(models: Iterable[ModelSettings], catalog: ModelCatalog, *, unavailable: bool) -> None:
     """Refuse labels on versions that are not available.
 
     With `unavailable` a label may be given before its version is there; one that is in use still only
     moves to a version that answers.
     """
     for model in models:
-        given = catalogue.labels(model.name)
+        given = catalog.labels(model.name)
         for label, version in sorted(model.labels.items()):
             early = unavailable and given.get(label, version) == version
-            if not early and not _answers(catalogue, model.name, version):
-                raise Refused(
-                    Code.FAILED_PRECONDITION,
+            if not early and not _answers(catalog, model.name, version):
+                raise StatusError(
+                    StatusCode.FAILED_PRECONDITION,
                     f"Request to assign label to version {version} of model {model.name}, "
                     "which is not currently available for inference",
                 )
 
 
-def _answers(catalogue: Catalogue, name: str, version: int) -> bool:
+def _answers(catalog: ModelCatalog, name: str, version: int) -> bool:
     try:
-        return catalogue.statuses(name, version)[0].state is State.AVAILABLE
-    except Refused:
+        return catalog.statuses(name, version)[0].state is VersionState.AVAILABLE
+    except StatusError:
         return False

@@ -22,28 +22,28 @@ from tfport.runtime.custom.stub import Stubs
 from tfport.runtime.engines.engine import engine_called
 from tfport.runtime.session import Session
 from tfport.serve.models.config import ModelSettings
-from tfport.serve.models.options import Options
-from tfport.serve.models.source import MODELS, Place
+from tfport.serve.models.options import ManagerOptions
+from tfport.serve.models.store import MODELS, VersionStore
 from tfport.serve.models.warmup import prepare, replay
-from tfport.serve.status import Code, Refused
+from tfport.serve.status import StatusCode, StatusError
 
 Opener = Callable[[str, ModelSettings], Session]
 """Makes a session of the model in a folder."""
 
-_CODES: list[tuple[type[BaseException], Code]] = [
-    (UnreadableFile, Code.DATA_LOSS),
-    (MissingTensor, Code.NOT_FOUND),
-    (CannotRun, Code.UNIMPLEMENTED),
-    (Error, Code.INVALID_ARGUMENT),
-    (MemoryError, Code.RESOURCE_EXHAUSTED),
-    (FileNotFoundError, Code.NOT_FOUND),
-    (PermissionError, Code.PERMISSION_DENIED),
-    (OSError, Code.UNAVAILABLE),
+_CODES: list[tuple[type[BaseException], StatusCode]] = [
+    (UnreadableFile, StatusCode.DATA_LOSS),
+    (MissingTensor, StatusCode.NOT_FOUND),
+    (CannotRun, StatusCode.UNIMPLEMENTED),
+    (Error, StatusCode.INVALID_ARGUMENT),
+    (MemoryError, StatusCode.RESOURCE_EXHAUSTED),
+    (FileNotFoundError, StatusCode.NOT_FOUND),
+    (PermissionError, StatusCode.PERMISSION_DENIED),
+    (OSError, StatusCode.UNAVAILABLE),
 ]
 
 
 @dataclass(frozen=True, slots=True)
-class Loaded:
+class LoadedVersion:
     """A version that can answer."""
 
     session: Session
@@ -53,7 +53,7 @@ class Loaded:
     warm_up_seconds: float
 
 
-def opener(
+def session_opener(
     *,
     tags: Iterable[str] | None = None,
     threads: int | None = None,
@@ -74,25 +74,25 @@ def opener(
 
 
 def load_version(
-    place: Place,
+    store: VersionStore,
     path: str,
     settings: ModelSettings,
     *,
     open_session: Opener,
     copy_to: Path,
-    options: Options,
+    options: ManagerOptions,
     stopped: Callable[[], bool],
-) -> Loaded:
-    """The version at a path; `Refused` says why it cannot be had. `stopped` is asked between the parts."""
+) -> LoadedVersion:
+    """Load the version at a path, or raise `StatusError`; `stopped` is called between the steps."""
     folder = copy_to
     try:
-        go_on(stopped)
-        folder = place.fetch(path, copy_to)
-        go_on(stopped)
+        raise_if_stopped(stopped)
+        folder = store.fetch(path, copy_to)
+        raise_if_stopped(stopped)
         if not folder.exists():
             raise FileNotFoundError(f"{folder}: there is nothing")
         session = _opened(folder, settings, open_session)
-        go_on(stopped)
+        raise_if_stopped(stopped)
         prepare(session)
         iterations = options.warm_up_iterations
         began = time.monotonic()
@@ -100,10 +100,10 @@ def load_version(
         seconds = time.monotonic() - began
     except Exception as error:
         delete_copy(copy_to)
-        refused = failure(error)
-        raise Refused(refused.code, refused.message.replace(str(copy_to), path)) from None
+        refused = to_status_error(error)
+        raise StatusError(refused.code, refused.message.replace(str(copy_to), path)) from None
     gc.freeze()  # a model stays: garbage is not looked for in it, which would cost each large request
-    return Loaded(session, copy_to if folder == copy_to else None, asked, seconds)
+    return LoadedVersion(session, copy_to if folder == copy_to else None, asked, seconds)
 
 
 def _opened(folder: Path, settings: ModelSettings, open_session: Opener) -> Session:
@@ -111,19 +111,19 @@ def _opened(folder: Path, settings: ModelSettings, open_session: Opener) -> Sess
         return open_session(str(folder), settings)
     except UnreadableFile as error:
         if folder.is_dir() and not any((folder / name).exists() for name in MODELS):
-            raise Refused(Code.NOT_FOUND, str(error)) from None
+            raise StatusError(StatusCode.NOT_FOUND, str(error)) from None
         raise
 
 
-def failure(error: Exception) -> Refused:
+def to_status_error(error: Exception) -> StatusError:
     """Why a load failed, as a status has it."""
-    if isinstance(error, Refused):
+    if isinstance(error, StatusError):
         return error
-    code = next((code for kind, code in _CODES if isinstance(error, kind)), Code.INTERNAL)
+    code = next((code for kind, code in _CODES if isinstance(error, kind)), StatusCode.INTERNAL)
     if isinstance(error, OSError) and error.errno == errno.ENOSPC:
-        code = Code.RESOURCE_EXHAUSTED
+        code = StatusCode.RESOURCE_EXHAUSTED
     said = str(error) if isinstance(error, Error | OSError) else f"{type(error).__name__}: {error}"
-    return Refused(code, said or type(error).__name__)
+    return StatusError(code, said or type(error).__name__)
 
 
 def delete_copy(copy: Path | None) -> None:
@@ -132,7 +132,7 @@ def delete_copy(copy: Path | None) -> None:
         shutil.rmtree(copy, ignore_errors=True)
 
 
-def go_on(stopped: Callable[[], bool]) -> None:
+def raise_if_stopped(stopped: Callable[[], bool]) -> None:
     """Refuse to, where nobody wants the version any more."""
     if stopped():
-        raise Refused(Code.CANCELLED, "Loading of servable cancelled")
+        raise StatusError(StatusCode.CANCELLED, "Loading of servable cancelled")

@@ -1,6 +1,7 @@
-"""Keeps a catalogue true to what is asked for and to what is on disk.
+"""Keeps a catalog true to what is asked for and to what is on disk.
 
-    manager = Manager(catalogue, one_model("half", "/models/half"), runner_for=lambda *_: InThreads(pool))
+    runner = ThreadRunner(pool)
+    manager = ModelManager(catalog, one_model("half", "/models/half"), runner_for=lambda *_: runner)
     await manager.start()                  returns when every model was tried once
     manager.ready()                        each of them has a version that answers
     await manager.reload(config)           what the call HandleReloadConfigRequest asks for
@@ -18,44 +19,44 @@ from pathlib import Path
 
 from tfport.errors import Error
 from tfport.formats.proto import model_server_config_pb2 as pb
-from tfport.serve.catalogue import Catalogue
+from tfport.serve.model_catalog import ModelCatalog
 from tfport.serve.models.config import ModelSettings, read_config, settings_of
 from tfport.serve.models.labels import check_labels
-from tfport.serve.models.loading import Opener, opener
-from tfport.serve.models.options import Options
-from tfport.serve.models.versions import ServedModel
-from tfport.serve.models.workshop import Attempt, RunnerFor, Workshop
-from tfport.serve.status import Code, Refused
+from tfport.serve.models.loading import Opener, session_opener
+from tfport.serve.models.options import ManagerOptions
+from tfport.serve.models.resources import LoadAttempt, LoaderResources, RunnerFor
+from tfport.serve.models.served_model import ServedModel
+from tfport.serve.status import StatusCode, StatusError
 
 LOG = logging.getLogger(__name__)
 LAST_STEPS = 0.5
 """Seconds that stopping leaves to what comes after draining."""
 
 
-class Manager:
+class ModelManager:
     """The models of one server, from the first to the last."""
 
     def __init__(
         self,
-        catalogue: Catalogue,
+        catalog: ModelCatalog,
         config: pb.ModelServerConfig | None = None,
         *,
         runner_for: RunnerFor,
         config_file: str | None = None,
         load: Opener | None = None,
-        options: Options | None = None,
-        on_attempt: Callable[[Attempt], None] = lambda attempt: None,
+        options: ManagerOptions | None = None,
+        on_attempt: Callable[[LoadAttempt], None] = lambda attempt: None,
         on_unload: Callable[[str, int], None] = lambda name, version: None,
         cache: Path | None = None,
     ) -> None:
         """`config_file` is read where it is given, `config` taken otherwise; `load` opens a session."""
-        self.options = options or Options()
-        self.catalogue = catalogue
+        self.options = options or ManagerOptions()
+        self.catalog = catalog
         self.config = pb.ModelServerConfig()
         """What is in force."""
         self._first, self._file = config, config_file
-        self._workshop = Workshop(
-            catalogue, runner_for, load or opener(), self.options, on_attempt, on_unload, cache
+        self._resources = LoaderResources(
+            catalog, runner_for, load or session_opener(), self.options, on_attempt, on_unload, cache
         )
         self._models: dict[str, ServedModel] = {}
         self._one_at_a_time = asyncio.Lock()
@@ -67,12 +68,12 @@ class Manager:
     async def start(self) -> None:
         """Load what is asked for; returns when all of it answers or was told why it does not."""
         config = read_config(self._file) if self._file is not None else self._first
-        self._workshop.open()
+        self._resources.open()
         if config is not None and config.WhichOneof("config"):
             await self._apply(config, look=self.options.poll_seconds >= 0)
         if self._stopped:
             return
-        self._workshop.serve()
+        self._resources.serve()
         self._started = True
         if self._file is not None and self.options.config_poll_seconds > 0:
             self._watchers[""] = asyncio.create_task(self._watch_file(self._file))
@@ -95,7 +96,7 @@ class Manager:
         for task in busy:
             task.cancel()
         await asyncio.gather(*busy, return_exceptions=True)
-        await asyncio.to_thread(self._workshop.close)
+        await asyncio.to_thread(self._resources.close)
 
     def ready(self) -> bool:
         """Whether every model that is asked for has a version that answers."""
@@ -116,8 +117,8 @@ class Manager:
     async def reload(self, config: pb.ModelServerConfig) -> None:
         """Serve this instead; returns when new models answer, or is refused."""
         if config.WhichOneof("config") != "model_config_list":
-            raise Refused(
-                Code.INVALID_ARGUMENT,
+            raise StatusError(
+                StatusCode.INVALID_ARGUMENT,
                 "ServerModelConfig type not supported by HandleReloadConfigRequest. "
                 "Only ModelConfigList is currently supported",
             )
@@ -125,17 +126,19 @@ class Manager:
 
     async def _reload(self, config: pb.ModelServerConfig) -> None:
         if not self._started or self._stopped:
-            raise Refused(Code.UNAVAILABLE, "the server is starting or stopping")
+            raise StatusError(StatusCode.UNAVAILABLE, "the server is starting or stopping")
         new = await self._apply(config, look=True)
         if missing := [model for model in new if not model.available and not model.removed]:
             told = "".join(f"{_why(model)}, " for model in missing)
-            raise Refused(Code.UNKNOWN, f"{len(missing)} model(s) did not become available: {{{told}}}")
+            raise StatusError(
+                StatusCode.UNKNOWN, f"{len(missing)} model(s) did not become available: {{{told}}}"
+            )
 
     async def _apply(self, config: pb.ModelServerConfig, *, look: bool) -> list[ServedModel]:
         """Put a configuration in force and wait until all was tried; those models that are new."""
         async with self._one_at_a_time:
             asked = settings_of(config)
-            check_labels(asked, self.catalogue, unavailable=self.options.labels_for_unavailable)
+            check_labels(asked, self.catalog, unavailable=self.options.labels_for_unavailable)
             self.config = pb.ModelServerConfig()
             self.config.CopyFrom(config)
             for name in self._models.keys() - {settings.name for settings in asked}:
@@ -150,9 +153,9 @@ class Manager:
     def _ask(self, settings: ModelSettings) -> ServedModel:
         model = self._models.get(settings.name)
         if model is None:
-            model = self._models[settings.name] = ServedModel(settings, self._workshop, self._changed)
-        self.catalogue.add(settings.name)
-        self.catalogue.set_labels(settings.name, settings.labels)
+            model = self._models[settings.name] = ServedModel(settings, self._resources, self._changed)
+        self.catalog.add(settings.name)
+        self.catalog.set_labels(settings.name, settings.labels)
         model.configure(settings)
         if self.options.poll_seconds > 0 and settings.name not in self._watchers and not self._stopped:
             self._watchers[settings.name] = asyncio.create_task(self._watch(model))
@@ -173,7 +176,7 @@ class Manager:
         for name, model in list(self._models.items()):
             if model.removed and not model.versions and not self._stopped:
                 del self._models[name]
-                self.catalogue.remove(name)
+                self.catalog.remove(name)
 
     async def _until(self, so: Callable[[], bool]) -> None:
         while not so():
@@ -201,11 +204,11 @@ class Manager:
 
     async def _use(self, config: pb.ModelServerConfig, path: str) -> None:
         if not config.WhichOneof("config"):
-            raise Refused(Code.FAILED_PRECONDITION, f"{path}: it has no model_config_list")
+            raise StatusError(StatusCode.FAILED_PRECONDITION, f"{path}: it has no model_config_list")
         try:
             await self._reload(config)
-        except Refused as refused:
-            if refused.code is not Code.UNKNOWN:  # in force, but not all of it answers
+        except StatusError as refused:
+            if refused.code is not StatusCode.UNKNOWN:  # in force, but not all of it answers
                 raise
             LOG.error("%s", refused)
 
@@ -217,10 +220,10 @@ def _why(model: ServedModel) -> str:
     return f"{{{{name: {model.name}{number}}} due to error: {code.name}: {said}}}"
 
 
-def _reason(model: ServedModel) -> tuple[int | None, str, Code]:
+def _reason(model: ServedModel) -> tuple[int | None, str, StatusCode]:
     """Why a model does not answer: which version, a sentence and a code."""
     failed = {v.number: v.error for v in model.versions.values() if v.error is not None}
     if not failed:
-        return None, model.problem or f"{model.name}: it has no version yet", Code.NOT_FOUND
+        return None, model.problem or f"{model.name}: it has no version yet", StatusCode.NOT_FOUND
     error = failed[max(failed)]
     return max(failed), error.message, error.code

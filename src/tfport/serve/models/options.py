@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True)
-class Options:
-    """What a `Manager` may be told beside the models."""
+class ManagerOptions:
+    """What a `ModelManager` may be told beside the models."""
 
     poll_seconds: float = 1
     """`--file_system_poll_wait_seconds`: how often to look for versions; 0 once, negative not at all."""

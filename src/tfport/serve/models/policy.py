@@ -1,8 +1,8 @@
 """Which versions of a model should be served, and what to do next to get there.
 
-`wanted(policy, found)` chooses among the versions that are there. `next_step(versions)` keeps the
-model available while they are exchanged: what is no longer wanted goes when something that is
-wanted answers, and the last of it stays for as long as nothing does.
+`select_versions(policy, found)` chooses among the versions that are there. `next_step(versions)` keeps the
+model available while they are exchanged: what is no longer select_versions goes when something that is
+select_versions answers, and the last of it stays for as long as nothing does.
 """
 
 from __future__ import annotations
@@ -14,40 +14,40 @@ from typing import Protocol, TypeVar
 
 
 @dataclass(frozen=True, slots=True)
-class Latest:
+class LatestVersions:
     """The newest so many."""
 
     count: int = 1
 
 
 @dataclass(frozen=True, slots=True)
-class All:
+class AllVersions:
     """Every one."""
 
 
 @dataclass(frozen=True, slots=True)
-class Specific:
+class SpecificVersions:
     """Those of these numbers."""
 
     versions: frozenset[int]
 
 
-Policy = Latest | All | Specific
+Policy = LatestVersions | AllVersions | SpecificVersions
 
 
-def wanted(policy: Policy, found: Mapping[int, str]) -> dict[int, str]:
+def select_versions(policy: Policy, found: Mapping[int, str]) -> dict[int, str]:
     """Of the versions that are there, with their places, those that should be served."""
     match policy:
-        case Latest(count):
+        case LatestVersions(count):
             chosen = sorted(found)[-max(count, 1) :]
-        case Specific(versions):
+        case SpecificVersions(versions):
             chosen = sorted(found.keys() & versions)
-        case All():
+        case AllVersions():
             chosen = sorted(found)
     return {number: found[number] for number in chosen}
 
 
-class Stage(Enum):
+class LoadStage(Enum):
     """What is being done with a version."""
 
     NEW = "new"
@@ -57,31 +57,31 @@ class Stage(Enum):
     FAILED = "failed"
 
 
-class Managed(Protocol):
+class PolicyVersion(Protocol):
     """A version as far as the policy looks at it."""
 
     number: int
     aspired: bool
     """Whether it should be served."""
-    stage: Stage
+    stage: LoadStage
 
 
-class Step(Enum):
+class PolicyStep(Enum):
     LOAD = "load"
     UNLOAD = "unload"
 
 
-V = TypeVar("V", bound=Managed)
+V = TypeVar("V", bound=PolicyVersion)
 
 
-def next_step(versions: Iterable[V]) -> tuple[Step, V] | None:
+def next_step(versions: Iterable[V]) -> tuple[PolicyStep, V] | None:
     """What to do now, as TensorFlow Serving's availability-preserving policy decides it; None to wait."""
     known = list(versions)
     aspired = [v for v in known if v.aspired]
-    superfluous = [v for v in known if not v.aspired and v.stage is Stage.READY]
-    answered = any(v.stage is Stage.READY for v in aspired)
+    superfluous = [v for v in known if not v.aspired and v.stage is LoadStage.READY]
+    answered = any(v.stage is LoadStage.READY for v in aspired)
     if superfluous and (not aspired or answered or len(superfluous) > 1):
-        return Step.UNLOAD, min(superfluous, key=lambda v: v.number)
-    if new := [v for v in aspired if v.stage is Stage.NEW]:
-        return Step.LOAD, max(new, key=lambda v: v.number)
+        return PolicyStep.UNLOAD, min(superfluous, key=lambda v: v.number)
+    if new := [v for v in aspired if v.stage is LoadStage.NEW]:
+        return PolicyStep.LOAD, max(new, key=lambda v: v.number)
     return None

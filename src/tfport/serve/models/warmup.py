@@ -18,7 +18,7 @@ from tfport.graph.model import Model, Signature
 from tfport.runtime.entrance import DEFAULT
 from tfport.runtime.session import Session
 from tfport.serve.servable import run_signature
-from tfport.serve.status import Code, Refused
+from tfport.serve.status import StatusCode, StatusError
 
 
 def replay(session: Session, *, iterations: int = 1, stopped: Callable[[], bool] = lambda: False) -> int:
@@ -29,7 +29,7 @@ def replay(session: Session, *, iterations: int = 1, stopped: Callable[[], bool]
         signature, inputs = _asked(session.model, request)
         for _ in range(max(iterations, 1)):
             if stopped():
-                raise Refused(Code.CANCELLED, "Loading of servable cancelled")
+                raise StatusError(StatusCode.CANCELLED, "Loading of servable cancelled")
             run_signature(session, signature, inputs, list(signature.outputs))
     return len(requests)
 
@@ -50,12 +50,12 @@ def _requests(files: Files) -> list[Request]:
     try:
         requests = read_warmup(files)
         if len(requests) >= MOST_REQUESTS and sum(1 for _ in read_records(files, WARMUP)) > MOST_REQUESTS:
-            raise Refused(
-                Code.INVALID_ARGUMENT,
+            raise StatusError(
+                StatusCode.INVALID_ARGUMENT,
                 f"Number of warmup records exceeds the maximum ({MOST_REQUESTS}) at {files.label(WARMUP)}",
             )
     except UnreadableFile as error:
-        raise Refused(Code.DATA_LOSS, str(error)) from None
+        raise StatusError(StatusCode.DATA_LOSS, str(error)) from None
     return requests
 
 
@@ -64,12 +64,14 @@ def _asked(model: Model, request: Request) -> tuple[Signature, dict[str, Any]]:
     name = request.signature or DEFAULT
     signature = model.signatures.get(name)
     if signature is None:
-        raise Refused(Code.INVALID_ARGUMENT, f'Serving signature name: "{name}" not found in signature def')
+        raise StatusError(
+            StatusCode.INVALID_ARGUMENT, f'Serving signature name: "{name}" not found in signature def'
+        )
     if "" not in request.inputs:
         return signature, request.inputs
     if len(signature.inputs) != 1:
-        raise Refused(
-            Code.INVALID_ARGUMENT,
+        raise StatusError(
+            StatusCode.INVALID_ARGUMENT,
             f"signature {name} has {len(signature.inputs)} inputs; one is expected for Examples",
         )
     return signature, {next(iter(signature.inputs)): request.inputs[""]}

@@ -7,7 +7,7 @@ import os
 from google.protobuf import text_format
 
 from tfport.formats.proto import monitoring_pb2 as pb
-from tfport.serve.status import Code, Refused
+from tfport.serve.status import StatusCode, StatusError
 
 DEFAULT_PATH = "/monitoring/prometheus/metrics"
 LARGEST_FILE = 1 << 20
@@ -20,13 +20,16 @@ def metrics_path(file: str | os.PathLike[str]) -> str | None:
             text = opened.read(LARGEST_FILE).decode()
         config = text_format.Parse(text, pb.MonitoringConfig()).prometheus_config
     except OSError as error:
-        raise Refused(Code.NOT_FOUND, f"{os.fspath(file)}: {error.strerror}") from None
+        raise StatusError(StatusCode.NOT_FOUND, f"{os.fspath(file)}: {error.strerror}") from None
     except (UnicodeDecodeError, text_format.ParseError) as error:
         said = " ".join(str(error).split())
-        raise Refused(Code.INVALID_ARGUMENT, f"Invalid protobuf file: '{os.fspath(file)}': {said}") from None
+        raise StatusError(
+            StatusCode.INVALID_ARGUMENT, f"Invalid protobuf file: '{os.fspath(file)}': {said}"
+        ) from None
     path = config.path or DEFAULT_PATH
     if config.enable and not path.startswith("/"):
-        raise Refused(
-            Code.INVALID_ARGUMENT, f"{os.fspath(file)}: path: expected one that begins with /, found `{path}`"
+        raise StatusError(
+            StatusCode.INVALID_ARGUMENT,
+            f"{os.fspath(file)}: path: expected one that begins with /, found `{path}`",
         )
     return path if config.enable else None

@@ -1,12 +1,12 @@
 """What the server says while it runs: a line for each load, unload and error, and for each request.
 
-    with set_up(log_format="json") as logger:
+    with open_logger(log_format="json") as logger:
         logs = Logs(logger)
         logs.loaded("half_plus_two", 123, 0.8)
-        logs.request("half_plus_two", 123, "Predict", "GRPC", Code.OK, 0.002, peer="127.0.0.1:4711")
+        logs.request("half_plus_two", 123, "Predict", "GRPC", StatusCode.OK, 0.002, peer="127.0.0.1:4711")
 
 A request that was answered is told at DEBUG, one that was refused at INFO, one that failed by our
-fault at ERROR; never what was in it. What modules log by themselves joins them (`modules_into`). Lines
+fault at ERROR; never what was in it. What modules log by themselves joins them (`capture_module_logs`). Lines
 are text, or JSON objects with `time`, `level`, `event` and the fields; they go through a bounded queue,
 so that a terminal that does not read stops no request.
 """
@@ -25,16 +25,21 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TextIO
 
-from tfport.serve.status import Code, Refused
+from tfport.serve.status import StatusCode, StatusError
 
 TEXT, JSON = "text", "json"
 FORMATS = (TEXT, JSON)
 LONGEST = 2048
 """Characters of a value that are printed; the rest is cut."""
 MOST_WAITING = 10_000
-OURS = (Code.UNAVAILABLE, Code.RESOURCE_EXHAUSTED, Code.UNAUTHENTICATED, Code.PERMISSION_DENIED)
+OURS = (
+    StatusCode.UNAVAILABLE,
+    StatusCode.RESOURCE_EXHAUSTED,
+    StatusCode.UNAUTHENTICATED,
+    StatusCode.PERMISSION_DENIED,
+)
 """Codes whose sentences are never about what a request contains."""
-OUR_FAULT = (Code.UNKNOWN, Code.INTERNAL, Code.DATA_LOSS)
+OUR_FAULT = (StatusCode.UNKNOWN, StatusCode.INTERNAL, StatusCode.DATA_LOSS)
 FIELDS = "tfport_fields"
 Value = str | int | float | None
 
@@ -51,14 +56,16 @@ class Logs:
         version: int | None,
         api: str,
         entrypoint: str,
-        code: Code,
+        code: StatusCode,
         seconds: float,
         *,
         peer: str = "",
         error: BaseException | None = None,
     ) -> None:
         """A request ended; what went wrong is told as far as it cannot quote what the client sent."""
-        level = logging.DEBUG if code is Code.OK else logging.ERROR if code in OUR_FAULT else logging.INFO
+        level = (
+            logging.DEBUG if code is StatusCode.OK else logging.ERROR if code in OUR_FAULT else logging.INFO
+        )
         if self.logger.isEnabledFor(level):
             fields: dict[str, Value] = {
                 "model": model, "version": version, "api": api, "entrypoint": entrypoint,
@@ -93,14 +100,14 @@ class Logs:
 
 
 @contextmanager
-def set_up(
+def open_logger(
     log_format: str = TEXT, level: str = "INFO", stream: TextIO | None = None
 ) -> Iterator[logging.Logger]:
     """A logger of its own that writes to a stream (standard error unless said) from a thread of its own."""
     logger = logging.Logger("tfport.serve", level.upper())
     logger.propagate = False
     target = logging.StreamHandler(stream or sys.stderr)
-    target.setFormatter(AsJson() if log_format == JSON else AsText())
+    target.setFormatter(JsonFormatter() if log_format == JSON else TextFormatter())
     waiting: queue.Queue[logging.LogRecord] = queue.Queue(MOST_WAITING)
     writer = logging.handlers.QueueListener(waiting, target)
     logger.addHandler(_Waiting(waiting))
@@ -112,7 +119,7 @@ def set_up(
 
 
 @contextmanager
-def modules_into(logger: logging.Logger) -> Iterator[None]:
+def capture_module_logs(logger: logging.Logger) -> Iterator[None]:
     """From now on what the modules of the server log by themselves is written there too."""
     modules, told = logging.getLogger("tfport.serve"), _FromModules(logger)
     level, propagate = modules.level, modules.propagate
@@ -152,7 +159,7 @@ class _Waiting(logging.handlers.QueueHandler):
         return record
 
 
-class AsJson(logging.Formatter):
+class JsonFormatter(logging.Formatter):
     """An object for each line."""
 
     def format(self, record: logging.LogRecord) -> str:
@@ -160,7 +167,7 @@ class AsJson(logging.Formatter):
         return json.dumps({**head, **{k: _short(v) for k, v in _fields(record).items()}})
 
 
-class AsText(logging.Formatter):
+class TextFormatter(logging.Formatter):
     """`2026-01-31T12:00:00.000Z INFO loaded model=half_plus_two version=123`."""
 
     def format(self, record: logging.LogRecord) -> str:
@@ -168,11 +175,11 @@ class AsText(logging.Formatter):
         return " ".join([_time(record), record.levelname, record.getMessage(), *pairs])
 
 
-def _cause(code: Code, error: BaseException | None) -> str | None:
+def _cause(code: StatusCode, error: BaseException | None) -> str | None:
     """The sentence, or for an error that should not be where it was raised."""
     if error is None or (code not in OURS and code not in OUR_FAULT):
         return None
-    if isinstance(error, Refused) and code in OURS:
+    if isinstance(error, StatusError) and code in OURS:
         return error.message
     return _place(error)
 

@@ -1,7 +1,7 @@
 """What a server counts and measures: TensorFlow Serving's metrics by their names, and our own.
 
     metrics = Metrics()
-    metrics.request("half_plus_two", "Predict", "GRPC", Code.OK, seconds)
+    metrics.request("half_plus_two", "Predict", "GRPC", StatusCode.OK, seconds)
     metrics.text()
 
 Front ends, the manager and the batcher tell; every method takes about a microsecond, may be called
@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 from tfport.serve.monitoring.exposition import prometheus_text
 from tfport.serve.monitoring.families import OwnFamilies, ServingFamilies
 from tfport.serve.monitoring.instruments import Counter
-from tfport.serve.status import Code
+from tfport.serve.status import StatusCode
 
 if TYPE_CHECKING:
     from prometheus_client import CollectorRegistry
@@ -47,11 +47,11 @@ class Metrics:
 
     # -- front ends ----------------------------------------------------------------------------------
 
-    def request(self, model: str, api: str, entrypoint: str, code: Code, seconds: float) -> None:
+    def request(self, model: str, api: str, entrypoint: str, code: StatusCode, seconds: float) -> None:
         """A request ended. `api` is `Predict`, `Classify`, `Regress`, `MultiInference` for gRPC, and the
         word of the URL (`predict`) for REST; the latency of what failed is not told, as there."""
         self._serving.requests.add(1, model, code.name)
-        if code is Code.OK:
+        if code is StatusCode.OK:
             self._serving.request_latency.add(seconds * 1e6, model, api, entrypoint)
         else:
             self._own.errors.add(1, model, code.name)
@@ -75,10 +75,10 @@ class Metrics:
     def ended(self, entrypoint: str) -> None:
         self._own.in_flight.add(-1, entrypoint)
 
-    def logged(self, model: str, code: Code) -> None:
+    def logged(self, model: str, code: StatusCode) -> None:
         """A sample of a request was written to the log, or not."""
         self._serving.logged.add(1, model, code.name)
-        if code is not Code.OK:
+        if code is not StatusCode.OK:
             self._own.dropped.add(1, model)
 
     # -- runners -------------------------------------------------------------------------------------
@@ -117,9 +117,11 @@ class Metrics:
 
     # -- the manager ---------------------------------------------------------------------------------
 
-    def loaded(self, model: str, version: int, path: str, seconds: float, code: Code = Code.OK) -> None:
+    def loaded(
+        self, model: str, version: int, path: str, seconds: float, code: StatusCode = StatusCode.OK
+    ) -> None:
         """A version was loaded, or could not be (`code` says why)."""
-        done = code is Code.OK
+        done = code is StatusCode.OK
         self._serving.load_attempts.add(1, path, "success" if done else "fail")
         self._own.loads.add(1, model, code.name)
         if done:
@@ -134,7 +136,7 @@ class Metrics:
         for instrument in (own.available, own.depth, own.stages, own.rows, own.batch_rows, own.alone):
             instrument.forget(model, str(version))
 
-    def warmed(self, path: str, records: int, seconds: float, code: Code = Code.OK) -> None:
+    def warmed(self, path: str, records: int, seconds: float, code: StatusCode = StatusCode.OK) -> None:
         """The warm-up requests of a version were asked."""
         self._serving.warmup_latency.add(seconds * 1e6, path, code.name)
         self._serving.warmup_records.add(records, path, code.name)

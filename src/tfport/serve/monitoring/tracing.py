@@ -1,10 +1,10 @@
 """Spans around requests for OpenTelemetry, where it is installed and asked for.
 
-    trace = tracer_of(enabled=True)
+    trace = request_tracer(enabled=True)
     with trace.request("Predict", model="half_plus_two", headers=headers) as span: ...
 
 Without `--enable_tracing` nothing is imported and a span costs next to nothing. Where spans go is
-said by OpenTelemetry's own variables (`OTEL_EXPORTER_OTLP_ENDPOINT`, `OTEL_SERVICE_NAME`, …) or by the
+said by OpenTelemetryTracer's own variables (`OTEL_EXPORTER_OTLP_ENDPOINT`, `OTEL_SERVICE_NAME`, …) or by the
 provider that the program has set.
 """
 
@@ -16,13 +16,13 @@ from importlib import import_module
 from typing import Any, Protocol
 
 from tfport.errors import Error
-from tfport.serve.status import Code, Refused
+from tfport.serve.status import StatusCode, StatusError
 
 NEEDED = "--enable_tracing needs OpenTelemetry: pip install 'tfport[tracing]'"
-OUR_FAULT = (Code.UNKNOWN, Code.INTERNAL, Code.DATA_LOSS)
+OUR_FAULT = (StatusCode.UNKNOWN, StatusCode.INTERNAL, StatusCode.DATA_LOSS)
 
 
-class Trace(Protocol):
+class RequestTracer(Protocol):
     """Makes spans."""
 
     def request(
@@ -38,7 +38,7 @@ class Trace(Protocol):
     def close(self) -> None: ...
 
 
-class NoTrace:
+class NoTracer:
     """Makes none."""
 
     def request(
@@ -53,7 +53,7 @@ class NoTrace:
         pass
 
 
-class OpenTelemetry:
+class OpenTelemetryTracer:
     """Makes those of OpenTelemetry."""
 
     def __init__(self, provider: Any = None) -> None:
@@ -80,12 +80,12 @@ class OpenTelemetry:
         ) as span:
             try:
                 yield span
-                code = Code.OK
-            except Refused as error:
+                code = StatusCode.OK
+            except StatusError as error:
                 code = error.code
                 raise
             except BaseException:
-                code = Code.INTERNAL
+                code = StatusCode.INTERNAL
                 raise
             finally:
                 span.set_attribute("rpc.grpc.status_code", code.number)
@@ -114,6 +114,6 @@ def _provider(trace: Any) -> Any:
     return provider
 
 
-def tracer_of(enabled: bool, provider: Any = None) -> Trace:
+def request_tracer(enabled: bool, provider: Any = None) -> RequestTracer:
     """Who makes the spans of a server; an error where OpenTelemetry is asked for and not there."""
-    return OpenTelemetry(provider) if enabled else NoTrace()
+    return OpenTelemetryTracer(provider) if enabled else NoTracer()

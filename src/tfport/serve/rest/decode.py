@@ -1,7 +1,7 @@
 """The inputs of a predict request: rows (`instances`) or columns (`inputs`) to named arrays.
 
     request = decode(body, signature_of)
-    request.signature, request.inputs, request.form
+    request.signature, request.inputs, request.layout
 
 Names, types and the form of the JSON are checked here; shapes by who runs the signature.
 """
@@ -15,18 +15,18 @@ from typing import TYPE_CHECKING, Any
 
 from tfport.graph.dtypes import DType
 from tfport.graph.model import Signature
-from tfport.serve.rest.complain import complain, complain_rows, in_row
+from tfport.serve.rest.excerpt import excerpt
+from tfport.serve.rest.json_errors import raise_rows_error, raise_value_error, row_error
 from tfport.serve.rest.numbers import INPUTS, INSTANCES, SIGNATURE, numbers_of
 from tfport.serve.rest.parse import parsed
-from tfport.serve.rest.show import shown
-from tfport.serve.rest.tensor import NotThis, array_of, is_base64
-from tfport.serve.status import Code, Refused
+from tfport.serve.rest.tensors import NotATensor, array_of, is_base64
+from tfport.serve.status import StatusCode, StatusError
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 
-class Form(Enum):
+class TensorLayout(Enum):
     """How tensors are written, and the key of the answer that goes with it."""
 
     ROWS = "predictions"
@@ -34,19 +34,21 @@ class Form(Enum):
 
 
 @dataclass(frozen=True, slots=True)
-class Request:
+class RestPredictRequest:
     """What a body asks for."""
 
     signature: Signature
     inputs: dict[str, NDArray[Any]]
-    form: Form
+    layout: TensorLayout
 
 
-def decode(body: bytes, signature_of: Callable[[str], Signature]) -> Request:
+def decode(body: bytes, signature_of: Callable[[str], Signature]) -> RestPredictRequest:
     """The request that a body says, of the signature that it names."""
     if (found := numbers_of(body, signature_of)) is not None:
         signature, key, inputs = found
-        return Request(signature, inputs, Form.ROWS if key == INSTANCES else Form.COLUMNS)
+        return RestPredictRequest(
+            signature, inputs, TensorLayout.ROWS if key == INSTANCES else TensorLayout.COLUMNS
+        )
     document = parsed(body)
     signature = signature_of(signature_name(document))
     if not signature.inputs:
@@ -62,10 +64,12 @@ def decode(body: bytes, signature_of: Callable[[str], Signature]) -> Request:
         elif not rows:
             problem = "No values in 'instances' array"
         else:
-            return Request(signature, _from_rows(rows, signature, plain), Form.ROWS)
-        raise _invalid(f"JSON Value: {shown(document)} {problem}")
+            return RestPredictRequest(signature, _from_rows(rows, signature, plain), TensorLayout.ROWS)
+        raise _invalid(f"JSON Value: {excerpt(document)} {problem}")
     if INPUTS in document:
-        return Request(signature, _from_columns(document[INPUTS], signature, plain), Form.COLUMNS)
+        return RestPredictRequest(
+            signature, _from_columns(document[INPUTS], signature, plain), TensorLayout.COLUMNS
+        )
     raise _invalid("Missing 'inputs' or 'instances' key")
 
 
@@ -74,7 +78,7 @@ def signature_name(document: Mapping[str, Any]) -> str:
     name = document.get(SIGNATURE, "")
     if not isinstance(name, str):
         raise _invalid(
-            f"JSON Value: {shown(document)} not formatted correctly. "
+            f"JSON Value: {excerpt(document)} not formatted correctly. "
             f"'signature_name' key must be a string value."
         )
     return name
@@ -100,8 +104,8 @@ def _from_columns(value: Any, signature: Signature, plain: bool) -> dict[str, ND
 def _column(value: object, dtype: DType, plain: bool) -> NDArray[Any]:
     try:
         return array_of(value, dtype, plain)
-    except NotThis:
-        complain(value, dtype)
+    except NotATensor:
+        raise_value_error(value, dtype)
         raise _unclear() from None
 
 
@@ -120,8 +124,8 @@ def _from_rows(rows: list[Any], signature: Signature, plain: bool) -> dict[str, 
         raise _invalid(f"Expecting value/list but got object at item {odd} of input list")
     try:
         return {name: array_of(rows, spec.dtype, plain)}
-    except (NotThis, Refused):
-        complain_rows(rows, spec.dtype)
+    except (NotATensor, StatusError):
+        raise_rows_error(rows, spec.dtype)
         raise _unclear() from None
 
 
@@ -139,7 +143,7 @@ def _from_objects(rows: list[Any], signature: Signature, plain: bool) -> dict[st
         column, dtype = [row[name] for row in rows], signature.inputs[name].dtype
         try:
             found[name] = array_of(column, dtype, plain)
-        except (NotThis, Refused):
+        except (NotATensor, StatusError):
             _complain_objects(column, name, dtype)
             raise _unclear() from None
     return found
@@ -148,10 +152,10 @@ def _from_objects(rows: list[Any], signature: Signature, plain: bool) -> dict[st
 def _complain_objects(column: list[Any], name: str, dtype: DType) -> None:
     for number, value in enumerate(column):
         try:
-            complain(value, dtype)
-        except Refused as error:
-            raise in_row(number, error, name) from None
-    complain_rows(column, dtype)
+            raise_value_error(value, dtype)
+        except StatusError as error:
+            raise row_error(number, error, name) from None
+    raise_rows_error(column, dtype)
 
 
 def _has_names(names: Any, signature: Signature) -> bool:
@@ -160,12 +164,12 @@ def _has_names(names: Any, signature: Signature) -> bool:
     )
 
 
-def _wrong_names(number: int, row: dict[str, Any], signature: Signature) -> Refused:
+def _wrong_names(number: int, row: dict[str, Any], signature: Signature) -> StatusError:
     if unknown := next((name for name in row if name not in signature.inputs), None):
         inner = _invalid(f"JSON object: does not have named input: {unknown}")
-        return in_row(number, inner, unknown)
+        return row_error(number, inner, unknown)
     return _invalid(
-        f"Failed to process element: {number} of 'instances' list. JSON object: {shown(row)} "
+        f"Failed to process element: {number} of 'instances' list. JSON object: {excerpt(row)} "
         f"keys must be equal to: {','.join(sorted(signature.inputs))}"
     )
 
@@ -174,9 +178,9 @@ def _is_object(value: object) -> bool:
     return isinstance(value, dict) and not is_base64(value)
 
 
-def _unclear() -> Refused:
+def _unclear() -> StatusError:
     return _invalid("JSON Value is not formatted correctly for the inputs of the signature")
 
 
-def _invalid(message: str) -> Refused:
-    return Refused(Code.INVALID_ARGUMENT, message)
+def _invalid(message: str) -> StatusError:
+    return StatusError(StatusCode.INVALID_ARGUMENT, message)

@@ -9,9 +9,9 @@ from weakref import WeakKeyDictionary
 import orjson
 from google.protobuf.json_format import MessageToDict
 
-from tfport.serve.catalogue import Catalogue, VersionStatus
+from tfport.serve.model_catalog import ModelCatalog, VersionStatus
 from tfport.serve.servable import Servable
-from tfport.serve.status import Refused
+from tfport.serve.status import StatusError
 
 _printed: WeakKeyDictionary[Servable, bytes] = WeakKeyDictionary()
 
@@ -21,15 +21,15 @@ def status_json(statuses: Sequence[VersionStatus]) -> bytes:
     return _dumps({"model_version_status": [_version(status) for status in statuses]})
 
 
-def list_json(catalogue: Catalogue) -> bytes:
+def list_json(catalog: ModelCatalog) -> bytes:
     """How all versions of all models fare, and what labels they have."""
     models = []
-    for name in catalogue.names():
+    for name in catalog.names():
         try:
-            statuses = catalogue.statuses(name)
-        except Refused:  # nothing of it is known yet
+            statuses = catalog.statuses(name)
+        except StatusError:  # nothing of it is known yet
             statuses = []
-        labels = {label: str(version) for label, version in catalogue.labels(name).items()}
+        labels = {label: str(version) for label, version in catalog.labels(name).items()}
         versions = [_version(status) for status in statuses]
         models.append({"name": name, "model_version_status": versions, "version_labels": labels})
     return _dumps({"models": models})

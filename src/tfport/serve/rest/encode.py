@@ -16,10 +16,10 @@ import orjson
 
 from tfport.graph.dtypes import DType
 from tfport.graph.model import TensorSpec
-from tfport.serve.rest.complain import told
-from tfport.serve.rest.decode import Form
-from tfport.serve.rest.tensor import encoded, readable
-from tfport.serve.status import Code, Refused
+from tfport.serve.rest.decode import TensorLayout
+from tfport.serve.rest.json_errors import dtype_name
+from tfport.serve.rest.tensors import encoded, readable
+from tfport.serve.status import StatusCode, StatusError
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -28,20 +28,20 @@ BYTES_SUFFIX = "_bytes"
 _NUMPY = orjson.OPT_SERIALIZE_NUMPY
 
 
-def encode(outputs: Mapping[str, Any], specs: Mapping[str, TensorSpec], form: Form) -> bytes:
+def encode(outputs: Mapping[str, Any], specs: Mapping[str, TensorSpec], layout: TensorLayout) -> bytes:
     """The body of an answer."""
     if not outputs:
-        raise Refused(Code.INVALID_ARGUMENT, "Cannot convert empty tensor map to JSON")
+        raise StatusError(StatusCode.INVALID_ARGUMENT, "Cannot convert empty tensor map to JSON")
     arrays = {name: _array(value, specs[name].dtype) for name, value in outputs.items()}
-    body = _rows(arrays) if form is Form.ROWS else _columns(arrays)
-    return b'{\n    "%s": %s\n}' % (form.value.encode(), body)
+    body = _rows(arrays) if layout is TensorLayout.ROWS else _columns(arrays)
+    return b'{\n    "%s": %s\n}' % (layout.value.encode(), body)
 
 
 def _array(value: Any, dtype: DType) -> NDArray[Any]:
     if isinstance(value, tuple) or not readable(dtype):  # a tuple is a sparse or ragged tensor's parts
-        raise Refused(
-            Code.INVALID_ARGUMENT,
-            f"Failed to write JSON value for tensor type: {told(dtype)}"
+        raise StatusError(
+            StatusCode.INVALID_ARGUMENT,
+            f"Failed to write JSON value for tensor type: {dtype_name(dtype)}"
             + (" in several parts" if isinstance(value, tuple) else ""),
         )
     array = np.asarray(value)
@@ -60,10 +60,10 @@ def _rows(arrays: Mapping[str, NDArray[Any]]) -> bytes:
     batch = -1
     for name, array in arrays.items():
         if not array.ndim:
-            raise Refused(Code.INVALID_ARGUMENT, f"Tensor name: {name} has no shape information ")
+            raise StatusError(StatusCode.INVALID_ARGUMENT, f"Tensor name: {name} has no shape information ")
         if batch not in (-1, len(array)):
-            raise Refused(
-                Code.INVALID_ARGUMENT,
+            raise StatusError(
+                StatusCode.INVALID_ARGUMENT,
                 f"Tensor name: {name} has inconsistent batch size: {len(array)} expecting: {batch}",
             )
         batch = len(array)

@@ -17,8 +17,8 @@ import numpy as np
 
 from tfport.graph.dtypes import DType
 from tfport.graph.model import Signature
-from tfport.serve.rest.tensor import MOST_AXES, readable
-from tfport.serve.status import Refused
+from tfport.serve.rest.tensors import MOST_AXES, readable
+from tfport.serve.status import StatusError
 
 try:
     import simdjson
@@ -60,7 +60,7 @@ def _read(
         (key,) = keys - {SIGNATURE}
         value, called = document[key], document[SIGNATURE] if SIGNATURE in keys else ""
         signature = signature_of(called) if isinstance(called, str) else None
-    except (ValueError, TypeError, AttributeError, RuntimeError, Refused):  # no JSON, or of another form
+    except (ValueError, TypeError, AttributeError, RuntimeError, StatusError):  # no JSON, or of another form
         return None
     if signature is None or key not in (INSTANCES, INPUTS) or len(document) != len(keys):
         return None

@@ -5,9 +5,9 @@ from __future__ import annotations
 import ssl
 from dataclasses import dataclass, field
 
-from tfport.serve.rest.auth import Tokens
-from tfport.serve.rest.room import Room
-from tfport.serve.watch import Watch
+from tfport.serve.auth_tokens import AuthTokens
+from tfport.serve.request_metrics import RequestMetrics
+from tfport.serve.rest.body_budget import BodyBudget
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,11 +26,11 @@ class RestOptions:
     """A connection on which no request comes for so long is closed; balancers keep theirs for 600."""
     most_calls: int = 4096
     """Requests at a time; those beyond are refused before their bodies are read. gRPC has as many."""
-    room: Room = field(default_factory=lambda: Room(2**30))
+    body_budget: BodyBudget = field(default_factory=lambda: BodyBudget(2**30))
     """For the bodies of all requests at a time; for the largest there must be."""
     cors: bool = False
     check_method: bool = False
     """Classify and regress only signatures that say so (`--enable_signature_method_name_check`)."""
     tls: ssl.SSLContext | None = None
-    tokens: Tokens | None = None
-    watch: Watch | None = None
+    tokens: AuthTokens | None = None
+    metrics: RequestMetrics | None = None

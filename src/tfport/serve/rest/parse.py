@@ -2,7 +2,7 @@
 
 `orjson` reads what every client sends. Where it refuses, Python's own parser looks again, for what
 TensorFlow Serving reads beyond JSON: NaN and infinities, bytes that are no UTF-8, a byte order mark, and
-anything at all behind the end of the object. What both refuse is told in TensorFlow Serving's words.
+anything at all behind the end of the object. What both refuse is dtype_name in TensorFlow Serving's words.
 """
 
 from __future__ import annotations
@@ -13,8 +13,8 @@ from typing import Any
 
 import orjson
 
-from tfport.serve.rest.show import shown
-from tfport.serve.status import Code, Refused
+from tfport.serve.rest.excerpt import excerpt
+from tfport.serve.status import StatusCode, StatusError
 
 _MARK = b"\xef\xbb\xbf"
 # possessive, so that text is passed over once however it ends
@@ -39,13 +39,13 @@ _COMPLAINTS = {
 def parsed(body: bytes) -> dict[str, Any]:
     """The object that `body` says."""
     if not body:
-        raise Refused(Code.INVALID_ARGUMENT, "JSON Parse error: The document is empty")
+        raise StatusError(StatusCode.INVALID_ARGUMENT, "JSON Parse error: The document is empty")
     try:
         found = orjson.loads(body)
     except orjson.JSONDecodeError:
         found = _parsed_tolerantly(body)
     if not isinstance(found, dict):
-        raise Refused(Code.INVALID_ARGUMENT, f"JSON Value: {shown(found)} Is not object")
+        raise StatusError(StatusCode.INVALID_ARGUMENT, f"JSON Value: {excerpt(found)} Is not object")
     return found
 
 
@@ -67,5 +67,5 @@ def _parsed_tolerantly(body: bytes) -> object:
         raise _parse_error("Number too big to be stored in double.", skipped) from None
 
 
-def _parse_error(message: str, offset: int) -> Refused:
-    return Refused(Code.INVALID_ARGUMENT, f"JSON Parse error: {message} at offset: {offset}")
+def _parse_error(message: str, offset: int) -> StatusError:
+    return StatusError(StatusCode.INVALID_ARGUMENT, f"JSON Parse error: {message} at offset: {offset}")

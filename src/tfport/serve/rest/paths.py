@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass
 from urllib.parse import unquote
 
-from tfport.serve.status import Code, Refused
+from tfport.serve.status import StatusCode, StatusError
 
 _WHICH = r"(?:/versions/(?P<version>[0-9]+)|/labels/(?P<label>[^/:]+))?"
 _ASK = re.compile(rf"/v1/models/(?P<model>[^/:]+){_WHICH}:(?P<what>classify|regress|predict)", re.IGNORECASE)
@@ -17,7 +17,7 @@ STATUS, METADATA, PREDICT, CLASSIFY, REGRESS = "", "metadata", "predict", "class
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class ParsedPath:
     """A model, one of its versions if the path says so, and what of it."""
 
     model: str
@@ -26,14 +26,14 @@ class Asked:
     what: str
 
 
-def asked(method: str, path: str) -> Asked:
+def asked(method: str, path: str) -> ParsedPath:
     """What is asked for; `path` is as it came, with its escapes."""
     pattern = _OF_METHOD.get(method)
     found = pattern.fullmatch(path) if pattern else None
     if found is None or found["what"] not in (None, METADATA, PREDICT, CLASSIFY, REGRESS):
-        raise Refused(Code.INVALID_ARGUMENT, f"Malformed request: {method} {path}")
+        raise StatusError(StatusCode.INVALID_ARGUMENT, f"Malformed request: {method} {path}")
     version = found["version"]
     if version and (len(version) > 19 or int(version) >= 2**63):
-        raise Refused(Code.INVALID_ARGUMENT, f"Failed to convert version: {version} to numeric.")
+        raise StatusError(StatusCode.INVALID_ARGUMENT, f"Failed to convert version: {version} to numeric.")
     name, label = (unquote(found[part] or "", errors="replace") for part in ("model", "label"))
-    return Asked(name, int(version) if version else None, label, found["what"] or STATUS)
+    return ParsedPath(name, int(version) if version else None, label, found["what"] or STATUS)

@@ -5,42 +5,47 @@ from __future__ import annotations
 from time import perf_counter
 from typing import TypeVar
 
-from tfport.serve.aside import aside
-from tfport.serve.catalogue import Catalogue
 from tfport.serve.classify import classify, regress
+from tfport.serve.model_catalog import ModelCatalog
+from tfport.serve.offload import offload
+from tfport.serve.request_metrics import RequestMetrics
 from tfport.serve.rest import paths
 from tfport.serve.rest.decode import decode
 from tfport.serve.rest.describe import list_json, metadata_json, status_json
 from tfport.serve.rest.encode import encode
-from tfport.serve.rest.features import classes_json, decode_examples, regressions_json
-from tfport.serve.rest.paths import Asked
+from tfport.serve.rest.examples_json import classes_json, decode_examples, regressions_json
+from tfport.serve.rest.paths import ParsedPath
 from tfport.serve.servable import Servable
-from tfport.serve.watch import Watch
 
 _T = TypeVar("_T")
 
 
-def look(catalogue: Catalogue, asked: Asked) -> bytes:
+def look(catalog: ModelCatalog, asked: ParsedPath) -> bytes:
     """Answer a GET: the list of models, the states of one, or its signatures."""
     if asked.what == paths.METADATA:
-        return metadata_json(catalogue.get(asked.model, asked.version, asked.label))
+        return metadata_json(catalog.get(asked.model, asked.version, asked.label))
     if not asked.model:
-        return list_json(catalogue)
-    return status_json(catalogue.statuses(asked.model, asked.version, asked.label))
+        return list_json(catalog)
+    return status_json(catalog.statuses(asked.model, asked.version, asked.label))
 
 
 async def answer(
-    catalogue: Catalogue, asked: Asked, body: bytes, watch: Watch | None, *, check_method: bool = False
+    catalog: ModelCatalog,
+    asked: ParsedPath,
+    body: bytes,
+    metrics: RequestMetrics | None,
+    *,
+    check_method: bool = False,
 ) -> bytes:
     """Answer a POST; `check_method` wants signatures that say classify or regress for these."""
-    servable = catalogue.get(asked.model, asked.version, asked.label)
+    servable = catalog.get(asked.model, asked.version, asked.label)
     servable.running += 1  # while a body is read too, so that it is not unloaded meanwhile
     try:
         if asked.what == paths.PREDICT:
-            return await _predict(servable, body, watch)
-        request = await aside(len(body), lambda: decode_examples(body))
-        if watch:
-            watch.examples(asked.model, len(request.examples))
+            return await _predict(servable, body, metrics)
+        request = await offload(len(body), lambda: decode_examples(body))
+        if metrics:
+            metrics.examples(asked.model, len(request.examples))
         if asked.what == paths.CLASSIFY:
             found = await classify(servable, request.signature, request.examples, check_method=check_method)
             return classes_json(found)
@@ -51,16 +56,16 @@ async def answer(
         servable.running -= 1
 
 
-async def _predict(servable: Servable, body: bytes, watch: Watch | None) -> bytes:
+async def _predict(servable: Servable, body: bytes, metrics: RequestMetrics | None) -> bytes:
     started = perf_counter()
-    request = await aside(len(body), lambda: decode(body, servable.signature))
+    request = await offload(len(body), lambda: decode(body, servable.signature))
     decoded = perf_counter()
     outputs = await servable.predict(request.signature.name, request.inputs)
     ran = perf_counter()
     size = sum(getattr(array, "nbytes", 0) for array in outputs.values())
-    text = await aside(size, lambda: encode(outputs, request.signature.outputs, request.form))
-    if watch:
+    text = await offload(size, lambda: encode(outputs, request.signature.outputs, request.layout))
+    if metrics:
         where = servable.name, servable.version, request.signature.name
-        watch.stage(*where, "decode", decoded - started)
-        watch.stage(*where, "encode", perf_counter() - ran)
+        metrics.stage(*where, "decode", decoded - started)
+        metrics.stage(*where, "encode", perf_counter() - ran)
     return text

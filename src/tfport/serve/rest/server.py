@@ -1,10 +1,10 @@
 """The HTTP side: a port, limits of size and time, compression, who may ask, and how errors look.
 
-    front = RestFront(catalogue, ready=lambda: True, options=RestOptions(port=0))
+    front = RestServer(catalog, ready=lambda: True, options=RestOptions(port=0))
     port = await front.start()
     await front.stop(grace=30)
 
-What requests mean is told in `routes`. Other parts add paths of their own by `extra_routes`.
+What requests mean is dtype_name in `routes`. Other parts add paths of their own by `extra_routes`.
 """
 
 from __future__ import annotations
@@ -21,16 +21,16 @@ from aiohttp.http_exceptions import HttpProcessingError
 
 from tfport.errors import Error
 from tfport.formats.files import reason
-from tfport.serve.catalogue import Catalogue
+from tfport.serve.model_catalog import ModelCatalog
+from tfport.serve.request_metrics import REST
 from tfport.serve.rest import openapi
 from tfport.serve.rest.compress import compressed
 from tfport.serve.rest.encode import error_body
 from tfport.serve.rest.options import RestOptions
 from tfport.serve.rest.paths import OURS, asked
-from tfport.serve.rest.receive import receive
+from tfport.serve.rest.read_body import read_body
 from tfport.serve.rest.routes import answer, look
-from tfport.serve.status import Code, Refused
-from tfport.serve.watch import REST
+from tfport.serve.status import StatusCode, StatusError
 
 Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
 JSON: Final = {"Content-Type": "application/json"}
@@ -58,12 +58,12 @@ def _is_ours(record: logging.LogRecord) -> bool:
 _http_log.addFilter(_is_ours)
 
 
-class RestFront:
+class RestServer:
     """The REST port of a server."""
 
     def __init__(
         self,
-        catalogue: Catalogue,
+        catalog: ModelCatalog,
         *,
         ready: Callable[[], bool],
         options: RestOptions | None = None,
@@ -73,7 +73,7 @@ class RestFront:
     ) -> None:
         """The extra paths and schemas are what the OpenAPI document says of the extra routes."""
         self.options = options or RestOptions()
-        self._catalogue, self._ready = catalogue, ready
+        self._catalog, self._ready = catalog, ready
         self._extra = extra_routes
         self._document = openapi.document(
             with_tokens=self.options.tokens is not None, more_paths=extra_paths, more_schemas=extra_schemas
@@ -133,29 +133,29 @@ class RestFront:
     async def _around(self, request: web.Request, handler: Handler) -> web.StreamResponse:
         """Around every request: who asks, errors as JSON, compression and headers for browsers."""
         self._going += 1
-        if watch := self.options.watch:
-            watch.began(REST)
+        if metrics := self.options.metrics:
+            metrics.began(REST)
         try:
             self._is_allowed(request)
             self._is_not_too_much(request)
             response = await handler(request)
-        except Refused as error:
+        except StatusError as error:
             response = self._error(error.code.http, error.message)
         except web.HTTPException as error:
             if error.status < 400:
                 raise
             response = _as_json(error)
         except ConnectionError:
-            response = self._error(Code.CANCELLED.http, "The client went away")
+            response = self._error(StatusCode.CANCELLED.http, "The client went away")
         except Exception:
             _log.exception("%s %s failed", request.method, request.path)
-            response = self._error(Code.INTERNAL.http, "Internal error; the server's log tells more")
+            response = self._error(StatusCode.INTERNAL.http, "Internal error; the server's log tells more")
         finally:
             self._going -= 1
             self._idle.set()
-            self.options.room.leave(request)
-            if watch:
-                watch.ended(REST)
+            self.options.body_budget.release(request)
+            if metrics:
+                metrics.ended(REST)
         await compressed(request, response, self.options.gzip_from)
         if self.options.cors:
             response.headers.update(_CORS)
@@ -170,12 +170,14 @@ class RestFront:
         if tokens is None or request.path in FREE or request.method == "OPTIONS":
             return
         if not tokens.allow(request.headers.get("Authorization", "")):
-            raise Refused(Code.UNAUTHENTICATED, "A valid bearer token is needed for this request")
+            raise StatusError(StatusCode.UNAUTHENTICATED, "A valid bearer token is needed for this request")
 
     def _is_not_too_much(self, request: web.Request) -> None:
         most = self.options.most_calls
         if self._going > most and request.path not in FREE:
-            raise Refused(Code.RESOURCE_EXHAUSTED, f"Too many requests: {most} are being answered already")
+            raise StatusError(
+                StatusCode.RESOURCE_EXHAUSTED, f"Too many requests: {most} are being answered already"
+            )
 
     async def _models(self, request: web.Request) -> web.Response:
         path = request.rel_url.raw_path
@@ -184,32 +186,32 @@ class RestFront:
         if request.method == "OPTIONS":
             return _preflight(request)
         question = asked(request.method, path)
-        started, code, watch = perf_counter(), Code.OK, self.options.watch
+        started, code, metrics = perf_counter(), StatusCode.OK, self.options.metrics
         try:
             if request.method == "GET":
-                return _json(look(self._catalogue, question))
-            self._catalogue.get(question.model, question.version, question.label)  # before a large body comes
-            body = await receive(request, self.options)
-            work = answer(self._catalogue, question, body, watch, check_method=self.options.check_method)
+                return _json(look(self._catalog, question))
+            self._catalog.get(question.model, question.version, question.label)  # before a large body comes
+            body = await read_body(request, self.options)
+            work = answer(self._catalog, question, body, metrics, check_method=self.options.check_method)
             return _json(await self._within_time(work))
-        except Refused as error:
+        except StatusError as error:
             code = error.code
             raise
         except web.HTTPException:
-            code = Code.INVALID_ARGUMENT
+            code = StatusCode.INVALID_ARGUMENT
             raise
         except asyncio.CancelledError:
-            code = Code.CANCELLED
+            code = StatusCode.CANCELLED
             raise
         except Exception:
-            code = Code.INTERNAL
+            code = StatusCode.INTERNAL
             raise
         finally:
-            if watch:
+            if metrics:
                 # names that clients make up are not counted one by one
-                known = code is Code.OK or question.model in self._catalogue.names()
+                known = code is StatusCode.OK or question.model in self._catalog.names()
                 name = question.model if known else ""
-                watch.request(name, question.what, REST, code, perf_counter() - started)
+                metrics.request(name, question.what, REST, code, perf_counter() - started)
 
     async def _within_time(self, work: Awaitable[bytes]) -> bytes:
         try:
@@ -217,8 +219,8 @@ class RestFront:
                 return await work
         except TimeoutError:
             seconds = self.options.timeout_seconds
-            raise Refused(
-                Code.DEADLINE_EXCEEDED, f"Timed out: there was no answer within {seconds:g} seconds"
+            raise StatusError(
+                StatusCode.DEADLINE_EXCEEDED, f"Timed out: there was no answer within {seconds:g} seconds"
             ) from None
 
     async def _live(self, request: web.Request) -> web.Response:
@@ -227,13 +229,13 @@ class RestFront:
     async def _is_ready(self, request: web.Request) -> web.Response:
         if self._ready() and not self._stopping:
             return _json(b'{"status": "ready"}')
-        raise Refused(Code.UNAVAILABLE, "Not ready: not every model is available")
+        raise StatusError(StatusCode.UNAVAILABLE, "Not ready: not every model is available")
 
     async def _openapi(self, request: web.Request) -> web.Response:
         return _json(self._document)
 
     def _error(self, status: int, message: str) -> web.Response:
-        headers = JSON | ({"WWW-Authenticate": "Bearer"} if status == Code.UNAUTHENTICATED.http else {})
+        headers = JSON | ({"WWW-Authenticate": "Bearer"} if status == StatusCode.UNAUTHENTICATED.http else {})
         return web.Response(status=status, body=error_body(message), headers=headers)
 
 
@@ -258,4 +260,4 @@ def _preflight(request: web.Request) -> web.Response:
     origin = request.headers.get("Origin", "")
     if "http://" in origin or "https://" in origin:
         return web.Response(body=b"")
-    raise Refused(Code.FAILED_PRECONDITION, "Origin header is missing in CORS preflight")
+    raise StatusError(StatusCode.FAILED_PRECONDITION, "Origin header is missing in CORS preflight")

@@ -15,9 +15,9 @@ from typing import Any
 import orjson
 
 from tfport.serve.servable import Arrays, Servable
-from tfport.serve.status import Code, Refused
+from tfport.serve.status import StatusCode, StatusError
 from tfport.serve.v2 import tensors
-from tfport.serve.v2.infer import Request, refuse_unknown_means
+from tfport.serve.v2.infer import InferRequest, refuse_unknown_means
 from tfport.serve.v2.metadata import shape_of, signature_of
 
 LENGTH = "Inference-Header-Content-Length"
@@ -25,10 +25,10 @@ _DUMPS = orjson.OPT_SERIALIZE_NUMPY
 
 
 @dataclass
-class Asked:
+class RestInferRequest:
     """A request, and which outputs are to be binary."""
 
-    request: Request = field(default_factory=Request)
+    request: InferRequest = field(default_factory=InferRequest)
     binary: dict[str, bool] = field(default_factory=dict)
     all_binary: bool = False
 
@@ -39,12 +39,12 @@ class Asked:
         return any(map(self.is_binary, names))
 
 
-def read_request(body: bytes, length: str | None, servable: Servable) -> Asked:
+def read_request(body: bytes, length: str | None, servable: Servable) -> RestInferRequest:
     """What a body asks; `length` is what the header of that name says."""
     size = _header_size(length, len(body))
     if size == 0 and length is not None:
         return _only_binary(body, servable)
-    asked, rest = Asked(), _Rest(memoryview(body)[size:])
+    asked, rest = RestInferRequest(), _Rest(memoryview(body)[size:])
     said = _object(parse_json(body[:size]), "the inference request")
     parameters = _parameters(said)
     asked.request.id = _text(said, "id", "")
@@ -59,7 +59,7 @@ def read_request(body: bytes, length: str | None, servable: Servable) -> Asked:
     return asked
 
 
-def write_answer(servable: Servable, asked: Asked, answers: Arrays) -> tuple[bytes, list[bytes]]:
+def write_answer(servable: Servable, asked: RestInferRequest, answers: Arrays) -> tuple[bytes, list[bytes]]:
     """The JSON of an answer, and the binary tensors that follow it."""
     outputs: list[dict[str, Any]] = []
     raw: list[bytes] = []
@@ -115,7 +115,7 @@ class _Rest:
         return taken
 
 
-def _read_input(request: Request, said: Mapping[str, Any], rest: _Rest) -> None:
+def _read_input(request: InferRequest, said: Mapping[str, Any], rest: _Rest) -> None:
     name, datatype, parameters = _text(said, "name"), _text(said, "datatype"), _parameters(said)
     shape = tensors.shape_of(said.get("shape"), name)
     refuse_unknown_means(parameters, name)
@@ -126,7 +126,7 @@ def _read_input(request: Request, said: Mapping[str, Any], rest: _Rest) -> None:
         request.give(name, datatype, tensors.from_json(datatype, shape, said.get("data"), name))
 
 
-def _read_output(asked: Asked, said: Mapping[str, Any]) -> None:
+def _read_output(asked: RestInferRequest, said: Mapping[str, Any]) -> None:
     name, parameters = _text(said, "name"), _parameters(said)
     refuse_unknown_means(parameters, name)
     asked.request.want(name)
@@ -134,7 +134,7 @@ def _read_output(asked: Asked, said: Mapping[str, Any]) -> None:
         asked.binary[name] = parameters["binary_data"] is True
 
 
-def _only_binary(body: bytes, servable: Servable) -> Asked:
+def _only_binary(body: bytes, servable: Servable) -> RestInferRequest:
     """A body that is the data of the only input: at most one of its sizes is found from the bytes."""
     signature = signature_of(servable)
     if len(signature.inputs) != 1:
@@ -151,7 +151,7 @@ def _only_binary(body: bytes, servable: Servable) -> Asked:
             raise _bad(f"the shape of input '{name}' cannot be told from {len(body)} bytes")
         shape = tuple(len(body) // known if size < 0 else size for size in sizes)
         array = tensors.from_raw(datatype, shape, body, name)
-    return Asked(Request(inputs={name: (datatype, array)}), all_binary=True)
+    return RestInferRequest(InferRequest(inputs={name: (datatype, array)}), all_binary=True)
 
 
 def _header_size(length: str | None, size: int) -> int:
@@ -191,5 +191,5 @@ def _text(said: Mapping[str, Any], key: str, without: str | None = None) -> str:
     return value
 
 
-def _bad(message: str) -> Refused:
-    return Refused(Code.INVALID_ARGUMENT, message)
+def _bad(message: str) -> StatusError:
+    return StatusError(StatusCode.INVALID_ARGUMENT, message)

@@ -1,6 +1,6 @@
 """The Open Inference Protocol over gRPC: `inference.GRPCInferenceService`.
 
-    GrpcFront(catalogue, more=[handler(catalogue, ready)], files=[file_descriptor()], …)
+    GrpcServer(catalog, more=[handler(catalog, ready)], files=[file_descriptor()], …)
 
 Inputs come as raw bytes or typed lists, outputs go as raw bytes, as Triton's do. Ports, limits,
 and how a refusal becomes a status are the business of `serve.grpc`.
@@ -16,35 +16,35 @@ from google.protobuf.descriptor_pb2 import FileDescriptorProto
 from google.protobuf.message import Message
 
 from tfport.formats.proto import inference_pb2 as pb
-from tfport.serve.aside import aside
-from tfport.serve.catalogue import Catalogue
-from tfport.serve.grpc.observed import Observers
-from tfport.serve.grpc.service import Method, Service
+from tfport.serve.grpc.observers import Observers
+from tfport.serve.grpc.service import GrpcMethod, GrpcService
+from tfport.serve.model_catalog import ModelCatalog
+from tfport.serve.offload import offload
 from tfport.serve.servable import Arrays, Servable
-from tfport.serve.status import Code, Refused
+from tfport.serve.status import StatusCode, StatusError
 from tfport.serve.v2 import metadata, tensors
-from tfport.serve.v2.infer import Request, infer, refuse_unknown_means, size_of
+from tfport.serve.v2.infer import InferRequest, infer, refuse_unknown_means, size_of
 
 PACKAGE = "inference"
 SERVICE = f"{PACKAGE}.GRPCInferenceService"
 
 
 def handler(
-    catalogue: Catalogue, ready: metadata.Ready, observers: Observers | None = None
+    catalog: ModelCatalog, ready: metadata.Ready, observers: Observers | None = None
 ) -> grpc.ServiceRpcHandler:
-    """The service, as `GrpcFront` takes it; of its calls, inferences count as requests for a model."""
-    answers = _Answers(catalogue, ready)
+    """The service, as `GrpcServer` takes it; of its calls, inferences count as requests for a model."""
+    answers = _Answers(catalog, ready)
     table = [
-        Method("ServerLive", pb.ServerLiveRequest, answers.server_live),
-        Method("ServerReady", pb.ServerReadyRequest, answers.server_ready),
-        Method("ModelReady", pb.ModelReadyRequest, answers.model_ready),
-        Method("ServerMetadata", pb.ServerMetadataRequest, answers.server_metadata),
-        Method("ModelMetadata", pb.ModelMetadataRequest, answers.model_metadata),
-        Method("ModelInfer", pb.ModelInferRequest, answers.model_infer, answers.counted_as),
-        Method("RepositoryIndex", pb.RepositoryIndexRequest, answers.repository_index),
+        GrpcMethod("ServerLive", pb.ServerLiveRequest, answers.server_live),
+        GrpcMethod("ServerReady", pb.ServerReadyRequest, answers.server_ready),
+        GrpcMethod("ModelReady", pb.ModelReadyRequest, answers.model_ready),
+        GrpcMethod("ServerMetadata", pb.ServerMetadataRequest, answers.server_metadata),
+        GrpcMethod("ModelMetadata", pb.ModelMetadataRequest, answers.model_metadata),
+        GrpcMethod("ModelInfer", pb.ModelInferRequest, answers.model_infer, answers.counted_as),
+        GrpcMethod("RepositoryIndex", pb.RepositoryIndexRequest, answers.repository_index),
     ]
     # what is sampled are PredictionLogs, which have no place for these requests
-    return Service(SERVICE, table).handler(replace(observers or Observers(), samples=None))
+    return GrpcService(SERVICE, table).handler(replace(observers or Observers(), request_log=None))
 
 
 def file_descriptor() -> FileDescriptorProto:
@@ -66,11 +66,11 @@ def file_descriptor() -> FileDescriptorProto:
 
 
 class _Answers:
-    def __init__(self, catalogue: Catalogue, ready: metadata.Ready) -> None:
-        self.catalogue, self.is_ready = catalogue, ready
+    def __init__(self, catalog: ModelCatalog, ready: metadata.Ready) -> None:
+        self.catalog, self.is_ready = catalog, ready
 
     def counted_as(self, asked: pb.ModelInferRequest) -> str:
-        return metadata.counted_as(self.catalogue, asked.model_name)
+        return metadata.counted_as(self.catalog, asked.model_name)
 
     async def server_live(self, _: pb.ServerLiveRequest, *__: object) -> Message:
         return pb.ServerLiveResponse(live=True)
@@ -79,28 +79,28 @@ class _Answers:
         return pb.ServerReadyResponse(ready=self.is_ready())
 
     async def model_ready(self, asked: pb.ModelReadyRequest, *__: object) -> Message:
-        return pb.ModelReadyResponse(ready=metadata.is_ready(self.catalogue, asked.name, asked.version))
+        return pb.ModelReadyResponse(ready=metadata.is_ready(self.catalog, asked.name, asked.version))
 
     async def server_metadata(self, _: pb.ServerMetadataRequest, *__: object) -> Message:
         return pb.ServerMetadataResponse(**metadata.server_metadata())
 
     async def model_metadata(self, asked: pb.ModelMetadataRequest, *__: object) -> Message:
-        return pb.ModelMetadataResponse(**metadata.model_metadata(self.catalogue, asked.name, asked.version))
+        return pb.ModelMetadataResponse(**metadata.model_metadata(self.catalog, asked.name, asked.version))
 
     async def repository_index(self, asked: pb.RepositoryIndexRequest, *__: object) -> Message:
-        rows = metadata.repository_index(self.catalogue, asked.ready)
+        rows = metadata.repository_index(self.catalog, asked.ready)
         return pb.RepositoryIndexResponse(models=[pb.RepositoryIndexResponse.ModelIndex(**r) for r in rows])
 
     async def model_infer(self, asked: pb.ModelInferRequest, size: int) -> bytes:
-        servable = metadata.find(self.catalogue, asked.model_name, asked.model_version)
-        request = await aside(size, read_request, asked)
+        servable = metadata.find(self.catalog, asked.model_name, asked.model_version)
+        request = await offload(size, read_request, asked)
         answers = await infer(servable, request)
-        return await aside(size_of(answers), write_answer, servable, request.id, answers)
+        return await offload(size_of(answers), write_answer, servable, request.id, answers)
 
 
-def read_request(asked: pb.ModelInferRequest) -> Request:
+def read_request(asked: pb.ModelInferRequest) -> InferRequest:
     """What a message asks."""
-    request = Request(asked.id, _signature_name(asked.parameters))
+    request = InferRequest(asked.id, _signature_name(asked.parameters))
     raw = asked.raw_input_contents
     if raw and len(raw) != len(asked.inputs):
         raise _bad(f"{len(asked.inputs)} inputs need as many raw_input_contents; there are {len(raw)}")
@@ -138,5 +138,5 @@ def _signature_name(parameters: Mapping[str, pb.InferParameter]) -> str:
     return parameters["signature_name"].string_param
 
 
-def _bad(message: str) -> Refused:
-    return Refused(Code.INVALID_ARGUMENT, message)
+def _bad(message: str) -> StatusError:
+    return StatusError(StatusCode.INVALID_ARGUMENT, message)

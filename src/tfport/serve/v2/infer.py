@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from tfport.graph.shapes import Shape
 from tfport.serve.servable import Arrays, Servable
-from tfport.serve.status import Code, Refused
+from tfport.serve.status import StatusCode, StatusError
 from tfport.serve.v2.metadata import shape_of, signature_of
 from tfport.serve.v2.tensors import datatype_of
 
@@ -20,7 +20,7 @@ _REFUSED = ("shared_memory_region", "classification")
 
 
 @dataclass
-class Request:
+class InferRequest:
     """An inference request, however it was written."""
 
     id: str = ""
@@ -33,7 +33,7 @@ class Request:
     def give(self, name: str, datatype: str, array: NDArray[Any]) -> None:
         """One more input."""
         if name in self.inputs:
-            raise Refused(Code.INVALID_ARGUMENT, f"input '{name}' is given more than once")
+            raise StatusError(StatusCode.INVALID_ARGUMENT, f"input '{name}' is given more than once")
         self.inputs[name] = datatype, array
 
     def want(self, name: str) -> None:
@@ -45,10 +45,10 @@ class Request:
 def refuse_unknown_means(parameters: Mapping[str, Any], name: str) -> None:
     """Refuse parameters of a tensor that cannot be heeded."""
     if asked := next((p for p in _REFUSED if p in parameters), None):
-        raise Refused(Code.UNIMPLEMENTED, f"'{asked}' of tensor '{name}' is not supported")
+        raise StatusError(StatusCode.UNIMPLEMENTED, f"'{asked}' of tensor '{name}' is not supported")
 
 
-async def infer(servable: Servable, request: Request) -> Arrays:
+async def infer(servable: Servable, request: InferRequest) -> Arrays:
     """The outputs, in the order in which they were asked for."""
     signature = signature_of(servable, request.signature_name)
     for name, (datatype, array) in request.inputs.items():
@@ -56,8 +56,9 @@ async def infer(servable: Servable, request: Request) -> Arrays:
         if spec is None:
             raise _bad(f"unexpected inference input '{name}' for model '{servable.name}'")
         if len(spec.tensors) != 1:
-            raise Refused(
-                Code.UNIMPLEMENTED, f"input '{name}' is {spec.form}; the protocol has dense tensors only"
+            raise StatusError(
+                StatusCode.UNIMPLEMENTED,
+                f"input '{name}' is {spec.form}; the protocol has dense tensors only",
             )
         if datatype != datatype_of(spec.dtype):
             raise _bad(
@@ -85,5 +86,5 @@ def _sizes(sizes: Sequence[int]) -> str:
     return f"[{','.join(map(str, sizes))}]"
 
 
-def _bad(message: str) -> Refused:
-    return Refused(Code.INVALID_ARGUMENT, message)
+def _bad(message: str) -> StatusError:
+    return StatusError(StatusCode.INVALID_ARGUMENT, message)

@@ -12,9 +12,9 @@ from typing import Any
 
 from tfport.graph.model import Signature, TensorSpec
 from tfport.runtime.entrance import DEFAULT
-from tfport.serve.catalogue import Catalogue, State, VersionStatus
+from tfport.serve.model_catalog import ModelCatalog, VersionState, VersionStatus
 from tfport.serve.servable import Servable
-from tfport.serve.status import Code, Refused
+from tfport.serve.status import StatusCode, StatusError
 from tfport.serve.v2.tensors import datatype_of
 
 Ready = Callable[[], bool]
@@ -22,36 +22,36 @@ Ready = Callable[[], bool]
 EXTENSIONS = ("binary_tensor_data", "model_repository", "parameters")
 PLATFORM = "tensorflow_savedmodel"
 _STATES = {
-    State.AVAILABLE: "READY",
-    State.START: "LOADING",
-    State.LOADING: "LOADING",
-    State.UNLOADING: "UNLOADING",
+    VersionState.AVAILABLE: "READY",
+    VersionState.START: "LOADING",
+    VersionState.LOADING: "LOADING",
+    VersionState.UNLOADING: "UNLOADING",
 }
 
 
-def find(catalogue: Catalogue, name: str, version: str = "") -> Servable:
+def find(catalog: ModelCatalog, name: str, version: str = "") -> Servable:
     """The servable that a request asks for; a version is a number or a label."""
     number = int(version) if version.isascii() and version.isdecimal() and len(version) < 20 else None
     try:
-        return catalogue.get(name, number, version if number is None else "")
-    except Refused as refusal:
-        if refusal.code is not Code.NOT_FOUND:
+        return catalog.get(name, number, version if number is None else "")
+    except StatusError as refusal:
+        if refusal.code is not StatusCode.NOT_FOUND:
             raise
         which = f"'{name}' version {number}" if version else f"'{name}'"
-        state = "has no available versions" if name in catalogue.names() and not version else "is not found"
-        raise Refused(Code.NOT_FOUND, f"Request for unknown model: {which} {state}") from None
+        state = "has no available versions" if name in catalog.names() and not version else "is not found"
+        raise StatusError(StatusCode.NOT_FOUND, f"Request for unknown model: {which} {state}") from None
 
 
-def counted_as(catalogue: Catalogue, name: str) -> str:
+def counted_as(catalog: ModelCatalog, name: str) -> str:
     """The name to count a request under: names that clients make up are not counted one by one."""
-    return name if name in catalogue.names() else ""
+    return name if name in catalog.names() else ""
 
 
-def is_ready(catalogue: Catalogue, name: str, version: str = "") -> bool:
+def is_ready(catalog: ModelCatalog, name: str, version: str = "") -> bool:
     """Whether requests for a model, or one version of it, would be answered."""
     try:
-        return bool(find(catalogue, name, version))
-    except Refused:
+        return bool(find(catalog, name, version))
+    except StatusError:
         return False
 
 
@@ -63,8 +63,8 @@ def signature_of(servable: Servable, name: str = "") -> Signature:
     if len(known) == 1:
         return next(iter(known.values()))
     there = ", ".join(known) or "none"
-    raise Refused(
-        Code.INVALID_ARGUMENT,
+    raise StatusError(
+        StatusCode.INVALID_ARGUMENT,
         f"model '{servable.name}' has no signature '{DEFAULT}'; choose one with the parameter "
         f"signature_name: {there}",
     )
@@ -75,12 +75,12 @@ def server_metadata() -> dict[str, Any]:
 
 
 def model_metadata(
-    catalogue: Catalogue, name: str, version: str = "", signature_name: str = ""
+    catalog: ModelCatalog, name: str, version: str = "", signature_name: str = ""
 ) -> dict[str, Any]:
     """The versions that can be asked for, and the tensors of a signature."""
-    servable = find(catalogue, name, version)
+    servable = find(catalog, name, version)
     signature = signature_of(servable, signature_name)
-    available = [s.version for s in catalogue.statuses(name) if s.state is State.AVAILABLE]
+    available = [s.version for s in catalog.statuses(name) if s.state is VersionState.AVAILABLE]
     return {
         "name": name,
         "versions": [str(servable.version)] if version else [str(v) for v in sorted(available)],
@@ -91,13 +91,13 @@ def model_metadata(
     }
 
 
-def repository_index(catalogue: Catalogue, only_ready: bool = False) -> list[dict[str, str]]:
+def repository_index(catalog: ModelCatalog, only_ready: bool = False) -> list[dict[str, str]]:
     """Every model and version, and how it fares."""
     found = []
-    for name in catalogue.names():
+    for name in catalog.names():
         try:
-            statuses = catalogue.statuses(name)
-        except Refused:  # nothing is known of it yet
+            statuses = catalog.statuses(name)
+        except StatusError:  # nothing is known of it yet
             statuses = []
         rows = [_row(name, status) for status in reversed(statuses)] or [{"name": name}]
         found += [row for row in rows if not only_ready or row.get("state") == "READY"]
@@ -106,7 +106,7 @@ def repository_index(catalogue: Catalogue, only_ready: bool = False) -> list[dic
 
 def _row(name: str, status: VersionStatus) -> dict[str, str]:
     state = _STATES.get(status.state, "UNAVAILABLE")
-    reason = status.message or ("unloaded" if status.state is State.END else "")
+    reason = status.message or ("unloaded" if status.state is VersionState.END else "")
     return {"name": name, "version": str(status.version), "state": state, "reason": reason}
 
 

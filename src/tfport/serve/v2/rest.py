@@ -1,6 +1,6 @@
 """The Open Inference Protocol over REST: `/v2/…`, with Triton's extension for binary tensors.
 
-    RestFront(catalogue, extra_routes=routes(catalogue, ready, options), ready=ready, options=options)
+    RestServer(catalog, extra_routes=routes(catalog, ready, options), ready=ready, options=options)
 
 Compression, who may ask, and how a refusal becomes an answer are the business of `serve.rest`.
 """
@@ -14,27 +14,27 @@ from time import perf_counter
 import orjson
 from aiohttp import web
 
-from tfport.serve.aside import aside
-from tfport.serve.catalogue import Catalogue
+from tfport.serve.model_catalog import ModelCatalog
+from tfport.serve.offload import offload
+from tfport.serve.request_metrics import REST
 from tfport.serve.rest.options import RestOptions
-from tfport.serve.rest.receive import receive
+from tfport.serve.rest.read_body import read_body
 from tfport.serve.servable import Servable
-from tfport.serve.status import Code, Refused
+from tfport.serve.status import StatusCode, StatusError
 from tfport.serve.v2 import metadata
 from tfport.serve.v2.body import LENGTH, parse_json, read_request, write_answer
 from tfport.serve.v2.infer import infer, size_of
-from tfport.serve.watch import REST
 
 Handler = Callable[[web.Request], Awaitable[web.Response]]
 
 
 def routes(
-    catalogue: Catalogue, ready: metadata.Ready, options: RestOptions | None = None
+    catalog: ModelCatalog, ready: metadata.Ready, options: RestOptions | None = None
 ) -> list[web.RouteDef]:
-    """What `RestFront` adds to its own."""
+    """What `RestServer` adds to its own."""
     model = "/v2/models/{name}"
     version = model + "/versions/{version}"
-    handlers = _Handlers(catalogue, ready, options or RestOptions())
+    handlers = _Handlers(catalog, ready, options or RestOptions())
     table: list[tuple[str, str, Handler]] = [
         ("GET", "/v2", handlers.server),
         ("GET", "/v2/", handlers.server),
@@ -58,8 +58,8 @@ def _json(value: object, status: int = 200) -> web.Response:
 
 
 class _Handlers:
-    def __init__(self, catalogue: Catalogue, ready: metadata.Ready, options: RestOptions) -> None:
-        self.catalogue, self.is_ready, self.options = catalogue, ready, options
+    def __init__(self, catalog: ModelCatalog, ready: metadata.Ready, options: RestOptions) -> None:
+        self.catalog, self.is_ready, self.options = catalog, ready, options
 
     async def server(self, _: web.Request) -> web.Response:
         return _json(metadata.server_metadata())
@@ -69,62 +69,62 @@ class _Handlers:
 
     async def ready(self, _: web.Request) -> web.Response:
         ready = self.is_ready()
-        return _json({"ready": ready}, 200 if ready else Code.UNAVAILABLE.http)
+        return _json({"ready": ready}, 200 if ready else StatusCode.UNAVAILABLE.http)
 
     async def model(self, request: web.Request) -> web.Response:
         signature = request.query.get("signature_name", "")
-        return _json(metadata.model_metadata(self.catalogue, *_asked(request), signature))
+        return _json(metadata.model_metadata(self.catalog, *_asked(request), signature))
 
     async def model_ready(self, request: web.Request) -> web.Response:
         name, version = _asked(request)
-        ready = metadata.is_ready(self.catalogue, name, version)
-        if not ready and name not in self.catalogue.names():
-            metadata.find(self.catalogue, name, version)
-        return _json({"name": name, "ready": ready}, 200 if ready else Code.UNAVAILABLE.http)
+        ready = metadata.is_ready(self.catalog, name, version)
+        if not ready and name not in self.catalog.names():
+            metadata.find(self.catalog, name, version)
+        return _json({"name": name, "ready": ready}, 200 if ready else StatusCode.UNAVAILABLE.http)
 
     async def index(self, request: web.Request) -> web.Response:
-        body = await receive(request, self.options)
+        body = await read_body(request, self.options)
         asked = parse_json(body) if body.strip() else {}
         only_ready = isinstance(asked, dict) and asked.get("ready") is True
-        return _json(metadata.repository_index(self.catalogue, only_ready))
+        return _json(metadata.repository_index(self.catalog, only_ready))
 
     async def nothing(self, request: web.Request) -> web.Response:
-        raise Refused(Code.NOT_FOUND, f"there is no {request.method} {request.path}")
+        raise StatusError(StatusCode.NOT_FOUND, f"there is no {request.method} {request.path}")
 
     async def infer(self, request: web.Request) -> web.Response:
         name, version = _asked(request)
-        started, code = perf_counter(), Code.CANCELLED
+        started, code = perf_counter(), StatusCode.CANCELLED
         try:
-            servable = metadata.find(self.catalogue, name, version)  # before a large body comes
-            body = await receive(request, self.options)
+            servable = metadata.find(self.catalog, name, version)  # before a large body comes
+            body = await read_body(request, self.options)
             async with asyncio.timeout(self.options.timeout_seconds or None):
                 response = await _inferred(servable, body, request.headers.get(LENGTH))
-            code = Code.OK
+            code = StatusCode.OK
             return response
         except TimeoutError:
-            code = Code.DEADLINE_EXCEEDED
-            raise Refused(
+            code = StatusCode.DEADLINE_EXCEEDED
+            raise StatusError(
                 code, f"there was no answer within {self.options.timeout_seconds:g} seconds"
             ) from None
-        except Refused as refusal:
+        except StatusError as refusal:
             code = refusal.code
             raise
         except web.HTTPException:
-            code = Code.INVALID_ARGUMENT
+            code = StatusCode.INVALID_ARGUMENT
             raise
         except Exception:
-            code = Code.INTERNAL
+            code = StatusCode.INTERNAL
             raise
         finally:
-            if watch := self.options.watch:
-                known = metadata.counted_as(self.catalogue, name)
-                watch.request(known, "infer", REST, code, perf_counter() - started)
+            if metrics := self.options.metrics:
+                known = metadata.counted_as(self.catalog, name)
+                metrics.request(known, "infer", REST, code, perf_counter() - started)
 
 
 async def _inferred(servable: Servable, body: bytes, length: str | None) -> web.Response:
-    asked = await aside(len(body), read_request, body, length, servable)
+    asked = await offload(len(body), read_request, body, length, servable)
     answers = await infer(servable, asked.request)
-    head, tensors = await aside(size_of(answers), write_answer, servable, asked, answers)
+    head, tensors = await offload(size_of(answers), write_answer, servable, asked, answers)
     if not asked.has_binary(answers):
         return web.Response(body=head, content_type="application/json")
     return web.Response(

@@ -19,7 +19,7 @@ import numpy as np
 import orjson
 
 from tfport.graph.dtypes import DType
-from tfport.serve.status import Code, Refused
+from tfport.serve.status import StatusCode, StatusError
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -163,10 +163,13 @@ def to_json(array: Array) -> Array | list[Any] | orjson.Fragment:
 def answered_datatype(name: str, array: object) -> str:
     """The datatype of an output, which must be one array of a type that the protocol has."""
     if not isinstance(array, np.ndarray):
-        raise Refused(Code.UNIMPLEMENTED, f"output '{name}' is no dense tensor; the protocol has no other")
+        raise StatusError(
+            StatusCode.UNIMPLEMENTED, f"output '{name}' is no dense tensor; the protocol has no other"
+        )
     if array.dtype not in _NAMES:
-        raise Refused(
-            Code.UNIMPLEMENTED, f"output '{name}' is {array.dtype}, for which the protocol has no datatype"
+        raise StatusError(
+            StatusCode.UNIMPLEMENTED,
+            f"output '{name}' is {array.dtype}, for which the protocol has no datatype",
         )
     return _NAMES[array.dtype]
 
@@ -209,5 +212,5 @@ def _shaped(flat: Array, shape: tuple[int, ...], name: str) -> Array:
         raise _bad(f"invalid shape for input '{name}': {list(shape)}") from None
 
 
-def _bad(message: str) -> Refused:
-    return Refused(Code.INVALID_ARGUMENT, message)
+def _bad(message: str) -> StatusError:
+    return StatusError(StatusCode.INVALID_ARGUMENT, message)

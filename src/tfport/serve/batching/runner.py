@@ -1,0 +1,246 @@
+"""Calls of one servable, run together with others: a `Runner` as `servable` describes it.
+
+    batching = Batching(default_parameters())
+    servable = Servable("half_plus_two", 123, session, batching.runner("half_plus_two", 123))
+
+Each request gets exactly its own rows. What cannot share a run is run alone: inputs that do not agree
+on a first axis, sparse and ragged parts, signatures whose first sizes are fixed, outputs that
+turn out not to have a row for each row that went in. If a batch fails, its requests are run one by
+one, so that only those fail that would have failed alone.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping, Sequence
+from time import perf_counter
+from typing import Any
+
+from tfport.formats.files import Files
+from tfport.graph.model import Signature
+from tfport.runtime.session import Session
+from tfport.serve.batching.composite_inputs import has_composite_inputs
+from tfport.serve.batching.joining import (
+    concat_pieces,
+    has_rows,
+    join,
+    kind_of,
+    may_share,
+    rows_of,
+    split_rows,
+)
+from tfport.serve.batching.parameters import (
+    BatchParameters,
+    default_parameters,
+    model_parameters,
+    read_parameters,
+)
+from tfport.serve.batching.queue import BatchQueue, RequestBatch, Task
+from tfport.serve.batching.scheduler import Scheduler
+from tfport.serve.monitoring.metrics import QUEUE, RUN, Metrics
+from tfport.serve.servable import Arrays, run_signature
+from tfport.serve.status import StatusCode, StatusError
+
+MOST_LANES = 64
+"""Sets of outputs that are kept while nobody asks for them; clients choose them."""
+FILE_WITHOUT_BATCHING = (
+    "server_options.batching_parameters_file is set without setting server_options.enable_batching to true."
+)
+Key = tuple[str, tuple[str, ...]]
+
+
+class _NoRows(Exception):
+    """An output has not one row for each that went in."""
+
+
+class _BatchFailed(Exception):
+    """A run for several requests failed; which of them is to blame is not known."""
+
+
+class Batching:
+    """The batching of one server: its threads, and a runner for each servable."""
+
+    def __init__(
+        self, parameters: BatchParameters, *, per_model: bool = False, metrics: Metrics | None = None
+    ) -> None:
+        self.parameters, self.per_model = parameters, per_model
+        self.metrics = metrics or Metrics(process=False)
+        self.scheduler = Scheduler(parameters.threads, parameters.pool_name)
+
+    def runner(self, name: str, version: int, files: Files | None = None) -> BatchRunner | None:
+        """Who runs the calls of a servable; None where it is not batched, because it is for each model
+        to say how (`per_model`) and this one does not."""
+        chosen: BatchParameters | None = self.parameters
+        if self.per_model:
+            chosen = model_parameters(files) if files is not None else None
+        if chosen is None:
+            return None
+        return BatchRunner(self.scheduler, chosen, name, version, self.metrics)
+
+    def close(self) -> None:
+        """Refuse what still waits; to be called in the event loop, when requests are drained."""
+        self.scheduler.close()
+
+
+def batching_for(
+    enabled: bool, file: str = "", *, per_model: bool = False, metrics: Metrics | None = None
+) -> Batching | None:
+    """What `--enable_batching`, `--batching_parameters_file` and
+    `--enable_per_model_batching_parameters` ask for together."""
+    if not enabled:
+        if file:
+            raise StatusError(StatusCode.INVALID_ARGUMENT, FILE_WITHOUT_BATCHING)
+        return None
+    chosen = read_parameters(file) if file else default_parameters()
+    return Batching(chosen, per_model=per_model, metrics=metrics)
+
+
+class BatchRunner:
+    """Runs the calls of one servable."""
+
+    def __init__(
+        self,
+        scheduler: Scheduler,
+        parameters: BatchParameters,
+        name: str = "",
+        version: int = 0,
+        metrics: Metrics | None = None,
+    ) -> None:
+        self.scheduler, self.parameters = scheduler, parameters
+        self.metrics = metrics or Metrics(process=False)
+        self.name, self.version = name, version
+        self._lanes: dict[Key, _SignatureLane] = {}
+
+    async def __call__(
+        self, session: Session, signature: Signature, inputs: Mapping[str, Any], outputs: Sequence[str]
+    ) -> Arrays:
+        rows = rows_of(inputs)
+        if rows is not None and rows > (most := self.parameters.max_batch_size):
+            raise StatusError(
+                StatusCode.INVALID_ARGUMENT,
+                f"Task size {rows} is larger than maximum input batch size {most}",
+            )
+        key = (signature.name, tuple(sorted(set(outputs))))
+        lane = self._lanes.get(key)
+        if lane is None:
+            lane = self._lanes[key] = _SignatureLane(self, key, session, signature)
+        lane.users += 1
+        try:
+            shared = rows and lane.has_rows and may_share(signature, inputs)
+            answer = await (lane.shared(inputs, rows or 0) if shared else lane.alone(inputs, rows))
+            return {name: answer[name] for name in outputs}
+        finally:
+            lane.users -= 1
+            if not lane.users and len(self._lanes) > MOST_LANES:
+                self._lanes.pop(key, None)
+
+
+class _SignatureLane:
+    """The calls of one signature for one set of outputs."""
+
+    def __init__(self, owner: BatchRunner, key: Key, session: Session, signature: Signature) -> None:
+        self.owner, self.key, self.session, self.signature = owner, key, session, signature
+        self.queue, self.lock = BatchQueue(owner.parameters), owner.scheduler.lock
+        self.users = 0
+        self.has_rows = has_rows(signature, key[1]) and not has_composite_inputs(session.model, signature)
+        self.metrics = owner.metrics
+        self.who = (owner.name, owner.version, signature.name)
+
+    async def shared(self, inputs: Mapping[str, Any], rows: int) -> Arrays:
+        kind = kind_of(self.signature, inputs, self.owner.parameters.pad_inputs)
+        with self.lock:
+            tasks = self.queue.put(kind, dict(inputs), rows)
+        self.metrics.enqueued(rows, len(inputs))
+        try:
+            self._enter(tasks)
+            return await (self._piece(tasks[0]) if len(tasks) == 1 else self._pieces(tasks))
+        except _NoRows:
+            self.has_rows = False
+            return await self._by_itself(inputs, rows, accepted=True)
+        finally:
+            self._leave(tasks)
+
+    async def alone(self, inputs: Mapping[str, Any], rows: int | None) -> Arrays:
+        self.metrics.alone(*self.who)
+        return await self._by_itself(inputs, rows or 1)
+
+    async def _pieces(self, tasks: list[Task]) -> Arrays:
+        pieces = [asyncio.ensure_future(self._piece(task)) for task in tasks]
+        try:
+            return concat_pieces(await asyncio.gather(*pieces))
+        finally:
+            for piece in pieces:  # if one failed, nobody needs the others
+                piece.cancel()
+
+    async def _piece(self, task: Task) -> Arrays:
+        try:
+            return await task.answer
+        except _BatchFailed:
+            return await self._by_itself(task.inputs, task.rows, accepted=True)
+
+    async def _by_itself(self, inputs: Mapping[str, Any], rows: int, *, accepted: bool = False) -> Arrays:
+        with self.lock:
+            task = self.queue.put_alone(inputs, rows, accepted=accepted)
+        try:
+            self._enter([task])
+            return await task.answer
+        finally:
+            self._leave([task])
+
+    def _enter(self, tasks: list[Task]) -> None:
+        self.metrics.waiting(self.owner.name, self.owner.version, len(tasks))
+        self.owner.scheduler.wake(self)
+
+    def _leave(self, tasks: list[Task]) -> None:
+        for task in tasks:
+            # what comes for who has gone is looked at by nobody, and that is no mistake
+            if not task.answer.cancel() and not task.answer.cancelled():
+                task.answer.exception()
+        with self.lock:
+            still = sum(self.queue.leave(task) for task in tasks)
+        if still:
+            self.metrics.waiting(self.owner.name, self.owner.version, -still)
+
+    # -- what the scheduler asks ---------------------------------------------------------------------
+
+    def run(self, batch: RequestBatch) -> list[Arrays]:
+        began = perf_counter()
+        self._begin(batch, began)
+        try:
+            return [self._run_alone(batch.tasks[0])] if batch.kind is None else self._run_joined(batch)
+        finally:
+            seconds = perf_counter() - began
+            self.metrics.ran(*self.who, batch.rows, seconds)
+            for _ in batch.tasks:
+                self.metrics.stage(*self.who, RUN, seconds)
+
+    def _begin(self, batch: RequestBatch, now: float) -> None:
+        self.metrics.waiting(self.owner.name, self.owner.version, -len(batch.tasks))
+        for task in batch.tasks:
+            self.metrics.stage(*self.who, QUEUE, now - task.since)
+            if batch.kind is not None:
+                self.metrics.waited(now - task.since)
+
+    def _run_alone(self, task: Task) -> Arrays:
+        return run_signature(self.session, self.signature, task.inputs, self.key[1])
+
+    def _run_joined(self, batch: RequestBatch) -> list[Arrays]:
+        padded = self.owner.parameters.padded(batch.rows)
+        self.metrics.batch(*self.who, batch.rows, padded)
+        inputs = join([task.inputs for task in batch.tasks], batch.rows, padded)
+        outputs = run_signature(self.session, self.signature, inputs, self.key[1])
+        answers = split_rows(outputs, [task.rows for task in batch.tasks], padded)
+        if answers is None:
+            raise _NoRows
+        return answers
+
+    def end(self, batch: RequestBatch, answers: Sequence[Arrays], error: Exception | None) -> None:
+        for at, task in enumerate(batch.tasks):
+            if task.answer.done():  # nobody waits for it any longer
+                continue
+            if error is None:
+                task.answer.set_result(answers[at])
+            elif isinstance(error, _NoRows):
+                task.answer.set_exception(_NoRows())
+            else:
+                task.answer.set_exception(_BatchFailed() if len(batch.tasks) > 1 else error)

@@ -1,0 +1,42 @@
+"""Which model a request is for: its ModelSpec, in the catalog."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tfport.formats.proto import serving_pb2 as pb
+from tfport.runtime.entrance import DEFAULT
+from tfport.serve.model_catalog import ModelCatalog
+from tfport.serve.servable import Servable
+from tfport.serve.status import StatusCode, StatusError
+
+
+def model_spec_of(request: Any) -> pb.ModelSpec:
+    """The ModelSpec of a request that must have one."""
+    if not request.HasField("model_spec"):
+        raise StatusError(StatusCode.INVALID_ARGUMENT, "Missing ModelSpec")
+    spec: pb.ModelSpec = request.model_spec
+    return spec
+
+
+def servable_for(catalog: ModelCatalog, spec: pb.ModelSpec) -> Servable:
+    """The servable that a ModelSpec means."""
+    if not spec.name:
+        raise StatusError(StatusCode.INVALID_ARGUMENT, "ModelSpec has no name specified.")
+    if spec.WhichOneof("version_choice") == "version_label" and not spec.version_label:
+        raise StatusError(StatusCode.INVALID_ARGUMENT, "Unrecognized servable version label: ")
+    return catalog.get(spec.name, requested_version(spec), spec.version_label)
+
+
+def requested_version(spec: pb.ModelSpec) -> int | None:
+    """The version that is asked for by number."""
+    return spec.version.value if spec.HasField("version") else None
+
+
+def response_spec(servable: Servable, signature: str | None = None) -> pb.ModelSpec:
+    """The ModelSpec of an answer: the version that gave it, and the signature where one was called."""
+    spec = pb.ModelSpec(name=servable.name)
+    spec.version.value = servable.version
+    if signature is not None:
+        spec.signature_name = signature or DEFAULT
+    return spec

@@ -1,0 +1,126 @@
+"""The Examples of a classify or regress request, from JSON; and the results, to JSON.
+
+What is done with Examples is dtype_name in `serve.classify`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import orjson
+
+from tfport.formats.proto import serving_pb2 as pb
+from tfport.serve.examples import examples_tensor
+from tfport.serve.rest.decode import signature_name
+from tfport.serve.rest.encode import printed
+from tfport.serve.rest.excerpt import excerpt, json_type
+from tfport.serve.rest.parse import parsed
+from tfport.serve.rest.tensors import decoded, is_base64, text_bytes
+from tfport.serve.status import StatusCode, StatusError
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+EXAMPLES, CONTEXT = "examples", "context"
+
+
+@dataclass(frozen=True, slots=True)
+class ExamplesRequest:
+    """What a body asks for."""
+
+    signature: str
+    examples: NDArray[Any]
+
+
+def decode_examples(body: bytes) -> ExamplesRequest:
+    """The signature's name, and the Examples with what is common to them."""
+    document = parsed(body)
+    name = signature_name(document)
+    context = _serialised(document[CONTEXT]) if CONTEXT in document else b""
+    rows = document.get(EXAMPLES)
+    if EXAMPLES not in document:
+        problem = "When method is classify, key 'examples' is expected and was not found"
+    elif not isinstance(rows, list):
+        problem = "Expecting 'examples' value to be an list/array"
+    elif not rows:
+        problem = "'examples' value is an empty array"
+    else:
+        return ExamplesRequest(name, examples_tensor([_serialised(row) for row in rows], context))
+    raise _invalid(f"JSON Value: {excerpt(document)} {problem}")
+
+
+def _serialised(value: object) -> bytes:
+    """An Example, as the one tensor of a signature takes it."""
+    if not isinstance(value, dict):
+        raise _invalid(f"Example must be JSON object but got JSON {json_type(value)}")
+    example = pb.Example()
+    for name, content in value.items():
+        feature = example.features.feature[text_bytes(name).decode("utf-8", "replace")]
+        _fill(feature, content if isinstance(content, list) else [content], name)
+    return example.SerializeToString(deterministic=True)
+
+
+def _fill(feature: pb.Feature, values: list[Any], name: str) -> None:
+    """Set the list whose kind the first value tells; every other must be of that kind."""
+    if not values:
+        feature.SetInParent()
+        return
+    kinds = {_kind(value, name): None for value in values}
+    kind, *others = kinds
+    if others:
+        raise _invalid(f"Unexpected element type in feature: {name} expecting type: {kind}")
+    if kind == "float":
+        feature.float_list.value.extend(values)
+    elif kind == "bytes":
+        feature.bytes_list.value.extend(text_bytes(v) if isinstance(v, str) else decoded(v) for v in values)
+    elif all(-(2**63) <= value < 2**63 for value in values):
+        feature.int64_list.value.extend(map(int, values))
+    else:
+        raise _invalid(f"Feature: {name} has uint64_t element. Only int64_t is supported.")
+
+
+def _kind(value: object, name: str) -> str:
+    if isinstance(value, str) or is_base64(value):
+        return "bytes"
+    if isinstance(value, int):
+        return "int64"
+    if isinstance(value, float):
+        return "float"
+    raise _invalid(f"Feature: {name} has element with unexpected JSON type: {json_type(value)}")
+
+
+def classes_json(results: Sequence[Sequence[tuple[str, float]]]) -> bytes:
+    """For each Example the label and score of each class."""
+    if not results:
+        raise _invalid("Cannot convert empty ClassificationResults to JSON")
+    rows = [
+        b", ".join(
+            b"[%s, %s]" % (orjson.dumps(label), score)
+            for (label, _), score in zip(row, _numbers([score for _, score in row]), strict=True)
+        )
+        for row in results
+    ]
+    return _results(b"[" + b", ".join(b"[%s]" % row for row in rows))
+
+
+def regressions_json(results: Sequence[float]) -> bytes:
+    """A number for each Example."""
+    if not results:
+        raise _invalid("Cannot convert empty RegressionResults to JSON")
+    return _results(b"[" + b", ".join(_numbers(results)))
+
+
+def _results(rows: bytes) -> bytes:
+    return b'{\n    "results": %s\n    ]\n}' % rows
+
+
+def _numbers(values: Sequence[float]) -> list[bytes]:
+    """Each as a float of 32 bits is printed."""
+    return printed(np.array(values, np.float32))[1:-1].split(b",") if values else []
+
+
+def _invalid(message: str) -> StatusError:
+    return StatusError(StatusCode.INVALID_ARGUMENT, message)

@@ -1,0 +1,48 @@
+"""JSON values as error messages show them: on few lines, and not much longer than 256 characters."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+
+MOST_SHOWN = 256
+_INDENT = "    "
+_TYPES = {dict: "Object", list: "Array", str: "String", int: "Number", float: "Number", type(None): "Null"}
+
+
+def json_type(value: object) -> str:
+    """What TensorFlow Serving calls the type of a value."""
+    return str(value) if isinstance(value, bool) else _TYPES[type(value)]
+
+
+def excerpt(value: object) -> str:
+    """A value, cut where it is long."""
+    out, size = [], 0
+    for piece in _pieces(value, 0):
+        out.append(piece)
+        size += len(piece)
+        if size >= MOST_SHOWN:
+            break
+    return "".join(out)
+
+
+def _pieces(value: object, depth: int) -> Iterator[str]:
+    if isinstance(value, dict):
+        yield "{"
+        for index, (key, item) in enumerate(value.items()):
+            yield ("," if index else "") + "\n" + _INDENT * (depth + 1) + f"{_scalar(key)}: "
+            yield from _pieces(item, depth + 1)
+        yield "\n" + _INDENT * depth + "}" if value else "}"
+    elif isinstance(value, list):
+        yield "["
+        for index, item in enumerate(value):
+            if index:
+                yield ", "
+            yield from _pieces(item, depth + 1)
+        yield "]"
+    else:
+        yield _scalar(value)
+
+
+def _scalar(value: object) -> str:
+    return json.dumps(value[:MOST_SHOWN] if isinstance(value, str) else value, ensure_ascii=False)

@@ -1,0 +1,115 @@
+"""Why a JSON value is no tensor, in TensorFlow Serving's words.
+
+It walks the value as TensorFlow Serving does and stops at the first thing that is wrong. Only requests
+that are refused come here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from tfport.graph.dtypes import DType
+from tfport.serve.rest.excerpt import excerpt, json_type
+from tfport.serve.rest.tensors import MOST_AXES, NotATensor, decoded, readable, shape_of
+from tfport.serve.status import StatusCode, StatusError
+
+_SAID = {"float32": "float", "float64": "double", "float16": "half"}
+
+
+def dtype_name(dtype: DType) -> str:
+    """What TensorFlow calls a type in messages."""
+    return _SAID.get(dtype.name, dtype.name)
+
+
+def raise_value_error(value: object, dtype: DType) -> None:
+    """Raise what is wrong with a value that should be a tensor; return if nothing is."""
+    shape = shape_of(value)
+    if len(shape) > MOST_AXES:
+        raise _invalid(f"JSON Value: {excerpt(value)} has more than {MOST_AXES} levels of lists")
+    _walk(value, 0, shape, dtype)
+
+
+def raise_rows_error(rows: Sequence[Any], dtype: DType) -> None:
+    """The same for rows that should be tensors of one shape; the row is named."""
+    first: list[int] | None = None
+    for number, row in enumerate(rows):
+        try:
+            raise_value_error(row, dtype)
+            first = _same_shape(first, shape_of(row))
+        except StatusError as error:
+            raise row_error(number, error) from None
+
+
+def row_error(number: int, error: StatusError, key: str | None = None) -> StatusError:
+    """A refusal, and the row of `instances` that it is about."""
+    where = f"{number} key: {key}" if key is not None else f"{number}"
+    return _invalid(
+        f"Failed to process element: {where} of 'instances' list. Error: {error.code.name}: {error.message}"
+    )
+
+
+def _same_shape(first: list[int] | None, shape: list[int]) -> list[int]:
+    if first is None or first == shape:
+        return shape
+    sizes = int(np.prod(first)), int(np.prod(shape))
+    if sizes[0] != sizes[1]:
+        raise _invalid(f"Expecting tensor size: {sizes[0]} but got: {sizes[1]}")
+    shapes = [f"[{','.join(map(str, one))}]" for one in (first, shape)]
+    raise _invalid(f"Expecting shape {shapes[0]} but got: {shapes[1]}")
+
+
+def _walk(value: object, level: int, shape: Sequence[int], dtype: DType) -> None:
+    if not isinstance(value, list):
+        if level != len(shape):
+            raise _invalid(
+                f"JSON Value: {excerpt(value)} found at incorrect level: {level + 1} in the JSON DOM. "
+                f"Expected at level: {len(shape)}"
+            )
+        _element(value, dtype)
+        return
+    if level >= len(shape):
+        raise _invalid(f"Encountered list at unexpected level: {level} expected < {len(shape)}")
+    if len(value) != shape[level]:
+        raise _invalid(
+            f"Encountered list at unexpected size: {len(value)} at level: {level} "
+            f"expected size: {shape[level]}"
+        )
+    for item in value:
+        _walk(item, level + 1, shape, dtype)
+
+
+def _element(value: object, dtype: DType) -> None:
+    if isinstance(value, dict) and dtype.name == "string":
+        try:
+            decoded(value)
+        except NotATensor:
+            raise _invalid(f"JSON Value: {excerpt(value)} not formatted correctly for base64 data") from None
+        return
+    if not isinstance(value, dict) and not readable(dtype):
+        raise StatusError(
+            StatusCode.UNIMPLEMENTED,
+            f"Conversion of JSON Value: {excerpt(value)} to type: {dtype_name(dtype)}",
+        )
+    if not _fits(value, dtype):
+        raise _invalid(
+            f"JSON Value: {excerpt(value)} Type: {json_type(value)} "
+            f"is not of expected type: {dtype_name(dtype)}"
+        )
+
+
+def _fits(value: object, dtype: DType) -> bool:
+    if dtype.name == "string":
+        return isinstance(value, str)
+    if dtype.name == "bool" or isinstance(value, bool):
+        return dtype.name == "bool" and isinstance(value, bool)
+    if dtype.is_integer:
+        limits = np.iinfo(dtype.numpy)
+        return isinstance(value, int) and limits.min <= value <= limits.max
+    return isinstance(value, float) or (isinstance(value, int) and abs(value) < 2**1024)
+
+
+def _invalid(message: str) -> StatusError:
+    return StatusError(StatusCode.INVALID_ARGUMENT, message)

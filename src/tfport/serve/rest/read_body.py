@@ -1,0 +1,46 @@
+"""The body of a request, in the time and of the size that it may have."""
+
+from __future__ import annotations
+
+import asyncio
+
+from aiohttp import ClientPayloadError, web
+from aiohttp.http_exceptions import HttpProcessingError
+from aiohttp.web_protocol import RequestPayloadError
+
+from tfport.serve.rest.options import RestOptions
+from tfport.serve.status import StatusCode, StatusError
+
+SLOWEST = 2**17
+"""Bytes a second: a large body gets more time, if it comes at least so fast."""
+
+
+async def read_body(request: web.Request, options: RestOptions) -> bytes:
+    """All of it, decompressed."""
+    most, seconds = options.most_bytes, options.timeout_seconds
+    if (request.content_length or 0) > most:
+        raise _too_large(most)
+    started, body = asyncio.get_running_loop().time(), bytearray()
+    try:
+        async with asyncio.timeout(seconds or None) as limit:
+            while chunk := await request.content.readany():
+                if len(body) + len(chunk) > most:
+                    raise _too_large(most)
+                options.body_budget.reserve(request, len(chunk))
+                body += chunk
+                if seconds and len(body) > SLOWEST:
+                    limit.reschedule(started + seconds + len(body) / SLOWEST)
+        return bytes(body)
+    except ConnectionError:
+        raise StatusError(StatusCode.CANCELLED, "The client went away") from None
+    except TimeoutError:
+        request.content.feed_eof()  # nothing more is waited for
+        message = f"The body did not come within {options.timeout_seconds:g} seconds"
+        raise web.HTTPRequestTimeout(text=message) from None
+    except (RequestPayloadError, HttpProcessingError, ClientPayloadError):
+        request.content.feed_eof()
+        raise web.HTTPBadRequest(text="The body cannot be read: it is cut off, or badly encoded") from None
+
+
+def _too_large(most: int) -> web.HTTPRequestEntityTooLarge:
+    return web.HTTPRequestEntityTooLarge(most, text=f"The body is larger than {most} bytes")

@@ -1,0 +1,149 @@
+"""One JSON value as an array of the type that a signature says.
+
+Lists are flattened level by level and packed in one step, so that no element of a numeric tensor meets
+Python code. `struct` is strict where numpy is not: it takes no text, no null, and no fraction for an
+integer. What it refuses is looked at again, element by element, by `raise_value_error`, for the right words.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import math
+import struct
+from collections.abc import Sequence
+from itertools import chain
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from tfport.graph.dtypes import DType
+from tfport.serve.status import StatusCode, StatusError
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+MOST_AXES = 32
+# By the name of a type: the code that `struct` has for an element.
+_PACKED = dict(
+    row.split()
+    for row in """float32 f|float64 d|float16 f|bfloat16 f|int8 b|int16 h|int32 i|int64 q
+                  uint8 B|uint16 H|uint32 I|uint64 Q""".replace("\n", "|").split("|")
+)
+B64 = "b64"
+
+
+class NotATensor(Exception):
+    """The value is no tensor of this type; `raise_value_error` knows why."""
+
+
+def readable(dtype: DType) -> bool:
+    """Whether JSON can say values of this type."""
+    return dtype.name in _PACKED or dtype.name in ("bool", "string")
+
+
+def array_of(value: object, dtype: DType, plain: bool) -> NDArray[Any]:
+    """The array that a scalar or nested lists say; `plain` promises that no boolean is among them."""
+    shape = shape_of(value)
+    if len(shape) > MOST_AXES or not readable(dtype):
+        raise NotATensor
+    flat = _flattened(value, shape, strict=dtype.name not in _PACKED) if shape else [value]
+    if len(flat) != math.prod(shape):
+        raise NotATensor
+    return _packed(flat, dtype, plain).reshape(shape)
+
+
+def shape_of(value: object) -> list[int]:
+    """The shape that the first elements say."""
+    shape = []
+    while isinstance(value, list):
+        shape.append(len(value))
+        if not value:
+            break
+        value = value[0]
+    return shape
+
+
+def _flattened(value: Any, shape: Sequence[int], strict: bool) -> list[Any]:
+    """The elements, if the lists of each level are equally long.
+
+    Only lists should be met on the way. Of text and objects the characters and keys come out, which are
+    no numbers: so it is looked at only for types that take text, and where nothing comes out.
+    """
+    for size in shape[1:]:
+        if (strict or not size) and set(map(type, value)) != {list}:
+            raise NotATensor
+        try:
+            if set(map(len, value)) != {size}:
+                raise NotATensor
+        except TypeError:  # a scalar where a list should be
+            raise NotATensor from None
+        value = list(chain.from_iterable(value))
+    return value  # type: ignore[no-any-return]
+
+
+def _packed(flat: list[Any], dtype: DType, plain: bool) -> NDArray[Any]:
+    if dtype.name == "string":
+        return _strings(flat)
+    if dtype.name == "bool":
+        if not set(map(type, flat)) <= {bool}:
+            raise NotATensor
+        return np.array(flat, np.bool_)
+    if not plain and bool in set(map(type, flat)):
+        raise NotATensor
+    code = _PACKED[dtype.name]
+    try:
+        packed = np.frombuffer(struct.pack(f"={len(flat)}{code}", *flat), np.dtype(f"={code}"))
+    except struct.error:
+        raise NotATensor from None
+    except OverflowError:  # beyond the largest float is infinity
+        packed = _wide(flat)
+    with np.errstate(over="ignore"):
+        return packed.astype(dtype.numpy, copy=False)
+
+
+def _wide(flat: list[Any]) -> NDArray[Any]:
+    try:
+        return np.frombuffer(struct.pack(f"={len(flat)}d", *flat), np.float64)
+    except (struct.error, OverflowError):
+        raise NotATensor from None
+
+
+def _strings(flat: list[Any]) -> NDArray[Any]:
+    out = np.empty(len(flat), object)
+    if set(map(type, flat)) <= {str}:
+        out[:] = [text_bytes(text) for text in flat]
+    else:
+        out[:] = [text_bytes(item) if isinstance(item, str) else decoded(item) for item in flat]
+    return out
+
+
+def text_bytes(text: str) -> bytes:
+    """A string as it stood in the request."""
+    try:
+        return text.encode("utf-8", "surrogateescape")
+    except UnicodeEncodeError:
+        raise StatusError(
+            StatusCode.INVALID_ARGUMENT, "JSON Parse error: The surrogate pair in string is invalid."
+        ) from None
+
+
+def is_base64(value: object) -> bool:
+    """Whether it is an object of the form `{"b64": "…"}`."""
+    return isinstance(value, dict) and len(value) == 1 and isinstance(value.get(B64), str)
+
+
+def decoded(value: object) -> bytes:
+    """The bytes of `{"b64": "…"}`; spaces and missing padding do no harm."""
+    if not isinstance(value, dict) or not is_base64(value):
+        raise NotATensor
+    try:
+        text = "".join(value[B64].split())
+        return binascii.a2b_base64(text.rstrip("=") + "=" * (-len(text.rstrip("=")) % 4), strict_mode=True)
+    except (ValueError, UnicodeEncodeError):
+        raise StatusError(StatusCode.INVALID_ARGUMENT, "Unable to base64 decode") from None
+
+
+def encoded(content: bytes) -> dict[str, str]:
+    """Bytes as `{"b64": "…"}`."""
+    return {B64: base64.b64encode(content).decode("ascii")}

@@ -1,0 +1,114 @@
+"""What a server says once it is ready: where it listens, what it serves, and how to ask it."""
+
+from __future__ import annotations
+
+import json
+import shlex
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+from urllib.parse import quote
+
+from tfport.graph.dtypes import BOOL, STRING
+from tfport.graph.model import Signature, TensorSpec
+from tfport.serve.hosts import bracketed
+from tfport.serve.servable import Servable
+from tfport.serve.status import StatusError
+
+if TYPE_CHECKING:
+    from tfport.serve.server import Server
+
+LARGEST = 16
+"""An input with more numbers than this is left for the reader to fill in."""
+
+
+Served = dict[str, Servable | str]
+"""By name what answers, or why nothing does."""
+
+
+def addresses(server: Server) -> str:
+    """One line: where it listens."""
+    host, path = server.given.text("host"), server.given.text("grpc_socket_path")
+    where = [f"gRPC at {bracketed(host)}:{server.grpc_port}"] if server.grpc_port else []
+    where += [f"gRPC at unix:{path}"] if path else []
+    where += [f"REST at {_url(server)}"] if server.rest_port else []
+    return f"tfport serves {', '.join(where)}"
+
+
+def served(server: Server) -> Served:
+    """What there is to tell about; to be called in the event loop."""
+    found: Served = {}
+    reasons = server.manager.reasons()
+    for name in server.catalog.names():
+        try:
+            found[name] = server.catalog.get(name)
+        except StatusError as refused:
+            found[name] = reasons.get(name, refused.message)
+    return found
+
+
+def models(server: Server, found: Served) -> str:
+    """A few lines for each model: which signatures run, and how to call them."""
+    return "\n".join(line for name, one in found.items() for line in _model(server, name, one))
+
+
+def _model(server: Server, name: str, one: Servable | str) -> Iterator[str]:
+    from tfport.serve.models.signature_verdicts import (
+        signature_verdicts,  # all of `check`, which serving does not need
+    )
+
+    if isinstance(one, str):
+        yield f"  {name}: {one}"
+        return
+    yield f"  {name}, version {one.version}"
+    for fact in signature_verdicts(one.model, server.registry):
+        yield f"    {fact}"
+    if server.rest_port:
+        options = " -k" if server.given.text("ssl_config_file") else ""
+        options += ' -H "Authorization: Bearer $TOKEN"' if server.given.text("auth_token_file") else ""
+        yield from (f"    curl{options} {line}" for line in _examples(one, _url(server)))
+
+
+def _url(server: Server) -> str:
+    scheme = "https" if server.given.text("ssl_config_file") else "http"
+    return f"{scheme}://{bracketed(server.given.text('host'))}:{server.rest_port}"
+
+
+def _examples(servable: Servable, address: str) -> Iterator[str]:
+    """A call of each signature that takes something short enough to type."""
+    url = f"{address}/v1/models/{quote(servable.name, safe='')}:predict"
+    for signature in servable.signatures.values():
+        body = _body(signature)
+        if body is not None:
+            yield f"-d {shlex.quote(json.dumps(body))} {url}"
+
+
+def _body(signature: Signature) -> dict[str, Any] | None:
+    inputs = {name: _sample(spec) for name, spec in signature.inputs.items()}
+    if None in inputs.values() or not inputs:
+        return None
+    named = {} if signature.name == "serving_default" else {"signature_name": signature.name}
+    return {**named, "inputs": inputs if len(inputs) > 1 else next(iter(inputs.values()))}
+
+
+def _sample(spec: TensorSpec) -> Any:
+    """One value of an input, with ones for open sizes; None where it is too long to type."""
+    if spec.shape.dims is None or len(spec.tensors) > 1:
+        return None
+    sizes = [1 if size is None else size for size in spec.shape.dims]
+    count = 1
+    for size in sizes:
+        count *= size
+    if count > LARGEST:
+        return None
+    value: Any = (
+        "text"
+        if spec.dtype == STRING
+        else False
+        if spec.dtype == BOOL
+        else 1
+        if spec.dtype.is_integer
+        else 1.0
+    )
+    for size in reversed(sizes):
+        value = [value] * size
+    return value

@@ -1,0 +1,59 @@
+"""Calls that are not batched: the same answers, and their numbers."""
+
+import asyncio
+from concurrent.futures import ThreadPoolExecutor
+
+import numpy as np
+import pytest
+from prometheus_client.parser import text_string_to_metric_families
+from tests.serve.batching.batched_models import Gate, opened, rows, watched
+
+from tfport.serve.monitoring.measured_runner import MeasuredThreadRunner
+from tfport.serve.monitoring.metrics import Metrics
+from tfport.serve.servable import Servable
+from tfport.serve.status import StatusError
+
+
+def measured(gate):
+    metrics = Metrics(process=False)
+    runner = MeasuredThreadRunner(ThreadPoolExecutor(1), metrics, "m", 2)
+    return Servable("m", 2, watched(gate), runner), metrics
+
+
+def values(metrics, name):
+    families = text_string_to_metric_families(metrics.text().decode())
+    return {
+        sample.labels.get("stage", ""): sample.value
+        for family in families
+        for sample in family.samples
+        if sample.name == name
+    }
+
+
+def test_each_call_is_told():
+    servable, metrics = measured(opened())
+    assert asyncio.run(servable.predict("", {"x": rows(1, 2)}))["y"].tolist() == [[2], [4]]
+    with pytest.raises(StatusError):
+        asyncio.run(servable.predict("", {"x": rows(np.nan)}))
+    assert values(metrics, "tfport_stage_seconds_count") == {"queue": 2, "run": 2}
+    assert values(metrics, "tfport_rows_total") == {"": 3}
+    assert values(metrics, "tfport_queue_depth") == {"": 0}
+
+
+def test_who_is_cancelled_before_has_run_nothing():
+    gate = Gate()
+    servable, metrics = measured(gate)
+
+    async def impatient():
+        first = asyncio.ensure_future(servable.predict("", {"x": rows(1)}))
+        await asyncio.to_thread(gate.entered.wait, 60)
+        second = asyncio.ensure_future(servable.predict("", {"x": rows(2)}))
+        await asyncio.sleep(0)
+        second.cancel()
+        await asyncio.gather(second, return_exceptions=True)
+        gate.open.set()
+        return await first
+
+    assert asyncio.run(impatient())["y"].tolist() == [[2]]
+    assert values(metrics, "tfport_stage_seconds_count") == {"queue": 1, "run": 1}
+    assert gate.shapes == [(1, 1)]

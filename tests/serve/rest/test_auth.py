@@ -1,0 +1,117 @@
+"""TLS, certificates of clients, and tokens."""
+
+import os
+import ssl
+from pathlib import Path
+
+import aiohttp
+import pytest
+from tests.serve.rest.certificates import make
+from tests.serve.rest.server import Port, with_port
+
+from tfport.errors import Error
+from tfport.serve import auth_tokens as auth
+from tfport.serve.auth_tokens import AuthTokens
+from tfport.serve.rest.options import RestOptions
+from tfport.serve.rest.tls import context_of_files, server_context
+
+ASK = "POST", "/v1/models/half:predict", {"inputs": [0]}
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("certificates")
+    make(folder, "authority")
+    make(folder, "server", "authority")
+    make(folder, "client", "authority")
+    make(folder, "stranger")
+    return folder
+
+
+def client_context(folder: Path, name: str | None = None) -> ssl.SSLContext:
+    context = ssl.create_default_context(cafile=folder / "authority.pem")
+    if name:
+        context.load_cert_chain(folder / f"{name}.pem", folder / f"{name}.key")
+    return context
+
+
+def options_with(folder: Path, client_ca: str = "") -> RestOptions:
+    paths = [str(folder / name) for name in ("server.pem", "server.key")]
+    return RestOptions(port=0, tls=context_of_files(*paths, str(folder / client_ca) if client_ca else ""))
+
+
+def test_tls(folder):
+    async def check(port: Port) -> None:
+        assert await port.ask(*ASK, ssl=client_context(folder)) == (200, {"outputs": [2.0]})
+        with pytest.raises(aiohttp.ClientError):
+            await port.ask(*ASK)  # a client that does not know the authority
+        with pytest.raises(aiohttp.ClientError):
+            async with aiohttp.request("GET", f"http://127.0.0.1:{port.port}/v1/models"):
+                pass
+
+    with_port(check, options_with(folder))
+
+
+def test_mutual_tls(folder):
+    async def check(port: Port) -> None:
+        assert (await port.ask(*ASK, ssl=client_context(folder, "client")))[0] == 200
+        for name in (None, "stranger"):
+            with pytest.raises((aiohttp.ClientError, OSError)):
+                await port.ask(*ASK, ssl=client_context(folder, name))
+
+    with_port(check, options_with(folder, "authority.pem"))
+
+
+def test_wrong_certificates_are_one_sentence(folder):
+    read = {path.name: path.read_bytes() for path in folder.iterdir()}
+    with pytest.raises(Error, match="do not fit"):
+        server_context(read["server.pem"], read["client.key"])
+    with pytest.raises(Error, match="authority for clients cannot be read"):
+        server_context(read["server.pem"], read["server.key"], b"nonsense", verify=True)
+    with pytest.raises(Error, match="no certificate authority"):
+        server_context(read["server.pem"], read["server.key"], verify=True)
+    with pytest.raises(Error, match="absent: No such file"):
+        context_of_files("absent", "absent")
+
+
+def test_a_token_is_asked_for_except_by_health_checks(tmp_path):
+    (tmp_path / "tokens").write_text("first\n\nsecond\n")
+
+    async def check(port: Port) -> None:
+        refused = {"error": "A valid bearer token is needed for this request"}
+        for given in (None, "Bearer third", "Basic first", "first", "Bearer", "Bearer first second"):
+            headers = {"Authorization": given} if given else {}
+            assert await port.ask(*ASK, headers=headers) == (401, refused)
+        for given in ("Bearer first", "bearer second", "Bearer  second "):
+            assert (await port.ask(*ASK, headers={"Authorization": given}))[0] == 200
+        for path, status in {
+            "/v1/health/live": 200,
+            "/v1/health/ready": 200,
+            "/v2/health/live": 404,  # free too, if there is one
+            "/v1/models": 401,
+            "/openapi.json": 401,
+            "/else": 401,
+        }.items():
+            assert (await port.ask("GET", path))[0] == status
+
+    with_port(check, RestOptions(port=0, tokens=AuthTokens(str(tmp_path / "tokens"))))
+
+
+def test_tokens_are_replaced_while_the_server_runs(tmp_path, monkeypatch):
+    monkeypatch.setattr(auth, "_LOOK_AGAIN", 0.0)
+    path = tmp_path / "tokens"
+    path.write_text("old")
+    tokens = AuthTokens(str(path))
+    path.write_text("new")
+    os.utime(path, ns=(1, 1))
+    assert (tokens.allow("Bearer old"), tokens.allow("Bearer new")) == (False, True)
+    path.unlink()
+    assert tokens.allow("Bearer new")
+
+
+def test_a_file_without_tokens_is_refused(tmp_path):
+    (tmp_path / "tokens").write_text("\n")
+    with pytest.raises(Error, match="no token"):
+        AuthTokens(str(tmp_path / "tokens"))
+    with pytest.raises(Error, match="No such file"):
+        AuthTokens(str(tmp_path / "absent"))
