@@ -1,13 +1,16 @@
 """Every lowering and kernel says what its op's definition says: inputs in order, attributes by name."""
 
 import inspect
+import json
 import keyword
+from importlib import resources
 
 import pytest
 from tests.recorded import OPS
 
+from tfport.discovery import INDEX
 from tfport.runtime.host import decided_by_inputs
-from tfport.runtime.lower import CONTEXT, KERNELS, LOWERINGS, STRUCTURES
+from tfport.runtime.lower import CONTEXT, KERNELS, LOWERINGS, SHAPES, STRUCTURES
 
 BUILDER = "b"
 DECLARED = {*LOWERINGS.all(), *KERNELS.all(), *STRUCTURES.all()}
@@ -22,6 +25,29 @@ def declared():
 
 def test_every_op_that_is_declared_is_one_that_tensorflow_has_had():
     assert [op for op in sorted(DECLARED) if OPS.get(op) is None] == []
+
+
+def modules(catalog):
+    """The modules that declare each op, below `runtime.ops`."""
+    index = json.loads((resources.files("tfport") / INDEX).read_text())[catalog.kind]
+    pairs = [(op, module.removeprefix("runtime.ops.")) for module, ops in index.items() for op in ops.split()]
+    return {op: {module for name, module in pairs if name == op} for op, _ in pairs}
+
+
+def test_a_lowering_is_in_the_file_of_its_kernel():
+    """`ops/FAMILY/lowerings/TOPIC.py` beside `ops/FAMILY/kernels/TOPIC.py`."""
+    kernels = modules(KERNELS)
+    expected = {op: {m.replace(".kernels.", ".lowerings.") for m in kernels[op]} for op in kernels}
+    found = {op: lowerings for op, lowerings in modules(LOWERINGS).items() if op in kernels}
+    assert found == {op: expected[op] for op in found}
+
+
+def test_kernels_lowerings_and_shapes_of_an_op_are_in_one_family():
+    families = {}
+    for catalog in (KERNELS, LOWERINGS, SHAPES):
+        for op, declaring in modules(catalog).items():
+            families.setdefault(op, set()).update(module.split(".")[0] for module in declaring)
+    assert {op: some for op, some in families.items() if len(some) > 1} == {}
 
 
 @pytest.mark.parametrize(("op", "one", "skip"), list(declared()))

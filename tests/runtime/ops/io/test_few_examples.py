@@ -9,7 +9,7 @@ from tfport.errors import RunFailed
 from tfport.graph.dtypes import FLOAT32, INT64, STRING
 from tfport.graph.shapes import Shape
 from tfport.runtime.operand import Operand
-from tfport.runtime.ops.array.kernels import ordering
+from tfport.runtime.ops.array.kernels import unique as ordering
 from tfport.runtime.ops.io.kernels.parse_example import parse_example, parse_example_v2
 from tfport.runtime.ops.io.parse_few import FEW, few_examples, few_examples_v2
 from tfport.runtime.ops.strings.fingerprints import fingerprint64

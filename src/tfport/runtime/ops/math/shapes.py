@@ -15,12 +15,10 @@ Shapes = list[Dims | None]
 @shapes(
     "Abs Acos Acosh Angle Asin Asinh Atan Atanh BesselI0 BesselI0e BesselI1 BesselI1e BesselJ0 BesselJ1 "
     "BesselK0 BesselK0e BesselK1 BesselK1e BesselY0 BesselY1 Bucketize Cast Ceil CheckNumerics "
-    "CheckNumericsV2 ClipByValue ComplexAbs Conj Cos Cosh Cross Cumprod Cumsum CumulativeLogsumexp "
-    "Dawsn Digamma Elu EluGrad Erf Erfc Erfinv Exp Expint Expm1 Floor FresnelCos FresnelSin Imag Inv "
-    "InvGrad Invert IsFinite IsInf IsNan LeakyRelu LeakyReluGrad Lgamma Log Log1p LogSoftmax LogicalNot "
-    "Ndtri Neg PopulationCount Real Reciprocal ReciprocalGrad Relu Relu6 Relu6Grad ReluGrad Rint Round "
-    "Rsqrt RsqrtGrad Selu SeluGrad Sigmoid SigmoidGrad Sign Sin Sinh Softmax Softplus SoftplusGrad "
-    "Softsign SoftsignGrad Spence Sqrt SqrtGrad Square Tan Tanh TanhGrad AddN AccumulateNV2"
+    "CheckNumericsV2 ClipByValue ComplexAbs Conj Cos Cosh Cross Cumprod Cumsum CumulativeLogsumexp Dawsn "
+    "Digamma Erf Erfc Erfinv Exp Expint Expm1 Floor FresnelCos FresnelSin Imag Inv Invert IsFinite IsInf "
+    "IsNan Lgamma Log Log1p LogicalNot Ndtri Neg PopulationCount Real Reciprocal Rint Round Rsqrt Sigmoid "
+    "Sign Sin Sinh Spence Sqrt Square Tan Tanh AddN AccumulateNV2"
 )
 def same(inputs: Sequence[Operand], attrs: dict[str, Any]) -> Shapes:
     return [inputs[0].shape]
@@ -74,11 +72,6 @@ def chosen_along(inputs: Sequence[Operand], attrs: dict[str, Any]) -> Shapes:
     return [tuple(n for i, n in enumerate(x.shape) if i != gone)]
 
 
-@shapes("L2Loss")
-def scalar(inputs: Sequence[Operand], attrs: dict[str, Any]) -> Shapes:
-    return [()]
-
-
 @shapes("MatMul SparseMatMul _FusedMatMul")
 def matrix(inputs: Sequence[Operand], attrs: dict[str, Any]) -> Shapes:
     a, b = inputs[0].shape, inputs[1].shape
@@ -104,11 +97,6 @@ def recast(inputs: Sequence[Operand], attrs: dict[str, Any]) -> Shapes:
         return [None]
     have, want = inputs[0].dtype.numpy.itemsize, attrs["type"].numpy.itemsize
     return [shape if have == want else (*shape, have // want) if have > want else shape[:-1]]
-
-
-@shapes("SoftmaxCrossEntropyWithLogits SparseSoftmaxCrossEntropyWithLogits")
-def loss_and_gradient(inputs: Sequence[Operand], attrs: dict[str, Any]) -> Shapes:
-    return [(None,), (None, None)]
 
 
 @shapes("Bincount HistogramFixedWidth")

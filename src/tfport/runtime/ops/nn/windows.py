@@ -12,7 +12,6 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import ml_dtypes
 import numpy as np
 
 from tfport.errors import RunFailed
@@ -144,10 +143,3 @@ def explicit_pads(layout: Layout, explicit_paddings: Sequence[int]) -> list[tupl
     if any(pairs[0]) or any(pairs[layout.channel]):
         raise RunFailed("explicit padding of batch or channels is not supported")
     return [pairs[i] for i in layout.space]
-
-
-def wide(array: Any) -> Any:
-    """An array in the type that sums are made in: float32 for narrower floats."""
-    if array.dtype in (np.float16, ml_dtypes.bfloat16):
-        return array.astype(np.float32)
-    return array

@@ -9,13 +9,6 @@ import numpy as np
 
 from tfport.errors import RunFailed
 
-_NARROW = frozenset(["float16", "bfloat16"])
-
-
-def wide(x: Any) -> Any:
-    """Half and bfloat16 as float32, in which TensorFlow computes before it rounds; others as they are."""
-    return x.astype(np.float32) if x.dtype.name in _NARROW else x
-
 
 def same_shapes(*arrays: Any) -> None:
     """Refuse what does not have one shape: few ops broadcast nothing."""

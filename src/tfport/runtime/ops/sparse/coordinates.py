@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from tfport.errors import RunFailed
+from tfport.runtime.ops.shared.precision import widen
 
 MOST_PLACES = 1 << 62
 
@@ -68,16 +69,10 @@ def sorted_order(indices: Any) -> Any:
     return np.lexsort(indices.T[::-1]) if indices.shape[1] else np.arange(len(indices))
 
 
-def wider(values: Any) -> Any:
-    """Narrow floats as float32, in which TensorFlow sums them."""
-    narrow = values.dtype.kind in "fV" and values.dtype.itemsize < 4
-    return values.astype(np.float32) if narrow else values
-
-
 def summed(groups: Any, values: Any, count: int) -> Any:
     """The sum of the values of each group."""
     kind = values.dtype
-    values = wider(values)
+    values = widen(values)
     if values.dtype.kind == "f":
         return np.bincount(groups, values.astype(np.float64), count).astype(kind)
     out = np.zeros(count, values.dtype)

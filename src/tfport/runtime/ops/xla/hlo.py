@@ -12,21 +12,16 @@ from typing import Any
 import numpy as np
 
 from tfport.errors import RunFailed
+from tfport.runtime.ops.shared.precision import NARROW, widen
 
 Ints = Sequence[int]
-_NARROW = ("bfloat16", "float16")
-
-
-def widened(array: Any) -> Any:
-    """In float32 where NumPy would be slow, or would round after each addition."""
-    return array.astype(np.float32) if array.dtype.name in _NARROW else array
 
 
 def dot_general(
     lhs: Any, rhs: Any, lhs_contract: Ints, rhs_contract: Ints, lhs_batch: Ints, rhs_batch: Ints, kind: Any
 ) -> Any:
     """Batch axes first, then what is left of each side."""
-    a, b = (widened(x.astype(kind)) for x in (lhs, rhs))
+    a, b = (widen(x.astype(kind)) for x in (lhs, rhs))
     a_free = [i for i in range(a.ndim) if i not in (*lhs_contract, *lhs_batch)]
     b_free = [i for i in range(b.ndim) if i not in (*rhs_contract, *rhs_batch)]
     batch = tuple(a.shape[i] for i in lhs_batch)
@@ -92,8 +87,8 @@ def convolution(
 ) -> Any:
     """Axes are told as batch, feature, spatial…; of the kernel as output, input, spatial…."""
     rank = len(strides)
-    x = widened(lhs.astype(kind)).transpose(input_axes)
-    k = widened(rhs.astype(kind)).transpose(kernel_axes)
+    x = widen(lhs.astype(kind)).transpose(input_axes)
+    k = widen(rhs.astype(kind)).transpose(kernel_axes)
     for axis, turned in enumerate(reverse):
         k = np.flip(k, 2 + axis) if turned else k
     if feature_groups * k.shape[1] != x.shape[1] or k.shape[0] % (feature_groups * batch_groups):
@@ -221,7 +216,7 @@ def scatter_places(
 def reduced_precision(x: Any, exponent_bits: int, mantissa_bits: int) -> Any:
     """As if the number had been stored with fewer bits."""
     name = x.dtype.name
-    if name in _NARROW:
+    if name in NARROW:
         return reduced_precision(x.astype(np.float32), exponent_bits, mantissa_bits).astype(x.dtype)
     size, exponents, mantissa = (64, 11, 52) if name == "float64" else (32, 8, 23)
     unsigned = np.dtype(f"u{size // 8}").type

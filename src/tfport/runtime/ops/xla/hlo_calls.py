@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from tfport.runtime.ops.shared.precision import widen
 from tfport.runtime.ops.xla import hlo
 
 Ints = Sequence[int]
@@ -43,7 +44,7 @@ SECOND = "second"
 
 def reduce(inputs: Sequence[Any], starts: Sequence[Any], axes: Ints, computation: Computation) -> list[Any]:
     if len(inputs) == 1 and computation.ufunc is not None:
-        x = hlo.widened(inputs[0])
+        x = widen(inputs[0])
         start = starts[0].astype(x.dtype)
         found = (
             computation.ufunc.reduce(x, axis=tuple(axes), initial=start[()])
@@ -85,7 +86,7 @@ def reduce_window(
         return hlo.windows(spread, size, strides, window_dilation)
 
     rank = inputs[0].ndim
-    views = [seen(hlo.widened(x), s) for x, s in zip(inputs, starts, strict=True)]
+    views = [seen(widen(x), s) for x, s in zip(inputs, starts, strict=True)]
     inside = seen(np.ones(inputs[0].shape, np.bool_), False)
     folded: list[Any] = [
         np.broadcast_to(s.astype(v.dtype), v.shape[:rank]) for s, v in zip(starts, views, strict=True)

@@ -9,8 +9,7 @@ import numpy as np
 from tfport.errors import RunFailed
 from tfport.runtime.lower import host
 from tfport.runtime.ops.shared.axes import full, sizes_of, zero_of
-
-_NARROW = ("float16", "bfloat16")
+from tfport.runtime.ops.shared.precision import wide_type
 
 
 @host("Fill")
@@ -50,7 +49,7 @@ def range_(start, limit, delta):
     count = np.ceil(np.abs((limit - start) / delta))
     if not np.isfinite(count):
         raise RunFailed(f"from {start} to {limit} in steps of {delta} has no end")
-    wide = np.float32 if kind.name in _NARROW else kind
+    wide = wide_type(kind)
     return (start.astype(wide) + np.arange(int(count)).astype(wide) * delta.astype(wide)).astype(kind)
 
 
@@ -61,7 +60,7 @@ def lin_space(start, stop, num):
     count = int(num)
     made = np.empty(count, start.dtype)
     if count > 1:
-        wide = np.dtype(np.float32) if start.dtype.name in _NARROW else start.dtype
+        wide = wide_type(start.dtype)
         step = (stop.astype(wide) - start.astype(wide)) / wide.type(count - 1)
         made[:] = start.astype(wide) + step * np.arange(count).astype(wide)
         made[-1] = stop

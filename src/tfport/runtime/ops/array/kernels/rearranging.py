@@ -7,6 +7,7 @@ import numpy as np
 from tfport.errors import RunFailed
 from tfport.runtime.lower import host
 from tfport.runtime.ops.shared.axes import axis_in, full, zero_of
+from tfport.runtime.ops.shared.precision import wide_type
 
 
 @host("Pack")
@@ -120,7 +121,7 @@ def mirror_pad_grad(input, paddings, *, mode):
     inner = [n - before - after for n, (before, after) in zip(input.shape, around, strict=True)]
     _mirrored(around, inner, mode)
     skip = int(mode == "REFLECT")
-    wide = np.float32 if input.dtype.name in ("float16", "bfloat16") else input.dtype
+    wide = wide_type(input.dtype)
     grad = input.astype(wide)
     for axis, ((before, after), n) in enumerate(zip(around, inner, strict=True)):
         moved = np.moveaxis(grad, axis, 0)

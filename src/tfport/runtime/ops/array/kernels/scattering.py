@@ -7,6 +7,7 @@ import numpy as np
 from tfport.errors import RunFailed
 from tfport.runtime.lower import host
 from tfport.runtime.ops.shared.axes import check_places, full, sizes_of, zero_of
+from tfport.runtime.ops.shared.precision import wide_type
 
 
 def _larger(old, new):
@@ -58,8 +59,8 @@ def _divided(x, y):
     return (exact * np.sign(x) * np.sign(y)).astype(x.dtype)
 
 
-def _wide(x):
-    return x.astype(np.float32) if x.dtype.name in ("float16", "bfloat16") else x.copy()
+def _wide_copy(x):
+    return x.astype(wide_type(x.dtype))
 
 
 def _scattered_nd(old, indices, updates, kind, policy):
@@ -84,7 +85,7 @@ def _scattered_nd(old, indices, updates, kind, policy):
                 f"indices {rows[~good][0].tolist()} is not in a tensor of shape {list(old.shape)}"
             )
         rows, values = rows[good], values[good]
-    made = _wide(old)
+    made = _wide_copy(old)
     _combine(made, tuple(rows.T), values.astype(made.dtype), kind)
     return made.astype(old.dtype)
 
@@ -125,7 +126,7 @@ def _scattered(old, indices, updates, kind):
     check_places(indices, old.shape[0])
     if not indices.size:
         return old
-    made = _wide(old)
+    made = _wide_copy(old)
     rows = np.broadcast_to(updates, wanted).reshape(indices.size, *old.shape[1:])
     _combine(made, (indices.reshape(-1),), rows.astype(made.dtype), kind)
     return made.astype(old.dtype)
@@ -153,6 +154,6 @@ def inplace(x, i, v, *, context):
         raise RunFailed(f"v has shape {list(v.shape)}, for places of shape {list(i.shape)}")
     if not i.size:
         return x
-    made = _wide(x)
+    made = _wide_copy(x)
     _combine(made, (i.reshape(-1) % x.shape[0],), v.reshape(-1, *x.shape[1:]).astype(made.dtype), kind)
     return made.astype(x.dtype)

@@ -8,13 +8,13 @@ from __future__ import annotations
 
 from tfport.graph.dtypes import BOOL, INT64
 from tfport.runtime.lower import CannotLower, lower, rank_of
-from tfport.runtime.ops.shared.lowered_sizes import LAST, filled, reshaped, sizes_of, times, vector, whole
+from tfport.runtime.ops.shared.lowered_sizes import LAST, reshaped, sizes_of, times, vector, whole
 
 
 def _tensor_scatter(reduction, negate=False):
     def said(b, tensor, indices, updates, *, bad_indices_policy):
         values = b.Neg(updates) if negate else updates
-        return _scattered(b, tensor, indices, values, reduction, bad_indices_policy)
+        return scattered(b, tensor, indices, values, reduction, bad_indices_policy)
 
     return said
 
@@ -37,7 +37,7 @@ def tensor_scatter_min(b, tensor, indices, updates, *, bad_indices_policy):
 def _extreme(b, tensor, indices, updates, reduction, policy):
     if not tensor.dtype.is_integer:
         raise CannotLower("ONNX Runtime compares NaN in another way")
-    return _scattered(b, tensor, indices, updates, reduction, policy)
+    return scattered(b, tensor, indices, updates, reduction, policy)
 
 
 @lower("ScatterNd")
@@ -47,14 +47,14 @@ def scatter_nd(b, indices, updates, shape, *, bad_indices_policy):
         raise CannotLower("its rank is not known, or it adds bools")
     sizes = whole(shape)
     base = b.Expand(b.const(0, updates.dtype), b.ints(*sizes) if sizes else b.vector(shape))
-    return _scattered(b, base, indices, updates, "add", bad_indices_policy)
+    return scattered(b, base, indices, updates, "add", bad_indices_policy)
 
 
-def _scattered(b, tensor, indices, updates, reduction, policy):
+def scattered(b, tensor, indices, updates, reduction, policy):
     if policy == "IGNORE":
         raise CannotLower("ONNX does not ignore bad places")
     if reduction != "none":
-        _check_type(tensor)
+        check_type(tensor)
     rank = rank_of(tensor)
     depth = indices.shape[-1] if indices.shape else None
     if not depth or depth > rank or len(indices.shape) < 2:
@@ -64,13 +64,13 @@ def _scattered(b, tensor, indices, updates, reduction, policy):
     if updates.rank != len(indices.shape) - 1 + rank - depth:
         raise CannotLower("the rank of updates is not known, or wrong")
     sizes = sizes_of(b, tensor)
-    count, width = _product(b, sizes[:depth]), _product(b, sizes[depth:])
+    count, width = product_of_sizes(b, sizes[:depth]), product_of_sizes(b, sizes[depth:])
     rows = reshaped(b, tensor, [count, width])
-    places = _places(b, b.int64(indices), sizes[:depth])
+    places = row_numbers(b, b.int64(indices), sizes[:depth])
     # the shape that updates must have, so that they do not fit otherwise
     wanted = [*sizes_of(b, indices, 0, len(indices.shape) - 1), *sizes[depth:]]
-    values = updates if not wanted else _of_shape(b, updates, wanted)
-    number = _product(b, wanted[: len(indices.shape) - 1])
+    values = updates if not wanted else in_shape(b, updates, wanted)
+    number = product_of_sizes(b, wanted[: len(indices.shape) - 1])
     flat = reshaped(b, values, [number, width])
     spread = b.Expand(b.reshape(places, -1, 1), vector(b, [number, width]))
     kind = {} if reduction == "none" else {"reduction": reduction}
@@ -79,12 +79,12 @@ def _scattered(b, tensor, indices, updates, reduction, policy):
     return made
 
 
-def _check_type(x):
+def check_type(x):
     if x.dtype.name in ("float16", "bfloat16", "bool"):
         raise CannotLower("ONNX Runtime adds up no such numbers")
 
 
-def _of_shape(b, x, wanted):
+def in_shape(b, x, wanted):
     """`x`, if the sizes that both are known to have are the same; the reshape to rows sees to the rest."""
     for there, size in zip(x.shape, wanted, strict=True):
         if isinstance(size, int) and there is not None and there != size:
@@ -92,14 +92,14 @@ def _of_shape(b, x, wanted):
     return x
 
 
-def _product(b, sizes):
+def product_of_sizes(b, sizes):
     made = 1
     for size in sizes:
         made = times(b, made, size)
     return made
 
 
-def _places(b, indices, sizes):
+def row_numbers(b, indices, sizes):
     """Indices as numbers of rows, and one that no tensor has for those that are out of bounds."""
     limits, zero = vector(b, sizes), b.ints(0)
     bad = b.Or(b.Less(indices, zero), b.GreaterOrEqual(indices, limits))
@@ -111,37 +111,3 @@ def _places(b, indices, sizes):
     rows = b.ReduceSum(b.Mul(indices, vector(b, steps)), b.ints(-1), keepdims=0)
     any_bad = b.ReduceMax(b.cast(bad, INT64), b.ints(-1), keepdims=0)
     return b.Where(b.cast(any_bad, BOOL), b.ints(LAST), rows)
-
-
-@lower("UnsortedSegmentSum")
-def unsorted_segment_sum(b, data, segment_ids, num_segments):
-    return _segments(b, data, segment_ids, num_segments, "add", 0)
-
-
-@lower("UnsortedSegmentProd")
-def unsorted_segment_prod(b, data, segment_ids, num_segments):
-    return _segments(b, data, segment_ids, num_segments, "mul", 1)
-
-
-def _segments(b, data, segment_ids, num_segments, reduction, nothing):
-    """Rows of a negative segment go to one more row, which is cut off; a segment too many fails."""
-    prefix = rank_of(segment_ids, "segment_ids")
-    if not prefix or prefix > rank_of(data):
-        raise CannotLower("segment_ids is a scalar, or for NumPy to refuse")
-    _check_type(data)
-    rest = sizes_of(b, data, prefix)
-    width = _product(b, rest)
-    ids = b.reshape(b.int64(segment_ids), -1, 1)
-    known = whole(num_segments)
-    count = b.ints(known[0]) if known else b.vector(num_segments)
-    if known and known[0] < 0:
-        raise CannotLower("num_segments is negative")
-    rows = b.Where(b.Less(ids, b.ints(0)), count, b.Where(b.GreaterOrEqual(ids, count), b.ints(LAST), ids))
-    number = _product(b, sizes_of(b, segment_ids))
-    flat = reshaped(b, data, [number, width])
-    spread = b.Expand(rows, vector(b, [number, width]))
-    more = known[0] + 1 if known else b.Add(count, b.ints(1))
-    base = filled(b, data, [more, width], nothing)
-    made = b.ScatterElements(base, spread, flat, axis=0, reduction=reduction)
-    kept = b.Slice(made, b.ints(0), count, b.ints(0))
-    return reshaped(b, kept, [known[0] if known else count, *rest])

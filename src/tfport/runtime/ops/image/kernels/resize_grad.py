@@ -7,6 +7,7 @@ import numpy as np
 from tfport.errors import RunFailed
 from tfport.runtime.lower import host
 from tfport.runtime.ops.image.resize_samples import Taps, cubic, linear, nearest, spread
+from tfport.runtime.ops.shared.precision import widen
 
 
 def _check(grads, original):
@@ -53,8 +54,7 @@ def resize_nearest_neighbor_grad(grads, size, *, align_corners, half_pixel_cente
         raise RunFailed("images must have pixels")
     rows = nearest(height, grads.shape[1], align_corners, half_pixel_centers)
     columns = nearest(width, grads.shape[2], align_corners, half_pixel_centers)
-    narrow = grads.dtype.name in ("float16", "bfloat16")
-    moved = np.moveaxis(grads.astype(np.float32) if narrow else grads, 0, 2)
+    moved = np.moveaxis(widen(grads), 0, 2)
     out = np.zeros((height, width, grads.shape[0], grads.shape[3]), moved.dtype)
     np.add.at(out, (rows[:, None], columns), moved)
     return np.moveaxis(out, 2, 0)

@@ -8,6 +8,7 @@ import numpy as np
 
 from tfport.errors import RunFailed
 from tfport.runtime.lower import host, shapes
+from tfport.runtime.ops.shared.precision import widen
 
 
 @shapes("Cholesky CholeskyGrad MatrixInverse MatrixExponential MatrixLogarithm MatrixSquareRoot")
@@ -31,20 +32,15 @@ def square(x: Any) -> Any:
     return x
 
 
-def wide(x: Any) -> Any:
-    """What LAPACK takes: half precision is computed in single."""
-    return x.astype(np.float32) if x.dtype == np.float16 else x
-
-
 def _matrices(x: Any) -> Any:
     if x.ndim < 2:
         raise RunFailed(f"matrices have at least 2 dimensions; the shape is {list(x.shape)}")
-    return wide(x)
+    return widen(x)
 
 
 @host("Cholesky BatchCholesky")
 def cholesky(input):
-    x = wide(square(input))
+    x = widen(square(input))
     if not x.size:
         return x
     lower = np.tril(x)
@@ -82,7 +78,7 @@ def cholesky_grad(l, grad):  # noqa: E741 - the name of the input
 
 @host("MatrixInverse BatchMatrixInverse")
 def matrix_inverse(input, *, adjoint):
-    x = wide(square(input))
+    x = widen(square(input))
     if not x.size:
         return input
     source = np.conj(np.swapaxes(x, -1, -2)) if adjoint else x
@@ -216,7 +212,7 @@ def svd(input, *, compute_uv, full_matrices):
 
 @host("SelfAdjointEigV2 BatchSelfAdjointEigV2")
 def self_adjoint_eig_v2(input, *, compute_v):
-    x = wide(square(input))
+    x = widen(square(input))
     if not compute_v:
         return np.linalg.eigvalsh(x), np.zeros((), x.dtype)
     if not x.size:
@@ -226,7 +222,7 @@ def self_adjoint_eig_v2(input, *, compute_v):
 
 @host("SelfAdjointEig BatchSelfAdjointEig")
 def self_adjoint_eig(input):
-    values, vectors = np.linalg.eigh(wide(square(input)))
+    values, vectors = np.linalg.eigh(widen(square(input)))
     return np.concatenate([values[..., None, :], vectors], -2)
 
 

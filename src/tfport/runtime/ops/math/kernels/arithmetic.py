@@ -8,7 +8,8 @@ import numpy as np
 
 from tfport.errors import RunFailed
 from tfport.runtime.lower import host
-from tfport.runtime.ops.shared.numbers import is_integer, same_shapes, wide
+from tfport.runtime.ops.shared.numbers import is_integer, same_shapes
+from tfport.runtime.ops.shared.precision import widen
 
 
 @host("Add AddV2")
@@ -28,7 +29,7 @@ def mul(x, y):
 
 @host("MulNoNan")
 def mul_no_nan(x, y):
-    return np.where(y == 0, x.dtype.type(0), wide(x) * wide(y))
+    return np.where(y == 0, x.dtype.type(0), widen(x) * widen(y))
 
 
 @host("Maximum")
@@ -43,37 +44,37 @@ def minimum(x, y):
 
 @host("SquaredDifference")
 def squared_difference(x, y):
-    difference = wide(x) - wide(y)
+    difference = widen(x) - widen(y)
     return difference * np.conj(difference)
 
 
 @host("Div")
 def div(x, y):
-    return _truncated(x, y) if is_integer(x) else wide(x) / wide(y)
+    return _truncated(x, y) if is_integer(x) else widen(x) / widen(y)
 
 
 @host("RealDiv")
 def real_div(x, y):
-    return wide(x) / wide(y)
+    return widen(x) / widen(y)
 
 
 @host("TruncateDiv")
 def truncate_div(x, y):
-    return _truncated(x, y) if is_integer(x) else np.trunc(wide(x) / wide(y))
+    return _truncated(x, y) if is_integer(x) else np.trunc(widen(x) / widen(y))
 
 
 @host("FloorDiv")
 def floor_div(x, y):
     if is_integer(x):
         return np.floor_divide(x, _divisor(y))
-    return np.floor(wide(x) / wide(y))
+    return np.floor(widen(x) / widen(y))
 
 
 @host("FloorMod")
 def floor_mod(x, y):
     if is_integer(x):
         return np.mod(x, _divisor(y))
-    x, y = wide(x), wide(y)
+    x, y = widen(x), widen(y)
     rest = np.fmod(x, y)
     # NumPy's own float modulo gives a zero the sign of y, TensorFlow leaves that of x
     return np.where((rest != 0) & ((rest < 0) != (y < 0)), rest + y, rest)
@@ -98,34 +99,34 @@ def _divisor(y: Any) -> Any:
 
 @host("DivNoNan")
 def div_no_nan(x, y):
-    return np.where(y == 0, x.dtype.type(0), wide(x) / wide(y))
+    return np.where(y == 0, x.dtype.type(0), widen(x) / widen(y))
 
 
 @host("Xdivy")
 def xdivy(x, y):
-    return np.where(x == 0, x.dtype.type(0), wide(x) / wide(y))
+    return np.where(x == 0, x.dtype.type(0), widen(x) / widen(y))
 
 
 @host("Xlogy")
 def xlogy(x, y):
-    return np.where(x == 0, x.dtype.type(0), wide(x) * np.log(wide(y)))
+    return np.where(x == 0, x.dtype.type(0), widen(x) * np.log(widen(y)))
 
 
 @host("Xlog1py")
 def xlog1py(x, y):
-    return np.where(x == 0, x.dtype.type(0), wide(x) * np.log1p(wide(y)))
+    return np.where(x == 0, x.dtype.type(0), widen(x) * np.log1p(widen(y)))
 
 
 @host("Pow")
 def power(x, y):
     if is_integer(x) and np.any(y < 0):
         raise RunFailed("integers to negative integer powers are not allowed")
-    return np.power(wide(x), wide(y))
+    return np.power(widen(x), widen(y))
 
 
 @host("Atan2")
 def atan2(y, x):
-    return np.arctan2(wide(y), wide(x))
+    return np.arctan2(widen(y), widen(x))
 
 
 @host("NextAfter")
@@ -161,7 +162,7 @@ def accumulate_n(inputs, *, shape):
 
 def _sum(inputs: list[Any]) -> Any:
     same_shapes(*inputs)
-    total = wide(inputs[0])
+    total = widen(inputs[0])
     for one in inputs[1:]:
-        total = total + wide(one)
+        total = total + widen(one)
     return total

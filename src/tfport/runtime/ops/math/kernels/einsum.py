@@ -9,7 +9,7 @@ import numpy as np
 
 from tfport.errors import RunFailed
 from tfport.runtime.lower import host
-from tfport.runtime.ops.shared.numbers import wide
+from tfport.runtime.ops.shared.precision import widen
 
 _TERM = re.compile(r"[A-Za-z]*(\.\.\.)?[A-Za-z]*")
 
@@ -44,7 +44,7 @@ def einsum(inputs, *, equation):
     if "..." in once and not any("..." in term for term in terms):
         once.remove("...")
         kept.remove("...")
-    answer = np.einsum(f"{','.join(terms)}->{''.join(once)}", *map(wide, inputs), optimize=True)
+    answer = np.einsum(f"{','.join(terms)}->{''.join(once)}", *map(widen, inputs), optimize=True)
     return answer if once == kept else _spread(answer, once, kept)
 
 

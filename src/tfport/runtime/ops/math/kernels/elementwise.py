@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 
 from tfport.runtime.lower import host
-from tfport.runtime.ops.shared.numbers import is_integer, wide
+from tfport.runtime.ops.shared.numbers import is_integer
+from tfport.runtime.ops.shared.precision import widen
 
 
 def _sigmoid(x: Any) -> Any:
@@ -58,7 +59,7 @@ def declare(op: str, function: Callable[[Any], Any]) -> None:
     """A kernel whose only input is called `x`."""
 
     def kernel(x):
-        return function(wide(x))
+        return function(widen(x))
 
     host(op)(kernel)
 
@@ -75,7 +76,7 @@ def conj(input):
 @host("Round")
 def round_to_even(x):
     # of integers TensorFlow 2.21 answers zeros, whatever they are
-    return np.zeros_like(x) if is_integer(x) else np.rint(wide(x))
+    return np.zeros_like(x) if is_integer(x) else np.rint(widen(x))
 
 
 @host("Complex")

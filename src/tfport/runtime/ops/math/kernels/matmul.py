@@ -10,7 +10,8 @@ import numpy as np
 from tfport.errors import RunFailed
 from tfport.runtime.lower import host
 from tfport.runtime.ops.nn.kernels.activations import elu, leaky_relu, relu, relu6
-from tfport.runtime.ops.shared.numbers import same_shapes, wide
+from tfport.runtime.ops.shared.numbers import same_shapes
+from tfport.runtime.ops.shared.precision import widen
 
 
 @host("MatMul")
@@ -30,7 +31,7 @@ def _product(a: Any, b: Any, transpose_a: bool, transpose_b: bool) -> Any:
 
 
 def _matmul(x: Any, y: Any) -> Any:
-    return np.matmul(wide(x), wide(y))
+    return np.matmul(widen(x), widen(y))
 
 
 @host("BatchMatMul")
@@ -47,7 +48,7 @@ def batch_matmul_v2(x, y, *, adj_x, adj_y, grad_x, grad_y):
 
 @host("BatchMatMulV3")
 def batch_matmul_v3(x, y, *, Tout, adj_x, adj_y, grad_x, grad_y):
-    return _batches(wide(x.astype(Tout.numpy)), wide(y.astype(Tout.numpy)), adj_x, adj_y)
+    return _batches(widen(x.astype(Tout.numpy)), widen(y.astype(Tout.numpy)), adj_x, adj_y)
 
 
 def _batches(x: Any, y: Any, adj_x: bool, adj_y: bool) -> Any:
@@ -62,8 +63,8 @@ def _adjoint(x: Any) -> Any:
 
 @host("_FusedMatMul")
 def fused_matmul(a, b, args, *, transpose_a, transpose_b, fused_ops, epsilon, leakyrelu_alpha):
-    answer = _product(wide(a), wide(b), transpose_a, transpose_b)
-    rest = [wide(one) for one in args]
+    answer = _product(widen(a), widen(b), transpose_a, transpose_b)
+    rest = [widen(one) for one in args]
     for op in fused_ops:
         answer = _fused(op, answer, rest, leakyrelu_alpha)
     return answer
@@ -102,6 +103,6 @@ def cross(a, b):
     same_shapes(a, b)
     if not a.ndim or a.shape[-1] != 3:
         raise RunFailed("cross products are of vectors with 3 elements")
-    x, y = wide(a), wide(b)
+    x, y = widen(a), widen(b)
     pairs = ((1, 2), (2, 0), (0, 1))
     return np.stack([x[..., i] * y[..., j] - x[..., j] * y[..., i] for i, j in pairs], axis=-1)

@@ -9,18 +9,19 @@ import numpy as np
 from tfport.errors import RunFailed
 from tfport.runtime.lower import host
 from tfport.runtime.ops.math.kernels.casts import converted
-from tfport.runtime.ops.shared.numbers import axes_of, axis_of, is_integer, product, wide
+from tfport.runtime.ops.shared.numbers import axes_of, axis_of, is_integer, product
+from tfport.runtime.ops.shared.precision import widen
 
 
 @host("Sum")
 def reduce_sum(input, reduction_indices, *, keep_dims):
-    x = wide(input)
+    x = widen(input)
     return np.sum(x, axis=axes_of(reduction_indices, input.ndim), dtype=x.dtype, keepdims=keep_dims)
 
 
 @host("Prod")
 def reduce_prod(input, reduction_indices, *, keep_dims):
-    x = wide(input)
+    x = widen(input)
     return np.prod(x, axis=axes_of(reduction_indices, input.ndim), dtype=x.dtype, keepdims=keep_dims)
 
 
@@ -31,10 +32,10 @@ def reduce_mean(input, reduction_indices, *, keep_dims):
     if is_integer(input):
         total = np.sum(input, axis=axes, keepdims=keep_dims)  # in 64 bits
         return np.sign(total) * (np.abs(total) // total.dtype.type(count)) if count else total
-    x = wide(input)
+    x = widen(input)
     total = np.sum(x, axis=axes, dtype=x.dtype, keepdims=keep_dims)
     if input.dtype == np.float16:
-        total = wide(np.asarray(total, np.float16))  # a sum too large for half has no mean
+        total = widen(np.asarray(total, np.float16))  # a sum too large for half has no mean
     return total / x.dtype.type(count)
 
 
@@ -70,7 +71,7 @@ def reduce_any(input, reduction_indices, *, keep_dims):
 
 @host("EuclideanNorm")
 def euclidean_norm(input, reduction_indices, *, keep_dims):
-    x = wide(input)
+    x = widen(input)
     squares = x * np.conj(x)
     total = np.sum(
         squares, axis=axes_of(reduction_indices, input.ndim), dtype=squares.dtype, keepdims=keep_dims
@@ -122,7 +123,7 @@ def cumulative_logsumexp(x, axis, *, exclusive, reverse):
 
 def _scan(step: Any, start: float, x: Any, axis: Any, exclusive: bool, reverse: bool) -> Any:
     """What is met up to each element along an axis; without the element itself where `exclusive`."""
-    line = np.moveaxis(wide(x), axis_of(axis, x.ndim), 0)
+    line = np.moveaxis(widen(x), axis_of(axis, x.ndim), 0)
     if reverse:
         line = line[::-1]
     if exclusive:

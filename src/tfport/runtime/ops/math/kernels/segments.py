@@ -7,13 +7,10 @@ import numpy as np
 from tfport.errors import RunFailed
 from tfport.runtime.lower import host, shapes
 from tfport.runtime.ops.shared.axes import check_places, full
+from tfport.runtime.ops.shared.precision import widen
 
 _REDUCE = {"Sum": np.add, "Prod": np.multiply, "Max": np.maximum, "Min": np.minimum}
 _EMPTY = {"Sum": 0, "Mean": 0, "Prod": 1, "Max": 0, "Min": 0}
-
-
-def _wide(data):
-    return data.astype(np.float32) if data.dtype.name in ("float16", "bfloat16") else data
 
 
 def _check_sorted(data, segment_ids):
@@ -35,7 +32,7 @@ def _starts(segment_ids):
 
 def _reduced(data, segment_ids, count, kind):
     """Rows of sorted segments put together; segments without rows have what the op says of nothing."""
-    wide = _wide(data)
+    wide = widen(data)
     made = full((count, *data.shape[1:]), _EMPTY[kind], wide.dtype)
     if data.shape[0]:
         starts, ids = _starts(segment_ids)
@@ -97,7 +94,7 @@ def _unsorted(data, segment_ids, count, kind):
     rows, ids = data.reshape(segment_ids.size, *rest), segment_ids.reshape(-1)
     rows, ids = rows[ids >= 0], ids[ids >= 0]
     check_places(ids, count, "segment_ids")
-    wide = _wide(rows)
+    wide = widen(rows)
     made = full((count, *rest), _nothing(kind, data.dtype), wide.dtype)
     if kind in ("Max", "Min") and wide.dtype.kind == "f" and np.isnan(wide).any():
         # one after the other, since TensorFlow's comparison answers the newer one where either is NaN
@@ -150,7 +147,7 @@ def _picked(data, indices, segment_ids, count, op):
     if not data.ndim:
         raise RunFailed("data must have at least one axis")
     check_places(indices, data.shape[0])
-    rows = _wide(data[indices])
+    rows = widen(data[indices])
     _check_sorted(rows, segment_ids)
     made = _reduced(rows, segment_ids, count, "Sum")
     if "Mean" in op or "SqrtN" in op:
@@ -180,7 +177,7 @@ def _spread(grad, indices, segment_ids, count, op):
     if indices.ndim != 1 or indices.shape != segment_ids.shape:
         raise RunFailed("indices and segment_ids must be vectors of one length")
     check_places(segment_ids, grad.shape[0], "segment_ids")
-    rows = _wide(grad)[segment_ids]
+    rows = widen(grad)[segment_ids]
     if "Mean" in op or "SqrtN" in op:
         counts = np.bincount(segment_ids, minlength=grad.shape[0])[segment_ids].astype(rows.dtype)
         divisor = np.sqrt(counts) if "SqrtN" in op else counts

@@ -13,7 +13,7 @@ import numpy as np
 
 from tfport.errors import RunFailed
 from tfport.runtime.lower import host
-from tfport.runtime.ops.shared.numbers import wide
+from tfport.runtime.ops.shared.precision import widen
 
 INFINITE_IS_NAN = "infinite is nan"
 NEGATIVE_IS_NAN = "negative is nan"
@@ -53,7 +53,7 @@ def _kernel(name: str, edges: tuple[str, ...]) -> Any:
     def kernel(x):
         from scipy import special
 
-        answer = getattr(special, name)(wide(x))
+        answer = getattr(special, name)(widen(x))
         for edge in edges:
             there, value = _EDGES[edge]
             answer = np.where(there(x), value, answer)
@@ -70,7 +70,7 @@ for _op, _name, _edges in _TABLE:
 def lgamma(x):
     from scipy import special
 
-    return np.where(np.isinf(x), np.inf, special.gammaln(wide(x)))
+    return np.where(np.isinf(x), np.inf, special.gammaln(widen(x)))
 
 
 @host("BesselY1")
@@ -78,7 +78,7 @@ def bessel_y1(x):
     from scipy import special
 
     at_zero = -np.inf if x.dtype == np.float64 else np.nan
-    answer = np.where(x < 0, -np.inf, np.where(x == 0, at_zero, special.y1(wide(x))))
+    answer = np.where(x < 0, -np.inf, np.where(x == 0, at_zero, special.y1(widen(x))))
     return np.where(x == np.inf, np.nan, answer)
 
 
@@ -100,7 +100,7 @@ def fresnel_sin(x):
 def digamma(x):
     from scipy import special
 
-    x = wide(x)
+    x = widen(x)
     # the poles, and minus infinity, have no value
     return np.where((x <= 0) & (x == np.floor(x)), np.nan, special.psi(x))
 

@@ -1,4 +1,4 @@
-"""Whether tensors are equal, and which of two is chosen, in ONNX."""
+"""Comparisons, logic and selection, lowered to ONNX."""
 
 from __future__ import annotations
 
@@ -6,7 +6,10 @@ from tfport.graph.dtypes import BOOL
 from tfport.runtime.lower import CannotLower, lower
 from tfport.runtime.onnx.builder import Builder
 from tfport.runtime.operand import Operand
-from tfport.runtime.ops.math.lowerings.math import would_broadcast
+from tfport.runtime.ops.math.lowerings.arithmetic import would_broadcast
+from tfport.runtime.ops.shared.same_name import same_name
+
+same_name("Less LessEqual:LessOrEqual Greater GreaterEqual:GreaterOrEqual LogicalAnd:And LogicalOr:Or")
 
 
 @lower("Equal")

@@ -8,7 +8,8 @@ import numpy as np
 
 from tfport.errors import RunFailed
 from tfport.runtime.lower import host
-from tfport.runtime.ops.shared.numbers import same_shapes, wide
+from tfport.runtime.ops.shared.numbers import same_shapes
+from tfport.runtime.ops.shared.precision import widen
 
 SELU_SCALE = 1.0507009873554804934193349852946
 SELU_SCALE_ALPHA = 1.7580993408473768599402175208123
@@ -27,31 +28,31 @@ def relu6(features):
 
 @host("LeakyRelu")
 def leaky_relu(features, *, alpha):
-    x = wide(features)
+    x = widen(features)
     return np.where(x > 0, x, x * x.dtype.type(alpha))
 
 
 @host("Elu")
 def elu(features):
-    x = wide(features)
+    x = widen(features)
     return np.where(x < 0, np.expm1(x), x)
 
 
 @host("Selu")
 def selu(features):
-    x = wide(features)
+    x = widen(features)
     kind = x.dtype.type
     return np.where(x < 0, kind(SELU_SCALE_ALPHA) * np.expm1(x), kind(SELU_SCALE) * x)
 
 
 @host("Softplus")
 def softplus(features):
-    return np.logaddexp(wide(features), 0).astype(features.dtype)
+    return np.logaddexp(widen(features), 0).astype(features.dtype)
 
 
 @host("Softsign")
 def softsign(features):
-    x = wide(features)
+    x = widen(features)
     return x / (1 + np.abs(x))
 
 
@@ -70,7 +71,7 @@ def log_softmax(logits):
 def _shifted(logits: Any) -> Any:
     if not logits.ndim:
         raise RunFailed("the logits must have one axis or more")
-    x = wide(logits)
+    x = widen(logits)
     return x - np.max(x, axis=-1, keepdims=True, initial=-np.inf)
 
 
@@ -90,21 +91,21 @@ def relu6_grad(gradients, features):
 @host("LeakyReluGrad")
 def leaky_relu_grad(gradients, features, *, alpha):
     same_shapes(gradients, features)
-    g = wide(gradients)
+    g = widen(gradients)
     return np.where(features > 0, g, g * g.dtype.type(alpha))
 
 
 @host("EluGrad")
 def elu_grad(gradients, outputs):
     same_shapes(gradients, outputs)
-    g, y = wide(gradients), wide(outputs)
+    g, y = widen(gradients), widen(outputs)
     return np.where(y < 0, (y + 1) * g, g)
 
 
 @host("SeluGrad")
 def selu_grad(gradients, outputs):
     same_shapes(gradients, outputs)
-    g, y = wide(gradients), wide(outputs)
+    g, y = widen(gradients), widen(outputs)
     kind = y.dtype.type
     return np.where(y < 0, g * (y + kind(SELU_SCALE_ALPHA)), g * kind(SELU_SCALE))
 
@@ -112,13 +113,13 @@ def selu_grad(gradients, outputs):
 @host("SoftplusGrad")
 def softplus_grad(gradients, features):
     same_shapes(gradients, features)
-    return wide(gradients) / (np.exp(-wide(features)) + 1)
+    return widen(gradients) / (np.exp(-widen(features)) + 1)
 
 
 @host("SoftsignGrad")
 def softsign_grad(gradients, features):
     same_shapes(gradients, features)
-    return wide(gradients) / np.square(1 + np.abs(wide(features)))
+    return widen(gradients) / np.square(1 + np.abs(widen(features)))
 
 
 @host("SigmoidGrad")
@@ -159,4 +160,4 @@ def _conjugate(y: Any, dy: Any) -> tuple[Any, Any]:
 def _as_many(y: Any, dy: Any) -> tuple[Any, Any]:
     if y.size != dy.size:
         raise RunFailed(f"its inputs must have as many elements, not {y.size} and {dy.size}")
-    return wide(y), wide(dy)
+    return widen(y), widen(dy)

@@ -8,7 +8,8 @@ import numpy as np
 
 from tfport.errors import RunFailed
 from tfport.runtime.lower import host
-from tfport.runtime.ops.nn.windows import Layout, wide
+from tfport.runtime.ops.nn.windows import Layout
+from tfport.runtime.ops.shared.precision import widen
 
 
 def _per_channel(x: Any, **vectors: Any) -> None:
@@ -30,7 +31,7 @@ def normalized(
 ) -> tuple[Any, ...]:
     """The answer, running mean and variance, and the mean and variance that a gradient would want."""
     layout = Layout(data_format)
-    inner = wide(layout.last(x))
+    inner = widen(layout.last(x))
     _per_channel(inner, scale=scale, offset=offset)
     if not is_training:
         _per_channel(inner, mean=mean, variance=variance)
@@ -99,7 +100,7 @@ def fused_batch_norm_ex(
     y, *rest = normalized(
         x, scale, offset, mean, variance, epsilon, exponential_avg_factor, data_format, is_training
     )
-    total = wide(y) + sum(wide(side) for side in side_input) if side_input else y
+    total = widen(y) + sum(widen(side) for side in side_input) if side_input else y
     if activation_mode == "Relu":
         total = np.maximum(total, 0)
     elif activation_mode != "Identity":
@@ -117,7 +118,7 @@ def _gradient(
 ) -> Any:
     """The gradients of the input, scale and offset."""
     layout = Layout(data_format)
-    inner, grad = wide(layout.last(x)), wide(layout.last(dy))
+    inner, grad = widen(layout.last(x)), widen(layout.last(dy))
     axes = tuple(range(inner.ndim - 1))
     rate = 1 / np.sqrt(variance + np.float32(epsilon))
     centred = (inner - mean) * rate
@@ -165,7 +166,7 @@ def _gradients(*given: Any) -> Any:
 def batch_norm_with_global_normalization(
     t, m, v, beta, gamma, *, variance_epsilon, scale_after_normalization
 ):
-    x = wide(t)
+    x = widen(t)
     _per_channel(x, m=m, v=v, beta=beta, gamma=gamma)
-    rate = 1 / np.sqrt(wide(v) + x.dtype.type(variance_epsilon))
-    return (x - wide(m)) * (rate * wide(gamma) if scale_after_normalization else rate) + wide(beta)
+    rate = 1 / np.sqrt(widen(v) + x.dtype.type(variance_epsilon))
+    return (x - widen(m)) * (rate * widen(gamma) if scale_after_normalization else rate) + widen(beta)

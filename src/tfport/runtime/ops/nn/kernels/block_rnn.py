@@ -7,6 +7,7 @@ import numpy as np
 from tfport.errors import RunFailed
 from tfport.runtime.lower import host
 from tfport.runtime.ops.nn.recurrence import sigmoid
+from tfport.runtime.ops.shared.precision import widen
 
 _ICFO, _IFCO = (0, 1, 2, 3), (0, 2, 1, 3)
 """Where the gates i, c, f, o stand in the matrices."""
@@ -34,7 +35,7 @@ def block_lstm_v2(seq_len_max, x, cs_prev, h_prev, w, wci, wcf, wco, b, *, cell_
 
 def _wide(*arrays):
     """Narrow numbers are computed in float32."""
-    return [np.asarray(one, np.float32) if one.dtype.itemsize == 2 else one for one in arrays]
+    return [widen(array) for array in arrays]
 
 
 def _check(x, h_prev, w, b, gates):

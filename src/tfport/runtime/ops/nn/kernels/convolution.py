@@ -8,7 +8,8 @@ import numpy as np
 
 from tfport.errors import RunFailed
 from tfport.runtime.lower import host
-from tfport.runtime.ops.nn.windows import Layout, Windows, explicit_pads, wide, windows
+from tfport.runtime.ops.nn.windows import Layout, Windows, explicit_pads, windows
+from tfport.runtime.ops.shared.precision import widen
 
 
 def convolve(x: Any, w: Any, win: Windows) -> Any:
@@ -61,7 +62,7 @@ def convolution(
     depthwise: bool = False,
 ) -> Any:
     """The forward convolution of all ops here, in their layout."""
-    x, w = wide(layout.last(input)), wide(filter)
+    x, w = widen(layout.last(input)), widen(filter)
     if w.ndim != len(layout.text):
         raise RunFailed(f"the filter must have {len(layout.text)} axes, found {w.ndim}")
     if not w.size:

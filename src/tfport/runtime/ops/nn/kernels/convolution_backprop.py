@@ -9,7 +9,8 @@ import numpy as np
 from tfport.errors import RunFailed
 from tfport.runtime.lower import host
 from tfport.runtime.ops.nn.kernels.convolution import depthwise_filter, group_count, grouped_product
-from tfport.runtime.ops.nn.windows import Layout, Windows, explicit_pads, wide, windows
+from tfport.runtime.ops.nn.windows import Layout, Windows, explicit_pads, windows
+from tfport.runtime.ops.shared.precision import widen
 
 
 def to_input(dy: Any, w: Any, batch: int, channels: int, win: Windows) -> Any:
@@ -61,7 +62,7 @@ def input_backprop(
         shape = [wanted[i] for i in layout.to_last]
     else:
         raise RunFailed(f"expected {len(layout.text)} input sizes, found {len(wanted)}")
-    dy, w = wide(layout.last(out_backprop)), wide(filter)
+    dy, w = widen(layout.last(out_backprop)), widen(filter)
     batch, *space, channels = shape
     if depthwise:
         w = depthwise_filter(w, channels)
@@ -145,7 +146,7 @@ def filter_backprop(
     explicit: Any = (),
     depthwise: bool = False,
 ) -> Any:
-    x, dy = wide(layout.last(input)), wide(layout.last(out_backprop))
+    x, dy = widen(layout.last(input)), widen(layout.last(out_backprop))
     wanted = tuple(int(n) for n in sizes)
     if len(wanted) != len(layout.text):
         raise RunFailed(f"expected {len(layout.text)} filter sizes, found {len(wanted)}")

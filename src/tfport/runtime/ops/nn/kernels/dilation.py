@@ -9,7 +9,8 @@ import numpy as np
 from tfport.errors import RunFailed
 from tfport.runtime.lower import host
 from tfport.runtime.ops.nn.kernels.pooling import lowest
-from tfport.runtime.ops.nn.windows import Layout, Windows, wide, windows
+from tfport.runtime.ops.nn.windows import Layout, Windows, windows
+from tfport.runtime.ops.shared.precision import widen
 
 _NHWC = Layout("NHWC")
 
@@ -37,13 +38,13 @@ def _dilated(x: Any, w: Any, win: Windows) -> tuple[Any, Any]:
 
 @host("Dilation2D")
 def dilation2d(input, filter, *, strides, rates, padding):
-    x, w = wide(input), wide(filter)
+    x, w = widen(input), widen(filter)
     return _dilated(x, w, _windows(x, w, strides, rates, padding))[0]
 
 
 @host("Dilation2DBackpropInput")
 def dilation2d_backprop_input(input, filter, out_backprop, *, strides, rates, padding):
-    x, w, dy = wide(input), wide(filter), wide(out_backprop)
+    x, w, dy = widen(input), widen(filter), widen(out_backprop)
     win = _windows(x, w, strides, rates, padding)
     first = _dilated(x, w, win)[1]
     out = np.zeros((len(x), *win.padded_sizes, x.shape[-1]), x.dtype)
@@ -54,7 +55,7 @@ def dilation2d_backprop_input(input, filter, out_backprop, *, strides, rates, pa
 
 @host("Dilation2DBackpropFilter")
 def dilation2d_backprop_filter(input, filter, out_backprop, *, strides, rates, padding):
-    x, w, dy = wide(input), wide(filter), wide(out_backprop)
+    x, w, dy = widen(input), widen(filter), widen(out_backprop)
     win = _windows(x, w, strides, rates, padding)
     first = _dilated(x, w, win)[1]
     out = np.zeros(w.shape, x.dtype)

@@ -10,7 +10,8 @@ import numpy as np
 from tfport.errors import RunFailed
 from tfport.runtime.lower import host
 from tfport.runtime.ops.nn.kernels.convolution import convolution
-from tfport.runtime.ops.nn.windows import Layout, explicit_pads, wide
+from tfport.runtime.ops.nn.windows import Layout, explicit_pads
+from tfport.runtime.ops.shared.precision import widen
 
 
 def _gelu(x: Any) -> Any:
@@ -33,7 +34,7 @@ _ACTIVATIONS: dict[str, Callable[[Any], Any]] = {
 
 def finished(y: Any, args: Sequence[Any], fused_ops: Sequence[str], epsilon: float, alpha: float) -> Any:
     """`y`, channels last, through all that was fused."""
-    rest = [wide(np.asarray(arg)) for arg in args]
+    rest = [widen(np.asarray(arg)) for arg in args]
     for op in fused_ops:
         if op in ("BiasAdd", "Add"):
             y = y + rest.pop(0)
@@ -72,7 +73,7 @@ def fused_conv2d(
         raise RunFailed(f"filters in the format {filter_format} are only known to GPUs")
     layout = Layout(data_format)
     pads = explicit_pads(layout, explicit_paddings)
-    y = layout.last(convolution(layout, wide(input), wide(filter), strides, dilations, padding, pads))
+    y = layout.last(convolution(layout, widen(input), widen(filter), strides, dilations, padding, pads))
     given = [layout.last(a) if a.ndim == 4 else a for a in args]
     return layout.back(finished(y, given, fused_ops, epsilon, leakyrelu_alpha))
 
@@ -83,6 +84,6 @@ def fused_depthwise_conv2d(
 ):
     layout = Layout(data_format)
     y = layout.last(
-        convolution(layout, wide(input), wide(filter), strides, dilations, padding, depthwise=True)
+        convolution(layout, widen(input), widen(filter), strides, dilations, padding, depthwise=True)
     )
     return layout.back(finished(y, args, fused_ops, epsilon, leakyrelu_alpha))

@@ -8,7 +8,7 @@ import numpy as np
 
 from tfport.errors import RunFailed
 from tfport.runtime.lower import host
-from tfport.runtime.ops.nn.windows import wide
+from tfport.runtime.ops.shared.precision import widen
 
 
 def _sum_of_neighbours(x: Any, radius: int) -> Any:
@@ -25,13 +25,13 @@ def _sum_of_neighbours(x: Any, radius: int) -> Any:
 def local_response_normalization(input, *, depth_radius, bias, alpha, beta):
     if input.ndim != 4:
         raise RunFailed(f"the input must have 4 axes, found {input.ndim}")
-    x = wide(input)
+    x = widen(input)
     return x * (bias + alpha * _sum_of_neighbours(x * x, depth_radius)) ** np.float32(-beta)
 
 
 @host("LRNGrad")
 def local_response_gradient(input_grads, input_image, output_image, *, depth_radius, bias, alpha, beta):
-    grads, x, y = (wide(a) for a in (input_grads, input_image, output_image))
+    grads, x, y = (widen(a) for a in (input_grads, input_image, output_image))
     norm = bias + alpha * _sum_of_neighbours(x * x, depth_radius)
     shared = _sum_of_neighbours(grads * y / norm, depth_radius)
     return grads * norm ** np.float32(-beta) - 2 * alpha * beta * x * shared

@@ -8,12 +8,12 @@ import numpy as np
 
 from tfport.errors import RunFailed
 from tfport.runtime.lower import host
-from tfport.runtime.ops.shared.numbers import wide
+from tfport.runtime.ops.shared.precision import widen
 
 
 @host("L2Loss")
 def l2_loss(t):
-    x = wide(t)
+    x = widen(t)
     return np.sum(x * x) / 2
 
 
@@ -28,7 +28,7 @@ def softmax_cross_entropy(features, labels):
             ) from None
     if features.ndim != 2:
         raise RunFailed(f"logits and labels must have two axes, not {features.ndim}")
-    labels = wide(labels)
+    labels = widen(labels)
     shifted, total = _log_sum(features)
     loss = np.sum(labels * (np.log(total) - shifted), axis=1)
     return loss, np.exp(shifted) / total - labels
@@ -56,29 +56,6 @@ def sparse_softmax_cross_entropy(features, labels):
 
 def _log_sum(features: Any) -> tuple[Any, Any]:
     """Logits below their largest, and the sum of their exponentials."""
-    x = wide(features)
+    x = widen(features)
     shifted = x - np.max(x, axis=1, keepdims=True, initial=-np.inf)
     return shifted, np.sum(np.exp(shifted), axis=1, keepdims=True)
-
-
-@host("CheckNumerics")
-def check_numerics(tensor, *, message):
-    infinite, undefined = bool(np.any(np.isinf(tensor))), bool(np.any(np.isnan(tensor)))
-    found = [name for name, there in (("Inf", infinite), ("NaN", undefined)) if there]
-    return _checked(tensor, message, found)
-
-
-@host("CheckNumericsV2")
-def check_numerics_v2(tensor, *, message):
-    kinds = [
-        ("-Inf", bool(np.any(np.isneginf(wide(tensor))))),
-        ("+Inf", bool(np.any(np.isposinf(wide(tensor))))),
-        ("NaN", bool(np.any(np.isnan(tensor)))),
-    ]
-    return _checked(tensor, message, [name for name, there in kinds if there])
-
-
-def _checked(tensor: Any, message: str, found: list[str]) -> Any:
-    if found:
-        raise RunFailed(f"{message} : Tensor had {' and '.join(found)} values")
-    return tensor

@@ -10,7 +10,8 @@ import numpy as np
 
 from tfport.errors import RunFailed
 from tfport.runtime.lower import host
-from tfport.runtime.ops.nn.windows import Layout, Windows, explicit_pads, wide, windows
+from tfport.runtime.ops.nn.windows import Layout, Windows, explicit_pads, windows
+from tfport.runtime.ops.shared.precision import widen
 
 
 def lowest(dtype: Any) -> Any:
@@ -83,7 +84,7 @@ def _over_channels(x: Any, ksize: Any, strides: Any, layout: Layout) -> Any:
 
 
 def avg_pool(layout: Layout, x: Any, ksize: Any, strides: Any, padding: str) -> Any:
-    inner = wide(layout.last(x))
+    inner = widen(layout.last(x))
     answer = mean(inner, pool_windows(layout, inner, ksize, strides, padding))
     return layout.back(answer).astype(x.dtype, copy=False)
 

@@ -11,8 +11,8 @@ import numpy as np
 
 from tfport.errors import RunFailed
 from tfport.runtime.lower import Context, host
-from tfport.runtime.ops.nn.windows import wide
 from tfport.runtime.ops.random.philox import Generator, generator_of
+from tfport.runtime.ops.shared.precision import widen
 
 
 def _borders(size: int, count: int, random: Generator, pseudo: bool) -> Any:
@@ -54,7 +54,7 @@ def _pooled(
         raise RunFailed(f"the ratios {ratios} leave nothing of {x.shape}")
     rows = _borders(x.shape[1], counts[1], random, pseudo)
     columns = _borders(x.shape[2], counts[2], random, pseudo)
-    out = _along(_along(wide(x), 1, rows, overlapping, of), 2, columns, overlapping, of)
+    out = _along(_along(widen(x), 1, rows, overlapping, of), 2, columns, overlapping, of)
     return out, rows, columns
 
 

@@ -9,7 +9,8 @@ import numpy as np
 from tfport.errors import RunFailed
 from tfport.runtime.lower import host
 from tfport.runtime.ops.nn.kernels.pooling import places_of_largest, pool_windows, window_counts
-from tfport.runtime.ops.nn.windows import Layout, Windows, explicit_pads, wide, windows
+from tfport.runtime.ops.nn.windows import Layout, Windows, explicit_pads, windows
+from tfport.runtime.ops.shared.precision import widen
 
 
 def _max_grad(
@@ -22,8 +23,8 @@ def _max_grad(
     if given.shape != (inner.shape[0], *win.count, inner.shape[-1]) or y.shape != grad.shape:
         raise RunFailed(f"the gradient of {x.shape} cannot have the shape {grad.shape}")
     _, at = places_of_largest(inner, win, True)
-    out = np.zeros(inner.size, wide(grad).dtype)
-    np.add.at(out, at.reshape(-1), wide(given).reshape(-1))
+    out = np.zeros(inner.size, widen(grad).dtype)
+    np.add.at(out, at.reshape(-1), widen(given).reshape(-1))
     return layout.back(out.reshape(inner.shape)).astype(x.dtype, copy=False)
 
 
@@ -53,7 +54,7 @@ def _avg_grad(layout: Layout, shape: Any, grad: Any, ksize: Any, strides: Any, p
     sizes = [int(shape[i]) for i in layout.space]
     kernel, steps = layout.spatial(ksize, "window sizes"), layout.spatial(strides)
     win: Windows = windows(sizes, kernel, steps, [1] * len(kernel), padding)
-    given = wide(layout.last(grad))
+    given = widen(layout.last(grad))
     if given.shape != (shape[0], *win.count, shape[layout.channel]):
         raise RunFailed(f"the gradient of {tuple(shape)} cannot have the shape {grad.shape}")
     part = given / window_counts(win, given.dtype)

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import numpy as np
-
 from tfport.runtime.lower import CannotLower, lower
 from tfport.runtime.operand import Operand
-from tfport.runtime.ops.math.lowerings.math import would_broadcast
+from tfport.runtime.ops.math.lowerings.arithmetic import would_broadcast
 from tfport.runtime.ops.nn.kernels.activations import SELU_SCALE, SELU_SCALE_ALPHA
 
 
@@ -139,10 +137,3 @@ def softsign_grad(b, gradients, features):
     _alike(gradients, features)
     around = b.Add(b.Abs(features), b.const(1, features.dtype))
     return b.Div(gradients, b.Mul(around, around))
-
-
-@lower("L2Loss")
-def l2_loss(b, t):
-    flat = b.Reshape(t, b.ints(-1))
-    total = b.ReduceSum(b.Mul(flat, flat), b.ints(0), keepdims=0)
-    return b.Mul(total, b.const(np.float32(0.5), t.dtype))

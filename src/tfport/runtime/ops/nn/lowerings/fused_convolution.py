@@ -7,8 +7,9 @@ from collections.abc import Sequence
 from tfport.runtime.lower import CannotLower, lower
 from tfport.runtime.onnx.builder import Builder
 from tfport.runtime.operand import Operand
+from tfport.runtime.ops.nn.lowerings.batch_norm import affine
+from tfport.runtime.ops.nn.lowerings.bias import with_bias
 from tfport.runtime.ops.nn.lowerings.convolution import convolution, explicit_of
-from tfport.runtime.ops.nn.lowerings.normalization import affine, with_bias
 from tfport.runtime.ops.nn.windows import Layout
 
 _ACTIVATIONS = {"Relu": "Relu", "Elu": "Elu", "Tanh": "Tanh", "Sigmoid": "Sigmoid"}

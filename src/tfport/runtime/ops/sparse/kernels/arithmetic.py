@@ -8,6 +8,7 @@ import numpy as np
 
 from tfport.errors import RunFailed
 from tfport.runtime.lower import host
+from tfport.runtime.ops.shared.precision import widen
 from tfport.runtime.ops.sparse.coordinates import (
     checked,
     in_bounds,
@@ -15,7 +16,6 @@ from tfport.runtime.ops.sparse.coordinates import (
     indices_of,
     places,
     summed,
-    wider,
 )
 from tfport.runtime.ops.sparse.kernels.dense import bounded_size
 
@@ -155,7 +155,7 @@ def sparse_softmax(sp_indices, sp_values, sp_shape):
         raise RunFailed(f"a sparse softmax is over the last of two axes or more; there are {len(dims)}")
     in_bounds(sp_indices, dims)
     _, rows = np.unique(places(sp_indices[:, :-1], dims[:-1]), return_inverse=True)
-    values = wider(sp_values)
+    values = widen(sp_values)
     largest = np.full(int(rows.max(initial=-1)) + 1, -np.inf, values.dtype)
     np.maximum.at(largest, rows, values)
     powers = np.exp(values - largest[rows])

@@ -9,7 +9,8 @@ import numpy as np
 
 from tfport.errors import RunFailed
 from tfport.runtime.lower import host
-from tfport.runtime.ops.sparse.coordinates import checked, in_bounds, in_order, places, sizes, wider
+from tfport.runtime.ops.shared.precision import widen
+from tfport.runtime.ops.sparse.coordinates import checked, in_bounds, in_order, places, sizes
 
 MOST_ELEMENTS = 1 << 34
 """Of a dense tensor that a few indices may ask for."""
@@ -66,9 +67,9 @@ def sparse_tensor_dense_mat_mul(a_indices, a_values, a_shape, b, *, adjoint_a, a
     dims = checked(a_indices, a_values, a_shape)
     if len(dims) != 2 or b.ndim != 2:
         raise RunFailed(f"shapes {list(dims)} and {list(b.shape)} are no two matrices")
-    dense = wider(b.conj().T if adjoint_b else b)
+    dense = widen(b.conj().T if adjoint_b else b)
     rows, columns = a_indices[:, 1 if adjoint_a else 0], a_indices[:, 0 if adjoint_a else 1]
-    values = wider(a_values.conj() if adjoint_a else a_values)
+    values = widen(a_values.conj() if adjoint_a else a_values)
     height, width = dims[::-1] if adjoint_a else dims
     if width != dense.shape[0]:
         raise RunFailed(f"matrices of {height} by {width} and {list(dense.shape)} cannot be multiplied")

@@ -8,6 +8,7 @@ import numpy as np
 
 from tfport.errors import RunFailed
 from tfport.runtime.lower import host
+from tfport.runtime.ops.shared.precision import widen
 from tfport.runtime.ops.xla import hlo
 from tfport.runtime.ops.xla.dimension_numbers import CONVOLUTION, DOT, GATHER, dimension_numbers, only
 from tfport.runtime.ops.xla.hlo_calls import ordered
@@ -118,7 +119,7 @@ def pad(input, padding_value, padding_low, padding_high, padding_interior):
 
 @host("XlaEinsum")
 def einsum(a, b, *, equation):
-    return np.einsum(equation, hlo.widened(a), hlo.widened(b))
+    return np.einsum(equation, widen(a), widen(b))
 
 
 @host("XlaSort")
@@ -141,13 +142,13 @@ def reduce_precision(operand, *, exponent_bits, mantissa_bits):
 
 @host("XlaSvd")
 def svd(a, *, max_iter, epsilon, precision_config):
-    u, s, vh = np.linalg.svd(hlo.widened(a), full_matrices=False)
+    u, s, vh = np.linalg.svd(widen(a), full_matrices=False)
     return s, u, np.swapaxes(vh, -1, -2).conj()
 
 
 @host("XlaSelfAdjointEig")
 def self_adjoint_eig(a, *, lower, max_iter, epsilon):
-    return tuple(np.linalg.eigh(hlo.widened(a), "L" if lower else "U"))
+    return tuple(np.linalg.eigh(widen(a), "L" if lower else "U"))
 
 
 @host("XlaBroadcastHelper")

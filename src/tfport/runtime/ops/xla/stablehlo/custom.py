@@ -9,6 +9,7 @@ import numpy as np
 
 from tfport.errors import RunFailed
 from tfport.formats.stablehlo.vhlo import Op
+from tfport.runtime.ops.shared.precision import widen
 from tfport.runtime.ops.xla.stablehlo.elementwise import total_order
 
 
@@ -33,7 +34,7 @@ def _top_k(op: Op, x: Any) -> list[Any]:
 
 def _of(function: Callable[[Any], Any]) -> Callable[..., list[Any]]:
     def call(op: Op, x: Any) -> list[Any]:
-        wide = x.astype(np.float32) if x.dtype.kind == "V" or x.dtype == np.float16 else x
+        wide = widen(x)
         return [function(wide)]
 
     return call

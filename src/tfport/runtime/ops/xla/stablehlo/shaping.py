@@ -9,6 +9,7 @@ import numpy as np
 
 from tfport.errors import RunFailed
 from tfport.formats.stablehlo.vhlo import Op
+from tfport.runtime.ops.shared.precision import widen
 from tfport.runtime.ops.xla import hlo
 from tfport.runtime.ops.xla.kernels.random import PHILOX, THREE_FRY, random_bits
 from tfport.runtime.ops.xla.stablehlo.elementwise import compare, convert
@@ -188,7 +189,7 @@ def dot_general(op: Op, x: Any, y: Any) -> Any:
 
 @shaping("dot")
 def dot(op: Op, x: Any, y: Any) -> Any:
-    return np.dot(hlo.widened(x), hlo.widened(y))
+    return np.dot(widen(x), widen(y))
 
 
 @shaping("convolution")

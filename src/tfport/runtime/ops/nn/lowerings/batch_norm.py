@@ -12,7 +12,7 @@ from tfport.graph.dtypes import FLOAT32
 from tfport.runtime.lower import CannotLower, lower, rank_of
 from tfport.runtime.onnx.builder import Builder
 from tfport.runtime.operand import Operand
-from tfport.runtime.ops.nn.onnx_layouts import channels_second, from_channels_second, with_channels
+from tfport.runtime.ops.nn.onnx_layouts import with_channels
 from tfport.runtime.ops.nn.windows import Layout
 
 
@@ -141,37 +141,3 @@ def batch_norm_with_global_normalization(
     kind = FLOAT32 if t.dtype.name in ("float16", "bfloat16") else t.dtype
     x, *vectors = (b.cast(o, kind) for o in (t, scale, beta, m, v))
     return b.cast(affine(b, x, Layout("NHWC"), *vectors, variance_epsilon), t.dtype)
-
-
-@lower("LRN")
-def local_response_normalization(b, input, *, depth_radius, bias, alpha, beta):
-    layout = Layout("NHWC")
-    size = 2 * depth_radius + 1
-    inner = channels_second(b, input, layout)
-    # ONNX divides alpha by the number of channels that are summed
-    made = b.LRN(inner, alpha=float(alpha) * size, beta=float(beta), bias=float(bias), size=size)
-    return from_channels_second(b, made, layout)
-
-
-@lower("BiasAdd")
-def bias_add(b, value, bias, *, data_format):
-    return with_bias(b, value, bias, data_format)
-
-
-@lower("BiasAddV1")
-def bias_add_v1(b, value, bias):
-    return with_bias(b, value, bias, "NHWC")
-
-
-def with_bias(b: Builder, value: Operand, bias: Operand, data_format: str) -> Operand:
-    """An addition along the channels, once it is sure that the bias fits them, as ONNX would stretch it."""
-    rank = rank_of(value)
-    if rank < 2 or bias.rank != 1 or (rank < 3 and data_format != "NHWC"):
-        raise CannotLower("its ranks do not fit")
-    axis = 1 if data_format.startswith("NC") else rank - 1
-    assert value.shape is not None
-    assert bias.shape is not None
-    if bias.shape[0] is None:
-        raise CannotLower("it is not known that the bias fits")
-    value = with_channels(b, value, axis, bias.shape[0])
-    return b.Add(value, b.reshape(bias, -1, *[1] * (rank - axis - 1)) if axis < rank - 1 else bias)

@@ -1,4 +1,4 @@
-"""What is there once, what is largest, where it would stand: unique, top-k, n-th, bounds."""
+"""Distinct elements, and those of one list that another lacks."""
 
 from __future__ import annotations
 
@@ -9,8 +9,11 @@ import numpy as np
 from tfport.errors import RunFailed
 from tfport.runtime.lower import host, shapes
 from tfport.runtime.ops.shared.axes import axis_in
+from tfport.runtime.ops.shared.precision import NARROW, wide_type
 
 _FEW = 64
+
+
 """So many integers at most are compared one by one: sorting them would take longer."""
 
 
@@ -80,7 +83,7 @@ def _different(rows):
 
 def _comparable(rows):
     """Rows as NumPy compares them: of strings, several to a row, their numbers instead."""
-    if rows.dtype.name in ("float16", "bfloat16"):
+    if rows.dtype.name in NARROW:
         rows = rows.astype(np.float32)
     if rows.ndim > 1 and rows.shape[1] == 1:
         return rows[:, 0]
@@ -101,7 +104,7 @@ def list_diff(x, y, *, out_idx):
         there = set(y.tolist())
         kept = np.array([one not in there for one in x.tolist()], bool)
     else:
-        wide = np.float32 if x.dtype.name in ("float16", "bfloat16") else x.dtype
+        wide = wide_type(x.dtype)
         kept = ~np.isin(x.astype(wide), y.astype(wide))
     return x[kept], np.flatnonzero(kept).astype(out_idx.numpy)
 
@@ -109,61 +112,3 @@ def list_diff(x, y, *, out_idx):
 @shapes("ListDiff")
 def list_diff_shapes(inputs, attrs):
     return [(None,), (None,)]
-
-
-@host("TopK")
-def top_k(input, *, k, sorted):
-    return _top(input, k)
-
-
-@host("TopKV2")
-def top_k_v2(input, k, *, sorted, index_type):
-    if k.ndim:
-        raise RunFailed("k must be a scalar")
-    return _top(input, int(k))
-
-
-def _top(x, k):
-    """Always sorted, since no order is promised where `sorted` is false; of equals, the first come first."""
-    if k < 0 or not x.ndim or x.shape[-1] < k:
-        raise RunFailed(f"of shape {list(x.shape)} the {k} largest of the last axis are asked for")
-    keys = x.astype(np.float32) if x.dtype.name in ("float16", "bfloat16") else x
-    if keys.dtype.kind == "u":
-        order = np.argsort(np.iinfo(keys.dtype).max - keys, axis=-1, kind="stable")
-    elif keys.dtype.kind == "i":
-        order = np.argsort(~keys, axis=-1, kind="stable")
-    else:
-        order = np.argsort(-keys, axis=-1, kind="stable")
-    places = order[..., :k]
-    return np.take_along_axis(x, places, -1), places
-
-
-@host("NthElement")
-def nth_element(input, n, *, reverse):
-    at = int(n.reshape(()))
-    if not input.ndim or not 0 <= at < input.shape[-1]:
-        raise RunFailed(f"there is no element {at} in the last axis of shape {list(input.shape)}")
-    place = input.shape[-1] - 1 - at if reverse else at
-    keys = input.astype(np.float32) if input.dtype.name in ("float16", "bfloat16") else input
-    return np.partition(keys, place, -1)[..., place].astype(input.dtype)
-
-
-@host("LowerBound")
-def lower_bound(sorted_inputs, values, *, out_type):
-    return _bounds(sorted_inputs, values, "left")
-
-
-@host("UpperBound")
-def upper_bound(sorted_inputs, values, *, out_type):
-    return _bounds(sorted_inputs, values, "right")
-
-
-def _bounds(rows, values, side):
-    if rows.ndim != 2 or values.ndim != 2 or len(rows) != len(values):
-        raise RunFailed("sorted_inputs and values must be matrices with as many rows")
-    made = np.empty(values.shape, np.int64)
-    for i, (row, wanted) in enumerate(zip(rows, values, strict=True)):
-        made[i] = np.searchsorted(row, wanted, side)
-    if side == "left" and values.dtype.kind == "f":
-        made[np.isnan(values)] = 0  # nothing is less than it
-    return made

@@ -1,4 +1,4 @@
-"""Patches that do not overlap, and contrast."""
+"""Image patches that do not overlap, lowered to ONNX."""
 
 from __future__ import annotations
 
@@ -21,11 +21,3 @@ def extract_image_patches(b, images, *, ksizes, strides, rates, padding):
         inner = b.Slice(images, b.ints(0, 0), b.ints(rows * tall, columns * wide), b.ints(1, 2))
     split = b.reshape(inner, -1, rows, tall, columns, wide, channels)
     return b.reshape(b.transpose(split, [0, 1, 3, 2, 4, 5]), -1, rows, columns, tall * wide * channels)
-
-
-@lower("AdjustContrastv2")
-def adjust_contrast(b, images, contrast_factor):
-    if images.rank is None or images.rank < 3 or contrast_factor.rank != 0:
-        raise CannotLower("ranks are not known to be right")
-    mean = b.ReduceMean(images, b.ints(-3, -2), keepdims=1)
-    return b.Add(b.Mul(b.Sub(images, mean), b.cast(contrast_factor, images.dtype)), mean)

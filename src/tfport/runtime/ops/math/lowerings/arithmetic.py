@@ -1,51 +1,15 @@
-"""Element-wise arithmetic and functions, in ONNX."""
+"""Element-wise arithmetic of two or more tensors, lowered to ONNX."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any
 
 from tfport.graph.dtypes import INT64
 from tfport.runtime.lower import CannotLower, constant_of, lower
 from tfport.runtime.operand import Dims, Operand
+from tfport.runtime.ops.shared.same_name import same_name
 
-
-def same_name(ops: str) -> None:
-    """Ops that ONNX has, under the same name or the one behind a colon, with nothing to say."""
-    for op in ops.split():
-        ours, _, theirs = op.partition(":")
-        lower(ours)(_alone(theirs or ours))
-
-
-def _alone(op: str) -> Any:
-    def same(b, x):
-        return b.nodes(op, x)[0]
-
-    return same
-
-
-def both(ops: str) -> None:
-    """The same for ops of two tensors."""
-    for op in ops.split():
-        ours, _, theirs = op.partition(":")
-        lower(ours)(_together(theirs or ours))
-
-
-def _together(op: str) -> Any:
-    def same(b, x, y):
-        return b.nodes(op, x, y)[0]
-
-    return same
-
-
-same_name(
-    "Abs Acos Acosh Asin Asinh Atan Atanh Ceil Cos Cosh Erf Exp Floor Inv:Reciprocal Invert:BitwiseNot IsInf "
-    "IsNan:IsNaN Log LogicalNot:Not Neg Reciprocal Rint:Round Sigmoid Sin Sinh Sqrt Tan Tanh"
-)
-both(
-    "Add AddV2:Add Sub Mul RealDiv:Div Less LessEqual:LessOrEqual Greater "
-    "GreaterEqual:GreaterOrEqual LogicalAnd:And LogicalOr:Or BitwiseAnd BitwiseOr BitwiseXor"
-)
+same_name("Add AddV2:Add Sub Mul RealDiv:Div")
 
 
 @lower("Maximum")
@@ -62,55 +26,10 @@ def minimum(b, x, y):
     return b.Min(x, y)
 
 
-@lower("Round")
-def round_to_even(b, x):
-    if x.dtype.is_integer:
-        raise CannotLower("of integers TensorFlow answers zeros")
-    return b.Round(x)
-
-
-@lower("Sign")
-def sign(b, x):
-    if x.dtype.is_floating and x.dtype.name not in ("float32", "float64"):
-        raise CannotLower("ONNX Runtime gives NaN in half precision the sign 0")
-    return b.Sign(x)
-
-
-@lower("Square")
-def square(b, x):
-    return b.Mul(x, x)
-
-
 @lower("SquaredDifference")
 def squared_difference(b, x, y):
     difference = b.Sub(x, y)
     return b.Mul(difference, difference)
-
-
-@lower("Rsqrt")
-def rsqrt(b, x):
-    return b.Reciprocal(b.Sqrt(x))
-
-
-@lower("IsFinite")
-def is_finite(b, x):
-    return b.Not(b.Or(b.IsNaN(x), b.IsInf(x)))
-
-
-@lower("Expm1")
-def expm1(b, x):
-    # exact near zero, where exp(x) - 1 loses everything
-    return b.Mul(b.Tanh(b.Mul(x, b.const(0.5, x.dtype))), b.Add(b.Exp(x), b.const(1, x.dtype)))
-
-
-@lower("Log1p")
-def log1p(b, x):
-    """log(u)·x/(u-1) with u = 1+x rounded: the two roundings of u cancel."""
-    one = b.const(1, x.dtype)
-    u = b.Add(x, one)
-    exact = b.Div(b.Mul(b.Log(u), x), b.Sub(u, one))
-    small = b.Where(b.Equal(u, one), x, exact)
-    return b.Where(b.IsInf(u), b.Log(u), small)
 
 
 @lower("Pow")

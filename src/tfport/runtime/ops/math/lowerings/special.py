@@ -1,10 +1,17 @@
-"""The complementary error function, which ONNX has not: `1 - Erf` would lose all digits where it is small."""
+"""The error functions, lowered to ONNX.
+
+ONNX has no Erfc, and `1 - Erf` would lose all digits where the result is small.
+"""
 
 from __future__ import annotations
 
 from tfport.graph.dtypes import FLOAT32
 from tfport.runtime.lower import lower
+from tfport.runtime.ops.shared.same_name import same_name
 from tfport.runtime.program import ERFC
+
+same_name("Erf")
+
 
 # exp(p(t) - x²) · t with t = 1 / (1 + |x|/2): the Chebyshev fit of Numerical Recipes, within 1.2e-7
 _FIT = (

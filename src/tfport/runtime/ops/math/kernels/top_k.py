@@ -1,0 +1,92 @@
+"""What is there once, what is largest, where it would stand: unique, top-k, n-th, bounds."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from tfport.errors import RunFailed
+from tfport.runtime.lower import host
+from tfport.runtime.ops.shared.precision import widen
+
+
+@host("TopK")
+def top_k(input, *, k, sorted):
+    return _top(input, k)
+
+
+@host("TopKV2")
+def top_k_v2(input, k, *, sorted, index_type):
+    if k.ndim:
+        raise RunFailed("k must be a scalar")
+    return _top(input, int(k))
+
+
+def _top(x, k):
+    """Always sorted, since no order is promised where `sorted` is false; of equals, the first come first."""
+    if k < 0 or not x.ndim or x.shape[-1] < k:
+        raise RunFailed(f"of shape {list(x.shape)} the {k} largest of the last axis are asked for")
+    keys = widen(x)
+    if keys.dtype.kind == "u":
+        order = np.argsort(np.iinfo(keys.dtype).max - keys, axis=-1, kind="stable")
+    elif keys.dtype.kind == "i":
+        order = np.argsort(~keys, axis=-1, kind="stable")
+    else:
+        order = np.argsort(-keys, axis=-1, kind="stable")
+    places = order[..., :k]
+    return np.take_along_axis(x, places, -1), places
+
+
+@host("NthElement")
+def nth_element(input, n, *, reverse):
+    at = int(n.reshape(()))
+    if not input.ndim or not 0 <= at < input.shape[-1]:
+        raise RunFailed(f"there is no element {at} in the last axis of shape {list(input.shape)}")
+    place = input.shape[-1] - 1 - at if reverse else at
+    keys = widen(input)
+    return np.partition(keys, place, -1)[..., place].astype(input.dtype)
+
+
+@host("LowerBound")
+def lower_bound(sorted_inputs, values, *, out_type):
+    return _bounds(sorted_inputs, values, "left")
+
+
+@host("UpperBound")
+def upper_bound(sorted_inputs, values, *, out_type):
+    return _bounds(sorted_inputs, values, "right")
+
+
+def _bounds(rows, values, side):
+    if rows.ndim != 2 or values.ndim != 2 or len(rows) != len(values):
+        raise RunFailed("sorted_inputs and values must be matrices with as many rows")
+    made = np.empty(values.shape, np.int64)
+    for i, (row, wanted) in enumerate(zip(rows, values, strict=True)):
+        made[i] = np.searchsorted(row, wanted, side)
+    if side == "left" and values.dtype.kind == "f":
+        made[np.isnan(values)] = 0  # nothing is less than it
+    return made
+
+
+@host("InTopK")
+def in_top_k(predictions, targets, *, k):
+    return _among_first(predictions, targets, k)
+
+
+@host("InTopKV2")
+def in_top_k_v2(predictions, targets, k):
+    return _among_first(predictions, targets, int(k))
+
+
+def _among_first(predictions: Any, targets: Any, k: int) -> Any:
+    """Fewer than k are larger; nothing is among the first where a prediction that counts is not finite."""
+    if predictions.ndim != 2 or targets.ndim != 1 or len(targets) != len(predictions):
+        raise RunFailed(f"{targets.shape} targets do not fit {predictions.shape} predictions")
+    classes = predictions.shape[1]
+    inside = (targets >= 0) & (targets < classes)
+    if not classes:
+        return np.zeros(len(targets), bool)
+    own = np.take_along_axis(predictions, np.where(inside, targets, 0)[:, None], 1)
+    finite = np.isfinite(predictions).all(1)
+    return inside & finite & ((predictions > own).sum(1) < k)

@@ -1,0 +1,19 @@
+"""The type to compute in: TensorFlow widens narrow floats to float32 and rounds the result once."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+NARROW = frozenset(["float16", "bfloat16"])
+
+
+def wide_type(dtype: np.dtype[Any]) -> np.dtype[Any]:
+    """float32 for narrow floats, any other type as it is."""
+    return np.dtype(np.float32) if dtype.name in NARROW else dtype
+
+
+def widen(array: Any) -> Any:
+    """The array in the type to compute in; not copied if it has that type already."""
+    return array.astype(np.float32) if array.dtype.name in NARROW else array

@@ -1,0 +1,52 @@
+"""SparseFillEmptyRows and its gradient."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from tfport.errors import RunFailed
+from tfport.runtime.lower import host
+from tfport.runtime.ops.sparse.coordinates import checked, summed
+
+
+@host("SparseFillEmptyRows")
+def sparse_fill_empty_rows(indices, values, dense_shape, default_value):
+    dims = checked(indices, values, dense_shape)
+    if not dims or default_value.ndim:
+        raise RunFailed("rows are those of a sparse tensor with an axis, filled with a scalar")
+    rows = indices[:, 0]
+    from_input, into, row_of, empty = filled_rows(rows, dims[0])
+    out = np.zeros((len(row_of), len(dims)), np.int64)
+    out[:, 0] = row_of
+    out[into] = indices[from_input]
+    flat = np.empty(len(row_of), values.dtype)
+    flat[...] = default_value[()]
+    flat[into] = values[from_input]
+    back = np.empty(len(rows), np.int64)
+    back[from_input] = into
+    return out, flat, empty, back
+
+
+def filled_rows(rows: np.ndarray, count: int) -> tuple[np.ndarray, ...]:
+    """Elements sorted by row, where each goes, the row of each place, and which rows had none."""
+    if len(rows) and (rows.min() < 0 or rows.max() >= count):
+        at = int(((rows < 0) | (rows >= count)).argmax())
+        raise RunFailed(f"element {at} is in row {rows[at]} of {count}")
+    counts = np.bincount(rows, minlength=count)[:count]
+    empty = counts == 0
+    row_of = np.repeat(np.arange(count), np.maximum(counts, 1))
+    return np.argsort(rows, kind="stable"), np.flatnonzero(~empty[row_of]), row_of, empty
+
+
+@host("SparseFillEmptyRowsGrad")
+def fill_empty_rows_grad(reverse_index_map, grad_values):
+    if reverse_index_map.ndim != 1 or grad_values.ndim != 1:
+        raise RunFailed(f"{reverse_index_map.shape} places are given for {grad_values.shape} gradients")
+    if len(reverse_index_map) and not 0 <= reverse_index_map.min() <= reverse_index_map.max() < len(
+        grad_values
+    ):
+        raise RunFailed(f"a value came from outside of the {len(grad_values)} gradients")
+    rest = np.ones(len(grad_values), bool)
+    rest[reverse_index_map] = False
+    left = grad_values[rest]
+    return grad_values[reverse_index_map], summed(np.zeros(len(left), np.int64), left, 1)[0]
