@@ -1,0 +1,191 @@
+"""The structure of the project: layers, names, folders and the tests that mirror them.
+
+`docs/dev/architecture.md` describes what these tests enforce.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections import defaultdict
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+SRC = ROOT / "src"
+PACKAGE = SRC / "tfport"
+TESTS = ROOT / "tests"
+
+LAYERS = ["formats", "graph", "registry", "atlas", "check", "runtime", "fix", "serve", "cli"]
+"""A layer may import the layers before it, and none behind it."""
+BELOW_ALL_LAYERS = {"errors", "discovery"}
+"""Modules that every layer may import, and that import no layer."""
+NOT_YET = pytest.mark.xfail(strict=True, reason="not yet true: remove this mark when it is")
+LARGEST_FOLDER = 40
+VAGUE = re.compile(r"given|said|told|held|found|one|ones|thing|things|stuff")
+VAGUE_FUNCTION = re.compile(r"given|said|told|held|found|thing|things|stuff")
+TESTED_BY_PARENT = {"kernels", "lowerings", "proto"}
+"""Packages whose tests are in the folder of their parent: an op is tested as a whole."""
+
+
+@cache
+def modules() -> dict[str, ast.Module]:
+    """Every module of src by its dotted name, parsed; generated ones excluded."""
+    paths = [path for path in sorted(PACKAGE.rglob("*.py")) if not path.stem.endswith("_pb2")]
+    return {module_name(path): ast.parse(path.read_text()) for path in paths}
+
+
+def module_name(path: Path) -> str:
+    return ".".join(path.relative_to(SRC).with_suffix("").parts).removesuffix(".__init__")
+
+
+def is_package(name: str) -> bool:
+    return (SRC / Path(*name.split("."))).is_dir()
+
+
+@cache
+def imports() -> dict[str, dict[str, int]]:
+    """The modules of tfport that each module imports, at any depth, with the line."""
+    return {name: dict(imported_by(name, tree)) for name, tree in modules().items()}
+
+
+def imported_by(name: str, tree: ast.Module) -> Iterator[tuple[str, int]]:
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            yield from ((alias.name, node.lineno) for alias in node.names if is_ours(alias.name))
+        elif isinstance(node, ast.ImportFrom):
+            base = absolute(name, node)
+            if is_ours(base):
+                for alias in node.names:
+                    full = f"{base}.{alias.name}"
+                    yield (full if full in modules() else base), node.lineno
+
+
+def absolute(name: str, node: ast.ImportFrom) -> str:
+    """The module that an import names, with leading dots resolved."""
+    if not node.level:
+        return node.module or ""
+    package = name.split(".") if is_package(name) else name.split(".")[:-1]
+    return ".".join([*package[: len(package) - node.level + 1], *filter(None, [node.module])])
+
+
+def is_ours(name: str) -> bool:
+    return name == "tfport" or name.startswith("tfport.")
+
+
+def layer_of(name: str) -> str:
+    """The layer of a module, or the name of a module outside of the layers; empty for `tfport` itself."""
+    return (name.split(".") + [""])[1]
+
+
+def test_every_package_is_a_layer():
+    packages = {path.parent.name for path in PACKAGE.glob("*/__init__.py")}
+    assert packages == set(LAYERS)
+
+
+@NOT_YET
+def test_imports_point_one_way():
+    wrong = [
+        f"{name}:{line} imports {imported}"
+        for name, by_module in imports().items()
+        for imported, line in by_module.items()
+        if not may_import(name, imported)
+    ]
+    assert not wrong, "\n".join(wrong)
+
+
+def may_import(name: str, imported: str) -> bool:
+    importer, layer = layer_of(name), layer_of(imported)
+    if importer in ("", "__main__"):
+        return True
+    if layer in BELOW_ALL_LAYERS:
+        return True
+    if importer in BELOW_ALL_LAYERS:
+        return False
+    if layer == "":
+        return importer == "cli"  # commands call the public API
+    return LAYERS.index(layer) <= LAYERS.index(importer)
+
+
+def test_a_relative_import_is_resolved():
+    node = ast.parse("from ..graph.model import Model").body[0]
+    assert isinstance(node, ast.ImportFrom)
+    assert absolute("tfport.check.check", node) == "tfport.graph.model"
+    assert not may_import("tfport.graph.model", "tfport.check.check")
+
+
+def test_private_modules_are_imported_only_in_their_own_folder():
+    wrong = [
+        f"{name}:{line} imports {imported}"
+        for name, by_module in imports().items()
+        for imported, line in by_module.items()
+        if (parent := private_parent(imported)) and not f"{name}.".startswith(f"{parent}.")
+    ]
+    assert not wrong, "\n".join(wrong)
+
+
+def private_parent(imported: str) -> str | None:
+    """The package that a private module, such as `tfport.fix._sizes`, belongs to."""
+    parts = imported.split(".")
+    for index, part in enumerate(parts):
+        if part.startswith("_") and not part.startswith("__"):
+            return ".".join(parts[:index])
+    return None
+
+
+@NOT_YET
+def test_class_names_are_unique():
+    homes = defaultdict(list)
+    for name, tree in modules().items():
+        for node in tree.body:
+            if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
+                homes[node.name].append(name)
+    repeated = {name: where for name, where in homes.items() if len(where) > 1}
+    assert not repeated, "\n".join(f"{name}: {', '.join(where)}" for name, where in repeated.items())
+
+
+@NOT_YET
+def test_no_folder_has_too_many_modules():
+    sizes = {folder: len(list(folder.glob("*.py"))) for folder in folders(PACKAGE)}
+    large = {str(folder.relative_to(SRC)): size for folder, size in sizes.items() if size > LARGEST_FOLDER}
+    assert not large
+
+
+def folders(root: Path) -> list[Path]:
+    inner = [path for path in sorted(root.rglob("*")) if path.is_dir() and path.name != "__pycache__"]
+    return [root, *inner]
+
+
+@NOT_YET
+def test_tests_mirror_the_source():
+    missing = [
+        str(mirror.relative_to(ROOT))
+        for folder in folders(PACKAGE)[1:]
+        if (folder / "__init__.py").exists() and not TESTED_BY_PARENT & set(folder.relative_to(PACKAGE).parts)
+        if not any((mirror := TESTS / folder.relative_to(PACKAGE)).rglob("test_*.py"))
+    ]
+    assert not missing, "\n".join(missing)
+
+
+@NOT_YET
+def test_no_variable_has_a_vague_name():
+    vague = [
+        f"{name}:{line} {variable}"
+        for name, tree in modules().items()
+        for variable, line in vague_names(tree)
+    ]
+    assert not vague, "\n".join(vague)
+
+
+def vague_names(tree: ast.Module) -> Iterator[tuple[str, int]]:
+    """Variables, arguments, fields and functions of a module with a name that does not say what they are."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store) and VAGUE.fullmatch(node.id):
+            yield node.id, node.lineno
+        elif isinstance(node, ast.arg) and VAGUE.fullmatch(node.arg):
+            yield node.arg, node.lineno
+        elif isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and VAGUE_FUNCTION.fullmatch(node.name):
+            yield node.name, node.lineno
