@@ -78,7 +78,7 @@ def is_ours(name: str) -> bool:
 
 def layer_of(name: str) -> str:
     """The layer of a module, or the name of a module outside of the layers; empty for `tfport` itself."""
-    return (name.split(".") + [""])[1]
+    return name.partition(".")[2].partition(".")[0]
 
 
 def test_every_package_is_a_layer():
