@@ -64,7 +64,7 @@ def test_every_wording_is_found_by_its_row(message):
 @pytest.mark.parametrize("message", messages(), ids=lambda message: message.name)
 def test_a_row_of_the_table_holds_together(message):
     assert message.code is None or message.code in CODES
-    assert message.ask is None or callable(lookup_function(message.ask))
+    assert message.lookup is None or callable(lookup_function(message.lookup))
     assert message.means.endswith(".")
     for pattern in message.says:
         assert len(pattern.anchor) >= 6, pattern.text
@@ -152,6 +152,23 @@ def test_an_add_on_is_named_in_the_version_that_goes_with_a_target():
     (target,) = resolve_targets("tensorflow==2.8.4")
     (found,) = explain_texts(["Op type not registered 'CaseFoldUTF8'"], target=target).explanations
     assert "tensorflow-text==2.8.2 goes with it, and registers CaseFoldUTF8" in found.on_target
+
+
+@pytest.mark.parametrize(
+    ("version", "releases"),
+    [
+        ("2.1", ["2.1.2", "2.1.3", "2.1.4"]),
+        ("2.1.0", ["2.1.0"]),
+        ("2", ["2.20.0", "2.21.0"]),
+        ("1.1", ["1.1.0"]),
+    ],
+)
+def test_a_version_matches_its_own_patches_only(version, releases):
+    text = f"ERROR: No matching distribution found for tensorflow=={version}"
+    (explanation,) = explain_texts([text]).explanations
+    listed = [fact.split()[1] for fact in explanation.means if "has wheels for Python" in fact]
+    assert listed[-len(releases) :] == releases
+    assert len(listed) <= 3
 
 
 def test_the_nodes_of_a_model_are_shown():

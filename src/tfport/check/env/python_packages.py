@@ -12,15 +12,11 @@ from tfport.atlas.packages import Environment
 from tfport.atlas.versions import version_key
 from tfport.check.env.allowed_versions import allowed_versions, is_allowed, is_below_allowed, is_major_allowed
 from tfport.check.env.difference import UNKNOWN, EnvironmentDifference, difference
+from tfport.check.explain.package_dates import first_upload
 from tfport.errors import Error
 
 PACKAGES = ("keras", "numpy", "protobuf", "ml-dtypes", "h5py")
 """Those without which TensorFlow cannot be imported, or not in full."""
-FIRST_MAJORS = {
-    "numpy": {2: "2024-06-16"},
-    "protobuf": {4: "2022-05-26", 5: "2024-03-13", 6: "2025-03-05", 7: "2026-02-27"},
-}
-"""The days on which the first wheels of major versions were uploaded to PyPI."""
 TRIED = {"numpy": 2, "protobuf": 4, "keras": 3}
 """Major versions that were tried with builds that were not made for them, which could not be imported."""
 MAJOR_DIFFERS = {"numpy": "numpy-abi", "protobuf": "protobuf-major"}
@@ -122,7 +118,7 @@ def _unfit(
 def _later(package: str, tensorflow: Build) -> dict[int, str]:
     """The major versions of a package that appeared after a build was made."""
     made = _day(tensorflow)
-    return {major: day for major, day in FIRST_MAJORS.get(package, {}).items() if made and made < day}
+    return {major: day for major, day in first_upload(package).items() if made and made < day}
 
 
 def _day(build: Build) -> str:

@@ -1,1 +1,1 @@
-"""What does an error message, or a log full of them, mean? Answered from the atlas."""
+"""Explain error messages and logs with what the atlas records."""

@@ -1,4 +1,4 @@
-"""What is recorded about an attribute, an input or a type of elements that a message names."""
+"""Look up what the atlas records about an attribute, an input or a dtype that a message names."""
 
 from __future__ import annotations
 
@@ -16,33 +16,34 @@ from tfport.graph.attrs import Attr, decode
 from tfport.graph.dtypes import INVALID, DType
 
 NO_TYPE = "INVALID"
-"""What messages call the type of an input that an op does not have."""
+"""The dtype in messages about an input that the op does not have."""
 
 
 def releases_where(op: str, holds: Callable[[OpDef], bool]) -> tuple[Span, ...]:
-    """The releases of TensorFlow whose own definition of an op is so."""
-    having = {
+    """The TensorFlow releases whose own definition of an op satisfies a condition."""
+    matching = {
         build.number
         for chapter in atlas().definitions(op)
         if not chapter.provider and chapter.definition is not None and holds(chapter.definition)
         for build in chapter.builds
     }
-    return spans(on_x86(atlas(), STOCK), having)
+    return spans(on_x86(atlas(), STOCK), matching)
 
 
-def unknown_attribute(said: MessageMatch, target: Target | None) -> Meaning:
-    op, attr = said.op, said.names["attr"]
+def unknown_attribute(match: MessageMatch, target: Target | None) -> Meaning:
+    """Which releases have the attribute, and whether the node's value is the default."""
+    op, attr = match.op, match.names["attr"]
     if op is None:
         return Meaning()
     released = releases_where(op, lambda definition: _attr(definition, attr) is not None)
     if not released:
         return Meaning([f"No recorded {op} of TensorFlow has an attribute {attr}."])
     default = _newest_default(op, attr)
-    found = _value_in(said.text, attr)
-    facts = [f"TensorFlow's {op} has it {spans_text(released)}{_default_text(default, found)}."]
+    value = _value_in(match.text, attr)
+    facts = [f"TensorFlow's {op} has it {spans_text(released)}{_default_text(default, value)}."]
     ways = [use(released)]
-    if found is None or (default is not None and found == _as_said(default)):
-        ways.insert(0, "export again with its defaults left out (`strip_default_attrs=True` in TF1)")
+    if value is None or (default is not None and value == _as_in_messages(default)):
+        ways.insert(0, "export again without default attributes (`strip_default_attrs=True` in TF1)")
     return Meaning(facts, ways, on_target=_attr_on_target(op, attr, target))
 
 
@@ -58,16 +59,17 @@ def _newest_default(op: str, attr: str) -> Attr | None:
     return decode(declared.default_value)
 
 
-def _default_text(default: Attr | None, found: str | None) -> str:
+def _default_text(default: Attr | None, value: str | None) -> str:
     if default is None:
         return ""
-    if found is None:
+    if value is None:
         return f"; its default is {value_text(default)}"
-    return f"; here it is {found}, " + ("its default" if found == _as_said(default) else "not its default")
+    is_default = value == _as_in_messages(default)
+    return f"; here it is {value}, " + ("its default" if is_default else "not its default")
 
 
-def _as_said(value: Attr) -> str:
-    """A value as messages show it, without spaces."""
+def _as_in_messages(value: Attr) -> str:
+    """Format a value as TensorFlow's messages do, without spaces."""
     return value_text(value, lambda dtype: dtype.tf).replace("'", '"').replace(" ", "")
 
 
@@ -90,40 +92,42 @@ def _attr_on_target(op: str, attr: str, target: Target | None) -> list[str]:
     return [f"{op} {has} attribute {attr} in {target.name}"]
 
 
-def missing_attribute(said: MessageMatch, target: Target | None) -> Meaning:
-    op, attr = said.op, said.names["attr"]
+def missing_attribute(match: MessageMatch, target: Target | None) -> Meaning:
+    """Which releases require the attribute."""
+    op, attr = match.op, match.names["attr"]
     if op is None:
         return Meaning()
-    needed = releases_where(
+    requiring = releases_where(
         op, lambda d: (a := _attr(d, attr)) is not None and not a.HasField("default_value")
     )
-    facts = [f"TensorFlow's {op} needs it {spans_text(needed)}."] if needed else []
+    facts = [f"TensorFlow's {op} requires it {spans_text(requiring)}."] if requiring else []
     return Meaning(facts, on_target=_attr_on_target(op, attr, target))
 
 
-def value_not_allowed(said: MessageMatch, target: Target | None) -> Meaning:
-    op, attr = said.op, said.names["attr"]
+def value_not_allowed(match: MessageMatch, target: Target | None) -> Meaning:
+    """Which releases allow the value."""
+    op, attr = match.op, match.names["attr"]
     if op is None:
         return Meaning()
-    wanted = _typed(said.names["value"])
-    taking = releases_where(op, lambda definition: _takes(_attr(definition, attr), wanted))
-    shown = value_text(wanted)
-    if taking:
-        facts = [f"TensorFlow's {op} takes {attr}={shown} {spans_text(taking)}."]
+    value = _parse_value(match.names["value"])
+    allowing = releases_where(op, lambda definition: _allows(_attr(definition, attr), value))
+    shown = value_text(value)
+    if allowing:
+        facts = [f"TensorFlow's {op} allows {attr}={shown} {spans_text(allowing)}."]
     else:
-        facts = [f"No recorded {op} of TensorFlow takes {attr}={shown}."]
-    return Meaning(facts, [use(taking)] if taking else [], _value_on_target(op, attr, wanted, target))
+        facts = [f"No recorded {op} of TensorFlow allows {attr}={shown}."]
+    return Meaning(facts, [use(allowing)] if allowing else [], _value_on_target(op, attr, value, target))
 
 
-def _typed(text: str) -> Attr:
-    """A value as a message shows it: a type where it is the name of one."""
+def _parse_value(text: str) -> Attr:
+    """Parse a value in a message: a dtype if it is the name of one, else text."""
     try:
         return DType.parse(text)
     except KeyError:
         return text
 
 
-def _takes(attr: OpDef.AttrDef | None, value: Attr) -> bool:
+def _allows(attr: OpDef.AttrDef | None, value: Attr) -> bool:
     return attr is not None and (not attr.HasField("allowed_values") or value in decode(attr.allowed_values))
 
 
@@ -131,29 +135,32 @@ def _value_on_target(op: str, attr: str, value: Attr, target: Target | None) -> 
     definition = target.registry.get(op) if target else None
     if target is None or definition is None:
         return []
-    takes = "takes" if _takes(_attr(definition, attr), value) else "does not take"
-    return [f"{op} {takes} {attr}={value_text(value)} in {target.name}"]
+    allows = "allows" if _allows(_attr(definition, attr), value) else "does not allow"
+    return [f"{op} {allows} {attr}={value_text(value)} in {target.name}"]
 
 
-def inputs_of_op(said: MessageMatch, target: Target | None) -> Meaning:
-    """How the inputs of the op changed, where they did."""
-    op, code = said.op, "TFP206" if said.names.get("wanted") == NO_TYPE else None
+def inputs_of_op(match: MessageMatch, target: Target | None) -> Meaning:
+    """The inputs of the op by release, if they changed."""
+    op, code = match.op, "TFP206" if match.names.get("wanted") == NO_TYPE else None
     if op is None:
         return Meaning(code=code)
-    having: dict[str, set[int]] = {}
+    builds_by_inputs: dict[str, set[int]] = {}
     for chapter in atlas().definitions(op):
         if chapter.definition is not None and not chapter.provider:
-            takes = ", ".join(map(arg_text, chapter.definition.input_arg))
-            having.setdefault(takes, set()).update(build.number for build in chapter.builds)
+            inputs = ", ".join(map(arg_text, chapter.definition.input_arg))
+            builds_by_inputs.setdefault(inputs, set()).update(build.number for build in chapter.builds)
     stock = on_x86(atlas(), STOCK)
-    facts = [f"{op}({takes}): {spans_text(spans(stock, having[takes]))}." for takes in having]
+    facts = [
+        f"{op}({inputs}): {spans_text(spans(stock, builds))}." for inputs, builds in builds_by_inputs.items()
+    ]
     return Meaning(facts if len(facts) > 1 else [], code=code)
 
 
-def element_type(said: MessageMatch, target: Target | None) -> Meaning:
-    number = said.names.get("number")
+def element_type(match: MessageMatch, target: Target | None) -> Meaning:
+    """The name of a dtype that the message gives as a number."""
+    number = match.names.get("number")
     dtype = DType.of(int(number)) if number is not None else INVALID
     if dtype == INVALID or dtype.name.startswith("type"):
         return Meaning()
-    what = f"a reference to {dtype.base}, the memory of a TF1 variable" if dtype.is_ref else str(dtype)
-    return Meaning([f"Number {number} is {what}."])
+    name = f"a reference to {dtype.base}, as TF1 variables use" if dtype.is_ref else str(dtype)
+    return Meaning([f"Number {number} is {name}."])

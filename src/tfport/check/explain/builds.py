@@ -1,104 +1,126 @@
-"""What is recorded about what releases want beside them: GLIBC, Python, NumPy, protobuf, Keras."""
+"""Look up what releases require around them: GLIBC, Python, NumPy, protobuf, Keras."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from packaging.requirements import InvalidRequirement, Requirement
 from packaging.specifiers import SpecifierSet
 
-from tfport.atlas.atlas import atlas
+from tfport.atlas.atlas import Build, atlas
 from tfport.atlas.spans import STOCK, on_x86, spans, spans_text
 from tfport.atlas.target import Target
 from tfport.atlas.versions import version_key
 from tfport.check.explain.lookup import Meaning, MessageMatch
+from tfport.check.explain.package_dates import UPLOADED
 
 GPU_PACKAGE = "tensorflow-gpu"
 FLOORS = {"GLIBC": "glibc", "GLIBCXX": "glibcxx", "CXXABI": "cxxabi"}
+MOST_RELEASES = 3
 Facts = dict[str, Any]
 
 
 def releases_with(holds: Callable[[Facts], bool]) -> str:
-    """The releases of TensorFlow that were built so; of the package for GPUs, only what it has beyond."""
+    """The TensorFlow releases whose build facts satisfy a condition.
+
+    Releases of the GPU package are listed only if the stock package of that version does not match.
+    """
     stock = on_x86(atlas(), STOCK)
-    having = {build.number for build in stock if holds(build.facts)}
-    versions = {build.version for build in stock if build.number in having}
+    matching = {build.number for build in stock if holds(build.facts)}
+    versions = {build.version for build in stock if build.number in matching}
     others = [build for build in on_x86(atlas(), GPU_PACKAGE) if build.version not in versions]
     gpu = {build.number for build in others if holds(build.facts)}
-    found = {STOCK: spans(stock, having), GPU_PACKAGE: spans(others, gpu)}
-    return " and ".join(f"{name} {spans_text(releases)}" for name, releases in found.items() if releases)
+    by_package = {STOCK: spans(stock, matching), GPU_PACKAGE: spans(others, gpu)}
+    return " and ".join(f"{name} {spans_text(releases)}" for name, releases in by_package.items() if releases)
 
 
-def floor(said: MessageMatch, target: Target | None) -> Meaning | None:
-    fact = FLOORS.get(said.names["floor"])
+def floor(match: MessageMatch, target: Target | None) -> Meaning | None:
+    """Which releases need an older GLIBC, GLIBCXX or CXXABI than the message names."""
+    fact = FLOORS.get(match.names["floor"])
     if fact is None:
         return None
-    wanted = version_key(said.names["version"])
-    older = releases_with(lambda facts: bool(facts.get(fact)) and version_key(facts[fact]) < wanted)
-    name = said.names["floor"]
-    facts = [f"Content with an older {name}: {older}."] if older else []
+    required = version_key(match.names["version"])
+    older = releases_with(lambda facts: bool(facts.get(fact)) and version_key(facts[fact]) < required)
+    name = match.names["floor"]
+    facts = [f"Releases that need only an older {name}: {older}."] if older else []
     build = target.build if target else None
-    on_target = [f"{build.name} wants {name} {build.facts[fact]}"] if build and build.facts.get(fact) else []
+    on_target = [f"{build.name} needs {name} {build.facts[fact]}"] if build and build.facts.get(fact) else []
     return Meaning(facts, on_target=on_target)
 
 
 def _requirement(facts: Facts, package: str) -> SpecifierSet | None:
-    """What a release asks of a package; None where it does not ask for it."""
+    """The versions of a package that a release requires; None if it does not require the package."""
     for text in facts.get("requires") or []:
         try:
-            wanted = Requirement(text)
+            requirement = Requirement(text)
         except InvalidRequirement:
             continue
-        if wanted.name.lower() == package and "extra" not in str(wanted.marker):
-            return wanted.specifier
+        if requirement.name.lower() == package and "extra" not in str(requirement.marker):
+            return requirement.specifier
     return None
 
 
-def _versions_of(package: str, versions: Mapping[str, str], target: Target | None) -> Meaning:
-    """Which releases allow versions of a package, each with the day of its own; what the target asks for.
+def _releases_allowing(package: str, versions: Sequence[str], target: Target | None) -> Meaning:
+    """Which releases allow each version of a package, and what the target requires.
 
-    A release that sets no limit did not try what came after it.
+    A release without an upper limit counts only if it appeared after the version: it was not
+    tested with later ones.
     """
-    having = {version: releases_with(_allows(package, version, day)) for version, day in versions.items()}
-    facts = [f"Releases that allow {package} {v}: {found}." for v, found in having.items() if found]
+    allowing = {version: releases_with(_allows(package, version)) for version in versions}
+    facts = [
+        f"Releases that allow {package} {v}: {releases}." for v, releases in allowing.items() if releases
+    ]
     build = target.build if target else None
-    wanted = _requirement(build.facts, package) if build else None
-    if build is None or wanted is None:
+    required = _requirement(build.facts, package) if build else None
+    if build is None or required is None:
         return Meaning(facts)
-    return Meaning(facts, [f"pip install '{package}{wanted}'"], [f"{build.name} asks for {package}{wanted}"])
+    return Meaning(
+        facts, [f"pip install '{package}{required}'"], [f"{build.name} requires {package}{required}"]
+    )
 
 
-def _allows(package: str, version: str, day: str) -> Callable[[Facts], bool]:
+def _allows(package: str, version: str) -> Callable[[Facts], bool]:
+    date = UPLOADED[package].get(version, "")
+
     def holds(facts: Facts) -> bool:
-        wanted = _requirement(facts, package)
-        return wanted is not None and version in wanted and (facts.get("uploaded") or "") >= day
+        required = _requirement(facts, package)
+        return required is not None and version in required and (facts.get("uploaded") or "") >= date
 
     return holds
 
 
-def protobuf(said: MessageMatch, target: Target | None) -> Meaning:
-    days = {"3.19.6": "", "4.22.0": "2023-02-16", "5.26.0": "2024-03-13", "6.30.0": "2025-03-04"}
-    return _versions_of("protobuf", days, target)
+def protobuf(match: MessageMatch, target: Target | None) -> Meaning:
+    """Which releases allow each generation of protobuf."""
+    return _releases_allowing("protobuf", ("3.19.6", "4.22.0", "5.26.0", "6.30.0"), target)
 
 
-def numpy(said: MessageMatch, target: Target | None) -> Meaning:
-    return _versions_of("numpy", {"1.26.0": "2023-09-16", "2.0.0": "2024-06-16"}, target)
+def numpy(match: MessageMatch, target: Target | None) -> Meaning:
+    """Which releases allow NumPy 1 and NumPy 2."""
+    return _releases_allowing("numpy", ("1.26.0", "2.0.0"), target)
 
 
-def keras_3(said: MessageMatch, target: Target | None) -> Meaning:
-    return _versions_of("keras", {"3.12.0": ""}, target)
+def keras_3(match: MessageMatch, target: Target | None) -> Meaning:
+    """Which releases allow Keras 3."""
+    return _releases_allowing("keras", ("3.12.0",), target)
 
 
-def release_for_python(said: MessageMatch, target: Target | None) -> Meaning | None:
-    package = said.names.get("package", STOCK).lower().replace("_", "-")
+def release_for_python(match: MessageMatch, target: Target | None) -> Meaning | None:
+    """The Pythons for which a release has wheels; None if the atlas does not record the package."""
+    package = match.names.get("package", STOCK).lower().replace("_", "-")
     if package not in atlas().packages():
         return None
-    version = said.names.get("version")
-    builds = [b for b in on_x86(atlas(), package) if version is None or b.version.startswith(version)]
+    version = match.names.get("version")
+    recorded = on_x86(atlas(), package)
+    builds = [build for build in recorded if version is None or _is_patch_of(build, version)]
     if not builds:
-        near = on_x86(atlas(), package)[-1].version
-        return Meaning([f"No {package} {version} is recorded; the newest is {near}."])
-    pythons = {build.version: ", ".join(build.facts.get("pythons") or []) for build in builds[-3:]}
+        newest = recorded[-1].version
+        return Meaning([f"No {package} {version} is recorded; the newest is {newest}."])
+    pythons = {b.version: ", ".join(b.facts.get("pythons") or []) for b in builds[-MOST_RELEASES:]}
     facts = [f"{package} {v} has wheels for Python {p}." for v, p in pythons.items() if p]
-    return Meaning(facts, ["use one of these Pythons, 64 bits, on Linux, macOS or Windows"] if facts else [])
+    return Meaning(facts, ["use one of these Pythons, 64-bit, on Linux, macOS or Windows"] if facts else [])
+
+
+def _is_patch_of(build: Build, version: str) -> bool:
+    """Whether a build is the version or one of its patches: 2.1.4 is one of 2.1, 2.18.0 is not."""
+    return build.version == version or build.version.startswith(f"{version}.")

@@ -1,4 +1,4 @@
-"""The pages of the codes: what `tfport explain TFP101` and `tfport explain --list` show."""
+"""The pages of finding codes, for `tfport explain TFP101` and `tfport explain --list`."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import tfport.check.check
 import tfport.check.findings.libraries
 import tfport.check.findings.library_files
-import tfport.check.findings.library_ops  # noqa: F401  all findings are entered
+import tfport.check.findings.library_ops  # noqa: F401  registers all findings
 from tfport.check.findings.finding import CODES, Finding
 from tfport.errors import Error
 
@@ -17,32 +17,32 @@ HEADING = "## "
 
 @dataclass(frozen=True)
 class CodePage:
-    """What is known of a code, whatever the model."""
+    """The documentation of a code, independent of any model."""
 
     code: str
     name: str
     title: str
-    """The message with its gaps open."""
+    """The message with its placeholders."""
     severity: str
     sections: dict[str, str]
     """Cause, fix, example."""
 
 
 def code_page(text: str) -> CodePage:
-    """The page of a code; Error for one that there is not, with those that are close."""
+    """The page of a code; raises Error with similar codes if there is no such code."""
     code = text.strip().upper()
     if code not in CODES:
         close = difflib.get_close_matches(code, CODES, n=3)
-        hint = f"; close to it: {', '.join(close)}" if close else ""
-        raise Error(f"no code {code}{hint}. `tfport explain --list` shows all")
-    return _code(CODES[code])
+        hint = f"; similar codes: {', '.join(close)}" if close else ""
+        raise Error(f"unknown code {code}{hint}. `tfport explain --list` shows all codes")
+    return _page(CODES[code])
 
 
 def all_codes() -> list[CodePage]:
-    return [_code(CODES[code]) for code in sorted(CODES)]
+    return [_page(CODES[code]) for code in sorted(CODES)]
 
 
-def _code(finding: type[Finding]) -> CodePage:
+def _page(finding: type[Finding]) -> CodePage:
     sections: dict[str, str] = {}
     for part in finding.page.split(HEADING)[1:]:
         name, _, text = part.partition("\n")

@@ -135,7 +135,7 @@ def _explanations(
 
 def _explain(said: MessageMatch, target: Target | None, model: ModelContext | None) -> Explanation | None:
     message = said.message
-    meaning = lookup_function(message.ask)(said, target) if message.ask else Meaning()
+    meaning = lookup_function(message.lookup)(said, target) if message.lookup else Meaning()
     if meaning is None:
         return None
     names = _Names(said.names)

@@ -79,11 +79,11 @@ class KnownMessage:
     name: str
     says: tuple[MessagePattern, ...]
     means: str
-    """What it means, with gaps for the names in it; `ask` may add to it, or say it all."""
+    """What it means, with gaps for the names in it; `lookup` may add to it."""
     ways_out: tuple[str, ...] = ()
     """What to do, the cheapest first."""
     code: str | None = None
-    ask: str | None = None
+    lookup: str | None = None
     """The function that looks up what is recorded about these names."""
     kind: str = ERROR
     only_alone: bool = False

@@ -1,0 +1,33 @@
+"""The tables and modules of `check` cite files that exist, and write each date once."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+PACKAGE = ROOT / "src/tfport"
+CHECK = PACKAGE / "check"
+TABLES = sorted(CHECK.rglob("*.toml"))
+CITED = re.compile(r"`([\w./…*-]*/[\w./…*-]*|[\w…*-]+\.(?:py|toml|json|md))`")
+DATE = re.compile(r"\b20\d\d-\d\d-\d\d\b")
+
+
+@pytest.mark.parametrize("table", TABLES, ids=lambda table: table.name)
+def test_every_path_in_a_comment_exists(table):
+    comments = "\n".join(line for line in table.read_text().splitlines() if line.startswith("#"))
+    missing = [path for path in CITED.findall(comments) if not _exists(table.parent, path)]
+    assert missing == []
+
+
+def _exists(folder: Path, path: str) -> bool:
+    """Whether a path exists, relative to the table, the package or the repository."""
+    return any((base / path).exists() for base in (folder, PACKAGE, ROOT))
+
+
+def test_each_upload_date_is_written_once():
+    dates: dict[str, list[str]] = {}
+    for module in sorted(CHECK.rglob("*.py")):
+        for date in DATE.findall(module.read_text()):
+            dates.setdefault(date, []).append(module.name)
+    assert set(map(tuple, dates.values())) == {("package_dates.py",)}
