@@ -71,11 +71,11 @@ def test_the_nodes_of_a_model_are_shown(tfport):
     assert "MatMul (BatchMatMulV2): run by serving_default" in out
 
 
-def test_nothing_recognised_is_said_plainly(tfport):
-    assert tfport("explain", "all is well") == (1, "\nnothing here is a message that tfport knows\n", "")
+def test_an_unknown_message_is_reported(tfport):
+    assert tfport("explain", "all is well") == (1, "\nno known message was recognized\n", "")
     code, out, _ = tfport("explain", "the op type was not registred")
     assert code == 1
-    assert "the closest that it knows: Op type not registered '{op}'" in out
+    assert "the nearest known message: Op type not registered '{op}'" in out
 
 
 @pytest.mark.parametrize(
@@ -84,8 +84,8 @@ def test_nothing_recognised_is_said_plainly(tfport):
         (["missing.log"], "missing.log: no such file or directory"),
         (["."], ".: is a directory"),
         ([], "expected a message, a code, a file, or - for standard input"),
-        (["TFP999"], "no code TFP999"),
-        (["tfp1000"], "no code TFP1000"),
+        (["TFP999"], "unknown code TFP999"),
+        (["tfp1000"], "unknown code TFP1000"),
         ([MESSAGE, "--on", "tensorflow>=2.4,<2.6"], "expected one"),
         ([MESSAGE, "--model", "nowhere"], "nowhere"),
     ],

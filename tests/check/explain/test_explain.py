@@ -106,7 +106,7 @@ def test_a_message_over_several_records_of_a_container_is_whole():
     with (HERE / "kubernetes.jsonl").open() as log:
         (found,) = explain_log(lines_of(log)).explanations
     assert (found.name, found.names["op"]) == ("no-kernel", "CudnnRNN")
-    assert "kernels for GPU only" in told(found)
+    assert "only kernels for GPU" in told(found)
 
 
 @pytest.mark.parametrize("name", ["terminal.log", "response.json"])
@@ -151,7 +151,7 @@ def test_a_target_is_asked_too():
 def test_an_add_on_is_named_in_the_version_that_goes_with_a_target():
     (target,) = resolve_targets("tensorflow==2.8.4")
     (found,) = explain_texts(["Op type not registered 'CaseFoldUTF8'"], target=target).explanations
-    assert "tensorflow-text==2.8.2 goes with it, and registers CaseFoldUTF8" in found.on_target
+    assert "tensorflow-text==2.8.2 matches the target and registers CaseFoldUTF8" in found.on_target
 
 
 @pytest.mark.parametrize(
@@ -176,15 +176,15 @@ def test_the_nodes_of_a_model_are_shown():
     (target,) = resolve_targets("tensorflow==1.13.2")
     text = ["Op type not registered 'BatchMatMulV2'"]
     (found,) = explain_texts(text, model=model, target=target).explanations
-    assert found.concerned.count == 5
-    assert found.concerned.examples[0].signatures == ["serving_default"]
-    assert found.concerned.foretold[0].startswith("TFP101 op `BatchMatMulV2` is not registered")
+    assert found.affected.count == 5
+    assert found.affected.examples[0].signatures == ["serving_default"]
+    assert found.affected.predicted[0].startswith("TFP101 op `BatchMatMulV2` is not registered")
 
 
 def test_a_message_about_another_model_is_said_to_be():
     model = tfport.load("examples/attention")
     (found,) = explain_texts(["Op type not registered 'FusedBatchNormV3'"], model=model).explanations
-    assert found.concerned.count == 0
+    assert found.affected.count == 0
 
 
 def test_what_nobody_knows_gets_the_nearest():

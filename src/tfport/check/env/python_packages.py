@@ -122,7 +122,7 @@ def _later(package: str, tensorflow: Build) -> dict[int, str]:
 
 
 def _day(build: Build) -> str:
-    return str(build.facts.get("uploaded") or "")[: len("2022-11-16")]
+    return str(build.facts.get("uploaded") or "")[: len("YYYY-MM-DD")]
 
 
 def _limits(versions: SpecifierSet) -> str:

@@ -1,4 +1,4 @@
-"""What is recorded about how releases were built for GPUs: CUDA, cuDNN, compute capabilities."""
+"""Look up how releases were built for GPUs: CUDA, cuDNN, compute capabilities."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ CUDA_LIBRARY = re.compile(
     r"lib(cudart|cudnn|cublas\w*|cufft|curand|cusolver|cusparse|nccl|cupti|nvinfer\w*|cuda)\.so\.?([\d.]*)"
 )
 ONE_FOR_ALL_MINORS = 11
-"""From CUDA 11 on, one libcudart does for all minor versions of a major one."""
+"""Since CUDA 11, one libcudart serves all minor versions of a major version."""
 STATUS = {
-    "NOT_INITIALIZED": "it could not be set up: memory of the GPU was short, or driver and cuDNN do not fit",
-    "ALLOC_FAILED": "memory of the GPU was short",
-    "ARCH_MISMATCH": "it has no code for this GPU",
-    "VERSION_MISMATCH": "its parts are of different versions",
-    "NOT_SUPPORTED": "it has nothing that does this, with these shapes and types",
-    "BAD_PARAM": "it was given shapes or types that it does not take",
-    "EXECUTION_FAILED": "a kernel failed: memory was short, or cuDNN does not fit the GPU or the driver",
-    "INTERNAL_ERROR": "something failed inside: most often memory of the GPU was short",
+    "NOT_INITIALIZED": "cuDNN could not start: out of GPU memory, or the driver and cuDNN do not match",
+    "ALLOC_FAILED": "the GPU was out of memory",
+    "ARCH_MISMATCH": "cuDNN has no code for this GPU",
+    "VERSION_MISMATCH": "the parts of cuDNN have different versions",
+    "NOT_SUPPORTED": "cuDNN does not support this operation with these shapes and dtypes",
+    "BAD_PARAM": "cuDNN got shapes or dtypes that it does not accept",
+    "EXECUTION_FAILED": "a kernel failed: out of memory, or cuDNN does not match the GPU or the driver",
+    "INTERNAL_ERROR": "cuDNN failed internally: usually the GPU was out of memory",
 }
 
 
@@ -33,38 +33,39 @@ def cuda_of(facts: Facts) -> Facts:
     return facts.get("cuda") or {}
 
 
-def library(said: MessageMatch, target: Target | None) -> Meaning:
-    name = said.names["library"]
-    found = CUDA_LIBRARY.match(name)
-    if found is None:
+def library(match: MessageMatch, target: Target | None) -> Meaning:
+    """Which releases need a library that was not found, and what package contains it."""
+    name = match.names["library"]
+    cuda_library = CUDA_LIBRARY.match(name)
+    if cuda_library is None:
         return _other_library(name)
-    what, version = found[1], found[2]
-    if what == "cuda":
+    part, version = cuda_library[1], cuda_library[2]
+    if part == "cuda":
         return Meaning(
-            ["It is part of the driver for GPUs, not of CUDA."],
+            ["It is part of the GPU driver, not of CUDA."],
             [
-                "on a machine without a GPU nothing: TensorFlow runs on the CPU",
-                "install the driver for the GPU",
+                "without a GPU there is nothing to do: TensorFlow runs on the CPU",
+                "install the GPU driver",
             ],
         )
-    wanting = releases_with(lambda facts: _wants(cuda_of(facts), what, version, name))
-    facts = [f"It is wanted by {wanting}."] if wanting else [_whose(what)]
+    needing = releases_with(lambda facts: _needs(cuda_of(facts), part, version, name))
+    facts = [f"It is needed by {needing}."] if needing else [_product_text(part)]
     ways = [
-        "on a machine without a GPU nothing: TensorFlow runs on the CPU",
-        f"install {_package(what, version)}, and let LD_LIBRARY_PATH lead to it",
-        "with newer releases, pip install 'tensorflow[and-cuda]' brings the libraries",
+        "without a GPU there is nothing to do: TensorFlow runs on the CPU",
+        f"install {_package(part, version)}, and add its folder to LD_LIBRARY_PATH",
+        "for newer releases, pip install 'tensorflow[and-cuda]' installs the libraries",
     ]
     return Meaning(facts, ways, _cuda_on_target(target))
 
 
-def _wants(cuda: Facts, what: str, version: str, name: str) -> bool:
-    """Whether a build asks for a library of CUDA: by what it links, or the version that it was built with."""
+def _needs(cuda: Facts, part: str, version: str, name: str) -> bool:
+    """Whether a build needs a CUDA library: it links to it, or was built with its version."""
     if name in (cuda.get("linked") or ()):
         return True
     built = cuda.get("version") or ""
-    if what == "cudnn":
+    if part == "cudnn":
         return bool(version) and (cuda.get("cudnn") or "").partition(".")[0] == version.partition(".")[0]
-    if what != "cudart" or not version or not built:
+    if part != "cudart" or not version or not built:
         return False
     major = version.partition(".")[0]
     if int(major) >= ONE_FOR_ALL_MINORS:
@@ -72,13 +73,13 @@ def _wants(cuda: Facts, what: str, version: str, name: str) -> bool:
     return bool(built == version)
 
 
-def _whose(what: str) -> str:
-    return "It is part of TensorRT." if what.startswith("nvinfer") else "It is part of CUDA."
+def _product_text(part: str) -> str:
+    return "It is part of TensorRT." if part.startswith("nvinfer") else "It is part of CUDA."
 
 
-def _package(what: str, version: str) -> str:
-    name = "TensorRT" if what.startswith("nvinfer") else "cuDNN" if what == "cudnn" else "CUDA"
-    exact = version if what in ("cudart", "cudnn") or what.startswith("nvinfer") else ""
+def _package(part: str, version: str) -> str:
+    name = "TensorRT" if part.startswith("nvinfer") else "cuDNN" if part == "cudnn" else "CUDA"
+    exact = version if part in ("cudart", "cudnn") or part.startswith("nvinfer") else ""
     return f"{name} {exact}".strip()
 
 
@@ -87,14 +88,14 @@ def _other_library(name: str) -> Meaning:
         major = name.rpartition(".so.")[2] if ".so." in name else ""
         which = f"TensorFlow {major} itself" if major else "TensorFlow itself"
         return Meaning(
-            [f"It is {which}: a custom-op library was linked against it and does not find it."],
-            ["import tensorflow before loading the library: then it is in the process already",
-             "link with the flags of `tf.sysconfig.get_link_flags()`, against the release that will load it"],
+            [f"It is {which}: a custom-op library is linked against it and does not find it."],
+            ["import tensorflow before loading the library, so that it is already in the process",
+             "link with the flags of `tf.sysconfig.get_link_flags()` of the release that will load it"],
         )  # fmt: skip
     return Meaning(
         ways_out=[
-            "install the package of the system that brings it, or let LD_LIBRARY_PATH lead to it",
-            "`ldd FILE` shows everything that a library misses",
+            "install the system package that contains it, or add its folder to LD_LIBRARY_PATH",
+            "`ldd FILE` shows every missing library",
         ]
     )
 
@@ -110,32 +111,38 @@ def _cuda_on_target(target: Target | None) -> list[str]:
     return [f"{target.name} was built with CUDA {cuda['version']}{cudnn}"]
 
 
-def cudnn_built_with(said: MessageMatch, target: Target | None) -> Meaning:
-    major = said.names["wanted"].partition(".")[0]
-    found = releases_with(lambda facts: (cuda_of(facts).get("cudnn") or "").partition(".")[0] == major)
-    facts = [f"Built for cuDNN {major}: {found}."] if found else []
+def cudnn_built_with(match: MessageMatch, target: Target | None) -> Meaning:
+    """Which releases were built for the cuDNN version in the message."""
+    major = match.names["wanted"].partition(".")[0]
+    releases = releases_with(lambda facts: (cuda_of(facts).get("cudnn") or "").partition(".")[0] == major)
+    facts = [f"Releases built for cuDNN {major}: {releases}."] if releases else []
     return Meaning(facts, on_target=_cuda_on_target(target))
 
 
-def cudnn_status(said: MessageMatch, target: Target | None) -> Meaning | None:
-    status = said.names["status"]
+def cudnn_status(match: MessageMatch, target: Target | None) -> Meaning | None:
+    """What a status code of cuDNN means; None for SUCCESS."""
+    status = match.names["status"]
     if status == "SUCCESS":
         return None
-    ways = ["`TF_FORCE_GPU_ALLOW_GROWTH=true`, and nvidia-smi to see who holds the memory"]
-    ways.append("look for `Loaded runtime CuDNN library` and the first error of CUDA in the log")
-    return Meaning([f"That is: {STATUS[status]}."] if status in STATUS else [], ways, _cuda_on_target(target))
+    ways = ["set `TF_FORCE_GPU_ALLOW_GROWTH=true`; nvidia-smi shows which process uses the memory"]
+    ways.append("look for `Loaded runtime CuDNN library` and the first CUDA error in the log")
+    return Meaning(
+        [f"This means that {STATUS[status]}."] if status in STATUS else [], ways, _cuda_on_target(target)
+    )
 
 
-def cudnn_rnn(said: MessageMatch, target: Target | None) -> Meaning:
-    found = re.search(r"cell_num_units\]: \[([\d, ]{1,100})\]", said.text)
-    if found is None:
+def cudnn_rnn(match: MessageMatch, target: Target | None) -> Meaning:
+    """The sizes of the recurrent layer in the message."""
+    config = re.search(r"cell_num_units\]: \[([\d, ]{1,100})\]", match.text)
+    if config is None:
         return Meaning()
     names = ("layers", "input size", "units", "directions", "longest sequence", "batch")
-    sizes = zip(names, found[1].split(", "), strict=False)
+    sizes = zip(names, config[1].split(", "), strict=False)
     return Meaning([f"The layer has {', '.join(f'{name} {size}' for name, size in sizes)}."])
 
 
-def all_cuda(said: MessageMatch, target: Target | None) -> Meaning:
+def all_cuda(match: MessageMatch, target: Target | None) -> Meaning:
+    """The CUDA version of every release."""
     versions = dict.fromkeys(
         version for build in on_x86(atlas(), STOCK) if (version := cuda_of(build.facts).get("version"))
     )
@@ -147,23 +154,24 @@ def _built_with(version: str) -> Callable[[Facts], bool]:
     return lambda facts: cuda_of(facts).get("version") == version
 
 
-def compute_capability(said: MessageMatch, target: Target | None) -> Meaning:
-    capability = said.names.get("capability") or _capability_in(said.text)
-    ways = ["on the CPU the model runs all the same: CUDA_VISIBLE_DEVICES=-1"]
+def compute_capability(match: MessageMatch, target: Target | None) -> Meaning:
+    """Which releases have code for a GPU of the compute capability in the message."""
+    capability = match.names.get("capability") or _capability_in(match.text)
+    ways = ["run on the CPU: CUDA_VISIBLE_DEVICES=-1"]
     on_target = list(_code_on_target(target))
     if capability is None:
-        ways.insert(0, "find out what the GPU is: nvidia-smi --query-gpu=compute_cap --format=csv")
+        ways.insert(0, "look up the compute capability: nvidia-smi --query-gpu=compute_cap --format=csv")
         return Meaning([], ways, on_target)
     native = releases_with(lambda facts: runs_natively(cuda_of(facts).get("sass") or [], capability))
-    facts = [f"Machine code for a GPU of {capability}: {native or 'in no recorded release'}."]
+    facts = [f"Machine code for compute capability {capability}: {native or 'in no recorded release'}."]
     compiled = releases_with(lambda facts: compiles(cuda_of(facts).get("ptx") or [], capability))
-    facts += [f"PTX that it can compile: {compiled}."] if compiled else []
+    facts += [f"PTX that the driver can compile for it: {compiled}."] if compiled else []
     return Meaning(facts, ([f"use {native}"] if native else []) + ways, on_target)
 
 
 def _capability_in(text: str) -> str | None:
-    found = re.search(r"compute capability:? (\d{1,2}\.\d)", text)
-    return found[1] if found else None
+    capability = re.search(r"compute capability:? (\d{1,2}\.\d)", text)
+    return capability[1] if capability else None
 
 
 def _code_on_target(target: Target | None) -> Iterator[str]:

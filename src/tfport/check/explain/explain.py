@@ -1,8 +1,8 @@
-"""What does an error message, or a log full of them, mean? Told from what is recorded, not from hearsay.
+"""Explain error messages and logs with what the atlas records.
 
-`explain_log(lines)` looks for the messages of the table `messages.toml` and asks the
-atlas about the names in each: since when an op is registered, which kernels there
-are, who exports a symbol. The same message many times is explained once.
+`explain_log(lines)` finds the messages of the table `messages.toml` in a text and looks up the
+names in each: since when an op is registered, which kernels exist, which releases export a
+symbol. A message that occurs many times is explained once.
 """
 
 from __future__ import annotations
@@ -23,15 +23,15 @@ if TYPE_CHECKING:
     from tfport.graph.model import Model
 
 SMALL = 4096
-"""How much of a text is looked at again where nothing was recognised."""
+"""How many characters are searched again, without line breaks, if nothing was recognized."""
 WORD = re.compile(r"[a-z]{3,}")
-ALIKE = 4
-"""Words that begin alike count as one word."""
+PREFIX_LENGTH = 4
+"""Words count as equal if their first characters are equal."""
 
 
 @dataclass
 class Explanation:
-    """A message, and what it means for the names in it."""
+    """A message and what it means for the names in it."""
 
     name: str
     code: str | None
@@ -42,21 +42,21 @@ class Explanation:
     means: list[str]
     ways_out: list[str]
     on_target: list[str]
-    concerned: AffectedNodes | None = None
-    """The nodes of the model that it is about."""
+    affected: AffectedNodes | None = None
+    """The nodes of the model that the message is about."""
 
 
 @dataclass
 class Explained:
-    """What was found in a text."""
+    """All messages recognized in a text."""
 
     explanations: list[Explanation] = field(default_factory=list)
     nearest: str | None = None
-    """Where nothing was recognised, the message that has most words in common with the text."""
+    """If nothing was recognized, the known message with the most words in common."""
     more: int = 0
-    """Messages beyond those that are explained: there were too many different ones."""
+    """The number of further messages, beyond the limit of different ones."""
     is_cut: bool = False
-    """Whether the text was too long, and its end was not read."""
+    """Whether the text was too long, so that its end was not read."""
     target: str | None = None
     model: str | None = None
 
@@ -79,13 +79,13 @@ class Explained:
 def explain_log(
     lines: Iterable[str], *, target: Target | None = None, model: Model | None = None
 ) -> Explained:
-    """Explain every message that is recognised in a text, whatever its length."""
+    """Explain every message that is recognized in a text of any length."""
     text, finder = _LogText(lines), MessageFinder()
-    at_hand = _at_hand(model, target) if model is not None else None
-    explanations = _explanations(finder.read(text), target, at_hand)
-    if not explanations and len(text.first) > 1:  # a terminal may have broken lines within words
+    context = _model_context(model, target) if model is not None else None
+    explanations = _explanations(finder.read(text), target, context)
+    if not explanations and len(text.first) > 1:  # a terminal may have wrapped lines within words
         whole = "".join(line.rstrip("\r\n") for line in text.first)
-        explanations = _explanations(finder.read([whole]), target, at_hand)
+        explanations = _explanations(finder.read([whole]), target, context)
     return Explained(
         explanations,
         None if explanations else _nearest(" ".join(text.first)),
@@ -96,14 +96,14 @@ def explain_log(
     )
 
 
-def _at_hand(model: Model, target: Target | None) -> ModelContext:
-    from tfport.check.explain.model import ModelContext  # here, as most messages come without a model
+def _model_context(model: Model, target: Target | None) -> ModelContext:
+    from tfport.check.explain.model import ModelContext  # imported here: most messages come without a model
 
     return ModelContext(model, target)
 
 
 class _LogText:
-    """The lines of a text, no more than are read at most; the first of them stay at hand."""
+    """The lines of a text up to the size limit; the first ones are kept in `first`."""
 
     def __init__(self, lines: Iterable[str]) -> None:
         self._lines = lines
@@ -123,60 +123,60 @@ class _LogText:
 
 
 def _explanations(
-    found: list[MessageMatch], target: Target | None, model: ModelContext | None
+    matches: list[MessageMatch], target: Target | None, model: ModelContext | None
 ) -> list[Explanation]:
-    """What was found that is a message, errors first; what only says where is left out beside them."""
-    made = [e for said in found if (e := _explain(said, target, model)) is not None]
-    only_alone = {said.message.name for said in found if said.message.only_alone}
-    telling = [e for e in made if e.name not in only_alone and e.kind != HARMLESS]
+    """Explain matches, errors first; messages that only name a place are left out beside others."""
+    made = [e for match in matches if (e := _explain(match, target, model)) is not None]
+    only_alone = {match.message.name for match in matches if match.message.only_alone}
+    errors = [e for e in made if e.name not in only_alone and e.kind != HARMLESS]
     alone = [e for e in made if e.name in only_alone]
-    return [*(telling or alone[:1]), *(e for e in made if e.kind == HARMLESS)]
+    return [*(errors or alone[:1]), *(e for e in made if e.kind == HARMLESS)]
 
 
-def _explain(said: MessageMatch, target: Target | None, model: ModelContext | None) -> Explanation | None:
-    message = said.message
-    meaning = lookup_function(message.lookup)(said, target) if message.lookup else Meaning()
+def _explain(match: MessageMatch, target: Target | None, model: ModelContext | None) -> Explanation | None:
+    message = match.message
+    meaning = lookup_function(message.lookup)(match, target) if message.lookup else Meaning()
     if meaning is None:
         return None
-    names = _Names(said.names)
+    names = _Names(match.names)
     return Explanation(
         name=message.name,
         code=meaning.code or message.code,
         kind=message.kind,
-        quote=said.quote,
-        count=said.count,
-        names=said.names,
+        quote=match.quote,
+        count=match.count,
+        names=match.names,
         means=[message.means.format_map(names), *meaning.facts],
         ways_out=[*meaning.ways_out, *(way.format_map(names) for way in message.ways_out)],
         on_target=meaning.on_target,
-        concerned=model.concerned(said) if model else None,
+        affected=model.affected(match) if model else None,
     )
 
 
 class _Names(dict[str, str]):
-    """The names in a message; what this wording does not name is called by its kind."""
+    """The names in a message; a name that this wording lacks becomes `the NAME`."""
 
     def __missing__(self, name: str) -> str:
         return f"the {name}"
 
 
 def _nearest(text: str) -> str | None:
-    """The wording with most words in common with a text, if it has most of its words."""
+    """The known wording with the most words in common with a text, if more than half match."""
     words = _words(text)
     best: tuple[float, int, str] = (0.5, 0, "")
     for message in messages():
         for pattern in message.says:
-            own = _words(pattern.plain)
-            if len(own) > 2:
-                best = max(best, (len(own & words) / len(own), len(own), pattern.plain))
+            known = _words(pattern.plain)
+            if len(known) > 2:
+                best = max(best, (len(known & words) / len(known), len(known), pattern.plain))
     return best[-1] or None
 
 
 def _words(text: str) -> set[str]:
-    """The words of a text as far as they are alike when misspelled: by how they begin."""
-    return {word[:ALIKE] for word in WORD.findall(text.lower())}
+    """The beginnings of the words of a text, so that misspelled words still match."""
+    return {word[:PREFIX_LENGTH] for word in WORD.findall(text.lower())}
 
 
 def explain_texts(texts: Sequence[str], **options: Any) -> Explained:
-    """Explain texts that are at hand."""
+    """Explain texts that are already in memory."""
     return explain_log((line for text in texts for line in text.splitlines(keepends=True)), **options)

@@ -26,11 +26,14 @@ def to_json(explained: Explained) -> dict[str, Any]:
 
 
 def explanation_json(explanation: Explanation) -> dict[str, Any]:
-    told = asdict(explanation)
-    told["model"] = told.pop("concerned")
-    return told
+    record = asdict(explanation)
+    affected = record.pop("affected")
+    if affected is not None:
+        affected["foretold"] = affected.pop("predicted")
+    record["model"] = affected
+    return record
 
 
 def codes_json(codes: list[CodePage]) -> dict[str, Any]:
-    """Pages of codes."""
+    """The pages of codes."""
     return {"version": VERSION, "codes": [asdict(code) for code in codes]}

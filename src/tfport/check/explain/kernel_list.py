@@ -1,4 +1,4 @@
-"""What a message about a missing kernel says: types, devices, and the kernels that it lists."""
+"""Parse a message about a missing kernel: dtypes, devices, and the kernels that it lists."""
 
 from __future__ import annotations
 
@@ -14,56 +14,57 @@ from tfport.registry.kernels import Kernel
 
 ATTR = re.compile(r"(\w{1,80})=(DT_\w{1,40}|\[(?:DT_\w{1,40}(?:, )?){1,100}\])")
 TYPE = re.compile(r"DT_\w{1,40}")
-ASKED_LABEL = re.compile(r"_kernel=\"([^\"]{0,80})\"")
+REQUESTED_LABEL = re.compile(r"_kernel=\"([^\"]{0,80})\"")
 LISTED = re.compile(r"Registered(?: kernels)?:|All kernels registered for op")
 KERNEL = re.compile(r"device='?(\w{1,40})'?((?:; (?:\w{1,80} in \[[^\]]{0,800}\]|label='[^']{0,80}')){0,20})")
 CONSTRAINT = re.compile(r"(\w{1,80}) in \[([^\]]{0,800})\]")
 KERNEL_LABEL = re.compile(r"label='([^']{0,80})'")
 DEVICES = re.compile(r"Registered devices: \[([\w, :/]{0,400})\]")
 CUT = ("device=", ";", "'", "…")
-"""What follows the last kernel of a list that is not whole."""
+"""What follows the last kernel of a truncated list."""
 NONE_LISTED = "<no registered kernels>"
 LONGEST_NODE = 2000
 
 
 @dataclass(frozen=True)
 class MissingKernel:
-    """A kernel that was looked for and not found."""
+    """A kernel that TensorFlow did not find."""
 
     op: str
     attrs: Mapping[str, Attr]
-    """The types among the attributes of the node, as far as they are shown, and the label."""
+    """The dtype attributes that the message shows, and the label."""
     devices: tuple[str, ...]
-    """The kinds of devices that were there."""
+    """The device types that were available."""
     kernels: tuple[Kernel, ...]
-    """Those that the binary has for the op, as far as they are listed."""
+    """The kernels of the binary that the message lists for the op."""
     none_at_all: bool
-    """Whether the message says that there are none."""
+    """Whether the message says that the op has no kernels."""
 
-    def open_for(self, kernels: Iterable[Kernel]) -> dict[str, Attr]:
-        """The attributes, with those that kernels ask about and the message does not show left open."""
+    def attrs_for(self, kernels: Iterable[Kernel]) -> dict[str, Attr]:
+        """The attributes, with placeholders for those that kernels constrain and the message omits."""
         names = {name for kernel in kernels for name in kernel.constraints}
         return {**{name: Placeholder(name) for name in names}, **self.attrs}
 
 
-def read_missing(said: MessageMatch) -> MissingKernel:
-    start = LISTED.search(said.text)
-    before, after = (said.text[: start.start()], said.text[start.end() :]) if start else (said.text, "")
-    op = said.names["op"]
+def read_missing(match: MessageMatch) -> MissingKernel:
+    """Parse the message."""
+    start = LISTED.search(match.text)
+    before, after = (match.text[: start.start()], match.text[start.end() :]) if start else (match.text, "")
+    op = match.names["op"]
     listed = _kernels(op, after)
-    return MissingKernel(op, _attrs(op, before, after), _devices(said), listed, NONE_LISTED in after[:80])
+    return MissingKernel(op, _attrs(op, before, after), _devices(match), listed, NONE_LISTED in after[:80])
 
 
 def _attrs(op: str, before: str, after: str) -> dict[str, Attr]:
-    """Messages show the attributes before the kernels, or the whole node after them."""
+    """Parse the attributes: before the list of kernels, or in the node after it."""
     node = re.search(rf"= {re.escape(op)}\[", after)
     shown = before if "=" in before else after[node.end() :][:LONGEST_NODE] if node else ""
-    found: dict[str, Attr] = {}
+    attrs: dict[str, Attr] = {}
     for name, value in ATTR.findall(shown):
-        types = [_dtype(one) for one in TYPE.findall(value)]
-        found.setdefault(name, types if value.startswith("[") else types[0])
-    label = ASKED_LABEL.search(shown)
-    return {**found, LABEL: label[1]} if label else found
+        types = [_dtype(dtype) for dtype in TYPE.findall(value)]
+        attrs.setdefault(name, types if value.startswith("[") else types[0])
+    label = REQUESTED_LABEL.search(shown)
+    return {**attrs, LABEL: label[1]} if label else attrs
 
 
 def _dtype(name: str) -> DType:
@@ -73,20 +74,20 @@ def _dtype(name: str) -> DType:
         return INVALID
 
 
-def _devices(said: MessageMatch) -> tuple[str, ...]:
-    if named := said.names.get("device"):
+def _devices(match: MessageMatch) -> tuple[str, ...]:
+    if named := match.names.get("device"):
         return (named.upper(),)
-    found = DEVICES.search(said.text)
-    return tuple(found[1].replace(" ", "").split(",")) if found and found[1] else ("CPU",)
+    devices = DEVICES.search(match.text)
+    return tuple(devices[1].replace(" ", "").split(",")) if devices and devices[1] else ("CPU",)
 
 
 def _kernels(op: str, text: str) -> tuple[Kernel, ...]:
-    """All of them, or none where the list is cut off, as in logs whose lines have a limit."""
-    found = list(KERNEL.finditer(text))
-    rest = text[found[-1].end() :].strip() if found else ""
+    """Parse the listed kernels; none if the list is truncated, as in logs with a line limit."""
+    kernels = list(KERNEL.finditer(text))
+    rest = text[kernels[-1].end() :].strip() if kernels else ""
     if rest and (rest.startswith(CUT) or CUT[0].startswith(rest)):
         return ()
-    return tuple(_kernel(op, match[1], match[2]) for match in found)
+    return tuple(_kernel(op, match[1], match[2]) for match in kernels)
 
 
 def _kernel(op: str, device: str, rest: str) -> Kernel:

@@ -1,4 +1,4 @@
-"""Which kernel a message misses, and in which releases there is one that would do."""
+"""Look up the missing kernel of a message, and the releases that have it."""
 
 from __future__ import annotations
 
@@ -24,24 +24,25 @@ MOST = 4
 MEMBER = re.compile(r"(?<![\w/])([A-Z]\w{1,100}): ((?:(?:XLA_)?(?:CPU|GPU|TPU)(?:_JIT)? ?){1,8})")
 
 
-def no_kernel(said: MessageMatch, target: Target | None) -> Meaning:
-    missing = read_missing(said)
+def no_kernel(match: MessageMatch, target: Target | None) -> Meaning:
+    """Which devices, dtypes and releases have a kernel for the op."""
+    missing = read_missing(match)
     where = {device: _releases(missing, device) for device in USUAL}
     return Meaning(
         [*_in_message(missing), *_elsewhere(missing, where)],
         list(_ways_out(missing, where)),
         _on_target(missing, target),
-        "TFP302" if _own(missing) or _usually_has_some(missing) else None,
+        "TFP302" if _on_same_devices(missing) or _has_recorded_kernels(missing) else None,
     )
 
 
-def _own(missing: MissingKernel) -> list[Kernel]:
-    """The kernels for the devices that were there; where there are any, they are for other types."""
+def _on_same_devices(missing: MissingKernel) -> list[Kernel]:
+    """The listed kernels for the available devices; if there are any, they are for other dtypes."""
     return [kernel for kernel in missing.kernels if kernel.device in (*missing.devices, ANY_DEVICE)]
 
 
-def _usually_has_some(missing: MissingKernel) -> bool:
-    """Whether recorded releases have kernels for these devices, where the message shows none."""
+def _has_recorded_kernels(missing: MissingKernel) -> bool:
+    """Whether recorded releases have kernels for these devices although the message shows none."""
     if missing.kernels or missing.none_at_all:
         return False
     sets = (chapter.kernels for chapter in atlas().kernel_sets(missing.op) if not chapter.provider)
@@ -49,24 +50,24 @@ def _usually_has_some(missing: MissingKernel) -> bool:
 
 
 def _in_message(missing: MissingKernel) -> Iterator[str]:
-    """What the message itself shows of that binary."""
-    there = " and ".join(missing.devices)
+    """What the message itself shows about the binary."""
+    devices = " and ".join(missing.devices)
     if missing.none_at_all:
         yield (
-            "That binary has no kernel for it at all: only the op was registered (REGISTER_OP); its kernels "
-            "were not compiled in, not loaded, or left out of a reduced build."
+            "That binary has no kernel for the op: only the op is registered (REGISTER_OP); its kernels "
+            "were not compiled in, not loaded, or excluded from a reduced build."
         )
-    elif own := _own(missing):
-        shown = [kernel_text(kernel) for kernel in merged(own)]
+    elif kernels := _on_same_devices(missing):
+        shown = [kernel_text(kernel) for kernel in merged(kernels)]
         more = f" and {len(shown) - MOST} more" if len(shown) > MOST else ""
-        wanted = _wanted(missing) or "other types"
-        yield f"On {there} it was asked for {wanted}; that binary has {' or '.join(shown[:MOST])}{more}."
+        requested = _requested(missing) or "other dtypes"
+        yield f"On {devices} the node needs {requested}; that binary has {' or '.join(shown[:MOST])}{more}."
     elif missing.kernels:
         others = sorted({kernel.device for kernel in missing.kernels if "JIT" not in kernel.device})
-        yield f"That binary has kernels for {' and '.join(others) or 'XLA'} only, and was run on {there}."
+        yield f"That binary has only kernels for {' and '.join(others) or 'XLA'}, and ran on {devices}."
 
 
-def _wanted(missing: MissingKernel) -> str:
+def _requested(missing: MissingKernel) -> str:
     names = dict.fromkeys(name for kernel in missing.kernels for name in kernel.constraints)
     shown = [f"{name}={_value(missing.attrs[name])}" for name in names if name in missing.attrs]
     shown += [f"label {missing.attrs[LABEL]}"] if LABEL in missing.attrs else []
@@ -78,20 +79,20 @@ def _value(value: Attr) -> str:
 
 
 def _releases(missing: MissingKernel, device: str) -> str:
-    """The releases with a kernel that would do on a device; those of GPUs had a package of their own once."""
+    """The releases with a suitable kernel on a device, of the stock package and the former GPU package."""
     having = {
         build.number
         for chapter in atlas().kernel_sets(missing.op)
         if not chapter.provider
-        and not unresolved_kernel(missing.open_for(chapter.kernels), chapter.kernels, [device])
+        and not unresolved_kernel(missing.attrs_for(chapter.kernels), chapter.kernels, [device])
         for build in chapter.builds
     }
     stock = on_x86(atlas(), STOCK)
     versions = {build.version for build in stock if build.number in having}
-    own = [b for b in on_x86(atlas(), GPU_PACKAGE) if b.version not in versions and device == GPU]
-    found = {STOCK: spans(stock, having), GPU_PACKAGE: spans(own, having)}
+    others = [b for b in on_x86(atlas(), GPU_PACKAGE) if b.version not in versions and device == GPU]
+    by_package = {STOCK: spans(stock, having), GPU_PACKAGE: spans(others, having)}
     return " and ".join(
-        f"{package} {spans_text(releases)}" for package, releases in found.items() if releases
+        f"{package} {spans_text(releases)}" for package, releases in by_package.items() if releases
     )
 
 
@@ -99,29 +100,29 @@ def _elsewhere(missing: MissingKernel, where: dict[str, str]) -> Iterator[str]:
     (history,) = summaries(atlas(), [missing.op])
     if not history.releases:
         provider = f"with {' or '.join(history.providers)}" if history.providers else "with its own library"
-        yield f"TensorFlow by itself does not have the op: it comes {provider}, and so do its kernels."
+        yield f"TensorFlow itself does not have the op: the op and its kernels come {provider}."
         return
     for device, releases in where.items():
-        yield f"A kernel for it on the {device}: {releases or 'in no recorded release'}."
+        yield f"Releases with a suitable kernel on the {device}: {releases or 'none recorded'}."
 
 
 def _ways_out(missing: MissingKernel, where: dict[str, str]) -> Iterator[str]:
     elsewhere = {d for d in USUAL if d not in missing.devices and _listed_for(missing, d)}
     if CPU in elsewhere:
-        yield "let it run on the CPU: soft placement, or `tf.device('/CPU:0')`"
+        yield "run it on the CPU: allow soft placement, or use `tf.device('/CPU:0')`"
     if CPU in missing.devices and where[CPU]:
-        yield f"use a release with such a kernel: {where[CPU]}"
+        yield f"use a release with a suitable kernel: {where[CPU]}"
     if GPU in elsewhere or (GPU not in missing.devices and where[GPU]):
-        yield "run it on a GPU that TensorFlow sees"
+        yield "run it on a GPU that TensorFlow can use"
     if missing.op.startswith("CudnnRNN"):
         yield "build the model with the portable layer (`LSTM`, `GRU`) and load the same weights"
-    if _own(missing):
-        yield "cast to a type that has a kernel, and back"
+    if _on_same_devices(missing):
+        yield "cast to a dtype that has a kernel, and back"
 
 
 def _listed_for(missing: MissingKernel, device: str) -> bool:
     kernels = missing.kernels
-    return bool(kernels) and not unresolved_kernel(missing.open_for(kernels), kernels, [device])
+    return bool(kernels) and not unresolved_kernel(missing.attrs_for(kernels), kernels, [device])
 
 
 def _on_target(missing: MissingKernel, target: Target | None) -> list[str]:
@@ -130,21 +131,23 @@ def _on_target(missing: MissingKernel, target: Target | None) -> list[str]:
     if missing.op not in target.registry:
         return [f"{target.name} does not register {missing.op} at all"]
     kernels, devices = target.registry.kernels(missing.op), kinds_of_devices(target)
-    has = "no" if unresolved_kernel(missing.open_for(kernels), kernels, devices) else "a"
-    return [f"{target.name} has {has} kernel for it on {' or '.join(devices)}"]
+    has = "no" if unresolved_kernel(missing.attrs_for(kernels), kernels, devices) else "a"
+    return [f"{target.name} has {has} suitable kernel on {' or '.join(devices)}"]
 
 
-def colocated(said: MessageMatch, target: Target | None) -> Meaning:
-    """Which op has no kernel there: messages list the devices of each op of the group."""
-    kind = said.names.get("kind", GPU)
-    without = [op for op, kinds in MEMBER.findall(said.text) if kind not in kinds.split()]
+def colocated(match: MessageMatch, target: Target | None) -> Meaning:
+    """Which ops of the colocation group have no kernel on the device, according to the message."""
+    kind = match.names.get("kind", GPU)
+    without = [op for op, kinds in MEMBER.findall(match.text) if kind not in kinds.split()]
     named = ", ".join(dict.fromkeys(without[:MOST]))
-    return Meaning([f"Without a kernel for {kind}, as the message lists them: {named}."] if named else [])
+    return Meaning(
+        [f"According to the message, these ops have no kernel for {kind}: {named}."] if named else []
+    )
 
 
-def releases_of_op(said: MessageMatch, target: Target | None) -> Meaning:
-    """Where the op is, with kernels that take it as it is."""
-    op = said.op
+def releases_of_op(match: MessageMatch, target: Target | None) -> Meaning:
+    """Which releases register the op."""
+    op = match.op
     if op is None:
         return Meaning()
     (history,) = summaries(atlas(), [op])

@@ -1,7 +1,7 @@
-"""A log as running text: colours, prefixes of lines, escapes and line ends out of the way.
+"""Turn a log into plain text, without colors, line prefixes, escapes and line breaks.
 
-Whatever its size, at most a window of it is in memory; a message that lies across
-the end of one window is whole in the next.
+At most one window of the log is in memory. A message across the end of a window is complete
+in the next one.
 """
 
 from __future__ import annotations
@@ -14,23 +14,23 @@ from typing import IO
 LONGEST_LINE = 1 << 15
 WINDOW = 1 << 16
 OVERLAP = 1 << 13
-"""How long a message may be, with all that belongs to it."""
+"""The maximum length of a message with the text that follows it."""
 MOST = 1 << 26
-"""How much of a log is read."""
+"""The maximum number of characters that are read."""
 
-COLOUR = re.compile(r"\x1b\[[0-9;?]{0,20}[A-Za-z]")
+COLOR = re.compile(r"\x1b\[[0-9;?]{0,20}[A-Za-z]")
 ESCAPES = {
     r"\n": " ", r"\t": " ", r"\r": " ", "\x00": " ",
     r"\"": '"', r"\u0022": '"', "&quot;": '"', "\u201c": '"', "\u201d": '"',
     r"\'": "'", r"\u0027": "'", "&#39;": "'", "\u2018": "'", "\u2019": "'", "`": "'",
     r"\u003c": "<", "&lt;": "<", r"\u003e": ">", "&gt;": ">",
 }  # fmt: skip
-"""How JSON, HTML and word processors write what messages have, and what it is."""
+"""Characters as JSON, HTML and word processors write them."""
 ESCAPED = re.compile("|".join(map(re.escape, ESCAPES)))
 PLACE = r"(?:[\w/.-]{1,200}\.(?:cc|cpp|cu|h|go|py):\d{1,6}\] ?)?"
 PREFIXES = re.compile(
     r"\s*(?:"
-    r"(?:>\s?){1,8}"  # quoted in a letter
+    r"(?:>\s?){1,8}"  # quoted in an email
     r"|[\w.-]{1,80} {0,20}\| "  # docker compose
     r"|\[?\d{4}[-/]\d\d[-/]\d\d[T ]\d\d:\d\d:\d\d(?:[.,]\d{1,9})?(?:Z|[+-]\d\d:?\d\d)?\]?:? ?"
     rf"(?:(?:stdout|stderr) [FP] )?(?:[IWEF] )?(?:\d{{1,9}} )?{PLACE}"
@@ -41,15 +41,15 @@ PREFIXES = re.compile(
 
 
 def lines_of(stream: IO[str]) -> Iterator[str]:
-    """The lines of a file; one that is very long in pieces."""
+    """The lines of a file; a very long line in pieces."""
     while line := stream.readline(LONGEST_LINE):
         yield line
 
 
 def windows(lines: Iterable[str]) -> Iterator[tuple[str, int]]:
-    """Pieces of the running text, each with the place before which a message belongs to it.
+    """Windows of the text, each with the offset before which a message belongs to it.
 
-    What begins behind that place is in the next piece again, with what follows it.
+    A message that starts after that offset is in the next window again.
     """
     kept: list[str] = []
     size = 0
@@ -67,24 +67,24 @@ def windows(lines: Iterable[str]) -> Iterator[tuple[str, int]]:
 
 def clean(line: str) -> list[str]:
     """The words of a line."""
-    text = _unpacked(COLOUR.sub("", line))
-    for _ in range(3):  # a container's prefix before a server's before TensorFlow's
+    text = _unpacked(COLOR.sub("", line))
+    for _ in range(3):  # the container's prefix, then the server's, then TensorFlow's
         prefix = PREFIXES.match(text)
         if prefix is None:
             break
         text = text[prefix.end() :]
-    return ESCAPED.sub(lambda found: ESCAPES[found[0]], text).split()
+    return ESCAPED.sub(lambda escape: ESCAPES[escape[0]], text).split()
 
 
 def _unpacked(line: str) -> str:
-    """What a line says that is a JSON record, as container runtimes write them."""
+    """The texts of a line that is a JSON record, as container runtimes write them."""
     if not line.lstrip().startswith("{") or not line.rstrip().endswith("}"):
         return line
     try:
         record = json.loads(line)
     except (ValueError, RecursionError):
         return line
-    return COLOUR.sub("", " ".join(_strings(record)))
+    return COLOR.sub("", " ".join(_strings(record)))
 
 
 def _strings(value: object, depth: int = 0) -> Iterator[str]:

@@ -21,54 +21,54 @@ OP = re.compile(
 
 @dataclass
 class MessageMatch:
-    """A message that was found, however often."""
+    """A known message in a text, with the number of its occurrences."""
 
     message: KnownMessage
     names: dict[str, str]
-    """What stood in its gaps."""
+    """The text in its placeholders, by name."""
     text: str
-    """The message with what follows it."""
+    """The message and the text that follows it."""
     quote: str
-    """The message as far as it was recognised."""
+    """The part of the text that matched."""
     nodes: list[str] = field(default_factory=list)
-    """Some of the nodes that were named."""
+    """Some of the nodes that it names."""
     count: int = 1
 
     @property
     def op(self) -> str | None:
-        """The op that it is about, if it tells."""
+        """The op that the message is about, if it names one."""
         if "op" in self.names:
             return self.names["op"]
-        found = OP.search(self.text)
-        return next(filter(None, found.groups()), None) if found else None
+        op = OP.search(self.text)
+        return next(filter(None, op.groups()), None) if op else None
 
 
 @dataclass
 class Meaning:
-    """What is recorded about the names in a message."""
+    """What the atlas records about the names in a message."""
 
     facts: list[str] = field(default_factory=list)
     ways_out: list[str] = field(default_factory=list)
-    """Before those that the table gives."""
+    """Added before those of the table."""
     on_target: list[str] = field(default_factory=list)
-    """What is true of the target."""
+    """Facts about the target of the query."""
     code: str | None = None
-    """Where it is another than the table gives."""
+    """Replaces the code of the table."""
 
 
 Lookup = Callable[[MessageMatch, "Target | None"], Meaning | None]
-"""What a message means for its names; None where it is no message after all."""
+"""Looks up what a message means for its names; None if the text is not this message after all."""
 
 
 def lookup_function(name: str) -> Lookup:
-    """The function that the table calls `kernels.no_kernel`; its module is only imported now."""
+    """The function that the table names, such as `kernels.no_kernel`; imports its module."""
     module, _, function = name.partition(".")
-    found: Lookup = getattr(importlib.import_module(f"tfport.check.explain.{module}"), function)
-    return found
+    lookup: Lookup = getattr(importlib.import_module(f"tfport.check.explain.{module}"), function)
+    return lookup
 
 
 def use(released: tuple[Span, ...]) -> str:
-    """The advice to take one of some releases."""
+    """The advice to use one of some releases."""
     last = released[-1]
     which = f"{last.first} or later" if last.open else ", ".join(map(str, released))
     return f"use TensorFlow {which}"

@@ -1,9 +1,9 @@
-"""The messages that TensorFlow and what stands around it are known to print: the table `messages.toml`, read.
+"""The known messages of TensorFlow and its surroundings: the table `messages.toml`.
 
-A pattern there is the message itself with gaps: `Op type not registered '{op}'`. A gap
-takes what its name, or the name after a colon, may look like; `…` takes anything
-short; a quote may be any quote or none. Each pattern is looked for by its longest
-piece of plain text, so that a long log costs little.
+A pattern is the message with placeholders: `Op type not registered '{op}'`. A placeholder
+matches text of the kind that its name, or the name after a colon, stands for (`KINDS`); `…`
+matches any short text; a quote matches any quote or none. A text is searched for the longest
+literal part of each pattern, so that long logs are fast.
 """
 
 from __future__ import annotations
@@ -34,27 +34,27 @@ KINDS = {
     "words": r"[^'\"]{0,120}?",
 }
 REACH = 800
-"""How far from its plain text a pattern may begin or end."""
+"""How far from its literal part a pattern may start or end, in characters."""
 
 
 @dataclass(frozen=True)
 class MessagePattern:
-    """One wording."""
+    """One wording of a message."""
 
     text: str
 
     @functools.cached_property
     def anchor(self) -> str:
-        """The longest piece of plain text."""
+        """The longest literal part."""
         return max((p for p in PIECE.split(self.text) if not PIECE.fullmatch(p)), key=len).strip()
 
     @functools.cached_property
-    def begins_plainly(self) -> bool:
+    def starts_with_anchor(self) -> bool:
         return self.text.startswith(self.anchor)
 
     @property
     def plain(self) -> str:
-        """The wording as a person reads it."""
+        """The wording for people, with `{name}` for placeholders."""
         return GAP.sub(r"{\1}", self.text)
 
     @functools.cached_property
@@ -74,20 +74,20 @@ def _expression(piece: str) -> str:
 
 @dataclass(frozen=True)
 class KnownMessage:
-    """One thing that is said, in all its wordings."""
+    """A message in all its wordings, and what it means."""
 
     name: str
     says: tuple[MessagePattern, ...]
     means: str
-    """What it means, with gaps for the names in it; `lookup` may add to it."""
+    """What it means, with placeholders for the names in it; `lookup` may add facts."""
     ways_out: tuple[str, ...] = ()
     """What to do, the cheapest first."""
     code: str | None = None
     lookup: str | None = None
-    """The function that looks up what is recorded about these names."""
+    """The function that looks up the names, as `module.function` of this package."""
     kind: str = ERROR
     only_alone: bool = False
-    """Whether it only tells where something happened, so that any other message tells more."""
+    """Whether it only names a place, so that it is reported only if nothing else is recognized."""
 
 
 @functools.cache
@@ -102,5 +102,5 @@ def _message(says: list[str], ways_out: list[str] | None = None, **row: object) 
 
 
 def is_code(text: str) -> bool:
-    """Whether a text is not a message but the code of a finding."""
+    """Whether a text is the code of a finding, not a message."""
     return CODE.fullmatch(text) is not None

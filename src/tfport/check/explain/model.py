@@ -1,4 +1,4 @@
-"""Which nodes of a model is a message about, and what does `check` say of them?"""
+"""Find the nodes of a model that a message is about, and what `check` reports about them."""
 
 from __future__ import annotations
 
@@ -27,55 +27,58 @@ class AffectedNode:
     op: str
     function: str | None
     signatures: list[str]
-    """Those that run it."""
+    """The signatures that run it."""
     loading: bool
     """Whether loading the model runs it."""
 
 
 @dataclass(frozen=True)
 class AffectedNodes:
-    """What a model has to do with a message."""
+    """The nodes of a model that a message is about."""
 
     count: int
     examples: list[AffectedNode]
-    foretold: list[str]
-    """What `check` says of these nodes on the target."""
+    predicted: list[str]
+    """What `check` reports about these nodes on the target."""
 
 
 class ModelContext:
-    """A model, and a target if one was asked about; what is found out about them is kept."""
+    """A model and an optional target, whose results are cached."""
 
     def __init__(self, model: Model, target: Target | None) -> None:
         self._model, self._target = model, target
         self._places = NodeContexts(model)
 
-    def concerned(self, said: MessageMatch) -> AffectedNodes | None:
-        """The nodes with a name in the message, or else with its op; None where it has neither."""
-        names = {*said.nodes, *(said.names[name].partition(":")[0] for name in NAMES if name in said.names)}
-        op = said.op
+    def affected(self, match: MessageMatch) -> AffectedNodes | None:
+        """The nodes that the message names, or else the nodes of its op; None if it names neither."""
+        names = {
+            *match.nodes,
+            *(match.names[name].partition(":")[0] for name in NAMES if name in match.names),
+        }
+        op = match.op
         if not names and op is None:
             return None
-        everywhere = list(every_node(self._model.graph))
-        nodes = [node for node in everywhere if node.name in names]
-        nodes = nodes or [node for node in everywhere if node.op == op]
+        all_nodes = list(every_node(self._model.graph))
+        nodes = [node for node in all_nodes if node.name in names]
+        nodes = nodes or [node for node in all_nodes if node.op == op]
         return AffectedNodes(
-            len(nodes), [self._where(n) for n in nodes[:EXAMPLES]], self._foretold(set(nodes))
+            len(nodes), [self._affected_node(n) for n in nodes[:EXAMPLES]], self._predicted(set(nodes))
         )
 
-    def _where(self, node: Node) -> AffectedNode:
+    def _affected_node(self, node: Node) -> AffectedNode:
         place = self._places.of(node)
         return AffectedNode(
             node.name, node.op, place.function, sorted(filter(None, place.signatures)), place.loading
         )
 
-    def _foretold(self, nodes: set[Node]) -> list[str]:
-        told = (
+    def _predicted(self, nodes: set[Node]) -> list[str]:
+        sentences = (
             _sentence(finding, result.loaders)
             for result in self._results
             for finding in result.findings
             if nodes.intersection(finding.nodes)
         )
-        return list(dict.fromkeys(told))
+        return list(dict.fromkeys(sentences))
 
     @cached_property
     def _results(self) -> list[Result]:
@@ -83,5 +86,5 @@ class ModelContext:
 
 
 def _sentence(finding: Finding, loaders: tuple[str, ...]) -> str:
-    when = f"fails at {finding.stage}" if finding.stage else "nothing that was asked for notices"
+    when = f"fails at {finding.stage}" if finding.stage else "no requested signature is affected"
     return f"{finding.code} {finding.message}: {when} ({', '.join(loaders)})"

@@ -1,4 +1,4 @@
-"""What is recorded about an op that a message names: who registers it, and since when."""
+"""Look up which releases and packages register an op that a message names."""
 
 from __future__ import annotations
 
@@ -18,12 +18,13 @@ FUNCTIONS = ("__inference_", "__forward_", "__backward_")
 PYTHON_ONLY = ("PyFunc", "PyFuncStateless", "EagerPyFunc")
 
 
-def unregistered_op(said: MessageMatch, target: Target | None) -> Meaning:
-    op = said.names["op"]
+def unregistered_op(match: MessageMatch, target: Target | None) -> Meaning:
+    """Which releases or add-ons register the op, and how to get it."""
+    op = match.names["op"]
     if op.startswith(FUNCTIONS):
         return Meaning(
-            ["It is a function of the model, not an op: the graph was taken out of the model without it."],
-            ["export the model again, with its functions"],
+            ["It is a function of the model, not an op: the graph was extracted from the model without it."],
+            ["export the model again with its functions"],
             code="TFP105",
         )
     (history,) = summaries(atlas(), [op])
@@ -38,32 +39,33 @@ def unregistered_op(said: MessageMatch, target: Target | None) -> Meaning:
     return meaning
 
 
-def op_as_key(said: MessageMatch, target: Target | None) -> Meaning | None:
-    """A KeyError is about an op only if there is an op of that name."""
-    (history,) = summaries(atlas(), [said.names["op"]])
-    return unregistered_op(said, target) if history.releases or history.providers else None
+def op_as_key(match: MessageMatch, target: Target | None) -> Meaning | None:
+    """The same for a KeyError; None if no op has that name."""
+    (history,) = summaries(atlas(), [match.names["op"]])
+    return unregistered_op(match, target) if history.releases or history.providers else None
 
 
 def _released(op: str, history: OpSummary) -> Meaning:
     first, last = history.releases[0], history.releases[-1]
     released = f"TensorFlow registers it {spans_text(history.releases)}"
     if op in PYTHON_ONLY:
-        why = (
-            "it runs Python code of the program that made the model, which no server and no other program has"
-        )
+        why = "it runs Python code of the program that made the model, which no other program has"
         return Meaning([f"{released}: {why}."], ["export the model without Python functions in its graph"])
     if not last.open:
         return Meaning(
-            [f"{released}: it is gone from later releases."],
-            [f"use TensorFlow {last.last} or an earlier one that has it", *_export_without(op, "a later")],
+            [f"{released}: later releases removed it."],
+            [
+                f"use TensorFlow {last.last} or an earlier release that has it",
+                *_export_without(op, "a later"),
+            ],
         )
     if first.first == on_x86(atlas(), STOCK)[0].version:
         return Meaning(
-            [f"{released}, so the binary is a reduced build, or one for mobile devices, that left it out."],
+            [f"{released}, so the binary is a reduced build, or one for mobile devices, without it."],
             [_add_to_header(op)],
         )
     return Meaning(
-        [f"{released}: the binary is older than that, or a reduced build that left it out."],
+        [f"{released}: the binary is older, or a reduced build without it."],
         [
             f"use TensorFlow {last.first} or later",
             *_export_without(op, f"an older TensorFlow than {first.first}"),
@@ -73,23 +75,23 @@ def _released(op: str, history: OpSummary) -> Meaning:
 
 
 def _add_to_header(op: str) -> str:
-    return f"of a reduced build, add {op} to ops_to_register.h (`tfport targets header MODEL --for TARGET`)"
+    return f"for a reduced build, add {op} to ops_to_register.h (`tfport targets header MODEL --for TARGET`)"
 
 
 def _export_without(op: str, writer: str) -> list[str]:
     earlier = next((s.name for s in summaries(atlas(), earlier_ops(op)) if s.releases), None)
     if earlier is None:
         return ["export the model again with the release that must read it"]
-    return [f"export with {writer.removesuffix(' later')}: {earlier} is the op of that name there"]
+    return [f"export with {writer.removesuffix(' later')}: its op is {earlier}"]
 
 
 def _provided(op: str, history: OpSummary) -> Meaning:
-    found = op_history(atlas(), op)
-    provisions = [p for p in found.provisions if p.releases] if found else []
+    history = op_history(atlas(), op)
+    provisions = [p for p in history.provisions if p.releases] if history else []
     places = " and ".join(map(_place, provisions))
     return Meaning(
-        [f"TensorFlow by itself does not register it; {places} does, once it is imported."],
-        list(dict.fromkeys(map(_bring, provisions))),
+        [f"TensorFlow itself does not register it; {places} does, once imported."],
+        list(dict.fromkeys(map(_how_to_add, provisions))),
         code="TFP103",
     )
 
@@ -99,29 +101,29 @@ def _place(provision: Provision) -> str:
     return f"{by} ({spans_text(provision.releases)})"
 
 
-def _bring(provision: Provision) -> str:
+def _how_to_add(provision: Provision) -> str:
     if provision.library:
         module = provision.library.rpartition("/python/")[0].replace("/", ".") or "contrib"
         return f"import tf.{module} before the model is loaded (TensorFlow {provision.releases[-1].last})"
-    return f"pip install {provision.package} in the version that goes with TensorFlow, and import it first"
+    return f"pip install the {provision.package} version that matches TensorFlow, and import it first"
 
 
 def _unknown(op: str) -> Meaning:
     near = suggestions(atlas(), op)
-    close = f" Names close to it: {', '.join(near)}." if near else ""
+    close = f" Similar names: {', '.join(near)}." if near else ""
     return Meaning(
-        [f"No recorded release of TensorFlow and no recorded add-on registers it: a custom op.{close}"],
+        [f"No recorded TensorFlow release or add-on registers it: it is a custom op.{close}"],
         [
             "load its library before the model: `tf.load_op_library(PATH)`",
-            "TensorFlow Serving loads no libraries: link the op into the server",
+            "TensorFlow Serving cannot load libraries: link the op into the server",
         ],
         code="TFP102",
     )
 
 
 def _addons(op: str, history: OpSummary, target: Target) -> list[str]:
-    """The add-ons with the op, each in the version that goes with the target."""
-    found, build = [], target.build
+    """The add-ons that register the op, each in the version that matches the target."""
+    addons, build = [], target.build
     if build is None or op in target.registry:
         return []
     for package in history.providers:
@@ -130,24 +132,22 @@ def _addons(op: str, history: OpSummary, target: Target) -> list[str]:
         except Error:
             continue
         if choice and atlas().source(choice.build).definition(op) is not None:
-            found.append(f"{choice.requirement} goes with it, and registers {op}")
-    return found
+            addons.append(f"{choice.requirement} matches the target and registers {op}")
+    return addons
 
 
 def _on_target(op: str, target: Target) -> str:
     if op in target.registry:
-        return f"{target.name} registers {op}: the message is from another binary, or a reduced one"
+        return f"{target.name} registers {op}: the message is from another binary, or from a reduced build"
     instead = next((name for name in earlier_ops(op) if name in target.registry), None)
     return f"{target.name} does not register {op}" + (f"; it has {instead}" if instead else "")
 
 
-def registered_by(said: MessageMatch, target: Target | None) -> Meaning:
-    """Only who registers the op, where the message is not about a TensorFlow without it."""
-    (history,) = summaries(atlas(), [said.names["op"]])
+def registered_by(match: MessageMatch, target: Target | None) -> Meaning:
+    """Which releases and packages register the op, for messages that are not about its absence."""
+    (history,) = summaries(atlas(), [match.names["op"]])
     places = [f"TensorFlow {spans_text(history.releases)}"] if history.releases else []
     places += history.providers
     if not places:
-        return Meaning(
-            ["No recorded release of TensorFlow and no recorded add-on registers it: a custom op."]
-        )
+        return Meaning(["No recorded TensorFlow release or add-on registers it: it is a custom op."])
     return Meaning([f"It is registered by {', '.join(places)}."])

@@ -1,4 +1,4 @@
-"""Who exports a symbol that a library misses, and what its mangled name tells."""
+"""Look up which releases export a symbol that a library misses, and what its mangled name shows."""
 
 from __future__ import annotations
 
@@ -14,18 +14,33 @@ NEW_ABI = ("NSt7__cxx11", "B5cxx11")
 NESTED = re.compile(r"_ZT[VISh]?N?K?|_ZNK?|_Z")
 ABSEIL = re.compile(r"lts_(\d{8})")
 ABSEILS = ("20210324", "20211102", "20220623", "20230125", "20230802", "20250127", "20250814")
-"""The Abseils that releases have been built with."""
-OURS = ("tensorflow", "tsl", "xla", "absl", "google", "stream_executor", "TF_", "TFE_", "Eigen", "mlir")
+"""The Abseil versions that releases were built with."""
+TENSORFLOW_NAMES = (
+    "tensorflow",
+    "tsl",
+    "xla",
+    "absl",
+    "google",
+    "stream_executor",
+    "TF_",
+    "TFE_",
+    "Eigen",
+    "mlir",
+)
 
 
-def undefined_symbol(said: MessageMatch, target: Target | None) -> Meaning:
-    symbol = said.names["symbol"]
+def undefined_symbol(match: MessageMatch, target: Target | None) -> Meaning:
+    """Which releases export the symbol, and how the library was compiled."""
+    symbol = match.names["symbol"]
     name = readable(symbol)
     shown = [f"It is {name}."] if name != symbol else []
-    if not name.startswith(OURS):
+    if not name.startswith(TENSORFLOW_NAMES):
         return Meaning(
-            [*shown, "It is not TensorFlow's: another library that it needs is missing or too old."],
-            ["`ldd FILE` shows which libraries are found, `nm -D` which of them has the symbol"],
+            [
+                *shown,
+                "It is not a symbol of TensorFlow: another required library is missing or too old.",
+            ],
+            ["`ldd FILE` shows which libraries are found, `nm -D` which of them defines the symbol"],
         )
     return Meaning(
         [*shown, *_exported(symbol), *_other_abseil(symbol), *_abi(symbol)],
@@ -35,7 +50,7 @@ def undefined_symbol(said: MessageMatch, target: Target | None) -> Meaning:
 
 
 def readable(symbol: str) -> str:
-    """The name in a mangled symbol, without what it takes: `tensorflow::OpKernel::TraceString`."""
+    """The name in a mangled symbol without its parameters: `tensorflow::OpKernel::TraceString`."""
     start = NESTED.match(symbol)
     if start is None:
         return symbol
@@ -54,16 +69,16 @@ def releases_exporting(symbol: str) -> tuple[Span, ...]:
 
 
 def _exported(symbol: str) -> list[str]:
-    found = releases_exporting(symbol)
+    releases = releases_exporting(symbol)
     return [
-        f"TensorFlow exports it {spans_text(found)}."
-        if found
+        f"TensorFlow exports it {spans_text(releases)}."
+        if releases
         else "No recorded release of TensorFlow exports it."
     ]
 
 
 def _other_abseil(symbol: str) -> list[str]:
-    """Releases that export the same function, with the Abseil that they were built with."""
+    """The releases that export the same function, compiled with another Abseil."""
     own = ABSEIL.search(symbol)
     if own is None:
         return []
@@ -71,12 +86,12 @@ def _other_abseil(symbol: str) -> list[str]:
         other: releases_exporting(symbol.replace(own[1], other)) for other in ABSEILS if other != own[1]
     }
     shown = [f"{spans_text(releases)} with lts_{other}" for other, releases in others.items() if releases]
-    known = f" The same function is in {'; '.join(shown)}." if shown else ""
+    known = f" The same function is exported by {'; '.join(shown)}." if shown else ""
     return [f"The library was compiled with Abseil lts_{own[1]}.{known}"]
 
 
 def _abi(symbol: str) -> list[str]:
-    """Which of the two string classes of C++ the name was compiled with, where it tells."""
+    """The C++ ABI that the symbol was compiled with, if its name shows it."""
     new = any(mark in symbol for mark in NEW_ABI)
     if not new and "Ss" not in symbol:
         return []
@@ -90,9 +105,9 @@ def _with_abi(new: bool) -> tuple[Span, ...]:
 
 
 def _ways_out(symbol: str) -> list[str]:
-    ways = ["compile it again against the TensorFlow that loads it, with `tf.sysconfig.get_compile_flags()`"]
-    if found := releases_exporting(symbol):
-        ways.insert(0, use(found))
+    ways = ["recompile it against the TensorFlow that loads it, with `tf.sysconfig.get_compile_flags()`"]
+    if releases := releases_exporting(symbol):
+        ways.insert(0, use(releases))
     return ways
 
 

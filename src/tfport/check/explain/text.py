@@ -1,4 +1,4 @@
-"""Explanations, and the pages of codes, as a person reads them: at most 80 columns."""
+"""Render explanations and the pages of codes as text."""
 
 from __future__ import annotations
 
@@ -24,53 +24,53 @@ LABEL = len("means")
 
 
 def render(explained: Explained, width: int) -> Iterator[RenderableType]:
-    """Everything that was recognised; or that nothing was, and what comes closest."""
+    """Render all explanations, or the nearest known message if nothing was recognized."""
     for explanation in explained.explanations:
         yield from _explanation(explanation, explained, width)
     if explained.more:
-        yield title("", f"{count(explained.more, 'message')} of other kinds and names were left out.")
+        yield title("", f"{count(explained.more, 'further message')} not shown.")
     if explained.is_cut:
-        yield title("", "The text is too long: its end was not read.")
+        yield title("", "The text is too long; its end was not read.")
     if not explained.explanations:
-        yield Text("\nnothing here is a message that tfport knows", style="bold")
+        yield Text("\nno known message was recognized", style="bold")
         if explained.nearest:
-            yield from _rows([("near", [f"the closest that it knows: {explained.nearest}"])], width)
+            yield from _rows([("near", [f"the nearest known message: {explained.nearest}"])], width)
 
 
 def _explanation(explanation: Explanation, explained: Explained, width: int) -> Iterator[RenderableType]:
     times = f"{explanation.count:,} times" if explanation.count > 1 else ""
-    grave = HARMLESS if explanation.kind == HARMLESS else ""
-    note = ", ".join(filter(None, (explanation.code, grave, times)))
+    kind = HARMLESS if explanation.kind == HARMLESS else ""
+    note = ", ".join(filter(None, (explanation.code, kind, times)))
     yield title(explanation.name, note)
     rows: list[tuple[str, list[str]]] = [
-        ("said", [cut_off(explanation.quote, LONGEST_QUOTE)]),
+        ("quote", [cut_off(explanation.quote, LONGEST_QUOTE)]),
         ("means", explanation.means),
-        ("do", explanation.ways_out),
+        ("fix", explanation.ways_out),
         ("on", explanation.on_target),
     ]
-    if explanation.concerned is not None:
-        rows.append(("model", list(_concerned(explanation.concerned, explained.model or ""))))
+    if explanation.affected is not None:
+        rows.append(("model", list(_affected(explanation.affected, explained.model or ""))))
     yield from _rows(rows, width)
 
 
-def _concerned(concerned: AffectedNodes, model: str) -> Iterator[str]:
-    if not concerned.count:
-        yield f"nothing in {model} is named in it: the message is about another model"
+def _affected(affected: AffectedNodes, model: str) -> Iterator[str]:
+    if not affected.count:
+        yield f"no node of {model} matches: the message is about another model"
         return
-    yield f"{count(concerned.count, 'node')} of {model}"
-    yield from map(_where, concerned.examples)
-    yield from concerned.foretold
+    yield f"{count(affected.count, 'node')} of {model}"
+    yield from map(_node_text, affected.examples)
+    yield from affected.predicted
 
 
-def _where(where: AffectedNode) -> str:
-    runs = [f"run by {', '.join(where.signatures)}"] if where.signatures else []
-    runs += ["run while loading"] if where.loading else []
-    inside = f" in function {where.function}" if where.function else ""
-    return f"{where.node} ({where.op}){inside}: {' and '.join(runs) or 'run by no signature'}"
+def _node_text(node: AffectedNode) -> str:
+    runs = [f"run by {', '.join(node.signatures)}"] if node.signatures else []
+    runs += ["run while loading"] if node.loading else []
+    inside = f" in function {node.function}" if node.function else ""
+    return f"{node.node} ({node.op}){inside}: {' and '.join(runs) or 'run by no signature'}"
 
 
 def _rows(rows: Iterable[tuple[str, list[str]]], width: int) -> Iterator[RenderableType]:
-    """Names with sentences beside them, each sentence beginning a line."""
+    """Labels with sentences beside them, each sentence on a new line."""
     grid = Grid.grid(padding=(0, GAP))
     grid.add_column(no_wrap=True, min_width=LABEL)
     grid.add_column(overflow="fold")
@@ -83,13 +83,13 @@ def _rows(rows: Iterable[tuple[str, list[str]]], width: int) -> Iterator[Rendera
 
 
 def _wrapped(sentence: str, width: int) -> Text:
-    """A sentence whose further lines are set in."""
+    """Wrap a sentence, with further lines indented."""
     lines = textwrap.wrap(printable(sentence), width, subsequent_indent="  ", break_on_hyphens=False)
     return Text("\n".join(lines))
 
 
 def page(code: CodePage, width: int) -> Iterator[RenderableType]:
-    """The page of a code."""
+    """Render the page of a code."""
     yield title(f"{code.code} {code.name}", code.severity)
     yield indented(Text(code.title))
     for name, text in code.sections.items():
@@ -98,7 +98,7 @@ def page(code: CodePage, width: int) -> Iterator[RenderableType]:
 
 
 def _paragraphs(text: str, width: int) -> Iterator[Text]:
-    """Running text filled anew, lines that are set in as they are."""
+    """Wrap paragraphs; keep indented lines as they are."""
     lines: list[str] = []
     for line in text.splitlines():
         if line.startswith("    ") or not line.strip():
@@ -116,6 +116,6 @@ def _filled(lines: list[str], width: int) -> Iterator[Text]:
 
 
 def code_list(codes: list[CodePage], width: int) -> Iterator[RenderableType]:
-    """All codes with their titles."""
-    yield title("codes", "`tfport explain CODE` shows the page of one")
+    """Render the list of all codes with their titles."""
+    yield title("codes", "`tfport explain CODE` shows the page of a code")
     yield columns(((code.code, code.name, code.title) for code in codes), width)

@@ -1,4 +1,4 @@
-"""Which releases are meant by the version of a GraphDef."""
+"""Look up which releases have a GraphDef version."""
 
 from __future__ import annotations
 
@@ -8,27 +8,30 @@ from tfport.atlas.target import Target
 from tfport.check.explain.lookup import Meaning, MessageMatch
 
 
-def op_too_old(said: MessageMatch, target: Target | None) -> Meaning:
+def op_too_old(match: MessageMatch, target: Target | None) -> Meaning:
+    """The releases of both versions in the message, and TensorFlow's advice about the op."""
     advice = {
         chapter.definition.deprecation.explanation: None
-        for chapter in atlas().definitions(said.names["op"])
+        for chapter in atlas().definitions(match.names["op"])
         if chapter.definition is not None and chapter.definition.deprecation.explanation
     }
-    versions = _version_facts(said.names["removed"], said.names["found"])
+    versions = _version_facts(match.names["removed"], match.names["found"])
     return Meaning([*(f"TensorFlow's advice: {text}" for text in advice), *versions])
 
 
-def graph_versions(said: MessageMatch, target: Target | None) -> Meaning:
+def graph_versions(match: MessageMatch, target: Target | None) -> Meaning:
+    """The releases of the binary and of the writer of the model."""
     roles = {"binary": "The binary", "writer": "The writer of the model"}
     facts = [
-        f"{who} is {_releases_of(int(said.names[name]))} (GraphDef version {said.names[name]})."
-        for name, who in roles.items()
+        f"{role} is {_releases_of(int(match.names[name]))} (GraphDef version {match.names[name]})."
+        for name, role in roles.items()
     ]
     return Meaning(facts)
 
 
-def graph_needs_newer(said: MessageMatch, target: Target | None) -> Meaning:
-    numbers = [said.names[name] for name in ("wanted", "have", "found") if name in said.names]
+def graph_needs_newer(match: MessageMatch, target: Target | None) -> Meaning:
+    """The releases of all GraphDef versions in the message."""
+    numbers = [match.names[name] for name in ("wanted", "have", "found") if name in match.names]
     return Meaning(_version_facts(*numbers), on_target=_version_on_target(target))
 
 
@@ -42,7 +45,7 @@ def _version_facts(*numbers: str) -> list[str]:
 
 
 def _releases_of(version: int) -> str:
-    """The releases of TensorFlow with a GraphDef version; those around it, where none has it."""
+    """The TensorFlow releases of a GraphDef version, or the releases around it if none has it."""
     stock = on_x86(atlas(), STOCK)
     known = [(b.facts["graph_def"]["producer"], b) for b in stock if b.facts.get("graph_def")]
     exact = spans(stock, {build.number for number, build in known if number == version})
@@ -51,9 +54,9 @@ def _releases_of(version: int) -> str:
     before = max((n for n, _ in known if n < version), default=None)
     after = min((n for n, _ in known if n > version), default=None)
     if after is None:
-        return f"newer than TensorFlow {stock[-1].version}, the newest that is recorded"
+        return f"newer than TensorFlow {stock[-1].version}, the newest recorded release"
     if before is None:
-        return "older than all that is recorded"
+        return "older than every recorded release"
     ends = [next(build.version for n, build in known if n == end) for end in (before, after)]
     return f"a build between the releases {ends[0]} and {ends[1]}"
 
