@@ -1,6 +1,7 @@
 """`--library FILE.so` of a library that tfport itself loads: run loads it, check reads it."""
 
 import json
+from pathlib import Path
 
 import pytest
 from tests.built_ops import library, needs_compiler
@@ -60,3 +61,13 @@ def test_a_library_of_tensorflow_counts_for_nothing_on_tfport(tmp_path):
     report = tfport.check(str(path), on="tfport", libraries=[OF_TENSORFLOW])
     assert report.verdict == "fails"
     assert "nothing that tfport loads" in str(report)
+
+
+def test_help_and_documentation_agree_that_check_never_loads_a_library(capsys):
+    with pytest.raises(SystemExit):
+        main(["check", "--help"])
+    help_text = " ".join(capsys.readouterr().out.split())
+    page = (Path(__file__).parents[2] / "docs/commands/check.md").read_text()
+    for text in (help_text, page):
+        assert "loaded first" not in text
+        assert "never loaded" in text

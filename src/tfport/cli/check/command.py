@@ -51,7 +51,7 @@ def _add_how(parser: argparse.ArgumentParser) -> None:
         "--library",
         action="append",
         metavar="FILE",
-        help="a custom-op library that is loaded first",
+        help="custom-op library whose ops count as registered on the target; it is read, never loaded",
     )
     parser.add_argument(
         "--checksums", action="store_true", help="read the weights too, to see that they are whole"
