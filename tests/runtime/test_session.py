@@ -81,9 +81,9 @@ def test_a_variable_that_nothing_has_set_is_named():
 
 REFUSED = [
     ({}, r"nothing was fed for `x:0`"),
-    ({"x:0": np.float32([[1]])}, r"`x:0` has shape \(\?,\); it was given \(1, 1\)"),
-    ({"x:0": np.float64([1])}, "`x:0` takes float32; it was given float64"),
-    ({"x:0": ["a"]}, "`x:0` takes float32"),
+    ({"x:0": np.float32([[1]])}, r"`x:0` must have shape \(\?,\), got \(1, 1\)"),
+    ({"x:0": np.float64([1])}, "`x:0` must be float32, got float64"),
+    ({"x:0": ["a"]}, "`x:0` must be float32, got"),
     ({"w:0": [1]}, "there is no tensor `w:0`"),
 ]
 
@@ -93,6 +93,55 @@ def test_wrong_feeds_are_a_sentence(feeds, sentence):
     session = session_of("x = Placeholder() {dtype=float32, shape=(?,)}\ny = Neg(x) {T=float32}")
     with pytest.raises(tfport.Error, match=sentence):
         session.run("y:0", feeds)
+
+
+UNFIT = [  # type, fed value, what the error says
+    ("uint8", [300], r"`x:0` must be uint8 \(0 to 255\), got 300"),
+    ("uint8", 256, r"`x:0` must be uint8 \(0 to 255\), got 256"),
+    ("uint8", [3, -1], r"`x:0` must be uint8 \(0 to 255\), got -1"),
+    ("int32", [2**31], r"`x:0` must be int32 \(-2147483648 to 2147483647\), got 2147483648"),
+    ("int64", [2**63], r"`x:0` must be int64 .* got 9223372036854775808"),
+    ("uint64", [2**64], r"`x:0` must be uint64 .* got 18446744073709551616"),
+    ("int4", [9], r"`x:0` must be int4 \(-8 to 7\), got 9"),
+    ("int4", [1.5], "`x:0` must be int4, got float64"),
+    ("int32", [1.0], "`x:0` must be int32, got float64"),
+    ("int32", [None], "`x:0` must be int32, got None"),
+    ("bool", [1], "`x:0` must be bool, got int64"),
+    ("float32", [10**400], "`x:0` must be float32, got an integer that is too large"),
+    ("float32", [[1], [2, 3]], "`x:0` must be a rectangular float32 array, got nested lists of different"),
+    ("string", [["a"], ["b", "c"]], "`x:0` must be a rectangular string array, got nested lists"),
+    ("bfloat16", ["a"], "`x:0` must be bfloat16, got strings"),
+]
+
+
+@pytest.mark.parametrize(("dtype", "value", "sentence"), UNFIT)
+def test_values_that_do_not_fit_the_type_are_refused(dtype, value, sentence):
+    session = session_of(f"x = Placeholder() {{dtype={dtype}, shape=(...)}}\ny = Identity(x) {{T={dtype}}}")
+    with pytest.raises(tfport.RunFailed, match=sentence):
+        session.run("y:0", {"x:0": value})
+
+
+CONVERTED = [  # type, fed value, the answer; TensorFlow 2.21 answers the same
+    ("uint8", [0, 255], [0, 255]),
+    ("int32", [True], [1]),
+    ("uint64", [2**63], [2**63]),
+    ("float32", [2**24 + 1], [2.0**24]),
+    ("float32", [2**64], [2.0**64]),
+    ("float32", [True], [1.0]),
+    ("float32", [1e39], [float("inf")]),
+    ("float16", [70000], [float("inf")]),
+    ("bfloat16", [300], [300.0]),
+    ("int4", [-8, 7], [-8, 7]),
+    ("int4", [], []),
+    ("string", ["a\0", b"b\0"], [b"a\0", b"b\0"]),
+]
+
+
+@pytest.mark.parametrize(("dtype", "value", "answer"), CONVERTED)
+@pytest.mark.filterwarnings("error")
+def test_lists_are_converted_to_the_type_of_the_input(dtype, value, answer):
+    session = session_of(f"x = Placeholder() {{dtype={dtype}, shape=(...)}}\ny = Identity(x) {{T={dtype}}}")
+    assert session.run("y:0", {"x:0": value}).tolist() == answer
 
 
 def test_all_that_is_wrong_with_inputs_of_a_signature_is_said_at_once():

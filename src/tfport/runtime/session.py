@@ -29,6 +29,7 @@ from tfport.graph.state import assets
 from tfport.runtime.custom.registry import Registry, definitions_over, ready
 from tfport.runtime.custom.stub import Stubs, with_stubs
 from tfport.runtime.engines.engine import Engine, engine_called
+from tfport.runtime.feeds import as_array
 from tfport.runtime.objects import restore_by_objects
 from tfport.runtime.operand import Operand
 from tfport.runtime.plan import Plan
@@ -136,7 +137,9 @@ class Session:
                 return program, version
             for variable in assigned:
                 variable.changes = True
-        raise MalformedGraph(f"{self.model.where}: its variables never settle")
+        raise MalformedGraph(
+            f"{self.model.where}: planning did not converge: each plan assigns variables that it treated as constants"
+        )
 
     def _trace(
         self,
@@ -211,43 +214,13 @@ class Session:
         return (signature.output_type(value.index, value.node.attrs) if signature else value.dtype).base
 
     def _fed(self, name: str, value: ArrayLike) -> NDArray[Any]:
-        """An array as the graph takes it, or why it does not."""
+        """The fed value as an array of the tensor's type; RunFailed where type or shape do not match."""
         tensor = self._value(name)
         array = as_array(value, self._type(tensor), name)
         shape = tensor.shape
         if not shape.fits(Shape(array.shape)):
-            raise RunFailed(f"`{name}` has shape {shape}; it was given {Shape(array.shape)}")
+            raise RunFailed(f"`{name}` must have shape {shape}, got {Shape(array.shape)}")
         return array
-
-
-def as_array(value: ArrayLike, dtype: DType, name: str) -> NDArray[Any]:
-    """What was given as an array of the type that is expected; nothing is lost on the way."""
-    try:
-        kind = dtype.numpy
-    except KeyError:
-        raise RunFailed(f"`{name}` is {dtype}: nothing can be fed for it") from None
-    if kind.kind == "O":
-        return _strings(value)
-    array = np.asarray(value)
-    if array.dtype == kind:
-        return array
-    same_kind = array.dtype.kind == kind.kind or (array.dtype.kind in "iu" and kind.kind in "iuf")
-    loose = not isinstance(value, np.ndarray | np.generic)
-    if loose and (same_kind or array.size == 0 or kind.kind == "V"):
-        return array.astype(kind)
-    if array.dtype.kind in "iub" and np.can_cast(array.dtype, kind):
-        return array.astype(kind)
-    raise RunFailed(f"`{name}` takes {dtype}; it was given {array.dtype}")
-
-
-def _strings(value: ArrayLike) -> NDArray[Any]:
-    array = np.asarray(value)
-    if array.dtype.kind == "S" and not isinstance(value, np.ndarray):
-        array = np.asarray(value, object)
-    flat = array.reshape(-1).tolist()
-    out = np.empty(len(flat), object)
-    out[:] = [one if isinstance(one, bytes) else str(one).encode() for one in flat]
-    return out.reshape(array.shape)
 
 
 def _string(text: str) -> NDArray[Any]:

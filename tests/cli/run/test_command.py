@@ -63,7 +63,7 @@ WRONG = [
     (["--input", "x=[[1], [1, 2]]"], "--input x: expected float32 (?, 2), found '[[1], [1, 2]]'"),
     (["--input", "x=@nowhere.npy"], "nowhere.npy: no such file or directory"),
     ([], "signature serving_default: `x` is missing; its inputs are x (float32 (?, 2))"),
-    (["--input", "x=[1, 2]"], "`serving_default_x:0` has shape (?, 2); it was given (2,)"),
+    (["--input", "x=[1, 2]"], "`serving_default_x:0` must have shape (?, 2), got (2,)"),
     (["--signature", "other"], f"{MODULE}: no signature `other`; there is back, serving_default"),
 ]
 

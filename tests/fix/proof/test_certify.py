@@ -164,7 +164,7 @@ def test_given_inputs_that_no_signature_takes_are_an_error():
 
 def test_given_inputs_that_the_original_refuses_are_told():
     proof = certify(frozen(TWICE), frozen(TWICE), given={"x": np.float64([[1, 2, 3]])})
-    assert any("the original refuses what was given: `x:0` takes float32" in one for one in proof.caveats)
+    assert any("the original refuses what was given: `x:0` must be float32" in one for one in proof.caveats)
     assert proof.verdict == ALIKE
 
 

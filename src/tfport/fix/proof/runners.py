@@ -28,7 +28,8 @@ from tfport.graph.model import Model, Signature
 from tfport.graph.save import save_model
 from tfport.runtime.composite import fed_parts, fetched_parts
 from tfport.runtime.custom.registry import Registry
-from tfport.runtime.session import Session, as_array
+from tfport.runtime.feeds import as_array
+from tfport.runtime.session import Session
 
 WORKER = Path(__file__).with_name("target_worker.py")
 SECONDS_TO_LOAD = 600
