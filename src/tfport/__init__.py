@@ -21,6 +21,7 @@ from tfport.errors import (
     BuildFailed,
     CannotRun,
     Error,
+    InternalError,
     MalformedGraph,
     MissingTensor,
     NotAModel,
@@ -44,9 +45,9 @@ if TYPE_CHECKING:
     from tfport.runtime.session import Session
 
 __all__ = [
-    "BadLibrary", "BadRegistration", "BuildFailed", "CannotRun", "Error", "MalformedGraph", "MissingTensor",
-    "NotAModel", "Registry", "RunFailed", "Session", "UnreadableFile", "check", "explain", "fix", "inspect",
-    "kernel", "load", "load_op_library", "matrix", "op", "save", "stub",
+    "BadLibrary", "BadRegistration", "BuildFailed", "CannotRun", "Error", "InternalError", "MalformedGraph",
+    "MissingTensor", "NotAModel", "Registry", "RunFailed", "Session", "UnreadableFile", "check", "explain",
+    "fix", "inspect", "kernel", "load", "load_op_library", "matrix", "op", "save", "stub",
 ]  # fmt: skip
 
 REGISTRY = "tfport.runtime.custom.registry"

@@ -29,6 +29,10 @@ class RunFailed(Error):
     """A model was given what it cannot take, or it stopped itself; what TensorFlow would say, and where."""
 
 
+class InternalError(Error):
+    """A bug in tfport itself, not in the model or its inputs; it names the node where it happened."""
+
+
 class BadRegistration(Error):
     """An op or a kernel of one's own cannot be registered as it is declared; it says where, and why."""
 

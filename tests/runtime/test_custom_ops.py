@@ -268,17 +268,17 @@ def test_what_a_kernel_does_wrong_is_one_sentence(kernel, said):
 
 NODES = [  # a node that does not fit                      what is said
     ("y = Acme>Scale(x) {T=float32, to=1.0}", "it has no attribute `to`"),
-    ("y = Acme>Scale(x)", "its attribute `T` is not there, and has no default"),
+    ("y = Acme>Scale(x)", "its attribute `T` is missing and has no default"),
     ('y = Acme>Scale(x) {T=float32, by="2"}', "its attribute `by` is of type string; expected float"),
     ("y = Acme>Scale(x) {T=int32}", "its attribute `T` is int32; expected float32, float64; its input 0"),
-    ("y = Acme>Scale(x, x) {T=float32}", "it is given 2 inputs; expected 1"),
+    ("y = Acme>Scale(x, x) {T=float32}", "it has 2 inputs; expected 1"),
     ("y = Acme>Scale(x) {T=float64}", "its input 0 is float32; expected float64"),
     ("y = Acme>Sum() {N=0, T=float32}", "its attribute `N` is 0; expected at least 1"),
     ("y = Acme>Sum(x) {N=1, T=float32, _kernel=\"fast\"}",
-     "none of its kernels takes label fast; they are for any"),
-    ("y = Acme>Bare(x)", "it is defined without a kernel"),
-    ("y = Acme>OnGpu(x)", "its kernels are for GPU, and tfport runs on CPU"),
-    ("y = Acme>Some(x) {T=float32}", "none of its kernels takes T=float32; they are for T=int32, int64"),
+     "no kernel for label fast; its kernels are for any"),
+    ("y = Acme>Bare(x)", "the op is defined but has no kernel"),
+    ("y = Acme>OnGpu(x)", "its kernels are for GPU, but tfport runs on CPU"),
+    ("y = Acme>Some(x) {T=float32}", "no kernel for T=float32; its kernels are for T=int32, int64"),
 ]  # fmt: skip
 
 

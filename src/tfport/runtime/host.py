@@ -7,12 +7,13 @@ from typing import Any
 
 import numpy as np
 
-from tfport.errors import CannotRun, Error, RunFailed, UnreadableFile
+from tfport.errors import CannotRun, Error
 from tfport.graph.attrs import Attr
 from tfport.graph.dtypes import DType
 from tfport.graph.graph import Node
 from tfport.graph.signature import OpSignature
 from tfport.runtime.custom.call import contained
+from tfport.runtime.failures import naming_node
 from tfport.runtime.lower import Context, Declared
 from tfport.runtime.operand import Operand
 from tfport.runtime.program import Run
@@ -88,27 +89,7 @@ def host_run(
             return flat  # as it should be, which is nearly always
         return finished(answer, context)
 
-    return blamed(run, context.name, context.op)
-
-
-def blamed(run: Run, name: str, op: str) -> Run:
-    """The same, with what goes wrong in it told with the node that it went wrong in."""
-
-    def named(given: Sequence[Any]) -> Sequence[Any]:
-        try:
-            return run(given)
-        except (RunFailed, UnreadableFile) as error:
-            raise RunFailed(f"`{name}` ({op}): {error}") from None
-        except _SURPRISES as error:
-            raise RunFailed(f"`{name}` ({op}): {error}") from error
-
-    return named
-
-
-_SURPRISES = (
-    ValueError, LookupError, TypeError, AttributeError, OverflowError, MemoryError, RecursionError,
-)  # fmt: skip
-"""What NumPy and Python say to values that a kernel did not expect."""
+    return naming_node(run, context.name, context.op, kwargs)
 
 
 def _kinds(types: Sequence[DType]) -> list[Any] | None:

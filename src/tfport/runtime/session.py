@@ -138,7 +138,8 @@ class Session:
             for variable in assigned:
                 variable.changes = True
         raise MalformedGraph(
-            f"{self.model.where}: planning did not converge: each plan assigns variables that it treated as constants"
+            f"{self.model.where}: planning did not converge: "
+            "every plan assigns to variables that it treated as constants"
         )
 
     def _trace(

@@ -26,6 +26,7 @@ from tfport.graph.shapes import UNKNOWN
 from tfport.graph.signature import OpSignature
 from tfport.runtime.custom.shapes import held_to
 from tfport.runtime.engines.engine import Engine
+from tfport.runtime.failures import PLANNING, planning_error
 from tfport.runtime.host import Group, arguments, grouped, host_run
 from tfport.runtime.lower import CannotLower, Context, Declared
 from tfport.runtime.older import as_newest
@@ -207,9 +208,10 @@ class Tracer:
         inputs = [operand for value in node.inputs for operand in self.values(value, env, given)]
         try:
             answers = self._answer(node, inputs, attrs, signature)
-        except (AttributeError, IndexError, KeyError, TypeError, ValueError) as error:
-            # its attributes or inputs are not those of the op: what else could surprise a lowering?
-            raise MalformedGraph(f"`{node.name}` does not fit its op {node.op}: {error}") from error
+        except PLANNING as error:
+            types = [operand.dtype for operand in inputs]
+            definition = self.repertoire.definition_of(node.op)
+            raise planning_error(error, node.name, node.op, definition, attrs, types) from error
         for i, operand in enumerate(answers):
             env[node.output(i)] = operand
 

@@ -14,7 +14,7 @@ from collections.abc import Mapping, Sequence
 from concurrent.futures import Executor
 from typing import TYPE_CHECKING, Any, Protocol
 
-from tfport.errors import CannotRun, Error
+from tfport.errors import CannotRun, Error, InternalError
 from tfport.graph.model import Model, Signature
 from tfport.runtime.composite import fed_parts, fetched_parts
 from tfport.runtime.entrance import DEFAULT
@@ -63,6 +63,8 @@ def run_signature(
         return fetched_parts(asked, session.run(fetches, fed_parts(asked, inputs)))
     except CannotRun as error:
         raise StatusError(StatusCode.UNIMPLEMENTED, str(error)) from None
+    except InternalError as error:
+        raise StatusError(StatusCode.INTERNAL, str(error)) from error
     except Error as error:
         raise StatusError(StatusCode.INVALID_ARGUMENT, str(error)) from None
     except MemoryError:

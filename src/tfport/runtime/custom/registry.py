@@ -24,11 +24,12 @@ from tfport.formats.proto.graph_pb2 import OpDef
 from tfport.graph.attrs import Attr
 from tfport.graph.dtypes import DType
 from tfport.graph.signature import OpDefs
-from tfport.runtime.custom.fit import misfits, why_missing
 from tfport.runtime.custom.kernel import CustomKernel, custom_kernel
+from tfport.runtime.custom.missing_kernel import why_missing
 from tfport.runtime.custom.place import here, place_of, with_package
 from tfport.runtime.custom.shapes import ShapeFunction, shape_rule
 from tfport.runtime.custom.spec import op_definition
+from tfport.runtime.mismatch import mismatches
 from tfport.runtime.repertoire import OWN, Repertoire
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -154,7 +155,7 @@ class Registry(Repertoire):
 
     def misfits(self, op: str, attrs: Mapping[str, Attr], inputs: Sequence[DType]) -> list[str]:
         definition = self.definition_of(op)
-        return [] if definition is None else list(misfits(definition, attrs, inputs))
+        return [] if definition is None else list(mismatches(definition, attrs, inputs))
 
     def why_missing(self, op: str, attrs: Mapping[str, Attr], why: str) -> str | None:
         if self.definition_of(op) is None:

@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
-from tfport.errors import CannotRun, Error, MissingTensor, UnreadableFile
+from tfport.errors import CannotRun, Error, InternalError, MissingTensor, UnreadableFile
 from tfport.formats.recognize import find_model
 from tfport.graph.load import load_model
 from tfport.runtime.custom.registry import Registry, definitions_over, ready
@@ -34,6 +34,7 @@ _CODES: list[tuple[type[BaseException], StatusCode]] = [
     (UnreadableFile, StatusCode.DATA_LOSS),
     (MissingTensor, StatusCode.NOT_FOUND),
     (CannotRun, StatusCode.UNIMPLEMENTED),
+    (InternalError, StatusCode.INTERNAL),
     (Error, StatusCode.INVALID_ARGUMENT),
     (MemoryError, StatusCode.RESOURCE_EXHAUSTED),
     (FileNotFoundError, StatusCode.NOT_FOUND),

@@ -11,7 +11,7 @@ import numpy as np
 from tfport.errors import Error
 from tfport.graph.dtypes import BOOL, DType
 from tfport.runtime.engines.engine import Engine
-from tfport.runtime.host import blamed
+from tfport.runtime.failures import naming_node
 from tfport.runtime.lower import CannotLower
 from tfport.runtime.onnx.builder import Builder
 from tfport.runtime.operand import Dims, Operand
@@ -67,7 +67,7 @@ def _named(run: Callable[..., Any], name: str, op: str) -> Run:
             found = run(*given)
         return [np.asarray(found) if isinstance(found, np.generic) else found]
 
-    return blamed(answer, name, op)
+    return naming_node(answer, name, op)
 
 
 def truth(tracer: Tracer, name: str, operand: Operand) -> Operand:

@@ -11,7 +11,7 @@ from tfport.errors import CannotRun, UnreadableFile
 from tfport.formats.stablehlo.vhlo import read_vhlo
 from tfport.graph.attrs import Attr
 from tfport.graph.graph import Node
-from tfport.runtime.host import blamed
+from tfport.runtime.failures import naming_node
 from tfport.runtime.lower import structure
 from tfport.runtime.operand import Operand
 from tfport.runtime.ops.xla.stablehlo.interpreter import Interpreter
@@ -46,7 +46,7 @@ def call_module(tracer: Tracer, node: Node, inputs: list[Operand], attrs: dict[s
             answers = program.run(MAIN, arrays)
             return [np.asarray(a, k.numpy) for a, k in zip(answers, kinds, strict=True)]
 
-    named = blamed(run, node.name, node.op)
+    named = naming_node(run, node.name, node.op)
     return list(
         tracer.add(Step(node.name, node.op, tuple(inputs), outputs, run=named, why="a program of XLA"))
     )

@@ -16,7 +16,7 @@ from tfport.graph.attrs import Attr
 from tfport.graph.dtypes import DType
 from tfport.graph.graph import Node
 from tfport.runtime.engines.no_engine import NoEngine
-from tfport.runtime.host import blamed
+from tfport.runtime.failures import naming_node
 from tfport.runtime.lower import structure
 from tfport.runtime.operand import Operand
 from tfport.runtime.ops.control import functional as control
@@ -154,7 +154,7 @@ def _step(
         with np.errstate(all="ignore"):
             return [np.asarray(a, k.numpy) for a, k in zip(run(*given), kinds, strict=True)]
 
-    named = blamed(typed, node.name, node.op)
+    named = naming_node(typed, node.name, node.op)
     outputs = tuple(Operand(kind, None, name=node.name) for kind in kinds)
     return list(tracer.add(Step(node.name, node.op, tuple(inputs), outputs, run=named, why="XLA's own")))
 

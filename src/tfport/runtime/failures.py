@@ -1,0 +1,85 @@
+"""Turn what kernels and lowerings raise into errors that name the node, and the party at fault.
+
+A value or attribute that a kernel cannot handle is the model's: RunFailed, or MalformedGraph while
+planning. A TypeError or AttributeError is a bug in tfport (InternalError), unless the node
+contradicts the definition of its op or passes a resource of the wrong kind.
+Kernels of custom ops are called by `custom.call`, which blames the kernel.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from tfport.atlas.known_ops import known_ops
+from tfport.errors import Error, InternalError, MalformedGraph, RunFailed, UnreadableFile
+from tfport.formats.proto.graph_pb2 import OpDef
+from tfport.graph.attrs import Attr
+from tfport.graph.dtypes import DType
+from tfport.runtime.mismatch import mismatches, wrong_values
+from tfport.runtime.program import Run
+
+BUGS = (TypeError, AttributeError)
+VALUES = (ValueError, LookupError, ArithmeticError, MemoryError, RecursionError)
+"""What NumPy and Python raise for values that a kernel cannot handle."""
+PLANNING = (ValueError, LookupError, ArithmeticError, *BUGS)
+
+
+def naming_node(run: Run, name: str, op: str, attrs: Mapping[str, Attr] | None = None) -> Run:
+    """The same function, whose errors name the node; `attrs`: the attributes that the kernel takes."""
+
+    def named(inputs: Sequence[Any]) -> Sequence[Any]:
+        try:
+            return run(inputs)
+        except (RunFailed, UnreadableFile) as error:
+            raise RunFailed(f"`{name}` ({op}): {error}") from None
+        except (*VALUES, *BUGS) as error:
+            raise _run_error(error, name, op, attrs or {}, inputs) from error
+
+    return named
+
+
+def planning_error(
+    error: Exception,
+    name: str,
+    op: str,
+    definition: OpDef | None,
+    attrs: Mapping[str, Attr],
+    inputs: Sequence[DType],
+) -> Error:
+    """The error to raise where planning a node failed with something else than an `Error`."""
+    definition = definition or known_ops().get(op)
+    wrong = list(mismatches(definition, attrs, inputs)) if definition is not None else []
+    if wrong:
+        return MalformedGraph(f"`{name}` does not match the definition of op {op}: {'; '.join(wrong)}")
+    if isinstance(error, BUGS):
+        return _internal(error, name, op, "planning")
+    return MalformedGraph(f"`{name}` ({op}) cannot be planned: {_text(error)}")
+
+
+def _run_error(
+    error: Exception, name: str, op: str, attrs: Mapping[str, Attr], inputs: Sequence[Any]
+) -> Error:
+    definition = known_ops().get(op)
+    wrong = wrong_values(definition, attrs) if definition is not None else []
+    if wrong:
+        return RunFailed(f"`{name}` ({op}): {'; '.join(wrong)}")
+    if isinstance(error, AttributeError) and any(error.obj is value for value in inputs):
+        kind = type(error.obj).__name__
+        return RunFailed(f"`{name}` ({op}): it cannot use a resource of the kind {kind}")
+    if isinstance(error, BUGS):
+        return _internal(error, name, op, "running")
+    return RunFailed(f"`{name}` ({op}): {_text(error)}")
+
+
+def _internal(error: Exception, name: str, op: str, what: str) -> InternalError:
+    return InternalError(
+        f"`{name}` ({op}): internal error of tfport while {what} this node, please report it: "
+        f"{type(error).__name__}: {error}"
+    )
+
+
+def _text(error: Exception) -> str:
+    if isinstance(error, KeyError):
+        return f"there is no entry {error}"
+    return str(error) or type(error).__name__
