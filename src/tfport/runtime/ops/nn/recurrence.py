@@ -21,7 +21,7 @@ def lstm(x: Any, h: Any, c: Any, w: Any, r: Any, b: Any, lengths: Any = None) ->
     inputs = np.matmul(x, w) + b
     states = (h, c)
 
-    def turn(at, before):
+    def turn(at: int, before: Any) -> Any:
         i, f, g, o = np.split(inputs[at] + before[0] @ r, 4, axis=-1)
         cell = sigmoid(f) * before[1] + sigmoid(i) * np.tanh(g)
         return sigmoid(o) * np.tanh(cell), cell
@@ -33,7 +33,7 @@ def gru(x: Any, h: Any, w: Any, r: Any, b: Any, rb: Any, lengths: Any = None) ->
     """Gates r, z, n, with the reset applied behind the recurrent product: all outputs, the last output."""
     inputs = np.matmul(x, w) + b
 
-    def turn(at, before):
+    def turn(at: int, before: Any) -> Any:
         xr, xz, xn = np.split(inputs[at], 3, axis=-1)
         hr, hz, hn = np.split(before[0] @ r + rb, 3, axis=-1)
         update = sigmoid(xz + hz)
@@ -48,7 +48,7 @@ def gru_reset_before(x: Any, h: Any, w: Any, r: Any, b: Any, lengths: Any = None
     inputs = np.matmul(x, w) + b
     gates, new_gate = np.split(r, [2 * h.shape[-1]], axis=-1)
 
-    def turn(at, before):
+    def turn(at: int, before: Any) -> Any:
         xr, xz, xn = np.split(inputs[at], 3, axis=-1)
         hr, hz = np.split(before[0] @ gates, 2, axis=-1)
         update = sigmoid(xz + hz)

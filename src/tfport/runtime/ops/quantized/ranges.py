@@ -25,8 +25,9 @@ def scalar(array: Any, what: str = "a range") -> np.float32:
     return np.float32(array.reshape(-1)[0])
 
 
-def scalars(*arrays: Any) -> list[np.float32]:
-    return [scalar(array) for array in arrays]
+def scalars(low: Any, high: Any) -> tuple[np.float32, np.float32]:
+    """The ends of a range."""
+    return scalar(low), scalar(high)
 
 
 def round_away(x: Any) -> Any:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 
@@ -42,7 +43,7 @@ def _sequences(indices, values, shape):
         raise RunFailed(f"indices of shape {list(indices.shape)} for {len(values)} values")
     for axis, size in enumerate(shape):
         check_places(indices[:, axis], size)
-    found = {}
+    found: dict[tuple[int, ...], list[Any]] = {}
     for at, value in zip(map(tuple, indices[:, :-1].tolist()), values.tolist(), strict=True):
         found.setdefault(at, []).append(value)
     return found

@@ -58,6 +58,7 @@ def _to_space(b, x, block, crops):
     larger = [times(b, size, n) for size, n in zip(space, block, strict=True)]
     made = reshaped(b, turned, [batch, *larger, *rest])
     spans = {i + 1: (int(a), -int(z) if z else 2**63 - 1, 1) for i, (a, z) in enumerate(crops) if a or z}
+    assert made.shape is not None
     for axis in spans:
         size, gone = made.shape[axis], int(crops[axis - 1].sum())
         # ONNX crops what there is, TensorFlow refuses more; a size is that of a block at least

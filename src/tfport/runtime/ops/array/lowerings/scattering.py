@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from tfport.graph.dtypes import BOOL, INT64
 from tfport.runtime.lower import CannotLower, lower, rank_of
+from tfport.runtime.operand import Operand
 from tfport.runtime.ops.shared.lowered_sizes import LAST, reshaped, sizes_of, times, vector, whole
 
 
@@ -93,7 +94,7 @@ def in_shape(b, x, wanted):
 
 
 def product_of_sizes(b, sizes):
-    made = 1
+    made: int | Operand = 1
     for size in sizes:
         made = times(b, made, size)
     return made
@@ -105,7 +106,7 @@ def row_numbers(b, indices, sizes):
     bad = b.Or(b.Less(indices, zero), b.GreaterOrEqual(indices, limits))
     if len(sizes) == 1:
         return b.Where(bad, b.ints(LAST), indices)
-    steps = [1]
+    steps: list[int | Operand] = [1]
     for size in reversed(sizes[1:]):
         steps.insert(0, times(b, steps[0], size))
     rows = b.ReduceSum(b.Mul(indices, vector(b, steps)), b.ints(-1), keepdims=0)

@@ -101,7 +101,8 @@ def hand_on(tracer, node, inputs, attrs):
 @lower("BroadcastTo")
 def broadcast_to(b, input, shape):
     """ONNX stretches both ways, TensorFlow only the input: the reshape fails where more came out."""
-    wanted = b.vector(shape) if whole(shape) is None else vector(b, whole(shape))
+    sizes = whole(shape)
+    wanted = b.vector(shape) if sizes is None else vector(b, sizes)
     if shape.rank != 1 or shape.shape[0] is None or shape.shape[0] < rank_of(input):
         raise CannotLower("its shape is no vector, or of unknown length, or too short")
     made = b.Expand(input, wanted)
@@ -119,9 +120,10 @@ def broadcast_to(b, input, shape):
 def broadcast_args(b, s0, s1):
     """Of shapes as long as each other the larger size, where both are made of known sizes."""
     known = whole(s0), whole(s1)
-    if None in known:
+    shapes = [shape for shape in known if shape is not None]
+    if len(shapes) < len(known):
         raise CannotLower("a shape is not constant")
     try:
-        return b.const(np.array(np.broadcast_shapes(*known), np.int64), s0.dtype)
+        return b.const(np.array(np.broadcast_shapes(*shapes), np.int64), s0.dtype)
     except ValueError:
         raise CannotLower("these shapes do not fit") from None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import partial
 from typing import Any
 
@@ -9,7 +10,7 @@ import numpy as np
 
 from tfport.errors import RunFailed
 from tfport.graph.dtypes import STRING
-from tfport.runtime.ops.data.dataset import Element, whole
+from tfport.runtime.ops.data.dataset import whole
 from tfport.runtime.ops.data.declare import dataset
 from tfport.runtime.ops.data.mapped import Map
 from tfport.runtime.ops.io.kernels.parse_example import as_keys, parse_example_v2
@@ -45,7 +46,7 @@ def parse_example_dataset(
         dense_shapes=dense_shapes,
     )
 
-    def call(element: Element) -> list[Any]:
+    def call(element: Sequence[Any]) -> Sequence[Any]:
         if element[0].ndim != 1:
             raise RunFailed(f"Examples come as a vector; its shape is {list(element[0].shape)}")
         indices, values, shapes, dense, ragged_values, splits = parse(element[0], *arguments)

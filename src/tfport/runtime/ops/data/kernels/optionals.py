@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from tfport.errors import RunFailed
@@ -14,7 +16,7 @@ class Optional:
 
     __slots__ = ("components",)
 
-    def __init__(self, components: list | None) -> None:
+    def __init__(self, components: list[Any] | None) -> None:
         self.components = components
 
 

@@ -94,8 +94,8 @@ def unbatch_dataset(input_dataset):
 
 @dataset("WindowDataset")
 def window_dataset(input_dataset, size, shift, stride, drop_remainder):
-    numbers = (whole(n, "what a window is like") for n in (size, shift, stride))
-    return Window(input_dataset, *numbers, bool(drop_remainder))
+    count, offset, step = (whole(n, "what a window is like") for n in (size, shift, stride))
+    return Window(input_dataset, count, offset, step, bool(drop_remainder))
 
 
 @dataset("RepeatDataset")

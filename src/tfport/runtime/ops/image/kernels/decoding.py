@@ -129,7 +129,8 @@ def decode_and_crop_jpeg(
     if crop_window.shape != (4,):
         raise RunFailed("crop_window must be four numbers")
     options = _options(ratio, fancy_upscaling, dct_method)
-    return _jpeg.decode(data, channels, **options, window=tuple(int(n) for n in crop_window))
+    top, left, height, width = crop_window.tolist()
+    return _jpeg.decode(data, channels, **options, window=(top, left, height, width))
 
 
 def _one_frame(data: bytes, channels: int, dtype: Any, jpeg: dict[str, Any] | None = None) -> Any:

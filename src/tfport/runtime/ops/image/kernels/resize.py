@@ -92,10 +92,11 @@ def quantized_resize_bilinear(images, size, min, max, *, align_corners, half_pix
         return images, min, max
     if images.dtype == np.float32:
         return bilinear(images, height, width, align_corners, half_pixel_centers), min, max
-    top, bottom, down = linear(images.shape[1], height, align_corners, half_pixel_centers)
-    left, right, across = linear(images.shape[2], width, align_corners, half_pixel_centers)
+    top, bottom, row_weights = linear(images.shape[1], height, align_corners, half_pixel_centers)
+    left, right, column_weights = linear(images.shape[2], width, align_corners, half_pixel_centers)
     one = 1 << _BITS
-    down, across = ((w * np.float32(one)).astype(np.int32) for w in (down[:, None, None], across[:, None]))
+    down = (row_weights[:, None, None] * np.float32(one)).astype(np.int32)
+    across = (column_weights[:, None] * np.float32(one)).astype(np.int32)
     x = images.astype(np.int32)
 
     def row(at: Any) -> Any:

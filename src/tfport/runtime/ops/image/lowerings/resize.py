@@ -107,7 +107,9 @@ def resize_bilinear(b, images, size, *, align_corners, half_pixel_centers):
     if all(
         known is not None and _places_agree(*known, align_corners, half_pixel_centers) for known in knowns
     ):
-        return _resize(b, x, [known[1] for known in knowns], align_corners, half_pixel_centers)
+        return _resize(
+            b, x, [known[1] for known in knowns if known is not None], align_corners, half_pixel_centers
+        )
     same = _same_size(b, images, size)
     # columns first: TensorFlow rounds in this order
     for axis, known in ((WIDTH, knowns[1]), (HEIGHT, knowns[0])):

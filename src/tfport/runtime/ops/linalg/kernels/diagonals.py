@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from tfport.errors import RunFailed
@@ -98,7 +100,7 @@ def matrix_set_diag_v3(input, diagonal, k, *, align):
     return _set_diagonals(input, diagonal, *_range(k), align)
 
 
-def _range(k):
+def _range(k: Any) -> tuple[int, int]:
     """The lowest and the highest diagonal."""
     if k.ndim > 1 or k.size not in (1, 2):
         raise RunFailed("k must be one number, or two in a vector")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from tfport.errors import RunFailed
@@ -110,12 +112,9 @@ def _nothing(kind, dtype):
     """The extremes of nothing are the type's own."""
     if kind in ("Sum", "Prod"):
         return _EMPTY[kind]
-    if dtype.kind in "iu":
-        limits = np.iinfo(dtype)
-    else:
-        import ml_dtypes
+    import ml_dtypes
 
-        limits = ml_dtypes.finfo(dtype)
+    limits: Any = np.iinfo(dtype) if dtype.kind in "iu" else ml_dtypes.finfo(dtype)
     return limits.min if kind == "Max" else limits.max
 
 

@@ -32,7 +32,7 @@ def einsum(b, inputs, *, equation):
     if len(inputs) == 2:
         before = len(b.made)
         try:
-            return _product(b, *inputs, *terms, output)
+            return _product(b, inputs[0], inputs[1], terms[0], terms[1], output)
         except CannotLower:
             del b.made[before:]
     spelled = f"{','.join(terms)}->{output}"

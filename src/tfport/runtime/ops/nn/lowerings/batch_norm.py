@@ -139,5 +139,6 @@ def batch_norm_with_global_normalization(
         scale = b.const(np.ones(gamma.shape[0]), gamma.dtype)
     # narrow types are computed in float32 and rounded once
     kind = FLOAT32 if t.dtype.name in ("float16", "bfloat16") else t.dtype
-    x, *vectors = (b.cast(o, kind) for o in (t, scale, beta, m, v))
-    return b.cast(affine(b, x, Layout("NHWC"), *vectors, variance_epsilon), t.dtype)
+    x, factor, offset, mean, variance = (b.cast(o, kind) for o in (t, scale, beta, m, v))
+    normalized = affine(b, x, Layout("NHWC"), factor, offset, mean, variance, variance_epsilon)
+    return b.cast(normalized, t.dtype)

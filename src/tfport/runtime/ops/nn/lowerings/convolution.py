@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 from tfport.errors import RunFailed
 from tfport.runtime.lower import CannotLower, lower, rank_of
@@ -84,7 +85,7 @@ def convolution(
     return from_channels_second(b, made, layout)
 
 
-def _fits(x: Operand, kernel: Sequence[int], dilations: Sequence[int], pads: dict) -> None:
+def _fits(x: Operand, kernel: Sequence[int], dilations: Sequence[int], pads: dict[str, Any]) -> None:
     """No engine has windows that are larger than what they slide over; TensorFlow answers with nothing."""
     around = pads.get("pads")
     for i, size in enumerate(x.shape[2:] if x.shape and around else ()):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 from tfport.graph.dtypes import INT64
 from tfport.runtime.lower import CannotLower, lower, rank_of
@@ -69,10 +70,10 @@ def _known_pads(
     sizes: Operand,
     layout: Layout,
     dy: Operand,
-    attrs: dict,
+    attrs: dict[str, Any],
     padding: str,
     explicit: Sequence[tuple[int, int]],
-) -> dict | None:
+) -> dict[str, Any] | None:
     """The padding where the spatial sizes of both sides are known; None where only a run tells."""
     wanted = [sizes.known[i] if sizes.known is not None else None for i in layout.space]
     given = dy.shape[2:] if dy.shape is not None else (None,) * len(wanted)
@@ -98,7 +99,7 @@ def _cut(
     layout: Layout,
     dy: Operand,
     weights: Operand,
-    attrs: dict,
+    attrs: dict[str, Any],
     padding: str,
     explicit: Sequence[tuple[int, int]],
 ) -> Operand:

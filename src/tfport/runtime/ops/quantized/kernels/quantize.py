@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import ml_dtypes
@@ -17,7 +18,7 @@ from tfport.runtime.ops.quantized.ranges import (
     to_float_fast,
 )
 
-_ROUND = {"HALF_AWAY_FROM_ZERO": round_away, "HALF_TO_EVEN": np.rint}
+_ROUND: dict[str, Callable[[Any], Any]] = {"HALF_AWAY_FROM_ZERO": round_away, "HALF_TO_EVEN": np.rint}
 _HUGE = np.float32(np.finfo(np.float32).max)
 
 

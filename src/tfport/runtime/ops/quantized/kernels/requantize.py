@@ -25,7 +25,8 @@ def _used(q: Any, low: Any, high: Any) -> tuple[Any, Any]:
 
 @host("Requantize")
 def requantize(input, input_min, input_max, requested_output_min, requested_output_max, *, out_type):
-    low, high, new_low, new_high = scalars(input_min, input_max, requested_output_min, requested_output_max)
+    low, high = scalars(input_min, input_max)
+    new_low, new_high = scalars(requested_output_min, requested_output_max)
     if new_low > 0:
         raise RunFailed("requested_output_min must be at most 0")
     if new_high < new_low:

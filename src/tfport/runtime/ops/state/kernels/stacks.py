@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from tfport.errors import RunFailed
 from tfport.runtime.lower import host
 
@@ -10,7 +12,7 @@ class Stack:
     """Tensors on one another; a new one in each run."""
 
     def __init__(self, most: int) -> None:
-        self.items: list = []
+        self.items: list[Any] = []
         self.most = most
         self.closed = False
 
