@@ -12,7 +12,7 @@ TENSORFLOW ?= 2.21.0
 PIP := -m pip --disable-pip-version-check -q
 WORKERS ?= 2
 
-.PHONY: demo test test-live test-clients test-browser truth lint bench bench-runtime bench-fix bench-serve soak fuzz record record-ops index protos real-models evidence atlas atlas-proof docs clean
+.PHONY: demo test test-live test-clients test-browser truth lint bench bench-runtime bench-fix bench-serve soak fuzz record record-ops index protos real-models evidence atlas atlas-verify docs clean
 
 demo: $(READY)
 	@$(BIN)/python examples/demo.py
@@ -88,13 +88,13 @@ evidence: $(READY) $(LIVE_READY)
 # A new release in the atlas: make atlas RELEASE=2.22.0
 atlas: $(READY)
 	$(BIN)/python tools/atlas/collect.py $(RELEASE)
-	$(BIN)/python tools/atlas/build.py
-	$(BIN)/python tools/atlas/symbols.py
+	$(BIN)/python tools/atlas/add_records.py
 	$(BIN)/python tools/atlas/kernel_classes.py $(RELEASE)
 	$(BIN)/python tools/refresh_docs.py
 
-atlas-proof: $(READY)
-	$(BIN)/python tools/atlas/prove.py 1.13.2 2.21.0
+# Record two releases again and compare them with the atlas.
+atlas-verify: $(READY)
+	$(BIN)/python tools/atlas/verify.py 1.13.2 2.21.0
 
 docs: $(READY)
 	$(BIN)/python tools/refresh_docs.py

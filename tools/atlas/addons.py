@@ -5,7 +5,8 @@
 The packages and versions are those of addons.toml. Each library of a wheel is loaded
 (`TF_LoadLibrary`) into the newest release that the wheel's metadata allows; where it
 allows several, or says nothing, into one release of each minor, newest first, until
-the libraries load. What is recorded is skipped. A record is a folder such as
+the libraries load. Versions that are in the atlas, or that are known to register nothing
+(`without_ops`), are skipped. `add_records` stores the records. A record is a folder such as
 `tensorflow-text-2.8.2`:
 
     record.json                 the wheel, the TensorFlow it asks for and was loaded into, how that went
@@ -28,12 +29,13 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from addon_wheels import Addon, NoWheel, fetched
-from index import files
+from atlas_file import AtlasContent, record_name
+from package_index import files
 from packaging.specifiers import SpecifierSet
 from packaging.version import Version
+from records import ADDON_CACHE
 from wheels import Wheel, fetch, package_in, unpack, unpacked
 
-CACHE = Path("~/.cache/tfport/atlas-addons").expanduser()
 # Of these, the wheels for Python 3.7 have the new C++ ABI and those for older ones the old.
 DIFFER = ("1.13.", "1.14.")
 PROBE = Path(__file__).with_name("addon_probe.py")
@@ -80,7 +82,7 @@ def arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description="Record what add-on packages register.")
     parser.add_argument("packages", nargs="*", metavar="PACKAGE")
     parser.add_argument("--newest", action="store_true", help="the newest version of each package only")
-    parser.add_argument("--cache", type=Path, default=CACHE)
+    parser.add_argument("--cache", type=Path, default=ADDON_CACHE)
     parser.add_argument("--python", default=sys.executable, help="the command that runs an x86-64 Python")
     return parser.parse_args()
 
@@ -89,11 +91,11 @@ def prepare(table: dict, args: argparse.Namespace, releases: dict, folder: Path)
     """Fetch what is not recorded; what has no library for TensorFlow is recorded at once."""
     few = slice(-1, None) if args.newest else slice(None)
     wanted = [(p, v) for p in args.packages or table for v in table[p]["versions"][few]]
-    tasks = []
+    content, tasks = AtlasContent.read(), []
     for number, (package, version) in enumerate(wanted, 1):
         print(f"[{number}/{len(wanted)}] {package} {version}: ", end="", flush=True)
         place = folder / f"{package}-{version}"
-        if (args.cache / place.name / "record.json").exists():
+        if is_recorded(package, version, table[package], content, args.cache):
             print("recorded before")
             continue
         place.mkdir()
@@ -109,6 +111,12 @@ def prepare(table: dict, args: argparse.Namespace, releases: dict, folder: Path)
         else:
             write(task, args.cache)
     return tasks
+
+
+def is_recorded(package: str, version: str, row: dict, content: AtlasContent, cache: Path) -> bool:
+    name = record_name(package, version)
+    is_known = content.find(name) is not None or version in row.get("without_ops", ())
+    return is_known or (cache / name / "record.json").exists()
 
 
 def task_for(addon: Addon, place: Path, facts: dict, releases: dict) -> Task:

@@ -11,9 +11,9 @@ import re
 import sys
 from collections import defaultdict
 
-from index import File, files, releases
+from package_index import File, files, releases
 from records import release_order
-from remote import open_zip
+from remote_zip import open_zip
 
 LIBRARIES = re.compile(r"/(libtensorflow_framework\.so(\.[12])?|_pywrap_tensorflow(_internal)?\.so)$")
 MARK = b"_ZN10tensorflow12OpDefBuilder5InputE"

@@ -17,7 +17,7 @@ from pathlib import Path
 from urllib.error import URLError
 from urllib.request import urlopen
 
-from index import File, choose
+from package_index import File, choose
 
 PLATFORMS = [
     f"manylinux{generation}_x86_64"

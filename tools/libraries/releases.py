@@ -14,7 +14,7 @@ from pathlib import Path
 
 sys.path.append(str(Path(__file__).parents[1] / "atlas"))
 
-from index import File, choose, files
+from package_index import File, choose, files
 from records import release_order
 from wheels import fetch, package_in, unpack
 

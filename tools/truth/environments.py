@@ -17,7 +17,7 @@ from pathlib import Path
 
 sys.path.append(str(Path(__file__).parents[1] / "atlas"))
 
-from index import pythons
+from package_index import pythons
 from records import release_order
 
 CACHE = Path("~/.cache/tfport/environments").expanduser()

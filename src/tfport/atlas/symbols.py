@@ -38,6 +38,11 @@ def split_hash(value: int) -> tuple[int, int]:
     return value >> rest_bits, value & (1 << rest_bits) - 1
 
 
+def join_hash(bucket: int, rest: int) -> int:
+    """The hash that `split_hash` takes apart."""
+    return bucket << 8 * HASH_BYTES - BUCKET_BITS | rest
+
+
 @dataclass(frozen=True, slots=True)
 class Lost:
     """Of the symbols that a build had, how many are lost in another."""

@@ -1,6 +1,6 @@
 """What does a release register? Asked of its own libraries.
 
-    python probe.py PACKAGE OUT [LIBRARY…]
+    python release_probe.py PACKAGE OUT [LIBRARY…]
 
 PACKAGE is the folder of TensorFlow's own package. Writes OUT/ops.pb (an OpList),
 OUT/kernels.pb (a KernelList), OUT/kernels_session.pb (the kernels that are there
@@ -19,7 +19,7 @@ from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 
-import hidden
+import cxx_registry
 from native import Status, entries, load
 
 ENDED = "it ends the process that loads it"
@@ -41,13 +41,15 @@ def main(package: Path, out: Path, libraries: list[str]) -> None:
 
 
 def op_list(tf: ctypes.CDLL) -> bytes:
-    return tf.TF_GetAllOpList().contents.bytes() if hasattr(tf, "TF_GetAllOpList") else hidden.op_list(tf)
+    return (
+        tf.TF_GetAllOpList().contents.bytes() if hasattr(tf, "TF_GetAllOpList") else cxx_registry.op_list(tf)
+    )
 
 
 def kernel_list(tf: ctypes.CDLL) -> bytes:
     if hasattr(tf, "TF_GetAllRegisteredKernels"):
         return tf.TF_GetAllRegisteredKernels(Status(tf).handle).contents.bytes()
-    return hidden.kernel_list(tf)
+    return cxx_registry.kernel_list(tf)
 
 
 def add_session(tf: ctypes.CDLL, before: list[bytes], out: Path) -> None:
@@ -57,7 +59,7 @@ def add_session(tf: ctypes.CDLL, before: list[bytes], out: Path) -> None:
         tf.TF_NewSession(graph, options, status.handle)
         assert status.ok, status.message
     else:
-        hidden.new_session(tf)
+        cxx_registry.new_session(tf)
     if new := added(before, tf):
         out.write_bytes(new)
 
@@ -75,7 +77,7 @@ def add_library(tf: ctypes.CDLL, before: list[bytes], package: Path, name: str, 
 def load_library(tf: ctypes.CDLL, path: str) -> tuple[bytes, str]:
     """The OpList of an op library, or what TensorFlow says."""
     if not hasattr(tf, "TF_LoadLibrary"):
-        return hidden.load_library(tf, path)
+        return cxx_registry.load_library(tf, path)
     status = Status(tf)
     handle = tf.TF_LoadLibrary(path.encode(), status.handle)
     return (tf.TF_GetOpList(ctypes.c_void_p(handle)).bytes(), "") if status.ok else (b"", status.message)
