@@ -33,7 +33,7 @@ def told(path: str | Path) -> dict:
     """Everything that `facts` says, as tfport has it."""
     model = tfport.load(path)
     several = [tfport.load(path, tags=tags) for tags in model.tag_sets] or [model]
-    out = {"kind": KINDS[model.kind.value], "variables": variables(model.checkpoint)}
+    out = {"kind": KINDS[model.format.name], "variables": variables(model.checkpoint)}
     out["graphs"] = [graph(m) for m in several] if out["kind"] != "checkpoint" else []
     if model.fingerprint:
         known = {f.name: getattr(model.fingerprint, f.name) for f in model.fingerprint.DESCRIPTOR.fields}

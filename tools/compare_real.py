@@ -23,11 +23,12 @@ import real_models
 import tfport
 from tfport.atlas.known_ops import known_ops
 from tfport.formats.encoding.message import read_message
-from tfport.formats.kinds import Kind
+from tfport.formats.find import find_model
+from tfport.formats.graph_def.signature import GRAPH_DEF, META_GRAPH
 from tfport.formats.proto.graph_pb2 import GraphDef
 from tfport.formats.proto.saved_model_pb2 import MetaGraphDef
-from tfport.formats.recognize import find_model
 from tfport.formats.saved_model.read import read_saved_model
+from tfport.formats.saved_model.signature import SAVED_MODEL
 from tfport.graph.build import graph_from_def, graph_to_def
 from tfport.graph.census import every_node
 from tfport.graph.signature import OpTable
@@ -51,11 +52,11 @@ def compare(model: Path, answer: Path) -> list[str]:
 def graphs(model: Path) -> list[GraphDef]:
     """The graphs in the files of a model, as records."""
     found = find_model(model)
-    if found.kind is Kind.SAVED_MODEL:
+    if found.format is SAVED_MODEL:
         return [meta.graph_def for meta in read_saved_model(found.files, found.name).proto.meta_graphs]
-    if found.kind is Kind.META_GRAPH:
+    if found.format is META_GRAPH:
         return [read_message(MetaGraphDef, found.files, found.name).graph_def]
-    return [read_message(GraphDef, found.files, found.name)] if found.kind is Kind.GRAPH_DEF else []
+    return [read_message(GraphDef, found.files, found.name)] if found.format is GRAPH_DEF else []
 
 
 def survives(record: GraphDef) -> bool:

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from tfport.check.matrix.matrix import Matrix
     from tfport.check.report.report import CheckReport
     from tfport.fix.fixed import Fixed
-    from tfport.formats.recognize import Source
+    from tfport.formats.find import Source
     from tfport.graph.model import Model
     from tfport.graph.signature import OpDefs
     from tfport.runtime.custom.registry import Registry, kernel, op
@@ -69,7 +69,7 @@ def load(source: Source, *, tags: Iterable[str] | None = None, registry: Registr
     `registry` has ops of one's own that the model may use. A model with ops that nobody has defined
     is read all the same: whoever runs it may know them.
     """
-    from tfport.formats.recognize import find_model
+    from tfport.formats.find import find_model
     from tfport.graph.load import load_model
 
     return load_model(find_model(source), _definitions(registry), tags)

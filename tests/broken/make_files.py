@@ -21,24 +21,27 @@ from pathlib import Path
 from tfport.errors import Error
 from tfport.formats.encoding.crc32c import checksum, masked
 from tfport.formats.encoding.message import read_message
+from tfport.formats.find import find_model
+from tfport.formats.graph_def.signature import GRAPH_DEF, META_GRAPH
 from tfport.formats.proto import graph_pb2 as pb
 from tfport.formats.proto import saved_model_pb2 as sm
-from tfport.formats.recognize import Kind, find_model
+from tfport.formats.saved_model.signature import SAVED_MODEL
 from tfport.formats.tfjs.read import read_tfjs
+from tfport.formats.tfjs.signature import TFJS
 
 OUT = Path(__file__).parent / "files"
-MESSAGES = {Kind.GRAPH_DEF: pb.GraphDef, Kind.SAVED_MODEL: sm.SavedModel, Kind.META_GRAPH: sm.MetaGraphDef}
+MESSAGES = {GRAPH_DEF: pb.GraphDef, SAVED_MODEL: sm.SavedModel, META_GRAPH: sm.MetaGraphDef}
 
 
 def read(name: str) -> None:
     """All that can be wrong with a model file, apart from what its graph says."""
     found = find_model(name)
-    if found.kind is Kind.TFJS:
+    if found.format is TFJS:
         model = read_tfjs(found.files, found.name)
         for weight in model.weights.names():
             model.weights.read(weight)
-    elif found.kind in MESSAGES:
-        read_message(MESSAGES[found.kind], found.files, found.name)
+    elif found.format in MESSAGES:
+        read_message(MESSAGES[found.format], found.files, found.name)
 
 
 def length(number: int, value: bytes) -> bytes:

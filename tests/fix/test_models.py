@@ -37,7 +37,7 @@ def test_the_target_takes_it_and_answers_alike(name, release, tmp_path):
     assert found.ok, found.remaining or found.proof.statement
     before, path = load(name), tmp_path / "out"
     found.save(path)
-    written = tfport.load(f"{path}.meta" if before.kind.value == "MetaGraph" else path)
+    written = tfport.load(f"{path}.meta" if before.format.name == "MetaGraph" else path)
     assert tfport.check(written, on=f"tensorflow=={release}").verdict == "runs"
     assert set(written.signatures) == set(before.signatures)
     for key, signature in before.signatures.items():

@@ -9,22 +9,27 @@ from hypothesis import strategies as st
 from tests.sentences import read_or_told
 
 from tfport.errors import Error, NotAModel, UnreadableFile
+from tfport.formats.checkpoint.signature import CHECKPOINT
+from tfport.formats.checkpoint.table import MAGIC
 from tfport.formats.encoding.message import read_message
-from tfport.formats.kinds import TABLE_MAGIC, identify
+from tfport.formats.files import MemoryFiles
+from tfport.formats.find import find_model
+from tfport.formats.format import ModelFormat
+from tfport.formats.graph_def.signature import GRAPH_DEF, META_GRAPH
 from tfport.formats.proto import graph_pb2 as pb
 from tfport.formats.proto import saved_model_pb2 as sm
-from tfport.formats.recognize import Kind, find_model
+from tfport.formats.recognize import recognize
+from tfport.formats.sample import Sample
+from tfport.formats.saved_model.signature import SAVED_MODEL
+from tfport.formats.tfjs.signature import TFJS
 
 GRAPH = pb.GraphDef(node=[pb.NodeDef(name="x", op="Placeholder")], versions=pb.VersionDef(producer=27))
 META = sm.MetaGraphDef(graph_def=GRAPH, meta_info_def={"tensorflow_version": "1.15.5", "tags": ["serve"]})
 META.meta_info_def.stripped_op_list.op.add(name="Placeholder")
 SAVED = sm.SavedModel(saved_model_schema_version=1, meta_graphs=[META])
-TFJS = b'{"format": "graph-model", "modelTopology": {"node": []}, "weightsManifest": []}'
-TABLE = bytes(60) + TABLE_MAGIC
+TFJS_JSON = b'{"format": "graph-model", "modelTopology": {"node": []}, "weightsManifest": []}'
+TABLE = bytes(60) + MAGIC
 STATE = b'model_checkpoint_path: "/elsewhere/m-2"\nall_model_checkpoint_paths: "/elsewhere/m-1"\n'
-
-GRAPH_DEF, META_GRAPH, SAVED_MODEL = Kind.GRAPH_DEF, Kind.META_GRAPH, Kind.SAVED_MODEL
-CHECKPOINT = Kind.CHECKPOINT
 
 FUNCTIONS = pb.FunctionDefLibrary(function=[pb.FunctionDef(signature=pb.OpDef(name="f"))])
 MESSAGES = {
@@ -52,8 +57,9 @@ def binary(message):
 @pytest.mark.parametrize("case", MESSAGES)
 def test_a_message_is_known_from_its_structure(case):
     message, kind = MESSAGES[case]
-    assert identify(binary(message), "file") is kind
-    assert identify(text_format.MessageToString(message).encode(), "file") is kind
+    for data in (binary(message), text_format.MessageToString(message).encode()):
+        files = MemoryFiles("file", {"": memoryview(data)})
+        assert recognize(Sample(files, "")) is kind
 
 
 @pytest.mark.parametrize("case", MESSAGES)
@@ -61,7 +67,7 @@ def test_bytes_and_open_files_are_models_too(case, tmp_path):
     message, kind = MESSAGES[case]
     for source in (binary(message), bytearray(binary(message)), io.BytesIO(binary(message))):
         found = find_model(source)
-        assert found.kind is kind
+        assert found.format is kind
         assert read_message(type(message), found.files, found.name) == message
     (tmp_path / "any.name").write_bytes(binary(message))
     with open(tmp_path / "any.name", "rb") as file:
@@ -85,9 +91,9 @@ LAYOUTS = [  # files, what is asked for, what is found: kind, folder, name
     ({"foo.pb": S}, "foo.pb", SAVED_MODEL, "", "foo.pb"),
     ({"foo.pb": S}, "", SAVED_MODEL, "", "foo.pb"),
     ({"2/" + PB: S, "10/" + PB: S, "11/notes.txt": b""}, "", SAVED_MODEL, "10", PB),
-    ({"model.json": TFJS, "package.json": b"{}"}, "", Kind.TFJS, "", "model.json"),
-    ({"age.json": TFJS, "package.json": b"{}"}, "", Kind.TFJS, "", "age.json"),
-    ({"model.json": TFJS}, "model.json", Kind.TFJS, "", "model.json"),
+    ({"model.json": TFJS_JSON, "package.json": b"{}"}, "", TFJS, "", "model.json"),
+    ({"age.json": TFJS_JSON, "package.json": b"{}"}, "", TFJS, "", "age.json"),
+    ({"model.json": TFJS_JSON}, "model.json", TFJS, "", "model.json"),
     ({"checkpoint": STATE, "m-1.meta": M, "m-2.meta": M, "m-2.index": TABLE}, "", META_GRAPH, "", "m-2.meta"),
     ({"checkpoint": STATE, "m-1.index": TABLE, "m-2.index": TABLE}, "", CHECKPOINT, "", "m-2"),
     ({"checkpoint": STATE, "m-2": TABLE}, "checkpoint", CHECKPOINT, "", "m-2"),
@@ -120,7 +126,7 @@ def test_the_model_is_found(place, tree, asked, kind, folder, name, tmp_path):
                 file.writestr(member, data)
     found = find_model(tmp_path / "x" / asked)
     where = os.path.join(tmp_path, "x", folder).rstrip("/")
-    assert (found.kind, found.name, found.files.where) == (kind, name, where)
+    assert (found.format, found.name, found.files.where) == (kind, name, where)
     assert found.where == (where if name in (PB, PBTXT) else found.files.label(name))
 
 
@@ -143,29 +149,29 @@ def test_the_only_model_of_an_archive_is_found_anywhere_in_it(tmp_path):
             file.writestr(name, data)
     assert find_model(tmp_path / "m.whl").where == str(tmp_path / "m.whl/pkg/a/b/c/d/model/2")
     assert find_model(tmp_path / "m.whl/pkg/a/").where == str(tmp_path / "m.whl/pkg/a/b/c/d/model/2")
-    assert find_model(tmp_path / "m.whl/pkg/a/b/c/d/model/1").kind is SAVED_MODEL
+    assert find_model(tmp_path / "m.whl/pkg/a/b/c/d/model/1").format is SAVED_MODEL
 
 
 SENTENCES = [  # files, what is asked for, what is said after the path
-    ({"a.pb": G, "b.pb": G}, "x", "x: 2 models: a.pb, b.pb; give the path of one, such as x/a.pb"),
-    ({"a.meta": M, "b.meta": M}, "x", "x: 2 models: a.meta, b.meta; give the path of one, such as x/a.meta"),
+    ({"a.pb": G, "b.pb": G}, "x", "x: 2 models: a.pb, b.pb; pass the path of one, such as x/a.pb"),
+    ({"a.meta": M, "b.meta": M}, "x", "x: 2 models: a.meta, b.meta; pass the path of one, such as x/a.meta"),
     ({"a/saved_model.pb": S, "b/c/d/saved_model.pb": S}, "x",
-     "x: no model in this folder itself, but below it: a, b/c/d; give the path of one, such as x/a"),
-    ({"a/b/c/d/saved_model.pb": S}, "x", "x: no TensorFlow model; it holds a/"),
+     "x: no model in this folder itself, but below it: a, b/c/d; pass the path of one, such as x/a"),
+    ({"a/b/c/d/saved_model.pb": S}, "x", "x: no TensorFlow model; it contains a/"),
     ({"saved_model.cpb": b"x"}, "x", "x/saved_model.cpb: a SavedModel in the split format"),
     ({"saved_model.pb": b""}, "x", "x/saved_model.pb: an empty file; download or copy it again"),
-    ({"readme.md": b"hello", "run.py": b"1"}, "x", "x: no TensorFlow model; it holds readme.md, run.py"),
+    ({"readme.md": b"hello", "run.py": b"1"}, "x", "x: no TensorFlow model; it contains readme.md, run.py"),
     ({"model.onnx": b"\x08\x08\x3a\x00"}, "x", "x/model.onnx: an ONNX model"),
     ({"m.safetensors": b"x", "config.json": b"{}"}, "x", "x: weights in safetensors format, without a graph"),
     ({"_METADATA": b"x", "d/1": b"x"}, "x", "x: a JAX checkpoint of Orbax, without a graph"),
     ({"net.xml": b"<net>", "net.bin": b"x"}, "x", "x: an OpenVINO model"),
-    ({"m.zip": b"x", "readme.md": b"x"}, "x", "x: no model but an archive, m.zip; give its path"),
-    ({"checkpoint": STATE}, "x", "x/checkpoint: names the checkpoint `m-2`, which is not beside it"),
-    ({"m.data-00000-of-00001": b"x"}, "x/m", "x/m: the data of a checkpoint, but no m.index beside it"),
-    ({"frozen.pb": G}, "x/frozn.pb", "x/frozn.pb: no such file or folder; near it: frozen.pb"),
+    ({"m.zip": b"x", "readme.md": b"x"}, "x", "x: no model but an archive, m.zip; pass its path"),
+    ({"checkpoint": STATE}, "x", "x/checkpoint: lists the checkpoint `m-2`, which is not beside it"),
+    ({"m.data-00000-of-00001": b"x"}, "x/m", "x/m: checkpoint data without its index; m.index is missing"),
+    ({"frozen.pb": G}, "x/frozn.pb", "x/frozn.pb: no such file or folder; similar names: frozen.pb"),
     ({"a": b"x"}, "x/nothing/here", "x/nothing/here: no such file or folder; x has no `nothing/here`"),
-    ({"a.pb": G}, "x/a.pb/here", "x/a.pb/here: x/a.pb is a file and no archive, so there is no `here` in it"),
-    ({}, "https://example.org/model.zip", "https://example.org/model.zip: an address, not a path"),
+    ({"a.pb": G}, "x/a.pb/here", "x/a.pb/here: x/a.pb is a file, not an archive, so it has no `here`"),
+    ({}, "https://example.org/model.zip", "https://example.org/model.zip: a URL, not a path"),
     ({}, "nul\0l", "nul\0l: embedded null byte"),
     ({}, "x" * 300, "x" * 300 + ": file name too long"),
     ({}, "", ": no such file or folder"),
@@ -189,9 +195,9 @@ def test_an_empty_folder_and_a_broken_link_are_named(tmp_path, monkeypatch):
     os.mkfifo("pipe")
     said = {
         "empty": "empty: an empty folder",
-        "link.pb": "link.pb: a link to gone.pb, which is not there",
+        "link.pb": "link.pb: a link to gone.pb, which does not exist",
         "pipe": "pipe: neither a file nor a folder, but a device, pipe or socket",
-        ".": "./saved_model.pb: a link to .git/annex/objects/x, which is not there; "
+        ".": "./saved_model.pb: a link to .git/annex/objects/x, which does not exist; "
         "fetch it with `git annex get`",
     }
     for path, sentence in said.items():
@@ -215,7 +221,7 @@ def test_an_archive_of_many_models_names_some(tmp_path):
             file.writestr(f"m{number:02}/saved_model.pb", S)
         file.writestr("inner.zip", b"PK\x03\x04")
     with pytest.raises(
-        UnreadableFile, match=r"m\.zip: 20 models: m00, m01, .*m07 and 12 more; give the path"
+        UnreadableFile, match=r"m\.zip: 20 models: m00, m01, .*m07 and 12 more; pass the path"
     ):
         find_model(tmp_path / "m.zip")
     with pytest.raises(NotAModel, match=r"m\.zip/inner\.zip: a zip archive; unpack it"):
@@ -228,8 +234,11 @@ def test_sources_that_make_no_sense_are_refused():
     for source, said in [
         (3, "expected the path of a model, its bytes or an open file, found int"),
         (io.StringIO("node {}"), "the open file: opened as text; open it with mode 'rb'"),
-        (TFJS, "the bytes given: one file of a TensorFlow.js graph model, which has others; give its path"),
-        (TABLE, "the bytes given: one file of a checkpoint, which has others; give its path"),
+        (
+            TFJS_JSON,
+            "the bytes given: one of several files of a TensorFlow.js graph model; pass its path instead",
+        ),
+        (TABLE, "the bytes given: one of several files of a checkpoint; pass its path instead"),
         (b"", "the bytes given: an empty file; download or copy it again"),
     ]:
         with pytest.raises(Error) as raised:
@@ -238,7 +247,19 @@ def test_sources_that_make_no_sense_are_refused():
 
 
 ANY = settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
-SEEDS = [G, M, S, TFJS, TABLE, STATE, b"PK\x03\x04", b"\x1f\x8b\x08", b"\x93NUMPY", b"<?xml", b"\x80\x04"]
+SEEDS = [
+    G,
+    M,
+    S,
+    TFJS_JSON,
+    TABLE,
+    STATE,
+    b"PK\x03\x04",
+    b"\x1f\x8b\x08",
+    b"\x93NUMPY",
+    b"<?xml",
+    b"\x80\x04",
+]
 
 
 @ANY
@@ -248,7 +269,7 @@ def test_any_bytes_are_a_model_or_an_error(tmp_path, seed, noise, at):
     (tmp_path / "file").write_bytes(data)
     for source in (data, tmp_path / "file"):
         with read_or_told():
-            assert isinstance(find_model(source).kind, Kind)
+            assert isinstance(find_model(source).format, ModelFormat)
 
 
 def test_recognising_reads_only_a_little_of_a_large_file(tmp_path):
@@ -259,4 +280,4 @@ def test_recognising_reads_only_a_little_of_a_large_file(tmp_path):
         )
         file.write(node)
         file.truncate(file.tell() + 2**30)  # a hole, which takes no disk and would take time
-    assert find_model(tmp_path / "large.pb").kind is GRAPH_DEF
+    assert find_model(tmp_path / "large.pb").format is GRAPH_DEF

@@ -5,9 +5,9 @@ from tests.recorded import OPS, PROGRAMS, path_of, shared
 
 from tfport.errors import MalformedGraph
 from tfport.formats.encoding.message import read_message
+from tfport.formats.find import find_model
 from tfport.formats.proto import graph_pb2 as pb
 from tfport.formats.proto import saved_model_pb2
-from tfport.formats.recognize import find_model
 from tfport.graph.build import graph_from_def, graph_to_def
 from tfport.graph.census import every_node
 
@@ -19,7 +19,7 @@ def records(name: str) -> list[pb.GraphDef]:
         "SAVED_MODEL": saved_model_pb2.SavedModel,
         "META_GRAPH": saved_model_pb2.MetaGraphDef,
         "GRAPH_DEF": pb.GraphDef,
-    }[found.kind.name]
+    }[found.format.name]
     message = read_message(kind, found.files, found.name)
     if kind is pb.GraphDef:
         return [message]

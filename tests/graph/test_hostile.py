@@ -8,7 +8,7 @@ from tests.sentences import read_or_told
 
 import tfport
 from tfport.formats.files import Folder
-from tfport.formats.kinds import Kind
+from tfport.formats.graph_def.signature import META_GRAPH
 from tfport.formats.proto import graph_pb2 as pb
 from tfport.formats.proto import saved_model_pb2
 from tfport.graph.build import graph_from_def, graph_to_def
@@ -20,7 +20,7 @@ from tfport.graph.text import graph_text
 
 
 def model_of(program: Graph, meta: saved_model_pb2.MetaGraphDef | None = None) -> Model:
-    return Model("m", Kind.META_GRAPH, Folder("."), program, meta or saved_model_pb2.MetaGraphDef())
+    return Model("m", META_GRAPH, Folder("."), program, meta or saved_model_pb2.MetaGraphDef())
 
 
 def read_everything(model: Model) -> None:

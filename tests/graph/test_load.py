@@ -6,28 +6,30 @@ from tests.recorded import load, path_of, shared
 
 import tfport
 from tfport.errors import UnreadableFile
-from tfport.formats.kinds import Kind
+from tfport.formats.checkpoint.signature import CHECKPOINT
+from tfport.formats.graph_def.signature import GRAPH_DEF, META_GRAPH
 from tfport.formats.proto import graph_pb2
 from tfport.formats.proto import saved_model_pb2 as pb
+from tfport.formats.saved_model.signature import SAVED_MODEL
 from tfport.graph.dtypes import DType
 from tfport.graph.model import TensorSpec, tensor_spec
 from tfport.graph.shapes import UNKNOWN, Shape
 
 KINDS = [
-    ("module", Kind.SAVED_MODEL),
-    ("legacy_init", Kind.SAVED_MODEL),
-    ("ref_variables", Kind.META_GRAPH),
-    ("frozen", Kind.GRAPH_DEF),
-    ("frozen_text", Kind.GRAPH_DEF),
-    ("large_index", Kind.CHECKPOINT),
+    ("module", SAVED_MODEL),
+    ("legacy_init", SAVED_MODEL),
+    ("ref_variables", META_GRAPH),
+    ("frozen", GRAPH_DEF),
+    ("frozen_text", GRAPH_DEF),
+    ("large_index", CHECKPOINT),
 ]
 
 
 @pytest.mark.parametrize(("name", "kind"), KINDS)
 def test_each_kind_of_file_becomes_a_model(name, kind):
     model = shared(name)
-    assert model.kind is kind
-    assert bool(len(model.graph)) == (kind is not Kind.CHECKPOINT)
+    assert model.format is kind
+    assert bool(len(model.graph)) == (kind is not CHECKPOINT)
 
 
 def test_text_and_binary_are_the_same_graph():
@@ -70,7 +72,7 @@ def test_of_numbered_versions_the_newest_is_meant():
 def test_a_metagraph_under_another_name_has_no_checkpoint(tmp_path):
     shutil.copy(path_of("ref_variables"), tmp_path / "graph.pb")
     model = tfport.load(str(tmp_path / "graph.pb"))
-    assert model.kind is Kind.META_GRAPH
+    assert model.format is META_GRAPH
     assert model.checkpoint is None
 
 

@@ -14,7 +14,7 @@ from tfport.graph.inline import callee, inline
 
 def saved(model, path: Path):
     tfport.save(model, str(path))
-    end = ".meta" if model.kind.name == "META_GRAPH" else ""
+    end = ".meta" if model.format.key == "meta_graph" else ""
     return tfport.load(f"{path}{end}")
 
 
@@ -22,7 +22,7 @@ def saved(model, path: Path):
 def test_what_is_saved_loads_as_the_same_model(name, tmp_path):
     model = load(name)
     again = saved(model, tmp_path / "out" / "model")
-    assert again.kind is model.kind
+    assert again.format is model.format
     assert canonical(graph_to_def(again.graph)) == canonical(graph_to_def(model.graph))
     assert again.meta == model.meta
     assert again.signatures == model.signatures
@@ -79,7 +79,7 @@ def test_the_first_checkpoint_format_goes_along(tmp_path):
 @pytest.mark.parametrize("name", ["module", "frozen", "ref_variables"])
 def test_nothing_is_overwritten(name, tmp_path):
     model = shared(name)
-    end = ".meta" if model.kind.name == "META_GRAPH" else ""
+    end = ".meta" if model.format.key == "meta_graph" else ""
     there = tmp_path / f"there{end}"
     there.write_text("mine")
     with pytest.raises(

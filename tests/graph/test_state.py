@@ -5,7 +5,7 @@ from tests.recorded import OPS, graph, load, path_of, shared
 
 import tfport
 from tfport.formats.files import Folder
-from tfport.formats.kinds import Kind
+from tfport.formats.graph_def.signature import META_GRAPH
 from tfport.formats.proto import saved_model_pb2 as pb
 from tfport.graph import state
 from tfport.graph.model import Model
@@ -85,7 +85,7 @@ def test_a_missing_asset_has_no_size(tmp_path):
 def model_of(text: str, restore: str = "restore") -> Model:
     meta = pb.MetaGraphDef()
     meta.saver_def.restore_op_name = restore
-    return Model("m", Kind.META_GRAPH, Folder("."), graph(text), meta)
+    return Model("m", META_GRAPH, Folder("."), graph(text), meta)
 
 
 RESTORE = """

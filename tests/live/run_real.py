@@ -57,9 +57,9 @@ def theirs(model: Model, path: Path, fetches: list[str], feeds: dict[str, Any]) 
     # its own rewriting for speed moves the answers of some models by 1 in 400
     plain.graph_options.rewrite_options.disable_meta_optimizer = True
     with tf.Graph().as_default() as graph, v1.Session(graph=graph, config=plain) as session:
-        if model.kind.value == "SavedModel":
+        if model.format.name == "SavedModel":
             v1.saved_model.load(session, list(model.tags), str(path))
-        elif model.kind.value == "MetaGraph":
+        elif model.format.name == "MetaGraph":
             saver = v1.train.import_meta_graph(str(path), clear_devices=True)
             saver.restore(session, str(path).removesuffix(".meta"))
         else:

@@ -28,7 +28,7 @@ from release import Answer, Job, Ran, run_in, run_installed, way_of
 from rewrite import Rewrite, Rewritten, leave, rewrite
 
 import tfport
-from tfport.formats.kinds import Kind
+from tfport.formats.saved_model.signature import SAVED_MODEL
 from tfport.graph.model import Model, Signature
 from tfport.runtime.composite import fed_parts
 
@@ -173,7 +173,7 @@ def rewritten(asked: Asked, target: Where, change: Rewrite, out: Path) -> Rewrit
 def entrance_of(asked: Asked, made: Rewritten) -> Signature:
     """The same signature of the rewritten model; a graph without any keeps the names of its tensors."""
     model = tfport.load(str(made.path))
-    return way_of(model, asked.way.name) if model.kind is Kind.SAVED_MODEL else asked.way
+    return way_of(model, asked.way.name) if model.format is SAVED_MODEL else asked.way
 
 
 def entry(

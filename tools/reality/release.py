@@ -35,8 +35,8 @@ from wheels import NOTHING, unpacked
 import tfport
 from tfport.cli.run.outputs import write_npz
 from tfport.formats.encoding.tensor import NUMPY
-from tfport.formats.kinds import Kind
 from tfport.formats.proto.graph_pb2 import GraphDef
+from tfport.formats.saved_model.signature import SAVED_MODEL
 from tfport.graph.build import graph_to_def
 from tfport.graph.model import Model, Signature, TensorSpec
 from tfport.runtime.composite import fed_parts
@@ -160,7 +160,7 @@ def way_of(
 
 def how_to_load(model: Model, path: Path, folder: Path, reference: bool) -> dict[str, Any]:
     """A SavedModel by its folder; any other as a GraphDef, with what restores its variables."""
-    if model.kind is Kind.SAVED_MODEL:
+    if model.format is SAVED_MODEL:
         return {"saved_model": str(path), "tags": list(model.tags)}
     graph = folder / "graph.pb"
     record = graph_to_def(model.graph)

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import tfport
-from tfport.formats.kinds import Kind
+from tfport.formats.graph_def.signature import META_GRAPH
 
 
 @dataclass(frozen=True)
@@ -23,7 +23,7 @@ Rewrite = Callable[[Path, str, tuple[str, ...], Path], Rewritten]
 def rewrite(model: Path, target: str, fetches: tuple[str, ...], out: Path) -> Rewritten:
     """Rewrite a model; `tfport.Error` says why it cannot be."""
     fixed = tfport.fix(str(model), target=target, fetches=fetches)
-    path = out.with_suffix(".meta") if fixed.model.kind is Kind.META_GRAPH else out
+    path = out.with_suffix(".meta") if fixed.model.format is META_GRAPH else out
     fixed.save(str(path))
     rules = [{"name": e.name, "promise": e.keeps.value, "times": e.count} for e in fixed.journal.entries]
     return Rewritten(path, rules)

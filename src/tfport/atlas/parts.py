@@ -16,7 +16,7 @@ from tfport.atlas.names import FLAVOURS, SERVING
 from tfport.atlas.requirements import Listing, Wanted, from_wheel_name, parse_requirement
 from tfport.errors import Error, NotAModel, UnreadableFile
 from tfport.formats.files import reason
-from tfport.formats.recognize import find_model
+from tfport.formats.find import find_model
 
 HEADER_ON = re.compile(r"(.+\.h(?:pp|h)?)@(.+)", re.DOTALL)
 AROUND_OPERATOR = re.compile(r"\s*(===|==|~=|!=|<=|>=|<|>)\s*")
@@ -193,4 +193,4 @@ def _a_model(path: str) -> Error | None:
         return None if "text file" in text or os.path.isdir(path) else Error(f"{text}; {INSTEAD}")
     except Error:
         return None
-    return Error(f"{path}: a {found.kind.value}, which is a model and no target; {INSTEAD}")
+    return Error(f"{path}: a {found.format.name}, which is a model and no target; {INSTEAD}")

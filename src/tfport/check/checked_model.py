@@ -34,7 +34,7 @@ class CheckedModel:
         self, model: Model, signatures: Iterable[str] | None = None, *, checksums: bool = False
     ) -> None:
         if not len(model.graph):
-            raise Error(f"{model.where}: {model.kind.value} without a graph; there is nothing in it to run")
+            raise Error(f"{model.where}: {model.format.name} without a graph; there is nothing in it to run")
         self.model = model
         self.signatures = _asked(model, signatures)
         self.places = NodeContexts(model)

@@ -32,7 +32,7 @@ from tfport.fix.structure.restructure import Restructuring
 from tfport.fix.structure.saver import add_saver
 from tfport.fix.structure.session_form import to_session_form
 from tfport.fix.structure.transposes import cancel_transposes
-from tfport.formats.kinds import Kind
+from tfport.formats.saved_model.signature import SAVED_MODEL
 from tfport.graph.census import every_node
 from tfport.graph.graph import Node
 from tfport.graph.model import Model
@@ -165,7 +165,7 @@ def _flatten(
     restructuring.run()
     reasons += restructuring.reasons
     if not held:
-        return (set() if model.kind is Kind.SAVED_MODEL else None), reasons
+        return (set() if model.format is SAVED_MODEL else None), reasons
     ordered = sorted(held.values(), key=lambda one: one.name)
     saver = add_saver(model.graph, ordered, saves=goal.definition("SaveV2") is not None)
     model.meta.saver_def.CopyFrom(saver)

@@ -29,7 +29,7 @@ def fix_model(
     if target.kind == OURS:
         raise Error("tfport runs models as they are: `tfport check MODEL --on tfport` says which")
     if not len(model.graph):
-        raise Error(f"{model.where}: {model.kind.value} without a graph; there is nothing in it to rewrite")
+        raise Error(f"{model.where}: {model.format.name} without a graph; there is nothing in it to rewrite")
     best = _best(model, target, options, progress)
     if not best.runs:
         return Fixed(model, target, best, None)

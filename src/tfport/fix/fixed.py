@@ -22,7 +22,7 @@ from tfport.fix.journal import Entry, Journal
 from tfport.fix.proof.certificate import Applied, Certificate, digest
 from tfport.fix.proof.proof import ALIKE, Proof
 from tfport.fix.structure.held import tensors
-from tfport.formats.kinds import Kind
+from tfport.formats.graph_def.signature import META_GRAPH
 from tfport.formats.output import new_path
 from tfport.graph.model import Model
 from tfport.graph.save import save_model
@@ -88,7 +88,7 @@ class Fixed:
                 together.enter_context(new_path(f"{beside}.certificate.{end}")) for end in ("json", "html")
             ]
             save_model(self.model, path, weights)
-            written = f"{beside}.meta" if self.model.kind is Kind.META_GRAPH else str(path)
+            written = f"{beside}.meta" if self.model.format is META_GRAPH else str(path)
             paper = self.certificate = self._certificate(written, digest(written))
             papers[0].write_text(json.dumps(paper.to_json(), indent=1) + "\n")
             papers[1].write_text(paper.page())

@@ -88,6 +88,34 @@ class Folder:
         return os.path.join(self.where, name)
 
 
+class MemoryFiles:
+    """Files in memory: a model that a caller passed as bytes. Messages call each of them `where`."""
+
+    def __init__(self, where: str, contents: dict[str, memoryview]) -> None:
+        self.where = where
+        self.contents = contents
+
+    def list(self, folder: str = "") -> tuple[list[str], list[str]]:
+        return ([] if folder else sorted(self.contents)), []
+
+    def has(self, name: str) -> bool:
+        return name in self.contents
+
+    def size(self, name: str) -> int:
+        return len(self.map(name))
+
+    def map(self, name: str) -> memoryview:
+        if name not in self.contents:
+            raise UnreadableFile(f"{self.where}: there is no {name} beside it")
+        return self.contents[name]
+
+    def under(self, folder: str) -> MemoryFiles:
+        return MemoryFiles(self.where, {}) if folder else self
+
+    def label(self, name: str) -> str:
+        return self.where
+
+
 def reason(error: OSError | ValueError) -> str:
     """What the system said, as the end of a sentence."""
     said = error.strerror if isinstance(error, OSError) else None

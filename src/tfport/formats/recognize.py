@@ -1,222 +1,137 @@
-"""Find the model in what a person gives: a path, bytes, or an open file.
+"""Which format is this file, and which model does a folder hold? One walk over the table of formats.
 
-`find_model(source)` gives a `Found`: the kind, the tree of files and the file in
-it to begin with. A path may lead to a file, a folder, an archive, or on into an
-archive: `models.zip/export/1`. What is no TensorFlow model is named for what it
-is. What one file is: `kinds`; which file of a folder: `search`.
+`recognize(sample)` returns the first row of `FORMATS` that matches a file. `locate` gives the model
+that a file belongs to, `models_in` the models of a folder. To add a format, add its row to `FORMATS`.
+Paths, archives and bytes are turned into files by `find`.
 """
 
 from __future__ import annotations
 
-import os
 import re
-import stat
-from typing import IO, TypeAlias
 
-from tfport.errors import Error, NotAModel, UnreadableFile
-from tfport.formats import foreign
-from tfport.formats.archive.archive import DEEPEST_NAME, Archive, open_archive
-from tfport.formats.files import Files, Folder, reason
-from tfport.formats.foreign import Foreign
-from tfport.formats.kinds import HEAD, Kind, identify
-from tfport.formats.memory import Memory
-from tfport.formats.search import (
-    GRAPHS,
-    Found,
-    checkpoint_at,
-    look,
-    model_at,
-    models_below,
-    models_in,
-    refusal,
+from tfport.errors import Error, UnreadableFile
+from tfport.formats import other_files
+from tfport.formats.checkpoint import signature as checkpoint
+from tfport.formats.files import Files
+from tfport.formats.format import Format, ModelFormat, ModelLocation, OtherFile
+from tfport.formats.graph_def import signature as graph_def
+from tfport.formats.sample import Sample
+from tfport.formats.saved_model import signature as saved_model
+from tfport.formats.tfjs import signature as tfjs
+
+FORMATS: tuple[Format, ...] = (
+    # by their names, or by bytes that no other file has
+    tfjs.WEIGHTS_SHARD,
+    checkpoint.CHECKPOINT_DATA,
+    checkpoint.CHECKPOINT,
+    saved_model.SPLIT_SAVED_MODEL,
+    *other_files.BY_FIRST_BYTES,
+    *other_files.RECORD_FILES,
+    # by the fields of JSON
+    tfjs.LAYERS_MODEL,
+    tfjs.TFJS,
+    tfjs.WEIGHTS_MANIFEST,
+    *other_files.JSON_FILES,
+    # by the fields of a protobuf message, which has no magic number
+    other_files.ONNX,
+    saved_model.KERAS_METADATA,
+    saved_model.SAVED_MODEL,
+    graph_def.GRAPH_DEF,
+    graph_def.META_GRAPH,
+    checkpoint.CHECKPOINT_STATE,
+    *other_files.OTHER_MESSAGES,
+    saved_model.FINGERPRINT,
+    *other_files.ANYTHING_ELSE,
 )
+"""What a file can be. The first row that matches counts; the last one matches everything."""
 
-__all__ = ["Found", "Kind", "find_model"]
-
-Source: TypeAlias = "str | os.PathLike[str] | bytes | bytearray | memoryview | IO[bytes]"
-
-ADDRESS = re.compile(r"[a-z][a-z0-9+.-]*://")
-ARCHIVE_NAME = re.compile(r".*\.(zip|whl|tar|tgz|tbz2?|txz|tar\.(gz|bz2|xz))")
-LEVELS = 3
-MOST_NAMED = 8
-MOST_COMPARED = 5000
+_MODELS = [row for row in FORMATS if isinstance(row, ModelFormat)]
+_OTHERS = [row for row in FORMATS if isinstance(row, OtherFile)]
+_IN_FOLDERS = sorted((row for row in _MODELS if row.folder_rank), key=lambda row: row.folder_rank)
+MOST_FILES = 500
+"""At most this many files of a folder are opened to recognize them."""
+MOST_FOLDERS = 2000
 
 
-def find_model(source: Source) -> Found:
-    """The model that is meant; an error that says what is there instead, if it is none."""
-    if isinstance(source, bytes | bytearray | memoryview):
-        return in_memory(memoryview(bytes(source)), "the bytes given")
-    if isinstance(source, str | os.PathLike):
-        return at_path(os.fspath(source))
-    if hasattr(source, "read"):
-        return in_open_file(source)
-    raise Error(f"expected the path of a model, its bytes or an open file, found {type(source).__name__}")
+def recognize(sample: Sample) -> Format:
+    """The format of a file; an error if it is a model that was cut short."""
+    return next(row for row in FORMATS if row.matches(sample))
 
 
-def in_memory(data: memoryview, where: str) -> Found:
-    kind = identify(data, where)
-    if isinstance(kind, Foreign):
-        raise refusal(kind, where)
-    if kind not in GRAPHS:
-        raise UnreadableFile(f"{where}: one file of a {kind.value}, which has others; give its path")
-    name = {Kind.SAVED_MODEL: "saved_model.pb", Kind.META_GRAPH: "model.meta"}.get(kind, "graph.pb")
-    return Found(kind, Memory(where, {name: data}), name, where)
+def locate(files: Files, name: str) -> ModelLocation:
+    """The model that a file is, or is a part of."""
+    sample = Sample(files, name)
+    return _location(recognize(sample), sample)
 
 
-def in_open_file(file: IO[bytes]) -> Found:
-    """By its path, if that still leads to this file: there may be others beside it."""
-    name = getattr(file, "name", None)
-    try:
-        if isinstance(name, str) and os.path.samestat(os.stat(name), os.fstat(file.fileno())):
-            return at_path(name)
-    except (OSError, ValueError, AttributeError):
-        pass
-    where = name if isinstance(name, str) else "the open file"
-    try:
-        data = file.read()
-    except (OSError, ValueError) as error:
-        raise UnreadableFile(f"{where}: {reason(error)}") from None
-    if not isinstance(data, bytes):
-        raise Error(f"{where}: opened as text; open it with mode 'rb'")
-    return in_memory(memoryview(data), where)
+def _location(row: Format, sample: Sample, *, is_redirected: bool = False) -> ModelLocation:
+    if not isinstance(row, ModelFormat):
+        assert isinstance(row, OtherFile)
+        raise row.error(sample.label)
+    if row.locate is None:
+        return ModelLocation(row, sample.files, sample.name, sample.label)
+    location = row.locate(sample.files, sample.name)
+    if isinstance(location, ModelLocation):
+        return location
+    if is_redirected:
+        raise UnreadableFile(f"{sample.label}: a {row.name} that refers to another one")
+    target = Sample(sample.files, location)
+    return _location(recognize(target), target, is_redirected=True)
 
 
-def at_path(path: str) -> Found:
-    if ADDRESS.match(path):
-        raise Error(f"{path}: an address, not a path; download it first")
-    try:
-        mode = os.stat(path).st_mode
-    except (OSError, ValueError) as error:
-        return at_missing(path, error)
-    if stat.S_ISDIR(mode):
-        return in_folder(Folder(path))
-    if not stat.S_ISREG(mode):
-        raise UnreadableFile(f"{path}: neither a file nor a folder, but a device, pipe or socket")
-    if archive := archive_at(path):
-        return in_archive(archive)
-    folder, name = os.path.split(path)
-    return model_at(Folder(folder), name)
-
-
-def archive_at(path: str) -> Archive | None:
-    try:
-        with open(path, "rb") as file:
-            head = file.read(HEAD)
-    except OSError as error:
-        raise UnreadableFile(f"{path}: {reason(error)}") from None
-    return open_archive(path, head)
-
-
-def in_folder(files: Files) -> Found:
-    if found := models_in(files):
-        return only(found, files)
-    below, _ = models_below(files, LEVELS)
-    if below:
-        raise UnreadableFile(
-            f"{files.where}: no model in this folder itself, but below it: {named(below, files)}"
-        )
-    raise nothing_in(files)
-
-
-def in_archive(files: Archive) -> Found:
-    """The model at the top of an archive, or else the only one anywhere in it."""
-    if found := models_in(files):
-        return only(found, files)
-    below, errors = models_below(files, DEEPEST_NAME)
-    if below:
-        return only(below, files)
-    everything = [n.removeprefix(f"{files.root}/") for n in files.tree.members]
-    if other := foreign.by_members(everything, foreign.ZIP_MEMBERS):
-        raise refusal(other, files.where)
-    if errors:
-        raise errors[0]
-    raise nothing_in(files)
-
-
-def only(found: list[Found], files: Files) -> Found:
-    if len(found) > 1:
-        raise UnreadableFile(f"{files.where}: {len(found)} models: {named(found, files)}")
-    return found[0]
-
-
-def named(found: list[Found], files: Files) -> str:
-    """The models as seen from here, and how to give one of them."""
-    names = [os.path.relpath(f.where, files.where) for f in found[:MOST_NAMED]]
-    more = f" and {len(found) - MOST_NAMED} more" if len(found) > MOST_NAMED else ""
-    return f"{', '.join(names)}{more}; give the path of one, such as {found[0].where}"
-
-
-def nothing_in(files: Files) -> UnreadableFile:
-    """What to say of a folder without a model: what it is, or what its files are."""
+def models_in(files: Files) -> list[ModelLocation]:
+    """The models directly in the top folder, of the first format that has any there."""
     names, folders = files.list()
-    if not names and not folders:
-        return UnreadableFile(f"{files.where}: an empty folder")
-    for name in filter(files.has, names[:MOST_NAMED]):
-        what = look(files, name)
-        if isinstance(what, Foreign) and (what.broken or len(names + folders) == 1):
-            return refusal(what, files.label(name))
-    if other := foreign.by_members(names, foreign.FOLDER_MEMBERS):
-        return refusal(other, files.where)
-    if archives := [name for name in names if ARCHIVE_NAME.fullmatch(name)]:
-        again = "unpack it first" if isinstance(files, Archive) else "give its path"
-        return NotAModel(f"{files.where}: no model but an archive, {archives[0]}; {again}")
-    shown = [*(f"{f}/" for f in folders), *names]
-    more = ", …" if len(shown) > MOST_NAMED else ""
-    return NotAModel(f"{files.where}: no TensorFlow model; it holds {', '.join(shown[:MOST_NAMED])}{more}")
+    models = (_models_of(row, files, names, folders) for row in _IN_FOLDERS)
+    return next(filter(None, models), [])
 
 
-def at_missing(path: str, error: OSError | ValueError) -> Found:
-    """A path that is no file: the prefix of a checkpoint, a way into an archive, or a mistake."""
-    folder, name = os.path.split(path.rstrip("/"))
-    if os.path.islink(path):
-        look(Folder(folder), name)
-    if not isinstance(error, FileNotFoundError | NotADirectoryError):
-        raise UnreadableFile(f"{path}: {reason(error)}")
-    if os.path.isdir(folder or "."):
-        if found := by_prefix(Folder(folder), name):
-            return found
-        files, folders = Folder(folder).list()
-        raise UnreadableFile(f"{path}: no such file or folder{near(name, files + folders)}")
-    return beyond_file(path)
+def _models_of(row: ModelFormat, files: Files, names: list[str], folders: list[str]) -> list[ModelLocation]:
+    for group in row.candidates(names):
+        samples = [Sample(files, name) for name in group[:MOST_FILES]]
+        if row.accepts:
+            samples = [sample for sample in samples if files.has(sample.name)]
+        rows = [(recognize(sample), sample) for sample in samples]
+        if models := [_location(r, s) for r, s in rows if not row.accepts or _key(r) in row.accepts]:
+            return models
+    for folder in row.subfolders(folders):
+        inner = files.under(folder)
+        if models := _models_of(row, inner, inner.list()[0], []):
+            return models
+    return []
 
 
-def by_prefix(files: Files, name: str) -> Found | None:
-    """A checkpoint by its prefix; a MetaGraph too, where only that is left of one."""
-    found = checkpoint_at(files, name)
-    return found or (model_at(files, name + ".meta") if files.has(name + ".meta") else None)
+def _key(row: Format) -> str:
+    return row.key if isinstance(row, ModelFormat) else ""
 
 
-def beyond_file(path: str) -> Found:
-    """A path that goes on after an archive, or after something that has no inside."""
-    there = os.path.dirname(path.rstrip("/"))
-    while there and not os.path.lexists(there):
-        there = os.path.dirname(there)
-    rest = path[len(there) :].strip("/")
-    if not os.path.isfile(there):
-        raise UnreadableFile(
-            f"{path}: no such file or folder; {there or 'the current folder'} has no `{rest}`"
-        )
-    archive = archive_at(there)
-    if archive is None:
-        raise UnreadableFile(f"{path}: {there} is a file and no archive, so there is no `{rest}` in it")
-    return inside(archive, rest)
+def models_below(files: Files, levels: int) -> tuple[list[ModelLocation], list[Error]]:
+    """All models in a tree, so many levels down, and the errors of the folders that cannot be read."""
+    models: list[ModelLocation] = []
+    errors: list[Error] = []
+    folders = [(files, levels)]
+    for folder, left in folders:  # grows as it goes
+        try:
+            here = models_in(folder)
+            models += here
+            inside = [] if any(model.is_folder for model in here) or left == 0 else folder.list()[1]
+        except Error as error:
+            errors.append(error)
+            inside = []
+        allowed = max(0, MOST_FOLDERS - len(folders))
+        folders += [(folder.under(f), left - 1) for f in inside[:allowed] if not f.startswith(".")]
+    return models, errors
 
 
-def inside(archive: Archive, rest: str) -> Found:
-    folder, name = os.path.split(archive.inside(rest))
-    if archive.has(rest):
-        return model_at(archive.under(folder), name)
-    if archive.inside(rest) in archive.tree.folders:
-        return in_archive(archive.under(archive.inside(rest)))
-    if folder in archive.tree.folders and (found := by_prefix(archive.under(folder), name)):
-        return found
-    known = [*archive.tree.members, *archive.tree.folders]
-    raise UnreadableFile(f"{archive.where}: no `{rest}` in this archive{near(archive.inside(rest), known)}")
+def other_folder(names: list[str]) -> OtherFile | None:
+    """What a folder with these files is, if it is something of another framework."""
+    return next((row for row in _OTHERS if _any_match(row.in_folder, names)), None)
 
 
-def near(name: str, known: list[str]) -> str:
-    """The end of a sentence: names that may have been meant."""
-    from difflib import get_close_matches  # here, as only mistakes need it
+def other_archive(names: list[str]) -> OtherFile | None:
+    """What an archive with these members is, if it is something of another framework."""
+    return next((row for row in _OTHERS if _any_match(row.in_archive, names)), None)
 
-    found = get_close_matches(name, known[:MOST_COMPARED], 3)
-    return f"; near it: {', '.join(found)}" if found else ""
+
+def _any_match(pattern: str, names: list[str]) -> bool:
+    return bool(pattern) and any(re.fullmatch(pattern, name) for name in names)

@@ -8,12 +8,14 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 
 from tfport.errors import UnreadableFile
-from tfport.formats.encoding.message import read_message
-from tfport.formats.kinds import Kind
-from tfport.formats.proto import graph_pb2
+from tfport.formats.checkpoint.signature import CHECKPOINT
+from tfport.formats.format import ModelFormat, ModelLocation
+from tfport.formats.graph_def.read import read_graph_def, read_meta_graph
+from tfport.formats.graph_def.signature import GRAPH_DEF, META_GRAPH
 from tfport.formats.proto import saved_model_pb2 as pb
-from tfport.formats.recognize import Found
 from tfport.formats.saved_model.read import VARIABLES, SavedModelFile, read_saved_model
+from tfport.formats.saved_model.signature import SAVED_MODEL
+from tfport.formats.tfjs.signature import TFJS
 from tfport.graph.build import graph_from_def
 from tfport.graph.graph import Graph
 from tfport.graph.model import Model
@@ -23,14 +25,14 @@ SERVE = "serve"
 META = ".meta"
 
 
-def load_model(found: Found, definitions: OpDefs, tags: Iterable[str] | None = None) -> Model:
+def load_model(found: ModelLocation, definitions: OpDefs, tags: Iterable[str] | None = None) -> Model:
     """The model in the files that were found; `tags` choose among several MetaGraphs."""
     wanted = (tags,) if isinstance(tags, str) else tags
     chosen = None if wanted is None else tuple(sorted(set(wanted)))
-    return _LOADERS[found.kind](found, OpTable(definitions), chosen)
+    return _LOADERS[found.format](found, OpTable(definitions), chosen)
 
 
-def _saved_model(found: Found, ops: OpTable, tags: tuple[str, ...] | None) -> Model:
+def _saved_model(found: ModelLocation, ops: OpTable, tags: tuple[str, ...] | None) -> Model:
     file = read_saved_model(found.files, found.name)
     meta = _chosen(file, tags, found.where)
     model = _model(found, meta, ops)
@@ -52,40 +54,40 @@ def _chosen(file: SavedModelFile, tags: tuple[str, ...] | None, where: str) -> p
     return file.proto.meta_graphs[sets.index(tags)]
 
 
-def _meta_graph(found: Found, ops: OpTable, tags: tuple[str, ...] | None) -> Model:
-    model = _model(found, read_message(pb.MetaGraphDef, found.files, found.name), ops)
+def _meta_graph(found: ModelLocation, ops: OpTable, tags: tuple[str, ...] | None) -> Model:
+    model = _model(found, read_meta_graph(found.files, found.name), ops)
     if found.name.endswith(META):  # one under another name stands alone: nothing says where its variables are
         model.checkpoint_prefix = found.name.removesuffix(META)
     return model
 
 
-def _graph_def(found: Found, ops: OpTable, tags: tuple[str, ...] | None) -> Model:
-    graph = graph_from_def(read_message(graph_pb2.GraphDef, found.files, found.name), ops)
-    return Model(found.where, found.kind, found.files, graph, pb.MetaGraphDef())
+def _graph_def(found: ModelLocation, ops: OpTable, tags: tuple[str, ...] | None) -> Model:
+    graph = graph_from_def(read_graph_def(found.files, found.name), ops)
+    return Model(found.where, found.format, found.files, graph, pb.MetaGraphDef())
 
 
-def _checkpoint(found: Found, ops: OpTable, tags: tuple[str, ...] | None) -> Model:
-    model = Model(found.where, found.kind, found.files, Graph(ops), pb.MetaGraphDef())
+def _checkpoint(found: ModelLocation, ops: OpTable, tags: tuple[str, ...] | None) -> Model:
+    model = Model(found.where, found.format, found.files, Graph(ops), pb.MetaGraphDef())
     model.checkpoint_prefix = found.name
     return model
 
 
-def _tfjs(found: Found, ops: OpTable, tags: tuple[str, ...] | None) -> Model:
+def _tfjs(found: ModelLocation, ops: OpTable, tags: tuple[str, ...] | None) -> Model:
     from tfport.graph.load_tfjs import load_tfjs  # here, as few models need it
 
     return load_tfjs(found, ops)
 
 
-def _model(found: Found, meta: pb.MetaGraphDef, ops: OpTable) -> Model:
+def _model(found: ModelLocation, meta: pb.MetaGraphDef, ops: OpTable) -> Model:
     graph = graph_from_def(meta.graph_def, ops)
     meta.ClearField("graph_def")  # not kept twice
-    return Model(found.where, found.kind, found.files, graph, meta)
+    return Model(found.where, found.format, found.files, graph, meta)
 
 
-_LOADERS: dict[Kind, Callable[[Found, OpTable, tuple[str, ...] | None], Model]] = {
-    Kind.SAVED_MODEL: _saved_model,
-    Kind.META_GRAPH: _meta_graph,
-    Kind.GRAPH_DEF: _graph_def,
-    Kind.CHECKPOINT: _checkpoint,
-    Kind.TFJS: _tfjs,
+_LOADERS: dict[ModelFormat, Callable[[ModelLocation, OpTable, tuple[str, ...] | None], Model]] = {
+    SAVED_MODEL: _saved_model,
+    META_GRAPH: _meta_graph,
+    GRAPH_DEF: _graph_def,
+    CHECKPOINT: _checkpoint,
+    TFJS: _tfjs,
 }

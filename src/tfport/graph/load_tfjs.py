@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
+from tfport.formats.format import ModelLocation
 from tfport.formats.proto import graph_pb2
 from tfport.formats.proto import saved_model_pb2 as pb
-from tfport.formats.recognize import Found
 from tfport.formats.tfjs.read import TfjsModel, read_tfjs
 from tfport.graph.build import graph_from_def
 from tfport.graph.dtypes import DType
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 SIGNATURE = "serving_default"
 
 
-def load_tfjs(found: Found, ops: OpTable) -> Model:
+def load_tfjs(found: ModelLocation, ops: OpTable) -> Model:
     """The model in the files that were found."""
     file = read_tfjs(found.files, found.name)
     meta = pb.MetaGraphDef()
@@ -33,7 +33,7 @@ def load_tfjs(found: Found, ops: OpTable) -> Model:
     _bind_weights(graph, file)
     _bind_captures(graph, file, meta.signature_def)
     made_by = ", ".join(filter(None, (file.generated_by, file.converted_by)))
-    return Model(found.where, found.kind, found.files, graph, meta, written_by=made_by)
+    return Model(found.where, found.format, found.files, graph, meta, written_by=made_by)
 
 
 def _with_initializer(file: TfjsModel, meta: pb.MetaGraphDef) -> graph_pb2.GraphDef:

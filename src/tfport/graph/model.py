@@ -12,7 +12,7 @@ from functools import cached_property
 from tfport.errors import UnreadableFile
 from tfport.formats.checkpoint.read import Checkpoint, open_checkpoint
 from tfport.formats.files import Files
-from tfport.formats.kinds import Kind
+from tfport.formats.format import ModelFormat
 from tfport.formats.proto import saved_model_pb2 as pb
 from tfport.graph.dtypes import DType
 from tfport.graph.graph import Graph, Node, Value
@@ -54,7 +54,7 @@ class Model:
     """A model as it was read; `graph` may be changed and the model saved again."""
 
     where: str
-    kind: Kind
+    format: ModelFormat
     files: Files
     graph: Graph
     meta: pb.MetaGraphDef

@@ -15,11 +15,13 @@ from pathlib import Path
 from google.protobuf.message import EncodeError, Message
 
 from tfport.errors import Error
+from tfport.formats.checkpoint.signature import CHECKPOINT
 from tfport.formats.checkpoint.write import Tensors, write_bundle
-from tfport.formats.kinds import Kind
+from tfport.formats.graph_def.signature import META_GRAPH
 from tfport.formats.output import copy_file, copy_folder, new_path
 from tfport.formats.proto import saved_model_pb2 as pb
 from tfport.formats.saved_model.read import SCHEMA, VARIABLES
+from tfport.formats.saved_model.signature import SAVED_MODEL
 from tfport.graph.build import graph_to_def
 from tfport.graph.model import Model, checkpoint_files
 
@@ -33,12 +35,12 @@ def save_model(model: Model, path: str | os.PathLike[str], tensors: Tensors | No
 
     `tensors` are written instead of the checkpoint as it is; where there are none, no checkpoint is.
     """
-    if model.kind is Kind.CHECKPOINT:
+    if model.format is CHECKPOINT:
         raise Error(f"{model.where}: a checkpoint has no graph to write")
-    if model.kind is Kind.SAVED_MODEL:
+    if model.format is SAVED_MODEL:
         with new_path(path) as folder:
             _saved_model(model, folder, tensors)
-    elif model.kind is Kind.META_GRAPH:
+    elif model.format is META_GRAPH:
         _meta_graph_files(model, Path(path), tensors)
     else:
         with new_path(path) as file:

@@ -11,8 +11,8 @@ from tfport.check.console import plain
 from tfport.check.inspection.inspection import Inspection
 from tfport.check.inspection.text import byte_size, render
 from tfport.formats.files import Folder
-from tfport.formats.kinds import Kind
 from tfport.formats.proto import saved_model_pb2 as pb
+from tfport.formats.saved_model.signature import SAVED_MODEL
 from tfport.graph.graph import Graph
 from tfport.graph.model import Model
 
@@ -263,7 +263,7 @@ def model_of(*signatures: str) -> Model:
     for name in signatures:
         meta.signature_def[name].inputs["in" * 30].name = "x" * 70 + ":0"
         meta.signature_def[name].outputs["out"].name = "y:0"
-    return Model("m" * 100, Kind.SAVED_MODEL, Folder("."), graph, meta)
+    return Model("m" * 100, SAVED_MODEL, Folder("."), graph, meta)
 
 
 NAMES_OF_SIGNATURES = [

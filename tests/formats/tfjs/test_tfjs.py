@@ -9,8 +9,7 @@ from hypothesis import strategies as st
 from tests.sentences import is_a_sentence
 
 from tfport.errors import Error, MissingTensor, UnreadableFile
-from tfport.formats.files import Folder
-from tfport.formats.memory import Memory
+from tfport.formats.files import Folder, MemoryFiles
 from tfport.formats.proto import graph_pb2 as pb
 from tfport.formats.tfjs.read import read_tfjs
 
@@ -19,7 +18,7 @@ X, W = {"name": "x", "op": "Placeholder"}, {"name": "w", "op": "Const"}
 
 def files(model, **shards):
     contents = {"model.json": json.dumps(model).encode()} | {n: bytes(d) for n, d in shards.items()}
-    return Memory("model.json", {name: memoryview(data) for name, data in contents.items()})
+    return MemoryFiles("model.json", {name: memoryview(data) for name, data in contents.items()})
 
 
 def graph_of(*nodes):
@@ -224,7 +223,7 @@ def test_any_change_is_a_model_or_an_error(draw):
 def read_or_error(data):
     contents = {"model.json": memoryview(data), "a": memoryview(b"\x01\0\0\0x\xff\xff\0\0")}
     try:
-        weights = read_tfjs(Memory("model.json", contents), "model.json").weights
+        weights = read_tfjs(MemoryFiles("model.json", contents), "model.json").weights
         for name in weights.names():
             weights.read(name)
     except Error as error:

@@ -14,7 +14,7 @@ from tfport.check.findings import tensorflow_messages as wording
 from tfport.check.findings.finding import Finding, finding
 from tfport.errors import MissingTensor, UnreadableFile
 from tfport.formats.checkpoint.bundle import Bundle
-from tfport.formats.kinds import Kind
+from tfport.formats.saved_model.signature import SAVED_MODEL
 from tfport.graph.dtypes import DType
 from tfport.graph.graph import Node
 from tfport.graph.model import Model
@@ -225,7 +225,7 @@ def checksum_lapses(model: Model) -> Iterator[Lapse]:
 def has_index(model: Model) -> bool:
     """Whether there is a checkpoint to restore; a SavedModel without an index counts as one without."""
     prefix = model.checkpoint_prefix
-    if prefix is None or model.kind is not Kind.SAVED_MODEL:
+    if prefix is None or model.format is not SAVED_MODEL:
         return prefix is not None
     return model.files.has(f"{prefix}.index")
 

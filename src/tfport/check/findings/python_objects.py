@@ -9,8 +9,8 @@ from tfport.check.findings.finding import Finding, finding
 from tfport.check.findings.keras_loader import keras_findings
 from tfport.check.loaders import CAPI, KERAS, RUNTIME, SERVING, Way, has_objects
 from tfport.check.release_quirks import since
-from tfport.formats.kinds import Kind
 from tfport.formats.proto import saved_model_pb2 as pb
+from tfport.formats.saved_model.signature import SAVED_MODEL
 from tfport.graph.model import Model
 
 SERVE = ("serve",)
@@ -172,7 +172,7 @@ class SparseSignature(Finding):
 
 def object_findings(model: Model, kinds: Iterable[str], target: Target, way: Way) -> Iterator[Finding]:
     """What a loader finds when it chooses a graph and makes the objects of a model; all of it at load."""
-    if model.kind is not Kind.SAVED_MODEL:
+    if model.format is not SAVED_MODEL:
         return
     takes_any = way.loader not in (CAPI, SERVING, RUNTIME) and (since(target, "2.0") or way.loader == KERAS)
     if not model.asked_tags and not takes_any and SERVE not in model.tag_sets:

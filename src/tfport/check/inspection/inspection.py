@@ -12,7 +12,7 @@ from typing import Any
 
 from tfport.atlas.known_ops import KnownOps
 from tfport.errors import UnreadableFile
-from tfport.formats.kinds import Kind
+from tfport.formats.format import ModelFormat
 from tfport.graph.census import Census, census, every_node
 from tfport.graph.dtypes import DType
 from tfport.graph.model import Model, Signature, TensorSpec, checkpoint_files
@@ -39,7 +39,7 @@ class Inspection:
     """What `tfport inspect` tells of a model."""
 
     model: str
-    kind: Kind
+    format: ModelFormat
     tags: tuple[str, ...]
     tag_sets: list[tuple[str, ...]]
     tensorflow: str
@@ -88,7 +88,7 @@ def inspect_model(model: Model, known: KnownOps) -> Inspection:
     callable_ = bool(model.signatures)
     return Inspection(
         model=model.where,
-        kind=model.kind,
+        format=model.format,
         tags=model.tags,
         tag_sets=model.tag_sets,
         tensorflow=model.meta.meta_info_def.tensorflow_version,

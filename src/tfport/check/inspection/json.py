@@ -15,7 +15,7 @@ def to_json(report: Inspection) -> dict[str, Any]:
     return {
         "version": VERSION,
         "model": report.model,
-        "kind": report.kind.name.lower(),
+        "kind": report.format.key,
         "tags": list(report.tags),
         "tag_sets": [list(tags) for tags in report.tag_sets],
         "producer": {

@@ -30,7 +30,7 @@ def render(report: Inspection, width: int, *, everything: bool = False) -> Itera
 
 def _head(report: Inspection, width: int, most: int) -> Iterator[RenderableType]:
     there = bool(report.nodes)
-    yield title(report.model, report.kind.value)
+    yield title(report.model, report.format.name)
     rows = [
         ("made by", [*_tensorflow(report), *report.made_with] or ["unknown"]),
         ("GraphDef", [f"producer {report.graph_def}", f"min_consumer {report.min_consumer}"] * there),

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from tfport.errors import UnreadableFile
 from tfport.formats.elf.image import Image
 from tfport.formats.elf.library import ARM, HEADER_SIZE, MAGIC, X86, Header, Library, read_header
-from tfport.formats.foreign import by_magic
+from tfport.formats.other_files import from_first_bytes
 
 NAMES = {X86: "x86-64", ARM: "ARM64"}
 MACH_O = (
@@ -85,8 +85,8 @@ def _foreign(head: bytes) -> Rejection:
         return Rejection("foreign", "a static library", says, "link it into a shared one with -shared")
     if head.startswith(b"MZ"):
         return Rejection("foreign", "a library for Windows", says, "build it on Linux")
-    known = by_magic(head)
-    what = known.what.replace(", not a model", "") if known else "no library, nor any file that tfport knows"
+    known = from_first_bytes(head)
+    what = known.name.replace(", not a model", "") if known else "no library, nor any file that tfport knows"
     instead = known.instead if known and known.broken else "give the shared library"
     return Rejection("foreign", what, says, instead)
 

@@ -6,9 +6,10 @@ import os
 from collections.abc import Iterator
 
 from tfport.errors import Error
+from tfport.formats.checkpoint.signature import CHECKPOINT
 from tfport.formats.files import Folder
-from tfport.formats.kinds import Kind
-from tfport.formats.search import Found, is_folder, models_in
+from tfport.formats.format import ModelLocation
+from tfport.formats.recognize import models_in
 
 MOST_FOLDERS = 100_000
 
@@ -31,7 +32,7 @@ def _below(path: str) -> Iterator[str]:
     for folder in folders:  # grows as it goes
         try:
             found = models_in(folder)
-            inside = [] if any(map(is_folder, found)) else folder.list()[1]
+            inside = [] if any(model.is_folder for model in found) else folder.list()[1]
         except Error:  # told by the one who reads it
             yield folder.where
             continue
@@ -44,9 +45,9 @@ def _below(path: str) -> Iterator[str]:
             )
 
 
-def _has_graph(found: Found) -> bool:
+def _has_graph(found: ModelLocation) -> bool:
     """Checkpoints beside models are no models of their own: there is nothing in them to run."""
-    return found.kind is not Kind.CHECKPOINT
+    return found.format is not CHECKPOINT
 
 
 def _is_new(folder: Folder, seen: set[tuple[int, int]]) -> bool:

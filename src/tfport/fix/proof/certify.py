@@ -19,7 +19,7 @@ from tfport.fix.proof.runners import Answers, Outcome, OwnSession, Side, TensorF
 from tfport.fix.proof.sides import answerable, both_sides
 from tfport.fix.proof.values import ORDINARY
 from tfport.fix.proof.versions import own_name
-from tfport.formats.kinds import Kind
+from tfport.formats.saved_model.signature import SAVED_MODEL
 from tfport.formats.saved_model.warmup import Request, read_warmup
 from tfport.graph.model import Model
 from tfport.runtime.custom.registry import Registry
@@ -161,7 +161,7 @@ class _Desk:
 
     def _warmup(self) -> list[Request]:
         """What the author left; a file that cannot be read is no reason to give up."""
-        if self.before.model.kind is not Kind.SAVED_MODEL:
+        if self.before.model.format is not SAVED_MODEL:
             return []
         try:
             return read_warmup(self.before.model.files)

@@ -23,7 +23,8 @@ from typing import Any
 from tfport.errors import CannotRun, Error
 from tfport.fix.proof.exchange import read_tensors, write_tensors
 from tfport.fix.proof.inputs import Trial
-from tfport.formats.kinds import Kind
+from tfport.formats.graph_def.signature import META_GRAPH
+from tfport.formats.saved_model.signature import SAVED_MODEL
 from tfport.graph.model import Model, Signature
 from tfport.graph.save import save_model
 from tfport.runtime.composite import fed_parts, fetched_parts
@@ -36,7 +37,7 @@ SECONDS_TO_LOAD = 600
 SECONDS_A_TRIAL = 60
 MOST_MEMORY = 3 / 4
 """Of what the machine has, for a process with another TensorFlow."""
-KINDS = {Kind.SAVED_MODEL: "saved_model", Kind.META_GRAPH: "meta_graph"}
+KINDS = {SAVED_MODEL: "saved_model", META_GRAPH: "meta_graph"}
 _NOT_FOR_OTHERS = ("PYTHONPATH", "PYTHONHOME", "PYTHONSTARTUP", "VIRTUAL_ENV")
 
 
@@ -186,11 +187,11 @@ def _placed(side: Side, path: Path) -> dict[str, Any]:
     """Where a model lies as files, written there where it does not lie as it is."""
     model = side.model
     job: dict[str, Any] = {
-        "kind": KINDS.get(model.kind, "graph_def"),
+        "kind": KINDS.get(model.format, "graph_def"),
         "tags": list(model.tags),
         "checkpoint": None,
     }
-    if model.kind is Kind.META_GRAPH:
+    if model.format is META_GRAPH:
         save_model(model, path)
         checkpoint = str(path) if model.checkpoint is not None else None
         return {**job, "model": f"{path}.meta", "checkpoint": checkpoint}

@@ -10,7 +10,7 @@ from tfport.fix.proof.inputs import Maker, chosen
 from tfport.fix.proof.runners import OwnSession, Side
 from tfport.fix.proof.values import ORDINARY
 from tfport.formats.files import Folder
-from tfport.formats.kinds import Kind
+from tfport.formats.saved_model.signature import SAVED_MODEL
 from tfport.graph.model import Model, Signature
 from tfport.runtime.custom.registry import Registry
 from tfport.runtime.entrance import WHOLE_GRAPH, entrance
@@ -34,7 +34,7 @@ def both_sides(
     for name, signature in first.items():
         _same_names(name, signature, second[name])
     lies = isinstance(before.files, Folder) and before.files.has("saved_model.pb")
-    path = before.files.where if lies and before.kind is Kind.SAVED_MODEL else None
+    path = before.files.where if lies and before.format is SAVED_MODEL else None
     return Side(before, first, path), Side(after, second)
 
 

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from tfport.errors import CannotRun, Error, InternalError, MissingTensor, UnreadableFile
-from tfport.formats.recognize import find_model
+from tfport.formats.find import find_model
 from tfport.graph.load import load_model
 from tfport.runtime.custom.registry import Registry, definitions_over, ready
 from tfport.runtime.custom.stub import Stubs

@@ -1,0 +1,1 @@
+"""GraphDef and MetaGraph files, binary or text."""
