@@ -29,7 +29,7 @@ def target(tmp_path):
 
 def test_what_was_written_comes_back(target):
     (found,) = resolve_targets(str(target))
-    assert (found.name, found.format, found.requirement) == (
+    assert (found.name, found.kind, found.requirement) == (
         "tensorflow 2.8.4 (my.target)",
         "recorded",
         str(target),
@@ -50,7 +50,7 @@ def test_it_knows_its_ops(target):
 def test_a_file_by_another_name_is_known_by_its_content(target):
     target.rename(target.with_name("server"))
     (found,) = resolve_targets(f"{target.parent}/server")
-    assert found.format == "recorded"
+    assert found.kind == "recorded"
 
 
 CHANGES = [  # what was done to the file                      the sentence

@@ -43,7 +43,7 @@ def test_it_registers_what_the_atlas_says(target):
 
 def test_it_is_a_target(target):
     (found,) = resolve_targets(target)
-    assert (found.name, found.format) == (f"tensorflow {version('tensorflow')} (my.target)", "recorded")
+    assert (found.name, found.kind) == (f"tensorflow {version('tensorflow')} (my.target)", "recorded")
     assert "MatMul" in found.registry
     assert found.registry.kernels("MatMul")
 
