@@ -98,6 +98,18 @@ PATCHES = [
     ),
     patches("ExtractImagePatches", IMAGE[:0], (2, 2), (2, 2), "SAME", rates=[1, 1, 1, 1]),
     patches("ExtractImagePatches", IMAGE, (9, 2), (1, 1), "VALID", rates=[1, 1, 1, 1], fails=True),
+    *(  # windows larger than the image
+        patches("ExtractImagePatches", numbers(1, 2, 3, 1), sizes, strides, padding, rates=[1, *rates, 1])
+        for sizes, strides, rates in (
+            ((3, 3), (1, 1), (1, 1)),
+            ((3, 4), (3, 2), (1, 1)),
+            ((2, 2), (4, 3), (3, 4)),
+            ((5, 5), (4, 3), (1, 1)),
+        )
+        for padding in ("SAME", "VALID")
+    ),
+    patches("ExtractImagePatches", IMAGE[:, :0], (2, 2), (1, 2), "SAME", rates=[1, 1, 1, 1]),
+    patches("ExtractVolumePatches", numbers(1, 2, 4, 4, 1), (3, 3, 3), (1, 1, 1), "VALID"),
     *(
         patches("ExtractVolumePatches", numbers(1, 4, 5, 3, 2), sizes, strides, padding)
         for sizes, strides in (((2, 3, 1), (1, 1, 1)), ((3, 1, 2), (2, 3, 1)))

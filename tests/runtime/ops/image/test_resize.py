@@ -55,6 +55,7 @@ CASES = [
         for a, h in PLACED
     ),
     case("ResizeArea", numbers(1, 120, 2, 1), i32(37, 3)),
+    case("ResizeArea", numbers(1, 200, 90, 1, low=0, high=255), i32(3, 2), ulps=0),
     case("ResizeArea", numbers(1, 37, 2, 1), i32(120, 3)),
     *(
         case(op, images, i32(*size), fails=True, align_corners=False)

@@ -275,6 +275,12 @@ PROGRAMS = {
         X,
         more="func.func private @double(%x: tensor<3x4xf32>) -> tensor<3x4xf32> { %0 = stablehlo.add %x, %x : tensor<3x4xf32> return %0 : tensor<3x4xf32> }",
     ),
+    "map that calls a function, empty": program(
+        '%r = "stablehlo.map"(%a0) ({ ^bb0(%x: tensor<f32>): %y = func.call @twice(%x) : (tensor<f32>) -> tensor<f32> stablehlo.return %y : tensor<f32> }) {dimensions = array<i64: 0>} : (tensor<0xf32>) -> tensor<0xf32>',
+        "tensor<0xf32>",
+        np.zeros(0, np.float32),
+        more="func.func private @twice(%x: tensor<f32>) -> tensor<f32> { %y = stablehlo.add %x, %x : tensor<f32> return %y : tensor<f32> }",
+    ),
     "custom calls": program(
         '%r = stablehlo.custom_call @Sharding(%a0) {mhlo.sharding = "{replicated}"} : (tensor<3x4xf32>) -> tensor<3x4xf32> %s = stablehlo.custom_call @mhlo.erf(%a0) {mhlo.attributes = {}, mhlo.version = 1 : i64} : (tensor<3x4xf32>) -> tensor<3x4xf32>',
         "tensor<3x4xf32>; tensor<3x4xf32>",

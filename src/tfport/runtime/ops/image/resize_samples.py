@@ -107,8 +107,8 @@ def cubic(given: int, wanted: int, align_corners: bool, half_pixel_centers: bool
     return Taps(at, weights.astype(np.float32))
 
 
-def area(given: int, wanted: int, align_corners: bool) -> Taps:
-    """All pixels that the area of an output pixel covers, by the share that each has of it."""
+def area(given: int, wanted: int, align_corners: bool) -> tuple[Taps, np.float32]:
+    """The pixels that the area of an output pixel covers, weighted by how much of each, and that area's length."""
     scale = scale_of(given, wanted, align_corners) or ONE  # 0 where the corners of one pixel are aligned
     at = np.arange(wanted).astype(np.float32)
     start, end = at * scale, (at + ONE) * scale
@@ -120,8 +120,8 @@ def area(given: int, wanted: int, align_corners: bool) -> Taps:
         np.where(below + 1 > end[:, None], scale, below + 1 - start[:, None]),
         np.where(below + 1 > end[:, None], end[:, None] - below, ONE),
     )
-    covered = np.where(i < last[:, None], covered / scale, 0).astype(np.float32)
-    return Taps(np.clip(i, 0, given - 1), covered)
+    covered = np.where(i < last[:, None], covered, 0).astype(np.float32)
+    return Taps(np.clip(i, 0, given - 1), covered), scale
 
 
 def mix(images: Any, rows: Taps, columns: Taps) -> Any:

@@ -33,11 +33,15 @@ def _patches(x: Any, sizes: list[int], strides: list[int], rates: list[int], pad
             missing = max((-(-n // step) - 1) * step + span - n, 0)
         elif padding == "VALID":
             missing = 0
-            if n < span:
-                raise RunFailed(f"a window of {span} does not fit into {n}")
         else:
-            raise RunFailed(f"padding must be SAME or VALID, and is {padding}")
+            raise RunFailed(f"padding must be SAME or VALID, found {padding}")
         pads.append((missing // 2, missing - missing // 2))
+    counts = [
+        -(-n // step) if padding == "SAME" else _valid_count(n, span, step)
+        for n, span, step in zip(x.shape[1:-1], spans, strides, strict=True)
+    ]
+    if 0 in counts:  # the window is just larger than the image, or the image is empty
+        return np.zeros((x.shape[0], *counts, int(np.prod(sizes)) * x.shape[-1]), x.dtype)
     padded = np.pad(x, [*pads, (0, 0)])
     axes = tuple(range(1, x.ndim - 1))
     windows = np.lib.stride_tricks.sliding_window_view(padded, spans, axis=axes)
@@ -46,6 +50,14 @@ def _patches(x: Any, sizes: list[int], strides: list[int], rates: list[int], pad
     windows = windows[steps]
     moved = np.moveaxis(windows, len(axes) + 1, -1)  # channels behind the places in the window
     return moved.reshape(*moved.shape[: len(axes) + 1], int(np.prod(sizes)) * x.shape[-1])
+
+
+def _valid_count(size: int, span: int, step: int) -> int:
+    """The windows that fit; TensorFlow divides toward zero, and refuses only a negative result."""
+    count = int((size - span + step) / step)
+    if count < 0:
+        raise RunFailed(f"a window of {span} is larger than the image, {size}")
+    return count
 
 
 def _inner(values: list[int], rank: int, what: str) -> list[int]:

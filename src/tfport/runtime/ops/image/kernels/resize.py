@@ -75,8 +75,10 @@ def resize_bicubic(images, size, *, align_corners, half_pixel_centers):
 @host("ResizeArea")
 def resize_area(images, size, *, align_corners):
     height, width = checked_size(images, size)
-    rows, columns = area(images.shape[1], height, align_corners), area(images.shape[2], width, align_corners)
-    return mix(images.astype(np.float32), rows, columns)
+    rows, row_length = area(images.shape[1], height, align_corners)
+    columns, column_length = area(images.shape[2], width, align_corners)
+    # TensorFlow divides by the area last: a sum of large pixels rounds differently otherwise
+    return mix(images.astype(np.float32), rows, columns) * (np.float32(1) / (row_length * column_length))
 
 
 _BITS = 7

@@ -17,7 +17,7 @@ _EMPTY = {"Sum": 0, "Mean": 0, "Prod": 1, "Max": 0, "Min": 0}
 
 def _check_sorted(data, segment_ids):
     if segment_ids.ndim != 1 or not data.ndim or len(segment_ids) != data.shape[0]:
-        raise RunFailed(f"segment_ids has shape {list(segment_ids.shape)}, not [{data.shape[:1]}]")
+        raise RunFailed(f"segment_ids has shape {list(segment_ids.shape)}, expected {list(data.shape[:1])}")
     if segment_ids.size and segment_ids[0] < 0:
         raise RunFailed(f"segment id {segment_ids[0]} is negative")
     if (segment_ids[1:] < segment_ids[:-1]).any():

@@ -157,6 +157,8 @@ class Interpreter:
 
         def one_at_a_time(*arrays: Any) -> list[Any]:
             spread = np.broadcast_arrays(*arrays)
+            if not spread[0].size:
+                return [np.zeros(spread[0].shape)] * len(body.returns)  # the caller converts to the type
             rows = [call(*(np.asarray(x[at]) for x in spread)) for at in np.ndindex(spread[0].shape)]
             return [np.array(column).reshape(spread[0].shape) for column in zip(*rows, strict=True)]
 
