@@ -108,7 +108,7 @@ def cubic(given: int, wanted: int, align_corners: bool, half_pixel_centers: bool
 
 
 def area(given: int, wanted: int, align_corners: bool) -> tuple[Taps, np.float32]:
-    """The pixels that the area of an output pixel covers, weighted by how much of each, and that area's length."""
+    """The pixels that the area of an output pixel covers, how much of each, and the length of that area."""
     scale = scale_of(given, wanted, align_corners) or ONE  # 0 where the corners of one pixel are aligned
     at = np.arange(wanted).astype(np.float32)
     start, end = at * scale, (at + ONE) * scale
