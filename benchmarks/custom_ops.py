@@ -29,7 +29,7 @@ from tfport.graph.dtypes import FLOAT32
 from tfport.runtime.host import host_run
 from tfport.runtime.lower import Context
 from tfport.runtime.native.compiler import compile_library, flags_for_tfport
-from tfport.runtime.native.for_tensorflow import tree_of
+from tfport.runtime.native.tensorflow_flags import tree_of
 from tfport.runtime.operand import Operand
 from tfport.runtime.state import State
 

@@ -15,7 +15,7 @@ from tfport.graph.build import graph_to_def
 from tfport.graph.model import TensorSpec
 from tfport.graph.parse import parse_graph
 from tfport.graph.signature import OpTable
-from tfport.runtime.entrance import entrance
+from tfport.runtime.select_signature import entrance
 
 DECODERS = {
     "image": "y = DecodeImage(x) {channels=3, dtype=uint8, expand_animations=false}",

@@ -26,7 +26,7 @@ import real_models
 import tfport
 from tfport.graph.build import graph_to_def
 from tfport.graph.model import Model, Signature, TensorSpec
-from tfport.runtime.entrance import entrance
+from tfport.runtime.select_signature import entrance
 
 ROWS = 2
 TRIES = ((64, b""), (64, b"hello world"), (1, b""))

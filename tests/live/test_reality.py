@@ -59,7 +59,7 @@ def test_a_model_that_does_not_end_is_told_so(tmp_path):
 
 def test_a_saved_model_answers_by_the_names_of_its_signature():
     import tfport
-    from tfport.runtime.entrance import entrance
+    from tfport.runtime.select_signature import entrance
 
     way = entrance(tfport.load(str(ATTENTION)))
     inputs = {n: np.ones([d or 2 for d in s.shape.dims], s.dtype.numpy) for n, s in way.inputs.items()}

@@ -8,8 +8,8 @@ from tests.runtime.programs import session_of
 
 import tfport
 from tfport.runtime import export
-from tfport.runtime.entrance import entrance
 from tfport.runtime.export import export_signature
+from tfport.runtime.select_signature import entrance
 
 
 def run_onnx(path, **inputs):

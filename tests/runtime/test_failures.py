@@ -6,8 +6,8 @@ from tests.runtime.programs import session_of
 
 import tfport
 from tfport.runtime.failures import naming_node, planning_error
+from tfport.runtime.implementations import OWN
 from tfport.runtime.lower import Declared
-from tfport.runtime.repertoire import OWN
 
 IMAGE = "x = Placeholder() {dtype=float32, shape=(1, 2, 2, 4)}"
 FIXED = f"x = Const() {{dtype=float32, value=float32(1,2,2,4){[0] * 16}}}"

@@ -40,7 +40,7 @@ from tfport.formats.saved_model.signature import SAVED_MODEL
 from tfport.graph.build import graph_to_def
 from tfport.graph.model import Model, Signature, TensorSpec
 from tfport.runtime.composite import fed_parts
-from tfport.runtime.entrance import entrance
+from tfport.runtime.select_signature import entrance
 
 FOREIGN = Path(__file__).with_name("foreign.py")
 SECONDS = 600

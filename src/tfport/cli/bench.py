@@ -36,7 +36,7 @@ def run(args: argparse.Namespace) -> int:
     from tfport.cli.input_values import given_inputs
     from tfport.cli.progress import show_progress
     from tfport.runtime.bench.bench import bench_model
-    from tfport.runtime.entrance import entrance
+    from tfport.runtime.select_signature import entrance
 
     model, _ = read_model(args)
     signature = entrance(model, args.signature)

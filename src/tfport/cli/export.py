@@ -26,8 +26,8 @@ def add(commands: Any) -> None:
 def run(args: argparse.Namespace) -> int:
     import tfport
     from tfport.cli.progress import show_progress
-    from tfport.runtime.entrance import entrance
     from tfport.runtime.export import export_signature
+    from tfport.runtime.select_signature import entrance
 
     with show_progress(f"exporting {args.model}"):
         model, registry = read_model(args)

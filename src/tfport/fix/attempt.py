@@ -39,7 +39,7 @@ from tfport.graph.model import Model
 from tfport.graph.reach import needed_by
 from tfport.graph.state import VARIABLES, Variable, assets
 from tfport.registry.unresolved import Question
-from tfport.runtime.entrance import entrance
+from tfport.runtime.select_signature import entrance
 
 LAYOUT = channels_last.name
 

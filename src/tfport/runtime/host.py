@@ -12,7 +12,7 @@ from tfport.graph.attrs import Attr
 from tfport.graph.dtypes import DType
 from tfport.graph.graph import Node
 from tfport.graph.signature import OpSignature
-from tfport.runtime.custom.call import contained
+from tfport.runtime.custom.checked_call import contained
 from tfport.runtime.failures import naming_node
 from tfport.runtime.lower import Context, Declared
 from tfport.runtime.operand import Operand

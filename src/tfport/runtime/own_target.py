@@ -10,11 +10,11 @@ from tfport.atlas.target import OURS, Target
 from tfport.formats.proto.graph_pb2 import OpDef
 from tfport.registry.kernels import Kernel
 from tfport.registry.registry import Registry, Source
-from tfport.runtime.custom.kernel import CustomKernel
+from tfport.runtime.custom.custom_kernel import CustomKernel
 from tfport.runtime.custom.registry import Registry as Custom
 from tfport.runtime.custom.registry import ready
+from tfport.runtime.implementations import Repertoire
 from tfport.runtime.lower import FAMILIES
-from tfport.runtime.repertoire import Repertoire
 
 DEVICE = "CPU"
 IN_ONNX, IN_NUMPY, WHILE_PLANNING = "onnx", "numpy", "plan"

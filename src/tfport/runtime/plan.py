@@ -15,13 +15,13 @@ import numpy as np
 
 from tfport.errors import RunFailed
 from tfport.runtime.engines.engine import Compiled, Engine
-from tfport.runtime.onnx.fuse import fused
+from tfport.runtime.layers.find_lookups import with_lookups
+from tfport.runtime.onnx.fuse_convolutions import fused
 from tfport.runtime.onnx.layout import with_fewer_transposes
 from tfport.runtime.onnx.model import border_type, is_narrow, onnx_model
 from tfport.runtime.onnx.patterns.simplify import simplified
 from tfport.runtime.operand import Operand
 from tfport.runtime.program import OnnxNode, Program, Step
-from tfport.runtime.recognise.lookups import with_lookups
 
 WORTHWHILE = 3
 """Nodes of ONNX below which an island of cheap nodes is left to the host."""

@@ -30,7 +30,7 @@ from tfport.runtime.custom.registry import Registry, definitions_over, ready
 from tfport.runtime.custom.stub import Stubs, with_stubs
 from tfport.runtime.engines.engine import Engine, engine_called
 from tfport.runtime.feeds import as_array
-from tfport.runtime.objects import restore_by_objects
+from tfport.runtime.object_restore import restore_by_objects
 from tfport.runtime.operand import Operand
 from tfport.runtime.plan import Plan
 from tfport.runtime.program import Program

@@ -24,18 +24,18 @@ from tfport.graph.inline import call_attrs, callee, substitute
 from tfport.graph.node import WHOLE
 from tfport.graph.shapes import UNKNOWN
 from tfport.graph.signature import OpSignature
-from tfport.runtime.custom.shapes import held_to
+from tfport.runtime.attr_upgrade import as_newest
+from tfport.runtime.custom.shape_functions import held_to
 from tfport.runtime.engines.engine import Engine
 from tfport.runtime.failures import PLANNING, planning_error
 from tfport.runtime.host import Group, arguments, grouped, host_run
+from tfport.runtime.implementations import OWN, Repertoire
 from tfport.runtime.lower import CannotLower, Context, Declared
-from tfport.runtime.older import as_newest
 from tfport.runtime.onnx.builder import Builder
 from tfport.runtime.operand import Dims, Operand
 from tfport.runtime.ops.control.list_facts import ListFacts
 from tfport.runtime.order import reached, walk
 from tfport.runtime.program import OnnxNode, Program, Run, Step, needed
-from tfport.runtime.repertoire import OWN, Repertoire
 from tfport.runtime.state import State, Variable
 
 if TYPE_CHECKING:

@@ -15,7 +15,7 @@ from tfport.formats.encoding.tensor import NUMPY, type_name
 from tfport.formats.proto import graph_pb2
 from tfport.formats.saved_model.warmup import CLASSIFY, REGRESS
 from tfport.graph.model import Signature
-from tfport.runtime.entrance import DEFAULT
+from tfport.runtime.select_signature import DEFAULT
 from tfport.serve.request_checks import types_match
 from tfport.serve.servable import Arrays, Servable
 from tfport.serve.status import StatusCode, StatusError

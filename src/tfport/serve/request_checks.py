@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from tfport.formats.encoding.tensor import type_name
 from tfport.graph.model import Signature
-from tfport.runtime.entrance import DEFAULT
+from tfport.runtime.select_signature import DEFAULT
 from tfport.serve.status import StatusCode, StatusError
 
 if TYPE_CHECKING:

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 from tfport.errors import CannotRun, Error, InternalError
 from tfport.graph.model import Model, Signature
 from tfport.runtime.composite import fed_parts, fetched_parts
-from tfport.runtime.entrance import DEFAULT
+from tfport.runtime.select_signature import DEFAULT
 from tfport.runtime.session import Session
 from tfport.serve.request_checks import inputs_are_known, outputs_are_known
 from tfport.serve.status import StatusCode, StatusError

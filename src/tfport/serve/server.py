@@ -19,7 +19,7 @@ from aiohttp import web
 from tfport.errors import Error
 from tfport.formats.files import reason
 from tfport.formats.proto import model_server_config_pb2 as pb
-from tfport.runtime.custom.libraries import registry_with
+from tfport.runtime.custom.library_registry import registry_with
 from tfport.runtime.session import Session
 from tfport.serve.auth_tokens import AuthTokens
 from tfport.serve.batching.runner import batching_for

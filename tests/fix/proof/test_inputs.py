@@ -19,7 +19,7 @@ from tfport.formats.proto import serving_pb2 as pb
 from tfport.formats.saved_model.warmup import PREDICT, REGRESS, Request
 from tfport.graph.dtypes import DType
 from tfport.graph.shapes import Shape
-from tfport.runtime.entrance import entrance
+from tfport.runtime.select_signature import entrance
 
 F32, I64, TEXT = DType.parse("float32"), DType.parse("int64"), DType.parse("string")
 KEYS = """

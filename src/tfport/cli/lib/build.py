@@ -29,7 +29,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _for_tensorflow(args: argparse.Namespace) -> int:
-    from tfport.runtime.native.for_tensorflow import tree_of
+    from tfport.runtime.native.tensorflow_flags import tree_of
 
     if args.checked:
         raise Error("--checked is for tfport's own header, not for TensorFlow's")
@@ -64,7 +64,7 @@ def _show_own(args: argparse.Namespace, output: str, command: list[str]) -> int:
     """What was built, held against this tfport as if it were loaded."""
     from tfport.check.console import show
     from tfport.cli.lib.show import library_json, rendered
-    from tfport.runtime.native.first_checks import look_into, read_library
+    from tfport.runtime.native.load_checks import look_into, read_library
 
     look_into(_findable(output))
     found = read_library(output)

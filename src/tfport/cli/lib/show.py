@@ -14,8 +14,8 @@ from tfport.check.lib.file_checks import machine_text
 from tfport.check.lib.json import registers_json
 from tfport.cli.json_output import print_json
 from tfport.errors import BadLibrary
-from tfport.runtime.native.about import About
-from tfport.runtime.native.first_checks import read_library
+from tfport.runtime.native.library_record import About
+from tfport.runtime.native.load_checks import read_library
 
 VERSION = 1
 TFPORT, TENSORFLOW = "tfport", "tensorflow"

@@ -46,7 +46,7 @@ def add_model(parser: argparse.ArgumentParser) -> None:
 def read_model(args: argparse.Namespace) -> tuple[Model, Registry]:
     """The model, and the ops that installed packages and the libraries named bring."""
     import tfport
-    from tfport.runtime.custom.libraries import registry_with
+    from tfport.runtime.custom.library_registry import registry_with
 
     registry = registry_with(args.library)
     tags = args.tags.split(",") if args.tags else None
@@ -78,7 +78,7 @@ def run(args: argparse.Namespace) -> int:
     from tfport.cli.input_values import given_inputs
     from tfport.cli.progress import show_progress
     from tfport.runtime.composite import fed_parts, fetched_parts
-    from tfport.runtime.entrance import entrance
+    from tfport.runtime.select_signature import entrance
 
     model, registry = read_model(args)
     signature = entrance(model, args.signature, args.fetch)

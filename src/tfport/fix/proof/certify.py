@@ -23,7 +23,7 @@ from tfport.formats.saved_model.signature import SAVED_MODEL
 from tfport.formats.saved_model.warmup import Request, read_warmup
 from tfport.graph.model import Model
 from tfport.runtime.custom.registry import Registry
-from tfport.runtime.entrance import DEFAULT
+from tfport.runtime.select_signature import DEFAULT
 
 Progress = Callable[[str], None]
 SECONDS = 120.0

@@ -13,7 +13,7 @@ from tfport.formats.files import Folder
 from tfport.formats.saved_model.signature import SAVED_MODEL
 from tfport.graph.model import Model, Signature
 from tfport.runtime.custom.registry import Registry
-from tfport.runtime.entrance import WHOLE_GRAPH, entrance
+from tfport.runtime.select_signature import WHOLE_GRAPH, entrance
 
 MOST_ENDS = 64
 """Of a graph without signatures."""

@@ -9,7 +9,7 @@ from tfport.graph.graph import Node
 from tfport.graph.model import Model
 from tfport.graph.shapes import Shape
 from tfport.graph.state import Variable, variables
-from tfport.runtime.objects import keys_by_objects
+from tfport.runtime.object_restore import keys_by_objects
 
 DATA = tuple[str, tuple[object, ...]]
 """A name, and an array with its DataType, as checkpoints are written."""

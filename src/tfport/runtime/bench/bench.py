@@ -19,7 +19,7 @@ import numpy as np
 from tfport.errors import Error
 from tfport.graph.model import Model
 from tfport.runtime.bench.samples import sample_inputs
-from tfport.runtime.entrance import WHOLE_GRAPH, entrance
+from tfport.runtime.select_signature import WHOLE_GRAPH, entrance
 
 ROUNDS = 3
 WORKER = "tfport.runtime.bench.worker"

@@ -18,7 +18,7 @@ import warnings
 from importlib.metadata import EntryPoint, entry_points
 from typing import TYPE_CHECKING
 
-from tfport.runtime.custom.place import brought_by
+from tfport.runtime.custom.source_location import brought_by
 
 if TYPE_CHECKING:
     from tfport.runtime.custom.registry import Registry

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from tfport.atlas.kernel_text import kernel_text, merged
 from tfport.graph.attrs import Attr
 from tfport.graph.usage import LABEL
-from tfport.runtime.custom.kernel import CPU, CustomKernel
+from tfport.runtime.custom.custom_kernel import CPU, CustomKernel
 from tfport.runtime.lower import Declared
 
 

@@ -24,13 +24,13 @@ from tfport.formats.proto.graph_pb2 import OpDef
 from tfport.graph.attrs import Attr
 from tfport.graph.dtypes import DType
 from tfport.graph.signature import OpDefs
-from tfport.runtime.custom.kernel import CustomKernel, custom_kernel
+from tfport.runtime.custom.custom_kernel import CustomKernel, custom_kernel
 from tfport.runtime.custom.missing_kernel import why_missing
-from tfport.runtime.custom.place import here, place_of, with_package
-from tfport.runtime.custom.shapes import ShapeFunction, shape_rule
-from tfport.runtime.custom.spec import op_definition
+from tfport.runtime.custom.parse_definition import op_definition
+from tfport.runtime.custom.shape_functions import ShapeFunction, shape_rule
+from tfport.runtime.custom.source_location import here, place_of, with_package
+from tfport.runtime.implementations import OWN, Repertoire
 from tfport.runtime.mismatch import mismatches
-from tfport.runtime.repertoire import OWN, Repertoire
 
 F = TypeVar("F", bound=Callable[..., Any])
 

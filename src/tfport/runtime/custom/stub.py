@@ -25,10 +25,10 @@ from tfport.graph.dtypes import DType
 from tfport.graph.graph import Function, Node
 from tfport.graph.parse import parse_graph
 from tfport.graph.signature import OpSignature, OpTable
-from tfport.runtime.custom.kernel import CustomKernel
-from tfport.runtime.custom.place import here, place_of
+from tfport.runtime.custom.custom_kernel import CustomKernel
+from tfport.runtime.custom.parse_definition import op_definition
 from tfport.runtime.custom.registry import PROCESS_WIDE, Registry, definitions_over
-from tfport.runtime.custom.spec import op_definition
+from tfport.runtime.custom.source_location import here, place_of
 from tfport.runtime.lower import CONTEXT, Declared
 from tfport.runtime.operand import Operand
 

@@ -14,16 +14,16 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tfport.errors import BadLibrary, BadRegistration, RunFailed
+from tfport.runtime.custom.parse_definition import op_definition
 from tfport.runtime.custom.registry import PROCESS_WIDE, Registry
-from tfport.runtime.custom.spec import op_definition
-from tfport.runtime.native.about import About, KernelLine
-from tfport.runtime.native.first_checks import look_into, read_library
-from tfport.runtime.native.trial import try_to_load
+from tfport.runtime.native.library_record import About, KernelLine
+from tfport.runtime.native.load_checks import look_into, read_library
+from tfport.runtime.native.trial_load import try_to_load
 from tfport.runtime.native.tvm_ffi import installed_tvm_ffi
 
 if TYPE_CHECKING:
     from tfport.formats.proto.graph_pb2 import OpDef
-    from tfport.runtime.native.kernel import NativeKernel
+    from tfport.runtime.native.native_kernel import NativeKernel
 
 
 def load_op_library(path: str | Path, registry: Registry | None = None) -> list[str]:
@@ -122,7 +122,7 @@ def _loaded(path: str, about: About) -> dict[int, NativeKernel]:
     """The kernels of a library by their places; each file is loaded once."""
     import tvm_ffi
 
-    from tfport.runtime.native.kernel import NativeKernel
+    from tfport.runtime.native.native_kernel import NativeKernel
 
     ctypes.CDLL(path, os.RTLD_NOW | os.RTLD_NODELETE)  # arrays that it made may outlive everything else
     try:

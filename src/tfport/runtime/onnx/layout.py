@@ -14,8 +14,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from tfport.runtime.onnx.layout_carries import CARRIES
-from tfport.runtime.onnx.layout_moves import Moved, Moves, like
+from tfport.runtime.onnx.layout_rules import CARRIES
+from tfport.runtime.onnx.layout_state import Moved, Moves, like
 from tfport.runtime.operand import Operand
 from tfport.runtime.program import OnnxNode
 

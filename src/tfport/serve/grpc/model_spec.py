@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from tfport.formats.proto import serving_pb2 as pb
-from tfport.runtime.entrance import DEFAULT
+from tfport.runtime.select_signature import DEFAULT
 from tfport.serve.model_catalog import ModelCatalog
 from tfport.serve.servable import Servable
 from tfport.serve.status import StatusCode, StatusError

@@ -17,7 +17,7 @@ from tfport.formats.proto import serving_pb2
 from tfport.formats.proto import serving_wire_pb2 as wire
 from tfport.formats.saved_model.warmup import CLASSIFY, PREDICT, REGRESS
 from tfport.graph.model import Signature
-from tfport.runtime.entrance import DEFAULT
+from tfport.runtime.select_signature import DEFAULT
 from tfport.serve import classify as results
 from tfport.serve.examples import input_tensor
 from tfport.serve.grpc.model_spec import model_spec_of, response_spec, servable_for

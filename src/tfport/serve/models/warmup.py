@@ -15,7 +15,7 @@ from tfport.formats.encoding.tfrecord import read_records
 from tfport.formats.files import Files
 from tfport.formats.saved_model.warmup import MOST_REQUESTS, WARMUP, Request, read_warmup
 from tfport.graph.model import Model, Signature
-from tfport.runtime.entrance import DEFAULT
+from tfport.runtime.select_signature import DEFAULT
 from tfport.runtime.session import Session
 from tfport.serve.servable import run_signature
 from tfport.serve.status import StatusCode, StatusError

@@ -11,7 +11,7 @@ from importlib.metadata import version as version_of
 from typing import Any
 
 from tfport.graph.model import Signature, TensorSpec
-from tfport.runtime.entrance import DEFAULT
+from tfport.runtime.select_signature import DEFAULT
 from tfport.serve.model_catalog import ModelCatalog, VersionState, VersionStatus
 from tfport.serve.servable import Servable
 from tfport.serve.status import StatusCode, StatusError

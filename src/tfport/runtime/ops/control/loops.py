@@ -17,6 +17,9 @@ import numpy as np
 
 from tfport.errors import CannotRun
 from tfport.graph.dtypes import BOOL, FLOAT32, INT64
+from tfport.runtime.layers.masked_rnn import by_lengths, lengths_of, masked
+from tfport.runtime.layers.rnn import Recurrence, recognised
+from tfport.runtime.layers.time_loop import Turns, limits_of, same_number, smallest
 from tfport.runtime.operand import Dims, Operand
 from tfport.runtime.ops.control.branches import choose
 from tfport.runtime.ops.control.list_facts import Change, ListFacts
@@ -32,9 +35,6 @@ from tfport.runtime.ops.control.structure_steps import (
 )
 from tfport.runtime.ops.control.traced_lists import counted, list_of
 from tfport.runtime.program import OnnxNode, Program, Run, Step, needed
-from tfport.runtime.recognise.masked import by_lengths, lengths_of, masked
-from tfport.runtime.recognise.recurrent import Recurrence, recognised
-from tfport.runtime.recognise.turns import Turns, limits_of, same_number, smallest
 from tfport.runtime.trace import Tracer
 
 __all__ = ["Loop", "trace_loop"]

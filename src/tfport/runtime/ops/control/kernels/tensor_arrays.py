@@ -17,6 +17,7 @@ from tfport.graph.attrs import Attr
 from tfport.graph.dtypes import INT32, INT64, RESOURCE, VARIANT, DType
 from tfport.graph.graph import Node
 from tfport.graph.shapes import Shape
+from tfport.runtime.layers.rnn import is_size_of
 from tfport.runtime.lower import structure
 from tfport.runtime.operand import Dims, Operand
 from tfport.runtime.ops.control.kernels.tensor_list_structures import length_of, note_set, rows_at
@@ -25,7 +26,6 @@ from tfport.runtime.ops.control.structure_steps import emit
 from tfport.runtime.ops.control.tensor_list import TensorList, fits, merged, rows_of_tensor
 from tfport.runtime.ops.control.traced_lists import list_of, row_of
 from tfport.runtime.program import ONNX_TYPES
-from tfport.runtime.recognise.recurrent import is_size_of
 from tfport.runtime.trace import Tracer
 
 Attrs = dict[str, Attr]

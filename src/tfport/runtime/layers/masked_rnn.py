@@ -12,11 +12,11 @@ from typing import Any
 import numpy as np
 
 from tfport.graph.dtypes import BOOL, FLOAT32, INT32, INT64
+from tfport.runtime.layers.rnn import Recurrence, as_node, exactly, is_read_in_turn
+from tfport.runtime.layers.time_loop import Turns, limits_of, smallest
 from tfport.runtime.operand import Operand
 from tfport.runtime.ops.control.structure_steps import emit
 from tfport.runtime.program import Step
-from tfport.runtime.recognise.recurrent import Recurrence, as_node, exactly, is_read_in_turn
-from tfport.runtime.recognise.turns import Turns, limits_of, smallest
 from tfport.runtime.trace import Tracer
 
 

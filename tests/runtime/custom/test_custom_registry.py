@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 import tfport
-from tfport.runtime.custom.place import brought_by
 from tfport.runtime.custom.registry import PROCESS_WIDE, Registry
+from tfport.runtime.custom.source_location import brought_by
 
 SCALE = "Acme>Scale: (x: T, in: float) -> y: T; T: {float, double}; by: float = 2"
 HERE = r"tests/runtime/test_custom_registry\.py:\d+"
@@ -128,7 +128,7 @@ def test_it_knows_where_each_op_comes_from():
     registry.base.kernel("Acme>Scale")(scale)
     registry.kernel("Relu")(lambda features: features)
     found = {one.op: one for one in registry.table()}
-    assert found["Acme>Scale"].provider.startswith("tests/runtime/test_custom_registry.py:")
+    assert found["Acme>Scale"].provider.startswith("tests/runtime/custom/test_custom_registry.py:")
     assert [kernel.provider for kernel in found["Relu"].kernels] == [registry.provider_of("Relu")]
     assert found["Relu"].definition is None
     assert registry.provider_of("Neg") is None

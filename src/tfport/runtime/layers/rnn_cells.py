@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from tfport.runtime.layers.affine import ADDS, Affine, Reader
 from tfport.runtime.operand import Operand
-from tfport.runtime.recognise.affine import ADDS, Affine, Reader
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

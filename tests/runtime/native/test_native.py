@@ -17,12 +17,12 @@ from tests.built_ops import broken, library, needs_compiler
 from tests.runtime.programs import session_of
 
 import tfport
-from tfport.runtime.entrance import entrance
 from tfport.runtime.export import export_signature
 from tfport.runtime.native.tvm_ffi import installed_tvm_ffi
+from tfport.runtime.select_signature import entrance
 
 pytestmark = needs_compiler
-LIBRARIES = Path(__file__).parents[1] / "libraries"
+LIBRARIES = Path(__file__).parents[2] / "libraries"
 X = "x = Placeholder() {dtype=float32}\n"
 MAGIC = b"tfport\n\0"
 

@@ -4,7 +4,7 @@ import pytest
 
 import tfport
 from tfport.atlas.known_ops import known_ops
-from tfport.runtime.custom.spec import op_definition
+from tfport.runtime.custom.parse_definition import op_definition
 
 SAME = [  # written in our notation            as TensorFlow defines it
     ("Relu: (features: T) -> activations: T; T: realnumbertype", "Relu"),

@@ -14,15 +14,15 @@ from typing import Any
 import numpy as np
 
 from tfport.graph.dtypes import FLOAT32, INT32, INT64
+from tfport.runtime.layers import rnn_cells as cells
+from tfport.runtime.layers.affine import Reader
+from tfport.runtime.layers.rnn_cells import Cell
+from tfport.runtime.layers.time_loop import Turns, limits_of, smallest, without_lengths
 from tfport.runtime.onnx.builder import Builder
 from tfport.runtime.operand import Operand
 from tfport.runtime.ops.control.structure_steps import emit
 from tfport.runtime.ops.nn import recurrence
 from tfport.runtime.program import Step
-from tfport.runtime.recognise import cells
-from tfport.runtime.recognise.affine import Reader
-from tfport.runtime.recognise.cells import Cell
-from tfport.runtime.recognise.turns import Turns, limits_of, smallest, without_lengths
 from tfport.runtime.trace import Tracer
 
 _HOST_ORDER = {"LSTM": (0, 2, 3, 1), "GRU": (1, 0, 2), "RNN": (0,)}

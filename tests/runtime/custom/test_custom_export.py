@@ -6,8 +6,8 @@ import pytest
 from tests.runtime.programs import session_of
 
 import tfport
-from tfport.runtime.entrance import entrance
 from tfport.runtime.export import export_signature
+from tfport.runtime.select_signature import entrance
 
 MODEL = """
     x = Placeholder() {dtype=float32, shape=(?, 3)}

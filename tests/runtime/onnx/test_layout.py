@@ -9,7 +9,7 @@ from tests.runtime.cases import numbers
 from tfport.graph.dtypes import FLOAT32, INT64
 from tfport.runtime.engines.onnx_runtime import OnnxRuntime
 from tfport.runtime.onnx.builder import Builder
-from tfport.runtime.onnx.fuse import fused
+from tfport.runtime.onnx.fuse_convolutions import fused
 from tfport.runtime.onnx.layout import with_fewer_transposes
 from tfport.runtime.onnx.model import onnx_model
 from tfport.runtime.operand import Operand

@@ -17,7 +17,7 @@ from tfport.check.lib.origin import is_of_tensorflow
 from tfport.check.lib.tensorflow_libraries import is_tensorflow
 from tfport.errors import BadLibrary, UnreadableFile
 from tfport.formats.elf.mangling import short_name
-from tfport.runtime.native.about import ABI, HEADER, About, read_about
+from tfport.runtime.native.library_record import ABI, HEADER, About, read_about
 from tfport.runtime.native.tvm_ffi import TvmFfi, installed_tvm_ffi
 
 MOST_NAMED = 3

@@ -12,9 +12,9 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from tfport.runtime.layers.embedding_lookup import Lookup, looked_up
 from tfport.runtime.operand import Operand
 from tfport.runtime.program import Program, Step, needed
-from tfport.runtime.recognise.embedding import Lookup, looked_up
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

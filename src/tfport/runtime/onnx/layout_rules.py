@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable
 import numpy as np
 
 from tfport.graph.dtypes import INT64
-from tfport.runtime.onnx.layout_moves import Moves, Perm, like
+from tfport.runtime.onnx.layout_state import Moves, Perm, like
 from tfport.runtime.operand import Operand
 from tfport.runtime.program import OnnxNode
 
