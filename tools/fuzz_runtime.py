@@ -15,7 +15,7 @@ from tfport.graph.build import graph_to_def
 from tfport.graph.model import TensorSpec
 from tfport.graph.parse import parse_graph
 from tfport.graph.signature import OpTable
-from tfport.runtime.select_signature import entrance
+from tfport.runtime.select_signature import select_signature
 
 DECODERS = {
     "image": "y = DecodeImage(x) {channels=3, dtype=uint8, expand_animations=false}",
@@ -59,7 +59,7 @@ def run_model(data: bytes) -> None:
         path = Path(folder, "model.pb")
         path.write_bytes(data)
         model = tfport.load(path)
-        signature = entrance(model)
+        signature = select_signature(model)
         feeds = {s.tensors[0]: _made_up(s) for s in signature.inputs.values() if len(s.tensors) == 1}
         fetches = [tensor for spec in signature.outputs.values() for tensor in spec.tensors]
         tfport.Session(model, threads=1).run(fetches, feeds)

@@ -192,9 +192,9 @@ def _with_libraries(registry: Registry | None, libraries: Iterable[str]) -> tupl
     paths = list(libraries)
     if not paths:
         return registry, paths
-    from tfport.runtime.native.load import with_read
+    from tfport.runtime.native.load import registry_with_unloaded
 
-    return with_read(paths, registry)
+    return registry_with_unloaded(paths, registry)
 
 
 def _own_target(registry: Registry | None) -> Target:
@@ -209,9 +209,9 @@ def _definitions(registry: Registry | None) -> OpDefs:
         from tfport.atlas.known_ops import known_ops
 
         return known_ops()
-    from tfport.runtime.custom.registry import PROCESS_WIDE, definitions_over
+    from tfport.runtime.custom.registry import PROCESS_WIDE, definitions_with
 
-    return definitions_over(registry or PROCESS_WIDE)
+    return definitions_with(registry or PROCESS_WIDE)
 
 
 def __getattr__(name: str) -> object:

@@ -26,7 +26,7 @@ import real_models
 import tfport
 from tfport.graph.build import graph_to_def
 from tfport.graph.model import Model, Signature, TensorSpec
-from tfport.runtime.select_signature import entrance
+from tfport.runtime.select_signature import select_signature
 
 ROWS = 2
 TRIES = ((64, b""), (64, b"hello world"), (1, b""))
@@ -96,7 +96,7 @@ def compare(path: Path) -> dict[str, tuple[str, str]]:
     session = None
     found = {}
     for name in list(model.signatures) or [None]:
-        signature: Signature = entrance(model, name)
+        signature: Signature = select_signature(model, name)
         fetches = [tensor for spec in signature.outputs.values() for tensor in spec.tensors]
         feeds, expected = asked(model, path, signature, fetches)
         if isinstance(expected, str):

@@ -59,9 +59,9 @@ def test_a_model_that_does_not_end_is_told_so(tmp_path):
 
 def test_a_saved_model_answers_by_the_names_of_its_signature():
     import tfport
-    from tfport.runtime.select_signature import entrance
+    from tfport.runtime.select_signature import select_signature
 
-    way = entrance(tfport.load(str(ATTENTION)))
+    way = select_signature(tfport.load(str(ATTENTION)))
     inputs = {n: np.ones([d or 2 for d in s.shape.dims], s.dtype.numpy) for n, s in way.inputs.items()}
     (answer,) = run_installed(PACKAGE, [Job(ATTENTION, inputs)], reference=True).answers
     expected = tfport.Session(str(ATTENTION)).signature(way.name)(**inputs)

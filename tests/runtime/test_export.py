@@ -9,7 +9,7 @@ from tests.runtime.programs import session_of
 import tfport
 from tfport.runtime import export
 from tfport.runtime.export import export_signature
-from tfport.runtime.select_signature import entrance
+from tfport.runtime.select_signature import select_signature
 
 
 def run_onnx(path, **inputs):
@@ -19,14 +19,14 @@ def run_onnx(path, **inputs):
 
 
 def exported(session, path):
-    export_signature(session, entrance(session.model), str(path))
+    export_signature(session, select_signature(session.model), str(path))
     return path
 
 
 @pytest.mark.parametrize("name", ["keras_sequential", "keras_functional", "custom_gradient"])
 def test_an_exported_model_answers_as_the_session_does(name, tmp_path):
     session = tfport.Session(load(name))
-    signature = entrance(session.model)
+    signature = select_signature(session.model)
     rng = np.random.default_rng(0)
     inputs = {
         n: rng.random([2 if d is None else d for d in s.shape.dims]).astype(s.dtype.numpy)
@@ -48,7 +48,7 @@ def test_constants_inputs_and_doubles_may_be_outputs(tmp_path):
         one = Const() {dtype=int32, value=int32()[1]}
         k = Identity(one) {T=int32}
     """)
-    signature = entrance(session.model, fetches=["y", "same", "again", "k"])
+    signature = select_signature(session.model, fetches=["y", "same", "again", "k"])
     export_signature(session, signature, str(tmp_path / "m.onnx"))
     answers = run_onnx(tmp_path / "m.onnx", x=np.float32([1, 2]))
     assert {k: v.tolist() for k, v in answers.items()} == {
@@ -62,7 +62,7 @@ def test_weights_too_large_for_one_message_go_beside_it(tmp_path, monkeypatch):
     session = tfport.Session(load("keras_sequential"))
     exported(session, tmp_path / "m.onnx")
     assert (tmp_path / "m.onnx.data").stat().st_size > 10
-    ((name, spec),) = entrance(session.model).inputs.items()
+    ((name, spec),) = select_signature(session.model).inputs.items()
     x = np.ones([2 if d is None else d for d in spec.shape.dims], np.float32)
     ((key, expected),) = session.signature("serving_default")(**{name: x}).items()
     np.testing.assert_allclose(run_onnx(tmp_path / "m.onnx", **{name: x})[key], expected, rtol=1e-6)

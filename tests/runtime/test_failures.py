@@ -6,8 +6,8 @@ from tests.runtime.programs import session_of
 
 import tfport
 from tfport.runtime.failures import naming_node, planning_error
-from tfport.runtime.implementations import OWN
-from tfport.runtime.lower import Declared
+from tfport.runtime.implementations import BUILT_IN
+from tfport.runtime.lower import Implementation
 
 IMAGE = "x = Placeholder() {dtype=float32, shape=(1, 2, 2, 4)}"
 FIXED = f"x = Const() {{dtype=float32, value=float32(1,2,2,4){[0] * 16}}}"
@@ -67,8 +67,8 @@ def test_a_bug_in_a_lowering_is_an_internal_error(monkeypatch):
     def lowering(b, x, *, T):
         return x.no_such_thing
 
-    OWN.lowerings_of("Neg")
-    monkeypatch.setitem(OWN.lowerings, "Neg", [Declared("Neg", lowering, frozenset("T"), {})])
+    BUILT_IN.lowerings_of("Neg")
+    monkeypatch.setitem(BUILT_IN.lowerings, "Neg", [Implementation("Neg", lowering, frozenset("T"), {})])
     session = session_of(f"{IMAGE}\ny = Neg(x) {{T=float32}}")
     with pytest.raises(
         tfport.InternalError, match=r"`y` \(Neg\): internal error of tfport while planning.*no_such_thing"

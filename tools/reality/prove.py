@@ -30,7 +30,7 @@ from rewrite import Rewrite, Rewritten, leave, rewrite
 import tfport
 from tfport.formats.saved_model.signature import SAVED_MODEL
 from tfport.graph.model import Model, Signature
-from tfport.runtime.composite import fed_parts
+from tfport.runtime.composite import flatten_inputs
 
 OUT = ROOT / "docs/evidence/fix.json"
 SAME, DIFFERS, REFUSED, CANNOT, UNKNOWN = "same", "differs", "refused there", "not rewritten", "unknown"
@@ -125,7 +125,9 @@ def expecting(asked: Asked, answers: list[Answer], release: str) -> Asked:
 def own_answers(asked: Asked) -> list[dict[str, np.ndarray]]:
     session = tfport.Session(str(asked.path))
     tensors = [(name, tensor) for name, spec in asked.way.outputs.items() for tensor in spec.tensors]
-    runs = [session.run([t for _, t in tensors], fed_parts(asked.way, inputs)) for inputs in asked.inputs]
+    runs = [
+        session.run([t for _, t in tensors], flatten_inputs(asked.way, inputs)) for inputs in asked.inputs
+    ]
     return [{name: np.asarray(a) for (name, _), a in zip(tensors, run, strict=True)} for run in runs]
 
 

@@ -4,7 +4,7 @@
 
 `run_in(release, jobs)` unpacks the wheel of a release once, for all jobs, into a temporary folder
 that is gone afterwards; `run_installed` takes a TensorFlow that is installed. A job is a model, an
-entrance and its inputs; its answer is an array for each output, or what TensorFlow said. Jobs of
+signature and its inputs; its answer is an array for each output, or what TensorFlow said. Jobs of
 the same model are run in one session. `foreign` does it, in a process of its own.
 """
 
@@ -39,8 +39,8 @@ from tfport.formats.proto.graph_pb2 import GraphDef
 from tfport.formats.saved_model.signature import SAVED_MODEL
 from tfport.graph.build import graph_to_def
 from tfport.graph.model import Model, Signature, TensorSpec
-from tfport.runtime.composite import fed_parts
-from tfport.runtime.select_signature import entrance
+from tfport.runtime.composite import flatten_inputs
+from tfport.runtime.select_signature import select_signature
 
 FOREIGN = Path(__file__).with_name("foreign.py")
 SECONDS = 600
@@ -150,7 +150,7 @@ def way_of(
     model: Model, name: str | None, fetches: Sequence[str] = (), fed: Collection[str] = ()
 ) -> Signature:
     """A signature; of a graph without any its fetches, and what is fed where that is told."""
-    way = entrance(model, name, fetches)
+    way = select_signature(model, name, fetches)
     if not fetches or not fed:
         return way
     values = {name: model.graph.value(name if ":" in name else f"{name}:0") for name in fed}
@@ -182,10 +182,10 @@ def with_fused_types(graph: GraphDef) -> GraphDef:
 
 
 def run_of(way: Signature, inputs: dict[str, Any], folder: Path) -> dict[str, Any]:
-    """A run of an entrance: what is fed is in files of the folder, and what is answered will be."""
+    """A run of a signature: what is fed is in files of the folder, and what is answered will be."""
     numbers = {tensor: spec.dtype.number for spec in way.inputs.values() for tensor in spec.tensors}
     feeds = {}
-    for i, (tensor, value) in enumerate(fed_parts(way, inputs).items()):
+    for i, (tensor, value) in enumerate(flatten_inputs(way, inputs).items()):
         feeds[tensor] = parcel(numbers[tensor], value, folder / f"feed{i}")
     fetches = dict.fromkeys(tensor for spec in way.outputs.values() for tensor in spec.tensors)
     return {"feeds": feeds, "fetches": list(fetches), "folder": str(folder)}

@@ -36,10 +36,10 @@ def run(args: argparse.Namespace) -> int:
     from tfport.cli.input_values import given_inputs
     from tfport.cli.progress import show_progress
     from tfport.runtime.bench.bench import bench_model
-    from tfport.runtime.select_signature import entrance
+    from tfport.runtime.select_signature import select_signature
 
     model, _ = read_model(args)
-    signature = entrance(model, args.signature)
+    signature = select_signature(model, args.signature)
     with show_progress(f"measuring {args.model}"):
         found = bench_model(
             model,

@@ -27,11 +27,11 @@ def run(args: argparse.Namespace) -> int:
     import tfport
     from tfport.cli.progress import show_progress
     from tfport.runtime.export import export_signature
-    from tfport.runtime.select_signature import entrance
+    from tfport.runtime.select_signature import select_signature
 
     with show_progress(f"exporting {args.model}"):
         model, registry = read_model(args)
-        signature = entrance(model, args.signature)
+        signature = select_signature(model, args.signature)
         session = tfport.Session(model, registry=registry)
         graph = export_signature(session, signature, args.output).model.graph
     if args.json:

@@ -39,7 +39,7 @@ from tfport.graph.model import Model
 from tfport.graph.reach import needed_by
 from tfport.graph.state import VARIABLES, Variable, assets
 from tfport.registry.unresolved import Question
-from tfport.runtime.select_signature import entrance
+from tfport.runtime.select_signature import select_signature
 
 LAYOUT = channels_last.name
 
@@ -201,7 +201,7 @@ def answers_of(model: Model, options: Options) -> tuple[str, ...]:
     if options.fetches or model.signatures:
         return options.fetches
     saving = {node.name for node in _saving(model)}
-    names = (tensor for spec in entrance(model).outputs.values() for tensor in spec.tensors)
+    names = (tensor for spec in select_signature(model).outputs.values() for tensor in spec.tensors)
     return tuple(name for name in names if name.partition(":")[0] not in saving)
 
 

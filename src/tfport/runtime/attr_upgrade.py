@@ -14,7 +14,7 @@ from tfport.graph.signature import OpSignature
 _COUNT, _TYPES = "num_args", "TArgs"
 
 
-def as_newest(attrs: Mapping[str, Attr], signature: OpSignature) -> Mapping[str, Attr]:
+def upgraded_attrs(attrs: Mapping[str, Attr], signature: OpSignature) -> Mapping[str, Attr]:
     """The attributes of a node in the terms of its op's newest definition."""
     count = attrs.get(_COUNT)
     if isinstance(count, int) and _TYPES in signature.attr_types and _TYPES not in attrs:

@@ -13,7 +13,7 @@ from tfport.errors import Error
 from tfport.graph.model import Signature
 
 
-def fed_parts(signature: Signature, inputs: Mapping[str, Any]) -> dict[str, Any]:
+def flatten_inputs(signature: Signature, inputs: Mapping[str, Any]) -> dict[str, Any]:
     """What is fed for each tensor of the inputs; all that is wrong with them at once."""
     wrong = [f"`{name}` is no input" for name in inputs if name not in signature.inputs]
     feeds: dict[str, Any] = {}
@@ -35,7 +35,7 @@ def fed_parts(signature: Signature, inputs: Mapping[str, Any]) -> dict[str, Any]
     return feeds
 
 
-def fetched_parts(signature: Signature, values: Sequence[Any]) -> dict[str, Any]:
+def pack_outputs(signature: Signature, values: Sequence[Any]) -> dict[str, Any]:
     """The answers by the names of the signature."""
     found: dict[str, Any] = {}
     at = 0

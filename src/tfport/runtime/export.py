@@ -14,7 +14,7 @@ import numpy as np
 from tfport.errors import CannotRun, Error
 from tfport.formats.output import new_path
 from tfport.graph.model import Signature
-from tfport.runtime.onnx.model import Island, onnx_model
+from tfport.runtime.onnx.model import OnnxModel, onnx_model
 from tfport.runtime.operand import Operand
 from tfport.runtime.plan import island_nodes
 from tfport.runtime.program import ONNX_TYPES, OnnxNode, Program
@@ -25,7 +25,7 @@ MOST_NAMED = 20
 DATA = ".data"
 
 
-def export_signature(session: Session, signature: Signature, path: str) -> Island:
+def export_signature(session: Session, signature: Signature, path: str) -> OnnxModel:
     """Write a signature as ONNX where nothing is yet; what was written."""
     feeds = {name: tensor for name, spec in signature.inputs.items() for tensor in spec.tensors}
     fetches = {name: tensor for name, spec in signature.outputs.items() for tensor in spec.tensors}
@@ -51,7 +51,7 @@ def _see_all_lowered(program: Program, where: str) -> None:
         raise CannotRun(f"{where}: {count} cannot be said in ONNX, only run: {'; '.join(said)}{more}")
 
 
-def _island(program: Program, inputs: list[str], outputs: list[str]) -> Island:
+def _island(program: Program, inputs: list[str], outputs: list[str]) -> OnnxModel:
     nodes = [node for step in program.steps for node in step.lowered or ()]
     made = {operand for node in nodes for operand in node.outputs}
     results: list[Operand] = []
@@ -69,7 +69,7 @@ def _island(program: Program, inputs: list[str], outputs: list[str]) -> Island:
     return onnx_model(island_nodes(nodes, results), program.args, results, names=names, exported=True)
 
 
-def _write(island: Island, path: str) -> None:
+def _write(island: OnnxModel, path: str) -> None:
     """The model, checked by ONNX Runtime (and by ONNX's own checker, where it is installed)."""
     size = sum(array.nbytes for array in island.weights.values())
     data = Path(path).name + DATA if size > MOST_INSIDE else None
@@ -84,7 +84,7 @@ def _write(island: Island, path: str) -> None:
             temporary.write_bytes(island.model.SerializeToString())
 
 
-def _fill(island: Island) -> None:
+def _fill(island: OnnxModel) -> None:
     for tensor in island.model.graph.initializer:
         if tensor.name in island.weights:
             tensor.raw_data = np.ascontiguousarray(island.weights[tensor.name]).tobytes()
@@ -92,7 +92,7 @@ def _fill(island: Island) -> None:
             del tensor.external_data[:]
 
 
-def _place(island: Island, data: str, file: Path) -> None:
+def _place(island: OnnxModel, data: str, file: Path) -> None:
     with open(file, "xb") as out:
         for tensor in island.model.graph.initializer:
             if tensor.name in island.weights:

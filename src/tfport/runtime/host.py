@@ -1,4 +1,4 @@
-"""How a host kernel is called: inputs grouped as its OpDef says, attributes by name, answers made flat."""
+"""Call host kernels: inputs grouped as the OpDef says, attributes by name, outputs flattened."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from tfport.graph.attrs import Attr
 from tfport.graph.dtypes import DType
 from tfport.graph.graph import Node
 from tfport.graph.signature import OpSignature
-from tfport.runtime.custom.checked_call import contained
+from tfport.runtime.custom.checked_call import checked_call
 from tfport.runtime.failures import naming_node
-from tfport.runtime.lower import Context, Declared
+from tfport.runtime.lower import Context, Implementation
 from tfport.runtime.operand import Operand
 from tfport.runtime.program import Run
 
@@ -22,7 +22,7 @@ Group = Operand | list[Operand]
 """One argument of an op: a tensor, or a list of them."""
 
 
-def grouped(inputs: Sequence[Operand], attrs: Mapping[str, Attr], signature: OpSignature) -> list[Group]:
+def group_inputs(inputs: Sequence[Operand], attrs: Mapping[str, Attr], signature: OpSignature) -> list[Group]:
     """Flat inputs as the arguments of the op."""
     found: list[Group] = []
     at = 0
@@ -39,11 +39,11 @@ def grouped(inputs: Sequence[Operand], attrs: Mapping[str, Attr], signature: OpS
     return found
 
 
-def arguments(
-    declared: Declared, node: Node, attrs: Mapping[str, Attr], signature: OpSignature
+def kernel_arguments(
+    declared: Implementation, node: Node, attrs: Mapping[str, Attr], signature: OpSignature
 ) -> dict[str, Attr]:
     """The attributes that a function takes, by name; one that it does not name is refused."""
-    decided = decided_by_inputs(signature)
+    decided = inferred_attrs(signature)
     for name in attrs:
         if name not in declared.named and name not in decided and not name.startswith("_"):
             if name in signature.attr_types:
@@ -54,7 +54,7 @@ def arguments(
     return {name: attrs[name] for name in declared.named}
 
 
-def decided_by_inputs(signature: OpSignature) -> set[str]:
+def inferred_attrs(signature: OpSignature) -> set[str]:
     """The attributes that follow from the inputs: their types, and how many they are."""
     return {
         name for arg in signature.inputs for name in (arg.type_attr, arg.number_attr, arg.list_attr) if name
@@ -62,7 +62,7 @@ def decided_by_inputs(signature: OpSignature) -> set[str]:
 
 
 def host_run(
-    declared: Declared, groups: Sequence[Group], kwargs: Mapping[str, Attr], context: Context
+    declared: Implementation, groups: Sequence[Group], kwargs: Mapping[str, Attr], context: Context
 ) -> Run:
     """A host kernel as a function of flat arrays; whoever calls it keeps NumPy from warning.
 
@@ -76,7 +76,7 @@ def host_run(
     named = {**kwargs, "context": context} if declared.wants_context else dict(kwargs)
     regroup = _regroup(groups)
     if declared.strict:
-        return contained(function, named, regroup, context)
+        return checked_call(function, named, regroup, context)
     kinds = _kinds(context.outputs)
     quick = function.quick(groups, kwargs) if hasattr(function, "quick") else None
 
@@ -87,7 +87,7 @@ def host_run(
         flat = (answer,) if type(answer) is np.ndarray else answer
         if type(flat) is tuple and [type(one) is np.ndarray and one.dtype for one in flat] == kinds:
             return flat  # as it should be, which is nearly always
-        return finished(answer, context)
+        return flat_outputs(answer, context)
 
     return naming_node(run, context.name, context.op, kwargs)
 
@@ -99,7 +99,7 @@ def _kinds(types: Sequence[DType]) -> list[Any] | None:
     return [dtype.numpy for dtype in types]
 
 
-def finished(answer: Any, context: Context) -> list[Any]:
+def flat_outputs(answer: Any, context: Context) -> list[Any]:
     """What a kernel returned, flat and in the types that the op declares."""
     flat = list(_flat(answer))
     if len(flat) != len(context.outputs):

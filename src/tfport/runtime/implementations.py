@@ -1,6 +1,6 @@
 """What a runtime can run: lowerings, kernels and structures by op, and ops beyond TensorFlow's.
 
-A repertoire is a value. That of tfport itself is `OWN`; one that is made on it adds to it
+A repertoire is a value. That of tfport itself is `BUILT_IN`; one that is made on it adds to it
 for whoever is given it, and changes nothing for others.
 """
 
@@ -14,43 +14,43 @@ from tfport.formats.proto.graph_pb2 import OpDef
 from tfport.graph.attrs import Attr
 from tfport.graph.dtypes import DType
 from tfport.graph.signature import OpSignature
-from tfport.runtime.lower import FAMILIES, KERNELS, LOWERINGS, SHAPES, STRUCTURES, Declared
+from tfport.runtime.lower import FAMILIES, KERNELS, LOWERINGS, SHAPES, STRUCTURES, Implementation
 from tfport.runtime.operand import Dims
 
 Shapes = Callable[..., list[Dims | None]]
 
 
-class Repertoire:
+class OpImplementations:
     """Its own declarations come before those that it stands on."""
 
-    def __init__(self, base: Repertoire | None = None) -> None:
+    def __init__(self, base: OpImplementations | None = None) -> None:
         self.base = base
         self.definitions: dict[str, OpDef] = {}
-        self.lowerings: dict[str, list[Declared]] = {}
-        self.kernels: dict[str, list[Declared]] = {}
-        self.structures: dict[str, Declared] = {}
+        self.lowerings: dict[str, list[Implementation]] = {}
+        self.kernels: dict[str, list[Implementation]] = {}
+        self.structures: dict[str, Implementation] = {}
         self.shapes: dict[str, Shapes] = {}
 
-    def lowerings_of(self, op: str) -> list[Declared]:
+    def lowerings_of(self, op: str) -> list[Implementation]:
         return [declared for one in self._chain_of(op) for declared in one.own(op).lowerings.get(op, ())]
 
-    def kernels_of(self, op: str) -> list[Declared]:
+    def kernels_of(self, op: str) -> list[Implementation]:
         return [declared for one in self._chain_of(op) for declared in one.own(op).kernels.get(op, ())]
 
-    def kernel_for(self, op: str, attrs: Mapping[str, Attr]) -> Declared | None:
+    def kernel_for(self, op: str, attrs: Mapping[str, Attr]) -> Implementation | None:
         """The host kernel that runs a node with these attributes."""
         return next((kernel for kernel in self.kernels_of(op) if kernel.takes(attrs)), None)
 
-    def lowerings_for(self, op: str, attrs: Mapping[str, Attr]) -> list[Declared]:
+    def lowerings_for(self, op: str, attrs: Mapping[str, Attr]) -> list[Implementation]:
         """The lowerings to try for these attributes, up to who has a kernel for them: that one was meant."""
-        found: list[Declared] = []
+        found: list[Implementation] = []
         for one in self._chain_of(op):
             found += [lowering for lowering in one.own(op).lowerings.get(op, ()) if lowering.takes(attrs)]
             if any(kernel.takes(attrs) for kernel in one.kernels.get(op, ())):
                 break
         return found
 
-    def structure_of(self, op: str) -> Declared | None:
+    def structure_of(self, op: str) -> Implementation | None:
         for one in self._chain_of(op):
             if found := one.own(op).structures.get(op):
                 return found
@@ -84,22 +84,22 @@ class Repertoire:
         ]
         return {op for table in tables for op in table}
 
-    def own(self, op: str) -> Repertoire:
+    def own(self, op: str) -> OpImplementations:
         """Itself, once it knows all that it has for an op."""
         return self
 
-    def whole(self) -> Repertoire:
+    def whole(self) -> OpImplementations:
         """Itself, once it knows all that it has."""
         return self
 
-    def chain(self) -> Iterator[Repertoire]:
+    def chain(self) -> Iterator[OpImplementations]:
         """This one and those that it stands on, the nearest first."""
-        one: Repertoire | None = self
+        one: OpImplementations | None = self
         while one is not None:
             yield one
             one = one.base
 
-    def _chain_of(self, op: str) -> Iterator[Repertoire]:
+    def _chain_of(self, op: str) -> Iterator[OpImplementations]:
         """Those whose declarations of an op count: one that defines it starts anew."""
         for one in self.chain():
             yield one
@@ -107,7 +107,7 @@ class Repertoire:
                 return
 
 
-class _Own(Repertoire):
+class _Own(OpImplementations):
     """The ops of tfport itself; the modules that declare an op are imported when it is first needed."""
 
     def __init__(self) -> None:
@@ -115,12 +115,12 @@ class _Own(Repertoire):
         self.lowerings, self.kernels = LOWERINGS.entries, KERNELS.entries
         self._declared: set[str] = set()
 
-    def own(self, op: str) -> Repertoire:
+    def own(self, op: str) -> OpImplementations:
         if op not in self._declared:
             self._declare(op)
         return self
 
-    def whole(self) -> Repertoire:
+    def whole(self) -> OpImplementations:
         discovery.load_package(FAMILIES)
         for op in STRUCTURES.entries:
             self._declare(op)
@@ -136,4 +136,4 @@ class _Own(Repertoire):
             self.shapes[op] = shapes[-1]
 
 
-OWN = _Own()
+BUILT_IN = _Own()

@@ -53,7 +53,7 @@ class Context:
 
 
 @dataclass(frozen=True, slots=True)
-class Declared:
+class Implementation:
     """One lowering, host kernel or structure of an op."""
 
     op: str
@@ -77,9 +77,9 @@ class Declared:
 
 
 FAMILIES = "tfport.runtime.ops"
-LOWERINGS = Catalog[Declared]("lowerings", FAMILIES)
-KERNELS = Catalog[Declared]("kernels", FAMILIES)
-STRUCTURES = Catalog[Declared]("structures", FAMILIES)
+LOWERINGS = Catalog[Implementation]("lowerings", FAMILIES)
+KERNELS = Catalog[Implementation]("kernels", FAMILIES)
+STRUCTURES = Catalog[Implementation]("structures", FAMILIES)
 SHAPES: Catalog[Callable[..., list[Dims | None]]] = Catalog("shapes", FAMILIES)
 CONTEXT = "context"
 
@@ -128,7 +128,7 @@ def structure(ops: str) -> Callable[[F], F]:
 
     def declare(function: F) -> F:
         for op in ops.split():
-            STRUCTURES.add(op, Declared(op, function, frozenset(), {}))
+            STRUCTURES.add(op, Implementation(op, function, frozenset(), {}))
         return function
 
     return declare
@@ -150,10 +150,10 @@ def shapes(ops: str) -> Callable[[F], F]:
 
 def _declared(
     op: str, function: Callable[..., Any], constraints: Mapping[str, Iterable[Attr]], once: bool = False
-) -> Declared:
+) -> Implementation:
     code = function.__code__
     named = code.co_varnames[code.co_argcount : code.co_argcount + code.co_kwonlyargcount]
-    return Declared(
+    return Implementation(
         op,
         function,
         frozenset(named) - {CONTEXT},

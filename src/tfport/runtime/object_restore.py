@@ -17,12 +17,12 @@ OBJECT_GRAPH = "_CHECKPOINTABLE_OBJECT_GRAPH"
 VALUE = "VARIABLE_VALUE"
 
 
-def restore_by_objects(model: Model, state: State) -> None:
+def restore_from_objects(model: Model, state: State) -> None:
     """Fill each variable of the main graph that is still unset and that an object of the model owns."""
     unset = [node for node in model.graph if node.op == "VarHandleOp" and not state.is_set(shared_name(node))]
     if not unset or model.checkpoint is None:
         return
-    keys = keys_by_objects(model)
+    keys = checkpoint_keys(model)
     for node in unset:
         name = shared_name(node)
         if name in keys:
@@ -33,7 +33,7 @@ def restore_by_objects(model: Model, state: State) -> None:
             state.variable(name, node.attrs["dtype"], node.attrs["shape"].dims).assign(value)
 
 
-def keys_by_objects(model: Model) -> dict[str, str]:
+def checkpoint_keys(model: Model) -> dict[str, str]:
     """The tensor of the checkpoint for each variable that the model's objects name."""
     checkpoint = model.checkpoint
     assert checkpoint is not None

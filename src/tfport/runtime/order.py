@@ -1,6 +1,6 @@
 """The order in which nodes are visited: each after all that it reads or waits for.
 
-What belongs to a TF1 branch or loop is visited as one `Raised` structure, which
+What belongs to a TF1 branch or loop is visited as one `ControlUnit` structure, which
 `control.raised` finds; the nodes inside it are its own business.
 """
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from tfport.runtime.operand import Operand
 
 
-class Raised(Protocol):
+class ControlUnit(Protocol):
     """A TF1 branch or loop as one structure."""
 
     @property
@@ -51,8 +51,8 @@ def walk(
     ends: Iterable[Node],
     known: Mapping[Value, Operand],
     inside: Container[Node] | None = None,
-    found: Mapping[Node, Raised] | None = None,
-) -> Iterator[Node | Raised]:
+    found: Mapping[Node, ControlUnit] | None = None,
+) -> Iterator[Node | ControlUnit]:
     """Nodes and structures in order, up to the ends; a node whose every output is known is not visited.
 
     With `inside`, no other nodes are visited: what they answer is known, and they have run.
@@ -62,7 +62,7 @@ def walk(
     yield from _walk(roots, found or {}, known, inside)
 
 
-def is_ordered(ends: Iterable[Node], found: Mapping[Node, Raised]) -> bool:
+def is_ordered(ends: Iterable[Node], found: Mapping[Node, ControlUnit]) -> bool:
     """Whether structures can be visited one after the other."""
     try:
         for _ in _walk(ends, found, {}, None):
@@ -74,10 +74,10 @@ def is_ordered(ends: Iterable[Node], found: Mapping[Node, Raised]) -> bool:
 
 def _walk(
     roots: Iterable[Node],
-    found: Mapping[Node, Raised],
+    found: Mapping[Node, ControlUnit],
     known: Mapping[Value, Operand],
     inside: Container[Node] | None,
-) -> Iterator[Node | Raised]:
+) -> Iterator[Node | ControlUnit]:
     state: dict[Any, bool] = {}  # False while what it needs is being visited
     for root in roots:
         stack: list[tuple[Any, Iterator[Node]]] = []

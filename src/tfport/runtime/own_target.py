@@ -13,7 +13,7 @@ from tfport.registry.registry import Registry, Source
 from tfport.runtime.custom.custom_kernel import CustomKernel
 from tfport.runtime.custom.registry import Registry as Custom
 from tfport.runtime.custom.registry import ready
-from tfport.runtime.implementations import Repertoire
+from tfport.runtime.implementations import OpImplementations
 from tfport.runtime.lower import FAMILIES
 
 DEVICE = "CPU"
@@ -26,7 +26,7 @@ class OwnSource:
 
     name = OURS
 
-    def __init__(self, repertoire: Repertoire) -> None:
+    def __init__(self, repertoire: OpImplementations) -> None:
         self._repertoire = repertoire
 
     def ops(self) -> list[str]:
@@ -71,7 +71,7 @@ class CustomSource:
         return [one.as_kernel() for one in declared if isinstance(one, CustomKernel)]
 
 
-def ways_to_run(op: str, repertoire: Repertoire) -> list[str]:
+def ways_to_run(op: str, repertoire: OpImplementations) -> list[str]:
     """How an op is run; nothing where it is not."""
     there = {
         IN_ONNX: repertoire.lowerings_of(op),

@@ -15,8 +15,8 @@ import numpy as np
 
 from tfport.errors import RunFailed
 from tfport.runtime.engines.engine import Compiled, Engine
-from tfport.runtime.layers.find_lookups import with_lookups
-from tfport.runtime.onnx.fuse_convolutions import fused
+from tfport.runtime.layers.find_lookups import with_embedding_lookups
+from tfport.runtime.onnx.fuse_convolutions import fuse_convolutions
 from tfport.runtime.onnx.layout import with_fewer_transposes
 from tfport.runtime.onnx.model import border_type, is_narrow, onnx_model
 from tfport.runtime.onnx.patterns.simplify import simplified
@@ -49,7 +49,7 @@ class Plan:
 
     def __init__(self, program: Program, engine: Engine) -> None:
         self.inputs = [*program.args, *program.captures()]
-        program = with_lookups(program)
+        program = with_embedding_lookups(program)
         self.ops = [step.op for step in program.steps]
         """What it runs, for who wants to know."""
         self._places = _Places(self.inputs)
@@ -230,7 +230,7 @@ def _converted(run: Compiled, before: list[tuple[int, Any]], after: list[tuple[i
 
 def island_nodes(nodes: Sequence[OnnxNode], outputs: Sequence[Operand]) -> list[OnnxNode]:
     """The nodes of an island as the engine gets them: those that its outputs need, made better."""
-    better = fused(with_fewer_transposes(_live(simplified(nodes), outputs), outputs), outputs)
+    better = fuse_convolutions(with_fewer_transposes(_live(simplified(nodes), outputs), outputs), outputs)
     return _live(better, outputs)
 
 

@@ -20,7 +20,7 @@ _PLACEHOLDERS = ("Placeholder", "PlaceholderV2")
 _NO_ANSWERS = ("Const", "Placeholder", "PlaceholderV2", "VarHandleOp", "NoOp", "Assert")
 
 
-def entrance(model: Model, name: str | None = None, fetches: Sequence[str] = ()) -> Signature:
+def select_signature(model: Model, name: str | None = None, fetches: Sequence[str] = ()) -> Signature:
     """The signature of this name; without a name the usual one, or the only one, or the whole graph."""
     found = model.signatures
     if fetches:

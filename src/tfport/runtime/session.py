@@ -26,16 +26,16 @@ from tfport.graph.load import load_model
 from tfport.graph.model import Model, Signature
 from tfport.graph.shapes import Shape
 from tfport.graph.state import assets
-from tfport.runtime.custom.registry import Registry, definitions_over, ready
+from tfport.runtime.custom.registry import Registry, definitions_with, ready
 from tfport.runtime.custom.stub import Stubs, with_stubs
-from tfport.runtime.engines.engine import Engine, engine_called
+from tfport.runtime.engines.engine import Engine, make_engine
 from tfport.runtime.feeds import as_array
-from tfport.runtime.object_restore import restore_by_objects
+from tfport.runtime.object_restore import restore_from_objects
 from tfport.runtime.operand import Operand
 from tfport.runtime.plan import Plan
 from tfport.runtime.program import Program
 from tfport.runtime.state import State, Variable
-from tfport.runtime.trace import Env, Tracer, raise_problems
+from tfport.runtime.trace import Env, Tracer, raise_unsupported
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
@@ -58,10 +58,10 @@ class Session:
         stubs: Stubs | None = None,
     ) -> None:
         self.registry = with_stubs(ready(registry), stubs)
-        definitions = definitions_over(self.registry)
+        definitions = definitions_with(self.registry)
         self.model = model if isinstance(model, Model) else load_model(find_model(model), definitions)
         self.state = State(self.model)
-        self.engine = engine_called(engine, threads) if isinstance(engine, str) else engine
+        self.engine = make_engine(engine, threads) if isinstance(engine, str) else engine
         self._plans: dict[Key, tuple[Plan, int]] = {}
         self._lock = threading.RLock()
         self._initialise()
@@ -94,11 +94,11 @@ class Session:
             self._plan(fetches, feeds, [np.empty((0,) * len(dims or ())) for dims in shapes])
 
     def _call(self, signature: Signature, inputs: Mapping[str, ArrayLike]) -> dict[str, NDArray[Any]]:
-        from tfport.runtime.composite import fed_parts, fetched_parts
+        from tfport.runtime.composite import flatten_inputs, pack_outputs
 
-        feeds = fed_parts(signature, inputs)
+        feeds = flatten_inputs(signature, inputs)
         fetches = [name for spec in signature.outputs.values() for name in spec.tensors]
-        return fetched_parts(signature, self.run(fetches, feeds))
+        return pack_outputs(signature, self.run(fetches, feeds))
 
     def program(self, fetches: Sequence[str], feeds: Sequence[str], *, bake: bool = True) -> Program:
         """What would run for these, before it is cut."""
@@ -131,7 +131,7 @@ class Session:
         for _ in range(len(self.model.graph) + 2):
             version = self.state.version
             program, tracer = self._trace(ends, wanted, feeds, ranks, bake)
-            raise_problems(tracer.problems, self.model.where)
+            raise_unsupported(tracer.problems, self.model.where)
             assigned = _assigned(program) & tracer.baked
             if not assigned:
                 return program, version
@@ -182,7 +182,7 @@ class Session:
         files = {asset.tensor: f"{ASSETS}/{asset.file}" for asset in assets(self.model)}
         if self.model.restore_nodes and prefix is not None and self.model.checkpoint is not None:
             self._run_once(self.model.restore_nodes, {**files, saver.filename_tensor_name: prefix})
-            restore_by_objects(self.model, self.state)
+            restore_from_objects(self.model, self.state)
         self._run_once(self.model.init_nodes, files)
         self._let_go()
 
@@ -196,7 +196,7 @@ class Session:
             return
         feeds = [_tensor_name(name) for name in texts if name and self.model.has_tensor(_tensor_name(name))]
         program, tracer = self._trace(ends, [], feeds, [None] * len(feeds), bake=False)
-        raise_problems(tracer.problems, self.model.where)
+        raise_unsupported(tracer.problems, self.model.where)
         by_name = {_tensor_name(name): text for name, text in texts.items() if name}
         Plan(program, self.engine).run([_string(by_name[name]) for name in feeds])
 

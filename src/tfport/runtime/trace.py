@@ -24,13 +24,13 @@ from tfport.graph.inline import call_attrs, callee, substitute
 from tfport.graph.node import WHOLE
 from tfport.graph.shapes import UNKNOWN
 from tfport.graph.signature import OpSignature
-from tfport.runtime.attr_upgrade import as_newest
-from tfport.runtime.custom.shape_functions import held_to
+from tfport.runtime.attr_upgrade import upgraded_attrs
+from tfport.runtime.custom.shape_functions import with_checked_shapes
 from tfport.runtime.engines.engine import Engine
 from tfport.runtime.failures import PLANNING, planning_error
-from tfport.runtime.host import Group, arguments, grouped, host_run
-from tfport.runtime.implementations import OWN, Repertoire
-from tfport.runtime.lower import CannotLower, Context, Declared
+from tfport.runtime.host import Group, group_inputs, host_run, kernel_arguments
+from tfport.runtime.implementations import BUILT_IN, OpImplementations
+from tfport.runtime.lower import CannotLower, Context, Implementation
 from tfport.runtime.onnx.builder import Builder
 from tfport.runtime.operand import Dims, Operand
 from tfport.runtime.ops.control.list_facts import ListFacts
@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     from tfport.runtime.ops.control.switch_merge import Structures
 
 Env = dict[Value, Operand]
-Given = Mapping[str, Attr]
+CallAttrs = Mapping[str, Attr]
 """The attributes with which a generic function is called."""
 DEEPEST = 200
 UNDEFINED = "nobody has defined this op; `tfport.op` defines it, `tfport.stub` replaces it for one session"
@@ -61,7 +61,7 @@ _PURE = frozenset(["CudnnRNN", "CudnnRNNV2", "CudnnRNNV3"])
 
 
 @dataclass(frozen=True, slots=True)
-class Problem:
+class UnsupportedNode:
     """A node that nothing here can run."""
 
     node: Node
@@ -75,12 +75,12 @@ class Tracer:
     """Makes one program; what it baked into it, and what it could not, is kept beside it."""
 
     def __init__(
-        self, state: State, engine: Engine, *, bake: bool = True, repertoire: Repertoire = OWN
+        self, state: State, engine: Engine, *, bake: bool = True, repertoire: OpImplementations = BUILT_IN
     ) -> None:
         self.state, self.engine, self.bake, self.repertoire = state, engine, bake, repertoire
         self.steps: list[Step] = []
         self.baked: set[Variable] = set()
-        self.problems: list[Problem] = []
+        self.problems: list[UnsupportedNode] = []
         self.lists: dict[Operand, ListFacts] = {}
         """What is known of lists of tensors: see `control.lists`."""
         self.counters: set[Operand] = set()
@@ -103,7 +103,7 @@ class Tracer:
         self,
         ends: Iterable[Node],
         env: Env,
-        given: Given | None = None,
+        given: CallAttrs | None = None,
         inside: Container[Node] | None = None,
     ) -> None:
         """Answer every node that these need and that `env` does not know yet; `inside`: no others."""
@@ -126,7 +126,7 @@ class Tracer:
             self._structures[graph] = Structures.of(reached(ends))
         return self._structures[graph]
 
-    def values(self, value: Value, env: Env, given: Given) -> list[Operand]:
+    def values(self, value: Value, env: Env, given: CallAttrs) -> list[Operand]:
         """What a value is; a list of unknown length in a generic function is several."""
         found = env.get(value) if value.is_placed else None
         if found is not None:
@@ -144,7 +144,7 @@ class Tracer:
             raise MalformedGraph(f"there is no `{value}` to read")
         return [env[node.output(first + i)] for i in range(count)]
 
-    def call(self, function: Function, inputs: Sequence[Operand], given: Given) -> list[Operand]:
+    def call(self, function: Function, inputs: Sequence[Operand], given: CallAttrs) -> list[Operand]:
         """What a function returns for these; its steps become ours."""
         if self._depth > DEEPEST:
             raise CannotRun(f"{function.name} calls itself, deeper than {DEEPEST} calls")
@@ -198,13 +198,13 @@ class Tracer:
         assert signature is not None
         return self._step(node, inputs, attrs, signature)
 
-    def _node(self, node: Node, env: Env, given: Given) -> None:
+    def _node(self, node: Node, env: Env, given: CallAttrs) -> None:
         if node.op in ("_Retval", "_ControlReturn"):
             return
         attrs = substitute(node.attrs, given) if given else node.attrs
         signature = self.signature_of(node)
         if signature is not None:
-            attrs = dict(signature.with_defaults(as_newest(attrs, signature)))
+            attrs = dict(signature.with_defaults(upgraded_attrs(attrs, signature)))
         inputs = [operand for value in node.inputs for operand in self.values(value, env, given)]
         try:
             answers = self._answer(node, inputs, attrs, signature)
@@ -222,23 +222,23 @@ class Tracer:
         if called is not None:
             return self.call(called, inputs, substitute(call_attrs(node), attrs))
         if signature is None:
-            self.problems.append(Problem(node, UNDEFINED))
+            self.problems.append(UnsupportedNode(node, UNDEFINED))
             return [Operand(FLOAT32) for _ in node.outputs]
         inputs = self._dereferenced(node, inputs, signature)
         if wrong := self.repertoire.misfits(node.op, attrs, [operand.dtype for operand in inputs]):
-            self.problems.append(Problem(node, "; ".join(wrong)))
+            self.problems.append(UnsupportedNode(node, "; ".join(wrong)))
             return self._unanswered(signature, attrs)
         structure = self.repertoire.structure_of(node.op)
         if structure is not None:
             try:
                 answer: Sequence[Operand] = structure.function(self, node, inputs, attrs)
             except CannotRun as error:
-                self.problems.append(Problem(node, str(error)))
+                self.problems.append(UnsupportedNode(node, str(error)))
                 return self._unanswered(signature, attrs)
             return answer
         return self._step(node, inputs, attrs, signature)
 
-    def _unanswered(self, signature: OpSignature, attrs: Given) -> list[Operand]:
+    def _unanswered(self, signature: OpSignature, attrs: CallAttrs) -> list[Operand]:
         """What stands for the outputs of a node that cannot run, so that others can be looked at."""
         count = signature.output_count(attrs) or 0
         return [Operand(signature.output_type(i, attrs)) for i in range(count)]
@@ -259,15 +259,15 @@ class Tracer:
         self, node: Node, inputs: list[Operand], attrs: dict[str, Attr], signature: OpSignature
     ) -> Sequence[Operand]:
         types = tuple(signature.output_type(i, attrs) for i in range(signature.output_count(attrs) or 0))
-        groups = grouped(inputs, attrs, signature)
+        groups = group_inputs(inputs, attrs, signature)
         context = Context(self.state, node.name, node.op, types)
         kernel = self.repertoire.kernel_for(node.op, attrs)
         run: Run | None = None
         if kernel is not None:
             try:
-                run = host_run(kernel, groups, arguments(kernel, node, attrs, signature), context)
+                run = host_run(kernel, groups, kernel_arguments(kernel, node, attrs, signature), context)
             except CannotRun as error:
-                self.problems.append(Problem(node, str(error)))
+                self.problems.append(UnsupportedNode(node, str(error)))
         touches = any(o.dtype.name == "resource" or o.dtype.is_ref for o in inputs)
         stateful = signature.stateful and node.op not in _PURE
         ordered = (stateful or touches) and not (kernel is not None and kernel.once)
@@ -277,11 +277,11 @@ class Tracer:
         if not ordered:
             lowered, outputs, why = self._lowered(node, groups, attrs, signature, types)
         if lowered is None and run is None and not any(problem.node is node for problem in self.problems):
-            self.problems.append(Problem(node, self._missing(node.op, attrs, why)))
+            self.problems.append(UnsupportedNode(node, self._missing(node.op, attrs, why)))
         if outputs is None:
             shapes = self._shapes(node, inputs, attrs, len(types))
             if run is not None and kernel is not None and kernel.strict:
-                run = held_to(run, shapes, node.name, node.op)
+                run = with_checked_shapes(run, shapes, node.name, node.op)
             outputs = [Operand(t, s, name=node.name) for t, s in zip(types, shapes, strict=True)]
         _hint(node, outputs)
         effect = ordered and node.op not in _READS
@@ -290,17 +290,17 @@ class Tracer:
         )
         return outputs
 
-    def _shapes(self, node: Node, inputs: list[Operand], attrs: Given, count: int) -> list[Dims | None]:
+    def _shapes(self, node: Node, inputs: list[Operand], attrs: CallAttrs, count: int) -> list[Dims | None]:
         rule = self.repertoire.shapes_of(node.op)
         if rule is None:
             return [None] * count
         try:
             return rule(inputs, attrs)
         except CannotRun as error:
-            self.problems.append(Problem(node, str(error)))
+            self.problems.append(UnsupportedNode(node, str(error)))
             return [None] * count
 
-    def _missing(self, op: str, attrs: Given, why: str) -> str:
+    def _missing(self, op: str, attrs: CallAttrs, why: str) -> str:
         if (told := self.repertoire.why_missing(op, attrs, why)) is not None:
             return told
         if not self.repertoire.kernels_of(op) and not self.repertoire.lowerings_of(op):
@@ -331,7 +331,7 @@ class Tracer:
                     if not declared.strict:
                         raise
                     said = f"its lowering fails: {type(error).__name__}: {error}"
-                    self.problems.append(Problem(node, said))
+                    self.problems.append(UnsupportedNode(node, said))
                     return None, None, ""
                 if not any(isinstance(v, DType) and v.name in _WIDER for v in attrs.values()):
                     break
@@ -339,7 +339,7 @@ class Tracer:
 
     def _say(
         self,
-        declared: Declared,
+        declared: Implementation,
         node: Node,
         groups: Sequence[Group],
         attrs: dict[str, Attr],
@@ -348,7 +348,7 @@ class Tracer:
         widen: bool,
     ) -> tuple[list[OnnxNode], list[Operand]]:
         b = Builder(node.name)
-        kwargs = arguments(declared, node, attrs, signature)
+        kwargs = kernel_arguments(declared, node, attrs, signature)
         if (
             widen
         ):  # the engine computes in float32 where it has nothing for narrower types, as TensorFlow does
@@ -416,7 +416,7 @@ def _hint(node: Node, outputs: Sequence[Operand]) -> None:
             output.shape = (None,) * len(told.dims)
 
 
-def raise_problems(problems: Sequence[Problem], where: str) -> None:
+def raise_unsupported(problems: Sequence[UnsupportedNode], where: str) -> None:
     """Say all that cannot run, at once."""
     if problems:
         said = list(dict.fromkeys(map(str, problems)))
@@ -425,4 +425,4 @@ def raise_problems(problems: Sequence[Problem], where: str) -> None:
         raise CannotRun(f"{where}: {nodes} cannot run here: {'; '.join(said[:20])}{more}")
 
 
-__all__ = ["Env", "Given", "Problem", "Tracer", "raise_problems"]
+__all__ = ["CallAttrs", "Env", "Tracer", "UnsupportedNode", "raise_unsupported"]

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from tfport.errors import CannotRun, Error, InternalError
 from tfport.graph.model import Model, Signature
-from tfport.runtime.composite import fed_parts, fetched_parts
+from tfport.runtime.composite import flatten_inputs, pack_outputs
 from tfport.runtime.select_signature import DEFAULT
 from tfport.runtime.session import Session
 from tfport.serve.request_checks import inputs_are_known, outputs_are_known
@@ -60,7 +60,7 @@ def run_signature(
     fetches = [tensor for spec in wanted.values() for tensor in spec.tensors]
     asked = Signature(signature.name, signature.method, signature.inputs, wanted, signature.defaults)
     try:
-        return fetched_parts(asked, session.run(fetches, fed_parts(asked, inputs)))
+        return pack_outputs(asked, session.run(fetches, flatten_inputs(asked, inputs)))
     except CannotRun as error:
         raise StatusError(StatusCode.UNIMPLEMENTED, str(error)) from None
     except InternalError as error:

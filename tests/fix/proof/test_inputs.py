@@ -19,7 +19,7 @@ from tfport.formats.proto import serving_pb2 as pb
 from tfport.formats.saved_model.warmup import PREDICT, REGRESS, Request
 from tfport.graph.dtypes import DType
 from tfport.graph.shapes import Shape
-from tfport.runtime.select_signature import entrance
+from tfport.runtime.select_signature import select_signature
 
 F32, I64, TEXT = DType.parse("float32"), DType.parse("int64"), DType.parse("string")
 KEYS = """
@@ -64,7 +64,7 @@ WANTED = {
 @pytest.mark.parametrize("op", PARSERS)
 def test_a_node_that_parses_examples_says_which_features_it_wants(op):
     model = frozen(PARSERS[op])
-    role = roles_of(model, entrance(model)).of("s:0")
+    role = roles_of(model, select_signature(model)).of("s:0")
     wanted = {one.key: one for one in role.examples}
     assert {key: wanted[key] for key in WANTED} == WANTED
     assert set(wanted) - set(WANTED) == ({"tags"} if op == "ParseExampleV2" else set())
@@ -74,7 +74,7 @@ def test_a_node_that_parses_examples_says_which_features_it_wants(op):
 @pytest.mark.parametrize("flavour", [ORDINARY, *FLAVOURS], ids=lambda f: f.name)
 def test_a_model_that_parses_examples_takes_those_made_up(op, flavour):
     model = frozen(PARSERS[op])
-    signature = entrance(model)
+    signature = select_signature(model)
     maker = Maker(model, signature)
     trial = maker.made(maker.sizings()[0][-1], flavour)
     first = pb.Example.FromString(np.ravel(trial.inputs["s"])[0])
@@ -116,7 +116,7 @@ def test_the_parts_of_a_sparse_tensor_are_found_by_the_ops_that_read_them():
         dense = SparseToDense(i, s, v, zero) {T=float32, Tindices=int64}
         r = SparseReorder(i, v, s) {T=float32}
     """)
-    maker = Maker(model, entrance(model))
+    maker = Maker(model, select_signature(model))
     inputs = maker.made(Sizing(3, 4), ORDINARY).inputs
     assert inputs["s"].tolist() == [3, 4]
     assert inputs["i"].shape == (len(inputs["v"]), 2)
@@ -159,7 +159,7 @@ def test_a_number_that_would_be_a_size_is_not_made_huge(line, decides):
         {line}
     """)
     assert decides_sizes(model.graph.value("n:0")) is decides
-    huge = [one.name for one in Maker(model, entrance(model, None, ["y"])).flavours() if one.huge]
+    huge = [one.name for one in Maker(model, select_signature(model, None, ["y"])).flavours() if one.huge]
     assert bool(huge) is not decides
 
 
@@ -177,16 +177,19 @@ def test_the_same_inputs_are_made_each_time():
 def test_open_sizes_get_several_and_fixed_ones_one():
     open_ones = frozen("x = Placeholder() {dtype=float32, shape=(?, ?, 3)}\ny = Neg(x) {T=float32}")
     fixed = frozen("x = Placeholder() {dtype=float32, shape=(2, 3)}\ny = Neg(x) {T=float32}")
-    shapes = [one.shape(Shape((None, None, 3))) for one in Maker(open_ones, entrance(open_ones)).sizings()[0]]
+    shapes = [
+        one.shape(Shape((None, None, 3)))
+        for one in Maker(open_ones, select_signature(open_ones)).sizings()[0]
+    ]
     assert {shape[0] for shape in shapes} >= {1, 2, 5}
     assert len({shape[1] for shape in shapes}) > 1
-    assert sum(map(len, Maker(fixed, entrance(fixed)).sizings())) == 1
+    assert sum(map(len, Maker(fixed, select_signature(fixed)).sizings())) == 1
 
 
 def test_a_tensor_that_no_machine_holds_is_not_made_up():
     model = frozen("x = Placeholder() {dtype=float32, shape=(99999999, 99999)}\ny = Neg(x) {T=float32}")
     with pytest.raises(tfport.Error, match="too large to make up"):
-        Maker(model, entrance(model)).made(Sizing(1, 1), ORDINARY)
+        Maker(model, select_signature(model)).made(Sizing(1, 1), ORDINARY)
 
 
 def test_text_that_must_be_a_number_or_an_image_is_one():
@@ -196,7 +199,7 @@ def test_text_that_must_be_a_number_or_an_image_is_one():
         number = StringToNumber(n) {out_type=float32}
         image = DecodePng(i) {channels=3, dtype=uint8}
     """)
-    inputs = Maker(model, entrance(model)).made(Sizing(3, 4), ORDINARY).inputs
+    inputs = Maker(model, select_signature(model)).made(Sizing(3, 4), ORDINARY).inputs
     answers = tfport.Session(model).run(["number:0", "image:0"], inputs)
     assert answers[0].shape == (3,)
     assert answers[1].shape == (24, 20, 3)
@@ -225,7 +228,7 @@ def test_every_flavour_has_values_of_every_type(name, flavour):
 def test_what_is_made_up_has_the_shape_of_the_signature(dims, flavour, kind):
     sizes = "".join(f"{'?' if d is None else d}, " for d in dims)
     model = frozen(f"x = Placeholder() {{dtype={kind}, shape=({sizes})}}\ny = Identity(x) {{T={kind}}}")
-    maker = Maker(model, entrance(model))
+    maker = Maker(model, select_signature(model))
     for sizing in maker.sizings()[0]:
         (array,) = maker.made(sizing, flavour).inputs.values()
         assert Shape(tuple(dims)).fits(Shape(array.shape))

@@ -7,7 +7,7 @@ from tests.runtime.programs import session_of
 
 import tfport
 from tfport.runtime.export import export_signature
-from tfport.runtime.select_signature import entrance
+from tfport.runtime.select_signature import select_signature
 
 MODEL = """
     x = Placeholder() {dtype=float32, shape=(?, 3)}
@@ -38,7 +38,7 @@ def registry_with(**kernels):
 def test_a_lowered_op_is_exported(kernels, tmp_path):
     session = session_of(MODEL, registry=registry_with(**kernels))
     path = str(tmp_path / "m.onnx")
-    export_signature(session, entrance(session.model), path)
+    export_signature(session, select_signature(session.model), path)
     x = np.linspace(-2, 2, 6, dtype=np.float32).reshape(2, 3)
     (found,) = ort.InferenceSession(path, providers=["CPUExecutionProvider"]).run(None, {"x": x})
     np.testing.assert_allclose(found, session.run("y:0", {"x:0": x}), rtol=1e-6)
@@ -49,7 +49,7 @@ def test_an_op_of_the_host_is_named(tmp_path):
     session = session_of(MODEL, registry=registry_with(host=gelu_in_numpy))
     said = r"1 node cannot be said in ONNX, only run: `a` \(Acme>Gelu\): it has no lowering"
     with pytest.raises(tfport.CannotRun, match=said):
-        export_signature(session, entrance(session.model), str(tmp_path / "m.onnx"))
+        export_signature(session, select_signature(session.model), str(tmp_path / "m.onnx"))
     assert not list(tmp_path.iterdir())
 
 
@@ -61,5 +61,5 @@ def test_a_stub_of_standard_ops_is_exported(tmp_path):
           return y=m
     """
     session = session_of(MODEL, stubs={"Acme>Gelu": body})
-    export_signature(session, entrance(session.model), str(tmp_path / "m.onnx"))
+    export_signature(session, select_signature(session.model), str(tmp_path / "m.onnx"))
     assert (tmp_path / "m.onnx").exists()

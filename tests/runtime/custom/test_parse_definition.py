@@ -4,7 +4,7 @@ import pytest
 
 import tfport
 from tfport.atlas.known_ops import known_ops
-from tfport.runtime.custom.parse_definition import op_definition
+from tfport.runtime.custom.parse_definition import parse_op_definition
 
 SAME = [  # written in our notation            as TensorFlow defines it
     ("Relu: (features: T) -> activations: T; T: realnumbertype", "Relu"),
@@ -16,7 +16,7 @@ SAME = [  # written in our notation            as TensorFlow defines it
 
 @pytest.mark.parametrize(("text", "op"), SAME)
 def test_it_says_what_tensorflow_says(text, op):
-    made, wanted = op_definition(text), known_ops()[op]
+    made, wanted = parse_op_definition(text), known_ops()[op]
     assert made.name == wanted.name
     assert list(made.input_arg) == list(wanted.input_arg)
     assert list(made.output_arg) == list(wanted.output_arg)
@@ -26,7 +26,7 @@ def test_it_says_what_tensorflow_says(text, op):
 
 
 def test_every_kind_of_attribute_may_have_bounds_and_a_default():
-    made = op_definition("""
+    made = parse_op_definition("""
         Acme>All: (xs: N*T, ys: Ts, z: int32) -> (a: T, b: Ts, c: N*string);
             N: int >= 1 = 2; T: {float, double} = DT_FLOAT; Ts: list(type) >= 1;
             words: list(string) = ['a;,b', "c"]; shape: shape = [1, -1]; shapes: list(shape) = [[1], [2, 3]];
@@ -71,10 +71,10 @@ WRONG = [  # text                                               at  what is said
 @pytest.mark.parametrize(("text", "at", "said"), WRONG)
 def test_what_is_wrong_is_said_with_its_place(text, at, said):
     with pytest.raises(tfport.BadRegistration) as raised:
-        op_definition(text)
+        parse_op_definition(text)
     assert str(raised.value) == f"signature `{' '.join(text.split())}`, character {at}: {said}"
 
 
 def test_in_a_text_of_several_lines_the_line_is_said():
     with pytest.raises(tfport.BadRegistration, match="line 2, character 5: `int` is neither"):
-        op_definition("A: (x: float,\n    y: int) -> ()")
+        parse_op_definition("A: (x: float,\n    y: int) -> ()")

@@ -19,7 +19,7 @@ from tests.runtime.programs import session_of
 import tfport
 from tfport.runtime.export import export_signature
 from tfport.runtime.native.tvm_ffi import installed_tvm_ffi
-from tfport.runtime.select_signature import entrance
+from tfport.runtime.select_signature import select_signature
 
 pytestmark = needs_compiler
 LIBRARIES = Path(__file__).parents[2] / "libraries"
@@ -209,7 +209,7 @@ def test_export_names_it_as_staying_on_the_host(registry, tmp_path):
     with pytest.raises(
         tfport.CannotRun, match=r"1 node cannot be said in ONNX, only run: `y` \(Native>Scale\)"
     ):
-        export_signature(session, entrance(session.model), str(tmp_path / "model.onnx"))
+        export_signature(session, select_signature(session.model), str(tmp_path / "model.onnx"))
 
 
 def test_the_same_file_twice_is_as_good_as_once(registry, tmp_path, monkeypatch):

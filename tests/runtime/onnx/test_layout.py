@@ -9,7 +9,7 @@ from tests.runtime.cases import numbers
 from tfport.graph.dtypes import FLOAT32, INT64
 from tfport.runtime.engines.onnx_runtime import OnnxRuntime
 from tfport.runtime.onnx.builder import Builder
-from tfport.runtime.onnx.fuse_convolutions import fused
+from tfport.runtime.onnx.fuse_convolutions import fuse_convolutions
 from tfport.runtime.onnx.layout import with_fewer_transposes
 from tfport.runtime.onnx.model import onnx_model
 from tfport.runtime.operand import Operand
@@ -245,6 +245,6 @@ def test_nodes_inside_branches_are_given_what_they_capture():
     out = Operand(FLOAT32)
     b.made.append(OnnxNode("If", (chosen,), (out,), {"then_branch": body, "else_branch": body}))
     array = numbers(*SHAPE)
-    for improve in (with_fewer_transposes, fused, island_nodes):
+    for improve in (with_fewer_transposes, fuse_convolutions, island_nodes):
         found = answers(improve(b.made, [out]), [x, flag], [out], [array, np.array(0)])
         np.testing.assert_array_equal(found[0], -np.maximum(array, 0).transpose(TO_FIRST))

@@ -9,7 +9,7 @@ import pytest
 from tests.recorded import OPS
 
 from tfport.discovery import INDEX
-from tfport.runtime.host import decided_by_inputs
+from tfport.runtime.host import inferred_attrs
 from tfport.runtime.lower import CONTEXT, KERNELS, LOWERINGS, SHAPES, STRUCTURES
 
 BUILDER = "b"
@@ -59,7 +59,7 @@ def test_it_takes_what_the_op_takes(op, one, skip):
         assert len(positional) == len(signature.inputs)
     named = one.named
     assert named <= set(signature.attr_types), "an attribute that the op does not have"
-    left_out = set(signature.attr_types) - named - decided_by_inputs(signature)
+    left_out = set(signature.attr_types) - named - inferred_attrs(signature)
     assert left_out == set(), "an attribute that the function does not name"
     assert set(one.constraints) <= set(signature.attr_types)
 

@@ -75,9 +75,9 @@ def _libraries(paths: tuple[str, ...]) -> tuple[Registry | None, list[str]]:
     """A registry that knows tfport's libraries among these, and the others."""
     if not paths:
         return None, []
-    from tfport.runtime.native.load import with_read
+    from tfport.runtime.native.load import registry_with_unloaded
 
-    return with_read(paths)
+    return registry_with_unloaded(paths)
 
 
 def answer(asked: Asked, form: Form) -> Answer:

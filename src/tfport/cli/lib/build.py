@@ -29,12 +29,12 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _for_tensorflow(args: argparse.Namespace) -> int:
-    from tfport.runtime.native.tensorflow_flags import tree_of
+    from tfport.runtime.native.tensorflow_flags import tensorflow_tree
 
     if args.checked:
         raise Error("--checked is for tfport's own header, not for TensorFlow's")
     where = {"wheel": args.wheel, "site_packages": args.site_packages, "download": args.download}
-    with tree_of(args.target, **where) as tree:
+    with tensorflow_tree(args.target, **where) as tree:
         flags = [*tree.flags(), *args.flag]
         if args.print_flags:
             return _print_flags(args, flags)
@@ -64,9 +64,9 @@ def _show_own(args: argparse.Namespace, output: str, command: list[str]) -> int:
     """What was built, held against this tfport as if it were loaded."""
     from tfport.check.console import show
     from tfport.cli.lib.show import library_json, rendered
-    from tfport.runtime.native.load_checks import look_into, read_library
+    from tfport.runtime.native.load_checks import check_library, read_library
 
-    look_into(_findable(output))
+    check_library(_findable(output))
     found = read_library(output)
     if args.json:
         print_json({"version": VERSION, "command": command, "library": library_json(*found)})

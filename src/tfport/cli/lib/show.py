@@ -14,7 +14,7 @@ from tfport.check.lib.file_checks import machine_text
 from tfport.check.lib.json import registers_json
 from tfport.cli.json_output import print_json
 from tfport.errors import BadLibrary
-from tfport.runtime.native.library_record import About
+from tfport.runtime.native.library_record import LibraryRecord
 from tfport.runtime.native.load_checks import read_library
 
 VERSION = 1
@@ -34,7 +34,7 @@ def run(args: argparse.Namespace) -> int:
     return 0
 
 
-def library_json(subject: LibrarySubject, about: About | None) -> dict[str, Any]:
+def library_json(subject: LibrarySubject, about: LibraryRecord | None) -> dict[str, Any]:
     """A library for programs; `for` is null where it registers nothing with anyone."""
     said: dict[str, Any] = {"file": subject.file, "machine": subject.library.header.machine}
     if about is None:
@@ -55,14 +55,14 @@ def library_json(subject: LibrarySubject, about: About | None) -> dict[str, Any]
     return {**said, "for": TFPORT, **versions, "registers": {"ops": ops, "kernels": kernels}}
 
 
-def rendered(subject: LibrarySubject, about: About | None, width: int) -> Iterator[RenderableType]:
+def rendered(subject: LibrarySubject, about: LibraryRecord | None, width: int) -> Iterator[RenderableType]:
     """A library for people."""
     elf = subject.library
     yield title(subject.file, f"{machine_text(elf.header.machine)}, {elf.size:,} bytes")
     yield facts(_of_tensorflow(subject) if about is None else _of_tfport(about), width)
 
 
-def _of_tfport(about: About) -> Iterator[tuple[str, list[str]]]:
+def _of_tfport(about: LibraryRecord) -> Iterator[tuple[str, list[str]]]:
     header = f"tfport/op.h {_dotted(about.header)}"
     yield "built with", [header, f"ABI {about.abi}", f"tvm-ffi {_dotted(about.ffi)}"]
     for line in about.ops:

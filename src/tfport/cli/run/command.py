@@ -77,16 +77,16 @@ def run(args: argparse.Namespace) -> int:
     import tfport
     from tfport.cli.input_values import given_inputs
     from tfport.cli.progress import show_progress
-    from tfport.runtime.composite import fed_parts, fetched_parts
-    from tfport.runtime.select_signature import entrance
+    from tfport.runtime.composite import flatten_inputs, pack_outputs
+    from tfport.runtime.select_signature import select_signature
 
     model, registry = read_model(args)
-    signature = entrance(model, args.signature, args.fetch)
-    feeds = fed_parts(signature, given_inputs(signature, args.input, args.inputs))
+    signature = select_signature(model, args.signature, args.fetch)
+    feeds = flatten_inputs(signature, given_inputs(signature, args.input, args.inputs))
     with show_progress(f"running {args.model}"):
         session = tfport.Session(model, registry=registry, threads=args.threads, engine=args.engine)
         fetches = [name for spec in signature.outputs.values() for name in spec.tensors]
-        answers = fetched_parts(signature, session.run(fetches, feeds))
+        answers = pack_outputs(signature, session.run(fetches, feeds))
     return say(args, signature.name, answers)
 
 

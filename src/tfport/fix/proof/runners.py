@@ -27,7 +27,7 @@ from tfport.formats.graph_def.signature import META_GRAPH
 from tfport.formats.saved_model.signature import SAVED_MODEL
 from tfport.graph.model import Model, Signature
 from tfport.graph.save import save_model
-from tfport.runtime.composite import fed_parts, fetched_parts
+from tfport.runtime.composite import flatten_inputs, pack_outputs
 from tfport.runtime.custom.registry import Registry
 from tfport.runtime.feeds import as_array
 from tfport.runtime.session import Session
@@ -98,7 +98,7 @@ class OwnSession:
             return Outcome(why="out of memory")
         except Exception as error:  # an engine's own, which must not end the other trials
             return Outcome(why=f"{type(error).__name__}: {error}")
-        return Outcome(fetched_parts(signature, values))
+        return Outcome(pack_outputs(signature, values))
 
 
 class TensorFlow:
@@ -170,7 +170,7 @@ class TensorFlow:
             signature = side.entrances[trial.signature]
             try:
                 found = read_tensors(out)
-                return Outcome(fetched_parts(signature, [found[name] for name in _fetches(signature)]))
+                return Outcome(pack_outputs(signature, [found[name] for name in _fetches(signature)]))
             except (Error, KeyError) as error:
                 return Outcome(why=str(error))
         if (refused := place.with_suffix(".txt")).exists():
@@ -206,7 +206,7 @@ def _fetches(signature: Signature) -> list[str]:
 
 def _fed(signature: Signature, trial: Trial) -> dict[str, Any]:
     """An array for each tensor; what this side has no input for is not fed."""
-    return fed_parts(signature, {n: array for n, array in trial.inputs.items() if n in signature.inputs})
+    return flatten_inputs(signature, {n: array for n, array in trial.inputs.items() if n in signature.inputs})
 
 
 def _feeds(side: Side, trial: Trial) -> dict[str, Any]:

@@ -13,7 +13,7 @@ from tfport.formats.files import Folder
 from tfport.formats.saved_model.signature import SAVED_MODEL
 from tfport.graph.model import Model, Signature
 from tfport.runtime.custom.registry import Registry
-from tfport.runtime.select_signature import WHOLE_GRAPH, entrance
+from tfport.runtime.select_signature import WHOLE_GRAPH, select_signature
 
 MOST_ENDS = 64
 """Of a graph without signatures."""
@@ -26,11 +26,11 @@ def both_sides(
     if before.signatures and not fetches:
         asked = None if names is None else [names] if isinstance(names, str) else list(names)
         first = {one.name: one for one in chosen(before.signatures, asked, before.where)}
-        second = {name: entrance(after, name) for name in first}
+        second = {name: select_signature(after, name) for name in first}
     else:
-        whole = entrance(before, None, fetches)
+        whole = select_signature(before, None, fetches)
         tensors = [name for spec in whole.outputs.values() for name in spec.tensors]
-        first, second = {WHOLE_GRAPH: whole}, {WHOLE_GRAPH: entrance(after, None, tensors)}
+        first, second = {WHOLE_GRAPH: whole}, {WHOLE_GRAPH: select_signature(after, None, tensors)}
     for name, signature in first.items():
         _same_names(name, signature, second[name])
     lies = isinstance(before.files, Folder) and before.files.has("saved_model.pb")

@@ -9,7 +9,7 @@ from tfport.graph.graph import Node
 from tfport.graph.model import Model
 from tfport.graph.shapes import Shape
 from tfport.graph.state import Variable, variables
-from tfport.runtime.object_restore import keys_by_objects
+from tfport.runtime.object_restore import checkpoint_keys
 
 DATA = tuple[str, tuple[object, ...]]
 """A name, and an array with its DataType, as checkpoints are written."""
@@ -23,7 +23,7 @@ def held_variables(model: Model) -> dict[Node, Variable]:
         and model.checkpoint is not None
         and model.meta.object_graph_def.nodes
     ):
-        by_name = keys_by_objects(model)
+        by_name = checkpoint_keys(model)
         found = [one if one.key else replace(one, key=by_name.get(one.name)) for one in found]
     return {one.node: one for one in found if _is_held(model, one)}
 

@@ -19,7 +19,7 @@ import numpy as np
 from tfport.errors import Error
 from tfport.graph.model import Model
 from tfport.runtime.bench.samples import sample_inputs
-from tfport.runtime.select_signature import WHOLE_GRAPH, entrance
+from tfport.runtime.select_signature import WHOLE_GRAPH, select_signature
 
 ROUNDS = 3
 WORKER = "tfport.runtime.bench.worker"
@@ -60,7 +60,7 @@ def bench_model(
     contenders: Sequence[str] | None = None,
 ) -> list[Measured]:
     """Measure tfport, and TensorFlow where it is installed; one row for each and each size of batch."""
-    chosen = entrance(model, signature)
+    chosen = select_signature(model, signature)
     if chosen.name == WHOLE_GRAPH:
         raise Error(f"{path}: it has no signature; expected a SavedModel")
     names = contenders or available()

@@ -20,7 +20,7 @@ from tfport.runtime.program import Run
 Regroup = Callable[[Sequence[Any]], Sequence[Any]]
 
 
-def contained(
+def checked_call(
     function: Callable[..., Any], named: Mapping[str, Any], regroup: Regroup | None, context: Context
 ) -> Run:
     """A kernel as a function of flat arrays."""

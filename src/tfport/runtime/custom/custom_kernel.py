@@ -21,15 +21,15 @@ from tfport.graph.dtypes import DType
 from tfport.graph.signature import OpSignature
 from tfport.graph.usage import LABEL
 from tfport.registry.kernels import Kernel
-from tfport.runtime.host import decided_by_inputs
-from tfport.runtime.lower import CONTEXT, Declared
+from tfport.runtime.host import inferred_attrs
+from tfport.runtime.lower import CONTEXT, Implementation
 
 BUILDER = "b"
 CPU = "CPU"
 
 
 @dataclass(frozen=True, slots=True)
-class CustomKernel(Declared):
+class CustomKernel(Implementation):
     """A kernel or a lowering that somebody registered."""
 
     device: str = CPU
@@ -40,7 +40,7 @@ class CustomKernel(Declared):
 
     def takes(self, attrs: Mapping[str, Attr]) -> bool:
         """Whether it is for these attributes, and runs here."""
-        fits = Declared.takes(self, attrs)  # `super()` does not know a class with slots
+        fits = Implementation.takes(self, attrs)  # `super()` does not know a class with slots
         return fits and self.device == CPU and attrs.get(LABEL, "") == self.label
 
     @property
@@ -141,7 +141,7 @@ def _named_attributes(names: Iterable[str], signature: OpSignature, where: str) 
     if unknown := next((name for name in names if name not in there), None):
         has = f"it has {', '.join(there)}" if there else "it has none"
         raise BadRegistration(f"{where} takes an attribute `{unknown}`, which the op has not; {has}")
-    left_out = [n for n in there if n not in names and n not in decided_by_inputs(signature)]
+    left_out = [n for n in there if n not in names and n not in inferred_attrs(signature)]
     if left_out:
         wanted = ", ".join(left_out)
         raise BadRegistration(f"{where} does not take the attribute {wanted}; write `*, {wanted}` at its end")

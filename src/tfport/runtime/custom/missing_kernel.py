@@ -8,10 +8,10 @@ from tfport.atlas.kernel_text import kernel_text, merged
 from tfport.graph.attrs import Attr
 from tfport.graph.usage import LABEL
 from tfport.runtime.custom.custom_kernel import CPU, CustomKernel
-from tfport.runtime.lower import Declared
+from tfport.runtime.lower import Implementation
 
 
-def why_missing(declared: Sequence[Declared], attrs: Mapping[str, Attr], why: str) -> str:
+def why_missing(declared: Sequence[Implementation], attrs: Mapping[str, Attr], why: str) -> str:
     """Why no kernel of an op takes a node with these attributes; `why` it is not lowered."""
     kernels = [kernel.as_kernel() for kernel in declared if isinstance(kernel, CustomKernel)]
     on_cpu = [kernel for kernel in kernels if kernel.device == CPU]

@@ -26,7 +26,7 @@ ARROW = re.compile(r"\s*->\s*")
 WORDS = {"stateful": "is_stateful", "commutative": "is_commutative", "aggregate": "is_aggregate"}
 
 
-def op_definition(text: str) -> OpDef:
+def parse_op_definition(text: str) -> OpDef:
     """The definition that a line says, or BadRegistration with the place of what is wrong."""
     return _Reader(text).read()
 

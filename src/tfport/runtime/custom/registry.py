@@ -26,17 +26,17 @@ from tfport.graph.dtypes import DType
 from tfport.graph.signature import OpDefs
 from tfport.runtime.custom.custom_kernel import CustomKernel, custom_kernel
 from tfport.runtime.custom.missing_kernel import why_missing
-from tfport.runtime.custom.parse_definition import op_definition
+from tfport.runtime.custom.parse_definition import parse_op_definition
 from tfport.runtime.custom.shape_functions import ShapeFunction, shape_rule
 from tfport.runtime.custom.source_location import here, place_of, with_package
-from tfport.runtime.implementations import OWN, Repertoire
+from tfport.runtime.implementations import BUILT_IN, OpImplementations
 from tfport.runtime.mismatch import mismatches
 
 F = TypeVar("F", bound=Callable[..., Any])
 
 
 @dataclass(frozen=True, slots=True)
-class Registered:
+class RegisteredOp:
     """One op of one's own, or one of TensorFlow's with kernels of one's own."""
 
     op: str
@@ -46,10 +46,10 @@ class Registered:
     kernels: tuple[CustomKernel, ...]
 
 
-class Registry(Repertoire):
+class Registry(OpImplementations):
     """Definitions, kernels and lowerings by op; may be given to a session and asked by any thread."""
 
-    def __init__(self, base: Repertoire | None = None) -> None:
+    def __init__(self, base: OpImplementations | None = None) -> None:
         super().__init__(PROCESS_WIDE if base is None else base)
         self.providers: dict[str, str] = {}
         self.lock = threading.RLock()
@@ -58,7 +58,7 @@ class Registry(Repertoire):
         self, signature: str, *, shape: ShapeFunction | None = None, override: bool = False
     ) -> Callable[[F], F]:
         """Define an op; what it decorates is handed on as it is. `override`: it may be defined already."""
-        self.define(op_definition(signature), here(), shape=shape, override=override)
+        self.define(parse_op_definition(signature), here(), shape=shape, override=override)
         return lambda function: function
 
     def kernel(
@@ -172,16 +172,16 @@ class Registry(Repertoire):
                 return found
         return None
 
-    def table(self) -> list[Registered]:
+    def table(self) -> list[RegisteredOp]:
         """All that was registered here and below, by name; tfport's own is not listed."""
         chain = list(self.registries())
         names = {op for one in chain for op in (*one.definitions, *one.kernels, *one.lowerings)}
         return [self._registered(op) for op in sorted(names)]
 
-    def _registered(self, op: str) -> Registered:
+    def _registered(self, op: str) -> RegisteredOp:
         declared = [*self.lowerings_of(op), *self.kernels_of(op)]
         kernels = tuple(one for one in declared if isinstance(one, CustomKernel))
-        return Registered(op, self.definition_of(op), self.provider_of(op) or "", kernels)
+        return RegisteredOp(op, self.definition_of(op), self.provider_of(op) or "", kernels)
 
     def registries(self) -> Iterator[Registry]:
         """This one and those that it stands on, tfport's own left out."""
@@ -207,7 +207,7 @@ class Registry(Repertoire):
         return self
 
 
-PROCESS_WIDE = Registry(OWN)
+PROCESS_WIDE = Registry(BUILT_IN)
 """What `tfport.op` and `tfport.kernel` add to."""
 op, kernel = PROCESS_WIDE.op, PROCESS_WIDE.kernel
 
@@ -219,7 +219,7 @@ def ready(registry: Registry | None) -> Registry:
     return (registry or PROCESS_WIDE).ready()
 
 
-def definitions_over(registry: Registry) -> OpDefs:
+def definitions_with(registry: Registry) -> OpDefs:
     """TensorFlow's ops and a registry's, for those who read models."""
     chain = [each.definitions for each in registry.registries()]
     own = {name: one for definitions in reversed(chain) for name, one in definitions.items()}

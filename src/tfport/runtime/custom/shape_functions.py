@@ -19,15 +19,15 @@ from tfport.errors import BadRegistration, CannotRun, RunFailed
 from tfport.formats.proto.graph_pb2 import OpDef
 from tfport.graph.attrs import Attr
 from tfport.graph.signature import OpSignature
-from tfport.runtime.host import grouped
+from tfport.runtime.host import group_inputs
 from tfport.runtime.operand import Dims, Operand
 from tfport.runtime.program import Run
 
 ShapeFunction = Callable[..., Any]
-Rule = Callable[[Sequence[Operand], Mapping[str, Attr]], list[Dims | None]]
+ShapeRule = Callable[[Sequence[Operand], Mapping[str, Attr]], list[Dims | None]]
 
 
-def shape_rule(definition: OpDef, function: ShapeFunction, provider: str) -> Rule:
+def shape_rule(definition: OpDef, function: ShapeFunction, provider: str) -> ShapeRule:
     """A shape function as the runtime asks for it."""
     signature = OpSignature(definition)
     where = f"{provider}: the shape function of {definition.name}"
@@ -36,7 +36,7 @@ def shape_rule(definition: OpDef, function: ShapeFunction, provider: str) -> Rul
     def rule(inputs: Sequence[Operand], attrs: Mapping[str, Attr]) -> list[Dims | None]:
         shapes = [
             [one.shape for one in group] if isinstance(group, list) else group.shape
-            for group in grouped(list(inputs), attrs, signature)
+            for group in group_inputs(list(inputs), attrs, signature)
         ]
         try:
             answer = function(*shapes, **{name: attrs[name] for name in named if name in attrs})
@@ -75,7 +75,7 @@ def _dims(shape: Any, where: str) -> Dims | None:
     return tuple(None if size is None else int(size) for size in shape)
 
 
-def held_to(run: Run, shapes: Sequence[Dims | None], name: str, op: str) -> Run:
+def with_checked_shapes(run: Run, shapes: Sequence[Dims | None], name: str, op: str) -> Run:
     """A kernel whose answers are held against the shapes that its op promises."""
     if all(shape is None for shape in shapes):
         return run

@@ -26,10 +26,10 @@ from tfport.graph.graph import Function, Node
 from tfport.graph.parse import parse_graph
 from tfport.graph.signature import OpSignature, OpTable
 from tfport.runtime.custom.custom_kernel import CustomKernel
-from tfport.runtime.custom.parse_definition import op_definition
-from tfport.runtime.custom.registry import PROCESS_WIDE, Registry, definitions_over
+from tfport.runtime.custom.parse_definition import parse_op_definition
+from tfport.runtime.custom.registry import PROCESS_WIDE, Registry, definitions_with
 from tfport.runtime.custom.source_location import here, place_of
-from tfport.runtime.lower import CONTEXT, Declared
+from tfport.runtime.lower import CONTEXT, Implementation
 from tfport.runtime.operand import Operand
 
 if TYPE_CHECKING:
@@ -54,7 +54,7 @@ Stubs = Mapping[str, Instead] | Iterable[Stub]
 
 def stub(op: str, instead: Instead) -> Stub:
     """What `Session(stubs=…)` takes; `op` is a name, or a signature as `tfport.op` takes it."""
-    definition = op_definition(op) if ":" in op else None
+    definition = parse_op_definition(op) if ":" in op else None
     name = definition.name if definition is not None else op
     if isinstance(instead, str):
         instead = _function(instead, name)
@@ -92,9 +92,9 @@ class _Stubbed(Registry):
             )
         self.define(definition, one.place, override=True)
         if isinstance(one.instead, Function):
-            self.structures[one.op] = Declared(one.op, _call_of(one.instead), frozenset(), {})
+            self.structures[one.op] = Implementation(one.op, _call_of(one.instead), frozenset(), {})
         else:
-            self.structures[one.op] = Declared(one.op, _plain, frozenset(), {})
+            self.structures[one.op] = Implementation(one.op, _plain, frozenset(), {})
             self.kernels[one.op] = [_kernel(one, one.instead, OpSignature(definition))]
 
     def misfits(self, op: str, attrs: Mapping[str, Attr], inputs: Sequence[DType]) -> list[str]:
@@ -105,7 +105,7 @@ class _Stubbed(Registry):
 
 def _function(text: str, op: str) -> Function:
     """The first function of a text; those behind it may be called by it."""
-    graph = parse_graph(dedent(text).strip(), OpTable(definitions_over(PROCESS_WIDE)))
+    graph = parse_graph(dedent(text).strip(), OpTable(definitions_with(PROCESS_WIDE)))
     found = next(iter(graph.library.functions.values()), None)
     if found is None:
         raise BadRegistration(f"{op}: no function in the text; expected `def f(x: float32) -> (y: float32):`")

@@ -44,7 +44,7 @@ class Engine(Protocol):
         ...
 
 
-def engine_called(name: str, threads: int | None = None, *, spins: bool = True) -> Engine:
+def make_engine(name: str, threads: int | None = None, *, spins: bool = True) -> Engine:
     """The engine of this name; `spins` is for ONNX Runtime."""
     if name == "onnxruntime":
         from tfport.runtime.engines.onnx_runtime import OnnxRuntime

@@ -47,7 +47,7 @@ class Affine:
         return Affine(terms, self.bias + other.bias)
 
 
-class Reader:
+class AffineReader:
     """Reads what operands are made of, from the steps of one program."""
 
     def __init__(self, steps: Collection[Step], sources: Collection[Operand]) -> None:

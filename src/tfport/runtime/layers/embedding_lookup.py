@@ -21,7 +21,7 @@ from tfport.runtime.program import Step
 
 
 @dataclass(eq=False, slots=True)
-class Lookup:
+class EmbeddingLookup:
     """Rows of a table put together by row of a sparse matrix of ids."""
 
     source: tuple[Operand, ...]
@@ -35,7 +35,7 @@ class Lookup:
     """What computes it otherwise."""
 
 
-def looked_up(last: Sequence[Step], lookups: Sequence[Lookup]) -> Step:
+def looked_up(last: Sequence[Step], lookups: Sequence[EmbeddingLookup]) -> Step:
     """One step that answers what the last steps of some lookups answer."""
     inputs = tuple({operand: None for lookup in lookups for operand in lookup.source})
     outputs = tuple(step.outputs[0] for step in last)
@@ -47,7 +47,7 @@ class _Together:
     """Sources are the different sparse matrices of ids: all their elements lie behind each other."""
 
     def __init__(
-        self, inputs: Sequence[Operand], outputs: Sequence[Operand], lookups: Sequence[Lookup]
+        self, inputs: Sequence[Operand], outputs: Sequence[Operand], lookups: Sequence[EmbeddingLookup]
     ) -> None:
         place = {operand: i for i, operand in enumerate(inputs)}
         sources = list(dict.fromkeys(lookup.source for lookup in lookups))
@@ -167,7 +167,7 @@ class _Segments:
 
 
 def _layers(
-    lookups: Sequence[Lookup], number: dict[tuple[Operand, ...], int]
+    lookups: Sequence[EmbeddingLookup], number: dict[tuple[Operand, ...], int]
 ) -> Iterator[tuple[str, list[tuple[int, int, NDArray[Any]]]]]:
     """Lookups that are combined alike, each source once: the places of answer and source, and the table."""
     layers: dict[Any, list[tuple[int, int, NDArray[Any]]]] = {}
@@ -180,7 +180,9 @@ def _layers(
         yield combiner, layer
 
 
-def _one_by_one(lookup: Lookup, output: Operand, inputs: Sequence[Operand]) -> Callable[[Sequence[Any]], Any]:
+def _one_by_one(
+    lookup: EmbeddingLookup, output: Operand, inputs: Sequence[Operand]
+) -> Callable[[Sequence[Any]], Any]:
     """A lookup as its steps compute it."""
     steps = [(step.run, step.inputs, step.outputs) for step in lookup.steps]
 

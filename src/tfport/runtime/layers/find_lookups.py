@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from tfport.runtime.layers.embedding_lookup import Lookup, looked_up
+from tfport.runtime.layers.embedding_lookup import EmbeddingLookup, looked_up
 from tfport.runtime.operand import Operand
 from tfport.runtime.program import Program, Step, needed
 
@@ -29,10 +29,10 @@ class _Found:
     """A lookup, and the step that it ends with."""
 
     last: Step
-    lookup: Lookup
+    lookup: EmbeddingLookup
 
 
-def with_lookups(program: Program) -> Program:
+def with_embedding_lookups(program: Program) -> Program:
     """The same program with its sparse embedding lookups as one step each, or several in one."""
     if not any(step.op in _COMBINES for step in program.steps):
         return program
@@ -153,7 +153,7 @@ class _Reading:
         steps = self._between(last, source)
         if steps is None or table.array is None or combine not in steps:
             return None
-        return _Found(last, Lookup(source, table.array, kind, default, steps))
+        return _Found(last, EmbeddingLookup(source, table.array, kind, default, steps))
 
     def _pruned(self, filled: Step) -> tuple[Operand, Operand, Operand] | None:
         """Indices, ids and shape from which negative ids were left out before empty rows were filled."""

@@ -13,7 +13,7 @@ import numpy as np
 
 from tfport.graph.dtypes import BOOL, FLOAT32, INT32, INT64
 from tfport.runtime.layers.rnn import Recurrence, as_node, exactly, is_read_in_turn
-from tfport.runtime.layers.time_loop import Turns, limits_of, smallest
+from tfport.runtime.layers.time_loop import TimeLoop, limits_of, smallest
 from tfport.runtime.operand import Operand
 from tfport.runtime.ops.control.structure_steps import emit
 from tfport.runtime.program import Step
@@ -21,10 +21,10 @@ from tfport.runtime.trace import Tracer
 
 
 @dataclass
-class Masked:
+class MaskedLayer:
     """A loop that is a recurrent layer wherever its mask is padding only."""
 
-    turns: Turns
+    turns: TimeLoop
     """As if nothing were masked."""
     mask: Operand
     """(time, batch, 1)"""
@@ -32,7 +32,7 @@ class Masked:
     """The places of what is handed out while masked: the output of the step before."""
 
 
-def masked(turns: Turns) -> Masked | None:
+def masked(turns: TimeLoop) -> MaskedLayer | None:
     """What a loop is behind its mask, or None where it has none that is understood."""
     made = {o: step for step in turns.steps for o in step.outputs if o not in step.inputs}
     selects: dict[int, Step] = {}
@@ -63,14 +63,14 @@ def masked(turns: Turns) -> Masked | None:
     if any(results[i] not in [results[s] for s in states] for i in kept):
         return None
     plain = replace(turns, steps=rest, results=results, states=states, handed_out=new_items)
-    return Masked(plain, rows, kept)
+    return MaskedLayer(plain, rows, kept)
 
 
-def _is_read_only_by(turns: Turns, arg: Operand, selects: list[Step]) -> bool:
+def _is_read_only_by(turns: TimeLoop, arg: Operand, selects: list[Step]) -> bool:
     return all(any(step is s for s in selects) for step in turns.steps if arg in step.inputs)
 
 
-def lengths_of(tracer: Tracer, found: Masked) -> tuple[Operand, Operand] | None:
+def lengths_of(tracer: Tracer, found: MaskedLayer) -> tuple[Operand, Operand] | None:
     """The length of each sequence, and whether the mask says no more than that."""
     limits = limits_of(found.turns)
     if not limits:
@@ -104,7 +104,7 @@ def _before_end(b: Any, rows: Operand, lengths: Operand) -> Any:
     return b.Less(b.unsqueeze(steps, 1, 2), b.unsqueeze(b.int64(lengths), 0, 2))
 
 
-def by_lengths(tracer: Tracer, found: Masked, lengths: Operand) -> Recurrence | None:
+def by_lengths(tracer: Tracer, found: MaskedLayer, lengths: Operand) -> Recurrence | None:
     """The layer as one node; masked steps hand out what the last step did that was not."""
     node = as_node(tracer, found.turns, lengths)
     if node is None or not found.kept:

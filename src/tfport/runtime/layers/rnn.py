@@ -15,9 +15,9 @@ import numpy as np
 
 from tfport.graph.dtypes import FLOAT32, INT32, INT64
 from tfport.runtime.layers import rnn_cells as cells
-from tfport.runtime.layers.affine import Reader
-from tfport.runtime.layers.rnn_cells import Cell
-from tfport.runtime.layers.time_loop import Turns, limits_of, smallest, without_lengths
+from tfport.runtime.layers.affine import AffineReader
+from tfport.runtime.layers.rnn_cells import RnnCell
+from tfport.runtime.layers.time_loop import TimeLoop, limits_of, smallest, without_lengths
 from tfport.runtime.onnx.builder import Builder
 from tfport.runtime.operand import Operand
 from tfport.runtime.ops.control.structure_steps import emit
@@ -40,13 +40,13 @@ class Recurrence:
     """How many there are."""
 
 
-def recognised(tracer: Tracer, turns: Turns) -> Recurrence | None:
+def recognized_layer(tracer: Tracer, turns: TimeLoop) -> Recurrence | None:
     """The loop as one node, or None."""
     whole = without_lengths(turns, _is_zero(tracer))
     return as_node(tracer, *whole) if whole is not None else as_node(tracer, turns, None)
 
 
-def as_node(tracer: Tracer, turns: Turns, lengths: Operand | None) -> Recurrence | None:
+def as_node(tracer: Tracer, turns: TimeLoop, lengths: Operand | None) -> Recurrence | None:
     """The node of a loop over sequences that have lengths, or are all as long as it."""
     if not turns.states or len(turns.states) > 2:
         return None
@@ -69,12 +69,12 @@ def as_node(tracer: Tracer, turns: Turns, lengths: Operand | None) -> Recurrence
     return _node(tracer, turns, cell, places, rows, limit, lengths)
 
 
-def _cell(turns: Turns, x: Operand) -> tuple[Cell, list[int]] | None:
+def _cell(turns: TimeLoop, x: Operand) -> tuple[RnnCell, list[int]] | None:
     """The cell, and the places of its output and its state."""
     states = list(turns.states)
     for places in (states, states[::-1]):
         h = places[0]
-        reader = Reader(list(turns.steps), {x, turns.args[h]})
+        reader = AffineReader(list(turns.steps), {x, turns.args[h]})
         now, new = [turns.args[i] for i in places], [turns.results[i] for i in places]
         if len(places) == 2:
             made = cells.lstm(reader, x, now[0], now[1], new[0], new[1])
@@ -85,14 +85,14 @@ def _cell(turns: Turns, x: Operand) -> tuple[Cell, list[int]] | None:
     return None
 
 
-def _rows(turns: Turns) -> tuple[Operand, Operand] | None:
+def _rows(turns: TimeLoop) -> tuple[Operand, Operand] | None:
     """The tensor of which each turn takes a row, and that row."""
     reads = [step for step in turns.steps if step.op == "TensorListGetItem"]
     rows = is_read_in_turn(turns, reads[0]) if len(reads) == 1 else None
     return (rows, reads[0].outputs[0]) if rows is not None else None
 
 
-def is_read_in_turn(turns: Turns, step: Step) -> Operand | None:
+def is_read_in_turn(turns: TimeLoop, step: Step) -> Operand | None:
     """The tensor whose rows a step reads one after the other from the first, or None."""
     if step.op != "TensorListGetItem" or len(step.inputs) != 2:
         return None
@@ -171,8 +171,8 @@ def is_size_of(tracer: Tracer, limit: Operand, rows: Operand) -> bool:
 
 def _node(
     tracer: Tracer,
-    turns: Turns,
-    cell: Cell,
+    turns: TimeLoop,
+    cell: RnnCell,
     places: list[int],
     x: Operand,
     limit: Operand,
@@ -208,7 +208,7 @@ def _node(
     return Recurrence(rows, dict(zip(places, states, strict=True)), limit)
 
 
-def _run(cell: Cell, has_lengths: bool) -> Any:
+def _run(cell: RnnCell, has_lengths: bool) -> Any:
     def ordered(matrix: Any) -> Any:
         gates = np.split(matrix, len(_HOST_ORDER[cell.kind]))
         return np.concatenate([gates[place] for place in _HOST_ORDER[cell.kind]])

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tfport.runtime.layers.affine import ADDS, Affine, Reader
+from tfport.runtime.layers.affine import ADDS, Affine, AffineReader
 from tfport.runtime.operand import Operand
 
 if TYPE_CHECKING:
@@ -18,7 +18,7 @@ PLAIN = ("Tanh", "Relu", "Sigmoid")
 
 
 @dataclass(frozen=True)
-class Cell:
+class RnnCell:
     """Weights by gate, in ONNX's order: i, o, f, c; z, r, h; or the only one.
 
     Matrices are (gates * units, inputs); `b` are the biases of the input, `rb` of the recurrence.
@@ -38,7 +38,9 @@ class Cell:
         return int(self.r.shape[1])
 
 
-def lstm(reader: Reader, x: Operand, h: Operand, c: Operand, new_h: Operand, new_c: Operand) -> Cell | None:
+def lstm(
+    reader: AffineReader, x: Operand, h: Operand, c: Operand, new_h: Operand, new_c: Operand
+) -> RnnCell | None:
     """`c' = s(f) c + s(i) tanh(g)` and `h' = s(o) tanh(c')`, with s the sigmoid"""
     for left, right in _both(reader, new_h, "Mul"):
         out, shown = reader.activated(left), reader.made_by(right, "Tanh")
@@ -52,7 +54,7 @@ def lstm(reader: Reader, x: Operand, h: Operand, c: Operand, new_h: Operand, new
     return None
 
 
-def gru(reader: Reader, x: Operand, h: Operand, new_h: Operand) -> Cell | None:
+def gru(reader: AffineReader, x: Operand, h: Operand, new_h: Operand) -> RnnCell | None:
     """`h' = z h + (1 - z) n`, with `n = tanh(x W + r (h R + b))` or `n = tanh(x W + (r h) R)`"""
     for kept, added in _both(reader, new_h, *ADDS):
         for z, before in _both(reader, kept, "Mul"):
@@ -69,16 +71,18 @@ def gru(reader: Reader, x: Operand, h: Operand, new_h: Operand) -> Cell | None:
     return None
 
 
-def plain(reader: Reader, x: Operand, h: Operand, new_h: Operand) -> Cell | None:
+def plain(reader: AffineReader, x: Operand, h: Operand, new_h: Operand) -> RnnCell | None:
     """`h' = act(x W + h R + b)`"""
     found = reader.activated(new_h)
     if found is None or found[0] not in PLAIN:
         return None
     made = _cell("RNN", x, h, [found[1]])
-    return None if made is None else Cell("RNN", made.w, made.r, made.b, made.rb, activation=found[0])
+    return None if made is None else RnnCell("RNN", made.w, made.r, made.b, made.rb, activation=found[0])
 
 
-def _new_gate(reader: Reader, x: Operand, h: Operand, update: Affine, inside: Operand) -> Cell | None:
+def _new_gate(
+    reader: AffineReader, x: Operand, h: Operand, update: Affine, inside: Operand
+) -> RnnCell | None:
     for left, right in _both(reader, inside, *ADDS):
         given = reader.affine(left)
         for r, product in _both(reader, right, "Mul"):
@@ -92,23 +96,25 @@ def _new_gate(reader: Reader, x: Operand, h: Operand, update: Affine, inside: Op
 
 def _reset_behind(
     x: Operand, h: Operand, gates: list[Affine], given: Affine, recurrent: Affine
-) -> Cell | None:
+) -> RnnCell | None:
     both = given.plus(Affine(recurrent.terms, np.zeros_like(recurrent.bias)))
     made = _cell("GRU", x, h, [*gates, both])
     if made is None:
         return None
     rb = np.concatenate([np.zeros(2 * made.units, np.float32), recurrent.bias.astype(np.float32)])
-    return Cell("GRU", made.w, made.r, made.b, rb, reset_behind=True)
+    return RnnCell("GRU", made.w, made.r, made.b, rb, reset_behind=True)
 
 
-def _reset_before(reader: Reader, x: Operand, h: Operand, update: Affine, inside: Operand) -> Cell | None:
+def _reset_before(
+    reader: AffineReader, x: Operand, h: Operand, update: Affine, inside: Operand
+) -> RnnCell | None:
     """The reset state is a source of its own, and what it is multiplied with the recurrent matrix."""
     for operand in [o for o, step in reader.maker.items() if step.op == "Mul"]:
         for r, before in _both(reader, operand, "Mul"):
             reset = reader.activated(r) if before is h else None
             if reset is None or reset[0] != "Sigmoid":
                 continue
-            inner = Reader(set(reader.maker.values()), {x, operand})
+            inner = AffineReader(set(reader.maker.values()), {x, operand})
             new = inner.affine(inside)
             if new is not None and operand in new.terms:
                 terms = {h if source is operand else source: m for source, m in new.terms.items()}
@@ -116,7 +122,7 @@ def _reset_before(reader: Reader, x: Operand, h: Operand, update: Affine, inside
     return None
 
 
-def _cell(kind: str, x: Operand, h: Operand, gates: list[Affine]) -> Cell | None:
+def _cell(kind: str, x: Operand, h: Operand, gates: list[Affine]) -> RnnCell | None:
     if any(not set(gate.terms) <= {x, h} or h not in gate.terms or x not in gate.terms for gate in gates):
         return None
     units = {gate.size for gate in gates}
@@ -127,10 +133,10 @@ def _cell(kind: str, x: Operand, h: Operand, gates: list[Affine]) -> Cell | None
     b = np.concatenate([gate.bias for gate in gates])
     if any(one.dtype != np.float32 for one in (w, r)):
         return None
-    return Cell(kind, w, r, b.astype(np.float32), np.zeros(len(b), np.float32))
+    return RnnCell(kind, w, r, b.astype(np.float32), np.zeros(len(b), np.float32))
 
 
-def _both(reader: Reader, operand: Operand, *ops: str) -> Iterator[tuple[Operand, Operand]]:
+def _both(reader: AffineReader, operand: Operand, *ops: str) -> Iterator[tuple[Operand, Operand]]:
     """The two inputs of a sum or product, in both orders."""
     step = reader.made_by(operand, *ops)
     if step is not None and len(step.inputs) == 2:
@@ -139,14 +145,14 @@ def _both(reader: Reader, operand: Operand, *ops: str) -> Iterator[tuple[Operand
         yield right, left
 
 
-def _gate_times(reader: Reader, operand: Operand, state: Operand) -> Affine | None:
+def _gate_times(reader: AffineReader, operand: Operand, state: Operand) -> Affine | None:
     for gate, other in _both(reader, operand, "Mul"):
         if other is state and (found := reader.activated(gate)) is not None and found[0] == "Sigmoid":
             return found[1]
     return None
 
 
-def _two_gates(reader: Reader, operand: Operand) -> tuple[Affine, Affine] | None:
+def _two_gates(reader: AffineReader, operand: Operand) -> tuple[Affine, Affine] | None:
     for gate, new in _both(reader, operand, "Mul"):
         one, other = reader.activated(gate), reader.activated(new)
         if one is not None and other is not None and (one[0], other[0]) == ("Sigmoid", "Tanh"):
@@ -154,7 +160,7 @@ def _two_gates(reader: Reader, operand: Operand) -> tuple[Affine, Affine] | None
     return None
 
 
-def _is_one_minus(reader: Reader, operand: Operand, z: Operand) -> bool:
+def _is_one_minus(reader: AffineReader, operand: Operand, z: Operand) -> bool:
     step = reader.made_by(operand, "Sub")
     if step is None or step.inputs[1] is not z:
         return False

@@ -14,7 +14,7 @@ from tfport.runtime.trace import Tracer
 
 
 @dataclass
-class Turns:
+class TimeLoop:
     """A loop as far as it matters here; places are among its variables."""
 
     name: str
@@ -37,7 +37,7 @@ class Turns:
         )
 
 
-def without_lengths(turns: Turns, is_zero: Callable[[Operand], bool]) -> tuple[Turns, Operand] | None:
+def without_lengths(turns: TimeLoop, is_zero: Callable[[Operand], bool]) -> tuple[TimeLoop, Operand] | None:
     """The loop as if all sequences were as long as it, and how long they are.
 
     TF1 keeps the state of a sequence from its end on, `Select(time >= lengths, old, new)`, and
@@ -64,7 +64,7 @@ def without_lengths(turns: Turns, is_zero: Callable[[Operand], bool]) -> tuple[T
     return replace(turns, results=results, handed_out=items), lengths
 
 
-def _lengths(turns: Turns, step: Step | None) -> Operand | None:
+def _lengths(turns: TimeLoop, step: Step | None) -> Operand | None:
     """The lengths in `time >= lengths`, where time is counted from zero."""
     if step is None or step.op != "GreaterEqual":
         return None
@@ -75,7 +75,7 @@ def _lengths(turns: Turns, step: Step | None) -> Operand | None:
     return lengths
 
 
-def limits_of(turns: Turns) -> list[Operand]:
+def limits_of(turns: TimeLoop) -> list[Operand]:
     """Up to where counters that start at zero are counted; nothing where something else decides, too."""
     made = {output: step for step in turns.steps for output in step.outputs}
     pending, limits = [turns.condition], list[Operand]()

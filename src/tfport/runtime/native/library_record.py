@@ -28,7 +28,7 @@ FOR = re.compile(r"\s*(\w+)\s*=\s*(.*?)\s*")
 
 
 @dataclass(frozen=True, slots=True)
-class OpLine:
+class OpRecord:
     """An op that a library registers."""
 
     spec: str
@@ -39,7 +39,7 @@ class OpLine:
 
 
 @dataclass(frozen=True, slots=True)
-class KernelLine:
+class KernelRecord:
     """A kernel that a library registers."""
 
     place: int
@@ -57,7 +57,7 @@ class KernelLine:
 
 
 @dataclass(frozen=True)
-class About:
+class LibraryRecord:
     """What was read."""
 
     where: str
@@ -68,17 +68,17 @@ class About:
     """Of all registrations, in the order of the table."""
 
     @cached_property
-    def ops(self) -> list[OpLine]:
+    def ops(self) -> list[OpRecord]:
         """By name: the linker decides in which order they lie."""
-        found = [OpLine(text[3:]) for text in self.texts if text.startswith("op ")]
+        found = [OpRecord(text[3:]) for text in self.texts if text.startswith("op ")]
         return sorted(found, key=lambda one: one.name)
 
     @cached_property
-    def kernels(self) -> list[KernelLine]:
+    def kernels(self) -> list[KernelRecord]:
         found = [self._kernel(i, text) for i, text in enumerate(self.texts) if text.startswith("kernel ")]
         return sorted(found, key=lambda one: (one.op, str(one)))
 
-    def _kernel(self, place: int, text: str) -> KernelLine:
+    def _kernel(self, place: int, text: str) -> KernelRecord:
         _, op, what = text.split(" ", 2)
         given: dict[str, str] = {}
         for part in what.split(";"):
@@ -95,10 +95,10 @@ class About:
                 f"{self.where}: a kernel of {op} has the priority `{priority}`; expected a number"
             )
         values = {name: tuple(one.strip() for one in text.split(",")) for name, text in given.items()}
-        return KernelLine(place, op, values, label, int(priority))
+        return KernelRecord(place, op, values, label, int(priority))
 
 
-def read_about(library: Library) -> About | None:
+def read_record(library: Library) -> LibraryRecord | None:
     """What a library says, or None where it is none of tfport's."""
     address = next((at for at, name in library.symbols.addresses().items() if name == SYMBOL), None)
     if address is None:
@@ -111,7 +111,7 @@ def read_about(library: Library) -> About | None:
     ffi = (int(record["ffi"][0]), int(record["ffi"][1]), int(record["ffi"][2]))
     known = abi == ABI  # the rest is told in a way that another ABI may have changed
     texts = _texts(library, address + RECORD.itemsize) if known else ()
-    return About(library.where, abi, header, ffi, tuple(texts))
+    return LibraryRecord(library.where, abi, header, ffi, tuple(texts))
 
 
 def _texts(library: Library, address: int) -> list[str]:

@@ -14,10 +14,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tfport.errors import BadLibrary, BadRegistration, RunFailed
-from tfport.runtime.custom.parse_definition import op_definition
+from tfport.runtime.custom.parse_definition import parse_op_definition
 from tfport.runtime.custom.registry import PROCESS_WIDE, Registry
-from tfport.runtime.native.library_record import About, KernelLine
-from tfport.runtime.native.load_checks import look_into, read_library
+from tfport.runtime.native.library_record import KernelRecord, LibraryRecord
+from tfport.runtime.native.load_checks import check_library, read_library
 from tfport.runtime.native.trial_load import try_to_load
 from tfport.runtime.native.tvm_ffi import installed_tvm_ffi
 
@@ -32,7 +32,7 @@ def load_op_library(path: str | Path, registry: Registry | None = None) -> list[
     `registry` is the process-wide one unless another is given. BadLibrary says why a file is not
     loaded, BadRegistration what is wrong with what it registers.
     """
-    about = look_into(path)
+    about = check_library(path)
     provider = os.path.basename(path)
     definitions = _definitions(about, provider)
     into = PROCESS_WIDE if registry is None else registry
@@ -43,7 +43,9 @@ def load_op_library(path: str | Path, registry: Registry | None = None) -> list[
     return sorted({*(one.name for one in definitions), *(one.op for one in about.kernels)})
 
 
-def with_read(paths: Iterable[str], registry: Registry | None = None) -> tuple[Registry, list[str]]:
+def registry_with_unloaded(
+    paths: Iterable[str], registry: Registry | None = None
+) -> tuple[Registry, list[str]]:
     """A registry that also knows what libraries of tfport register, which are not loaded; and the others."""
     into = Registry(registry)
     others = []
@@ -51,7 +53,7 @@ def with_read(paths: Iterable[str], registry: Registry | None = None) -> tuple[R
         if read_library(path)[1] is None:
             others.append(path)
             continue
-        about, provider = look_into(path), os.path.basename(path)
+        about, provider = check_library(path), os.path.basename(path)
         _register(about, _definitions(about, provider), provider, into, {})
     return into, others
 
@@ -65,15 +67,15 @@ def _like(registry: Registry) -> Registry:
     return copy
 
 
-def _definitions(about: About, provider: str) -> list[OpDef]:
+def _definitions(about: LibraryRecord, provider: str) -> list[OpDef]:
     try:
-        return [op_definition(line.spec) for line in about.ops]
+        return [parse_op_definition(line.spec) for line in about.ops]
     except BadRegistration as error:
         raise BadRegistration(f"{provider}: {error}") from None
 
 
 def _register(
-    about: About,
+    about: LibraryRecord,
     definitions: list[OpDef],
     provider: str,
     registry: Registry,
@@ -92,7 +94,7 @@ def _register(
         )
 
 
-def _constraints(line: KernelLine) -> dict[str, list[str]]:
+def _constraints(line: KernelRecord) -> dict[str, list[str]]:
     return {name: list(values) for name, values in line.constraints.items()}
 
 
@@ -118,7 +120,7 @@ def _spelled(path: str) -> str:
 
 
 @functools.cache
-def _loaded(path: str, about: About) -> dict[int, NativeKernel]:
+def _loaded(path: str, about: LibraryRecord) -> dict[int, NativeKernel]:
     """The kernels of a library by their places; each file is loaded once."""
     import tvm_ffi
 

@@ -1,6 +1,6 @@
 """May a library of ops be loaded here? Everything that its file tells, asked before it is.
 
-`look_into(path)` answers with what the library says about itself, or raises BadLibrary with one
+`check_library(path)` answers with what the library says about itself, or raises BadLibrary with one
 sentence. A library of TensorFlow's is refused with what `tfport lib` finds out, and how to port it.
 """
 
@@ -17,19 +17,19 @@ from tfport.check.lib.origin import is_of_tensorflow
 from tfport.check.lib.tensorflow_libraries import is_tensorflow
 from tfport.errors import BadLibrary, UnreadableFile
 from tfport.formats.elf.mangling import short_name
-from tfport.runtime.native.library_record import ABI, HEADER, About, read_about
+from tfport.runtime.native.library_record import ABI, HEADER, LibraryRecord, read_record
 from tfport.runtime.native.tvm_ffi import TvmFfi, installed_tvm_ffi
 
 MOST_NAMED = 3
 AGAIN = "build it again with `tfport lib build`"
 
 
-def look_into(path: str | Path) -> About:
+def check_library(path: str | Path) -> LibraryRecord:
     """What a library that can be loaded says about itself."""
     ffi = installed_tvm_ffi()
     with _in_one_sentence():
         subject = _subject(path, str(ffi.libraries))
-        about = read_about(subject.library)
+        about = read_record(subject.library)
         if about is None:
             raise BadLibrary(_stranger(subject))
         _versions_fit(about, ffi)
@@ -37,11 +37,11 @@ def look_into(path: str | Path) -> About:
         return about
 
 
-def read_library(path: str | Path) -> tuple[LibrarySubject, About | None]:
+def read_library(path: str | Path) -> tuple[LibrarySubject, LibraryRecord | None]:
     """A library as its file tells it; None where it is none of tfport's. For any machine."""
     with _in_one_sentence():
         subject = _subject(path, "", machine=None)
-        return subject, read_about(subject.library)
+        return subject, read_record(subject.library)
 
 
 @contextmanager
@@ -84,7 +84,7 @@ def _stranger(subject: LibrarySubject) -> str:
     )
 
 
-def _versions_fit(about: About, ffi: TvmFfi) -> None:
+def _versions_fit(about: LibraryRecord, ffi: TvmFfi) -> None:
     if about.abi != ABI:
         raise BadLibrary(
             f"{about.where}: built for ABI {about.abi} of tfport; this tfport has {ABI}: {AGAIN}"

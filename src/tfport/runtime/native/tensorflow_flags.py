@@ -38,7 +38,7 @@ OLDEST_STANDARD = 14
 
 
 @dataclass(frozen=True)
-class Tree:
+class TensorflowTree:
     """The files of a TensorFlow."""
 
     folder: Path
@@ -96,9 +96,9 @@ class Tree:
 
 
 @contextmanager
-def tree_of(
+def tensorflow_tree(
     text: str, *, wheel: str | None = None, site_packages: str | None = None, download: bool = False
-) -> Iterator[Tree]:
+) -> Iterator[TensorflowTree]:
     """The files of the release that a target names."""
     target = _release(text)
     with tempfile.TemporaryDirectory() as scratch:
@@ -107,11 +107,13 @@ def tree_of(
         if wheel is not None:
             found = PYTHON_TAG.search(os.path.basename(wheel))
             python = f"{found[1]}.{found[2]}" if found else ""
-            yield Tree(_unpacked(wheel, target, Path(scratch) / "wheel"), target, python, stays=False)
+            yield TensorflowTree(
+                _unpacked(wheel, target, Path(scratch) / "wheel"), target, python, stays=False
+            )
         else:
             folder = _installed(target, _folders(site_packages), site_packages or "this environment")
             found = OF_PYTHON.fullmatch(folder.parent.parent.name)
-            yield Tree(folder, target, found[1] if found else "")
+            yield TensorflowTree(folder, target, found[1] if found else "")
 
 
 def _release(text: str) -> Target:

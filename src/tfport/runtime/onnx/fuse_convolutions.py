@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 _SPACE = (2, 3)
 
 
-def fused(nodes: Sequence[OnnxNode], wanted: Iterable[Operand]) -> list[OnnxNode]:
+def fuse_convolutions(nodes: Sequence[OnnxNode], wanted: Iterable[Operand]) -> list[OnnxNode]:
     """The same island; nodes that nobody needs any more are still in it. `wanted` are its outputs."""
     if not any(node.op in ("Conv", "ConvTranspose") for node in nodes):
         return list(nodes)

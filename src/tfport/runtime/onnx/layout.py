@@ -14,8 +14,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from tfport.runtime.onnx.layout_rules import CARRIES
-from tfport.runtime.onnx.layout_state import Moved, Moves, like
+from tfport.runtime.onnx.layout_rules import LAYOUT_RULES
+from tfport.runtime.onnx.layout_state import LayoutState, Transposed, like
 from tfport.runtime.operand import Operand
 from tfport.runtime.program import OnnxNode
 
@@ -24,7 +24,7 @@ def with_fewer_transposes(nodes: Sequence[OnnxNode], wanted: Iterable[Operand]) 
     """The same island; `wanted` are its outputs."""
     if not any(node.op == "Transpose" for node in nodes):
         return list(nodes)
-    moves = Moves()
+    moves = LayoutState()
     for node in nodes:
         _take(moves, node)
     for operand in wanted:
@@ -32,11 +32,11 @@ def with_fewer_transposes(nodes: Sequence[OnnxNode], wanted: Iterable[Operand]) 
     return moves.made
 
 
-def _take(moves: Moves, node: OnnxNode) -> None:
+def _take(moves: LayoutState, node: OnnxNode) -> None:
     if node.op == "Transpose" and "perm" in node.attrs:
         _transpose(moves, node)
         return
-    carries = CARRIES.get(node.op) if not node.domain else None
+    carries = LAYOUT_RULES.get(node.op) if not node.domain else None
     touched = any(o in moves.moved for o in node.inputs if o is not None)
     if carries is not None and touched and carries(moves, node):
         return
@@ -47,11 +47,11 @@ def _take(moves: Moves, node: OnnxNode) -> None:
     moves.made.append(node if inputs == node.inputs else like(node, inputs, node.outputs))
 
 
-def _transpose(moves: Moves, node: OnnxNode) -> None:
+def _transpose(moves: LayoutState, node: OnnxNode) -> None:
     (x,), perm = node.inputs, tuple(node.attrs["perm"])
     assert x is not None
     before = moves.moved.get(x)
     if before is None:
-        moves.moved[node.outputs[0]] = Moved(x, perm)
+        moves.moved[node.outputs[0]] = Transposed(x, perm)
     else:
-        moves.moved[node.outputs[0]] = Moved(before.inner, tuple(before.perm[i] for i in perm))
+        moves.moved[node.outputs[0]] = Transposed(before.inner, tuple(before.perm[i] for i in perm))

@@ -11,18 +11,18 @@ from collections.abc import Callable, Iterable
 import numpy as np
 
 from tfport.graph.dtypes import INT64
-from tfport.runtime.onnx.layout_state import Moves, Perm, like
+from tfport.runtime.onnx.layout_state import LayoutState, Perm, like
 from tfport.runtime.operand import Operand
 from tfport.runtime.program import OnnxNode
 
-Carry = Callable[[Moves, OnnxNode], bool]
-CARRIES: dict[str, Carry] = {}
+Carry = Callable[[LayoutState, OnnxNode], bool]
+LAYOUT_RULES: dict[str, Carry] = {}
 
 
 def _carries(ops: str) -> Callable[[Carry], Carry]:
     def declare(function: Carry) -> Carry:
         for op in ops.split():
-            CARRIES[op] = function
+            LAYOUT_RULES[op] = function
         return function
 
     return declare
@@ -33,7 +33,7 @@ def _carries(ops: str) -> Callable[[Carry], Carry]:
     "HardSigmoid HardSwish Identity IsInf IsNaN LeakyRelu Log Mish Neg Not Reciprocal Relu Round Selu Shrink "
     "Sigmoid Sign Sin Sinh Softplus Softsign Sqrt Tan Tanh ThresholdedRelu"
 )
-def _unary(moves: Moves, node: OnnxNode) -> bool:
+def _unary(moves: LayoutState, node: OnnxNode) -> bool:
     x, *rest = node.inputs
     moved = moves.moved.get(x) if x is not None else None
     if moved is None or any(o in moves.moved for o in rest if o is not None):
@@ -45,7 +45,7 @@ def _unary(moves: Moves, node: OnnxNode) -> bool:
     "Add Sub Mul Div Mod Pow Equal Less LessOrEqual Greater GreaterOrEqual And Or Xor Where Max Min Sum Mean "
     "BitShift BitwiseAnd BitwiseOr BitwiseXor PRelu"
 )
-def _together(moves: Moves, node: OnnxNode) -> bool:
+def _together(moves: LayoutState, node: OnnxNode) -> bool:
     """Operands that broadcast: all in one order of axes, constants and single elements laid out alike."""
     perm = _shared_perm(moves, node.inputs)
     if perm is None:
@@ -54,12 +54,12 @@ def _together(moves: Moves, node: OnnxNode) -> bool:
     return None not in laid and moves.carried(node, laid, perm)
 
 
-def _shared_perm(moves: Moves, inputs: Iterable[Operand | None]) -> Perm | None:
+def _shared_perm(moves: LayoutState, inputs: Iterable[Operand | None]) -> Perm | None:
     found = {moves.moved[o].perm for o in inputs if o is not None and o in moves.moved}
     return found.pop() if len(found) == 1 else None
 
 
-def _laid_out(moves: Moves, operand: Operand | None, perm: Perm) -> Operand | None:
+def _laid_out(moves: LayoutState, operand: Operand | None, perm: Perm) -> Operand | None:
     """An operand of a broadcast with the axes that `perm` was made of; None where that costs a transpose."""
     if operand is None or operand in moves.moved:
         return None if operand is None else moves.moved[operand].inner
@@ -78,7 +78,7 @@ def _inverse(perm: Perm) -> Perm:
 
 
 @_carries("Concat")
-def _concat(moves: Moves, node: OnnxNode) -> bool:
+def _concat(moves: LayoutState, node: OnnxNode) -> bool:
     perm = _shared_perm(moves, node.inputs)
     if perm is None:
         return False
@@ -92,7 +92,7 @@ def _concat(moves: Moves, node: OnnxNode) -> bool:
 
 
 @_carries("Split")
-def _split(moves: Moves, node: OnnxNode) -> bool:
+def _split(moves: LayoutState, node: OnnxNode) -> bool:
     x = moves.moved.get(_first(node))
     if x is None:
         return False
@@ -105,7 +105,7 @@ def _first(node: OnnxNode) -> Operand:
 
 
 @_carries("Pad")
-def _pad(moves: Moves, node: OnnxNode) -> bool:
+def _pad(moves: LayoutState, node: OnnxNode) -> bool:
     x = moves.moved.get(_first(node))
     pads = node.inputs[1]
     if x is None or pads is None or pads.array is None or len(node.inputs) > 3:
@@ -117,7 +117,7 @@ def _pad(moves: Moves, node: OnnxNode) -> bool:
 @_carries(
     "ReduceMax ReduceMin ReduceSum ReduceMean ReduceProd ReduceL1 ReduceL2 ReduceLogSumExp ReduceSumSquare"
 )
-def _reduce(moves: Moves, node: OnnxNode) -> bool:
+def _reduce(moves: LayoutState, node: OnnxNode) -> bool:
     x = moves.moved.get(_first(node))
     axes = node.inputs[1] if len(node.inputs) > 1 else None
     if x is None or axes is None or axes.array is None or not axes.array.size:
@@ -136,7 +136,7 @@ def _without(perm: Perm, gone: set[int]) -> Perm:
 
 
 @_carries("Squeeze")
-def _squeeze(moves: Moves, node: OnnxNode) -> bool:
+def _squeeze(moves: LayoutState, node: OnnxNode) -> bool:
     x = moves.moved.get(_first(node))
     axes = node.inputs[1] if len(node.inputs) > 1 else None
     if x is None or axes is None or axes.array is None:
@@ -147,7 +147,7 @@ def _squeeze(moves: Moves, node: OnnxNode) -> bool:
 
 
 @_carries("Unsqueeze")
-def _unsqueeze(moves: Moves, node: OnnxNode) -> bool:
+def _unsqueeze(moves: LayoutState, node: OnnxNode) -> bool:
     """New axes go before the axis that they precede, so that a convolution's own order comes out."""
     x, axes = moves.moved.get(_first(node)), node.inputs[1]
     if x is None or axes is None or axes.array is None:
@@ -169,7 +169,7 @@ def _unsqueeze(moves: Moves, node: OnnxNode) -> bool:
 
 
 @_carries("Slice")
-def _slice(moves: Moves, node: OnnxNode) -> bool:
+def _slice(moves: LayoutState, node: OnnxNode) -> bool:
     x = moves.moved.get(_first(node))
     starts = node.inputs[1]
     axes = node.inputs[3] if len(node.inputs) > 3 else None
@@ -186,7 +186,7 @@ def _slice(moves: Moves, node: OnnxNode) -> bool:
 
 
 @_carries("Tile")
-def _tile(moves: Moves, node: OnnxNode) -> bool:
+def _tile(moves: LayoutState, node: OnnxNode) -> bool:
     x, repeats = moves.moved.get(_first(node)), node.inputs[1]
     if x is None or repeats is None or repeats.array is None:
         return False
@@ -195,7 +195,7 @@ def _tile(moves: Moves, node: OnnxNode) -> bool:
 
 
 @_carries("Resize")
-def _resize(moves: Moves, node: OnnxNode) -> bool:
+def _resize(moves: LayoutState, node: OnnxNode) -> bool:
     """Its scales or sizes, one for each axis, where they are constant."""
     x = moves.moved.get(_first(node))
     rest = node.inputs[1:]
@@ -214,7 +214,7 @@ def _resize(moves: Moves, node: OnnxNode) -> bool:
 
 
 @_carries("Shape")
-def _shape(moves: Moves, node: OnnxNode) -> bool:
+def _shape(moves: LayoutState, node: OnnxNode) -> bool:
     """The sizes in the order that was, without the transpose."""
     x = moves.moved[_first(node)]
     places = x.perm[node.attrs.get("start", 0) : node.attrs.get("end", len(x.perm))]
@@ -225,7 +225,7 @@ def _shape(moves: Moves, node: OnnxNode) -> bool:
 
 
 @_carries("Reshape")
-def _reshape(moves: Moves, node: OnnxNode) -> bool:
+def _reshape(moves: LayoutState, node: OnnxNode) -> bool:
     """Where only axes of one element changed places, the elements are in the same order."""
     x, shape = moves.moved.get(_first(node)), node.inputs[1]
     if x is None or shape is None or shape in moves.moved or x.inner.shape is None:

@@ -16,7 +16,7 @@ Perm = tuple[int, ...]
 
 
 @dataclass(frozen=True)
-class Moved:
+class Transposed:
     """What an operand is: axis `i` of it is axis `perm[i]` of `inner`."""
 
     inner: Operand
@@ -27,12 +27,12 @@ class Moved:
         return self.perm == tuple(range(len(self.perm)))
 
 
-class Moves:
+class LayoutState:
     """The nodes written so far, and what has moved."""
 
     def __init__(self) -> None:
         self.made: list[OnnxNode] = []
-        self.moved: dict[Operand, Moved] = {}
+        self.moved: dict[Operand, Transposed] = {}
         self.written: set[Operand] = set()
         """Those among them that something needed as they were."""
 
@@ -59,7 +59,9 @@ class Moves:
             Operand(o.dtype, _unpermuted(o.shape, perm), name=o.name.partition("#")[0]) for o in node.outputs
         )
         self.made.append(like(node, tuple(inputs), outputs, **attrs))
-        self.moved.update((old, Moved(new, perm)) for old, new in zip(node.outputs, outputs, strict=True))
+        self.moved.update(
+            (old, Transposed(new, perm)) for old, new in zip(node.outputs, outputs, strict=True)
+        )
         return True
 
     def ints(self, *values: int) -> Operand:

@@ -29,7 +29,7 @@ _AT_BORDER: dict[str, DType] = {"bfloat16": FLOAT32}
 
 
 @dataclass
-class Island:
+class OnnxModel:
     """A model, and the constants that stay outside it."""
 
     model: pb.ModelProto
@@ -53,7 +53,7 @@ def onnx_model(
     *,
     names: dict[Operand, str] | None = None,
     exported: bool = False,
-) -> Island:
+) -> OnnxModel:
     """A model of these nodes; `names` are what outsiders call its inputs and outputs.
 
     One that is exported tells the shapes of its outputs, and keeps narrow types at its border.
@@ -65,7 +65,7 @@ def onnx_model(
     writer.borders(inputs, outputs, nodes)
     if writer.contrib:
         model.opset_import.add(domain=CONTRIB, version=1)
-    return Island(model, writer.weights)
+    return OnnxModel(model, writer.weights)
 
 
 class _Writer:

@@ -17,9 +17,9 @@ from pathlib import Path
 from tfport.errors import CannotRun, Error, InternalError, MissingTensor, UnreadableFile
 from tfport.formats.find import find_model
 from tfport.graph.load import load_model
-from tfport.runtime.custom.registry import Registry, definitions_over, ready
+from tfport.runtime.custom.registry import Registry, definitions_with, ready
 from tfport.runtime.custom.stub import Stubs
-from tfport.runtime.engines.engine import engine_called
+from tfport.runtime.engines.engine import make_engine
 from tfport.runtime.session import Session
 from tfport.serve.models.config import ModelSettings
 from tfport.serve.models.options import ManagerOptions
@@ -66,9 +66,9 @@ def session_opener(
     chosen = None if tags is None else tuple(tags)
 
     def opened(folder: str, settings: ModelSettings) -> Session:
-        model = load_model(find_model(folder), definitions_over(ready(registry)), chosen)
+        model = load_model(find_model(folder), definitions_with(ready(registry)), chosen)
         # the cores are also the event loop's, and other calls': who waits must not hold one
-        waiting_quietly = engine_called(engine, threads, spins=False)
+        waiting_quietly = make_engine(engine, threads, spins=False)
         return Session(model, engine=waiting_quietly, registry=registry, stubs=stubs)
 
     return opened

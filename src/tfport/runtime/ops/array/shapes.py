@@ -12,7 +12,7 @@ from typing import Any
 from tfport.atlas.known_ops import known_ops
 from tfport.graph.dtypes import FLOAT32
 from tfport.graph.signature import OpSignature
-from tfport.runtime.host import grouped
+from tfport.runtime.host import group_inputs
 from tfport.runtime.lower import LOWERINGS, SHAPES, CannotLower
 from tfport.runtime.onnx.builder import Builder
 from tfport.runtime.operand import Dims, Operand
@@ -28,7 +28,7 @@ MOVING = (
 def _shapes_of(op: str) -> Callable[[Sequence[Operand], Mapping[str, Any]], list[Dims | None]]:
     def shapes(inputs: Sequence[Operand], attrs: Mapping[str, Any]) -> list[Dims | None]:
         signature = _signature(op)
-        groups = grouped([_number(operand) for operand in inputs], attrs, signature)
+        groups = group_inputs([_number(operand) for operand in inputs], attrs, signature)
         for declared in LOWERINGS.of(op):
             try:
                 answer = declared.function(

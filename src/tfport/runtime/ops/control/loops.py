@@ -18,8 +18,8 @@ import numpy as np
 from tfport.errors import CannotRun
 from tfport.graph.dtypes import BOOL, FLOAT32, INT64
 from tfport.runtime.layers.masked_rnn import by_lengths, lengths_of, masked
-from tfport.runtime.layers.rnn import Recurrence, recognised
-from tfport.runtime.layers.time_loop import Turns, limits_of, same_number, smallest
+from tfport.runtime.layers.rnn import Recurrence, recognized_layer
+from tfport.runtime.layers.time_loop import TimeLoop, limits_of, same_number, smallest
 from tfport.runtime.operand import Dims, Operand
 from tfport.runtime.ops.control.branches import choose
 from tfport.runtime.ops.control.list_facts import Change, ListFacts
@@ -50,7 +50,7 @@ def trace_loop(tracer: Tracer, loop: Loop) -> Operands:
     changes = {i: c for i in carried if (c := handed_out(tracer, loop, body, i)) is not None}
     turns = _turns(loop, body, carried, changes)
     if all(loop.initial[i].dtype == FLOAT32 for i in turns.states) and not has_effect([body.program]):
-        found = recognised(tracer, turns)
+        found = recognized_layer(tracer, turns)
         if found is not None:
             return _behind(tracer, loop, found, turns, changes)
         answers = _unless_padded(tracer, loop, turns, changes, lambda: _in_turns(tracer, loop, first, *walk))
@@ -83,7 +83,11 @@ def _in_turns(
 
 
 def _unless_padded(
-    tracer: Tracer, loop: Loop, turns: Turns, changes: Mapping[int, Change], in_turns: Callable[[], Operands]
+    tracer: Tracer,
+    loop: Loop,
+    turns: TimeLoop,
+    changes: Mapping[int, Change],
+    in_turns: Callable[[], Operands],
 ) -> Operands | None:
     """A recurrent layer with a mask: one node where the mask is padding, and turns where it is not."""
     found = masked(turns)
@@ -173,9 +177,9 @@ def _parts(
             del changes[i]
 
 
-def _turns(loop: Loop, body: Body, carried: Sequence[int], changes: Mapping[int, Change]) -> Turns:
+def _turns(loop: Loop, body: Body, carried: Sequence[int], changes: Mapping[int, Change]) -> TimeLoop:
     counters = {i: start for i in carried if (start := counts_from(loop, body, i)) is not None}
-    return Turns(
+    return TimeLoop(
         loop.name,
         body.program.steps,
         body.args,
@@ -189,7 +193,7 @@ def _turns(loop: Loop, body: Body, carried: Sequence[int], changes: Mapping[int,
 
 
 def _behind(
-    tracer: Tracer, loop: Loop, found: Recurrence, turns: Turns, changes: Mapping[int, Change]
+    tracer: Tracer, loop: Loop, found: Recurrence, turns: TimeLoop, changes: Mapping[int, Change]
 ) -> Operands:
     """What the variables are behind a loop that is one node."""
     answers = list(loop.initial)

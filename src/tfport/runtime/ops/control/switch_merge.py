@@ -25,8 +25,8 @@ from tfport.runtime.ops.control.conditions import Conditions, Literal
 from tfport.runtime.ops.control.functional import is_only_stacked
 from tfport.runtime.ops.control.loops import Loop, trace_loop
 from tfport.runtime.ops.control.structure_steps import emit
-from tfport.runtime.order import Raised, is_ordered
-from tfport.runtime.trace import Problem, Tracer
+from tfport.runtime.order import ControlUnit, is_ordered
+from tfport.runtime.trace import Tracer, UnsupportedNode
 
 ENTERS, EXITS, NEXTS = ("Enter", "RefEnter"), ("Exit", "RefExit"), ("NextIteration", "RefNextIteration")
 MERGES, SWITCHES = ("Merge", "RefMerge"), ("Switch", "RefSwitch")
@@ -37,13 +37,13 @@ Env = dict[Value, Operand]
 class Structures:
     """The branches and loops among some nodes."""
 
-    units: Mapping[Node, Raised]
+    units: Mapping[Node, ControlUnit]
     """For each node whose answer leaves one: the structure that it belongs to."""
     conditions: Conditions
 
     @classmethod
     def of(cls, nodes: set[Node]) -> Structures:
-        loops: dict[Node, Raised] = {}
+        loops: dict[Node, ControlUnit] = {}
         frames: dict[str, Frame] = {}
         for node in nodes:
             if node.op in ENTERS:
@@ -68,14 +68,14 @@ class Structures:
 
 
 def _branches(
-    decided: Mapping[Node, Value], conditions: Conditions, loops: Mapping[Node, Raised], *, apart: bool
-) -> dict[Node, Raised]:
+    decided: Mapping[Node, Value], conditions: Conditions, loops: Mapping[Node, ControlUnit], *, apart: bool
+) -> dict[Node, ControlUnit]:
     """Merges of one condition that do not read one another, as one branch."""
     groups: dict[tuple[Value, int], Branch] = {}
     for merge, condition in decided.items():
         key = (condition, conditions.level(merge, None if apart else condition))
         groups.setdefault(key, Branch(merge.name, condition, conditions)).merges.append(merge)
-    found: dict[Node, Raised] = {merge: branch for branch in groups.values() for merge in branch.merges}
+    found: dict[Node, ControlUnit] = {merge: branch for branch in groups.values() for merge in branch.merges}
     # inner ones first: what they read, those around them read too
     for branch in sorted(groups.values(), key=lambda b: -len(conditions.of(b.merges[0]))):
         branch.complete({**loops, **found})
@@ -200,7 +200,7 @@ class Branch:
     inputs: list[Value] = field(default_factory=list)
     controls: list[Node] = field(default_factory=list)
 
-    def complete(self, found: Mapping[Node, Raised]) -> None:
+    def complete(self, found: Mapping[Node, ControlUnit]) -> None:
         """Find what each side runs, and what both read from around them."""
         outside: dict[Value, None] = {self.condition: None}
         waits: dict[Node, None] = {}
@@ -227,7 +227,7 @@ class Branch:
             if Literal(self.condition, side) in self.conditions.of_value(value):
                 yield value
 
-    def _units(self, roots: list[Node], side: bool, found: Mapping[Node, Raised]) -> Iterator[Any]:
+    def _units(self, roots: list[Node], side: bool, found: Mapping[Node, ControlUnit]) -> Iterator[Any]:
         seen: set[Any] = set()
         stack = list(roots)
         while stack:
@@ -271,7 +271,7 @@ def switch(tracer: Tracer, node: Node, inputs: list[Operand], attrs: dict[str, A
 def merge(tracer: Tracer, node: Node, inputs: list[Operand], attrs: dict[str, Attr]) -> list[Operand]:
     """One that no condition decides takes what comes first; with a single input there is no doubt."""
     if len(inputs) != 1:
-        tracer.problems.append(Problem(node, "nothing tells which of its inputs it takes"))
+        tracer.problems.append(UnsupportedNode(node, "nothing tells which of its inputs it takes"))
     return [inputs[0], Operand(INT32, value=np.array(0, np.int32))]
 
 
@@ -292,7 +292,7 @@ def trigger(tracer: Tracer, node: Node, inputs: list[Operand], attrs: dict[str, 
     """It waits even for what does not run, which only gradients need."""
     found = tracer.structures([node])
     if found is not None and any(found.conditions.of(waited) for waited in node.controls):
-        tracer.problems.append(Problem(node, "it waits for what runs under a condition"))
+        tracer.problems.append(UnsupportedNode(node, "it waits for what runs under a condition"))
     return []
 
 

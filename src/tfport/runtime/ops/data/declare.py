@@ -18,8 +18,8 @@ from typing import Any, TypeVar
 from tfport.errors import CannotRun, RunFailed
 from tfport.graph.attrs import Attr, FunctionRef
 from tfport.graph.graph import Node
-from tfport.runtime.host import Group, decided_by_inputs, grouped, host_run
-from tfport.runtime.lower import CONTEXT, Context, Declared, structure
+from tfport.runtime.host import Group, group_inputs, host_run, inferred_attrs
+from tfport.runtime.lower import CONTEXT, Context, Implementation, structure
 from tfport.runtime.operand import Dims, Operand
 from tfport.runtime.ops.control import functional as control
 from tfport.runtime.ops.control.structure_steps import Inner, captured_by
@@ -45,18 +45,20 @@ def dataset(ops: str) -> Callable[[F], F]:
     def declare(function: F) -> F:
         code = function.__code__
         named = code.co_varnames[code.co_argcount : code.co_argcount + code.co_kwonlyargcount]
-        one = Declared(ops, function, frozenset(named) - {CONTEXT}, {}, wants_context=CONTEXT in named)
+        one = Implementation(ops, function, frozenset(named) - {CONTEXT}, {}, wants_context=CONTEXT in named)
         structure(ops)(partial(_trace, one))
         return function
 
     return declare
 
 
-def _trace(one: Declared, tracer: Tracer, node: Node, inputs: list[Operand], attrs: Attrs) -> list[Operand]:
+def _trace(
+    one: Implementation, tracer: Tracer, node: Node, inputs: list[Operand], attrs: Attrs
+) -> list[Operand]:
     signature = tracer.signature_of(node)
     assert signature is not None
-    groups = grouped(inputs, attrs, signature)
-    _refuse_others(one, node, attrs, decided_by_inputs(signature))
+    groups = group_inputs(inputs, attrs, signature)
+    _refuse_others(one, node, attrs, inferred_attrs(signature))
     by_name = {arg.name: group for arg, group in zip(signature.inputs, groups, strict=True)}
     programs = {
         name: _program(tracer, node, name, attrs, _captures(name, by_name))
@@ -103,7 +105,7 @@ def ranks_told(attrs: Mapping[str, Attr]) -> list[Dims | None]:
     ]
 
 
-def _refuse_others(one: Declared, node: Node, attrs: Attrs, decided: set[str]) -> None:
+def _refuse_others(one: Implementation, node: Node, attrs: Attrs, decided: set[str]) -> None:
     for name in attrs:
         if name not in one.named | HARMLESS | decided and not name.startswith("_"):
             raise CannotRun(f"the kernel of {node.op} does not take its attribute {name}")

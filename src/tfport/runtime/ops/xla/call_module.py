@@ -16,7 +16,7 @@ from tfport.runtime.lower import structure
 from tfport.runtime.operand import Operand
 from tfport.runtime.ops.xla.stablehlo.interpreter import Interpreter
 from tfport.runtime.program import Step
-from tfport.runtime.trace import Problem, Tracer
+from tfport.runtime.trace import Tracer, UnsupportedNode
 
 MAIN = "main"
 PLATFORM = "CPU"
@@ -57,7 +57,7 @@ def _program(tracer: Tracer, node: Node, attrs: dict[str, Attr]) -> Interpreter 
     try:
         return _readable(node, attrs)
     except (CannotRun, UnreadableFile) as error:
-        tracer.problems.append(Problem(node, str(error)))
+        tracer.problems.append(UnsupportedNode(node, str(error)))
         return None
 
 

@@ -25,7 +25,7 @@ from tfport.runtime.ops.xla import hlo_calls as calls
 from tfport.runtime.ops.xla.dimension_numbers import SCATTER, dimension_numbers, only
 from tfport.runtime.ops.xla.hlo_calls import SECOND, Computation
 from tfport.runtime.program import Program, Step
-from tfport.runtime.trace import Problem, Tracer
+from tfport.runtime.trace import Tracer, UnsupportedNode
 
 Attrs = dict[str, Attr]
 _KNOWN = {
@@ -267,5 +267,5 @@ def set_bound(tracer: Tracer, node: Node, inputs: list[Operand], attrs: Attrs) -
 def remove_dynamic_size(tracer: Tracer, node: Node, inputs: list[Operand], attrs: Attrs) -> list[Operand]:
     """Of what never had one: what was behind a size that was set is lost."""
     if node.inputs[0].node.op == "XlaSetDynamicDimensionSize":
-        tracer.problems.append(Problem(node, "tfport does not keep what is behind a dynamic size"))
+        tracer.problems.append(UnsupportedNode(node, "tfport does not keep what is behind a dynamic size"))
     return inputs[:1]
