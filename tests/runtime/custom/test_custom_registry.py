@@ -8,7 +8,7 @@ from tfport.runtime.custom.registry import PROCESS_WIDE, Registry
 from tfport.runtime.custom.source_location import brought_by
 
 SCALE = "Acme>Scale: (x: T, in: float) -> y: T; T: {float, double}; by: float = 2"
-HERE = r"tests/runtime/test_custom_registry\.py:\d+"
+HERE = r"tests/runtime/custom/test_custom_registry\.py:\d+"
 
 
 def scale(x, in_, *, by):

@@ -116,7 +116,7 @@ class Both:
         feeds = fed(parts)
         got = self.quick.run(self._fetches, feeds)
         with self._patch.context() as patched:
-            patched.setattr(plan, "with_lookups", lambda program: program)
+            patched.setattr(plan, "with_embedding_lookups", lambda program: program)
             wanted = self.plain.run(self._fetches, feeds)
         assert "Unique" in kinds(self.plain)
         for one, other in zip(got, wanted, strict=True):
@@ -129,7 +129,7 @@ class Both:
         with pytest.raises(RunFailed):
             self.quick.run(self._fetches, feeds)
         with self._patch.context() as patched:
-            patched.setattr(plan, "with_lookups", lambda program: program)
+            patched.setattr(plan, "with_embedding_lookups", lambda program: program)
             with pytest.raises(RunFailed):
                 self.plain.run(self._fetches, feeds)
 
