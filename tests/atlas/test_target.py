@@ -247,7 +247,7 @@ def test_a_file_without_tensorflow_is_named(atlas, tmp_path):
         ),
         ("x.onnx.txt", b"\x89PNG\r\n\x1a\n\0\0", "a PNG image; expected a package"),
         ("lib.so", b"\x7fELF" + bytes(60), "a library; `tfport targets record`"),
-        ("data.bin", b"\x80\x81\0\xff" * 9, "no kind of file that tfport knows; expected a package"),
+        ("data.bin", b"\x80\x81\0\xff" * 9, "an unknown file format; expected a package"),
         ("notes.txt", b"To whom it may concern\n", "line 1: 'To whom it may concern' is no requirement"),
         ("x.target", b"nothing", "no recorded target; `tfport targets record` makes such files"),
     ],

@@ -71,5 +71,5 @@ def test_what_is_no_list_of_strings_is_refused(proto):
 
 
 def test_a_tensor_of_more_axes_than_arrays_have_is_refused():
-    with pytest.raises(UnreadableFile, match=r"^a DT_FLOAT tensor says that it has more than 32 axes$"):
+    with pytest.raises(UnreadableFile, match=r"^a DT_FLOAT tensor must have at most 32 axes, found more$"):
         Tensor.from_proto(message(pb.DT_FLOAT, *[1] * 100, float_val=[1])).numpy()

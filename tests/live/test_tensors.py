@@ -37,3 +37,21 @@ def test_a_constant_of_a_graph_is_read_as_it_was_given(number):
         tf.constant(array, dtype=tf.dtypes.as_dtype(number), name="c")
     stored = graph.as_graph_def().node[0].attr["value"].tensor
     assert to_numpy(pb.TensorProto.FromString(stored.SerializeToString())).tolist() == array.tolist()
+
+
+@pytest.mark.parametrize("number", [pb.DT_STRING, pb.DT_FLOAT, pb.DT_COMPLEX64], ids=type_name)
+def test_both_ignore_the_elements_of_a_tensor_that_has_none(number):
+    stored = from_numpy(elements(number, 1), number)
+    del stored.tensor_shape.dim[:]
+    for size in (0, 1, 2):
+        stored.tensor_shape.dim.add(size=size)
+    with tf.Graph().as_default() as graph:
+        node = graph.as_graph_def().node.add(name="c", op="Const")
+        node.attr["dtype"].type = number
+        node.attr["value"].tensor.ParseFromString(stored.SerializeToString())
+        definition = tf.compat.v1.GraphDef(node=[node])
+        (constant,) = tf.import_graph_def(definition, return_elements=["c:0"], name="")
+        with tf.compat.v1.Session() as session:
+            theirs = session.run(constant)
+    ours = to_numpy(stored)
+    assert (ours.shape, ours.dtype) == (theirs.shape, theirs.dtype)

@@ -1,7 +1,7 @@
-"""Tensors as TensorFlow writes them: TensorProto to numpy and back.
+"""Convert a TensorProto to a NumPy array and back.
 
-A `TensorProto` holds its elements as raw bytes (`tensor_content`) or in a typed
-list that may be shorter than the tensor: the last element then fills the rest.
+A `TensorProto` stores its elements as raw bytes (`tensor_content`) or in a typed
+list. A list that is shorter than the tensor is filled up with its last element.
 Strings are `bytes` in object arrays. Quantized types are their plain integers.
 """
 
@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from tfport.errors import UnreadableFile
 from tfport.formats.proto import graph_pb2 as pb
 
-# DataType, numpy type, and the list of TensorProto that holds the elements where raw bytes do not.
+# DataType, NumPy type, and the list of TensorProto for elements that are not raw bytes.
 _ELEMENTS = """
 FLOAT float32 float_val             | DOUBLE float64 double_val         | INT32 int32 int_val
 UINT8 uint8 int_val                 | INT16 int16 int_val               | INT8 int8 int_val
@@ -39,35 +39,43 @@ _ROWS = [
     for name, kind, field in (row.split() for row in _ELEMENTS.replace("|", "\n").split("\n") if row.strip())
 ]
 NUMPY: dict[int, np.dtype[Any]] = {number: kind for number, kind, _ in _ROWS}
-"""The numpy type of each DataType that has elements of its own, by number."""
+"""The NumPy type of each DataType that has elements, by number."""
 TYPED_LIST: dict[int, str] = {number: field for number, _, field in _ROWS}
 MOST_ELEMENTS = 2**40
 MOST_EXPANDED = 2**32
-"""Bytes that a short list may be spread over."""
-MOST_AXES = 32  # of a numpy array, before numpy 2
+"""The most bytes that a short list may be expanded to."""
+MOST_AXES = 32  # the limit of NumPy before version 2
 
 
 def to_numpy(proto: pb.TensorProto) -> NDArray[Any]:
-    """The array that a TensorProto says; read-only, and no larger in memory than its bytes."""
+    """The elements of a TensorProto as a read-only array that takes no more memory than its bytes."""
     kind = NUMPY.get(proto.dtype)
+    name = type_name(proto.dtype)
     if kind is None:
-        raise UnreadableFile(f"a tensor of type {type_name(proto.dtype)} has no array of its own")
+        raise UnreadableFile(f"a tensor of type {name} cannot be converted to an array")
     shape = tuple(dim.size for dim in proto.tensor_shape.dim[: MOST_AXES + 1])
     if len(shape) > MOST_AXES:
-        raise UnreadableFile(f"a {type_name(proto.dtype)} tensor says that it has more than {MOST_AXES} axes")
-    if proto.tensor_shape.unknown_rank or min(shape, default=0) < 0 or math.prod(shape) > MOST_ELEMENTS:
-        raise UnreadableFile(f"a {type_name(proto.dtype)} tensor says its shape is {list(shape)}")
+        raise UnreadableFile(f"a {name} tensor must have at most {MOST_AXES} axes, found more")
+    size = math.prod(shape)
+    if proto.tensor_shape.unknown_rank or min(shape, default=0) < 0 or size > MOST_ELEMENTS:
+        raise UnreadableFile(f"a {name} tensor has the invalid shape {list(shape)}")
+    if size == 0:  # TensorFlow ignores what is stored (Tensor::FromProto)
+        return expand(np.empty(0, kind), shape, name)
     flat = from_content(proto.tensor_content, kind) if proto.tensor_content else from_list(proto, kind)
-    return filled(flat, shape, type_name(proto.dtype))
+    return expand(flat, shape, name)
 
 
 def from_content(content: bytes, kind: np.dtype[Any]) -> NDArray[Any]:
+    """The elements in raw bytes."""
     if kind.hasobject or len(content) % kind.itemsize:
-        raise UnreadableFile(f"{len(content)} bytes of tensor content are no whole number of {kind} elements")
+        raise UnreadableFile(
+            f"{len(content)} bytes of tensor content are not a multiple of the size of {kind}"
+        )
     return np.frombuffer(content, kind)
 
 
 def from_list(proto: pb.TensorProto, kind: np.dtype[Any]) -> NDArray[Any]:
+    """The elements in the typed list."""
     name = TYPED_LIST[proto.dtype]
     values = getattr(proto, name)
     if name == "half_val":  # bit patterns, one in each int32
@@ -84,20 +92,24 @@ def from_list(proto: pb.TensorProto, kind: np.dtype[Any]) -> NDArray[Any]:
     return np.array(values, np.int64 if name == "int_val" else kind).astype(kind)
 
 
-def filled(flat: NDArray[Any], shape: tuple[int, ...], what: str) -> NDArray[Any]:
-    """`flat` in this shape; where it is too short its last element stands for the rest."""
+def expand(flat: NDArray[Any], shape: tuple[int, ...], name: str) -> NDArray[Any]:
+    """`flat` in this shape; if it is too short, its last element is repeated."""
     size = math.prod(shape)
+    if size == 0:
+        flat = flat[:0]
     if len(flat) > size:
-        raise UnreadableFile(f"a {what} tensor of shape {list(shape)} holds {len(flat)} elements, not {size}")
+        raise UnreadableFile(
+            f"a {name} tensor of shape {list(shape)} must have {size} elements, found {len(flat)}"
+        )
     if len(flat) == size:
         out = flat.reshape(shape)
     elif len(flat) <= 1:  # one element, or none, which means zero: no memory for the copies
         blank: Any = b"" if flat.dtype.hasobject else 0
-        one = flat if len(flat) else np.array([blank]).astype(flat.dtype)
-        out = np.broadcast_to(one.reshape((1,) * len(shape)), shape)
+        element = flat if len(flat) else np.array([blank]).astype(flat.dtype)
+        out = np.broadcast_to(element.reshape((1,) * len(shape)), shape)
     elif size * flat.itemsize > MOST_EXPANDED:
         raise UnreadableFile(
-            f"a {what} tensor of shape {list(shape)} is written as {len(flat)} elements only"
+            f"a {name} tensor of shape {list(shape)} is too large to expand from {len(flat)} elements"
         )
     else:
         out = np.concatenate([flat, np.broadcast_to(flat[-1:], size - len(flat))]).reshape(shape)
@@ -106,7 +118,7 @@ def filled(flat: NDArray[Any], shape: tuple[int, ...], what: str) -> NDArray[Any
 
 
 def from_numpy(array: NDArray[Any], dtype: int) -> pb.TensorProto:
-    """The TensorProto of an array, as a tensor of type `dtype`."""
+    """An array as a TensorProto of type `dtype`."""
     proto = pb.TensorProto(dtype=type_name(dtype))
     for size in array.shape:
         proto.tensor_shape.dim.add(size=size)
@@ -118,5 +130,5 @@ def from_numpy(array: NDArray[Any], dtype: int) -> pb.TensorProto:
 
 
 def type_name(number: int) -> str:
-    """`DT_FLOAT` for 1; a number nobody knows stays a number."""
+    """`DT_FLOAT` for 1; `DataType 99` for an unknown number."""
     return pb.DataType.Name(number) if number in pb.DataType.values() else f"DataType {number}"

@@ -19,7 +19,7 @@ from google.protobuf.unknown_fields import UnknownFieldSet
 from numpy.typing import NDArray
 
 from tfport.errors import UnreadableFile
-from tfport.formats.encoding.tensor import MOST_AXES, NUMPY, TYPED_LIST, filled, from_list, type_name
+from tfport.formats.encoding.tensor import MOST_AXES, NUMPY, TYPED_LIST, expand, from_list, type_name
 from tfport.formats.proto import graph_pb2
 from tfport.formats.proto import serving_wire_pb2 as pb
 from tfport.serve.grpc.varints import write_varints
@@ -49,7 +49,7 @@ def array_of(tensor: pb.TensorToRead) -> Array:
         )
     if len(flat) < size and size * kind.itemsize > MOST_FILLED:
         raise UnreadableFile(f"a {name} tensor of shape {list(shape)} is given by {len(flat)} elements only")
-    return filled(flat, shape, name)
+    return expand(flat, shape, name)
 
 
 def write_tensor(out: pb.TensorToWrite, array: Array, dtype: int, *, content: bool = False) -> None:

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from tfport.errors import RunFailed, UnreadableFile
-from tfport.formats.encoding.tensor import NUMPY, filled, to_numpy
+from tfport.formats.encoding.tensor import NUMPY, expand, to_numpy
 from tfport.formats.encoding.varint import from_varint, to_varint
 from tfport.formats.proto import graph_pb2 as pb
 from tfport.graph.dtypes import STRING, DType
@@ -62,4 +62,4 @@ def _strings(proto: pb.TensorProto) -> Any:
     for i, length in enumerate(lengths):
         out[i] = data[at : at + length]
         at += length
-    return filled(out, shape, "string")
+    return expand(out, shape, "string")
