@@ -121,7 +121,7 @@ def library(data: bytes) -> None:
         path = Path(folder, "op.so")
         path.write_bytes(data)
         report = report_on(
-            [str(path)], ["tensorflow==2.21.0"], LoadOptions(machine="x86_64", looks_here=False)
+            [str(path)], ["tensorflow==2.21.0"], LoadOptions(machine="x86_64", use_this_machine=False)
         )
         json.dumps(report.to_json())
         str(report)

@@ -13,7 +13,7 @@ from tfport.errors import Error
 from tfport.formats.elf.library import ARM, X86
 
 FOLDER = Path(__file__).parents[2] / "libraries"
-ELSEWHERE = LoadOptions(machine=X86, looks_here=False)
+ELSEWHERE = LoadOptions(machine=X86, use_this_machine=False)
 
 
 def asked(case, on="tensorflow==2.21.0", how=ELSEWHERE):
@@ -115,7 +115,7 @@ def test_serving_loads_no_libraries():
 
 
 def test_an_arm_machine_does_not_load_what_is_for_x86():
-    result = asked("good", how=LoadOptions(machine=ARM, looks_here=False))
+    result = asked("good", how=LoadOptions(machine=ARM, use_this_machine=False))
     assert codes(result) == ["TFP403"]
     assert result.says.endswith("cannot open shared object file: No such file or directory")
 
@@ -171,12 +171,12 @@ def test_without_a_machine_nobody_knows_its_libraries():
 def test_no_image_is_an_error(tmp_path):
     with pytest.raises(Error, match="no libc"):
         asked("good", how=LoadOptions(machine=X86, sysroot=str(tmp_path)))
-    with pytest.raises(Error, match="no folder"):
+    with pytest.raises(Error, match="not a folder"):
         asked("good", how=LoadOptions(machine=X86, sysroot=str(tmp_path / "none")))
 
 
 def test_every_release_is_tried_without_a_target():
-    report = report_on([str(FOLDER / "for_2_16_2" / "op.so")], asked=ELSEWHERE)
+    report = report_on([str(FOLDER / "for_2_16_2" / "op.so")], options=ELSEWHERE)
     (library,) = report.libraries
     loading = [result.target.build.version for result in library.results if result.verdict == LOADS]
     assert loading == ["2.16.1", "2.16.2", "2.17.0", "2.17.1", "2.18.0", "2.18.1", "2.19.0", "2.19.1"]

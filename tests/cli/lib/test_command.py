@@ -79,7 +79,7 @@ def test_a_folder_is_looked_into(tmp_path, capsys):
 
 def test_a_folder_without_op_libraries_is_an_error(tmp_path, capsys):
     assert main(["lib", str(tmp_path)]) == 2
-    assert "no op library; no shared library" in capsys.readouterr().err
+    assert "no op library found; no shared library" in capsys.readouterr().err
 
 
 def test_a_bare_name_is_warned_of(monkeypatch, capsys):

@@ -1,1 +1,1 @@
-"""Why does a custom-op library not load? Found out from its file, without loading it."""
+"""Diagnose why a custom-op library does not load, from its file alone; it is never loaded."""

@@ -1,7 +1,7 @@
-"""Was a library compiled as another C++ than a release? The class for views of strings tells.
+"""Detect that a library was compiled as another C++ standard than a release.
 
-Functions that take a view of a string take Abseil's own where TensorFlow was compiled as
-C++14, and that of the standard library where it was compiled as C++17.
+Functions that take a string view take Abseil's own class if TensorFlow was compiled as C++14,
+and `std::string_view` if it was compiled as C++17.
 """
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ OF_ABSEIL = tuple(f"N4absl12lts_{date}11string_viewE" for date in ABSEILS)
 REPEAT = re.compile(r"S([0-9A-Z]*)_")
 DIGITS = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 SHIFTS = range(-4, 5)
-"""How far the numbers of repeated parts can move when one class stands for another."""
+"""How far the numbers of back references can shift when one class replaces another."""
 
 
 def other_standard(missing: Iterable[str], build: Build, machine: str) -> str:
-    """How to compile a library for a release that has the same functions with the other class; else empty."""
+    """The standard that the release needs, if it exports the same functions with the other class."""
     ours = symbols_name(build, machine)
     for name in missing:
         if any(ours in symbols().exporters(other) for other in _with_other(name, [STANDARD], OF_ABSEIL)):
@@ -34,10 +34,10 @@ def other_standard(missing: Iterable[str], build: Build, machine: str) -> str:
 
 
 def _with_other(symbol: str, old: Iterable[str], new: Iterable[str]) -> Iterator[str]:
-    """A symbol with one class in the place of another; later parts that repeat it are numbered anew."""
+    """The symbols with one class in place of another, with back references renumbered."""
     for view in old:
-        before, found, after = symbol.partition(view)
-        if found:
+        before, separator, after = symbol.partition(view)
+        if separator:
             numbers = sorted({_number(repeat[1]) for repeat in REPEAT.finditer(after)}) or [0]
             for other in new:
                 ends = (_shifted(after, first, by) for first in numbers for by in SHIFTS)
@@ -45,17 +45,17 @@ def _with_other(symbol: str, old: Iterable[str], new: Iterable[str]) -> Iterator
 
 
 def _shifted(text: str, first: int, by: int) -> str:
-    """A text in which repeated parts from some number on have another."""
+    """A text in which back references from a number on are shifted."""
 
-    def again(repeat: re.Match[str]) -> str:
+    def shift(repeat: re.Match[str]) -> str:
         number = _number(repeat[1])
         return f"S{_digits(number + by if number >= first else number)}_"
 
-    return REPEAT.sub(again, text)
+    return REPEAT.sub(shift, text)
 
 
 def _number(digits: str) -> int:
-    """`S_` is the first, `S0_` the second."""
+    """The number of a back reference: `S_` is the first, `S0_` the second."""
     return int(digits, 36) + 1 if digits else 0
 
 

@@ -1,4 +1,4 @@
-"""Are the libraries that a library needs there, and new enough? Findings of one target."""
+"""Findings about the libraries that a library needs: missing, too old, loaded twice."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from tfport.check.findings.libraries import (
     UnknownMachine,
 )
 from tfport.check.lib.closure import MissingVersion
-from tfport.check.lib.library_packages import brought_by, nvidia_package
+from tfport.check.lib.library_packages import nvidia_package, package_of
 from tfport.check.lib.library_search import LibrarySearch, LoadedLibrary
 from tfport.check.lib.tensorflow_libraries import is_tensorflow, libraries_of, releases_with
 
@@ -35,14 +35,14 @@ SYSTEM_VERSION = re.compile(r"(GLIBC|GLIBCXX|CXXABI)_(\d+(?:\.\d+)*)")
 
 
 def library_findings(subject: LibrarySubject, target: Target) -> Iterator[Finding]:
-    """What is wrong with the libraries that one needs, in the order in which the loader notices."""
+    """The findings about needed libraries, in the order in which the loader notices them."""
     closure = subject.closure
     yield from _of_tensorflow(subject, target)
     if closure.unknown:
         yield UnknownMachine(on=target, file=subject.file, needs=closure.unknown)
     else:
-        for found, by in closure.missing:
-            yield _missing(subject, target, found, by)
+        for search, by in closure.missing:
+            yield _missing(subject, target, search, by)
         yield from _versions(subject, target)
     yield from _twice(subject, target)
     yield from _declared(subject, target)
@@ -52,81 +52,89 @@ def library_findings(subject: LibrarySubject, target: Target) -> Iterator[Findin
 def _of_tensorflow(subject: LibrarySubject, target: Target) -> Iterator[Finding]:
     if target.build is None:
         return
-    there = libraries_of(target.build.version)
+    existing = libraries_of(target.build.version)
     for name in subject.closure.of_tensorflow:
-        if name not in there:
+        if name not in existing:
             yield MissingTensorFlowLibrary(
-                on=target, file=subject.file, library=name, released=releases_with(name), has=there
+                on=target, file=subject.file, library=name, released=releases_with(name), has=existing
             )
 
 
-def _missing(subject: LibrarySubject, target: Target, found: LibrarySearch, by: LoadedLibrary) -> Finding:
-    cuda = CUDA_LIBRARY.match(found.name)
+def _missing(subject: LibrarySubject, target: Target, search: LibrarySearch, by: LoadedLibrary) -> Finding:
+    cuda = CUDA_LIBRARY.match(search.name)
     if cuda is not None:
-        what, version = cuda[1], cuda[2]
-        part = "the driver of the GPU" if what == "cuda" else "cuDNN" if what == "cudnn" else "CUDA"
+        library, version = cuda[1], cuda[2]
+        part = "the GPU driver" if library == "cuda" else "cuDNN" if library == "cudnn" else "CUDA"
         built = cuda_of(target.build.facts).get("version") if target.build else None
         return MissingCudaLibrary(
             on=target,
             file=subject.file,
-            library=found.name,
+            library=search.name,
             part=part,
             version=version,
-            package=nvidia_package(what, version),
+            package=nvidia_package(library, version),
             built_with=built or "",
         )
     return MissingLibrary(
         on=target,
         file=subject.file,
-        library=found.name,
+        library=search.name,
         chain=" → ".join(by.chain()),
-        looked=tuple(_place(subject, place, why) for place, why in found.looked),
-        passed_over=tuple(map(subject.shown, found.passed_over)),
-        broken=f"{subject.shown(found.broken[0])}: {found.broken[1].says}" if found.broken else "",
-        brought_by=brought_by(found.name),
+        looked=tuple(_place(subject, place, why) for place, why in search.looked),
+        passed_over=tuple(map(subject.shown, search.skipped)),
+        broken=f"{subject.shown(search.broken[0])}: {search.broken[1].says}" if search.broken else "",
+        brought_by=package_of(search.name),
     )
 
 
 def _place(subject: LibrarySubject, place: str, why: str) -> str:
     where = subject.shown(place)
-    return where if why == "a usual folder" else f"{where} ({why})"
+    return where if why == "a default folder" else f"{where} ({why})"
 
 
 def _versions(subject: LibrarySubject, target: Target) -> Iterator[Finding]:
-    """Lacks of versions: the highest of a family stands for all below it."""
-    lacks = list(subject.closure.version_lacks())
+    """Findings about missing versions, one for each family such as GLIBC."""
+    missing_versions = list(subject.closure.missing_versions())
     of_system: dict[str, MissingVersion] = {}
-    for lack in lacks:
-        known = SYSTEM_VERSION.fullmatch(lack.version)
+    for missing in missing_versions:
+        known = SYSTEM_VERSION.fullmatch(missing.version)
         if known is None:
             yield OtherSymbolVersion(
                 on=target,
                 file=subject.file,
-                provider=subject.shown(lack.provider.path),
-                version=lack.version,
-                requirer=subject.name_in_messages(lack.requirer),
-                offers=tuple(lack.provider.library.versions_offered),
+                provider=subject.shown(missing.provider.path),
+                version=missing.version,
+                requirer=subject.name_in_messages(missing.requirer),
+                offers=tuple(missing.provider.library.versions_offered),
             )
         else:
-            of_system.setdefault(known[1], lack)
-    for family, lack in of_system.items():
-        yield _too_old(subject, target, family, lack, lacks)
+            of_system.setdefault(known[1], missing)
+    for family, missing in of_system.items():
+        yield _too_old(subject, target, family, missing, missing_versions)
 
-    for lack in list(subject.closure.unversioned())[:1]:
+    for missing in list(subject.closure.unversioned())[:1]:
         yield OtherSymbolVersion(
             on=target,
             file=subject.file,
-            provider=subject.shown(lack.provider.path),
-            version=lack.version,
-            requirer=subject.name_in_messages(lack.requirer),
+            provider=subject.shown(missing.provider.path),
+            version=missing.version,
+            requirer=subject.name_in_messages(missing.requirer),
             gives_up=True,
         )
 
 
 def _too_old(
-    subject: LibrarySubject, target: Target, family: str, first: MissingVersion, lacks: list[MissingVersion]
+    subject: LibrarySubject,
+    target: Target,
+    family: str,
+    first: MissingVersion,
+    missing_versions: list[MissingVersion],
 ) -> Finding:
-    wanted = [m[2] for lack in lacks if (m := SYSTEM_VERSION.fullmatch(lack.version)) and m[1] == family]
+    required = [
+        m[2]
+        for missing in missing_versions
+        if (m := SYSTEM_VERSION.fullmatch(missing.version)) and m[1] == family
+    ]
     offered = [
         m[2]
         for v in first.provider.library.versions_offered
@@ -137,7 +145,7 @@ def _too_old(
         on=target,
         file=subject.file,
         family=family,
-        wanted=max(wanted, key=version_key),
+        wanted=max(required, key=version_key),
         first=SYSTEM_VERSION.fullmatch(first.version)[2],  # type: ignore[index]
         found=max(offered, key=version_key, default="none"),
         system=system.name if system else "the machine",
@@ -154,7 +162,7 @@ def _declared(subject: LibrarySubject, target: Target) -> Iterator[Finding]:
 
 
 def _layout(subject: LibrarySubject, target: Target) -> Iterator[Finding]:
-    """Whether it may have been built for a release in which what registers ops has another size."""
+    """A finding if the library may be built for a release with another memory layout of OpDefBuilder."""
     origin = subject.origin
     if (
         target.build is None
@@ -162,25 +170,25 @@ def _layout(subject: LibrarySubject, target: Target) -> Iterator[Finding]:
         or not any("OpDefBuilder" in name for name in origin.exporters)
     ):
         return
-    here = has_larger_builder(target.build.version)
+    larger = has_larger_builder(target.build.version)
     ends = [release for span in origin.spans for release in (span.first, span.last)]
-    if any(has_larger_builder(release) is here for release in ends):
-        others = [release for release in ends if has_larger_builder(release) is not here]
+    if any(has_larger_builder(release) is larger for release in ends):
+        others = [release for release in ends if has_larger_builder(release) is not larger]
         if others:
             names = f"TensorFlow {min(others, key=version_key)}"
             yield UnknownLayout(on=target, file=subject.file, others=names)
 
 
 def has_larger_builder(release: str) -> bool:
-    """Whether it is 2.7 or later: there `OpDefBuilder` is larger than before, and no symbol tells."""
+    """Whether `OpDefBuilder` has the larger layout of 2.7 and later, which no symbol shows."""
     return version_key(release) >= version_key("2.7")
 
 
 def _twice(subject: LibrarySubject, target: Target) -> Iterator[Finding]:
-    """Libraries of one name from two places; and a TensorFlow beside the one in the process."""
+    """Findings about libraries loaded from two places, and about a second TensorFlow."""
     places: dict[str, list[str]] = {}
-    for one in subject.closure.loaded:
-        places.setdefault(one.library.soname or one.name, []).append(one.path)
+    for loaded in subject.closure.loaded:
+        places.setdefault(loaded.library.soname or loaded.name, []).append(loaded.path)
     for name, paths in places.items():
         if is_tensorflow(name):
             paths = [*paths, f"the one of {target.name}"]

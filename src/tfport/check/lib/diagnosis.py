@@ -1,8 +1,8 @@
-"""Will a library load on a target, and if not, why? All causes, the one that the loader names first.
+"""Diagnose whether a library loads on a target; report all causes in the loader's order.
 
-A file is looked at as the loader does it: the file itself, the libraries that it needs,
-their versions, then symbol by symbol. The symbols of TensorFlow are those that were
-recorded of each release; all others are those of the machine, if it is known.
+The checks follow the dynamic loader: the file itself, the libraries that it needs, their
+versions, then its symbols. TensorFlow's symbols are those recorded for each release; all
+others are those of the machine, if it is known.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ MACHINES = (X86, ARM)
 
 @dataclass
 class LibraryResult:
-    """What one target does with a library."""
+    """The verdict of one target on a library."""
 
     target: Target
     machine: str
@@ -52,45 +52,46 @@ class LibraryResult:
 
     @property
     def says(self) -> str | None:
-        """What `dlerror` gives: the first of all that is wrong."""
-        sure = (f for f in self.findings if f.severity == ERROR and f.decides and not f.doubt)
-        return next((finding.says() for finding in sure), None)
+        """The message of `dlerror`: that of the first certain finding."""
+        certain = (f for f in self.findings if f.severity == ERROR and f.decides and not f.doubt)
+        return next((finding.says() for finding in certain), None)
 
 
 @dataclass
 class LoadOptions:
-    """Where a library is loaded: what of the machine is known."""
+    """The machine and process that load a library, as far as known."""
 
     library_path: Sequence[str] = ()
     sysroot: str | None = None
     machine: str | None = None
-    """Of the process; None for that of the library."""
+    """The architecture of the process; None for that of the library."""
     python: str | None = None
-    """Of the process, such as `3.7`; None where it is not known."""
-    looks_here: bool = True
-    """Whether this machine counts where it has the right processor."""
+    """The Python version of the process, such as `3.7`; None if unknown."""
+    use_this_machine: bool = True
+    """Whether to use the libraries of this machine if its architecture matches."""
     literal: bool = False
-    """Whether the name is what `dlopen` is given, as it stands."""
+    """Whether the name is passed to `dlopen` unchanged."""
 
 
 @dataclass
 class LibrarySubject:
-    """A file that is asked about, and what was found out of it for all targets."""
+    """The library under diagnosis, and what is the same for all targets."""
 
     file: str
-    """As it was named."""
+    """The name that the user gave."""
     path: str
-    """Where its bytes are."""
-    asked: LoadOptions = field(default_factory=LoadOptions)
+    """The path of its contents."""
+    options: LoadOptions = field(default_factory=LoadOptions)
     archive: str = ""
-    """The archive that it is in, if any, and where that was unpacked."""
+    """The archive that contains it."""
     unpacked: str = ""
+    """The folder where the archive was unpacked."""
     declares: str = ""
-    """What the package that it is in asks of TensorFlow."""
+    """The TensorFlow versions that its package requires."""
 
     @cached_property
-    def trouble(self) -> tuple[str, str, str] | None:
-        """Why it cannot be opened: what, in the loader's words, and a hint; None where it can."""
+    def open_error(self) -> tuple[str, str, str] | None:
+        """Why it cannot be opened: a reason, the loader's message and a hint; None if it can."""
         return _not_opened(self.file, self.path)
 
     @cached_property
@@ -100,17 +101,17 @@ class LibrarySubject:
 
     @cached_property
     def machine(self) -> str:
-        """The one that was asked for; else that of the library, if there is a TensorFlow for it."""
-        if self.asked.machine:
-            return self.asked.machine
+        """The architecture of the process: as requested, or that of the library if TensorFlow supports it."""
+        if self.options.machine:
+            return self.options.machine
         try:
-            found = read_header(self.data, self.file).machine
+            machine = read_header(self.data, self.file).machine
         except UnreadableFile:
             return X86
-        return found if found in MACHINES else X86
+        return machine if machine in MACHINES else X86
 
     @cached_property
-    def refusal(self) -> Rejection | None:
+    def rejection(self) -> Rejection | None:
         return check_file(self.data, self.file, self.machine)
 
     @cached_property
@@ -119,14 +120,16 @@ class LibrarySubject:
 
     @cached_property
     def system(self) -> HostSystem | None:
-        if self.asked.sysroot is None and not self.asked.looks_here:
+        if self.options.sysroot is None and not self.options.use_this_machine:
             return None
-        return system_of(self.asked.sysroot, self.machine)
+        return system_of(self.options.sysroot, self.machine)
 
     @cached_property
     def closure(self) -> DependencyClosure:
         return closure_of(
-            LoadedLibrary(self.library.soname, self.path, self.library), self.system, self.asked.library_path
+            LoadedLibrary(self.library.soname, self.path, self.library),
+            self.system,
+            self.options.library_path,
         )
 
     @cached_property
@@ -139,9 +142,9 @@ class LibrarySubject:
 
     @cached_property
     def damage(self) -> str:
-        """Why its tables cannot be read; empty where they can."""
+        """Why its tables cannot be read; empty if they can."""
         try:
-            self.origin  # noqa: B018  all tables of it and of what it brings
+            self.origin  # noqa: B018  reads all tables of the library and its dependencies
             self.registered  # noqa: B018
         except UnreadableFile as error:
             return str(error).removeprefix(f"{self.file}: ")
@@ -149,36 +152,36 @@ class LibrarySubject:
 
     @cached_property
     def is_readable(self) -> bool:
-        return self.trouble is None and self.refusal is None and not self.damage
+        return self.open_error is None and self.rejection is None and not self.damage
 
     def name_in_messages(self, loaded: LoadedLibrary) -> str:
-        """A library as the loader names it: the one that was asked about as it was named."""
+        """A library's name in the loader's messages: for the library under diagnosis, the user's name."""
         return self.file if loaded.by is None else self.shown(loaded.path)
 
     def shown(self, path: str) -> str:
-        """A path as a person knows it: in the archive, not where that was unpacked."""
+        """A path for people: inside the archive, not where it was unpacked."""
         return path.replace(f"{self.unpacked}/", "") if self.unpacked else path
 
 
 def diagnose(subject: LibrarySubject, target: Target) -> LibraryResult:
-    """What a target does with a library."""
+    """Diagnose a library on one target."""
     findings = list(_findings(subject, target))
     for finding in findings:
         finding.stage = LOAD if finding.usual == ERROR else None
-    grave = [finding for finding in findings if finding.severity == ERROR]
-    is_sure = any(finding.decides and not finding.doubt for finding in grave)
-    verdict = FAILS if is_sure else UNKNOWN if grave else LOADS
+    errors = [finding for finding in findings if finding.severity == ERROR]
+    is_certain = any(finding.decides and not finding.doubt for finding in errors)
+    verdict = FAILS if is_certain else UNKNOWN if errors else LOADS
     return LibraryResult(target, subject.machine, verdict, findings)
 
 
 def _findings(subject: LibrarySubject, target: Target) -> Iterator[Finding]:
     file = subject.file
-    if subject.trouble is not None:
-        what, said, hint = subject.trouble
-        yield LibraryNotOpened(on=target, file=file, what=what, said=said, hint=hint)
+    if subject.open_error is not None:
+        what, message, hint = subject.open_error
+        yield LibraryNotOpened(on=target, file=file, what=what, said=message, hint=hint)
         return
-    if subject.refusal is not None:
-        yield _refused(subject.refusal, file, target)
+    if subject.rejection is not None:
+        yield _rejected(subject.rejection, file, target)
         return
     if subject.damage:
         yield DamagedLibrary(on=target, file=file, what=subject.damage)
@@ -186,37 +189,39 @@ def _findings(subject: LibrarySubject, target: Target) -> Iterator[Finding]:
     yield from library_findings(subject, target)
     yield from symbol_findings(subject, target)
     yield from registration_findings(subject, target)
-    if "/" not in file and not any(os.path.exists(os.path.join(p, file)) for p in subject.asked.library_path):
+    if "/" not in file and not any(
+        os.path.exists(os.path.join(p, file)) for p in subject.options.library_path
+    ):
         yield _bare_name(subject, target)
 
 
 def _bare_name(subject: LibrarySubject, target: Target) -> Finding:
-    """A name without a `/` is searched for: what was asked about is there, but may not be what is found."""
-    if not subject.asked.literal:
+    """A finding about a name without a `/`: the loader searches it and may find another file."""
+    if not subject.options.literal:
         return BareName(on=target, file=subject.file)
-    what = "not found where names without a `/` are looked for"
+    what = "not found in the folders that are searched for names without a `/`"
     return LibraryNotOpened(on=target, file=subject.file, what=what, said=NO_FILE)
 
 
-def _refused(refusal: Rejection, file: str, target: Target) -> Finding:
-    match refusal.kind:
+def _rejected(rejection: Rejection, file: str, target: Target) -> Finding:
+    match rejection.kind:
         case "foreign":
             return NoSharedLibrary(
-                on=target, file=file, what=refusal.what, said=refusal.says, instead=refusal.instead
+                on=target, file=file, what=rejection.what, said=rejection.says, instead=rejection.instead
             )
         case "cut":
-            return CutLibrary(on=target, file=file, what=refusal.what, said=refusal.says)
+            return CutLibrary(on=target, file=file, what=rejection.what, said=rejection.says)
         case "machine":
-            return WrongMachine(on=target, file=file, what=refusal.what, said=refusal.says)
+            return WrongMachine(on=target, file=file, what=rejection.what, said=rejection.says)
         case "program":
             return ProgramNotLibrary(
-                on=target, file=file, what=refusal.what, said=refusal.says, instead=refusal.instead
+                on=target, file=file, what=rejection.what, said=rejection.says, instead=rejection.instead
             )
         case "refuses":
             return NotForDlopen(
-                on=target, file=file, what=refusal.what, said=refusal.says, instead=refusal.instead
+                on=target, file=file, what=rejection.what, said=rejection.says, instead=rejection.instead
             )
-    return DamagedLibrary(on=target, file=file, what=refusal.what, said=refusal.says)
+    return DamagedLibrary(on=target, file=file, what=rejection.what, said=rejection.says)
 
 
 def _not_opened(file: str, path: str) -> tuple[str, str, str] | None:
@@ -225,12 +230,12 @@ def _not_opened(file: str, path: str) -> tuple[str, str, str] | None:
     try:
         os.stat(path)
     except OSError as error:
-        hint = "" if os.path.isabs(path) else f"a relative path, looked for in {os.getcwd()}"
+        hint = "" if os.path.isabs(path) else f"a relative path, resolved in {os.getcwd()}"
         if file.startswith("~"):
-            hint = "`~` stands for the home folder in a shell, not in dlopen"
+            hint = "dlopen does not expand `~`; only shells do"
         return reason(error), f"cannot open shared object file: {error.strerror}", hint
     except ValueError:
-        return "no name of a file", NO_FILE, ""
+        return "not a valid file name", NO_FILE, ""
     if not os.access(path, os.R_OK):
-        return "may not be read", "cannot open shared object file: Permission denied", ""
+        return "permission denied", "cannot open shared object file: Permission denied", ""
     return None

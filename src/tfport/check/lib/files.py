@@ -1,4 +1,4 @@
-"""Which op libraries are in a file, a folder or a wheel?"""
+"""Find the op libraries in files, folders and wheels."""
 
 from __future__ import annotations
 
@@ -28,32 +28,32 @@ MOST_FILES = 100_000
 
 @dataclass
 class LibraryFile:
-    """A library to be looked at."""
+    """A library to diagnose."""
 
     file: str
-    """As a person names it."""
+    """The name for people."""
     path: str
-    """Where its bytes are."""
+    """The path of its contents."""
     archive: str = ""
-    """The archive that it is in."""
+    """The archive that contains it."""
     unpacked: str = ""
-    """The folder where that was unpacked."""
+    """The folder where the archive was unpacked."""
     declares: str = ""
-    """What the archive's metadata asks of TensorFlow."""
+    """The TensorFlow versions that the archive's metadata requires."""
 
 
 @dataclass
 class LibraryCollection:
-    """The libraries of all that was given."""
+    """The libraries in all named paths."""
 
-    found: list[LibraryFile] = field(default_factory=list)
+    libraries: list[LibraryFile] = field(default_factory=list)
     others: int = 0
-    """Shared libraries that have nothing to do with ops."""
+    """The number of shared libraries without ops."""
 
 
 @contextmanager
 def libraries_in(names: list[str]) -> Iterator[LibraryCollection]:
-    """The op libraries in files, folders and wheels; what is unpacked is there for as long as it is used."""
+    """The op libraries in files, folders and wheels; unpacked files are removed on exit."""
     collection = LibraryCollection()
     with tempfile.TemporaryDirectory() as folder:
         for i, name in enumerate(names):
@@ -62,12 +62,11 @@ def libraries_in(names: list[str]) -> Iterator[LibraryCollection]:
             elif archive := _archive(name):
                 _add_archive(collection, archive, Path(folder, str(i)))
             else:
-                collection.found.append(LibraryFile(name, name))
-        if not collection.found:
-            looked = f"{collection.others} shared libraries in it, none that uses TensorFlow"
-            raise Error(
-                f"{', '.join(names)}: no op library; {looked if collection.others else 'no shared library'}"
-            )
+                collection.libraries.append(LibraryFile(name, name))
+        if not collection.libraries:
+            others = f"none of its {collection.others} shared libraries uses TensorFlow"
+            detail = others if collection.others else "no shared library"
+            raise Error(f"{', '.join(names)}: no op library found; {detail}")
         yield collection
 
 
@@ -76,7 +75,7 @@ def _archive(name: str) -> Archive | None:
         with open(name, "rb") as file:
             head = file.read(TAR_BLOCK)
     except (OSError, ValueError):
-        return None  # said of the file as of a library
+        return None  # reported later, as for a library
     is_named_so = LIBRARY.fullmatch(os.path.basename(name)) is not None
     return None if is_named_so else open_archive(name, head)
 
@@ -95,7 +94,7 @@ def _add_folder(collection: LibraryCollection, name: str) -> None:
 
 
 def _add_archive(collection: LibraryCollection, archive: Archive, folder: Path) -> None:
-    """Unpack the libraries of a wheel; their names were found to stay within it."""
+    """Unpack the libraries of a wheel; `open_archive` checked that their names stay inside it."""
     declares = ""
     members = [name for name in archive.tree.members if LIBRARY.fullmatch(os.path.basename(name))]
     for name in archive.tree.members:
@@ -112,36 +111,36 @@ def _add_archive(collection: LibraryCollection, archive: Archive, folder: Path) 
         _add(collection, LibraryFile(name, str(folder / name), archive.where, str(folder), declares))
 
 
-def _add(collection: LibraryCollection, found: LibraryFile) -> None:
-    if is_op_library(found.path):
-        collection.found.append(found)
+def _add(collection: LibraryCollection, library: LibraryFile) -> None:
+    if is_op_library(library.path):
+        collection.libraries.append(library)
     else:
         collection.others += 1
 
 
 def is_op_library(path: str) -> bool:
-    """Whether a library registers ops or kernels, or at least uses TensorFlow and is no module of Python."""
+    """Whether a library registers ops or kernels, or uses TensorFlow and is not a Python module."""
     folder, name = os.path.split(path)
     if is_tensorflow(name) or os.path.islink(path):
         return False
     try:
         library = Library(Folder(folder or ".").map(name), path)
-        wanted = [symbol.name for symbol in library.symbols.undefined]
-        if any(map(registers, wanted)):
+        undefined = [symbol.name for symbol in library.symbols.undefined]
+        if any(map(registers, undefined)):
             return True
-        uses = any(USES.match(symbol) for symbol in wanted)
+        uses = any(USES.match(symbol) for symbol in undefined)
         return uses and not any(symbol.startswith("PyInit_") for symbol in library.symbols.defined)
     except UnreadableFile:
         return False
 
 
 def required(metadata: bytes) -> str:
-    """What the metadata of a wheel asks of TensorFlow."""
+    """The TensorFlow versions that the metadata of a wheel requires; empty if none."""
     for text in message_from_bytes(metadata).get_all("Requires-Dist", []):
         try:
-            wanted = Requirement(str(text))
+            requirement = Requirement(str(text))
         except InvalidRequirement:
             continue
-        if wanted.name.lower().replace("_", "-") in TENSORFLOWS and wanted.specifier:
-            return f"{wanted.name}{wanted.specifier}"
+        if requirement.name.lower().replace("_", "-") in TENSORFLOWS and requirement.specifier:
+            return f"{requirement.name}{requirement.specifier}"
     return ""

@@ -1,7 +1,7 @@
-"""Which libraries does a machine have, and where does its loader look for them?
+"""The libraries of a machine, and where its loader searches them.
 
-`HostSystem` is this machine, or the root of an unpacked image. Nothing is run: the cache of
-the loader is read, or the folders that its configuration names.
+`HostSystem` is this machine, or the root of an unpacked image. Nothing is executed: the
+loader's cache is read, or the folders of its configuration.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ MOST_LINKS = 40
 
 @dataclass
 class HostSystem:
-    """A machine with its libraries."""
+    """A machine and its libraries."""
 
     root: Path
     machine: str
@@ -47,7 +47,7 @@ class HostSystem:
 
     @cached_property
     def cache(self) -> dict[str, list[str]]:
-        """Where the loader's cache says that libraries are; by name."""
+        """The paths of libraries in the loader's cache, by name."""
         try:
             data = self.inside("/" + CACHE).read_bytes()
         except OSError:
@@ -58,21 +58,21 @@ class HostSystem:
         count = int.from_bytes(data[start + 20 : start + 24], "little")
         body = data[start + CACHE_HEADER :]
         rows = np.frombuffer(body[: min(count, len(body) // 24) * 24], CACHE_ENTRY)
-        found: dict[str, list[str]] = {}
+        paths: dict[str, list[str]] = {}
         for row in rows:
             name, path = (_text(data, start + int(row[key])) for key in ("name", "path"))
-            found.setdefault(name, []).append(path)
-        return found
+            paths.setdefault(name, []).append(path)
+        return paths
 
     @cached_property
     def folders(self) -> list[str]:
-        """Where the loader looks last; and what its configuration names, where there is no cache."""
+        """The default folders, after the configured ones if there is no cache."""
         triple = TRIPLES.get(self.machine, "")
-        usual = [f"/lib/{triple}", f"/usr/lib/{triple}", "/lib64", "/usr/lib64", "/lib", "/usr/lib"]
-        return usual if self.cache else [*_configured(self, "/" + CONFIGURATION), *usual]
+        default = [f"/lib/{triple}", f"/usr/lib/{triple}", "/lib64", "/usr/lib64", "/lib", "/usr/lib"]
+        return default if self.cache else [*_configured(self, "/" + CONFIGURATION), *default]
 
     def inside(self, path: str) -> Path:
-        """A path of the machine as one of ours; links of an image lead to within it."""
+        """The path on this file system of a path of the machine; links of an image stay inside it."""
         if self.is_this:
             return Path(path)
         place, left = os.path.normpath(path), MOST_LINKS
@@ -90,19 +90,19 @@ class HostSystem:
         return self.root / done
 
     def open(self, path: str) -> Library | None:
-        """A library of the machine; None where there is none that it can load."""
+        """A library of the machine; None if there is none that it can load."""
         if path not in self.opened:
             self.opened[path] = open_library(self.inside(path), self.machine)
         return self.opened[path]
 
     def find(self, name: str) -> tuple[str, Library] | None:
-        """A library by its name, in the cache and the usual folders."""
+        """Find a library by name in the cache and the default folders."""
         places = [*self.cache.get(name, []), *(f"{folder}/{name}" for folder in self.folders)]
         return next(((path, library) for path in places if (library := self.open(path))), None)
 
 
 def open_library(path: Path, machine: str) -> Library | None:
-    """A library for a machine; None for any other file, as a loader that searches passes over it."""
+    """Open a library for a machine; None for any other file, which the loader skips."""
     if not path.is_file():
         return None
     try:
@@ -114,7 +114,7 @@ def open_library(path: Path, machine: str) -> Library | None:
 
 
 def _configured(system: HostSystem, path: str, depth: int = 0) -> list[str]:
-    """The folders that ld.so.conf names, and the files that it includes."""
+    """The folders in ld.so.conf and in the files that it includes."""
     try:
         lines = system.inside(path).read_text(errors="replace").splitlines()
     except OSError:
@@ -126,8 +126,8 @@ def _configured(system: HostSystem, path: str, depth: int = 0) -> list[str]:
             for pattern in words[1:]:
                 place = os.path.join(os.path.dirname(path), pattern)
                 folder = system.inside(os.path.dirname(place))
-                for found in sorted(folder.glob(os.path.basename(place))):
-                    folders += _configured(system, f"{os.path.dirname(place)}/{found.name}", depth + 1)
+                for file in sorted(folder.glob(os.path.basename(place))):
+                    folders += _configured(system, f"{os.path.dirname(place)}/{file.name}", depth + 1)
         else:
             folders += [word for word in words if word.startswith("/")]
     return folders
@@ -144,13 +144,13 @@ def this_machine() -> str:
 
 
 def system_of(sysroot: str | None, machine: str) -> HostSystem | None:
-    """The machine that loads a library; None where it is another than this, and no image was given."""
+    """The machine that loads a library; None if it is not this machine and no image is given."""
     if sysroot is None:
         return HostSystem(Path("/"), machine) if machine == this_machine() and os.name == "posix" else None
     root = Path(sysroot)
     if not root.is_dir():
-        raise Error(f"{sysroot}: no folder; expected the root of an unpacked image")
+        raise Error(f"{sysroot}: not a folder; expected the root of an unpacked image")
     system = HostSystem(root.absolute(), machine)
     if system.find("libc.so.6") is None:
-        raise Error(f"{sysroot}: no libc.so.6 for {machine} in it; expected the root of an unpacked image")
+        raise Error(f"{sysroot}: has no libc.so.6 for {machine}; expected the root of an unpacked image")
     return system

@@ -1,4 +1,4 @@
-"""A report on libraries as JSON: the contract of `tfport lib --json`, version 1."""
+"""Library reports as JSON: the contract of `tfport lib --json`, version 1."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def _facts(library: LibraryReport) -> dict[str, Any]:
 
 
 def registers_json(registered: Registered) -> dict[str, Any]:
-    """Ops and kernels, with all their texts."""
+    """The ops and kernels that a library registers."""
     return {
         "ops": [
             {"name": op.name, "attrs": op.attrs, "inputs": op.inputs, "outputs": op.outputs}

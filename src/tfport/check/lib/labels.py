@@ -16,7 +16,7 @@ from tfport.formats.elf.mangling import short_name
 
 
 def label_of(finding: Finding) -> str:
-    """`libacme.so.1`, `tensorflow::OpKernel::TraceString`; what is wrong, where nothing has a name."""
+    """A library, symbol or version such as `libacme.so.1`; the name of the finding if it has none."""
     match finding:
         case MissingLibrary() | MissingCudaLibrary() | MissingTensorFlowLibrary():
             return finding.library

@@ -1,7 +1,7 @@
-"""Where does the dynamic loader look for a library that another one needs?
+"""Search a needed library as the dynamic loader does.
 
-In this order: DT_RPATH of the one that needs it and of those that brought it, where it
-has no DT_RUNPATH; LD_LIBRARY_PATH; its DT_RUNPATH; the loader's cache; the usual folders.
+The order: DT_RPATH of the library that needs it and of those that loaded it, unless it has
+DT_RUNPATH; LD_LIBRARY_PATH; its DT_RUNPATH; the loader's cache; the default folders.
 """
 
 from __future__ import annotations
@@ -23,67 +23,67 @@ MOST_FOLDERS = 200
 
 @dataclass
 class LoadedLibrary:
-    """A library that is loaded, or would be."""
+    """A library that would be loaded."""
 
     name: str
-    """By which it was asked for."""
+    """The name by which it is needed."""
     path: str
     library: Library
     by: LoadedLibrary | None = None
-    """The one that needs it; None for the one that was asked about."""
+    """The library that needs it; None for the library under diagnosis."""
 
     @property
     def origin(self) -> str:
         return os.path.dirname(os.path.abspath(self.path))
 
     def chain(self) -> list[str]:
-        """The names from the one that was asked about to this one."""
+        """The names from the library under diagnosis to this one."""
         before = self.by.chain() if self.by else []
         return [*before, os.path.basename(self.path) if self.by is None else self.name]
 
 
 @dataclass
 class LibrarySearch:
-    """Where a library was looked for."""
+    """The search for a needed library, and its result."""
 
     name: str
-    found: LoadedLibrary | None = None
+    result: LoadedLibrary | None = None
     looked: list[tuple[str, str]] = field(default_factory=list)
-    """Each place with why it is looked in: (`/opt/lib`, `RUNPATH of my_op.so`)."""
-    passed_over: list[str] = field(default_factory=list)
-    """Files of that name that are for another machine."""
+    """Each searched folder with the reason: (`/opt/lib`, `RUNPATH of my_op.so`)."""
+    skipped: list[str] = field(default_factory=list)
+    """Files of that name for another machine."""
     broken: tuple[str, Rejection] | None = None
-    """A file of that name that ends the search, and why it is not loaded."""
+    """A file of that name that ends the search, and why it cannot be loaded."""
 
     @property
     def is_over(self) -> bool:
-        return self.found is not None or self.broken is not None
+        return self.result is not None or self.broken is not None
 
 
 def search_library(
     name: str, by: LoadedLibrary, system: HostSystem | None, library_path: Sequence[str]
 ) -> LibrarySearch:
-    """Look for a library that one needs as the loader does."""
-    result = LibrarySearch(name)
+    """Search a library that another one needs, as the loader does."""
+    search = LibrarySearch(name)
     if "/" in name:
-        return _try(result, name, "its path is in the library that needs it", by, system)
+        return _try(search, name, "the library that needs it names its path", by, system)
     for folder, why, ours in _folders(by, system, library_path):
-        if _try(result, f"{folder}/{name}", why, by, system, ours=ours, place=folder).is_over:
-            return result
+        if _try(search, f"{folder}/{name}", why, by, system, ours=ours, place=folder).is_over:
+            return search
     if system is not None:
         for path in system.cache.get(name, []):
-            if _try(result, path, "the loader's cache", by, system).is_over:
-                return result
+            if _try(search, path, "the loader's cache", by, system).is_over:
+                return search
         if system.cache:
-            result.looked.append((f"/etc/ld.so.cache of {system.name}", "the loader's cache"))
+            search.looked.append((f"/etc/ld.so.cache of {system.name}", "the loader's cache"))
         for folder in system.folders:
-            if _try(result, f"{folder}/{name}", "a usual folder", by, system, place=folder).is_over:
-                return result
-    return result
+            if _try(search, f"{folder}/{name}", "a default folder", by, system, place=folder).is_over:
+                return search
+    return search
 
 
 def _try(
-    result: LibrarySearch,
+    search: LibrarySearch,
     path: str,
     why: str,
     by: LoadedLibrary,
@@ -92,30 +92,30 @@ def _try(
     ours: bool = False,
     place: str = "",
 ) -> LibrarySearch:
-    """Open one candidate; `ours` says that the path is one of this file system, whatever the image."""
+    """Open one candidate; `ours` means that the path is on this file system, not in the image."""
     if place:
-        result.looked.append((place, why))
+        search.looked.append((place, why))
     file = Path(path) if ours or system is None else system.inside(path)
     if not file.is_file():
-        return result
+        return search
     try:
         data = Folder(file.parent).map(file.name)
-        refusal = check_file(data, path, by.library.header.machine)
-        if refusal is None:
-            result.found = LoadedLibrary(result.name, path, Library(data, path), by)
-        elif refusal.kind == "machine":
-            result.passed_over.append(path)
+        rejection = check_file(data, path, by.library.header.machine)
+        if rejection is None:
+            search.result = LoadedLibrary(search.name, path, Library(data, path), by)
+        elif rejection.kind == "machine":
+            search.skipped.append(path)
         else:
-            result.broken = path, refusal
+            search.broken = path, rejection
     except UnreadableFile:
-        result.passed_over.append(path)
-    return result
+        search.skipped.append(path)
+    return search
 
 
 def _folders(
     by: LoadedLibrary, system: HostSystem | None, library_path: Sequence[str]
 ) -> Iterator[tuple[str, str, bool]]:
-    """Folders with why they are looked in, and whether they are of this file system."""
+    """The folders to search, each with the reason and whether it is on this file system."""
     if not by.library.runpath:
         holder: LoadedLibrary | None = by
         while holder is not None:

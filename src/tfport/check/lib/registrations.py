@@ -1,4 +1,4 @@
-"""What does a library register, beside what its target has? Findings of one target."""
+"""Findings about the ops and kernels that a library registers, compared with its target."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ CPU, DEFAULT = "CPU", "DEFAULT"
 
 
 def registration_findings(subject: LibrarySubject, target: Target) -> Iterator[Finding]:
-    """What is wrong with what it registers; what could not be read is not held against it."""
+    """The findings about registrations; registrations that could not be read are ignored."""
     registered, file = subject.registered, subject.file
     if target.kind == "serving" and (registered.ops or registered.kernels):
         yield ServerLoadsNone(on=target, file=file)
@@ -40,7 +40,7 @@ def registration_findings(subject: LibrarySubject, target: Target) -> Iterator[F
         return
     for op in registered.twice:
         yield OpRegisteredTwice(on=target, file=file, op=op)
-    yield from _ill_registered(subject, target)
+    yield from _invalid_ops(subject, target)
     source = LibrarySource(file, registered)
     for op in source.ops():
         yield from _op(subject, target, source, op)
@@ -52,24 +52,24 @@ def _why_nothing(subject: LibrarySubject) -> str:
     library, uncalled = subject.library, subject.registered.uncalled
     if uncalled:
         function, ops = next(iter(uncalled.items()))
-        return (
-            f"`{short_name(function)}` would register {', '.join(ops) or 'something'}, and nothing calls it"
-        )
+        return f"`{short_name(function)}` would register {', '.join(ops) or 'ops'}, but nothing calls it"
     if not subject.origin.of_tensorflow:
-        return "it uses nothing of TensorFlow: its code was not linked in, or it is another library"
+        return "it does not use TensorFlow: its code was not linked in, or it is another library"
     if not library.initialisers:
-        return "nothing in it runs when it is loaded"
-    return "it uses TensorFlow, but none of the functions that register"
+        return "it runs no code when it is loaded"
+    return "it uses TensorFlow, but none of the registration functions"
 
 
-def _ill_registered(subject: LibrarySubject, target: Target) -> Iterator[Finding]:
+def _invalid_ops(subject: LibrarySubject, target: Target) -> Iterator[Finding]:
     for op in subject.registered.ops:
         texts = (*op.attrs, *op.inputs, *op.outputs)
         if None in texts:
             continue
-        found = faults(op.name or "", *([t for t in some if t] for some in (op.attrs, op.inputs, op.outputs)))
-        if found:
-            yield IllRegisteredOp(on=target, file=subject.file, op=op.name, faults=tuple(found))
+        problems = faults(
+            op.name or "", *([t for t in specs if t] for specs in (op.attrs, op.inputs, op.outputs))
+        )
+        if problems:
+            yield IllRegisteredOp(on=target, file=subject.file, op=op.name, faults=tuple(problems))
 
 
 def _op(subject: LibrarySubject, target: Target, source: LibrarySource, op: str) -> Iterator[Finding]:
@@ -90,12 +90,12 @@ def _kernels(subject: LibrarySubject, target: Target, source: LibrarySource, op:
         near = tuple(difflib.get_close_matches(op, source.ops(), 1))
         yield KernelWithoutOp(on=target, file=subject.file, op=op, near=near)
     theirs = target.registry.kernels(op) if op in target.registry else []
-    for device in sorted({ours.device for ours in source.kernels(op) if _meets(ours, theirs)}):
+    for device in sorted({ours.device for ours in source.kernels(op) if _conflicts(ours, theirs)}):
         yield SecondKernel(on=target, file=subject.file, op=op, device=device)
 
 
-def _meets(ours: Kernel, theirs: list[Kernel]) -> bool:
-    """Whether some call would find two kernels that are as good."""
+def _conflicts(ours: Kernel, theirs: list[Kernel]) -> bool:
+    """Whether two kernels of equal priority would match the same node."""
     return any(
         (ours.device, ours.label, ours.priority) == (other.device, other.label, other.priority)
         and all(

@@ -1,4 +1,4 @@
-"""What `tfport lib` answers: for each library what it is, and what each target does with it."""
+"""The report of `tfport lib`: each library, and the verdict of each target."""
 
 from __future__ import annotations
 
@@ -29,12 +29,12 @@ STOCK_SINCE = f"{STOCK}>=1.0"
 
 @dataclass
 class LibraryReport:
-    """One library, and what each target does with it."""
+    """One library and the verdict of each target."""
 
     subject: LibrarySubject
     results: list[LibraryResult]
     every_release: bool = False
-    """Whether all recorded releases were tried, and not those that were asked for."""
+    """Whether no target was requested, so that all recorded releases were tried."""
 
     @property
     def file(self) -> str:
@@ -42,7 +42,7 @@ class LibraryReport:
 
     @cached_property
     def verdict(self) -> str:
-        """The worst of the targets that were asked for; of all releases, the best."""
+        """The worst verdict of the requested targets; the best of all releases if none was requested."""
         verdicts = {result.verdict for result in self.results}
         order = (LOADS, UNKNOWN, FAILS) if self.every_release else (FAILS, UNKNOWN, LOADS)
         return next((verdict for verdict in order if verdict in verdicts), UNKNOWN)
@@ -50,11 +50,11 @@ class LibraryReport:
 
 @dataclass
 class LibraryReports:
-    """Several libraries."""
+    """The reports of several libraries."""
 
     libraries: list[LibraryReport] = field(default_factory=list)
     others: int = 0
-    """Shared libraries beside them that have nothing to do with ops."""
+    """The number of further shared libraries without ops."""
 
     @property
     def exit_code(self) -> int:
@@ -74,35 +74,37 @@ class LibraryReports:
 
 
 def report_on(
-    names: Sequence[str], on: Sequence[str] = (), asked: LoadOptions | None = None
+    names: Sequence[str], on: Sequence[str] = (), options: LoadOptions | None = None
 ) -> LibraryReports:
-    """Look at files, folders and wheels, and hold each library in them against targets."""
-    asked = asked or LoadOptions()
+    """Diagnose every op library in files, folders and wheels on the targets."""
+    options = options or LoadOptions()
     targets = [(target, _machine(text, target)) for text in on for target in resolve_targets(text)]
     with libraries_in(list(names)) as collection:
-        reports = [_report(found, targets, asked) for found in collection.found]
+        reports = [_report(library, targets, options) for library in collection.libraries]
         return LibraryReports(reports, collection.others)
 
 
 def _machine(text: str, target: Target) -> str | None:
-    """The machine of a target that is a place on some machine; a release has wheels for several."""
+    """The architecture of a target that is a path; None for a release, which has wheels for several."""
     return target.build.platform if target.build is not None and os.path.exists(text) else None
 
 
 def _report(
-    found: LibraryFile, targets: Sequence[tuple[Target, str | None]], asked: LoadOptions
+    library: LibraryFile, targets: Sequence[tuple[Target, str | None]], options: LoadOptions
 ) -> LibraryReport:
-    first = LibrarySubject(found.file, found.path, asked, found.archive, found.unpacked, found.declares)
+    first = LibrarySubject(
+        library.file, library.path, options, library.archive, library.unpacked, library.declares
+    )
     if not targets:
         every = resolve_targets(
-            EVERY_RELEASE.get(first.machine, STOCK_SINCE) if first.trouble is None else STOCK_SINCE
+            EVERY_RELEASE.get(first.machine, STOCK_SINCE) if first.open_error is None else STOCK_SINCE
         )
         shown = every if first.is_readable else every[-1:]
         return LibraryReport(first, [diagnose(first, target) for target in shown], every_release=True)
-    subjects = {None: first, asked.machine: first}
+    subjects = {None: first, options.machine: first}
     results = []
     for target, machine in targets:
         if machine not in subjects:
-            subjects[machine] = replace(first, asked=replace(asked, machine=machine))
+            subjects[machine] = replace(first, options=replace(options, machine=machine))
         results.append(diagnose(subjects[machine], target))
     return LibraryReport(subjects[targets[0][1]], results)

@@ -1,7 +1,4 @@
-"""Which libraries does a release of TensorFlow bring into the process, by the names they go by?
-
-As the recorded wheels have them.
-"""
+"""The libraries that each TensorFlow release loads into the process, as recorded from its wheels."""
 
 from __future__ import annotations
 
@@ -10,7 +7,7 @@ import re
 from tfport.atlas.versions import version_key
 
 FRAMEWORK = re.compile(r"libtensorflow_framework\.so(?:\.\d+)*")
-SINCE = (  # the first release, and the libraries that it and those after it have
+SINCE = (  # the first release with these libraries
     ("1.0", ("_pywrap_tensorflow.so",)),
     ("1.1", ("_pywrap_tensorflow_internal.so",)),
     ("1.4", ("libtensorflow_framework.so", "_pywrap_tensorflow_internal.so")),
@@ -31,12 +28,12 @@ SINCE = (  # the first release, and the libraries that it and those after it hav
 
 def libraries_of(release: str) -> tuple[str, ...]:
     """The libraries of a release."""
-    asked = version_key(release)
-    return next(names for first, names in reversed(SINCE) if version_key(first) <= asked)
+    version = version_key(release)
+    return next(names for first, names in reversed(SINCE) if version_key(first) <= version)
 
 
 def releases_with(library: str) -> str:
-    """Which releases have a library of this name: `1.14 to 1.15`; empty where none has."""
+    """The releases that have a library: `1.14 until before 2.0`; empty if none has it."""
     having = [i for i, (_, names) in enumerate(SINCE) if library in names]
     if not having:
         return ""
@@ -45,5 +42,5 @@ def releases_with(library: str) -> str:
 
 
 def is_tensorflow(library: str) -> bool:
-    """Whether a library is one of TensorFlow's own, of whatever release."""
+    """Whether a library belongs to any TensorFlow release, by its name."""
     return any(library in names for _, names in SINCE) or bool(FRAMEWORK.fullmatch(library))

@@ -1,6 +1,6 @@
-"""A report on libraries as a person reads it: what each is, a line for each target, then every finding once.
+"""Render library reports as text: each library, a line for each target, then every finding once.
 
-Without targets, a strip of all minor releases, and the ranges in words.
+Without targets, a strip of all minor releases and the ranges that load the library.
 """
 
 from __future__ import annotations
@@ -33,13 +33,13 @@ MOST_IN_FULL = 3
 MOST_OPS = 8
 MOST_NEEDED = 6
 MOST_FIXES = 3
-MOST_ABOUT = 2
-ABOUT = 36
+MOST_LABELS = 2
+LABEL_WIDTH = 36
 _LABEL = len("cause: ")
 
 
 def render(report: LibraryReports, width: int, *, everything: bool = False) -> Iterator[RenderableType]:
-    """The whole report; of many libraries, a few that do not load are told in full."""
+    """Render the reports; of many libraries, only a few that do not load are shown in full."""
     libraries = report.libraries
     if len(libraries) == 1 or everything:
         shown = libraries
@@ -51,16 +51,16 @@ def render(report: LibraryReports, width: int, *, everything: bool = False) -> I
         yield from _summary(report, width)
     if report.others:
         others = "1 other shared library" if report.others == 1 else f"{report.others} other shared libraries"
-        yield Text(f"\n{others}: no ops in sight", style="dim")
+        yield Text(f"\n{others} without ops", style="dim")
 
 
 def _summary(report: LibraryReports, width: int) -> Iterator[RenderableType]:
-    """A line for each library, those that fare alike together."""
+    """A line for each library, sorted by verdict."""
     libraries = report.libraries
-    counts = {verdict: len([1 for one in libraries if one.verdict == verdict]) for verdict in STYLES}
-    said = ", ".join(f"{n} {WORDS[verdict]}" for verdict, n in counts.items() if n)
+    counts = {verdict: len([1 for library in libraries if library.verdict == verdict]) for verdict in STYLES}
+    summary = ", ".join(f"{n} {WORDS[verdict]}" for verdict, n in counts.items() if n)
     folder = os.path.commonpath([os.path.dirname(library.file) for library in libraries])
-    yield title(f"{len(libraries)} libraries", f"{said}{f', all below {folder}' if folder else ''}")
+    yield title(f"{len(libraries)} libraries", f"{summary}{f', all in {folder}' if folder else ''}")
     rows = []
     for library in libraries:
         codes = dict.fromkeys(f.code for r in library.results for f in r.findings if f.severity != NOTE)
@@ -94,10 +94,10 @@ def _library(library: LibraryReport, width: int, *, everything: bool) -> Iterato
 def _facts(library: LibraryReport, *, everything: bool) -> Iterator[tuple[str, list[str]]]:
     subject = library.subject
     yield "registers", _registers(library, everything=everything)
-    evidence = subject.origin.evidence()
+    facts = subject.origin.describe()
     yield (
         "built with",
-        [*evidence, *([f"its package asks for {subject.declares}"] if subject.declares else [])],
+        [*facts, *([f"its package requires {subject.declares}"] if subject.declares else [])],
     )
     yield "needs", _cut(_needs(subject.library), MOST_NEEDED, everything=everything)
 
@@ -113,7 +113,7 @@ def _registers(library: LibraryReport, *, everything: bool) -> list[str]:
     for name in names:
         on = "/".join(devices.get(name, [])) or "no kernel"
         shown.append(f"{name} ({on})" if name in registered.op_names else f"{name} (only {on} kernels)")
-    partly = [f"and perhaps more: {registered.why_partial}"] if registered.partial else []
+    partly = [f"possibly more: {registered.why_partial}"] if registered.partial else []
     return [*_cut(shown, MOST_OPS, everything=everything), *partly] or ["nothing"]
 
 
@@ -124,7 +124,7 @@ def _cut(items: list[str], most: int, *, everything: bool) -> list[str]:
 
 
 def _needs(library: Library) -> list[str]:
-    """Its libraries, each with the newest version of each family that it wants of it."""
+    """The needed libraries, each with the newest version of each family that it requires."""
     shown = []
     for name in library.needed:
         newest: dict[str, str] = {}
@@ -151,7 +151,7 @@ def _verdicts(library: LibraryReport) -> RenderableType:
 
 
 def _strip(library: LibraryReport) -> Iterator[RenderableType]:
-    """A row for each series of releases, a column for each minor one."""
+    """A row for each major release, a column for each minor release."""
     series: dict[int, dict[int, set[str]]] = {}
     for result in library.results:
         major, minor, *_ = version_key(_release(result)).release
@@ -167,7 +167,7 @@ def _strip(library: LibraryReport) -> Iterator[RenderableType]:
         yield line
     verdicts = {result.verdict for result in library.results}
     legend = [(MARKS[v], STYLES[v], v) for v in MARKS if v in verdicts]
-    legend += [(MIXED, MIXED_STYLE, "not alike in all patches")] if _is_mixed(series) else []
+    legend += [(MIXED, MIXED_STYLE, "differs between patches")] if _is_mixed(series) else []
     yield Text()
     yield indented(
         Text("   ").join(Text.assemble((mark, style), f" {means}") for mark, style, means in legend)
@@ -198,18 +198,20 @@ def _spans(library: LibraryReport, verdict: str) -> tuple[Span, ...]:
 
 
 def _breaks(library: LibraryReport, width: int) -> Iterator[RenderableType]:
-    """The releases that load it, and what breaks it elsewhere, by code."""
+    """The releases that load it, and the findings on the others by code."""
     yield title("loads on")
     yield indented(Text(spans_text(_spans(library, LOADS)) or "no recorded release"))
     builds = [result.target.build for result in library.results if result.target.build is not None]
-    graves = [(r, f) for r in library.results for f in r.findings if f.severity == ERROR]
+    errors = [(r, f) for r in library.results for f in r.findings if f.severity == ERROR]
     rows = []
-    for code, group in groupby(sorted(graves, key=lambda pair: pair[1].code), lambda pair: pair[1].code):
+    for code, group in groupby(sorted(errors, key=lambda pair: pair[1].code), lambda pair: pair[1].code):
         pairs = list(group)
         having = {r.target.build.number for r, _ in pairs if r.target.build is not None}
-        things = [cut_off(thing, ABOUT) for thing in dict.fromkeys(label_of(f) for _, f in reversed(pairs))]
-        more = f" and {len(things) - MOST_ABOUT} more" if len(things) > MOST_ABOUT else ""
-        rows.append((code, ",\n".join(things[:MOST_ABOUT]) + more, spans_text(spans(builds, having))))
+        labels = [
+            cut_off(label, LABEL_WIDTH) for label in dict.fromkeys(label_of(f) for _, f in reversed(pairs))
+        ]
+        more = f" and {len(labels) - MOST_LABELS} more" if len(labels) > MOST_LABELS else ""
+        rows.append((code, ",\n".join(labels[:MOST_LABELS]) + more, spans_text(spans(builds, having))))
     if rows:
         yield title("breaks on")
         yield columns(rows, width)
@@ -218,8 +220,8 @@ def _breaks(library: LibraryReport, width: int) -> Iterator[RenderableType]:
 def _findings(
     results: Sequence[LibraryResult], *, everything: bool, only: str | None = None
 ) -> Iterator[RenderableType]:
-    """Every finding once, with the targets where not all have it."""
-    told: dict[tuple[str, str, str], list[tuple[LibraryResult, Finding]]] = {}
+    """Every finding once, with its targets if not all have it."""
+    groups: dict[tuple[str, str, str], list[tuple[LibraryResult, Finding]]] = {}
     for result in results:
         for finding in result.findings:
             if only in (None, finding.severity):
@@ -227,8 +229,8 @@ def _findings(
                     finding.message.replace(finding.target, "\0"),
                     finding.cause().replace(finding.target, "\0"),
                 )
-                told.setdefault((finding.code, *gap), []).append((result, finding))
-    for places in told.values():
+                groups.setdefault((finding.code, *gap), []).append((result, finding))
+    for places in groups.values():
         yield from _finding(places, len(results), everything=everything)
 
 
@@ -243,8 +245,8 @@ def _finding(
     grid = Table.grid()
     grid.add_column(width=_LABEL, no_wrap=True)
     grid.add_column(overflow="fold")
-    for label, said in _body(finding, everything=everything):
-        grid.add_row(Text(label, style="dim"), Text("\n".join(map(printable, said.split("\n")))))
+    for label, text in _body(finding, everything=everything):
+        grid.add_row(Text(label, style="dim"), Text("\n".join(map(printable, text.split("\n")))))
     if len(places) > 1 and len(places) < targets:
         grid.add_row(Text("also:", style="dim"), Text(", ".join(r.target.name for r, _ in places[1:])))
     if grid.row_count:
@@ -256,8 +258,8 @@ def _body(finding: Finding, *, everything: bool) -> Iterator[tuple[str, str]]:
         yield "cause:", cause
     if finding.doubt:
         yield "doubt:", finding.doubt
-    if said := finding.says():
-        yield "says:", said
+    if message := finding.says():
+        yield "says:", message
     fixes = finding.fixes()
     for fix in fixes[: None if everything else MOST_FIXES]:
         yield "fix:", fix

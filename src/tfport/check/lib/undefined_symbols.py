@@ -1,4 +1,4 @@
-"""Which symbols does a library not find on a target, and what does that tell? Findings of one target."""
+"""Findings about the symbols that a library does not find on a target."""
 
 from __future__ import annotations
 
@@ -34,47 +34,49 @@ from tfport.formats.elf.mangling import demangled
 if TYPE_CHECKING:
     from tfport.check.lib.diagnosis import LibrarySubject
 
-OF_PYTHON = re.compile(r"_?Py[A-Z_]\w*")
+PYTHON_SYMBOL = re.compile(r"_?Py[A-Z_]\w*")
 
 
 def symbol_findings(subject: LibrarySubject, target: Target) -> Iterator[Finding]:
-    """Symbols that are not found, by what is to blame; of what is relocated first, first."""
+    """The findings about undefined symbols by cause, in the order of relocation."""
     build, machine = target.build, subject.machine
     if build is None or symbols_name(build, machine) not in symbols().builds:
         if subject.origin.of_tensorflow:
             where = f" for {machine_text(machine)}"
             yield UnrecordedSymbols(on=target, file=subject.file, machine=where)
         return
-    for one in subject.closure.own():
-        yield from _of(subject, target, build, one)
+    for loaded in subject.closure.own_libraries():
+        yield from _library_findings(subject, target, build, loaded)
 
 
-def _of(subject: LibrarySubject, target: Target, build: Build, one: LoadedLibrary) -> Iterator[Finding]:
-    """What is wrong with the symbols of one library, in the order in which the loader would notice."""
-    wanted = [u.name for u in subject.closure.wanted(one) if not OF_PYTHON.fullmatch(u.name)]
-    order = {name: place for place, name in enumerate(wanted)}
-    found = list(_by_blame(subject, target, build, one, wanted))
-    yield from sorted(found, key=lambda finding: order[finding.missing[0]])
+def _library_findings(
+    subject: LibrarySubject, target: Target, build: Build, loaded: LoadedLibrary
+) -> Iterator[Finding]:
+    """The findings about the symbols of one library, in the order in which the loader notices them."""
+    undefined = [u.name for u in subject.closure.undefined(loaded) if not PYTHON_SYMBOL.fullmatch(u.name)]
+    order = {name: place for place, name in enumerate(undefined)}
+    findings = _by_cause(subject, target, build, loaded, undefined)
+    yield from sorted(findings, key=lambda finding: order[finding.missing[0]])
 
 
-def _by_blame(
-    subject: LibrarySubject, target: Target, build: Build, one: LoadedLibrary, wanted: list[str]
+def _by_cause(
+    subject: LibrarySubject, target: Target, build: Build, loaded: LoadedLibrary, undefined: list[str]
 ) -> Iterator[SymbolFinding]:
-    exporters, requirer = subject.origin.exporters, subject.name_in_messages(one)
+    exporters, requirer = subject.origin.exporters, subject.name_in_messages(loaded)
     whole = symbols_name(build, subject.machine)
-    seen = visible_symbols(build, subject.machine, subject.closure.of_tensorflow)
-    there = [name for name in wanted if whole in exporters[name]]
-    released = [name for name in wanted if whole not in exporters[name] and exporters[name]]
-    unreleased = [name for name in wanted if not exporters[name]]
-    if there and seen is None:
-        yield NotLinked(on=target, file=subject.file, requirer=requirer, missing=there)
-    elif hidden := [name for name in there if seen not in exporters[name]]:
-        has = next(name for name in libraries_of(build.version) if not FRAMEWORK.fullmatch(name))
-        yield NotInFramework(on=target, file=subject.file, requirer=requirer, missing=hidden, library=has)
+    visible = visible_symbols(build, subject.machine, subject.closure.of_tensorflow)
+    exported = [name for name in undefined if whole in exporters[name]]
+    released = [name for name in undefined if whole not in exporters[name] and exporters[name]]
+    unreleased = [name for name in undefined if not exporters[name]]
+    if exported and visible is None:
+        yield NotLinked(on=target, file=subject.file, requirer=requirer, missing=exported)
+    elif hidden := [name for name in exported if visible not in exporters[name]]:
+        library = next(name for name in libraries_of(build.version) if not FRAMEWORK.fullmatch(name))
+        yield NotInFramework(on=target, file=subject.file, requirer=requirer, missing=hidden, library=library)
     if released:
         yield _other_release(subject, target, build, requirer, released)
     if unreleased:
-        yield from _defined_nowhere(subject, target, build, one, unreleased)
+        yield from _defined_nowhere(subject, target, build, loaded, unreleased)
 
 
 def _other_release(
@@ -102,16 +104,16 @@ def _other_cxx_abi(
     subject: LibrarySubject, target: Target, build: Build, requirer: str, missing: list[str]
 ) -> OtherCxxAbi:
     abi = bool(subject.origin.cxx11_abi)
-    pythons = [subject.asked.python] if subject.asked.python else build.facts.get("pythons") or []
-    alike = [python for python in pythons if new_abi(build.requirement, python) is abi]
-    doubt = f"the wheels for Python {', '.join(alike)} have this one, and their symbols are not recorded"
+    pythons = [subject.options.python] if subject.options.python else build.facts.get("pythons") or []
+    same_abi = [python for python in pythons if new_abi(build.requirement, python) is abi]
+    doubt = f"the wheels for Python {', '.join(same_abi)} use this ABI, and their symbols are not recorded"
     return OtherCxxAbi(
         on=target,
         file=subject.file,
         requirer=requirer,
         abi=int(abi),
         missing=missing,
-        doubt=doubt if alike else "",
+        doubt=doubt if same_abi else "",
     )
 
 
@@ -120,16 +122,16 @@ def _has_strings(symbol: str) -> bool:
 
 
 def _defined_nowhere(
-    subject: LibrarySubject, target: Target, build: Build, one: LoadedLibrary, missing: list[str]
+    subject: LibrarySubject, target: Target, build: Build, loaded: LoadedLibrary, missing: list[str]
 ) -> Iterator[SymbolFinding]:
-    """Symbols that no recorded release has: the library's own, or of another that it should have named."""
-    requirer = subject.name_in_messages(one)
+    """Findings about symbols that no recorded release exports: the library's own, or another's."""
+    requirer = subject.name_in_messages(loaded)
     abi = _other_abi(subject, build, missing)
     if abi:
         yield _other_cxx_abi(subject, target, build, requirer, abi)
         missing = [name for name in missing if name not in abi]
     if subject.closure.unknown:
-        return  # one of those may have them, and a finding says that they are not known
+        return  # an unknown library may define them; UnknownMachine reports it
     own = [name for name in missing if name.startswith("_Z")]
     others = [name for name in missing if not name.startswith("_Z")]
     if own:
@@ -139,7 +141,7 @@ def _defined_nowhere(
 
 
 def _other_abi(subject: LibrarySubject, build: Build, missing: list[str]) -> list[str]:
-    """Symbols of TensorFlow with strings of the other kind, which no release may ever have had."""
+    """The TensorFlow symbols with strings of the other ABI, which no release may export."""
     abi, other = subject.origin.cxx11_abi, build.facts.get("cxx11_abi")
     if abi is None or other is None or abi == other:
         return []

@@ -1,7 +1,7 @@
-"""Which symbols of TensorFlow does an op library see in the process?
+"""The TensorFlow symbols that an op library can use in a process.
 
-Before 1.4 and from 2.20 on, Python loads TensorFlow so that every library sees all of it.
-Between, a library sees those of TensorFlow's libraries that it names itself.
+Before 1.4 and since 2.20, Python loads TensorFlow so that every library sees all its symbols.
+In between, a library sees only the symbols of the TensorFlow libraries that it links to.
 """
 
 from __future__ import annotations
@@ -15,16 +15,16 @@ from tfport.check.lib.tensorflow_libraries import FRAMEWORK
 
 HIDDEN_SINCE, HIDDEN_UNTIL = "1.4", "2.20"
 FRAMEWORK_ONLY = " framework"
-"""At the end of a name in the records: what `libtensorflow_framework` alone exports."""
+"""The suffix of recorded names for the symbols that `libtensorflow_framework` alone exports."""
 
 
 def symbols_name(build: Build, machine: str) -> str:
-    """The name of a build in the records of symbols."""
+    """The recorded name of all symbols of a build."""
     return f"{build.requirement} ({ARM})" if machine == ARM else build.requirement
 
 
 def visible_symbols(build: Build, machine: str, linked: Collection[str]) -> str | None:
-    """The records' name of what a library sees of a build, by those of TensorFlow's that it is linked to."""
+    """The recorded name of the symbols that a library sees, given the TensorFlow libraries it links to."""
     whole = symbols_name(build, machine)
     if not version_key(HIDDEN_SINCE) <= version_key(build.version) < version_key(HIDDEN_UNTIL):
         return whole

@@ -78,7 +78,7 @@ def _of_tensorflow(subject: LibrarySubject) -> Iterator[tuple[str, list[str]]]:
     if not (registered.ops or registered.kernels or registered.partial):
         yield "registers", ["nothing, neither with tfport nor with TensorFlow"]
         return
-    yield "built with", subject.origin.evidence()
+    yield "built with", subject.origin.describe()
     for op in registered.ops:
         attrs, inputs, outputs = (
             [text or "?" for text in texts] for texts in (op.attrs, op.inputs, op.outputs)

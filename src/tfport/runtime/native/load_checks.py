@@ -55,11 +55,11 @@ def _in_one_sentence() -> Iterator[None]:
 def _subject(path: str | Path, library_path: str, machine: str | None = platform.machine()) -> LibrarySubject:
     name = os.fspath(path)
     subject = LibrarySubject(name, name, LoadOptions([library_path] if library_path else [], machine=machine))
-    if subject.trouble is not None:
-        raise BadLibrary(f"{name}: {subject.trouble[0]}")
-    if subject.refusal is not None:
-        instead = f"; {subject.refusal.instead}" if subject.refusal.instead else ""
-        raise BadLibrary(f"{name}: {subject.refusal.what}{instead}")
+    if subject.open_error is not None:
+        raise BadLibrary(f"{name}: {subject.open_error[0]}")
+    if subject.rejection is not None:
+        instead = f"; {subject.rejection.instead}" if subject.rejection.instead else ""
+        raise BadLibrary(f"{name}: {subject.rejection.what}{instead}")
     return subject
 
 
@@ -72,7 +72,7 @@ def _stranger(subject: LibrarySubject) -> str:
     if not of_tensorflow:
         return f"{subject.file}: registers nothing with tfport; {AGAIN}"
     ops = subject.registered.op_names or subject.registered.kernel_ops
-    evidence = subject.origin.evidence()
+    evidence = subject.origin.describe()
     named = ", ".join(ops[:MOST_NAMED]) + (
         f" and {len(ops) - MOST_NAMED} more" if len(ops) > MOST_NAMED else ""
     )
@@ -100,14 +100,16 @@ def _versions_fit(about: LibraryRecord, ffi: TvmFfi) -> None:
 def _needs_are_there(subject: LibrarySubject) -> None:
     """That the loader would find all libraries, versions and symbols."""
     closure = subject.closure
-    absent = [*(found.name for found, _ in closure.missing), *closure.of_tensorflow]
+    absent = [*(search.name for search, _ in closure.missing), *closure.of_tensorflow]
     if absent:
         raise BadLibrary(f"{subject.file}: needs {', '.join(absent)}, not found on this machine")
-    lack = next(closure.version_lacks(), None)
+    lack = next(closure.missing_versions(), None)
     if lack is not None:
         older = f"{lack.version} of {lack.provider.name}"
         raise BadLibrary(f"{subject.file}: needs {older}, which is older on this machine")
-    wanted = [short_name(symbol.name) for one in closure.own() for symbol in closure.wanted(one)]
+    wanted = [
+        short_name(symbol.name) for loaded in closure.own_libraries() for symbol in closure.undefined(loaded)
+    ]
     if wanted:
         more = f" and {len(wanted) - MOST_NAMED} more" if len(wanted) > MOST_NAMED else ""
         named = ", ".join(wanted[:MOST_NAMED])
