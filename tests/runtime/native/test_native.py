@@ -312,7 +312,7 @@ def test_a_library_that_is_cut_off_is_refused(share, tmp_path):
     data = Path(library("ops")).read_bytes()
     path = tmp_path / "op.so"
     path.write_bytes(data[: int(len(data) * share)])
-    with pytest.raises(tfport.BadLibrary, match=r"cut off|empty file"):
+    with pytest.raises(tfport.BadLibrary, match=r"truncated|empty file"):
         tfport.load_op_library(path, tfport.Registry())
 
 

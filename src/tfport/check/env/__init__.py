@@ -1,1 +1,1 @@
-"""What `tfport env` answers: what of two environments differs that a model or an op library would notice."""
+"""Compare two environments: the differences that a model or an op library would notice."""

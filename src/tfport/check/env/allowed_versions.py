@@ -1,4 +1,4 @@
-"""What does a build of TensorFlow ask of the packages beside it? As its wheel declares."""
+"""The versions of other packages that a TensorFlow build allows, as its wheel declares."""
 
 from __future__ import annotations
 
@@ -16,40 +16,41 @@ from tfport.atlas.versions import version_key
 
 
 def allowed_versions(build: Build, package: str, python: str) -> list[SpecifierSet]:
-    """The versions that will do: one set, or one for each Python where that is not known."""
+    """The allowed versions of a package: one set, or one for each Python if the Python is unknown."""
     return [
         requirement.specifier
         for requirement in _requirements(build)
-        if canonicalize_name(requirement.name) == package and _counts(requirement.marker, python)
+        if canonicalize_name(requirement.name) == package and _applies(requirement.marker, python)
     ]
 
 
-def is_allowed(version: str, asked: list[SpecifierSet]) -> bool:
-    """Whether a version is asked for by one of them; nothing asked, anything goes."""
+def is_allowed(version: str, allowed: list[SpecifierSet]) -> bool:
+    """Whether one of the sets allows a version; without sets, every version is allowed."""
     try:
-        return not asked or any(versions.contains(version, prereleases=True) for versions in asked)
-    except InvalidVersion:  # such as `===main`
+        return not allowed or any(versions.contains(version, prereleases=True) for versions in allowed)
+    except InvalidVersion:  # for example `===main`
         return True
 
 
-def is_major_allowed(major: int, asked: list[SpecifierSet]) -> bool:
-    """Whether some version with this first number is asked for."""
+def is_major_allowed(major: int, allowed: list[SpecifierSet]) -> bool:
+    """Whether some version of a major version is allowed."""
     return any(
-        is_allowed(version, asked) for version in (f"{major}.0.0", f"{major}.9999", *_least(major, asked))
+        is_allowed(version, allowed)
+        for version in (f"{major}.0.0", f"{major}.9999", *_lowest_versions(major, allowed))
     )
 
 
-def is_below_allowed(version: str, asked: list[SpecifierSet]) -> bool:
-    """Whether a version is older than all that are asked for."""
-    starts = [one.version for versions in asked for one in versions if one.operator in (">=", "~=")]
+def is_below_allowed(version: str, allowed: list[SpecifierSet]) -> bool:
+    """Whether a version is older than every allowed version."""
+    starts = [limit.version for limits in allowed for limit in limits if limit.operator in (">=", "~=")]
     return bool(starts) and all(version_key(version) < version_key(start) for start in starts)
 
 
-def _least(major: int, asked: list[SpecifierSet]) -> Iterator[str]:
-    """Where the ranges begin that begin with this number."""
-    for one in (one for versions in asked for one in versions if one.operator in (">=", "~=", "==")):
-        if one.version.partition(".")[0] == str(major):
-            yield one.version.removesuffix(".*")
+def _lowest_versions(major: int, allowed: list[SpecifierSet]) -> Iterator[str]:
+    """The lower limits that belong to a major version."""
+    for limit in (limit for limits in allowed for limit in limits if limit.operator in (">=", "~=", "==")):
+        if limit.version.partition(".")[0] == str(major):
+            yield limit.version.removesuffix(".*")
 
 
 def _requirements(build: Build) -> Iterator[Requirement]:
@@ -60,7 +61,7 @@ def _requirements(build: Build) -> Iterator[Requirement]:
             continue
 
 
-def _counts(marker: Marker | None, python: str) -> bool:
+def _applies(marker: Marker | None, python: str) -> bool:
     if marker is None or not python:
         return True
     return marker.evaluate({**LINUX, "python_version": python, "python_full_version": f"{python}.0"})

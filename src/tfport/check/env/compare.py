@@ -1,8 +1,8 @@
-"""What differs between two environments that a model or an op library would notice?
+"""Find the differences between two environments that a model or an op library would notice.
 
-`compare("build.txt", "runtime/")` reads both; each rule looks at one subject and yields
-what matters. With a model, only what that model needs: what it meets in the second and
-not in the first, and what keeps TensorFlow itself from running there.
+`compare("build.txt", "runtime/")` reads both; each rule compares one subject. With a model,
+only differences that affect it are reported: its new findings in the second environment, and
+whatever prevents TensorFlow itself from running there.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from tfport.graph.model import Model
 
 @dataclass(frozen=True)
 class ModelComparison:
-    """What becomes of one model."""
+    """The results of one model in both environments."""
 
     model: str
     build: list[Result]
@@ -35,11 +35,11 @@ class ModelComparison:
 
     @property
     def new(self) -> list[Finding]:
-        """What goes wrong in the second environment and not in the first; the same in both is not news."""
-        before = {_key(finding) for result in self.build for finding in result.findings if _grave(finding)}
-        after = [finding for result in self.runtime for finding in result.findings if _grave(finding)]
-        found = {_key(finding): finding for finding in reversed(after) if _key(finding) not in before}
-        return list(reversed(found.values()))
+        """The findings in the second environment that are not in the first."""
+        before = {_key(finding) for result in self.build for finding in result.findings if _is_error(finding)}
+        after = [finding for result in self.runtime for finding in result.findings if _is_error(finding)]
+        new = {_key(finding): finding for finding in reversed(after) if _key(finding) not in before}
+        return list(reversed(new.values()))
 
     @property
     def breaks(self) -> bool:
@@ -48,20 +48,20 @@ class ModelComparison:
 
 @dataclass(frozen=True)
 class EnvironmentComparison:
-    """Two environments, and what matters of their differences, the gravest first."""
+    """Two environments and their relevant differences, the most severe first."""
 
     build: Environment
     runtime: Environment
     differences: list[EnvironmentDifference]
     model: ModelComparison | None = None
     notes: list[str] = field(default_factory=list)
-    """What was derived about the environments."""
+    """How the environments were read."""
 
     @property
     def breaks(self) -> bool:
-        """Whether something that works in the first does not, or may not, in the second."""
-        mattering = any(found.severity != NOTE for found in self.differences)
-        return mattering or (self.model is not None and self.model.breaks)
+        """Whether something that works in the first environment does not, or may not, in the second."""
+        relevant = any(difference.severity != NOTE for difference in self.differences)
+        return relevant or (self.model is not None and self.model.breaks)
 
     @property
     def exit_code(self) -> int:
@@ -88,16 +88,16 @@ def compare(
     loader: str | Iterable[str] | None = None,
     atlas: Atlas | None = None,
 ) -> EnvironmentComparison:
-    """Read two environments and say what matters; `device` is what hardware there is in both."""
+    """Read and compare two environments; `device` is the device available in both."""
     first, second = (read_environment(text, device=device, atlas=atlas) for text in (build, runtime))
     if first.target is None and second.target is None:
         raise Error("; ".join(dict.fromkeys([*first.notes, *second.notes])))
-    found = sorted(_differences(first, second, atlas or recorded_atlas()), key=_gravity)
+    differences = sorted(_differences(first, second, atlas or recorded_atlas()), key=_severity_rank)
     notes = [f"{side.name}: {note}" for side in (first, second) for note in side.notes]
-    carried = _carry(model, first, second, loader) if model is not None else None
-    if carried is not None:
-        found = [one for one in found if _needed(one, second)]
-    return EnvironmentComparison(first, second, found, carried, list(dict.fromkeys(notes)))
+    checked = _check_model(model, first, second, loader) if model is not None else None
+    if checked is not None:
+        differences = [difference for difference in differences if _affects_every_model(difference, second)]
+    return EnvironmentComparison(first, second, differences, checked, list(dict.fromkeys(notes)))
 
 
 def _differences(build: Environment, runtime: Environment, atlas: Atlas) -> Iterable[EnvironmentDifference]:
@@ -106,16 +106,16 @@ def _differences(build: Environment, runtime: Environment, atlas: Atlas) -> Iter
     yield from system_differs(build, runtime)
 
 
-def _gravity(found: EnvironmentDifference) -> int:
-    return SEVERITIES.index(found.severity)
+def _severity_rank(difference: EnvironmentDifference) -> int:
+    return SEVERITIES.index(difference.severity)
 
 
-def _needed(found: EnvironmentDifference, runtime: Environment) -> bool:
-    """Whether a difference concerns every model: TensorFlow does not run, or not on GPUs that are wanted."""
-    return found.concerns == "tensorflow" or (found.concerns == "gpu" and has_gpus(runtime))
+def _affects_every_model(difference: EnvironmentDifference, runtime: Environment) -> bool:
+    """Whether TensorFlow itself does not run, or does not use the GPUs of the target."""
+    return difference.concerns == "tensorflow" or (difference.concerns == "gpu" and has_gpus(runtime))
 
 
-def _carry(
+def _check_model(
     model: Model, build: Environment, runtime: Environment, loader: str | Iterable[str] | None
 ) -> ModelComparison:
     if build.target is None or runtime.target is None:
@@ -125,11 +125,11 @@ def _carry(
     return ModelComparison(model.where, before, after)
 
 
-def _grave(finding: Finding) -> bool:
+def _is_error(finding: Finding) -> bool:
     return finding.severity == ERROR and finding.stage is not None
 
 
 def _key(finding: Finding) -> tuple[object, ...]:
-    """What makes two findings the same, whatever the target."""
+    """The identity of a finding, independent of the target."""
     nodes = frozenset(node.name for node in finding.nodes)
     return finding.code, finding.op, finding.attr, nodes

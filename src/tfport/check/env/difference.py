@@ -1,6 +1,6 @@
-"""One difference between two environments that matters: what it breaks, and how sure that is.
+"""A relevant difference between two environments: what it breaks, and how certain that is.
 
-The sentences are in `breaks.toml`; a rule names one and fills its gaps.
+The sentences are in `breaks.toml`; a rule selects one by name and fills its placeholders.
 """
 
 from __future__ import annotations
@@ -14,12 +14,12 @@ from typing import Any
 
 BREAKS, MAY_BREAK, NOTE = SEVERITIES = ("breaks", "may-break", "note")
 UNKNOWN, NONE = "?", "none"
-"""For what is not told, and for what is not there."""
+"""Texts for unknown and for absent values."""
 
 
 @dataclass(frozen=True)
 class EnvironmentDifference:
-    """What is not the same, and what of it."""
+    """One difference and its consequence."""
 
     name: str
     subject: str
@@ -34,7 +34,7 @@ class EnvironmentDifference:
     source: str
     fixes: tuple[str, ...]
     names: tuple[str, ...]
-    """The ops and the like that are meant."""
+    """The affected ops, attributes or symbols."""
 
 
 @cache
@@ -43,11 +43,11 @@ def _table() -> dict[str, dict[str, Any]]:
 
 
 def difference(
-    name: str, subject: str, build: str, runtime: str, *, names: Sequence[str] = (), **gaps: object
+    name: str, subject: str, build: str, runtime: str, *, names: Sequence[str] = (), **values: object
 ) -> EnvironmentDifference:
-    """The difference of that name, its gaps filled."""
+    """The difference of a name, with its placeholders filled."""
     row = _table()[name]
-    known = {"build": build, "runtime": runtime, **gaps}
+    known = {"build": build, "runtime": runtime, **values}
     return EnvironmentDifference(
         name=name,
         subject=subject,

@@ -1,4 +1,4 @@
-"""What an environment has of what matters, a name and a text for each; empty where it is not told."""
+"""The relevant facts of an environment, by label; empty text where a fact is unknown."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from tfport.check.env.system import machine_of
 
 
 def environment_facts(environment: Environment) -> dict[str, str]:
+    """The versions of everything that is compared."""
     system, target = environment.system, environment.target
     tensorflow = target.build if target else None
     return {

@@ -19,8 +19,8 @@ def to_json(comparison: EnvironmentComparison) -> dict[str, Any]:
         "build": environment_json(comparison.build),
         "runtime": environment_json(comparison.runtime),
         "breaks": comparison.breaks,
-        "differences": [difference_json(found) for found in comparison.differences],
-        "model": carried_json(comparison.model) if comparison.model else None,
+        "differences": [difference_json(difference) for difference in comparison.differences],
+        "model": model_json(comparison.model) if comparison.model else None,
     }
 
 
@@ -31,32 +31,32 @@ def environment_json(environment: Environment) -> dict[str, Any]:
         "target": target.requirement if target else None,
         "device": target.device if target else None,
         "system": environment.system.name or None,
-        "has": {name: told or None for name, told in environment_facts(environment).items()},
+        "has": {name: text or None for name, text in environment_facts(environment).items()},
         "notes": environment.notes,
     }
 
 
-def difference_json(found: EnvironmentDifference) -> dict[str, Any]:
+def difference_json(difference: EnvironmentDifference) -> dict[str, Any]:
     return {
-        "name": found.name,
-        "subject": found.subject,
-        "build": found.build,
-        "runtime": found.runtime,
-        "severity": found.severity,
-        "concerns": found.concerns,
-        "breaks": found.breaks,
-        "sure": found.sure,
-        "source": found.source,
-        "names": list(found.names),
-        "fixes": list(found.fixes),
+        "name": difference.name,
+        "subject": difference.subject,
+        "build": difference.build,
+        "runtime": difference.runtime,
+        "severity": difference.severity,
+        "concerns": difference.concerns,
+        "breaks": difference.breaks,
+        "sure": difference.sure,
+        "source": difference.source,
+        "names": list(difference.names),
+        "fixes": list(difference.fixes),
     }
 
 
-def carried_json(carried: ModelComparison) -> dict[str, Any]:
+def model_json(model: ModelComparison) -> dict[str, Any]:
     return {
-        "model": carried.model,
-        "breaks": carried.breaks,
-        "build": [result_json(result) for result in carried.build],
-        "runtime": [result_json(result) for result in carried.runtime],
-        "new": [finding_json(finding) for finding in carried.new],
+        "model": model.model,
+        "breaks": model.breaks,
+        "build": [result_json(result) for result in model.build],
+        "runtime": [result_json(result) for result in model.runtime],
+        "new": [finding_json(finding) for finding in model.new],
     }

@@ -1,4 +1,4 @@
-"""Do Keras, Python, numpy and protobuf fit TensorFlow and what was made in the other environment?"""
+"""Compare Keras, Python, numpy and protobuf with what TensorFlow and the other environment need."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from tfport.check.explain.package_dates import first_upload
 from tfport.errors import Error
 
 PACKAGES = ("keras", "numpy", "protobuf", "ml-dtypes", "h5py")
-"""Those without which TensorFlow cannot be imported, or not in full."""
+"""The packages that `import tensorflow` needs."""
 TRIED = {"numpy": 2, "protobuf": 4, "keras": 3}
-"""Major versions that were tried with builds that were not made for them, which could not be imported."""
+"""Major versions that were tried with older builds, which then could not be imported."""
 MAJOR_DIFFERS = {"numpy": "numpy-abi", "protobuf": "protobuf-major"}
 KERAS_3 = 3
 MOST_MAJORS = 50
@@ -32,21 +32,21 @@ def python_differs(build: Environment, runtime: Environment) -> Iterator[Environ
 
 
 def keras_of(environment: Environment) -> tuple[int, str]:
-    """The generation of Keras, and how to say so; 0 if it is not known."""
+    """The generation of Keras (0 if unknown) and its description."""
     if version := environment.version("keras"):
         return major_of(version), version
     target = environment.target
     tensorflow = target.build if target and target.kind != "serving" else None
     if tensorflow is None:
         return 0, ""
-    asked = allowed_versions(tensorflow, "keras", environment.python)
-    newer = any(versions.contains(f"{KERAS_3}.99", prereleases=True) for versions in asked)
+    allowed = allowed_versions(tensorflow, "keras", environment.python)
+    newer = any(versions.contains(f"{KERAS_3}.99", prereleases=True) for versions in allowed)
     generation = KERAS_3 if newer else KERAS_3 - 1
     return generation, f"{generation}, with {tensorflow.name}"
 
 
 def major_of(version: str) -> int:
-    """The first number of a version; 0 if it is none."""
+    """The major number of a version; 0 if it is invalid."""
     try:
         return version_key(version).major
     except Error:
@@ -54,14 +54,14 @@ def major_of(version: str) -> int:
 
 
 def _keras(build: Environment, runtime: Environment) -> Iterator[EnvironmentDifference]:
-    (before, here), (after, there) = keras_of(build), keras_of(runtime)
+    (before, build_text), (after, runtime_text) = keras_of(build), keras_of(runtime)
     if not before or not after or before == after:
         return
     if after < before:
-        yield difference("keras-2", "Keras", here, there)
+        yield difference("keras-2", "Keras", build_text, runtime_text)
     else:
-        healed = "tf-keras" in runtime.packages
-        yield difference("keras-3-with-tf-keras" if healed else "keras-3", "Keras", here, there)
+        name = "keras-3-with-tf-keras" if "tf-keras" in runtime.packages else "keras-3"
+        yield difference(name, "Keras", build_text, runtime_text)
 
 
 def _python(build: Environment, runtime: Environment) -> Iterator[EnvironmentDifference]:
@@ -85,38 +85,38 @@ def _package(package: str, build: Environment, runtime: Environment) -> Iterator
         return
     sides = (package, here or UNKNOWN, there)
     tensorflow = runtime.target.build if runtime.target else None
-    unfit = _unfit(package, sides, tensorflow, runtime) if tensorflow else None
-    if unfit:
+    mismatch = _mismatch(package, sides, tensorflow, runtime) if tensorflow else None
+    if mismatch:
         if here != there or build.target is None or build.target.build is not tensorflow:
-            yield unfit
+            yield mismatch
     elif here and package in MAJOR_DIFFERS and major_of(here) != major_of(there):
         yield difference(MAJOR_DIFFERS[package], *sides)
 
 
-def _unfit(
+def _mismatch(
     package: str, sides: tuple[str, str, str], tensorflow: Build, runtime: Environment
 ) -> EnvironmentDifference | None:
-    """Why TensorFlow does not go with the version of a package: as tried, or else as declared."""
+    """Why TensorFlow does not support the version of a package: as tested, or else as declared."""
     version, major = sides[-1], major_of(sides[-1])
-    asked = allowed_versions(tensorflow, package, runtime.python)
+    allowed = allowed_versions(tensorflow, package, runtime.python)
     first, later = TRIED.get(package, major + 1), _later(package, tensorflow)
-    made_for = any(is_major_allowed(one, asked) for one in range(first, min(major, MOST_MAJORS) + 1))
-    gaps: dict[str, Any] = {"package": package, "tensorflow": tensorflow.name}
-    gaps["asks"] = _limits(asked[-1]) if asked else ""
-    if major >= first and (first in later or not made_for):
-        return difference(f"{package}-too-new", *sides, first=first, **gaps)
-    if not is_allowed(version, asked):
-        old = package == "protobuf" or (package == "keras" and not is_major_allowed(major, asked))
-        name = f"{package}-too-old" if old and is_below_allowed(version, asked) else "package-out-of-range"
-        return difference(name, *sides, **gaps)
+    supported = any(is_major_allowed(number, allowed) for number in range(first, min(major, MOST_MAJORS) + 1))
+    values: dict[str, Any] = {"package": package, "tensorflow": tensorflow.name}
+    values["asks"] = _limits(allowed[-1]) if allowed else ""
+    if major >= first and (first in later or not supported):
+        return difference(f"{package}-too-new", *sides, first=first, **values)
+    if not is_allowed(version, allowed):
+        old = package == "protobuf" or (package == "keras" and not is_major_allowed(major, allowed))
+        name = f"{package}-too-old" if old and is_below_allowed(version, allowed) else "package-out-of-range"
+        return difference(name, *sides, **values)
     if major in later:
-        gaps |= {"made": _day(tensorflow), "first": min(later), "since": later[min(later)]}
-        return difference("package-too-new", *sides, **gaps)
+        values |= {"made": _day(tensorflow), "first": min(later), "since": later[min(later)]}
+        return difference("package-too-new", *sides, **values)
     return None
 
 
 def _later(package: str, tensorflow: Build) -> dict[int, str]:
-    """The major versions of a package that appeared after a build was made."""
+    """The major versions of a package that appeared after a build was published."""
     made = _day(tensorflow)
     return {major: day for major, day in first_upload(package).items() if made and made < day}
 
@@ -126,5 +126,5 @@ def _day(build: Build) -> str:
 
 
 def _limits(versions: SpecifierSet) -> str:
-    """The limits of a range, without the single versions that it leaves out."""
-    return str(SpecifierSet(",".join(str(one) for one in versions if one.operator != "!=")))
+    """The limits of a range, without single excluded versions."""
+    return str(SpecifierSet(",".join(str(limit) for limit in versions if limit.operator != "!=")))

@@ -1,4 +1,4 @@
-"""Do the machine, the C and C++ libraries and CUDA of two environments differ in what matters?"""
+"""Compare the machine, the C and C++ libraries and CUDA of two environments."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tfport.check.explain.cuda import ONE_FOR_ALL_MINORS, cuda_of
 
 RUNTIMES = {"glibc": "GLIBC", "glibcxx": "GLIBCXX", "cxxabi": "CXXABI"}
 CUDA = {"cudart": ("version", "CUDA"), "cudnn": ("cudnn", "cuDNN")}
-"""Libraries, with the fact of a build and the name that people know."""
+"""CUDA libraries, each with its build fact and its usual name."""
 
 
 def system_differs(build: Environment, runtime: Environment) -> Iterator[EnvironmentDifference]:
@@ -27,7 +27,7 @@ def system_differs(build: Environment, runtime: Environment) -> Iterator[Environ
 
 
 def machine_of(environment: Environment) -> str:
-    """The machine that it says it is for; a build for ARM64 says so too."""
+    """The architecture that an environment or its ARM64 build declares; empty if none."""
     tensorflow = _tensorflow(environment)
     return environment.system.machine or (ARM if tensorflow and tensorflow.platform == ARM else "")
 
@@ -50,51 +50,54 @@ def _libc(build: Environment, runtime: Environment) -> Iterator[EnvironmentDiffe
 
 
 def _runtime(fact: str, build: Environment, runtime: Environment) -> Iterator[EnvironmentDifference]:
-    """GLIBC, GLIBCXX or CXXABI: against what TensorFlow needs, and against the other system."""
+    """Compare GLIBC, GLIBCXX or CXXABI with what TensorFlow needs and with the other system."""
     here, there = getattr(build.system, fact), getattr(runtime.system, fact)
     if not there:
         return
     tensorflow, name = _tensorflow(runtime), RUNTIMES[fact]
     floor = tensorflow.facts.get(fact) if tensorflow else None
     if tensorflow and floor and version_key(there) < version_key(floor):
-        gaps = {"tensorflow": tensorflow.name, "library": name, "floor": floor}
-        yield difference("below-floor", name, here or UNKNOWN, there, **gaps)
+        values = {"tensorflow": tensorflow.name, "library": name, "floor": floor}
+        yield difference("below-floor", name, here or UNKNOWN, there, **values)
     elif here and version_key(here) > version_key(there):
         yield difference("system-older", name, here, there, library=name)
 
 
 def _cuda_library(library: str, build: Environment, runtime: Environment) -> Iterator[EnvironmentDifference]:
-    """What is installed of CUDA, against what TensorFlow was built with."""
+    """Compare an installed CUDA library with the version that TensorFlow was built with."""
     here, there = build.cuda.get(library, ""), runtime.cuda.get(library, "")
     fact, name = CUDA[library]
     tensorflow = _tensorflow(runtime)
-    wants = cuda_of(tensorflow.facts).get(fact) if tensorflow else None
-    unfit = there and wants and not same_cuda(wants, there, by_major=library == "cudnn")
-    if tensorflow and unfit and has_gpus(runtime):
+    required = cuda_of(tensorflow.facts).get(fact) if tensorflow else None
+    mismatch = there and required and not same_cuda(required, there, by_major=library == "cudnn")
+    if tensorflow and mismatch and has_gpus(runtime):
         yield difference(
             "cuda-unfit", name, here or UNKNOWN, there,
-            tensorflow=tensorflow.name, library=name, wants=wants,
+            tensorflow=tensorflow.name, library=name, wants=required,
         )  # fmt: skip
     elif here and not there and has_gpus(build):
         yield difference("cuda-missing", name, here, NONE, library=name)
 
 
-def same_cuda(wants: str, there: str, *, by_major: bool) -> bool:
-    """Whether a library goes by the name that a build opens: from CUDA 11 on it has the major number only."""
-    wanted, found = version_key(wants).release, version_key(there).release
-    exact = 1 if by_major or wanted[0] >= ONE_FOR_ALL_MINORS else 2
-    return wanted[:exact] == found[:exact]
+def same_cuda(required: str, installed: str, *, by_major: bool) -> bool:
+    """Whether an installed library has the file name that a build opens.
+
+    Since CUDA 11 the name contains only the major version.
+    """
+    needed, found_version = version_key(required).release, version_key(installed).release
+    exact = 1 if by_major or needed[0] >= ONE_FOR_ALL_MINORS else 2
+    return needed[:exact] == found_version[:exact]
 
 
 def _cuda_builds(build: Environment, runtime: Environment) -> Iterator[EnvironmentDifference]:
-    """What the two builds of TensorFlow were made with; where there are GPUs at all."""
+    """Compare the CUDA versions and GPU code of two TensorFlow builds, if GPUs are used."""
     here, there = _tensorflow(build), _tensorflow(runtime)
     if here is None or there is None or here is there or not (has_gpus(build) or has_gpus(runtime)):
         return
     before, after = cuda_of(here.facts), cuda_of(there.facts)
-    made, makes = before.get("version"), after.get("version")
-    if made and makes and not same_cuda(makes, made, by_major=False):
-        yield difference("cuda-sonames", "CUDA", made, makes, tensorflow=there.name)
+    old, new = before.get("version"), after.get("version")
+    if old and new and not same_cuda(new, old, by_major=False):
+        yield difference("cuda-sonames", "CUDA", old, new, tensorflow=there.name)
     codes, left = before.get("sass") or [], after.get("sass") or []
     lost = [code for code in codes if left and not runs_natively(left, code)]
     if lost:
@@ -105,6 +108,6 @@ def _cuda_builds(build: Environment, runtime: Environment) -> Iterator[Environme
 
 
 def has_gpus(environment: Environment) -> bool:
-    """Whether it is meant for GPUs, by its packages or by what was asked for."""
+    """Whether an environment uses GPUs, by its packages or by request."""
     target = environment.target
     return target is not None and target.device == "gpu"

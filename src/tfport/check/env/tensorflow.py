@@ -1,4 +1,4 @@
-"""What do two builds of TensorFlow, and the add-ons beside them, register and export differently?"""
+"""Compare what two TensorFlow builds and their add-ons register and export."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ SUBJECT = "tensorflow"
 def tensorflow_differs(
     build: Environment, runtime: Environment, atlas: Atlas
 ) -> Iterator[EnvironmentDifference]:
-    """TensorFlow itself, then its add-ons."""
+    """The differences of TensorFlow itself, then of its add-ons."""
     here, there = build.target, runtime.target
     if here is None or there is None:
         if here and here.build and not any(name.startswith(SUBJECT) for name in runtime.packages):
@@ -40,33 +40,33 @@ def _version(target: Target) -> str:
 
 
 def _registries(here: Target, there: Target, atlas: Atlas) -> Iterator[EnvironmentDifference]:
-    """Ops, attributes and kernels of TensorFlow itself."""
+    """Compare the ops, attributes and kernels of TensorFlow itself."""
     before, after = (Registry(t.name, t.registry.sources[:1], t.registry.selection) for t in (here, there))
-    found = diff_registries(before, after, atlas)
+    diff = diff_registries(before, after, atlas)
     sides = (SUBJECT, _version(here), _version(there))
-    if found.went:
-        ops = sorted(found.went, key=_by_kernels(before))
+    if diff.went:
+        ops = sorted(diff.went, key=_by_kernels(before))
         yield difference("ops-lost", *sides, names=ops, count=count(len(ops), "op"))
-    attributes = list(_attributes_lost(found, before, after))
+    attributes = list(_attributes_lost(diff, before, after))
     if attributes:
-        many = count(len(attributes), "attribute")
-        yield difference("attributes-lost", *sides, names=attributes, count=many)
+        number = count(len(attributes), "attribute")
+        yield difference("attributes-lost", *sides, names=attributes, count=number)
     for device in _devices(here, there):
-        lost = {change.op: len(change.went) for change in found.kernels if change.device == device}
+        lost = {change.op: len(change.went) for change in diff.kernels if change.device == device}
         ops = sorted(
-            (op for op, many in lost.items() if many), key=lambda op: (op.startswith("_"), -lost[op])
+            (op for op, kernels in lost.items() if kernels), key=lambda op: (op.startswith("_"), -lost[op])
         )
         if ops:
             yield difference(
                 "kernels-lost", *sides, names=ops, count=count(len(ops), "op"), device=device
             )  # fmt: skip
-    if found.came:
-        ops = sorted(found.came, key=_by_kernels(after))
+    if diff.came:
+        ops = sorted(diff.came, key=_by_kernels(after))
         yield difference("ops-gained", *sides, names=ops, count=count(len(ops), "op"))
 
 
 def _by_kernels(registry: Registry) -> Callable[[str], tuple[bool, int]]:
-    """The order in which ops are told: those of TensorFlow's own use last, those with most kernels first."""
+    """Sort ops by their number of kernels, the internal ops of TensorFlow last."""
     return lambda op: (op.startswith("_"), -len(registry.kernels(op)))
 
 
@@ -74,14 +74,14 @@ def _devices(here: Target, there: Target) -> list[str]:
     return ["CPU", "GPU"] if here.device == there.device == "gpu" else ["CPU"]
 
 
-def _attributes_lost(found: RegistryDiff, before: Registry, after: Registry) -> Iterator[str]:
-    for op in found.changed:
+def _attributes_lost(diff: RegistryDiff, before: Registry, after: Registry) -> Iterator[str]:
+    for op in diff.changed:
         left = {attr.name for attr in after[op].attr}
         yield from (f"{op}.{attr.name}" for attr in before[op].attr if attr.name not in left)
 
 
 def _libraries(here: Target, there: Target) -> Iterator[EnvironmentDifference]:
-    """What a compiled op library would miss."""
+    """Compare what a compiled op library would use."""
     if here.build is None or there.build is None or here.build is there.build:
         return
     sides = (SUBJECT, here.build.version, there.build.version)

@@ -1,9 +1,9 @@
-"""A comparison as a person reads it: both environments side by side, then what each difference breaks.
+"""Render a comparison: both environments side by side, then what each difference breaks.
 
-breaks: a model that uses one of 131 ops that 2.8.4 does not register
+breaks: models that use one of 131 ops that 2.8.4 does not register
   tensorflow  2.21.0 → 2.8.4
-  ops:        …
-  measured:   what both builds registered, as recorded
+  which:      …
+  measured:   the recorded registrations of both builds
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ LABEL = len("declared: ")
 def render(
     comparison: EnvironmentComparison, width: int, *, everything: bool = False
 ) -> Iterator[RenderableType]:
-    """The whole report; long lists are cut unless `everything` is asked for."""
+    """Render the whole report; long lists are cut unless `everything` is set."""
     yield title(f"{comparison.build.name} → {comparison.runtime.name}")
     yield indented(Text(_verdict(comparison), style="red" if comparison.breaks else "green"))
     yield Text("")
@@ -40,22 +40,22 @@ def render(
     yield from (indented(Text(printable(note), style="dim")) for note in comparison.notes)
     if comparison.model:
         yield from _model(comparison.model)
-    for found in comparison.differences:
-        yield from _difference(found, everything=everything)
+    for difference in comparison.differences:
+        yield from _difference(difference, everything=everything)
 
 
 def _verdict(comparison: EnvironmentComparison) -> str:
-    severities = [found.severity for found in comparison.differences]
-    told = {WORDS[kind][0]: severities.count(kind) for kind in (BREAKS, MAY_BREAK)}
-    counts = [f"{many} {word}" for word, many in told.items() if many]
-    carried = comparison.model
-    if carried and carried.breaks:
-        counts.insert(0, f"{carried.model} does not carry over")
-    return ", ".join(counts) or "nothing that matters differs"
+    severities = [difference.severity for difference in comparison.differences]
+    numbers = {WORDS[kind][0]: severities.count(kind) for kind in (BREAKS, MAY_BREAK)}
+    counts = [f"{number} {word}" for word, number in numbers.items() if number]
+    model = comparison.model
+    if model and model.breaks:
+        counts.insert(0, f"{model.model} does not run in the second environment")
+    return ", ".join(counts) or "no relevant differences"
 
 
 def _sides(comparison: EnvironmentComparison) -> Iterator[tuple[str, str, str]]:
-    """What at least one of them tells."""
+    """The facts that are known of at least one environment."""
     here, there = environment_facts(comparison.build), environment_facts(comparison.runtime)
     for name in dict.fromkeys([*here, *there]):
         before, after = here.get(name, NONE), there.get(name, NONE)
@@ -63,14 +63,14 @@ def _sides(comparison: EnvironmentComparison) -> Iterator[tuple[str, str, str]]:
             yield name, before or UNKNOWN, after or UNKNOWN
 
 
-def _difference(found: EnvironmentDifference, *, everything: bool) -> Iterator[RenderableType]:
-    word, style = WORDS[found.severity]
-    yield Text.assemble("\n", (f"{word}: ", style), (printable(found.breaks), "bold"))
-    body = [("", f"{found.subject} {found.build} → {found.runtime}")]
-    body += [("which:", _names(found.names, everything=everything))] if found.names else []
-    body += [(f"{found.sure}:", found.source)]
-    body += [("fix:", fix) for fix in found.fixes]
-    yield _labelled(body)
+def _difference(difference: EnvironmentDifference, *, everything: bool) -> Iterator[RenderableType]:
+    word, style = WORDS[difference.severity]
+    yield Text.assemble("\n", (f"{word}: ", style), (printable(difference.breaks), "bold"))
+    body = [("", f"{difference.subject} {difference.build} → {difference.runtime}")]
+    body += [("which:", _names(difference.names, everything=everything))] if difference.names else []
+    body += [(f"{difference.sure}:", difference.source)]
+    body += [("fix:", fix) for fix in difference.fixes]
+    yield _labeled(body)
 
 
 def _names(names: Sequence[str], *, everything: bool) -> str:
@@ -79,27 +79,27 @@ def _names(names: Sequence[str], *, everything: bool) -> str:
     return ", ".join([*shown, *more])
 
 
-def _labelled(body: Iterable[tuple[str, str]]) -> RenderableType:
+def _labeled(body: Iterable[tuple[str, str]]) -> RenderableType:
     grid = Table.grid()
     grid.add_column(width=LABEL, no_wrap=True)
     grid.add_column(overflow="fold")
-    for label, said in body:
-        grid.add_row(Text(label, style="dim"), Text(printable(said)))
+    for label, text in body:
+        grid.add_row(Text(label, style="dim"), Text(printable(text)))
     return indented(grid)
 
 
-def _model(carried: ModelComparison) -> Iterator[RenderableType]:
-    """What becomes of the model: the verdicts on both sides, then what is new on the second."""
-    yield title(carried.model)
+def _model(model: ModelComparison) -> Iterator[RenderableType]:
+    """The verdicts on the model in both environments, then its new findings in the second."""
+    yield title(model.model)
     grid = Table.grid(padding=(0, GAP))
-    for result in [*carried.build, *carried.runtime]:
+    for result in [*model.build, *model.runtime]:
         grid.add_row(
             Text(printable(result.target.name)),
             Text(verdict_text(result), style=STYLES[result.verdict]),
             Text(", ".join(result.loaders), style="dim"),
         )
     yield indented(grid)
-    for finding in carried.new:
+    for finding in model.new:
         yield from _finding(finding)
 
 
@@ -110,4 +110,4 @@ def _finding(finding: Finding) -> Iterator[RenderableType]:
     body = [("nodes:", nodes_text(finding.nodes, MOST_NODES).partition(": ")[2])] if finding.nodes else []
     body += [("cause:", cause)] if (cause := finding.cause()) else []
     body += [("fix:", fix) for fix in [*finding.fixes(), *finding.ways_out][:MOST_NODES]]
-    yield _labelled(body)
+    yield _labeled(body)
