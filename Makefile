@@ -12,7 +12,7 @@ TENSORFLOW ?= 2.21.0
 PIP := -m pip --disable-pip-version-check -q
 WORKERS ?= 2
 
-.PHONY: demo test test-live test-clients test-browser truth lint bench bench-runtime bench-fix bench-serve soak fuzz record record-ops index protos real-models evidence atlas atlas-verify docs clean
+.PHONY: demo test test-live test-clients test-browser truth lint bench bench-runtime bench-fix bench-serve soak fuzz record record-ops index protos real-models truth-fix atlas atlas-verify docs clean
 
 demo: $(READY)
 	@$(BIN)/python examples/demo.py
@@ -81,9 +81,9 @@ real-models: $(LIVE_READY)
 	$(LIVE)/bin/python -m tests.live.real
 	$(LIVE)/bin/python tools/compare_real.py
 
-# Rewritten models in real old releases: make evidence CASES="lstm_text 'tfjs_*'"
-evidence: $(READY) $(LIVE_READY)
-	$(BIN)/python tools/reality/prove.py $(CASES)
+# Rewritten models in real old releases: make truth-fix CASES="lstm_text 'tfjs_*'"
+truth-fix: $(READY) $(LIVE_READY)
+	$(BIN)/python tools/truth/rewrites/run.py $(CASES)
 
 # A new release in the atlas: make atlas RELEASE=2.22.0
 atlas: $(READY)

@@ -20,14 +20,14 @@ import json, resource, sys, tempfile, time
 start = time.perf_counter()
 import tfport
 from tfport.atlas.target import resolve_targets
-from tfport.fix.attempt import Form, attempt
+from tfport.fix.attempt import ModelForm, attempt
 from tfport.fix.fix import fix_model
-from tfport.fix.options import Options
+from tfport.fix.options import FixOptions
 model, target = tfport.load(sys.argv[1]), resolve_targets(sys.argv[2])[0]
 read = time.perf_counter()
-attempt(model, target, Form.AS_IT_IS, Options())
+attempt(model, target, ModelForm.AS_IT_IS, FixOptions())
 rewritten = time.perf_counter()
-fixed = fix_model(model, target, Options())
+fixed = fix_model(model, target, FixOptions())
 compared = time.perf_counter()
 with tempfile.TemporaryDirectory() as folder:
     fixed.save(folder + "/out")

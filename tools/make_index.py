@@ -14,7 +14,10 @@ from tfport import discovery
 from tfport.discovery import Catalog
 
 OUT = Path(__file__).parent.parent / "src/tfport" / discovery.INDEX
-CATALOGS = ("tfport.runtime.lower",)
+CATALOGS = (
+    "tfport.fix.rule",
+    "tfport.runtime.lower",
+)
 """The modules that make catalogs."""
 
 

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from tfport.check.inspection.inspection import Inspection
     from tfport.check.matrix.matrix import Matrix
     from tfport.check.report.report import CheckReport
-    from tfport.fix.fixed import Fixed
+    from tfport.fix.result import Fixed
     from tfport.formats.find import Source
     from tfport.graph.model import Model
     from tfport.graph.signature import OpDefs
@@ -134,20 +134,20 @@ def fix(
 ) -> Fixed:
     """Rewrite a model until a target accepts it, and compare its answers with those of the model as it was.
 
-    `options` are those of `tfport.fix.options.Options`: `signatures`, `loaders`, `allow_lossy`, `freeze`,
+    `options` are those of `tfport.fix.options.FixOptions`: `signatures`, `loaders`, `allow_lossy`, `freeze`,
     `drop_asserts`, `rules`, `inputs`, `rtol`, `atol`, `pythons`, `fetches`. Nothing is written until
     `.save(path)` of the answer; `.ok` says whether it can be, `.remaining` why not.
     """
     from tfport.atlas.target import resolve_targets
     from tfport.fix.fix import fix_model
-    from tfport.fix.options import Options
+    from tfport.fix.options import FixOptions
     from tfport.graph.model import Model
 
     targets = resolve_targets(target, device=device, gpu=gpu, own=lambda: _own_target(None))
     if len(targets) != 1:
         raise Error(f"{target}: {len(targets)} targets; expected one")
     subject = model if isinstance(model, Model) else load(model)
-    return fix_model(subject, targets[0], Options(**options))
+    return fix_model(subject, targets[0], FixOptions(**options))
 
 
 def matrix(

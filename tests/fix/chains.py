@@ -8,12 +8,12 @@ from tests.fix.rule_cases import PRODUCER, RuleCase, answers, assert_alike, rule
 
 import tfport
 from tfport.atlas.target import resolve_targets
-from tfport.fix.engine import Engine
+from tfport.fix.engine import RuleEngine
 from tfport.fix.facts import Facts
-from tfport.fix.goal import Goal
 from tfport.fix.journal import Journal
-from tfport.fix.rule import ROUNDING, Rule
-from tfport.fix.rulebook import Rulebook, own_rules
+from tfport.fix.node_checker import NodeChecker
+from tfport.fix.rule import ROUNDING, RULES, Rule
+from tfport.fix.rulebook import Rulebook
 from tfport.graph.build import graph_to_def
 from tfport.graph.model import Model
 
@@ -31,13 +31,13 @@ def rewritten_for(
 ) -> Model:
     """The graph of a case made to fit a target; every node of it does."""
     model, journal = c.model(), journal or Journal()
-    goal = Goal(resolve_targets(target)[0], PRODUCER)
-    engine = Engine(goal, Rulebook(own_rules()), Facts(model), journal, allow_lossy=allow_lossy)
+    checker = NodeChecker(resolve_targets(target)[0], PRODUCER)
+    engine = RuleEngine(checker, Rulebook((), RULES), Facts(model), journal, allow_lossy=allow_lossy)
     names = [one.partition(":")[0] for one in c.fetches]
     stuck = engine.rewrite(model.graph, names)
     assert not stuck, [(one.node.op, [str(p) for p in one.problems], one.refusals) for one in stuck]
     for node in model.graph:
-        assert not goal.problems(node), node
+        assert not checker.unresolved(node), node
     return tfport.load(graph_to_def(model.graph).SerializeToString())
 
 

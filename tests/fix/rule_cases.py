@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from textwrap import dedent
 from typing import Any
 
@@ -25,9 +26,9 @@ import tfport
 from tfport.atlas.target import resolve_targets
 from tfport.fix.engine import complete
 from tfport.fix.facts import Facts
-from tfport.fix.goal import Goal
-from tfport.fix.maker import Maker
-from tfport.fix.replace import outcome, put_in_place
+from tfport.fix.node_checker import NodeChecker
+from tfport.fix.nodes.builder import NodeBuilder
+from tfport.fix.nodes.replace import outcome, put_in_place
 from tfport.fix.rule import EXACT, Refusal, Rule
 from tfport.formats.proto import graph_pb2 as pb
 from tfport.graph.build import graph_to_def
@@ -36,8 +37,15 @@ from tfport.graph.graph import Node
 from tfport.graph.model import Model
 from tfport.graph.tensors import Tensor
 
+RULE_TESTS = Path(__file__).parent / "rules"
 NEWEST = "tensorflow==2.21.0"
 PRODUCER = 2474
+
+
+def case_modules() -> list[str]:
+    """The test modules that have cases of rules."""
+    files = (file.relative_to(RULE_TESTS).with_suffix("") for file in RULE_TESTS.rglob("test_*.py"))
+    return [".".join(("tests.fix.rules", *file.parts)) for file in sorted(files)]
 
 
 @dataclass
@@ -117,8 +125,8 @@ def apply(rule: Rule, model: Model, target: str = NEWEST) -> list[str]:
     """Use a rule on its node; the ops of what it made. A refusal is raised, and leaves all as it was."""
     node = node_for(model, rule)
     complete(node)
-    facts, goal = Facts(model), Goal(resolve_targets(target)[0], PRODUCER)
-    maker = Maker(node, facts, goal)
+    facts, checker = Facts(model), NodeChecker(resolve_targets(target)[0], PRODUCER)
+    maker = NodeBuilder(node, facts, checker)
     try:
         values = outcome(node, rule.make(maker, node))
     except Refusal:

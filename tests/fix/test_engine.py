@@ -5,10 +5,10 @@ from tests.fix.rule_cases import PRODUCER
 from tests.recorded import graph
 
 from tfport.atlas.target import resolve_targets
-from tfport.fix.engine import Engine
+from tfport.fix.engine import RuleEngine
 from tfport.fix.facts import Facts
-from tfport.fix.goal import Goal
 from tfport.fix.journal import Journal
+from tfport.fix.node_checker import NodeChecker
 from tfport.fix.rule import EXACT, LOSSY, ROUNDING, refuse, rule
 from tfport.fix.rulebook import Rulebook
 from tfport.graph.build import graph_to_def
@@ -64,7 +64,9 @@ def back_again(op, n):
 def rewrite(text, *rules, named=(), allow_lossy=False):
     made = graph(X + text)
     journal = Journal()
-    engine = Engine(Goal(OLD, PRODUCER), Rulebook(rules), Facts(), journal, allow_lossy=allow_lossy)
+    engine = RuleEngine(
+        NodeChecker(OLD, PRODUCER), Rulebook(rules), Facts(), journal, allow_lossy=allow_lossy
+    )
     return made, journal, engine.rewrite(made, named)
 
 

@@ -4,7 +4,7 @@ import pytest
 from tests.recorded import PROGRAMS, load
 
 import tfport
-from tfport.fix.structure.refusal import FUNCTIONAL
+from tfport.fix.structure.functional_ops import FUNCTIONAL
 
 TARGETS = ("1.4.1", "1.15.5", "2.3.4")
 REMAINS = {
@@ -34,7 +34,7 @@ def fixed(name, release):
 @pytest.mark.parametrize(("name", "release"), FIXED)
 def test_the_target_takes_it_and_answers_alike(name, release, tmp_path):
     found = fixed(name, release)
-    assert found.ok, found.remaining or found.proof.statement
+    assert found.ok, found.remaining or found.verification.statement
     before, path = load(name), tmp_path / "out"
     found.save(path)
     written = tfport.load(f"{path}.meta" if before.format.name == "MetaGraph" else path)

@@ -2,20 +2,21 @@
 
 import importlib
 import inspect
+import re
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
+from tests.fix.rule_cases import case_modules
 from tests.recorded import OPS
 
 from tfport.errors import Error
-from tfport.fix.rule import ANY, EXACT
-from tfport.fix.rulebook import Rulebook, own_rules, rules_of_file
+from tfport.fix.rule import ANY, EXACT, RULES
+from tfport.fix.rulebook import HOW_TO_DECLARE, Rulebook, all_rules, rules_of_file
 
-RULES = own_rules()
-FAMILIES = [
-    importlib.import_module(f"tests.fix.rules.{file.stem}")
-    for file in sorted((Path(__file__).parent / "rules").glob("test_*.py"))
-]
+ALL = all_rules()
+FAMILIES = [importlib.import_module(module) for module in case_modules()]
 RUN_BY_NOBODY = (
     "as_call", "as_if", "as_while",
     "gradient_for_its_sizes", "gradient_for_sizes_of_filter", "volume_gradient_for_its_sizes",
@@ -33,11 +34,11 @@ def added_to_itself(op, n):
 
 
 def test_names_are_their_own():
-    names = [rule.name for rule in RULES]
+    names = [rule.name for rule in ALL]
     assert sorted(names) == sorted(set(names))
 
 
-@pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.name)
+@pytest.mark.parametrize("rule", ALL, ids=lambda rule: rule.name)
 def test_a_rule_says_in_a_sentence_what_it_does_to_ops_that_there_are(rule):
     assert rule.says[0].isupper() or not rule.says[0].isalpha()
     assert rule.says.endswith(".")
@@ -47,14 +48,14 @@ def test_a_rule_says_in_a_sentence_what_it_does_to_ops_that_there_are(rule):
 
 
 @pytest.mark.parametrize(
-    "rule", [rule for rule in RULES if rule.name not in RUN_BY_NOBODY], ids=lambda rule: rule.name
+    "rule", [rule for rule in ALL if rule.name not in RUN_BY_NOBODY], ids=lambda rule: rule.name
 )
 def test_a_rule_has_cases(rule):
     assert any(c.rule is rule for family in FAMILIES for c in getattr(family, "CASES", ()))
 
 
 @pytest.mark.parametrize(
-    "rule", [rule for rule in RULES if "refuse(" in inspect.getsource(rule.make)], ids=lambda rule: rule.name
+    "rule", [rule for rule in ALL if "refuse(" in inspect.getsource(rule.make)], ids=lambda rule: rule.name
 )
 def test_a_rule_that_refuses_is_seen_to(rule):
     texts = [Path(family.__file__).read_text() for family in FAMILIES]
@@ -62,7 +63,7 @@ def test_a_rule_that_refuses_is_seen_to(rule):
 
 
 def test_rules_for_an_op_come_before_those_for_any():
-    book = Rulebook(RULES)
+    book = Rulebook((), RULES)
     found = book.of("AddV2")
     assert found[0].ops == ("AddV2",)
     assert [ANY in rule.ops for rule in found] == sorted(ANY in rule.ops for rule in found)
@@ -78,7 +79,7 @@ def test_a_file_of_rules_is_run_and_its_rules_found(tmp_path):
 @pytest.mark.parametrize(
     ("text", "says"),
     [
-        (None, "no Python file with rules"),
+        (None, "expected a Python file with rules"),
         ("x = 1", "declares no rule"),
         ("def f(:", "SyntaxError"),
         ("import nothing_of_this_name", "ModuleNotFoundError"),
@@ -91,3 +92,41 @@ def test_what_is_wrong_with_a_file_of_rules_is_told(tmp_path, text, says):
     with pytest.raises(Error, match=says) as told:
         rules_of_file(str(path))
     assert str(path) in str(told.value)
+
+
+def test_the_advice_for_a_file_without_rules_works_as_it_is_written(tmp_path):
+    path = tmp_path / "my_rules.py"
+    path.write_text("x = 1")
+    with pytest.raises(Error) as raised:
+        rules_of_file(str(path))
+    assert HOW_TO_DECLARE in str(raised.value)
+    importing, decorator = re.findall("`(.*?)`", HOW_TO_DECLARE)
+    path.write_text(f"{importing}\n\nOPS = 'Acme>Twice'\n\n{decorator}\ndef f(op, n): return n.inputs[0]\n")
+    (declared,) = rules_of_file(str(path))
+    assert declared.ops == ("Acme>Twice",)
+
+
+def test_rules_of_a_file_are_not_added_to_those_of_tfport(tmp_path):
+    path = tmp_path / "my_rules.py"
+    path.write_text(OWN_FILE)
+    rules = rules_of_file(str(path))
+    assert not RULES.of("Acme>Twice")
+    assert Rulebook(rules, RULES).of("Acme>Twice")[0] is rules[0]
+
+
+def test_the_rules_of_an_op_do_not_depend_on_which_modules_were_imported_before():
+    script = """
+import sys
+from tfport.fix.rule import RULES
+from tfport.fix.rulebook import Rulebook
+for op in sys.argv[1:]:
+    names = [rule.name for rule in Rulebook((), RULES).of(op)]
+print(" ".join(names))
+"""
+    orders = [
+        subprocess.run(
+            [sys.executable, "-c", script, *ops], capture_output=True, text=True, check=True
+        ).stdout
+        for ops in (["SparseSegmentMean"], ["SparseToDense", "Roll", "SparseSegmentMean"])
+    ]
+    assert orders[0] == orders[1] != ""

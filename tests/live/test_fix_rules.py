@@ -4,23 +4,21 @@ from __future__ import annotations
 
 import importlib
 import os
-from pathlib import Path
 from typing import Any
 
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
 import pytest
 import tensorflow as tf
-from tests.fix.rule_cases import RuleCase, answers, assert_alike, rewritten
+from tests.fix.rule_cases import RuleCase, answers, assert_alike, case_modules, rewritten
 from tests.live.record_ops import plain
 
 from tfport.graph.build import graph_to_def
 from tfport.graph.model import Model
 
-FAMILIES = sorted(file.stem for file in (Path(__file__).parent.parent / "fix/rules").glob("test_*.py"))
 CASES = [
-    pytest.param(c, id=f"{family}-{c}-{place}")
-    for family in FAMILIES
-    for place, c in enumerate(getattr(importlib.import_module(f"tests.fix.rules.{family}"), "CASES", ()))
+    pytest.param(c, id=f"{module}-{c}-{place}")
+    for module in case_modules()
+    for place, c in enumerate(getattr(importlib.import_module(module), "CASES", ()))
 ]
 
 

@@ -13,9 +13,9 @@ from tests.live.test_inline import inline_all
 from tests.recorded import EXPECTED, load, of_kind, path_of
 
 import tfport
+from tfport.fix.structure.functional_ops import FUNCTIONAL, StructureRefusal
 from tfport.fix.structure.lower import lower_all
 from tfport.fix.structure.raise_control import raise_control
-from tfport.fix.structure.refusal import FUNCTIONAL, KeepsItsStructure
 from tfport.fix.structure.tensor_lists import lists_to_arrays
 from tfport.graph.build import graph_to_def
 from tfport.graph.inline import callee, inline
@@ -116,7 +116,7 @@ def test_recorded_models_answer_as_before(name, tmp_path):
         pytest.skip("it has no functional branch or loop")
     lower_all(model.graph)
     if name in KEPT:
-        with pytest.raises(KeepsItsStructure, match=KEPT[name]):
+        with pytest.raises(StructureRefusal, match=KEPT[name]):
             lists_to_arrays(model.graph)
     else:
         lists_to_arrays(model.graph)
@@ -164,5 +164,5 @@ def test_loops_of_tf1_raised_answer_as_before(name):
 
 
 def test_loops_whose_effects_gradients_need_stay():
-    with pytest.raises(KeepsItsStructure, match="is part of nothing that can be recognised"):
+    with pytest.raises(StructureRefusal, match="is part of nothing that can be recognised"):
         raise_control(load("loops").graph)

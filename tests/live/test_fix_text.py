@@ -9,12 +9,13 @@ import tensorflow as tf
 
 import tfport
 from tfport.atlas.target import resolve_targets
-from tfport.fix.engine import Engine
+from tfport.fix.engine import RuleEngine
 from tfport.fix.facts import Facts
-from tfport.fix.goal import Goal
 from tfport.fix.journal import Journal
-from tfport.fix.rulebook import Rulebook, own_rules
-from tfport.fix.structure.bodies import forget_lost_places
+from tfport.fix.node_checker import NodeChecker
+from tfport.fix.rule import RULES
+from tfport.fix.rulebook import Rulebook
+from tfport.fix.structure.function_bodies import forget_lost_places
 from tfport.fix.structure.lower import lower_all
 from tfport.fix.structure.tables import tables_to_v1
 from tfport.graph.build import graph_to_def
@@ -61,10 +62,10 @@ def test_text_becomes_the_same_numbers():
     lower_all(model.graph)
     model.graph.library.functions.clear()
     tables_to_v1(model.graph)
-    goal, journal = Goal(resolve_targets("tensorflow==1.4.1")[0], 24), Journal()
-    assert not Engine(goal, Rulebook(own_rules()), Facts(model), journal).rewrite(model.graph, ENDS)
+    checker, journal = NodeChecker(resolve_targets("tensorflow==1.4.1")[0], 24), Journal()
+    assert not RuleEngine(checker, Rulebook((), RULES), Facts(model), journal).rewrite(model.graph, ENDS)
     model.graph.prune(needed_by([model.graph[name] for name in ENDS]))
     forget_lost_places(model.graph)
-    assert not [node for node in model.graph if goal.problems(node)]
+    assert not [node for node in model.graph if checker.unresolved(node)]
     made = v1.GraphDef.FromString(graph_to_def(model.graph).SerializeToString())
     assert answers(made) == answers(record)

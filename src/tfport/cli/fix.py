@@ -9,7 +9,7 @@ from tfport.cli.choices import DEVICES, LOADERS
 from tfport.cli.targets.command import TARGET
 
 if TYPE_CHECKING:
-    from tfport.fix.options import Options
+    from tfport.fix.options import FixOptions
 
 VERSION = 1
 
@@ -89,12 +89,12 @@ def run(args: argparse.Namespace) -> int:
     return 0 if fixed.ok else 1
 
 
-def options(args: argparse.Namespace) -> Options:
+def options(args: argparse.Namespace) -> FixOptions:
     from tfport.cli.input_values import read_npz
-    from tfport.fix.options import Options
+    from tfport.fix.options import FixOptions
     from tfport.fix.rulebook import rules_of_file
 
-    return Options(
+    return FixOptions(
         signatures=tuple(args.signature) or None,
         fetches=tuple(args.fetch),
         loaders=tuple(args.loader) or None,

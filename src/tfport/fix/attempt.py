@@ -15,23 +15,24 @@ from tfport.atlas.target import Target
 from tfport.check.check import RUNS
 from tfport.check.devices import is_here, is_name, is_there
 from tfport.check.report.report import CheckReport, check_model
-from tfport.fix.engine import Engine, Stuck
+from tfport.fix.engine import RuleEngine, Stuck
 from tfport.fix.facts import Facts
-from tfport.fix.finish import finish, producer_for
-from tfport.fix.goal import Goal
 from tfport.fix.journal import Journal
-from tfport.fix.options import Options
-from tfport.fix.rulebook import Rulebook, own_rules
-from tfport.fix.rules.layout import channels_last
-from tfport.fix.structure.copying import working_copy
-from tfport.fix.structure.echoes import answer_past, answer_through_nodes
+from tfport.fix.metadata import finish, producer_for
+from tfport.fix.node_checker import NodeChecker
+from tfport.fix.options import FixOptions
+from tfport.fix.rule import RULES
+from tfport.fix.rulebook import Rulebook
+from tfport.fix.rules.nn.layout import channels_last
 from tfport.fix.structure.freeze import freeze
+from tfport.fix.structure.functional_ops import FUNCTIONAL, StructureRefusal
 from tfport.fix.structure.prune import ASSERTS, SUMMARIES, prune, silence
-from tfport.fix.structure.refusal import FUNCTIONAL, KeepsItsStructure
 from tfport.fix.structure.restructure import Restructuring
 from tfport.fix.structure.saver import add_saver
 from tfport.fix.structure.session_form import to_session_form
+from tfport.fix.structure.signature_outputs import answer_past, answer_through_nodes
 from tfport.fix.structure.transposes import cancel_transposes
+from tfport.fix.structure.working_copy import working_copy
 from tfport.formats.saved_model.signature import SAVED_MODEL
 from tfport.graph.census import every_node
 from tfport.graph.graph import Node
@@ -44,7 +45,7 @@ from tfport.runtime.select_signature import select_signature
 LAYOUT = channels_last.name
 
 
-class Form(Enum):
+class ModelForm(Enum):
     """What a model is put into before its nodes are rewritten."""
 
     AS_IT_IS = "as it is"
@@ -54,10 +55,10 @@ class Form(Enum):
 
 
 @dataclass
-class Attempt:
+class FixAttempt:
     """A model rewritten in one form, and what the target does with it."""
 
-    form: Form
+    form: ModelForm
     model: Model
     journal: Journal
     report: CheckReport
@@ -82,47 +83,47 @@ def _passed_over(stuck: Stuck) -> bool:
     )
 
 
-def forms_for(model: Model, options: Options) -> Sequence[Form]:
+def forms_for(model: Model, options: FixOptions) -> Sequence[ModelForm]:
     """Those worth trying, in order."""
     if options.freeze:
-        return (Form.FROZEN,)
+        return (ModelForm.FROZEN,)
     ops = {node.op for node in every_node(model.graph)}
-    left_out = set() if ops.intersection(VARIABLES) else {Form.FROZEN}
-    left_out |= set() if ops.intersection(FUNCTIONAL) else {Form.LOWERED}
-    return [form for form in Form if form not in left_out]
+    left_out = set() if ops.intersection(VARIABLES) else {ModelForm.FROZEN}
+    left_out |= set() if ops.intersection(FUNCTIONAL) else {ModelForm.LOWERED}
+    return [form for form in ModelForm if form not in left_out]
 
 
-def attempt(model: Model, target: Target, form: Form, options: Options) -> Attempt:
+def attempt(model: Model, target: Target, form: ModelForm, options: FixOptions) -> FixAttempt:
     """Put a copy of the model into a form, rewrite its nodes, and ask what the target says."""
     work, journal = working_copy(model), Journal()
     _choose(work, options)
     producer = producer_for(work, target)
-    goal = Goal(target, producer)
+    checker = NodeChecker(target, producer)
     _unpin(work, target, journal)
     _silence(work, journal, options)
     echoes = answer_through_nodes(work)
     journal.changed("answered through nodes", "A signature gives back an input through an Identity.", echoes)
     keys, reasons = None, list[str]()
-    if form is not Form.AS_IT_IS:
+    if form is not ModelForm.AS_IT_IS:
         try:
-            keys, reasons = _flatten(work, goal, form, journal, options)
-        except KeepsItsStructure as refusal:
+            keys, reasons = _flatten(work, checker, form, journal, options)
+        except StructureRefusal as refusal:
             reasons = [str(refusal)]
-    book = Rulebook([*options.rules, *own_rules()])
-    engine = Engine(goal, book, Facts(work), journal, allow_lossy=options.allow_lossy)
+    book = Rulebook(options.rules, RULES)
+    engine = RuleEngine(checker, book, Facts(work), journal, allow_lossy=options.allow_lossy)
     named = set(_names(work, options))
     stuck = engine.rewrite(every_node(work.graph), named)
     if any(entry.name == LAYOUT for entry in journal.entries):
         went = cancel_transposes(work.graph, named)
         says = "Transpositions that undo one another are left out."
         journal.changed("without transpositions", says, [("Transpose", "Transpose")] * went)
-    finish(work, target, producer, journal, flat=form is not Form.AS_IT_IS)
+    finish(work, target, producer, journal, flat=form is not ModelForm.AS_IT_IS)
     loaders, names = options.loaders, options.signatures
     report = check_model(work, [target], loader=loaders, signatures=names, ways_out=False)
-    return Attempt(form, work, journal, report, stuck, reasons, keys)
+    return FixAttempt(form, work, journal, report, stuck, reasons, keys)
 
 
-def _choose(model: Model, options: Options) -> None:
+def _choose(model: Model, options: FixOptions) -> None:
     """Keep the signatures that are asked for."""
     if options.signatures is not None:
         for name in set(model.signatures) - set(options.signatures):
@@ -141,7 +142,7 @@ def _unpin(model: Model, target: Target, journal: Journal) -> None:
     journal.changed("unpinned", "Nodes run on whatever device is there, not on one that is not.", changed)
 
 
-def _silence(model: Model, journal: Journal, options: Options) -> None:
+def _silence(model: Model, journal: Journal, options: FixOptions) -> None:
     answers = set(_ends(model, options))
     nodes = [node for node in every_node(model.graph) if node not in answers]
     quiet = silence(nodes, SUMMARIES)
@@ -152,27 +153,27 @@ def _silence(model: Model, journal: Journal, options: Options) -> None:
 
 
 def _flatten(
-    model: Model, goal: Goal, form: Form, journal: Journal, options: Options
+    model: Model, checker: NodeChecker, form: ModelForm, journal: Journal, options: FixOptions
 ) -> tuple[set[str] | None, list[str]]:
     """The model as TF1 writes it: the tensors of the checkpoint that it still needs, and why some stayed."""
     held = to_session_form(model, _ends(model, options), journal)
-    reasons = _frozen(model, held, journal, options) if form is Form.FROZEN else []
-    if goal.definition("IdentityN") is None:
+    reasons = _frozen(model, held, journal, options) if form is ModelForm.FROZEN else []
+    if checker.definition("IdentityN") is None:
         past = answer_past(model, "IdentityN")
         journal.changed("answered one by one", "Signatures answer with one Identity for each tensor.", past)
         prune(model, [*_ends(model, options), *model.init_nodes], journal)
-    restructuring = Restructuring(model, goal, journal, lower=form is Form.LOWERED)
+    restructuring = Restructuring(model, checker, journal, lower=form is ModelForm.LOWERED)
     restructuring.run()
     reasons += restructuring.reasons
     if not held:
         return (set() if model.format is SAVED_MODEL else None), reasons
     ordered = sorted(held.values(), key=lambda one: one.name)
-    saver = add_saver(model.graph, ordered, saves=goal.definition("SaveV2") is not None)
+    saver = add_saver(model.graph, ordered, saves=checker.definition("SaveV2") is not None)
     model.meta.saver_def.CopyFrom(saver)
     return {str(one.key) for one in ordered}, reasons
 
 
-def _frozen(model: Model, held: dict[Node, Variable], journal: Journal, options: Options) -> list[str]:
+def _frozen(model: Model, held: dict[Node, Variable], journal: Journal, options: FixOptions) -> list[str]:
     """Make constants of variables, and forget those; why some are still variables."""
     frozen, reasons = freeze(model, held)
     names = [(node.name, node.op) for node in frozen]
@@ -185,7 +186,7 @@ def _frozen(model: Model, held: dict[Node, Variable], journal: Journal, options:
     return reasons
 
 
-def _ends(model: Model, options: Options) -> list[Node]:
+def _ends(model: Model, options: FixOptions) -> list[Node]:
     """What answers, and in a graph without signatures all else that nothing reads."""
     if model.signatures:
         return [value.node for one in model.signatures.values() for value in model.ends_of(one)]
@@ -196,7 +197,7 @@ def _ends(model: Model, options: Options) -> list[Node]:
     return [*answers, *(node for node in model.graph if not node.users and node not in saving)]
 
 
-def answers_of(model: Model, options: Options) -> tuple[str, ...]:
+def answers_of(model: Model, options: FixOptions) -> tuple[str, ...]:
     """The tensors that a graph without signatures answers with: those asked for, or what nothing reads."""
     if options.fetches or model.signatures:
         return options.fetches
@@ -210,7 +211,7 @@ def _saving(model: Model) -> set[Node]:
     return needed_by([*model.save_nodes, *model.restore_nodes])
 
 
-def _names(model: Model, options: Options) -> Iterator[str]:
+def _names(model: Model, options: FixOptions) -> Iterator[str]:
     """The nodes of the main graph that something outside of it names."""
     saver = model.meta.saver_def
     tensors = [saver.filename_tensor_name, saver.save_tensor_name, saver.restore_op_name, *options.fetches]

@@ -12,10 +12,10 @@ from dataclasses import dataclass, field
 
 from tfport.errors import MalformedGraph
 from tfport.fix.facts import Facts
-from tfport.fix.goal import Goal
 from tfport.fix.journal import Journal
-from tfport.fix.maker import Maker
-from tfport.fix.replace import Values, outcome, put_in_place
+from tfport.fix.node_checker import NodeChecker
+from tfport.fix.nodes.builder import NodeBuilder
+from tfport.fix.nodes.replace import Values, outcome, put_in_place
 from tfport.fix.rule import LOSSY, Refusal, Rule
 from tfport.fix.rulebook import Rulebook
 from tfport.graph.attrs import Attr
@@ -41,11 +41,11 @@ class Stuck:
 
 
 @dataclass
-class Chain:
+class RuleChain:
     """What one rule made of a node, all of which the target takes."""
 
     rule: Rule
-    maker: Maker
+    maker: NodeBuilder
     values: Values
     steps: list[tuple[Rule, str, str]] = field(default_factory=list)
     """Every rule used, with the name and op of the node it was used on."""
@@ -57,22 +57,28 @@ class Chain:
         return self.rule.origin.startswith(OURS), price + len(self.maker.made)
 
 
-class Engine:
+class RuleEngine:
     """Rewrites nodes for one target."""
 
     def __init__(
-        self, goal: Goal, book: Rulebook, facts: Facts, journal: Journal, *, allow_lossy: bool = False
+        self,
+        checker: NodeChecker,
+        book: Rulebook,
+        facts: Facts,
+        journal: Journal,
+        *,
+        allow_lossy: bool = False,
     ) -> None:
-        self.goal, self.book, self.facts, self.journal = goal, book, facts, journal
+        self.checker, self.book, self.facts, self.journal = checker, book, facts, journal
         self.allow_lossy = allow_lossy
-        goal.facts = facts  # what a kernel refuses may depend on shapes that no file tells
+        checker.facts = facts  # what a kernel refuses may depend on shapes that no file tells
 
     def rewrite(self, nodes: Iterable[Node], named: Collection[str] = ()) -> list[Stuck]:
         """Rewrite what the target does not take; `named` nodes of the main graph keep name and outputs."""
         stuck, nodes = list[Stuck](), list(nodes)
         read = {node for node in nodes if node.users}
         for node in nodes:
-            problems = self.goal.problems(node)
+            problems = self.checker.unresolved(node)
             if not problems:
                 continue
             refusals: Refusals = []
@@ -85,8 +91,10 @@ class Engine:
             put_in_place(node, chain.values, chain.maker.made, self.facts, named=_is_known(node, named))
         return _without_unread(stuck, nodes, read, named)
 
-    def _cheapest(self, node: Node, path: tuple[tuple[str, str], ...], refusals: Refusals) -> Chain | None:
-        best: Chain | None = None
+    def _cheapest(
+        self, node: Node, path: tuple[tuple[str, str], ...], refusals: Refusals
+    ) -> RuleChain | None:
+        best: RuleChain | None = None
         said = complete(node)
         for rule in self.book.of(node.op):
             if (rule.name, node.op) in path:
@@ -107,12 +115,16 @@ class Engine:
             node.become(node.op, said)
         return best
 
-    def _chain(self, node: Node, rule: Rule, path: tuple[tuple[str, str], ...], refusals: Refusals) -> Chain:
-        maker = Maker(node, self.facts, self.goal)
+    def _chain(
+        self, node: Node, rule: Rule, path: tuple[tuple[str, str], ...], refusals: Refusals
+    ) -> RuleChain:
+        maker = NodeBuilder(node, self.facts, self.checker)
         try:
-            chain = Chain(rule, maker, outcome(node, rule.make(maker, node)), [(rule, node.name, node.op)])
+            chain = RuleChain(
+                rule, maker, outcome(node, rule.make(maker, node)), [(rule, node.name, node.op)]
+            )
             for made in list(maker.made):
-                if problems := self.goal.problems(made):
+                if problems := self.checker.unresolved(made):
                     self._go_on(chain, made, problems, (*path, (rule.name, node.op)), refusals)
             if lost := next((v for v in node.read_outputs if chain.values[v.index] is None), None):
                 raise Refusal(f"it leaves out `{lost}`, which is read")
@@ -123,7 +135,7 @@ class Engine:
 
     def _go_on(
         self,
-        chain: Chain,
+        chain: RuleChain,
         made: Node,
         problems: Sequence[Unresolved],
         path: tuple[tuple[str, str], ...],

@@ -65,7 +65,7 @@ class Facts:
         """What a plan for the main graph knows of its values; nothing where none can be made."""
         if self._model is None:
             return {}
-        from tfport.fix.trace import traced
+        from tfport.fix.plan_facts import traced
 
         return traced(self._model)
 

@@ -13,17 +13,17 @@ from tfport.atlas.target import OURS, Target
 from tfport.check.check import RUNS
 from tfport.check.findings.finding import ERROR
 from tfport.errors import Error
-from tfport.fix.attempt import Attempt, answers_of, attempt, forms_for
-from tfport.fix.fixed import Fixed
-from tfport.fix.options import Options
-from tfport.fix.proof.certify import certify
+from tfport.fix.attempt import FixAttempt, answers_of, attempt, forms_for
+from tfport.fix.certify.verify import verify
+from tfport.fix.options import FixOptions
+from tfport.fix.result import Fixed
 from tfport.graph.model import Model
 
 Progress = Callable[[str], None]
 
 
 def fix_model(
-    model: Model, target: Target, options: Options, progress: Progress = lambda doing: None
+    model: Model, target: Target, options: FixOptions, progress: Progress = lambda doing: None
 ) -> Fixed:
     """Rewrite a model for a target, and compare the answers where it resolves."""
     if target.kind == OURS:
@@ -34,7 +34,7 @@ def fix_model(
     if not best.runs:
         return Fixed(model, target, best, None)
     progress("comparing answers")
-    proof = certify(
+    verification = verify(
         model,
         best.model,
         given=options.inputs or None,
@@ -46,12 +46,12 @@ def fix_model(
         pythons=options.pythons,
         progress=progress,
     )
-    return Fixed(model, target, best, proof)
+    return Fixed(model, target, best, verification)
 
 
-def _best(model: Model, target: Target, options: Options, progress: Progress) -> Attempt:
+def _best(model: Model, target: Target, options: FixOptions, progress: Progress) -> FixAttempt:
     """The first form that the target accepts, or the one that leaves the fewest errors."""
-    tried: list[Attempt] = []
+    tried: list[FixAttempt] = []
     for form in forms_for(model, options):
         progress(f"rewriting, {form.value}")
         tried.append(attempt(model, target, form, options))
@@ -60,6 +60,6 @@ def _best(model: Model, target: Target, options: Options, progress: Progress) ->
     return min(reversed(tried), key=_errors)  # of equals the last: structure does not stand in its way
 
 
-def _errors(one: Attempt) -> int:
+def _errors(one: FixAttempt) -> int:
     stopping = {f.message for f in one.report.findings if f.severity == ERROR and f.stage}
     return len(stopping) + (one.report.verdict != RUNS)

@@ -12,7 +12,7 @@ MOST_EXAMPLES = 5
 
 
 @dataclass
-class Entry:
+class JournalEntry:
     """One rule or change, however often."""
 
     name: str
@@ -28,10 +28,10 @@ class Journal:
     """Entries in the order in which they came up."""
 
     def __init__(self) -> None:
-        self._entries: dict[str, Entry] = {}
+        self._entries: dict[str, JournalEntry] = {}
 
     @property
-    def entries(self) -> list[Entry]:
+    def entries(self) -> list[JournalEntry]:
         return list(self._entries.values())
 
     @property
@@ -41,13 +41,13 @@ class Journal:
 
     def applied(self, rule: Rule, name: str, op: str) -> None:
         """A rule was used on a node."""
-        self._note(Entry(rule.name, rule.keeps, rule.says), [(name, op)])
+        self._note(JournalEntry(rule.name, rule.keeps, rule.says), [(name, op)])
 
     def changed(self, name: str, says: str, nodes: Iterable[tuple[str, str]], keeps: Keeps = EXACT) -> None:
         """Something was done to nodes, given by name and op; nothing is noted where there are none."""
-        self._note(Entry(name, keeps, says), nodes)
+        self._note(JournalEntry(name, keeps, says), nodes)
 
-    def _note(self, new: Entry, nodes: Iterable[tuple[str, str]]) -> None:
+    def _note(self, new: JournalEntry, nodes: Iterable[tuple[str, str]]) -> None:
         for name, op in nodes:
             entry = self._entries.setdefault(new.name, new)
             entry.count += 1

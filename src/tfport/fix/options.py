@@ -10,7 +10,7 @@ from tfport.fix.rule import Rule
 
 
 @dataclass(frozen=True, slots=True)
-class Options:
+class FixOptions:
     """Beside the model and the target."""
 
     signatures: tuple[str, ...] | None = None

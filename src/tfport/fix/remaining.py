@@ -14,7 +14,7 @@ from tfport.fix.rule import Rule
 from tfport.registry.unresolved import Question
 
 if TYPE_CHECKING:
-    from tfport.fix.fixed import Fixed
+    from tfport.fix.result import Fixed
 
 MOST_REASONS = 3
 FEW_OPS = 12

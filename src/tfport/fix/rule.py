@@ -1,15 +1,15 @@
-"""A rewrite rule: other nodes that answer what one node answers, or the reason why there are none.
+"""Rewrite rules: a function under `@rule` returns the replacement of a node, or why it refuses.
 
     @rule("FusedBatchNormV3", keeps=EXACT)
     def without_reserve_space(op, n):
-        '''FusedBatchNormV2 has the first five outputs, and no reserve_space_3.'''
+        \"\"\"FusedBatchNormV2 has the first five outputs, and no reserve_space_3.\"\"\"
         if readers := n.outputs[5].uses:
             return refuse(f"`{readers[0]}` reads reserve_space_3")
         return op.FusedBatchNormV2(*n.inputs, **n.attrs)
 
-`op` makes nodes (`fix.maker`); the answer is a node, which takes the place of `n` output for
-output, a value, or one value for each output (None for one that nothing reads). A rule is a
-value: which are used, and in which order, is decided by `fix.engine`.
+`op` builds nodes (`fix.nodes.builder`). A rule returns a node, which replaces `n` output by
+output; a value; or one value for each output (None for an output that nothing reads). Which
+rules are used, and in which order, is decided by `fix.rulebook` and `fix.engine`.
 """
 
 from __future__ import annotations
@@ -20,28 +20,29 @@ from enum import Enum
 from types import ModuleType
 from typing import TYPE_CHECKING
 
+from tfport.discovery import Catalog
 from tfport.graph.graph import Node, Value
 
 if TYPE_CHECKING:
-    from tfport.fix.maker import Maker
+    from tfport.fix.nodes.builder import NodeBuilder
 
 ANY = "*"
 """As the op of a rule: every op."""
 
 
 class Keeps(Enum):
-    """What a rule promises of the answers."""
+    """What a rule promises about the outputs."""
 
     EXACT = "exact"
     """The same bits."""
     ROUNDING = "rounding"
-    """The same mathematics, rounded elsewhere."""
+    """The same mathematics, rounded in other places."""
     LOSSY = "lossy"
-    """Something is lost; used only where that is allowed."""
+    """Something is lost; applied only where that is allowed."""
 
     @property
     def price(self) -> int:
-        """What using a rule costs, beside one for each node that it makes."""
+        """The cost of applying a rule, in addition to one for each node that it adds."""
         return {Keeps.EXACT: 0, Keeps.ROUNDING: 1_000, Keeps.LOSSY: 1_000_000}[self]
 
 
@@ -49,7 +50,7 @@ EXACT, ROUNDING, LOSSY = Keeps.EXACT, Keeps.ROUNDING, Keeps.LOSSY
 
 
 class Refusal(Exception):
-    """Why a rule does not apply; returned by it, or raised by what it calls."""
+    """Why a rule does not apply; returned by the rule, or raised by a function that it calls."""
 
     @property
     def why(self) -> str:
@@ -57,37 +58,55 @@ class Refusal(Exception):
 
 
 def refuse(why: str) -> Refusal:
-    """The answer of a rule that does not apply."""
+    """Make the result of a rule that does not apply."""
     return Refusal(why)
 
 
 Made = Node | Value | Sequence[Node | Value | None] | Refusal
+"""The result of a rule."""
 
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """What to make of some ops."""
+    """A replacement for nodes of some ops."""
 
     name: str
     ops: tuple[str, ...]
     keeps: Keeps
     says: str
-    """One sentence."""
-    make: Callable[[Maker, Node], Made]
+    """What it does, in one sentence for users."""
+    make: Callable[[NodeBuilder, Node], Made]
     origin: str
-    """The module that has it."""
+    """The module that declares it."""
 
 
-def rule(ops: str, *, keeps: Keeps) -> Callable[[Callable[[Maker, Node], Made]], Rule]:
-    """Declare a rule for one op or several, `"Add AddV2"`; its name and sentence are the function's."""
+RULES = Catalog[Rule]("rules", "tfport.fix.rules")
+"""The rules of tfport by op, and under `ANY` those for every op."""
 
-    def declared(make: Callable[[Maker, Node], Made]) -> Rule:
+
+def rule(ops: str, *, keeps: Keeps) -> Callable[[Callable[[NodeBuilder, Node], Made]], Rule]:
+    """Declare a rule for one or more ops, `"Add AddV2"`; the function gives its name and sentence."""
+
+    def declare(make: Callable[[NodeBuilder, Node], Made]) -> Rule:
         says = " ".join((make.__doc__ or make.__name__).partition("\n\n")[0].split())
-        return Rule(make.__name__, tuple(ops.split()), keeps, says, make, make.__module__)
+        declared = Rule(make.__name__, tuple(ops.split()), keeps, says, make, make.__module__ or "")
+        if is_own(declared):
+            for op in declared.ops:
+                RULES.add(op, declared)
+        return declared
 
-    return declared
+    return declare
+
+
+def is_own(rule: Rule) -> bool:
+    """Whether tfport declares a rule, not a user's file."""
+    return rule.origin.startswith(f"{RULES.package}.")
 
 
 def rules_in(module: ModuleType) -> list[Rule]:
-    """The rules that a module declares, in its order."""
-    return [one for one in vars(module).values() if isinstance(one, Rule) and one.origin == module.__name__]
+    """The rules that a module declares, in order."""
+    return [
+        entry
+        for entry in vars(module).values()
+        if isinstance(entry, Rule) and entry.origin == module.__name__
+    ]

@@ -10,15 +10,15 @@ from rich.text import Text
 
 from tfport.check.console import columns, indented, title
 from tfport.check.printable import printable
-from tfport.fix.proof.text import render as certificate_text
+from tfport.fix.certify.text import render as certificate_text
 
 if TYPE_CHECKING:
-    from tfport.fix.fixed import Fixed
+    from tfport.fix.result import Fixed
 
 
 def render(fixed: Fixed, width: int) -> Iterator[RenderableType]:
     """The whole of it."""
-    if fixed.proof is not None:
+    if fixed.verification is not None:
         yield from certificate_text(fixed.certificate, width)
         return
     yield title(fixed.source.where, f"for {fixed.target.requirement}")

@@ -7,7 +7,7 @@ from tests.fix.rule_cases import PRODUCER, assert_refuses, check, rule_case
 from tests.runtime.cases import numbers
 
 from tfport.atlas.target import resolve_targets
-from tfport.fix.goal import Goal
+from tfport.fix.node_checker import NodeChecker
 from tfport.fix.rules.quantized import (
     dequantized_in_float32,
     with_another_gradient,
@@ -61,6 +61,6 @@ def test_reaches_old_releases():
 
 
 def test_signed_numbers_were_rounded_otherwise_before():
-    goal = Goal(resolve_targets("tensorflow==1.8.0")[0], PRODUCER)
+    checker = NodeChecker(resolve_targets("tensorflow==1.8.0")[0], PRODUCER)
     node = chain_case(V2 % "", x=X, **RANGE).model().graph.nodes["y"]
-    assert [reason.question for reason in goal.problems(node)] == [Question.REFUSED]
+    assert [reason.question for reason in checker.unresolved(node)] == [Question.REFUSED]

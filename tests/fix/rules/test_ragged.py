@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.fix.chains import chain_case, check_chain
 from tests.fix.rule_cases import assert_refuses, check, rule_case
-from tests.fix.rules.test_strings import words
+from tests.fix.rules.strings.test_basic import words
 from tests.runtime.cases import f32, i32, i64, numbers, scalar
 
 from tfport.fix.rules.ragged import (

@@ -5,8 +5,8 @@ import pytest
 from tests.recorded import graph
 
 import tfport
+from tfport.fix.structure.functional_ops import StructureRefusal
 from tfport.fix.structure.lower import lower, lower_case, lower_if, lower_while
-from tfport.fix.structure.refusal import KeepsItsStructure
 from tfport.graph.build import graph_to_def
 
 IF = """
@@ -202,16 +202,16 @@ DOUBLING = """
 def test_what_is_refused_changes_nothing(text, why):
     made = graph(text)
     before = graph_to_def(made).SerializeToString(deterministic=True)
-    with pytest.raises(KeepsItsStructure, match=why):
+    with pytest.raises(StructureRefusal, match=why):
         lower(made["y"])
     assert graph_to_def(made).SerializeToString(deterministic=True) == before
 
 
 def test_each_function_asks_for_its_own_kind_of_node():
     made = if_of()
-    with pytest.raises(KeepsItsStructure, match="`y` is If, not While"):
+    with pytest.raises(StructureRefusal, match="`y` is If, not While"):
         lower_while(made["y"])
-    with pytest.raises(KeepsItsStructure, match="`z` is Neg, not If"):
+    with pytest.raises(StructureRefusal, match="`z` is Neg, not If"):
         lower(made["z"])
 
 

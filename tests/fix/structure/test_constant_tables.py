@@ -19,15 +19,15 @@ from tests.recorded import graph
 
 from tfport.atlas.target import resolve_targets
 from tfport.fix.facts import Facts
-from tfport.fix.goal import Goal
+from tfport.fix.node_checker import NodeChecker
 from tfport.fix.structure.constant_tables import MOST_KEYS, tables_to_constants
-from tfport.fix.structure.tables import KeepsItsTables, tables_to_v1
+from tfport.fix.structure.tables import TableRefusal, tables_to_v1
 
-GOAL = Goal(resolve_targets("tensorflow==1.4.1")[0], 24)
+CHECKER = NodeChecker(resolve_targets("tensorflow==1.4.1")[0], 24)
 
 
 def without_tables(made):
-    return tables_to_constants(made, Facts(), GOAL)
+    return tables_to_constants(made, Facts(), CHECKER)
 
 
 @pytest.mark.parametrize("before", [lambda made: None, tables_to_v1], ids=["resources", "references"])
@@ -39,7 +39,7 @@ def test_comparisons_answer_as_tables_do(name, before):
     changed = without_tables(made)
     assert {"t", "init", "y" if "y" in dict(changed) else "found"} <= {name for name, _ in changed}
     assert not [node.op for node in made if "Table" in node.op]
-    assert not [(node, problem) for node in made for problem in GOAL.problems(node)]
+    assert not [(node, problem) for node in made for problem in CHECKER.unresolved(node)]
     assert_equal(answers(made, program), answers(graph(program.text), program))
 
 
@@ -96,7 +96,7 @@ def test_what_may_change_is_refused(why):
     text, because = REFUSED[why]
     made = graph(text)
     names = list(made.nodes)
-    with pytest.raises(KeepsItsTables) as refused:
+    with pytest.raises(TableRefusal) as refused:
         without_tables(made)
     assert because in str(refused.value)
     assert list(made.nodes) == names

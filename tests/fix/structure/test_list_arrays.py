@@ -7,8 +7,8 @@ from hypothesis import strategies as st
 from tests.recorded import graph
 
 import tfport
+from tfport.fix.structure.functional_ops import StructureRefusal
 from tfport.fix.structure.lower import lower_all
-from tfport.fix.structure.refusal import KeepsItsStructure
 from tfport.fix.structure.tensor_lists import lists_to_arrays
 from tfport.graph.build import graph_to_def
 
@@ -228,11 +228,11 @@ def test_what_stays_a_list_and_why(text, why):
     made = graph(text)
     lower_all(made)
     before = graph_to_def(made).SerializeToString(deterministic=True)
-    with pytest.raises(KeepsItsStructure, match=why):
+    with pytest.raises(StructureRefusal, match=why):
         lists_to_arrays(made)
     assert graph_to_def(made).SerializeToString(deterministic=True) == before
 
 
 def test_functional_branches_and_loops_come_first():
-    with pytest.raises(KeepsItsStructure, match=r"`w` \(StatelessWhile\) hides lists"):
+    with pytest.raises(StructureRefusal, match=r"`w` \(StatelessWhile\) hides lists"):
         lists_to_arrays(graph(LOOP.replace("SHAPE", "scalar")))

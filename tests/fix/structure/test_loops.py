@@ -7,8 +7,8 @@ from hypothesis import strategies as st
 from tests.recorded import graph
 
 import tfport
+from tfport.fix.structure.functional_ops import StructureRefusal
 from tfport.fix.structure.lower import lower_all, lower_while
-from tfport.fix.structure.refusal import KeepsItsStructure
 from tfport.graph.build import graph_to_def
 
 LOOP = """
@@ -159,5 +159,5 @@ def test_a_loop_without_variables_stays():
         "(p: bool) -> (q: bool)", "() -> ()"
     )
     made = graph(text.replace("go(p: bool)", "go()").replace("return q=p", "return"))
-    with pytest.raises(KeepsItsStructure, match="`y` is a loop without variables"):
+    with pytest.raises(StructureRefusal, match="`y` is a loop without variables"):
         lower_all(made)

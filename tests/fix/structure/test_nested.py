@@ -7,8 +7,8 @@ from hypothesis import strategies as st
 from tests.recorded import graph
 
 import tfport
+from tfport.fix.structure.functional_ops import FUNCTIONAL
 from tfport.fix.structure.lower import lower_all
-from tfport.fix.structure.refusal import FUNCTIONAL
 from tfport.graph.build import graph_to_def
 from tfport.graph.inline import callee, inline
 

@@ -10,9 +10,9 @@ from tests.recorded import graph
 from tests.runtime.ops.control.test_control_v1 import COND, IN_A_ROW, LOOP, NESTED
 
 import tfport
+from tfport.fix.structure.functional_ops import FUNCTIONAL, StructureRefusal
 from tfport.fix.structure.lower import lower_all
 from tfport.fix.structure.raise_control import raise_control
-from tfport.fix.structure.refusal import FUNCTIONAL, KeepsItsStructure
 from tfport.graph.build import graph_to_def
 
 LOWER = ("Switch", "Merge", "Enter", "Exit", "NextIteration", "LoopCond")
@@ -104,7 +104,7 @@ LOST = LOOP.replace("BODY", BODY) + """
     ],
 )
 def test_what_stays_and_why(text, why):
-    with pytest.raises(KeepsItsStructure, match=why):
+    with pytest.raises(StructureRefusal, match=why):
         raise_control(graph(text))
 
 

@@ -7,8 +7,8 @@ from tests.recorded import graph
 
 import tfport
 from tfport.atlas.target import resolve_targets
-from tfport.fix.goal import Goal
 from tfport.fix.journal import Journal
+from tfport.fix.node_checker import NodeChecker
 from tfport.fix.structure.restructure import Restructuring
 from tfport.graph.build import graph_to_def
 
@@ -44,7 +44,7 @@ def without_switches(tmp_path):
 
 def restructured(target):
     model, journal = tfport.load(graph_to_def(graph(BRANCH)).SerializeToString()), Journal()
-    change = Restructuring(model, Goal(target, PRODUCER), journal)
+    change = Restructuring(model, NodeChecker(target, PRODUCER), journal)
     change.run()
     return model, [entry.name for entry in journal.entries], change.reasons
 

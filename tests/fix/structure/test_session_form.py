@@ -6,8 +6,8 @@ from tests.recorded import load
 
 import tfport
 from tfport.atlas.target import resolve_targets
-from tfport.fix.attempt import Form, attempt
-from tfport.fix.options import Options
+from tfport.fix.attempt import ModelForm, attempt
+from tfport.fix.options import FixOptions
 from tfport.graph.inline import CALLS
 from tfport.graph.model import MAIN_OP
 from tfport.graph.state import assets
@@ -15,8 +15,8 @@ from tfport.graph.state import assets
 TARGET = resolve_targets("tensorflow==2.21.0")[0]
 
 
-def flat(name, form=Form.SESSION, **options):
-    return attempt(load(name), TARGET, form, Options(**options))
+def flat(name, form=ModelForm.SESSION, **options):
+    return attempt(load(name), TARGET, form, FixOptions(**options))
 
 
 @pytest.mark.parametrize(
@@ -54,7 +54,7 @@ def test_tables_are_filled_from_the_same_asset():
     )
 
 
-@pytest.mark.parametrize("form", list(Form))
+@pytest.mark.parametrize("form", list(ModelForm))
 @pytest.mark.parametrize(
     "name", ["keras_sequential", "keras_functional", "module", "legacy_init", "conditions"]
 )
@@ -72,19 +72,19 @@ def test_every_form_answers_alike(form, name):
 
 
 def test_frozen_models_have_no_variables_and_no_checkpoint():
-    done = flat("keras_functional", Form.FROZEN)
+    done = flat("keras_functional", ModelForm.FROZEN)
     assert not any(node.op == "VarHandleOp" for node in done.model.graph)
     assert done.keys == set()
 
 
 def test_variables_that_are_written_stay():
-    done = flat("control_outputs", Form.FROZEN)
+    done = flat("control_outputs", ModelForm.FROZEN)
     assert "to be a variable" in done.reasons[0]
     assert len(done.keys) == len([node for node in done.model.graph if node.op == "VarHandleOp"]) > 0
 
 
 def test_a_signature_that_gives_back_its_input_does_so_through_a_node():
-    model = flat("simple_save", Form.AS_IT_IS).model
+    model = flat("simple_save", ModelForm.AS_IT_IS).model
     signature = model.signatures["serving_default"]
     fed = {name for spec in signature.inputs.values() for name in spec.tensors}
     answered = {name for spec in signature.outputs.values() for name in spec.tensors}

@@ -16,9 +16,9 @@ from tests.recorded import graph, load
 
 import tfport
 from tfport.atlas.target import resolve_targets
-from tfport.fix.goal import Goal
 from tfport.fix.journal import Journal
-from tfport.fix.structure.tables import V2, KeepsItsTables, tables_to_v1, tables_to_v2
+from tfport.fix.node_checker import NodeChecker
+from tfport.fix.structure.tables import V2, TableRefusal, tables_to_v1, tables_to_v2
 from tfport.graph.build import graph_to_def
 from tfport.graph.inline import callee, inline
 from tfport.graph.text import node_text
@@ -66,8 +66,8 @@ def test_there_and_back_is_the_same_program(name):
 def test_the_first_release_takes_references(name):
     made = graph(PROGRAMS[name].text)
     tables_to_v1(made)
-    goal = Goal(resolve_targets("tensorflow==1.0.0")[0], 17)
-    problems = [(node, problem) for node in made for problem in goal.problems(node)]
+    checker = NodeChecker(resolve_targets("tensorflow==1.0.0")[0], 17)
+    problems = [(node, problem) for node in made for problem in checker.unresolved(node)]
     assert not [one for one in problems if one[0].op != "IdentityN"]
 
 
@@ -148,7 +148,7 @@ def test_what_has_no_other_form_is_refused(why):
     convert, text, because = REFUSED[why]
     made = graph(text)
     before = [node_text(node) for node in made]
-    with pytest.raises(KeepsItsTables) as refused:
+    with pytest.raises(TableRefusal) as refused:
         convert(made)
     assert because in str(refused.value)
     assert [node_text(node) for node in made] == before

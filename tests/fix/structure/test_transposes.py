@@ -9,7 +9,7 @@ from tests.fix.rule_cases import rule_case
 from tests.runtime.cases import numbers
 
 import tfport
-from tfport.fix.rules.math import as_add
+from tfport.fix.rules.math.arithmetic import as_add
 from tfport.fix.structure.transposes import cancel_transposes
 from tfport.graph.build import graph_to_def
 from tfport.runtime.order import reached

@@ -5,7 +5,7 @@ import pytest
 from tests.recorded import graph
 
 import tfport
-from tfport.fix.structure.refusal import KeepsItsStructure
+from tfport.fix.structure.functional_ops import StructureRefusal
 from tfport.fix.structure.variables import to_references, to_resources
 from tfport.graph.build import graph_to_def
 
@@ -68,7 +68,7 @@ def test_references_become_resources_and_are_read_through_nodes():
 def test_what_needs_a_resource_keeps_it(line, says):
     text = f"{RESOURCES}i = Const() {{dtype=int32, value=int32(1)[0]}}\n{line}"
     made = graph(text)
-    with pytest.raises(KeepsItsStructure) as refused:
+    with pytest.raises(StructureRefusal) as refused:
         to_references(made)
     assert says in str(refused.value)
     assert made["h"].op == "VarHandleOp"
@@ -76,5 +76,5 @@ def test_what_needs_a_resource_keeps_it(line, says):
 
 def test_a_reference_that_is_handed_on_stays():
     made = graph(REFERENCES + "z = Neg(set) {T=float32}")
-    with pytest.raises(KeepsItsStructure, match="hands on the reference"):
+    with pytest.raises(StructureRefusal, match="hands on the reference"):
         to_resources(made)

@@ -6,10 +6,10 @@ from tests.recorded import load
 
 import tfport
 from tfport.atlas.target import resolve_targets
-from tfport.fix.attempt import Form, attempt
-from tfport.fix.options import Options
+from tfport.fix.attempt import ModelForm, attempt
+from tfport.fix.options import FixOptions
 from tfport.fix.structure import vocabularies
-from tfport.fix.structure.tables import KeepsItsTables
+from tfport.fix.structure.tables import TableRefusal
 from tfport.fix.structure.vocabularies import files_to_constants
 
 NEWEST = resolve_targets("tensorflow==2.21.0")[0]
@@ -30,14 +30,14 @@ def test_the_same_words_are_found():
 def test_a_file_that_is_too_large_stays(monkeypatch):
     monkeypatch.setattr(vocabularies, "MOST_BYTES", 10)
     model = tfport.load("examples/attention")
-    with pytest.raises(KeepsItsTables, match="larger than the 10 bytes"):
+    with pytest.raises(TableRefusal, match="larger than the 10 bytes"):
         files_to_constants(model)
     assert any(node.op == "InitializeTableFromTextFileV2" for node in model.graph)
 
 
 def test_a_file_that_is_not_the_models_stays():
-    model = attempt(load("table_from_file"), NEWEST, Form.SESSION, Options()).model
+    model = attempt(load("table_from_file"), NEWEST, ModelForm.SESSION, FixOptions()).model
     model.meta.collection_def["saved_model_assets"].Clear()
     model.meta.ClearField("asset_file_def")
-    with pytest.raises(KeepsItsTables, match="none of the model's"):
+    with pytest.raises(TableRefusal, match="none of the model's"):
         files_to_constants(model)

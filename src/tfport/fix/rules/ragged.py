@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from tfport.fix.maker import Maker
-from tfport.fix.rule import EXACT, Made, refuse, rule
-from tfport.fix.rules._rows import (
+from tfport.fix.nodes.builder import NodeBuilder
+from tfport.fix.nodes.row_splits import (
     column,
     count_of,
     lengths_of,
@@ -16,6 +15,7 @@ from tfport.fix.rules._rows import (
     starts_of,
     wide,
 )
+from tfport.fix.rule import EXACT, Made, refuse, rule
 from tfport.graph.dtypes import INT64, DType
 from tfport.graph.graph import Node, Value
 
@@ -23,7 +23,7 @@ Size = Node | Value
 
 
 @rule("RaggedTensorToSparse", keeps=EXACT)
-def sparse_by_places(op: Maker, n: Node) -> Made:
+def sparse_by_places(op: NodeBuilder, n: Node) -> Made:
     """The index of a value is, level for level, the row that it is in and its place in that."""
     values = n.inputs[-1]
     if (dims := op.shape(values)) is None or len(dims) != 1:
@@ -37,14 +37,14 @@ def sparse_by_places(op: Maker, n: Node) -> Made:
     return [index.output(0) if isinstance(index, Node) else index, values, op.Pack(sizes)]
 
 
-def _deeper(op: Maker, index: Size, places: Node) -> Node:
+def _deeper(op: NodeBuilder, index: Size, places: Node) -> Node:
     """The index of each value of the next level, given that of the rows there."""
     rows, within = column(op, places, 0), column(op, places, 1)
     return op.ConcatV2([op.Gather(index, rows), op.ExpandDims(within, 1)], 1)
 
 
 @rule("RaggedTensorToTensor", keeps=EXACT)
-def dense_by_places(op: Maker, n: Node) -> Made:
+def dense_by_places(op: NodeBuilder, n: Node) -> Made:
     """Each element of the result is gathered from the values with the default behind them."""
     shape, values, default, *partitions = n.inputs
     rows, levels = _levels(op, partitions, n.attrs["row_partition_types"])
@@ -64,7 +64,7 @@ def dense_by_places(op: Maker, n: Node) -> Made:
     return op.Gather(op.ConcatV2([values, _element(op, values, default)], 0), where)
 
 
-def _levels(op: Maker, tensors: Sequence[Value], types: object) -> tuple[Size, list[tuple[Size, Size]]]:
+def _levels(op: NodeBuilder, tensors: Sequence[Value], types: object) -> tuple[Size, list[tuple[Size, Size]]]:
     """How many rows there are, and of each level the lengths of its rows and where they start."""
     assert isinstance(types, list)
     kinds = [one.decode() if isinstance(one, bytes) else str(one) for one in types]
@@ -88,7 +88,7 @@ def _levels(op: Maker, tensors: Sequence[Value], types: object) -> tuple[Size, l
     return rows, levels
 
 
-def _asked(op: Maker, shape: Value, rank: int) -> list[Size | None]:
+def _asked(op: NodeBuilder, shape: Value, rank: int) -> list[Size | None]:
     """The sizes asked for, None for one that is left open; those of elements are theirs anyway."""
     known, dims = op.constant(shape), op.shape(shape)
     if known is not None:
@@ -101,14 +101,14 @@ def _asked(op: Maker, shape: Value, rank: int) -> list[Size | None]:
     return [op.StridedSlice(wanted, [i], [i + 1], [1], shrink_axis_mask=1) for i in range(rank)]
 
 
-def _unless_open(op: Maker, asked: Size, found: Size) -> Size:
+def _unless_open(op: NodeBuilder, asked: Size, found: Size) -> Size:
     """A size that is asked for; the one that is found where it is -1."""
     if op.constant(asked.output(0) if isinstance(asked, Node) else asked) is not None:
         return asked
     return op.Select(op.Less(asked, op.const(0, INT64)), found, asked)
 
 
-def _element(op: Maker, values: Value, default: Value) -> Size:
+def _element(op: NodeBuilder, values: Value, default: Value) -> Size:
     """The default as one more element of the values."""
     dims, spread = op.shape(values), op.shape(default)
     if dims is not None and len(dims) == 1:
@@ -122,7 +122,7 @@ def _element(op: Maker, values: Value, default: Value) -> Size:
 
 
 @rule("RaggedGather", keeps=EXACT)
-def rows_gathered_by_places(op: Maker, n: Node) -> Made:
+def rows_gathered_by_places(op: NodeBuilder, n: Node) -> Made:
     """Of each row that is asked for, the values from where it starts on, as many as it is long."""
     *nested, values, indices = n.inputs
     if (dims := op.shape(indices)) is None or len(dims) != 1:
@@ -140,7 +140,7 @@ def rows_gathered_by_places(op: Maker, n: Node) -> Made:
 
 
 @rule("RaggedRange", keeps=EXACT)
-def ranges_by_places(op: Maker, n: Node) -> Made:
+def ranges_by_places(op: NodeBuilder, n: Node) -> Made:
     """A row has its start, and place times delta more at each place."""
     kind = n.attrs["T"]
     if not isinstance(kind, DType) or not kind.is_integer:
@@ -154,11 +154,11 @@ def ranges_by_places(op: Maker, n: Node) -> Made:
     return [_as(op, splits_of(op, lengths), n.attrs["Tsplits"]), op.Add(start, op.Mul(within, delta))]
 
 
-def _of_rows(op: Maker, value: Value, lengths: Node, rows: Node) -> Node:
+def _of_rows(op: NodeBuilder, value: Value, lengths: Node, rows: Node) -> Node:
     """One number for each row, or one for all, as one for each value."""
     zeros = op.Cast(op.ZerosLike(lengths), DstT=value.dtype.base)
     return op.Gather(op.Add(zeros, value), rows)
 
 
-def _as(op: Maker, splits: Node, kind: object) -> Node:
+def _as(op: NodeBuilder, splits: Node, kind: object) -> Node:
     return splits if kind == INT64 else op.Cast(splits, DstT=kind)

@@ -5,28 +5,28 @@ from __future__ import annotations
 import functools
 from typing import Any
 
-from tfport.fix.maker import Maker
+from tfport.fix.nodes.builder import NodeBuilder
+from tfport.fix.nodes.shapes import told
+from tfport.fix.nodes.sizes import Size, Sizes
 from tfport.fix.rule import EXACT, ROUNDING, Made, refuse, rule
-from tfport.fix.rules._sizes import Size, Sizes
-from tfport.fix.shaping import told
 from tfport.graph.graph import Node, Value
 from tfport.runtime.ops.xla.dimension_numbers import DOT, dimension_numbers
 
 
 @rule("XlaSharding", keeps=EXACT)
-def on_one_device(op: Maker, n: Node) -> Made:
+def on_one_device(op: NodeBuilder, n: Node) -> Made:
     """How a value is spread over devices changes nothing where there is one."""
     return op.Identity(n.inputs[0])
 
 
 @rule("XlaOptimizationBarrier", keeps=EXACT)
-def without_barrier(op: Maker, n: Node) -> Made:
+def without_barrier(op: NodeBuilder, n: Node) -> Made:
     """What the compiler may not reorder keeps its values."""
     return op.IdentityN(list(n.inputs))
 
 
 @rule("XlaLaunch", keeps=EXACT)
-def as_call(op: Maker, n: Node) -> Made:
+def as_call(op: NodeBuilder, n: Node) -> Made:
     """A function compiled as one piece answers what it answers when it is called."""
     types = [value.dtype.base for value in n.inputs]
     return op.StatefulPartitionedCall(
@@ -35,25 +35,25 @@ def as_call(op: Maker, n: Node) -> Made:
 
 
 @rule("XlaIf", keeps=EXACT)
-def as_if(op: Maker, n: Node) -> Made:
+def as_if(op: NodeBuilder, n: Node) -> Made:
     """If chooses between the same functions."""
     return op.If(n.inputs[0], list(n.inputs[1:]), **n.attrs)
 
 
 @rule("XlaWhile", keeps=EXACT)
-def as_while(op: Maker, n: Node) -> Made:
+def as_while(op: NodeBuilder, n: Node) -> Made:
     """While repeats the same function."""
     return op.While(list(n.inputs), **n.attrs)
 
 
 @rule("XlaEinsum", keeps=EXACT)
-def as_einsum(op: Maker, n: Node) -> Made:
+def as_einsum(op: NodeBuilder, n: Node) -> Made:
     """Einsum sums the same products."""
     return op.Einsum(list(n.inputs), equation=n.attrs["equation"])
 
 
 @rule("XlaPad", keeps=EXACT)
-def as_pad(op: Maker, n: Node) -> Made:
+def as_pad(op: NodeBuilder, n: Node) -> Made:
     """Padding without holes in between is PadV2."""
     image, value, *amounts = n.inputs
     known = [op.constant(one) for one in amounts]
@@ -68,14 +68,14 @@ def as_pad(op: Maker, n: Node) -> Made:
 
 
 @rule("XlaDynamicSlice", keeps=EXACT)
-def as_slice(op: Maker, n: Node) -> Made:
+def as_slice(op: NodeBuilder, n: Node) -> Made:
     """A slice that would stand out is moved back into the value first."""
     image, begin, size = n.inputs
     return op.Slice(image, _inside(op, image, begin, size), size)
 
 
 @rule("XlaDynamicUpdateSlice", keeps=EXACT)
-def as_choice(op: Maker, n: Node) -> Made:
+def as_choice(op: NodeBuilder, n: Node) -> Made:
     """The update, padded to the whole, is chosen where it is, and the old value elsewhere."""
     image, update, begin = n.inputs
     kind = begin.dtype.base
@@ -87,13 +87,13 @@ def as_choice(op: Maker, n: Node) -> Made:
     return op.Select(there, op.Pad(update, margins), image)
 
 
-def _inside(op: Maker, image: Value, begin: Value, size: Value) -> Any:
+def _inside(op: NodeBuilder, image: Value, begin: Value, size: Value) -> Any:
     room = op.Sub(op.Shape(image, out_type=begin.dtype.base), size)
     return op.Maximum(op.Minimum(begin, room), 0)
 
 
 @rule("XlaDot XlaDotV2", keeps=ROUNDING)
-def as_batch_matmul(op: Maker, n: Node) -> Made:
+def as_batch_matmul(op: NodeBuilder, n: Node) -> Made:
     """Along which dimensions is summed only decides how the factors are matrices."""
     kind = n.attrs.get("preferred_element_type", n.attrs.get("T"))
     if any(value.dtype.base != kind for value in n.inputs):
@@ -106,7 +106,7 @@ def as_batch_matmul(op: Maker, n: Node) -> Made:
 
 
 def _matrix(
-    op: Maker, value: Value, batch: list[int], summed: list[int], *, last: bool
+    op: NodeBuilder, value: Value, batch: list[int], summed: list[int], *, last: bool
 ) -> tuple[Any, list[Size], list[Size]]:
     """A factor as a batch of matrices; the sizes of what is not summed, and all in the new order."""
     sizes = Sizes(op)

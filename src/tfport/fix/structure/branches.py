@@ -7,9 +7,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from tfport.fix.structure.bodies import Site, gates, pass_on, put
-from tfport.fix.structure.refusal import is_stateful, parts_of, refs_of, types_of
-from tfport.fix.structure.truth import truth
+from tfport.fix.structure.conditions import truth
+from tfport.fix.structure.function_bodies import Site, gates, pass_on, put
+from tfport.fix.structure.functional_ops import is_stateful, parts_of, refs_of, types_of
 from tfport.graph.attrs import FunctionRef
 from tfport.graph.dtypes import BOOL, INT32
 from tfport.graph.graph import Node, Value

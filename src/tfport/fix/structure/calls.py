@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from tfport.errors import MalformedGraph
-from tfport.fix.structure.refusal import KeepsItsStructure
+from tfport.fix.structure.functional_ops import StructureRefusal
 from tfport.graph.edit import callee, inline
 from tfport.graph.graph import Function, Graph, Node
 from tfport.graph.reach import called_by, needed_by
@@ -34,10 +34,10 @@ def _inline_in(graph: Graph, ends: list[Node]) -> list[tuple[str, str]]:
             try:
                 inline(call)
             except MalformedGraph as error:
-                raise KeepsItsStructure(str(error)) from None
+                raise StructureRefusal(str(error)) from None
         if len(graph) > MOST_NODES:
             break
     where = f"function {graph.name}" if isinstance(graph, Function) else "the graph"
-    raise KeepsItsStructure(
+    raise StructureRefusal(
         f"calls in {where} cannot be inlined: a function calls itself, or they are too many"
     )

@@ -13,11 +13,20 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tfport.fix.facts import Facts
-from tfport.fix.goal import Goal
-from tfport.fix.maker import Maker
-from tfport.fix.replace import put_in_place
-from tfport.fix.structure.bodies import forget_lost_places
-from tfport.fix.structure.tables import LIST, V1, V2, Changed, Form, KeepsItsTables, handles_of, past_lists
+from tfport.fix.node_checker import NodeChecker
+from tfport.fix.nodes.builder import NodeBuilder
+from tfport.fix.nodes.replace import put_in_place
+from tfport.fix.structure.function_bodies import forget_lost_places
+from tfport.fix.structure.tables import (
+    LIST,
+    V1,
+    V2,
+    Changed,
+    TableRefusal,
+    TableVersion,
+    handles_of,
+    past_lists,
+)
 from tfport.graph.dtypes import INT32, INT64, STRING
 from tfport.graph.graph import Graph, Node, Value
 
@@ -43,7 +52,7 @@ class Entries:
     handles: list[Value]
 
 
-def tables_to_constants(graph: Graph, facts: Facts, goal: Goal) -> Changed:
+def tables_to_constants(graph: Graph, facts: Facts, checker: NodeChecker) -> Changed:
     """Every table of a main graph becomes comparisons with its keys; refused if one cannot."""
     tables = [_entries(node, facts) for node in graph if node.op in (*V1.made, *V2.made)]
     changed: Changed = []
@@ -54,33 +63,33 @@ def tables_to_constants(graph: Graph, facts: Facts, goal: Goal) -> Changed:
         changed += [(node.name, node.op) for node in (one.table, *readers)]
         for node in readers:
             if node.op in FINDS:
-                _find(node, one, Maker(node, facts, goal))
+                _find(node, one, NodeBuilder(node, facts, checker))
             elif node.op in SIZES:
-                _size(node, one, Maker(node, facts, goal))
+                _size(node, one, NodeBuilder(node, facts, checker))
         _clear(one.table, others)
     return changed
 
 
 def _entries(table: Node, facts: Facts) -> Entries:
     if table.op not in TABLES:
-        raise KeepsItsTables(f"`{table.name}` is a {table.op}, which may change while it is used")
-    form: Form = V2 if table.op in V2.made else V1
+        raise TableRefusal(f"`{table.name}` is a {table.op}, which may change while it is used")
+    form: TableVersion = V2 if table.op in V2.made else V1
     handles = handles_of([table], form)
     fills = []
     for user in dict.fromkeys(user for value in handles for user in value.uses):
         if user.op in FILLS:
             fills.append(user)
         elif user.op not in (*FINDS, *SIZES, LIST, *form.handed_on):
-            raise KeepsItsTables(f"`{user.name}` does more than look up `{table.name}`: {user.op}")
+            raise TableRefusal(f"`{user.name}` does more than look up `{table.name}`: {user.op}")
         elif user.op in SIZES and user.inputs[0].node is not table:
-            raise KeepsItsTables(f"`{user.name}` asks for a size in a branch or loop, where no constant is")
+            raise TableRefusal(f"`{user.name}` asks for a size in a branch or loop, where no constant is")
     if len(fills) != 1:
-        raise KeepsItsTables(f"`{table.name}` is filled by {len(fills)} nodes, not by one")
+        raise TableRefusal(f"`{table.name}` is filled by {len(fills)} nodes, not by one")
     keys, values = (facts.constant(value) for value in fills[0].inputs[1:])
     if keys is None or values is None:
-        raise KeepsItsTables(f"`{fills[0].name}` fills `{table.name}` from what is no constant")
+        raise TableRefusal(f"`{fills[0].name}` fills `{table.name}` from what is no constant")
     if table.attrs.get("key_dtype") not in KEYS:
-        raise KeepsItsTables(f"`{table.name}` has keys of type {table.attrs.get('key_dtype')}")
+        raise TableRefusal(f"`{table.name}` has keys of type {table.attrs.get('key_dtype')}")
     return Entries(table, *_distinct(table, keys.reshape(-1), values.reshape(-1)), handles)
 
 
@@ -90,14 +99,14 @@ def _distinct(table: Node, keys: NDArray[Any], values: NDArray[Any]) -> tuple[ND
     for place, key in enumerate(keys.tolist()):
         first = places.setdefault(key, place)
         if first != place and values[first] != values[place]:
-            raise KeepsItsTables(f"`{table.name}` is filled with two values for the key {key!r}")
+            raise TableRefusal(f"`{table.name}` is filled with two values for the key {key!r}")
     if not places or len(places) > MOST_KEYS:
-        raise KeepsItsTables(f"`{table.name}` has {len(places)} keys; expected 1 to {MOST_KEYS}")
+        raise TableRefusal(f"`{table.name}` has {len(places)} keys; expected 1 to {MOST_KEYS}")
     kept = list(places.values())
     return keys[kept], values[kept]
 
 
-def _find(node: Node, entries: Entries, op: Maker) -> None:
+def _find(node: Node, entries: Entries, op: NodeBuilder) -> None:
     """The values with the default behind them, at the place of the key or behind all."""
     _, keys, default = node.inputs
     node.set_inputs((keys, default))  # constants then stay in the branch or loop of the keys
@@ -113,7 +122,7 @@ def _find(node: Node, entries: Entries, op: Maker) -> None:
     put_in_place(node, [answer.output(0)], op.made, op.facts, named=True)
 
 
-def _size(node: Node, entries: Entries, op: Maker) -> None:
+def _size(node: Node, entries: Entries, op: NodeBuilder) -> None:
     put_in_place(node, [op.const(len(entries.keys), INT64)], op.made, op.facts, named=True)
 
 

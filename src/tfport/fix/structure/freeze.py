@@ -7,7 +7,7 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from tfport.fix.structure.refusal import KeepsItsStructure
+from tfport.fix.structure.functional_ops import StructureRefusal
 from tfport.formats.encoding.tensor import NUMPY
 from tfport.graph.attrs import Attr
 from tfport.graph.dtypes import INT32, RESOURCE
@@ -31,9 +31,9 @@ def freeze(model: Model, variables: Mapping[Node, Variable]) -> tuple[dict[Node,
     for node, variable in used.items():
         try:
             if variable.slice:
-                raise KeepsItsStructure(f"`{variable.name}` is filled with a part of a tensor")
+                raise StructureRefusal(f"`{variable.name}` is filled with a part of a tensor")
             _only_read(node.output(0), node)
-        except KeepsItsStructure as refusal:
+        except StructureRefusal as refusal:
             reasons.append(str(refusal))
             continue
         _read_instead(graph, node.output(0), _constant(model, variable, node))
@@ -46,7 +46,7 @@ def _fits(model: Model, variables: Mapping[Node, Variable]) -> None:
     sizes = [checkpoint.entry(str(one.key)) for one in variables.values()] if checkpoint is not None else []
     total = sum(_nbytes(entry.dtype, entry.shape) for entry in sizes)
     if total > MOST_BYTES:
-        raise KeepsItsStructure(
+        raise StructureRefusal(
             f"the variables take {total} bytes, and a graph holds {MOST_BYTES} as constants"
         )
 
@@ -62,9 +62,9 @@ def _only_read(value: Value, variable: Node) -> None:
             for output in user.outputs:
                 _only_read(output, variable)
         elif value.dtype == RESOURCE and user.op not in READS:
-            raise KeepsItsStructure(f"`{user.name}` ({user.op}) needs `{variable.name}` to be a variable")
+            raise StructureRefusal(f"`{user.name}` ({user.op}) needs `{variable.name}` to be a variable")
         elif value.dtype.is_ref and _writes(user, value):
-            raise KeepsItsStructure(f"`{user.name}` ({user.op}) writes to `{variable.name}`")
+            raise StructureRefusal(f"`{user.name}` ({user.op}) writes to `{variable.name}`")
 
 
 def _writes(user: Node, value: Value) -> bool:

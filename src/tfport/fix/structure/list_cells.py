@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from tfport.fix.structure.bodies import Site
-from tfport.fix.structure.list_groups import Group, known
+from tfport.fix.structure.function_bodies import Site
+from tfport.fix.structure.list_groups import ListGroup, known
 from tfport.graph.dtypes import INT32, STRING
 from tfport.graph.graph import Node
 from tfport.graph.tensors import Tensor
@@ -17,7 +17,7 @@ from tfport.graph.tensors import Tensor
 MOST_ELEMENTS = 1 << 20
 
 
-def is_cell(group: Group) -> bool:
+def is_cell(group: ListGroup) -> bool:
     """Whether all lists of a group have one element, and all places are 0."""
     made = all(maker.op == "TensorListReserve" and known(maker.inputs[1]) == 1 for maker in group.makers)
     return (
@@ -34,7 +34,7 @@ def _is_plain(read: Node) -> bool:
     return read.op in ("TensorListStack", "TensorListLength")
 
 
-def to_cells(group: Group) -> None:
+def to_cells(group: ListGroup) -> None:
     dtype = group.dtype
     dims = group.element_shape.dims
     sizes = (0,) if dims is None else tuple(size or 0 for size in dims)

@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from tfport.fix.structure.bodies import ENTERS, MERGES, SWITCHES
-from tfport.fix.structure.refusal import KeepsItsStructure
+from tfport.fix.structure.function_bodies import ENTERS, MERGES, SWITCHES
+from tfport.fix.structure.functional_ops import StructureRefusal
 from tfport.graph.dtypes import VARIANT, DType
 from tfport.graph.edit import constant
 from tfport.graph.graph import Graph, Node, Value
@@ -30,7 +30,7 @@ READS = (
 
 
 @dataclass(eq=False)
-class Group:
+class ListGroup:
     """Lists that can meet, with all that touches them."""
 
     makers: list[Node] = field(default_factory=list)
@@ -47,7 +47,7 @@ class Group:
     def dtype(self) -> DType:
         dtype = self.makers[0].attrs.get("element_dtype")
         if not isinstance(dtype, DType):
-            raise KeepsItsStructure(f"`{self.name}` does not say of what it is a list")
+            raise StructureRefusal(f"`{self.name}` does not say of what it is a list")
         return dtype
 
     @property
@@ -59,23 +59,23 @@ class Group:
         return _together(told)
 
 
-def list_groups(graph: Graph) -> list[Group]:
+def list_groups(graph: Graph) -> list[ListGroup]:
     """All lists of a graph, or the reason why they stay."""
     for node in graph:
         if node.op.startswith("TensorList") and node.op not in (*MAKERS, *CHANGES, *READS):
-            raise KeepsItsStructure(f"`{node.name}` ({node.op}): nothing does the same to a TensorArray")
+            raise StructureRefusal(f"`{node.name}` ({node.op}): nothing does the same to a TensorArray")
     makers = [node for node in graph if node.op in MAKERS]
     boss: dict[Value, Value] = {}
     for maker in makers:
         _follow(maker, boss)
-    groups: dict[Value, Group] = {}
+    groups: dict[Value, ListGroup] = {}
     for value in boss:
-        groups.setdefault(_boss(value, boss), Group()).values.append(value)
+        groups.setdefault(_boss(value, boss), ListGroup()).values.append(value)
     for node in graph:
         _sort_in(node, boss, groups)
     for group in groups.values():
         if group.dtype == VARIANT:
-            raise KeepsItsStructure(f"`{group.name}` is a list of lists")
+            raise StructureRefusal(f"`{group.name}` is a list of lists")
     return list(groups.values())
 
 
@@ -156,14 +156,14 @@ def _boss(value: Value, boss: dict[Value, Value]) -> Value:
     return value
 
 
-def _sort_in(node: Node, boss: dict[Value, Value], groups: dict[Value, Group]) -> None:
+def _sort_in(node: Node, boss: dict[Value, Value], groups: dict[Value, ListGroup]) -> None:
     """Put a node to the lists that it touches, or say why it must not touch them."""
     if node.op in MAKERS:
         groups[_boss(node.output(0), boss)].makers.append(node)
     lists = [value for value in node.inputs if value in boss]
     touches = node.op in CHANGES or node.op in READS
     if touches and (not node.inputs or node.inputs[0] not in boss):
-        raise KeepsItsStructure(f"`{node.name}` is given a list, and nothing here makes that")
+        raise StructureRefusal(f"`{node.name}` is given a list, and nothing here makes that")
     if not lists:
         return
     group = groups[_boss(lists[0], boss)]
@@ -171,8 +171,8 @@ def _sort_in(node: Node, boss: dict[Value, Value], groups: dict[Value, Group]) -
         (group.changes if node.op in CHANGES else group.reads).append(node)
     elif node.op in HANDS_ON:
         if node.op in MERGES and len(lists) != len(node.inputs):
-            raise KeepsItsStructure(f"`{node.name}` merges a list with what nothing here makes")
+            raise StructureRefusal(f"`{node.name}` merges a list with what nothing here makes")
         for one in dict.fromkeys(_boss(value, boss) for value in lists):
             groups[one].hands_on.append(node)
     else:
-        raise KeepsItsStructure(f"`{node.name}` ({node.op}) reads the list of `{group.name}`")
+        raise StructureRefusal(f"`{node.name}` ({node.op}) reads the list of `{group.name}`")

@@ -9,28 +9,28 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from tfport.fix.structure.bodies import ENTERS, MERGES
+from tfport.fix.structure.function_bodies import ENTERS, MERGES
+from tfport.fix.structure.functional_ops import StructureRefusal
 from tfport.fix.structure.list_groups import (
     ALIASES,
     CHANGES,
     EXITS,
     READS,
-    Group,
+    ListGroup,
     handed_on,
     is_invariant,
 )
-from tfport.fix.structure.refusal import KeepsItsStructure
 from tfport.graph.graph import Node, Value
 
 Waits = list[tuple[Node, Node]]
 """Who has to wait for whom."""
 
 
-def waits_of(group: Group) -> Waits:
+def waits_of(group: ListGroup) -> Waits:
     """The order that in-place changes need, or the reason why no order is enough."""
     if len(group.makers) > 1:
         others = ", ".join(f"`{maker.name}`" for maker in group.makers[:2])
-        raise KeepsItsStructure(f"a list may be that of {others}, and an array is one only")
+        raise StructureRefusal(f"a list may be that of {others}, and an array is one only")
     _leaves_only_what_it_entered(group)
     changed = _changed_later(group)
     waits: Waits = []
@@ -42,7 +42,7 @@ def waits_of(group: Group) -> Waits:
     return waits
 
 
-def _changed_later(group: Group) -> set[Value]:
+def _changed_later(group: ListGroup) -> set[Value]:
     """The values whose list some change behind them is made of, with nothing but handing on between."""
     found = {change.inputs[0] for change in group.changes}
     values, hands_on = set(group.values), set(group.hands_on)
@@ -61,13 +61,13 @@ def _waits_for(value: Value, changed: set[Value]) -> Waits:
     users = list(dict.fromkeys(_users(value)))
     changing = [user for user in users if _leads_on(user, value, changed)]
     if len(changing) > 1:
-        raise KeepsItsStructure(
+        raise StructureRefusal(
             f"`{changing[0].name}` and `{changing[1].name}` both change the list `{value}`"
         )
     if not changing:
         return []
     if value.node.op in ENTERS and value.node.attrs.get("is_constant") is True:
-        raise KeepsItsStructure(f"each turn of a loop changes the list `{value}` anew")
+        raise StructureRefusal(f"each turn of a loop changes the list `{value}` anew")
     first: Waits = []
     for user in users:
         if user is not changing[0]:
@@ -81,7 +81,7 @@ def _before(change: Node, user: Node, value: Value) -> Waits:
     if all(_needs(change, read) for read in reads):
         return []
     if user.op not in READS or change.op in MERGES or _needs(user, change):
-        raise KeepsItsStructure(
+        raise StructureRefusal(
             f"`{reads[0].name}` reads the list `{value}`, which `{change.name}` changes meanwhile"
         )
     return [(change, user)]
@@ -151,7 +151,7 @@ def _is_no_second_time(change: Node) -> None:
         value = stack.pop()
         for user in value.uses:
             if user is change:
-                raise KeepsItsStructure(f"`{change.name}` sets the same element in each turn of a loop")
+                raise StructureRefusal(f"`{change.name}` sets the same element in each turn of a loop")
             after = [user.output(0)] if user.op in CHANGES else handed_on(user, value)
             for one in after if user.op not in READS else []:
                 if one not in seen:
@@ -159,7 +159,7 @@ def _is_no_second_time(change: Node) -> None:
                     stack.append(one)
 
 
-def _leaves_only_what_it_entered(group: Group) -> None:
+def _leaves_only_what_it_entered(group: ListGroup) -> None:
     """A list that is made in a turn of a loop cannot be read behind the loop as an array."""
     depth = {group.makers[0].output(0): 0}
     stack = list(depth)
@@ -169,7 +169,7 @@ def _leaves_only_what_it_entered(group: Group) -> None:
             after = [user.output(0)] if user.op in CHANGES else handed_on(user, value)
             level = depth[value] + (user.op in ENTERS) - (user.op in EXITS)
             if level < 0:
-                raise KeepsItsStructure(f"`{user.name}` takes the list of `{group.name}` out of its loop")
+                raise StructureRefusal(f"`{user.name}` takes the list of `{group.name}` out of its loop")
             for one in after if user.op not in READS else []:
                 if one not in depth:
                     depth[one] = level

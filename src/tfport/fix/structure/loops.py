@@ -5,9 +5,9 @@ What the body hands on unchanged enters as a constant and is no variable.
 
 from __future__ import annotations
 
-from tfport.fix.structure.bodies import ENTERS, Site, gates, pass_on, put
-from tfport.fix.structure.refusal import is_stateful, parts_of, refs_of
-from tfport.fix.structure.truth import truth
+from tfport.fix.structure.conditions import truth
+from tfport.fix.structure.function_bodies import ENTERS, Site, gates, pass_on, put
+from tfport.fix.structure.functional_ops import is_stateful, parts_of, refs_of
 from tfport.graph.dtypes import RESOURCE
 from tfport.graph.graph import Function, Graph, Node, Value
 from tfport.graph.shapes import Shape

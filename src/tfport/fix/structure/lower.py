@@ -6,10 +6,17 @@ place too, the innermost included. What cannot be is refused before anything cha
 
 from __future__ import annotations
 
-from tfport.fix.structure.bodies import expand, forget_lost_places
 from tfport.fix.structure.branches import lowered_case, lowered_if
+from tfport.fix.structure.function_bodies import expand, forget_lost_places
+from tfport.fix.structure.functional_ops import (
+    CASES,
+    FUNCTIONAL,
+    IFS,
+    WHILES,
+    StructureRefusal,
+    can_be_lowered,
+)
 from tfport.fix.structure.loops import lowered_while
-from tfport.fix.structure.refusal import CASES, FUNCTIONAL, IFS, WHILES, KeepsItsStructure, can_be_lowered
 from tfport.graph.graph import Graph, Node
 
 _LOWERED = {
@@ -52,7 +59,7 @@ def lower_all(graph: Graph) -> int:
 
 def _lower(node: Node, ops: tuple[str, ...]) -> None:
     if node.op not in ops:
-        raise KeepsItsStructure(f"`{node.name}` is {node.op or 'missing'}, not {ops[0]}")
+        raise StructureRefusal(f"`{node.name}` is {node.op or 'missing'}, not {ops[0]}")
     can_be_lowered(node)
     _expand(node)
     forget_lost_places(node.graph)

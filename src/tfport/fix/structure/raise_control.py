@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from tfport.fix.structure.bodies import Site, forget_lost_places
+from tfport.fix.structure.function_bodies import Site, forget_lost_places
+from tfport.fix.structure.functional_ops import StructureRefusal
 from tfport.fix.structure.raise_functions import Origin, inside_of, made_function
-from tfport.fix.structure.refusal import KeepsItsStructure
 from tfport.graph.attrs import Attr, FunctionRef
 from tfport.graph.dtypes import BOOL, INT32
 from tfport.graph.graph import Function, Graph, Node, Value
@@ -25,7 +25,7 @@ def raise_control(graph: Graph) -> int:
     while units := list(dict.fromkeys(Structures.of(set(graph)).units.values())):
         innermost = [unit for unit in units if _is_innermost(unit)]
         if not innermost:
-            raise KeepsItsStructure("each of the branches and loops that are left has another inside")
+            raise StructureRefusal("each of the branches and loops that are left has another inside")
         for unit in innermost:
             if isinstance(unit, Frame):
                 _raise_loop(graph, unit)
@@ -40,7 +40,7 @@ def raise_control(graph: Graph) -> int:
 def _nothing_is_left(nodes: Iterable[Node]) -> None:
     for node in sorted(nodes, key=lambda node: node.name):
         if node.op in (*SWITCHES, *MERGES, *ENTERS, *EXITS):
-            raise KeepsItsStructure(f"`{node.name}` ({node.op}) is part of nothing that can be recognised")
+            raise StructureRefusal(f"`{node.name}` ({node.op}) is part of nothing that can be recognised")
 
 
 def _is_innermost(unit: object) -> bool:
@@ -54,13 +54,13 @@ def _is_innermost(unit: object) -> bool:
 def _no_references(values: Iterable[Value]) -> None:
     for value in values:
         if value.dtype.is_ref:
-            raise KeepsItsStructure(f"`{value}` is a reference to a variable, which no function takes")
+            raise StructureRefusal(f"`{value}` is a reference to a variable, which no function takes")
 
 
 def _no_effect_is_lost(nodes: Iterable[Node]) -> None:
     for node in sorted(nodes, key=lambda node: node.name):
         if node.is_stateful:
-            raise KeepsItsStructure(f"no result of its loop waits for `{node.name}` ({node.op})")
+            raise StructureRefusal(f"no result of its loop waits for `{node.name}` ({node.op})")
 
 
 def _turned(frame: Frame) -> set[Node]:
@@ -118,7 +118,7 @@ def _reads_nothing_around(nodes: set[Node], enters: set[Node]) -> None:
     for node in nodes - enters:
         for value in node.inputs:
             if value.node not in nodes:
-                raise KeepsItsStructure(f"`{node.name}` reads `{value}` from outside of its loop")
+                raise StructureRefusal(f"`{node.name}` reads `{value}` from outside of its loop")
 
 
 def _raise_branch(graph: Graph, branch: Branch) -> None:

@@ -6,14 +6,14 @@ import functools
 from collections.abc import Callable, Collection
 
 from tfport.fix.facts import Facts
-from tfport.fix.goal import Goal
 from tfport.fix.journal import Journal
+from tfport.fix.node_checker import NodeChecker
 from tfport.fix.structure.constant_tables import tables_to_constants
+from tfport.fix.structure.functional_ops import FUNCTIONAL, StructureRefusal
 from tfport.fix.structure.lower import lower_all
 from tfport.fix.structure.prune import drop_functions
 from tfport.fix.structure.ragged_variants import without_boxes
 from tfport.fix.structure.raise_control import raise_control
-from tfport.fix.structure.refusal import FUNCTIONAL, KeepsItsStructure
 from tfport.fix.structure.tables import (
     IMPORTS,
     V1,
@@ -38,8 +38,8 @@ BOXES = ("RaggedTensorToVariant", "RaggedTensorFromVariant")
 class Restructuring:
     """One model on its way to one target."""
 
-    def __init__(self, model: Model, goal: Goal, journal: Journal, *, lower: bool = False) -> None:
-        self.model, self.goal, self.journal, self.lower = model, goal, journal, lower
+    def __init__(self, model: Model, checker: NodeChecker, journal: Journal, *, lower: bool = False) -> None:
+        self.model, self.checker, self.journal, self.lower = model, checker, journal, lower
         self.reasons: list[str] = []
         """Why some structure stayed."""
 
@@ -95,7 +95,7 @@ class Restructuring:
             if not self._lacks(ops):
                 continue
             used = {node.op for node in graph}
-            if all(self.goal.definition(new) is not None for old, new in ops.items() if old in used):
+            if all(self.checker.definition(new) is not None for old, new in ops.items() if old in used):
                 self._change(name, says, functools.partial(change, graph))
             else:
                 self._constant_tables()
@@ -107,21 +107,21 @@ class Restructuring:
 
     def _without_tables(self) -> Changed:
         files_to_constants(self.model)
-        return tables_to_constants(self.model.graph, Facts(self.model), self.goal)
+        return tables_to_constants(self.model.graph, Facts(self.model), self.checker)
 
     def _variables(self) -> None:
         graph = self.model.graph
-        if self._lacks([RESOURCE]) and self.goal.definition(REFERENCES[0]) is not None:
+        if self._lacks([RESOURCE]) and self.checker.definition(REFERENCES[0]) is not None:
             says = "Variables are held by reference, as TF1 had them."
             self._change("variables by reference", says, lambda: to_references(graph))
-        elif self._lacks(REFERENCES) and self.goal.definition(RESOURCE) is not None:
+        elif self._lacks(REFERENCES) and self.checker.definition(RESOURCE) is not None:
             says = "Variables are resources."
             self._change("variables as resources", says, lambda: to_resources(graph))
 
     def _change(self, name: str, says: str, make: Callable[[], Changed]) -> None:
         try:
             self.journal.changed(name, says, make())
-        except KeepsItsStructure as refusal:
+        except StructureRefusal as refusal:
             self.reasons.append(str(refusal))
 
     def _lacks(self, ops: Collection[str]) -> bool:
@@ -129,7 +129,7 @@ class Restructuring:
         asked = frozenset(ops)
         nodes = (node for node in every_node(self.model.graph) if node.op in asked)
         return any(
-            p.question is not Question.UNKNOWN_ATTR for node in nodes for p in self.goal.problems(node)
+            p.question is not Question.UNKNOWN_ATTR for node in nodes for p in self.checker.unresolved(node)
         )
 
     def _lacks_lists(self) -> bool:

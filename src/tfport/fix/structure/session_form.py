@@ -10,7 +10,7 @@ from collections.abc import Collection, Iterable, Sequence
 
 from tfport.fix.journal import Journal
 from tfport.fix.structure.calls import inline_calls
-from tfport.fix.structure.held import held_variables
+from tfport.fix.structure.checkpoint_tensors import held_variables
 from tfport.fix.structure.prune import prune
 from tfport.formats.proto import saved_model_pb2 as pb
 from tfport.graph.graph import Node

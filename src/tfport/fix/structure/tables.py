@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from tfport.fix.structure.refusal import KeepsItsStructure
+from tfport.fix.structure.functional_ops import StructureRefusal
 from tfport.graph.attrs import Attr
 from tfport.graph.dtypes import RESOURCE, STRING
 from tfport.graph.graph import Graph, Node, Value
@@ -55,12 +55,12 @@ Changed = list[tuple[str, str]]
 """The nodes that were changed: their names, and the ops that they were."""
 
 
-class KeepsItsTables(KeepsItsStructure):
+class TableRefusal(StructureRefusal):
     """A table cannot be said in another form; the sentence says why."""
 
 
 @dataclass(frozen=True, slots=True)
-class Form:
+class TableVersion:
     """One of the two forms, and what each of its ops is in the other."""
 
     name: str
@@ -69,14 +69,14 @@ class Form:
     handed_on: Mapping[str, str]
 
 
-V2 = Form("V2", MADE, READ, HANDED_ON)
-V1 = Form("V1", *({new: old for old, new in ops.items()} for ops in (MADE, READ, HANDED_ON)))
+V2 = TableVersion("V2", MADE, READ, HANDED_ON)
+V1 = TableVersion("V1", *({new: old for old, new in ops.items()} for ops in (MADE, READ, HANDED_ON)))
 
 
 def tables_to_v1(graph: Graph) -> Changed:
     """Every resource table becomes a reference, for releases and builds without resource tables."""
     if node := next((node for node in graph if node.op in ANONYMOUS), None):
-        raise KeepsItsTables(f"`{node.name}` is a {node.op}, a table for one run; V1 tables outlive it")
+        raise TableRefusal(f"`{node.name}` is a {node.op}, a table for one run; V1 tables outlive it")
     changed = _convert(graph, V2, STRING)
     known = {name for name, _ in changed}
     return [*changed, *(one for one in imports_to_initializers(graph) if one[0] not in known)]
@@ -85,7 +85,7 @@ def tables_to_v1(graph: Graph) -> Changed:
 def tables_to_v2(graph: Graph) -> Changed:
     """Every reference to a table becomes a resource, for builds that have only these."""
     if node := next((node for node in graph if node.op == "MutableDenseHashTable"), None):
-        raise KeepsItsTables(
+        raise TableRefusal(
             f"`{node.name}` is a MutableDenseHashTable; as a resource it needs a key that no entry may have"
         )
     return _convert(graph, V1, RESOURCE)
@@ -113,7 +113,7 @@ def _origin(handle: Value) -> Node:
     return node
 
 
-def _convert(graph: Graph, form: Form, handle: Attr) -> Changed:
+def _convert(graph: Graph, form: TableVersion, handle: Attr) -> Changed:
     tables = [node for node in graph if node.op in form.made]
     handles = past_lists(handles_of(tables, form))
     readers = list(dict.fromkeys(user for value in handles for user in value.uses))
@@ -130,7 +130,7 @@ def _convert(graph: Graph, form: Form, handle: Attr) -> Changed:
     return changed
 
 
-def handles_of(tables: Iterable[Node], form: Form) -> list[Value]:
+def handles_of(tables: Iterable[Node], form: TableVersion) -> list[Value]:
     """Every value that is the handle of one of these tables; refused where one goes astray."""
     found: dict[Value, None] = {table.output(0): None for table in tables}
     waiting = list(found)
@@ -140,7 +140,7 @@ def handles_of(tables: Iterable[Node], form: Form) -> list[Value]:
             if user.op in form.read and value not in user.inputs[1:]:
                 continue
             if user.op not in (LIST, *form.handed_on):
-                raise KeepsItsTables(_astray(value, user, form))
+                raise TableRefusal(_astray(value, user, form))
             new = [one for one in _handed(user, value) if one not in found]
             found.update(dict.fromkeys(new))
             waiting += new
@@ -150,7 +150,7 @@ def handles_of(tables: Iterable[Node], form: Form) -> list[Value]:
     return list(found)
 
 
-def _astray(value: Value, user: Node, form: Form) -> str:
+def _astray(value: Value, user: Node, form: TableVersion) -> str:
     if user.op in user.graph.library.functions or (user.signature and user.signature.calls):
         return f"the table `{value}` goes into a function with `{user.name}`, where it keeps its form"
     forms = "references" if form is V2 else "resources"
@@ -188,7 +188,7 @@ def _handed(node: Node, handle: Value) -> list[Value]:
 def _has_only_handles(node: Node, handles: Mapping[Value, None]) -> None:
     given = node.inputs if node.op.endswith("Merge") else node.inputs[:1]
     if strange := next((value for value in given if value not in handles), None):
-        raise KeepsItsTables(f"`{node.name}` hands on `{strange}` as well as a table")
+        raise TableRefusal(f"`{node.name}` hands on `{strange}` as well as a table")
 
 
 def _still_true(attrs: Mapping[str, Attr]) -> dict[str, Attr]:

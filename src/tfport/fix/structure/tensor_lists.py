@@ -11,20 +11,20 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from tfport.fix.structure.bodies import ENTERS, Site
+from tfport.fix.structure.function_bodies import ENTERS, Site
+from tfport.fix.structure.functional_ops import FUNCTIONAL, StructureRefusal
 from tfport.fix.structure.list_cells import is_cell, to_cells
 from tfport.fix.structure.list_groups import (
     CHANGES,
     EXITS,
     READS,
-    Group,
+    ListGroup,
     handed_on,
     known,
     list_groups,
     shape_at,
 )
 from tfport.fix.structure.list_order import Waits, waits_of
-from tfport.fix.structure.refusal import FUNCTIONAL, KeepsItsStructure
 from tfport.graph.attrs import Attr
 from tfport.graph.dtypes import FLOAT32, INT32, INT64, RESOURCE, DType
 from tfport.graph.graph import Graph, Node, Value
@@ -35,7 +35,7 @@ def lists_to_arrays(graph: Graph) -> list[str]:
     """Make every list an array, or refuse before anything changes; what is taken for granted."""
     for node in graph:
         if node.op in FUNCTIONAL:
-            raise KeepsItsStructure(f"`{node.name}` ({node.op}) hides lists: branches and loops come first")
+            raise StructureRefusal(f"`{node.name}` ({node.op}) hides lists: branches and loops come first")
     groups = list_groups(graph)
     cells = [group for group in groups if is_cell(group)]
     arrays = [(group, _checked(group)) for group in groups if group not in cells]
@@ -49,19 +49,19 @@ def lists_to_arrays(graph: Graph) -> list[str]:
     return told
 
 
-def _checked(group: Group) -> Waits:
+def _checked(group: ListGroup) -> Waits:
     maker = group.makers[0]
     if maker.op == "TensorListScatterV2" and known(maker.inputs[3]) is None:
-        raise KeepsItsStructure(f"`{maker.name}` is told its size only while running")
+        raise StructureRefusal(f"`{maker.name}` is told its size only while running")
     return waits_of(group)
 
 
-def _granted(group: Group) -> str:
+def _granted(group: ListGroup) -> str:
     until = "" if group.element_shape.size is None else " (until TensorFlow 1.4)"
     return f"each element of `{group.name}` is set once, and before it is read{until}"
 
 
-def _retype(group: Group, dtype: DType, *, keep_shapes: bool) -> None:
+def _retype(group: ListGroup, dtype: DType, *, keep_shapes: bool) -> None:
     """Let the nodes that handed lists on hand on tensors of this type."""
     inside = set(group.values)
     for node in group.hands_on:
@@ -76,7 +76,7 @@ def _retype(group: Group, dtype: DType, *, keep_shapes: bool) -> None:
         node.become(node.op, attrs)
 
 
-def _to_array(group: Group, waits: Waits) -> None:
+def _to_array(group: ListGroup, waits: Waits) -> None:
     maker, dtype, shape = group.makers[0], group.dtype, group.element_shape
     for late, early in waits:
         late.set_controls([*late.controls, early])

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
-from tfport.fix.structure.refusal import KeepsItsStructure
+from tfport.fix.structure.functional_ops import StructureRefusal
 from tfport.graph.attrs import Attr
 from tfport.graph.dtypes import DType
 from tfport.graph.graph import Graph, Node
@@ -31,7 +31,7 @@ def _typed(name: str, **more: Attr) -> Callable[[Attrs, DType], dict[str, Attr]]
 
 def _indices(attrs: Attrs, dtype: DType) -> dict[str, Attr]:
     if attrs.get("batch_dims"):
-        raise KeepsItsStructure("a gather by batches needs its variable to be a resource")
+        raise StructureRefusal("a gather by batches needs its variable to be a resource")
     return {"Tparams": dtype, "Tindices": attrs["Tindices"]}
 
 
@@ -77,9 +77,9 @@ def _convert(graph: Graph, ops: tuple[str, ...], new: str, table: Mapping[str, N
     for node in variables:
         for user in node.output(0).uses:
             if user.op not in table or user.inputs[0] is not node.output(0):
-                raise KeepsItsStructure(f"`{user.name}` ({user.op}) needs `{node.name}` to be a {node.op}")
+                raise StructureRefusal(f"`{user.name}` ({user.op}) needs `{node.name}` to be a {node.op}")
             if user.op in ("Assign", "AssignAdd", "AssignSub") and user.read_outputs:
-                raise KeepsItsStructure(f"`{user.name}` hands on the reference to `{node.name}`")
+                raise StructureRefusal(f"`{user.name}` hands on the reference to `{node.name}`")
     changed = [(node.name, node.op) for node in variables]
     for node in variables:
         dtype = node.attrs["dtype"]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from tfport.errors import RunFailed
-from tfport.fix.structure.tables import Changed, KeepsItsTables
+from tfport.fix.structure.tables import Changed, TableRefusal
 from tfport.formats.saved_model.read import ASSETS
 from tfport.graph.attrs import Attr
 from tfport.graph.dtypes import DType
@@ -39,18 +39,18 @@ def _entries(model: Model, node: Node, files: dict[Node, str]) -> tuple[tuple[An
     table = node.inputs[0].node
     name = files.get(table)
     if name is None:
-        raise KeepsItsTables(f"`{node.name}` reads a file that is none of the model's")
+        raise TableRefusal(f"`{node.name}` reads a file that is none of the model's")
     key, value = table.attrs.get("key_dtype"), table.attrs.get("value_dtype")
     if not isinstance(key, DType) or not isinstance(value, DType):
-        raise KeepsItsTables(f"`{node.name}` fills `{table.name}`, of which the types are not known")
+        raise TableRefusal(f"`{node.name}` fills `{table.name}`, of which the types are not known")
     path = f"{ASSETS}/{name}"
     if model.files.size(path) > MOST_BYTES:
-        raise KeepsItsTables(f"{name} is larger than the {MOST_BYTES} bytes that constants may take")
+        raise TableRefusal(f"{name} is larger than the {MOST_BYTES} bytes that constants may take")
     said: dict[str, Any] = {one: node.attrs[one] for one in LAYOUT if one in node.attrs}
     try:
         keys, values = entries(name, bytes(model.files.map(path)), Layout(**said), key, value)
     except RunFailed as error:
-        raise KeepsItsTables(str(error)) from None
+        raise TableRefusal(str(error)) from None
     return (keys, key), (values, value)
 
 

@@ -1,0 +1,127 @@
+"""Arrays of a type and shape, ordinary ones and those at which models break: each profile is a row.
+
+A profile says what numbers, whole numbers and strings are like. What the array is for, and how
+large, is decided elsewhere: `inputs`.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import ml_dtypes
+import numpy as np
+from numpy.typing import NDArray
+
+from tfport.errors import Error
+from tfport.fix.certify.compare import is_float, step_at_one
+from tfport.graph.dtypes import DType
+
+Random = np.random.Generator
+MOST_ELEMENTS = 1 << 26
+WORDS = (b"a", b"the quick brown fox", b"7", b"-3.25", b"Tokyo", b"x_y.z", b"0", b"one, two; three")
+UNICODE = tuple(text.encode() for text in ("héllo", "東京", "🙂 ok", "Ελλάδα", "e\u0301", "ﬁ", "İI"))
+NO_TEXT = (b"\xff\xfe", b"a\0b", b"\xc3", b"\xed\xa0\x80", b"\0", b"\x80abc")
+LARGE = {"float16": 1e3, "bfloat16": 1e6, "float32": 1e6, "float64": 1e6, "complex64": 1e6, "complex128": 1e6}
+
+
+@dataclass(frozen=True, slots=True)
+class ValueProfile:
+    """What made-up values are like."""
+
+    name: str
+    number: Callable[[Random, tuple[int, ...], np.dtype[Any]], Any]
+    whole: tuple[int, int]
+    """The least and the greatest; of what the type has not, its own."""
+    texts: tuple[bytes, ...]
+    finite: bool = True
+    """Whether every number is one that arithmetic is meant for."""
+
+    @property
+    def huge(self) -> bool:
+        """Whether a whole number of it would be a large size."""
+        return self.whole[1] > 9
+
+
+def _normal(scale: float) -> Callable[[Random, tuple[int, ...], np.dtype[Any]], Any]:
+    return lambda random, shape, kind: random.standard_normal(shape) * scale
+
+
+def _same(number: float) -> Callable[[Random, tuple[int, ...], np.dtype[Any]], Any]:
+    return lambda random, shape, kind: np.full(shape, number)
+
+
+def _large(random: Random, shape: tuple[int, ...], kind: np.dtype[Any]) -> Any:
+    return random.standard_normal(shape) * LARGE.get(kind.name, 4)
+
+
+def _tiny(random: Random, shape: tuple[int, ...], kind: np.dtype[Any]) -> Any:
+    # not so small that products are denormal: engines take a hundred times as long for those
+    return random.standard_normal(shape) * step_at_one(kind)
+
+
+def _not_finite(random: Random, shape: tuple[int, ...], kind: np.dtype[Any]) -> Any:
+    return random.choice([np.nan, np.inf, -np.inf, 1.0, -2.0, 0.0], shape)
+
+
+GREAT = 2**63 - 1
+ORDINARY = ValueProfile("ordinary", _normal(1), (0, 1), WORDS)
+PROFILES = (
+    ValueProfile("positive", lambda random, shape, kind: random.random(shape), (0, 9), WORDS),
+    ValueProfile("zeros", _same(0), (0, 0), (b"",)),
+    ValueProfile("ones", _same(1), (1, 1), (b"1",)),
+    ValueProfile("negative", lambda random, shape, kind: -3 * random.random(shape), (-5, -1), UNICODE),
+    ValueProfile(
+        "wide", lambda random, shape, kind: random.integers(0, 256, shape), (0, 999), (b"", *UNICODE)
+    ),
+    ValueProfile("tiny", _tiny, (0, 2), (b" ", b"\n", b"")),
+    ValueProfile("large", _large, (-GREAT, GREAT), (b"long " * 2000, b"9" * 400)),
+    ValueProfile("not finite", _not_finite, (0, 1), NO_TEXT, finite=False),
+)
+"""The edges, from those that most models take to those that few do."""
+
+
+def random_for(*what: object) -> Random:
+    """Chance that is the same each time for the same things."""
+    seed = hashlib.sha256("\0".join(map(str, what)).encode()).digest()
+    return np.random.default_rng(int.from_bytes(seed[:8], "little"))
+
+
+def array_of(dtype: DType, shape: tuple[int, ...], profile: ValueProfile, random: Random) -> NDArray[Any]:
+    """An array of a profile."""
+    if math.prod(shape) > MOST_ELEMENTS:
+        raise Error(f"a tensor of shape {list(shape)} is too large to make up; give one with --inputs")
+    try:
+        kind = dtype.numpy
+    except KeyError:
+        raise Error(f"nothing can be made up for a {dtype}") from None
+    if kind.kind == "O":
+        return _strings(shape, profile, random)
+    if kind.kind == "b":
+        same = profile.whole[0] == profile.whole[1]
+        return np.full(shape, profile.whole[0], bool) if same else random.random(shape) < 0.5
+    if not is_float(kind):
+        return _whole(kind, shape, profile, random)
+    with np.errstate(all="ignore"):
+        numbers = np.asarray(profile.number(random, shape, kind))
+        if kind.kind == "c":
+            numbers = numbers + 1j * np.asarray(profile.number(random, shape, kind))
+        return numbers.astype(kind)
+
+
+def _whole(
+    kind: np.dtype[Any], shape: tuple[int, ...], profile: ValueProfile, random: Random
+) -> NDArray[Any]:
+    info = ml_dtypes.iinfo(kind)  # type: ignore[no-untyped-call]
+    low, high = (int(min(max(edge, info.min), info.max)) for edge in profile.whole)
+    high = min(high, GREAT)
+    return random.integers(low, high, shape, np.int64, endpoint=True).astype(kind)
+
+
+def _strings(shape: tuple[int, ...], profile: ValueProfile, random: Random) -> NDArray[Any]:
+    flat = np.empty(math.prod(shape), object)
+    flat[:] = [profile.texts[i] for i in random.integers(0, len(profile.texts), flat.size)]
+    return flat.reshape(shape)

@@ -1,0 +1,134 @@
+"""Serialised Examples made up for a model that parses them: the features that its own node asks for."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tfport.fix.certify.arrays import Random, ValueProfile, array_of
+from tfport.fix.certify.input_uses import Reading
+from tfport.formats.proto import serving_pb2 as pb
+from tfport.graph.dtypes import STRING, DType
+from tfport.graph.graph import Node
+from tfport.graph.shapes import Shape
+
+MOST_VALUES = 3
+"""Of a feature that may have any number."""
+
+
+@dataclass(frozen=True, slots=True)
+class WantedFeature:
+    """A feature that a node asks for."""
+
+    key: str
+    dtype: DType
+    shape: Shape | None = None
+    """Of a dense one; its first size may be open."""
+    optional: bool = True
+    """Whether an Example may come without it: it is sparse or ragged, or has a default."""
+
+
+def wanted_by(reading: Reading) -> list[WantedFeature] | None:
+    """The features that a node asks of the Examples it reads; None for a node that parses none."""
+    find = _FINDERS.get(reading.node.op)
+    return list(find(reading)) if find is not None and reading.index == 0 else None
+
+
+def _parse_example(reading: Reading) -> Iterator[WantedFeature]:
+    attrs = reading.node.attrs
+    sparse, dense = _types(attrs.get("sparse_types")), _types(attrs.get("Tdense"))
+    keys = [key for i in range(len(sparse) + len(dense)) for key in _keys(reading.constant(2 + i))]
+    yield from _loose(keys[: len(sparse)], sparse)
+    yield from _dense(reading, keys[len(sparse) :], dense, 2 + len(sparse) + len(dense))
+
+
+def _parse_example_v2(reading: Reading) -> Iterator[WantedFeature]:
+    attrs = reading.node.attrs
+    yield from _loose(_keys(reading.constant(2)), _types(attrs.get("sparse_types")))
+    yield from _loose(_keys(reading.constant(4)), _types(attrs.get("ragged_value_types")))
+    yield from _dense(reading, _keys(reading.constant(3)), _types(attrs.get("Tdense")), 5)
+
+
+def _parse_single_example(reading: Reading) -> Iterator[WantedFeature]:
+    attrs = reading.node.attrs
+    yield from _loose(_listed(attrs.get("sparse_keys")), _types(attrs.get("sparse_types")))
+    yield from _dense(reading, _listed(attrs.get("dense_keys")), _types(attrs.get("Tdense")), 1)
+
+
+_FINDERS = {
+    "ParseExample": _parse_example,
+    "ParseExampleV2": _parse_example_v2,
+    "ParseSingleExample": _parse_single_example,
+}
+
+
+def _loose(keys: Sequence[str], types: Sequence[DType]) -> Iterator[WantedFeature]:
+    return (WantedFeature(key, dtype) for key, dtype in zip(keys, types, strict=False))
+
+
+def _dense(
+    reading: Reading, keys: Sequence[str], types: Sequence[DType], defaults: int
+) -> Iterator[WantedFeature]:
+    shapes = _shapes(reading.node)
+    for i, (key, dtype, shape) in enumerate(zip(keys, types, shapes, strict=False)):
+        default = reading.constant(defaults + i)
+        # one whose first size is open is padded where it is short, so it may be missing
+        open_first = shape.dims is not None and None in shape.dims[:1]
+        yield WantedFeature(key, dtype, shape, open_first or (default is not None and default.size > 0))
+
+
+def _shapes(node: Node) -> list[Shape]:
+    shapes = node.attrs.get("dense_shapes")
+    return [one for one in shapes if isinstance(one, Shape)] if isinstance(shapes, list) else []
+
+
+def _types(attr: Any) -> list[DType]:
+    return [one for one in attr if isinstance(one, DType)] if isinstance(attr, list) else []
+
+
+def _keys(array: NDArray[Any] | None) -> list[str]:
+    return [] if array is None else _listed(array.ravel().tolist())
+
+
+def _listed(keys: Any) -> list[str]:
+    texts = keys if isinstance(keys, list) else []
+    return [key.decode(errors="replace") if isinstance(key, bytes) else str(key) for key in texts]
+
+
+def made_examples(
+    wanted: Sequence[WantedFeature], shape: tuple[int, ...], profile: ValueProfile, random: Random
+) -> NDArray[Any]:
+    """Examples of a profile in an array of this shape."""
+    flat = np.empty(math.prod(shape), object)
+    flat[:] = [_example(wanted, profile, random, first=i == 0) for i in range(flat.size)]
+    return flat.reshape(shape)
+
+
+def _example(wanted: Sequence[WantedFeature], profile: ValueProfile, random: Random, *, first: bool) -> bytes:
+    """One Example: the first of each array has every feature, others may lack what may be lacking."""
+    example = pb.Example()
+    for feature in wanted:
+        if first or not feature.optional or random.random() < 0.75:
+            _fill(example.features.feature[feature.key], feature, profile, random, at_least=int(first))
+    return example.SerializeToString(deterministic=True)
+
+
+def _fill(
+    into: pb.Feature, feature: WantedFeature, profile: ValueProfile, random: Random, *, at_least: int
+) -> None:
+    count = int(random.integers(at_least, MOST_VALUES, endpoint=True))
+    if feature.shape is not None and feature.shape.dims is not None:
+        sizes = [count if i == 0 and size is None else size or 0 for i, size in enumerate(feature.shape.dims)]
+        count = math.prod(sizes)
+    values = array_of(feature.dtype, (count,), profile, random).tolist()
+    if feature.dtype == STRING:
+        into.bytes_list.value.extend(values)
+    elif feature.dtype.is_floating:
+        into.float_list.value.extend(values)
+    else:
+        into.int64_list.value.extend(values)

@@ -1,0 +1,158 @@
+"""What an input of a signature is for, where its type and shape alone would make nonsense of it.
+
+A string may be an Example, an image or the text of a number; that is told by the nodes that read it.
+Three inputs may be one sparse tensor, two a ragged one; that is told by the signature, or by the
+structure that the exporting program noted for each function, or by the sparse ops that read them.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Collection, Iterable, Iterator
+from dataclasses import dataclass, field
+
+from tfport.fix.certify.examples import WantedFeature, wanted_by
+from tfport.fix.certify.input_uses import Reading, readings
+from tfport.formats.proto import saved_model_pb2 as pb
+from tfport.graph.dtypes import STRING
+from tfport.graph.graph import ARG, Function
+from tfport.graph.model import Model, Signature, TensorSpec
+from tfport.graph.shapes import UNKNOWN, Shape
+
+IMAGES = {"DecodeJpeg", "DecodePng", "DecodeImage", "DecodeBmp", "DecodeGif", "DecodeAndCropJpeg"}
+NUMBERS = {"StringToNumber"}
+VALUES, INDICES, SHAPE, SPLITS = "values", "indices", "shape", "splits"
+
+
+@dataclass(frozen=True, slots=True)
+class TensorPart:
+    """A part of a sparse or ragged tensor; those with the same `whole` belong together."""
+
+    whole: str
+    kind: str
+    place: int = 0
+    """Which row splits, from the outermost."""
+    of: Shape = UNKNOWN
+    """The shape of the whole, where that is known."""
+
+
+@dataclass(slots=True)
+class Role:
+    """What one tensor is for."""
+
+    examples: list[WantedFeature] | None = None
+    text: str = ""
+    """`image` or `number`, of strings that must be that."""
+    part: TensorPart | None = None
+    guessed: list[TensorPart] = field(default_factory=list)
+    """What sparse ops take it for."""
+
+
+@dataclass(slots=True)
+class Roles:
+    """The roles of a signature's tensors by their names, `x:0`."""
+
+    by_tensor: dict[str, Role] = field(default_factory=dict)
+
+    def of(self, tensor: str) -> Role:
+        return self.by_tensor.setdefault(tensor, Role())
+
+
+def roles_of(model: Model, signature: Signature) -> Roles:
+    roles = Roles()
+    for name, spec in signature.inputs.items():
+        if spec.form != "dense":
+            for tensor, part in zip(spec.tensors, _declared(name, spec), strict=False):
+                roles.of(tensor).part = part
+        elif model.has_tensor(spec.tensors[0]):
+            _told(model, spec, roles.of(spec.tensors[0]))
+    _settle(roles.by_tensor.values())
+    return roles
+
+
+def _settle(roles: Collection[Role]) -> None:
+    """Of what sparse ops take a tensor for, keep what most other tensors have a part in."""
+    wholes = Counter(part.whole for role in roles for part in role.guessed)
+    for role in roles:
+        if role.part is None and role.guessed:
+            role.part = max(role.guessed, key=lambda part: wholes[part.whole])
+
+
+def _declared(name: str, spec: TensorSpec) -> Iterator[TensorPart]:
+    """The parts of an input that the signature itself says is several tensors."""
+    if spec.form == "sparse":
+        yield from (TensorPart(name, kind, of=spec.shape) for kind in (VALUES, INDICES, SHAPE))
+    elif spec.form == "ragged":
+        yield TensorPart(name, VALUES)
+        yield from (TensorPart(name, SPLITS, place) for place in range(len(spec.tensors) - 1))
+
+
+def _told(model: Model, spec: TensorSpec, role: Role) -> None:
+    """What the readers of an input say."""
+    features: dict[str, WantedFeature] = {}
+    for reading in readings(model.graph.value(spec.tensors[0])):
+        op = reading.node.op
+        if op == ARG:
+            role.part = role.part or _noted(model, reading)
+        elif part := _sparse_op(reading):
+            role.guessed.append(part)
+        if spec.dtype == STRING:
+            features.update({one.key: one for one in wanted_by(reading) or ()})
+            role.text = role.text or ("image" if op in IMAGES else "number" if op in NUMBERS else "")
+    role.examples = list(features.values()) or None
+
+
+def _sparse_op(reading: Reading) -> TensorPart | None:
+    """The part that a sparse op reads, by the name of its argument: `a_indices`, `dense_shape`."""
+    signature = reading.node.signature
+    if not reading.node.op.startswith("Sparse") or signature is None:
+        return None
+    if any(arg.is_list for arg in signature.inputs) or reading.index >= len(signature.inputs):
+        return None
+    name = signature.inputs[reading.index].name
+    kind = next((kind for kind in (INDICES, VALUES, SHAPE) if name.endswith(kind)), None)
+    side = name[:2] if name.startswith(("a_", "b_")) else ""
+    return TensorPart(f"{reading.node.name}/{side}", kind) if kind else None
+
+
+def _noted(model: Model, reading: Reading) -> TensorPart | None:
+    """The part that an argument of a function is, by what the exporting program noted of its structure."""
+    function = reading.node.graph
+    assert isinstance(function, Function)
+    noted = model.meta.object_graph_def.concrete_functions
+    if function.name not in noted:
+        return None
+    flat = list(_flattened([noted[function.name].canonicalized_input_signature], function.name))
+    place = function.arguments.index(reading.node.output(reading.index))
+    return flat[place] if place < len(flat) else None
+
+
+def _flattened(values: Iterable[pb.StructuredValue], path: str) -> Iterator[TensorPart | None]:
+    """A part, or None for a plain tensor, for each tensor of a structure, in the order of arguments."""
+    for i, value in enumerate(values):
+        here, kind = f"{path}/{i}", value.WhichOneof("kind")
+        if kind in ("tuple_value", "list_value"):
+            yield from _flattened(getattr(value, kind).values, here)
+        elif kind == "dict_value":
+            yield from _flattened((v for _, v in sorted(value.dict_value.fields.items())), here)
+        elif kind == "named_tuple_value":
+            yield from _flattened((pair.value for pair in value.named_tuple_value.values), here)
+        elif kind in ("tensor_spec_value", "bounded_tensor_spec_value"):
+            yield None
+        elif kind == "type_spec_value":
+            yield from _composite(value.type_spec_value, here)
+
+
+def _composite(spec: pb.TypeSpecProto, path: str) -> Iterator[TensorPart | None]:
+    state = list(spec.type_state.tuple_value.values)
+    shape = next(
+        (Shape.from_proto(v.tensor_shape_value) for v in state if v.HasField("tensor_shape_value")), UNKNOWN
+    )
+    if spec.type_spec_class == pb.TypeSpecProto.SPARSE_TENSOR_SPEC:
+        yield from (TensorPart(path, kind, of=shape) for kind in (INDICES, VALUES, SHAPE))
+    elif spec.type_spec_class == pb.TypeSpecProto.RAGGED_TENSOR_SPEC:
+        rank = next((v.int64_value for v in state if v.WhichOneof("kind") == "int64_value"), 1)
+        yield TensorPart(path, VALUES)
+        yield from (TensorPart(path, SPLITS, place) for place in range(min(rank, 32)))
+    else:
+        yield from _flattened([spec.type_state], path)

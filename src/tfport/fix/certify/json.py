@@ -1,0 +1,76 @@
+"""A certificate as programs read it; numbers that JSON has not, infinite ones, are null."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import asdict
+from typing import Any
+
+from tfport.fix.certify.certificate import Certificate
+from tfport.fix.certify.compare import OutputDifference
+from tfport.fix.certify.verification import AnswerComparison, Verification
+
+VERSION = 1
+
+
+def certificate_json(certificate: Certificate) -> dict[str, Any]:
+    return {
+        "version": VERSION,
+        "tfport": certificate.tfport,
+        "verdict": certificate.verdict,
+        "statement": certificate.verification.statement,
+        "target": certificate.target,
+        "input": {"path": certificate.source, "sha256": certificate.source_digest},
+        "output": {"path": certificate.output, "sha256": certificate.output_digest},
+        "keeps": certificate.keeps,
+        "rules": [{**asdict(rule), "nodes": list(rule.nodes)} for rule in certificate.rules],
+        **verification_json(certificate.verification),
+    }
+
+
+def verification_json(verification: Verification) -> dict[str, Any]:
+    return {
+        "signatures": verification.signatures,
+        "tolerance": {"rtol": verification.rtol, "atol": verification.atol},
+        "trials": [
+            {"signature": one.signature, "name": one.name, "origin": one.origin, "finite": one.finite,
+             "original": one.original, "why": one.why}
+            for one in verification.trials
+        ],
+        "comparisons": [_comparison(one) for one in verification.comparisons],
+        "caveats": verification.caveats,
+        "not_asked": [{"runner": runner, "why": why} for runner, why in verification.not_asked],
+        "left_out": verification.left_out,
+    }  # fmt: skip
+
+
+def _comparison(one: AnswerComparison) -> dict[str, Any]:
+    refuses = [{"trial": name, "why": why} for name, why in one.only_rewritten_refuses]
+    return {
+        "signature": one.signature,
+        "runner": one.runner,
+        "reference": one.reference,
+        "verdict": one.verdict,
+        "answered": one.answered,
+        "refused": one.refused,
+        "only_rewritten_answers": one.only_rewritten_answers,
+        "only_rewritten_refuses": refuses,
+        "random": one.random,
+        "stopped": one.stopped,
+        "outputs": _differences(one.outputs),
+        "not_finite": _differences(one.not_finite),
+    }
+
+
+def _differences(outputs: Mapping[str, OutputDifference]) -> dict[str, Any]:
+    return {
+        name: {"dtype": d.dtype, "alike": d.alike, "trials": d.trials, "elements": d.elements,
+               "unequal": d.unequal, "beyond": d.beyond, "absolute": _number(d.absolute),
+               "relative": _number(d.relative), "ulps": d.ulps, "problem": d.problem}
+        for name, d in outputs.items()
+    }  # fmt: skip
+
+
+def _number(value: float) -> float | None:
+    return value if math.isfinite(value) else None

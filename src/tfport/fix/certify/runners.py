@@ -1,0 +1,225 @@
+"""Who answers: tfport's own runtime in this process, and TensorFlow of any release in another.
+
+A runner is asked for a model's answers to trials, and says for each the outputs or why it refused.
+What the answers mean is decided elsewhere: `certify`.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from tfport.errors import CannotRun, Error
+from tfport.fix.certify.tensor_file import read_tensors, write_tensors
+from tfport.fix.certify.trials import Trial
+from tfport.formats.graph_def.signature import META_GRAPH
+from tfport.formats.saved_model.signature import SAVED_MODEL
+from tfport.graph.model import Model, Signature
+from tfport.graph.save import save_model
+from tfport.runtime.composite import flatten_inputs, pack_outputs
+from tfport.runtime.custom.registry import Registry
+from tfport.runtime.feeds import as_array
+from tfport.runtime.session import Session
+
+WORKER = Path(__file__).with_name("target_worker.py")
+SECONDS_TO_LOAD = 600
+SECONDS_A_TRIAL = 60
+MOST_MEMORY = 3 / 4
+"""Of what the machine has, for a process with another TensorFlow."""
+KINDS = {SAVED_MODEL: "saved_model", META_GRAPH: "meta_graph"}
+_NOT_FOR_OTHERS = ("PYTHONPATH", "PYTHONHOME", "PYTHONSTARTUP", "VIRTUAL_ENV")
+
+
+@dataclass(frozen=True, slots=True)
+class TrialOutcome:
+    """What came of a trial: outputs by name, or why there are none."""
+
+    outputs: dict[str, Any] | None = None
+    why: str = ""
+    ran: bool = True
+    """Whether it was tried at all: a process may have ended before."""
+
+
+@dataclass(frozen=True, slots=True)
+class ModelSide:
+    """A model that is asked, with the way in for each signature by name."""
+
+    model: Model
+    entrances: dict[str, Signature]
+    path: str | None = None
+    """Where it lies as files that are the same; otherwise it is written out for others to read."""
+
+
+@dataclass(slots=True)
+class Answers:
+    """What a runner says of one side."""
+
+    outcomes: list[TrialOutcome] = field(default_factory=list)
+    why: str = ""
+    """Why there are none: it does not load, or the runner has not all of its ops."""
+
+
+class OwnSession:
+    """tfport's runtime, with one side loaded; one trial after the other."""
+
+    def __init__(self, side: ModelSide, registry: Registry | None) -> None:
+        self.side = side
+        self.registry = registry
+        self.why = ""
+        self._session: Session | None = None
+        try:
+            self._session = Session(side.model, registry=registry)
+        except Error as error:
+            self.why = str(error)
+
+    def ask(self, trial: Trial) -> TrialOutcome:
+        if self._session is None:
+            return TrialOutcome(why=self.why, ran=False)
+        signature = self.side.entrances[trial.signature]
+        fetches = [name for spec in signature.outputs.values() for name in spec.tensors]
+        try:
+            values = self._session.run(fetches, _fed(signature, trial))
+        except CannotRun as error:
+            return TrialOutcome(why=str(error), ran=False)
+        except Error as error:
+            return TrialOutcome(why=str(error))
+        except MemoryError:
+            return TrialOutcome(why="out of memory")
+        except Exception as error:  # an engine's own, which must not end the other trials
+            return TrialOutcome(why=f"{type(error).__name__}: {error}")
+        return TrialOutcome(pack_outputs(signature, values))
+
+
+class TensorFlow:
+    """A Python with some TensorFlow, in a process for each question."""
+
+    def __init__(self, python: str, *, own: bool = False) -> None:
+        found = shutil.which(python)
+        if found is None:
+            raise Error(f"{python}: no program that can be run; expected the Python of the target")
+        self.python = found
+        self.own = own
+        """Whether it is the Python that tfport runs in."""
+        self.version = self.python_version = ""
+
+    @property
+    def name(self) -> str:
+        return f"TensorFlow {self.version or '(unknown)'}, Python {self.python_version or '(unknown)'}"
+
+    def ask(self, side: ModelSide, trials: Sequence[Trial]) -> Answers:
+        """The answers of a side to trials, in order."""
+        with tempfile.TemporaryDirectory(prefix="tfport-") as folder:
+            place = Path(folder)
+            asked = [{"fetches": _fetches(side.entrances[trial.signature])} for trial in trials]
+            job = {**_placed(side, place / "model"), "memory": _memory(), "trials": asked}
+            for i, trial in enumerate(trials):
+                with suppress(Error):  # what cannot be fed is missing there, and refused
+                    write_tensors(place / f"{i}.in", _feeds(side, trial))
+            (place / "job.json").write_text(json.dumps(job))
+            ended = self._run(place, SECONDS_TO_LOAD + SECONDS_A_TRIAL * len(trials))
+            return self._read(place, side, trials, ended)
+
+    def _run(self, place: Path, seconds: float) -> str:
+        """How the process ended, where not well."""
+        dropped = () if self.own else _NOT_FOR_OTHERS
+        kept = {name: value for name, value in os.environ.items() if name not in dropped}
+        quiet = {**kept, "TF_CPP_MIN_LOG_LEVEL": "3", "PYTHONDONTWRITEBYTECODE": "1"}
+        with open(place / "log.txt", "wb") as log:
+            process = subprocess.Popen(
+                [self.python, str(WORKER), str(place)],
+                stdin=subprocess.DEVNULL, stdout=log, stderr=log, env=quiet, cwd=place,
+                start_new_session=True,
+            )  # fmt: skip
+            try:
+                code = process.wait(seconds)
+            except subprocess.TimeoutExpired:
+                return f"it took more than {seconds:.0f} seconds"
+            finally:  # also when the user has had enough
+                with suppress(ProcessLookupError, PermissionError):
+                    os.killpg(process.pid, signal.SIGKILL)
+                process.wait()
+        if code == 0:
+            return ""
+        last = [line for line in _tail(place / "log.txt").splitlines() if line.strip()]
+        killed = f"it was ended by {signal.Signals(-code).name}" if code < 0 else f"it ended with {code}"
+        return f"{killed}: {last[-1].strip()}" if last else killed
+
+    def _read(self, place: Path, side: ModelSide, trials: Sequence[Trial], ended: str) -> Answers:
+        if (place / "about.json").exists():
+            about = json.loads((place / "about.json").read_text())
+            self.version, self.python_version = str(about["tensorflow"]), str(about["python"])
+        if (place / "load.txt").exists():
+            return Answers(why=(place / "load.txt").read_text(errors="replace"))
+        if not (place / "loaded.txt").exists():
+            return Answers(why=ended or "it ended without a word")
+        return Answers([self._outcome(place / str(i), side, t, ended) for i, t in enumerate(trials)])
+
+    def _outcome(self, place: Path, side: ModelSide, trial: Trial, ended: str) -> TrialOutcome:
+        if (out := place.with_suffix(".out")).exists():
+            signature = side.entrances[trial.signature]
+            try:
+                found = read_tensors(out)
+                return TrialOutcome(pack_outputs(signature, [found[name] for name in _fetches(signature)]))
+            except (Error, KeyError) as error:
+                return TrialOutcome(why=str(error))
+        if (refused := place.with_suffix(".txt")).exists():
+            return TrialOutcome(why=refused.read_text(errors="replace"))
+        return TrialOutcome(why=ended, ran=False)
+
+
+def live_tensorflow() -> TensorFlow | None:
+    """The TensorFlow of this environment, where there is one."""
+    return TensorFlow(sys.executable, own=True) if importlib.util.find_spec("tensorflow") else None
+
+
+def _placed(side: ModelSide, path: Path) -> dict[str, Any]:
+    """Where a model lies as files, written there where it does not lie as it is."""
+    model = side.model
+    job: dict[str, Any] = {
+        "kind": KINDS.get(model.format, "graph_def"),
+        "tags": list(model.tags),
+        "checkpoint": None,
+    }
+    if model.format is META_GRAPH:
+        save_model(model, path)
+        checkpoint = str(path) if model.checkpoint is not None else None
+        return {**job, "model": f"{path}.meta", "checkpoint": checkpoint}
+    if side.path is None:
+        save_model(model, path)
+    return {**job, "model": side.path or str(path)}
+
+
+def _fetches(signature: Signature) -> list[str]:
+    return [name for spec in signature.outputs.values() for name in spec.tensors]
+
+
+def _fed(signature: Signature, trial: Trial) -> dict[str, Any]:
+    """An array for each tensor; what this side has no input for is not fed."""
+    return flatten_inputs(signature, {n: array for n, array in trial.inputs.items() if n in signature.inputs})
+
+
+def _feeds(side: ModelSide, trial: Trial) -> dict[str, Any]:
+    feeds = _fed(side.entrances[trial.signature], trial)
+    types = {tensor: side.model.graph.value(tensor).dtype.base for tensor in feeds}
+    return {t: (types[t], as_array(array, types[t], t)) for t, array in feeds.items()}
+
+
+def _memory() -> int:
+    return int(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") * MOST_MEMORY)
+
+
+def _tail(path: Path, size: int = 4096) -> str:
+    with open(path, "rb") as file:
+        file.seek(max(0, path.stat().st_size - size))
+        return file.read().decode(errors="replace")

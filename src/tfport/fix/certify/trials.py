@@ -1,0 +1,245 @@
+"""The inputs on which two models are compared: what a user gave, what the author left, what is made up.
+
+Made up are all sizes and profiles that a signature's types and shapes allow, the same ones each
+time. A size that the original refuses (an image too small for its filters) is no use for the edges:
+`TrialBuilder.sizings` are tried first, from likely to unlikely, and whoever runs them says which were taken.
+"""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tfport.errors import Error
+from tfport.fix.certify.arrays import PROFILES, Random, ValueProfile, array_of, random_for
+from tfport.fix.certify.composites import made_parts
+from tfport.fix.certify.examples import made_examples
+from tfport.fix.certify.input_roles import TensorPart, roles_of
+from tfport.fix.certify.size_inputs import decides_sizes
+from tfport.fix.certify.verification import GIVEN, MADE_UP, WARMUP
+from tfport.formats.saved_model.warmup import Request
+from tfport.graph.dtypes import STRING, DType
+from tfport.graph.model import Model, Signature, TensorSpec
+from tfport.graph.shapes import Shape
+
+
+@dataclass(frozen=True, slots=True)
+class Trial:
+    """One call of a signature."""
+
+    signature: str
+    name: str
+    """What is special about it: `ordinary, 2 rows`."""
+    origin: str
+    inputs: dict[str, Any]
+    """By the names of the signature; of an input with several tensors the tuple of its parts."""
+    finite: bool = True
+    """Whether no number in it is NaN or infinite."""
+
+
+@dataclass(frozen=True, slots=True)
+class Sizing:
+    """What stands for the sizes that a signature leaves open."""
+
+    rows: int
+    other: int
+    spread: int = 0
+    """How much larger each further axis is than the one before."""
+    rank: int = 2
+    """Of tensors of which not even that is known."""
+
+    def shape(self, shape: Shape) -> tuple[int, ...]:
+        dims = (None,) * self.rank if shape.dims is None else shape.dims
+        return tuple(self._size(axis) if size is None else size for axis, size in enumerate(dims))
+
+    def _size(self, axis: int) -> int:
+        return self.rows if axis == 0 else self.other + (axis - 1) * self.spread
+
+    def __str__(self) -> str:
+        return f"{self.rows} row{'s' * (self.rows != 1)}, open sizes {self.other}"
+
+
+USUAL = (Sizing(1, 4), Sizing(2, 4), Sizing(5, 4), Sizing(3, 7), Sizing(2, 3, 1))
+UNUSUAL = tuple(
+    Sizing(rows, other, 0, rank)
+    for rank in (2, 1, 0, 4, 3)
+    for rows, other in ((2, 1), (2, 16), (1, 32), (2, 2), (1, 224), (1, 3))
+)
+"""Tried where the usual ones are refused: ranks, and sizes that images and channels have."""
+
+
+class TrialBuilder:
+    """Makes up inputs for one signature of a model."""
+
+    def __init__(self, model: Model, signature: Signature) -> None:
+        self.model = model
+        self.signature = signature
+        self.roles = roles_of(model, signature)
+        self.shapes = {t: self._shape(spec, t) for spec in signature.inputs.values() for t in spec.tensors}
+
+    @property
+    def has_numbers(self) -> bool:
+        """Whether any input could be NaN."""
+        types = [self._type(spec, t) for spec in self.signature.inputs.values() for t in spec.tensors]
+        return any(one.is_floating or one.is_complex for one in types) or self._floats_in_examples()
+
+    def profiles(self) -> list[ValueProfile]:
+        """The edges to try: no huge numbers where those would be sizes or counts of turns."""
+        tensors = [t for spec in self.signature.inputs.values() for t in spec.tensors]
+        free = [t for t in tensors if self.roles.of(t).part is None and self.model.has_tensor(t)]
+        decides = any(decides_sizes(self.model.graph.value(t)) for t in free)
+        return [one for one in PROFILES if not (decides and one.huge)]
+
+    def sizings(self) -> tuple[list[Sizing], list[Sizing]]:
+        """The sizes to try, and those to try where none of the first was taken; no shapes twice."""
+        wholes = [role.part.of for role in self.roles.by_tensor.values() if role.part]
+        shapes = [*self.shapes.values(), *wholes]
+        distinct: dict[tuple[tuple[int, ...], ...], Sizing] = {}
+        for sizing in (*USUAL, *UNUSUAL):
+            distinct.setdefault(tuple(map(sizing.shape, shapes)), sizing)
+        kept = list(distinct.values())
+        return [one for one in kept if one in USUAL], [one for one in kept if one not in USUAL]
+
+    def made(self, sizing: Sizing, profile: ValueProfile) -> Trial:
+        """A trial with these sizes and values."""
+        random = random_for(self.signature.name, self._told(), sizing, profile.name)
+        wholes = self._wholes(sizing, profile, random)
+        inputs = {
+            name: self._input(spec, sizing, profile, random, wholes)
+            for name, spec in self.signature.inputs.items()
+        }
+        finite = profile.finite or not self.has_numbers
+        words = f"{profile.name}, {sizing}" if self._is_open() else profile.name
+        return Trial(self.signature.name, words, MADE_UP, inputs, finite)
+
+    def _input(
+        self,
+        spec: TensorSpec,
+        sizing: Sizing,
+        profile: ValueProfile,
+        random: Random,
+        wholes: Mapping[str, Any],
+    ) -> Any:
+        made = [
+            wholes[t] if t in wholes else self._tensor(spec, t, sizing, profile, random) for t in spec.tensors
+        ]
+        return made[0] if len(made) == 1 else tuple(made)
+
+    def _tensor(
+        self, spec: TensorSpec, tensor: str, sizing: Sizing, profile: ValueProfile, random: Random
+    ) -> NDArray[Any]:
+        role, shape, dtype = (
+            self.roles.of(tensor),
+            sizing.shape(self.shapes[tensor]),
+            self._type(spec, tensor),
+        )
+        if dtype == STRING and role.examples is not None:
+            return made_examples(role.examples, shape, profile, random)
+        if dtype == STRING and role.text:
+            return _texts(role.text, shape, random)
+        return array_of(dtype, shape, profile, random)
+
+    def _wholes(self, sizing: Sizing, profile: ValueProfile, random: Random) -> dict[str, NDArray[Any]]:
+        """Arrays for the tensors that are parts of something."""
+        groups: dict[str, dict[str, tuple[TensorPart, DType, tuple[int, ...]]]] = {}
+        for spec in self.signature.inputs.values():
+            for tensor in spec.tensors:
+                if part := self.roles.of(tensor).part:
+                    shape = sizing.shape(self.shapes[tensor])
+                    groups.setdefault(part.whole, {})[tensor] = (part, self._type(spec, tensor), shape)
+        made: dict[str, NDArray[Any]] = {}
+        for group in groups.values():
+            if len(group) > 1:
+                whole = next(
+                    (p.of for p, _, _ in group.values() if p.of.dims is not None), self._whole(group)
+                )
+                made |= made_parts(group, sizing.shape(whole), profile, random)
+        return made
+
+    def _whole(self, group: Mapping[str, tuple[TensorPart, DType, tuple[int, ...]]]) -> Shape:
+        """The rank of a sparse tensor, from the width of its indices or the length of its shape."""
+        for tensor, (part, _, _) in group.items():
+            dims = self.shapes[tensor].dims
+            if part.kind in ("indices", "shape") and dims and dims[-1] is not None:
+                return Shape((None,) * min(dims[-1], 8))
+        return Shape((None, None))
+
+    def _type(self, spec: TensorSpec, tensor: str) -> DType:
+        if len(spec.tensors) == 1 or not self.model.has_tensor(tensor):
+            return spec.dtype
+        return self.model.graph.value(tensor).dtype.base
+
+    def _shape(self, spec: TensorSpec, tensor: str) -> Shape:
+        if len(spec.tensors) == 1 or not self.model.has_tensor(tensor):
+            return spec.shape
+        return self.model.graph.value(tensor).shape
+
+    def _is_open(self) -> bool:
+        return any(shape.dims is None or None in shape.dims for shape in self.shapes.values())
+
+    def _floats_in_examples(self) -> bool:
+        roles = self.roles.by_tensor.values()
+        return any(feature.dtype.is_floating for role in roles for feature in role.examples or ())
+
+    def _told(self) -> str:
+        return "; ".join(f"{n} {s.dtype} {s.shape}" for n, s in self.signature.inputs.items())
+
+
+def given_trials(signature: Signature, given: Mapping[str, Any] | None) -> Iterator[Trial]:
+    """What the user gave, where it is all that this signature needs and nothing else."""
+    if given is None:
+        return
+    needed = set(signature.inputs) - set(signature.defaults)
+    if needed <= set(given) and (needed or set(given) <= set(signature.inputs)):
+        inputs = {name: array for name, array in given.items() if name in signature.inputs}
+        yield Trial(signature.name, "given", GIVEN, inputs, _is_finite(inputs.values()))
+
+
+def warmup_trials(signature: Signature, requests: list[Request], default: str) -> Iterator[Trial]:
+    """The warm-up requests that ask this signature."""
+    for number, request in enumerate(requests, 1):
+        if (request.signature or default) != signature.name:
+            continue
+        inputs = request.inputs
+        if "" in inputs:  # Examples, which the server gives to the only input
+            if len(signature.inputs) != 1:
+                continue
+            inputs = dict.fromkeys(signature.inputs, inputs[""])
+        if set(inputs) <= set(signature.inputs):
+            yield Trial(signature.name, f"warm-up {number}", WARMUP, inputs, _is_finite(inputs.values()))
+
+
+def _is_finite(arrays: Any) -> bool:
+    flat = [part for one in arrays for part in (one if isinstance(one, tuple) else (one,))]
+    floats = [a for a in map(np.asarray, flat) if a.dtype.kind in "fc"]
+    return all(bool(np.isfinite(a).all()) for a in floats)
+
+
+def _texts(kind: str, shape: tuple[int, ...], random: Random) -> NDArray[Any]:
+    out = np.empty(shape, object)
+    for place in np.ndindex(shape):
+        number = str(round(float(random.standard_normal()), 3)).encode()
+        out[place] = number if kind == "number" else _image(random)
+    return out
+
+
+def _image(random: Random) -> bytes:
+    """A small picture as a PNG file."""
+    from PIL import Image
+
+    file = io.BytesIO()
+    Image.fromarray(random.integers(0, 256, (24, 20, 3), np.uint8, endpoint=False)).save(file, "png")
+    return file.getvalue()
+
+
+def chosen(signatures: Mapping[str, Signature], names: list[str] | None, where: str) -> list[Signature]:
+    """The signatures of these names; all without any."""
+    for name in names or ():
+        if name not in signatures:
+            raise Error(f"{where}: no signature `{name}`; there is {', '.join(signatures) or 'none'}")
+    return [signature for name, signature in signatures.items() if names is None or name in names]

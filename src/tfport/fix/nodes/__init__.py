@@ -1,0 +1,1 @@
+"""Builds the nodes of a rewrite: shapes, sizes, loops and recurrent layers as nodes."""

@@ -1,0 +1,145 @@
+"""What a rewrite came to: the model, what was done to it, what remains, and the proof.
+
+`str(…)` for people, `.to_json()` for programs; `.save(path)` writes the model and its
+certificate where the target accepts it and the answers agree, and nothing otherwise.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterator
+from contextlib import ExitStack
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from tfport.atlas.target import Target
+from tfport.errors import Error
+from tfport.fix.attempt import FixAttempt
+from tfport.fix.certify.certificate import Applied, Certificate, digest
+from tfport.fix.certify.verification import ALIKE, Verification
+from tfport.fix.journal import Journal, JournalEntry
+from tfport.fix.structure.checkpoint_tensors import tensors
+from tfport.formats.graph_def.signature import META_GRAPH
+from tfport.formats.output import new_path
+from tfport.graph.model import Model
+from tfport.graph.save import save_model
+
+if TYPE_CHECKING:
+    from rich.console import RenderableType
+
+VERSION = 1
+FIXED, REMAINS = "fixed", "remains"
+
+
+@dataclass
+class Fixed:
+    """A model rewritten for a target."""
+
+    source: Model
+    target: Target
+    attempt: FixAttempt
+    verification: Verification | None
+    """None where the target does not accept what came out."""
+
+    @property
+    def model(self) -> Model:
+        return self.attempt.model
+
+    @property
+    def journal(self) -> Journal:
+        return self.attempt.journal
+
+    @property
+    def verdict(self) -> str:
+        """`fixed`; `remains`: the target does not take it; `differs` or `not compared`: the answers."""
+        if self.verification is None:
+            return REMAINS
+        return FIXED if self.verification.verdict == ALIKE else self.verification.verdict
+
+    @property
+    def ok(self) -> bool:
+        return self.verdict == FIXED
+
+    @cached_property
+    def remaining(self) -> list[str]:
+        """What keeps the target from running it, and why no rule helps."""
+        from tfport.fix.remaining import remaining
+
+        return list(remaining(self)) if self.verification is None else []
+
+    @cached_property
+    def certificate(self) -> Certificate:
+        """The paper for it, of the model before it is written."""
+        return self._certificate("", "")
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the model, `PATH.certificate.json` and `PATH.certificate.html`; or say why not."""
+        if not self.ok:
+            why = self.verification.statement if self.verification else "; ".join(self.remaining)
+            raise Error(f"{self.source.where}: not written for {self.target.name}: {why}")
+        keys = self.attempt.keys
+        weights = None if keys is None else tensors(self.source, keys)
+        beside = str(path).removesuffix(".meta")
+        with ExitStack() as together:
+            papers = [
+                together.enter_context(new_path(f"{beside}.certificate.{end}")) for end in ("json", "html")
+            ]
+            save_model(self.model, path, weights)
+            written = f"{beside}.meta" if self.model.format is META_GRAPH else str(path)
+            paper = self.certificate = self._certificate(written, digest(written))
+            papers[0].write_text(json.dumps(paper.to_json(), indent=1) + "\n")
+            papers[1].write_text(paper.page())
+
+    def to_json(self) -> dict[str, Any]:
+        return {
+            "version": VERSION,
+            "model": self.source.where,
+            "target": self.target.requirement,
+            "verdict": self.verdict,
+            "form": self.attempt.form.value,
+            "rules": [
+                {
+                    "name": e.name,
+                    "keeps": e.keeps.value,
+                    "count": e.count,
+                    "nodes": e.examples,
+                    "says": e.says,
+                }
+                for e in self.journal.entries
+            ],
+            "remaining": self.remaining,
+            "certificate": self.certificate.to_json() if self.verification is not None else None,
+        }
+
+    def render(self, width: int) -> Iterator[RenderableType]:
+        from tfport.fix.text import render
+
+        return render(self, width)
+
+    def __str__(self) -> str:
+        from tfport.check.console import plain
+
+        return plain(self.render)
+
+    def _certificate(self, output: str, output_digest: str) -> Certificate:
+        if self.verification is None:
+            raise Error(f"{self.source.where}: {self.target.name} does not take it, so nothing was compared")
+        source = self.source.where
+        known = digest(source) if Path(source).exists() else ""
+        rules = [Applied(e.name, e.keeps.value, e.count, e.examples, e.says) for e in self.journal.entries]
+        target = self.target.requirement
+        return Certificate(source, known, output, output_digest, target, self.verification, rules)
+
+
+def _entry(entry: JournalEntry) -> dict[str, Any]:
+    return {
+        "name": entry.name,
+        "keeps": entry.keeps.value,
+        "count": entry.count,
+        "says": entry.says,
+        "nodes": entry.examples,
+        "ops": dict(entry.ops),
+    }

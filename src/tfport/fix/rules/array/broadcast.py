@@ -1,0 +1,60 @@
+"""Tensors repeated along axes of size one."""
+
+from __future__ import annotations
+
+from tfport.fix.nodes.builder import NodeBuilder
+from tfport.fix.nodes.shapes import cast, joined, sizes
+from tfport.fix.rule import EXACT, Made, refuse, rule
+from tfport.graph.dtypes import BOOL, INT32, STRING, DType
+from tfport.graph.graph import Node, Value
+
+NOT_TILED = (DType.parse("int8"), DType.parse("uint16"))
+"""Types that Tile of the older releases is registered for, and fails with when it runs (1.4.1)."""
+
+
+@rule("BroadcastTo", keeps=EXACT)
+def tiled(op: NodeBuilder, n: Node) -> Made:
+    """Tile repeats each axis that has another size, and moves every element as it is."""
+    x, shape = n.inputs[0], cast(op, n.inputs[1], INT32)
+    own, out = op.shape(x), op.shape(n.output(0))
+    if own is not None and own == out and None not in own:
+        return op.Identity(x)
+    if own is not None and out is not None:
+        fill = [1] * (len(out) - len(own))
+        before = joined(op, fill, sizes(op, x)) if fill else sizes(op, x)
+    else:
+        more = op.Sub(op.Size(shape), op.Rank(x))
+        before = joined(op, op.Fill(op.ExpandDims(more, 0), 1), op.Shape(x))
+    padded = x if own is not None and out is not None and len(own) == len(out) else op.Reshape(x, before)
+    times = op.Select(op.Equal(before, shape), op.OnesLike(shape), shape)
+    kind = x.dtype.base
+    return cast(op, op.Tile(cast(op, padded, INT32 if kind in NOT_TILED else kind), times), kind)
+
+
+@rule("BroadcastTo", keeps=EXACT)
+def or_false(op: NodeBuilder, n: Node) -> Made:
+    """LogicalOr with a tensor of false repeats truth values as BroadcastTo does."""
+    if n.attrs["T"] != BOOL:
+        return refuse(f"its elements are {n.attrs['T']} and no truth values")
+    return op.LogicalOr(n.inputs[0], op.Fill(cast(op, n.inputs[1], INT32), False))
+
+
+@rule("BroadcastArgs", keeps=EXACT)
+def common_shape(op: NodeBuilder, n: Node) -> Made:
+    """The common shape has, on each axis, the size that is not one; shapes are first made equally long."""
+    whole = op.Maximum(op.Size(n.inputs[0]), op.Size(n.inputs[1]))
+
+    def padded(shape: Value) -> Node:
+        ones = op.Fill(op.ExpandDims(op.Sub(whole, op.Size(shape)), 0), op.const(1, shape.dtype.base))
+        return op.ConcatV2([ones, shape], 0)
+
+    a, b = (padded(shape) for shape in n.inputs)
+    return op.Select(op.Equal(a, 1), b, a)
+
+
+@rule("OnesLike ZerosLike", keeps=EXACT)
+def filled_alike(op: NodeBuilder, n: Node) -> Made:
+    """Fill makes a tensor of ones or zeros of the same shape."""
+    kind = n.inputs[0].dtype.base
+    one = op.const(int(n.op == "OnesLike"), kind) if kind != STRING else op.const("", STRING)
+    return op.Fill(sizes(op, n.inputs[0]), one)

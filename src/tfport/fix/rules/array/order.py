@@ -1,0 +1,145 @@
+"""Elements in another order: rolled, reversed, transposed."""
+
+from __future__ import annotations
+
+from tfport.fix.nodes.builder import NodeBuilder
+from tfport.fix.nodes.shapes import cast, count_to, item, like, numbers, rank
+from tfport.fix.rule import EXACT, Made, refuse, rule
+from tfport.graph.dtypes import BOOL, INT32
+from tfport.graph.graph import Node, Value
+
+
+@rule("Roll", keeps=EXACT)
+def gathered_from_behind(op: NodeBuilder, n: Node) -> Made:
+    """Along each axis that is rolled, a slice is taken from as many places before, counted in a circle."""
+    x, shift, axis = n.inputs
+    axes, dims = numbers(op, axis, "axis"), op.shape(shift)
+    if dims not in ((), (len(axes),)):
+        return refuse("it is not known how many shifts there are")
+    shift = cast(op, shift, INT32)
+    for place, at in enumerate(axes):
+        by = item(op, shift, place) if dims else shift
+        size = _size(op, x, at)
+        # no number is a remainder of zero, not even of nothing
+        wanted = op.FloorMod(op.Sub(count_to(op, size), by), op.Maximum(size, 1))
+        x = like(op, op.GatherV2(x, wanted, op.const(at)), n.inputs[0])
+    return x if axes else op.Identity(x)
+
+
+def _size(op: NodeBuilder, x: Value, axis: int) -> Value:
+    known = op.shape(x)
+    if known is not None and (size := known[axis]) is not None:
+        return op.const(size, INT32)
+    return item(op, op.Shape(x), axis)
+
+
+@rule("ReverseV2", keeps=EXACT)
+def axes_as_flags(op: NodeBuilder, n: Node) -> Made:
+    """Reverse has a flag for each axis."""
+    x, axes = n.inputs
+    last = rank(op, x, "tensor")
+    turned = {axis % last for axis in numbers(op, axes, "axis")} if last else set()
+    return op.Reverse(x, op.const([axis in turned for axis in range(last)], BOOL))
+
+
+@rule("Reverse", keeps=EXACT)
+def flags_as_axes(op: NodeBuilder, n: Node) -> Made:
+    """ReverseV2 is told the axes."""
+    axes = [axis for axis, turned in enumerate(numbers(op, n.inputs[1], "dims")) if turned]
+    return op.ReverseV2(n.inputs[0], op.const(axes, INT32))
+
+
+@rule("ConjugateTranspose", keeps=EXACT)
+def transposed_then_conjugated(op: NodeBuilder, n: Node) -> Made:
+    """Transpose moves the elements, and Conj turns each complex one into its conjugate."""
+    made = op.Transpose(*n.inputs)
+    return op.Conj(made) if n.inputs[0].dtype.is_complex else made
+
+
+@rule("ConcatV2", keeps=EXACT)
+def axis_first(op: NodeBuilder, n: Node) -> Made:
+    """Concat is told the axis first, and counts it from the front."""
+    *parts, axis = n.inputs
+    at = op.constant(axis)
+    if at is None:
+        return refuse("its axis is no constant")
+    front = int(at) if at >= 0 else int(at) + rank(op, parts[0], "tensors")
+    return op.Concat(op.const(front, INT32), parts)
+
+
+@rule("Concat", keeps=EXACT)
+def axis_last(op: NodeBuilder, n: Node) -> Made:
+    """ConcatV2 is told the axis last."""
+    axis, *parts = n.inputs
+    return op.ConcatV2(parts, axis)
+
+
+@rule("PadV2", keeps=EXACT)
+def padded_with_zeros(op: NodeBuilder, n: Node) -> Made:
+    """Pad pads with zeros."""
+    x, paddings, value = n.inputs
+    known = op.constant(value)
+    if known is None or known.tobytes().strip(b"\0"):
+        return refuse("it is not known to pad with zeros")
+    return op.Pad(x, paddings)
+
+
+@rule("PadV2", keeps=EXACT)
+def chosen_where_padded(op: NodeBuilder, n: Node) -> Made:
+    """Pad puts zeros where the value belongs, and a padded tensor of truth values tells where that is."""
+    x, paddings, value = n.inputs
+    inner = op.Pad(op.Fill(op.Shape(x), True), paddings)
+    padded = op.Pad(x, paddings)
+    return op.Select(inner, padded, op.Fill(op.Shape(padded), value))
+
+
+@rule("Pad", keeps=EXACT)
+def padded_with_a_value(op: NodeBuilder, n: Node) -> Made:
+    """PadV2 is told what to pad with."""
+    return op.PadV2(*n.inputs, op.const(0, n.inputs[0].dtype.base))
+
+
+@rule("UnravelIndex", keeps=EXACT)
+def by_division(op: NodeBuilder, n: Node) -> Made:
+    """Each coordinate is what is left of the index when it is divided by the size of what follows."""
+    indices, dims = n.inputs
+    at = rank(op, indices, "indices")
+    strides = op.Cumprod(dims, 0, exclusive=True, reverse=True)
+    column = op.const([-1] + [1] * at, INT32)
+    places = op.FloorDiv(indices, op.Reshape(strides, column))
+    return op.FloorMod(places, op.Reshape(dims, column))
+
+
+@rule("UniqueV2 UniqueWithCountsV2", keeps=EXACT)
+def of_a_vector(op: NodeBuilder, n: Node) -> Made:
+    """Unique finds the different elements of a vector."""
+    x, axis = n.inputs
+    if rank(op, x, "tensor") != 1:
+        return refuse("it looks for different slices of a tensor that is no vector")
+    if (dims := op.shape(axis)) is None or None in dims:
+        return refuse("it is not known whether it has an axis")
+    return op.node(n.op.removesuffix("V2"), x, out_idx=n.attrs["out_idx"])
+
+
+@rule("Unique UniqueWithCounts", keeps=EXACT)
+def of_the_first_axis(op: NodeBuilder, n: Node) -> Made:
+    """The later op finds the different slices along an axis, which of a vector are its elements."""
+    return op.node(f"{n.op}V2", n.inputs[0], op.const([0], INT32), out_idx=n.attrs["out_idx"])
+
+
+@rule("TopK", keeps=EXACT)
+def as_top_k_v2(op: NodeBuilder, n: Node) -> Made:
+    """TopKV2 has the number as an input."""
+    return op.TopKV2(n.inputs[0], op.const(n.attrs["k"], INT32), sorted=n.attrs["sorted"])
+
+
+@rule("NthElement", keeps=EXACT)
+def last_of_the_top(op: NodeBuilder, n: Node) -> Made:
+    """The n-th element in order is the last of the n + 1 that TopKV2 finds, of -x for the smallest ones."""
+    x, place = n.inputs
+    if not n.attrs["reverse"] and not x.dtype.is_floating:
+        return refuse(f"the smallest {x.dtype} has no opposite")
+    turned = x if n.attrs["reverse"] else op.Neg(x)
+    top = op.TopKV2(turned, op.Add(place, 1), sorted=True).output(0)
+    found = op.StridedSlice(top, [0, -1], [0, 0], [1, 1], ellipsis_mask=1, end_mask=2, shrink_axis_mask=2)
+    return found if n.attrs["reverse"] else op.Neg(found)

@@ -1,0 +1,1 @@
+"""Rules for attributes, element types and index types of many ops."""

@@ -1,0 +1,34 @@
+"""Ops that later graphs may not use any more, under the names that took their place."""
+
+from tfport.fix.nodes.builder import NodeBuilder
+from tfport.fix.rule import EXACT, Made, rule
+from tfport.graph.graph import Node
+
+SUCCESSORS = {
+    "BatchCholesky": "Cholesky",
+    "BatchCholeskyGrad": "CholeskyGrad",
+    "BatchMatrixBandPart": "MatrixBandPart",
+    "BatchMatrixDeterminant": "MatrixDeterminant",
+    "BatchMatrixDiag": "MatrixDiag",
+    "BatchMatrixDiagPart": "MatrixDiagPart",
+    "BatchMatrixInverse": "MatrixInverse",
+    "BatchMatrixSetDiag": "MatrixSetDiag",
+    "BatchMatrixSolve": "MatrixSolve",
+    "BatchMatrixSolveLs": "MatrixSolveLs",
+    "BatchMatrixTriangularSolve": "MatrixTriangularSolve",
+    "BatchSelfAdjointEigV2": "SelfAdjointEigV2",
+    "BatchSvd": "Svd",
+    "BatchFFT": "FFT",
+    "BatchFFT2D": "FFT2D",
+    "BatchFFT3D": "FFT3D",
+    "BatchIFFT": "IFFT",
+    "BatchIFFT2D": "IFFT2D",
+    "BatchIFFT3D": "IFFT3D",
+    "PlaceholderV2": "Placeholder",
+}
+
+
+@rule(" ".join(SUCCESSORS), keeps=EXACT)
+def under_its_later_name(op: NodeBuilder, n: Node) -> Made:
+    """The op that took its place does the same."""
+    return op.node(SUCCESSORS[n.op], *n.inputs, **n.attrs)

@@ -1,0 +1,255 @@
+"""Types of elements for which a target has no kernel: converted to another, computed in that, and back.
+
+Only the types that the target does not take are changed. Which ops answer the same bits in a
+wider type is said in tables; of the others only short floats are widened, which rounds
+otherwise. A type that the target does not know at all cannot be converted there.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import numpy as np
+
+from tfport.check.devices import kinds_of_devices
+from tfport.fix.nodes.builder import NodeBuilder
+from tfport.fix.rule import ANY, EXACT, LOSSY, ROUNDING, Made, refuse, rule
+from tfport.graph.attrs import Attr
+from tfport.graph.dtypes import INT32, INT64, RESOURCE, VARIANT, DType
+from tfport.graph.graph import Node, Value
+from tfport.graph.signature import Arg, OpSignature
+from tfport.registry.attributes import unresolved_attributes
+from tfport.registry.resolve import unresolved_kernel
+from tfport.registry.unresolved import Question
+
+Ladder = Mapping[DType, tuple[DType, ...]]
+MENDED = (
+    Question.UNKNOWN_ATTR, Question.ATTR_VALUE, Question.KERNEL_TYPE, Question.REFUSED,
+    Question.REFUSED_WITHOUT_ONEDNN, Question.INPUT_TYPE,
+)  # fmt: skip
+
+
+def _ladder(**steps: str) -> Ladder:
+    return {DType.parse(kind): tuple(map(DType.parse, wider.split())) for kind, wider in steps.items()}
+
+
+HOLDS = _ladder(
+    bool="uint8 int32 float32", float16="float32 float64", bfloat16="float32 float64",
+    int8="int32 int64 float32 float64", uint8="int32 int64 float32 float64",
+    int16="int32 int64 float32 float64", uint16="int32 int64 float32 float64",
+    int32="int64 float64", uint32="int64 float64",
+)  # fmt: skip
+"""Types that hold all values of another."""
+WHOLE: Ladder = {
+    kind: tuple(one for one in wider if one.is_integer) for kind, wider in HOLDS.items() if kind.is_integer
+}
+BITS = {**HOLDS, **_ladder(uint64="int64")}
+"""With types of as many bits, to which a conversion changes none."""
+WHOLE_BITS = {**WHOLE, **_ladder(uint64="int64")}
+FLOATS = _ladder(float16="float32 float64", bfloat16="float32 float64")
+SHORTER = _ladder(float64="float32", complex128="complex64")
+COUNTS: Ladder = {**WHOLE, INT64: (INT32,)}
+
+MOVES = (
+    "BatchToSpace BatchToSpaceND BroadcastTo Concat ConcatV2 DepthToSpace Diag DiagPart DynamicPartition "
+    "DynamicStitch ExpandDims ExtractImagePatches Fill Gather GatherNd GatherV2 Identity "
+    "MatrixBandPart MatrixDiag MatrixDiagPart MatrixDiagPartV2 MatrixDiagPartV3 "
+    "MatrixDiagV2 MatrixDiagV3 MatrixSetDiag MatrixSetDiagV2 MatrixSetDiagV3 MirrorPad OneHot OnesLike Pack "
+    "Pad PadV2 ParallelDynamicStitch Reshape ResizeNearestNeighbor Reverse ReverseSequence "
+    "ReverseV2 Roll Select SelectV2 Slice Snapshot SpaceToBatch SpaceToBatchND SpaceToDepth SparseReorder "
+    "SparseToDense Split SplitV Squeeze StopGradient StridedSlice TensorScatterUpdate Tile Transpose "
+    "Unpack ZerosLike"
+)
+"""Ops that hand elements on as they are."""
+ORDERS = (
+    "ArgMax ArgMin Cast ClipByValue CropAndResize Equal Greater GreaterEqual InTopK InTopKV2 Less LessEqual "
+    "ListDiff LowerBound Max Maximum Min Minimum NotEqual Relu Relu6 ResizeArea ResizeBicubic ResizeBilinear "
+    "SegmentMax SegmentMin Sign TopK TopKV2 Unique UniqueV2 UniqueWithCounts UniqueWithCountsV2 "
+    "UpperBound Where"
+)
+"""Ops whose answers depend on the values of elements, not on how many bits they have."""
+DIVISIONS = "Div FloorDiv FloorMod Mod TruncateDiv TruncateMod"
+RINGS = (
+    "Abs Add AddN AddV2 BatchMatMul BatchMatMulV2 BiasAdd BitwiseAnd BitwiseOr BitwiseXor Cumprod Cumsum "
+    "Invert MatMul Mul Neg Prod ScatterNd SegmentProd SegmentSum Square Sub Sum TensorScatterAdd "
+    "TensorScatterSub UnsortedSegmentProd UnsortedSegmentSum"
+)
+"""Ops on integers of which the low bits depend on low bits only: what runs over is cut off later."""
+EXACTLY: dict[str, Ladder] = {
+    **dict.fromkeys(MOVES.split(), BITS),
+    **dict.fromkeys(ORDERS.split(), HOLDS),
+    **dict.fromkeys(DIVISIONS.split(), WHOLE),
+    **dict.fromkeys(RINGS.split(), WHOLE_BITS),
+    "InvertPermutation": COUNTS,
+}
+LIMITED = ("Max", "Min")
+"""Ops that answer the least or greatest number of a type for no elements at all."""
+INDICES = (
+    "Index Taxis Tblock_shape Tcrops Tdim Tdims Tidx Tindex Tindices Tk Tlen Tmultiples Tnumsegments "
+    "Tpaddings Tperm Tsegmentids Tseed Tshape Tshift TI index_type out_idx out_type output_type shape_type"
+)
+"""Attributes that say in which type places and sizes are."""
+SIZED = {
+    "out_type": ("Shape", "ShapeN", "Size", "LowerBound", "UpperBound"),
+    "output_type": ("ArgMax", "ArgMin"),
+}
+"""Ops whose attribute of such a name is about places; of others it is about elements."""
+FOURIER = {f"{back}RFFT{axes}": ("Treal", "Tcomplex") for back in ("", "I") for axes in ("", "2D", "3D")}
+"""Attributes that are the type of answers of a real transform, and go with that of its input."""
+SIZES = ("Shape", "ShapeN", "Size")
+"""Ops that tell sizes of tensors: one of 2**31 elements along a dimension is not met."""
+HANDED_ON = (
+    "ConcatV2",
+    "ExpandDims",
+    "Identity",
+    "Pack",
+    "Reshape",
+    "Slice",
+    "Squeeze",
+    "StridedSlice",
+    "Unpack",
+)
+DEEPEST = 8
+OF_BITS = ("Bitcast", "NextAfter", "SerializeTensor", "Print", "PrintV2")
+"""Ops whose answers depend on the type itself."""
+
+
+@rule(ANY, keeps=EXACT)
+def in_a_wider_type(op: NodeBuilder, n: Node) -> Made:
+    """The wider type holds every value, and the op answers the same there; what runs over is cut off."""
+    of_elements = dict.fromkeys(_type_attrs(n), EXACTLY.get(n.op, {}))
+    return _converted(op, n, {**of_elements, **dict.fromkeys(_index_attrs(n), COUNTS)})
+
+
+@rule(ANY, keeps=ROUNDING)
+def in_longer_floats(op: NodeBuilder, n: Node) -> Made:
+    """The same is computed with more digits, and only the answer is shortened."""
+    if n.op != "Cast" and EXACTLY.get(n.op, {}).keys() & FLOATS:
+        return refuse("it can be computed exactly, or not at all")
+    if n.is_stateful or n.op in OF_BITS:
+        return refuse(f"what {n.op} answers depends on the type")
+    return _converted(op, n, dict.fromkeys(("DstT",) if n.op == "Cast" else _type_attrs(n), FLOATS))
+
+
+@rule(ANY, keeps=LOSSY)
+def in_shorter_floats(op: NodeBuilder, n: Node) -> Made:
+    """The same is computed with fewer digits."""
+    if n.is_stateful or n.op in OF_BITS:
+        return refuse(f"what {n.op} answers depends on the type")
+    return _converted(op, n, dict.fromkeys((*_type_attrs(n), *FOURIER.get(n.op, ())), SHORTER))
+
+
+def _converted(op: NodeBuilder, n: Node, ladders: Mapping[str, Ladder]) -> Made:
+    signature = n.signature
+    if signature is None or op.checker.definition(n.op) is None:
+        return refuse("the op is not there in any type")
+    problems = op.checker.unresolved(n)
+    if other := next((p for p in problems if p.question not in MENDED), None):
+        if other.question is Question.DATA_TYPE:
+            return refuse(f"the target knows no elements of type {other.found}")
+        return refuse(f"more is wrong than its types ({other.question.value})")
+    for types in _choices(n, signature, ladders):
+        if _is_taken(op, n, {**n.attrs, **types}):
+            return _with_types(op, n, signature, types)
+    return refuse("the target has it in no other type that would do")
+
+
+def _type_attrs(n: Node) -> list[str]:
+    """The attributes that are the type of an input."""
+    signature = n.signature
+    return (
+        list(dict.fromkeys(arg.type_attr for arg in signature.inputs if arg.type_attr)) if signature else []
+    )
+
+
+def _index_attrs(n: Node) -> list[str]:
+    signature = n.signature
+    if signature is None:
+        return []
+    names = (
+        name for name, kind in signature.attr_types.items() if kind == "type" and name in INDICES.split()
+    )
+    return [name for name in names if n.op in SIZED.get(name, (n.op,))]
+
+
+def _choices(n: Node, signature: OpSignature, ladders: Mapping[str, Ladder]) -> Iterator[dict[str, DType]]:
+    """Other types for some attributes, those first that change the fewest."""
+    steps: dict[str, tuple[DType, ...]] = {}
+    for name, ladder in ladders.items():
+        kind = n.attrs.get(name)
+        if isinstance(kind, DType) and (wider := ladder.get(kind)) and _may_change(n, signature, name):
+            steps[name] = wider
+    for count in range(1, len(steps) + 1):
+        for names in itertools.combinations(steps, count):
+            for types in itertools.product(*(steps[name] for name in names)):
+                yield dict(zip(names, types, strict=True))
+
+
+def _may_change(n: Node, signature: OpSignature, name: str) -> bool:
+    """Whether an attribute is the type of plain tensors only."""
+    args = [arg for arg in (*signature.inputs, *signature.outputs) if arg.type_attr == name]
+    return bool(args) and not any(arg.is_ref for arg in args) and not _has_handles(signature)
+
+
+def _has_handles(signature: OpSignature) -> bool:
+    return any(arg.type in (RESOURCE, VARIANT) for arg in (*signature.inputs, *signature.outputs))
+
+
+def _is_taken(op: NodeBuilder, n: Node, attrs: dict[str, Attr]) -> bool:
+    """Whether the target takes the op with these attributes, as far as they say."""
+    definition, defaults = op.checker.definition(n.op), n.signature.defaults if n.signature else {}
+    assert definition is not None
+    names = {attr.name for attr in definition.attr}
+    said = {k: v for k, v in attrs.items() if k in names or v != defaults.get(k)}
+    if any(unresolved_attributes(said, definition)):
+        return False
+    registry, devices = op.checker.target.registry, kinds_of_devices(op.checker.target)
+    return not registry.is_whole(n.op) or not unresolved_kernel(said, registry.kernels(n.op), devices)
+
+
+def _with_types(op: NodeBuilder, n: Node, signature: OpSignature, types: dict[str, DType]) -> Made:
+    inputs: list[Any] = []
+    rest = list(n.inputs)
+    for arg in signature.inputs:
+        group = [rest.pop(0) for _ in range(arg.count(n.attrs))]
+        kind = types.get(arg.type_attr)
+        inputs += [value if kind is None else _cast(op, n, arg, value, kind) for value in group]
+    made = op.node(n.op, *inputs, **{**n.attrs, **types})
+    return [_given_back(op, n, signature, types, made, place) for place in range(len(n.outputs))]
+
+
+def _cast(op: NodeBuilder, n: Node, arg: Arg, value: Value, kind: DType) -> Value:
+    if kind == INT32 and value.dtype.base == INT64 and not _fits(op, value):
+        raise refuse(f"its {arg.name} is int64, and may be more than int32 holds")
+    return op.Cast(value, DstT=kind).output(0)
+
+
+def _fits(op: NodeBuilder, value: Value, deep: int = 0) -> bool:
+    """Whether numbers are known to be such as int32 holds."""
+    if (known := op.constant(value)) is not None:
+        limits = np.iinfo(np.int32)
+        return bool(np.all((known >= limits.min) & (known <= limits.max)))
+    node = value.node
+    if node.op == "Cast":
+        return node.inputs[0].dtype.base in WHOLE
+    if node.op in SIZES or deep > DEEPEST:
+        return node.op in SIZES
+    parts = [one for one in node.inputs if one.dtype.base == INT64]
+    return node.op in HANDED_ON and bool(parts) and all(_fits(op, one, deep + 1) for one in parts)
+
+
+def _given_back(
+    op: NodeBuilder, n: Node, signature: OpSignature, types: dict[str, DType], made: Node, place: int
+) -> Value:
+    port = signature.port_of(place, n.attrs)
+    value = made.output(place)
+    if port is None or port[0].type_attr not in types:
+        return value
+    old = n.output(place).dtype.base
+    if n.op in LIMITED and old.is_integer:
+        limits = np.iinfo(old.numpy)
+        limit = limits.min if n.op == "Max" else limits.max
+        value = op.node("Maximum" if n.op == "Max" else "Minimum", value, int(limit)).output(0)
+    return op.Cast(value, DstT=old).output(0)

@@ -1,0 +1,64 @@
+"""Sizes, axes and places that come in int64, in int32, which older kernels want.
+
+Other types of such numbers, and other numbers, are for `rules.types`, which asks whether they fit.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from tfport.fix.nodes.builder import NodeBuilder
+from tfport.fix.nodes.shapes import arguments, cast
+from tfport.fix.rule import EXACT, Made, refuse, rule
+from tfport.graph.dtypes import INT32, INT64
+from tfport.graph.graph import Node, Value
+
+LEAST, MOST = -(2**31), 2**31 - 1
+INPUTS: dict[str, tuple[int, ...]] = {
+    op: places
+    for names, places in {
+        "Tile Transpose ConjugateTranspose ExpandDims ReverseV2 MirrorPad Pad PadV2 BroadcastTo": (1,),
+        "Sum Prod Max Min Mean Any All EuclideanNorm Cumsum Cumprod CumulativeLogsumexp SplitV Reshape": (1,),
+        "Gather GatherNd TensorScatterUpdate TensorScatterAdd TensorScatterSub": (1,),
+        "TensorScatterMax TensorScatterMin SegmentSum SegmentMean SegmentMax SegmentMin SegmentProd": (1,),
+        "UnsortedSegmentSum UnsortedSegmentMax UnsortedSegmentMin UnsortedSegmentProd Slice GatherV2": (1, 2),
+        "SparseSegmentSum SparseSegmentMean SparseSegmentSqrtN": (1, 2),
+        "StridedSlice": (1, 2, 3),
+        "Fill": (0,),
+        "ScatterNd": (0, 2),
+        "LinSpace": (2,),
+        "ConcatV2": (-1,),
+    }.items()
+    for op in names.split()
+}
+"""Which inputs of an op are sizes, axes or places; what is too large for int32 is the largest there is."""
+
+
+@rule(" ".join(INPUTS), keeps=EXACT)
+def places_in_int32(op: NodeBuilder, n: Node) -> Made:
+    """Sizes, axes and places in a tensor are the same numbers in int32."""
+    wanted = {place % len(n.inputs) for place in INPUTS[n.op]}
+    if not any(n.inputs[place].dtype.base == INT64 for place in wanted):
+        return refuse("its sizes, axes and places are not in int64")
+    inputs = [_narrowed(op, v) if place in wanted else v for place, v in enumerate(n.inputs)]
+    decided = {arg.type_attr for place, arg in arguments(n) if place in wanted}
+    return op.node(n.op, *inputs, **{k: v for k, v in n.attrs.items() if k not in decided})
+
+
+def _narrowed(op: NodeBuilder, value: Value) -> Value | Node:
+    """The same numbers in int32. One beyond it stays beyond all places, so that it ends or fails likewise."""
+    if value.dtype.base != INT64:
+        return value
+    known = op.constant(value)
+    if known is not None:
+        return op.const(np.clip(known, LEAST, MOST), INT32)
+    return op.Cast(op.Minimum(op.Maximum(value, LEAST), MOST), DstT=INT32)
+
+
+@rule("BroadcastArgs BroadcastGradientArgs", keeps=EXACT)
+def shapes_in_int32(op: NodeBuilder, n: Node) -> Made:
+    """Shapes are compared in int32, and what comes of it is given in int64."""
+    if n.inputs[0].dtype.base == INT32:
+        return refuse("its shapes are in int32")
+    made = op.node(n.op, *[cast(op, value, INT32) for value in n.inputs])
+    return [cast(op, made.output(value.index), INT64) for value in n.outputs]

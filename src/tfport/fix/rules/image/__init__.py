@@ -1,0 +1,1 @@
+"""Rules for ops on images and boxes."""

@@ -1,0 +1,132 @@
+"""Images resized with half_pixel_centers, which releases before 1.14 do not know: gathered and weighed.
+
+The positions are computed as the kernels compute them, in float32.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from tfport.fix.nodes.builder import NodeBuilder
+from tfport.fix.nodes.sizes import Size, Sizes
+from tfport.fix.rule import EXACT, ROUNDING, Made, refuse, rule
+from tfport.graph.dtypes import FLOAT32, INT32
+from tfport.graph.graph import Node, Value
+
+KEYS = -0.5
+"""The coefficient of the cubic that is used with half_pixel_centers."""
+STEPS = 1024.0
+"""Between two pixels the kernel knows so many values of the cubic."""
+AXES = (1, 2)
+
+
+@rule("ResizeNearestNeighbor", keeps=EXACT)
+def nearest_by_gather(op: NodeBuilder, n: Node) -> Made:
+    """Each pixel is one of the image, and which one its place decides."""
+    image, ends = _image(op, n)
+    made: Value | Node = image
+    for axis, (size, wanted) in zip(AXES, ends, strict=True):
+        place = op.Cast(op.Floor(_centres(op, size, wanted)), DstT=INT32)
+        made = op.GatherV2(made, _within(op, place, size), axis)
+    return made
+
+
+@rule("ResizeBilinear", keeps=ROUNDING)
+def bilinear_by_gather(op: NodeBuilder, n: Node) -> Made:
+    """Each pixel is a mean of four of the image, weighed by how near they are."""
+    image, ends = _image(op, n)
+    (top, bottom, down), (left, right, across) = (_between(op, *end) for end in ends)
+    shapes = ([-1, 1, 1], [-1, 1])
+    down, across = (op.Reshape(one, shape) for one, shape in zip((down, across), shapes, strict=True))
+    wide = op.Cast(image, DstT=FLOAT32)
+
+    def row(places: Node) -> Node:
+        pixels = op.GatherV2(wide, places, 1)
+        return _weighed(op, op.GatherV2(pixels, left, 2), op.GatherV2(pixels, right, 2), across)
+
+    return _weighed(op, row(top), row(bottom), down)
+
+
+@rule("ResizeBicubic", keeps=ROUNDING)
+def bicubic_by_gather(op: NodeBuilder, n: Node) -> Made:
+    """Each pixel is a mean of sixteen of the image, weighed by a cubic of their distance."""
+    image, ends = _image(op, n)
+    made = op.Cast(image, DstT=FLOAT32)
+    for axis, shape, end in ((2, [-1, 1], ends[1]), (1, [-1, 1, 1], ends[0])):
+        parts = [
+            op.Mul(op.GatherV2(made, place, axis), op.Reshape(weight, shape))
+            for place, weight in _cubic(op, *end)
+        ]
+        made = op.Add(op.Add(parts[0], parts[1]), op.Add(parts[2], parts[3]))
+    return made
+
+
+def _image(op: NodeBuilder, n: Node) -> tuple[Value, list[tuple[Size, Size]]]:
+    """The image, and how high and wide it is and becomes."""
+    if not n.attrs["half_pixel_centers"]:
+        raise refuse("its pixels are not counted from their centres")
+    if n.attrs["align_corners"]:
+        raise refuse("kernels refuse half_pixel_centers with align_corners")
+    image, wanted = n.inputs
+    known = op.constant(wanted)
+    sizes: Sequence[Size] = known.tolist() if known is not None else [_element(op, wanted, i) for i in (0, 1)]
+    return image, list(zip(Sizes(op).of(image, 4)[1:3], sizes, strict=True))
+
+
+def _element(op: NodeBuilder, value: Value, place: int) -> Node:
+    return op.StridedSlice(value, [place], [place + 1], [1], shrink_axis_mask=1)
+
+
+def _centres(op: NodeBuilder, size: Size, wanted: Size) -> Node:
+    """Where the centres of the new pixels are in the old image."""
+    old, new = (
+        op.const(s, FLOAT32) if isinstance(s, int) else op.Cast(s, DstT=FLOAT32) for s in (size, wanted)
+    )
+    counted = op.Cast(op.Range(0, wanted, 1), DstT=FLOAT32)
+    return op.Mul(op.Add(counted, 0.5), op.RealDiv(old, new))
+
+
+def _within(op: NodeBuilder, place: Node, size: Size) -> Node:
+    return op.Maximum(op.Minimum(place, Sizes(op).sub(size, 1)), 0)
+
+
+def _between(op: NodeBuilder, size: Size, wanted: Size) -> tuple[Any, Any, Any]:
+    """For each new pixel the old ones before and behind it, and how far it is from the first."""
+    place = op.Sub(_centres(op, size, wanted), 0.5)
+    before = op.Floor(place)
+    first, second = (_within(op, op.Cast(one, DstT=INT32), size) for one in (before, op.Ceil(place)))
+    return first, second, op.Sub(place, before)
+
+
+def _weighed(op: NodeBuilder, a: Node, b: Node, share: Any) -> Node:
+    return op.Add(a, op.Mul(op.Sub(b, a), share))
+
+
+def _cubic(op: NodeBuilder, size: Size, wanted: Size) -> list[tuple[Node, Node]]:
+    """For each new pixel four old ones and their weights: 0 outside the image, and 1 together."""
+    place = op.Sub(_centres(op, size, wanted), 0.5)
+    before = op.Floor(place)
+    share = op.Mul(op.Round(op.Mul(op.Sub(place, before), STEPS)), 1 / STEPS)
+    rest = op.Sub(1.0, share)
+    first = op.Cast(before, DstT=INT32)
+    near: Callable[[Any], Node] = lambda x: _polynomial(op, x, [KEYS + 2, -(KEYS + 3), 0.0, 1.0])  # noqa: E731
+    far: Callable[[Any], Node] = lambda x: _polynomial(  # noqa: E731
+        op, op.Add(x, 1.0), [KEYS, -5 * KEYS, 8 * KEYS, -4 * KEYS]
+    )
+    taps = []
+    for step, weight in zip((-1, 0, 1, 2), (far(share), near(share), near(rest), far(rest)), strict=True):
+        there = op.Add(first, step)
+        bound = _within(op, there, size)
+        taps.append((bound, op.Mul(weight, op.Cast(op.Equal(bound, there), DstT=FLOAT32))))
+    total = op.AddN([weight for _, weight in taps])
+    return [(place, op.RealDiv(weight, total)) for place, weight in taps]
+
+
+def _polynomial(op: NodeBuilder, x: Any, coefficients: Sequence[float]) -> Node:
+    first, *rest = coefficients
+    made = op.Mul(x, first)
+    for place, one in enumerate(rest):
+        made = op.Add(made, one)
+        made = op.Mul(made, x) if place < len(rest) - 1 else made
+    return made

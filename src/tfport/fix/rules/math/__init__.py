@@ -1,0 +1,1 @@
+"""Rules for ops that compute numbers."""

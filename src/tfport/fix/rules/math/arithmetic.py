@@ -1,0 +1,99 @@
+"""Elementwise arithmetic under its older and newer names."""
+
+from __future__ import annotations
+
+from tfport.fix.nodes.builder import NodeBuilder
+from tfport.fix.nodes.shapes import Given, covers, first, like
+from tfport.fix.rule import EXACT, ROUNDING, Made, refuse, rule
+from tfport.graph.dtypes import STRING
+from tfport.graph.graph import Node, Value
+
+
+@rule("AddV2", keeps=EXACT)
+def as_add(op: NodeBuilder, n: Node) -> Made:
+    """Add adds the same numbers; it also joins strings, which AddV2 does not."""
+    return op.Add(*n.inputs)
+
+
+@rule("Add", keeps=EXACT)
+def as_add_v2(op: NodeBuilder, n: Node) -> Made:
+    """AddV2 adds all numbers that Add does."""
+    if n.attrs["T"] == STRING:
+        return refuse("AddV2 joins no strings")
+    return op.AddV2(*n.inputs)
+
+
+@rule("Div", keeps=EXACT)
+def division_by_type(op: NodeBuilder, n: Node) -> Made:
+    """Div is RealDiv for real and complex numbers, and TruncateDiv for integers."""
+    return op.TruncateDiv(*n.inputs) if _is_integer(n) else op.RealDiv(*n.inputs)
+
+
+@rule("RealDiv TruncateDiv", keeps=EXACT)
+def as_div(op: NodeBuilder, n: Node) -> Made:
+    """Div divides real numbers as RealDiv does, and integers as TruncateDiv does."""
+    if _is_integer(n) != (n.op == "TruncateDiv"):
+        return refuse(f"Div does something else with {n.attrs['T']}")
+    return op.Div(*n.inputs)
+
+
+OTHER_NAMES = {
+    "Mod": "TruncateMod",
+    "TruncateMod": "Mod",
+    "Inv": "Reciprocal",
+    "Reciprocal": "Inv",
+}
+"""Ops with two names, and one kernel behind them."""
+
+
+@rule(" ".join(OTHER_NAMES), keeps=EXACT)
+def by_its_other_name(op: NodeBuilder, n: Node) -> Made:
+    """Both names have the same kernel."""
+    return op.node(OTHER_NAMES[n.op], *n.inputs)
+
+
+@rule("DivNoNan", keeps=EXACT)
+def quotient_or_zero(op: NodeBuilder, n: Node) -> Made:
+    """The quotient, and zero where the divisor is zero."""
+    x, y = n.inputs
+    return _zero_where(op, op.Equal(y, 0), y, like(op, op.RealDiv(x, y), n.output(0)))
+
+
+@rule("MulNoNan", keeps=EXACT)
+def product_or_zero(op: NodeBuilder, n: Node) -> Made:
+    """The product, and zero where the second factor is zero."""
+    x, y = n.inputs
+    return _zero_where(op, op.Equal(y, 0), y, like(op, op.Mul(x, y), n.output(0)))
+
+
+@rule("Xdivy", keeps=EXACT)
+def zero_or_quotient(op: NodeBuilder, n: Node) -> Made:
+    """The quotient, and zero where the dividend is zero."""
+    x, y = n.inputs
+    return _zero_where(op, op.Equal(x, 0), x, like(op, op.RealDiv(x, y), n.output(0)))
+
+
+@rule("Xlogy Xlog1py", keeps=ROUNDING)
+def zero_or_log(op: NodeBuilder, n: Node) -> Made:
+    """The product with the logarithm, and zero where the factor before it is zero."""
+    x, y = n.inputs
+    log = op.Log(y) if n.op == "Xlogy" else op.Log1p(y)
+    return _zero_where(op, op.Equal(x, 0), x, like(op, op.Mul(x, log), n.output(0)))
+
+
+def _zero_where(op: NodeBuilder, condition: Node, of: Value, result: Value) -> Node:
+    """Zero where a condition holds, which has the shape of one of the operands."""
+    return op.Select(truth_over(op, like(op, condition, of), result), op.ZerosLike(result), result)
+
+
+def truth_over(op: NodeBuilder, condition: Given, result: Value) -> Value:
+    """Truth values repeated to the shape of a result that they were broadcast into."""
+    own, out = op.shape(first(condition)), op.shape(result)
+    if own is not None and own == out and covers(own, out):
+        return first(condition)
+    return op.LogicalOr(condition, op.Fill(op.Shape(result), False)).output(0)
+
+
+def _is_integer(n: Node) -> bool:
+    kind = n.outputs[0].dtype.base
+    return not (kind.is_floating or kind.is_complex)

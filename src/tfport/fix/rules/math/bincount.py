@@ -1,0 +1,101 @@
+"""How often each number occurs, or the sum of the weights that it occurs with."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from tfport.fix.nodes.builder import NodeBuilder
+from tfport.fix.nodes.shapes import Given, cast, count_to, first, item, joined, part, rank
+from tfport.fix.rule import EXACT, ROUNDING, Made, refuse, rule
+from tfport.graph.dtypes import INT32
+from tfport.graph.graph import Node, Value
+
+OPS = "DenseBincount RaggedBincount SparseBincount"
+
+
+@rule(OPS, keeps=EXACT)
+def counted_by_segment(op: NodeBuilder, n: Node) -> Made:
+    """Each number is a segment, of which UnsortedSegmentSum counts the members."""
+    counts = n.attrs["binary_output"] or op.shape(n.inputs[-1]) == (0,)
+    if not counts and not n.inputs[-1].dtype.is_integer:
+        return refuse(f"the order in which weights of {n.inputs[-1].dtype} are added matters")
+    return _counted(op, n)
+
+
+@rule(OPS, keeps=ROUNDING)
+def weighed_by_segment(op: NodeBuilder, n: Node) -> Made:
+    """Each number is a segment, of which UnsortedSegmentSum adds up the weights."""
+    return _counted(op, n)
+
+
+def _counted(op: NodeBuilder, n: Node) -> Given:
+    values, size, rows, row_count, weights = PARTS[n.op](op, n)
+    kind = n.outputs[0].dtype.base
+    wide = cast(op, size, INT32)
+    # what is too large goes into one more number, which is cut off
+    within = cast(op, op.Minimum(values, cast(op, size, values.dtype.base)), INT32)
+    more = op.Add(wide, 1)
+    segments = within if rows is None else op.Add(op.Mul(rows, more), within).output(0)
+    total = more if row_count is None else op.Mul(row_count, more)
+    weighs = n.attrs["binary_output"] or op.shape(weights) == (0,)
+    if not weighs and op.shape(weights) is None:
+        raise refuse("it is not known whether it has weights")
+    data = (
+        op.Fill(op.Shape(segments), op.const(1, kind)) if weighs else op.Reshape(weights, op.Shape(segments))
+    )
+    sums: Given = op.UnsortedSegmentSum(data, segments, total)
+    if n.attrs["binary_output"]:
+        sums = op.Minimum(sums, 1)
+    if row_count is None:
+        return op.StridedSlice(sums, [0], op.ExpandDims(wide, 0), [1], begin_mask=1)
+    table = op.Reshape(sums, joined(op, op.ExpandDims(row_count, 0), op.ExpandDims(more, 0)))
+    until = joined(op, [0], op.ExpandDims(wide, 0))
+    return op.StridedSlice(table, [0, 0], until, [1, 1], begin_mask=3, end_mask=1)
+
+
+Parts = tuple[Value, Value, Value | None, Value | None, Value]
+"""The numbers, how many there are, the row of each and how many rows there are, and the weights."""
+
+
+def _dense(op: NodeBuilder, n: Node) -> Parts:
+    values, size, weights = n.inputs
+    if (axes := rank(op, values, "input")) == 1:
+        return values, size, None, None, weights
+    if axes != 2:
+        raise refuse(f"its input has {axes} axes")
+    rows = item(op, op.Shape(values), 0)
+    width = item(op, op.Shape(values), 1)
+    flat = op.Reshape(values, op.const([-1])).output(0)
+    own = op.FloorDiv(count_to(op, op.Size(flat)), op.Maximum(width, 1)).output(0)
+    return flat, size, own, rows, weights
+
+
+def _ragged(op: NodeBuilder, n: Node) -> Parts:
+    splits, values, size, weights = n.inputs
+    ends = cast(op, splits, INT32)
+    count = op.Size(values)
+    # the row grows by one at each place where a row ends
+    starts = part(op, ends, 1, -1)
+    steps = op.UnsortedSegmentSum(op.OnesLike(starts), starts, op.Add(count, 1))
+    own = part(op, op.Cumsum(steps, 0), stop=-1)
+    return values, size, own, first(op.Sub(op.Size(splits), 1)), weights
+
+
+def _sparse(op: NodeBuilder, n: Node) -> Parts:
+    indices, values, shape, size, weights = n.inputs
+    dims = op.shape(shape) or op.shape(indices)
+    if not dims or dims[-1] is None:
+        raise refuse("it is not known how many axes its tensor has")
+    if dims[-1] == 1:
+        return values, size, None, None, weights
+    if dims[-1] != 2:
+        raise refuse(f"its tensor has {dims[-1]} axes")
+    column = op.StridedSlice(indices, [0, 0], [0, 1], [1, 1], begin_mask=1, end_mask=1, shrink_axis_mask=2)
+    return values, size, cast(op, column, INT32), cast(op, item(op, shape, 0), INT32), weights
+
+
+PARTS: dict[str, Callable[[NodeBuilder, Node], Parts]] = {
+    "DenseBincount": _dense,
+    "RaggedBincount": _ragged,
+    "SparseBincount": _sparse,
+}

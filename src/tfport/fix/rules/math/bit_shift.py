@@ -1,0 +1,60 @@
+"""Bits moved to the left and right, by 0 to one place less than there are, as the kernel does it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from tfport.fix.nodes.builder import NodeBuilder
+from tfport.fix.nodes.shapes import Given, cast
+from tfport.fix.rule import EXACT, Made, rule
+from tfport.graph.dtypes import INT32, INT64, DType
+from tfport.graph.graph import Node, Value
+
+
+@rule("LeftShift", keeps=EXACT)
+def times_a_power(op: NodeBuilder, n: Node) -> Made:
+    """Each place to the left doubles an integer, and what does not fit is cut off either way."""
+    x, y = n.inputs
+    bits = x.dtype.base.numpy.itemsize * 8
+    powers = np.array([1 << place for place in range(bits)], np.uint64).astype(x.dtype.base.numpy)
+    return op.Mul(x, op.Gather(op.const(powers, x.dtype.base), _distance(op, y, bits)))
+
+
+@rule("RightShift", keeps=EXACT)
+def by_a_power(op: NodeBuilder, n: Node) -> Made:
+    """Each place to the right halves an integer, rounded down: of a negative x, ~x is halved."""
+    x, y = n.inputs
+    kind = x.dtype.base
+    bits = kind.numpy.itemsize * 8
+    wide, distance = kind if bits > 16 else INT32, _distance(op, y, bits)
+    if not kind.name.startswith("int"):
+        return cast(op, _divided(op, cast(op, x, wide), distance, range(bits), wide), kind)
+    # FloorDiv of older releases overflows for large negative numbers; the highest power is one itself
+    below = op.Neg(op.Cast(op.Less(x, 0), DstT=wide))
+    sign = op.Add(op.Mul(below, 2), 1)
+    turned = op.Add(op.Mul(cast(op, x, wide), sign), below)
+    down = _divided(op, turned, distance, [*range(bits - 1), bits - 2], wide)
+    down = _divided(op, down, distance, [0] * (bits - 1) + [1], wide)
+    return cast(op, op.Add(op.Mul(down, sign), below), kind)
+
+
+@rule("Invert", keeps=EXACT)
+def what_is_left_of_all_bits(op: NodeBuilder, n: Node) -> Made:
+    """All bits less those of a number are the others."""
+    x = n.inputs[0]
+    ones = -1 if x.dtype.base.name.startswith("int") else np.iinfo(x.dtype.base.numpy).max
+    return op.Sub(op.const(ones, x.dtype.base), x)
+
+
+def _divided(op: NodeBuilder, x: Given, distance: Node, places: Sequence[int], kind: DType) -> Node:
+    """Divided by two as often as is said for the distance."""
+    powers = np.array([1 << place for place in places], np.uint64)
+    return op.FloorDiv(x, op.Gather(op.const(powers, kind), distance))
+
+
+def _distance(op: NodeBuilder, y: Value, bits: int) -> Node:
+    """How far bits are moved: negative and too far distances as the kernel takes them."""
+    y = y if y.dtype.base in (INT32, INT64) else cast(op, y, INT32)
+    return op.Minimum(op.Maximum(y, 0), bits - 1)

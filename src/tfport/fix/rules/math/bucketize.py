@@ -1,0 +1,40 @@
+"""Numbers put into buckets, by counting the boundaries on one side of them."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from tfport.fix.nodes.builder import NodeBuilder
+from tfport.fix.rule import EXACT, Made, refuse, rule
+from tfport.graph.dtypes import FLOAT32, DType
+from tfport.graph.graph import Node
+
+MOST_BOUNDARIES = 4096
+FLOAT64 = DType.parse("float64")
+
+
+@rule("Bucketize", keeps=EXACT)
+def boundaries_not_above(op: NodeBuilder, n: Node) -> Made:
+    """The bucket of a number is how many boundaries there are, less those above it."""
+    boundaries = n.attrs["boundaries"]
+    assert isinstance(boundaries, list)
+    if not 0 < len(boundaries) <= MOST_BOUNDARIES:
+        return refuse(f"there are {len(boundaries)} boundaries; expected 1 to {MOST_BOUNDARIES}")
+    kind = FLOAT64 if n.attrs["T"] == FLOAT64 else FLOAT32
+    edges = op.const(np.array(boundaries, np.float32).astype(kind.numpy), kind)
+    given = n.inputs[0] if n.attrs["T"] == kind else op.Cast(n.inputs[0], DstT=kind)
+    above = op.Cast(op.Less(op.ExpandDims(given, -1), edges), DstT="int32")
+    return op.Sub(len(boundaries), op.Sum(above, [-1]))
+
+
+@rule("BoostedTreesBucketize", keeps=EXACT)
+def boundaries_below(op: NodeBuilder, n: Node) -> Made:
+    """The bucket of a number is how many boundaries are below it, or the last one."""
+    half = len(n.inputs) // 2
+    return [_below(op, values, edges) for values, edges in zip(n.inputs[:half], n.inputs[half:], strict=True)]
+
+
+def _below(op: NodeBuilder, values: object, edges: object) -> Node:
+    below = op.Cast(op.Less(op.ExpandDims(edges, 0), op.ExpandDims(values, 1)), DstT="int32")
+    last = op.Maximum(op.Sub(op.Size(edges, out_type="int32"), 1), 0)
+    return op.Minimum(op.Sum(below, [1]), last)

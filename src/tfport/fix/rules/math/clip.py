@@ -1,0 +1,50 @@
+"""Numbers held within bounds, and numbers that must be numbers."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from tfport.fix.nodes.builder import NodeBuilder
+from tfport.fix.nodes.shapes import like
+from tfport.fix.rule import EXACT, Made, refuse, rule
+from tfport.graph.graph import Node
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+
+@rule("ClipByValue", keeps=EXACT)
+def below_then_above(op: NodeBuilder, n: Node) -> Made:
+    """The smaller of a number and the upper bound, then the larger of that and the lower bound."""
+    x, low, high = n.inputs
+    if not x.dtype.is_integer and not all(_are_numbers(op.constant(bound)) for bound in (low, high)):
+        return refuse("its bounds may be no numbers, which bound nothing here and everything there")
+    return op.Maximum(op.Minimum(x, high), low)
+
+
+def _are_numbers(known: NDArray[Any] | None) -> bool:
+    return known is not None and not np.isnan(known.astype(np.float64)).any()
+
+
+@rule("ClipByValue", keeps=EXACT)
+def replaced_by_bounds(op: NodeBuilder, n: Node) -> Made:
+    """The upper bound where a number is greater, then the lower bound where that is smaller."""
+    x, low, high = n.inputs
+    if x.dtype.is_complex:
+        return refuse("complex numbers are not compared")
+    below = like(op, op.SelectV2(like(op, op.Greater(x, high), x), high, x), x)
+    return op.SelectV2(like(op, op.Less(below, low), x), low, below)
+
+
+@rule("CheckNumericsV2", keeps=EXACT)
+def as_check_numerics(op: NodeBuilder, n: Node) -> Made:
+    """CheckNumerics fails for the same numbers, with a message that tells less."""
+    return op.CheckNumerics(*n.inputs, message=n.attrs["message"])
+
+
+@rule("CheckNumerics", keeps=EXACT)
+def as_check_numerics_v2(op: NodeBuilder, n: Node) -> Made:
+    """CheckNumericsV2 fails for the same numbers."""
+    return op.CheckNumericsV2(*n.inputs, message=n.attrs["message"])

@@ -1,0 +1,120 @@
+"""Sums of products by the names of axes: `ab,bc->ac`, with `...` for axes that have none.
+
+As TensorFlow does it: axes that only one factor has are summed away, each factor is laid out as a
+batch of matrices, these are multiplied, and the axes of the product put in order.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from tfport.fix.nodes.builder import NodeBuilder
+from tfport.fix.nodes.shapes import Given, first, joined, part, product, rank, size_at
+from tfport.fix.rule import ROUNDING, Made, refuse, rule
+from tfport.graph.dtypes import INT32
+from tfport.graph.graph import Node
+
+Axes = tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Named:
+    """A value, and the names of its axes; those that `...` stands for are called `.0`, `.1` from the end."""
+
+    value: Given
+    axes: Axes
+
+
+@rule("Einsum", keeps=ROUNDING)
+def matrices_multiplied(op: NodeBuilder, n: Node) -> Made:
+    """Axes are summed away, put in order and joined, so that BatchMatMul multiplies what Einsum does."""
+    factors, out = _read(op, n)
+    if len(factors) == 1:
+        return first(_ordered(op, _reduced(op, factors[0], out), out))
+    left, right = (
+        _reduced(op, own, tuple(dict.fromkeys((*out, *other.axes))))
+        for own, other in (factors, reversed(factors))
+    )
+    return first(_ordered(op, _reduced(op, _product(op, left, right, out), out), out))
+
+
+def _read(op: NodeBuilder, n: Node) -> tuple[list[Named], Axes]:
+    text = str(n.attrs["equation"]).replace(" ", "")
+    inputs, arrow, output = text.partition("->")
+    names = inputs.split(",")
+    if not arrow or len(names) != len(n.inputs) or len(names) > 2:
+        raise refuse(f"its equation is {text}")
+    factors = []
+    for name, value in zip(names, n.inputs, strict=True):
+        unnamed = rank(op, value, "factor") - len(name.replace("...", "")) if "..." in name else 0
+        factors.append(Named(value, _axes(name, unnamed)))
+    most = max(sum(axis[0] == "." for axis in factor.axes) for factor in factors)
+    out = _axes(output, most if "..." in output else 0)
+    for axes in (*(factor.axes for factor in factors), out):
+        if len(set(axes)) < len(axes):
+            raise refuse(f"an axis occurs twice in one part of {text}")
+    if lost := set(out) - {axis for factor in factors for axis in factor.axes}:
+        raise refuse(f"no factor has the axis {min(lost)}")
+    return factors, out
+
+
+def _axes(name: str, unnamed: int) -> Axes:
+    before, dots, after = name.partition("...")
+    return (*before, *(f".{place}" for place in reversed(range(unnamed)) if dots), *after)
+
+
+def _reduced(op: NodeBuilder, factor: Named, keep: Axes) -> Named:
+    """Without the axes that are not to be kept, over which is summed."""
+    away = [place for place, axis in enumerate(factor.axes) if axis not in keep]
+    if not away:
+        return factor
+    summed = op.Sum(factor.value, op.const(away, INT32), keep_dims=False)
+    return Named(summed, tuple(axis for axis in factor.axes if axis in keep))
+
+
+def _ordered(op: NodeBuilder, factor: Named, axes: Sequence[str]) -> Given:
+    """The factor with its axes in another order."""
+    order = [factor.axes.index(axis) for axis in axes]
+    return factor.value if order == sorted(order) else op.Transpose(factor.value, op.const(order, INT32))
+
+
+def _product(op: NodeBuilder, left: Named, right: Named, out: Axes) -> Named:
+    both = [axis for axis in left.axes if axis in right.axes]
+    # axes that `...` stands for are broadcast, and those of only one factor are of size one in the other
+    batch = sorted({a for a in (*left.axes, *right.axes) if a[0] == "."}, key=lambda a: -int(a[1:]))
+    batch += [axis for axis in both if axis in out and axis not in batch]
+    common = [axis for axis in both if axis not in batch]
+    own = [axis for axis in left.axes if axis not in (*batch, *common)]
+    other = [axis for axis in right.axes if axis not in (*batch, *common)]
+    a = _matrices(op, left, batch, own, common)
+    b = _matrices(op, right, batch, common, other)
+    made = op.BatchMatMulV2(a, b)
+    shape = joined(op, part(op, op.Shape(made), stop=-2), *_sizes(op, left, own), *_sizes(op, right, other))
+    return Named(op.Reshape(made, shape), (*batch, *own, *other))
+
+
+def _matrices(op: NodeBuilder, factor: Named, batch: list[str], rows: list[str], columns: list[str]) -> Node:
+    """A factor as a batch of matrices; an axis of the batch that it has not is of size one."""
+    has = [axis for axis in batch if axis in factor.axes]
+    value = _ordered(op, factor, [*has, *rows, *columns])
+    sizes = [
+        size
+        for axis in batch
+        for size in (_sizes(op, factor, [axis]) if axis in has else [op.const([1], INT32)])
+    ]
+    sides = [_joined_size(op, factor, axes) for axes in (rows, columns)]
+    return op.Reshape(value, joined(op, *sizes, *sides))
+
+
+def _sizes(op: NodeBuilder, factor: Named, axes: Sequence[str]) -> list[Given]:
+    """The sizes of some axes, each a vector of one."""
+    places = [factor.axes.index(axis) for axis in axes]
+    return [op.Reshape(size_at(op, factor.value, place), op.const([1], INT32)) for place in places]
+
+
+def _joined_size(op: NodeBuilder, factor: Named, axes: list[str]) -> Given:
+    sizes = _sizes(op, factor, axes)
+    if len(sizes) == 1:
+        return sizes[0]
+    return product(op, joined(op, *sizes)) if sizes else op.const([1], INT32)

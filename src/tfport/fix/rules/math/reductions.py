@@ -1,0 +1,27 @@
+"""Sums and such over axes, under names that came later."""
+
+from __future__ import annotations
+
+from tfport.fix.nodes.builder import NodeBuilder
+from tfport.fix.nodes.shapes import cast
+from tfport.fix.rule import EXACT, ROUNDING, Made, refuse, rule
+from tfport.graph.graph import Node
+
+
+@rule("EuclideanNorm", keeps=ROUNDING)
+def root_of_squares(op: NodeBuilder, n: Node) -> Made:
+    """The square root of the sum of squares."""
+    x, axes = n.inputs
+    if x.dtype.is_integer:
+        return refuse(f"the root of a sum of {x.dtype} is rounded in a way of its own")
+    square = op.Mul(x, op.Conj(x)) if x.dtype.is_complex else op.Square(x)
+    return op.Sqrt(op.Sum(square, axes, keep_dims=n.attrs["keep_dims"]))
+
+
+@rule("LowerBound UpperBound", keeps=EXACT)
+def count_of_smaller(op: NodeBuilder, n: Node) -> Made:
+    """A bound is the number of elements in the sorted row that come before it."""
+    rows, values = n.inputs
+    element, value = op.ExpandDims(rows, 1), op.ExpandDims(values, 2)
+    before = op.LogicalNot(op.Less(value, element)) if n.op == "UpperBound" else op.Less(element, value)
+    return op.Sum(cast(op, before, n.outputs[0].dtype.base), op.const([2]), keep_dims=False)

@@ -1,0 +1,207 @@
+"""Batch normalization under its older names, in float32, and in plain arithmetic."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tfport.fix.nodes.builder import NodeBuilder
+from tfport.fix.nodes.shapes import told
+from tfport.fix.nodes.sizes import Sizes
+from tfport.fix.rule import EXACT, ROUNDING, Made, refuse, rule
+from tfport.graph.dtypes import FLOAT32, INT32
+from tfport.graph.graph import Node, Value
+
+FLAT = {"NDHWC": "NHWC", "NCDHW": "NCHW"}
+
+
+@rule("FusedBatchNormV3", keeps=EXACT)
+def without_reserve_space(op: NodeBuilder, n: Node) -> Made:
+    """FusedBatchNormV2 has the first five outputs of V3, and no reserve_space_3."""
+    _unread(n, 5)
+    if n.attrs["data_format"] in FLAT:
+        return refuse(f"FusedBatchNormV2 has no layout {n.attrs['data_format']}")
+    if n.attrs["U"] != FLOAT32:
+        return refuse(f"FusedBatchNormV2 has no statistics of {n.attrs['U']}")
+    return [*_with_statistics(n, op.FusedBatchNormV2(*_given(op, n), **n.attrs)), None]
+
+
+@rule("FusedBatchNormV2", keeps=EXACT)
+def as_first_batch_norm(op: NodeBuilder, n: Node) -> Made:
+    """FusedBatchNorm does in float32 what V2 does."""
+    if n.attrs["T"] != FLOAT32:
+        return refuse(f"FusedBatchNorm takes no {n.attrs['T']}")
+    return _with_statistics(n, op.FusedBatchNorm(*_given(op, n), **_without(n, "U")))
+
+
+@rule("FusedBatchNorm", keeps=EXACT)
+def as_batch_norm_v2(op: NodeBuilder, n: Node) -> Made:
+    """FusedBatchNormV2 does all that FusedBatchNorm does."""
+    return op.FusedBatchNormV2(*n.inputs, **n.attrs, U=n.attrs["T"])
+
+
+@rule("FusedBatchNormV2", keeps=EXACT)
+def as_batch_norm_v3(op: NodeBuilder, n: Node) -> Made:
+    """FusedBatchNormV3 does all that V2 does."""
+    return op.FusedBatchNormV3(*n.inputs, **n.attrs).outputs[:5]
+
+
+@rule("FusedBatchNorm FusedBatchNormV2 FusedBatchNormV3", keeps=EXACT)
+def without_unused_averages(op: NodeBuilder, n: Node) -> Made:
+    """In training no averages are used, and releases before 2.2 want none to be given."""
+    if not n.attrs["is_training"] or n.attrs["exponential_avg_factor"] != 1 or op.shape(n.inputs[3]) == (0,):
+        return refuse("it uses all that it is given")
+    return op.node(n.op, *_given(op, n), **n.attrs)
+
+
+@rule("FusedBatchNormV2 FusedBatchNormV3", keeps=EXACT)
+def normalized_in_float32(op: NodeBuilder, n: Node) -> Made:
+    """Short floats are normalized in float32 by the kernels too, and only then made short again."""
+    kind = n.attrs["T"]
+    if kind == FLOAT32 or n.attrs["U"] != FLOAT32:
+        return refuse(f"it has numbers of {kind} and statistics of {n.attrs['U']}")
+    wide = told(op, op.Cast(n.inputs[0], DstT=FLOAT32), op.shape(n.inputs[0]))
+    made = op.node(n.op, wide, *n.inputs[1:], **_without(n, "T"))
+    return [op.Cast(made, DstT=kind).output(0), *_with_statistics(n, made)[1:]]
+
+
+@rule("FusedBatchNormV3", keeps=EXACT)
+def normalized_in_two_dimensions(op: NodeBuilder, n: Node) -> Made:
+    """Statistics are over all but the channels, so depth and rows can be one dimension."""
+    layout = n.attrs["data_format"]
+    if layout not in FLAT:
+        return refuse(f"the layout is {layout}")
+    x, sizes = n.inputs[0], Sizes(op)
+    dims = sizes.of(x)
+    at = layout.index("D")
+    flat = [*dims[:at], sizes.mul(dims[at], dims[at + 1]), *dims[at + 2 :]]
+    made = op.FusedBatchNormV3(
+        op.Reshape(x, sizes.vector(flat)),
+        *n.inputs[1:],
+        **_without(n, "data_format"),
+        data_format=FLAT[layout],
+    )
+    return [op.Reshape(made, sizes.vector(dims)).output(0), *_with_statistics(n, made)[1:]]
+
+
+@rule("FusedBatchNorm FusedBatchNormV2 FusedBatchNormV3", keeps=ROUNDING)
+def with_averages_apart(op: NodeBuilder, n: Node) -> Made:
+    """The running averages are the given ones and the batch's own, weighed by exponential_avg_factor."""
+    factor = n.attrs["exponential_avg_factor"]
+    if factor == 1 or not n.attrs["is_training"]:
+        return refuse("no running averages are asked for")
+    x, scale, offset, mean, variance = n.inputs
+    none = op.const([], mean.dtype.base)
+    made = op.node(n.op, x, scale, offset, none, none, **_without(n, "exponential_avg_factor"))
+
+    def averaged(old: Value, new: Value) -> Value:
+        return op.Add(op.Mul(old, 1 - factor), op.Mul(new, factor)).output(0)
+
+    first, *rest = made.outputs
+    return [first, averaged(mean, rest[0]), averaged(variance, rest[1]), *rest[2:]]
+
+
+@rule("FusedBatchNorm FusedBatchNormV2 FusedBatchNormV3", keeps=ROUNDING)
+def normalized_by_arithmetic(op: NodeBuilder, n: Node) -> Made:
+    """Normalizing is to subtract the mean, divide by the deviation, scale and shift."""
+    training, kind = n.attrs["is_training"], n.attrs["T"]
+    if training and n.attrs["exponential_avg_factor"] != 1:
+        return refuse(
+            f"running averages are asked for (exponential_avg_factor={n.attrs['exponential_avg_factor']})"
+        )
+    x, scale, offset, mean, variance = n.inputs
+    layout = str(n.attrs["data_format"])
+    if n.attrs.get("U", kind) != FLOAT32:
+        return refuse(f"its statistics are of {n.attrs['U']}")
+    if not training:
+        _unread(n, 3, 4, 5)
+    wide = x if kind == FLOAT32 else op.Cast(x, DstT=FLOAT32).output(0)
+    unbiased: Any = variance
+    if training:
+        mean, variance, unbiased = _moments(op, wide, layout)
+    parts = (_along(op, one, layout) for one in (mean, variance, scale, offset))
+    m, v, s, o = parts
+    factor = op.Mul(op.Rsqrt(op.Add(v, n.attrs["epsilon"])), s)
+    y = op.Add(op.Mul(op.Sub(wide, m), factor), o)
+    out = y if kind == FLOAT32 else op.Cast(y, DstT=kind)
+    _unread(n, 5)
+    return [out, mean, unbiased, mean, variance, None]
+
+
+def _moments(op: NodeBuilder, x: Value, layout: str) -> tuple[Any, Any, Any]:
+    """The mean and variance of each channel, and the variance as an estimate for more than the batch."""
+    axes = [place for place, name in enumerate(layout) if name != "C"]
+    mean = op.Mean(x, axes)
+    variance = op.Mean(op.SquaredDifference(x, _along(op, mean, layout)), axes)
+    counts = op.GatherV2(op.Shape(x, out_type=INT32), axes, 0)
+    count = op.Cast(op.Prod(counts, [0]), DstT=FLOAT32)
+    correction = op.RealDiv(count, op.Maximum(op.Sub(count, 1), 1))
+    return mean, variance, op.Mul(variance, correction)
+
+
+def _along(op: NodeBuilder, value: Any, layout: str) -> Any:
+    """A vector of channels in a shape that is repeated along the others."""
+    return value if layout.endswith("C") else op.Reshape(value, [-1, *(1 for _ in layout[2:])])
+
+
+@rule("BatchNormWithGlobalNormalization", keeps=ROUNDING)
+def global_normalization_by_arithmetic(op: NodeBuilder, n: Node) -> Made:
+    """Normalizing is to subtract the mean, divide by the deviation, scale and shift."""
+    t, m, v, beta, gamma = n.inputs
+    factor = op.Rsqrt(op.Add(v, n.attrs["variance_epsilon"]))
+    if n.attrs["scale_after_normalization"]:
+        factor = op.Mul(factor, gamma)
+    return op.Add(op.Mul(t, factor), op.Sub(beta, op.Mul(m, factor)))
+
+
+@rule("_FusedBatchNormEx", keeps=EXACT)
+def batch_norm_and_activation(op: NodeBuilder, n: Node) -> Made:
+    """What was fused behind the normalization is an addition and an activation."""
+    mode = n.attrs["activation_mode"]
+    if mode not in ("Identity", "Relu"):
+        return refuse(f"nothing is known of the activation {mode}")
+    made = op.FusedBatchNormV3(*n.inputs[:5], **_without(n, "activation_mode", "num_side_inputs"))
+    y = made.output(0)
+    for side in n.inputs[5:]:
+        y = op.Add(y, side).output(0)
+    return [op.Relu(y).output(0) if mode == "Relu" else y, *made.outputs[1:]]
+
+
+@rule("FusedBatchNormGradV3", keeps=EXACT)
+def gradient_without_reserve_space(op: NodeBuilder, n: Node) -> Made:
+    """FusedBatchNormGradV2 does without reserve_space_3, which only GPUs fill."""
+    if n.attrs["data_format"] in FLAT:
+        return refuse(f"FusedBatchNormGradV2 has no layout {n.attrs['data_format']}")
+    return op.FusedBatchNormGradV2(*n.inputs[:5], **n.attrs)
+
+
+@rule("FusedBatchNormGradV2", keeps=EXACT)
+def as_first_gradient(op: NodeBuilder, n: Node) -> Made:
+    """FusedBatchNormGrad does in float32 what V2 does."""
+    if n.attrs["T"] != FLOAT32:
+        return refuse(f"FusedBatchNormGrad takes no {n.attrs['T']}")
+    return op.FusedBatchNormGrad(*n.inputs, **_without(n, "U"))
+
+
+def _given(op: NodeBuilder, n: Node) -> list[Any]:
+    """The inputs; in training old releases want means and variances to be empty, as none are used."""
+    if not n.attrs["is_training"] or n.attrs["exponential_avg_factor"] != 1:
+        return list(n.inputs)
+    none = op.const([], n.inputs[3].dtype.base)
+    return [*n.inputs[:3], none, none]
+
+
+def _with_statistics(n: Node, made: Node) -> list[Value]:
+    """The outputs; without training old releases leave the statistics unset, which are those given."""
+    y, *rest = made.outputs
+    return [y, *rest] if n.attrs["is_training"] else [y, n.inputs[3], n.inputs[4], *rest[2:]]
+
+
+def _without(n: Node, *names: str) -> dict[str, Any]:
+    return {name: value for name, value in n.attrs.items() if name not in names}
+
+
+def _unread(n: Node, *places: int) -> None:
+    """Refuse where something reads an output that nothing can be made of."""
+    for place in places:
+        if place < len(n.outputs) and (readers := n.outputs[place].uses):
+            raise refuse(f"`{readers[0]}` reads output {place}")

@@ -1,0 +1,128 @@
+"""The fused recurrent cells, which older releases have in a library of contrib only, as arithmetic."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from tfport.fix.nodes.builder import Given, NodeBuilder
+from tfport.fix.nodes.recurrence import Inside, over_time
+from tfport.fix.rule import ROUNDING, Made, refuse, rule
+from tfport.graph.dtypes import FLOAT32, INT32, DType
+from tfport.graph.graph import Node, Value
+
+HALF = DType.parse("float16")
+CS, H = 1, 6
+"""Which outputs of an LSTM are its states."""
+ICFO, IFCO = (0, 1, 2, 3), (0, 2, 1, 3)
+"""Where the gates i, c, f, o stand in the matrices."""
+
+
+@dataclass(frozen=True)
+class Lstm:
+    """What the attributes of a fused LSTM say."""
+
+    order: Sequence[int]
+    forget_bias: float
+    clip: float
+    peepholes: bool
+
+    @classmethod
+    def of(cls, n: Node) -> Lstm:
+        order = IFCO if n.op == "BlockLSTMV2" else ICFO
+        a = n.attrs
+        return cls(order, a.get("forget_bias", 0.0), a["cell_clip"], a["use_peephole"])
+
+    def given(self, op: NodeBuilder, weights: Sequence[Value]) -> dict[str, Given]:
+        """What every step reads: matrix and biases, and numbers of their type."""
+        w, wci, wcf, wco, b = weights
+        kind = w.dtype.base
+        found: dict[str, Given] = {"w": w, "b": b, "axis": op.const(1)}
+        if self.peepholes:
+            found |= {"wci": wci, "wcf": wcf, "wco": wco}
+        if self.forget_bias:
+            found["forget"] = op.const(self.forget_bias, kind)
+        if self.clip > 0:
+            found |= {"most": op.const(self.clip, kind), "least": op.const(-self.clip, kind)}
+        return found
+
+    def cell(self, op: NodeBuilder, inside: Inside, x: Value, cs_prev: Value, h_prev: Value) -> list[Given]:
+        """i, cs, f, o, ci, co, h of one step."""
+        both = op.ConcatV2([x, h_prev], inside["axis"])
+        gates = op.Split(inside["axis"], op.Add(op.MatMul(both, inside["w"]), inside["b"]), num_split=4)
+        of_gates: list[Given] = [gates.output(place) for place in self.order]
+        i, ci, f, o = of_gates
+        if self.forget_bias:
+            f = op.Add(f, inside["forget"])
+        if self.peepholes:
+            i, f = (op.Add(gate, op.Mul(cs_prev, inside[w])) for gate, w in ((i, "wci"), (f, "wcf")))
+        i, f, ci = op.Sigmoid(i), op.Sigmoid(f), op.Tanh(ci)
+        cs = op.Add(op.Mul(ci, i), op.Mul(cs_prev, f))
+        if self.clip > 0:
+            cs = op.Maximum(op.Minimum(cs, inside["most"]), inside["least"])
+        if self.peepholes:
+            o = op.Add(o, op.Mul(cs, inside["wco"]))
+        o, co = op.Sigmoid(o), op.Tanh(cs)
+        return [i, cs, f, o, ci, co, op.Mul(co, o)]
+
+
+@rule("LSTMBlockCell", keeps=ROUNDING)
+def cell_as_arithmetic(op: NodeBuilder, n: Node) -> Made:
+    """A matrix product, sigmoids and tanhs compute what the fused cell does."""
+    form = Lstm.of(n)
+    x, cs_prev, h_prev, *weights = (_wide(op, value) for value in n.inputs)
+    made = form.cell(op, _values(form.given(op, weights)), x, cs_prev, h_prev)
+    return [_given_back(op, one.output(0), n.attrs["T"]) for one in made]
+
+
+@rule("BlockLSTM BlockLSTMV2", keeps=ROUNDING)
+def steps_as_arithmetic(op: NodeBuilder, n: Node) -> Made:
+    """A matrix product, sigmoids and tanhs, step by step, compute what the fused layer does."""
+    form = Lstm.of(n)
+    length, *rest = n.inputs
+    x, cs_prev, h_prev, *weights = (_wide(op, value) for value in rest)
+    dims = op.shape(n.inputs[1])
+    steps, known = dims[0] if dims else None, op.constant(length)
+    # in a main graph any may be known by name; what nobody asks for is pruned, with its part of the loop
+    read = [value.index for value in n.read_outputs] if n.graph.ends else list(range(7))
+    if dims is not None and len(dims) != 3:
+        return refuse(f"its input has {len(dims)} axes, not 3")
+
+    def cell(
+        op: NodeBuilder, inside: Inside, row: Value, states: list[Value]
+    ) -> tuple[list[Value], list[Value]]:
+        made = [one.output(0) for one in form.cell(op, inside, row, *states)]
+        return [made[place] for place in read], [made[CS], made[H]]
+
+    whole = known is not None and steps is not None and int(known) == steps
+    outputs, _ = over_time(
+        op, cell, x, [cs_prev, h_prev], form.given(op, weights), outputs=len(read), steps=steps,
+        lengths=None if whole else op.Cast(length, DstT=INT32).output(0),
+    )  # fmt: skip
+    found = dict(zip(read, outputs, strict=True))
+    return [_given_back(op, found[place], n.attrs["T"]) if place in found else None for place in range(7)]
+
+
+@rule("GRUBlockCell", keeps=ROUNDING)
+def gru_cell_as_arithmetic(op: NodeBuilder, n: Node) -> Made:
+    """Two matrix products, sigmoids and a tanh compute what the fused cell does."""
+    x, h_prev, w_ru, w_c, b_ru, b_c = n.inputs
+    gates = op.Sigmoid(op.Add(op.MatMul(op.ConcatV2([x, h_prev], 1), w_ru), b_ru))
+    halves = op.Split(1, gates, num_split=2)
+    r, u = halves.output(0), halves.output(1)
+    c = op.Tanh(op.Add(op.MatMul(op.ConcatV2([x, op.Mul(h_prev, r)], 1), w_c), b_c))
+    h = op.Add(op.Mul(op.Sub(1.0, u), c), op.Mul(u, h_prev))
+    return [r, u, c, h]
+
+
+def _values(given: Mapping[str, Given]) -> dict[str, Value]:
+    return {name: one.output(0) if isinstance(one, Node) else one for name, one in given.items()}
+
+
+def _wide(op: NodeBuilder, value: Value) -> Value:
+    """Half numbers are computed in float32."""
+    return op.Cast(value, DstT=FLOAT32).output(0) if value.dtype.base == HALF else value
+
+
+def _given_back(op: NodeBuilder, value: Value, kind: DType) -> Value:
+    return op.Cast(value, DstT=kind).output(0) if kind == HALF else value

@@ -1,0 +1,74 @@
+"""Labels without alignment (CTC): where the blank is among the classes, and the types of numbers."""
+
+from __future__ import annotations
+
+from tfport.fix.nodes.builder import NodeBuilder
+from tfport.fix.rule import LOSSY, ROUNDING, Made, refuse, rule
+from tfport.graph.dtypes import FLOAT32, INT64, DType
+from tfport.graph.graph import Node, Value
+
+FLOAT64 = DType.parse("float64")
+FLAGS = ("preprocess_collapse_repeated", "ctc_merge_repeated", "ignore_longer_outputs_than_inputs")
+
+
+@rule("CTCGreedyDecoder", keeps=ROUNDING)
+def blank_behind_the_other_classes(op: NodeBuilder, n: Node) -> Made:
+    """With the blank moved behind the other classes the same ones are best, but of equals perhaps another."""
+    blank = n.attrs["blank_index"]
+    assert isinstance(blank, int)
+    if blank < -1:
+        dims = op.shape(n.inputs[0])
+        if dims is None or len(dims) != 3 or dims[2] is None:
+            return refuse(f"blank_index={blank} counts from the end of an unknown number of classes")
+        blank += dims[2]
+    if blank == -1:
+        return refuse("its blank is the last class already")
+    made = op.CTCGreedyDecoder(
+        _class_last(op, n.inputs[0], blank),
+        n.inputs[1],
+        merge_repeated=n.attrs["merge_repeated"],
+        blank_index=-1,
+    )
+    found = made.output(1)
+    behind = op.Cast(op.GreaterEqual(found, op.const(blank, INT64)), DstT="int64")
+    return [made.output(0), op.Add(found, behind), made.output(2), made.output(3)]
+
+
+@rule("CTCLossV2", keeps=ROUNDING)
+def blank_as_the_last_class(op: NodeBuilder, n: Node) -> Made:
+    """CTCLoss takes the last class for the blank where CTCLossV2 takes the first."""
+    inputs, index, labels, length = n.inputs
+    made = op.CTCLoss(
+        _class_last(op, inputs, 0),
+        index,
+        op.Sub(labels, 1),
+        length,
+        **{name: n.attrs[name] for name in FLAGS},
+    )
+    gradient = made.output(1)
+    first = _classes(op, gradient, -1, 0, end_mask=True)
+    return [made.output(0), op.ConcatV2([first, _classes(op, gradient, 0, -1)], 2)]
+
+
+@rule("CTCLoss CTCGreedyDecoder CTCBeamSearchDecoder", keeps=LOSSY)
+def in_single_precision(op: NodeBuilder, n: Node) -> Made:
+    """What was computed with numbers of 64 bits is computed with 32."""
+    if n.attrs["T"] != FLOAT64:
+        return refuse("its numbers have 32 bits already")
+    attrs = {name: value for name, value in n.attrs.items() if name != "T"}
+    made = op.node(n.op, op.Cast(n.inputs[0], DstT="float32"), *n.inputs[1:], **attrs, T=FLOAT32)
+    return [op.Cast(one, DstT="float64") if one.dtype == FLOAT32 else one for one in made.outputs]
+
+
+def _class_last(op: NodeBuilder, inputs: Value, place: int) -> Node | Value:
+    """The inputs with one class behind all others."""
+    before = [_classes(op, inputs, 0, place)] if place else []
+    behind = _classes(op, inputs, place + 1, 0, end_mask=True)
+    return op.ConcatV2([*before, behind, _classes(op, inputs, place, place + 1)], 2)
+
+
+def _classes(op: NodeBuilder, value: Value, start: int, end: int, *, end_mask: bool = False) -> Node:
+    """Some of the classes, which are along the last of three axes."""
+    return op.StridedSlice(
+        value, [0, 0, start], [0, 0, end], [1, 1, 1], begin_mask=3, end_mask=7 if end_mask else 3
+    )

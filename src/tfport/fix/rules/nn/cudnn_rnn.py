@@ -1,0 +1,247 @@
+"""Recurrent layers of cuDNN, which TensorFlow has on GPUs only, as arithmetic that runs anywhere.
+
+The one vector that holds all weights is taken apart as tfport's runtime does
+(`runtime.kernels._cudnn_params`): layer by layer, direction by direction, matrices first.
+Ops that only take such a vector apart or make one are in `rules.cudnn_params`.
+"""
+
+from __future__ import annotations
+
+import functools
+from dataclasses import dataclass
+
+import numpy as np
+
+from tfport.fix.nodes.builder import NodeBuilder
+from tfport.fix.nodes.recurrence import Cell, Inside, over_time
+from tfport.fix.nodes.sizes import Size, Sizes
+from tfport.fix.rule import ROUNDING, Made, refuse, rule
+from tfport.graph.dtypes import FLOAT32, DType
+from tfport.graph.graph import Node, Value
+from tfport.graph.shapes import Shape
+from tfport.runtime.ops.nn.cudnn_params import GATES
+
+SHORT = (DType.parse("float16"), DType.parse("bfloat16"))
+TURNED = (1, 0, 2)
+Answers = tuple[list[Value], list[Value]]
+"""What a step shows, and its states."""
+
+
+@dataclass(frozen=True)
+class Layers:
+    """How many layers of which kind; sizes may be known only when the model runs."""
+
+    mode: str
+    layers: int
+    directions: int
+    units: Size
+    inputs: Size
+    skips: bool
+
+    @property
+    def gates(self) -> int:
+        return GATES[self.mode]
+
+
+@dataclass(frozen=True)
+class Weights:
+    """What one direction of one layer multiplies and adds; no matrix for an input taken as it is."""
+
+    w: Value | None
+    r: Value
+    wb: Value
+    rb: Value
+
+
+@rule("CudnnRNN CudnnRNNV2 CudnnRNNV3", keeps=ROUNDING)
+def as_arithmetic(op: NodeBuilder, n: Node) -> Made:
+    """Matrix products, sigmoids and tanhs, step by step, compute what cuDNN's layers do."""
+    a = n.attrs
+    if a["is_training"] and a["dropout"] > 0:
+        return refuse(f"dropout={a['dropout']} while training is random")
+    if a.get("num_proj"):
+        return refuse(f"num_proj={a['num_proj']} projects the state of an LSTM")
+    if reader := next((user for out in n.outputs[3:] for user in out.uses), None):
+        return refuse(f"`{reader}` reads what is reserved for a gradient")
+    x, h, c, params = n.inputs[:4]
+    turned = not a.get("time_major", True)
+    form = _layers(op, n, x, h, turned)
+    steps = (op.shape(x) or (None, None))[1 if turned else 0]
+    lengths = _lengths(op, n, steps)
+    given = [_prepared(op, value, turned) for value in ((x, h, c) if a["rnn_mode"] == "lstm" else (x, h))]
+    y, last = _run(op, form, given, _weights(op, form, _wide(op, params)), steps, lengths)
+    kind = x.dtype.base
+    answers = [_given_back(op, value, kind, turned) for value in (y, *last)]
+    if len(answers) == 2 and n.outputs[2].uses:
+        answers.append(op.const(np.zeros(0, kind.numpy), kind))  # a cell state, which only an LSTM has
+    return [*answers, *[None] * (len(n.outputs) - len(answers))]
+
+
+def _lengths(op: NodeBuilder, n: Node, steps: int | None) -> Value | None:
+    """How long each sequence is, unless all are known to be as long as there are steps."""
+    if n.op != "CudnnRNNV3":
+        return None
+    known = op.constant(n.inputs[4])
+    return None if known is not None and steps is not None and (known == steps).all() else n.inputs[4]
+
+
+def _layers(op: NodeBuilder, n: Node, x: Value, h: Value, turned: bool) -> Layers:
+    a = n.attrs
+    for value in (x, h):
+        if op.shape(value) is None:  # the op takes no other rank
+            op.facts.tell(value, Shape((None,) * 3))
+    known = _count(op, h, 1 if turned else 0)
+    sizes = Sizes(op)
+    units, inputs = sizes.of(h)[2], sizes.of(x)[2]
+    directions = 2 if a["direction"] == "bidirectional" else 1
+    chosen = a["input_mode"]
+    if chosen == "auto_select" and not (isinstance(units, int) and isinstance(inputs, int)):
+        raise refuse("input_mode=auto_select depends on sizes that are not known")
+    skips = chosen == "skip_input" or (chosen == "auto_select" and units == inputs)
+    return Layers(a["rnn_mode"], known // directions, directions, units, inputs, skips)
+
+
+def _count(op: NodeBuilder, h: Value, axis: int) -> int:
+    """How many states there are, one for each layer and direction."""
+    dims = op.shape(h)
+    if dims is None or len(dims) != 3:
+        raise refuse(f"its states have the shape {dims}, not three dimensions")
+    if (known := dims[axis]) is not None:
+        return known
+    at = op.constant(h.node.inputs[1]) if h.node.op == "ExpandDims" else None
+    if at is not None and int(at.reshape(())) in (axis, axis - 3):
+        return 1
+    raise refuse("how many layers it has is not known")
+
+
+def _prepared(op: NodeBuilder, value: Value, turned: bool) -> Value:
+    """Time or layers first, in a type that all of it is computed in."""
+    value = _wide(op, value)
+    return op.Transpose(value, list(TURNED)).output(0) if turned else value
+
+
+def _wide(op: NodeBuilder, value: Value) -> Value:
+    return op.Cast(value, DstT=FLOAT32).output(0) if value.dtype.base in SHORT else value
+
+
+def _given_back(op: NodeBuilder, value: Value, kind: DType, turned: bool) -> Value:
+    if turned:
+        value = op.Transpose(value, list(TURNED)).output(0)
+    return op.Cast(value, DstT=kind).output(0) if kind in SHORT else value
+
+
+def _weights(op: NodeBuilder, form: Layers, params: Value) -> list[Weights]:
+    """For each layer and direction; gates stand below one another in the matrices."""
+    known = Sizes(op)
+    rows, above = known.mul(form.units, form.gates), known.mul(form.units, form.directions)
+    shapes: list[list[Size]] = []
+    for layer in range(form.layers):
+        for _ in range(form.directions):
+            if layer or not form.skips:
+                shapes.append([rows, above if layer else form.inputs])
+            shapes.append([rows, form.units])
+    matrices = len(shapes)
+    shapes += [[rows]] * (2 * form.layers * form.directions)
+    sizes = known.vector([functools.reduce(known.mul, shape) for shape in shapes])
+    parts = op.SplitV(op.Reshape(params, [-1]), sizes, 0, num_split=len(shapes))
+    found = iter([op.Reshape(parts.output(i), known.vector(shapes[i])).output(0) for i in range(matrices)])
+    biases = iter([parts.output(i) for i in range(matrices, len(shapes))])
+    return [
+        Weights(None if form.skips and not layer else next(found), next(found), next(biases), next(biases))
+        for layer in range(form.layers)
+        for _ in range(form.directions)
+    ]
+
+
+def _run(
+    op: NodeBuilder, form: Layers, given: list[Value], weights: list[Weights], steps: int | None,
+    lengths: Value | None,
+) -> tuple[Value, list[Value]]:  # fmt: skip
+    """All outputs, and the last states of all layers."""
+    x, *first = given
+    count = form.layers * form.directions
+    states = [op.Unpack(value, num=count, axis=0) for value in first]
+    last: list[list[Value]] = [[] for _ in first]
+    for layer in range(form.layers):
+        outputs = []
+        for way in range(form.directions):
+            at = layer * form.directions + way
+            given_way = _backwards(op, x, lengths) if way else x
+            (y,), after = over_time(
+                op, CELLS[form.mode], _inputs(op, form, given_way, weights[at]),
+                [state.output(at) for state in states], _read_in_steps(op, form, weights[at]),
+                steps=steps, lengths=lengths, layers=count,
+            )  # fmt: skip
+            outputs.append(_backwards(op, y, lengths) if way else y)
+            for mine, value in zip(last, after, strict=True):
+                mine.append(value)
+        x = op.ConcatV2(outputs, 2).output(0) if len(outputs) > 1 else outputs[0]
+    return x, [op.Pack(mine, axis=0).output(0) for mine in last]
+
+
+def _backwards(op: NodeBuilder, x: Value, lengths: Value | None) -> Value:
+    """Each sequence from its end to its start; what stands behind its end stays."""
+    if lengths is None:
+        return op.ReverseV2(x, [0]).output(0)
+    return op.ReverseSequence(x, lengths, seq_dim=0, batch_dim=1).output(0)
+
+
+def _inputs(op: NodeBuilder, form: Layers, x: Value, weights: Weights) -> Value:
+    """What the input adds to the gates, for all steps at once: (time, batch, gates * units)."""
+    bias = weights.wb if form.mode == "gru" else op.Add(weights.wb, weights.rb)
+    if weights.w is None:
+        product = op.ConcatV2([x] * form.gates, 2) if form.gates > 1 else x
+    else:
+        rows = op.Shape(x, out_type="int32")
+        width = op.Shape(weights.w, out_type="int32")
+        flat = op.Reshape(x, op.ConcatV2([[-1], op.StridedSlice(width, [1], [2], [1])], 0))
+        shape = op.ConcatV2([op.StridedSlice(rows, [0], [2], [1]), op.StridedSlice(width, [0], [1], [1])], 0)
+        product = op.Reshape(op.MatMul(flat, weights.w, transpose_b=True), shape)
+    return op.Add(product, bias).output(0)
+
+
+def _read_in_steps(op: NodeBuilder, form: Layers, weights: Weights) -> dict[str, object]:
+    given: dict[str, object] = {"r": weights.r, "axis": op.const(1)}
+    if form.mode == "gru":
+        given |= {"rb": weights.rb, "one": op.const(1, weights.rb.dtype.base)}
+    return given
+
+
+def _recurrent(op: NodeBuilder, inside: Inside, h: Value) -> Node:
+    return op.MatMul(h, inside["r"], transpose_b=True)
+
+
+def _lstm(op: NodeBuilder, inside: Inside, row: Value, states: list[Value]) -> Answers:
+    """Gates i, f, c, o."""
+    h, c = states
+    gates = op.Split(inside["axis"], op.Add(row, _recurrent(op, inside, h)), num_split=4)
+    i, f, g, o = (gates.output(place) for place in range(4))
+    cell = op.Add(op.Mul(op.Sigmoid(f), c), op.Mul(op.Sigmoid(i), op.Tanh(g)))
+    return _answers(op.Mul(op.Sigmoid(o), op.Tanh(cell)), cell)
+
+
+def _gru(op: NodeBuilder, inside: Inside, row: Value, states: list[Value]) -> Answers:
+    """Gates r, z, n; the reset is applied behind the recurrent product."""
+    (h,) = states
+    of_input = op.Split(inside["axis"], row, num_split=3)
+    of_state = op.Split(inside["axis"], op.Add(_recurrent(op, inside, h), inside["rb"]), num_split=3)
+    reset, update = (op.Sigmoid(op.Add(of_input.output(k), of_state.output(k))) for k in (0, 1))
+    new = op.Tanh(op.Add(of_input.output(2), op.Mul(reset, of_state.output(2))))
+    return _answers(op.Add(op.Mul(op.Sub(inside["one"], update), new), op.Mul(update, h)))
+
+
+def _tanh(op: NodeBuilder, inside: Inside, row: Value, states: list[Value]) -> Answers:
+    return _answers(op.Tanh(op.Add(row, _recurrent(op, inside, states[0]))))
+
+
+def _relu(op: NodeBuilder, inside: Inside, row: Value, states: list[Value]) -> Answers:
+    return _answers(op.Relu(op.Add(row, _recurrent(op, inside, states[0]))))
+
+
+def _answers(*states: Node) -> Answers:
+    """A step shows its first state."""
+    values = [state.output(0) for state in states]
+    return values[:1], values
+
+
+CELLS: dict[str, Cell] = {"lstm": _lstm, "gru": _gru, "rnn_tanh": _tanh, "rnn_relu": _relu}

@@ -1,0 +1,128 @@
+"""What TensorFlow's optimiser or TensorFlow.js fused, taken apart again: a product, and what follows it.
+
+Files of TensorFlow.js leave out attributes (`TArgs`, `explicit_paddings`) and have an op that no release
+defines (`FusedDepthwiseConv2dNative`), so what is not said has its default here.
+`_FusedBatchNormEx` is in `rules.batch_norm`.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+from tfport.fix.nodes.builder import NodeBuilder
+from tfport.fix.nodes.shapes import told
+from tfport.fix.rule import ROUNDING, Made, refuse, rule
+from tfport.graph.dtypes import FLOAT32
+from tfport.graph.graph import Node, Value
+
+LAYOUTS = ("NHWC", "NCHW")
+NAMED = ("Relu", "Relu6", "Elu", "Tanh", "Sigmoid")
+CONVOLVES = ("strides", "padding", "explicit_paddings", "data_format", "dilations")
+
+
+@rule("_FusedConv2D", keeps=ROUNDING)
+def conv2d_and_what_follows(op: NodeBuilder, n: Node) -> Made:
+    """A fused convolution is Conv2D, and the fused ops one after another."""
+    if n.attrs["filter_format"] != "HWIO":
+        return refuse(f"its filter is {n.attrs['filter_format']}")
+    if n.attrs["num_host_args"]:
+        return refuse("it has scales of its own for 8-bit numbers")
+    made = op.Conv2D(*n.inputs[:2], **_convolving(n))
+    return _followed(op, n, made)
+
+
+@rule("_FusedDepthwiseConv2dNative FusedDepthwiseConv2dNative", keeps=ROUNDING)
+def depthwise_and_what_follows(op: NodeBuilder, n: Node) -> Made:
+    """A fused convolution is DepthwiseConv2dNative, and the fused ops one after another."""
+    made = op.DepthwiseConv2dNative(*n.inputs[:2], **_convolving(n))
+    return _followed(op, n, made)
+
+
+@rule("_FusedMatMul", keeps=ROUNDING)
+def matmul_and_what_follows(op: NodeBuilder, n: Node) -> Made:
+    """A fused product is MatMul, and the fused ops one after another."""
+    flags = {name: n.attrs[name] for name in ("transpose_a", "transpose_b")}
+    return _followed(op, n, op.MatMul(*n.inputs[:2], **flags))
+
+
+def _convolving(n: Node) -> dict[str, Any]:
+    if _layout(n) not in LAYOUTS:
+        raise refuse(f"the layout is {_layout(n)}")
+    if not n.inputs[0].dtype.base.is_floating:
+        raise refuse(f"it convolves {n.inputs[0].dtype.base}")
+    return {name: n.attrs[name] for name in CONVOLVES if name in n.attrs}
+
+
+def _layout(n: Node) -> str:
+    return str(n.attrs.get("data_format", "NHWC"))
+
+
+def _followed(op: NodeBuilder, n: Node, first: Node) -> Value:
+    rest = list(n.inputs[2:])
+    dims = op.shape(n.output(0))
+    y = told(op, first, dims)
+    for name in _fused_ops(n):
+        y = told(op, _step(op, n, name, y, rest), dims)
+    if rest:
+        raise refuse(f"nothing is known of its {len(rest)} further inputs")
+    return y
+
+
+def _fused_ops(n: Node) -> list[str]:
+    found = n.attrs["fused_ops"]
+    names = found if isinstance(found, list) else []
+    return [one.decode() if isinstance(one, bytes) else str(one) for one in names]
+
+
+def _step(op: NodeBuilder, n: Node, name: str, y: Value, rest: list[Value]) -> Node:
+    if name == "BiasAdd":
+        return op.BiasAdd(y, _next(name, rest), data_format=_layout(n))
+    if name == "Add":
+        return op.Add(y, _next(name, rest))
+    if name == "FusedBatchNorm":
+        return _normalized(op, n, y, rest)
+    if name == "LeakyRelu":
+        return op.LeakyRelu(y, alpha=n.attrs.get("leakyrelu_alpha", 0.2))
+    if name == "Prelu":
+        return op.SelectV2(op.Less(y, 0), op.Mul(y, _next(name, rest)), y)
+    if name in NAMED:
+        return op.node(name, y)
+    if name in GELUS:
+        return GELUS[name](op, y)
+    raise refuse(f"nothing is known of the fused op {name}")
+
+
+def _normalized(op: NodeBuilder, n: Node, y: Value, rest: list[Value]) -> Node:
+    if (kind := y.dtype.base) != FLOAT32:
+        raise refuse(f"FusedBatchNorm takes no {kind}")
+    given = [_next("FusedBatchNorm", rest) for _ in range(4)]
+    said = {"epsilon": n.attrs.get("epsilon", 1e-4), "is_training": False}
+    return op.FusedBatchNorm(y, *given, **said, data_format=_layout(n))
+
+
+def _next(name: str, rest: list[Value]) -> Value:
+    if not rest:
+        raise refuse(f"an input for {name} is missing")
+    return rest.pop(0)
+
+
+def _gelu(op: NodeBuilder, y: Value) -> Node:
+    return op.Mul(op.Mul(y, 0.5), op.Add(op.Erf(op.Mul(y, math.sqrt(0.5))), 1))
+
+
+def _gelu_approximate(op: NodeBuilder, y: Value) -> Node:
+    cube = op.Mul(op.Mul(y, op.Mul(y, y)), 0.044715)
+    return op.Mul(op.Mul(y, 0.5), op.Add(op.Tanh(op.Mul(op.Add(y, cube), math.sqrt(2 / math.pi))), 1))
+
+
+def _hard_swish(op: NodeBuilder, y: Value) -> Node:
+    return op.Mul(y, op.Mul(op.Relu6(op.Add(y, 3)), 1 / 6))
+
+
+GELUS: dict[str, Callable[[NodeBuilder, Value], Node]] = {
+    "GeluExact": _gelu,
+    "GeluApproximate": _gelu_approximate,
+    "_FusedHardSwish": _hard_swish,
+}

@@ -1,0 +1,74 @@
+"""Channels first, which kernels for a CPU refuse, between transpositions to channels last."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from tfport.fix.nodes.builder import NodeBuilder
+from tfport.fix.nodes.shapes import told
+from tfport.fix.rule import EXACT, Made, refuse, rule
+from tfport.graph.attrs import Attr
+from tfport.graph.graph import Node, Value
+
+LAST = {"NCHW": "NHWC", "NCDHW": "NDHWC"}
+PER_DIMENSION = ("strides", "ksize", "dilations")
+IMAGES = {
+    "Conv2DBackpropInput": (2,),
+    "Conv3DBackpropInputV2": (2,),
+    "FusedBatchNormGrad": (0, 1),
+    "FusedBatchNormGradV2": (0, 1),
+    "FusedBatchNormGradV3": (0, 1),
+}
+"""The inputs that are images; the first where nothing is said."""
+VECTORS = {"Conv2DBackpropInput": (0,), "Conv3DBackpropInputV2": (0,), "MaxPoolV2": (1, 2)}
+"""The inputs that have one number for each dimension."""
+
+
+@rule(
+    "Conv2D Conv2DBackpropInput Conv3D Conv3DBackpropInputV2 DepthwiseConv2dNative MaxPool MaxPoolV2 AvgPool "
+    "MaxPool3D AvgPool3D FusedBatchNorm FusedBatchNormV2 FusedBatchNormV3 FusedBatchNormGrad "
+    "FusedBatchNormGradV2 FusedBatchNormGradV3 DepthToSpace SpaceToDepth",
+    keeps=EXACT,
+)
+def channels_last(op: NodeBuilder, n: Node) -> Made:
+    """The same is computed with channels last, between two transpositions."""
+    layout = str(n.attrs["data_format"])
+    if layout not in LAST:
+        return refuse(f"the layout is {layout}")
+    to_last = [layout.index(name) for name in LAST[layout]]
+    back = [LAST[layout].index(name) for name in layout]
+    inputs: list[Any] = list(n.inputs)
+    for place in IMAGES.get(n.op, (0,)):
+        inputs[place] = transposed(op, n.inputs[place], to_last)
+    for place in VECTORS.get(n.op, ()):
+        inputs[place] = _permuted(op, n.inputs[place], to_last)
+    attrs = {name: _for_last(name, value, to_last) for name, value in n.attrs.items()}
+    made = op.node(n.op, *inputs, **{**attrs, "data_format": LAST[layout]})
+    return [op.Transpose(made, back).output(0), *made.outputs[1:]]
+
+
+def transposed(op: NodeBuilder, value: Value, order: Sequence[int]) -> Any:
+    """A value with its dimensions in another order; what only undoes another transposition is left out."""
+    node = value.node
+    back = [list(order).index(place) for place in range(len(order))]
+    before = op.constant(node.inputs[1]) if node.op == "Transpose" else None
+    if before is not None and before.tolist() == back:
+        return node.inputs[0]
+    dims = op.shape(value)
+    return told(op, op.Transpose(value, list(order)), dims and [dims[place] for place in order])
+
+
+def _permuted(op: NodeBuilder, value: Value, order: Sequence[int]) -> Any:
+    known = op.constant(value)
+    return known[list(order)] if known is not None else op.GatherV2(value, list(order), 0)
+
+
+def _for_last(name: str, value: Attr, order: Sequence[int]) -> Attr:
+    if not isinstance(value, list) or not value:
+        return value
+    if name in PER_DIMENSION:
+        return [value[place] for place in order]
+    if name == "explicit_paddings":
+        return [value[2 * place + side] for place in order for side in (0, 1)]
+    return value

@@ -1,0 +1,1 @@
+"""Rules for ops on strings, and for parsing."""

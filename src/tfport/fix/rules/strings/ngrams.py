@@ -1,0 +1,90 @@
+"""Words of a sentence that stand side by side, joined."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from tfport.fix.nodes.builder import NodeBuilder
+from tfport.fix.nodes.row_splits import column, count_of, lengths_of, places_of, splits_of, starts_of, wide
+from tfport.fix.rule import EXACT, Made, refuse, rule
+from tfport.graph.dtypes import INT64, STRING
+from tfport.graph.graph import Node, Value
+from tfport.runtime.ops.strings.byte_strings import raw
+
+MOST_WORDS = 64
+"""In the n-grams of all widths together: each is a node of its own."""
+
+
+@dataclass(frozen=True, slots=True)
+class Sentences:
+    """Rows of words, with what is put before and behind each row at the end of all words."""
+
+    op: NodeBuilder
+    words: Node
+    count: Node
+    starts: Node
+    lengths: Node
+    separator: str
+
+    def grams(self, places: Node, width: int, pad: int) -> Node:
+        """The n-grams at places among the words and pads of rows."""
+        op, rows, first = self.op, column(self.op, places, 0), column(self.op, places, 1)
+        start, length = op.Gather(self.starts, rows), op.Gather(self.lengths, rows)
+        left, right = (op.Add(op.ZerosLike(first), op.Add(self.count, op.const(i, INT64))) for i in (0, 1))
+        found = []
+        for step in range(-pad, width - pad):
+            at = op.Add(first, op.const(step, INT64))
+            inside = op.Select(op.Less(at, length), op.Add(start, at), right)
+            found.append(op.Gather(self.words, op.Select(op.Less(at, op.const(0, INT64)), left, inside)))
+        return op.StringJoin(found, separator=self.separator)
+
+
+@rule("StringNGrams", keeps=EXACT)
+def words_side_by_side(op: NodeBuilder, n: Node) -> Made:
+    """The words at each place and the next ones, pads where a row has none, are joined."""
+    widths = n.attrs["ngram_widths"]
+    assert isinstance(widths, list)
+    if n.attrs["preserve_short_sequences"]:
+        return refuse("rows that are too short are kept whole, however long they are")
+    if not widths or sum(widths) > MOST_WORDS:
+        return refuse(f"its n-grams have {sum(widths)} words together; expected 1 to {MOST_WORDS}")
+    data, splits = n.inputs
+    cuts = wide(op, splits)
+    ends = op.const([raw(n.attrs["left_pad"]), raw(n.attrs["right_pad"])], STRING)
+    starts = op.StridedSlice(cuts, [0], [-1], [1], begin_mask=1)
+    sentences = Sentences(
+        op,
+        op.ConcatV2([data, ends], 0),
+        count_of(op, data),
+        starts,
+        lengths_of(op, cuts),
+        n.attrs["separator"],
+    )
+    pads = [_pad(n.attrs["pad_width"], width) for width in widths]
+    counts = [
+        op.Maximum(op.Add(sentences.lengths, op.const(2 * pad - width + 1, INT64)), op.const(0, INT64))
+        for width, pad in zip(widths, pads, strict=True)
+    ]
+    grams, order = [], []
+    total = op.AddN(counts) if len(counts) > 1 else counts[0]
+    offset = starts_of(op, total)
+    for width, pad, count in zip(widths, pads, counts, strict=True):
+        places = places_of(op, count)
+        grams.append(sentences.grams(places, width, pad))
+        order.append(op.Add(op.Gather(offset, column(op, places, 0)), column(op, places, 1)))
+        offset = op.Add(offset, count)
+    merged = _merged(op, order, grams)
+    made = splits_of(op, total)
+    return [merged, made if splits.dtype == INT64 else op.Cast(made, DstT=splits.dtype.base)]
+
+
+def _pad(asked: object, width: int) -> int:
+    assert isinstance(asked, int)
+    return width - 1 if asked < 0 else min(asked, width - 1)
+
+
+def _merged(op: NodeBuilder, order: list[Node], grams: list[Node]) -> Node | Value:
+    """The n-grams of all widths, row after row."""
+    if len(grams) == 1:
+        return grams[0]
+    return op.DynamicStitch([op.Cast(one, DstT="int32") for one in order], grams)

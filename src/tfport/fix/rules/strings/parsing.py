@@ -1,0 +1,178 @@
+"""Serialized Examples and raw bytes: one or many at once, keys as inputs or as attributes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import pairwise
+
+from tfport.fix.nodes.builder import NodeBuilder
+from tfport.fix.nodes.row_splits import column, count_of, splits_of
+from tfport.fix.rule import EXACT, Made, refuse, rule
+from tfport.graph.attrs import Attr
+from tfport.graph.dtypes import BOOL, INT64, STRING, DType
+from tfport.graph.graph import Node, Value
+from tfport.runtime.ops.strings.byte_strings import raw
+
+LONGEST_PADDING = 1 << 16
+Outputs = list[Node | Value | None]
+
+
+@rule("ParseExampleV2", keeps=EXACT)
+def keys_one_by_one(op: NodeBuilder, n: Node) -> Made:
+    """ParseExample takes each key by itself; a ragged feature is a sparse one whose rows are counted."""
+    serialized, names, sparse, dense, ragged, *defaults = n.inputs
+    dims, count = op.shape(serialized), n.attrs["num_sparse"]
+    assert isinstance(count, int)
+    if dims is None or len(dims) > 1:
+        return refuse("it is not known whether one Example or a vector of them is parsed")
+    kinds = _list(n.attrs["ragged_value_types"])
+    keys = [*_each(op, sparse, count), *_each(op, ragged, len(kinds))]
+    if not dims and kinds:
+        return refuse("one Example alone is parsed into ragged features")
+    parsed = op.ParseExample(
+        serialized if dims else op.ExpandDims(serialized, 0),
+        names if dims else op.Reshape(names, [-1]),
+        keys, _each(op, dense, len(defaults)), defaults,
+        sparse_types=[*_list(n.attrs["sparse_types"]), *kinds], dense_shapes=n.attrs["dense_shapes"],
+    )  # fmt: skip
+    index, values, shapes, whole = _parts(parsed, len(keys), len(defaults))
+    if not dims:
+        return _alone(op, index, values, shapes, whole)
+    rows: Outputs = []
+    for place, kind in enumerate(_list(n.attrs["ragged_split_types"]), count):
+        splits = _splits(op, index[place], serialized)
+        rows.append(splits if kind == INT64 else op.Cast(splits, DstT=kind))
+    return [*index[:count], *values[:count], *shapes[:count], *whole, *values[count:], *rows]
+
+
+@rule("ParseExample", keeps=EXACT)
+def keys_at_once(op: NodeBuilder, n: Node) -> Made:
+    """ParseExampleV2 takes all keys in one vector."""
+    sparse, dense = n.attrs["Nsparse"], n.attrs["Ndense"]
+    assert isinstance(sparse, int)
+    assert isinstance(dense, int)
+    serialized, names, *rest = n.inputs
+    keys = [_vector(op, part) for part in (rest[:sparse], rest[sparse : sparse + dense])]
+    return op.ParseExampleV2(
+        serialized, names, *keys, op.const([], STRING), rest[sparse + dense :],
+        num_sparse=sparse, sparse_types=n.attrs["sparse_types"], dense_shapes=n.attrs["dense_shapes"],
+        ragged_value_types=[], ragged_split_types=[],
+    )  # fmt: skip
+
+
+@rule("ParseSingleExample", keeps=EXACT)
+def example_in_a_batch(op: NodeBuilder, n: Node) -> Made:
+    """One Example is parsed like the only one of a batch, and the axis of the batch is taken off."""
+    serialized, *defaults = n.inputs
+    sparse, dense = ([raw(key) for key in _list(n.attrs[name])] for name in ("sparse_keys", "dense_keys"))
+    parsed = op.ParseExample(
+        op.ExpandDims(serialized, 0), op.const([], STRING), sparse, dense, defaults,
+        sparse_types=n.attrs["sparse_types"], dense_shapes=n.attrs["dense_shapes"],
+    )  # fmt: skip
+    return _alone(op, *_parts(parsed, len(sparse), len(defaults)))
+
+
+def _parts(parsed: Node, sparse: int, dense: int) -> tuple[list[Value], ...]:
+    """What ParseExample answers: indices, values and shapes of sparse features, and dense ones."""
+    starts = (0, sparse, 2 * sparse, 3 * sparse, 3 * sparse + dense)
+    outputs = [parsed.output(i) for i in range(starts[-1])]
+    return tuple(outputs[a:b] for a, b in pairwise(starts))
+
+
+def _alone(
+    op: NodeBuilder,
+    index: Sequence[Value],
+    values: Sequence[Value],
+    shapes: Sequence[Value],
+    dense: Sequence[Value],
+) -> Outputs:
+    """The answers for the only Example of a batch."""
+    places = [op.StridedSlice(one, [0, 1], [0, 2], [1, 1], begin_mask=1, end_mask=1) for one in index]
+    sizes = [op.StridedSlice(one, [1], [2], [1]) for one in shapes]
+    return [*places, *values, *sizes, *(op.Squeeze(one, squeeze_dims=[0]) for one in dense)]
+
+
+def _splits(op: NodeBuilder, index: Value, serialized: Value) -> Node:
+    """Where rows begin and end, counted from the index of each value."""
+    rows = column(op, index, 0)
+    count = op.Cast(count_of(op, serialized), DstT="int32")
+    return splits_of(op, op.UnsortedSegmentSum(op.OnesLike(rows), rows, count))
+
+
+def _each(op: NodeBuilder, keys: Value, count: int) -> list[Node | Value]:
+    """The keys of a vector."""
+    known = op.constant(keys)
+    if known is not None:
+        return [op.const(raw(key)) for key in known.tolist()]
+    return list(op.Unpack(keys, num=count, axis=0).outputs) if count else []
+
+
+def _vector(op: NodeBuilder, keys: Sequence[Value]) -> Node | Value:
+    known = [op.constant(key) for key in keys]
+    if all(key is not None and not key.ndim for key in known):
+        return op.const([raw(key.item()) for key in known if key is not None], STRING)
+    return op.Pack(list(keys))
+
+
+def _list(attr: Attr) -> list[Attr]:
+    assert isinstance(attr, list)
+    return list(attr)
+
+
+PREFIXES = ("context_sparse", "context_dense", "feature_list_sparse", "feature_list_dense")
+
+
+@rule("ParseSequenceExampleV2", keeps=EXACT)
+def keys_as_attributes(op: NodeBuilder, n: Node) -> Made:
+    """ParseSequenceExample has the keys, which are constants, as attributes, and no ragged features."""
+    serialized, name, *given = n.inputs
+    if n.attrs["context_ragged_value_types"] or n.attrs["feature_list_ragged_value_types"]:
+        return refuse("it has ragged features")
+    if (dims := op.shape(serialized)) is None or len(dims) != 1:
+        return refuse("it is not known to parse a vector of SequenceExamples")
+    known = [op.constant(value) for value in given[:7]]
+    if any(one is None for one in known):
+        return refuse("its keys are not known beforehand")
+    held = [one.tolist() for one in known if one is not None]
+    keys = dict(zip(PREFIXES, (held[0], held[1], held[3], held[4]), strict=True))
+    missing = [key for key, may in zip(held[4], held[6], strict=True) if may]
+    names = ("Ncontext_sparse", "Nfeature_list_sparse", "Nfeature_list_dense", "Tcontext_dense")
+    kinds = ("context_sparse_types", "feature_list_dense_types", "feature_list_sparse_types")
+    shapes = ("context_dense_shapes", "feature_list_dense_shapes")
+    parsed = op.ParseSequenceExample(
+        serialized, name, given[7:],
+        **{f"{prefix}_keys": [_text(key) for key in found] for prefix, found in keys.items()},
+        feature_list_dense_missing_assumed_empty=[_text(key) for key in missing],
+        Ncontext_dense=len(given) - 7, **{one: n.attrs[one] for one in (*names, *kinds, *shapes)},
+    )  # fmt: skip
+    return list(parsed.outputs)
+
+
+def _text(key: bytes) -> str | bytes:
+    try:
+        return key.decode()
+    except UnicodeDecodeError:
+        return key
+
+
+@rule("DecodePaddedRaw", keeps=EXACT)
+def padded_then_decoded(op: NodeBuilder, n: Node) -> Made:
+    """DecodeRaw decodes strings of one length: each is lengthened by zeros and cut to that."""
+    length = op.constant(n.inputs[1])
+    if length is None or not 0 < int(length) <= LONGEST_PADDING:
+        return refuse(f"the length is not known to be 1 to {LONGEST_PADDING} bytes")
+    kind = n.attrs["out_type"]
+    assert isinstance(kind, DType)
+    padded = op.Substr(op.StringJoin([n.inputs[0], b"\0" * int(length)]), 0, int(length))
+    numbers = op.DecodeRaw(padded, out_type=kind, little_endian=n.attrs["little_endian"])
+    # of no strings DecodeRaw makes no numbers each
+    shape = op.ConcatV2([op.Shape(n.inputs[0], out_type="int32"), [int(length) // kind.numpy.itemsize]], 0)
+    return op.Reshape(numbers, shape)
+
+
+@rule("DecodeRaw", keeps=EXACT)
+def decoded_as_bytes(op: NodeBuilder, n: Node) -> Made:
+    """A bool is one byte, 0 or 1."""
+    if n.attrs["out_type"] != BOOL:
+        return refuse("it decodes no bools")
+    return op.Greater(op.Cast(op.DecodeRaw(n.inputs[0], out_type="uint8"), DstT="int32"), 0)

@@ -1,0 +1,183 @@
+"""Regular expressions: given as an attribute or as an input, and the plain ones without any."""
+
+from __future__ import annotations
+
+import re
+
+from tfport.fix.nodes.builder import NodeBuilder
+from tfport.fix.rule import EXACT, LOSSY, Made, refuse, rule
+from tfport.fix.rules.strings.string_bytes import Bytes, leads, single_bytes
+from tfport.graph.dtypes import INT64
+from tfport.graph.graph import Node, Value
+from tfport.runtime.ops.strings.byte_strings import raw
+from tfport.runtime.ops.strings.kernels.regex import _compiled as compiled
+
+LITERAL = re.compile(rb"\^?((?:\\[^0-9A-Za-z]|[^\\.^$|?*+()\[\]{}])*)\$?", re.DOTALL)
+"""Plain characters and escaped ones, with or without anchors."""
+PREFIX = re.compile(rb"\^?((?:\\[^0-9A-Za-z]|[^\\.^$|?*+()\[\]{}])*)\.\*\$?", re.DOTALL)
+ONE_OF = re.compile(
+    rb"(?:\[(?!\^)(?:\[:\w+:\]|\\[^pPxQEAzZbBCWSDuU0-9]|[^\]\\\[])+\]|\\[sdwnrtfv]|\\[^0-9A-Za-z]|[^\\.^$|?*+()\[\]{}])(\+?)",
+    re.DOTALL,
+)
+"""One of some characters, once or, with a group that is not empty, several times."""
+NONE_OF = re.compile(rb"(?:\[\^(?:\[:\w+:\]|\\[^pPxQEAzZbBCWSDuU0-9]|[^\]\\\[])+\]|\\[WSD])(\+?)", re.DOTALL)
+"""One of all but some characters, likewise."""
+LONGEST_WORD = 32
+ESCAPED = re.compile(rb"\\(.)", re.DOTALL)
+
+
+@rule("StaticRegexFullMatch", keeps=EXACT)
+def match_a_constant_pattern(op: NodeBuilder, n: Node) -> Made:
+    """RegexFullMatch takes the same pattern as an input."""
+    return op.RegexFullMatch(n.inputs[0], raw(n.attrs["pattern"]))
+
+
+@rule("StaticRegexReplace", keeps=EXACT)
+def replace_a_constant_pattern(op: NodeBuilder, n: Node) -> Made:
+    """RegexReplace takes the same pattern and rewrite as inputs."""
+    pattern, rewrite = raw(n.attrs["pattern"]), raw(n.attrs["rewrite"])
+    return op.RegexReplace(n.inputs[0], pattern, rewrite, replace_global=n.attrs["replace_global"])
+
+
+@rule("RegexFullMatch", keeps=EXACT)
+def pattern_as_attribute(op: NodeBuilder, n: Node) -> Made:
+    """StaticRegexFullMatch has the pattern, which is a constant, as an attribute."""
+    return op.StaticRegexFullMatch(n.inputs[0], pattern=_text(op, n.inputs[1]))
+
+
+@rule("RegexReplace", keeps=EXACT)
+def pattern_and_rewrite_as_attributes(op: NodeBuilder, n: Node) -> Made:
+    """StaticRegexReplace has the pattern and rewrite, which are constants, as attributes."""
+    pattern, rewrite = _text(op, n.inputs[1]), _text(op, n.inputs[2])
+    return op.StaticRegexReplace(
+        n.inputs[0], pattern=pattern, rewrite=rewrite, replace_global=n.attrs["replace_global"]
+    )
+
+
+@rule("RegexFullMatch", keeps=EXACT)
+def equal_to_a_literal(op: NodeBuilder, n: Node) -> Made:
+    """A pattern of plain characters is matched by the string that has these characters."""
+    pattern = _bytes(op, n.inputs[1])
+    if not (found := LITERAL.fullmatch(pattern)):
+        return refuse(f"its pattern {pattern!r} has more than plain characters")
+    return op.Equal(n.inputs[0], ESCAPED.sub(rb"\1", found[1]))
+
+
+@rule("RegexFullMatch", keeps=LOSSY)
+def begins_with_a_literal(op: NodeBuilder, n: Node) -> Made:
+    """Plain characters with .* behind them begin a string; that no line ends in it is not asked."""
+    pattern = _bytes(op, n.inputs[1])
+    if not (found := PREFIX.fullmatch(pattern)):
+        return refuse(f"its pattern {pattern!r} is not plain characters and .*")
+    start = ESCAPED.sub(rb"\1", found[1])
+    if b"\0" in start:
+        return refuse(f"its pattern {pattern!r} has a zero byte")
+    # in 1.4 an empty string has no part at all
+    return op.Equal(op.Substr(op.StringJoin([n.inputs[0], b"\0"]), 0, len(start)), start)
+
+
+@rule("RegexReplace", keeps=EXACT)
+def replaced_by_bytes(op: NodeBuilder, n: Node) -> Made:
+    """Where characters of ASCII are replaced everywhere, each byte becomes itself, the rewrite or nothing."""
+    pattern, rewrite = _bytes(op, n.inputs[1]), _plain_rewrite(op, n)
+    found = ONE_OF.fullmatch(pattern)
+    if not found or not pattern.isascii():
+        return refuse(f"its pattern {pattern!r} is more than one of some characters of ASCII")
+    return _replaced(op, n.inputs[0], pattern, bool(found[1]), rewrite)
+
+
+@rule("RegexReplace", keeps=LOSSY)
+def others_replaced_by_bytes(op: NodeBuilder, n: Node) -> Made:
+    """Where all but some characters of ASCII are replaced, so are bytes that are not UTF-8."""
+    pattern, rewrite = _bytes(op, n.inputs[1]), _plain_rewrite(op, n)
+    found = NONE_OF.fullmatch(pattern)
+    if not found or not pattern.isascii():
+        return refuse(f"its pattern {pattern!r} is more than all but some characters of ASCII")
+    return _replaced(op, n.inputs[0], pattern, bool(found[1]), rewrite)
+
+
+def _replaced(op: NodeBuilder, text: Value, pattern: bytes, several: bool, rewrite: bytes) -> Node:
+    """Characters that a pattern matches replaced one by one, or several side by side at once."""
+    match = compiled(pattern).fullmatch
+    others = bool(match("\u00e9".encode()))
+    inside = [bool(match(one)) if one.isascii() else others for one in single_bytes()]
+    strings = Bytes(op, text)
+    if not several or not rewrite:
+        parts = [(rewrite if leads(code) else b"") if inside[code] else bytes([code]) for code in range(256)]
+        return strings.joined(strings.mapped(parts))
+    matrix = strings.matrix(strings.numbered([int(one) for one in inside]), 0)
+    before = op.Pad(
+        op.StridedSlice(matrix, [0, 0], [0, -1], [1, 1], begin_mask=3, end_mask=1), [[0, 0], [1, 0]]
+    )
+    kept, size = strings.matrix(strings.bytes, b""), op.Shape(matrix, out_type="int32")
+    out = op.Select(op.Greater(matrix, 0), op.Fill(size, b""), kept)
+    first = op.Greater(matrix, before)
+    return strings.shaped(op.ReduceJoin(op.Select(first, op.Fill(size, rewrite), out), [1]))
+
+
+@rule("RegexReplace", keeps=EXACT)
+def literal_replaced_by_bytes(op: NodeBuilder, n: Node) -> Made:
+    """Where a word stands, its first byte becomes the rewrite and the others nothing."""
+    pattern, rewrite = _bytes(op, n.inputs[1]), _plain_rewrite(op, n)
+    found = LITERAL.fullmatch(pattern)
+    word = ESCAPED.sub(rb"\1", found[1]) if found and found[0] == found[1] else b""
+    if not word or len(word) > LONGEST_WORD:
+        return refuse(f"its pattern {pattern!r} is no word of up to {LONGEST_WORD} plain characters")
+    if any(word.startswith(word[i:]) for i in range(1, len(word))):
+        return refuse(f"its pattern {pattern!r} may overlap with itself")
+    strings = Bytes(op, n.inputs[0])
+    begins = _begins(op, strings, word)
+    covered = _shifted(op, begins, len(word) - 1)
+    size = op.Shape(strings.bytes, out_type="int32")
+    rest = op.Select(covered, op.Fill(size, b""), strings.bytes) if len(word) > 1 else strings.bytes
+    return strings.joined(op.Select(begins, op.Fill(size, rewrite), rest))
+
+
+def _begins(op: NodeBuilder, strings: Bytes, word: bytes) -> Node:
+    """Whether the word stands at each byte, within one string."""
+    size = op.Shape(strings.bytes, out_type="int32")
+    row = op.StridedSlice(
+        strings.places, [0, 0], [0, 1], [1, 1], begin_mask=1, end_mask=1, shrink_axis_mask=2
+    )
+    behind = len(word) - 1
+    text = op.ConcatV2([strings.bytes, op.const([b""] * behind)], 0) if behind else strings.bytes
+    rows = op.ConcatV2([row, op.const([-1] * behind, INT64)], 0) if behind else row
+    found = op.Equal(row, op.Slice(rows, [behind], size))
+    for place in range(len(word)):
+        found = op.LogicalAnd(found, op.Equal(op.Slice(text, [place], size), word[place : place + 1]))
+    return found
+
+
+def _shifted(op: NodeBuilder, begins: Node, by: int) -> Node:
+    """Whether a word began up to `by` bytes before, for each byte."""
+    size = op.Shape(begins, out_type="int32")
+    padded = op.ConcatV2([op.const([False] * by), begins], 0) if by else begins
+    covered = op.Slice(padded, [0], size)
+    for place in range(1, by):
+        covered = op.LogicalOr(covered, op.Slice(padded, [place], size))
+    return covered
+
+
+def _plain_rewrite(op: NodeBuilder, n: Node) -> bytes:
+    rewrite = _bytes(op, n.inputs[2])
+    if b"\\" in rewrite:
+        raise refuse(f"its rewrite {rewrite!r} has a backslash")
+    if not n.attrs["replace_global"]:
+        raise refuse("only the first match is replaced")
+    return rewrite
+
+
+def _bytes(op: NodeBuilder, value: Value) -> bytes:
+    found = op.constant(value)
+    if found is None or found.ndim:
+        raise refuse(f"`{value}` is not known beforehand")
+    return raw(found.item())
+
+
+def _text(op: NodeBuilder, value: Value) -> str | bytes:
+    """A constant as an attribute holds it."""
+    found = _bytes(op, value)
+    try:
+        return found.decode()
+    except UnicodeDecodeError:
+        return found

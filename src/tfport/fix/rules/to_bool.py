@@ -1,0 +1,20 @@
+"""Truth of a tensor, as control flow takes it."""
+
+from __future__ import annotations
+
+from tfport.fix.nodes.builder import NodeBuilder
+from tfport.fix.nodes.shapes import rank
+from tfport.fix.rule import EXACT, Made, rule
+from tfport.graph.dtypes import BOOL, STRING
+from tfport.graph.graph import Node
+
+
+@rule("ToBool", keeps=EXACT)
+def not_zero_or_not_empty(op: NodeBuilder, n: Node) -> Made:
+    """A scalar is true that is neither zero nor an empty string; any other tensor is that has elements."""
+    x = n.inputs[0]
+    if rank(op, x, "tensor"):
+        return op.Greater(op.Size(x), 0)
+    if x.dtype.base == BOOL:
+        return op.Identity(x)
+    return op.NotEqual(x, op.const("" if x.dtype.base == STRING else 0, x.dtype.base))

@@ -1,0 +1,142 @@
+"""The body of a function, put where a branch or a loop runs it.
+
+Whatever runs in a branch or in a turn of a loop hangs on one node, its pivot: a node
+without inputs would otherwise run outside. Results wait for the effects of the body.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from tfport.fix.structure.functional_ops import is_expanded, is_stateful, parts_of, types_of
+from tfport.graph.attrs import Attr, FunctionRef
+from tfport.graph.dtypes import DType
+from tfport.graph.graph import Graph, Node, Value
+from tfport.graph.inline import inline
+from tfport.graph.tensors import Tensor
+
+ENTERS, SWITCHES, MERGES = ("Enter", "RefEnter"), ("Switch", "RefSwitch", "_SwitchN"), ("Merge", "RefMerge")
+
+
+@dataclass(frozen=True)
+class Site:
+    """Where new nodes go: beside the node that they replace, under its name."""
+
+    graph: Graph
+    name: str
+    device: str = ""
+    inner: list[tuple[Node, Node]] = field(default_factory=list)
+    """What came with bodies and must be expanded too, each with the pivot of its body."""
+
+    @classmethod
+    def of(cls, node: Node) -> Site:
+        return cls(node.graph, node.name, node.device)
+
+    def below(self, name: str) -> Site:
+        return Site(self.graph, f"{self.name}/{name}", self.device, self.inner)
+
+    def add(
+        self,
+        op: str,
+        inputs: Iterable[Value] = (),
+        attrs: Mapping[str, Attr] | None = None,
+        *,
+        name: str,
+        controls: Iterable[Node] = (),
+    ) -> Node:
+        full = f"{self.name}/{name}"
+        return self.graph.add(op, inputs, attrs, name=full, controls=controls, device=self.device)
+
+    def identity(self, value: Value, name: str, controls: Iterable[Node] = ()) -> Node:
+        return self.add("Identity", [value], {"T": value.dtype.base}, name=name, controls=controls)
+
+    def constant(self, value: object, dtype: DType, near: Node | None = None, name: str = "const") -> Value:
+        """A constant; beside a node where it has to be in the same turn of a loop."""
+        tensor = Tensor.from_numpy(np.array(value, dtype.numpy), dtype)
+        waits = [near] if near is not None else []
+        return self.add("Const", (), {"dtype": dtype, "value": tensor}, name=name, controls=waits).output(0)
+
+
+def put(
+    site: Site, name: str, ref: FunctionRef, given: Sequence[Value], types: Sequence[DType], pivot: Node
+) -> list[Value]:
+    """What a function answers where the pivot runs; where it answers nothing, a bool for having run."""
+    attrs = {"f": ref, "Tin": [value.dtype.base for value in given], "Tout": list(types)}
+    call = site.add("PartitionedCall", given, attrs, name=name, controls=[pivot])
+    body = site.below(name)
+    results = [body.identity(call.output(i), f"result_{i}") for i in range(len(types))]
+    if not results:
+        results = [body.identity(pivot.output(0), "done", controls=[call])]
+    ends = [result.output(0) for result in results]
+    expand(call, pivot, site.inner)
+    for i in range(len(types)):
+        results[i].set_inputs([call.inputs[i]])
+    for result in results:
+        result.set_controls(call.controls)
+    call.graph.remove(call)
+    return ends
+
+
+def expand(call: Node, pivot: Node, inner: list[tuple[Node, Node]]) -> None:
+    """Put the body of a called function in place of the call; `inner` gains what must follow."""
+    stateful, waits = is_stateful(parts_of(call)), list(call.controls)
+    made = inline(call)
+    if made and made[0].op == "NoOp" and made[0].name.startswith(f"{call.name}/before"):
+        before, *made = made
+        arrived = [node for node in before.controls if node not in waits]
+        # all of a body is there when its pivot is: only effects have to wait for what is passed
+        kept = [node for node in arrived if stateful and node.op not in ENTERS]
+        before.replace_by([], dict.fromkeys([pivot, *waits, *kept]))
+        call.graph.remove(before)
+        for node in arrived:
+            if node.op == "Identity" and not node.users and node.name.startswith(f"{call.name}/arrival"):
+                call.graph.remove(node)
+    inner += [(node, pivot) for node in made if is_expanded(node)]
+
+
+def gates(node: Node, pivot: Node | None, stateful: bool) -> list[Node]:
+    """What must have run before anything of a branch or loop does.
+
+    In the body of another that is its pivot. Elsewhere in a graph with branches of its own it is
+    every input, since what is passed decides whether a functional node runs; and
+    effects wait for whatever is passed.
+    """
+    waits = [*node.controls, *([pivot] if pivot is not None else [])]
+    if stateful or (pivot is None and node.graph.has_branches):
+        site = Site.of(node)
+        for value in dict.fromkeys(node.inputs):
+            if value.node.op in SWITCHES:
+                waits.append(site.identity(value, "arrival"))
+            elif value.node.op not in ENTERS:
+                waits.append(value.node)
+            elif pivot is None:
+                waits.append(site.identity(value, "arrival"))
+    return list(dict.fromkeys(waits))
+
+
+def pass_on(node: Node, results: Sequence[Value], waits: Iterable[Node]) -> None:
+    """Turn a node into what hands results on under its name, for those who know it by that or wait for it."""
+    types = types_of(node)
+    shapes = node.attrs.get("_output_shapes")
+    node.replace_by(results, [node])
+    attrs: dict[str, Attr] = {"T": types if len(types) > 1 else types[0]} if types else {}
+    if types and isinstance(shapes, list):
+        attrs["_output_shapes"] = shapes
+    node.become(("NoOp", "Identity", "IdentityN")[min(len(types), 2)], attrs)
+    node.set_inputs(results[: len(types)])
+    node.set_controls(waits)
+
+
+def forget_lost_places(graph: Graph) -> None:
+    """Let no node want to be where a node is that has gone: TensorFlow refuses such a graph."""
+    for node in graph:
+        places = node.attr("_class")
+        if isinstance(places, list) and any(_is_lost(place, graph) for place in places):
+            node.attrs["_class"] = [place for place in places if not _is_lost(place, graph)]
+
+
+def _is_lost(place: Attr, graph: Graph) -> bool:
+    return isinstance(place, str) and place.startswith("loc:@") and place[5:] not in graph

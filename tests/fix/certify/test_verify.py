@@ -1,0 +1,300 @@
+"""Proofs over small models: alike, different, refusing, random; and what may be said of each."""
+
+from __future__ import annotations
+
+import os
+import signal
+import stat
+import sys
+import time
+
+import numpy as np
+import pytest
+from tests.fix.certify.models import frozen, saved
+from tests.recorded import load, path_of
+
+import tfport
+from tfport.errors import Error
+from tfport.fix.certify import runners
+from tfport.fix.certify import verify as verify_module
+from tfport.fix.certify.verification import ALIKE, DIFFERS, NOT_COMPARED
+from tfport.fix.certify.verify import verify
+from tfport.formats.encoding.tensor import from_numpy
+from tfport.formats.encoding.tfrecord import record
+from tfport.formats.proto import graph_pb2
+from tfport.formats.proto import serving_pb2 as serving
+from tfport.formats.saved_model.warmup import WARMUP
+
+X = "x = Placeholder() {dtype=float32, shape=(?, 3)}\n"
+TWICE = X + "two = Const() {dtype=float32, value=float32()[2]}\ny = Mul(x, two) {T=float32}"
+PAIRS = [  # what, before, after, verdict, what the statement says
+    ("the same", TWICE, TWICE, ALIKE, "answers alike on 12 inputs, compared by tfport's runtime"),
+    ("another way", TWICE, X + "y = AddV2(x, x) {T=float32}", ALIKE, "answers alike on 12 inputs"),
+    ("a wrong factor", TWICE, TWICE.replace("[2]", "[2.1]"), DIFFERS, "y of graph on tfport"),
+    ("another type", X + "y = Cast(x) {SrcT=float32, DstT=float64}", TWICE, DIFFERS,
+     "it is float32; expected float64"),
+    ("another shape", TWICE, TWICE.replace("y =", "m =") + """
+        axis = Const() {dtype=int32, value=int32()[0]}
+        y = ExpandDims(m, axis) {T=float32, Tdim=int32}""", DIFFERS, "its shape is"),
+    ("an edge only", X + "y = Relu(x) {T=float32}", X + """
+        six = Const() {dtype=float32, value=float32()[500000]}
+        r = Relu(x) {T=float32}
+        y = Minimum(r, six) {T=float32}""", DIFFERS, "y of graph"),
+    ("only the rewritten one refuses", TWICE, TWICE.replace("y =", "m =") + """
+        y = CheckNumerics(m) {T=float32, message="no"}""", DIFFERS, "refuses `not finite"),
+    ("only the original refuses", TWICE.replace("y =", "m =") + """
+        y = CheckNumerics(m) {T=float32, message="no"}""", TWICE, ALIKE, "answers alike on 11 inputs"),
+    ("both refuse all", X + 'y = CheckNumerics(z) {T=float32, message="no"}\nz = Log(m) {T=float32}\n'
+     "m = Sub(x, w) {T=float32}\nw = Const() {dtype=float32, value=float32()[inf]}", TWICE, NOT_COMPARED,
+     "not compared: graph"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "verdict", "says"), [p[1:] for p in PAIRS], ids=[p[0] for p in PAIRS]
+)
+def test_what_comes_of_comparing(before, after, verdict, says):
+    verification = verify(frozen(before), frozen(after), fetches=["y"])
+    assert verification.verdict == verdict
+    assert says in verification.statement
+
+
+def test_a_statement_never_claims_more_than_was_seen():
+    verification = verify(frozen(TWICE), frozen(TWICE))
+    assert "equal" not in verification.statement
+    assert "prove" not in verification.statement
+
+
+def test_answers_where_the_original_refused_are_told():
+    checked = TWICE.replace("y =", "m =") + '\ny = CheckNumerics(m) {T=float32, message="no"}'
+    verification = verify(frozen(checked), frozen(TWICE), fetches=["y"])
+    assert [one.only_rewritten_answers for one in verification.comparisons] == [
+        ["not finite, 2 rows, open sizes 4"]
+    ]
+    assert any("that the original refuses" in caveat for caveat in verification.caveats)
+
+
+def test_a_difference_on_nan_is_told_and_does_not_decide():
+    # Relu keeps NaN; the larger of it and a number by comparison does not
+    other = (
+        X
+        + """
+        zero = Const() {dtype=float32, value=float32()[0]}
+        likes = ZerosLike(x) {T=float32}
+        g = Greater(x, zero) {T=float32}
+        y = SelectV2(g, x, likes) {T=float32}"""
+    )
+    verification = verify(frozen(X + "y = Relu(x) {T=float32}"), frozen(other), fetches=["y"])
+    (one,) = verification.comparisons
+    assert one.outputs["y"].alike
+    if not one.not_finite["y"].alike:
+        assert any("NaN" in caveat for caveat in verification.caveats)
+    assert verification.verdict == ALIKE
+
+
+def test_a_random_output_is_not_compared():
+    text = (
+        X
+        + """
+        s = Shape(x) {T=float32, out_type=int32}
+        r = RandomUniform(s) {T=int32, dtype=float32}
+        y = Neg(x) {T=float32}"""
+    )
+    verification = verify(frozen(text), frozen(text), fetches=["y", "r"])
+    (one,) = verification.comparisons
+    assert one.random == ["r"]
+    assert verification.verdict == ALIKE
+    alone = verify(frozen(text), frozen(text), fetches=["r"])
+    assert alone.verdict == NOT_COMPARED
+
+
+def test_an_op_that_nobody_has_is_not_compared():
+    text = X + "y = Acme>Unknown(x)"
+    verification = verify(frozen(text), frozen(text), fetches=["y"])
+    assert verification.verdict == NOT_COMPARED
+    assert "Acme>Unknown" in verification.statement
+
+
+def test_tolerances_are_the_callers():
+    near = TWICE.replace("[2]", "[2.01]")
+    assert verify(frozen(TWICE), frozen(near)).verdict == DIFFERS
+    assert verify(frozen(TWICE), frozen(near), rtol=0.02).verdict == ALIKE
+    assert (
+        verify(frozen(TWICE), frozen(TWICE.replace("[2]", "[2.00001]")), rtol=0.0, atol=0.0).verdict
+        == DIFFERS
+    )
+
+
+def test_every_signature_is_compared_unless_some_are_named():
+    model = load("estimator")
+    verification = verify(model, load("estimator"))
+    assert verification.signatures == ["predict", "regression", "serving_default"]
+    assert verification.verdict == ALIKE
+    assert verify(model, load("estimator"), signatures=["predict"]).signatures == ["predict"]
+    with pytest.raises(Error, match="no signature `none`"):
+        verify(model, load("estimator"), signatures=["none"])
+
+
+def test_an_activation_that_is_lost_is_seen():
+    changed = load("keras_sequential")
+    for function in changed.graph.library.functions.values():
+        for node in function:
+            if node.op == "Relu":
+                node.become("Identity", {"T": node.attrs["T"]})
+    verification = verify(load("keras_sequential"), changed)
+    assert verification.verdict == DIFFERS
+    assert "beyond the tolerance" in verification.statement
+
+
+def test_given_inputs_and_warm_up_requests_are_tried_first(tmp_path):
+    saved(tmp_path / "m", TWICE, {"x": "x:0"}, {"y": "y:0"})
+    log = serving.PredictionLog()
+    array = from_numpy(np.float32([[1, 2, 3]]), graph_pb2.DT_FLOAT)
+    log.predict_log.request.inputs["x"].CopyFrom(array)
+    (tmp_path / "m" / WARMUP).parent.mkdir()
+    (tmp_path / "m" / WARMUP).write_bytes(record(log.SerializeToString()))
+    model = tfport.load(tmp_path / "m")
+    verification = verify(model, tfport.load(tmp_path / "m"), given={"x": np.float32([[4, 5, 6]])})
+    assert [one.origin for one in verification.trials[:3]] == ["given", "warm-up", "made up"]
+    assert verification.verdict == ALIKE
+
+
+def test_given_inputs_that_no_signature_takes_are_an_error():
+    with pytest.raises(Error, match="given inputs are z: they fit no signature; graph takes x"):
+        verify(frozen(TWICE), frozen(TWICE), given={"z": np.float32([1])})
+
+
+def test_given_inputs_that_the_original_refuses_are_told():
+    verification = verify(frozen(TWICE), frozen(TWICE), given={"x": np.float64([[1, 2, 3]])})
+    assert any(
+        "the original refuses what was given: `x:0` must be float32" in one for one in verification.caveats
+    )
+    assert verification.verdict == ALIKE
+
+
+def test_a_damaged_warm_up_file_is_told_and_nothing_more(tmp_path):
+    saved(tmp_path / "m", TWICE, {"x": "x:0"}, {"y": "y:0"})
+    (tmp_path / "m" / WARMUP).parent.mkdir()
+    (tmp_path / "m" / WARMUP).write_bytes(b"cut")
+    verification = verify(tfport.load(tmp_path / "m"), tfport.load(tmp_path / "m"))
+    assert verification.verdict == ALIKE
+    assert any("the record is cut off" in one for one in verification.left_out)
+
+
+def test_an_image_too_small_for_its_filters_is_made_larger():
+    text = """
+        x = Placeholder() {dtype=float32, shape=(?, ?, ?, 1)}
+        one = Const() {dtype=float32, value=float32()[1]}
+        sizes = Const() {dtype=int32, value=int32(4,)[9, 9, 1, 1]}
+        w = Fill(sizes, one) {T=float32, index_type=int32}
+        y = Conv2D(x, w) {T=float32, strides=[1, 1, 1, 1], padding="VALID"}
+    """
+    verification = verify(frozen(text), frozen(text))
+    assert verification.verdict == ALIKE
+    assert any(one.original == "refused" for one in verification.trials)
+    assert verification.comparisons[0].answered >= 3
+
+
+def test_what_takes_too_long_is_left_out_and_told(monkeypatch):
+    monkeypatch.setattr(verify_module, "SECONDS", -1.0)
+    verification = verify(frozen(TWICE), frozen(TWICE))
+    assert verification.verdict == NOT_COMPARED
+    assert any("for want of time" in one for one in verification.left_out)
+
+
+def test_ends_of_a_graph_that_answer_nothing_are_left_out():
+    model = load("ref_variables")
+    verification = verify(model, load("ref_variables"))
+    assert verification.verdict == ALIKE
+    assert any("save/" in one for one in verification.left_out)
+
+
+def test_progress_is_told():
+    said: list[str] = []
+    verify(frozen(TWICE), frozen(TWICE), progress=said.append)
+    assert "graph: zeros, 2 rows, open sizes 4" in said
+
+
+# another Python
+
+
+def test_a_python_that_is_not_there_is_refused_at_once():
+    with pytest.raises(Error, match="no program that can be run"):
+        verify(frozen(TWICE), frozen(TWICE), pythons=["/no/such/python"])
+
+
+@pytest.mark.skipif(runners.live_tensorflow() is not None, reason="this Python has TensorFlow")
+def test_a_python_without_tensorflow_is_a_failure_of_the_target():
+    verification = verify(frozen(TWICE), frozen(TWICE), pythons=[sys.executable])
+    assert verification.verdict == DIFFERS
+    assert "No module named 'tensorflow'" in verification.statement
+
+
+def script(tmp_path, text):
+    path = tmp_path / "python"
+    path.write_text(f"#!/bin/sh\n{text}\n")
+    path.chmod(path.stat().st_mode | stat.S_IXUSR)
+    return str(path)
+
+
+def test_a_process_that_never_ends_is_ended(tmp_path, monkeypatch):
+    monkeypatch.setattr(runners, "SECONDS_TO_LOAD", 0.2)
+    monkeypatch.setattr(runners, "SECONDS_A_TRIAL", 0.0)
+    noted = tmp_path / "pid"
+    begun = time.monotonic()
+    verification = verify(
+        frozen(TWICE), frozen(TWICE), pythons=[script(tmp_path, f"echo $$ >> {noted}; sleep 600")]
+    )
+    assert time.monotonic() - begun < 60
+    assert "it took more than" in verification.statement
+    for pid in noted.read_text().split():
+        with pytest.raises(ProcessLookupError):
+            os.kill(int(pid), 0)
+
+
+def test_a_process_does_not_outlive_the_patience_of_the_user(tmp_path):
+    noted = tmp_path / "pid"
+    runner = runners.TensorFlow(script(tmp_path, f"echo $$ > {noted}; sleep 600 & wait"))
+
+    def interrupt(number, frame):
+        raise KeyboardInterrupt
+
+    before = signal.signal(signal.SIGALRM, interrupt)
+    signal.setitimer(signal.ITIMER_REAL, 1.0)
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            runner.ask(verify_module.both_sides(frozen(TWICE), frozen(TWICE), None, ["y"])[0], [])
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
+    with pytest.raises(ProcessLookupError):
+        os.kill(int(noted.read_text()), 0)
+
+
+def test_a_process_that_crashes_says_so(tmp_path):
+    verification = verify(
+        frozen(TWICE), frozen(TWICE), pythons=[script(tmp_path, "echo oh no >&2; kill -ABRT $$")]
+    )
+    assert verification.verdict == DIFFERS
+    assert "SIGABRT: oh no" in verification.statement
+
+
+def test_the_worker_is_a_file_that_an_old_python_reads():
+    """No syntax that came after Python 2.7: what would be an error there, beside the tokens of Python 3."""
+    import ast
+
+    tree = ast.parse(runners.WORKER.read_text())
+    later = (ast.AnnAssign, ast.JoinedStr, ast.NamedExpr, ast.AsyncFunctionDef, ast.Starred, ast.Nonlocal)
+    assert not [node for node in ast.walk(tree) if isinstance(node, later)]
+    functions = [node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef)]
+    arguments = [arg for f in functions for arg in f.args.args]
+    assert all(f.returns is None and not f.args.kwonlyargs for f in functions)
+    assert all(arg.annotation is None for arg in arguments)
+    assert not [node for node in ast.walk(tree) if isinstance(node, ast.Raise) and node.cause]
+
+
+def test_a_saved_model_that_lies_in_a_folder_is_not_copied():
+    model = load("keras_sequential")
+    sides = verify_module.both_sides(model, load("keras_sequential"), None, ())
+    assert sides[0].path == path_of("keras_sequential")
+    assert sides[1].path is None

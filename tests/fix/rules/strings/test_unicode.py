@@ -1,0 +1,70 @@
+"""Code points of UTF-8, byte by byte."""
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from tests.fix.chains import chain_case, check_chain
+from tests.fix.rule_cases import assert_refuses, check, rule_case
+from tests.fix.rules.strings.test_basic import words
+from tests.runtime.cases import i32, i64
+
+from tfport.fix.rules.strings.unicode import decoded_by_bytes, encoded_by_bytes, valid_already
+
+TEXTS = words("aé", "", "日本語", "\U0001f600!\x7f\u0080\u07ff\u0800\uffff\U00010000\U0010ffff", shape=(2, 2))
+DECODE = 'y = UnicodeDecode(x) {{input_encoding="{}", errors="{}", Tsplits={}}}'
+OFFSETS = 'y = UnicodeDecodeWithOffsets(x) {input_encoding="UTF-8"}'
+ENCODE = 'y = UnicodeEncode(x, s) {{output_encoding="{}", errors="{}", Tsplits={}}}'
+POINTS = i32(97, 233, 0x65E5, 0x1F600, 0xD800, -1, 0x110000, 0, 0x7F, 0x80, 0x7FF, 0x800, 0xFFFF, 0x10FFFF)
+CUTS = i64(0, 2, 2, 14)
+CASES = [
+    rule_case(decoded_by_bytes, DECODE.format("UTF-8", "replace", "int64"), x=TEXTS, fetches=["y:0", "y:1"]),
+    rule_case(decoded_by_bytes, DECODE.format("utf8", "ignore", "int32"), x=words(shape=(0,)), open=("x",),
+              fetches=["y:0", "y:1"]),
+    rule_case(decoded_by_bytes, OFFSETS, x=TEXTS, fetches=["y:0", "y:1", "y:2"], open=("x",)),
+    rule_case(encoded_by_bytes, ENCODE.format("UTF-8", "replace", "int64"), x=POINTS, s=CUTS),
+    rule_case(encoded_by_bytes, ENCODE.format("UTF-8", "ignore", "int64"), x=POINTS, s=CUTS, open=("x", "s")),
+    rule_case(encoded_by_bytes, ENCODE.format("UTF-8", "replace", "int32"), x=i32(), s=i32(0, 0)),
+    rule_case(valid_already, 'y = UnicodeTranscode(x) {input_encoding="UTF-8", output_encoding="UTF-8"}',
+              x=TEXTS),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("c", CASES, ids=str)
+def test_answers_stay(c):
+    check(c)
+
+
+@pytest.mark.parametrize("c", [chain_case(c.text, fetches=c.fetches, **c.feeds) for c in CASES], ids=str)
+def test_the_oldest_target_takes_it(c):
+    check_chain(c, allow_lossy=True)
+
+
+REFUSED = [
+    (decoded_by_bytes, DECODE.format("UTF-16-BE", "replace", "int64"),
+         "its strings are UTF-16-BE, not UTF-8"),
+    (decoded_by_bytes, OFFSETS.replace("}", ", replace_control_characters=true}"), "control characters"),
+    (valid_already, 'y = UnicodeTranscode(x) {input_encoding="UTF-8", output_encoding="UTF-16-BE"}',
+     "it is from UTF-8 to UTF-16-BE"),
+    (valid_already, 'y = UnicodeTranscode(x) {input_encoding="UTF-8", output_encoding="UTF-8", '
+     "replace_control_characters=true}", "control characters"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("rule", "text", "because"), REFUSED)
+def test_others_stay(rule, text, because):
+    assert_refuses(rule, text, because=because, x=words("a"))
+
+
+@pytest.mark.parametrize(
+    ("encoding", "errors", "because"),
+    [("UTF-16-BE", "replace", "become UTF-16-BE"), ("UTF-8", "strict", "is an error")],
+)
+def test_other_encodings_stay(encoding, errors, because):
+    text = ENCODE.format(encoding, errors, "int64")
+    assert_refuses(encoded_by_bytes, text, because=because, x=i32(97), s=i64(0, 1))
+
+
+@settings(max_examples=30, deadline=None)
+@given(st.lists(st.text(max_size=5), max_size=4))
+def test_any_text_is_decoded(values):
+    check(rule_case(decoded_by_bytes, OFFSETS, x=words(*values), fetches=["y:0", "y:1", "y:2"], open=("x",)))

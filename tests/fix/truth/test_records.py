@@ -1,0 +1,153 @@
+"""The evidence on disk, and the cases that it comes from."""
+
+import ast
+import json
+import sys
+from dataclasses import fields
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from tfport.atlas.target import resolve_targets
+from tfport.graph.dtypes import DType
+from tfport.graph.model import TensorSpec
+from tfport.graph.shapes import Shape
+
+sys.path.append(str(Path(__file__).parents[3] / "tools/truth/rewrites"))
+
+import records
+from cases import MAKERS, Case, read_cases, real_models, where
+from inputs import one_input
+
+ROOT = Path(__file__).parents[3]
+CASES = read_cases()
+OUTPUT = {"dtype": "float32", "elements": 4, "absolute": 2e-7, "relative": 1e-7, "ulps": 3, "spread": 0.5}
+
+
+def entry(**changed):
+    return {
+        "written_by": "2.21.0",
+        "original": "",
+        "outcome": "same",
+        "says": "",
+        "rules": [{"name": "as_v2", "promise": "exact", "times": 3}],
+        "outputs": {"y": OUTPUT},
+        "reference": "tensorflow 2.21.0",
+        "binary": "tensorflow 1.4.1",
+        "wheel": "tensorflow-1.4.1.whl",
+        "sha256": "ab12",
+        "tfport": "0.1.0",
+        **changed,
+    }
+
+
+def test_a_new_entry_takes_the_place_of_its_own_only(tmp_path):
+    file, cases = tmp_path / "docs/fix.json", {"a": ["x", "y"], "b": ["x"]}
+    records.write(file, {"a": {"x": entry(), "y": entry()}, "b": {"x": entry()}}, cases)
+    records.write(file, {"a": {"y": entry(outcome="differs")}}, cases)
+    found = {case: {t: e["outcome"] for t, e in by.items()} for case, by in records.read(file).items()}
+    assert found == {"a": {"x": "same", "y": "differs"}, "b": {"x": "same"}}
+
+
+def test_what_is_no_case_any_more_goes(tmp_path):
+    file = tmp_path / "fix.json"
+    records.write(
+        file, {"a": {"x": entry(), "y": entry()}, "b": {"x": entry()}}, {"a": ["x", "y"], "b": ["x"]}
+    )
+    assert list(records.write(file, {}, {"a": ["y"]})) == ["a"]
+    assert list(json.loads(file.read_text())["a"]) == ["y"]
+
+
+def test_the_page_has_a_row_for_each_entry_and_every_wheel_once():
+    refused = entry(outcome="refused there", says="Op\nnot | there", outputs={}, original="no\nsuch op")
+    page = records.page({"a": {"tensorflow==1.4.1": entry(), "tensorflow==1.12.3": refused}})
+    numbers = "2.0e-07 | 1.0e-07 | 3 | 5.0e-01"
+    assert f"| a | 2.21.0 | 1.4.1 | answers | same | {numbers} | as_v2 (exact, 3 times) |" in page
+    assert "| a | 2.21.0 | 1.12.3 | no such op | refused there: Op not \\| there |  |  |  |  |" in page
+    assert page.count("`ab12`") == 1
+    assert "refused there: 1, same: 1" in page
+    assert "By tfport 0.1.0." in page
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [(None, ""), (0, "0"), (3, "3"), (0.25, "2.5e-01"), (1e9, "1000000000"), (float("inf"), "inf")],
+)
+def test_numbers_are_short(value, text):
+    assert records.number(value) == text
+
+
+# The cases
+
+
+def test_every_case_has_a_name_of_its_own_and_one_source():
+    assert len({case.name for case in CASES}) == len(CASES)
+    assert all([bool(c.maker), bool(c.package), bool(c.path)].count(True) == 1 for c in CASES)
+    assert {f.name for f in fields(Case)} >= {"name", "targets", "tolerance"}
+
+
+def test_every_maker_is_there():
+    made = {n.name for n in ast.parse(MAKERS[0].read_text()).body if isinstance(n, ast.FunctionDef)}
+    assert {name for c in CASES for name in (c.maker, c.twin) if name} <= made
+
+
+def test_every_shipped_model_can_be_fetched():
+    there = {(p.name, p.version, path) for p in real_models.packages() for _, path in p.models}
+    assert {(c.package, c.version, c.model) for c in CASES if c.package} <= there
+
+
+@pytest.mark.parametrize("target", sorted({target for case in CASES for target in case.targets}))
+def test_every_target_is_a_recorded_build(target, monkeypatch):
+    monkeypatch.chdir(ROOT)
+    assert len(resolve_targets(where(target).target)) == 1
+
+
+@pytest.mark.parametrize(
+    ("target", "parts"),
+    [
+        ("1.4.1", ("tensorflow==1.4.1", "tensorflow", "1.4.1", "")),
+        ("tensorflow-cpu==2.3.4", ("tensorflow-cpu==2.3.4", "tensorflow-cpu", "2.3.4", "")),
+        ("a/b.h@tensorflow==1.4.1", ("a/b.h@tensorflow==1.4.1", "tensorflow", "1.4.1", "a/b.h")),
+    ],
+)
+def test_a_target_names_a_binary(target, parts):
+    found = where(target)
+    assert (found.target, found.package, found.release, found.header) == parts
+
+
+# What is asked
+
+
+def spec(dtype, *dims):
+    return TensorSpec(("x:0",), DType.parse(dtype), Shape(dims))
+
+
+@pytest.mark.parametrize(
+    ("dtype", "dims", "said", "shape", "low", "high"),
+    [
+        ("float32", (None, 3), {}, (2, 3), 0, 1),
+        ("float32", (None, 3), {"low": -5, "high": -4}, (2, 3), -5, -4),
+        ("int32", (None,), {"high": 500}, (2,), 0, 499),
+        ("uint8", (None, None), {"shape": [-1, 7], "high": 256}, (2, 7), 0, 255),
+        ("float32", (4, None), {"shape": [4, -1]}, (4, 2), 0, 1),
+        ("bfloat16", (None, 8, 9, 3), {"patch": 4, "high": 255}, (2, 8, 9, 3), 0, 255),
+        ("float32", (None, 9, 4), {"one_hot": True}, (2, 9, 4), 0, 1),
+        ("bool", (), {"value": False}, (), 0, 0),
+    ],
+)
+def test_inputs_have_the_shape_and_range_that_was_said(dtype, dims, said, shape, low, high):
+    found = one_input("x", spec(dtype, *dims), said, 2)
+    assert (found.shape, found.dtype) == (shape, DType.parse(dtype).numpy)
+    assert low <= float(found.min()) <= float(found.max()) <= high
+    assert np.array_equal(found, one_input("x", spec(dtype, *dims), said, 2))
+
+
+def test_words_are_drawn_from_those_that_were_said():
+    found = one_input("x", spec("string", None, 50), {"words": ["a"], "numbered": "w{2}"}, 2)
+    assert set(found.flat) == {b"a", b"w0", b"w1"}
+
+
+def test_an_open_axis_needs_a_size():
+    with pytest.raises(LookupError, match=r"input x has shape \(\?, \?\): the case must tell its `shape`"):
+        one_input("x", spec("float32", None, None), {}, 2)

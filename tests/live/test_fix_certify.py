@@ -1,0 +1,52 @@
+"""TensorFlow itself as the runner of a verification: the one that is installed, for both models."""
+
+from __future__ import annotations
+
+import sys
+
+import pytest
+from tests.fix.certify.models import frozen
+from tests.recorded import load
+
+from tfport.fix.certify.arrays import ORDINARY
+from tfport.fix.certify.trials import Sizing, TrialBuilder
+from tfport.fix.certify.verification import ALIKE, DIFFERS
+from tfport.fix.certify.verify import verify
+from tfport.formats.proto import serving_pb2
+
+X = "x = Placeholder() {dtype=float32, shape=(?, 3)}\n"
+TWICE = X + "two = Const() {dtype=float32, value=float32()[2]}\ny = Mul(x, two) {T=float32}"
+
+
+@pytest.mark.parametrize("name", ["keras_functional", "estimator", "ragged", "strings"])
+def test_tensorflow_answers_as_often_as_tfport_does(name):
+    verification = verify(load(name), load(name))
+    assert verification.verdict == ALIKE
+    own, live = (
+        {c.signature: c for c in verification.comparisons if c.runner.startswith(who)}
+        for who in ("tfport", "TensorFlow")
+    )
+    assert live.keys() == own.keys()
+    for signature, one in live.items():
+        assert one.reference == one.runner
+        assert (one.answered, one.refused) == (own[signature].answered, own[signature].refused)
+        assert all(d.unequal == 0 for d in one.outputs.values())
+
+
+def test_tensorflow_sees_the_difference_too():
+    verification = verify(frozen(TWICE), frozen(TWICE.replace("[2]", "[3]")), pythons=[sys.executable])
+    assert [c.verdict for c in verification.comparisons] == [DIFFERS] * 3
+    assert verification.comparisons[1].runner.startswith("TensorFlow 2.")
+
+
+def test_examples_made_up_are_tensorflows_own():
+    import tensorflow as tf
+
+    model = load("estimator")
+    (array,) = TrialBuilder(model, model.signatures["predict"]).made(Sizing(3, 4), ORDINARY).inputs.values()
+    for one in array:
+        ours, theirs = serving_pb2.Example.FromString(one), tf.train.Example.FromString(one)
+        assert theirs.SerializeToString(deterministic=True) == one
+        assert list(theirs.features.feature["x"].float_list.value) == list(
+            ours.features.feature["x"].float_list.value
+        )

@@ -1,0 +1,110 @@
+"""The cases of the evidence: which models, rewritten for which targets, asked what. Read from cases.toml.
+
+A model is made here (`maker`), was shipped in a package (`package`, `version`, `model`), or lies
+at a `path` of the repository. `brought` has it on disk: made ones and a package's are kept in caches.
+"""
+
+import hashlib
+import subprocess
+import sys
+import tomllib
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+sys.path.append(str(Path(__file__).parents[2]))
+
+import real_models
+
+ROOT = Path(__file__).parents[3]
+CASES = Path(__file__).with_name("cases.toml")
+MAKERS = [Path(__file__).with_name(name) for name in ("models.py", "cudnn_twin.py")]
+CACHE = ROOT / ".cache/reality"
+LIVE = ROOT / ".venv-live"
+BATCHES = (1, 3)
+TOLERANCE = 1e-4
+OWN = "tensorflow=="
+
+
+@dataclass(frozen=True)
+class Case:
+    """One model, and where it must run."""
+
+    name: str
+    targets: tuple[str, ...]
+    maker: str = ""
+    package: str = ""
+    version: str = ""
+    model: str = ""
+    path: str = ""
+    twin: str = ""
+    """The maker of a model that answers the same, for one that TensorFlow has no CPU kernels for."""
+    signature: str | None = None
+    fetches: tuple[str, ...] = ()
+    batches: tuple[int, ...] = BATCHES
+    inputs: dict[str, dict[str, Any]] = field(default_factory=dict)
+    tolerance: float = TOLERANCE
+    """How far numbers may be apart, beside the largest one."""
+
+
+@dataclass(frozen=True)
+class Where:
+    """A target as tfport names it, and which real binary that is."""
+
+    target: str
+    package: str
+    release: str
+    header: str = ""
+    """The ops_to_register.h of a reduced build."""
+
+
+def read_cases(file: Path = CASES) -> list[Case]:
+    rows = tomllib.loads(file.read_text())["case"]
+    lists = ("targets", "fetches", "batches")
+    return [Case(**{k: tuple(v) if k in lists else v for k, v in row.items()}) for row in rows]
+
+
+def where(target: str) -> Where:
+    """`1.4.1` is tensorflow==1.4.1; `PATH.h@tensorflow==1.4.1` a reduced build of it."""
+    full = target if "==" in target else f"{OWN}{target}"
+    header, _, requirement = full.rpartition("@")
+    package, _, release = requirement.partition("==")
+    return Where(full, package, release, header)
+
+
+def brought(cases: Iterable[Case]) -> dict[str, Path]:
+    """Where the model of each case is, and each twin by its maker."""
+    chosen = list(cases)
+    made = make([name for case in chosen for name in (case.maker, case.twin) if name])
+    models = {case.name: made[case.maker] if case.maker else shipped(case) for case in chosen}
+    return models | {case.twin: made[case.twin] for case in chosen if case.twin}
+
+
+def make(names: list[str]) -> dict[str, Path]:
+    """Models by their makers; a folder of the cache belongs to one wording of the makers."""
+    wording = hashlib.sha256(b"".join(file.read_bytes() for file in MAKERS)).hexdigest()[:12]
+    folder = CACHE / wording
+    folder.mkdir(parents=True, exist_ok=True)
+    if missing := [name for name in dict.fromkeys(names) if not (folder / name / "saved_model.pb").exists()]:
+        command = [LIVE / "bin/python", MAKERS[0], folder, *missing]
+        done = subprocess.run(command, capture_output=True, text=True)
+        if done.returncode:
+            sys.exit(done.stderr)
+    return {name: folder / name for name in names}
+
+
+def shipped(case: Case) -> Path:
+    if case.path:
+        return ROOT / case.path
+    same = [p for p in real_models.packages() if (p.name, p.version) == (case.package, case.version)]
+    if not same:
+        raise LookupError(f"{case.name}: {case.package} {case.version} is not in real_models.toml")
+    if not same[0].is_here():
+        real_models.bring(same[0])
+    return same[0].folder / case.model
+
+
+def live_package() -> Path:
+    """The folder of the TensorFlow that gives the reference answers."""
+    return next((LIVE / "lib").glob("python*/site-packages/tensorflow"))

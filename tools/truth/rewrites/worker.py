@@ -1,0 +1,163 @@
+"""Many models in the libraries of one release, each in a process of its own, forked from one.
+
+    python worker.py PACKAGE SECONDS < TASKS
+
+Each line of TASKS is JSON: the model (`saved_model` and `tags`, or `graph` and, where there are
+variables, `restore`), and `runs`, each with feeds (tensor name: see `tensor_files`), fetches and the
+folder that its answers go to. Prints a line for each task: for each run the answers in the form of
+the feeds, or what TensorFlow said. A process that dies or does not end in SECONDS is an
+outcome too. It needs the standard library only.
+"""
+
+import ctypes
+import json
+import os
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+sys.path += [str(Path(__file__).parents[2] / folder) for folder in ("atlas", "truth")]
+
+from capi_probe import ending, fatal, forked
+from native import Status, load
+from session import outputs
+from tensor_files import from_tensor, to_tensor, with_lengths
+from tensors import STRING
+
+Tell = Callable[..., None]
+PLAIN = b"\x52\x05\x52\x03\x98\x01\x01"
+"""ConfigProto{graph_options{rewrite_options{disable_meta_optimizer: true}}}: run it as it is."""
+
+
+class Refused(Exception):
+    """What TensorFlow said."""
+
+
+class Buffer(ctypes.Structure):
+    """TF_Buffer, made here."""
+
+    _fields_ = (("data", ctypes.c_char_p), ("length", ctypes.c_size_t), ("free", ctypes.c_void_p))
+
+
+def main(package: Path, seconds: float) -> None:
+    os.environ["TF_CPP_MIN_LOG_LEVEL"] = "0"
+    os.environ["CUDA_VISIBLE_DEVICES"] = ""
+    tasks = [json.loads(line) for line in sys.stdin]
+    tf = load(package)
+    print(json.dumps({"version": tf.TF_Version().decode()}), flush=True)
+    for task in tasks:
+        print(json.dumps(in_a_fork(tf, task, seconds)), flush=True)
+
+
+def in_a_fork(tf, task: dict, seconds: float) -> dict:
+    """Do one task in a copy of this process: what each run gave, or how it ended."""
+    said, status, in_time, logged = forked(lambda writer: attempt(tf, task, writer), seconds)
+    done = [json.loads(line) for line in said.splitlines()]
+    if broken := next((line["broken"] for line in done if "broken" in line), None):
+        sys.exit(f"{task.get('saved_model') or task['graph']}: {broken}\n{logged}")
+    end = f"ends the process: {ending(status)}. {fatal(logged)}"
+    late = f"does not end in {seconds:.0f} s"
+    missing = len(task["runs"]) - len(done)
+    return {"runs": done + [{"says": end if in_time else late}] * missing}
+
+
+def attempt(tf, task: dict, writer: int) -> None:
+    """In the copy: a line for each run, so that what was before a crash is kept."""
+
+    def tell(**said) -> None:
+        os.write(writer, json.dumps(said).encode() + b"\n")
+
+    try:
+        for said in answers(Loaded(tf, task), task["runs"]):
+            tell(**said)
+    except Refused as refused:
+        for _ in task["runs"]:
+            tell(says=str(refused), stage="load")
+    except BaseException as error:
+        tell(broken=f"{type(error).__name__}: {error}")
+    finally:
+        os._exit(0)
+
+
+def answers(model: "Loaded", runs: list[dict]) -> Iterator[dict]:
+    for run in runs:
+        try:
+            found = model.run(run["feeds"], run["fetches"])
+        except Refused as refused:
+            yield {"says": str(refused), "stage": "run"}
+            continue
+        folder = Path(run["folder"])
+        yield {
+            "answers": {name: from_tensor(model.tf, t, folder / f"{i}") for i, (name, t) in enumerate(found)}
+        }
+
+
+class Loaded:
+    """A model in a session, its variables restored and its tables filled."""
+
+    def __init__(self, tf, task: dict) -> None:
+        self.tf, self.status = tf, Status(tf)
+        self.graph = ctypes.c_void_p(tf.TF_NewGraph())
+        self.options = ctypes.c_void_p(tf.TF_NewSessionOptions())
+        if task["plain"]:
+            tf.TF_SetConfig(self.options, PLAIN, ctypes.c_size_t(len(PLAIN)), self.status.handle)
+            self.must()
+        if "saved_model" in task:
+            self.load(task["saved_model"], task["tags"])
+        else:
+            self.import_graph(Path(task["graph"]).read_bytes())
+            if restore := task.get("restore"):
+                self.run({restore["feed"]: restore["path"]}, (), [restore["op"]])
+
+    def must(self) -> None:
+        if not self.status.ok:
+            raise Refused(self.status.message or "an error without a message")
+
+    def load(self, folder: str, tags: list[str]) -> None:
+        names = (ctypes.c_char_p * len(tags))(*(tag.encode() for tag in tags))
+        self.session = ctypes.c_void_p(
+            self.tf.TF_LoadSessionFromSavedModel(
+                self.options, None, folder.encode(), names, len(tags), self.graph, None, self.status.handle
+            )
+        )
+        self.must()
+
+    def import_graph(self, content: bytes) -> None:
+        self.tf.TF_NewImportGraphDefOptions.restype = ctypes.c_void_p
+        buffer = Buffer(content, len(content), None)
+        how = ctypes.c_void_p(self.tf.TF_NewImportGraphDefOptions())
+        self.tf.TF_GraphImportGraphDef(self.graph, ctypes.byref(buffer), how, self.status.handle)
+        self.must()
+        self.session = ctypes.c_void_p(self.tf.TF_NewSession(self.graph, self.options, self.status.handle))
+        self.must()
+
+    def run(self, feeds: dict, fetches, targets=()) -> list[tuple[str, ctypes.c_void_p]]:
+        self.all_there([*feeds, *fetches, *targets])
+        tensors = [self.tensor(value) for value in feeds.values()]
+        results = (ctypes.c_void_p * len(fetches))()
+        ops = [self.tf.TF_GraphOperationByName(self.graph, op.encode()) for op in targets]
+        self.tf.TF_SessionRun(
+            self.session, None,
+            outputs(self.tf, self.graph, feeds), (ctypes.c_void_p * len(feeds))(*tensors), len(feeds),
+            outputs(self.tf, self.graph, fetches), results, len(fetches),
+            (ctypes.c_void_p * len(ops))(*ops), len(ops), None, self.status.handle,
+        )  # fmt: skip
+        self.must()
+        return [(name, ctypes.c_void_p(t)) for name, t in zip(fetches, results, strict=True)]
+
+    def all_there(self, names: list[str]) -> None:
+        """The C API is given operations, and dies of one that is not there."""
+        for name in names:
+            if not self.tf.TF_GraphOperationByName(self.graph, name.rsplit(":", 1)[0].encode()):
+                raise Refused(f"TF_GraphOperationByName finds no operation for {name}")
+
+    def tensor(self, value: list | str) -> int:
+        """What a file holds, or a text as a string."""
+        if isinstance(value, str):
+            return to_tensor(self.tf, STRING, [], with_lengths([value.encode()]))
+        dtype, shape, file = value
+        return to_tensor(self.tf, dtype, shape, Path(file).read_bytes())
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]), float(sys.argv[2]))
