@@ -148,7 +148,7 @@ def _converted(op: NodeBuilder, n: Node, ladders: Mapping[str, Ladder]) -> Made:
     problems = op.checker.unresolved(n)
     if other := next((p for p in problems if p.question not in MENDED), None):
         if other.question is Question.DATA_TYPE:
-            return refuse(f"the target knows no elements of type {other.found}")
+            return refuse(f"the target knows no elements of type {other.actual}")
         return refuse(f"more is wrong than its types ({other.question.value})")
     for types in _choices(n, signature, ladders):
         if _is_taken(op, n, {**n.attrs, **types}):
