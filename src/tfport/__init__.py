@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from tfport.check.matrix.matrix import Matrix
     from tfport.check.report.report import CheckReport
     from tfport.fix.result import Fixed
-    from tfport.formats.find import Source
+    from tfport.formats.find import ModelSource
     from tfport.graph.model import Model
     from tfport.graph.signature import OpDefs
     from tfport.runtime.custom.registry import Registry, kernel, op
@@ -62,7 +62,9 @@ _LATER = {
 """What is imported when it is first asked for: the engine, and ops of one's own."""
 
 
-def load(source: Source, *, tags: Iterable[str] | None = None, registry: Registry | None = None) -> Model:
+def load(
+    source: ModelSource, *, tags: Iterable[str] | None = None, registry: Registry | None = None
+) -> Model:
     """Read a model: a path, the bytes of a GraphDef, or an open file. Its weights stay where they are.
 
     `tags` choose a MetaGraph of a SavedModel that has several; the one for serving is the default.
@@ -75,7 +77,7 @@ def load(source: Source, *, tags: Iterable[str] | None = None, registry: Registr
     return load_model(find_model(source), _definitions(registry), tags)
 
 
-def inspect(model: Model | Source) -> Inspection:
+def inspect(model: Model | ModelSource) -> Inspection:
     """Say what is in a model: `str(…)` for people, `.to_json()` for programs."""
     from tfport.atlas.known_ops import known_ops
     from tfport.check.inspection.inspection import inspect_model
@@ -85,7 +87,7 @@ def inspect(model: Model | Source) -> Inspection:
 
 
 def check(
-    model: Model | Source,
+    model: Model | ModelSource,
     on: str | Sequence[str],
     *,
     device: str | None = None,
@@ -125,7 +127,7 @@ def check(
 
 
 def fix(
-    model: Model | Source,
+    model: Model | ModelSource,
     target: str,
     *,
     device: str | None = None,
@@ -151,7 +153,7 @@ def fix(
 
 
 def matrix(
-    model: Model | Source,
+    model: Model | ModelSource,
     *,
     device: str | None = None,
     loader: str | Iterable[str] | None = None,
@@ -167,7 +169,7 @@ def matrix(
     return matrix_of(subject, device=device, loader=loader, signatures=signatures, since=since, until=until)
 
 
-def explain(text: str, *, on: str | None = None, model: Model | Source | None = None) -> Explained:
+def explain(text: str, *, on: str | None = None, model: Model | ModelSource | None = None) -> Explained:
     """Say what the error messages in a text mean: `str(…)` for people, `.to_json()` for programs."""
     from tfport.atlas.target import resolve_targets
     from tfport.check.explain.explain import explain_texts

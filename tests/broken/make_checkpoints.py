@@ -20,9 +20,9 @@ import numpy as np
 from tfport.errors import Error
 from tfport.formats.checkpoint.read import open_checkpoint
 from tfport.formats.checkpoint.slice_keys import encode_slice
-from tfport.formats.checkpoint.table import MAGIC, Handle, Table
+from tfport.formats.checkpoint.table import MAGIC, Handle, SortedTable
 from tfport.formats.checkpoint.table_writer import BlockBuilder, packed, write_block, write_table
-from tfport.formats.checkpoint.write import Tensor, write_bundle
+from tfport.formats.checkpoint.write import BundleTensor, write_bundle
 from tfport.formats.encoding.crc32c import checksum, masked
 from tfport.formats.encoding.varint import to_varint
 from tfport.formats.files import Folder
@@ -42,8 +42,8 @@ def good() -> None:
         Path("ckpt"),
         [
             ("kernel", (rows, graph_pb2.DT_FLOAT)),
-            ("rows", Tensor(rows[:4], graph_pb2.DT_FLOAT, ((0, 4), (0, -1)), (6, 2))),
-            ("rows", Tensor(rows[4:], graph_pb2.DT_FLOAT, ((4, 2), (0, -1)), (6, 2))),
+            ("rows", BundleTensor(rows[:4], graph_pb2.DT_FLOAT, ((0, 4), (0, -1)), (6, 2))),
+            ("rows", BundleTensor(rows[4:], graph_pb2.DT_FLOAT, ((4, 2), (0, -1)), (6, 2))),
             ("words", (np.array([b"one", b"three"], object), graph_pb2.DT_STRING)),
         ],
     )
@@ -60,7 +60,7 @@ def flip(name: str, at: int) -> None:
 
 def rewrite(edit: Callable[[Rows], object]) -> None:
     """Change the rows of the index; its checksums stay right."""
-    rows = {key: bytes(value) for key, value in Table(Folder(".").map(INDEX), INDEX).items()}
+    rows = {key: bytes(value) for key, value in SortedTable(Folder(".").map(INDEX), INDEX).items()}
     edit(rows)
     with open(INDEX, "wb") as file:
         write_table(file, sorted(rows.items()))

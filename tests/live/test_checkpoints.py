@@ -10,7 +10,7 @@ from tests.live.record_checkpoints import WRITERS, every_type, listing, of_type,
 
 from tfport.errors import UnreadableFile
 from tfport.formats.checkpoint.read import open_checkpoint
-from tfport.formats.checkpoint.write import Tensor, write_bundle
+from tfport.formats.checkpoint.write import BundleTensor, write_bundle
 from tfport.formats.encoding.tensor import NUMPY, type_name
 from tfport.formats.files import Folder
 from tfport.formats.proto import graph_pb2 as pb
@@ -69,7 +69,7 @@ def test_every_type_with_arrays_is_tried():
 @pytest.mark.parametrize("region", REGIONS)
 def test_tensorflow_restores_regions_of_slices_that_tfport_writes(region, tmp_path):
     cuts = [((0, 5), (0, 4)), ((0, 2), (4, 2)), ((2, 3), (4, 2))]
-    parts = [("grid", Tensor(GRID[r : r + h, c : c + w], pb.DT_FLOAT, ((r, h), (c, w)), (5, 6)))
+    parts = [("grid", BundleTensor(GRID[r : r + h, c : c + w], pb.DT_FLOAT, ((r, h), (c, w)), (5, 6)))
              for (r, h), (c, w) in cuts]  # fmt: skip
     write_bundle(tmp_path / "m", [*parts, ("whole", (GRID, pb.DT_FLOAT))])
     (top, height), (left, width) = region

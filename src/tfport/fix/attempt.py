@@ -38,7 +38,7 @@ from tfport.graph.census import every_node
 from tfport.graph.graph import Node
 from tfport.graph.model import Model
 from tfport.graph.reach import needed_by
-from tfport.graph.state import VARIABLES, Variable, assets
+from tfport.graph.state import VARIABLES, GraphVariable, assets
 from tfport.registry.unresolved import Question
 from tfport.runtime.select_signature import select_signature
 
@@ -173,7 +173,9 @@ def _flatten(
     return {str(one.key) for one in ordered}, reasons
 
 
-def _frozen(model: Model, held: dict[Node, Variable], journal: Journal, options: FixOptions) -> list[str]:
+def _frozen(
+    model: Model, held: dict[Node, GraphVariable], journal: Journal, options: FixOptions
+) -> list[str]:
     """Make constants of variables, and forget those; why some are still variables."""
     frozen, reasons = freeze(model, held)
     names = [(node.name, node.op) for node in frozen]

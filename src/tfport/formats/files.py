@@ -118,5 +118,5 @@ class MemoryFiles:
 
 def reason(error: OSError | ValueError) -> str:
     """What the system said, as the end of a sentence."""
-    said = error.strerror if isinstance(error, OSError) else None
-    return (said or str(error)).lower()
+    message = error.strerror if isinstance(error, OSError) else None
+    return (message or str(error)).lower()

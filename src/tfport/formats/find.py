@@ -20,7 +20,7 @@ from tfport.formats.format import ModelFormat, ModelLocation, OtherFile
 from tfport.formats.recognize import locate, models_below, models_in, other_archive, other_folder, recognize
 from tfport.formats.sample import HEAD, Sample
 
-Source: TypeAlias = "str | os.PathLike[str] | bytes | bytearray | memoryview | IO[bytes]"
+ModelSource: TypeAlias = "str | os.PathLike[str] | bytes | bytearray | memoryview | IO[bytes]"
 
 URL = re.compile(r"[a-z][a-z0-9+.-]*://")
 ARCHIVE_NAME = re.compile(r".*\.(zip|whl|tar|tgz|tbz2?|txz|tar\.(gz|bz2|xz))")
@@ -29,7 +29,7 @@ MOST_NAMED = 8
 MOST_COMPARED = 5000
 
 
-def find_model(source: Source) -> ModelLocation:
+def find_model(source: ModelSource) -> ModelLocation:
     """The model that `source` refers to; an error that says what is there instead, if there is none."""
     if isinstance(source, bytes | bytearray | memoryview):
         return _in_memory(memoryview(bytes(source)), "the bytes given")

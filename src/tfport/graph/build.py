@@ -19,8 +19,8 @@ from tfport.graph.graph import (
     RETURN,
     Argument,
     Function,
+    FunctionLibrary,
     Graph,
-    Library,
     Node,
     Value,
 )
@@ -30,7 +30,7 @@ from tfport.graph.signature import OpTable
 
 def graph_from_def(record: pb.GraphDef, ops: OpTable) -> Graph:
     """The program that a GraphDef describes. Nodes are decoded as they are asked for: leave it unchanged."""
-    library = Library()
+    library = FunctionLibrary()
     graph = Graph(ops, library)
     # signatures first: a function may be called before it is defined
     pairs = [(Function(f.signature, ops, library), f) for f in record.library.function]
@@ -100,11 +100,11 @@ def _fill_function(function: Function, record: pb.FunctionDef) -> None:
     for place, arg in enumerate(record.signature.input_arg):
         _once(function.args, arg.name, function)
         function.args[arg.name] = Argument(function, arg, place)
-    _fill(function, record.node_def, _Resolver(function))
+    _fill(function, record.node_def, _BodyNames(function))
     for arg in record.signature.output_arg:
         _once(function.returns, arg.name, function)
         node = function.returns[arg.name] = Node(function, arg.name, RETURN)
-        node.set_inputs(_Resolver(function)(record.ret[arg.name]) if arg.name in record.ret else ())
+        node.set_inputs(_BodyNames(function)(record.ret[arg.name]) if arg.name in record.ret else ())
     for name, target in record.control_ret.items():
         node = function.control_returns[name] = Node(function, name, CONTROL_RETURN)
         node.set_controls([function.find_or_stand_in(target)])
@@ -115,7 +115,7 @@ def _once(there: Mapping[str, Node], name: str, function: Function) -> None:
         raise MalformedGraph(f"two arguments of function `{function.name}` are called `{name}`")
 
 
-class _Resolver:
+class _BodyNames:
     """Names in a function body to values; whole lists only up to as many as any real program has."""
 
     def __init__(self, function: Function) -> None:

@@ -17,8 +17,17 @@ from tfport.graph.shapes import UNKNOWN, Shape
 from tfport.graph.signature import OpSignature, OpTable
 
 __all__ = [
-    "ARG", "CONTROL_RETURN", "MISSING", "MOST_OUTPUTS", "RETURN",
-    "Argument", "Function", "Graph", "Library", "Node", "Value",
+    "ARG",
+    "CONTROL_RETURN",
+    "MISSING",
+    "MOST_OUTPUTS",
+    "RETURN",
+    "Argument",
+    "Function",
+    "FunctionLibrary",
+    "Graph",
+    "Node",
+    "Value",
 ]  # fmt: skip
 
 ARG, RETURN, CONTROL_RETURN, MISSING = "_Arg", "_Retval", "_ControlReturn", ""
@@ -69,9 +78,9 @@ class Argument(Node):
 class Graph:
     """Nodes by name, in the order of the file."""
 
-    def __init__(self, ops: OpTable, library: Library | None = None) -> None:
+    def __init__(self, ops: OpTable, library: FunctionLibrary | None = None) -> None:
         self.ops = ops
-        self.library = library if library is not None else Library()
+        self.library = library if library is not None else FunctionLibrary()
         self.nodes: dict[str, Node] = {}
         self._stand_ins: dict[str, Node] = {}
         self._numbered: dict[str, int] = {}
@@ -191,7 +200,7 @@ class Graph:
         return gone
 
 
-class Library:
+class FunctionLibrary:
     """The functions that a program defines, and which of them are gradients of which."""
 
     def __init__(self) -> None:
@@ -212,7 +221,7 @@ class Function(Graph):
     node that must run. None of them is among `nodes`, so those are what the file has.
     """
 
-    def __init__(self, definition: pb.OpDef, ops: OpTable, library: Library) -> None:
+    def __init__(self, definition: pb.OpDef, ops: OpTable, library: FunctionLibrary) -> None:
         super().__init__(ops, library)
         self.definition = definition
         self.signature = OpSignature(definition)

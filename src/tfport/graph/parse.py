@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from tfport.errors import MalformedGraph
 from tfport.formats.proto import graph_pb2 as pb
 from tfport.graph.dtypes import DType
-from tfport.graph.graph import CONTROL_RETURN, RETURN, Argument, Function, Graph, Library, Node
+from tfport.graph.graph import CONTROL_RETURN, RETURN, Argument, Function, FunctionLibrary, Graph, Node
 from tfport.graph.parse_attrs import read_attrs, read_string
 from tfport.graph.signature import OpTable
 from tfport.graph.tokens import Tokens
@@ -22,7 +22,7 @@ Reads = tuple[Graph, Node, list[str]]
 
 def parse_graph(text: str, ops: OpTable) -> Graph:
     """The graph that lines of the notation say; blank lines and `#` comments do not count."""
-    library = Library()
+    library = FunctionLibrary()
     main = Graph(ops, library)
     scope: Graph = main
     waiting: list[Reads] = []
@@ -64,7 +64,7 @@ def _reference(tokens: Tokens) -> str:
     return ("^" if tokens.skip("^") else "") + tokens.next("word", "number")[1]
 
 
-def _function(line: str, ops: OpTable, library: Library) -> Function:
+def _function(line: str, ops: OpTable, library: FunctionLibrary) -> Function:
     tokens = Tokens(line)
     definition = pb.OpDef(name=tokens.next("word")[1])
     tokens.next("(")

@@ -41,7 +41,7 @@ MOST_STEPS = 1_000_000
 
 
 @dataclass(frozen=True, slots=True)
-class Variable:
+class GraphVariable:
     """A variable, and the tensor of the checkpoint that fills it, where one does."""
 
     name: str
@@ -54,7 +54,7 @@ class Variable:
 
 
 @dataclass(frozen=True, slots=True)
-class Table:
+class GraphTable:
     """A look-up table, and the asset that fills it, where one does."""
 
     name: str
@@ -94,7 +94,7 @@ def asset_definitions(meta: pb.MetaGraphDef) -> Iterator[pb.AssetFileDef]:
             yield parse_message(pb.AssetFileDef, packed.value, f"collection {_ASSET_COLLECTION}")
 
 
-def variables(model: Model) -> list[Variable]:
+def variables(model: Model) -> list[GraphVariable]:
     """The variables of the main graph with what restores them."""
     restored = dict(_restored(model))
     found = []
@@ -103,7 +103,7 @@ def variables(model: Model) -> list[Variable]:
             key, part = restored.get(node, (None, ""))
             shape = node.attr("shape")
             shape = shape if isinstance(shape, Shape) else UNKNOWN
-            found.append(Variable(shared_name(node), node, _type(node, "dtype"), shape, key, part))
+            found.append(GraphVariable(shared_name(node), node, _type(node, "dtype"), shape, key, part))
     return found
 
 
@@ -118,7 +118,7 @@ def shared_name(node: Node) -> str:
     return name if isinstance(name, str) and name else node.name
 
 
-def tables(model: Model) -> list[Table]:
+def tables(model: Model) -> list[GraphTable]:
     """The look-up tables of the main graph with what fills them."""
     fills = _fillers(model)
     found = []
@@ -126,7 +126,7 @@ def tables(model: Model) -> list[Table]:
         if node.op in TABLES:
             op, file = fills.get(node, (None, None))
             key, value = _type(node, "key_dtype"), _type(node, "value_dtype")
-            found.append(Table(shared_name(node), node, key, value, op, file))
+            found.append(GraphTable(shared_name(node), node, key, value, op, file))
     return found
 
 

@@ -16,7 +16,7 @@ from pathlib import Path
 from tfport.errors import UnreadableFile
 from tfport.formats.elf.code import Code
 from tfport.formats.elf.emulate import follow
-from tfport.formats.elf.library import Library
+from tfport.formats.elf.library import ElfLibrary
 from tfport.formats.files import Folder
 from tfport.formats.proto.graph_pb2 import OpDef
 from tfport.graph.dtypes import DType
@@ -58,7 +58,7 @@ class Registered:
         return sorted(name for name, count in counts.items() if count > 1)
 
 
-def registered_by(library: Library) -> Registered:
+def registered_by(library: ElfLibrary) -> Registered:
     """Read the code of a library for what it registers."""
     if not any(registers(symbol.name) for symbol in library.symbols.undefined):
         return Registered()
@@ -197,5 +197,5 @@ def library_source(path: str | os.PathLike[str]) -> LibrarySource:
     place = Path(path)
     if not place.exists():
         raise UnreadableFile(f"{path}: no such file")
-    library = Library(Folder(place.parent).map(place.name), str(path))
+    library = ElfLibrary(Folder(place.parent).map(place.name), str(path))
     return LibrarySource(place.name, registered_by(library))

@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, field
 
-from tfport.formats.elf.emulate import STACK, Call, Memory
+from tfport.formats.elf.emulate import STACK, Call, EmulatedMemory
 
 OP_BUILDER = re.compile(
     r"_ZN10tensorflow(?:11register_op19OpDefBuilderWrapper(?:ILb[01]EE)?|12OpDefBuilder)"
@@ -221,7 +221,7 @@ def _types(takes: str, call: Call, third: int | None) -> tuple[int, ...]:
     return tuple(int.from_bytes(data[i : i + 4], "little") for i in range(0, len(data), 4))
 
 
-def _device(memory: Memory, address: int | None) -> str | None:
+def _device(memory: EmulatedMemory, address: int | None) -> str | None:
     """The device that a variable of TensorFlow holds, where it was loaded from there."""
     return DEVICES.get(memory.held_by(address) or "")
 
@@ -238,7 +238,7 @@ def _text(takes: str, call: Call) -> str | None:
     return memory.text(memory.pointer(second), memory.pointer(second + 8) if second is not None else None)
 
 
-def _strings(call: Call, memory: Memory) -> int | None:
+def _strings(call: Call, memory: EmulatedMemory) -> int | None:
     """What functions of the C++ library do to memory, as far as strings are made with them."""
     name, (first, second, third) = call.name, call.arguments[:3]
     if name in ("_Znwm", "malloc") or name.endswith("9_M_createERmm"):
@@ -265,7 +265,7 @@ def _looks_like_string(call: Call) -> bool:
     return segment is not None and not segment.is_code and not segment.is_writable
 
 
-def _make_string(memory: Memory, place: int | None, start: int | None, end: int | None) -> None:
+def _make_string(memory: EmulatedMemory, place: int | None, start: int | None, end: int | None) -> None:
     if place is None or start is None:
         return
     size = end - start if end is not None and 0 <= end - start <= 4096 else None

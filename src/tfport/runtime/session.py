@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tfport.errors import Error, MalformedGraph, RunFailed
-from tfport.formats.find import Source, find_model
+from tfport.formats.find import ModelSource, find_model
 from tfport.formats.saved_model.read import ASSETS
 from tfport.graph.dtypes import DType
 from tfport.graph.graph import Node, Value
@@ -50,7 +50,7 @@ class Session:
 
     def __init__(
         self,
-        model: Model | Source,
+        model: Model | ModelSource,
         *,
         threads: int | None = None,
         engine: str | Engine = "onnxruntime",

@@ -16,7 +16,7 @@ from tfport.fix.certify.input_roles import roles_of
 from tfport.fix.certify.size_inputs import decides_sizes
 from tfport.fix.certify.trials import Sizing, TrialBuilder, given_trials, warmup_trials
 from tfport.formats.proto import serving_pb2 as pb
-from tfport.formats.saved_model.warmup import PREDICT, REGRESS, Request
+from tfport.formats.saved_model.warmup import PREDICT, REGRESS, WarmupRequest
 from tfport.graph.dtypes import DType
 from tfport.graph.shapes import Shape
 from tfport.runtime.select_signature import select_signature
@@ -249,9 +249,9 @@ def test_warm_up_requests_go_to_the_signature_that_they_name():
     signature = shared("estimator").signatures["regression"]
     examples = np.array([b""], object)
     requests = [
-        Request("regression", REGRESS, {"": examples}),
-        Request("", REGRESS, {"": examples}),
-        Request("regression", PREDICT, {"no_such_input": examples}),
+        WarmupRequest("regression", REGRESS, {"": examples}),
+        WarmupRequest("", REGRESS, {"": examples}),
+        WarmupRequest("regression", PREDICT, {"no_such_input": examples}),
     ]
     (trial,) = warmup_trials(signature, requests, "serving_default")
     assert trial.inputs == {"inputs": examples}

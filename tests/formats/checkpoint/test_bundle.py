@@ -12,11 +12,11 @@ from tests.sentences import read_or_told
 from tfport.errors import Error, MissingTensor, UnreadableFile
 from tfport.formats.checkpoint import table_writer
 from tfport.formats.checkpoint.bundle import MANY
-from tfport.formats.checkpoint.read import ITEM_SIZE, Entry, open_checkpoint
+from tfport.formats.checkpoint.read import ITEM_SIZE, CheckpointEntry, open_checkpoint
 from tfport.formats.checkpoint.slice_keys import encode_slice
-from tfport.formats.checkpoint.table import Table
+from tfport.formats.checkpoint.table import SortedTable
 from tfport.formats.checkpoint.table_writer import write_table
-from tfport.formats.checkpoint.write import Tensor, write_bundle
+from tfport.formats.checkpoint.write import BundleTensor, write_bundle
 from tfport.formats.encoding.tensor import NUMPY
 from tfport.formats.files import Folder
 from tfport.formats.proto import checkpoint_pb2
@@ -69,9 +69,9 @@ def test_listing_needs_neither_the_data_nor_numpy():
 
 
 def test_entries_tell_type_shape_and_size():
-    assert recorded("v2_types").entry("string") == Entry("string", pb.DT_STRING, (6,), 572)
-    assert recorded("v2_types").entry("int4") == Entry("int4", pb.DT_INT4, (2, 2), 4)
-    assert recorded("v2_grid").entry("grid") == Entry("grid", pb.DT_FLOAT, (5, 6), 120)
+    assert recorded("v2_types").entry("string") == CheckpointEntry("string", pb.DT_STRING, (6,), 572)
+    assert recorded("v2_types").entry("int4") == CheckpointEntry("int4", pb.DT_INT4, (2, 2), 4)
+    assert recorded("v2_grid").entry("grid") == CheckpointEntry("grid", pb.DT_FLOAT, (5, 6), 120)
 
 
 def test_item_sizes_are_those_of_the_arrays():
@@ -178,8 +178,8 @@ def set_rows(path, rows):
 def test_slices_that_share_their_bytes_take_no_more_memory_than_the_file(tmp_path):
     parts = [((row, 1), (0, -1)) for row in range(3)]
     row = np.zeros((1, 512))
-    write_bundle(tmp_path / "m", [("p", Tensor(row, pb.DT_DOUBLE, part, (3, 512))) for part in parts])
-    rows = {key: bytes(value) for key, value in Table(Folder(tmp_path).map("m.index"), "m").items()}
+    write_bundle(tmp_path / "m", [("p", BundleTensor(row, pb.DT_DOUBLE, part, (3, 512))) for part in parts])
+    rows = {key: bytes(value) for key, value in SortedTable(Folder(tmp_path).map("m.index"), "m").items()}
     rows.update(dict.fromkeys((encode_slice("p", part) for part in parts), rows[encode_slice("p", parts[0])]))
     set_rows(tmp_path / "m.index", rows)
     (tmp_path / "m.data-00000-of-00001").write_bytes(bytes(4096))

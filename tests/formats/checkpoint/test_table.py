@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 from tests.sentences import read_or_told
 
 from tfport.errors import UnreadableFile
-from tfport.formats.checkpoint.table import FOOTER, MAGIC, SNAPPY, Handle, Table
+from tfport.formats.checkpoint.table import FOOTER, MAGIC, SNAPPY, Handle, SortedTable
 from tfport.formats.checkpoint.table_writer import (
     BlockBuilder,
     packed,
@@ -26,13 +26,13 @@ def written(items: dict[bytes, bytes]) -> memoryview:
     return memoryview(file.getvalue()).toreadonly()
 
 
-def opened(data: bytes) -> Table:
-    return Table(memoryview(data), "t")
+def opened(data: bytes) -> SortedTable:
+    return SortedTable(memoryview(data), "t")
 
 
 @given(ITEMS)
 def test_what_is_written_is_found(items):
-    table = Table(written(items), "t")
+    table = SortedTable(written(items), "t")
     assert {key: bytes(value) for key, value in table.items()} == items
     assert all(table.get(key) == value for key, value in items.items())
 
@@ -40,12 +40,12 @@ def test_what_is_written_is_found(items):
 @given(ITEMS, st.binary(max_size=20))
 def test_what_is_not_written_is_not_found(items, key):
     if key not in items:
-        assert Table(written(items), "t").get(key) is None
+        assert SortedTable(written(items), "t").get(key) is None
 
 
 def test_a_table_of_many_blocks_is_searched_and_listed():
     items = {b"key%06d" % n: bytes(n % 500) for n in range(5000)}
-    table = Table(written(items), "t")
+    table = SortedTable(written(items), "t")
     assert [key for key, _ in table.items()] == sorted(items)
     assert all(table.get(key) == items[key] for key in items)
     assert table.get(b"key000000x") is None

@@ -7,9 +7,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tfport.errors import Error, MissingTensor, UnreadableFile
-from tfport.formats.checkpoint.read import Entry, open_checkpoint
+from tfport.formats.checkpoint.read import CheckpointEntry, open_checkpoint
 from tfport.formats.checkpoint.slice_keys import encode_slice
-from tfport.formats.checkpoint.table import Table
+from tfport.formats.checkpoint.table import SortedTable
 from tfport.formats.checkpoint.table_writer import write_table
 from tfport.formats.checkpoint.v1 import CheckpointV1
 from tfport.formats.files import Folder
@@ -48,8 +48,8 @@ def test_a_region_is_read_from_the_slices_it_lies_in():
 
 
 def test_entries_tell_type_shape_and_size():
-    assert recorded("v1_types").entry("float16") == Entry("float16", pb.DT_HALF, (2, 2), 8)
-    assert recorded("v1_types").entry("string") == Entry("string", pb.DT_STRING, (6,), None)
+    assert recorded("v1_types").entry("float16") == CheckpointEntry("float16", pb.DT_HALF, (2, 2), 8)
+    assert recorded("v1_types").entry("string") == CheckpointEntry("string", pb.DT_STRING, (6,), None)
 
 
 def test_a_missing_tensor_suggests_near_names():
@@ -79,7 +79,7 @@ def crafted(shape, parts, elements, dtype=pb.DT_FLOAT):
         values[encode_slice("t", part)] = value.SerializeToString()
     file = io.BytesIO()
     write_table(file, sorted({b"": message.SerializeToString(), **values}.items()))
-    return CheckpointV1([Table(memoryview(file.getvalue()), "ckpt")], "ckpt")
+    return CheckpointV1([SortedTable(memoryview(file.getvalue()), "ckpt")], "ckpt")
 
 
 def test_a_huge_shape_over_few_bytes_takes_no_memory():

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from tfport.errors import Error
 from tfport.formats.checkpoint.read import open_checkpoint
-from tfport.formats.checkpoint.write import Tensor, write_bundle
+from tfport.formats.checkpoint.write import BundleTensor, write_bundle
 from tfport.formats.encoding.tensor import NUMPY, type_name
 from tfport.formats.files import Folder
 from tfport.formats.proto import graph_pb2 as pb
@@ -86,7 +86,9 @@ def test_strings_may_be_text_or_numpy_strings(tmp_path):
 def test_slices_make_up_a_tensor(tmp_path):
     parts = [((0, 4), (0, -1)), ((4, 2), (0, -1))]
     tensors = [
-        ("p", Tensor(ROWS[at : at + n], pb.DT_FLOAT, part, (6, 2))) for part in parts for at, n in part[:1]
+        ("p", BundleTensor(ROWS[at : at + n], pb.DT_FLOAT, part, (6, 2)))
+        for part in parts
+        for at, n in part[:1]
     ]
     checkpoint = read_back(tmp_path, tensors)
     assert checkpoint.slices("p") == parts
@@ -95,7 +97,7 @@ def test_slices_make_up_a_tensor(tmp_path):
 
 
 def test_a_slice_that_is_the_whole_is_a_plain_tensor(tmp_path):
-    checkpoint = read_back(tmp_path, {"p": Tensor(ROWS, pb.DT_FLOAT, ((0, -1), (0, 2)), (6, 2))})
+    checkpoint = read_back(tmp_path, {"p": BundleTensor(ROWS, pb.DT_FLOAT, ((0, -1), (0, 2)), (6, 2))})
     assert checkpoint.slices("p") == []
 
 

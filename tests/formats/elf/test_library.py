@@ -8,7 +8,7 @@ from elftools.elf.dynamic import DynamicSegment
 from elftools.elf.elffile import ELFFile
 
 from tfport.errors import UnreadableFile
-from tfport.formats.elf.library import Library, read_header
+from tfport.formats.elf.library import ElfLibrary, read_header
 from tfport.formats.files import Folder
 
 FOLDER = Path(__file__).parents[2] / "libraries"
@@ -19,7 +19,7 @@ EVERY = sorted({o["file"] for o in OUTCOMES.values() if (FOLDER / o["file"]).is_
 
 
 def library(name):
-    return Library(Folder(FOLDER).map(name), name)
+    return ElfLibrary(Folder(FOLDER).map(name), name)
 
 
 @pytest.mark.parametrize("name", WHOLE)
@@ -93,7 +93,7 @@ def test_a_header_tells_the_machine(folder, wanted):
 def test_a_file_that_breaks_off_gives_a_sentence(name, cut):
     said = ""
     try:
-        found = Library(Folder(FOLDER).map(name)[:cut], name)
+        found = ElfLibrary(Folder(FOLDER).map(name)[:cut], name)
         _ = found.needed, found.symbols.undefined, found.bound, found.versions_wanted, found.versions_offered
     except UnreadableFile as error:
         said = str(error)

@@ -8,7 +8,7 @@ from tests.sentences import read_or_told
 
 import tfport
 from tfport.formats.stablehlo.bytecode import read_bytecode
-from tfport.formats.stablehlo.vhlo import PROPERTIES, Body, read_vhlo
+from tfport.formats.stablehlo.vhlo import PROPERTIES, HloBody, read_vhlo
 
 NAMES = ("constants", "convolution", "while", "softmax", "gather", "call")
 
@@ -22,7 +22,7 @@ def modules():
 def read_all(data):
     """All of a module, each attribute of each op included: its ops, and what they say."""
 
-    def visit(body: Body):
+    def visit(body: HloBody):
         for op in body.ops:
             names = [name for name in op.attrs.names() if name != "result_accuracy"]
             yield op.name, {name: op.attrs[name] for name in names}

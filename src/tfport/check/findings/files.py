@@ -19,7 +19,7 @@ from tfport.graph.dtypes import DType
 from tfport.graph.graph import Node
 from tfport.graph.model import Model
 from tfport.graph.shapes import Shape
-from tfport.graph.state import Variable, assets, shared_name, variables
+from tfport.graph.state import GraphVariable, assets, shared_name, variables
 
 
 @finding("TFP021", "no-variables")
@@ -239,7 +239,7 @@ def _shards(model: Model, bundle: Bundle) -> Iterator[Lapse]:
             yield lapse(CutShard, file=label, found=size, wanted=end)
 
 
-def _restored(model: Model, variable: Variable) -> Iterator[Lapse]:
+def _restored(model: Model, variable: GraphVariable) -> Iterator[Lapse]:
     """Whether the checkpoint has what a variable is filled with; one of slices is not compared."""
     if variable.key is None or model.checkpoint is None:
         return

@@ -17,7 +17,7 @@ from tfport.graph.census import Census, census, every_node
 from tfport.graph.dtypes import DType
 from tfport.graph.model import Model, Signature, TensorSpec, checkpoint_files
 from tfport.graph.shapes import Shape
-from tfport.graph.state import Asset, Table, Variable, assets, tables, variables
+from tfport.graph.state import Asset, GraphTable, GraphVariable, assets, tables, variables
 
 VERSION = 1
 SHARD = re.compile(r"\.data-\d{5}-of-\d{5}")
@@ -61,9 +61,9 @@ class Inspection:
     """The ops that came last, and the first recorded release with them: nothing older can run the model."""
     gone_ops: dict[str, str]
     """Ops that newer releases no longer have, and the last recorded release with them."""
-    variables: list[Variable]
+    variables: list[GraphVariable]
     stored: list[StoredTensor]
-    tables: list[Table]
+    tables: list[GraphTable]
     assets: list[Asset]
     devices: list[str]
     problems: list[str] = field(default_factory=list)
@@ -114,7 +114,7 @@ def inspect_model(model: Model, known: KnownOps) -> Inspection:
     )
 
 
-def _stored(model: Model, states: list[Variable], problems: list[str]) -> list[StoredTensor]:
+def _stored(model: Model, states: list[GraphVariable], problems: list[str]) -> list[StoredTensor]:
     """The tensors of the checkpoint; what is wrong with it goes to the problems."""
     owners = {v.key: v.name for v in states if v.key}
     try:

@@ -8,7 +8,7 @@ from typing import Any
 from tfport.check.inspection.inspection import VERSION, Inspection, StoredTensor
 from tfport.graph.model import Signature, TensorSpec
 from tfport.graph.shapes import Shape
-from tfport.graph.state import Table, Variable
+from tfport.graph.state import GraphTable, GraphVariable
 
 
 def to_json(report: Inspection) -> dict[str, Any]:
@@ -69,11 +69,11 @@ def _tensor(spec: TensorSpec) -> dict[str, Any]:
     }
 
 
-def _array(what: Variable | StoredTensor) -> dict[str, Any]:
+def _array(what: GraphVariable | StoredTensor) -> dict[str, Any]:
     return {"dtype": str(what.dtype), "shape": _shape(what.shape)}
 
 
-def _table(table: Table) -> dict[str, Any]:
+def _table(table: GraphTable) -> dict[str, Any]:
     return {
         "name": table.name,
         "op": table.node.op,

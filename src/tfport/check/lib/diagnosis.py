@@ -33,7 +33,7 @@ from tfport.check.lib.origin import BuildOrigin, origin_of
 from tfport.check.lib.registrations import registration_findings
 from tfport.check.lib.undefined_symbols import symbol_findings
 from tfport.errors import UnreadableFile
-from tfport.formats.elf.library import ARM, X86, Library, read_header
+from tfport.formats.elf.library import ARM, X86, ElfLibrary, read_header
 from tfport.formats.files import Folder, reason
 from tfport.registry.library import Registered, registered_by
 
@@ -115,8 +115,8 @@ class LibrarySubject:
         return check_file(self.data, self.file, self.machine)
 
     @cached_property
-    def library(self) -> Library:
-        return Library(self.data, self.file)
+    def library(self) -> ElfLibrary:
+        return ElfLibrary(self.data, self.file)
 
     @cached_property
     def system(self) -> HostSystem | None:

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from tfport.errors import UnreadableFile
 from tfport.formats.elf.image import Image
-from tfport.formats.elf.library import ARM, HEADER_SIZE, MAGIC, X86, Header, Library, read_header
+from tfport.formats.elf.library import ARM, HEADER_SIZE, MAGIC, X86, ElfHeader, ElfLibrary, read_header
 from tfport.formats.other_files import from_first_bytes
 
 NAMES = {X86: "x86-64", ARM: "ARM64"}
@@ -66,7 +66,7 @@ def _rejections(data: memoryview, where: str, machine: str) -> Iterator[Rejectio
     header = read_header(data, where)
     yield from _identity(header, machine)
     try:
-        library = Library(data, where)
+        library = ElfLibrary(data, where)
     except UnreadableFile:
         yield Rejection("cut", "truncated before its program headers", "cannot read file data")
         return
@@ -91,7 +91,7 @@ def _foreign(head: bytes) -> Rejection:
     return Rejection("foreign", what, says, instead)
 
 
-def _identity(header: Header, machine: str) -> Iterator[Rejection]:
+def _identity(header: ElfHeader, machine: str) -> Iterator[Rejection]:
     built = f"a {header.bits}-bit library for {header.machine}, not for {machine_text(machine)}"
     if header.bits != 64 or header.ident[4] != 2:
         yield Rejection("machine", built, "wrong ELF class: ELFCLASS32")
@@ -114,7 +114,7 @@ def _identity(header: Header, machine: str) -> Iterator[Rejection]:
     yield from _kind(header)
 
 
-def _kind(header: Header) -> Iterator[Rejection]:
+def _kind(header: ElfHeader) -> Iterator[Rejection]:
     if header.kind == "ET_REL":
         instead = "link it into a library: g++ -shared -o my_op.so my_op.o …"
         says = "only ET_DYN and ET_EXEC can be loaded"
@@ -127,7 +127,7 @@ def _kind(header: Header) -> Iterator[Rejection]:
         )
 
 
-def _segments(library: Library) -> Iterator[Rejection]:
+def _segments(library: ElfLibrary) -> Iterator[Rejection]:
     image = library.image
     if not image.loaded:
         yield _damaged("it has no loadable segments", "object file has no loadable segments")

@@ -16,7 +16,7 @@ from packaging.requirements import InvalidRequirement, Requirement
 from tfport.check.lib.tensorflow_libraries import is_tensorflow
 from tfport.errors import Error, UnreadableFile
 from tfport.formats.archive.archive import TAR_BLOCK, Archive, open_archive
-from tfport.formats.elf.library import Library
+from tfport.formats.elf.library import ElfLibrary
 from tfport.formats.files import Folder, reason
 from tfport.registry.registrations import registers
 
@@ -124,7 +124,7 @@ def is_op_library(path: str) -> bool:
     if is_tensorflow(name) or os.path.islink(path):
         return False
     try:
-        library = Library(Folder(folder or ".").map(name), path)
+        library = ElfLibrary(Folder(folder or ".").map(name), path)
         undefined = [symbol.name for symbol in library.symbols.undefined]
         if any(map(registers, undefined)):
             return True

@@ -15,7 +15,7 @@ from pathlib import Path
 import numpy as np
 
 from tfport.errors import Error, UnreadableFile
-from tfport.formats.elf.library import ARM, X86, Library, read_header
+from tfport.formats.elf.library import ARM, X86, ElfLibrary, read_header
 from tfport.formats.files import Folder
 
 CACHE = "etc/ld.so.cache"
@@ -35,7 +35,7 @@ class HostSystem:
 
     root: Path
     machine: str
-    opened: dict[str, Library | None] = field(default_factory=dict)
+    opened: dict[str, ElfLibrary | None] = field(default_factory=dict)
 
     @property
     def is_this(self) -> bool:
@@ -89,26 +89,26 @@ class HostSystem:
                 done, left = "", left - 1
         return self.root / done
 
-    def open(self, path: str) -> Library | None:
+    def open(self, path: str) -> ElfLibrary | None:
         """A library of the machine; None if there is none that it can load."""
         if path not in self.opened:
             self.opened[path] = open_library(self.inside(path), self.machine)
         return self.opened[path]
 
-    def find(self, name: str) -> tuple[str, Library] | None:
+    def find(self, name: str) -> tuple[str, ElfLibrary] | None:
         """Find a library by name in the cache and the default folders."""
         places = [*self.cache.get(name, []), *(f"{folder}/{name}" for folder in self.folders)]
         return next(((path, library) for path in places if (library := self.open(path))), None)
 
 
-def open_library(path: Path, machine: str) -> Library | None:
+def open_library(path: Path, machine: str) -> ElfLibrary | None:
     """Open a library for a machine; None for any other file, which the loader skips."""
     if not path.is_file():
         return None
     try:
         data = Folder(path.parent).map(path.name)
         header = read_header(data, str(path))
-        return Library(data, str(path)) if header.machine == machine and header.bits == 64 else None
+        return ElfLibrary(data, str(path)) if header.machine == machine and header.bits == 64 else None
     except UnreadableFile:
         return None
 

@@ -14,7 +14,7 @@ from pathlib import Path
 from tfport.check.lib.file_checks import Rejection, check_file
 from tfport.check.lib.host_system import HostSystem
 from tfport.errors import UnreadableFile
-from tfport.formats.elf.library import ARM, X86, Library
+from tfport.formats.elf.library import ARM, X86, ElfLibrary
 from tfport.formats.files import Folder
 
 LIB_FOLDER = {X86: "lib64", ARM: "lib64"}
@@ -28,7 +28,7 @@ class LoadedLibrary:
     name: str
     """The name by which it is needed."""
     path: str
-    library: Library
+    library: ElfLibrary
     by: LoadedLibrary | None = None
     """The library that needs it; None for the library under diagnosis."""
 
@@ -102,7 +102,7 @@ def _try(
         data = Folder(file.parent).map(file.name)
         rejection = check_file(data, path, by.library.header.machine)
         if rejection is None:
-            search.result = LoadedLibrary(search.name, path, Library(data, path), by)
+            search.result = LoadedLibrary(search.name, path, ElfLibrary(data, path), by)
         elif rejection.kind == "machine":
             search.skipped.append(path)
         else:

@@ -23,7 +23,7 @@ from tfport.check.lib.labels import label_of
 from tfport.check.lib.report import LibraryReport, LibraryReports
 from tfport.check.printable import printable
 from tfport.check.report.text import SEVERITIES
-from tfport.formats.elf.library import Library
+from tfport.formats.elf.library import ElfLibrary
 
 STYLES = {LOADS: "green", FAILS: "bold red", UNKNOWN: "bold yellow"}
 MARKS = {LOADS: "●", FAILS: "x", UNKNOWN: "?"}
@@ -123,7 +123,7 @@ def _cut(items: list[str], most: int, *, everything: bool) -> list[str]:
     return [*items[:most], f"… {len(items) - most} more"]
 
 
-def _needs(library: Library) -> list[str]:
+def _needs(library: ElfLibrary) -> list[str]:
     """The needed libraries, each with the newest version of each family that it requires."""
     shown = []
     for name in library.needed:

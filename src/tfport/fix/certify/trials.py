@@ -22,7 +22,7 @@ from tfport.fix.certify.examples import made_examples
 from tfport.fix.certify.input_roles import TensorPart, roles_of
 from tfport.fix.certify.size_inputs import decides_sizes
 from tfport.fix.certify.verification import GIVEN, MADE_UP, WARMUP
-from tfport.formats.saved_model.warmup import Request
+from tfport.formats.saved_model.warmup import WarmupRequest
 from tfport.graph.dtypes import STRING, DType
 from tfport.graph.model import Model, Signature, TensorSpec
 from tfport.graph.shapes import Shape
@@ -200,7 +200,7 @@ def given_trials(signature: Signature, given: Mapping[str, Any] | None) -> Itera
         yield Trial(signature.name, "given", GIVEN, inputs, _is_finite(inputs.values()))
 
 
-def warmup_trials(signature: Signature, requests: list[Request], default: str) -> Iterator[Trial]:
+def warmup_trials(signature: Signature, requests: list[WarmupRequest], default: str) -> Iterator[Trial]:
     """The warm-up requests that ask this signature."""
     for number, request in enumerate(requests, 1):
         if (request.signature or default) != signature.name:

@@ -27,7 +27,7 @@ from tfport.fix.certify.trials import Sizing, Trial, TrialBuilder, given_trials,
 from tfport.fix.certify.verification import ANSWERED, REFUSED, AnswerComparison, Tried, Verification
 from tfport.fix.certify.version import own_name
 from tfport.formats.saved_model.signature import SAVED_MODEL
-from tfport.formats.saved_model.warmup import Request, read_warmup
+from tfport.formats.saved_model.warmup import WarmupRequest, read_warmup
 from tfport.graph.model import Model
 from tfport.runtime.custom.registry import Registry
 from tfport.runtime.select_signature import DEFAULT
@@ -168,7 +168,7 @@ class _Verifier:
             except Error as error:  # a type or size of which nothing can be made up
                 self.verification.left_out.append(f"made-up inputs of {signature.name}: {error}")
 
-    def _warmup(self) -> list[Request]:
+    def _warmup(self) -> list[WarmupRequest]:
         """What the author left; a file that cannot be read is no reason to give up."""
         if self.before.model.format is not SAVED_MODEL:
             return []

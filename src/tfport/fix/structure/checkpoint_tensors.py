@@ -8,14 +8,14 @@ from dataclasses import replace
 from tfport.graph.graph import Node
 from tfport.graph.model import Model
 from tfport.graph.shapes import Shape
-from tfport.graph.state import Variable, variables
+from tfport.graph.state import GraphVariable, variables
 from tfport.runtime.object_restore import checkpoint_keys
 
 DATA = tuple[str, tuple[object, ...]]
 """A name, and an array with its DataType, as checkpoints are written."""
 
 
-def held_variables(model: Model) -> dict[Node, Variable]:
+def held_variables(model: Model) -> dict[Node, GraphVariable]:
     """Each variable of the main graph that the checkpoint fills: by the restore op, or by the objects."""
     found = variables(model)
     if (
@@ -28,7 +28,7 @@ def held_variables(model: Model) -> dict[Node, Variable]:
     return {one.node: one for one in found if _is_held(model, one)}
 
 
-def _is_held(model: Model, variable: Variable) -> bool:
+def _is_held(model: Model, variable: GraphVariable) -> bool:
     """Whether the checkpoint has its tensor; names of objects may be those of other variables."""
     checkpoint, key = model.checkpoint, variable.key
     if checkpoint is None or key is None or key not in checkpoint:

@@ -14,7 +14,7 @@ from tfport.graph.dtypes import INT32, RESOURCE
 from tfport.graph.graph import Graph, Node, Value
 from tfport.graph.model import Model
 from tfport.graph.shapes import Shape
-from tfport.graph.state import Variable
+from tfport.graph.state import GraphVariable
 from tfport.graph.tensors import Tensor
 
 MOST_BYTES = (1 << 31) - (1 << 24)
@@ -22,12 +22,14 @@ MOST_BYTES = (1 << 31) - (1 << 24)
 CARRY = ("Identity", "Enter", "RefEnter", "Switch", "RefSwitch", "RefIdentity")
 
 
-def freeze(model: Model, variables: Mapping[Node, Variable]) -> tuple[dict[Node, Variable], list[str]]:
+def freeze(
+    model: Model, variables: Mapping[Node, GraphVariable]
+) -> tuple[dict[Node, GraphVariable], list[str]]:
     """Let variables be constants; those that were, and why others must stay what they are."""
     graph = model.graph
     used = {node: one for node, one in variables.items() if graph.nodes.get(node.name) is node}
     _fits(model, used)
-    frozen, reasons = dict[Node, Variable](), list[str]()
+    frozen, reasons = dict[Node, GraphVariable](), list[str]()
     for node, variable in used.items():
         try:
             if variable.slice:
@@ -41,7 +43,7 @@ def freeze(model: Model, variables: Mapping[Node, Variable]) -> tuple[dict[Node,
     return frozen, reasons
 
 
-def _fits(model: Model, variables: Mapping[Node, Variable]) -> None:
+def _fits(model: Model, variables: Mapping[Node, GraphVariable]) -> None:
     checkpoint = model.checkpoint
     sizes = [checkpoint.entry(str(one.key)) for one in variables.values()] if checkpoint is not None else []
     total = sum(_nbytes(entry.dtype, entry.shape) for entry in sizes)
@@ -76,7 +78,7 @@ def _writes(user: Node, value: Value) -> bool:
     return any(taken[i] for i, v in enumerate(user.inputs) if v is value and i < len(taken))
 
 
-def _constant(model: Model, variable: Variable, node: Node) -> Value:
+def _constant(model: Model, variable: GraphVariable, node: Node) -> Value:
     checkpoint = model.checkpoint
     assert checkpoint is not None
     key = str(variable.key)

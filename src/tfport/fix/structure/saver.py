@@ -10,14 +10,14 @@ from tfport.formats.proto import saved_model_pb2 as pb
 from tfport.graph.attrs import Attr
 from tfport.graph.dtypes import STRING
 from tfport.graph.graph import Graph, Node, Value
-from tfport.graph.state import Variable
+from tfport.graph.state import GraphVariable
 from tfport.graph.tensors import Tensor
 
 RESOURCE_VARIABLE = "VarHandleOp"
 V2 = pb.SaverDef.V2
 
 
-def add_saver(graph: Graph, variables: Sequence[Variable], *, saves: bool) -> pb.SaverDef:
+def add_saver(graph: Graph, variables: Sequence[GraphVariable], *, saves: bool) -> pb.SaverDef:
     """Nodes that restore these variables and, where that is asked, save them; and where they are."""
     prefix = _strings(graph, "save/Const", "model")
     names = _strings(graph, "save/RestoreV2/tensor_names", [str(one.key) for one in variables])
@@ -35,7 +35,7 @@ def add_saver(graph: Graph, variables: Sequence[Variable], *, saves: bool) -> pb
     )
 
 
-def _assign(graph: Graph, variable: Variable, value: Value) -> Node:
+def _assign(graph: Graph, variable: GraphVariable, value: Value) -> Node:
     dtype = variable.dtype.base
     if variable.node.op == RESOURCE_VARIABLE:
         inputs = [variable.node.output(0), value]
@@ -43,7 +43,7 @@ def _assign(graph: Graph, variable: Variable, value: Value) -> Node:
     return graph.add("Assign", [variable.node.output(0), value], {"T": dtype}, name="save/Assign")
 
 
-def _save(graph: Graph, prefix: Value, variables: Sequence[Variable]) -> Value:
+def _save(graph: Graph, prefix: Value, variables: Sequence[GraphVariable]) -> Value:
     whole = {one.key: one for one in variables if not one.slice}
     names = _strings(graph, "save/SaveV2/tensor_names", map(str, whole))
     parts = _strings(graph, "save/SaveV2/shape_and_slices", [""] * len(whole))
@@ -56,7 +56,7 @@ def _save(graph: Graph, prefix: Value, variables: Sequence[Variable]) -> Value:
     return done.output(0)
 
 
-def _read(graph: Graph, variable: Variable) -> Value:
+def _read(graph: Graph, variable: GraphVariable) -> Value:
     dtype, handle = variable.dtype.base, variable.node.output(0)
     if variable.node.op == RESOURCE_VARIABLE:
         return graph.add("ReadVariableOp", [handle], {"dtype": dtype}, name="save/Read").output(0)

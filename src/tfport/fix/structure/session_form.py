@@ -15,13 +15,13 @@ from tfport.fix.structure.prune import prune
 from tfport.formats.proto import saved_model_pb2 as pb
 from tfport.graph.graph import Node
 from tfport.graph.model import INIT_SIGNATURE, MAIN_OP, TRAIN_SIGNATURE, Model
-from tfport.graph.state import Variable, asset_definitions
+from tfport.graph.state import GraphVariable, asset_definitions
 
 ASSET_COLLECTION = "saved_model_assets"
 ASSET_TYPE = "type.googleapis.com/tensorflow.AssetFileDef"
 
 
-def to_session_form(model: Model, ends: Sequence[Node], journal: Journal) -> dict[Node, Variable]:
+def to_session_form(model: Model, ends: Sequence[Node], journal: Journal) -> dict[Node, GraphVariable]:
     """Flatten a model to what these nodes and its init op need; the variables that the checkpoint fills.
 
     What restores them is left to the caller: a saver (`saver`), or nothing where they become

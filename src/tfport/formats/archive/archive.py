@@ -60,16 +60,16 @@ class Tree:
 
     def resolve(self, name: str, where: str) -> Member:
         """The member of this name, or the one that its links lead to."""
-        found, path = self.members[name], name
+        member, path = self.members[name], name
         for _ in range(MOST_LINKS):
-            if found.target is None:
-                return found
-            path = posixpath.normpath(found.target)
+            if member.target is None:
+                return member
+            path = posixpath.normpath(member.target)
             if path not in self.members:
                 inside = not path.startswith(("/", "../")) and path != ".."
                 what = "which is not a file of the archive" if inside else "which is outside of the archive"
                 raise UnreadableFile(f"{where}: a link to `{path}`, {what}")
-            found = self.members[path]
+            member = self.members[path]
         raise UnreadableFile(f"{where}: a link that leads in a circle")
 
 
@@ -86,10 +86,10 @@ class Archive:
         return "" if joined == "." else joined
 
     def list(self, folder: str = "") -> tuple[list[str], list[str]]:
-        found = self.tree.folders.get(self.inside(folder))
-        if found is None:
+        entries = self.tree.folders.get(self.inside(folder))
+        if entries is None:
             raise UnreadableFile(f"{self.label(folder)}: no such folder in the archive")
-        return sorted(found[0]), sorted(found[1])
+        return sorted(entries[0]), sorted(entries[1])
 
     def has(self, name: str) -> bool:
         return self.inside(name) in self.tree.members
@@ -154,12 +154,12 @@ def is_tar(head: bytes) -> bool:
 def tree_of(entries: Iterable[tuple[str, Member | None]], where: str) -> Tree:
     """The tree of (name, member) pairs, None for a folder; a later one of a name replaces the earlier."""
     tree = Tree()
-    for number, (given, member) in enumerate(entries):
+    for number, (member_name, member) in enumerate(entries):
         if number >= MOST_MEMBERS:
             raise UnreadableFile(
                 f"{where}: more than {MOST_MEMBERS} members; unpack it and name the model's folder"
             )
-        name = safe_name(given, where)
+        name = safe_name(member_name, where)
         if not name:  # the top folder itself
             continue
         if member is None:
@@ -169,14 +169,16 @@ def tree_of(entries: Iterable[tuple[str, Member | None]], where: str) -> Tree:
     return tree
 
 
-def safe_name(given: str, where: str) -> str:
+def safe_name(member_name: str, where: str) -> str:
     """The name relative to the top of the archive; an error if it leads elsewhere."""
-    parts = [part for part in given.split("/") if part not in ("", ".")]
-    if len(given) > LONGEST_NAME or len(parts) > DEEPEST_NAME:
-        raise UnreadableFile(f"{where}: the member name `{_shown(given[:40])}…` is too long or too deep")
-    if given.startswith("/") or ".." in parts or "\0" in given:
+    parts = [part for part in member_name.split("/") if part not in ("", ".")]
+    if len(member_name) > LONGEST_NAME or len(parts) > DEEPEST_NAME:
         raise UnreadableFile(
-            f"{where}: the member `{_shown(given)}` would lie outside of the archive; it is not opened"
+            f"{where}: the member name `{_shown(member_name[:40])}…` is too long or too deep"
+        )
+    if member_name.startswith("/") or ".." in parts or "\0" in member_name:
+        raise UnreadableFile(
+            f"{where}: the member `{_shown(member_name)}` would lie outside of the archive; it is not opened"
         )
     return "/".join(parts)
 

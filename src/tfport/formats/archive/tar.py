@@ -25,7 +25,7 @@ def read_tar(path: str, head: bytes) -> Tree:
     """The tree of a tar file, compressed or not."""
     try:
         data = tar_bytes(path, head)
-        with tarfile.open(fileobj=Window(data), mode="r:") as opened:
+        with tarfile.open(fileobj=MappedFile(data), mode="r:") as opened:
             return tree_of(entries(opened, memoryview(data), path), path)
     except OSError as error:
         raise UnreadableFile(f"{path}: {reason(error)}") from None
@@ -41,7 +41,7 @@ def tar_bytes(path: str, head: bytes) -> mmap.mmap | bytes:
         return mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
 
 
-class Window(io.RawIOBase):
+class MappedFile(io.RawIOBase):
     """Mapped bytes as a file. An mmap is one already, but seeking past its end is an error there."""
 
     def __init__(self, data: mmap.mmap | bytes) -> None:
@@ -64,9 +64,9 @@ class Window(io.RawIOBase):
 
     def read(self, size: int = -1) -> bytes:
         end = len(self.data) if size < 0 else self.at + size
-        found = bytes(self.data[self.at : end])
-        self.at += len(found)
-        return found
+        chunk = bytes(self.data[self.at : end])
+        self.at += len(chunk)
+        return chunk
 
 
 def entries(opened: tarfile.TarFile, data: memoryview, path: str) -> Iterator[tuple[str, Member | None]]:

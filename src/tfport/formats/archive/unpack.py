@@ -32,7 +32,7 @@ OPENERS: dict[bytes, Any] = {b"\x1f\x8b": gzip.open, b"BZh": bz2.open, b"\xfd7zX
 """What opens a file that is compressed as a whole, by how such a file begins."""
 
 
-class Source(Protocol):
+class ByteSource(Protocol):
     def read(self, size: int, /) -> bytes: ...
 
 
@@ -51,7 +51,7 @@ def open_compressed(path: str, head: bytes) -> IO[bytes]:
     return file
 
 
-def spill(source: Source, packed: int, where: str, declared: int | None = None) -> mmap.mmap | bytes:
+def spill(source: ByteSource, packed: int, where: str, declared: int | None = None) -> mmap.mmap | bytes:
     """All that `source` gives, which comes out of `packed` bytes."""
     if declared is not None:
         check_ratio(declared, packed, where)
@@ -70,7 +70,7 @@ def spill(source: Source, packed: int, where: str, declared: int | None = None) 
         ) from None
 
 
-def pour(source: Source, into: IO[bytes], packed: int, where: str, declared: int | None) -> int:
+def pour(source: ByteSource, into: IO[bytes], packed: int, where: str, declared: int | None) -> int:
     total = 0
     while chunk := source.read(CHUNK):
         total += len(chunk)
@@ -104,5 +104,5 @@ def check_disk(size: int, where: str) -> None:
 
 
 def damaged(where: str, error: Exception) -> UnreadableFile:
-    said = str(error) or type(error).__name__
-    return UnreadableFile(f"{where}: the compressed data is cut short or damaged ({said})")
+    message = str(error) or type(error).__name__
+    return UnreadableFile(f"{where}: the compressed data is cut short or damaged ({message})")

@@ -17,10 +17,17 @@ from google.protobuf.message import DecodeError
 
 from tfport.errors import MissingTensor, UnreadableFile
 from tfport.formats.checkpoint import slices
-from tfport.formats.checkpoint.read import ITEM_SIZE, Entry, check_version, missing, shape_from, shown
+from tfport.formats.checkpoint.read import (
+    ITEM_SIZE,
+    CheckpointEntry,
+    check_version,
+    missing,
+    shape_from,
+    shown,
+)
 from tfport.formats.checkpoint.slice_keys import SLICE_KEY, encode_slice
 from tfport.formats.checkpoint.slices import Slice
-from tfport.formats.checkpoint.table import Table
+from tfport.formats.checkpoint.table import SortedTable
 from tfport.formats.files import Files
 from tfport.formats.proto import checkpoint_pb2 as pb
 
@@ -37,7 +44,7 @@ MANY = 32
 class Bundle:
     """The tensors of a V2 checkpoint."""
 
-    def __init__(self, files: Files, prefix: str, table: Table, header: bytes) -> None:
+    def __init__(self, files: Files, prefix: str, table: SortedTable, header: bytes) -> None:
         self.files, self.prefix, self.table = files, prefix, table
         self.where = files.label(prefix)
         try:
@@ -57,14 +64,14 @@ class Bundle:
     def __contains__(self, name: object) -> bool:
         return isinstance(name, str) and self._value(name) is not None
 
-    def entry(self, name: str) -> Entry:
+    def entry(self, name: str) -> CheckpointEntry:
         proto = self._proto(name)
         shape = self._shape(name, proto)
         nbytes: int | None = proto.size
         if proto.slices:
             item = ITEM_SIZE.get(proto.dtype)
             nbytes = prod(shape) * item if item else None
-        return Entry(name, proto.dtype, shape, nbytes)
+        return CheckpointEntry(name, proto.dtype, shape, nbytes)
 
     def read(self, name: str) -> NDArray[Any]:
         """A tensor, put together if it is partitioned; otherwise a view of the file where that can be."""
@@ -149,8 +156,10 @@ class Bundle:
     def _shape(self, name: str, proto: pb.BundleEntryProto) -> tuple[int, ...]:
         return shape_from(proto.shape, proto.dtype, self.table.label, name)
 
-    def _bad(self, name: str, expected: str, found: str) -> UnreadableFile:
-        return UnreadableFile(f"{self.table.label}: tensor {shown(name)}: expected {expected}, found {found}")
+    def _bad(self, name: str, expected: str, actual: str) -> UnreadableFile:
+        return UnreadableFile(
+            f"{self.table.label}: tensor {shown(name)}: expected {expected}, found {actual}"
+        )
 
     def _stored(self, name: str, proto: pb.BundleEntryProto, shape: tuple[int, ...]) -> NDArray[Any]:
         return self._shards().read(shown(name), proto, shape)
@@ -191,7 +200,7 @@ class Bundle:
         if (value := self.table.get(encode_slice(name, part))) is None:
             raise self._bad(name, f"slice {slices.text(part)}", "none")
         proto = self._parsed(name, value)
-        if (found := (proto.dtype, self._shape(name, proto))) != expected:
-            saying = [f"type {dtype} and shape {list(shape)}" for dtype, shape in (expected, found)]
+        if (actual := (proto.dtype, self._shape(name, proto))) != expected:
+            saying = [f"type {dtype} and shape {list(shape)}" for dtype, shape in (expected, actual)]
             raise self._bad(name, f"slice {slices.text(part)} to have {saying[0]}", saying[1])
         return proto

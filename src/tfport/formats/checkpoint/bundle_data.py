@@ -46,9 +46,11 @@ def to_strings(raw: memoryview, shape: tuple[int, ...], order: Order, what: str)
     """The strings as an array of `bytes`, and their checksum. `what` begins the sentence of an error."""
     lengths, at = read_lengths(raw, prod(shape), what)
     crc = checksum_of_lengths(lengths, order)
-    stored, found = int.from_bytes(raw[at : at + 4], order), masked(crc)
-    if stored != found:
-        raise UnreadableFile(f"{what}: expected string lengths with checksum {stored:08x}, found {found:08x}")
+    stored, computed = int.from_bytes(raw[at : at + 4], order), masked(crc)
+    if stored != computed:
+        raise UnreadableFile(
+            f"{what}: expected string lengths with checksum {stored:08x}, found {computed:08x}"
+        )
     at += 4
     if at + sum(lengths) != len(raw):
         raise UnreadableFile(

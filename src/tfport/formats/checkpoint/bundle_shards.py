@@ -86,5 +86,5 @@ class Shards:
             self._maps[shard] = self.files.map(shard)
         return self._maps[shard]
 
-    def _bad(self, name: str, expected: str, found: str) -> UnreadableFile:
-        return UnreadableFile(f"{self.index}: tensor {name}: expected {expected}, found {found}")
+    def _bad(self, name: str, expected: str, actual: str) -> UnreadableFile:
+        return UnreadableFile(f"{self.index}: tensor {name}: expected {expected}, found {actual}")

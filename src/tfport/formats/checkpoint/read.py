@@ -14,7 +14,7 @@ from math import prod
 from typing import TYPE_CHECKING, Any, Protocol
 
 from tfport.errors import MissingTensor, UnreadableFile
-from tfport.formats.checkpoint.table import Table
+from tfport.formats.checkpoint.table import SortedTable
 from tfport.formats.files import Files
 from tfport.formats.proto import graph_pb2 as pb
 
@@ -41,7 +41,7 @@ PART = re.compile(r"(\.index|\.data-\d{5}-of-\d{5})$")
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class CheckpointEntry:
     """What a checkpoint says of a tensor without reading it."""
 
     name: str
@@ -62,7 +62,7 @@ class Checkpoint(Protocol):
         """The names of its tensors, sorted."""
         ...
 
-    def entry(self, name: str) -> Entry:
+    def entry(self, name: str) -> CheckpointEntry:
         """The type and shape of a tensor."""
         ...
 
@@ -80,7 +80,7 @@ class Checkpoint(Protocol):
 def open_checkpoint(files: Files, prefix: str) -> Checkpoint:
     """The checkpoint of this prefix; one of its files will do too."""
     names = table_files(files, prefix)
-    tables = [Table(files.map(name), files.label(name)) for name in names]
+    tables = [SortedTable(files.map(name), files.label(name)) for name in names]
     # the first field of the first value is the number of shards in V2, a message in V1
     if (head := first_value(tables[0]))[:1] != b"\x0a":
         from tfport.formats.checkpoint.bundle import Bundle
@@ -109,7 +109,7 @@ def table_files(files: Files, prefix: str) -> list[str]:
     return [f"{folder}/{name}" if folder else name for name in shards]
 
 
-def first_value(table: Table) -> bytes:
+def first_value(table: SortedTable) -> bytes:
     if (value := table.get(b"")) is None:
         raise UnreadableFile(f"{table.label}: a table, but not of a checkpoint: it has no header")
     return bytes(value)
@@ -118,17 +118,17 @@ def first_value(table: Table) -> bytes:
 def shape_from(proto: pb.TensorShapeProto, dtype: int, label: str, name: str) -> tuple[int, ...]:
     """A shape, if an array can have it."""
     shape = tuple(dim.size for dim in proto.dim)
-    found = str(list(shape))
+    actual = str(list(shape))
     if proto.unknown_rank:
-        found = "an unknown rank"
+        actual = "an unknown rank"
     elif len(shape) > MOST_AXES:
-        found = f"{len(shape)} axes"
+        actual = f"{len(shape)} axes"
     elif (
         min(shape, default=0) >= 0 and prod(max(n, 1) for n in shape) * ITEM_SIZE.get(dtype, 16) <= MOST_BYTES
     ):
         return shape
     raise UnreadableFile(
-        f"{label}: tensor {shown(name)}: expected a shape that an array can have, found {found}"
+        f"{label}: tensor {shown(name)}: expected a shape that an array can have, found {actual}"
     )
 
 

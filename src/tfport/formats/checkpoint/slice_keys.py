@@ -44,13 +44,13 @@ def decode_slice(key: bytes) -> tuple[str, Slice]:
 
 def encode_string(text: bytes) -> bytes:
     """The bytes, those that the end of a string is made of doubled, then that end."""
-    return SPECIAL.sub(lambda found: found[0] + bytes([0xFF - found[0][0]]), text) + END_OF_STRING
+    return SPECIAL.sub(lambda match: match[0] + bytes([0xFF - match[0][0]]), text) + END_OF_STRING
 
 
 def decode_string(data: bytes, at: int) -> tuple[bytes, int]:
-    if not (found := STRING.match(data, at)):
+    if not (string := STRING.match(data, at)):
         raise ValueError(f"expected a string at byte {at} of the key")
-    return ESCAPED.sub(lambda pair: pair[0][:1], found[1]), found.end()
+    return ESCAPED.sub(lambda pair: pair[0][:1], string[1]), string.end()
 
 
 def encode_number(number: int) -> bytes:

@@ -2,7 +2,7 @@
 
 A table maps byte strings to byte strings. It is a run of data blocks, an index
 block with the last key and the place of each, and a footer with the place of
-the index; every block carries a CRC32C. `Table` finds one key without reading
+the index; every block carries a CRC32C. `SortedTable` finds one key without reading
 the other blocks, or goes through them all. `table_writer` writes one.
 What keys and values mean is known elsewhere: `bundle`, `checkpoint_v1`.
 """
@@ -39,12 +39,12 @@ class Handle(NamedTuple):
         return self.offset + self.size + TRAILER
 
 
-class Table:
+class SortedTable:
     """A table over the bytes of a file. `label` names the file in messages."""
 
     def __init__(self, data: memoryview, label: str) -> None:
         self.data, self.label = data, label
-        self._kept: tuple[Handle, Block] | None = None
+        self._kept: tuple[Handle, TableBlock] | None = None
         index = self._index_handle()
         self._last_keys: list[bytes] = []
         self._handles: list[Handle] = []
@@ -53,8 +53,8 @@ class Table:
             handle = self._handles_in(value, 1, index.offset)[0]
             # blocks follow one another, so reading them all never takes longer than the file is
             if not end <= handle.offset <= handle.end <= index.offset:
-                found = f"one at bytes {handle.offset} to {handle.end}"
-                raise self._bad(index.offset, f"a block in bytes {end} to {index.offset}", found)
+                actual = f"one at bytes {handle.offset} to {handle.end}"
+                raise self._bad(index.offset, f"a block in bytes {end} to {index.offset}", actual)
             end = handle.end
             self._last_keys.append(key)
             self._handles.append(handle)
@@ -90,10 +90,10 @@ class Table:
             raise self._bad(where, "the place of a block", str(error)) from None
         return handles
 
-    def _block(self, handle: Handle) -> Block:
+    def _block(self, handle: Handle) -> TableBlock:
         if self._kept and self._kept[0] == handle:
             return self._kept[1]
-        block = Block(self._contents(handle), self.label, handle.offset)
+        block = TableBlock(self._contents(handle), self.label, handle.offset)
         self._kept = handle, block
         return block
 
@@ -101,9 +101,9 @@ class Table:
         if handle.end > len(self.data) - FOOTER:
             raise self._bad(handle.offset, f"a block of {handle.size} bytes", "the end of the file")
         raw = self.data[handle.offset : handle.end]
-        found, stored = masked(checksum(raw[:-4])), int.from_bytes(raw[-4:], "little")
-        if found != stored:
-            raise self._bad(handle.offset, f"a block with checksum {stored:08x}", f"{found:08x}")
+        computed, stored = masked(checksum(raw[:-4])), int.from_bytes(raw[-4:], "little")
+        if computed != stored:
+            raise self._bad(handle.offset, f"a block with checksum {stored:08x}", f"{computed:08x}")
         contents, compression = raw[: handle.size], raw[handle.size]
         if compression not in (PLAIN, SNAPPY):
             raise self._bad(handle.end - TRAILER, "compression 0 or 1", str(compression))
@@ -120,11 +120,11 @@ class Table:
         except (ValueError, cramjam.DecompressionError) as error:
             raise self._bad(handle.offset, "a snappy block", str(error)) from None
 
-    def _bad(self, at: int, expected: str, found: str) -> UnreadableFile:
-        return UnreadableFile(f"{self.label}, byte {at}: expected {expected}, found {found}")
+    def _bad(self, at: int, expected: str, actual: str) -> UnreadableFile:
+        return UnreadableFile(f"{self.label}, byte {at}: expected {expected}, found {actual}")
 
 
-class Block:
+class TableBlock:
     """Entries whose keys leave out what they share with the key before, then the places of whole keys."""
 
     def __init__(self, data: memoryview, label: str, offset: int) -> None:
@@ -155,9 +155,9 @@ class Block:
     def find(self, key: bytes) -> memoryview | None:
         """The value of a key, or None."""
         at = bisect_right(range(self.restarts), key, key=self._restart_key)
-        for found, value in self.entries(self._restart(max(at - 1, 0))):
-            if found >= key:
-                return value if found == key else None
+        for entry_key, value in self.entries(self._restart(max(at - 1, 0))):
+            if entry_key >= key:
+                return value if entry_key == key else None
         return None
 
     def _head(self, at: int) -> tuple[int, int, int, int]:
@@ -180,9 +180,9 @@ class Block:
     def _restart_key(self, number: int) -> bytes:
         return next(self.entries(self._restart(number)), (b"", None))[0]
 
-    def _bad(self, expected: str, found: str) -> UnreadableFile:
+    def _bad(self, expected: str, actual: str) -> UnreadableFile:
         return UnreadableFile(
-            f"{self.label}, block at byte {self.offset}: expected {expected}, found {found}"
+            f"{self.label}, block at byte {self.offset}: expected {expected}, found {actual}"
         )
 
 

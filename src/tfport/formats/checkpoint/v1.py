@@ -18,7 +18,7 @@ from tfport.errors import UnreadableFile
 from tfport.formats.checkpoint import slices
 from tfport.formats.checkpoint.read import (
     ITEM_SIZE,
-    Entry,
+    CheckpointEntry,
     check_version,
     first_value,
     missing,
@@ -27,7 +27,7 @@ from tfport.formats.checkpoint.read import (
 )
 from tfport.formats.checkpoint.slice_keys import encode_slice
 from tfport.formats.checkpoint.slices import Slice
-from tfport.formats.checkpoint.table import Table
+from tfport.formats.checkpoint.table import SortedTable
 from tfport.formats.proto import checkpoint_pb2 as pb
 
 if TYPE_CHECKING:
@@ -40,13 +40,13 @@ class Saved:
 
     dtype: int
     shape: tuple[int, ...]
-    parts: dict[Slice, Table] = field(default_factory=dict)
+    parts: dict[Slice, SortedTable] = field(default_factory=dict)
 
 
 class CheckpointV1:
     """The tensors of a V1 checkpoint."""
 
-    def __init__(self, tables: list[Table], where: str) -> None:
+    def __init__(self, tables: list[SortedTable], where: str) -> None:
         self.where = where
         self._saved: dict[str, Saved] = {}
         for table in tables:
@@ -61,10 +61,10 @@ class CheckpointV1:
     def __contains__(self, name: object) -> bool:
         return name in self._saved
 
-    def entry(self, name: str) -> Entry:
+    def entry(self, name: str) -> CheckpointEntry:
         saved = self._find(name)
         item = ITEM_SIZE.get(saved.dtype)
-        return Entry(name, saved.dtype, saved.shape, prod(saved.shape) * item if item else None)
+        return CheckpointEntry(name, saved.dtype, saved.shape, prod(saved.shape) * item if item else None)
 
     def read(self, name: str) -> NDArray[Any]:
         return self.read_slice(name, ((0, slices.ALL),) * len(self._find(name).shape))
@@ -91,7 +91,7 @@ class CheckpointV1:
         except ValueError as error:
             raise self._bad(name, f"all of {list(saved.shape)}", str(error)) from None
 
-    def _add(self, table: Table, tensor: pb.SavedSliceMeta) -> None:
+    def _add(self, table: SortedTable, tensor: pb.SavedSliceMeta) -> None:
         shape = shape_from(tensor.shape, tensor.type, table.label, tensor.name)
         saved = self._saved.setdefault(tensor.name, Saved(tensor.type, shape))
         if (saved.dtype, saved.shape) != (tensor.type, shape):
@@ -121,7 +121,7 @@ class CheckpointV1:
         flat.flags.writeable = False
         return flat.reshape(shape)
 
-    def _parsed(self, table: Table, value: bytes | memoryview) -> pb.SavedTensorSlices:
+    def _parsed(self, table: SortedTable, value: bytes | memoryview) -> pb.SavedTensorSlices:
         try:
             return pb.SavedTensorSlices.FromString(bytes(value))
         except DecodeError:
@@ -129,5 +129,5 @@ class CheckpointV1:
                 f"{table.label}: expected saved tensor slices, found {len(value)} other bytes"
             ) from None
 
-    def _bad(self, name: str, expected: str, found: str) -> UnreadableFile:
-        return UnreadableFile(f"{self.where}: tensor {shown(name)}: expected {expected}, found {found}")
+    def _bad(self, name: str, expected: str, actual: str) -> UnreadableFile:
+        return UnreadableFile(f"{self.where}: tensor {shown(name)}: expected {expected}, found {actual}")

@@ -30,7 +30,7 @@ from tfport.formats.proto import checkpoint_pb2 as pb
 ALIGNMENT = 64
 
 
-class Tensor(NamedTuple):
+class BundleTensor(NamedTuple):
     """An array as a tensor of a DataType; or one slice of the tensor, with its whole shape."""
 
     array: NDArray[Any]
@@ -71,15 +71,15 @@ def write_index(file: BinaryIO, entries: dict[bytes, pb.BundleEntryProto]) -> No
 def write_data(file: BinaryIO, tensors: Tensors) -> dict[bytes, pb.BundleEntryProto]:
     """Write the tensors one after another, and say where each is."""
     entries: dict[bytes, pb.BundleEntryProto] = {}
-    for name, given in tensors.items() if isinstance(tensors, Mapping) else tensors:
-        tensor = Tensor(*given)
+    for name, fields in tensors.items() if isinstance(tensors, Mapping) else tensors:
+        tensor = BundleTensor(*fields)
         key = add_key(entries, name, tensor)
         file.write(bytes(-file.tell() % ALIGNMENT))
         entries[key] = write_tensor(file, name, tensor)
     return entries
 
 
-def add_key(entries: dict[bytes, pb.BundleEntryProto], name: str, tensor: Tensor) -> bytes:
+def add_key(entries: dict[bytes, pb.BundleEntryProto], name: str, tensor: BundleTensor) -> bytes:
     """The key for a tensor; a slice is also listed in the entry of the whole."""
     key = name.encode()
     if not key or key.startswith(SLICE_KEY):
@@ -91,7 +91,7 @@ def add_key(entries: dict[bytes, pb.BundleEntryProto], name: str, tensor: Tensor
     return key
 
 
-def is_whole(name: str, tensor: Tensor, part: Slice) -> bool:
+def is_whole(name: str, tensor: BundleTensor, part: Slice) -> bool:
     """Whether a slice leaves nothing out: TensorFlow expects such a tensor without slices."""
     try:
         place = slices.within(part, tensor.shape)
@@ -104,7 +104,9 @@ def is_whole(name: str, tensor: Tensor, part: Slice) -> bool:
     return place == slices.whole(tensor.shape)
 
 
-def add_slice(entries: dict[bytes, pb.BundleEntryProto], name: str, tensor: Tensor, part: Slice) -> bytes:
+def add_slice(
+    entries: dict[bytes, pb.BundleEntryProto], name: str, tensor: BundleTensor, part: Slice
+) -> bytes:
     """List a slice in the entry of its tensor, and give its own key."""
     full = entry_of(tensor.dtype, tensor.shape)
     known = entries.setdefault(name.encode(), full)
@@ -115,7 +117,7 @@ def add_slice(entries: dict[bytes, pb.BundleEntryProto], name: str, tensor: Tens
     return encode_slice(name, part)
 
 
-def write_tensor(file: BinaryIO, name: str, tensor: Tensor) -> pb.BundleEntryProto:
+def write_tensor(file: BinaryIO, name: str, tensor: BundleTensor) -> pb.BundleEntryProto:
     entry = entry_of(tensor.dtype, tensor.array.shape)
     entry.offset = file.tell()
     data, crc = laid_out(name, tensor)
@@ -124,7 +126,7 @@ def write_tensor(file: BinaryIO, name: str, tensor: Tensor) -> pb.BundleEntryPro
     return entry
 
 
-def laid_out(name: str, tensor: Tensor) -> tuple[bytes | memoryview, int]:
+def laid_out(name: str, tensor: BundleTensor) -> tuple[bytes | memoryview, int]:
     """The bytes of a tensor, and their checksum."""
     array, kind = tensor.array, NUMPY.get(tensor.dtype)
     if kind is None:

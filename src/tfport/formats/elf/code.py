@@ -15,7 +15,7 @@ import numpy as np
 
 from tfport.errors import UnreadableFile
 from tfport.formats.elf.image import Segment
-from tfport.formats.elf.library import ARM, Library
+from tfport.formats.elf.library import ARM, ElfLibrary
 
 PT_GNU_EH_FRAME = 0x6474E550
 HIGHEST = 1 << 62
@@ -30,7 +30,7 @@ Array = np.ndarray[Any, Any]
 class Code:
     """The code of a library, with the names of what it calls."""
 
-    library: Library
+    library: ElfLibrary
     slots: dict[int, str] = field(default_factory=dict)
     """Places that the loader fills with the address of a symbol."""
     values: dict[int, int] = field(default_factory=dict)
@@ -170,8 +170,8 @@ class Code:
         if self.library.header.machine == ARM:
             return {}
         slots = {place: name for place, name in self.slots.items() if is_wanted(name)}
-        found = [_x86_indirect(segment.address, code) for segment, code in self.segments]
-        return _among(_joined(found), slots)
+        indirect = [_x86_indirect(segment.address, code) for segment, code in self.segments]
+        return _among(_joined(indirect), slots)
 
 
 def _joined(parts: list[tuple[Array, Array]]) -> tuple[Array, Array]:

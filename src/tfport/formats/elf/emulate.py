@@ -26,7 +26,7 @@ LONGEST = 4096
 
 
 @dataclass
-class Memory:
+class EmulatedMemory:
     """The memory of a library with what was written over it."""
 
     image: Image
@@ -50,13 +50,13 @@ class Memory:
     def read(self, address: int, size: int) -> bytes | None:
         if size == 8 and (pointer := self._filled(address)) is not None:
             return (pointer & (1 << 64) - 1).to_bytes(8, "little")
-        found = [self.written.get(address + i) for i in range(size)]
-        if all(byte is not None for byte in found):
-            return bytes(byte for byte in found if byte is not None)
+        written = [self.written.get(address + i) for i in range(size)]
+        if all(byte is not None for byte in written):
+            return bytes(byte for byte in written if byte is not None)
         data = bytes(self.image.read_up_to(address, size))
         if len(data) != size:
             return None
-        return bytes(own if own is not None else byte for own, byte in zip(found, data, strict=True))
+        return bytes(own if own is not None else byte for own, byte in zip(written, data, strict=True))
 
     def _filled(self, address: int) -> int | None:
         """What the loader writes to a place; of what others hold, a stand-in."""
@@ -79,10 +79,13 @@ class Memory:
         if size is not None:
             data = self.read(address, size) if size else b""
         else:
-            found = bytearray()
-            while len(found) < LONGEST and (byte := self.read(address + len(found), 1)) not in (None, b"\0"):
-                found += byte or b""
-            data = bytes(found)
+            letters = bytearray()
+            while len(letters) < LONGEST and (byte := self.read(address + len(letters), 1)) not in (
+                None,
+                b"\0",
+            ):
+                letters += byte or b""
+            data = bytes(letters)
         try:
             return data.decode() if data is not None else None
         except UnicodeDecodeError:
@@ -114,7 +117,7 @@ class Call:
     place: int
     name: str
     arguments: list[int | None]
-    memory: Memory
+    memory: EmulatedMemory
 
 
 Answer = Callable[[Call], "int | None"]
@@ -123,11 +126,11 @@ Answer = Callable[[Call], "int | None"]
 
 def follow(code: Code, starts: list[tuple[int, int]], answer: Answer) -> bool:
     """Read functions from start to end, telling `answer` of each call; whether all could be read."""
-    from tfport.formats.elf.emulate_arm import ArmSteps
-    from tfport.formats.elf.emulate_x86 import X86Steps
+    from tfport.formats.elf.emulate_arm import ArmEmulator
+    from tfport.formats.elf.emulate_x86 import X86Emulator
 
-    memory = Memory(code.library.image, code)
-    kind = ArmSteps if code.library.header.machine == ARM else X86Steps
+    memory = EmulatedMemory(code.library.image, code)
+    kind = ArmEmulator if code.library.header.machine == ARM else X86Emulator
     left = MOST_STEPS
     for start, end in starts:
         steps = kind(code, memory, answer)
@@ -137,14 +140,14 @@ def follow(code: Code, starts: list[tuple[int, int]], answer: Answer) -> bool:
     return True
 
 
-class Steps(ABC):
+class Emulator(ABC):
     """What one function does; each machine says how."""
 
     argument_registers: tuple[str, ...] = ()
     result_register = ""
     lost_at_calls: tuple[str, ...] = ()
 
-    def __init__(self, code: Code, memory: Memory, answer: Answer) -> None:
+    def __init__(self, code: Code, memory: EmulatedMemory, answer: Answer) -> None:
         self.code, self.memory, self.answer = code, memory, answer
         self.registers: dict[str, bytes] = {}
         self.waiting: dict[int, dict[str, bytes]] = {}

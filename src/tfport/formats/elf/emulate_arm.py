@@ -8,13 +8,13 @@ from collections.abc import Iterator
 import capstone
 from capstone import arm64
 
-from tfport.formats.elf.emulate import STACK, Steps
+from tfport.formats.elf.emulate import STACK, Emulator
 
 VECTOR = re.compile(r"[vqdshb](\d+)")
 WIDTH = {"b": 1, "h": 2, "s": 4, "d": 8, "q": 16, "v": 16}
 
 
-class ArmSteps(Steps):
+class ArmEmulator(Emulator):
     argument_registers = tuple(f"x{i}" for i in range(8))
     result_register = "x0"
     lost_at_calls = (*(f"x{i}" for i in range(19)), "x30", *(f"v{i}" for i in range(32)))

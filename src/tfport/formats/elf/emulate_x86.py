@@ -8,7 +8,7 @@ from collections.abc import Iterator
 import capstone
 from capstone import x86
 
-from tfport.formats.elf.emulate import STACK, Steps
+from tfport.formats.elf.emulate import STACK, Emulator
 
 WIDE = re.compile(r"([xyz])mm(\d+)")
 FULL = {
@@ -22,7 +22,7 @@ CLEAR = re.compile(r"v?p?xor(?:p[sd]|[dq])?")
 JOIN = re.compile(r"v?(?:punpcklqdq|movlhps|movhps|pinsrq)")
 
 
-class X86Steps(Steps):
+class X86Emulator(Emulator):
     argument_registers = ("rdi", "rsi", "rdx", "rcx", "r8", "r9")
     result_register = "rax"
     lost_at_calls = (

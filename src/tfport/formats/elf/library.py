@@ -1,6 +1,6 @@
 """What does a shared library tell the dynamic loader?
 
-`read_header` takes any ELF file; `Library` one of 64 bits and little endian, which is
+`read_header` takes any ELF file; `ElfLibrary` one of 64 bits and little endian, which is
 what TensorFlow runs on. Only what the loader itself reads counts: program headers and
 the tables of the dynamic segment, never section headers, which a file may lack or lie
 about. Tables are looked at where they lie in the mapped file. The file is not loaded,
@@ -51,7 +51,7 @@ DF_1_NOOPEN, DF_1_PIE = 0x40, 0x08000000
 
 
 @dataclass(frozen=True, slots=True)
-class Header:
+class ElfHeader:
     """How an ELF file begins."""
 
     bits: int
@@ -66,7 +66,7 @@ class Header:
     """Of a program header."""
 
 
-def read_header(data: memoryview, where: str) -> Header:
+def read_header(data: memoryview, where: str) -> ElfHeader:
     """The header of an ELF file of any kind."""
     if bytes(data[:4]) != MAGIC:
         raise UnreadableFile(f"{where}: no ELF file: it begins with {bytes(data[:4])!r}")
@@ -80,7 +80,7 @@ def read_header(data: memoryview, where: str) -> Header:
     def number(at: int, size: int) -> int:
         return int.from_bytes(data[at : at + size], "little" if order == "little" else "big")
 
-    return Header(
+    return ElfHeader(
         bits=bits,
         little=order == "little",
         ident=ident,
@@ -100,7 +100,7 @@ def _name(names: Mapping[str, Any], number: int) -> str:
     return next((name for name, value in names.items() if value == number), str(number))
 
 
-class Library:
+class ElfLibrary:
     """A shared library, or a program: what its dynamic segment says."""
 
     def __init__(self, data: memoryview, where: str) -> None:
@@ -127,10 +127,10 @@ class Library:
         size = min(place.memory_size, MOST_ENTRIES * DYNAMIC.itemsize)
         entries = self.image.table(place.address, size // DYNAMIC.itemsize, DYNAMIC, "its dynamic segment")
         ends = np.flatnonzero(entries["tag"] == 0)
-        found: dict[int, list[int]] = {}
+        values_by_tag: dict[int, list[int]] = {}
         for tag, value in entries[: ends[0] if len(ends) else None].tolist():
-            found.setdefault(tag, []).append(value)
-        return found
+            values_by_tag.setdefault(tag, []).append(value)
+        return values_by_tag
 
     def tag(self, name: str) -> int | None:
         """The value of an entry of the dynamic segment; the last counts, as for the loader."""

@@ -70,5 +70,5 @@ def owner(symbol: str) -> str:
 
 def about_class(symbol: str) -> str:
     """`vtable` or `typeinfo` where a symbol is what the compiler keeps of a class; else empty."""
-    found = _ABOUT.match(demangled(symbol))
-    return found[1] if found else ""
+    match = _ABOUT.match(demangled(symbol))
+    return match[1] if match else ""

@@ -154,10 +154,10 @@ def _whole_words(data: memoryview) -> memoryview:
 
 
 def read_versions_wanted(image: Image, strings: memoryview, tag: Tag) -> dict[str, dict[str, bool]]:
-    found: dict[str, dict[str, bool]] = {}
+    versions: dict[str, dict[str, bool]] = {}
     for need in _needs(image, strings, tag):
-        found.setdefault(need.library, {})[need.version] = need.is_weak
-    return found
+        versions.setdefault(need.library, {})[need.version] = need.is_weak
+    return versions
 
 
 @dataclass(frozen=True, slots=True)
@@ -192,12 +192,12 @@ def _needs(image: Image, strings: memoryview, tag: Tag) -> Iterator[_Need]:
 
 
 def read_versions_offered(image: Image, strings: memoryview, tag: Tag) -> set[str]:
-    found: set[str] = set()
+    versions: set[str] = set()
     place, left = tag("DT_VERDEF"), MOST_VERSIONS
     while place is not None and left > 0:
         row = image.table(place, 1, DEFINITION, "the versions that it has")[0]
         name = image.table(place + int(row["aux"]), 1, np.dtype("<u4"), "the versions that it has")[0]
-        found.add(string_at(strings, int(name)))
+        versions.add(string_at(strings, int(name)))
         place = place + int(row["next"]) if row["next"] else None
         left -= 1
-    return found
+    return versions

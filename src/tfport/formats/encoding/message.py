@@ -82,9 +82,9 @@ def place(error: ParseError) -> str:
 
 def quote(error: ParseError) -> str:
     """What the text parser said, without the line that it repeats and the full names of types."""
-    said = re.sub(r"^\d+:\d+ : ", "", str(error)).rpartition("': ")[2]
-    said = said.replace("tfport.formats.proto.", "").rstrip(".").replace("\n", " ")
-    return said if len(said) <= LONGEST_QUOTE else said[:LONGEST_QUOTE] + "…"
+    text = re.sub(r"^\d+:\d+ : ", "", str(error)).rpartition("': ")[2]
+    text = text.replace("tfport.formats.proto.", "").rstrip(".").replace("\n", " ")
+    return text if len(text) <= LONGEST_QUOTE else text[:LONGEST_QUOTE] + "…"
 
 
 def explain(kind: Descriptor, data: Bytes, where: str) -> str:

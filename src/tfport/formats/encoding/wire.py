@@ -59,11 +59,11 @@ def walk(data: Bytes, most: int | None = None) -> Walk:
     fields: list[Field] = []
     at = 0
     while at < len(data) and (most is None or len(fields) < most):
-        found = read_field(data, at)
-        if isinstance(found, Fault):
-            return Walk(fields, found)
-        fields.append(found)
-        at = found.end
+        field = read_field(data, at)
+        if isinstance(field, Fault):
+            return Walk(fields, field)
+        fields.append(field)
+        at = field.end
     return Walk(fields)
 
 

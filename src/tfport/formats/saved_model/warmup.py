@@ -27,7 +27,7 @@ CLASSIFY, REGRESS, PREDICT = (f"tensorflow/serving/{name}" for name in ("classif
 
 
 @dataclass(frozen=True, slots=True)
-class Request:
+class WarmupRequest:
     """One request: a signature, by name or else the default one, and what it is given."""
 
     signature: str
@@ -36,7 +36,7 @@ class Request:
     """Arrays by the names of the signature's inputs; of Examples the one array, under the name `""`."""
 
 
-def read_warmup(files: Files) -> list[Request]:
+def read_warmup(files: Files) -> list[WarmupRequest]:
     """The requests of a model, as far as they can be asked again; none where it has no such file."""
     if not files.has(WARMUP):
         return []
@@ -49,7 +49,7 @@ def read_warmup(files: Files) -> list[Request]:
     return list(islice((request for log in logs for request in _requests(log)), MOST_REQUESTS))
 
 
-def _requests(log: pb.PredictionLog) -> Iterator[Request]:
+def _requests(log: pb.PredictionLog) -> Iterator[WarmupRequest]:
     kind = log.WhichOneof("log_type")
     if kind == "predict_log":
         yield _predict(log.predict_log.request)
@@ -65,19 +65,19 @@ def _requests(log: pb.PredictionLog) -> Iterator[Request]:
             yield _of_examples(task.model_spec, task.method_name, request.input)
 
 
-def _predict(request: pb.PredictRequest) -> Request:
+def _predict(request: pb.PredictRequest) -> WarmupRequest:
     inputs = {name: to_numpy(tensor) for name, tensor in sorted(request.inputs.items())}
-    return Request(request.model_spec.signature_name, PREDICT, inputs)
+    return WarmupRequest(request.model_spec.signature_name, PREDICT, inputs)
 
 
-def _of_examples(spec: pb.ModelSpec, method: str, given: pb.Input) -> Request:
+def _of_examples(spec: pb.ModelSpec, method: str, input_proto: pb.Input) -> WarmupRequest:
     """Examples as the one string tensor that the server makes of them."""
     context = b""
-    examples = given.example_list.examples
-    if given.WhichOneof("kind") == "example_list_with_context":
-        context = given.example_list_with_context.context.SerializeToString(deterministic=True)
-        examples = given.example_list_with_context.examples
+    examples = input_proto.example_list.examples
+    if input_proto.WhichOneof("kind") == "example_list_with_context":
+        context = input_proto.example_list_with_context.context.SerializeToString(deterministic=True)
+        examples = input_proto.example_list_with_context.examples
     array = np.empty(len(examples), object)
     # messages written one after the other are one message with the fields of both
     array[:] = [context + example.SerializeToString(deterministic=True) for example in examples]
-    return Request(spec.signature_name, method, {"": array})
+    return WarmupRequest(spec.signature_name, method, {"": array})

@@ -22,7 +22,7 @@ _STRINGS, _DIALECTS, _ENTRIES, _OFFSETS, _IR, _RESOURCES, _RESOURCE_OFFSETS, _VE
 _ATTRS, _RESULTS, _OPERANDS, _SUCCESSORS, _REGIONS, _USES, _HAS_PROPERTIES = (1 << i for i in range(7))
 
 
-class Reader:
+class BytecodeReader:
     """Bytes with a place in them; what goes past the end is an error."""
 
     def __init__(self, data: memoryview, where: str) -> None:
@@ -56,10 +56,10 @@ class Reader:
 
     def count(self) -> int:
         """Of things that take at least a byte each."""
-        found = self.varint()
-        if found > len(self.data) - self.at:
-            raise self.fail(f"expected {found} elements, found {len(self.data) - self.at} bytes")
-        return found
+        count = self.varint()
+        if count > len(self.data) - self.at:
+            raise self.fail(f"expected {count} elements, found {len(self.data) - self.at} bytes")
+        return count
 
     def many(self, read: Callable[[], T]) -> list[T]:
         return [read() for _ in range(self.count())]
@@ -80,11 +80,11 @@ class Operation:
     attrs: int | None
     """The entry of its dictionary of attributes."""
     properties: memoryview | None
-    regions: list[Block]
+    regions: list[BytecodeBlock]
 
 
 @dataclass(slots=True)
-class Block:
+class BytecodeBlock:
     """Arguments and operations; regions here have one block."""
 
     args: list[int]
@@ -92,7 +92,7 @@ class Block:
 
 
 @dataclass(slots=True)
-class Entry:
+class BytecodeEntry:
     """An attribute or type as it was written."""
 
     dialect: str
@@ -102,32 +102,32 @@ class Entry:
 
 
 @dataclass(slots=True)
-class Module:
+class BytecodeModule:
     strings: list[str]
-    attributes: list[Entry]
-    types: list[Entry]
+    attributes: list[BytecodeEntry]
+    types: list[BytecodeEntry]
     ops: list[Operation]
     producer: str
     version: int
 
 
-def read_bytecode(data: bytes, where: str = "module") -> Module:
+def read_bytecode(data: bytes, where: str = "module") -> BytecodeModule:
     """The operations of a module."""
-    reader = Reader(memoryview(data), where)
+    reader = BytecodeReader(memoryview(data), where)
     if bytes(reader.take(4)) != MAGIC:
         raise UnreadableFile(f"{where}: expected MLIR bytecode, found {bytes(data[:4])!r}")
     version = reader.varint()
     if version > NEWEST:
         raise UnreadableFile(f"{where}: bytecode of version {version} is newer than {NEWEST}")
     producer = _text(reader)
-    sections: dict[int, Reader] = {}
+    sections: dict[int, BytecodeReader] = {}
     while reader.rest():
         number, section = _section(reader)
         sections.setdefault(number, section)
     return _Parser(sections, version, producer, where).module()
 
 
-def _text(reader: Reader) -> str:
+def _text(reader: BytecodeReader) -> str:
     rest = bytes(reader.data[reader.at :])
     length = rest.find(b"\0")
     if length < 0:
@@ -136,7 +136,7 @@ def _text(reader: Reader) -> str:
     return rest[:length].decode("utf-8", "replace")
 
 
-def _section(reader: Reader) -> tuple[int, Reader]:
+def _section(reader: BytecodeReader) -> tuple[int, BytecodeReader]:
     number = reader.byte()
     length = reader.varint()
     if number & 0x80:  # aligned: a power of two, then padding up to it
@@ -144,7 +144,7 @@ def _section(reader: Reader) -> tuple[int, Reader]:
         if not 0 < alignment <= 1 << 16:
             raise reader.fail(f"expected an alignment, found {alignment}")
         reader.take(-reader.at % alignment)
-    return number & 0x7F, Reader(reader.take(length), reader.where)
+    return number & 0x7F, BytecodeReader(reader.take(length), reader.where)
 
 
 class _Scope:
@@ -156,7 +156,7 @@ class _Scope:
 
 
 class _Parser:
-    def __init__(self, sections: dict[int, Reader], version: int, producer: str, where: str) -> None:
+    def __init__(self, sections: dict[int, BytecodeReader], version: int, producer: str, where: str) -> None:
         self._sections, self._version, self._producer, self._where = sections, version, producer, where
         self._strings = self._read_strings()
         self._dialects, self._names = self._read_dialects()
@@ -164,12 +164,14 @@ class _Parser:
         self._properties = self._read_properties()
         self._count = 0
 
-    def module(self) -> Module:
+    def module(self) -> BytecodeModule:
         scope = _Scope()
         block = self._regions_of(self._needed(_IR), [scope], 1, 0)[0]
-        return Module(self._strings, self._attributes, self._types, block.ops, self._producer, self._version)
+        return BytecodeModule(
+            self._strings, self._attributes, self._types, block.ops, self._producer, self._version
+        )
 
-    def _needed(self, number: int) -> Reader:
+    def _needed(self, number: int) -> BytecodeReader:
         if number not in self._sections:
             raise UnreadableFile(f"{self._where}: the bytecode lacks its section {number}")
         return self._sections[number]
@@ -177,8 +179,8 @@ class _Parser:
     def _read_strings(self) -> list[str]:
         reader = self._needed(_STRINGS)
         lengths = reader.many(reader.varint)
-        found = [bytes(reader.take(n)) for n in reversed(lengths)]
-        return [s[:-1].decode("utf-8", "surrogateescape") for s in found]
+        texts = [bytes(reader.take(n)) for n in reversed(lengths)]
+        return [s[:-1].decode("utf-8", "surrogateescape") for s in texts]
 
     def _at(self, table: list[T], number: int, what: str) -> T:
         if number >= len(table):
@@ -206,25 +208,27 @@ class _Parser:
                 names.append(f"{dialect}.{name}")
         return dialects, names
 
-    def _read_entries(self) -> tuple[list[Entry], list[Entry]]:
+    def _read_entries(self) -> tuple[list[BytecodeEntry], list[BytecodeEntry]]:
         offsets, data = self._needed(_OFFSETS), self._needed(_ENTRIES)
         counts = offsets.varint(), offsets.varint()
-        found: tuple[list[Entry], list[Entry]] = ([], [])
-        for table, count in zip(found, counts, strict=True):
+        tables: tuple[list[BytecodeEntry], list[BytecodeEntry]] = ([], [])
+        for table, count in zip(tables, counts, strict=True):
             while len(table) < count:
                 dialect = self._at(self._dialects, offsets.varint(), "dialect")
                 for _ in range(offsets.count()):
                     size = offsets.varint()
-                    table.append(Entry(dialect, data.take(size >> 1), bool(size & 1)))
+                    table.append(BytecodeEntry(dialect, data.take(size >> 1), bool(size & 1)))
                 if not offsets.rest() and len(table) < count:
                     raise offsets.fail(f"expected {count} entries, found {len(table)}")
-        return found
+        return tables
 
     def _read_properties(self) -> list[memoryview]:
         reader = self._sections.get(_PROPERTIES)
         return reader.many(lambda: reader.take(reader.varint())) if reader is not None else []
 
-    def _regions_of(self, reader: Reader, scopes: list[_Scope], count: int, depth: int) -> list[Block]:
+    def _regions_of(
+        self, reader: BytecodeReader, scopes: list[_Scope], count: int, depth: int
+    ) -> list[BytecodeBlock]:
         if depth > DEEPEST:
             raise reader.fail(f"regions are nested deeper than {DEEPEST}")
         return (
@@ -233,10 +237,10 @@ class _Parser:
             else [self._block(reader, scopes, depth)]
         )
 
-    def _region(self, reader: Reader, scopes: list[_Scope], depth: int) -> Block:
+    def _region(self, reader: BytecodeReader, scopes: list[_Scope], depth: int) -> BytecodeBlock:
         blocks = reader.count()
         if blocks == 0:
-            return Block([])
+            return BytecodeBlock([])
         if blocks > 1:
             raise reader.fail(f"a region has {blocks} blocks; programs of StableHLO have one")
         scope, values = scopes[-1], reader.varint()
@@ -250,9 +254,9 @@ class _Parser:
         del scope.values[before:]
         return block
 
-    def _block(self, reader: Reader, scopes: list[_Scope], depth: int) -> Block:
+    def _block(self, reader: BytecodeReader, scopes: list[_Scope], depth: int) -> BytecodeBlock:
         encoding = reader.varint()
-        block = Block([])
+        block = BytecodeBlock([])
         if encoding & 1:
             for _ in range(reader.count()):
                 block.args.append(self._argument(reader, scopes[-1]))
@@ -262,13 +266,13 @@ class _Parser:
             block.ops.append(self._operation(reader, scopes, depth))
         return block
 
-    def _argument(self, reader: Reader, scope: _Scope) -> int:
+    def _argument(self, reader: BytecodeReader, scope: _Scope) -> int:
         kind = reader.varint()
         if self._version < 4 or kind & 1:
             reader.varint()  # its location
         return self._define(reader, scope)
 
-    def _define(self, reader: Reader, scope: _Scope) -> int:
+    def _define(self, reader: BytecodeReader, scope: _Scope) -> int:
         place = scope.next[-1] if scope.next else -1
         if not 0 <= place < len(scope.values):
             raise reader.fail("there are more values than a region said")
@@ -277,7 +281,7 @@ class _Parser:
         scope.next[-1] += 1
         return self._count
 
-    def _operation(self, reader: Reader, scopes: list[_Scope], depth: int) -> Operation:
+    def _operation(self, reader: BytecodeReader, scopes: list[_Scope], depth: int) -> Operation:
         name = self._at(self._names, reader.varint(), "name of an op")
         mask = reader.byte()
         reader.varint()  # its location
@@ -296,7 +300,7 @@ class _Parser:
         regions = self._nested(reader, scopes, depth) if mask & _REGIONS else []
         return Operation(name, operands, results, types, attrs, properties, regions)
 
-    def _nested(self, reader: Reader, scopes: list[_Scope], depth: int) -> list[Block]:
+    def _nested(self, reader: BytecodeReader, scopes: list[_Scope], depth: int) -> list[BytecodeBlock]:
         encoding = reader.varint()
         count, isolated = encoding >> 1, encoding & 1
         if count > len(reader.data):
@@ -307,8 +311,8 @@ class _Parser:
                 raise reader.fail(f"expected a section of operations, found section {number}")
         return self._regions_of(reader, [*scopes, _Scope()] if isolated else scopes, count, depth + 1)
 
-    def _value(self, reader: Reader, scope: _Scope, number: int) -> int:
-        found = scope.values[number] if number < len(scope.values) else None
-        if found is None:
+    def _value(self, reader: BytecodeReader, scope: _Scope, number: int) -> int:
+        value = scope.values[number] if number < len(scope.values) else None
+        if value is None:
             raise reader.fail(f"value {number} is read before it is made")
-        return found
+        return value

@@ -14,7 +14,15 @@ import ml_dtypes
 import numpy as np
 
 from tfport.errors import UnreadableFile
-from tfport.formats.stablehlo.bytecode import DEEPEST, Block, Entry, Module, Operation, Reader, read_bytecode
+from tfport.formats.stablehlo.bytecode import (
+    DEEPEST,
+    BytecodeBlock,
+    BytecodeEntry,
+    BytecodeModule,
+    BytecodeReader,
+    Operation,
+    read_bytecode,
+)
 
 DYNAMIC = -(1 << 63)
 MOST_AXES = 32
@@ -116,29 +124,29 @@ class TensorType:
 
 
 @dataclass(slots=True)
-class Op:
+class HloOp:
     """One operation of a function, ready to be run."""
 
     name: str
     operands: list[int]
     results: list[int]
     types: list[TensorType]
-    attrs: Attributes
-    regions: list[Body]
+    attrs: HloAttributes
+    regions: list[HloBody]
 
 
 @dataclass(slots=True)
-class Body:
+class HloBody:
     """Arguments, operations, and what the last one, a return, answers."""
 
     args: list[int]
-    ops: list[Op]
+    ops: list[HloOp]
     returns: list[int]
     known: Any = field(default=None)
     """For whoever runs it, to keep what it found out about it."""
 
 
-class Attributes:
+class HloAttributes:
     """The attributes of an op by name."""
 
     def __init__(self, decoder: _Decoder, entries: dict[str, int], op: str) -> None:
@@ -156,31 +164,31 @@ class Attributes:
         return self[name] if name in self._entries else default
 
 
-def read_vhlo(data: bytes, where: str = "module") -> dict[str, Body]:
+def read_vhlo(data: bytes, where: str = "module") -> dict[str, HloBody]:
     """The functions of a serialized module, by name."""
     module = read_bytecode(data, where)
     return _Decoder(module, where).functions()
 
 
 class _Decoder:
-    def __init__(self, module: Module, where: str) -> None:
+    def __init__(self, module: BytecodeModule, where: str) -> None:
         self._module, self._where = module, where
         self._attributes: dict[int, Any] = {}
         self._types: dict[int, TensorType] = {}
         self._depth = 0
 
-    def functions(self) -> dict[str, Body]:
-        found = {}
+    def functions(self) -> dict[str, HloBody]:
+        functions = {}
         for module in self._module.ops:
             for block in module.regions if module.name == "builtin.module" else ():
                 for op in block.ops:
                     if op.name == "vhlo.func_v1" and op.regions:
-                        found[str(self._attrs(op, "func_v1")["sym_name"])] = self._body(op.regions[0])
-        if not found:
+                        functions[str(self._attrs(op, "func_v1")["sym_name"])] = self._body(op.regions[0])
+        if not functions:
             raise UnreadableFile(f"{self._where}: expected functions of vhlo, found none")
-        return found
+        return functions
 
-    def _body(self, block: Block) -> Body:
+    def _body(self, block: BytecodeBlock) -> HloBody:
         returns: list[int] = []
         ops = []
         for op in block.ops:
@@ -189,30 +197,30 @@ class _Decoder:
                 returns = op.operands
             else:
                 ops.append(self._op(op, name))
-        return Body(block.args, ops, returns)
+        return HloBody(block.args, ops, returns)
 
-    def _op(self, op: Operation, name: str) -> Op:
+    def _op(self, op: Operation, name: str) -> HloOp:
         plain, _, version = name.rpartition("_v")
         if not op.name.startswith("vhlo.") or not version.isdigit():
             raise UnreadableFile(f"{self._where}: expected an op of vhlo, found {op.name}")
         types = [self.type(t) for t in op.types]
         regions = [self._body(region) for region in op.regions]
-        return Op(plain, op.operands, op.results, types, self._attrs(op, name), regions)
+        return HloOp(plain, op.operands, op.results, types, self._attrs(op, name), regions)
 
-    def _attrs(self, op: Operation, name: str) -> Attributes:
+    def _attrs(self, op: Operation, name: str) -> HloAttributes:
         entries: dict[str, int] = {}
         if op.attrs is not None:
             entries |= self._dictionary(op.attrs)
         if op.properties is not None:
             names = PROPERTIES.get(name)
-            reader = Reader(op.properties, self._where)
+            reader = BytecodeReader(op.properties, self._where)
             numbers = []
             while reader.rest():
                 numbers.append(reader.varint())
             if names is None or len(names.split()) != len(numbers):
                 raise UnreadableFile(f"{self._where}: {op.name} with {len(numbers)} attributes is not known")
             entries |= dict(zip(names.split(), numbers, strict=True))
-        return Attributes(self, entries, op.name)
+        return HloAttributes(self, entries, op.name)
 
     def _dictionary(self, number: int) -> dict[str, int]:
         """MLIR's own dictionary of attributes, whose keys are its own strings."""
@@ -222,21 +230,23 @@ class _Decoder:
     def _name(self, number: int) -> str:
         return self._string(self._entry(self._module.attributes, number, "builtin", 2))
 
-    def _string(self, reader: Reader) -> str:
+    def _string(self, reader: BytecodeReader) -> str:
         number = reader.varint()
         if number >= len(self._module.strings):
             raise reader.fail(f"there is no string {number}")
         return self._module.strings[number]
 
-    def _entry(self, table: list[Entry], number: int, dialect: str, code: int | None = None) -> Reader:
+    def _entry(
+        self, table: list[BytecodeEntry], number: int, dialect: str, code: int | None = None
+    ) -> BytecodeReader:
         if number >= len(table):
             raise UnreadableFile(f"{self._where}: there is no attribute or type {number}")
         entry = table[number]
         if entry.dialect != dialect or not entry.custom:
             raise UnreadableFile(f"{self._where}: expected something of {dialect}, found {entry.dialect}")
-        reader = Reader(entry.data, self._where)
-        if code is not None and (found := reader.varint()) != code:
-            raise reader.fail(f"expected code {code}, found {found}")
+        reader = BytecodeReader(entry.data, self._where)
+        if code is not None and (actual := reader.varint()) != code:
+            raise reader.fail(f"expected code {code}, found {actual}")
         return reader
 
     def attribute(self, number: int) -> Any:
@@ -286,7 +296,7 @@ class _Decoder:
             return reader.many(reader.signed)
         raise reader.fail(f"an attribute of vhlo with code {code} is not known")
 
-    def _array(self, reader: Reader) -> Any:
+    def _array(self, reader: BytecodeReader) -> Any:
         kind = self.type(reader.varint())
         raw = bytes(reader.take(reader.varint()))
         if None in kind.shape or kind.element is None:
@@ -329,7 +339,7 @@ class _Decoder:
         raise reader.fail(f"a type of vhlo with code {code} is not known")
 
 
-def _booleans(raw: bytes, size: int, reader: Reader) -> Any:
+def _booleans(raw: bytes, size: int, reader: BytecodeReader) -> Any:
     """One byte for all, one each, or one bit each."""
     if len(raw) == 1 and (size == 1 or raw in (b"\xff", b"\x00")):
         return np.broadcast_to(np.array(bool(raw[0])), (size,))

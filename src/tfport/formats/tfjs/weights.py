@@ -13,7 +13,7 @@ from math import prod
 from typing import TYPE_CHECKING, Any
 
 from tfport.errors import UnreadableFile
-from tfport.formats.checkpoint.read import ITEM_SIZE, Entry, missing, shown
+from tfport.formats.checkpoint.read import ITEM_SIZE, CheckpointEntry, missing, shown
 from tfport.formats.encoding.wire import count
 from tfport.formats.files import Files
 from tfport.formats.proto import graph_pb2 as pb
@@ -36,14 +36,14 @@ LENGTH_BYTES = 4
 class Weight:
     """One line of the manifest."""
 
-    entry: Entry
+    entry: CheckpointEntry
     stored: int
     """The type in the file, a DataType: another one than the entry's if it is quantized."""
     scale: float = 1.0
     least: float = 0.0
 
 
-class Group:
+class WeightGroup:
     """Weights whose bytes follow each other, in files that follow each other."""
 
     def __init__(self, files: Files, paths: list[str], weights: list[Weight], label: str) -> None:
@@ -112,21 +112,21 @@ class TfjsWeights:
 
     def __init__(self, manifest: object, files: Files, label: str) -> None:
         self.where = label
-        self.found: dict[str, tuple[Group, Weight]] = {}
+        self.found: dict[str, tuple[WeightGroup, Weight]] = {}
         for number, group in enumerate(listed(manifest, f"{label}: weightsManifest")):
             where = f"{label}: weightsManifest[{number}]"
             if not isinstance(group, dict):
                 raise UnreadableFile(f"{where}: expected an object with `paths` and `weights`")
             paths = [inside(path, where) for path in listed(group.get("paths"), f"{where}.paths")]
             weights = [weight_from(w, where) for w in listed(group.get("weights"), f"{where}.weights")]
-            whole = Group(files, paths, weights, label)
+            whole = WeightGroup(files, paths, weights, label)
             self.found.update((w.entry.name, (whole, w)) for w in weights)
 
     def names(self) -> list[str]:
         """The names of the weights, sorted: those of Const nodes."""
         return sorted(self.found)
 
-    def entry(self, name: str) -> Entry:
+    def entry(self, name: str) -> CheckpointEntry:
         """The type and shape of a weight, as the graph uses it."""
         return self.find(name)[1].entry
 
@@ -138,7 +138,7 @@ class TfjsWeights:
         out.flags.writeable = False
         return out
 
-    def find(self, name: str) -> tuple[Group, Weight]:
+    def find(self, name: str) -> tuple[WeightGroup, Weight]:
         if name not in self.found:
             raise missing(self.where, name, self.names())
         return self.found[name]
@@ -180,7 +180,7 @@ def weight_from(data: object, where: str) -> Weight:
     if (quantization := data.get("quantization")) is not None:
         stored, scale, least = quantization_from(quantization, dtype, where)
     size = None if dtype == pb.DT_STRING else prod(shape) * ITEM_SIZE[stored]
-    return Weight(Entry(name, dtype, shape, size), stored, scale, least)
+    return Weight(CheckpointEntry(name, dtype, shape, size), stored, scale, least)
 
 
 def shape_from(value: object, where: str) -> tuple[int, ...]:
@@ -225,7 +225,7 @@ def decode(data: memoryview | bytes, weight: Weight) -> NDArray[Any]:
         return raw.astype(NUMPY[entry.dtype]).reshape(entry.shape)
 
 
-def strings(data: memoryview | bytes, entry: Entry) -> NDArray[Any]:
+def strings(data: memoryview | bytes, entry: CheckpointEntry) -> NDArray[Any]:
     import numpy as np
 
     out = np.empty(prod(entry.shape), object)

@@ -14,7 +14,7 @@ from functools import cached_property
 import numpy as np
 
 from tfport.errors import BadLibrary, UnreadableFile
-from tfport.formats.elf.library import Library
+from tfport.formats.elf.library import ElfLibrary
 
 SYMBOL = "tfport_abi"
 MAGIC = b"tfport\n"
@@ -98,7 +98,7 @@ class LibraryRecord:
         return KernelRecord(place, op, values, label, int(priority))
 
 
-def read_record(library: Library) -> LibraryRecord | None:
+def read_record(library: ElfLibrary) -> LibraryRecord | None:
     """What a library says, or None where it is none of tfport's."""
     address = next((at for at, name in library.symbols.addresses().items() if name == SYMBOL), None)
     if address is None:
@@ -114,7 +114,7 @@ def read_record(library: Library) -> LibraryRecord | None:
     return LibraryRecord(library.where, abi, header, ffi, tuple(texts))
 
 
-def _texts(library: Library, address: int) -> list[str]:
+def _texts(library: ElfLibrary, address: int) -> list[str]:
     pointers = _Pointers(library)
     first, end = pointers.at(address), pointers.at(address + 8)
     count, rest = divmod(end - first, REGISTRATION_SIZE)
@@ -132,7 +132,7 @@ def _texts(library: Library, address: int) -> list[str]:
 class _Pointers:
     """Addresses that the loader writes into a library: a relocation tells them, or the place itself."""
 
-    def __init__(self, library: Library) -> None:
+    def __init__(self, library: ElfLibrary) -> None:
         self._library = library
         rows = library.relocations
         self._moved = dict(

@@ -24,7 +24,7 @@ from tfport.atlas.target import Target, resolve_targets
 from tfport.check.lib.cxx_standard import STANDARD as STRING_VIEW
 from tfport.check.lib.tensorflow_libraries import FRAMEWORK, libraries_of
 from tfport.errors import BuildFailed
-from tfport.formats.elf.library import Library
+from tfport.formats.elf.library import ElfLibrary
 from tfport.formats.files import Folder
 from tfport.runtime.native.compiler import COMMON
 
@@ -85,7 +85,7 @@ class TensorflowTree:
     def _has_views_of_17(self) -> bool:
         if self.framework is None:
             return False
-        library = Library(Folder(self.folder).map(self.framework.name), str(self.framework))
+        library = ElfLibrary(Folder(self.folder).map(self.framework.name), str(self.framework))
         return any(STRING_VIEW in name for name in library.symbols.defined)
 
     def _new_abi(self) -> bool | None:

@@ -13,7 +13,7 @@ from typing import Any
 from tfport.errors import Error, UnreadableFile
 from tfport.formats.encoding.tfrecord import read_records
 from tfport.formats.files import Files
-from tfport.formats.saved_model.warmup import MOST_REQUESTS, WARMUP, Request, read_warmup
+from tfport.formats.saved_model.warmup import MOST_REQUESTS, WARMUP, WarmupRequest, read_warmup
 from tfport.graph.model import Model, Signature
 from tfport.runtime.select_signature import DEFAULT
 from tfport.runtime.session import Session
@@ -46,7 +46,7 @@ def prepare(session: Session) -> None:
             session.prepare(usual)
 
 
-def _requests(files: Files) -> list[Request]:
+def _requests(files: Files) -> list[WarmupRequest]:
     try:
         requests = read_warmup(files)
         if len(requests) >= MOST_REQUESTS and sum(1 for _ in read_records(files, WARMUP)) > MOST_REQUESTS:
@@ -59,7 +59,7 @@ def _requests(files: Files) -> list[Request]:
     return requests
 
 
-def _asked(model: Model, request: Request) -> tuple[Signature, dict[str, Any]]:
+def _asked(model: Model, request: WarmupRequest) -> tuple[Signature, dict[str, Any]]:
     """The signature of a request, and its inputs by their names."""
     name = request.signature or DEFAULT
     signature = model.signatures.get(name)

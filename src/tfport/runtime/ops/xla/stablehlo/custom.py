@@ -8,22 +8,22 @@ from typing import Any
 import numpy as np
 
 from tfport.errors import RunFailed
-from tfport.formats.stablehlo.vhlo import Op
+from tfport.formats.stablehlo.vhlo import HloOp
 from tfport.runtime.ops.shared.precision import widen
 from tfport.runtime.ops.xla.stablehlo.elementwise import total_order
 
 
-def _same(op: Op, *given: Any) -> list[Any]:
+def _same(op: HloOp, *given: Any) -> list[Any]:
     return list(given[: len(op.results)])
 
 
-def _assertion(op: Op, holds: Any, *given: Any) -> list[Any]:
+def _assertion(op: HloOp, holds: Any, *given: Any) -> list[Any]:
     if not bool(holds):
         raise RunFailed("the inputs have shapes that the program was not made for")
     return []
 
 
-def _top_k(op: Op, x: Any) -> list[Any]:
+def _top_k(op: HloOp, x: Any) -> list[Any]:
     """The k largest of each row and where they are; of equal ones the first."""
     said = op.attrs["mhlo.attributes"]
     keys = total_order(x) if x.dtype.kind in "fV" else x.astype(np.int64)
@@ -33,7 +33,7 @@ def _top_k(op: Op, x: Any) -> list[Any]:
 
 
 def _of(function: Callable[[Any], Any]) -> Callable[..., list[Any]]:
-    def call(op: Op, x: Any) -> list[Any]:
+    def call(op: HloOp, x: Any) -> list[Any]:
         wide = widen(x)
         return [function(wide)]
 

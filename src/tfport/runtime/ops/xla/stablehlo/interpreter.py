@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from tfport.errors import RunFailed
-from tfport.formats.stablehlo.vhlo import Body, Op
+from tfport.formats.stablehlo.vhlo import HloBody, HloOp
 from tfport.runtime.ops.xla import hlo_calls as calls
 from tfport.runtime.ops.xla.hlo_calls import SECOND, Computation
 from tfport.runtime.ops.xla.stablehlo.custom import CUSTOM
@@ -34,7 +34,7 @@ _KNOWN = {
 
 
 class Interpreter:
-    def __init__(self, functions: dict[str, Body]) -> None:
+    def __init__(self, functions: dict[str, HloBody]) -> None:
         self.functions = functions
 
     def problems(self) -> list[str]:
@@ -52,7 +52,7 @@ class Interpreter:
             raise RunFailed(f"{name} calls itself, deeper than {MOST_CALLS} calls")
         return self._body(body, args, {_DEPTH: depth}, frees=True)
 
-    def _body(self, body: Body, args: Sequence[Any], env: Env, *, frees: bool = False) -> list[Any]:
+    def _body(self, body: HloBody, args: Sequence[Any], env: Env, *, frees: bool = False) -> list[Any]:
         env.update(zip(body.args, args, strict=True))
         last = _last_uses(body) if frees else None
         for at, op in enumerate(body.ops):
@@ -64,7 +64,7 @@ class Interpreter:
                 env.pop(value, None)
         return [env[value] for value in body.returns]
 
-    def _op(self, op: Op, given: list[Any], env: Env) -> Sequence[Any]:
+    def _op(self, op: HloOp, given: list[Any], env: Env) -> Sequence[Any]:
         elementwise = ELEMENTWISE.get(op.name)
         if elementwise is not None:
             return [elementwise(*given)]
@@ -80,28 +80,28 @@ class Interpreter:
         found: Sequence[Any] = getattr(self, f"_{op.name}")(op, given, env)
         return found
 
-    def _case(self, op: Op, given: list[Any], env: Env) -> Sequence[Any]:
+    def _case(self, op: HloOp, given: list[Any], env: Env) -> Sequence[Any]:
         at = int(given[0])
         return self._body(op.regions[at if 0 <= at < len(op.regions) else -1], (), env)
 
-    def _if(self, op: Op, given: list[Any], env: Env) -> Sequence[Any]:
+    def _if(self, op: HloOp, given: list[Any], env: Env) -> Sequence[Any]:
         return self._body(op.regions[0 if bool(given[0]) else 1], (), env)
 
-    def _while(self, op: Op, given: list[Any], env: Env) -> Sequence[Any]:
+    def _while(self, op: HloOp, given: list[Any], env: Env) -> Sequence[Any]:
         condition, body = op.regions
         while bool(self._body(condition, given, env)[0]):
             given = self._body(body, given, env)
         return given
 
-    def _map(self, op: Op, given: list[Any], env: Env) -> Sequence[Any]:
+    def _map(self, op: HloOp, given: list[Any], env: Env) -> Sequence[Any]:
         return self._computation(op.regions[0], env).call(*given)
 
-    def _reduce(self, op: Op, given: list[Any], env: Env) -> Sequence[Any]:
+    def _reduce(self, op: HloOp, given: list[Any], env: Env) -> Sequence[Any]:
         half = len(given) // 2
         axes = ints(op.attrs["dimensions"])
         return calls.reduce(given[:half], given[half:], axes, self._computation(op.regions[0], env))
 
-    def _reduce_window(self, op: Op, given: list[Any], env: Env) -> Sequence[Any]:
+    def _reduce_window(self, op: HloOp, given: list[Any], env: Env) -> Sequence[Any]:
         half = len(given) // 2
         return calls.reduce_window(
             given[:half],
@@ -114,7 +114,7 @@ class Interpreter:
             computation=self._computation(op.regions[0], env),
         )
 
-    def _select_and_scatter(self, op: Op, given: list[Any], env: Env) -> Sequence[Any]:
+    def _select_and_scatter(self, op: HloOp, given: list[Any], env: Env) -> Sequence[Any]:
         operand, source, start = given
         found = calls.select_and_scatter(
             operand,
@@ -128,7 +128,7 @@ class Interpreter:
         )
         return [found]
 
-    def _scatter(self, op: Op, given: list[Any], env: Env) -> Sequence[Any]:
+    def _scatter(self, op: HloOp, given: list[Any], env: Env) -> Sequence[Any]:
         count = len(given) // 2
         return calls.scatter(
             given[:count],
@@ -143,10 +143,10 @@ class Interpreter:
             indices_batching=ints(op.attrs.get("scatter_indices_batching_dims", [])),
         )
 
-    def _sort(self, op: Op, given: list[Any], env: Env) -> Sequence[Any]:
+    def _sort(self, op: HloOp, given: list[Any], env: Env) -> Sequence[Any]:
         return calls.sort(given, op.attrs["dimension"], self._computation(op.regions[0], env))
 
-    def _computation(self, body: Body, env: Env) -> Computation:
+    def _computation(self, body: HloBody, env: Env) -> Computation:
         """A region as a function of arrays, where all that it does works element by element."""
         if body.known is None:
             body.known = _known(body), all(op.name in _BY_ELEMENT for op in body.ops)
@@ -165,14 +165,14 @@ class Interpreter:
         return Computation(call if by_element else one_at_a_time, name)
 
 
-def _ops(body: Body) -> Iterator[Op]:
+def _ops(body: HloBody) -> Iterator[HloOp]:
     for op in body.ops:
         yield op
         for region in op.regions:
             yield from _ops(region)
 
 
-def _read_in(body: Body) -> Iterator[int]:
+def _read_in(body: HloBody) -> Iterator[int]:
     """The values that a region reads, those around it included."""
     yield from body.returns
     for op in body.ops:
@@ -181,7 +181,7 @@ def _read_in(body: Body) -> Iterator[int]:
             yield from _read_in(region)
 
 
-def _missing(op: Op) -> str | None:
+def _missing(op: HloOp) -> str | None:
     if op.name == "custom_call":
         target = str(op.attrs["call_target_name"])
         return None if target in CUSTOM else f"a call of {target}"
@@ -189,7 +189,7 @@ def _missing(op: Op) -> str | None:
     return None if there else f"stablehlo.{op.name}"
 
 
-def _known(body: Body) -> str:
+def _known(body: HloBody) -> str:
     """What a region is that has one op, or none."""
     if not body.ops:
         return SECOND if len(body.args) == 2 and body.returns == body.args[1:] else ""
@@ -205,7 +205,7 @@ def _known(body: Body) -> str:
     return _KNOWN.get(op.name, "") if len(body.args) == 2 else ""
 
 
-def _last_uses(body: Body) -> list[list[int]]:
+def _last_uses(body: HloBody) -> list[list[int]]:
     """The values that nobody reads any more after each op."""
     if body.known is None:
         last: dict[int, int] = dict.fromkeys(body.args, 0)

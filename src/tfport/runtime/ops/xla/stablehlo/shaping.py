@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from tfport.errors import RunFailed
-from tfport.formats.stablehlo.vhlo import Op
+from tfport.formats.stablehlo.vhlo import HloOp
 from tfport.runtime.ops.shared.precision import widen
 from tfport.runtime.ops.xla import hlo
 from tfport.runtime.ops.xla.kernels.random import PHILOX, THREE_FRY, random_bits
@@ -35,7 +35,7 @@ def pairs(value: Any) -> list[list[int]]:
     return [[int(a), int(b)] for a, b in np.asarray(value).reshape(-1, 2)]
 
 
-def sizes_of(op: Op) -> tuple[int, ...]:
+def sizes_of(op: HloOp) -> tuple[int, ...]:
     """The shape that the program says a result has."""
     shape = op.types[0].shape
     if None in shape:
@@ -44,27 +44,27 @@ def sizes_of(op: Op) -> tuple[int, ...]:
 
 
 @shaping("constant")
-def constant(op: Op) -> Any:
+def constant(op: HloOp) -> Any:
     return op.attrs["value"]
 
 
 @shaping("reshape")
-def reshape(op: Op, x: Any) -> Any:
+def reshape(op: HloOp, x: Any) -> Any:
     return x.reshape(sizes_of(op))
 
 
 @shaping("dynamic_reshape")
-def dynamic_reshape(op: Op, x: Any, shape: Any) -> Any:
+def dynamic_reshape(op: HloOp, x: Any, shape: Any) -> Any:
     return x.reshape(ints(shape))
 
 
 @shaping("broadcast_in_dim")
-def broadcast_in_dim(op: Op, x: Any) -> Any:
+def broadcast_in_dim(op: HloOp, x: Any) -> Any:
     return _broadcast(x, sizes_of(op), ints(op.attrs["broadcast_dimensions"]))
 
 
 @shaping("dynamic_broadcast_in_dim")
-def dynamic_broadcast_in_dim(op: Op, x: Any, shape: Any) -> Any:
+def dynamic_broadcast_in_dim(op: HloOp, x: Any, shape: Any) -> Any:
     return _broadcast(x, tuple(ints(shape)), ints(op.attrs["broadcast_dimensions"]))
 
 
@@ -77,75 +77,75 @@ def _broadcast(x: Any, shape: tuple[int, ...], axes: list[int]) -> Any:
 
 
 @shaping("transpose")
-def transpose(op: Op, x: Any) -> Any:
+def transpose(op: HloOp, x: Any) -> Any:
     return x.transpose(ints(op.attrs["permutation"]))
 
 
 @shaping("iota")
-def iota(op: Op) -> Any:
+def iota(op: HloOp) -> Any:
     return _counted(sizes_of(op), op)
 
 
 @shaping("dynamic_iota")
-def dynamic_iota(op: Op, shape: Any) -> Any:
+def dynamic_iota(op: HloOp, shape: Any) -> Any:
     return _counted(tuple(ints(shape)), op)
 
 
-def _counted(shape: tuple[int, ...], op: Op) -> Any:
+def _counted(shape: tuple[int, ...], op: HloOp) -> Any:
     axis = op.attrs["iota_dimension"]
     column = np.arange(shape[axis]).reshape([-1 if i == axis else 1 for i in range(len(shape))])
     return np.broadcast_to(column.astype(op.types[0].element), shape)
 
 
 @shaping("concatenate")
-def concatenate(op: Op, *parts: Any) -> Any:
+def concatenate(op: HloOp, *parts: Any) -> Any:
     return np.concatenate(parts, op.attrs["dimension"])
 
 
 @shaping("slice")
-def slice_(op: Op, x: Any) -> Any:
+def slice_(op: HloOp, x: Any) -> Any:
     bounds = (ints(op.attrs[name]) for name in ("start_indices", "limit_indices", "strides"))
     return x[tuple(slice(*one) for one in zip(*bounds, strict=True))]
 
 
 @shaping("real_dynamic_slice")
-def real_dynamic_slice(op: Op, x: Any, starts: Any, limits: Any, strides: Any) -> Any:
+def real_dynamic_slice(op: HloOp, x: Any, starts: Any, limits: Any, strides: Any) -> Any:
     return x[tuple(slice(*one) for one in zip(ints(starts), ints(limits), ints(strides), strict=True))]
 
 
 @shaping("dynamic_slice")
-def dynamic_slice(op: Op, x: Any, *starts: Any) -> Any:
+def dynamic_slice(op: HloOp, x: Any, *starts: Any) -> Any:
     return hlo.dynamic_slice(x, [int(s) for s in starts], ints(op.attrs["slice_sizes"]))
 
 
 @shaping("dynamic_update_slice")
-def dynamic_update_slice(op: Op, x: Any, update: Any, *starts: Any) -> Any:
+def dynamic_update_slice(op: HloOp, x: Any, update: Any, *starts: Any) -> Any:
     return hlo.dynamic_update_slice(x, update, [int(s) for s in starts])
 
 
 @shaping("pad")
-def pad(op: Op, x: Any, fill: Any) -> Any:
+def pad(op: HloOp, x: Any, fill: Any) -> Any:
     names = ("edge_padding_low", "edge_padding_high", "interior_padding")
     return hlo.padded(x, fill, *(ints(op.attrs[name]) for name in names))
 
 
 @shaping("dynamic_pad")
-def dynamic_pad(op: Op, x: Any, fill: Any, low: Any, high: Any, interior: Any) -> Any:
+def dynamic_pad(op: HloOp, x: Any, fill: Any, low: Any, high: Any, interior: Any) -> Any:
     return hlo.padded(x, fill, ints(low), ints(high), ints(interior))
 
 
 @shaping("reverse")
-def reverse(op: Op, x: Any) -> Any:
+def reverse(op: HloOp, x: Any) -> Any:
     return np.flip(x, tuple(ints(op.attrs["dimensions"])))
 
 
 @shaping("get_dimension_size")
-def get_dimension_size(op: Op, x: Any) -> Any:
+def get_dimension_size(op: HloOp, x: Any) -> Any:
     return np.array(x.shape[op.attrs["dimension"]], np.int32)
 
 
 @shaping("set_dimension_size")
-def set_dimension_size(op: Op, x: Any, size: Any) -> Any:
+def set_dimension_size(op: HloOp, x: Any, size: Any) -> Any:
     """What is behind the size does not exist any more."""
     axis, count = op.attrs["dimension"], int(size)
     if not 0 <= count <= x.shape[axis]:
@@ -154,12 +154,12 @@ def set_dimension_size(op: Op, x: Any, size: Any) -> Any:
 
 
 @shaping("convert")
-def convert_(op: Op, x: Any) -> Any:
+def convert_(op: HloOp, x: Any) -> Any:
     return convert(x, op.types[0].element)
 
 
 @shaping("bitcast_convert")
-def bitcast_convert(op: Op, x: Any) -> Any:
+def bitcast_convert(op: HloOp, x: Any) -> Any:
     """Between widths, the narrower one has an axis more."""
     kind = np.dtype(op.types[0].element)
     x = np.ascontiguousarray(x)
@@ -171,29 +171,29 @@ def bitcast_convert(op: Op, x: Any) -> Any:
 
 
 @shaping("compare")
-def compare_(op: Op, x: Any, y: Any) -> Any:
+def compare_(op: HloOp, x: Any, y: Any) -> Any:
     return compare(x, y, op.attrs["comparison_direction"], op.attrs.get("compare_type", 0))
 
 
 @shaping("reduce_precision")
-def reduce_precision(op: Op, x: Any) -> Any:
+def reduce_precision(op: HloOp, x: Any) -> Any:
     return hlo.reduced_precision(x, op.attrs["exponent_bits"], op.attrs["mantissa_bits"])
 
 
 @shaping("dot_general")
-def dot_general(op: Op, x: Any, y: Any) -> Any:
+def dot_general(op: HloOp, x: Any, y: Any) -> Any:
     names = ("lhs_contracting", "rhs_contracting", "lhs_batching", "rhs_batching")
     a, b, c, d = (ints(op.attrs[f"{name}_dimensions"]) for name in names)
     return hlo.dot_general(x, y, a, b, c, d, kind=np.dtype(op.types[0].element))
 
 
 @shaping("dot")
-def dot(op: Op, x: Any, y: Any) -> Any:
+def dot(op: HloOp, x: Any, y: Any) -> Any:
     return np.dot(widen(x), widen(y))
 
 
 @shaping("convolution")
-def convolution(op: Op, x: Any, kernel: Any) -> Any:
+def convolution(op: HloOp, x: Any, kernel: Any) -> Any:
     def axes(side: str, first: str, second: str) -> list[int]:
         return [
             op.attrs[f"{side}_{first}_dimension"],
@@ -219,16 +219,16 @@ def convolution(op: Op, x: Any, kernel: Any) -> Any:
 
 
 @shaping("gather")
-def gather(op: Op, x: Any, indices: Any) -> Any:
+def gather(op: HloOp, x: Any, indices: Any) -> Any:
     return _gathered(op, x, indices, ints(op.attrs["slice_sizes"]))
 
 
 @shaping("dynamic_gather")
-def dynamic_gather(op: Op, x: Any, indices: Any, sizes: Any) -> Any:
+def dynamic_gather(op: HloOp, x: Any, indices: Any, sizes: Any) -> Any:
     return _gathered(op, x, indices, ints(sizes))
 
 
-def _gathered(op: Op, x: Any, indices: Any, sizes: list[int]) -> Any:
+def _gathered(op: HloOp, x: Any, indices: Any, sizes: list[int]) -> Any:
     return hlo.gather(
         x,
         indices,
@@ -243,14 +243,14 @@ def _gathered(op: Op, x: Any, indices: Any, sizes: list[int]) -> Any:
 
 
 @shaping("rng_bit_generator")
-def rng_bit_generator(op: Op, state: Any) -> Any:
+def rng_bit_generator(op: HloOp, state: Any) -> Any:
     names = {0: THREE_FRY if state.size == 2 else PHILOX, 1: THREE_FRY, 2: PHILOX}
     shape = tuple(n or 0 for n in op.types[1].shape)
     return random_bits(names[op.attrs["rng_algorithm"]], state, shape, op.types[1].element)
 
 
 @shaping("fft")
-def fft(op: Op, x: Any) -> Any:
+def fft(op: HloOp, x: Any) -> Any:
     length = ints(op.attrs["fft_length"])
     axes = tuple(range(-len(length), 0))
     way = (np.fft.fftn, np.fft.ifftn, np.fft.rfftn, np.fft.irfftn)[op.attrs["fft_type"]]
@@ -258,7 +258,7 @@ def fft(op: Op, x: Any) -> Any:
 
 
 @shaping("cholesky")
-def cholesky(op: Op, x: Any) -> Any:
+def cholesky(op: HloOp, x: Any) -> Any:
     lower = op.attrs["lower"]
     full = np.tril(x) if lower else np.swapaxes(np.triu(x), -1, -2).conj()
     found = np.linalg.cholesky(full + np.swapaxes(np.tril(full, -1), -1, -2).conj())
@@ -266,7 +266,7 @@ def cholesky(op: Op, x: Any) -> Any:
 
 
 @shaping("triangular_solve")
-def triangular_solve(op: Op, a: Any, b: Any) -> Any:
+def triangular_solve(op: HloOp, a: Any, b: Any) -> Any:
     """Solved as a whole: the other triangle is left out first."""
     a = np.tril(a) if op.attrs["lower"] else np.triu(a)
     if op.attrs["unit_diagonal"]:
@@ -281,15 +281,15 @@ def triangular_solve(op: Op, a: Any, b: Any) -> Any:
 
 
 @shaping("optimization_barrier")
-def optimization_barrier(op: Op, *given: Any) -> Any:
+def optimization_barrier(op: HloOp, *given: Any) -> Any:
     return given
 
 
 @shaping("tuple")
-def tuple_(op: Op, *given: Any) -> Any:
+def tuple_(op: HloOp, *given: Any) -> Any:
     return [list(given)]
 
 
 @shaping("get_tuple_element")
-def get_tuple_element(op: Op, given: Any) -> Any:
+def get_tuple_element(op: HloOp, given: Any) -> Any:
     return given[op.attrs["index"]]
