@@ -46,10 +46,10 @@ def test_the_python_of_a_page_runs(block, capsys):
 
 
 def test_every_command_has_a_page():
-    from tfport.cli.main import COMMANDS
+    from tfport.cli.commands import COMMANDS
 
     pages = {page.stem for page in (ROOT / "docs" / "commands").glob("*.md")}
-    assert pages == {command.__name__.removesuffix(".command").rpartition(".")[2] for command in COMMANDS}
+    assert pages == set(COMMANDS.names())
 
 
 @pytest.mark.parametrize("page", PAGES, ids=str)

@@ -13,8 +13,7 @@ import sys
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
-import tfport.check
-import tfport.fix  # noqa: F401  before the functions of these names, which the packages would replace
+from tfport.callable_package import callable_package
 from tfport.errors import (
     BadLibrary,
     BadRegistration,
@@ -86,6 +85,7 @@ def inspect(model: Model | ModelSource) -> Inspection:
     return inspect_model(model if isinstance(model, Model) else load(model), known_ops())
 
 
+@callable_package("tfport.check")
 def check(
     model: Model | ModelSource,
     on: str | Sequence[str],
@@ -126,6 +126,7 @@ def check(
     )
 
 
+@callable_package("tfport.fix")
 def fix(
     model: Model | ModelSource,
     target: str,

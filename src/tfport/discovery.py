@@ -14,11 +14,9 @@ from __future__ import annotations
 import functools
 import importlib
 import json
-import pkgutil
+import os
 import sys
 from collections.abc import Iterator
-from importlib import resources
-from pathlib import Path
 from types import FrameType
 from typing import Any, ClassVar, Generic, TypeVar
 
@@ -58,13 +56,13 @@ class Catalog(Generic[T]):
         """The entries of a name, after importing the modules that declare them."""
         if name not in self._loaded:
             self._loaded.add(name)
-            for module in _index().get(self.kind, {}).get(name, ()):
+            for module in _modules_by_name(self.kind).get(name, ()):
                 _import(module)
         return self.entries.get(name, [])
 
     def names(self) -> list[str]:
         """Every name in the index, in its order; imports nothing."""
-        return list(_index().get(self.kind, {}))
+        return list(_modules_by_name(self.kind))
 
     def all(self) -> dict[str, list[T]]:
         """All entries, after importing every module of the package."""
@@ -73,7 +71,7 @@ class Catalog(Generic[T]):
 
     def lacks(self, name: str) -> bool:
         """Whether a checkout declares a name that its index does not have."""
-        return name not in _index().get(self.kind, {}) and in_checkout() and name in self.all()
+        return name not in _modules_by_name(self.kind) and in_checkout() and name in self.all()
 
 
 @functools.cache
@@ -85,6 +83,8 @@ def load_package(package: str) -> None:
 
 def modules_of(package: str) -> Iterator[str]:
     """Every module below a package, in the order of their names."""
+    import pkgutil  # here, as few processes need it
+
     root = importlib.import_module(package)
     if hasattr(root, "__path__"):
         for module in pkgutil.walk_packages(root.__path__, f"{package}."):
@@ -94,7 +94,7 @@ def modules_of(package: str) -> Iterator[str]:
 
 def in_checkout() -> bool:
     """Whether this is a working copy, whose index may be stale."""
-    return (Path(__file__).parents[2] / "pyproject.toml").is_file()
+    return os.path.isfile(os.path.join(os.path.dirname(__file__), "..", "..", "pyproject.toml"))
 
 
 def _import(module: str) -> None:
@@ -107,18 +107,23 @@ def _import(module: str) -> None:
 
 
 @functools.cache
-def _index() -> dict[str, dict[str, list[str]]]:
-    """The modules that declare a name, by kind and name."""
+def _modules_by_name(kind: str) -> dict[str, list[str]]:
+    """The modules that declare each name of a kind."""
+    names: dict[str, list[str]] = {}
+    for module, declared in _index().get(kind, {}).items():
+        for name in declared.split():
+            names.setdefault(name, []).append(f"tfport.{module}")
+    return names
+
+
+@functools.cache
+def _index() -> dict[str, dict[str, str]]:
+    """The names that each module declares, separated by spaces, by kind and module."""
     try:
-        text = resources.files("tfport").joinpath(INDEX).read_text()
+        with open(os.path.join(os.path.dirname(__file__), INDEX), encoding="utf-8") as file:
+            kinds: dict[str, dict[str, str]] = json.load(file)
     except FileNotFoundError as error:
         raise Error(f"{INDEX} does not exist; {STALE}") from error
-    kinds: dict[str, dict[str, list[str]]] = {}
-    for kind, modules in json.loads(text).items():
-        names = kinds.setdefault(kind, {})
-        for module, declared in modules.items():
-            for name in declared.split():
-                names.setdefault(name, []).append(f"tfport.{module}")
     return kinds
 
 

@@ -44,7 +44,6 @@ def test_all_lists_every_patch(capsys):
 @pytest.mark.parametrize(
     ("options", "ending"),
     [
-        ("--loader java", "a loader `java`; expected capi, serving, python or keras"),
         ("--signature other", "no signature other; there is serving_default"),
         ("--since 3", "no release from 3 to the newest is recorded"),
         ("--until two", "'two' is no release number; expected one such as 2.8.4"),
@@ -56,6 +55,13 @@ def test_what_is_not_there_is_refused_in_one_sentence(options, ending, capsys):
     assert said.out == ""
     assert said.err.startswith("tfport: ")
     assert said.err.endswith(f"{ending}\n")
+
+
+def test_an_unknown_loader_is_refused(capsys):
+    with pytest.raises(SystemExit) as error:
+        main(["matrix", ATTENTION, "--loader", "java"])
+    assert error.value.code == 2
+    assert "argument --loader: invalid choice: 'java'" in capsys.readouterr().err
 
 
 def test_a_page_is_written_once_and_not_over_another(capsys, tmp_path):

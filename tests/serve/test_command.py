@@ -168,8 +168,8 @@ def test_what_cannot_be_served_is_told_in_a_sentence(args, sentence, files, expo
 @pytest.mark.parametrize(
     ("args", "sentence"),
     [
-        (["--nonsense=1", "M"], "tfport: error: unrecognized arguments: --nonsense=1"),
-        (["--model_base_pat=x"], "tfport: error: unrecognized arguments: --model_base_pat=x"),
+        (["--nonsense=1", "M"], "tfport serve: error: unrecognized arguments: --nonsense=1"),
+        (["--model_base_pat=x"], "tfport serve: error: unrecognized arguments: --model_base_pat=x"),
         (["M", "--port=many"], "tfport serve: error: argument --port: invalid int value: 'many'"),
         (["M", "--enable_batching", "perhaps"], "tfport: expected one MODEL, found M and perhaps"),
         (["M", "--log_level=loud"], "invalid choice: 'loud'"),

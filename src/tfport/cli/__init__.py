@@ -1,1 +1,1 @@
-"""How a person sees it in a terminal: one small file per command over the Python API."""
+"""The `tfport` command: it parses arguments, calls the Python API and prints the result."""

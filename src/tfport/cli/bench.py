@@ -1,4 +1,4 @@
-"""`tfport bench MODEL`: latency and throughput, beside TensorFlow where it is installed."""
+"""`tfport bench MODEL`: measure latency and throughput, and compare with TensorFlow if installed."""
 
 from __future__ import annotations
 
@@ -6,7 +6,9 @@ import argparse
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
-from tfport.cli.run.command import add_inputs, add_model, read_model
+from tfport.cli.arguments import add_json
+from tfport.cli.commands import command
+from tfport.cli.model_arguments import add_engine, add_inputs, add_runnable_model, load_runnable_model
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -15,38 +17,44 @@ if TYPE_CHECKING:
 
 VERSION = 1
 MILLI, MEGA = 1e3, 1e6
+COLUMNS = ("batch", "", "latency", "p95", "rows/s", "first answer", "memory", "faster")
 
 
-def add(commands: Any) -> None:
-    parser = commands.add_parser(
-        "bench",
-        help="latency and throughput of a model, beside TensorFlow",
-        description="Run a signature again and again, each contender in a process of its own and in turn. "
-        "Inputs that are not given are made up from the signature's shapes.",
-    )
-    add_model(parser)
+@command(
+    "bench",
+    order=7,
+    help="measure latency and throughput, compared with TensorFlow",
+    description="Measure a signature in tfport and, if it is installed, in TensorFlow. Each contender has "
+    "its own process, and they take turns. Inputs without a value are random, with the shapes of the "
+    "signature.",
+)
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    add_runnable_model(parser)
     add_inputs(parser)
-    parser.add_argument("--batch", metavar="N[,N]", default="1", help="sizes of the batch (default 1)")
-    parser.add_argument("--seconds", type=float, default=3.0, help="time for each contender (default 3)")
-    parser.add_argument("--json", action="store_true", help="print JSON (version 1)")
+    add_engine(parser)
+    parser.add_argument("--batch", metavar="N[,N]", default="1", help="batch sizes (default: 1)")
+    parser.add_argument(
+        "--seconds", type=float, metavar="N", default=3.0, help="time for each contender (default: 3)"
+    )
+    add_json(parser)
     parser.set_defaults(run=run)
 
 
 def run(args: argparse.Namespace) -> int:
-    from tfport.cli.input_values import given_inputs
+    from tfport.cli.input_values import read_inputs
     from tfport.cli.progress import show_progress
     from tfport.runtime.bench.bench import bench_model
     from tfport.runtime.select_signature import select_signature
 
-    model, _ = read_model(args)
+    model, _ = load_runnable_model(args)
     signature = select_signature(model, args.signature)
     with show_progress(f"measuring {args.model}"):
-        found = bench_model(
+        measurements = bench_model(
             model,
             args.model,
             signature=signature.name,
             batches=_batches(args.batch),
-            given=given_inputs(signature, args.input, args.inputs),
+            given=read_inputs(signature, args.input, args.inputs),
             seconds=args.seconds,
             threads=args.threads,
             engine=args.engine,
@@ -55,13 +63,12 @@ def run(args: argparse.Namespace) -> int:
     if args.json:
         from tfport.cli.json_output import print_json
 
-        print_json(
-            {"version": VERSION, "model": args.model, "signature": signature.name, "rows": _json(found)}
-        )
+        rows = _json(measurements)
+        print_json({"version": VERSION, "model": args.model, "signature": signature.name, "rows": rows})
     else:
         from tfport.check.console import show
 
-        show(lambda width: _table(args.model, signature.name, found))
+        show(lambda width: _table(args.model, signature.name, measurements))
     return 0
 
 
@@ -73,46 +80,44 @@ def _batches(text: str) -> list[int]:
     except ValueError:
         sizes = []
     if not sizes or min(sizes) < 1:
-        raise Error(f"--batch {text}: expected sizes such as 1,8")
+        raise Error(f"--batch {text}: expected positive sizes, such as 1,8")
     return sizes
 
 
-def _json(found: Sequence[Measured]) -> list[dict[str, Any]]:
+def _json(measurements: Sequence[Measured]) -> list[dict[str, Any]]:
     return [
         {
-            "contender": one.contender,
-            "batch": one.batch,
-            "latency_ms": one.latency * MILLI,
-            "p95_ms": one.slowest * MILLI,
-            "rows_per_second": one.throughput,
-            "first_answer_s": one.first,
-            "resident_mb": one.resident / MEGA,
+            "contender": row.contender,
+            "batch": row.batch,
+            "latency_ms": row.latency * MILLI,
+            "p95_ms": row.slowest * MILLI,
+            "rows_per_second": row.throughput,
+            "first_answer_s": row.first,
+            "resident_mb": row.resident / MEGA,
         }
-        for one in found
+        for row in measurements
     ]
 
 
-def _table(model: str, signature: str, found: Sequence[Measured]) -> Iterator[RenderableType]:
+def _table(model: str, signature: str, measurements: Sequence[Measured]) -> Iterator[RenderableType]:
     from rich.table import Table
 
     from tfport.check.console import indented, title
 
     yield title(model, signature)
     table = Table(box=None, padding=(0, 2, 0, 0))
-    for name in ("batch", "", "latency", "p95", "rows/s", "first answer", "memory", "faster"):
+    for name in COLUMNS:
         table.add_column(name, justify="left" if not name else "right")
-    for one in found:
-        slower = [
-            m.latency / one.latency for m in found if m.batch == one.batch and m.contender == "tensorflow"
-        ]
+    tensorflow = {row.batch: row.latency for row in measurements if row.contender == "tensorflow"}
+    for row in measurements:
         table.add_row(
-            str(one.batch),
-            one.contender,
-            f"{one.latency * MILLI:.2f} ms",
-            f"{one.slowest * MILLI:.2f} ms",
-            f"{one.throughput:.0f}",
-            f"{one.first:.2f} s",
-            f"{one.resident / MEGA:.0f} MB",
-            f"{slower[0]:.1f}x" if slower else "",
+            str(row.batch),
+            row.contender,
+            f"{row.latency * MILLI:.2f} ms",
+            f"{row.slowest * MILLI:.2f} ms",
+            f"{row.throughput:.0f}",
+            f"{row.first:.2f} s",
+            f"{row.resident / MEGA:.0f} MB",
+            f"{tensorflow[row.batch] / row.latency:.1f}x" if row.batch in tensorflow else "",
         )
     yield indented(table)

@@ -1,20 +1,22 @@
-"""`tfport completion SHELL`: the completion script for a shell."""
+"""`tfport completion SHELL`: print a completion script."""
 
 from __future__ import annotations
 
 import argparse
-from typing import Any
+
+from tfport.cli.commands import command
 
 SHELLS = ("bash", "zsh", "tcsh")
 
 
-def add(commands: Any) -> None:
-    parser = commands.add_parser(
-        "completion",
-        help="print the completion script for a shell",
-        description='Print a completion script. For bash: eval "$(tfport completion bash)"',
-    )
-    parser.add_argument("shell", choices=SHELLS)
+@command(
+    "completion",
+    order=14,
+    help="print a shell completion script",
+    description='Print a shell completion script. For bash: eval "$(tfport completion bash)"',
+)
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("shell", choices=SHELLS, help="shell to print the script for")
     parser.set_defaults(run=run)
 
 

@@ -1,4 +1,4 @@
-"""`tfport explain TEXT|CODE|-|FILE`: an error message or a log, explained from what is recorded."""
+"""`tfport explain TEXT|CODE|FILE|-`: explain an error message, a log, or a tfport code."""
 
 from __future__ import annotations
 
@@ -7,7 +7,10 @@ import os
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import IO, TYPE_CHECKING, Any
+from typing import IO, TYPE_CHECKING
+
+from tfport.cli.arguments import add_json
+from tfport.cli.commands import command
 
 if TYPE_CHECKING:
     from tfport.check.explain.explain import Explained
@@ -16,20 +19,29 @@ STANDARD_INPUT = "-"
 LOGS = (".log", ".txt", ".out", ".err")
 
 
-def add(commands: Any) -> None:
-    parser = commands.add_parser(
-        "explain",
-        help="an error message or a log of TensorFlow, explained; the page of a code",
-        description="Say what messages of TensorFlow, Keras, CUDA and the dynamic linker mean for the ops, "
-        "kernels, libraries and releases that they name, as the recorded builds tell it.",
+@command(
+    "explain",
+    order=12,
+    help="explain a TensorFlow error message, a log, or a tfport code",
+    description="Explain error messages of TensorFlow, Keras, CUDA and the dynamic linker: what the ops, "
+    "kernels, libraries and releases in the message are, according to the recorded builds. For a code such "
+    "as TFP101, print its documentation.",
+)
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "text",
+        metavar="TEXT",
+        nargs="*",
+        help="an error message, a code such as TFP101, a log file, or - for standard input",
     )
     parser.add_argument(
-        "text", metavar="TEXT", nargs="*", help="a message, a code such as TFP101, a file with a log, or -"
+        "--model", metavar="MODEL", help="also show the nodes of this model that a message concerns"
     )
-    parser.add_argument("--model", metavar="MODEL", help="show the nodes of a model that a message is about")
-    parser.add_argument("--on", metavar="TARGET", help="what is true of a target, such as tensorflow==2.8.4")
-    parser.add_argument("--list", action="store_true", help="all codes with their titles")
-    parser.add_argument("--json", action="store_true", help="print JSON (version 1)")
+    parser.add_argument(
+        "--on", metavar="TARGET", help="explain the message for this target, such as tensorflow==2.8.4"
+    )
+    parser.add_argument("--list", action="store_true", help="list all codes with their titles")
+    add_json(parser)
     parser.set_defaults(run=run)
 
 
@@ -64,17 +76,17 @@ def explained_text(text: str, args: argparse.Namespace) -> Explained:
     from tfport.check.explain.explain import explain_log
     from tfport.check.explain.log import lines_of
     from tfport.cli.progress import show_progress
-    from tfport.cli.targets.command import only_target
+    from tfport.cli.target_argument import parse_target
 
-    target = only_target(args.on) if args.on else None
-    with opened(text) as stream, show_progress("reading"):
+    target = parse_target(args.on) if args.on else None
+    with open_text(text) as stream, show_progress("reading"):
         model = tfport.load(args.model) if args.model else None
         return explain_log(lines_of(stream), target=target, model=model)
 
 
 @contextmanager
-def opened(text: str) -> Iterator[IO[str]]:
-    """Standard input, a file of that name, or else the text itself."""
+def open_text(text: str) -> Iterator[IO[str]]:
+    """Open standard input, the file of that name, or the text itself."""
     import io
 
     from tfport.errors import UnreadableFile

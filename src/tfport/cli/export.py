@@ -1,25 +1,27 @@
-"""`tfport export MODEL -o model.onnx`: the lowered model, where all of it can be said in ONNX."""
+"""`tfport export MODEL -o FILE.onnx`: convert a model to ONNX."""
 
 from __future__ import annotations
 
 import argparse
-from typing import Any
 
-from tfport.cli.run.command import add_model, read_model
+from tfport.cli.arguments import add_json
+from tfport.cli.commands import command
+from tfport.cli.model_arguments import add_runnable_model, load_runnable_model
 
 VERSION = 1
 
 
-def add(commands: Any) -> None:
-    parser = commands.add_parser(
-        "export",
-        help="write a model as ONNX",
-        description="Lower a signature of a model to ONNX and write it, checked. If some nodes cannot be "
-        "said in ONNX, all of them are named and nothing is written.",
-    )
-    add_model(parser)
-    parser.add_argument("-o", "--output", metavar="FILE.onnx", required=True, help="the file to write")
-    parser.add_argument("--json", action="store_true", help="print JSON (version 1)")
+@command(
+    "export",
+    order=6,
+    help="convert a model to ONNX",
+    description="Convert a signature of a model to ONNX, validate the result and write it. If some nodes "
+    "have no ONNX equivalent, the command lists all of them and writes nothing.",
+)
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    add_runnable_model(parser)
+    parser.add_argument("-o", "--output", metavar="FILE.onnx", required=True, help="file to write")
+    add_json(parser)
     parser.set_defaults(run=run)
 
 
@@ -30,7 +32,7 @@ def run(args: argparse.Namespace) -> int:
     from tfport.runtime.select_signature import select_signature
 
     with show_progress(f"exporting {args.model}"):
-        model, registry = read_model(args)
+        model, registry = load_runnable_model(args)
         signature = select_signature(model, args.signature)
         session = tfport.Session(model, registry=registry)
         graph = export_signature(session, signature, args.output).model.graph
@@ -49,5 +51,5 @@ def run(args: argparse.Namespace) -> int:
             }
         )
     else:
-        print(f"{args.output}: {len(graph.node)} nodes, checked")
+        print(f"{args.output}: {len(graph.node)} nodes, validated")
     return 0

@@ -1,79 +1,90 @@
-"""`tfport fix MODEL --for TARGET -o OUT`: a model that the target accepts, and the proof."""
+"""`tfport fix MODEL --for TARGET -o OUT`: rewrite a model for a target, and verify the result."""
 
 from __future__ import annotations
 
 import argparse
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from tfport.cli.choices import DEVICES, LOADERS
-from tfport.cli.targets.command import TARGET
+from tfport.cli.arguments import TARGET, add_device, add_gpu, add_json, add_loader, add_model, tags_of
+from tfport.cli.commands import command
 
 if TYPE_CHECKING:
     from tfport.fix.options import FixOptions
 
-VERSION = 1
 
-
-def add(commands: Any) -> None:
-    parser = commands.add_parser(
-        "fix",
-        help="rewrite a model for a TensorFlow that does not take it",
-        description="Rewrite a model until the target resolves it, compare its answers with those of the "
-        "model as it was, and write it with a certificate. Exits with 0 only if both hold; otherwise "
-        "nothing is written, and what remains is told.",
-    )
-    parser.add_argument(
-        "model", metavar="MODEL", help="a SavedModel, frozen GraphDef, MetaGraph or TF.js model"
-    )
+@command(
+    "fix",
+    order=4,
+    help="rewrite a model so that a target can load and run it",
+    description="Rewrite a model until the target accepts it, compare its outputs with those of the original "
+    "and write it with a certificate. Exit code 0: the target accepts the model and the outputs agree. "
+    "Otherwise nothing is written, and the command lists the remaining findings.",
+)
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    add_model(parser)
     parser.add_argument("--for", dest="target", metavar="TARGET", required=True, help=TARGET)
-    parser.add_argument("-o", "--output", metavar="OUT", required=True, help="the model to write")
-    parser.add_argument("--device", choices=DEVICES, help="the hardware that is there")
-    parser.add_argument("--gpu", metavar="GPU", help="which GPU that is: h100, t4, or a compute capability")
-    parser.add_argument("--tags", metavar="TAG[,TAG]", help="the MetaGraph, where there are several")
+    parser.add_argument("-o", "--output", metavar="OUT", required=True, help="model to write")
+    add_device(parser)
+    add_gpu(parser)
     parser.add_argument(
         "--signature",
         metavar="NAME",
         action="append",
         default=[],
-        help="a signature to keep; all unless said",
+        help="signature to keep (default: all); can be repeated",
     )
     parser.add_argument(
-        "--fetch", metavar="TENSOR", action="append", default=[],
-        help="what a graph without signatures answers with; what nothing reads unless said",
-    )  # fmt: skip
-    parser.add_argument(
-        "--loader",
-        choices=LOADERS,
+        "--fetch",
+        metavar="TENSOR",
         action="append",
         default=[],
-        help="who must load it, if not the usual ones",
+        help="tensors to fetch (default: the graph's outputs), for a graph without signatures; "
+        "can be repeated",
     )
-    parser.add_argument("--allow-lossy", action="store_true", help="use rules that lose something, by name")
-    parser.add_argument("--freeze", action="store_true", help="make constants of the variables")
-    parser.add_argument("--drop-asserts", action="store_true", help="let asserts do nothing")
-    parser.add_argument(
-        "--rules", metavar="FILE.py", action="append", default=[],
-        help="rules of one's own; the file is Python code, and IS RUN",
-    )  # fmt: skip
-    parser.add_argument("--inputs", metavar="FILE.npz", help="real inputs to compare answers on")
-    parser.add_argument("--rtol", type=float, metavar="X", help="relative tolerance of answers")
-    parser.add_argument("--atol", type=float, metavar="X", help="absolute tolerance of answers")
-    parser.add_argument(
-        "--target-python", metavar="PYTHON", action="append", default=[],
-        help="an interpreter that has the target's TensorFlow: the rewritten model is run there too",
-    )  # fmt: skip
-    parser.add_argument("--json", action="store_true", help="print JSON (version 1)")
+    add_loader(parser)
+    _add_rewriting(parser)
+    _add_verification(parser)
+    add_json(parser)
     parser.set_defaults(run=run)
+
+
+def _add_rewriting(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--allow-lossy", action="store_true", help="also use rules that lose information; they are listed"
+    )
+    parser.add_argument("--freeze", action="store_true", help="replace variables by constants")
+    parser.add_argument("--drop-asserts", action="store_true", help="remove assertions")
+    parser.add_argument(
+        "--rules",
+        metavar="FILE.py",
+        action="append",
+        default=[],
+        help="Python file with additional rules; THE FILE IS EXECUTED; can be repeated",
+    )
+
+
+def _add_verification(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--inputs", metavar="FILE.npz", help="inputs on which to compare the outputs")
+    parser.add_argument("--rtol", type=float, metavar="X", help="relative tolerance of the comparison")
+    parser.add_argument("--atol", type=float, metavar="X", help="absolute tolerance of the comparison")
+    parser.add_argument(
+        "--target-python",
+        metavar="PYTHON",
+        action="append",
+        default=[],
+        help="Python interpreter with the target's TensorFlow, to run the rewritten model there too; "
+        "can be repeated",
+    )
 
 
 def run(args: argparse.Namespace) -> int:
     import tfport
     from tfport.cli.progress import show_progress
-    from tfport.cli.targets.command import only_target
+    from tfport.cli.target_argument import parse_target
     from tfport.fix.fix import fix_model
 
-    target = only_target(args.target, device=args.device, gpu=args.gpu)
-    model = tfport.load(args.model, tags=args.tags.split(",") if args.tags else None)
+    target = parse_target(args.target, device=args.device, gpu=args.gpu)
+    model = tfport.load(args.model, tags=tags_of(args))
     with show_progress(f"rewriting {args.model}"):
         fixed = fix_model(model, target, options(args))
         if fixed.ok:
@@ -97,7 +108,7 @@ def options(args: argparse.Namespace) -> FixOptions:
     return FixOptions(
         signatures=tuple(args.signature) or None,
         fetches=tuple(args.fetch),
-        loaders=tuple(args.loader) or None,
+        loaders=tuple(args.loader or ()) or None,
         allow_lossy=args.allow_lossy,
         freeze=args.freeze,
         drop_asserts=args.drop_asserts,

@@ -1,7 +1,7 @@
-"""`--input name=VALUE`, `--input name=@file.npy` and `--inputs file.npz`: text and files to arrays.
+"""Read the arrays of `--input name=VALUE`, `--input name=@file.npy` and `--inputs file.npz`.
 
-A VALUE is JSON, or for strings any text. A file that is no .npy is the content of one string:
-`--input image=@cat.jpg`.
+A VALUE is JSON, or any text for a string input. A file other than .npy is the content of one
+string: `--input image=@cat.jpg`.
 """
 
 from __future__ import annotations
@@ -18,21 +18,18 @@ from tfport.graph.dtypes import STRING
 from tfport.graph.model import Signature, TensorSpec
 
 
-def given_inputs(signature: Signature, values: list[str], file: str | None) -> dict[str, Any]:
-    """The inputs that the options name; each must be one of the signature."""
-    found = dict(read_npz(file)) if file else {}
+def read_inputs(signature: Signature, values: list[str], file: str | None) -> dict[str, Any]:
+    """The arrays that the options give, by input of the signature."""
+    arrays = dict(read_npz(file)) if file else {}
     for text in values:
         name, equals, value = text.partition("=")
         if not equals:
             raise Error(f"--input {text}: expected name=VALUE or name=@file.npy")
         if name not in signature.inputs:
-            raise Error(f"--input {name}: no such input; signature {signature.name} has {_listed(signature)}")
-        found[name] = _value(value, signature.inputs[name], name)
-    return found
-
-
-def _listed(signature: Signature) -> str:
-    return ", ".join(signature.inputs) or "none"
+            inputs = ", ".join(signature.inputs) or "none"
+            raise Error(f"--input {name}: unknown input; the inputs of {signature.name} are: {inputs}")
+        arrays[name] = _value(value, signature.inputs[name], name)
+    return arrays
 
 
 def _value(text: str, spec: TensorSpec, name: str) -> Any:
@@ -58,15 +55,15 @@ def _value(text: str, spec: TensorSpec, name: str) -> Any:
 def _strings(parsed: Any, name: str) -> Any:
     array = np.array(parsed, object)
     flat = array.reshape(-1).tolist()
-    if not all(isinstance(one, str) for one in flat):
+    if not all(isinstance(element, str) for element in flat):
         raise Error(f"--input {name}: expected strings in lists of equal length, found {parsed!r}")
     out = np.empty(len(flat), object)
-    out[:] = [one.encode() for one in flat]
+    out[:] = [element.encode() for element in flat]
     return out.reshape(array.shape)
 
 
 def _wrapped(array: Any, spec: TensorSpec) -> Any:
-    """One string where a vector is expected is a vector of one."""
+    """A single string becomes a vector of length 1 where the signature wants a vector."""
     return array.reshape(1) if array.ndim == 0 and spec.shape.rank == 1 else array
 
 
@@ -77,22 +74,24 @@ def _from_file(path: str, spec: TensorSpec) -> Any:
         if spec.dtype != STRING:
             raise Error(f"{path}: expected a .npy file for {spec.dtype}")
         with open(path, "rb") as file:
-            whole = np.empty((), object)
-            whole[()] = file.read()
-            return _wrapped(whole, spec)
+            content = np.empty((), object)
+            content[()] = file.read()
+            return _wrapped(content, spec)
     except OSError as error:
         raise UnreadableFile(f"{path}: {reason(error)}") from None
     except (ValueError, EOFError) as error:
-        raise UnreadableFile(f"{path}: no array in it: {error}") from None
+        raise UnreadableFile(f"{path}: not a .npy file: {error}") from None
 
 
 def read_npz(path: str) -> dict[str, Any]:
     try:
         with np.load(path, allow_pickle=False) as file:
             if isinstance(file, np.ndarray):
-                raise UnreadableFile(f"{path}: one array; expected an .npz with an array for each input")
+                raise UnreadableFile(
+                    f"{path}: expected an .npz file with an array for each input, found one array"
+                )
             return {name: file[name] for name in file.files}
     except OSError as error:
         raise UnreadableFile(f"{path}: {reason(error)}") from None
     except (ValueError, EOFError, AttributeError, zipfile.BadZipFile) as error:
-        raise UnreadableFile(f"{path}: no .npz with arrays: {error}") from None
+        raise UnreadableFile(f"{path}: not an .npz file: {error}") from None

@@ -1,27 +1,29 @@
-"""`tfport inspect MODEL`: what is in it, where it was made, what it needs."""
+"""`tfport inspect MODEL`: show what a model contains."""
 
 from __future__ import annotations
 
 import argparse
-from typing import Any
 
-from tfport.cli.json_output import print_json
+from tfport.cli.arguments import add_json, add_tags, tags_of
+from tfport.cli.commands import command
 
 
-def add(commands: Any) -> None:
-    parser = commands.add_parser(
-        "inspect",
-        help="signatures, ops, variables, tables, assets and origin of a model",
-        description="Say what is in a model. Nothing of it is executed and its weights are not read.",
-    )
+@command(
+    "inspect",
+    order=1,
+    help="show the signatures, ops, variables, tables and assets of a model",
+    description="Show what a model contains and which TensorFlow wrote it. Nothing in the model is "
+    "executed, and its weights are not read.",
+)
+def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "model",
         metavar="MODEL",
-        help="a SavedModel, GraphDef, MetaGraph, checkpoint, TF.js model, or an archive with one",
+        help="a SavedModel, GraphDef, MetaGraph, checkpoint or TF.js model, or an archive that contains one",
     )
-    parser.add_argument("--tags", metavar="TAG[,TAG]", help="the MetaGraph to show, where there are several")
-    parser.add_argument("--all", action="store_true", help="show every row of long lists")
-    parser.add_argument("--json", action="store_true", help="print JSON (version 1)")
+    add_tags(parser)
+    parser.add_argument("--all", action="store_true", help="do not shorten long lists")
+    add_json(parser)
     parser.set_defaults(run=run)
 
 
@@ -29,10 +31,11 @@ def run(args: argparse.Namespace) -> int:
     import tfport
     from tfport.cli.progress import show_progress
 
-    tags = args.tags.split(",") if args.tags else None
     with show_progress(f"reading {args.model}"):
-        report = tfport.inspect(tfport.load(args.model, tags=tags))
+        report = tfport.inspect(tfport.load(args.model, tags=tags_of(args)))
     if args.json:
+        from tfport.cli.json_output import print_json
+
         print_json(report.to_json())
     else:
         from tfport.check.console import show

@@ -1,4 +1,4 @@
-"""What programs read on standard output."""
+"""JSON on standard output."""
 
 from __future__ import annotations
 
@@ -7,6 +7,6 @@ import sys
 from typing import Any
 
 
-def print_json(what: dict[str, Any]) -> None:
-    json.dump(what, sys.stdout, indent=1, ensure_ascii=False)
+def print_json(value: dict[str, Any]) -> None:
+    json.dump(value, sys.stdout, indent=1, ensure_ascii=False)
     print()

@@ -1,7 +1,7 @@
-"""The `tfport` command: options, exit codes, and one sentence for every error.
+"""The entry point of `tfport`: parse arguments, run a command, print errors, return the exit code.
 
-0: done. 1: the answer is no (`check`). 2: tfport could not read or could not tell.
-Each command is a module that adds its options and runs; heavy imports wait until then.
+0: success. 1: the answer is no, as of `check`. 2: tfport could not decide or could not read a file.
+Every error is one sentence on standard error, without a traceback.
 """
 
 from __future__ import annotations
@@ -16,75 +16,30 @@ from collections.abc import Sequence
 from typing import TextIO
 
 from tfport.check.printable import printable
-from tfport.cli import bench as bench_command
-from tfport.cli import completion as completion_command
-from tfport.cli import env as env_command
-from tfport.cli import explain as explain_command
-from tfport.cli import export as export_command
-from tfport.cli import fix as fix_command
-from tfport.cli import inspect as inspect_command
-from tfport.cli import matrix as matrix_command
-from tfport.cli import serve as serve_command
-from tfport.cli.check import command as check_command
-from tfport.cli.lib import command as lib_command
-from tfport.cli.lib import subcommands as lib_words
-from tfport.cli.ops import command as ops_command
-from tfport.cli.run import command as run_command
-from tfport.cli.targets import command as targets_command
+from tfport.cli.commands import COMMANDS, all_commands
+from tfport.discovery import STALE
 from tfport.errors import Error
 
-COMMANDS = (
-    inspect_command,
-    check_command,
-    matrix_command,
-    fix_command,
-    run_command,
-    export_command,
-    bench_command,
-    serve_command,
-    lib_command,
-    env_command,
-    ops_command,
-    explain_command,
-    targets_command,
-    completion_command,
-)
 CANNOT_TELL = 2
 INTERRUPTED = 130
-
-
-def parser() -> argparse.ArgumentParser:
-    """All commands with their options."""
-    top = argparse.ArgumentParser(
-        prog="tfport", description="Take any TensorFlow model to any runtime, without TensorFlow."
-    )
-    top.add_argument("--version", action=_Version, nargs=0, help="print the version of tfport")
-    commands = top.add_subparsers(title="commands", metavar="COMMAND", dest="command", required=True)
-    for command in COMMANDS:
-        command.add(commands)
-    return top
-
-
-class _Version(argparse.Action):
-    """Looks the version up only when it is asked for."""
-
-    def __call__(self, parser: argparse.ArgumentParser, *_: object) -> None:
-        from importlib.metadata import version
-
-        print(f"tfport {version('tfport')}")
-        parser.exit()
+EXAMPLES = """examples:
+  tfport inspect export/1
+  tfport check export/1 --on tensorflow==2.8.4
+  tfport fix export/1 --for tensorflow==1.15.5 -o fixed
+  tfport run export/1 --input x='[[1, 2]]'
+"""
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run a command; the exit code."""
+    """Run a command and return the exit code."""
     for stream in (sys.stdout, sys.stderr):
-        if isinstance(stream, io.TextIOWrapper):  # names may have letters that this terminal has not
+        if isinstance(stream, io.TextIOWrapper):  # the terminal's encoding may lack some characters
             stream.reconfigure(errors="backslashreplace")
-    gc.disable()  # a command is over before cycles matter, and looking for them costs a third of its time
+    gc.disable()  # commands are short, and collecting cycles would take a third of their time
     try:
-        args = parser().parse_args(lib_words.joined(sys.argv[1:] if argv is None else argv))
+        args = parse(sys.argv[1:] if argv is None else argv)
         with warnings.catch_warnings():
-            warnings.showwarning = _say_warning
+            warnings.showwarning = _print_warning
             code: int = args.run(args)
         sys.stdout.flush()
     except Error as error:
@@ -93,7 +48,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     except KeyboardInterrupt:
         print("tfport: interrupted", file=sys.stderr)
         return INTERRUPTED
-    except BrokenPipeError:  # the reader of a pipe has left, as `head` does
+    except BrokenPipeError:  # the reader of a pipe, such as `head`, has closed it
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return CANNOT_TELL
     finally:
@@ -101,7 +56,42 @@ def main(argv: Sequence[str] | None = None) -> int:
     return code
 
 
-def _say_warning(
+def parse(arguments: Sequence[str]) -> argparse.Namespace:
+    """Parse the command line; only the module of its command is imported."""
+    name = arguments[0] if arguments else ""
+    if commands := COMMANDS.of(name):
+        return commands[0].parse(arguments[1:])
+    if name and not name.startswith("-") and COMMANDS.lacks(name):
+        raise Error(f"the command {name} is not in the index; {STALE}")
+    return parser(complete=False).parse_args(arguments)
+
+
+def parser(*, complete: bool = True) -> argparse.ArgumentParser:
+    """All commands, each with its arguments if `complete`; otherwise just what `tfport --help` prints."""
+    top = argparse.ArgumentParser(
+        prog="tfport",
+        description="Take any TensorFlow model to any runtime, without TensorFlow.",
+        epilog=EXAMPLES,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    top.add_argument("--version", action=_Version, nargs=0, help="print the version of tfport")
+    subparsers = top.add_subparsers(title="commands", metavar="COMMAND", dest="command", required=True)
+    for command in all_commands():
+        command.add_to(subparsers, complete=complete)
+    return top
+
+
+class _Version(argparse.Action):
+    """Look up the version only when it is needed."""
+
+    def __call__(self, parser: argparse.ArgumentParser, *_: object) -> None:
+        from importlib.metadata import version
+
+        print(f"tfport {version('tfport')}")
+        parser.exit()
+
+
+def _print_warning(
     message: Warning | str,
     category: type[Warning],
     filename: str,
@@ -109,5 +99,5 @@ def _say_warning(
     file: TextIO | None = None,
     line: str | None = None,
 ) -> None:
-    """A warning is a sentence, too, and no place in our code."""
+    """Print a warning as a sentence, without a place in the source."""
     print(f"tfport: {printable(str(message))}", file=sys.stderr)

@@ -1,33 +1,37 @@
-"""`tfport matrix MODEL`: every release at once, where the model runs, and what breaks elsewhere."""
+"""`tfport matrix MODEL`: check a model against every recorded release at once."""
 
 from __future__ import annotations
 
 import argparse
-from typing import Any
 
-from tfport.cli.json_output import print_json
+from tfport.cli.arguments import DEVICES, add_json, add_loader, add_model, tags_of
+from tfport.cli.commands import command
 
 
-def add(commands: Any) -> None:
-    parser = commands.add_parser(
-        "matrix",
-        help="every release at once: where a model runs, and what breaks elsewhere",
-        description="Hold a model against every recorded release of TensorFlow, on CPUs and on GPUs.",
-    )
-    parser.add_argument("model", metavar="MODEL", help="a SavedModel, GraphDef, MetaGraph or TF.js model")
-    parser.add_argument("--device", choices=("cpu", "gpu"), help="one of them only")
+@command(
+    "matrix",
+    order=3,
+    help="check a model against every recorded TensorFlow release",
+    description="Check a model against every recorded release of TensorFlow, on CPU and on GPU, and show "
+    "what fails where it does not run.",
+)
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    add_model(parser)
+    parser.add_argument("--device", choices=DEVICES, help="device to check (default: both)")
+    add_loader(parser)
     parser.add_argument(
-        "--loader", action="append", help="python, serving, capi or keras; may be given several times"
+        "--signature",
+        action="append",
+        metavar="NAME",
+        help="signature that must run (default: all); can be repeated",
     )
+    parser.add_argument("--since", metavar="RELEASE", help="oldest release to check")
     parser.add_argument(
-        "--signature", action="append", metavar="NAME", help="one to be run; may be given several times"
+        "--until", metavar="RELEASE", help="newest release to check; 2.8 includes all of its patch releases"
     )
-    parser.add_argument("--tags", metavar="TAG[,TAG]", help="the MetaGraph to take, where there are several")
-    parser.add_argument("--since", metavar="RELEASE", help="the oldest release to try")
-    parser.add_argument("--until", metavar="RELEASE", help="the newest; 2.8 takes all of its patches in")
     parser.add_argument("--all", action="store_true", help="list every patch release")
-    parser.add_argument("--json", action="store_true", help="print JSON (version 1)")
-    parser.add_argument("--html", metavar="FILE", help="write a page to look at, which needs nothing else")
+    add_json(parser)
+    parser.add_argument("--html", metavar="FILE", help="write a self-contained HTML page")
     parser.set_defaults(run=run)
 
 
@@ -38,7 +42,7 @@ def run(args: argparse.Namespace) -> int:
 
     with show_progress(f"checking {args.model}"):
         matrix = matrix_of(
-            tfport.load(args.model, tags=args.tags.split(",") if args.tags else None),
+            tfport.load(args.model, tags=tags_of(args)),
             device=args.device,
             loader=args.loader,
             signatures=args.signature,
@@ -50,6 +54,8 @@ def run(args: argparse.Namespace) -> int:
 
         write_page(matrix, args.html)
     if args.json:
+        from tfport.cli.json_output import print_json
+
         print_json(matrix.to_json())
     elif not args.html:
         from tfport.check.console import show

@@ -1,4 +1,4 @@
-"""A sign of life for what takes longer than two seconds, on a terminal only."""
+"""Progress on a terminal: a spinner for work that takes more than two seconds."""
 
 from __future__ import annotations
 
@@ -7,29 +7,29 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-AFTER_SECONDS = 2.0
+DELAY_SECONDS = 2.0
 
 
 @contextmanager
-def show_progress(doing: str) -> Iterator[None]:
-    """While the block runs, say on standard error what is being done, if it takes long."""
+def show_progress(activity: str) -> Iterator[None]:
+    """While the block runs, show on standard error what is being done, if it takes long."""
     if not sys.stderr.isatty():
         yield
         return
     done = threading.Event()
-    sign = threading.Thread(target=_show, args=(doing, done), daemon=True)
-    sign.start()
+    spinner = threading.Thread(target=_spin, args=(activity, done), daemon=True)
+    spinner.start()
     try:
         yield
     finally:
         done.set()
-        sign.join()
+        spinner.join()
 
 
-def _show(doing: str, done: threading.Event) -> None:
-    if done.wait(AFTER_SECONDS):
+def _spin(activity: str, done: threading.Event) -> None:
+    if done.wait(DELAY_SECONDS):
         return
     from rich.console import Console
 
-    with Console(stderr=True).status(doing):
+    with Console(stderr=True).status(activity):
         done.wait()

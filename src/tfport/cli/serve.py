@@ -1,23 +1,25 @@
-"""`tfport serve MODEL`: TensorFlow Serving's API, with no TensorFlow."""
+"""`tfport serve MODEL`: serve models with the TensorFlow Serving API, without TensorFlow."""
 
 from __future__ import annotations
 
 import argparse
 import os
-from typing import Any
+
+from tfport.cli.commands import command
 
 
-def add(commands: Any) -> None:
+@command(
+    "serve",
+    order=8,
+    help="serve models with the TensorFlow Serving API",
+    usage="tfport serve [MODEL] [--FLAG[=VALUE]]…",
+    description="Serve models over gRPC and REST. The API and the flags are those of "
+    "tensorflow_model_server; the Open Inference Protocol v2 is available too.",
+    allow_abbrev=False,
+)
+def add_arguments(parser: argparse.ArgumentParser) -> None:
     from tfport.serve.flags import add_flags
 
-    parser = commands.add_parser(
-        "serve",
-        help="serve models as TensorFlow Serving does",
-        usage="tfport serve [MODEL] [--FLAG[=VALUE]]…",
-        description="Serve models over gRPC and REST with the API and the flags of tensorflow_model_server, "
-        "and the Open Inference Protocol v2.",
-        allow_abbrev=False,
-    )
     parser.add_argument(
         "model", metavar="MODEL", nargs="?", help="a SavedModel, or a folder of numbered versions"
     )
@@ -34,8 +36,8 @@ def run(args: argparse.Namespace) -> int:
 
         print(f"tfport {version('tfport')}")
         return 0
-    said = _said(args)
-    # gRPC writes lines of its own to the terminal; what goes wrong is told by tfport
+    flags = _flags_from_model(args)
+    # gRPC prints its own log lines; tfport reports the errors
     os.environ.setdefault("GRPC_VERBOSITY", "NONE")
     try:
         from tfport.serve.run import run as serve
@@ -43,24 +45,26 @@ def run(args: argparse.Namespace) -> int:
         if (error.name or "").startswith("tfport"):
             raise
         raise Error(f"tfport serve needs {error.name}: pip install 'tfport[serve]'") from None
-    return serve(FlagValues(args, **said), list(ignored_flag_warnings(args)))
+    return serve(FlagValues(args, **flags), list(ignored_flag_warnings(args)))
 
 
-def _said(args: argparse.Namespace) -> dict[str, str]:
-    """What MODEL says, as flags."""
+def _flags_from_model(args: argparse.Namespace) -> dict[str, str]:
+    """The flags that MODEL stands for."""
     from tfport.errors import Error
     from tfport.serve.flags import words_after_booleans
 
-    found = [*([args.model] if args.model else []), *words_after_booleans(args)]
-    if len(found) > 1:
-        raise Error(f"expected one MODEL, found {' and '.join(found)}")
+    models = [*([args.model] if args.model else []), *words_after_booleans(args)]
+    if not models:
+        return {}
+    if len(models) > 1:
+        raise Error(f"expected one MODEL, found {' and '.join(models)}")
     for flag in ("model_base_path", "model_config_file"):
-        if found and getattr(args, flag):
+        if getattr(args, flag):
             raise Error(f"expected MODEL or --{flag}, found both")
-    return {"model_base_path": found[0], "model_name": args.model_name or _name(found[0])} if found else {}
+    return {"model_base_path": models[0], "model_name": args.model_name or _default_name(models[0])}
 
 
-def _name(path: str) -> str:
-    """What a model is called that nobody named: as its folder, or as the folder of its versions."""
+def _default_name(path: str) -> str:
+    """The last folder of the path that is not a version number."""
     parts = [part for part in os.path.abspath(path).split(os.sep) if part]
     return next((part for part in reversed(parts) if not part.isdecimal()), "default")

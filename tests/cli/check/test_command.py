@@ -11,8 +11,8 @@ from xml.etree import ElementTree
 import pytest
 
 from tfport.check.loaders import LOADERS as KNOWN_LOADERS
-from tfport.cli import choices
-from tfport.cli.check.request import Outcome, exit_code, of_all
+from tfport.cli import arguments
+from tfport.cli.check.fail_on import FAIL_ON, exit_code, worst
 from tfport.cli.main import main
 from tfport.formats.proto.graph_pb2 import GraphDef, NodeDef
 
@@ -93,8 +93,8 @@ def test_what_makes_no_sense_is_one_sentence(args, sentence, capsys, monkeypatch
 def test_what_the_parser_takes_is_what_the_check_knows():
     from tfport.atlas.target import DEVICES
 
-    assert choices.LOADERS == KNOWN_LOADERS
-    assert choices.DEVICES == DEVICES
+    assert arguments.LOADERS == KNOWN_LOADERS
+    assert arguments.DEVICES == DEVICES
 
 
 CODES = [  # verdict   severities            error unknown warning note never
@@ -109,14 +109,14 @@ CODES = [  # verdict   severities            error unknown warning note never
 
 @pytest.mark.parametrize(("verdict", "severities", "codes"), CODES)
 def test_fail_on_says_what_makes_the_exit_code_1(verdict, severities, codes):
-    outcome = Outcome(verdict, frozenset(severities))
-    assert [exit_code(outcome, step) for step in choices.FAIL_ON] == codes
-    assert exit_code(outcome, None) == codes[0]
+    found = frozenset(severities)
+    assert [exit_code(verdict, found, fail_on) for fail_on in FAIL_ON] == codes
+    assert exit_code(verdict, found, None) == codes[0]
 
 
 @pytest.mark.parametrize(("codes", "code"), [([0, 0], 0), ([0, 2], 2), ([2, 1, 0], 1), ([], 0)])
 def test_one_that_does_not_run_outweighs_one_that_cannot_be_read(codes, code):
-    assert of_all(codes) == code
+    assert worst(codes) == code
 
 
 # Forms and files
@@ -136,9 +136,9 @@ def test_every_form_is_written_to_a_file_which_is_replaced(tmp_path, capsys):
 
 def test_a_file_that_cannot_be_written_is_one_sentence(tmp_path, capsys):
     assert check(ATTENTION, "--on", "tensorflow==2.8", "-o", str(tmp_path / "no" / "where")) == 2
-    assert "where: cannot be written: no such file or directory" in capsys.readouterr().err
+    assert "where: cannot write: no such file or directory" in capsys.readouterr().err
     assert check(ATTENTION, "--on", "tensorflow==2.8", "-o", str(tmp_path)) == 2
-    assert "cannot be written: is a directory" in capsys.readouterr().err
+    assert "cannot write: is a directory" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("form", ["sarif", "junit", "markdown"])

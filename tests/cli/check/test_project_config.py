@@ -74,7 +74,7 @@ def test_what_lies_beyond_the_repository_is_not_asked(repository, capsys):
     (repository / "tfport.toml").write_text(DECLARED)
     (repository / "deep" / ".git").touch()  # as in a worktree
     assert main(["check"]) == 2
-    assert "no tfport.toml here or above" in capsys.readouterr().err
+    assert "no tfport.toml in this folder or above it" in capsys.readouterr().err
 
 
 def test_a_pyproject_that_says_nothing_to_tfport_is_passed_by(repository, capsys):
@@ -85,21 +85,24 @@ def test_a_pyproject_that_says_nothing_to_tfport_is_passed_by(repository, capsys
 
 HEAD = '[[check]]\nmodel = "m"\non = "tensorflow==2.8"\n'
 WRONG = [  # what is declared           the sentence after the name of the file
-    ("[[check]", "no TOML: "),
-    ("\udcff", "no TOML: "),
-    ("", "no [[check]] in it; declare one with `model` and `on`"),
-    ("[check]\nmodel = 'm'", "`check` is a table; expected tables, each headed [[check]]"),
-    ("check = [1]", "`check` is a list; expected tables, each headed [[check]]"),
-    ("checks = 1", "a key `checks`; expected [[check]] only"),
-    ("[[check]]\nmodel = 'm'", "check 1: no `on`"),
-    ("[[check]]\non = []", "check 1: no `model`"),
-    (f"{HEAD}{HEAD}devices = 'cpu'", "check 2: a key `devices`; expected model, on, loader, signatures, "),
+    ("[[check]", "not a TOML file: "),
+    ("\udcff", "not a TOML file: "),
+    ("", "no [[check]] table; add one with `model` and `on`"),
+    ("[check]\nmodel = 'm'", "`check` is a table; expected tables with the header [[check]]"),
+    ("check = [1]", "`check` is a list; expected tables with the header [[check]]"),
+    ("checks = 1", "unknown key `checks`; expected only [[check]]"),
+    ("[[check]]\nmodel = 'm'", "check 1: `on` is missing"),
+    ("[[check]]\non = []", "check 1: `model` is missing"),
+    (f"{HEAD}{HEAD}devices = 'cpu'", "check 2: unknown key `devices`; expected model, on, loader, "),
     (f"{HEAD}device = 'tpu'", 'check 1: `device` is "tpu"; expected cpu or gpu'),
-    (f"{HEAD}device = ['cpu']", "check 1: `device` is a list; expected a text"),
+    (f"{HEAD}device = ['cpu']", "check 1: `device` is a list; expected a string"),
     (f"{HEAD}loader = ['java']", 'check 1: `loader` is "java"; expected capi, serving, python or keras'),
-    (f"{HEAD}signatures = [1]", "check 1: `signatures` has a number; expected a text, or a list of texts"),
-    (f"{HEAD}tags = 2020-01-01", "check 1: `tags` has a date; expected a text, or a list of texts"),
-    (f"{HEAD}soft-placement = 'yes'", "check 1: `soft-placement` is a text; expected true or false"),
+    (
+        f"{HEAD}signatures = [1]",
+        "check 1: `signatures` contains a number; expected a string or a list of",
+    ),
+    (f"{HEAD}tags = 2020-01-01", "check 1: `tags` contains a date; expected a string or a list of strings"),
+    (f"{HEAD}soft-placement = 'yes'", "check 1: `soft-placement` is a string; expected true or false"),
     (f"{HEAD}fail-on = 'always'", 'check 1: `fail-on` is "always"; expected error, unknown, '),
 ]
 

@@ -119,7 +119,7 @@ def test_a_library_that_would_not_load_is_not_called_built(capsys):
         (
             "",
             ["op.cc", "--wheel", "x.whl"],
-            "--wheel, --site-packages and --download say where the TensorFlow",
+            "--wheel, --site-packages and --download need --for TARGET",
         ),
         ("", ["op.cc", "--for", "tensorflow>=2.20"], "expected one release, such as tensorflow==2.21.0"),
         (
@@ -132,7 +132,11 @@ def test_a_library_that_would_not_load_is_not_called_built(capsys):
             ["op.cc", "--for", "tensorflow==2.8.4", "--wheel", "x.whl"],
             "x.whl: no wheel of tensorflow 2.8.4",
         ),
-        ("", ["--for", "tensorflow==2.8.4", "--checked"], "--checked is for tfport's own header"),
+        (
+            "",
+            ["--for", "tensorflow==2.8.4", "--checked"],
+            "--checked needs tfport's header, and cannot be combined with --for",
+        ),
     ],
 )
 @needs_compiler
@@ -155,7 +159,7 @@ def test_no_compiler_at_all(monkeypatch, capsys):
 def test_nothing_to_build(capsys, monkeypatch):
     pytest.importorskip("tvm_ffi")
     assert main(["lib", "build"]) == 2
-    assert "there are no C++ files in this folder; name them" in capsys.readouterr().err
+    assert "no C++ files in the current folder; name the files to compile" in capsys.readouterr().err
 
 
 @needs_compiler
@@ -169,7 +173,7 @@ def test_show_reads_libraries_of_both_kinds(capsys):
     assert main(["lib", "show", library("ops")]) == 0
     text = capsys.readouterr().out
     assert "Softsign for T=float; priority=3" in text
-    assert "Native>Distinct for everything" in text
+    assert "Native>Distinct for all types" in text
 
 
 def test_show_reads_a_library_for_another_machine(capsys):

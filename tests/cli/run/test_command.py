@@ -58,7 +58,7 @@ def test_strings_are_text_and_bytes_that_are_none_are_base64(capsys, tmp_path):
 
 WRONG = [
     (["--input", "x"], "--input x: expected name=VALUE or name=@file.npy"),
-    (["--input", "z=1"], "--input z: no such input; signature serving_default has x"),
+    (["--input", "z=1"], "--input z: unknown input; the inputs of serving_default are: x"),
     (["--input", "x=one"], "--input x: expected float32 as JSON, such as [1, 2], found 'one'"),
     (["--input", "x=[[1], [1, 2]]"], "--input x: expected float32 (?, 2), found '[[1], [1, 2]]'"),
     (["--input", "x=@nowhere.npy"], "nowhere.npy: no such file or directory"),
@@ -81,13 +81,13 @@ def test_a_file_that_is_no_array_is_said(capsys, tmp_path):
     for given in (["--input", f"x=@{tmp_path}/x.npy"], ["--inputs", str(tmp_path / "x.npz")]):
         code, _, err = said(capsys, MODULE, *given)
         assert code == 2
-        assert "no array" in err or "no .npz" in err
+        assert "not a .npy file" in err or "not an .npz file" in err
 
 
 def test_export_says_what_it_wrote(capsys, tmp_path):
     model, path = path_of("keras_sequential"), tmp_path / "m.onnx"
     assert main(["export", model, "-o", str(path)]) == 0
-    assert re.fullmatch(rf"{path}: \d+ nodes, checked\n", capsys.readouterr().out)
+    assert re.fullmatch(rf"{path}: \d+ nodes, validated\n", capsys.readouterr().out)
     assert main(["export", model, "-o", str(tmp_path / "n.onnx"), "--json"]) == 0
     told = json.loads(capsys.readouterr().out)
     assert (told["version"], len(told["inputs"]), told["outputs"]) == (1, 1, ["output_0"])
@@ -108,7 +108,7 @@ def test_bench_measures_each_batch(capsys):
 
 def test_bench_refuses_no_batch(capsys):
     assert main(["bench", MODULE, "--batch", "0"]) == 2
-    assert capsys.readouterr().err == "tfport: --batch 0: expected sizes such as 1,8\n"
+    assert capsys.readouterr().err == "tfport: --batch 0: expected positive sizes, such as 1,8\n"
 
 
 def test_ops_lists_what_tfport_runs(capsys):
@@ -119,4 +119,4 @@ def test_ops_lists_what_tfport_runs(capsys):
         {"name": "StringLower", "runs": ["numpy"], "provider": None},
     ]
     assert main(["ops", "--tfport", "NcclAllReduce"]) == 1
-    assert capsys.readouterr().err == "tfport: no kernel for NcclAllReduce\n"
+    assert capsys.readouterr().err == "tfport: NcclAllReduce has no kernel in tfport\n"

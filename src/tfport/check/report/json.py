@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
+import json
+from collections.abc import Sequence
+from typing import Any, ClassVar
 
 from tfport.check.check import Result
 from tfport.check.findings.finding import Finding, function_of
+from tfport.check.report.formats import ReportFormat, report_format
 from tfport.check.report.report import VERSION, CheckReport
 
 EXAMPLES = 3
@@ -57,3 +60,20 @@ def finding_json(finding: Finding) -> dict[str, Any]:
         "doubt": finding.doubt or None,
         "fixes": [*finding.fixes(), *finding.ways_out],
     }
+
+
+@report_format("json")
+class JsonFormat(ReportFormat):
+    """JSON for programs: the report, or a list of reports."""
+
+    always_many: ClassVar[bool] = False
+
+    def part(self, report: CheckReport) -> dict[str, Any]:
+        return to_json(report)
+
+    def unreadable(self, model: str, why: str) -> dict[str, Any]:
+        return {"model": model, "error": why}
+
+    def whole(self, parts: Sequence[dict[str, Any]]) -> str:
+        document = {"version": VERSION, "models": list(parts)} if self.layout.many else parts[0]
+        return json.dumps(document, indent=1, ensure_ascii=False) + "\n"

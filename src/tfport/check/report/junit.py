@@ -11,6 +11,7 @@ from xml.etree.ElementTree import Element, SubElement, indent, tostring
 from tfport.check.check import FAILS, RUNS, Result
 from tfport.check.findings.finding import ERROR, Finding
 from tfport.check.printable import printable
+from tfport.check.report.formats import ReportFormat, report_format
 from tfport.check.report.phrases import nodes_text, verdict_text
 from tfport.check.report.report import CheckReport
 
@@ -72,3 +73,17 @@ def _counted(suite: Element) -> Element:
     for kind, element in KINDS.items():
         suite.set(kind, str(sum(case.find(element) is not None for case in cases)))
     return suite
+
+
+@report_format("junit")
+class JunitFormat(ReportFormat):
+    """JUnit XML for CI servers."""
+
+    def part(self, report: CheckReport) -> Element:
+        return part(report)
+
+    def unreadable(self, model: str, why: str) -> Element:
+        return unreadable(model, why)
+
+    def whole(self, parts: Sequence[Element]) -> str:
+        return whole(parts)

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from tfport.check.check import FAILS, RUNS, UNKNOWN, Result
 from tfport.check.findings.finding import ERROR, NOTE
 from tfport.check.printable import printable
+from tfport.check.report.formats import ReportFormat, report_format
 from tfport.check.report.grouping import GroupedFinding, grouped_findings, names_of, targets_of
 from tfport.check.report.phrases import nodes_text, shortened_message, signatures_text, summary, verdict_text
 from tfport.check.report.report import CheckReport
@@ -119,3 +120,17 @@ def escaped(text: str) -> str:
 def code(text: str) -> str:
     """A span of code, also in a table; backticks cannot be in it."""
     return f"`{printable(text).replace('`', chr(39)).replace('|', chr(92) + '|')}`"
+
+
+@report_format("markdown")
+class MarkdownFormat(ReportFormat):
+    """GitHub-flavored Markdown."""
+
+    def part(self, report: CheckReport) -> MarkdownPart:
+        return part(report)
+
+    def unreadable(self, model: str, why: str) -> MarkdownPart:
+        return unreadable(model, why)
+
+    def whole(self, parts: Sequence[MarkdownPart]) -> str:
+        return whole(parts)

@@ -16,6 +16,7 @@ from urllib.parse import quote
 
 from tfport.check.check import Result
 from tfport.check.findings.finding import CODES, ERROR, Finding, function_of
+from tfport.check.report.formats import ReportFormat, report_format
 from tfport.check.report.report import CheckReport
 from tfport.graph.node import Node
 
@@ -144,3 +145,17 @@ def _artifact(model: str) -> str:
 def _repository(folder: Path) -> Path:
     above = (folder, *folder.parents)
     return next((one for one in above if (one / ".git").exists()), folder)
+
+
+@report_format("sarif")
+class SarifFormat(ReportFormat):
+    """SARIF 2.1.0 for code scanning."""
+
+    def part(self, report: CheckReport) -> Object:
+        return part(report)
+
+    def unreadable(self, model: str, why: str) -> Object:
+        return unreadable(model, why)
+
+    def whole(self, parts: Sequence[Object]) -> str:
+        return whole(parts)

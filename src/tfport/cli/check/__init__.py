@@ -1,1 +1,1 @@
-"""`tfport check`."""
+"""The `tfport check` command."""

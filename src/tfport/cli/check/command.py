@@ -1,80 +1,90 @@
-"""`tfport check MODEL… --on TARGET…`: will it load and run there, and every reason why not."""
+"""`tfport check MODEL… --on TARGET…`: check whether models load and run on targets, and why not."""
 
 from __future__ import annotations
 
 import argparse
-from typing import Any
 
-from tfport.cli.choices import DEVICES, FAIL_ON, FORMS, LOADERS
+from tfport.cli.arguments import add_device, add_gpu, add_loader, add_tags
+from tfport.cli.check.fail_on import FAIL_ON
+from tfport.cli.commands import command
 
 
-def add(commands: Any) -> None:
-    parser = commands.add_parser(
-        "check",
-        help="whether a model loads and runs on a TensorFlow, and every reason why not",
-        description="Say whether models load and run on targets, and every reason why not. Without MODEL, "
-        "what tfport.toml (or [tool.tfport] in pyproject.toml) declares. Exit code 0: all run; 1: one does "
-        "not; 2: tfport could not tell, or could not read.",
-    )
+@command(
+    "check",
+    order=2,
+    help="check whether a model loads and runs on a target, and why not",
+    description="Check whether models load and run on targets, and report every reason why not. Without "
+    "MODEL, check what tfport.toml (or [tool.tfport] in pyproject.toml) declares. Exit code 0: all run; "
+    "1: some do not; 2: tfport could not decide, or could not read a model.",
+)
+def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
-        "models", metavar="MODEL", nargs="*", help="a model as for inspect, or a folder with many"
+        "models",
+        metavar="MODEL",
+        nargs="*",
+        help="a SavedModel, GraphDef, MetaGraph or TF.js model, or a folder with many",
     )
     parser.add_argument(
         "--on",
         metavar="TARGET",
         nargs="+",
         action="extend",
-        help="what must run it: tensorflow==2.8.4, 'tensorflow>=2.4,<2.9', tensorflow-serving==2.8, "
-        "requirements.txt, . (this environment), ops_to_register.h@tensorflow==1.4.1",
+        help="where the model must run: tensorflow==2.8.4, 'tensorflow>=2.4,<2.9', tensorflow-serving==2.8, "
+        "requirements.txt, . (this environment), ops_to_register.h@tensorflow==1.4.1, or tfport",
     )
-    _add_how(parser)
+    _add_conditions(parser)
     _add_output(parser)
     parser.set_defaults(run=run)
 
 
-def _add_how(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--device", choices=DEVICES, help="the hardware that is there")
-    parser.add_argument("--gpu", metavar="GPU", help="which GPU that is: h100, t4, or a compute capability")
+def _add_conditions(parser: argparse.ArgumentParser) -> None:
+    add_device(parser)
+    add_gpu(parser)
+    add_loader(parser)
     parser.add_argument(
-        "--loader", action="append", choices=LOADERS, help="who loads it, if not who usually does"
-    )
-    parser.add_argument(
-        "--signature", action="append", metavar="NAME", help="what must run; all signatures by default"
+        "--signature",
+        action="append",
+        metavar="NAME",
+        help="signature that must run (default: all); can be repeated",
     )
     parser.add_argument(
         "--soft-placement",
         action=argparse.BooleanOptionalAction,
-        help="a node may run elsewhere than on the device it asks for",
+        help="whether a node may run on another device than the one it requests",
     )
-    parser.add_argument("--tags", metavar="TAG[,TAG]", help="the MetaGraph to check, where there are several")
+    add_tags(parser)
     parser.add_argument(
         "--library",
         action="append",
         metavar="FILE",
-        help="custom-op library whose ops count as registered on the target; it is read, never loaded",
+        help="custom-op library to include; it is read, never loaded; can be repeated",
     )
-    parser.add_argument(
-        "--checksums", action="store_true", help="read the weights too, to see that they are whole"
-    )
+    parser.add_argument("--checksums", action="store_true", help="also verify the checksums of the weights")
     parser.add_argument(
         "--fail-on",
         choices=FAIL_ON,
-        help="what makes the exit code 1: a model that fails (error, the default), also one that nobody "
-        "can tell of (unknown), also any warning, also any note; or nothing (never)",
+        help="when to exit with 1: if a model fails (error, the default); unknown: exit 1 also when the "
+        "verdict is unknown; warning: also on a warning; note: also on a note; never: always exit 0",
     )
 
 
 def _add_output(parser: argparse.ArgumentParser) -> None:
-    form = parser.add_mutually_exclusive_group()
-    form.add_argument("--format", choices=FORMS, default="text", help="how to answer; text by default")
-    form.add_argument(
+    from tfport.check.report.formats import REPORT_FORMATS
+
+    formats = parser.add_mutually_exclusive_group()
+    formats.add_argument(
+        "--format", choices=REPORT_FORMATS.names(), default="text", help="report format (default: text)"
+    )
+    formats.add_argument(
         "--json", dest="format", action="store_const", const="json", help="print JSON (version 1)"
     )
-    parser.add_argument("-o", "--output", metavar="FILE", help="where the answer goes, if not to the screen")
-    parser.add_argument("--all", action="store_true", help="show long texts and lists whole")
+    parser.add_argument(
+        "-o", "--output", metavar="FILE", help="file for the report (default: standard output)"
+    )
+    parser.add_argument("--all", action="store_true", help="do not shorten long texts and lists")
 
 
 def run(args: argparse.Namespace) -> int:
-    from tfport.cli.check.run import check_declared, check_given
+    from tfport.cli.check.run import check_declared, check_named
 
-    return check_given(args) if args.models else check_declared(args)
+    return check_named(args) if args.models else check_declared(args)

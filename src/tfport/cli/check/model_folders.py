@@ -1,4 +1,4 @@
-"""Which models are meant by a path: the one that is there, or all that are below a folder of many."""
+"""Find the models at a path: the model itself, or all models below a folder."""
 
 from __future__ import annotations
 
@@ -15,48 +15,48 @@ MOST_FOLDERS = 100_000
 
 
 def models_at(path: str) -> list[str] | None:
-    """The paths of all models below a folder that is none itself; None where the path is the model."""
+    """The paths of all models below a folder; None if the path itself is a model."""
     if not os.path.isdir(path):
         return None
     try:
         if len(models_in(Folder(path))) == 1:
             return None
     except Error:
-        return None  # a broken model: reading it says what is wrong
+        return None  # a broken model; loading it reports the error
     return list(dict.fromkeys(_below(path))) or None
 
 
 def _below(path: str) -> Iterator[str]:
     seen = set[tuple[int, int]]()
     folders = [top for top in [Folder(path)] if _is_new(top, seen)]
-    for folder in folders:  # grows as it goes
+    for folder in folders:  # the list grows during the loop
         try:
-            found = models_in(folder)
-            inside = [] if any(model.is_folder for model in found) else folder.list()[1]
-        except Error:  # told by the one who reads it
+            models = models_in(folder)
+            subfolders = [] if any(model.is_folder for model in models) else folder.list()[1]
+        except Error:  # loading it reports the error
             yield folder.where
             continue
-        yield from (model.where for model in found if _has_graph(model))
-        below = [folder.under(name) for name in inside if not name.startswith(".")]
-        folders += [one for one in below if _is_new(one, seen)]
+        yield from (model.where for model in models if _has_graph(model))
+        below = [folder.under(name) for name in subfolders if not name.startswith(".")]
+        folders += [subfolder for subfolder in below if _is_new(subfolder, seen)]
         if len(folders) > MOST_FOLDERS:
             raise Error(
-                f"{path}: more than {MOST_FOLDERS:,} folders below it; give one that is nearer the models"
+                f"{path}: more than {MOST_FOLDERS:,} folders below it; name a folder closer to the models"
             )
 
 
-def _has_graph(found: ModelLocation) -> bool:
-    """Checkpoints beside models are no models of their own: there is nothing in them to run."""
-    return found.format is not CHECKPOINT
+def _has_graph(model: ModelLocation) -> bool:
+    """Checkpoints next to models are not models themselves: they have no graph to run."""
+    return model.format is not CHECKPOINT
 
 
 def _is_new(folder: Folder, seen: set[tuple[int, int]]) -> bool:
-    """Whether a folder was not met on another way; links can lead in circles."""
+    """Whether a folder was not visited before; symbolic links can form cycles."""
     try:
-        found = os.stat(folder.path)
+        status = os.stat(folder.path)
     except OSError:
         return True
-    key = found.st_dev, found.st_ino
+    key = status.st_dev, status.st_ino
     is_new = key not in seen
     seen.add(key)
     return is_new

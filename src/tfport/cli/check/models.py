@@ -1,4 +1,4 @@
-"""Answers for one model or a thousand: here, or by a process for each processor, in the order asked."""
+"""Check one model, or many in parallel processes; results keep the order of the requests."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from tfport.cli.check.formats import Form
-from tfport.cli.check.request import Asked, Outcome
+from tfport.check.report.formats import ReportFormat
+from tfport.cli.check.request import CheckRequest
 from tfport.errors import Error
 
 if TYPE_CHECKING:
@@ -21,58 +21,62 @@ if TYPE_CHECKING:
     from tfport.check.report.report import CheckReport
     from tfport.runtime.custom.registry import Registry
 
-FEW = 16
-"""So many models are sooner answered here than processes are started."""
-AT_ONCE = 4
-YOUNG = 200_000
+PARALLEL_FROM = 16
+"""Fewer models take less time here than starting processes."""
+CHUNK = 4
+GC_THRESHOLD = 200_000
 T = TypeVar("T")
 
 
 @dataclass(frozen=True)
-class Answer:
-    """What is said of one model."""
+class CheckedModel:
+    """The result for one model."""
 
-    outcome: Outcome
+    verdict: str | None
+    """None if it could not be read."""
+    severities: frozenset[str]
+    """Of all findings."""
     part: Any
+    """Its part of the report."""
 
 
-def report_on(asked: Asked, *, ways_out: bool) -> CheckReport:
-    """The report on one model."""
+def check_request(request: CheckRequest, *, ways_out: bool) -> CheckReport:
+    """Check one model."""
     import tfport
     from tfport.check.report.report import check_model
 
-    targets = targets_of(asked)  # first: tfport itself may know ops of one's own that models have
-    registry, others = _libraries(asked.libraries)
+    targets = targets_of(request)  # first, as the target tfport may define custom ops of the model
+    registry, tensorflow_libraries = _libraries(request.libraries)
     return check_model(
-        tfport.load(asked.model, tags=asked.tags, registry=registry),
+        tfport.load(request.model, tags=request.tags, registry=registry),
         targets,
-        loader=asked.loaders,
-        signatures=asked.signatures,
-        soft_placement=asked.soft_placement,
-        checksums=asked.checksums,
-        libraries=others,
+        loader=request.loaders,
+        signatures=request.signatures,
+        soft_placement=request.soft_placement,
+        checksums=request.checksums,
+        libraries=tensorflow_libraries,
         ways_out=ways_out,
     )
 
 
-def targets_of(asked: Asked) -> list[Target]:
-    """The targets to hold it against; an error where one is not known."""
-    return _targets(asked.on, asked.device, asked.gpu, asked.libraries)
+def targets_of(request: CheckRequest) -> list[Target]:
+    """The targets of a request; an unknown one is an error."""
+    return _targets(request.on, request.device, request.gpu, request.libraries)
 
 
-@functools.cache  # many models are held against the same
+@functools.cache  # many models have the same targets
 def _targets(
     on: tuple[str, ...], device: str | None, gpu: str | None, libraries: tuple[str, ...]
 ) -> list[Target]:
     from tfport.atlas.target import resolve_targets
-    from tfport.cli.targets.command import own
+    from tfport.cli.target_argument import tfport_target
 
-    return resolve_targets(on, device=device, gpu=gpu, own=lambda: own(_libraries(libraries)[0]))
+    return resolve_targets(on, device=device, gpu=gpu, own=lambda: tfport_target(_libraries(libraries)[0]))
 
 
 @functools.cache
 def _libraries(paths: tuple[str, ...]) -> tuple[Registry | None, list[str]]:
-    """A registry that knows tfport's libraries among these, and the others."""
+    """A registry with the libraries for tfport, and the paths of those for TensorFlow."""
     if not paths:
         return None, []
     from tfport.runtime.native.load import registry_with_unloaded
@@ -80,54 +84,58 @@ def _libraries(paths: tuple[str, ...]) -> tuple[Registry | None, list[str]]:
     return registry_with_unloaded(paths)
 
 
-def answer(asked: Asked, form: Form) -> Answer:
-    """What is said of one model of several; one that cannot be read is told, and stops nothing."""
-    try:
-        return answered(report_on(asked, ways_out=False), form)
-    except Error as error:
-        return Answer(Outcome(None), form.unreadable(asked.model, str(error)))
-
-
-def answered(report: CheckReport, form: Form) -> Answer:
+def checked_model(report: CheckReport, report_format: ReportFormat) -> CheckedModel:
     severities = frozenset(finding.severity for finding in report.findings)
-    return Answer(Outcome(report.verdict, severities), form.part(report))
+    return CheckedModel(report.verdict, severities, report_format.part(report))
 
 
-def answers(all_asked: Sequence[Asked], form: Form) -> Iterator[Answer]:
-    """An answer for each model, in order."""
-    for asked in all_asked:
-        targets_of(asked)  # a target that nobody knows is one error, not one for each model
+def check_models(requests: Sequence[CheckRequest], report_format: ReportFormat) -> Iterator[CheckedModel]:
+    """Check each model; one that cannot be read does not stop the others."""
+    for request in requests:
+        targets_of(request)  # an unknown target is one error, not one for each model
     processors = len(os.sched_getaffinity(0))
-    if len(all_asked) < FEW or processors < 2:
-        return _in_turn(all_asked, form)
-    return _side_by_side(all_asked, form, processors)
+    if len(requests) < PARALLEL_FROM or processors < 2:
+        return _sequentially(requests, report_format)
+    return _in_parallel(requests, report_format, processors)
 
 
-def _in_turn(all_asked: Sequence[Asked], form: Form) -> Iterator[Answer]:
-    for asked in all_asked:
-        yield answer(asked, form)
-        gc.collect()  # commands run without it, and models are large
+def _check_or_report(request: CheckRequest, report_format: ReportFormat) -> CheckedModel:
+    try:
+        return checked_model(check_request(request, ways_out=False), report_format)
+    except Error as error:
+        return CheckedModel(None, frozenset(), report_format.unreadable(request.model, str(error)))
 
 
-def _side_by_side(all_asked: Sequence[Asked], form: Form, processors: int) -> Iterator[Answer]:
+def _sequentially(requests: Sequence[CheckRequest], report_format: ReportFormat) -> Iterator[CheckedModel]:
+    for request in requests:
+        yield _check_or_report(request, report_format)
+        gc.collect()  # automatic collection is disabled in commands, and models are large
+
+
+def _in_parallel(
+    requests: Sequence[CheckRequest], report_format: ReportFormat, processors: int
+) -> Iterator[CheckedModel]:
     import multiprocessing
     from concurrent.futures.process import BrokenProcessPool, ProcessPoolExecutor
 
-    new = multiprocessing.get_context("spawn")  # a fork would share an open atlas
-    pool = ProcessPoolExecutor(processors, mp_context=new, initializer=_begin)
+    spawn = multiprocessing.get_context("spawn")  # a fork would share the open atlas
+    pool = ProcessPoolExecutor(processors, mp_context=spawn, initializer=_configure_worker)
+    check = functools.partial(_check_or_report, report_format=report_format)
     try:
-        with _deaf_to_interruptions():
-            found = pool.map(functools.partial(answer, form=form), all_asked, chunksize=AT_ONCE)
-        yield from found
+        with _interrupts_blocked():
+            models = pool.map(check, requests, chunksize=CHUNK)
+        yield from models
     except BrokenProcessPool:
-        raise Error("a process that checks models was ended, as for want of memory; give fewer") from None
+        raise Error(
+            "a worker process was killed, possibly for lack of memory; check fewer models at a time"
+        ) from None
     finally:
         pool.shutdown(cancel_futures=True)
 
 
 @contextmanager
-def _deaf_to_interruptions() -> Iterator[None]:
-    """What is started here never hears of Ctrl-C: it ends when we do, without a word of its own."""
+def _interrupts_blocked() -> Iterator[None]:
+    """Start processes that ignore Ctrl-C: they end with this one, without messages of their own."""
     signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGINT])
     try:
         yield
@@ -135,17 +143,17 @@ def _deaf_to_interruptions() -> Iterator[None]:
         signal.pthread_sigmask(signal.SIG_UNBLOCK, [signal.SIGINT])
 
 
-def _begin() -> None:
-    """A process for many models looks for waste, but seldom."""
-    gc.set_threshold(YOUNG)
+def _configure_worker() -> None:
+    """Collect garbage, but rarely: a worker checks many models."""
+    gc.set_threshold(GC_THRESHOLD)
 
 
-def with_progress(answers: Iterable[T], total: int) -> Iterator[T]:
-    """The same, while a bar on a terminal shows how far it is."""
+def with_progress(models: Iterable[T], total: int) -> Iterator[T]:
+    """The same models, with a progress bar on a terminal."""
     if not sys.stderr.isatty():
-        yield from answers
+        yield from models
         return
     from rich.console import Console
     from rich.progress import track
 
-    yield from track(answers, "checking", total, console=Console(stderr=True), transient=True)
+    yield from track(models, "checking", total, console=Console(stderr=True), transient=True)

@@ -1,11 +1,11 @@
-"""What a repository declares once, so that a bare `tfport check` asks it: `tfport.toml`.
+"""Read `tfport.toml`, which declares the checks of a project for `tfport check` without arguments.
 
     [[check]]
     model = "export/1"
     on = ["tensorflow==2.8.4", "tensorflow-serving==2.8"]
 
-The same may stand in pyproject.toml as `[[tool.tfport.check]]`. Paths are meant from
-the folder of the file.
+The same tables can be in pyproject.toml as `[[tool.tfport.check]]`. Paths are relative to the
+folder of the file.
 """
 
 from __future__ import annotations
@@ -17,8 +17,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from tfport.cli.check.request import Asked
-from tfport.cli.choices import DEVICES, FAIL_ON, LOADERS
+from tfport.cli.arguments import DEVICES, LOADERS
+from tfport.cli.check.fail_on import FAIL_ON
+from tfport.cli.check.request import CheckRequest
 from tfport.errors import Error
 from tfport.formats.files import reason
 
@@ -32,74 +33,74 @@ NEEDED = ("model", "on")
 
 
 @dataclass(frozen=True)
-class Project:
-    """A file that declares checks."""
+class ProjectConfig:
+    """The checks that a configuration file declares."""
 
     folder: Path
-    """What its paths are meant from."""
-    checks: list[Asked]
+    """The folder of the file; paths are relative to it."""
+    requests: list[CheckRequest]
 
 
-def find_project(start: Path) -> Project | None:
-    """The nearest file with checks, from a folder upwards to the top of its repository."""
+def find_project(start: Path) -> ProjectConfig | None:
+    """Find the nearest file with checks, from a folder up to the root of its repository."""
     for folder in (start, *start.parents):
         for file in (folder / OWN, folder / SHARED):
             table = _table(file) if file.is_file() else None
             if table is not None:
-                return Project(folder, list(_checks(_shown(file), table)))
+                return ProjectConfig(folder, list(_requests(_relative(file), table)))
         if (folder / ".git").exists():
             break
     return None
 
 
 def _table(file: Path) -> dict[str, Any] | None:
-    """What a file says to tfport; None where it says nothing."""
+    """The table for tfport in a file; None if there is none."""
     try:
         with open(file, "rb") as opened:
-            found = tomllib.load(opened)
+            document = tomllib.load(opened)
     except OSError as error:
-        raise Error(f"{_shown(file)}: {reason(error)}") from None
-    except ValueError as error:  # no TOML, or no UTF-8
-        raise Error(f"{_shown(file)}: no TOML: {error}") from None
+        raise Error(f"{_relative(file)}: {reason(error)}") from None
+    except ValueError as error:  # not TOML, or not UTF-8
+        raise Error(f"{_relative(file)}: not a TOML file: {error}") from None
     if file.name == OWN:
-        return found
-    own = found.get("tool", {}).get("tfport")
-    if not isinstance(own, dict | None):
-        raise Error(f"{_shown(file)}: `tool.tfport` is {_kind(own)}; expected [[tool.tfport.check]]")
-    return own
+        return document
+    table = document.get("tool", {}).get("tfport")
+    if not isinstance(table, dict | None):
+        raise Error(f"{_relative(file)}: `tool.tfport` is {_kind(table)}; expected [[tool.tfport.check]]")
+    return table
 
 
-def _shown(file: Path) -> str:
+def _relative(file: Path) -> str:
     return os.path.relpath(file)
 
 
-def _checks(file: str, table: dict[str, Any]) -> Iterator[Asked]:
+def _requests(file: str, table: dict[str, Any]) -> Iterator[CheckRequest]:
     if other := next((key for key in table if key != "check"), None):
-        raise Error(f"{file}: a key `{other}`; expected [[check]] only")
+        raise Error(f"{file}: unknown key `{other}`; expected only [[check]]")
     entries = table.get("check", [])
     if not isinstance(entries, list) or not all(isinstance(entry, dict) for entry in entries):
-        raise Error(f"{file}: `check` is {_kind(entries)}; expected tables, each headed [[check]]")
+        raise Error(f"{file}: `check` is {_kind(entries)}; expected tables with the header [[check]]")
     if not entries:
-        raise Error(f"{file}: no [[check]] in it; declare one with `model` and `on`")
+        raise Error(f"{file}: no [[check]] table; add one with `model` and `on`")
     for number, entry in enumerate(entries, 1):
-        yield from _asked(f"{file}: check {number}", entry)
+        yield from _requests_of(f"{file}: check {number}", entry)
 
 
-def _asked(where: str, entry: dict[str, Any]) -> Iterator[Asked]:
-    """One check: a question for each of its models."""
+def _requests_of(where: str, entry: dict[str, Any]) -> Iterator[CheckRequest]:
+    """A request for each model of a [[check]] table."""
     for key in entry:
         if key not in KEYS:
-            raise Error(f"{where}: a key `{key}`{_expected(KEYS)}")
+            raise Error(f"{where}: unknown key `{key}`{_expected(KEYS)}")
     lists = {key: _texts(where, key, entry[key]) for key in LISTS if key in entry}
     texts = {key: _text(where, key, entry[key]) for key in TEXTS if key in entry}
     for key in NEEDED:
         if not lists.get(key):
-            raise Error(f"{where}: no `{key}`")
+            raise Error(f"{where}: `{key}` is missing")
     soft = entry.get("soft-placement")
     if not isinstance(soft, bool | None):
         raise Error(f"{where}: `soft-placement` is {_kind(soft)}; expected true or false")
     for model in lists["model"]:
-        yield Asked(
+        yield CheckRequest(
             model,
             on=lists["on"],
             device=texts.get("device"),
@@ -112,17 +113,17 @@ def _asked(where: str, entry: dict[str, Any]) -> Iterator[Asked]:
 
 
 def _texts(where: str, key: str, value: object) -> tuple[str, ...]:
-    """A text, or a list of texts."""
+    """A string, or a list of strings."""
     values = value if isinstance(value, list) else [value]
-    if not all(isinstance(one, str) for one in values):
-        wrong = next(one for one in values if not isinstance(one, str))
-        raise Error(f"{where}: `{key}` has {_kind(wrong)}; expected a text, or a list of texts")
-    return tuple(_text(where, key, one) for one in values)
+    if not all(isinstance(element, str) for element in values):
+        wrong = next(element for element in values if not isinstance(element, str))
+        raise Error(f"{where}: `{key}` contains {_kind(wrong)}; expected a string or a list of strings")
+    return tuple(_text(where, key, element) for element in values)
 
 
 def _text(where: str, key: str, value: object) -> str:
     if not isinstance(value, str):
-        raise Error(f"{where}: `{key}` is {_kind(value)}; expected a text")
+        raise Error(f"{where}: `{key}` is {_kind(value)}; expected a string")
     choices = CHOICES.get(key)
     if choices and value not in choices:
         raise Error(f'{where}: `{key}` is "{value}"{_expected(choices)}')
@@ -134,6 +135,6 @@ def _expected(names: Sequence[str]) -> str:
 
 
 def _kind(value: object) -> str:
-    """What TOML calls it."""
-    kinds = {str: "a text", bool: "true or false", int: "a number", float: "a number", list: "a list"}
+    """The TOML type of a value."""
+    kinds = {str: "a string", bool: "a boolean", int: "a number", float: "a number", list: "a list"}
     return kinds.get(type(value), "a table" if isinstance(value, dict) else "a date")

@@ -1,4 +1,4 @@
-"""A report in a file, whole or not at all; one of an earlier run is replaced."""
+"""Write a report to a file atomically; an existing file is replaced."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from tfport.formats.files import reason
 
 
 def write_report(path: str, text: str) -> None:
-    if not os.path.isfile(path) and os.path.lexists(path):  # a pipe or /dev/stdout, or a folder: an error
+    if not os.path.isfile(path) and os.path.lexists(path):  # a pipe, /dev/stdout, or a folder (an error)
         _write(path, path, text)
         return
     temporary = f"{path}.{secrets.token_hex(8)}"
@@ -29,4 +29,4 @@ def _write(path: str, final: str, text: str) -> None:
         with open(path, "w", encoding="utf-8", errors="backslashreplace") as file:
             file.write(text)
     except OSError as error:
-        raise Error(f"{final}: cannot be written: {reason(error)}") from None
+        raise Error(f"{final}: cannot write: {reason(error)}") from None

@@ -1,4 +1,4 @@
-"""A run of `tfport check`: from its options to the answer and the exit code."""
+"""Run `tfport check`: from the options to the report and the exit code."""
 
 from __future__ import annotations
 
@@ -12,38 +12,35 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from tfport.cli.check.formats import Form, JsonForm, OtherForm, TextForm
-from tfport.cli.check.request import Asked, exit_code, of_all
+from tfport.check.report.formats import REPORT_FORMATS, WIDTH, ReportFormat, ReportLayout
+from tfport.cli.check.fail_on import exit_code, worst
+from tfport.cli.check.request import CheckRequest
 from tfport.errors import Error
 
-WIDTH = 80
-ALONE = ("text", "json")
-"""Where one model that cannot be read is an error; the other forms have a place for it."""
 
-
-def check_given(args: argparse.Namespace) -> int:
-    """The models on the command line."""
-    return _check(args, [_override(Asked(model, on=()), args) for model in args.models])
+def check_named(args: argparse.Namespace) -> int:
+    """Check the models on the command line."""
+    return _check(args, [_override(CheckRequest(model, on=()), args) for model in args.models])
 
 
 def check_declared(args: argparse.Namespace) -> int:
-    """The models that the repository declares."""
+    """Check the models that the project's configuration declares."""
     from tfport.cli.check.project_config import find_project
 
     project = find_project(Path.cwd())
     if project is None:
         raise Error(
-            "no MODEL, and no tfport.toml here or above that declares some; "
+            "no MODEL, and no tfport.toml in this folder or above it; "
             "expected MODEL… --on TARGET… (MODEL before --on)"
         )
     args.output = args.output and os.path.abspath(args.output)
     with contextlib.chdir(project.folder):
-        return _check(args, [_override(asked, args) for asked in project.checks], many=True)
+        return _check(args, [_override(request, args) for request in project.requests], many=True)
 
 
-def _override(asked: Asked, args: argparse.Namespace) -> Asked:
-    """What was declared, where the command line does not say otherwise."""
-    given = {
+def _override(request: CheckRequest, args: argparse.Namespace) -> CheckRequest:
+    """The request with the options of the command line, which take precedence."""
+    options = {
         "on": args.on,
         "device": args.device,
         "gpu": args.gpu,
@@ -55,60 +52,62 @@ def _override(asked: Asked, args: argparse.Namespace) -> Asked:
         "checksums": args.checksums or None,
         "libraries": args.library,
     }
-    said: dict[str, Any] = {
-        k: tuple(v) if isinstance(v, list) else v for k, v in given.items() if v is not None
+    changes: dict[str, Any] = {
+        name: tuple(value) if isinstance(value, list) else value
+        for name, value in options.items()
+        if value is not None
     }
-    return replace(asked, **said)
+    return replace(request, **changes)
 
 
-def _check(args: argparse.Namespace, asked: Sequence[Asked], *, many: bool = False) -> int:
-    """Answer, and say it; `many` where the answer is a list however long it is."""
+def _check(args: argparse.Namespace, requests: Sequence[CheckRequest], *, many: bool = False) -> int:
+    """Check and print; `many` if the report is a list even for one model."""
     from tfport.cli.check.model_folders import models_at
 
-    if not all(one.on for one in asked):
+    if not all(request.on for request in requests):
         raise Error("no target; expected --on TARGET…, such as --on tensorflow==2.8.4")
-    folders = [models_at(one.model) for one in asked]
-    every = [
-        replace(one, model=path)
-        for one, below in zip(asked, folders, strict=True)
-        for path in (below or [one.model])
+    folders = [models_at(request.model) for request in requests]
+    single = [
+        replace(request, model=path)
+        for request, models in zip(requests, folders, strict=True)
+        for path in (models or [request.model])
     ]
-    if many or len(every) > 1 or any(folders) or args.format not in ALONE:
-        return _many(args, every)
-    return _one(args, every[0])
+    (format_class,) = REPORT_FORMATS.of(args.format)
+    if many or len(single) > 1 or any(folders) or format_class.always_many:
+        return _check_many(args, single, format_class(_layout(args, many=True)))
+    return _check_one(args, single[0], format_class(_layout(args, many=False)))
 
 
-def _one(args: argparse.Namespace, asked: Asked) -> int:
-    from tfport.cli.check.models import answered, report_on
+def _layout(args: argparse.Namespace, *, many: bool) -> ReportLayout:
+    color = args.format == "text" and sys.stdout.isatty() and not args.output
+    width = shutil.get_terminal_size().columns if color else WIDTH
+    return ReportLayout(width, many, args.all, color)
+
+
+def _check_one(args: argparse.Namespace, request: CheckRequest, report_format: ReportFormat) -> int:
+    from tfport.cli.check.models import check_request, checked_model
     from tfport.cli.progress import show_progress
 
-    form = _form(args, many=False)
-    with show_progress(f"checking {asked.model}"):
-        answer = answered(report_on(asked, ways_out=True), form)
-    _say(form.whole([answer.part]), args.output)
-    return exit_code(answer.outcome, asked.fail_on)
+    with show_progress(f"checking {request.model}"):
+        model = checked_model(check_request(request, ways_out=True), report_format)
+    _print(report_format.whole([model.part]), args.output)
+    return exit_code(model.verdict, model.severities, request.fail_on)
 
 
-def _many(args: argparse.Namespace, asked: Sequence[Asked]) -> int:
-    from tfport.cli.check.models import answers, with_progress
+def _check_many(
+    args: argparse.Namespace, requests: Sequence[CheckRequest], report_format: ReportFormat
+) -> int:
+    from tfport.cli.check.models import check_models, with_progress
 
-    form = _form(args, many=True)
-    found = list(with_progress(answers(asked, form), len(asked)))
-    _say(form.whole([answer.part for answer in found]), args.output)
-    return of_all(exit_code(answer.outcome, one.fail_on) for answer, one in zip(found, asked, strict=True))
-
-
-def _form(args: argparse.Namespace, *, many: bool) -> Form:
-    if args.format == "json":
-        return JsonForm(many)
-    if args.format != "text":
-        return OtherForm(args.format)
-    colour = sys.stdout.isatty() and not args.output
-    width = shutil.get_terminal_size().columns if colour else WIDTH
-    return TextForm(width, many, args.all, colour)
+    models = list(with_progress(check_models(requests, report_format), len(requests)))
+    _print(report_format.whole([model.part for model in models]), args.output)
+    return worst(
+        exit_code(model.verdict, model.severities, request.fail_on)
+        for model, request in zip(models, requests, strict=True)
+    )
 
 
-def _say(text: str, output: str | None) -> None:
+def _print(text: str, output: str | None) -> None:
     if output is None:
         sys.stdout.write(text)
         return

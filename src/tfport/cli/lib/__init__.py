@@ -1,1 +1,1 @@
-"""`tfport lib`."""
+"""The `tfport lib` command."""

@@ -1,4 +1,4 @@
-"""`tfport lib build SOURCE…`: compile ops in C++, for tfport, or with `--for` for a release of TensorFlow."""
+"""`tfport lib build SOURCE…`: compile ops in C++ for tfport, or with `--for` for TensorFlow."""
 
 from __future__ import annotations
 
@@ -6,92 +6,132 @@ import argparse
 import os
 from pathlib import Path
 
-from tfport.cli.json_output import print_json
-from tfport.cli.progress import show_progress
+from tfport.cli.arguments import add_json
 from tfport.errors import BuildFailed, Error
-from tfport.runtime.native.compiler import compile_library, flags_for_tfport, sources_in
 
 VERSION = 1
+HELP = "compile ops in C++, for tfport or for a release of TensorFlow"
+DESCRIPTION = (
+    "Compile ops in C++ to a library, for tfport or, with --for, for a release of TensorFlow. The library "
+    "is checked as `tfport lib check` does."
+)
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "sources", metavar="SOURCE", nargs="*", help="C++ files (default: those in the current folder)"
+    )
+    parser.add_argument("-o", "--output", metavar="FILE", help="library to write (default: libNAME.so)")
+    parser.add_argument(
+        "--flag",
+        metavar="FLAG",
+        action="append",
+        default=[],
+        help="additional compiler flag, such as --flag=-O3; can be repeated",
+    )
+    parser.add_argument("--checked", action="store_true", help="check the bounds of every access to a tensor")
+    parser.add_argument(
+        "--print-flags", action="store_true", help="print the compiler flags, and build nothing"
+    )
+    parser.add_argument(
+        "--for", metavar="TARGET", dest="target", help="release of TensorFlow, such as tensorflow==2.21.0"
+    )
+    source = parser.add_mutually_exclusive_group()
+    source.add_argument(
+        "--site-packages", metavar="FOLDER", help="folder in which that TensorFlow is installed"
+    )
+    source.add_argument("--wheel", metavar="FILE", help="wheel of that TensorFlow")
+    source.add_argument("--download", action="store_true", help="let pip download that wheel")
+    add_json(parser)
+    parser.set_defaults(run=run)
 
 
 def run(args: argparse.Namespace) -> int:
+    from tfport.runtime.native.compiler import flags_for_tfport
+
     if args.target is not None:
-        return _for_tensorflow(args)
+        return _build_for_tensorflow(args)
     if args.wheel or args.site_packages or args.download:
-        raise Error(
-            "--wheel, --site-packages and --download say where the TensorFlow of --for is; expected --for"
-        )
+        raise Error("--wheel, --site-packages and --download need --for TARGET")
     flags = [*flags_for_tfport(checked=args.checked), *args.flag]
     if args.print_flags:
         return _print_flags(args, flags)
-    output, command = _built(args, flags)
-    return _show_own(args, output, command)
+    output, compiler_call = _compile(args, flags)
+    return _show_library(args, output, compiler_call)
 
 
-def _for_tensorflow(args: argparse.Namespace) -> int:
+def _build_for_tensorflow(args: argparse.Namespace) -> int:
     from tfport.runtime.native.tensorflow_flags import tensorflow_tree
 
     if args.checked:
-        raise Error("--checked is for tfport's own header, not for TensorFlow's")
+        raise Error("--checked needs tfport's header, and cannot be combined with --for")
     where = {"wheel": args.wheel, "site_packages": args.site_packages, "download": args.download}
     with tensorflow_tree(args.target, **where) as tree:
         flags = [*tree.flags(), *args.flag]
         if args.print_flags:
             return _print_flags(args, flags)
-        output, command = _built(args, flags)
+        output, compiler_call = _compile(args, flags)
         assert tree.target.build is not None
-        return _hold_against(args, output, command, tree.target.build.requirement, tree.python)
+        return _check_library(args, output, compiler_call, tree.target.build.requirement, tree.python)
 
 
 def _print_flags(args: argparse.Namespace, flags: list[str]) -> int:
     if args.json:
+        from tfport.cli.json_output import print_json
+
         print_json({"version": VERSION, "flags": flags})
     else:
         print(" ".join(flags))
     return 0
 
 
-def _built(args: argparse.Namespace, flags: list[str]) -> tuple[str, list[str]]:
+def _compile(args: argparse.Namespace, flags: list[str]) -> tuple[str, list[str]]:
+    """Compile the sources; return the library and the call of the compiler."""
+    from tfport.cli.progress import show_progress
+    from tfport.runtime.native.compiler import compile_library, sources_in
+
     sources = args.sources or sources_in(Path.cwd())
     if not sources:
-        raise BuildFailed("there are no C++ files in this folder; name them")
+        raise BuildFailed("no C++ files in the current folder; name the files to compile")
     output = args.output or f"lib{Path(sources[0]).stem}.so"
     with show_progress(f"compiling {', '.join(sources)}"):
         return output, compile_library(sources, output, flags)
 
 
-def _show_own(args: argparse.Namespace, output: str, command: list[str]) -> int:
-    """What was built, held against this tfport as if it were loaded."""
+def _show_library(args: argparse.Namespace, output: str, compiler_call: list[str]) -> int:
+    """Check that this tfport can load the library, and show what it registers."""
     from tfport.check.console import show
-    from tfport.cli.lib.show import library_json, rendered
+    from tfport.cli.json_output import print_json
+    from tfport.cli.lib.view import library_json, render_library
     from tfport.runtime.native.load_checks import check_library, read_library
 
-    check_library(_findable(output))
-    found = read_library(output)
+    check_library(_with_folder(output))
+    library = read_library(output)
     if args.json:
-        print_json({"version": VERSION, "command": command, "library": library_json(*found)})
+        print_json({"version": VERSION, "command": compiler_call, "library": library_json(*library)})
     else:
-        show(lambda width: rendered(*found, width))
+        show(lambda width: render_library(*library, width))
     return 0
 
 
-def _hold_against(
-    args: argparse.Namespace, output: str, command: list[str], release: str, python: str
+def _check_library(
+    args: argparse.Namespace, output: str, compiler_call: list[str], release: str, python: str
 ) -> int:
-    """What was built, held against the release that it is for."""
+    """Check the library on the release that it was built for."""
     from tfport.check.console import show
     from tfport.check.lib.diagnosis import LoadOptions
     from tfport.check.lib.report import report_on
     from tfport.check.lib.text import render
+    from tfport.cli.json_output import print_json
 
-    report = report_on([_findable(output)], [release], LoadOptions(python=python or None))
+    report = report_on([_with_folder(output)], [release], LoadOptions(python=python or None))
     if args.json:
-        print_json({"version": VERSION, "command": command, "report": report.to_json()})
+        print_json({"version": VERSION, "command": compiler_call, "report": report.to_json()})
     else:
         show(lambda width: render(report, width))
     return report.exit_code
 
 
-def _findable(output: str) -> str:
-    """A name that the loader does not search for elsewhere."""
+def _with_folder(output: str) -> str:
+    """A path with a slash, for which the dynamic linker does not search its folders."""
     return output if "/" in output else os.path.join(".", output)

@@ -1,1 +1,1 @@
-"""`tfport ops`."""
+"""The `tfport ops` command."""

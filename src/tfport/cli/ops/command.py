@@ -1,10 +1,13 @@
-"""`tfport ops NAME…`: the history of an op, or what a target knows of it."""
+"""`tfport ops NAME…`: show the history of an op, or what a target registers for it."""
 
 from __future__ import annotations
 
 import argparse
 import sys
 from typing import TYPE_CHECKING, Any
+
+from tfport.cli.arguments import add_json
+from tfport.cli.commands import command
 
 if TYPE_CHECKING:
     from tfport.atlas.atlas import Atlas
@@ -14,24 +17,29 @@ VERSION = 1
 NO, CANNOT_TELL = 1, 2
 
 
-def add(commands: Any) -> None:
-    parser = commands.add_parser(
-        "ops",
-        help="the history of an op: releases, attributes, kernels, who provides it",
-        description="Say since when an op is registered and by whom, how its definition changed, and for "
-        "which devices and types it has had kernels, as the recorded builds told it.",
-    )
+@command(
+    "ops",
+    order=11,
+    help="show the history of an op: releases, attributes, kernels, packages",
+    description="Show which releases and packages register an op, how its definition changed, and for which "
+    "devices and types it has kernels, according to the recorded builds.",
+)
+def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("names", metavar="NAME", nargs="*", help="an op, such as FusedBatchNormV3")
     parser.add_argument(
-        "--search", metavar="PATTERN", help="list the ops whose names contain it; * and ? match"
+        "--search",
+        metavar="PATTERN",
+        help="list the ops whose names contain PATTERN; * and ? are wildcards",
     )
     parser.add_argument(
-        "--on", metavar="TARGET", help="show what one target registers: definition and kernels"
+        "--on", metavar="TARGET", help="show the definition and the kernels that one target registers"
     )
     parser.add_argument(
-        "--tfport", action="store_true", help="list the ops that tfport runs itself, and how; or those named"
+        "--tfport",
+        action="store_true",
+        help="show how tfport itself runs the named ops (default: all that it supports)",
     )
-    parser.add_argument("--json", action="store_true", help="print JSON (version 1)")
+    add_json(parser)
     parser.set_defaults(run=run)
 
 
@@ -41,14 +49,14 @@ def run(args: argparse.Namespace) -> int:
 
     if args.tfport:
         if args.search or args.on:
-            raise Error("--tfport lists what tfport runs; expected no --search or --on beside it")
-        from tfport.cli.ops.tfport_ops import list_own
+            raise Error("--tfport cannot be combined with --search or --on")
+        from tfport.cli.ops.tfport_ops import list_tfport_ops
 
-        return list_own(args)
+        return list_tfport_ops(args)
     if bool(args.names) == bool(args.search):
-        raise Error("expected the name of an op, or --search PATTERN")
+        raise Error("expected either names of ops or --search PATTERN")
     if args.search and args.on:
-        raise Error("--search looks in all recorded builds; expected names beside --on")
+        raise Error("--search cannot be combined with --on; name the ops instead")
     if args.search:
         return search(atlas(), args)
     return on_target(atlas(), args) if args.on else histories(atlas(), args)
@@ -58,78 +66,79 @@ def search(atlas: Atlas, args: argparse.Namespace) -> int:
     from tfport.atlas.search import search_ops
     from tfport.errors import Error
 
-    found = search_ops(atlas, args.search)
+    matches = search_ops(atlas, args.search)
     if args.json:
         from tfport.atlas.history_json import summary_json
         from tfport.cli.json_output import print_json
 
-        ops = [summary_json(op) for op in found]
+        ops = [summary_json(op) for op in matches]
         print_json({"version": VERSION, "search": args.search, "ops": ops})
-    elif found:
+    elif matches:
         from tfport.check.console import show
-        from tfport.cli.ops.view import found_ops
+        from tfport.cli.ops.view import search_results
 
-        show(lambda width: found_ops(args.search, found, width))
+        show(lambda width: search_results(args.search, matches, width))
     else:
-        raise Error(f"no recorded op has a name like {args.search!r}")
+        raise Error(f"no recorded op matches {args.search!r}")
     return 0
 
 
 def histories(atlas: Atlas, args: argparse.Namespace) -> int:
     from tfport.atlas.history import op_history
 
-    asked = {name: op_history(atlas, name) for name in args.names}
-    found = [history for history in asked.values() if history]
-    unknown = [name for name, history in asked.items() if not history]
+    by_name = {name: op_history(atlas, name) for name in args.names}
+    known = [history for history in by_name.values() if history]
+    unknown = [name for name, history in by_name.items() if not history]
     if args.json:
         from tfport.atlas.history_json import history_json
         from tfport.cli.json_output import print_json
 
-        ops = [history_json(history) for history in found]
-        print_json({"version": VERSION, "ops": ops, "unknown": close_names(atlas, unknown)})
-    elif found:
+        ops = [history_json(history) for history in known]
+        print_json({"version": VERSION, "ops": ops, "unknown": similar_names(atlas, unknown)})
+    elif known:
         from tfport.check.console import show
         from tfport.cli.ops.view import op_page
 
-        show(lambda width: (part for history in found for part in op_page(history, width)))
-    return complain(atlas, unknown)
+        show(lambda width: (part for history in known for part in op_page(history, width)))
+    return report_unknown(atlas, unknown)
 
 
-def close_names(atlas: Atlas, unknown: list[str]) -> dict[str, list[str]]:
+def similar_names(atlas: Atlas, unknown: list[str]) -> dict[str, list[str]]:
     from tfport.atlas.search import suggestions
 
     return {name: suggestions(atlas, name) for name in unknown}
 
 
-def complain(atlas: Atlas, unknown: list[str]) -> int:
+def report_unknown(atlas: Atlas, unknown: list[str]) -> int:
+    """Print a line for each unknown op, and return the exit code."""
     from tfport.check.printable import printable
 
-    for name, close in close_names(atlas, unknown).items():
-        hint = f"; {did_you_mean(close)}" if close else ""
-        sentence = printable(f"{name}: in no recorded build{hint}")
+    for name, similar in similar_names(atlas, unknown).items():
+        hint = f"; {did_you_mean(similar)}" if similar else ""
+        sentence = printable(f"{name}: no recorded build registers this op{hint}")
         print(f"tfport: {sentence}", file=sys.stderr)
     return CANNOT_TELL if unknown else 0
 
 
 def on_target(atlas: Atlas, args: argparse.Namespace) -> int:
-    from tfport.cli.targets.command import only_target
+    from tfport.cli.target_argument import parse_target
 
-    target = only_target(args.on)
+    target = parse_target(args.on)
     registry = target.registry
     missing = [name for name in args.names if name not in registry]
-    there = [name for name in args.names if name in registry]
+    registered = [name for name in args.names if name in registry]
     if args.json:
         from tfport.cli.json_output import print_json
 
-        ops = [on_target_json(registry, name) for name in there]
+        ops = [on_target_json(registry, name) for name in registered]
         print_json({"version": VERSION, "target": target.requirement, "ops": ops, "missing": missing})
-    elif there:
+    elif registered:
         from tfport.check.console import show
         from tfport.cli.ops.view import registered_op
 
-        show(lambda width: (part for name in there for part in registered_op(target, name, width)))
+        show(lambda width: (part for name in registered for part in registered_op(target, name, width)))
     for name in missing:
-        print(f"tfport: {target.name} has no op {name}{elsewhere(atlas, name)}", file=sys.stderr)
+        print(f"tfport: {target.name} does not register {name}{elsewhere(atlas, name)}", file=sys.stderr)
     return NO if missing else 0
 
 
@@ -146,19 +155,19 @@ def on_target_json(registry: Registry, name: str) -> dict[str, Any]:
 
 
 def elsewhere(atlas: Atlas, name: str) -> str:
-    """Who has an op that a target has not."""
+    """Name the releases and packages that register an op."""
     from tfport.atlas.search import suggestions, summaries
     from tfport.atlas.spans import spans_text
 
-    (found,) = summaries(atlas, [name])
-    places = [f"tensorflow {spans_text(found.releases)}"] if found.releases else []
-    places += found.providers
+    (summary,) = summaries(atlas, [name])
+    places = [f"tensorflow {spans_text(summary.releases)}"] if summary.releases else []
+    places += summary.providers
     if places:
         return f"; it is in {', '.join(places)}"
-    close = suggestions(atlas, name)
-    return f", nor has any recorded build{f'; {did_you_mean(close)}' if close else ''}"
+    similar = suggestions(atlas, name)
+    return f", nor does any recorded build{f'; {did_you_mean(similar)}' if similar else ''}"
 
 
-def did_you_mean(close: list[str]) -> str:
-    *others, last = close
+def did_you_mean(similar: list[str]) -> str:
+    *others, last = similar
     return f"did you mean {', '.join(others)} or {last}?" if others else f"did you mean {last}?"

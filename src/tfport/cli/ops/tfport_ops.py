@@ -1,4 +1,4 @@
-"""`tfport ops --tfport`: the ops that tfport runs itself, how it runs each, and who brings custom ones."""
+"""`tfport ops --tfport`: the ops of tfport's own runtime, how each runs, and the source of custom ops."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ _TITLES = {
     (IN_ONNX, IN_NUMPY): "in ONNX and in NumPy",
     (IN_ONNX,): "in ONNX",
     (IN_NUMPY,): "in NumPy",
-    (WHILE_PLANNING,): "while a plan is made",
-    (): "defined without a kernel",
+    (WHILE_PLANNING,): "while planning",
+    (): "defined, but without a kernel",
 }
 
 
-def list_own(args: argparse.Namespace) -> int:
+def list_tfport_ops(args: argparse.Namespace) -> int:
     known = own_target().registry
     names = args.names or list(known)
     ways = {name: tuple(ways_to_run(name, PROCESS_WIDE)) for name in names if name in known}
@@ -36,23 +36,23 @@ def list_own(args: argparse.Namespace) -> int:
     elif ways:
         from tfport.check.console import show
 
-        show(lambda width: _listed(ways, providers, width))
+        show(lambda width: _render(ways, providers, width))
     for name in missing:
-        print(f"tfport: no kernel for {name}", file=sys.stderr)
+        print(f"tfport: {name} has no kernel in tfport", file=sys.stderr)
     return NO if missing else 0
 
 
-def _listed(
+def _render(
     ways: Mapping[str, tuple[str, ...]], providers: Mapping[str, str | None], width: int
 ) -> Iterator[RenderableType]:
     from tfport.check.console import flowing, indented, title
 
     yield title("tfport runs", f"{sum(map(bool, ways.values()))} ops")
     for how in dict.fromkeys(ways.values()):
-        names = [name for name, found in ways.items() if found == how]
+        names = [name for name, way in ways.items() if way == how]
         yield title(_TITLES.get(how, " and ".join(how)), str(len(names)))
         yield indented(flowing(names, width - 2))
     for provider in dict.fromkeys(filter(None, providers.values())):
-        names = [name for name, found in providers.items() if found == provider]
+        names = [name for name, source in providers.items() if source == provider]
         yield title(f"from {provider}", str(len(names)))
         yield indented(flowing(names, width - 2))

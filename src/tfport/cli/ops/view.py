@@ -1,4 +1,4 @@
-"""An op as a person reads it: since when, what changed, kernels over time; or what one target has."""
+"""Render the history of an op, the results of a search, or the definition that a target registers."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tfport.atlas.kernel_lines import KernelLine, device_order
 from tfport.atlas.kernel_text import kernel_text, merged
 from tfport.atlas.search import OpSummary
 from tfport.atlas.spans import Span, spans_text
-from tfport.check.console import INDENT, columns, facts, indented, title
+from tfport.check.console import INDENT, columns, count, facts, indented, title
 from tfport.check.printable import printable
 
 if TYPE_CHECKING:
@@ -49,12 +49,12 @@ def op_page(history: OpHistory, width: int) -> Iterator[RenderableType]:
 
 
 def _where(provision: Provision) -> str:
-    by = provision.package if not provision.library else f"{provision.package} with {provision.library}"
-    return f"{by} {_few(provision.releases)}"
+    provider = provision.package if not provision.library else f"{provision.package} with {provision.library}"
+    return f"{provider} {_few(provision.releases)}"
 
 
 def _few(releases: tuple[Span, ...]) -> str:
-    """The spans, where there are few; the first and the last of many."""
+    """All spans, or the first and the last of many."""
     if len(releases) <= MOST_SPANS:
         return spans_text(releases)
     return f"{releases[0]}, … {releases[-1]}"
@@ -62,12 +62,12 @@ def _few(releases: tuple[Span, ...]) -> str:
 
 def _changes(provision: Provision, width: int) -> Iterator[RenderableType]:
     if provision.changes:
-        yield title("changes", _apart(provision))
+        yield title("changes", _provider_note(provision))
         yield columns(((c.release, "\n".join(c.changes)) for c in provision.changes), width)
 
 
-def _apart(provision: Provision) -> str:
-    """Whose it is, where it is not what one expects."""
+def _provider_note(provision: Provision) -> str:
+    """The library or package, unless it is TensorFlow itself."""
     return "" if (provision.package, provision.library) == ("tensorflow", "") else _name(provision)
 
 
@@ -79,7 +79,7 @@ def _kernels(
     provision: Provision, type_attr: str | None, missing: tuple[Span, ...], width: int
 ) -> Iterator[RenderableType]:
     if provision.kernels:
-        yield title(f"kernels by {type_attr}" if type_attr else "kernels", _apart(provision))
+        yield title(f"kernels by {type_attr}" if type_attr else "kernels", _provider_note(provision))
         yield columns(_kernel_rows(provision.kernels, bool(type_attr)), width)
     if missing:
         if not provision.kernels:
@@ -88,15 +88,15 @@ def _kernels(
 
 
 def _kernel_rows(lines: list[KernelLine], typed: bool) -> Iterator[tuple[str, str, str]]:
-    """Devices with the same kernels stand together, as those of XLA do."""
+    """Devices with the same kernels share rows, as those of XLA do."""
     by_device: dict[str, list[tuple[str, str]]] = {}
     for line in lines:
         by_device.setdefault(line.device, []).append((_few(line.releases), _for(line, typed)))
-    together: dict[tuple[tuple[str, str], ...], list[str]] = {}
+    devices_by_rows: dict[tuple[tuple[str, str], ...], list[str]] = {}
     for device, rows in by_device.items():
-        together.setdefault(tuple(rows), []).append(device)
-    for same, devices in together.items():
-        for i, row in enumerate(same):
+        devices_by_rows.setdefault(tuple(rows), []).append(device)
+    for shared, devices in devices_by_rows.items():
+        for i, row in enumerate(shared):
             yield "" if i else "\n".join(devices), *row
 
 
@@ -106,20 +106,19 @@ def _for(line: KernelLine, typed: bool) -> str:
     return ": ".join(part for part in (label, types) if part)
 
 
-def found_ops(pattern: str, found: list[OpSummary], width: int) -> Iterator[RenderableType]:
-    """The ops that a search found."""
-    yield title(f"{len(found)} like {pattern}")
-    rows = ((op.name, _few(op.releases), ", ".join(map(_short, op.providers))) for op in found)
+def search_results(pattern: str, matches: list[OpSummary], width: int) -> Iterator[RenderableType]:
+    """The ops that match a pattern."""
+    yield title(f"{count(len(matches), 'op')} matching {pattern}")
+    rows = ((op.name, _few(op.releases), ", ".join(map(_file_name, op.providers))) for op in matches)
     yield columns(rows, width)
 
 
-def _short(provider: str) -> str:
-    """A library by its file name."""
+def _file_name(provider: str) -> str:
     return provider.rpartition("/")[2]
 
 
 def registered_op(target: Target, name: str, width: int) -> Iterator[RenderableType]:
-    """What one target has: the definition and all kernels."""
+    """The definition and all kernels that one target registers."""
     registry = target.registry
     provider = registry.provider(name)
     by = f", by {provider.name}" if provider and provider.name != target.name else ""

@@ -1,1 +1,1 @@
-"""`tfport run`."""
+"""The `tfport run` command."""

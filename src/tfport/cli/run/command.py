@@ -1,106 +1,66 @@
-"""`tfport run MODEL`: the model's answers, with no TensorFlow."""
+"""`tfport run MODEL`: run a model without TensorFlow."""
 
 from __future__ import annotations
 
 import argparse
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-if TYPE_CHECKING:
-    from tfport.graph.model import Model
-    from tfport.runtime.custom.registry import Registry
+from tfport.cli.arguments import add_json
+from tfport.cli.commands import command
+from tfport.cli.model_arguments import add_engine, add_inputs, add_runnable_model, load_runnable_model
 
 
-def add(commands: Any) -> None:
-    parser = commands.add_parser(
-        "run",
-        help="run a model without TensorFlow",
-        description="Restore a model as it says, run a signature of it on the inputs given, "
-        "and print the answers.",
-    )
-    add_model(parser)
+@command(
+    "run",
+    order=5,
+    help="run a model without TensorFlow",
+    description="Load a model, restore its variables and tables, run a signature on the given inputs and "
+    "print the outputs.",
+)
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    add_runnable_model(parser)
     add_inputs(parser)
     parser.add_argument(
-        "--fetch", metavar="TENSOR", action="append", default=[], help="a tensor to fetch by name"
+        "--fetch",
+        metavar="TENSOR",
+        action="append",
+        default=[],
+        help="tensors to fetch (default: the outputs of the signature, or of the graph); can be repeated",
     )
-    parser.add_argument("-o", "--output", metavar="FILE.npz", help="write the answers into a new file")
-    parser.add_argument("--json", action="store_true", help="print JSON (version 1)")
+    add_engine(parser)
+    parser.add_argument("-o", "--output", metavar="FILE.npz", help="write the outputs to a new file")
+    add_json(parser)
     parser.set_defaults(run=run)
-
-
-def add_model(parser: argparse.ArgumentParser) -> None:
-    """What `run`, `export` and `bench` have in common."""
-    parser.add_argument(
-        "model", metavar="MODEL", help="a SavedModel, frozen GraphDef, MetaGraph or TF.js model"
-    )
-    parser.add_argument("--signature", metavar="NAME", help="the signature, where it is not the usual one")
-    parser.add_argument("--tags", metavar="TAG[,TAG]", help="the MetaGraph to run, where there are several")
-    parser.add_argument(
-        "--library",
-        metavar="FILE.so",
-        action="append",
-        default=[],
-        help="a library of ops that `tfport lib build` made; it is loaded",
-    )
-
-
-def read_model(args: argparse.Namespace) -> tuple[Model, Registry]:
-    """The model, and the ops that installed packages and the libraries named bring."""
-    import tfport
-    from tfport.runtime.custom.library_registry import registry_with
-
-    registry = registry_with(args.library)
-    tags = args.tags.split(",") if args.tags else None
-    return tfport.load(args.model, tags=tags, registry=registry), registry
-
-
-def add_inputs(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "--input",
-        metavar="NAME=VALUE",
-        action="append",
-        default=[],
-        help="an input: JSON, plain text for a string, @file.npy, or @file for the content of a string",
-    )
-    parser.add_argument("--inputs", metavar="FILE.npz", help="inputs by name in one file")
-    parser.add_argument(
-        "--threads", type=int, metavar="N", help="threads of the engine; all cores unless given"
-    )
-    parser.add_argument(
-        "--engine",
-        choices=("onnxruntime", "openvino", "none"),
-        default="onnxruntime",
-        help="what runs the numeric parts; `none` leaves all to NumPy",
-    )
 
 
 def run(args: argparse.Namespace) -> int:
     import tfport
-    from tfport.cli.input_values import given_inputs
+    from tfport.cli.input_values import read_inputs
     from tfport.cli.progress import show_progress
     from tfport.runtime.composite import flatten_inputs, pack_outputs
     from tfport.runtime.select_signature import select_signature
 
-    model, registry = read_model(args)
+    model, registry = load_runnable_model(args)
     signature = select_signature(model, args.signature, args.fetch)
-    feeds = flatten_inputs(signature, given_inputs(signature, args.input, args.inputs))
+    feeds = flatten_inputs(signature, read_inputs(signature, args.input, args.inputs))
     with show_progress(f"running {args.model}"):
         session = tfport.Session(model, registry=registry, threads=args.threads, engine=args.engine)
         fetches = [name for spec in signature.outputs.values() for name in spec.tensors]
-        answers = pack_outputs(signature, session.run(fetches, feeds))
-    return say(args, signature.name, answers)
+        outputs = pack_outputs(signature, session.run(fetches, feeds))
+    print_outputs(args, signature.name, outputs)
+    return 0
 
 
-def say(args: argparse.Namespace, signature: str, answers: dict[str, Any]) -> int:
-    from tfport.cli.run.outputs import answers_json, answers_text, write_npz
+def print_outputs(args: argparse.Namespace, signature: str, outputs: dict[str, Any]) -> None:
+    from tfport.cli.run.outputs import outputs_json, render_outputs, write_npz
 
     if args.output:
-        write_npz(answers, args.output)
+        write_npz(outputs, args.output)
     if args.json:
         from tfport.cli.json_output import print_json
 
-        print_json(answers_json(args.model, signature, answers))
+        print_json(outputs_json(args.model, signature, outputs))
     elif not args.output:
         from tfport.check.console import show
 
-        show(lambda width: answers_text(answers, width))
-    return 0
+        show(lambda width: render_outputs(outputs, width))

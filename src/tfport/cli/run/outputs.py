@@ -1,4 +1,4 @@
-"""What a model answered, for people, for programs and in a file."""
+"""The outputs of a model as text, as JSON and as an .npz file."""
 
 from __future__ import annotations
 
@@ -18,44 +18,44 @@ from tfport.formats.output import new_path
 VERSION = 1
 DIGITS = 6
 MOST_SHOWN = 100
-"""Elements of an array that is shown whole."""
+"""A larger array is abbreviated."""
 
 
-def answers_text(answers: dict[str, Any], width: int) -> Iterator[RenderableType]:
-    for name, array in _flat(answers).items():
-        yield title(name, f"{_type(array)} {tuple(array.shape)}")
-        yield indented(Text(harmless_lines(_shown(array, width - 2))))
+def render_outputs(outputs: dict[str, Any], width: int) -> Iterator[RenderableType]:
+    for name, array in _flatten(outputs).items():
+        yield title(name, f"{_dtype(array)} {tuple(array.shape)}")
+        yield indented(Text(harmless_lines(_array_text(array, width - 2))))
 
 
-def _flat(answers: dict[str, Any]) -> dict[str, Any]:
-    """Composite answers part by part."""
-    found: dict[str, Any] = {}
-    for name, value in answers.items():
+def _flatten(outputs: dict[str, Any]) -> dict[str, Any]:
+    """The outputs with the parts of composite tensors as separate arrays."""
+    arrays: dict[str, Any] = {}
+    for name, value in outputs.items():
         if isinstance(value, tuple):
-            found.update((f"{name}[{i}]", part) for i, part in enumerate(value))
+            arrays.update((f"{name}[{i}]", part) for i, part in enumerate(value))
         else:
-            found[name] = value
-    return found
+            arrays[name] = value
+    return arrays
 
 
-def _type(array: Any) -> str:
+def _dtype(array: Any) -> str:
     return "string" if array.dtype == object else str(array.dtype)
 
 
-def _shown(array: Any, width: int) -> str:
+def _array_text(array: Any, width: int) -> str:
     plain = array
     if array.dtype == object:
         plain = np.empty(array.shape, object)
-        plain.reshape(-1)[:] = [_Text(one) for one in array.reshape(-1).tolist()]
-    elif array.dtype.kind == "V":  # numpy does not know how to print these
+        plain.reshape(-1)[:] = [_StringRepr(element) for element in array.reshape(-1).tolist()]
+    elif array.dtype.kind == "V":  # NumPy cannot print the types of ml_dtypes
         plain = array.astype(np.float32)
     return np.array2string(
         plain, max_line_width=width, precision=DIGITS, threshold=MOST_SHOWN, separator=", "
     )
 
 
-class _Text:
-    """A string as it is read, or as bytes where it is none."""
+class _StringRepr:
+    """Print a string as text, or as bytes if it is not UTF-8."""
 
     def __init__(self, value: bytes) -> None:
         self.value = value
@@ -71,16 +71,16 @@ def harmless_lines(text: str) -> str:
     return "\n".join(printable(line) for line in text.splitlines())
 
 
-def answers_json(model: str, signature: str, answers: dict[str, Any]) -> dict[str, Any]:
-    outputs = {
-        name: {"dtype": _type(array), "shape": list(array.shape), "value": _plain(array)}
-        for name, array in _flat(answers).items()
+def outputs_json(model: str, signature: str, outputs: dict[str, Any]) -> dict[str, Any]:
+    arrays = {
+        name: {"dtype": _dtype(array), "shape": list(array.shape), "value": _json_value(array)}
+        for name, array in _flatten(outputs).items()
     }
-    return {"version": VERSION, "model": model, "signature": signature, "outputs": outputs}
+    return {"version": VERSION, "model": model, "signature": signature, "outputs": arrays}
 
 
-def _plain(array: Any) -> Any:
-    """Nested lists; bytes that are no text as `{"b64": …}`, complex numbers as pairs, NaN as text."""
+def _json_value(array: Any) -> Any:
+    """Nested lists; bytes that are not UTF-8 as `{"b64": …}`, complex numbers as pairs, NaN as a string."""
     if array.dtype == object:
         return _nested(array, _text_or_base64)
     if array.dtype.kind == "c":
@@ -90,10 +90,12 @@ def _plain(array: Any) -> Any:
     return array.tolist()
 
 
-def _nested(array: Any, one: Any) -> Any:
+def _nested(array: Any, convert: Any) -> Any:
     if array.ndim == 0:
-        return one(array.item())
-    return [_nested(part, one) if isinstance(part, np.ndarray) else one(part) for part in _parts(array)]
+        return convert(array.item())
+    return [
+        _nested(part, convert) if isinstance(part, np.ndarray) else convert(part) for part in _parts(array)
+    ]
 
 
 def _parts(array: Any) -> list[Any]:
@@ -111,14 +113,15 @@ def _text_or_base64(value: bytes) -> Any:
         return {"b64": base64.b64encode(value).decode()}
 
 
-def write_npz(answers: dict[str, Any], path: str) -> None:
-    """The answers as arrays by name; strings as fixed-width bytes, which cannot end in a zero byte."""
+def write_npz(outputs: dict[str, Any], path: str) -> None:
+    """Write the arrays by name; strings as fixed-width bytes, which cannot end in a zero byte."""
     plain = {}
-    for name, array in _flat(answers).items():
+    for name, array in _flatten(outputs).items():
         if array.dtype == object:
-            if any(one.endswith(b"\0") for one in array.reshape(-1).tolist()):
+            if any(element.endswith(b"\0") for element in array.reshape(-1).tolist()):
                 raise Error(
-                    f"{path}: `{name}` has strings that end in a zero byte, which .npz loses; use --json"
+                    f"{path}: `{name}` has strings that end in a zero byte, which .npz cannot store; "
+                    "use --json"
                 )
             array = array.astype(bytes)
         elif array.dtype.kind == "V":

@@ -1,1 +1,1 @@
-"""`tfport targets`."""
+"""The `tfport targets` command."""

@@ -1,4 +1,7 @@
-"""What the files of a wheel say of its build, in words; what could not be read is left out."""
+"""Render the facts about a build that its wheel contains: Python, CUDA, C++ ABI, GraphDef versions.
+
+A fact that could not be read is left out.
+"""
 
 from __future__ import annotations
 
@@ -10,11 +13,13 @@ ABI = {True: "new", False: "old"}
 GRAPH_DEF = ("producer", "min_consumer", "min_producer")
 FLOORS = {"glibc": "GLIBC", "glibcxx": "GLIBCXX", "cxxabi": "CXXABI"}
 
+HEAD = ("date", "Python", "CUDA", "cuDNN", "compute", "GLIBC", "ABI", "GraphDef")
+
 Facts = dict[str, Any]
 
 
 def cells(facts: Facts) -> tuple[str, ...]:
-    """For the table of releases: date, Python, CUDA, cuDNN, compute capabilities, GLIBC, ABI, GraphDef."""
+    """The cells of a row of the table of releases, as in HEAD."""
     cuda = facts.get("cuda") or {}
     return (
         date(facts)[: len("2022-11")],
@@ -28,16 +33,13 @@ def cells(facts: Facts) -> tuple[str, ...]:
     )
 
 
-HEAD = ("date", "Python", "CUDA", "cuDNN", "compute", "GLIBC", "ABI", "GraphDef")
-
-
 def date(facts: Facts) -> str:
-    """The day on which it appeared, or else of its newest file."""
+    """The upload date, or the date of the newest file in the wheel."""
     return (facts.get("uploaded") or facts.get("built") or "")[: len("2022-11-16")]
 
 
 def capabilities(cuda: Facts) -> list[str]:
-    """Those for which there is machine code; where none was found, those that the build declares."""
+    """The compute capabilities with machine code, or those that the build declares."""
     return cuda.get("sass") or cuda.get("capabilities") or []
 
 
@@ -48,7 +50,7 @@ def _range(versions: list[str] | None) -> str:
 
 
 def rows(facts: Facts) -> Iterator[tuple[str, list[str]]]:
-    """Everything worth reading, a name and items for each."""
+    """All facts to show, each as a label and its items."""
     cuda, versions = facts.get("cuda") or {}, facts.get("graph_def") or {}
     yield "date", [date(facts)] if date(facts) else []
     yield "Python", facts.get("pythons") or ([r] if (r := facts.get("requires_python")) else [])
@@ -67,7 +69,7 @@ def rows(facts: Facts) -> Iterator[tuple[str, list[str]]]:
 
 
 def pins(facts: Facts) -> list[str]:
-    """The requirements that decide whether another package fits beside it."""
+    """The requirements that can conflict with other packages."""
     plain = (requirement.partition(";") for requirement in facts.get("requires") or [])
     wanted = [(name.strip(), marker) for name, _, marker in plain if _package(name) in PINS]
     return [f"{name};{marker}" if marker else name for name, marker in wanted]
@@ -80,11 +82,11 @@ def _package(requirement: str) -> str:
 
 
 def flat(facts: Facts, prefix: str = "") -> Facts:
-    """Nested facts by one name each: `cuda version`."""
-    found: Facts = {}
+    """Nested facts as a flat dict, with names such as `cuda version`."""
+    by_name: Facts = {}
     for key, value in facts.items():
         if isinstance(value, dict):
-            found |= flat(value, f"{prefix}{key} ")
+            by_name |= flat(value, f"{prefix}{key} ")
         else:
-            found[f"{prefix}{key}"] = value
-    return found
+            by_name[f"{prefix}{key}"] = value
+    return by_name

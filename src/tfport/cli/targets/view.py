@@ -1,4 +1,4 @@
-"""What is recorded, as a person reads it: releases with build facts, and one target in full."""
+"""Render the list of recorded builds, and one target in full."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from tfport.check.console import columns, count, facts, title
 from tfport.cli.targets import build_facts
 
 
-def recorded(overview: Overview, width: int, *, everything: bool) -> Iterator[RenderableType]:
-    """All packages: those of TensorFlow release by release, the others in a line each."""
+def render_overview(overview: Overview, width: int, *, everything: bool) -> Iterator[RenderableType]:
+    """The releases of TensorFlow, then the other packages with one line each."""
     others = [package for package in overview.packages if not package.is_tensorflow]
     for package in overview.packages:
         if package.is_tensorflow or everything:
@@ -23,7 +23,7 @@ def recorded(overview: Overview, width: int, *, everything: bool) -> Iterator[Re
         yield title("other packages with ops")
         yield columns(map(_line, others), width, head=("package", "recorded", "", "ops"), right=1)
     if not everything:
-        yield title("", "The newest patch of each release; --all shows every one.")
+        yield title("", "Newest patch of each release; --all lists every patch.")
 
 
 def _releases(package: Package, width: int, *, everything: bool) -> Iterator[RenderableType]:
@@ -52,8 +52,8 @@ def _line(package: Package) -> tuple[str, ...]:
     return _name(package), count(len(package.releases), "build"), _range(package), str(newest.ops)
 
 
-def in_full(target: Portrait, width: int) -> Iterator[RenderableType]:
-    """One target with all its parts."""
+def render_target(target: Portrait, width: int) -> Iterator[RenderableType]:
+    """A target with all its parts."""
     yield title(target.name, count(target.ops, "op"))
     if target.notes:
         yield facts([("note", [note]) for note in target.notes], width)

@@ -1,0 +1,5 @@
+"""`python -m tfport`: the same as the `tfport` command."""
+
+from tfport.cli.main import main
+
+raise SystemExit(main())

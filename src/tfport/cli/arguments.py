@@ -1,0 +1,51 @@
+"""Arguments that several commands share, so that each has one wording."""
+
+from __future__ import annotations
+
+import argparse
+from typing import Any
+
+DEVICES = ("cpu", "gpu")
+LOADERS = ("capi", "serving", "python", "keras")
+ENGINES = ("onnxruntime", "openvino", "none")
+TARGET = "a target, such as tensorflow==2.8.4"
+
+
+def add_model(parser: argparse.ArgumentParser) -> None:
+    """MODEL and `--tags`, for the commands that need a graph."""
+    parser.add_argument("model", metavar="MODEL", help="a SavedModel, GraphDef, MetaGraph or TF.js model")
+    add_tags(parser)
+
+
+def add_tags(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--tags", metavar="TAG[,TAG]", help="tags of the MetaGraph to use (default: serve, or the first)"
+    )
+
+
+def tags_of(args: argparse.Namespace) -> list[str] | None:
+    """The value of `--tags`."""
+    return args.tags.split(",") if args.tags else None
+
+
+def add_device(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--device", choices=DEVICES, help="device available on the target")
+
+
+def add_gpu(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--gpu", metavar="GPU", help="GPU model or compute capability, such as h100, t4 or 9.0"
+    )
+
+
+def add_loader(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--loader",
+        action="append",
+        choices=LOADERS,
+        help="loader to simulate (default: the usual one for the target); can be repeated",
+    )
+
+
+def add_json(parser: argparse.ArgumentParser, **options: Any) -> None:
+    parser.add_argument("--json", action="store_true", help="print JSON (version 1)", **options)

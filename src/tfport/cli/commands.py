@@ -1,0 +1,74 @@
+"""How a module declares a command, and how commands are found.
+
+    @command("inspect", order=1, help="…", description="…")
+    def add_arguments(parser: argparse.ArgumentParser) -> None:
+        parser.add_argument("model", …)
+        parser.set_defaults(run=run)
+
+`run` takes the parsed arguments and returns the exit code. The index names the module that
+declares a command, so `tfport inspect` imports only that module; keep its imports light.
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+from tfport.discovery import Catalog
+
+HELP = ("-h", "--help")
+AddArguments = Callable[[argparse.ArgumentParser], None]
+
+
+class Command(NamedTuple):
+    """One command of `tfport`."""
+
+    name: str
+    order: int
+    """Its place in `tfport --help`."""
+    subcommands: tuple[str, ...]
+    """Its subcommands, where one is required. The first is the default."""
+    options: dict[str, Any]
+    """Arguments of `argparse.ArgumentParser`, and `help` for `tfport --help`."""
+    add_arguments: AddArguments
+
+    def add_to(self, commands: Any, *, complete: bool) -> None:
+        """Add it to the subparsers of `tfport`; without its own arguments unless `complete`."""
+        parser = commands.add_parser(self.name, **self.options)
+        if complete:
+            self.add_arguments(parser)
+
+    def parse(self, arguments: Sequence[str]) -> argparse.Namespace:
+        """Parse the arguments that follow the name of the command."""
+        options = {name: value for name, value in self.options.items() if name != "help"}
+        parser = argparse.ArgumentParser(prog=f"tfport {self.name}", **options)
+        self.add_arguments(parser)
+        return parser.parse_args(self._with_subcommand(arguments))
+
+    def _with_subcommand(self, arguments: Sequence[str]) -> Sequence[str]:
+        first = arguments[0] if arguments else ""
+        if not self.subcommands or first in self.subcommands or first in HELP:
+            return arguments
+        return [self.subcommands[0], *arguments]
+
+
+COMMANDS = Catalog[Command]("commands", "tfport.cli")
+
+
+def command(
+    name: str, *, order: int, subcommands: tuple[str, ...] = (), **options: Any
+) -> Callable[[AddArguments], AddArguments]:
+    """Declare a command by the function that adds its arguments."""
+
+    def declare(add_arguments: AddArguments) -> AddArguments:
+        COMMANDS.add(name, Command(name, order, subcommands, options, add_arguments))
+        return add_arguments
+
+    return declare
+
+
+def all_commands() -> list[Command]:
+    """Every command in the index, in the order of `tfport --help`."""
+    commands = [declared for name in COMMANDS.names() for declared in COMMANDS.of(name)]
+    return sorted(commands, key=lambda declared: declared.order)

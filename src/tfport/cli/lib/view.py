@@ -1,0 +1,86 @@
+"""Render what a library registers, as text and as JSON."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from rich.console import RenderableType
+
+from tfport.check.console import facts, title
+from tfport.check.lib.diagnosis import LibrarySubject
+from tfport.check.lib.file_checks import machine_text
+from tfport.check.lib.json import registers_json
+from tfport.runtime.native.library_record import LibraryRecord
+
+TFPORT, TENSORFLOW = "tfport", "tensorflow"
+
+
+def library_json(subject: LibrarySubject, about: LibraryRecord | None) -> dict[str, Any]:
+    """A library as JSON; `for` is null if it registers nothing."""
+    header: dict[str, Any] = {"file": subject.file, "machine": subject.library.header.machine}
+    if about is None:
+        registered = subject.registered
+        runtime = TENSORFLOW if registered.ops or registered.kernels or registered.partial else None
+        return {**header, "for": runtime, "registers": registers_json(registered)}
+    ops = [{"name": line.name, "signature": line.spec} for line in about.ops]
+    kernels = [
+        {
+            "op": line.op,
+            "constraints": {name: list(values) for name, values in line.constraints.items()},
+            "label": line.label,
+            "priority": line.priority,
+        }
+        for line in about.kernels
+    ]
+    versions = {"abi": about.abi, "header": _dotted(about.header), "tvm_ffi": _dotted(about.ffi)}
+    return {**header, "for": TFPORT, **versions, "registers": {"ops": ops, "kernels": kernels}}
+
+
+def render_library(
+    subject: LibrarySubject, about: LibraryRecord | None, width: int
+) -> Iterator[RenderableType]:
+    """A library as text."""
+    elf = subject.library
+    yield title(subject.file, f"{machine_text(elf.header.machine)}, {elf.size:,} bytes")
+    yield facts(_tensorflow_rows(subject) if about is None else _tfport_rows(about), width)
+
+
+def _tfport_rows(about: LibraryRecord) -> Iterator[tuple[str, list[str]]]:
+    header = f"tfport/op.h {_dotted(about.header)}"
+    yield "built with", [header, f"ABI {about.abi}", f"tvm-ffi {_dotted(about.ffi)}"]
+    for line in about.ops:
+        yield "op", [line.spec]
+    for kernel in about.kernels:
+        yield "kernel", [f"{kernel.op} for {kernel}" if str(kernel) else f"{kernel.op} for all types"]
+    if not about.ops and not about.kernels:
+        yield "registers", ["nothing"]
+
+
+def _tensorflow_rows(subject: LibrarySubject) -> Iterator[tuple[str, list[str]]]:
+    registered = subject.registered
+    if not (registered.ops or registered.kernels or registered.partial):
+        yield "registers", ["nothing, neither in tfport nor in TensorFlow"]
+        return
+    yield "built with", subject.origin.describe()
+    for op in registered.ops:
+        attrs, inputs, outputs = (
+            [text or "?" for text in texts] for texts in (op.attrs, op.inputs, op.outputs)
+        )
+        signature = f"({', '.join(inputs)}) -> {', '.join(outputs) or '()'}"
+        yield "op", ["; ".join([f"{op.name or '?'}: {signature}", *attrs])]
+    for kernel in registered.kernels:
+        types = [f"{name}={','.join(map(_type, values))}" for name, values in kernel.constraints.items()]
+        yield "kernel", ["; ".join([f"{kernel.op} on {kernel.device or '?'}", *types])]
+    if registered.partial:
+        yield "incomplete", [f"there may be more: {registered.why_partial}"]
+
+
+def _type(number: int) -> str:
+    from tfport.graph.dtypes import DType
+
+    return DType.of(number).name
+
+
+def _dotted(version: tuple[int, ...]) -> str:
+    return ".".join(map(str, version))

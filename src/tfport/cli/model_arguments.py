@@ -1,0 +1,57 @@
+"""Arguments of the commands that run a model: `run`, `export` and `bench`."""
+
+from __future__ import annotations
+
+import argparse
+from typing import TYPE_CHECKING
+
+from tfport.cli.arguments import ENGINES, add_model, tags_of
+
+if TYPE_CHECKING:
+    from tfport.graph.model import Model
+    from tfport.runtime.custom.registry import Registry
+
+
+def add_runnable_model(parser: argparse.ArgumentParser) -> None:
+    add_model(parser)
+    parser.add_argument(
+        "--signature", metavar="NAME", help="signature to use (default: serving_default, or the only one)"
+    )
+    parser.add_argument(
+        "--library",
+        metavar="FILE.so",
+        action="append",
+        default=[],
+        help="custom-op library built by `tfport lib build`; its code is loaded and run; can be repeated",
+    )
+
+
+def load_runnable_model(args: argparse.Namespace) -> tuple[Model, Registry]:
+    """Load the model, and a registry with the custom ops of installed packages and `--library`."""
+    import tfport
+    from tfport.runtime.custom.library_registry import registry_with
+
+    registry = registry_with(args.library)
+    return tfport.load(args.model, tags=tags_of(args), registry=registry), registry
+
+
+def add_inputs(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--input",
+        metavar="NAME=VALUE",
+        action="append",
+        default=[],
+        help="value of an input: JSON, plain text for a string, @file.npy for an array, or @file for "
+        "a string with the content of the file; can be repeated",
+    )
+    parser.add_argument("--inputs", metavar="FILE.npz", help="arrays for the inputs, by name")
+
+
+def add_engine(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--threads", type=int, metavar="N", help="threads to use (default: all cores)")
+    parser.add_argument(
+        "--engine",
+        choices=ENGINES,
+        default="onnxruntime",
+        help="engine for the numeric parts; `none` runs everything in NumPy (default: onnxruntime)",
+    )
