@@ -7,18 +7,32 @@ BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 LIVE_READY := $(LIVE)/.ready
 BENCH := .venv-bench
+NOX := $(VENV)-nox/bin/nox
 BENCH_READY := $(BENCH)/.ready
 TENSORFLOW ?= 2.21.0
 PIP := -m pip --disable-pip-version-check -q
 WORKERS ?= 2
 
-.PHONY: demo test test-live test-clients test-browser truth lint bench bench-runtime bench-fix bench-serve soak fuzz record record-ops index protos real-models truth-fix atlas atlas-verify docs clean
+.PHONY: demo test test-pythons test-package nox test-live test-clients test-browser truth lint bench bench-runtime \
+	bench-fix bench-serve soak fuzz record record-ops index protos real-models truth-fix atlas atlas-verify docs clean
 
 demo: $(READY)
 	@$(BIN)/python examples/demo.py
 
 test: $(READY)
 	$(BIN)/pytest -n $(WORKERS) --ignore=tests/live
+
+# The everyday tests on every supported Python that is installed: make test-pythons PYTEST="tests/graph -q"
+test-pythons: $(NOX)
+	$(NOX) -s tests $(if $(PYTEST),-- $(PYTEST))
+
+# The wheel and the source distribution, each in an empty environment.
+test-package: $(NOX)
+	$(NOX) -s package
+
+# All sessions of noxfile.py.
+nox: $(NOX)
+	$(NOX)
 
 test-live: $(LIVE_READY)
 	$(LIVE)/bin/python -m pytest -n $(WORKERS) tests/live
@@ -100,12 +114,18 @@ docs: $(READY)
 	$(BIN)/python tools/refresh_docs.py
 
 clean:
-	rm -rf $(VENV) $(LIVE) $(BENCH) $(VENV)-protos .hypothesis .mypy_cache .pytest_cache .ruff_cache
+	rm -rf $(VENV) $(LIVE) $(BENCH) $(VENV)-protos $(VENV)-nox .nox .hypothesis .mypy_cache .pytest_cache .ruff_cache
 
 $(READY): pyproject.toml
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python $(PIP) install --upgrade 'pip>=25.1'
 	$(BIN)/python $(PIP) install -e . --group test --group lint
+	@touch $@
+
+$(NOX): pyproject.toml
+	$(PYTHON) -m venv $(VENV)-nox
+	$(VENV)-nox/bin/python $(PIP) install --upgrade 'pip>=25.1'
+	$(VENV)-nox/bin/python $(PIP) install --group nox
 	@touch $@
 
 $(LIVE_READY): pyproject.toml

@@ -1,12 +1,14 @@
 """Add records to atlas.sqlite and symbols.sqlite in src/tfport/atlas.
 
-    python tools/atlas/add_records.py [--records FOLDER …]
+    python tools/atlas/add_records.py [--records FOLDER …] [--keep]
 
 Builds that the files already have stay as they are, unless there is a record of them.
-Add-ons that register nothing are left out.
+Add-ons that register nothing are left out: list them in addons.toml as `without_ops`.
+Records are deleted once they are stored.
 """
 
 import argparse
+import shutil
 import sys
 from pathlib import Path
 
@@ -31,12 +33,18 @@ def main() -> None:
     parser.add_argument("--records", type=Path, nargs="+", default=[CACHE, ADDON_CACHE])
     parser.add_argument("--atlas", type=Path, default=ATLAS)
     parser.add_argument("--symbols", type=Path, default=SYMBOLS)
+    parser.add_argument("--keep", action="store_true", help="keep the records that were added")
     args = parser.parse_args()
     folders = [path.parent for cache in args.records for path in sorted(cache.glob("*/record.json"))]
     if not folders:
         sys.exit(f"no records in {', '.join(map(str, args.records))}")
     added = add_records(folders, args.atlas, args.symbols)
     print(f"{len(added)} builds added: {', '.join(added)}")
+    for folder in folders:
+        if folder.name not in added:
+            print(f"{folder.name} registers nothing: add it to `without_ops` in addons.toml")
+        elif not args.keep:
+            shutil.rmtree(folder)
 
 
 def add_records(folders: list[Path], atlas: Path, symbols: Path) -> list[str]:
