@@ -1,0 +1,137 @@
+"""The numbers that the documentation states, computed.
+
+A page marks a number with its name: `<!-- count releases -->100<!-- end -->`. `make docs-refresh`
+writes the current number, and `tests/test_docs.py` fails if a page states another.
+"""
+
+from __future__ import annotations
+
+import functools
+import re
+import sys
+import tomllib
+from collections.abc import Callable, Iterator
+from fnmatch import fnmatchcase
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+sys.path.append(str(ROOT))
+MARK = re.compile(r"<!-- count (?P<name>[\w-]+) -->(?P<number>[^<]*)<!-- end -->")
+COUNTS: dict[str, Callable[[], int]] = {}
+
+
+def count(function: Callable[[], int]) -> Callable[[], int]:
+    """Declare a count; its name is the function's, with hyphens."""
+    COUNTS[function.__name__.replace("_", "-")] = function
+    return function
+
+
+def numbers_in(text: str) -> dict[str, str]:
+    """The numbers that a page states, by name."""
+    return {mark["name"]: mark["number"] for mark in MARK.finditer(text)}
+
+
+def computed(name: str) -> str:
+    """A count as pages write it: 44,734."""
+    if name not in COUNTS:
+        raise SystemExit(f"no count {name}; tools/doc_counts.py has {', '.join(COUNTS)}")
+    return f"{COUNTS[name]():,}"
+
+
+def refreshed(text: str) -> str:
+    """A page with its numbers computed again."""
+    return MARK.sub(lambda mark: f"<!-- count {mark['name']} -->{computed(mark['name'])}<!-- end -->", text)
+
+
+@count
+def releases() -> int:
+    from tfport.atlas.known_ops import known_ops
+
+    return len(known_ops().recorded())
+
+
+@count
+def ops_run() -> int:
+    from tfport.runtime.lower import KERNELS, LOWERINGS, STRUCTURES
+
+    return len({*KERNELS.names(), *LOWERINGS.names(), *STRUCTURES.names()})
+
+
+@count
+def ops_lowered() -> int:
+    from tfport.runtime.lower import LOWERINGS
+
+    return len(LOWERINGS.names())
+
+
+@count
+def ops_on_host() -> int:
+    from tfport.runtime.lower import KERNELS
+
+    return len(KERNELS.names())
+
+
+@count
+def small_models() -> int:
+    return len({case for name, case, _ in _outcomes() if not name.startswith("python")})
+
+
+@count
+def keras_models() -> int:
+    """Models that old releases wrote, tried through Python and Keras only."""
+    python = {case for name, case, _ in _outcomes() if name.startswith("python")}
+    return len(python) - len(python & {case for name, case, _ in _outcomes() if not name.startswith("python")})
+
+
+@count
+def outcomes() -> int:
+    return sum(1 for _ in _outcomes())
+
+
+@count
+def outcomes_compared() -> int:
+    beyond = tomllib.loads((ROOT / "tests/truth/beyond.toml").read_text())
+    left_out = [case for kind in ("shapes", "values", "damaged", "odd") for case in beyond[kind]]
+    plain = [pattern for pattern in left_out if "@" not in pattern]
+    exact = [pattern for pattern in left_out if "@" in pattern]
+
+    @functools.cache
+    def is_left_out(case: str, name: str) -> bool:
+        if any(fnmatchcase(case, pattern) for pattern in plain):
+            return True
+        return any(fnmatchcase(f"{case}@{name}", pattern) for pattern in exact)
+
+    return sum(not is_left_out(case, name) for name, case, _ in _outcomes())
+
+
+@count
+def releases_tried() -> int:
+    from tests.truth_outcomes import read_small_model_outcomes
+
+    records = read_small_model_outcomes()
+    return len({record["version"] for name, record in records.items() if name.startswith("capi/")})
+
+
+@count
+def releases_tried_in_python() -> int:
+    from tests.truth_outcomes import read_small_model_outcomes
+
+    records = read_small_model_outcomes()
+    return len({record["version"] for name, record in records.items() if name.startswith("python")})
+
+
+@functools.cache
+def _outcome_list() -> list[tuple[str, str, str]]:
+    from tests.truth_outcomes import read_small_model_outcomes
+
+    return [
+        (name, case, loader)
+        for name, record in read_small_model_outcomes().items()
+        for case, loaders in record["outcomes"].items()
+        for loader in loaders
+    ]
+
+
+def _outcomes() -> Iterator[tuple[str, str, str]]:
+    """Each record, case and loader."""
+    yield from _outcome_list()
