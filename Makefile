@@ -9,11 +9,13 @@ LIVE_READY := $(LIVE)/.ready
 BENCH := .venv-bench
 NOX := $(VENV)-nox/bin/nox
 BENCH_READY := $(BENCH)/.ready
+DOCS := .venv-docs
+DOCS_READY := $(DOCS)/.ready
 TENSORFLOW ?= 2.21.0
 PIP := -m pip --disable-pip-version-check -q
 WORKERS ?= 2
 
-.PHONY: demo test test-pythons test-package nox test-live test-clients test-browser truth lint bench bench-runtime \
+.PHONY: docs-refresh demo test test-pythons test-package nox test-live test-clients test-browser truth lint bench bench-runtime \
 	bench-fix bench-serve soak fuzz record record-ops index protos real-models truth-fix atlas atlas-verify docs clean
 
 demo: $(READY)
@@ -110,11 +112,17 @@ atlas: $(READY)
 atlas-verify: $(READY)
 	$(BIN)/python tools/atlas/verify.py 1.13.2 2.21.0
 
-docs: $(READY)
+# The documentation as a site, in site/; a broken link fails it.
+docs: $(DOCS_READY)
+	$(DOCS)/bin/mkdocs build --quiet --strict
+
+# What the pages show of commands, their numbers, the code pages and the picture, made again.
+docs-refresh: $(READY)
 	$(BIN)/python tools/refresh_docs.py
+	$(BIN)/python tools/docs_picture.py
 
 clean:
-	rm -rf $(VENV) $(LIVE) $(BENCH) $(VENV)-protos $(VENV)-nox .nox .hypothesis .mypy_cache .pytest_cache .ruff_cache
+	rm -rf $(VENV) $(LIVE) $(BENCH) $(DOCS) site $(VENV)-protos $(VENV)-nox .nox .hypothesis .mypy_cache .pytest_cache .ruff_cache
 
 $(READY): pyproject.toml
 	$(PYTHON) -m venv $(VENV)
@@ -140,6 +148,12 @@ $(LIVE_READY): pyproject.toml
 test-clients: $(LIVE_READY)
 	$(LIVE)/bin/python $(PIP) install 'ray[serve]' schemathesis s3fs 'moto[server]' opentelemetry-sdk
 	$(LIVE)/bin/python -m pytest tests/live/test_ray.py tests/live/test_rest_schema.py tests/live/test_object_store.py tests/serve/monitoring/test_tracing.py
+
+$(DOCS_READY): pyproject.toml
+	$(PYTHON) -m venv $(DOCS)
+	$(DOCS)/bin/python $(PIP) install --upgrade 'pip>=25.1'
+	$(DOCS)/bin/python $(PIP) install --group docs
+	@touch $@
 
 # tf2onnx asks for older packages than it needs.
 $(BENCH_READY): pyproject.toml

@@ -2,6 +2,7 @@
 
 import re
 import shlex
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
@@ -56,3 +57,29 @@ def test_every_command_has_a_page():
 def test_links_lead_somewhere(page):
     for target in re.findall(r"\]\(([^)#:]+)\)", page.read_text()):
         assert (page.parent / target).exists(), target
+
+
+@pytest.mark.parametrize("page", PAGES, ids=str)
+def test_stated_counts_are_computed(page):
+    import sys
+
+    sys.path.append(str(ROOT / "tools"))
+    import doc_counts
+
+    for name, number in doc_counts.numbers_in(page.read_text()).items():
+        assert number == doc_counts.computed(name), "run `make docs-refresh`"
+
+
+DEVELOPMENT = [ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs/dev").glob("*.md"))]
+LAYERS = "formats|graph|registry|atlas|check|runtime|fix|serve|cli"
+
+
+@pytest.mark.parametrize("page", DEVELOPMENT, ids=str)
+def test_modules_and_paths_that_pages_name_exist(page):
+    text = page.read_text()
+    for name in re.findall(rf"`(?:tfport\.)?((?:{LAYERS})\.[a-z_.]+)`", text):
+        assert (ROOT / "src/tfport" / name.replace(".", "/")).is_dir() or find_spec(f"tfport.{name}"), name
+    for path in re.findall(r"`((?:src|tests|tools|docs|benchmarks)/[\w./-]+)`", text):
+        assert (ROOT / path).exists(), path
+    for path in re.findall(rf"`((?:{LAYERS})/[\w./-]+)`", text):
+        assert (ROOT / "src/tfport" / path).exists(), path

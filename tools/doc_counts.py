@@ -80,7 +80,9 @@ def small_models() -> int:
 def keras_models() -> int:
     """Models that old releases wrote, tried through Python and Keras only."""
     python = {case for name, case, _ in _outcomes() if name.startswith("python")}
-    return len(python) - len(python & {case for name, case, _ in _outcomes() if not name.startswith("python")})
+    return len(python) - len(
+        python & {case for name, case, _ in _outcomes() if not name.startswith("python")}
+    )
 
 
 @count

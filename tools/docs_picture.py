@@ -22,7 +22,9 @@ WIDTH = 80
 def main() -> None:
     environment = os.environ | {"FORCE_COLOR": "1", "TERM": "xterm-256color", "COLUMNS": str(WIDTH)}
     command = [sys.executable, "-m", "tfport", *COMMAND]
-    output = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, check=True).stdout
+    output = subprocess.run(
+        command, cwd=ROOT, env=environment, capture_output=True, text=True, check=True
+    ).stdout
     with open(os.devnull, "w") as nowhere:
         console = Console(width=WIDTH, record=True, file=nowhere, force_terminal=True)
         console.print(Text.from_ansi(f"$ tfport {' '.join(COMMAND)}\n{output.rstrip()}"))

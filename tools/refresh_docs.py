@@ -1,4 +1,4 @@
-"""Run every `$ tfport` block of README.md and docs/ again, and write what it prints in its place.
+"""Run every `$ tfport` block of README.md and docs/ again, and compute every counted number.
 
     python tools/refresh_docs.py [PAGE …]
 
@@ -14,6 +14,7 @@ import sys
 import tempfile
 from pathlib import Path
 
+import doc_counts
 from tfport.cli.main import main
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -51,7 +52,7 @@ def pages(named: list[str]) -> list[Path]:
 def refresh(named: list[str]) -> None:
     for page in pages(named):
         before = page.read_text()
-        after = BLOCK.sub(in_a_scratch_folder, before)
+        after = doc_counts.refreshed(BLOCK.sub(in_a_scratch_folder, before))
         if after != before:
             page.write_text(after)
             print(page.relative_to(ROOT))
