@@ -18,7 +18,7 @@ FED = ("Placeholder", "PlaceholderV2", "PlaceholderWithDefault")
 
 def traced(model: Model) -> Env:
     """What is known of each value that the model's answers need; variables keep theirs to themselves."""
-    tracer = Tracer(State(model), make_engine("onnxruntime", 1), bake=False, repertoire=PROCESS_WIDE)
+    tracer = Tracer(State(model), make_engine("onnxruntime", 1), bake=False, implementations=PROCESS_WIDE)
     env: Env = {node.output(0): _fed(node.output(0)) for node in model.graph if node.op in FED}
     signatures = list(model.signatures.values())
     ends = [value.node for one in signatures for value in model.ends_of(one)]

@@ -92,7 +92,7 @@ def _check_range(array: NDArray[Any], kind: np.dtype[Any], dtype: DType, name: s
 def _limits(kind: np.dtype[Any]) -> tuple[int, int] | None:
     """The smallest and the largest value of an integer type; None for other types."""
     try:
-        limits = ml_dtypes.iinfo(kind)
+        limits: Any = ml_dtypes.iinfo(kind)  # type: ignore[no-untyped-call]
     except ValueError:
         return None
     return int(limits.min), int(limits.max)

@@ -69,7 +69,7 @@ class OpImplementations:
         definition = self.definition_of(op)
         return OpSignature(definition) if definition is not None else None
 
-    def misfits(self, op: str, attrs: Mapping[str, Attr], inputs: Sequence[DType]) -> list[str]:
+    def mismatches(self, op: str, attrs: Mapping[str, Attr], inputs: Sequence[DType]) -> list[str]:
         """What is wrong with a node whose op is defined here; TensorFlow's are taken as files have them."""
         return []
 

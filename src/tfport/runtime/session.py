@@ -35,7 +35,8 @@ from tfport.runtime.operand import Operand
 from tfport.runtime.plan import Plan
 from tfport.runtime.program import Program
 from tfport.runtime.state import State, Variable
-from tfport.runtime.trace import Env, Tracer, raise_unsupported
+from tfport.runtime.trace import Env, Tracer
+from tfport.runtime.unsupported import raise_unsupported
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
@@ -131,7 +132,7 @@ class Session:
         for _ in range(len(self.model.graph) + 2):
             version = self.state.version
             program, tracer = self._trace(ends, wanted, feeds, ranks, bake)
-            raise_unsupported(tracer.problems, self.model.where)
+            raise_unsupported(tracer.unsupported, self.model.where)
             assigned = _assigned(program) & tracer.baked
             if not assigned:
                 return program, version
@@ -150,7 +151,7 @@ class Session:
         ranks: Sequence[int | None],
         bake: bool,
     ) -> tuple[Program, Tracer]:
-        tracer = Tracer(self.state, self.engine, bake=bake, repertoire=self.registry)
+        tracer = Tracer(self.state, self.engine, bake=bake, implementations=self.registry)
         args = [self._argument(self._value(name), rank) for name, rank in zip(feeds, ranks, strict=True)]
         env = {self._value(name): arg for name, arg in zip(feeds, args, strict=True)}
 
@@ -196,7 +197,7 @@ class Session:
             return
         feeds = [_tensor_name(name) for name in texts if name and self.model.has_tensor(_tensor_name(name))]
         program, tracer = self._trace(ends, [], feeds, [None] * len(feeds), bake=False)
-        raise_unsupported(tracer.problems, self.model.where)
+        raise_unsupported(tracer.unsupported, self.model.where)
         by_name = {_tensor_name(name): text for name, text in texts.items() if name}
         Plan(program, self.engine).run([_string(by_name[name]) for name in feeds])
 

@@ -24,13 +24,13 @@ from tfport.formats.proto.graph_pb2 import OpDef
 from tfport.graph.attrs import Attr
 from tfport.graph.dtypes import DType
 from tfport.graph.signature import OpDefs
+from tfport.runtime import mismatch
 from tfport.runtime.custom.custom_kernel import CustomKernel, custom_kernel
 from tfport.runtime.custom.missing_kernel import why_missing
 from tfport.runtime.custom.parse_definition import parse_op_definition
 from tfport.runtime.custom.shape_functions import ShapeFunction, shape_rule
 from tfport.runtime.custom.source_location import here, place_of, with_package
 from tfport.runtime.implementations import BUILT_IN, OpImplementations
-from tfport.runtime.mismatch import mismatches
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -153,9 +153,9 @@ class Registry(OpImplementations):
             kept = [one for one in there if one not in rivals]
             table[op] = sorted([*kept, made], key=lambda one: -getattr(one, "priority", 0))
 
-    def misfits(self, op: str, attrs: Mapping[str, Attr], inputs: Sequence[DType]) -> list[str]:
+    def mismatches(self, op: str, attrs: Mapping[str, Attr], inputs: Sequence[DType]) -> list[str]:
         definition = self.definition_of(op)
-        return [] if definition is None else list(mismatches(definition, attrs, inputs))
+        return [] if definition is None else list(mismatch.mismatches(definition, attrs, inputs))
 
     def why_missing(self, op: str, attrs: Mapping[str, Attr], why: str) -> str | None:
         if self.definition_of(op) is None:

@@ -97,10 +97,10 @@ class _Stubbed(Registry):
             self.structures[one.op] = Implementation(one.op, _plain, frozenset(), {})
             self.kernels[one.op] = [_kernel(one, one.instead, OpSignature(definition))]
 
-    def misfits(self, op: str, attrs: Mapping[str, Attr], inputs: Sequence[DType]) -> list[str]:
+    def mismatches(self, op: str, attrs: Mapping[str, Attr], inputs: Sequence[DType]) -> list[str]:
         if op in self.definitions:
             attrs = _declared_only(attrs, OpSignature(self.definitions[op]))
-        return super().misfits(op, attrs, inputs)
+        return super().mismatches(op, attrs, inputs)
 
 
 def _function(text: str, op: str) -> Function:

@@ -16,7 +16,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tfport.graph.dtypes import BOOL, FLOAT32, INT64, DType
-from tfport.runtime.onnx.shapes import known_of, shapes_of
+from tfport.runtime.onnx.known_values import known_of
+from tfport.runtime.onnx.shapes import infer_shapes
 from tfport.runtime.operand import Operand
 from tfport.runtime.program import ONNX_TYPES, OnnxNode
 
@@ -58,7 +59,7 @@ class Builder:
     ) -> list[Operand]:
         """A node with several outputs; `dtype` and `shape` (a list, if several) where nothing else tells."""
         types = _types(op, inputs, attrs, outputs) if dtype is None else _spread(dtype, outputs)
-        shapes: list[Dims] = list(shapes_of(op, inputs, attrs, outputs))
+        shapes: list[Dims] = list(infer_shapes(op, inputs, attrs, outputs))
         if shape is not None:
             shapes = shape if isinstance(shape, list) else [shape]
         made = tuple(Operand(t, s, name=self.name) for t, s in zip(types, shapes, strict=True))

@@ -57,7 +57,7 @@ def settled(tracer: Tracer, loop: Loop) -> tuple[set[int], list[Dims | None], Bo
     fixed: set[int] = set()
     shapes = [operand.shape for operand in loop.initial]
     while True:
-        problems = len(tracer.problems)
+        unsupported = len(tracer.unsupported)
         body = walked(tracer, loop, fixed, shapes)
         unchanged = {i for i, r in enumerate(body.results) if i not in fixed and r is body.args[i]}
         weaker = [
@@ -69,7 +69,7 @@ def settled(tracer: Tracer, loop: Loop) -> tuple[set[int], list[Dims | None], Bo
         fixed |= unchanged
         if not unchanged:  # what is bound from around tells more of shapes: first walk with that
             shapes = weaker
-        del tracer.problems[problems:]
+        del tracer.unsupported[unsupported:]
 
 
 def _weaker(before: Dims | None, after: Dims | None, rank: int | None) -> Dims | None:

@@ -26,7 +26,8 @@ from tfport.runtime.ops.control.functional import is_only_stacked
 from tfport.runtime.ops.control.loops import Loop, trace_loop
 from tfport.runtime.ops.control.structure_steps import emit
 from tfport.runtime.order import ControlUnit, is_ordered
-from tfport.runtime.trace import Tracer, UnsupportedNode
+from tfport.runtime.trace import Tracer
+from tfport.runtime.unsupported import UnsupportedNode
 
 ENTERS, EXITS, NEXTS = ("Enter", "RefEnter"), ("Exit", "RefExit"), ("NextIteration", "RefNextIteration")
 MERGES, SWITCHES = ("Merge", "RefMerge"), ("Switch", "RefSwitch")
@@ -271,7 +272,7 @@ def switch(tracer: Tracer, node: Node, inputs: list[Operand], attrs: dict[str, A
 def merge(tracer: Tracer, node: Node, inputs: list[Operand], attrs: dict[str, Attr]) -> list[Operand]:
     """One that no condition decides takes what comes first; with a single input there is no doubt."""
     if len(inputs) != 1:
-        tracer.problems.append(UnsupportedNode(node, "nothing tells which of its inputs it takes"))
+        tracer.unsupported.append(UnsupportedNode(node, "nothing tells which of its inputs it takes"))
     return [inputs[0], Operand(INT32, value=np.array(0, np.int32))]
 
 
@@ -292,7 +293,7 @@ def trigger(tracer: Tracer, node: Node, inputs: list[Operand], attrs: dict[str, 
     """It waits even for what does not run, which only gradients need."""
     found = tracer.structures([node])
     if found is not None and any(found.conditions.of(waited) for waited in node.controls):
-        tracer.problems.append(UnsupportedNode(node, "it waits for what runs under a condition"))
+        tracer.unsupported.append(UnsupportedNode(node, "it waits for what runs under a condition"))
     return []
 
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from tfport.runtime.lower import shapes
-from tfport.runtime.onnx.shapes import broadcast
+from tfport.runtime.onnx.shape_rule import broadcast
 from tfport.runtime.operand import Dims, Operand
 
 Shapes = list[Dims | None]

@@ -16,7 +16,8 @@ from tfport.runtime.lower import structure
 from tfport.runtime.operand import Operand
 from tfport.runtime.ops.xla.stablehlo.interpreter import Interpreter
 from tfport.runtime.program import Step
-from tfport.runtime.trace import Tracer, UnsupportedNode
+from tfport.runtime.trace import Tracer
+from tfport.runtime.unsupported import UnsupportedNode
 
 MAIN = "main"
 PLATFORM = "CPU"
@@ -57,7 +58,7 @@ def _program(tracer: Tracer, node: Node, attrs: dict[str, Attr]) -> Interpreter 
     try:
         return _readable(node, attrs)
     except (CannotRun, UnreadableFile) as error:
-        tracer.problems.append(UnsupportedNode(node, str(error)))
+        tracer.unsupported.append(UnsupportedNode(node, str(error)))
         return None
 
 

@@ -25,7 +25,8 @@ from tfport.runtime.ops.xla import hlo_calls as calls
 from tfport.runtime.ops.xla.dimension_numbers import SCATTER, dimension_numbers, only
 from tfport.runtime.ops.xla.hlo_calls import SECOND, Computation
 from tfport.runtime.program import Program, Step
-from tfport.runtime.trace import Tracer, UnsupportedNode
+from tfport.runtime.trace import Tracer
+from tfport.runtime.unsupported import UnsupportedNode
 
 Attrs = dict[str, Attr]
 _KNOWN = {
@@ -110,7 +111,7 @@ def computation(tracer: Tracer, node: Node, name: str, attrs: Attrs, kinds: Sequ
         program = inner.program(args, lambda args=args: inner.call(function, args, given))  # type: ignore[misc]
         if all(step.op in _BY_ELEMENT for step in program.steps):
             break
-    tracer.problems += inner.problems
+    tracer.unsupported += inner.unsupported
     runner = Inner(program, inner.engine, [])
 
     def call(*arrays: Any) -> Sequence[Any]:
@@ -267,5 +268,5 @@ def set_bound(tracer: Tracer, node: Node, inputs: list[Operand], attrs: Attrs) -
 def remove_dynamic_size(tracer: Tracer, node: Node, inputs: list[Operand], attrs: Attrs) -> list[Operand]:
     """Of what never had one: what was behind a size that was set is lost."""
     if node.inputs[0].node.op == "XlaSetDynamicDimensionSize":
-        tracer.problems.append(UnsupportedNode(node, "tfport does not keep what is behind a dynamic size"))
+        tracer.unsupported.append(UnsupportedNode(node, "tfport does not keep what is behind a dynamic size"))
     return inputs[:1]
