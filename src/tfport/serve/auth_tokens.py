@@ -35,10 +35,10 @@ class AuthTokens:
         """Whether an `Authorization` header (or gRPC metadata) names one of them."""
         self._refresh()
         scheme, _, token = authorization.strip().partition(" ")
-        given = token.strip().encode("utf-8", "replace")
+        token_bytes = token.strip().encode("utf-8", "replace")
         # all of them are compared, so that the time tells nothing
-        found = [hmac.compare_digest(given, one) for one in self._tokens]
-        return scheme.lower() == _SCHEME and any(found)
+        matches = [hmac.compare_digest(token_bytes, known) for known in self._tokens]
+        return scheme.lower() == _SCHEME and any(matches)
 
     def _refresh(self) -> None:
         now = time.monotonic()

@@ -18,7 +18,7 @@ from tfport.graph.model import Signature
 from tfport.runtime.select_signature import DEFAULT
 from tfport.serve.request_checks import types_match
 from tfport.serve.servable import Arrays, Servable
-from tfport.serve.status import StatusCode, StatusError
+from tfport.serve.status import invalid_argument
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -51,7 +51,7 @@ def signature_of_examples(
     """The signature to classify or regress by, or why it cannot be."""
     wanted = name or DEFAULT
     if wanted not in servable.signatures:
-        raise _bad(f"No signature was found with the name: {wanted}")
+        raise invalid_argument(f"No signature was found with the name: {wanted}")
     signature = servable.signatures[wanted]
     can_answer(signature, method, str(servable.model.meta.signature_def[wanted]), check_method=check_method)
     return signature
@@ -61,22 +61,24 @@ def can_answer(signature: Signature, method: str, shown: str, *, check_method: b
     """A signature has the inputs and outputs of a method; `shown` is the whole of it, for errors."""
     kind, outputs = _NAMES[method], signature.outputs
     if check_method and signature.method != method:
-        raise _bad(f"Expected {kind} signature method_name to be {method}. Was: {signature.method}")
+        raise invalid_argument(
+            f"Expected {kind} signature method_name to be {method}. Was: {signature.method}"
+        )
     if len(signature.inputs) != 1:
-        raise _bad("Expected one input Tensor.")
+        raise invalid_argument("Expected one input Tensor.")
     if method == CLASSIFY and len(outputs) not in (1, 2):
-        raise _bad(f"Expected one or two output Tensors, found {len(outputs)}")
+        raise invalid_argument(f"Expected one or two output Tensors, found {len(outputs)}")
     if method == REGRESS and len(outputs) != 1:
-        raise _bad("Expected one output Tensor.")
+        raise invalid_argument("Expected one output Tensor.")
     if INPUTS not in signature.inputs:
-        raise _bad(f"No {kind} inputs found in SignatureDef: {shown}")
+        raise invalid_argument(f"No {kind} inputs found in SignatureDef: {shown}")
     if method == CLASSIFY and CLASSES not in outputs and SCORES not in outputs:
-        raise _bad(
+        raise invalid_argument(
             "Expected classification signature outputs to contain at least one of "
             f'"{CLASSES}" or "{SCORES}". Signature was: {shown}'
         )
     if method == REGRESS and OUTPUTS not in outputs:
-        raise _bad(f"No regression outputs found in SignatureDef: {shown}")
+        raise invalid_argument(f"No regression outputs found in SignatureDef: {shown}")
 
 
 async def called(servable: Servable, signature: Signature, examples: Array) -> Arrays:
@@ -93,7 +95,7 @@ def classes_of(outputs: Arrays, count: int) -> Classes:
         if array is not None:
             _is_matrix(name, array, dtype, count)
     if labels is not None and scores is not None and labels.shape[1] != scores.shape[1]:
-        raise _bad(
+        raise invalid_argument(
             "Tensors class and score should match in dim_size(1). "
             f"Got {labels.shape[1]} vs. {scores.shape[1]}"
         )
@@ -108,26 +110,26 @@ def regressions_of(outputs: Arrays, count: int) -> list[float]:
     """The results of `count` Examples that a regression answered."""
     array = outputs[OUTPUTS]
     if not (array.ndim == 1 or (array.ndim == 2 and array.shape[1] == 1)):
-        raise _bad(
+        raise invalid_argument(
             "Expected output Tensor shape to be either [batch_size] or [batch_size, 1] but got "
             f"{_shape(array)}"
         )
     if len(array) != count:
-        raise _bad(f"Input batch size did not match output batch size: {count} vs. {len(array)}")
+        raise invalid_argument(f"Input batch size did not match output batch size: {count} vs. {len(array)}")
     if array.dtype != "float32":
-        raise _bad(f"Expected output Tensor of DT_FLOAT.  Got: {_type(array)}")
+        raise invalid_argument(f"Expected output Tensor of DT_FLOAT.  Got: {_type(array)}")
     numbers: list[float] = array.ravel().tolist()
     return numbers
 
 
 def _is_matrix(name: str, array: Array, dtype: str, count: int) -> None:
     if array.ndim != 2:
-        raise _bad(f"Expected Tensor shape: [batch_size num_classes] but got {_shape(array)}")
+        raise invalid_argument(f"Expected Tensor shape: [batch_size num_classes] but got {_shape(array)}")
     if array.dtype != dtype:
         wanted = "DT_STRING" if dtype == "O" else "DT_FLOAT"
-        raise _bad(f"Expected {name} Tensor of {wanted}. Got: {_type(array)}")
+        raise invalid_argument(f"Expected {name} Tensor of {wanted}. Got: {_type(array)}")
     if len(array) != count:
-        raise _bad(f"Expected {name} output batch size of {count}. Got: {len(array)}")
+        raise invalid_argument(f"Expected {name} output batch size of {count}. Got: {len(array)}")
 
 
 def _shape(array: Array) -> str:
@@ -138,7 +140,3 @@ def _type(array: Array) -> str:
     return next(
         (type_name(number) for number, kind in NUMPY.items() if kind == array.dtype), str(array.dtype)
     )
-
-
-def _bad(message: str) -> StatusError:
-    return StatusError(StatusCode.INVALID_ARGUMENT, message)

@@ -13,7 +13,7 @@ import numpy as np
 
 from tfport.formats.proto import serving_pb2 as pb
 from tfport.formats.proto import serving_wire_pb2 as wire
-from tfport.serve.status import StatusCode, StatusError
+from tfport.serve.status import invalid_argument
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -22,17 +22,17 @@ if TYPE_CHECKING:
 def examples_tensor(examples: Sequence[bytes], context: bytes = b"") -> NDArray[Any]:
     """Serialised Examples as a tensor."""
     if not examples:
-        raise StatusError(StatusCode.INVALID_ARGUMENT, "Input is empty.")
+        raise invalid_argument("Input is empty.")
     array = np.empty(len(examples), object)
     array[:] = [context + example for example in examples] if context else list(examples)
     return array
 
 
-def input_tensor(given: wire.InputWire | pb.Input) -> NDArray[Any]:
+def input_tensor(message: wire.InputWire | pb.Input) -> NDArray[Any]:
     """The Examples of a request as a tensor."""
-    if isinstance(given, pb.Input):
-        given = wire.InputWire.FromString(given.SerializeToString(deterministic=True))
-    if given.WhichOneof("kind") == "example_list_with_context":
-        both = given.example_list_with_context
+    if isinstance(message, pb.Input):
+        message = wire.InputWire.FromString(message.SerializeToString(deterministic=True))
+    if message.WhichOneof("kind") == "example_list_with_context":
+        both = message.example_list_with_context
         return examples_tensor(both.examples, both.context)
-    return examples_tensor(given.example_list.examples)
+    return examples_tensor(message.example_list.examples)

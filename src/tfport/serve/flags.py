@@ -146,11 +146,11 @@ def words_after_booleans(args: argparse.Namespace) -> Iterator[str]:
 class FlagValues:
     """Every flag that means something, as given or at its default."""
 
-    def __init__(self, args: argparse.Namespace | None = None, **said: object) -> None:
-        found = {flag.name: flag.default for flag in (*FLAGS, *OURS) if not flag.ignored}
-        given = {**vars(args or argparse.Namespace()), **said}
+    def __init__(self, args: argparse.Namespace | None = None, **overrides: object) -> None:
+        defaults = {flag.name: flag.default for flag in (*FLAGS, *OURS) if not flag.ignored}
+        values = {**vars(args or argparse.Namespace()), **overrides}
         self._values = {
-            name: default if given.get(name) is None else given[name] for name, default in found.items()
+            name: default if values.get(name) is None else values[name] for name, default in defaults.items()
         }
 
     def text(self, name: str) -> str:
@@ -159,7 +159,7 @@ class FlagValues:
     def number(self, name: str) -> int:
         return int(str(self._values[name]))
 
-    def truth(self, name: str) -> bool:
+    def boolean(self, name: str) -> bool:
         return bool(self._values[name])
 
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from enum import Enum
 
 from tfport.serve.servable import Servable
-from tfport.serve.status import StatusCode, StatusError
+from tfport.serve.status import StatusCode, StatusError, invalid_argument
 
 
 class VersionState(Enum):
@@ -57,9 +57,7 @@ class ModelCatalog:
         entry = self._entries.get(name) or _Entry()
         if label:
             if label not in entry.labels:
-                raise StatusError(
-                    StatusCode.INVALID_ARGUMENT, f"Unrecognized servable version label: {label}"
-                )
+                raise invalid_argument(f"Unrecognized servable version label: {label}")
             version = entry.labels[label]
         if version is None:
             if not entry.servables:
@@ -78,9 +76,7 @@ class ModelCatalog:
             raise StatusError(StatusCode.NOT_FOUND, f"Could not find any versions of model {name}")
         if label:
             if label not in entry.labels:
-                raise StatusError(
-                    StatusCode.INVALID_ARGUMENT, f"Unrecognized servable version label: {label}"
-                )
+                raise invalid_argument(f"Unrecognized servable version label: {label}")
             version = entry.labels[label]
         if version is None:
             return [entry.statuses[number] for number in sorted(entry.statuses, reverse=True)]

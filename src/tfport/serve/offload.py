@@ -11,6 +11,6 @@ LARGE = 2**20
 Answer = TypeVar("Answer")
 
 
-async def offload(size: int, work: Callable[..., Answer], *given: Any) -> Answer:
+async def offload(size: int, work: Callable[..., Answer], *args: Any) -> Answer:
     """Do work on so many bytes."""
-    return await asyncio.to_thread(work, *given) if size >= LARGE else work(*given)
+    return await asyncio.to_thread(work, *args) if size >= LARGE else work(*args)

@@ -118,8 +118,8 @@ def _fetched(model: str, version: int | None, folder: Path) -> tuple[int, Path]:
         raise Error(f"{model}: there is no version of a model")
     number = max(there) if version is None else version
     if number not in there:
-        found = ", ".join(map(str, sorted(there)))
-        raise Error(f"{model}: there is no version {number}; there is {found}")
+        numbers = ", ".join(map(str, sorted(there)))
+        raise Error(f"{model}: there is no version {number}; there is {numbers}")
     return number, store.fetch(there[number], folder)
 
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from tfport.formats.encoding.tensor import type_name
 from tfport.graph.model import Signature
 from tfport.runtime.select_signature import DEFAULT
-from tfport.serve.status import StatusCode, StatusError
+from tfport.serve.status import StatusCode, StatusError, invalid_argument
 
 if TYPE_CHECKING:
     from tfport.serve.servable import Servable
@@ -26,38 +26,40 @@ def signature_to_predict(servable: Servable, name: str) -> Signature:
     return servable.signatures[wanted]
 
 
-def inputs_are_known(signature: Signature, given: Collection[str]) -> None:
+def inputs_are_known(signature: Signature, inputs: Collection[str]) -> None:
     """Every input is given or has a default, and nothing else is given."""
-    names, known = sorted(given), sorted(signature.inputs)
+    names, known = sorted(inputs), sorted(signature.inputs)
     if len(names) > len(known) or (len(names) < len(known) and not signature.defaults):
         extra, missing = sorted(set(names) - set(known)), sorted(set(known) - set(names))
-        raise _bad(
+        raise invalid_argument(
             f"input size does not match signature: {len(names)}!={len(known)} len({_set(names)}) != "
             f"len({_set(known)}). Sent extra: {_set(extra)}. Missing but required: {_set(missing)}."
         )
     for name in known:
-        if name not in given and name not in signature.defaults:
-            raise _bad(
+        if name not in inputs and name not in signature.defaults:
+            raise invalid_argument(
                 f"Signature input alias: {name}(feed name: {signature.inputs[name].tensors[0]}) not found in "
                 "request and no default value provided. Inputs expected to be in the request "
                 f"{_set(names)}, or default input alias set: {','.join(sorted(signature.defaults))}"
             )
     if unknown := set(names) - set(known):
         used = [name for name in names if name not in unknown]
-        raise _bad(
+        raise invalid_argument(
             f"Inputs contains invalid name. Used request inputs: {','.join(used)}, "
             f"request input: {','.join(names)}"
         )
 
 
-def types_match(signature: Signature, given: Mapping[str, int]) -> None:
+def types_match(signature: Signature, dtypes: Mapping[str, int]) -> None:
     """Each input has the type of elements that the signature says; `given` are DataType numbers."""
     # TensorFlow counts its arguments in the order of the tensors' names
-    order = sorted(given, key=lambda name: signature.inputs[name].tensors)
+    order = sorted(dtypes, key=lambda name: signature.inputs[name].tensors)
     for index, name in enumerate(order):
-        wanted, got = signature.inputs[name].dtype.base.number, given[name]
+        wanted, got = signature.inputs[name].dtype.base.number, dtypes[name]
         if wanted != got:
-            raise _bad(f"Expects arg[{index}] to be {_short(wanted)} but {_short(got)} is provided")
+            raise invalid_argument(
+                f"Expects arg[{index}] to be {_short(wanted)} but {_short(got)} is provided"
+            )
 
 
 def outputs_are_known(signature: Signature, wanted: Sequence[str]) -> None:
@@ -65,12 +67,12 @@ def outputs_are_known(signature: Signature, wanted: Sequence[str]) -> None:
     seen: set[str] = set()
     for name in wanted:
         if name not in signature.outputs:
-            raise _bad(
+            raise invalid_argument(
                 f"output tensor alias not found in signature: {name} Outputs expected to be in the set "
                 f"{_set(sorted(signature.outputs))}."
             )
         if name in seen:
-            raise _bad(f"duplicate output tensor alias: {name}")
+            raise invalid_argument(f"duplicate output tensor alias: {name}")
         seen.add(name)
 
 
@@ -80,7 +82,3 @@ def _set(names: Sequence[str]) -> str:
 
 def _short(number: int) -> str:
     return type_name(number).removeprefix("DT_").lower()
-
-
-def _bad(message: str) -> StatusError:
-    return StatusError(StatusCode.INVALID_ARGUMENT, message)

@@ -26,15 +26,15 @@ LAST_SECONDS = 1.0
 """How long threads may take to end that were not asked to compute anything more."""
 
 
-def run(given: FlagValues, remarks: list[str]) -> int:
+def run(flags: FlagValues, remarks: list[str]) -> int:
     """Serve until a signal says to end; the exit code."""
     before = set(threading.enumerate())
-    with open_logger(given.text("log_format"), given.text("log_level")) as logger:
+    with open_logger(flags.text("log_format"), flags.text("log_level")) as logger:
         logs = Logs(logger)
         for remark in remarks:
             logs.warn("flag", message=remark)
         with _runner() as runner:
-            code = runner.run(_serve(given, logs))
+            code = runner.run(_serve(flags, logs))
     _leave(code, set(threading.enumerate()) - before)
     return code
 
@@ -48,13 +48,13 @@ def _runner() -> asyncio.Runner:
     return asyncio.Runner(loop_factory=uvloop.new_event_loop)
 
 
-async def _serve(given: FlagValues, logs: Logs) -> int:
+async def _serve(flags: FlagValues, logs: Logs) -> int:
     ended, hurry = asyncio.Event(), asyncio.Event()
     for number in ENDS:
         asyncio.get_running_loop().add_signal_handler(
             number, lambda: (hurry if ended.is_set() else ended).set()
         )
-    server = Server(given, logs)
+    server = Server(flags, logs)
     try:
         if await _done_before(ended, server.start()):
             gc.enable()  # commands that end soon go without, and so do the first models while they are loaded
@@ -91,19 +91,19 @@ async def _greet(server: Server) -> None:
     """Tell what is served, from a thread: looking at large models takes a while, and nobody waits for it."""
     await asyncio.sleep(GREETS_AFTER)
     try:
-        told = await asyncio.to_thread(models, server, served(server))
+        text = await asyncio.to_thread(models, server, served(server))
     except Exception as error:  # the server is none the worse for it
         server.logs.warn(
             "greeting", message=f"the signatures cannot be told: {type(error).__name__}: {error}"
         )
     else:
-        print(told, flush=True, file=sys.stderr)
+        print(text, flush=True, file=sys.stderr)
 
 
 def _leave(code: int, others: set[threading.Thread]) -> None:
     """End here and now where a call that was cut off still computes: nobody waits for it."""
     until = time.monotonic() + LAST_SECONDS
-    threads = [one for one in others if not one.daemon]
+    threads = [other for other in others if not other.daemon]
     for thread in threads:
         thread.join(max(until - time.monotonic(), 0))
     if any(thread.is_alive() for thread in threads):

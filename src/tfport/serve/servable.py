@@ -20,7 +20,7 @@ from tfport.runtime.composite import flatten_inputs, pack_outputs
 from tfport.runtime.select_signature import DEFAULT
 from tfport.runtime.session import Session
 from tfport.serve.request_checks import inputs_are_known, outputs_are_known
-from tfport.serve.status import StatusCode, StatusError
+from tfport.serve.status import StatusCode, StatusError, invalid_argument
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -66,7 +66,7 @@ def run_signature(
     except InternalError as error:
         raise StatusError(StatusCode.INTERNAL, str(error)) from error
     except Error as error:
-        raise StatusError(StatusCode.INVALID_ARGUMENT, str(error)) from None
+        raise invalid_argument(str(error)) from None
     except MemoryError:
         raise StatusError(
             StatusCode.RESOURCE_EXHAUSTED, "OOM: there is not enough memory for this request"
@@ -93,9 +93,7 @@ class Servable:
         """The signature of this name; without a name the usual one."""
         wanted = name or DEFAULT
         if wanted not in self.signatures:
-            raise StatusError(
-                StatusCode.INVALID_ARGUMENT, f'Serving signature name: "{wanted}" not found in signature def'
-            )
+            raise invalid_argument(f'Serving signature name: "{wanted}" not found in signature def')
         return self.signatures[wanted]
 
     async def predict(self, signature: str, inputs: Mapping[str, Any], outputs: Sequence[str] = ()) -> Arrays:

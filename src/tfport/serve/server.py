@@ -70,23 +70,23 @@ class LoggedMetrics(Metrics):
 class Server:
     """One process that serves models."""
 
-    def __init__(self, given: FlagValues, logs: Logs) -> None:
-        self.given, self.logs = given, logs
+    def __init__(self, flags: FlagValues, logs: Logs) -> None:
+        self.flags, self.logs = flags, logs
         self.catalog, self.metrics = ModelCatalog(), LoggedMetrics(logs)
         self.started = False
-        self.pool = ThreadPoolExecutor(_at_a_time(given), "calls")
+        self.pool = ThreadPoolExecutor(_at_a_time(flags), "calls")
         self.batching = batching_for(
-            given.truth("enable_batching"),
-            given.text("batching_parameters_file"),
-            per_model=given.truth("enable_per_model_batching_parameters"),
+            flags.boolean("enable_batching"),
+            flags.text("batching_parameters_file"),
+            per_model=flags.boolean("enable_per_model_batching_parameters"),
             metrics=self.metrics,
         )
         self.request_log = RequestLog(self.metrics)
-        self.tracer = request_tracer(enabled=given.truth("enable_tracing"))
-        self.registry = registry_with([path for path in given.text("library").split(",") if path])
+        self.tracer = request_tracer(enabled=flags.boolean("enable_tracing"))
+        self.registry = registry_with([path for path in flags.text("library").split(",") if path])
         self.manager = self._manager()
-        tls = _tls(given)
-        tokens = AuthTokens(given.text("auth_token_file")) if given.text("auth_token_file") else None
+        tls = _tls(flags)
+        tokens = AuthTokens(flags.text("auth_token_file")) if flags.text("auth_token_file") else None
         self.grpc = self._grpc(tls, tokens)
         self.rest = self._rest(tls, tokens)
         if self.grpc is None and self.rest is None:
@@ -106,7 +106,7 @@ class Server:
 
     async def stop(self) -> None:
         """Take no more calls, let those end that have begun, and let go of everything."""
-        grace = float(self.given.number("drain_seconds"))
+        grace = float(self.flags.number("drain_seconds"))
         await asyncio.gather(*(front.stop(grace) for front in (self.rest, self.grpc) if front is not None))
         await self.manager.stop()
         if self.batching is not None:
@@ -121,38 +121,38 @@ class Server:
         self._sample()
 
     def _manager(self) -> ModelManager:
-        given, file = self.given, self.given.text("model_config_file")
-        base = given.text("model_base_path")
+        flags, file = self.flags, self.flags.text("model_config_file")
+        base = flags.text("model_base_path")
         if not file and not base:
             raise Error("expected a model: MODEL, --model_base_path or --model_config_file")
         if file and base:  # as in TensorFlow Serving
             self.logs.warn("flag", message="--model_base_path does nothing beside --model_config_file")
-        tags = [tag for tag in given.text("saved_model_tags").split(",") if tag]
-        threads = given.number("tensorflow_intra_op_parallelism") or given.number(
+        tags = [tag for tag in flags.text("saved_model_tags").split(",") if tag]
+        threads = flags.number("tensorflow_intra_op_parallelism") or flags.number(
             "tensorflow_session_parallelism"
         )
         return ModelManager(
             self.catalog,
-            None if file else one_model(given.text("model_name"), base),
+            None if file else one_model(flags.text("model_name"), base),
             runner_for=self._runner,
             config_file=file or None,
             load=session_opener(
                 tags=tags or None,
                 threads=threads or None,
-                engine=given.text("engine"),
+                engine=flags.text("engine"),
                 registry=self.registry,
             ),
             options=ManagerOptions(
-                poll_seconds=given.number("file_system_poll_wait_seconds"),
-                config_poll_seconds=given.number("model_config_file_poll_wait_seconds"),
-                load_threads=given.number("num_load_threads"),
-                unload_threads=given.number("num_unload_threads"),
-                load_retries=given.number("max_num_load_retries"),
-                retry_seconds=given.number("load_retry_interval_micros") / 1e6,
-                warm_up=given.truth("enable_model_warmup"),
-                warm_up_iterations=given.number("num_request_iterations_for_warmup"),
-                labels_for_unavailable=given.truth("allow_version_labels_for_unavailable_models"),
-                drain_seconds=given.number("drain_seconds"),
+                poll_seconds=flags.number("file_system_poll_wait_seconds"),
+                config_poll_seconds=flags.number("model_config_file_poll_wait_seconds"),
+                load_threads=flags.number("num_load_threads"),
+                unload_threads=flags.number("num_unload_threads"),
+                load_retries=flags.number("max_num_load_retries"),
+                retry_seconds=flags.number("load_retry_interval_micros") / 1e6,
+                warm_up=flags.boolean("enable_model_warmup"),
+                warm_up_iterations=flags.number("num_request_iterations_for_warmup"),
+                labels_for_unavailable=flags.boolean("allow_version_labels_for_unavailable_models"),
+                drain_seconds=flags.number("drain_seconds"),
             ),
             on_attempt=self._attempted,
             on_unload=self._unloaded,
@@ -180,7 +180,7 @@ class Server:
 
     def _is_of_use(self) -> None:
         """Tell which models do not answer; an error where that is all of them."""
-        why = self.manager.reasons() if self.given.number("file_system_poll_wait_seconds") >= 0 else {}
+        why = self.manager.reasons() if self.flags.number("file_system_poll_wait_seconds") >= 0 else {}
         if why and len(why) == len(self.manager.settings()):
             raise Error("; ".join(why.values()))
         for name, reason_ in why.items():
@@ -190,29 +190,31 @@ class Server:
         """Log requests of the models that say so."""
         asked = settings_of(self.manager.config) if self.manager.config.WhichOneof("config") else []
         try:
-            self.request_log.configure({one.name: one.logging for one in asked if one.logging is not None})
+            self.request_log.configure(
+                {model.name: model.logging for model in asked if model.logging is not None}
+            )
         except StatusError as refused:
             self.logs.failed("request_log", refused.message)
 
     def _grpc(self, tls: Tls | None, tokens: AuthTokens | None) -> GrpcServer | None:
-        given, ready = self.given, self.manager.ready
-        port = _port(given, "port")
+        flags, ready = self.flags, self.manager.ready
+        port = _port(flags, "port")
         observers = Observers(self.metrics, self.request_log, self.tracer)
-        if port is None and not given.text("grpc_socket_path"):
+        if port is None and not flags.text("grpc_socket_path"):
             return None
         return GrpcServer(
             self.catalog,
             reload=self.reload,
             options=GrpcOptions(
-                host=given.text("host"),
+                host=flags.text("host"),
                 port=port,
-                socket_path=given.text("grpc_socket_path"),
+                socket_path=flags.text("grpc_socket_path"),
                 tls=tls,
                 tokens=tokens,
-                channel_arguments=channel_arguments(given.text("grpc_channel_arguments")),
-                tensor_content=given.truth("enable_serialization_as_tensor_content"),
-                check_method=given.truth("enable_signature_method_name_check"),
-                health=given.truth("enable_grpc_healthcheck_service"),
+                channel_arguments=channel_arguments(flags.text("grpc_channel_arguments")),
+                tensor_content=flags.boolean("enable_serialization_as_tensor_content"),
+                check_method=flags.boolean("enable_signature_method_name_check"),
+                health=flags.boolean("enable_grpc_healthcheck_service"),
                 observers=observers,
                 metric=self.metrics.total,
             ),
@@ -221,28 +223,28 @@ class Server:
         )
 
     def _rest(self, tls: Tls | None, tokens: AuthTokens | None) -> RestServer | None:
-        given, port = self.given, _port(self.given, "rest_api_port")
-        if port and port == _port(given, "port"):
+        flags, port = self.flags, _port(self.flags, "rest_api_port")
+        if port and port == _port(flags, "port"):
             raise Error(f"--rest_api_port and --port are both {port}; REST and gRPC need one each")
         if port is None:
             return None
         context = server_context(tls.certificate, tls.key, tls.client_ca, verify=tls.verify) if tls else None
         options = RestOptions(
-            host=given.text("host"),
+            host=flags.text("host"),
             port=port,
-            timeout_seconds=given.number("rest_api_timeout_in_ms") / 1e3,
-            most_bytes=given.number("rest_api_max_body_bytes"),
-            body_budget=BodyBudget(max(MOST_HELD, given.number("rest_api_max_body_bytes"))),
-            cors=given.truth("rest_api_enable_cors_support"),
-            check_method=given.truth("enable_signature_method_name_check"),
+            timeout_seconds=flags.number("rest_api_timeout_in_ms") / 1e3,
+            most_bytes=flags.number("rest_api_max_body_bytes"),
+            body_budget=BodyBudget(max(MOST_HELD, flags.number("rest_api_max_body_bytes"))),
+            cors=flags.boolean("rest_api_enable_cors_support"),
+            check_method=flags.boolean("enable_signature_method_name_check"),
             tls=context,
             tokens=tokens,
             metrics=self.metrics,
         )
         routes: list[web.AbstractRouteDef] = [*v2_rest.routes(self.catalog, self.manager.ready, options)]
         path = (
-            metrics_path(given.text("monitoring_config_file"))
-            if given.text("monitoring_config_file")
+            metrics_path(flags.text("monitoring_config_file"))
+            if flags.text("monitoring_config_file")
             else None
         )
         if path is not None:
@@ -260,22 +262,22 @@ class Server:
         return web.Response(body=self.metrics.text(), headers={"Content-Type": PROMETHEUS})
 
 
-def _at_a_time(given: FlagValues) -> int:
+def _at_a_time(flags: FlagValues) -> int:
     """How many calls are computed side by side."""
-    asked = given.number("tensorflow_inter_op_parallelism") or given.number("tensorflow_session_parallelism")
+    asked = flags.number("tensorflow_inter_op_parallelism") or flags.number("tensorflow_session_parallelism")
     return asked or len(os.sched_getaffinity(0))
 
 
-def _port(given: FlagValues, name: str) -> int | None:
+def _port(flags: FlagValues, name: str) -> int | None:
     """A port; none where it is 0, as TensorFlow Serving says it, and any that is free where it is -1."""
-    number = given.number(name)
+    number = flags.number(name)
     if not -1 <= number < 2**16:
         raise Error(f"--{name}: expected a port below 65536, found {number}")
     return None if number == 0 else max(number, 0)
 
 
-def _tls(given: FlagValues) -> Tls | None:
-    path = given.text("ssl_config_file")
+def _tls(flags: FlagValues) -> Tls | None:
+    path = flags.text("ssl_config_file")
     if not path:
         return None
     try:

@@ -27,7 +27,7 @@ Served = dict[str, Servable | str]
 
 def addresses(server: Server) -> str:
     """One line: where it listens."""
-    host, path = server.given.text("host"), server.given.text("grpc_socket_path")
+    host, path = server.flags.text("host"), server.flags.text("grpc_socket_path")
     where = [f"gRPC at {bracketed(host)}:{server.grpc_port}"] if server.grpc_port else []
     where += [f"gRPC at unix:{path}"] if path else []
     where += [f"REST at {_url(server)}"] if server.rest_port else []
@@ -36,41 +36,43 @@ def addresses(server: Server) -> str:
 
 def served(server: Server) -> Served:
     """What there is to tell about; to be called in the event loop."""
-    found: Served = {}
+    models: Served = {}
     reasons = server.manager.reasons()
     for name in server.catalog.names():
         try:
-            found[name] = server.catalog.get(name)
+            models[name] = server.catalog.get(name)
         except StatusError as refused:
-            found[name] = reasons.get(name, refused.message)
-    return found
+            models[name] = reasons.get(name, refused.message)
+    return models
 
 
-def models(server: Server, found: Served) -> str:
+def models(server: Server, served_models: Served) -> str:
     """A few lines for each model: which signatures run, and how to call them."""
-    return "\n".join(line for name, one in found.items() for line in _model(server, name, one))
+    return "\n".join(
+        line for name, servable in served_models.items() for line in _model(server, name, servable)
+    )
 
 
-def _model(server: Server, name: str, one: Servable | str) -> Iterator[str]:
+def _model(server: Server, name: str, servable: Servable | str) -> Iterator[str]:
     from tfport.serve.models.signature_verdicts import (
         signature_verdicts,  # all of `check`, which serving does not need
     )
 
-    if isinstance(one, str):
-        yield f"  {name}: {one}"
+    if isinstance(servable, str):
+        yield f"  {name}: {servable}"
         return
-    yield f"  {name}, version {one.version}"
-    for fact in signature_verdicts(one.model, server.registry):
+    yield f"  {name}, version {servable.version}"
+    for fact in signature_verdicts(servable.model, server.registry):
         yield f"    {fact}"
     if server.rest_port:
-        options = " -k" if server.given.text("ssl_config_file") else ""
-        options += ' -H "Authorization: Bearer $TOKEN"' if server.given.text("auth_token_file") else ""
-        yield from (f"    curl{options} {line}" for line in _examples(one, _url(server)))
+        options = " -k" if server.flags.text("ssl_config_file") else ""
+        options += ' -H "Authorization: Bearer $TOKEN"' if server.flags.text("auth_token_file") else ""
+        yield from (f"    curl{options} {line}" for line in _examples(servable, _url(server)))
 
 
 def _url(server: Server) -> str:
-    scheme = "https" if server.given.text("ssl_config_file") else "http"
-    return f"{scheme}://{bracketed(server.given.text('host'))}:{server.rest_port}"
+    scheme = "https" if server.flags.text("ssl_config_file") else "http"
+    return f"{scheme}://{bracketed(server.flags.text('host'))}:{server.rest_port}"
 
 
 def _examples(servable: Servable, address: str) -> Iterator[str]:

@@ -50,3 +50,8 @@ class StatusError(Error):
 
     def __reduce__(self) -> tuple[type[StatusError], tuple[StatusCode, str]]:
         return StatusError, (self.code, self.message)
+
+
+def invalid_argument(message: str) -> StatusError:
+    """Return the error for a request that is malformed or does not fit the model."""
+    return StatusError(StatusCode.INVALID_ARGUMENT, message)

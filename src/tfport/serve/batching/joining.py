@@ -104,9 +104,9 @@ def split_rows(outputs: Mapping[str, Any], rows: Sequence[int], padded: int) -> 
 
 def pieces_of(inputs: Mapping[str, NDArray[Any]], sizes: Sequence[int]) -> list[Arrays]:
     """A request in pieces of so many rows."""
-    found = split_rows(inputs, sizes, sum(sizes))
-    assert found is not None  # its inputs agree on their rows, or it would not be split_rows
-    return found
+    pieces = split_rows(inputs, sizes, sum(sizes))
+    assert pieces is not None  # its inputs agree on their rows, or it would not be split_rows
+    return pieces
 
 
 def concat_pieces(pieces: Sequence[Arrays]) -> Arrays:

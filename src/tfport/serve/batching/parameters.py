@@ -16,7 +16,7 @@ from google.protobuf import text_format
 from tfport.errors import UnreadableFile
 from tfport.formats.files import Files, Folder
 from tfport.formats.proto import batching_pb2 as pb
-from tfport.serve.status import StatusCode, StatusError
+from tfport.serve.status import StatusCode, StatusError, invalid_argument
 
 BESIDE_THE_MODEL = "batching_params.pbtxt"
 DEFAULT_POOL, POOL_WITHOUT_FILE = "batch_threads", "model_server_batch_threads"
@@ -70,17 +70,15 @@ def model_parameters(files: Files) -> BatchParameters | None:
 def _read(files: Files, name: str, where: str) -> BatchParameters:
     try:
         if files.size(name) > LARGEST_FILE:
-            raise StatusError(StatusCode.INVALID_ARGUMENT, f"Invalid protobuf file: '{where}'")
+            raise invalid_argument(f"Invalid protobuf file: '{where}'")
         text = bytes(files.map(name)).decode()
         proto = text_format.Parse(text, pb.BatchingParameters())
     except UnreadableFile as error:
         raise StatusError(StatusCode.NOT_FOUND, str(error)) from None
     except UnicodeDecodeError:
-        raise StatusError(
-            StatusCode.INVALID_ARGUMENT, f"Invalid protobuf file: '{where}': not UTF-8"
-        ) from None
+        raise invalid_argument(f"Invalid protobuf file: '{where}': not UTF-8") from None
     except text_format.ParseError as error:
-        raise StatusError(StatusCode.INVALID_ARGUMENT, f"Invalid protobuf file: '{where}': {error}") from None
+        raise invalid_argument(f"Invalid protobuf file: '{where}': {error}") from None
     return parameters(proto)
 
 
@@ -115,7 +113,7 @@ def parameters(proto: pb.BatchingParameters) -> BatchParameters:
     ]
     for wrong, message in checks:
         if wrong:
-            raise StatusError(StatusCode.INVALID_ARGUMENT, message)
+            raise invalid_argument(message)
     name = proto.thread_pool_name.value if proto.HasField("thread_pool_name") else DEFAULT_POOL
     return BatchParameters(
         size,

@@ -39,7 +39,7 @@ from tfport.serve.batching.queue import BatchQueue, RequestBatch, Task
 from tfport.serve.batching.scheduler import Scheduler
 from tfport.serve.monitoring.metrics import QUEUE, RUN, Metrics
 from tfport.serve.servable import Arrays, run_signature
-from tfport.serve.status import StatusCode, StatusError
+from tfport.serve.status import invalid_argument
 
 MOST_LANES = 64
 """Sets of outputs that are kept while nobody asks for them; clients choose them."""
@@ -89,7 +89,7 @@ def batching_for(
     `--enable_per_model_batching_parameters` ask for together."""
     if not enabled:
         if file:
-            raise StatusError(StatusCode.INVALID_ARGUMENT, FILE_WITHOUT_BATCHING)
+            raise invalid_argument(FILE_WITHOUT_BATCHING)
         return None
     chosen = read_parameters(file) if file else default_parameters()
     return Batching(chosen, per_model=per_model, metrics=metrics)
@@ -116,8 +116,7 @@ class BatchRunner:
     ) -> Arrays:
         rows = rows_of(inputs)
         if rows is not None and rows > (most := self.parameters.max_batch_size):
-            raise StatusError(
-                StatusCode.INVALID_ARGUMENT,
+            raise invalid_argument(
                 f"Task size {rows} is larger than maximum input batch size {most}",
             )
         key = (signature.name, tuple(sorted(set(outputs))))

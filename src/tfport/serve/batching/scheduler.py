@@ -93,8 +93,8 @@ class Scheduler:
         """Give threads what should run; come back when the next batch is due."""
         self._looks_soon = False
         with self.lock:
-            while (found := self._next()) is not None:
-                self._pool.submit(self._work, *found, loop)
+            while (next_run := self._next()) is not None:
+                self._pool.submit(self._work, *next_run, loop)
             due = min((lane.queue.due for lane in self._lanes if self._may_start(lane)), default=None)
         if self._timer is not None:
             self._timer.cancel()
@@ -104,9 +104,9 @@ class Scheduler:
 
     def _work(self, lane: Lane, batch: RequestBatch, loop: asyncio.AbstractEventLoop) -> None:
         """Run a batch, and then others as long as there are any; this happens in a thread."""
-        found: tuple[Lane, RequestBatch] | None = (lane, batch)
-        while found is not None:
-            lane, batch = found
+        next_run: tuple[Lane, RequestBatch] | None = (lane, batch)
+        while next_run is not None:
+            lane, batch = next_run
             answers: Sequence[Arrays] = ()
             error: Exception | None = None
             try:
@@ -115,7 +115,7 @@ class Scheduler:
                 error = raised
             with self.lock:
                 self._ended(lane)
-                found = self._next()
+                next_run = self._next()
             with suppress(RuntimeError):  # the loop is closed, so nobody waits
                 loop.call_soon_threadsafe(lane.end, batch, answers, error)
         with suppress(RuntimeError):

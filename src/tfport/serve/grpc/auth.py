@@ -28,8 +28,8 @@ class TokenInterceptor(grpc.aio.ServerInterceptor):  # type: ignore[misc]
         handler = await continuation(details)
         if handler is None or details.method.startswith(FREE):
             return handler
-        given = [value for key, value in details.invocation_metadata if key == "authorization"]
-        if any(isinstance(value, str) and self._tokens.allow(value) for value in given):
+        headers = [value for key, value in details.invocation_metadata if key == "authorization"]
+        if any(isinstance(value, str) and self._tokens.allow(value) for value in headers):
             return handler
         return _stream_refusal if handler.request_streaming else _refusal
 

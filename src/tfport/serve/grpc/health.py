@@ -53,10 +53,10 @@ class HealthService(health_pb2_grpc.HealthServicer):  # type: ignore[misc]
 
     async def Watch(self, request: Any, context: Any) -> AsyncIterator[Any]:
         """How one is, now and after every change."""
-        told = None
+        last = None
         while True:
-            if (status := self._status(request.service)) != told:
-                told = status
+            if (status := self._status(request.service)) != last:
+                last = status
                 yield Status(status=status)
             await asyncio.sleep(LOOK_AGAIN)
 

@@ -9,7 +9,7 @@ from tfport.formats.proto.model_server_config_pb2 import ModelServerConfig
 from tfport.serve.grpc.model_spec import model_spec_of, requested_version
 from tfport.serve.grpc.service import GrpcMethod, GrpcService
 from tfport.serve.model_catalog import ModelCatalog
-from tfport.serve.status import StatusCode, StatusError
+from tfport.serve.status import invalid_argument
 
 NAME = "tensorflow.serving.ModelService"
 Reload = Callable[[ModelServerConfig], Awaitable[None]]
@@ -36,17 +36,16 @@ class ModelService:
         """The versions of a model, the newest first, or the one that is named."""
         spec = model_spec_of(request)
         response = pb.GetModelStatusResponse()
-        for one in self._catalog.statuses(spec.name, requested_version(spec), spec.version_label):
-            told = response.model_version_status.add(version=one.version, state=one.state.value)
-            told.status.error_code = one.code.number  # type: ignore[assignment]
-            told.status.error_message = one.message
+        for version in self._catalog.statuses(spec.name, requested_version(spec), spec.version_label):
+            row = response.model_version_status.add(version=version.version, state=version.state.value)
+            row.status.error_code = version.code.number  # type: ignore[assignment]
+            row.status.error_message = version.message
         return response
 
     async def reload_config(self, request: pb.ReloadConfigRequest, size: int) -> pb.ReloadConfigResponse:
         """Serve other models, or other versions of them."""
         if request.config.WhichOneof("config") != "model_config_list":
-            raise StatusError(
-                StatusCode.INVALID_ARGUMENT,
+            raise invalid_argument(
                 "ServerModelConfig type not supported by HandleReloadConfigRequest."
                 " Only ModelConfigList is currently supported",
             )

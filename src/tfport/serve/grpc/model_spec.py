@@ -8,13 +8,13 @@ from tfport.formats.proto import serving_pb2 as pb
 from tfport.runtime.select_signature import DEFAULT
 from tfport.serve.model_catalog import ModelCatalog
 from tfport.serve.servable import Servable
-from tfport.serve.status import StatusCode, StatusError
+from tfport.serve.status import invalid_argument
 
 
 def model_spec_of(request: Any) -> pb.ModelSpec:
     """The ModelSpec of a request that must have one."""
     if not request.HasField("model_spec"):
-        raise StatusError(StatusCode.INVALID_ARGUMENT, "Missing ModelSpec")
+        raise invalid_argument("Missing ModelSpec")
     spec: pb.ModelSpec = request.model_spec
     return spec
 
@@ -22,9 +22,9 @@ def model_spec_of(request: Any) -> pb.ModelSpec:
 def servable_for(catalog: ModelCatalog, spec: pb.ModelSpec) -> Servable:
     """The servable that a ModelSpec means."""
     if not spec.name:
-        raise StatusError(StatusCode.INVALID_ARGUMENT, "ModelSpec has no name specified.")
+        raise invalid_argument("ModelSpec has no name specified.")
     if spec.WhichOneof("version_choice") == "version_label" and not spec.version_label:
-        raise StatusError(StatusCode.INVALID_ARGUMENT, "Unrecognized servable version label: ")
+        raise invalid_argument("Unrecognized servable version label: ")
     return catalog.get(spec.name, requested_version(spec), spec.version_label)
 
 

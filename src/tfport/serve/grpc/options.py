@@ -40,11 +40,11 @@ class GrpcOptions:
 
 def channel_arguments(text: str) -> dict[str, int | str]:
     """What `--grpc_channel_arguments` says: `grpc.max_connection_age_ms=2000,grpc.lb=x`."""
-    found: dict[str, int | str] = {}
+    arguments: dict[str, int | str] = {}
     for part in filter(None, text.split(",")):
         key, equals, value = part.partition("=")
         if not equals or not key:
             raise Error(f"--grpc_channel_arguments: expected key=value, found `{part}`")
         number = value.removeprefix("-")
-        found[key] = int(value) if number.isascii() and number.isdecimal() else value
-    return found
+        arguments[key] = int(value) if number.isascii() and number.isdecimal() else value
+    return arguments

@@ -28,7 +28,7 @@ from tfport.serve.model_catalog import ModelCatalog
 from tfport.serve.offload import offload
 from tfport.serve.request_checks import inputs_are_known, outputs_are_known, signature_to_predict, types_match
 from tfport.serve.servable import Arrays, Servable
-from tfport.serve.status import StatusCode, StatusError
+from tfport.serve.status import StatusCode, StatusError, invalid_argument
 
 NAME = "tensorflow.serving.PredictionService"
 SIGNATURE_DEF = "signature_def"
@@ -84,10 +84,10 @@ class PredictionService:
 
     async def _timed(self, servable: Servable, api: str, answers: Awaitable[Arrays]) -> Arrays:
         began = perf_counter()
-        found = await answers
+        outputs = await answers
         if self._metrics is not None:
             self._metrics.runtime(servable.name, api, perf_counter() - began)
-        return found
+        return outputs
 
     def _response(self, servable: Servable, signature: Signature, answers: Arrays) -> bytes:
         response = wire.PredictResponseWire(model_spec=response_spec(servable, signature.name))
@@ -126,43 +126,45 @@ class PredictionService:
         )
         signatures = self._tasks(servable, request)
         examples = self._examples(servable, request.input)
-        answers = await asyncio.gather(*(results.called(servable, one, examples) for one in signatures))
+        answers = await asyncio.gather(*(results.called(servable, chosen, examples) for chosen in signatures))
         response = pb.MultiInferenceResponse()
-        for task, signature, found in zip(request.tasks, signatures, answers, strict=True):
+        for task, signature, outputs in zip(request.tasks, signatures, answers, strict=True):
             result = response.results.add(model_spec=response_spec(servable, signature.name))
             if task.method_name == CLASSIFY:
-                result.classification_result.CopyFrom(_classes(found, len(examples)))
+                result.classification_result.CopyFrom(_classes(outputs, len(examples)))
             else:
-                result.regression_result.CopyFrom(_regressions(found, len(examples)))
+                result.regression_result.CopyFrom(_regressions(outputs, len(examples)))
         return response
 
     def _tasks(self, servable: Servable, request: wire.MultiInferenceRequestWire) -> list[Signature]:
         """The signature of each task."""
-        found: dict[str, Signature] = {}
+        signatures: dict[str, Signature] = {}
         for task in request.tasks:
             spec, name = task.model_spec, task.model_spec.signature_name or DEFAULT
             if not spec.name:
-                raise _bad("Found ModelSpec with an empty model name.")
+                raise invalid_argument("Found ModelSpec with an empty model name.")
             if spec.name != servable.name:
-                raise _bad("All ModelSpecs in a MultiInferenceRequest must access the same model name.")
-            if name in found:
-                raise _bad(f"Duplicate evaluation of signature: {name}")
+                raise invalid_argument(
+                    "All ModelSpecs in a MultiInferenceRequest must access the same model name."
+                )
+            if name in signatures:
+                raise invalid_argument(f"Duplicate evaluation of signature: {name}")
             if name not in servable.signatures:
-                raise _bad(f"Requested signature not found in model graph: {name}")
+                raise invalid_argument(f"Requested signature not found in model graph: {name}")
             if task.method_name not in (CLASSIFY, REGRESS):
                 raise StatusError(
                     StatusCode.UNIMPLEMENTED, f"Unsupported signature method_name: {task.method_name}"
                 )
-            found[name] = self._signature(servable, name, task.method_name)
-        return list(found.values())
+            signatures[name] = self._signature(servable, name, task.method_name)
+        return list(signatures.values())
 
     async def metadata(self, request: pb.GetModelMetadataRequest, size: int) -> pb.GetModelMetadataResponse:
         """What the model's signatures are, as its file says it."""
         spec = model_spec_of(request)
         if not request.metadata_field:
-            raise _bad("GetModelMetadataRequest must specify at least one metadata_field")
+            raise invalid_argument("GetModelMetadataRequest must specify at least one metadata_field")
         if unknown := next((field for field in request.metadata_field if field != SIGNATURE_DEF), None):
-            raise _bad(f"Metadata field {unknown} is not supported")
+            raise invalid_argument(f"Metadata field {unknown} is not supported")
         servable = servable_for(self._catalog, spec)
         signatures = pb.SignatureDefMap()
         for name, signature in servable.model.meta.signature_def.items():
@@ -176,21 +178,21 @@ class PredictionService:
         check = self._options.check_method
         return results.signature_of_examples(servable, name, method, check_method=check)
 
-    def _examples(self, servable: Servable, given: wire.InputWire) -> Any:
-        examples = input_tensor(given)
+    def _examples(self, servable: Servable, message: wire.InputWire) -> Any:
+        examples = input_tensor(message)
         if self._metrics is not None:
             self._metrics.examples(servable.name, len(examples))
         return examples
 
 
 def _arrays(request: wire.PredictRequestWire) -> Arrays:
-    found: Arrays = {}
+    arrays: Arrays = {}
     for name in sorted(request.inputs):
         try:
-            found[name] = array_of(request.inputs[name])
+            arrays[name] = array_of(request.inputs[name])
         except UnreadableFile as error:
-            raise _bad(f"tensor parsing error: {name}: {error}") from None
-    return found
+            raise invalid_argument(f"tensor parsing error: {name}: {error}") from None
+    return arrays
 
 
 def _size(answers: Arrays) -> int:
@@ -204,7 +206,7 @@ def _are_dense(signature: Signature, inputs: Arrays, outputs: list[str]) -> None
         (n, signature.outputs[n]) for n in outputs
     ]:
         if len(spec.tensors) != 1:
-            raise _bad(
+            raise invalid_argument(
                 f"`{name}` is {spec.form}, of {len(spec.tensors)} tensors; Predict takes and gives one"
             )
 
@@ -232,7 +234,3 @@ def _model(request: Any) -> str:
 
 def _first_model(request: wire.MultiInferenceRequestWire) -> str:
     return request.tasks[0].model_spec.name if request.tasks else ""
-
-
-def _bad(message: str) -> StatusError:
-    return StatusError(StatusCode.INVALID_ARGUMENT, message)

@@ -122,10 +122,10 @@ def _why(options: GrpcOptions, address: str) -> str:
     if address.startswith("unix:") or not options.port:
         return ""
     family = socket.AF_INET6 if ":" in options.host else socket.AF_INET
-    with socket.socket(family) as one:
-        one.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    with socket.socket(family) as probe:
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
-            one.bind((options.host, options.port))
+            probe.bind((options.host, options.port))
         except OSError as error:
             return f": {reason(error)}"
     return ""

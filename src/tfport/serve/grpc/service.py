@@ -19,7 +19,7 @@ from google.protobuf.message import DecodeError, Message
 
 from tfport.serve.grpc.observers import Observers
 from tfport.serve.offload import offload
-from tfport.serve.status import StatusCode, StatusError
+from tfport.serve.status import StatusCode, StatusError, invalid_argument
 
 LONGEST_MESSAGE = 1024
 """Characters of an error that a client gets, as in TensorFlow Serving: headers have limits."""
@@ -92,9 +92,7 @@ def _parsed(kind: type[Message], data: bytes) -> Message:
         return kind.FromString(data)
     except DecodeError:
         name = kind.DESCRIPTOR.name.removesuffix("Wire")
-        raise StatusError(
-            StatusCode.INVALID_ARGUMENT, f"{len(data)} bytes were sent that are no {name}"
-        ) from None
+        raise invalid_argument(f"{len(data)} bytes were sent that are no {name}") from None
 
 
 async def _abort(context: Any, code: StatusCode, message: str) -> None:

@@ -20,7 +20,7 @@ from tfport.errors import UnreadableFile
 from tfport.formats.files import reason
 from tfport.formats.proto import model_server_config_pb2 as pb
 from tfport.serve.models.policy import AllVersions, LatestVersions, Policy, SpecificVersions
-from tfport.serve.status import StatusCode, StatusError
+from tfport.serve.status import invalid_argument
 
 PLATFORM = "tensorflow"
 _ADDRESS = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://")
@@ -64,23 +64,21 @@ def parse_config(text: str, where: str) -> pb.ModelServerConfig:
     try:
         return text_format.Parse(text, pb.ModelServerConfig())
     except text_format.ParseError as error:
-        said = _POSITION.sub("", str(error)).replace(f"{pb.DESCRIPTOR.package}.", "")
+        message = _POSITION.sub("", str(error)).replace(f"{pb.DESCRIPTOR.package}.", "")
         line = f", line {error.GetLine()}" if error.GetLine() else ""
-        raise UnreadableFile(f"{where}{line}: {said}") from None
+        raise UnreadableFile(f"{where}{line}: {message}") from None
 
 
 def settings_of(config: pb.ModelServerConfig) -> list[ModelSettings]:
     """The models of a configuration; a refusal where it contradicts itself."""
     if config.WhichOneof("config") == "custom_model_config":
-        raise StatusError(
-            StatusCode.INVALID_ARGUMENT, "custom_model_config is not supported, only model_config_list"
-        )
-    found: dict[str, ModelSettings] = {}
+        raise invalid_argument("custom_model_config is not supported, only model_config_list")
+    models: dict[str, ModelSettings] = {}
     for model in config.model_config_list.config:
-        if model.name in found:
-            raise _invalid(f"Illegal to list model {model.name} multiple times in config list")
-        found[model.name] = _settings(model)
-    return list(found.values())
+        if model.name in models:
+            raise invalid_argument(f"Illegal to list model {model.name} multiple times in config list")
+        models[model.name] = _settings(model)
+    return list(models.values())
 
 
 def is_address(path: str) -> bool:
@@ -90,9 +88,9 @@ def is_address(path: str) -> bool:
 
 def _settings(model: pb.ModelConfig) -> ModelSettings:
     if not model.name:
-        raise _invalid(f"a model has no name; its base_path is `{model.base_path}`")
+        raise invalid_argument(f"a model has no name; its base_path is `{model.base_path}`")
     if not is_address(model.base_path) and not os.path.isabs(model.base_path):
-        raise _invalid(
+        raise invalid_argument(
             f"Expected model {model.name} to have an absolute path or URI; got base_path()={model.base_path}"
         )
     _known_platform(model)
@@ -108,14 +106,14 @@ def _settings(model: pb.ModelConfig) -> ModelSettings:
 def _known_platform(model: pb.ModelConfig) -> None:
     """Refuse other platforms; where none is said, which TensorFlow Serving refuses, it is TensorFlow."""
     if model.model_type and model.model_platform:
-        raise _invalid(
+        raise invalid_argument(
             "Illegal setting both ModelServerConfig::model_type (deprecated) and "
             f"ModelServerConfig::model_platform, model name is {model.name}"
         )
     if model.model_type not in (pb.MODEL_TYPE_UNSPECIFIED, pb.TENSORFLOW):
-        raise _invalid(f"ModelServerConfig::model_type choice {model.model_type} not supported.")
+        raise invalid_argument(f"ModelServerConfig::model_type choice {model.model_type} not supported.")
     if model.model_platform not in ("", PLATFORM):
-        raise _invalid(f"Model {model.name} requests unsupported platform {model.model_platform}")
+        raise invalid_argument(f"Model {model.name} requests unsupported platform {model.model_platform}")
 
 
 def _policy(policy: pb.ServableVersionPolicy) -> Policy:
@@ -125,7 +123,3 @@ def _policy(policy: pb.ServableVersionPolicy) -> Policy:
         case "specific":
             return SpecificVersions(frozenset(policy.specific.versions))
     return LatestVersions(max(policy.latest.num_versions, 1))
-
-
-def _invalid(message: str) -> StatusError:
-    return StatusError(StatusCode.INVALID_ARGUMENT, message)

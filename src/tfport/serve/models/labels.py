@@ -16,9 +16,9 @@ def check_labels(models: Iterable[ModelSettings], catalog: ModelCatalog, *, unav
     moves to a version that answers.
     """
     for model in models:
-        given = catalog.labels(model.name)
+        current = catalog.labels(model.name)
         for label, version in sorted(model.labels.items()):
-            early = unavailable and given.get(label, version) == version
+            early = unavailable and current.get(label, version) == version
             if not early and not _answers(catalog, model.name, version):
                 raise StatusError(
                     StatusCode.FAILED_PRECONDITION,

@@ -123,8 +123,8 @@ def to_status_error(error: Exception) -> StatusError:
     code = next((code for kind, code in _CODES if isinstance(error, kind)), StatusCode.INTERNAL)
     if isinstance(error, OSError) and error.errno == errno.ENOSPC:
         code = StatusCode.RESOURCE_EXHAUSTED
-    said = str(error) if isinstance(error, Error | OSError) else f"{type(error).__name__}: {error}"
-    return StatusError(code, said or type(error).__name__)
+    message = str(error) if isinstance(error, Error | OSError) else f"{type(error).__name__}: {error}"
+    return StatusError(code, message or type(error).__name__)
 
 
 def delete_copy(copy: Path | None) -> None:

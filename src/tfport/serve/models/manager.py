@@ -26,7 +26,7 @@ from tfport.serve.models.loading import Opener, session_opener
 from tfport.serve.models.options import ManagerOptions
 from tfport.serve.models.resources import LoadAttempt, LoaderResources, RunnerFor
 from tfport.serve.models.served_model import ServedModel
-from tfport.serve.status import StatusCode, StatusError
+from tfport.serve.status import StatusCode, StatusError, invalid_argument
 
 LOG = logging.getLogger(__name__)
 LAST_STEPS = 0.5
@@ -117,8 +117,7 @@ class ModelManager:
     async def reload(self, config: pb.ModelServerConfig) -> None:
         """Serve this instead; returns when new models answer, or is refused."""
         if config.WhichOneof("config") != "model_config_list":
-            raise StatusError(
-                StatusCode.INVALID_ARGUMENT,
+            raise invalid_argument(
                 "ServerModelConfig type not supported by HandleReloadConfigRequest. "
                 "Only ModelConfigList is currently supported",
             )
@@ -129,9 +128,9 @@ class ModelManager:
             raise StatusError(StatusCode.UNAVAILABLE, "the server is starting or stopping")
         new = await self._apply(config, look=True)
         if missing := [model for model in new if not model.available and not model.removed]:
-            told = "".join(f"{_why(model)}, " for model in missing)
+            reasons = "".join(f"{_why(model)}, " for model in missing)
             raise StatusError(
-                StatusCode.UNKNOWN, f"{len(missing)} model(s) did not become available: {{{told}}}"
+                StatusCode.UNKNOWN, f"{len(missing)} model(s) did not become available: {{{reasons}}}"
             )
 
     async def _apply(self, config: pb.ModelServerConfig, *, look: bool) -> list[ServedModel]:
@@ -215,9 +214,9 @@ class ModelManager:
 
 def _why(model: ServedModel) -> str:
     """Why a model does not answer, in the shape that TensorFlow Serving gives it."""
-    version, said, code = _reason(model)
+    version, message, code = _reason(model)
     number = "" if version is None else f" version: {version}"
-    return f"{{{{name: {model.name}{number}}} due to error: {code.name}: {said}}}"
+    return f"{{{{name: {model.name}{number}}} due to error: {code.name}: {message}}}"
 
 
 def _reason(model: ServedModel) -> tuple[int | None, str, StatusCode]:

@@ -1,6 +1,6 @@
 """Which versions of a model should be served, and what to do next to get there.
 
-`select_versions(policy, found)` chooses among the versions that are there. `next_step(versions)` keeps the
+`select_versions(policy, available)` chooses among the versions that are there. `next_step(versions)` keeps the
 model available while they are exchanged: what is no longer select_versions goes when something that is
 select_versions answers, and the last of it stays for as long as nothing does.
 """
@@ -35,16 +35,16 @@ class SpecificVersions:
 Policy = LatestVersions | AllVersions | SpecificVersions
 
 
-def select_versions(policy: Policy, found: Mapping[int, str]) -> dict[int, str]:
+def select_versions(policy: Policy, available: Mapping[int, str]) -> dict[int, str]:
     """Of the versions that are there, with their places, those that should be served."""
     match policy:
         case LatestVersions(count):
-            chosen = sorted(found)[-max(count, 1) :]
+            chosen = sorted(available)[-max(count, 1) :]
         case SpecificVersions(versions):
-            chosen = sorted(found.keys() & versions)
+            chosen = sorted(available.keys() & versions)
         case AllVersions():
-            chosen = sorted(found)
-    return {number: found[number] for number in chosen}
+            chosen = sorted(available)
+    return {number: available[number] for number in chosen}
 
 
 class LoadStage(Enum):

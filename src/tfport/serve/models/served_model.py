@@ -86,16 +86,16 @@ class ServedModel:
             settings, store = self.settings, self.store
             failed = [v.path for v in self.versions.values() if v.error is not None]
             try:
-                found, stamps = await self._resources.in_listing(_look, store, failed)
+                present, stamps = await self._resources.in_listing(_look, store, failed)
             except Exception as error:
-                found, stamps = None, {}
+                present, stamps = None, {}
                 self._tell_problem(f"{self.name}: {to_status_error(error)}")
             if settings is not self.settings or self.removed:  # asked for something else meanwhile
                 return
             self.listed = True
-            if found is not None:
-                chosen = select_versions(settings.policy, found)
-                self._tell_problem("" if chosen else self._nothing(found))
+            if present is not None:
+                chosen = select_versions(settings.policy, present)
+                self._tell_problem("" if chosen else self._nothing(present))
                 if chosen or not self._resources.options.always_present:
                     self._aspire(chosen, stamps)
             self._changed()
@@ -259,21 +259,21 @@ class ServedModel:
             LOG.warning("%s", problem)
         self.problem = problem
 
-    def _nothing(self, found: dict[int, str]) -> str:
-        if not found:
+    def _nothing(self, present: dict[int, str]) -> str:
+        if not present:
             return (
                 f"{self.name}: no versions under {self.settings.base_path}; "
                 "a version is a folder with a number as its name"
             )
-        there = ", ".join(map(str, sorted(found)))
+        there = ", ".join(map(str, sorted(present)))
         base = self.settings.base_path
         return f"{self.name}: none of the versions asked for is under {base}; there is {there}"
 
 
 def _look(store: VersionStore, failed: list[str]) -> tuple[dict[int, str], dict[str, Stamp]]:
     stamps: dict[str, Stamp] = {}
-    found = store.versions()
+    versions = store.versions()
     for path in failed:
         with suppress(Exception):
             stamps[path] = store.stamp(path)
-    return found, stamps
+    return versions, stamps

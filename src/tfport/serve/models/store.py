@@ -77,15 +77,15 @@ class LocalStore:
         return {number: os.path.join(self.base_path, name) for number, name in numbered.items()}
 
     def stamp(self, path: str) -> Stamp:
-        found: list[tuple[str, object]] = []
+        stamps: list[tuple[str, object]] = []
         for folder, _, names in os.walk(path):
             for name in names:
                 try:
                     facts = os.stat(os.path.join(folder, name))
                 except OSError:  # it went while we looked
                     continue
-                found.append((os.path.join(folder, name), (facts.st_size, facts.st_mtime_ns)))
-        return tuple(sorted(found, key=lambda one: one[0]))
+                stamps.append((os.path.join(folder, name), (facts.st_size, facts.st_mtime_ns)))
+        return tuple(sorted(stamps, key=lambda stamp: stamp[0]))
 
     def fetch(self, path: str, folder: Path) -> Path:
         return Path(path)
@@ -112,7 +112,7 @@ class RemoteStore:
     def versions(self) -> dict[int, str]:
         files, base = self._open()
         try:
-            listed = {one["name"].rstrip("/"): one["type"] for one in files.ls(base, detail=True)}
+            listed = {entry["name"].rstrip("/"): entry["type"] for entry in files.ls(base, detail=True)}
         except FileNotFoundError:
             raise UnreadableFile(f"{self.base_path}: there is nothing") from None
         except Exception as error:  # each store has errors of its own
@@ -126,9 +126,11 @@ class RemoteStore:
 
     def stamp(self, path: str) -> Stamp:
         files, _ = self._open()
-        found = files.find(path, detail=True)
+        entries = files.find(path, detail=True)
         changing = ("size", "ETag", "etag", "md5Hash", "LastModified", "mtime", "created")
-        return tuple((name, tuple(str(found[name].get(key)) for key in changing)) for name in sorted(found))
+        return tuple(
+            (name, tuple(str(entries[name].get(key)) for key in changing)) for name in sorted(entries)
+        )
 
     def fetch(self, path: str, folder: Path) -> Path:
         """Copy beside the store and rename, so that what is there is whole."""

@@ -18,7 +18,7 @@ from tfport.graph.model import Model, Signature
 from tfport.runtime.select_signature import DEFAULT
 from tfport.runtime.session import Session
 from tfport.serve.servable import run_signature
-from tfport.serve.status import StatusCode, StatusError
+from tfport.serve.status import StatusCode, StatusError, invalid_argument
 
 
 def replay(session: Session, *, iterations: int = 1, stopped: Callable[[], bool] = lambda: False) -> int:
@@ -50,8 +50,7 @@ def _requests(files: Files) -> list[WarmupRequest]:
     try:
         requests = read_warmup(files)
         if len(requests) >= MOST_REQUESTS and sum(1 for _ in read_records(files, WARMUP)) > MOST_REQUESTS:
-            raise StatusError(
-                StatusCode.INVALID_ARGUMENT,
+            raise invalid_argument(
                 f"Number of warmup records exceeds the maximum ({MOST_REQUESTS}) at {files.label(WARMUP)}",
             )
     except UnreadableFile as error:
@@ -64,14 +63,11 @@ def _asked(model: Model, request: WarmupRequest) -> tuple[Signature, dict[str, A
     name = request.signature or DEFAULT
     signature = model.signatures.get(name)
     if signature is None:
-        raise StatusError(
-            StatusCode.INVALID_ARGUMENT, f'Serving signature name: "{name}" not found in signature def'
-        )
+        raise invalid_argument(f'Serving signature name: "{name}" not found in signature def')
     if "" not in request.inputs:
         return signature, request.inputs
     if len(signature.inputs) != 1:
-        raise StatusError(
-            StatusCode.INVALID_ARGUMENT,
+        raise invalid_argument(
             f"signature {name} has {len(signature.inputs)} inputs; one is expected for Examples",
         )
     return signature, {next(iter(signature.inputs)): request.inputs[""]}

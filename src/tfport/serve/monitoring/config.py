@@ -7,7 +7,7 @@ import os
 from google.protobuf import text_format
 
 from tfport.formats.proto import monitoring_pb2 as pb
-from tfport.serve.status import StatusCode, StatusError
+from tfport.serve.status import StatusCode, StatusError, invalid_argument
 
 DEFAULT_PATH = "/monitoring/prometheus/metrics"
 LARGEST_FILE = 1 << 20
@@ -22,14 +22,11 @@ def metrics_path(file: str | os.PathLike[str]) -> str | None:
     except OSError as error:
         raise StatusError(StatusCode.NOT_FOUND, f"{os.fspath(file)}: {error.strerror}") from None
     except (UnicodeDecodeError, text_format.ParseError) as error:
-        said = " ".join(str(error).split())
-        raise StatusError(
-            StatusCode.INVALID_ARGUMENT, f"Invalid protobuf file: '{os.fspath(file)}': {said}"
-        ) from None
+        message = " ".join(str(error).split())
+        raise invalid_argument(f"Invalid protobuf file: '{os.fspath(file)}': {message}") from None
     path = config.path or DEFAULT_PATH
     if config.enable and not path.startswith("/"):
-        raise StatusError(
-            StatusCode.INVALID_ARGUMENT,
+        raise invalid_argument(
             f"{os.fspath(file)}: path: expected one that begins with /, found `{path}`",
         )
     return path if config.enable else None

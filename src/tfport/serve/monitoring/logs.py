@@ -95,8 +95,8 @@ class Logs:
         self._say(logging.WARNING, event, fields)
 
     def _say(self, level: int, event: str, fields: dict[str, Value]) -> None:
-        told = {name: value for name, value in fields.items() if value is not None}
-        self.logger.log(level, "%s", event, extra={FIELDS: told})
+        present = {name: value for name, value in fields.items() if value is not None}
+        self.logger.log(level, "%s", event, extra={FIELDS: present})
 
 
 @contextmanager
@@ -121,15 +121,15 @@ def open_logger(
 @contextmanager
 def capture_module_logs(logger: logging.Logger) -> Iterator[None]:
     """From now on what the modules of the server log by themselves is written there too."""
-    modules, told = logging.getLogger("tfport.serve"), _FromModules(logger)
+    modules, handler = logging.getLogger("tfport.serve"), _FromModules(logger)
     level, propagate = modules.level, modules.propagate
-    modules.addHandler(told)
+    modules.addHandler(handler)
     modules.setLevel(logger.level)
     modules.propagate = False
     try:
         yield
     finally:
-        modules.removeHandler(told)
+        modules.removeHandler(handler)
         modules.setLevel(level)
         modules.propagate = propagate
 

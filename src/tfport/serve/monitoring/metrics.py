@@ -146,8 +146,12 @@ class Metrics:
     def total(self, name: str) -> int:
         """What a counter of TensorFlow Serving has come to, by its name there (`/tensorflow/serving/…`)."""
         wanted = name.replace("/", ":")
-        counters = [one for one in self._serving.all() if isinstance(one, Counter) and one.name == wanted]
-        return int(sum(value for one in counters for _, value in one.cells()))
+        counters = [
+            counter
+            for counter in self._serving.all()
+            if isinstance(counter, Counter) and counter.name == wanted
+        ]
+        return int(sum(value for counter in counters for _, value in counter.cells()))
 
     # -- the page ------------------------------------------------------------------------------------
 

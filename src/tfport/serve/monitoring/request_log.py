@@ -29,7 +29,7 @@ from tfport.formats.proto import model_server_config_pb2 as config_pb
 from tfport.formats.proto import monitoring_pb2 as pb
 from tfport.formats.proto.serving_pb2 import ModelSpec
 from tfport.serve.monitoring.metrics import Metrics
-from tfport.serve.status import StatusCode, StatusError
+from tfport.serve.status import StatusCode, StatusError, invalid_argument
 
 COLLECTORS = ("", "tfrecord", "file")
 """Types of log collectors that write files; TensorFlow Serving has only what is linked into it."""
@@ -146,17 +146,13 @@ def _rate(model: str, config: config_pb.LoggingConfig) -> float:
             rate = task.sampling_rate
             break
     if not 0 <= rate <= 1:
-        raise StatusError(
-            StatusCode.INVALID_ARGUMENT, f"model {model}: sampling_rate: expected 0 to 1, found {rate:g}"
-        )
+        raise invalid_argument(f"model {model}: sampling_rate: expected 0 to 1, found {rate:g}")
     if rate and collector.type not in COLLECTORS:
         raise StatusError(
             StatusCode.NOT_FOUND, f"Cannot find LogCollector::Factory for type: {collector.type}"
         )
     if rate and not collector.filename_prefix:
-        raise StatusError(
-            StatusCode.INVALID_ARGUMENT, f"model {model}: log_collector_config: no filename_prefix"
-        )
+        raise invalid_argument(f"model {model}: log_collector_config: no filename_prefix")
     return rate
 
 

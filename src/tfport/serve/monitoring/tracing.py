@@ -69,12 +69,17 @@ class OpenTelemetryTracer:
     def request(
         self, api: str, model: str, headers: Mapping[str, str], **attributes: str | int
     ) -> Iterator[Any]:
-        told = {"rpc.service": "tensorflow.serving", "rpc.method": api, "model.name": model, **attributes}
+        span_attributes = {
+            "rpc.service": "tensorflow.serving",
+            "rpc.method": api,
+            "model.name": model,
+            **attributes,
+        }
         with self._tracer.start_as_current_span(
             f"{api} {model}",
             context=self._propagate.extract(dict(headers)),
             kind=self._trace.SpanKind.SERVER,
-            attributes=told,
+            attributes=span_attributes,
             record_exception=False,  # its text may hold what the client sent
             set_status_on_exception=False,
         ) as span:
@@ -104,9 +109,9 @@ class OpenTelemetryTracer:
 
 def _provider(trace: Any) -> Any:
     """The one that the program has set; else one of our own that sends what it gets."""
-    found = trace.get_tracer_provider()
-    if not isinstance(found, trace.ProxyTracerProvider):
-        return found
+    current = trace.get_tracer_provider()
+    if not isinstance(current, trace.ProxyTracerProvider):
+        return current
     sdk, exporting = import_module("opentelemetry.sdk.trace"), import_module("opentelemetry.sdk.trace.export")
     exporter = import_module("opentelemetry.exporter.otlp.proto.http.trace_exporter").OTLPSpanExporter()
     provider = sdk.TracerProvider()

@@ -20,7 +20,7 @@ from tfport.serve.rest.json_errors import raise_rows_error, raise_value_error, r
 from tfport.serve.rest.numbers import INPUTS, INSTANCES, SIGNATURE, numbers_of
 from tfport.serve.rest.parse import parsed
 from tfport.serve.rest.tensors import NotATensor, array_of, is_base64
-from tfport.serve.status import StatusCode, StatusError
+from tfport.serve.status import StatusError, invalid_argument
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -44,15 +44,15 @@ class RestPredictRequest:
 
 def decode(body: bytes, signature_of: Callable[[str], Signature]) -> RestPredictRequest:
     """The request that a body says, of the signature that it names."""
-    if (found := numbers_of(body, signature_of)) is not None:
-        signature, key, inputs = found
+    if (large := numbers_of(body, signature_of)) is not None:
+        signature, key, inputs = large
         return RestPredictRequest(
             signature, inputs, TensorLayout.ROWS if key == INSTANCES else TensorLayout.COLUMNS
         )
     document = parsed(body)
     signature = signature_of(signature_name(document))
     if not signature.inputs:
-        raise _invalid(f"Failed to get input map for signature: {signature.name or 'DEFAULT'}")
+        raise invalid_argument(f"Failed to get input map for signature: {signature.name or 'DEFAULT'}")
     # no `r` and no `l`: neither `true` nor `false` can be there, whatever the keys are called
     plain = b"r" not in body and b"l" not in body
     if INSTANCES in document:
@@ -65,19 +65,19 @@ def decode(body: bytes, signature_of: Callable[[str], Signature]) -> RestPredict
             problem = "No values in 'instances' array"
         else:
             return RestPredictRequest(signature, _from_rows(rows, signature, plain), TensorLayout.ROWS)
-        raise _invalid(f"JSON Value: {excerpt(document)} {problem}")
+        raise invalid_argument(f"JSON Value: {excerpt(document)} {problem}")
     if INPUTS in document:
         return RestPredictRequest(
             signature, _from_columns(document[INPUTS], signature, plain), TensorLayout.COLUMNS
         )
-    raise _invalid("Missing 'inputs' or 'instances' key")
+    raise invalid_argument("Missing 'inputs' or 'instances' key")
 
 
 def signature_name(document: Mapping[str, Any]) -> str:
     """The signature that a request names; empty if it names none."""
     name = document.get(SIGNATURE, "")
     if not isinstance(name, str):
-        raise _invalid(
+        raise invalid_argument(
             f"JSON Value: {excerpt(document)} not formatted correctly. "
             f"'signature_name' key must be a string value."
         )
@@ -87,18 +87,18 @@ def signature_name(document: Mapping[str, Any]) -> str:
 def _from_columns(value: Any, signature: Signature, plain: bool) -> dict[str, NDArray[Any]]:
     if not _is_object(value):
         if len(signature.inputs) > 1:
-            raise _invalid(
+            raise invalid_argument(
                 "inputs is a plain value/list, but expecting an object as multiple input tensors required "
                 "as per tensorinfo_map"
             )
         value = {next(iter(signature.inputs)): value}
-    found = {}
+    inputs = {}
     for name, spec in signature.inputs.items():
         if name in value:
-            found[name] = _column(value[name], spec.dtype, plain)
+            inputs[name] = _column(value[name], spec.dtype, plain)
         elif name not in signature.defaults:
-            raise _invalid(f"Missing named input: {name} in 'inputs' object.")
-    return found
+            raise invalid_argument(f"Missing named input: {name} in 'inputs' object.")
+    return inputs
 
 
 def _column(value: object, dtype: DType, plain: bool) -> NDArray[Any]:
@@ -111,7 +111,7 @@ def _column(value: object, dtype: DType, plain: bool) -> NDArray[Any]:
 
 def _from_rows(rows: list[Any], signature: Signature, plain: bool) -> dict[str, NDArray[Any]]:
     if not isinstance(rows[0], dict) and len(signature.inputs) > 1:
-        raise _invalid(
+        raise invalid_argument(
             "instances is a plain list, but expecting list of objects as multiple input tensors required "
             "as per tensorinfo_map"
         )
@@ -121,7 +121,7 @@ def _from_rows(rows: list[Any], signature: Signature, plain: bool) -> dict[str, 
     if dict in set(map(type, rows)) and (
         odd := next((n for n, row in enumerate(rows) if _is_object(row)), 0)
     ):
-        raise _invalid(f"Expecting value/list but got object at item {odd} of input list")
+        raise invalid_argument(f"Expecting value/list but got object at item {odd} of input list")
     try:
         return {name: array_of(rows, spec.dtype, plain)}
     except (NotATensor, StatusError):
@@ -135,18 +135,18 @@ def _from_objects(rows: list[Any], signature: Signature, plain: bool) -> dict[st
         raise _wrong_names(0, rows[0], signature)
     for number, row in enumerate(rows):
         if not _is_object(row):
-            raise _invalid(f"Expecting object but got list at item {number} of input list")
+            raise invalid_argument(f"Expecting object but got list at item {number} of input list")
         if row.keys() != wanted:
             raise _wrong_names(number, row, signature)
-    found = {}
+    inputs = {}
     for name in wanted:
         column, dtype = [row[name] for row in rows], signature.inputs[name].dtype
         try:
-            found[name] = array_of(column, dtype, plain)
+            inputs[name] = array_of(column, dtype, plain)
         except (NotATensor, StatusError):
             _complain_objects(column, name, dtype)
             raise _unclear() from None
-    return found
+    return inputs
 
 
 def _complain_objects(column: list[Any], name: str, dtype: DType) -> None:
@@ -166,9 +166,9 @@ def _has_names(names: Any, signature: Signature) -> bool:
 
 def _wrong_names(number: int, row: dict[str, Any], signature: Signature) -> StatusError:
     if unknown := next((name for name in row if name not in signature.inputs), None):
-        inner = _invalid(f"JSON object: does not have named input: {unknown}")
+        inner = invalid_argument(f"JSON object: does not have named input: {unknown}")
         return row_error(number, inner, unknown)
-    return _invalid(
+    return invalid_argument(
         f"Failed to process element: {number} of 'instances' list. JSON object: {excerpt(row)} "
         f"keys must be equal to: {','.join(sorted(signature.inputs))}"
     )
@@ -179,8 +179,4 @@ def _is_object(value: object) -> bool:
 
 
 def _unclear() -> StatusError:
-    return _invalid("JSON Value is not formatted correctly for the inputs of the signature")
-
-
-def _invalid(message: str) -> StatusError:
-    return StatusError(StatusCode.INVALID_ARGUMENT, message)
+    return invalid_argument("JSON Value is not formatted correctly for the inputs of the signature")

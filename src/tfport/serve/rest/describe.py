@@ -52,8 +52,8 @@ def metadata_json(servable: Servable) -> bytes:
 
 
 def _version(status: VersionStatus) -> dict[str, Any]:
-    told = {"error_code": status.code.name, "error_message": status.message}
-    return {"version": str(status.version), "state": status.state.name, "status": told}
+    error = {"error_code": status.code.name, "error_message": status.message}
+    return {"version": str(status.version), "state": status.state.name, "status": error}
 
 
 def _dumps(value: object) -> bytes:

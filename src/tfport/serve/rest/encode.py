@@ -19,7 +19,7 @@ from tfport.graph.model import TensorSpec
 from tfport.serve.rest.decode import TensorLayout
 from tfport.serve.rest.json_errors import dtype_name
 from tfport.serve.rest.tensors import encoded, readable
-from tfport.serve.status import StatusCode, StatusError
+from tfport.serve.status import invalid_argument
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -31,7 +31,7 @@ _NUMPY = orjson.OPT_SERIALIZE_NUMPY
 def encode(outputs: Mapping[str, Any], specs: Mapping[str, TensorSpec], layout: TensorLayout) -> bytes:
     """The body of an answer."""
     if not outputs:
-        raise StatusError(StatusCode.INVALID_ARGUMENT, "Cannot convert empty tensor map to JSON")
+        raise invalid_argument("Cannot convert empty tensor map to JSON")
     arrays = {name: _array(value, specs[name].dtype) for name, value in outputs.items()}
     body = _rows(arrays) if layout is TensorLayout.ROWS else _columns(arrays)
     return b'{\n    "%s": %s\n}' % (layout.value.encode(), body)
@@ -39,8 +39,7 @@ def encode(outputs: Mapping[str, Any], specs: Mapping[str, TensorSpec], layout: 
 
 def _array(value: Any, dtype: DType) -> NDArray[Any]:
     if isinstance(value, tuple) or not readable(dtype):  # a tuple is a sparse or ragged tensor's parts
-        raise StatusError(
-            StatusCode.INVALID_ARGUMENT,
+        raise invalid_argument(
             f"Failed to write JSON value for tensor type: {dtype_name(dtype)}"
             + (" in several parts" if isinstance(value, tuple) else ""),
         )
@@ -60,10 +59,9 @@ def _rows(arrays: Mapping[str, NDArray[Any]]) -> bytes:
     batch = -1
     for name, array in arrays.items():
         if not array.ndim:
-            raise StatusError(StatusCode.INVALID_ARGUMENT, f"Tensor name: {name} has no shape information ")
+            raise invalid_argument(f"Tensor name: {name} has no shape information ")
         if batch not in (-1, len(array)):
-            raise StatusError(
-                StatusCode.INVALID_ARGUMENT,
+            raise invalid_argument(
                 f"Tensor name: {name} has inconsistent batch size: {len(array)} expecting: {batch}",
             )
         batch = len(array)

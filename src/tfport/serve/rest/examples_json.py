@@ -19,7 +19,7 @@ from tfport.serve.rest.encode import printed
 from tfport.serve.rest.excerpt import excerpt, json_type
 from tfport.serve.rest.parse import parsed
 from tfport.serve.rest.tensors import decoded, is_base64, text_bytes
-from tfport.serve.status import StatusCode, StatusError
+from tfport.serve.status import invalid_argument
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -49,13 +49,13 @@ def decode_examples(body: bytes) -> ExamplesRequest:
         problem = "'examples' value is an empty array"
     else:
         return ExamplesRequest(name, examples_tensor([_serialised(row) for row in rows], context))
-    raise _invalid(f"JSON Value: {excerpt(document)} {problem}")
+    raise invalid_argument(f"JSON Value: {excerpt(document)} {problem}")
 
 
 def _serialised(value: object) -> bytes:
     """An Example, as the one tensor of a signature takes it."""
     if not isinstance(value, dict):
-        raise _invalid(f"Example must be JSON object but got JSON {json_type(value)}")
+        raise invalid_argument(f"Example must be JSON object but got JSON {json_type(value)}")
     example = pb.Example()
     for name, content in value.items():
         feature = example.features.feature[text_bytes(name).decode("utf-8", "replace")]
@@ -71,7 +71,7 @@ def _fill(feature: pb.Feature, values: list[Any], name: str) -> None:
     kinds = {_kind(value, name): None for value in values}
     kind, *others = kinds
     if others:
-        raise _invalid(f"Unexpected element type in feature: {name} expecting type: {kind}")
+        raise invalid_argument(f"Unexpected element type in feature: {name} expecting type: {kind}")
     if kind == "float":
         feature.float_list.value.extend(values)
     elif kind == "bytes":
@@ -79,7 +79,7 @@ def _fill(feature: pb.Feature, values: list[Any], name: str) -> None:
     elif all(-(2**63) <= value < 2**63 for value in values):
         feature.int64_list.value.extend(map(int, values))
     else:
-        raise _invalid(f"Feature: {name} has uint64_t element. Only int64_t is supported.")
+        raise invalid_argument(f"Feature: {name} has uint64_t element. Only int64_t is supported.")
 
 
 def _kind(value: object, name: str) -> str:
@@ -89,13 +89,13 @@ def _kind(value: object, name: str) -> str:
         return "int64"
     if isinstance(value, float):
         return "float"
-    raise _invalid(f"Feature: {name} has element with unexpected JSON type: {json_type(value)}")
+    raise invalid_argument(f"Feature: {name} has element with unexpected JSON type: {json_type(value)}")
 
 
 def classes_json(results: Sequence[Sequence[tuple[str, float]]]) -> bytes:
     """For each Example the label and score of each class."""
     if not results:
-        raise _invalid("Cannot convert empty ClassificationResults to JSON")
+        raise invalid_argument("Cannot convert empty ClassificationResults to JSON")
     rows = [
         b", ".join(
             b"[%s, %s]" % (orjson.dumps(label), score)
@@ -109,7 +109,7 @@ def classes_json(results: Sequence[Sequence[tuple[str, float]]]) -> bytes:
 def regressions_json(results: Sequence[float]) -> bytes:
     """A number for each Example."""
     if not results:
-        raise _invalid("Cannot convert empty RegressionResults to JSON")
+        raise invalid_argument("Cannot convert empty RegressionResults to JSON")
     return _results(b"[" + b", ".join(_numbers(results)))
 
 
@@ -120,7 +120,3 @@ def _results(rows: bytes) -> bytes:
 def _numbers(values: Sequence[float]) -> list[bytes]:
     """Each as a float of 32 bits is printed."""
     return printed(np.array(values, np.float32))[1:-1].split(b",") if values else []
-
-
-def _invalid(message: str) -> StatusError:
-    return StatusError(StatusCode.INVALID_ARGUMENT, message)

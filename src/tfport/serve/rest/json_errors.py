@@ -14,7 +14,7 @@ import numpy as np
 from tfport.graph.dtypes import DType
 from tfport.serve.rest.excerpt import excerpt, json_type
 from tfport.serve.rest.tensors import MOST_AXES, NotATensor, decoded, readable, shape_of
-from tfport.serve.status import StatusCode, StatusError
+from tfport.serve.status import StatusCode, StatusError, invalid_argument
 
 _SAID = {"float32": "float", "float64": "double", "float16": "half"}
 
@@ -28,7 +28,7 @@ def raise_value_error(value: object, dtype: DType) -> None:
     """Raise what is wrong with a value that should be a tensor; return if nothing is."""
     shape = shape_of(value)
     if len(shape) > MOST_AXES:
-        raise _invalid(f"JSON Value: {excerpt(value)} has more than {MOST_AXES} levels of lists")
+        raise invalid_argument(f"JSON Value: {excerpt(value)} has more than {MOST_AXES} levels of lists")
     _walk(value, 0, shape, dtype)
 
 
@@ -46,7 +46,7 @@ def raise_rows_error(rows: Sequence[Any], dtype: DType) -> None:
 def row_error(number: int, error: StatusError, key: str | None = None) -> StatusError:
     """A refusal, and the row of `instances` that it is about."""
     where = f"{number} key: {key}" if key is not None else f"{number}"
-    return _invalid(
+    return invalid_argument(
         f"Failed to process element: {where} of 'instances' list. Error: {error.code.name}: {error.message}"
     )
 
@@ -56,24 +56,24 @@ def _same_shape(first: list[int] | None, shape: list[int]) -> list[int]:
         return shape
     sizes = int(np.prod(first)), int(np.prod(shape))
     if sizes[0] != sizes[1]:
-        raise _invalid(f"Expecting tensor size: {sizes[0]} but got: {sizes[1]}")
-    shapes = [f"[{','.join(map(str, one))}]" for one in (first, shape)]
-    raise _invalid(f"Expecting shape {shapes[0]} but got: {shapes[1]}")
+        raise invalid_argument(f"Expecting tensor size: {sizes[0]} but got: {sizes[1]}")
+    shapes = [f"[{','.join(map(str, sizes_))}]" for sizes_ in (first, shape)]
+    raise invalid_argument(f"Expecting shape {shapes[0]} but got: {shapes[1]}")
 
 
 def _walk(value: object, level: int, shape: Sequence[int], dtype: DType) -> None:
     if not isinstance(value, list):
         if level != len(shape):
-            raise _invalid(
+            raise invalid_argument(
                 f"JSON Value: {excerpt(value)} found at incorrect level: {level + 1} in the JSON DOM. "
                 f"Expected at level: {len(shape)}"
             )
         _element(value, dtype)
         return
     if level >= len(shape):
-        raise _invalid(f"Encountered list at unexpected level: {level} expected < {len(shape)}")
+        raise invalid_argument(f"Encountered list at unexpected level: {level} expected < {len(shape)}")
     if len(value) != shape[level]:
-        raise _invalid(
+        raise invalid_argument(
             f"Encountered list at unexpected size: {len(value)} at level: {level} "
             f"expected size: {shape[level]}"
         )
@@ -86,7 +86,9 @@ def _element(value: object, dtype: DType) -> None:
         try:
             decoded(value)
         except NotATensor:
-            raise _invalid(f"JSON Value: {excerpt(value)} not formatted correctly for base64 data") from None
+            raise invalid_argument(
+                f"JSON Value: {excerpt(value)} not formatted correctly for base64 data"
+            ) from None
         return
     if not isinstance(value, dict) and not readable(dtype):
         raise StatusError(
@@ -94,7 +96,7 @@ def _element(value: object, dtype: DType) -> None:
             f"Conversion of JSON Value: {excerpt(value)} to type: {dtype_name(dtype)}",
         )
     if not _fits(value, dtype):
-        raise _invalid(
+        raise invalid_argument(
             f"JSON Value: {excerpt(value)} Type: {json_type(value)} "
             f"is not of expected type: {dtype_name(dtype)}"
         )
@@ -109,7 +111,3 @@ def _fits(value: object, dtype: DType) -> bool:
         limits = np.iinfo(dtype.numpy)
         return isinstance(value, int) and limits.min <= value <= limits.max
     return isinstance(value, float) or (isinstance(value, int) and abs(value) < 2**1024)
-
-
-def _invalid(message: str) -> StatusError:
-    return StatusError(StatusCode.INVALID_ARGUMENT, message)

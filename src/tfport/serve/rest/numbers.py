@@ -68,16 +68,16 @@ def _read(
         named = [(name, value[name]) for name in value.keys()]  # noqa: SIM118  it is no dict
     else:
         named = [(name, value) for name in signature.inputs]
-    skeletons = [found.rstrip(b",") for found in _LISTS.findall(body.translate(None, _OF_NUMBERS))]
+    skeletons = [match.rstrip(b",") for match in _LISTS.findall(body.translate(None, _OF_NUMBERS))]
     if len(skeletons) != len(named) or sorted(name for name, _ in named) != sorted(signature.inputs):
         return None
-    found = {}
+    match = {}
     for (name, numbers), skeleton in zip(named, skeletons, strict=True):
         array = _array(numbers, skeleton, signature.inputs[name].dtype)
         if array is None:
             return None
-        found[name] = array
-    return signature, key, found
+        match[name] = array
+    return signature, key, match
 
 
 def _array(numbers: Any, skeleton: bytes, dtype: DType) -> NDArray[Any] | None:

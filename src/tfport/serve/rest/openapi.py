@@ -201,11 +201,11 @@ def document(
     }
     for part, which in _WHICH.items():
         base, name = "/v1/models/{model}" + part, part.strip("/").partition("/")[0]
-        for end, verb, told, answer in _LOOKS:
-            operation = _operation(_id(verb, name), f"{told}: {which}", answer, _TO_LOOK, with_tokens)
+        for end, verb, summary, answer in _LOOKS:
+            operation = _operation(_id(verb, name), f"{summary}: {which}", answer, _TO_LOOK, with_tokens)
             paths[base + end] = {"parameters": _parameters(base), "get": operation}
-        for end, verb, told, body, answer in _ASKS:
-            operation = _operation(_id(verb, name), f"{told}: {which}", answer, _TO_ASK, with_tokens)
+        for end, verb, summary, body, answer in _ASKS:
+            operation = _operation(_id(verb, name), f"{summary}: {which}", answer, _TO_ASK, with_tokens)
             operation["requestBody"] = {"required": True, "content": _content(body)}
             paths[base + end] = {"parameters": _parameters(base), "post": operation}
     paths |= more_paths or {}

@@ -14,7 +14,7 @@ from typing import Any
 import orjson
 
 from tfport.serve.rest.excerpt import excerpt
-from tfport.serve.status import StatusCode, StatusError
+from tfport.serve.status import StatusError, invalid_argument
 
 _MARK = b"\xef\xbb\xbf"
 # possessive, so that text is passed over once however it ends
@@ -39,14 +39,14 @@ _COMPLAINTS = {
 def parsed(body: bytes) -> dict[str, Any]:
     """The object that `body` says."""
     if not body:
-        raise StatusError(StatusCode.INVALID_ARGUMENT, "JSON Parse error: The document is empty")
+        raise invalid_argument("JSON Parse error: The document is empty")
     try:
-        found = orjson.loads(body)
+        document = orjson.loads(body)
     except orjson.JSONDecodeError:
-        found = _parsed_tolerantly(body)
-    if not isinstance(found, dict):
-        raise StatusError(StatusCode.INVALID_ARGUMENT, f"JSON Value: {excerpt(found)} Is not object")
-    return found
+        document = _parsed_tolerantly(body)
+    if not isinstance(document, dict):
+        raise invalid_argument(f"JSON Value: {excerpt(document)} Is not object")
+    return document
 
 
 def _parsed_tolerantly(body: bytes) -> object:
@@ -55,11 +55,13 @@ def _parsed_tolerantly(body: bytes) -> object:
     if not text:
         raise _parse_error("The document is empty.", skipped)
     if re.search(r"Inf\b", text):
-        text = _SHORT_INFINITY.sub(lambda found: found[1] or "Infinity", text)
+        text = _SHORT_INFINITY.sub(lambda match: match[1] or "Infinity", text)
     try:
         return _READER.raw_decode(text)[0]
     except json.JSONDecodeError as error:
-        known = next((said for mine, said in _COMPLAINTS.items() if error.msg.startswith(mine)), error.msg)
+        known = next(
+            (theirs for mine, theirs in _COMPLAINTS.items() if error.msg.startswith(mine)), error.msg
+        )
         raise _parse_error(known, skipped + error.pos) from None
     except RecursionError:
         raise _parse_error("The document is nested too deeply.", skipped) from None
@@ -68,4 +70,4 @@ def _parsed_tolerantly(body: bytes) -> object:
 
 
 def _parse_error(message: str, offset: int) -> StatusError:
-    return StatusError(StatusCode.INVALID_ARGUMENT, f"JSON Parse error: {message} at offset: {offset}")
+    return invalid_argument(f"JSON Parse error: {message} at offset: {offset}")

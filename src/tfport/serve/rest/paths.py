@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass
 from urllib.parse import unquote
 
-from tfport.serve.status import StatusCode, StatusError
+from tfport.serve.status import invalid_argument
 
 _WHICH = r"(?:/versions/(?P<version>[0-9]+)|/labels/(?P<label>[^/:]+))?"
 _ASK = re.compile(rf"/v1/models/(?P<model>[^/:]+){_WHICH}:(?P<what>classify|regress|predict)", re.IGNORECASE)
@@ -29,11 +29,11 @@ class ParsedPath:
 def asked(method: str, path: str) -> ParsedPath:
     """What is asked for; `path` is as it came, with its escapes."""
     pattern = _OF_METHOD.get(method)
-    found = pattern.fullmatch(path) if pattern else None
-    if found is None or found["what"] not in (None, METADATA, PREDICT, CLASSIFY, REGRESS):
-        raise StatusError(StatusCode.INVALID_ARGUMENT, f"Malformed request: {method} {path}")
-    version = found["version"]
+    match = pattern.fullmatch(path) if pattern else None
+    if match is None or match["what"] not in (None, METADATA, PREDICT, CLASSIFY, REGRESS):
+        raise invalid_argument(f"Malformed request: {method} {path}")
+    version = match["version"]
     if version and (len(version) > 19 or int(version) >= 2**63):
-        raise StatusError(StatusCode.INVALID_ARGUMENT, f"Failed to convert version: {version} to numeric.")
-    name, label = (unquote(found[part] or "", errors="replace") for part in ("model", "label"))
-    return ParsedPath(name, int(version) if version else None, label, found["what"] or STATUS)
+        raise invalid_argument(f"Failed to convert version: {version} to numeric.")
+    name, label = (unquote(match[part] or "", errors="replace") for part in ("model", "label"))
+    return ParsedPath(name, int(version) if version else None, label, match["what"] or STATUS)

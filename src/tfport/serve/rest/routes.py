@@ -47,8 +47,8 @@ async def answer(
         if metrics:
             metrics.examples(asked.model, len(request.examples))
         if asked.what == paths.CLASSIFY:
-            found = await classify(servable, request.signature, request.examples, check_method=check_method)
-            return classes_json(found)
+            classes = await classify(servable, request.signature, request.examples, check_method=check_method)
+            return classes_json(classes)
         return regressions_json(
             await regress(servable, request.signature, request.examples, check_method=check_method)
         )

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tfport.graph.dtypes import DType
-from tfport.serve.status import StatusCode, StatusError
+from tfport.serve.status import invalid_argument
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -123,9 +123,7 @@ def text_bytes(text: str) -> bytes:
     try:
         return text.encode("utf-8", "surrogateescape")
     except UnicodeEncodeError:
-        raise StatusError(
-            StatusCode.INVALID_ARGUMENT, "JSON Parse error: The surrogate pair in string is invalid."
-        ) from None
+        raise invalid_argument("JSON Parse error: The surrogate pair in string is invalid.") from None
 
 
 def is_base64(value: object) -> bool:
@@ -141,7 +139,7 @@ def decoded(value: object) -> bytes:
         text = "".join(value[B64].split())
         return binascii.a2b_base64(text.rstrip("=") + "=" * (-len(text.rstrip("=")) % 4), strict_mode=True)
     except (ValueError, UnicodeEncodeError):
-        raise StatusError(StatusCode.INVALID_ARGUMENT, "Unable to base64 decode") from None
+        raise invalid_argument("Unable to base64 decode") from None
 
 
 def encoded(content: bytes) -> dict[str, str]:

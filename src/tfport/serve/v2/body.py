@@ -15,7 +15,7 @@ from typing import Any
 import orjson
 
 from tfport.serve.servable import Arrays, Servable
-from tfport.serve.status import StatusCode, StatusError
+from tfport.serve.status import invalid_argument
 from tfport.serve.v2 import tensors
 from tfport.serve.v2.infer import InferRequest, refuse_unknown_means
 from tfport.serve.v2.metadata import shape_of, signature_of
@@ -45,17 +45,19 @@ def read_request(body: bytes, length: str | None, servable: Servable) -> RestInf
     if size == 0 and length is not None:
         return _only_binary(body, servable)
     asked, rest = RestInferRequest(), _Rest(memoryview(body)[size:])
-    said = _object(parse_json(body[:size]), "the inference request")
-    parameters = _parameters(said)
-    asked.request.id = _text(said, "id", "")
+    document = _object(parse_json(body[:size]), "the inference request")
+    parameters = _parameters(document)
+    asked.request.id = _text(document, "id", "")
     asked.request.signature_name = _text(parameters, "signature_name", "")
     asked.all_binary = parameters.get("binary_data_output") is True
-    for one in _list(said, "inputs"):
-        _read_input(asked.request, _object(one, "an input"), rest)
+    for item in _list(document, "inputs"):
+        _read_input(asked.request, _object(item, "an input"), rest)
     if rest.left:
-        raise _bad(f"unexpected additional input data for model '{servable.name}': {rest.left} bytes")
-    for one in _list(said, "outputs") if said.get("outputs") is not None else []:
-        _read_output(asked, _object(one, "an output"))
+        raise invalid_argument(
+            f"unexpected additional input data for model '{servable.name}': {rest.left} bytes"
+        )
+    for item in _list(document, "outputs") if document.get("outputs") is not None else []:
+        _read_output(asked, _object(item, "an output"))
     return asked
 
 
@@ -91,7 +93,9 @@ def parse_json(text: bytes) -> object:
                 return json.loads(text)
             except (ValueError, RecursionError):
                 pass
-        raise _bad(f"failed to parse the request JSON buffer: {error.msg} at {error.pos}") from None
+        raise invalid_argument(
+            f"failed to parse the request JSON buffer: {error.msg} at {error.pos}"
+        ) from None
 
 
 class _Rest:
@@ -106,28 +110,28 @@ class _Rest:
 
     def take(self, size: object, name: str) -> memoryview:
         if type(size) is not int or size < 0:
-            raise _bad(f"Unable to parse 'binary_data_size' of input '{name}'")
+            raise invalid_argument(f"Unable to parse 'binary_data_size' of input '{name}'")
         if size > len(self.data):
-            raise _bad(
+            raise invalid_argument(
                 f"unexpected size for input '{name}', expecting {size - len(self.data)} additional bytes"
             )
         taken, self.data = self.data[:size], self.data[size:]
         return taken
 
 
-def _read_input(request: InferRequest, said: Mapping[str, Any], rest: _Rest) -> None:
-    name, datatype, parameters = _text(said, "name"), _text(said, "datatype"), _parameters(said)
-    shape = tensors.shape_of(said.get("shape"), name)
+def _read_input(request: InferRequest, document: Mapping[str, Any], rest: _Rest) -> None:
+    name, datatype, parameters = _text(document, "name"), _text(document, "datatype"), _parameters(document)
+    shape = tensors.shape_of(document.get("shape"), name)
     refuse_unknown_means(parameters, name)
     if "binary_data_size" in parameters:
         raw = rest.take(parameters["binary_data_size"], name)
         request.give(name, datatype, tensors.from_raw(datatype, shape, raw, name))
     else:
-        request.give(name, datatype, tensors.from_json(datatype, shape, said.get("data"), name))
+        request.give(name, datatype, tensors.from_json(datatype, shape, document.get("data"), name))
 
 
-def _read_output(asked: RestInferRequest, said: Mapping[str, Any]) -> None:
-    name, parameters = _text(said, "name"), _parameters(said)
+def _read_output(asked: RestInferRequest, document: Mapping[str, Any]) -> None:
+    name, parameters = _text(document, "name"), _parameters(document)
     refuse_unknown_means(parameters, name)
     asked.request.want(name)
     if "binary_data" in parameters:
@@ -138,7 +142,9 @@ def _only_binary(body: bytes, servable: Servable) -> RestInferRequest:
     """A body that is the data of the only input: at most one of its sizes is found from the bytes."""
     signature = signature_of(servable)
     if len(signature.inputs) != 1:
-        raise _bad(f"a raw binary request needs a model with one input; it has {len(signature.inputs)}")
+        raise invalid_argument(
+            f"a raw binary request needs a model with one input; it has {len(signature.inputs)}"
+        )
     ((name, spec),) = signature.inputs.items()
     datatype, sizes = tensors.datatype_of(spec.dtype), shape_of(spec)
     kind = tensors.kind_of(datatype, name)
@@ -148,7 +154,7 @@ def _only_binary(body: bytes, servable: Servable) -> RestInferRequest:
     else:
         known = kind.itemsize * math.prod(size for size in sizes if size >= 0)
         if sizes.count(-1) > 1 or not known or len(body) % known:
-            raise _bad(f"the shape of input '{name}' cannot be told from {len(body)} bytes")
+            raise invalid_argument(f"the shape of input '{name}' cannot be told from {len(body)} bytes")
         shape = tuple(len(body) // known if size < 0 else size for size in sizes)
         array = tensors.from_raw(datatype, shape, body, name)
     return RestInferRequest(InferRequest(inputs={name: (datatype, array)}), all_binary=True)
@@ -158,38 +164,34 @@ def _header_size(length: str | None, size: int) -> int:
     if length is None:
         return size
     if not (length.isascii() and length.isdecimal() and len(length) < 20):
-        raise _bad(f"Unable to parse {LENGTH}, got: {length[:40]}")
+        raise invalid_argument(f"Unable to parse {LENGTH}, got: {length[:40]}")
     if int(length) > size:
-        raise _bad(f"inference header size should be in range (0, {size}), got: {length}")
+        raise invalid_argument(f"inference header size should be in range (0, {size}), got: {length}")
     return int(length)
 
 
 def _object(value: object, what: str) -> dict[str, Any]:
     if not isinstance(value, dict):
-        raise _bad(f"{what} is no JSON object")
+        raise invalid_argument(f"{what} is no JSON object")
     return value
 
 
-def _parameters(said: Mapping[str, Any]) -> dict[str, Any]:
-    given = said.get("parameters")
-    return {} if given is None else _object(given, "'parameters'")
+def _parameters(document: Mapping[str, Any]) -> dict[str, Any]:
+    parameters = document.get("parameters")
+    return {} if parameters is None else _object(parameters, "'parameters'")
 
 
-def _list(said: Mapping[str, Any], key: str) -> list[Any]:
-    if not isinstance(said.get(key), list):
-        raise _bad(f"Unable to parse '{key}': it is no list")
-    value: list[Any] = said[key]
+def _list(document: Mapping[str, Any], key: str) -> list[Any]:
+    if not isinstance(document.get(key), list):
+        raise invalid_argument(f"Unable to parse '{key}': it is no list")
+    value: list[Any] = document[key]
     return value
 
 
-def _text(said: Mapping[str, Any], key: str, without: str | None = None) -> str:
-    value = said.get(key)
+def _text(document: Mapping[str, Any], key: str, without: str | None = None) -> str:
+    value = document.get(key)
     if value is None:  # some clients write null for what they leave out
         value = without
     if not isinstance(value, str):
-        raise _bad(f"Unable to parse '{key}': it is no string")
+        raise invalid_argument(f"Unable to parse '{key}': it is no string")
     return value
-
-
-def _bad(message: str) -> StatusError:
-    return StatusError(StatusCode.INVALID_ARGUMENT, message)

@@ -21,7 +21,7 @@ from tfport.serve.grpc.service import GrpcMethod, GrpcService
 from tfport.serve.model_catalog import ModelCatalog
 from tfport.serve.offload import offload
 from tfport.serve.servable import Arrays, Servable
-from tfport.serve.status import StatusCode, StatusError
+from tfport.serve.status import invalid_argument
 from tfport.serve.v2 import metadata, tensors
 from tfport.serve.v2.infer import InferRequest, infer, refuse_unknown_means, size_of
 
@@ -103,17 +103,21 @@ def read_request(asked: pb.ModelInferRequest) -> InferRequest:
     request = InferRequest(asked.id, _signature_name(asked.parameters))
     raw = asked.raw_input_contents
     if raw and len(raw) != len(asked.inputs):
-        raise _bad(f"{len(asked.inputs)} inputs need as many raw_input_contents; there are {len(raw)}")
-    for i, given in enumerate(asked.inputs):
-        name, shape = given.name, tensors.shape_of(given.shape, given.name)
-        refuse_unknown_means(given.parameters, name)
-        if raw and given.HasField("contents"):
-            raise _bad(f"contents field must not be specified when using raw_input_contents for '{name}'")
+        raise invalid_argument(
+            f"{len(asked.inputs)} inputs need as many raw_input_contents; there are {len(raw)}"
+        )
+    for i, tensor in enumerate(asked.inputs):
+        name, shape = tensor.name, tensors.shape_of(tensor.shape, tensor.name)
+        refuse_unknown_means(tensor.parameters, name)
+        if raw and tensor.HasField("contents"):
+            raise invalid_argument(
+                f"contents field must not be specified when using raw_input_contents for '{name}'"
+            )
         if raw:
-            array = tensors.from_raw(given.datatype, shape, raw[i], name)
+            array = tensors.from_raw(tensor.datatype, shape, raw[i], name)
         else:
-            array = tensors.from_contents(given.datatype, shape, given.contents, name)
-        request.give(name, given.datatype, array)
+            array = tensors.from_contents(tensor.datatype, shape, tensor.contents, name)
+        request.give(name, tensor.datatype, array)
     for wanted in asked.outputs:
         refuse_unknown_means(wanted.parameters, wanted.name)
         request.want(wanted.name)
@@ -134,9 +138,5 @@ def _signature_name(parameters: Mapping[str, pb.InferParameter]) -> str:
     if "signature_name" not in parameters:
         return ""
     if parameters["signature_name"].WhichOneof("parameter_choice") != "string_param":
-        raise _bad("parameter 'signature_name' is no string")
+        raise invalid_argument("parameter 'signature_name' is no string")
     return parameters["signature_name"].string_param
-
-
-def _bad(message: str) -> StatusError:
-    return StatusError(StatusCode.INVALID_ARGUMENT, message)

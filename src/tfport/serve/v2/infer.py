@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from tfport.graph.shapes import Shape
 from tfport.serve.servable import Arrays, Servable
-from tfport.serve.status import StatusCode, StatusError
+from tfport.serve.status import StatusCode, StatusError, invalid_argument
 from tfport.serve.v2.metadata import shape_of, signature_of
 from tfport.serve.v2.tensors import datatype_of
 
@@ -33,7 +33,7 @@ class InferRequest:
     def give(self, name: str, datatype: str, array: NDArray[Any]) -> None:
         """One more input."""
         if name in self.inputs:
-            raise StatusError(StatusCode.INVALID_ARGUMENT, f"input '{name}' is given more than once")
+            raise invalid_argument(f"input '{name}' is given more than once")
         self.inputs[name] = datatype, array
 
     def want(self, name: str) -> None:
@@ -54,24 +54,24 @@ async def infer(servable: Servable, request: InferRequest) -> Arrays:
     for name, (datatype, array) in request.inputs.items():
         spec = signature.inputs.get(name)
         if spec is None:
-            raise _bad(f"unexpected inference input '{name}' for model '{servable.name}'")
+            raise invalid_argument(f"unexpected inference input '{name}' for model '{servable.name}'")
         if len(spec.tensors) != 1:
             raise StatusError(
                 StatusCode.UNIMPLEMENTED,
                 f"input '{name}' is {spec.form}; the protocol has dense tensors only",
             )
         if datatype != datatype_of(spec.dtype):
-            raise _bad(
+            raise invalid_argument(
                 f"inference input '{name}' data-type is '{datatype}', "
                 f"but model '{servable.name}' expects '{datatype_of(spec.dtype)}'"
             )
         if not spec.shape.fits(Shape(array.shape)):
-            raise _bad(
+            raise invalid_argument(
                 f"unexpected shape for input '{name}' for model '{servable.name}'. "
                 f"Expected {_sizes(shape_of(spec))}, got {_sizes(array.shape)}"
             )
     if unknown := next((name for name in request.outputs if name not in signature.outputs), None):
-        raise _bad(f"unexpected inference output '{unknown}' for model '{servable.name}'")
+        raise invalid_argument(f"unexpected inference output '{unknown}' for model '{servable.name}'")
     arrays = {name: array for name, (_, array) in request.inputs.items()}
     answers = await servable.predict(signature.name, arrays, request.outputs)
     return {name: answers[name] for name in request.outputs or answers}
@@ -84,7 +84,3 @@ def size_of(answers: Arrays) -> int:
 
 def _sizes(sizes: Sequence[int]) -> str:
     return f"[{','.join(map(str, sizes))}]"
-
-
-def _bad(message: str) -> StatusError:
-    return StatusError(StatusCode.INVALID_ARGUMENT, message)

@@ -14,7 +14,7 @@ from tfport.graph.model import Signature, TensorSpec
 from tfport.runtime.select_signature import DEFAULT
 from tfport.serve.model_catalog import ModelCatalog, VersionState, VersionStatus
 from tfport.serve.servable import Servable
-from tfport.serve.status import StatusCode, StatusError
+from tfport.serve.status import StatusCode, StatusError, invalid_argument
 from tfport.serve.v2.tensors import datatype_of
 
 Ready = Callable[[], bool]
@@ -63,8 +63,7 @@ def signature_of(servable: Servable, name: str = "") -> Signature:
     if len(known) == 1:
         return next(iter(known.values()))
     there = ", ".join(known) or "none"
-    raise StatusError(
-        StatusCode.INVALID_ARGUMENT,
+    raise invalid_argument(
         f"model '{servable.name}' has no signature '{DEFAULT}'; choose one with the parameter "
         f"signature_name: {there}",
     )
@@ -93,15 +92,15 @@ def model_metadata(
 
 def repository_index(catalog: ModelCatalog, only_ready: bool = False) -> list[dict[str, str]]:
     """Every model and version, and how it fares."""
-    found = []
+    index = []
     for name in catalog.names():
         try:
             statuses = catalog.statuses(name)
         except StatusError:  # nothing is known of it yet
             statuses = []
         rows = [_row(name, status) for status in reversed(statuses)] or [{"name": name}]
-        found += [row for row in rows if not only_ready or row.get("state") == "READY"]
-    return found
+        index += [row for row in rows if not only_ready or row.get("state") == "READY"]
+    return index
 
 
 def _row(name: str, status: VersionStatus) -> dict[str, str]:

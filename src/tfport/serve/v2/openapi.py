@@ -100,11 +100,11 @@ def paths(*, with_tokens: bool = False) -> dict[str, Json]:
             (method, where + end, name + which, does, answer, asked)
             for method, end, name, does, answer, asked in _OF_MODEL
         ]
-    found: dict[str, Json] = {}
+    paths_: dict[str, Json] = {}
     for method, path, name, does, answer, asked in table:
-        item = found.setdefault(path, {"parameters": _in_path(path)} if "{" in path else {})
+        item = paths_.setdefault(path, {"parameters": _in_path(path)} if "{" in path else {})
         item[method] = _operation(name, does, answer, asked, with_tokens and "/health/" not in path)
-    return found
+    return paths_
 
 
 def _operation(name: str, does: str, answer: str, asked: str | None, with_tokens: bool) -> Json:

@@ -19,7 +19,7 @@ import numpy as np
 import orjson
 
 from tfport.graph.dtypes import DType
-from tfport.serve.status import StatusCode, StatusError
+from tfport.serve.status import StatusCode, StatusError, invalid_argument
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -65,18 +65,18 @@ def datatype_of(dtype: DType) -> str:
 def kind_of(datatype: object, name: str) -> np.dtype[Any]:
     """The numpy type of a datatype that an input says."""
     if not isinstance(datatype, str) or datatype not in NUMPY:
-        raise _bad(f"invalid datatype for input '{name}': {str(datatype)[:40]!r}")
+        raise invalid_argument(f"invalid datatype for input '{name}': {str(datatype)[:40]!r}")
     return NUMPY[datatype]
 
 
 def shape_of(sizes: object, name: str) -> tuple[int, ...]:
     """A shape that an array can have."""
     if not isinstance(sizes, Iterable) or isinstance(sizes, str | Mapping):
-        raise _bad(f"Unable to parse 'shape' of input '{name}': it is no list of sizes")
+        raise invalid_argument(f"Unable to parse 'shape' of input '{name}': it is no list of sizes")
     shape = tuple(sizes)
     fine = all(type(size) is int and size >= 0 for size in shape)
     if not fine or len(shape) > MOST_AXES or math.prod(shape) > MOST_ELEMENTS:
-        raise _bad(f"invalid shape for input '{name}': {str(list(shape))[:200]}")
+        raise invalid_argument(f"invalid shape for input '{name}': {str(list(shape))[:200]}")
     return shape
 
 
@@ -86,7 +86,7 @@ def from_raw(datatype: str, shape: tuple[int, ...], raw: bytes | memoryview, nam
     if kind.hasobject:
         return _from_prefixed(shape, raw, name)
     if len(raw) != math.prod(shape) * kind.itemsize:
-        raise _bad(
+        raise invalid_argument(
             f"input byte size mismatch for input '{name}': "
             f"expected {math.prod(shape) * kind.itemsize}, got {len(raw)}"
         )
@@ -97,15 +97,17 @@ def from_raw(datatype: str, shape: tuple[int, ...], raw: bytes | memoryview, nam
 
 def _from_prefixed(shape: tuple[int, ...], raw: bytes | memoryview, name: str) -> Array:
     count, at = math.prod(shape), 0
-    found: list[bytes] = []
+    texts: list[bytes] = []
     if count * _LENGTH.size <= len(raw):
-        while at + _LENGTH.size <= len(raw) and len(found) < count:
+        while at + _LENGTH.size <= len(raw) and len(texts) < count:
             (size,) = _LENGTH.unpack_from(raw, at)
             at += _LENGTH.size + size
-            found.append(bytes(raw[at - size : at]))
-    if len(found) != count or at != len(raw):
-        raise _bad(f"input '{name}' of shape {list(shape)} is no {count} byte strings with their lengths")
-    return _shaped(_objects(found), shape, name)
+            texts.append(bytes(raw[at - size : at]))
+    if len(texts) != count or at != len(raw):
+        raise invalid_argument(
+            f"input '{name}' of shape {list(shape)} is no {count} byte strings with their lengths"
+        )
+    return _shaped(_objects(texts), shape, name)
 
 
 def from_json(datatype: str, shape: tuple[int, ...], data: object, name: str) -> Array:
@@ -113,9 +115,9 @@ def from_json(datatype: str, shape: tuple[int, ...], data: object, name: str) ->
     kind = kind_of(datatype, name)
     flat = _flat(data, name)
     if len(flat) != math.prod(shape):
-        raise _bad(f"Shape does not match true shape of 'data' field of input '{name}'")
+        raise invalid_argument(f"Shape does not match true shape of 'data' field of input '{name}'")
     if not set(map(type, flat)) <= _JSON_TYPES[kind.kind]:
-        raise _bad(f"Unable to parse 'data' of input '{name}': its elements are no {datatype}")
+        raise invalid_argument(f"Unable to parse 'data' of input '{name}': its elements are no {datatype}")
     if kind.hasobject:
         return _shaped(_objects([text.encode("utf-8", "surrogatepass") for text in flat]), shape, name)
     return _shaped(_numbers(flat, kind, datatype, name), shape, name)
@@ -125,10 +127,10 @@ def from_contents(datatype: str, shape: tuple[int, ...], contents: Any, name: st
     """The array of a typed list, an InferTensorContents."""
     kind = kind_of(datatype, name)
     if datatype not in CONTENTS:
-        raise _bad(f"input '{name}' is {datatype}: it must be in raw_input_contents")
+        raise invalid_argument(f"input '{name}' is {datatype}: it must be in raw_input_contents")
     values: Sequence[Any] = getattr(contents, CONTENTS[datatype])
     if len(values) != math.prod(shape):
-        raise _bad(
+        raise invalid_argument(
             f"input '{name}' of shape {list(shape)} has {len(values)} elements in {CONTENTS[datatype]}"
         )
     if kind.hasobject:
@@ -151,7 +153,7 @@ def to_json(array: Array) -> Array | list[Any] | orjson.Fragment:
         try:
             return [text.decode() if isinstance(text, bytes) else str(text) for text in flat.tolist()]
         except UnicodeDecodeError:
-            raise _bad("an output is no UTF-8; ask for it as binary data") from None
+            raise invalid_argument("an output is no UTF-8; ask for it as binary data") from None
     if flat.dtype == ml_dtypes.bfloat16:
         with np.errstate(invalid="ignore"):  # of NaNs that signal
             flat = flat.astype(np.float32)
@@ -176,10 +178,10 @@ def answered_datatype(name: str, array: object) -> str:
 
 def _flat(data: object, name: str) -> list[Any]:
     if not isinstance(data, list):
-        raise _bad(f"Unable to parse 'data' of input '{name}': it is no list")
+        raise invalid_argument(f"Unable to parse 'data' of input '{name}': it is no list")
     while data and isinstance(data[0], list):
         if set(map(type, data)) != {list}:
-            raise _bad(f"Unable to parse 'data' of input '{name}': lists and elements are mixed")
+            raise invalid_argument(f"Unable to parse 'data' of input '{name}': lists and elements are mixed")
         data = list(chain.from_iterable(data))
     return data
 
@@ -196,7 +198,9 @@ def _numbers(values: Sequence[Any], kind: np.dtype[Any], datatype: str, name: st
                     raise OverflowError
             return array.astype(kind, copy=False)
     except (OverflowError, TypeError, ValueError):
-        raise _bad(f"input '{name}' has elements that are out of the range of {datatype}") from None
+        raise invalid_argument(
+            f"input '{name}' has elements that are out of the range of {datatype}"
+        ) from None
 
 
 def _objects(texts: Sequence[bytes]) -> Array:
@@ -209,8 +213,4 @@ def _shaped(flat: Array, shape: tuple[int, ...], name: str) -> Array:
     try:
         return flat.reshape(shape)
     except ValueError:  # such as 0 times more than an array can index
-        raise _bad(f"invalid shape for input '{name}': {list(shape)}") from None
-
-
-def _bad(message: str) -> StatusError:
-    return StatusError(StatusCode.INVALID_ARGUMENT, message)
+        raise invalid_argument(f"invalid shape for input '{name}': {list(shape)}") from None
