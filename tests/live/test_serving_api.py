@@ -140,7 +140,7 @@ def server(folders) -> Iterator[Server]:
             catalog.publish(Servable(name, version, Session(tfport.load(folder)), runner))
         catalog.publish(Servable("stuck", 5, Session(tfport.load(folders["linear1"])), never))
         catalog.set_labels("linear", {"stable": 1})
-        catalog.tell("linear", VersionStatus(3, VersionState.END, StatusCode.UNKNOWN, "cut off"))
+        catalog.set_status("linear", VersionStatus(3, VersionState.END, StatusCode.UNKNOWN, "cut off"))
         front = GrpcServer(catalog, reload=reload, options=GrpcOptions(port=0, largest_message=LIMIT))
         port = asyncio.run_coroutine_threadsafe(front.start(), loop).result()
         with grpc.insecure_channel(f"127.0.0.1:{port}") as channel:

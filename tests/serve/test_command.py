@@ -74,7 +74,7 @@ def test_a_flag_is_taken_in_every_spelling(flag):
 )
 def test_truths_in_every_spelling(spelling, value):
     given = FlagValues(parsed(f"--enable_batching{spelling}", f"--enable_model_warmup{spelling}"))
-    assert given.truth("enable_batching") is given.truth("enable_model_warmup") is value
+    assert given.boolean("enable_batching") is given.boolean("enable_model_warmup") is value
 
 
 def test_every_flag_of_tensorflow_serving_at_once(exports):
@@ -84,7 +84,7 @@ def test_every_flag_of_tensorflow_serving_at_once(exports):
     with command(*flags, "--enable_batching", exports, "--grpc_channel_arguments=a.b=1,c=d") as running:
         assert running.predict(1) == (200, {"predictions": [4.0]})
     for flag in ignored:
-        assert running.said.count(f"--{flag.name} does nothing: {flag.ignored}") == 1
+        assert running.said.count(f"--{flag.name} is ignored: {flag.ignored}") == 1
 
 
 def test_the_page_has_every_flag():
@@ -129,19 +129,22 @@ def files(tmp_path_factory):
         (["--model_config_file=FILES/unknown.config"], "tfport: FILES/unknown.config, line 1: "),
         (["--model_config_file=FILES/twice.config"], "tfport: Illegal to list model a multiple times"),
         (["M", "--ssl_config_file=FILES/none"], "tfport: FILES/none: no such file or directory"),
-        (["M", "--ssl_config_file=FILES/bad.ssl"], "tfport: the certificate and the key of the server"),
-        (["M", "--auth_token_file=FILES/none"], "tfport: FILES/none: the tokens cannot be read"),
-        (["M", "--auth_token_file=FILES/empty.token"], "tfport: FILES/empty.token: there is no token"),
+        (["M", "--ssl_config_file=FILES/bad.ssl"], "tfport: cannot read the server certificate and key"),
+        (["M", "--auth_token_file=FILES/none"], "tfport: FILES/none: cannot read the tokens"),
+        (
+            ["M", "--auth_token_file=FILES/empty.token"],
+            "tfport: FILES/empty.token: the file contains no token",
+        ),
         (["M", "--monitoring_config_file=FILES/none"], "tfport: FILES/none: "),
         (["M", "--batching_parameters_file=FILES/none"], "without setting server_options.enable_batching"),
         (["M", "--enable_batching", "--batching_parameters_file=FILES/half.config"], "half.config"),
         (["M", "--grpc_channel_arguments=nonsense"], "tfport: --grpc_channel_arguments: expected key=value"),
         (["M", "--port=70000"], "tfport: --port: expected a port below 65536, found 70000"),
-        (["M", "--port=0", "--rest_api_port=0"], "tfport: there is nothing to listen at"),
+        (["M", "--port=0", "--rest_api_port=0"], "tfport: no port to listen on"),
         (["M", "--port=8777", "--rest_api_port=8777"], "tfport: --rest_api_port and --port are both 8777"),
-        (["M", "--host=nowhere.invalid"], "cannot listen at nowhere.invalid"),
-        (["M", "--port=TAKEN"], "gRPC cannot listen at 127.0.0.1:TAKEN: address already in use"),
-        (["M", "--rest_api_port=TAKEN"], "REST cannot listen at 127.0.0.1:TAKEN: address already in use"),
+        (["M", "--host=nowhere.invalid"], "cannot listen on nowhere.invalid"),
+        (["M", "--port=TAKEN"], "gRPC cannot listen on 127.0.0.1:TAKEN: address already in use"),
+        (["M", "--rest_api_port=TAKEN"], "REST cannot listen on 127.0.0.1:TAKEN: address already in use"),
     ],
     ids=str,
 )
@@ -426,4 +429,4 @@ def test_models_of_a_file_are_served_though_one_cannot_be(exports, tmp_path):
         assert running.end() == 0
     events = [json.loads(line) for line in running.lines if line.startswith("{")]
     assert [e["model"] for e in events if e["event"] == "load" and e["level"] == "ERROR"] == ["broken"]
-    assert any("--model_base_path does nothing" in e.get("message", "") for e in events)
+    assert any("--model_base_path is ignored" in e.get("message", "") for e in events)

@@ -149,7 +149,7 @@ def test_a_configuration_half_written_changes_nothing(tmp_path):
     with command(f"--model_config_file={file}", "--model_config_file_poll_wait_seconds=1") as server:
         assert (server.answers("a"), server.answers("b")) == (1, None)
         file.write_text(whole[: len(whole) // 2])
-        until(lambda: "the configuration stays as it is" in server.said)
+        until(lambda: "keeping the current configuration" in server.said)
         assert (server.answers("a"), server.answers("b")) == (1, None)
         text_file(file, whole)
         until(lambda: server.answers("b") == 1)

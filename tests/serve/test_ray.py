@@ -42,11 +42,11 @@ def test_what_is_refused_can_cross_processes():
 
 
 def test_a_version_that_is_not_there(store):
-    with pytest.raises(Error, match="there is no version 5; there is 1, 12"):
+    with pytest.raises(Error, match="version 5 not found; available: 1, 12"):
         Replica(store, version=5)
 
 
-@pytest.mark.parametrize(("args", "said"), [({"mode": "a"}, "no argument mode"), ({}, "which model")])
+@pytest.mark.parametrize(("args", "said"), [({"mode": "a"}, "unknown argument mode"), ({}, "missing argument: model=PATH")])
 def test_arguments_that_make_no_sense(args, said):
     with pytest.raises(Error, match=said):
         build(args)

@@ -1,6 +1,6 @@
-"""Who asks? TensorFlow Serving's API and others in front of tfport's runtime; nothing is computed here."""
+"""Model server: TensorFlow Serving's API and the Open Inference Protocol in front of tfport's runtime."""
 
 import logging
 
-# who starts a server says where its lines go
+# the program that starts a server decides where log lines go
 logging.getLogger(__name__).addHandler(logging.NullHandler())

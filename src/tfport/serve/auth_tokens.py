@@ -1,7 +1,7 @@
-"""Who may ask: clients that send one of the tokens in a file.
+"""Bearer tokens from a file: clients must send one of them.
 
-The file has a token on each line. It is looked at again when it changes, so that tokens can be replaced
-while the server runs; while it cannot be read the last ones hold.
+The file has one token per line. It is read again when it changes, so tokens can be replaced while the
+server runs; if it cannot be read, the last tokens remain valid.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from pathlib import Path
 
 from tfport.errors import Error
 
-_LOOK_AGAIN = 2.0  # seconds
+_CHECK_INTERVAL = 2.0  # seconds
 _SCHEME = "bearer"
 
 
@@ -21,30 +21,30 @@ class AuthTokens:
 
     def __init__(self, path: str) -> None:
         self._path = Path(path)
-        self._looked = time.monotonic()
+        self._checked = time.monotonic()
         try:
             self._stamp = self._path.stat().st_mtime_ns
             self._tokens = _read(self._path)
         except (OSError, UnicodeDecodeError) as error:
-            reason = getattr(error, "strerror", None) or "it is no text"
-            raise Error(f"{path}: the tokens cannot be read: {reason}") from None
+            reason = getattr(error, "strerror", None) or "not a text file"
+            raise Error(f"{path}: cannot read the tokens: {reason}") from None
         if not self._tokens:
-            raise Error(f"{path}: there is no token in the file")
+            raise Error(f"{path}: the file contains no token")
 
     def allow(self, authorization: str) -> bool:
-        """Whether an `Authorization` header (or gRPC metadata) names one of them."""
+        """Whether an `Authorization` header (or gRPC metadata) contains a valid token."""
         self._refresh()
         scheme, _, token = authorization.strip().partition(" ")
         token_bytes = token.strip().encode("utf-8", "replace")
-        # all of them are compared, so that the time tells nothing
+        # compare with all of them, so that the time reveals nothing
         matches = [hmac.compare_digest(token_bytes, known) for known in self._tokens]
         return scheme.lower() == _SCHEME and any(matches)
 
     def _refresh(self) -> None:
         now = time.monotonic()
-        if now - self._looked < _LOOK_AGAIN:
+        if now - self._checked < _CHECK_INTERVAL:
             return
-        self._looked = now
+        self._checked = now
         try:
             stamp = self._path.stat().st_mtime_ns
             if stamp != self._stamp and (tokens := _read(self._path)):

@@ -1,10 +1,10 @@
-"""What classify and regress mean: a signature of Examples, called, and its outputs read as results.
+"""Classify and regress: call a signature that takes Examples and read its outputs as results.
 
     await classify(servable, "", examples_tensor([...]))        [[("cat", 0.9), ("dog", 0.1)], …]
     await regress(servable, "", examples_tensor([...]))         [0.5, …]
 
-Every refusal is one of TensorFlow Serving's. It looks at the method that a signature says only where it
-is told to (`--enable_signature_method_name_check`): signatures of TensorFlow 2 all say predict.
+All error messages are TensorFlow Serving's. The method name of a signature is checked only with
+`--enable_signature_method_name_check`: in TensorFlow 2 it is always predict.
 """
 
 from __future__ import annotations
@@ -27,12 +27,12 @@ if TYPE_CHECKING:
 
 INPUTS, CLASSES, SCORES, OUTPUTS = "inputs", "classes", "scores", "outputs"
 Classes = list[list[tuple[str, float]]]
-"""For each Example the label and the score of every class; one that the model has not is empty or 0."""
+"""Label and score of every class for each Example; empty or 0 if the model does not return it."""
 _NAMES = {CLASSIFY: "classification", REGRESS: "regression"}
 
 
 async def classify(servable: Servable, name: str, examples: Array, *, check_method: bool = False) -> Classes:
-    """The classes of Examples."""
+    """Return the classes of each Example."""
     signature = signature_of_examples(servable, name, CLASSIFY, check_method=check_method)
     return classes_of(await called(servable, signature, examples), len(examples))
 
@@ -40,7 +40,7 @@ async def classify(servable: Servable, name: str, examples: Array, *, check_meth
 async def regress(
     servable: Servable, name: str, examples: Array, *, check_method: bool = False
 ) -> list[float]:
-    """A number for each Example."""
+    """Return a number for each Example."""
     signature = signature_of_examples(servable, name, REGRESS, check_method=check_method)
     return regressions_of(await called(servable, signature, examples), len(examples))
 
@@ -48,7 +48,7 @@ async def regress(
 def signature_of_examples(
     servable: Servable, name: str, method: str, *, check_method: bool = False
 ) -> Signature:
-    """The signature to classify or regress by, or why it cannot be."""
+    """Return the signature to classify or regress with, or raise if it does not fit."""
     wanted = name or DEFAULT
     if wanted not in servable.signatures:
         raise invalid_argument(f"No signature was found with the name: {wanted}")
@@ -58,7 +58,7 @@ def signature_of_examples(
 
 
 def can_answer(signature: Signature, method: str, shown: str, *, check_method: bool = False) -> None:
-    """A signature has the inputs and outputs of a method; `shown` is the whole of it, for errors."""
+    """Check that a signature has the inputs and outputs of a method; `shown` is its text for errors."""
     kind, outputs = _NAMES[method], signature.outputs
     if check_method and signature.method != method:
         raise invalid_argument(
@@ -82,14 +82,14 @@ def can_answer(signature: Signature, method: str, shown: str, *, check_method: b
 
 
 async def called(servable: Servable, signature: Signature, examples: Array) -> Arrays:
-    """The outputs that results are made of."""
+    """Call a signature and return the outputs that results are made of."""
     types_match(signature, {INPUTS: graph_pb2.DT_STRING})
     wanted = [name for name in (CLASSES, SCORES, OUTPUTS) if name in signature.outputs]
     return await servable.predict(signature.name, {INPUTS: examples}, wanted)
 
 
 def classes_of(outputs: Arrays, count: int) -> Classes:
-    """The results of `count` Examples that a classification answered."""
+    """Convert the outputs of a classification of `count` Examples to classes."""
     labels, scores = outputs.get(CLASSES), outputs.get(SCORES)
     for name, array, dtype in ((CLASSES, labels, "O"), (SCORES, scores, "float32")):
         if array is not None:
@@ -107,7 +107,7 @@ def classes_of(outputs: Arrays, count: int) -> Classes:
 
 
 def regressions_of(outputs: Arrays, count: int) -> list[float]:
-    """The results of `count` Examples that a regression answered."""
+    """Convert the outputs of a regression of `count` Examples to numbers."""
     array = outputs[OUTPUTS]
     if not (array.ndim == 1 or (array.ndim == 2 and array.shape[1] == 1)):
         raise invalid_argument(

@@ -1,7 +1,7 @@
-"""Examples of a request as the one tensor that a signature takes: serialised, a string for each.
+"""The Examples of a request as one string tensor: each Example serialized.
 
-Nothing is looked into here. A context is put in front of every Example: messages written one after the
-other are one message with the fields of both.
+Examples are not parsed here. A context is prepended to each Example: concatenated protobuf messages
+parse as one message with the fields of both.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 def examples_tensor(examples: Sequence[bytes], context: bytes = b"") -> NDArray[Any]:
-    """Serialised Examples as a tensor."""
+    """Return serialized Examples as a tensor."""
     if not examples:
         raise invalid_argument("Input is empty.")
     array = np.empty(len(examples), object)
@@ -29,10 +29,10 @@ def examples_tensor(examples: Sequence[bytes], context: bytes = b"") -> NDArray[
 
 
 def input_tensor(message: wire.InputWire | pb.Input) -> NDArray[Any]:
-    """The Examples of a request as a tensor."""
+    """Return the Examples of a request as a tensor."""
     if isinstance(message, pb.Input):
         message = wire.InputWire.FromString(message.SerializeToString(deterministic=True))
     if message.WhichOneof("kind") == "example_list_with_context":
-        both = message.example_list_with_context
-        return examples_tensor(both.examples, both.context)
+        with_context = message.example_list_with_context
+        return examples_tensor(with_context.examples, with_context.context)
     return examples_tensor(message.example_list.examples)

@@ -1,8 +1,8 @@
-"""The flags of `tensorflow_model_server`, what each is here, and those that only tfport has.
+"""The flags of `tensorflow_model_server` and those that only tfport has.
 
-A flag is honoured, or has no meaning here: then it is accepted, and why it does nothing is said once.
-Names, types and defaults are those of TensorFlow Serving's `main.cc`; `--port=8500`, `--port 8500`,
-`--enable_batching` and `--enable_batching=false` all do, and a dash may stand for an underscore.
+Names, types and defaults are those of TensorFlow Serving's `main.cc`. A flag that has no meaning here
+is accepted with a warning that says why it is ignored. `--port=8500`, `--port 8500`,
+`--enable_batching` and `--enable_batching=false` are all valid, and dashes may replace underscores.
 """
 
 from __future__ import annotations
@@ -12,72 +12,75 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 TRUE, FALSE = ("true", "t", "1", "yes"), ("false", "f", "0", "no")
-NO_TENSORFLOW = "there is no TensorFlow session here"
+NO_TENSORFLOW = "tfport does not use a TensorFlow session"
 NO_TFLITE = "TensorFlow Lite models are not served"
 NO_ACCELERATOR = "models run on the CPU"
 
 
 @dataclass(frozen=True, slots=True)
 class Flag:
-    """One flag; `ignored` says why it does nothing."""
+    """One flag; `ignored` is the reason why it has no effect."""
 
     name: str
     kind: type
     default: object
-    says: str = ""
+    help: str = ""
     ignored: str = ""
     choices: tuple[str, ...] = ()
 
 
-def _honoured(name: str, kind: type, default: object, says: str, choices: tuple[str, ...] = ()) -> Flag:
-    return Flag(name, kind, default, says, choices=choices)
+def _supported(name: str, kind: type, default: object, help: str, choices: tuple[str, ...] = ()) -> Flag:
+    return Flag(name, kind, default, help, choices=choices)
 
 
-def _ignored(names: str, kind: type, why: str) -> Iterator[Flag]:
-    return (Flag(name, kind, None, ignored=why) for name in names.split())
+def _ignored(names: str, kind: type, reason: str) -> Iterator[Flag]:
+    return (Flag(name, kind, None, ignored=reason) for name in names.split())
 
 
 FLAGS = (
-    _honoured("port", int, 8500, "port for gRPC; 0 for none, -1 for any that is free"),
-    _honoured("grpc_socket_path", str, "", "a UNIX socket for gRPC, beside the port"),
-    _honoured("rest_api_port", int, 8501, "port for REST; 0 for none, -1 for any that is free"),
-    _honoured("rest_api_timeout_in_ms", int, 30_000, "time limit of a REST call"),
-    _honoured("rest_api_enable_cors_support", bool, False, "answer to pages of any origin"),
-    _honoured("enable_batching", bool, False, "run requests together"),
-    _honoured("batching_parameters_file", str, "", "text proto BatchingParameters"),
-    _honoured("enable_per_model_batching_parameters", bool, False,
-              "take batching_params.pbtxt of each model"),
-    _honoured("allow_version_labels_for_unavailable_models", bool, False,
-              "labels may name versions that are not loaded yet"),
-    _honoured("model_config_file", str, "", "text proto ModelServerConfig"),
-    _honoured("model_config_file_poll_wait_seconds", int, 0, "seconds between reading it again; 0 for never"),
-    _honoured("model_name", str, "default", "name of the model at --model_base_path"),
-    _honoured("model_base_path", str, "", "folder of numbered versions, or one SavedModel; or a URL"),
-    _honoured("num_load_threads", int, 0, "versions loaded at the same time once the server runs; 0 is one"),
-    _honoured("num_unload_threads", int, 0, "versions let go at the same time; 0 is one"),
-    _honoured("max_num_load_retries", int, 5, "how often a version that does not load is tried again"),
-    _honoured("load_retry_interval_micros", int, 60_000_000, "time between tries"),
-    _honoured("file_system_poll_wait_seconds", int, 1,
-              "seconds between looks for versions; 0 once, -1 never"),
-    _honoured("tensorflow_intra_op_parallelism", int, 0, "threads within a call; all cores unless said"),
-    _honoured("tensorflow_session_parallelism", int, 0, "threads within a call and calls at a time"),
-    _honoured("tensorflow_inter_op_parallelism", int, 0, "calls at a time; as many as cores unless said"),
-    _honoured("ssl_config_file", str, "", "text proto SSLConfig, for gRPC and REST"),
-    _honoured("saved_model_tags", str, "serve", "tags of the MetaGraph, with commas between"),
-    _honoured("grpc_channel_arguments", str, "", "key=value, with commas between"),
-    _honoured("enable_model_warmup", bool, True, "replay assets.extra/tf_serving_warmup_requests"),
-    _honoured("num_request_iterations_for_warmup", int, 0, "how often each of these requests"),
-    _honoured("monitoring_config_file", str, "", "text proto MonitoringConfig: Prometheus and its path"),
-    _honoured("enable_signature_method_name_check", bool, False,
-              "classify and regress only signatures that say so"),
-    _honoured("enable_grpc_healthcheck_service", bool, True, "the standard health service"),
-    _honoured("enable_serialization_as_tensor_content", bool, False, "answer in tensor_content"),
-    _honoured("version", bool, False, "print the version and end"),
-    *_ignored("rest_api_num_threads grpc_max_threads", int, "one event loop takes all connections"),
-    *_ignored("flush_filesystem_caches", bool, "what was read is mapped, and the system's to let go"),
+    _supported("port", int, 8500, "gRPC port; 0 disables it, -1 picks a free port"),
+    _supported("grpc_socket_path", str, "", "UNIX socket for gRPC, in addition to the port"),
+    _supported("rest_api_port", int, 8501, "REST port; 0 disables it, -1 picks a free port"),
+    _supported("rest_api_timeout_in_ms", int, 30_000, "timeout of a REST call in milliseconds"),
+    _supported("rest_api_enable_cors_support", bool, False, "send CORS headers that allow any origin"),
+    _supported("enable_batching", bool, False, "combine requests into batches"),
+    _supported("batching_parameters_file", str, "", "file with a BatchingParameters text proto"),
+    _supported("enable_per_model_batching_parameters", bool, False,
+               "read batching_params.pbtxt in each model's folder"),
+    _supported("allow_version_labels_for_unavailable_models", bool, False,
+               "allow labels for versions that are not loaded yet"),
+    _supported("model_config_file", str, "", "file with a ModelServerConfig text proto"),
+    _supported("model_config_file_poll_wait_seconds", int, 0,
+               "seconds between reloads of the model config file; 0 disables reloading"),
+    _supported("model_name", str, "default", "name of the model at --model_base_path"),
+    _supported("model_base_path", str, "", "folder of numbered versions, or one SavedModel; a path or a URL"),
+    _supported("num_load_threads", int, 0,
+               "versions to load in parallel once the server is running; 0 means 1"),
+    _supported("num_unload_threads", int, 0, "versions to unload in parallel; 0 means 1"),
+    _supported("max_num_load_retries", int, 5, "retries for a version that fails to load"),
+    _supported("load_retry_interval_micros", int, 60_000_000, "microseconds between retries"),
+    _supported("file_system_poll_wait_seconds", int, 1,
+               "seconds between scans for new versions; 0 scans once, -1 never"),
+    _supported("tensorflow_intra_op_parallelism", int, 0, "threads per call; 0 means all cores"),
+    _supported("tensorflow_session_parallelism", int, 0, "threads per call and number of parallel calls"),
+    _supported("tensorflow_inter_op_parallelism", int, 0, "number of parallel calls; 0 means one per core"),
+    _supported("ssl_config_file", str, "", "file with an SSLConfig text proto, for gRPC and REST"),
+    _supported("saved_model_tags", str, "serve", "comma-separated tags of the MetaGraph to load"),
+    _supported("grpc_channel_arguments", str, "", "comma-separated key=value pairs"),
+    _supported("enable_model_warmup", bool, True, "replay assets.extra/tf_serving_warmup_requests"),
+    _supported("num_request_iterations_for_warmup", int, 0, "how often to replay each warm-up request"),
+    _supported("monitoring_config_file", str, "",
+               "file with a MonitoringConfig text proto: Prometheus metrics and their path"),
+    _supported("enable_signature_method_name_check", bool, False,
+               "allow classify and regress only for signatures with that method name"),
+    _supported("enable_grpc_healthcheck_service", bool, True, "run the standard gRPC health service"),
+    _supported("enable_serialization_as_tensor_content", bool, False, "return tensors as tensor_content"),
+    _supported("version", bool, False, "print the version and exit"),
+    *_ignored("rest_api_num_threads grpc_max_threads", int, "one event loop handles all connections"),
+    *_ignored("flush_filesystem_caches", bool, "model files are memory-mapped; the system manages the cache"),
     *_ignored("tensorflow_session_config_file platform_config_file thread_pool_factory_config_file", str,
               NO_TENSORFLOW),
-    *_ignored("use_alts_credentials", bool, "ALTS is Google's own; use --ssl_config_file"),
+    *_ignored("use_alts_credentials", bool, "ALTS works only at Google; use --ssl_config_file"),
     *_ignored("per_process_gpu_memory_fraction", float, NO_ACCELERATOR),
     *_ignored("mixed_precision", str, NO_ACCELERATOR),
     *_ignored("skip_initialize_tpu xla_cpu_compilation_enabled xla_gpu_compilation_enabled", bool,
@@ -87,22 +90,23 @@ FLAGS = (
     *_ignored("num_tflite_pools num_tflite_interpreters_per_pool", int, NO_TFLITE),
 )  # fmt: skip
 OURS = (
-    _honoured("host", str, "127.0.0.1", "address to listen at; 0.0.0.0 for all of this machine"),
-    _honoured("rest_api_max_body_bytes", int, 1 << 28, "largest body of a REST call"),
-    _honoured("auth_token_file", str, "", "file with the bearer token that callers must give"),
-    _honoured("library", str, "", "libraries of ops that `tfport lib build` made, with commas between"),
-    _honoured("engine", str, "onnxruntime", "onnxruntime, openvino or none",
-              ("onnxruntime", "openvino", "none")),
-    _honoured("log_format", str, "text", "text or json", ("text", "json")),
-    _honoured("log_level", str, "info", "debug, info, warning or error",
-              ("debug", "info", "warning", "error")),
-    _honoured("enable_tracing", bool, False, "spans for OpenTelemetry, where it is installed"),
-    _honoured("drain_seconds", int, 30, "how long calls may go on after SIGTERM"),
+    _supported("host", str, "127.0.0.1", "address to listen on; 0.0.0.0 for all interfaces"),
+    _supported("rest_api_max_body_bytes", int, 1 << 28, "maximum size of a REST request body in bytes"),
+    _supported("auth_token_file", str, "",
+               "file with the bearer tokens that clients must send, one per line"),
+    _supported("library", str, "", "comma-separated custom-op libraries built with `tfport lib build`"),
+    _supported("engine", str, "onnxruntime", "inference engine: onnxruntime, openvino or none",
+               ("onnxruntime", "openvino", "none")),
+    _supported("log_format", str, "text", "log format: text or json", ("text", "json")),
+    _supported("log_level", str, "info", "lowest level to log: debug, info, warning or error",
+               ("debug", "info", "warning", "error")),
+    _supported("enable_tracing", bool, False, "send OpenTelemetry spans (needs OpenTelemetry)"),
+    _supported("drain_seconds", int, 30, "seconds that calls in progress may take after SIGTERM"),
 )  # fmt: skip
 
 
 def add_flags(parser: argparse.ArgumentParser) -> None:
-    """All of them; what was not given is None, so that it can be told from a default."""
+    """Add every flag; one that was not passed is None, to distinguish it from its default."""
     for title, flags in (("flags of tensorflow_model_server", FLAGS), ("flags of tfport", OURS)):
         group = parser.add_argument_group(title)
         for flag in flags:
@@ -111,15 +115,15 @@ def add_flags(parser: argparse.ArgumentParser) -> None:
 
 def _add(group: argparse._ArgumentGroup, flag: Flag) -> None:
     names = dict.fromkeys((f"--{flag.name}", f"--{flag.name.replace('_', '-')}"))
-    says = f"{flag.says} (default {_shown(flag.default)})" if flag.says else f"does nothing: {flag.ignored}"
-    how: dict[str, object] = (
-        {"nargs": "?", "const": True, "type": _truth_or_word} if flag.kind is bool else {}
+    help = f"{flag.help} (default {_shown(flag.default)})" if flag.help else f"ignored: {flag.ignored}"
+    options: dict[str, object] = (
+        {"nargs": "?", "const": True, "type": _boolean_or_word} if flag.kind is bool else {}
     )
-    how.setdefault("type", flag.kind)
+    options.setdefault("type", flag.kind)
     if flag.choices:
-        how["choices"] = flag.choices
+        options["choices"] = flag.choices
     metavar = {bool: "BOOL", int: "N", float: "X", str: "TEXT"}[flag.kind]
-    group.add_argument(*names, dest=flag.name, default=None, metavar=metavar, help=says, **how)  # type: ignore[arg-type]
+    group.add_argument(*names, dest=flag.name, default=None, metavar=metavar, help=help, **options)  # type: ignore[arg-type]
 
 
 def _shown(default: object) -> str:
@@ -128,14 +132,14 @@ def _shown(default: object) -> str:
     return "none" if default == "" else str(default)
 
 
-def _truth_or_word(text: str) -> bool | str:
-    """true and false as TensorFlow's flags take them; another word may be the model behind the flag."""
+def _boolean_or_word(text: str) -> bool | str:
+    """Parse true and false like TensorFlow's flags; any other word may be the model that follows."""
     low = text.lower()
     return low in TRUE if low in TRUE + FALSE else text
 
 
 def words_after_booleans(args: argparse.Namespace) -> Iterator[str]:
-    """Words that came behind a flag of true or false and are neither; the flag counts as true."""
+    """Yield words that followed a boolean flag and are not boolean; sets these flags to true."""
     for flag in (*FLAGS, *OURS):
         word = getattr(args, flag.name, None)
         if flag.kind is bool and isinstance(word, str):
@@ -144,7 +148,7 @@ def words_after_booleans(args: argparse.Namespace) -> Iterator[str]:
 
 
 class FlagValues:
-    """Every flag that means something, as given or at its default."""
+    """The value or default of every supported flag."""
 
     def __init__(self, args: argparse.Namespace | None = None, **overrides: object) -> None:
         defaults = {flag.name: flag.default for flag in (*FLAGS, *OURS) if not flag.ignored}
@@ -164,7 +168,7 @@ class FlagValues:
 
 
 def ignored_flag_warnings(args: argparse.Namespace) -> Iterable[str]:
-    """A sentence for each flag that was given and does nothing."""
+    """Yield a warning for each flag that was passed and is ignored."""
     for flag in FLAGS:
         if flag.ignored and getattr(args, flag.name, None) is not None:
-            yield f"--{flag.name} does nothing: {flag.ignored}"
+            yield f"--{flag.name} is ignored: {flag.ignored}"

@@ -1,6 +1,6 @@
-"""Names of hosts as addresses have them."""
+"""Host names in network addresses."""
 
 
 def bracketed(host: str) -> str:
-    """A host before a port: an address of IPv6 needs brackets."""
+    """Return a host as written before a port: IPv6 addresses need brackets."""
     return f"[{host}]" if ":" in host else host

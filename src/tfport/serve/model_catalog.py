@@ -1,7 +1,7 @@
-"""Which models are served: by name, version and label, and how each version fares.
+"""The models of a server: servables by name, version and label, and the status of every version.
 
-Front ends ask (`get`, `statuses`); who loads and unloads versions tells (`publish`, `withdraw`,
-`tell`). All of it happens in one event loop, so nothing here waits or locks.
+Front ends read it (`get`, `statuses`); the manager writes it (`publish`, `withdraw`, `set_status`).
+All calls happen in one event loop, so nothing here waits or locks.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from tfport.serve.status import StatusCode, StatusError, invalid_argument
 
 
 class VersionState(Enum):
-    """Where a version stands; names and numbers are those of TensorFlow Serving's ModelVersionStatus."""
+    """State of a version; names and numbers are those of TensorFlow Serving's ModelVersionStatus."""
 
     UNKNOWN = 0
     START = 10
@@ -27,7 +27,7 @@ class VersionState(Enum):
 
 @dataclass(frozen=True, slots=True)
 class VersionStatus:
-    """One version, and why it is not served where something went wrong."""
+    """State of one version, with the error if loading it failed."""
 
     version: int
     state: VersionState
@@ -41,6 +41,12 @@ class _Entry:
     statuses: dict[int, VersionStatus] = field(default_factory=dict)
     labels: dict[str, int] = field(default_factory=dict)
 
+    def labeled(self, label: str) -> int:
+        """Return the version that a label points to."""
+        if label not in self.labels:
+            raise invalid_argument(f"Unrecognized servable version label: {label}")
+        return self.labels[label]
+
 
 class ModelCatalog:
     """The models of one server."""
@@ -49,16 +55,14 @@ class ModelCatalog:
         self._entries: dict[str, _Entry] = {}
 
     def names(self) -> list[str]:
-        """Every model that was ever asked for by the configuration and not removed since."""
+        """Names of all models in the configuration, loaded or not."""
         return sorted(self._entries)
 
     def get(self, name: str, version: int | None = None, label: str = "") -> Servable:
-        """The servable to ask: of this version or label, or the newest that is available."""
+        """Return the servable of this version or label; by default the newest available version."""
         entry = self._entries.get(name) or _Entry()
         if label:
-            if label not in entry.labels:
-                raise invalid_argument(f"Unrecognized servable version label: {label}")
-            version = entry.labels[label]
+            version = entry.labeled(label)
         if version is None:
             if not entry.servables:
                 raise StatusError(StatusCode.NOT_FOUND, f"Servable not found for request: Latest({name})")
@@ -70,45 +74,49 @@ class ModelCatalog:
         return entry.servables[version]
 
     def statuses(self, name: str, version: int | None = None, label: str = "") -> list[VersionStatus]:
-        """How the versions of a model fare, the newest first; or one of them."""
+        """Return the status of every version, newest first, or of the requested one."""
         entry = self._entries.get(name)
         if entry is None or not entry.statuses:
             raise StatusError(StatusCode.NOT_FOUND, f"Could not find any versions of model {name}")
         if label:
-            if label not in entry.labels:
-                raise invalid_argument(f"Unrecognized servable version label: {label}")
-            version = entry.labels[label]
+            version = entry.labeled(label)
         if version is None:
             return [entry.statuses[number] for number in sorted(entry.statuses, reverse=True)]
         if version not in entry.statuses:
             raise StatusError(StatusCode.NOT_FOUND, f"Could not find version {version} of model {name}")
         return [entry.statuses[version]]
 
+    def known_statuses(self, name: str) -> list[VersionStatus]:
+        """Return the status of every version, newest first; empty before the first one is known."""
+        entry = self._entries.get(name) or _Entry()
+        return [entry.statuses[number] for number in sorted(entry.statuses, reverse=True)]
+
     def labels(self, name: str) -> Mapping[str, int]:
+        """Return the versions that the labels of a model point to."""
         return self._entries[name].labels if name in self._entries else {}
 
     def add(self, name: str) -> None:
-        """A model of this name is to be served, whatever becomes of it."""
+        """Add a model to be served; it may have no version yet."""
         self._entries.setdefault(name, _Entry())
 
     def remove(self, name: str) -> None:
-        """It is no longer."""
+        """Remove a model."""
         self._entries.pop(name, None)
 
     def publish(self, servable: Servable) -> None:
-        """From now on requests may go to it."""
+        """Make a version available to requests."""
         entry = self._entries.setdefault(servable.name, _Entry())
         entry.servables[servable.version] = servable
         entry.statuses[servable.version] = VersionStatus(servable.version, VersionState.AVAILABLE)
 
     def withdraw(self, name: str, version: int) -> Servable | None:
-        """From now on no request goes to it; those that have begun go on."""
+        """Stop sending requests to a version; calls in progress continue."""
         return self._entries[name].servables.pop(version, None) if name in self._entries else None
 
-    def tell(self, name: str, status: VersionStatus) -> None:
-        """How a version fares."""
+    def set_status(self, name: str, status: VersionStatus) -> None:
+        """Set the status of a version."""
         self._entries.setdefault(name, _Entry()).statuses[status.version] = status
 
     def set_labels(self, name: str, labels: Mapping[str, int]) -> None:
-        """The names that versions of a model have."""
+        """Replace the labels of a model."""
         self._entries.setdefault(name, _Entry()).labels = dict(labels)

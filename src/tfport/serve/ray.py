@@ -1,12 +1,12 @@
-"""A model as a Ray Serve deployment: replicas of it, on as many machines as Ray has.
+"""A model as a Ray Serve deployment with any number of replicas.
 
     from ray import serve
     serve.run(app("export/half_plus_two", name="half_plus_two", num_replicas=2))
     serve run tfport.serve.ray:build model=export/half_plus_two name=half_plus_two
 
-A replica loads the model once. It answers TensorFlow Serving's REST API under `/v1/models/NAME`, and
-`handle.predict.remote({"x": array})` from Python. How many replicas there are, where they run and
-whether requests are batched is told to Ray; `ray[serve]` is the extra `ray`.
+Each replica loads the model once. It answers TensorFlow Serving's REST API under `/v1/models/NAME`, and
+`handle.predict.remote({"x": array})` from Python. Ray's own options set the number of replicas, where
+they run and whether requests are batched. Needs `ray[serve]`: `pip install 'tfport[ray]'`.
 """
 
 from __future__ import annotations
@@ -25,8 +25,8 @@ from tfport.serve.model_catalog import ModelCatalog
 from tfport.serve.models.config import is_address
 from tfport.serve.models.store import open_store
 from tfport.serve.rest.encode import error_body
-from tfport.serve.rest.paths import asked
-from tfport.serve.rest.routes import answer, look
+from tfport.serve.rest.paths import parse_path
+from tfport.serve.rest.routes import answer_get, answer_post
 from tfport.serve.servable import Arrays, Servable, ThreadRunner
 from tfport.serve.status import StatusCode, StatusError
 
@@ -50,32 +50,32 @@ class Replica:
         self.catalog.publish(self.servable)
 
     def __del__(self) -> None:
-        """Ray calls this when it ends a replica; not sooner, as variables may be read again."""
+        """Called by Ray when it ends a replica; not earlier, as variables may be read again."""
         if self.copy:
             shutil.rmtree(self.copy, ignore_errors=True)
 
     async def predict(
         self, inputs: Mapping[str, Any], signature: str = "", outputs: Sequence[str] = ()
     ) -> Arrays:
-        """Answer a call of a handle: arrays by name in, arrays by name out."""
+        """Answer a call of a handle: named arrays to named arrays."""
         try:
             return await self.servable.predict(signature, inputs, outputs)
-        except StatusError as refusal:  # what crosses processes must be made again from its text
-            raise ValueError(f"{refusal.code.name}: {refusal.message}") from None
+        except StatusError as error:  # only an exception that is built from its text can cross processes
+            raise ValueError(f"{error.code.name}: {error.message}") from None
 
     async def __call__(self, request: Request) -> Response:
-        """Answer a request over HTTP."""
+        """Answer an HTTP request."""
         from starlette.responses import Response
 
         status = StatusCode.OK
         try:
-            question = asked(request.method, _path(request))
+            path = parse_path(request.method, _path(request))
             if request.method == "GET":
-                body = look(self.catalog, question)
+                body = answer_get(self.catalog, path)
             else:
-                body = await answer(self.catalog, question, await request.body(), None)
-        except StatusError as refusal:
-            status, body = refusal.code, error_body(refusal.message)
+                body = await answer_post(self.catalog, path, await request.body(), None)
+        except StatusError as error:
+            status, body = error.code, error_body(error.message)
         return Response(body, status.http, media_type="application/json")
 
 
@@ -87,9 +87,11 @@ def app(
     threads: int | None = None,
     **options: Any,
 ) -> Application:
-    """An application for `serve.run`: a model by its base path or its own folder, which every machine
-    of the cluster must be able to read; its newest version unless one is named. `options` are Ray's
-    for a deployment: `num_replicas`, `autoscaling_config`, `ray_actor_options`, …
+    """Return an application for `serve.run`.
+
+    `model` is a base path or the folder of one version, readable from every machine of the cluster;
+    `version` defaults to the newest one. `options` are Ray's deployment options: `num_replicas`,
+    `autoscaling_config`, `ray_actor_options`, …
     """
     from ray import serve
 
@@ -98,33 +100,33 @@ def app(
 
 
 def build(args: Mapping[str, str]) -> Application:
-    """The same from a command line or the `args` of a Serve config file."""
+    """Return the application for a command line or the `args` of a Serve config file."""
     known = {"model", "name", "version", "threads"}
     if unknown := sorted(set(args) - known):
         raise Error(
-            f"tfport.serve.ray: no argument {', '.join(unknown)}; there is {', '.join(sorted(known))}"
+            f"tfport.serve.ray: unknown argument {', '.join(unknown)}; expected {', '.join(sorted(known))}"
         )
     if "model" not in args:
-        raise Error("tfport.serve.ray: which model? Say model=PATH")
+        raise Error("tfport.serve.ray: missing argument: model=PATH")
     numbers = {key: int(args[key]) for key in ("version", "threads") if key in args}
     return app(args["model"], name=args.get("name", "default"), **numbers)
 
 
 def _fetched(model: str, version: int | None, folder: Path) -> tuple[int, Path]:
-    """A version on this machine, and its number."""
+    """Fetch a version of the model to this machine; return its number and path."""
     store = open_store(model)
-    there = store.versions()
-    if not there:
-        raise Error(f"{model}: there is no version of a model")
-    number = max(there) if version is None else version
-    if number not in there:
-        numbers = ", ".join(map(str, sorted(there)))
-        raise Error(f"{model}: there is no version {number}; there is {numbers}")
-    return number, store.fetch(there[number], folder)
+    versions = store.versions()
+    if not versions:
+        raise Error(f"{model}: no version of a model found")
+    number = max(versions) if version is None else version
+    if number not in versions:
+        numbers = ", ".join(map(str, sorted(versions)))
+        raise Error(f"{model}: version {number} not found; available: {numbers}")
+    return number, store.fetch(versions[number], folder)
 
 
 def _path(request: Request) -> str:
-    """The path behind the prefix that Ray routes by, with its escapes."""
+    """Return the path after Ray's route prefix, still percent-encoded."""
     path: str = request.scope.get("raw_path", b"").decode("latin-1") or request.url.path
     prefix: str = request.scope.get("root_path", "").rstrip("/")
     return path.removeprefix(prefix)

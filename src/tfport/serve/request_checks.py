@@ -1,7 +1,6 @@
-"""Whether what a client sends and asks for is what a signature has, in TensorFlow's words.
+"""Check a request against its signature: input names, input types and requested outputs.
 
-Names, the number of inputs, the types of their elements, the filter of outputs. Shapes are the session's
-business; what a front end makes of bytes is its own.
+Error messages are TensorFlow's. Shapes are checked by the session, the encoding by each front end.
 """
 
 from __future__ import annotations
@@ -19,7 +18,7 @@ if TYPE_CHECKING:
 
 
 def signature_to_predict(servable: Servable, name: str) -> Signature:
-    """The signature of a Predict call; without a name the usual one."""
+    """Return the signature of a Predict call; the default one if no name is given."""
     wanted = name or DEFAULT
     if wanted not in servable.signatures:
         raise StatusError(StatusCode.FAILED_PRECONDITION, f'Serving signature key "{wanted}" not found.')
@@ -27,7 +26,7 @@ def signature_to_predict(servable: Servable, name: str) -> Signature:
 
 
 def inputs_are_known(signature: Signature, inputs: Collection[str]) -> None:
-    """Every input is given or has a default, and nothing else is given."""
+    """Raise unless every input is present or has a default, and no other is present."""
     names, known = sorted(inputs), sorted(signature.inputs)
     if len(names) > len(known) or (len(names) < len(known) and not signature.defaults):
         extra, missing = sorted(set(names) - set(known)), sorted(set(known) - set(names))
@@ -51,8 +50,8 @@ def inputs_are_known(signature: Signature, inputs: Collection[str]) -> None:
 
 
 def types_match(signature: Signature, dtypes: Mapping[str, int]) -> None:
-    """Each input has the type of elements that the signature says; `given` are DataType numbers."""
-    # TensorFlow counts its arguments in the order of the tensors' names
+    """Raise unless each input has the signature's type; `dtypes` are DataType numbers by input name."""
+    # TensorFlow numbers its arguments in the order of the tensor names
     order = sorted(dtypes, key=lambda name: signature.inputs[name].tensors)
     for index, name in enumerate(order):
         wanted, got = signature.inputs[name].dtype.base.number, dtypes[name]
@@ -63,7 +62,7 @@ def types_match(signature: Signature, dtypes: Mapping[str, int]) -> None:
 
 
 def outputs_are_known(signature: Signature, wanted: Sequence[str]) -> None:
-    """The filter names outputs of the signature, each once."""
+    """Raise unless the output filter names outputs of the signature, each once."""
     seen: set[str] = set()
     for name in wanted:
         if name not in signature.outputs:

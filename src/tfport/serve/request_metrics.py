@@ -1,4 +1,4 @@
-"""Whom front ends tell about requests, and what they call themselves then."""
+"""Interface through which front ends report requests to the metrics."""
 
 from __future__ import annotations
 
@@ -7,26 +7,26 @@ from typing import Protocol
 from tfport.serve.status import StatusCode
 
 REST, GRPC = "REST", "GRPC"
-"""Where a request came from, as TensorFlow Serving calls it."""
+"""Entry points, as TensorFlow Serving names them in its metrics."""
 
 
 class RequestMetrics(Protocol):
-    """Counts and measures: `monitoring.metrics.Metrics`."""
+    """Counts and measures requests; implemented by `monitoring.metrics.Metrics`."""
 
     def request(self, model: str, api: str, entrypoint: str, code: StatusCode, seconds: float) -> None:
-        """A request ended."""
+        """Report that a request ended."""
 
     def examples(self, model: str, count: int) -> None:
-        """A request had so many Examples."""
+        """Report the number of Examples in a request."""
 
     def runtime(self, model: str, api: str, seconds: float) -> None:
-        """How long a servable took to answer."""
+        """Report how long a servable took to answer."""
 
     def stage(self, model: str, version: int, signature: str, stage: str, seconds: float) -> None:
-        """A stage of a request took so long."""
+        """Report how long a stage of a request took."""
 
     def began(self, entrypoint: str) -> None:
-        """A request came."""
+        """Report that a request arrived."""
 
     def ended(self, entrypoint: str) -> None:
-        """It was answered, or its client went away."""
+        """Report that a request was answered or its client disconnected."""

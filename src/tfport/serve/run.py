@@ -1,4 +1,4 @@
-"""A server from its first line to its last: started, told about, and drained when it is asked to end."""
+"""Run a server: start it, print its addresses and models, and drain it on SIGTERM or SIGINT."""
 
 from __future__ import annotations
 
@@ -19,20 +19,20 @@ from tfport.serve.monitoring.logs import Logs, capture_module_logs, open_logger
 from tfport.serve.server import Server
 from tfport.serve.startup_message import addresses, models, served
 
-ENDS = (signal.SIGTERM, signal.SIGINT)
-GREETS_AFTER = 0.5
-"""Seconds for who has waited for the port: the first requests are not slowed down by the greeting."""
+STOP_SIGNALS = (signal.SIGTERM, signal.SIGINT)
+LISTING_DELAY = 0.5
+"""Seconds before the models are listed, so that this does not slow down the first requests."""
 LAST_SECONDS = 1.0
-"""How long threads may take to end that were not asked to compute anything more."""
+"""Seconds to wait for threads that have no more work."""
 
 
-def run(flags: FlagValues, remarks: list[str]) -> int:
-    """Serve until a signal says to end; the exit code."""
+def run(flags: FlagValues, warnings: list[str]) -> int:
+    """Serve until a stop signal arrives; return the exit code."""
     before = set(threading.enumerate())
     with open_logger(flags.text("log_format"), flags.text("log_level")) as logger:
         logs = Logs(logger)
-        for remark in remarks:
-            logs.warn("flag", message=remark)
+        for warning in warnings:
+            logs.warn("flag", message=warning)
         with _runner() as runner:
             code = runner.run(_serve(flags, logs))
     _leave(code, set(threading.enumerate()) - before)
@@ -40,7 +40,7 @@ def run(flags: FlagValues, remarks: list[str]) -> int:
 
 
 def _runner() -> asyncio.Runner:
-    """An event loop: the faster one where it is installed."""
+    """Return an event loop runner, with uvloop if it is installed."""
     try:
         import uvloop
     except ImportError:
@@ -49,59 +49,59 @@ def _runner() -> asyncio.Runner:
 
 
 async def _serve(flags: FlagValues, logs: Logs) -> int:
-    ended, hurry = asyncio.Event(), asyncio.Event()
-    for number in ENDS:
+    stopping, hurry = asyncio.Event(), asyncio.Event()
+    for number in STOP_SIGNALS:
         asyncio.get_running_loop().add_signal_handler(
-            number, lambda: (hurry if ended.is_set() else ended).set()
+            number, lambda: (hurry if stopping.is_set() else stopping).set()
         )
     server = Server(flags, logs)
     try:
-        if await _done_before(ended, server.start()):
-            gc.enable()  # commands that end soon go without, and so do the first models while they are loaded
+        if await _done_before(stopping, server.start()):
+            gc.enable()  # disabled in short commands, and while the first models are loaded
             print(addresses(server), flush=True, file=sys.stderr)
             with capture_module_logs(logs.logger):
-                telling = asyncio.ensure_future(_greet(server))
-                await ended.wait()
-                telling.cancel()
-                logs.say("draining")
+                listing = asyncio.ensure_future(_list_models(server))
+                await stopping.wait()
+                listing.cancel()
+                logs.info("draining")
                 await _done_before(hurry, server.stop())
             return 0
     except Error:
         await server.stop()
         raise
-    await _done_before(hurry, server.stop())  # asked to end before it has begun
+    await _done_before(hurry, server.stop())  # stopped before the start was complete
     return 0
 
 
 async def _done_before(event: asyncio.Event, work: Coroutine[Any, Any, None]) -> bool:
-    """Whether work was done when an event came; it is given up otherwise."""
-    doing, coming = asyncio.ensure_future(work), asyncio.ensure_future(event.wait())
-    await asyncio.wait((doing, coming), return_when=asyncio.FIRST_COMPLETED)
-    coming.cancel()
-    if doing.done():
-        doing.result()
+    """Whether work completed before an event; otherwise it is cancelled."""
+    working, waiting = asyncio.ensure_future(work), asyncio.ensure_future(event.wait())
+    await asyncio.wait((working, waiting), return_when=asyncio.FIRST_COMPLETED)
+    waiting.cancel()
+    if working.done():
+        working.result()
         return True
-    doing.cancel()
+    working.cancel()
     with contextlib.suppress(asyncio.CancelledError, Error):
-        await doing
+        await working
     return False
 
 
-async def _greet(server: Server) -> None:
-    """Tell what is served, from a thread: looking at large models takes a while, and nobody waits for it."""
-    await asyncio.sleep(GREETS_AFTER)
+async def _list_models(server: Server) -> None:
+    """Print what is served, from a thread: checking large models takes a while."""
+    await asyncio.sleep(LISTING_DELAY)
     try:
         text = await asyncio.to_thread(models, server, served(server))
-    except Exception as error:  # the server is none the worse for it
+    except Exception as error:  # the server works without the list
         server.logs.warn(
-            "greeting", message=f"the signatures cannot be told: {type(error).__name__}: {error}"
+            "startup_message", message=f"cannot list the signatures: {type(error).__name__}: {error}"
         )
     else:
         print(text, flush=True, file=sys.stderr)
 
 
 def _leave(code: int, others: set[threading.Thread]) -> None:
-    """End here and now where a call that was cut off still computes: nobody waits for it."""
+    """Exit immediately if a cancelled call is still computing: nothing waits for its result."""
     until = time.monotonic() + LAST_SECONDS
     threads = [other for other in others if not other.daemon]
     for thread in threads:

@@ -1,10 +1,10 @@
-"""One version of one model, ready to answer.
+"""One loaded version of one model.
 
     servable = Servable("half_plus_two", 123, session, runner)
     await servable.predict("serving_default", {"x": array})        {"y": array}
 
-What is missing, unknown or of the wrong type is refused in TensorFlow Serving's words before anything
-runs. How a call is run, alone in a thread or with others in a batch, is the runner's business.
+Missing or unknown inputs and outputs are rejected with TensorFlow Serving's messages before anything
+runs. The runner decides how a call runs: alone in a thread, or in a batch with others.
 """
 
 from __future__ import annotations
@@ -35,12 +35,12 @@ class Runner(Protocol):
     async def __call__(
         self, session: Session, signature: Signature, inputs: Mapping[str, Any], outputs: Sequence[str]
     ) -> Arrays:
-        """The outputs of these names."""
+        """Return the named outputs."""
         ...
 
 
 class ThreadRunner:
-    """Each call by itself, in a thread of a pool."""
+    """Runs each call alone, in a thread of a pool."""
 
     def __init__(self, pool: Executor) -> None:
         self.pool = pool
@@ -55,12 +55,12 @@ class ThreadRunner:
 def run_signature(
     session: Session, signature: Signature, inputs: Mapping[str, Any], outputs: Sequence[str]
 ) -> Arrays:
-    """Some outputs of a signature, in this thread; what the runtime says becomes a refusal."""
+    """Compute outputs of a signature in this thread; runtime errors become status errors."""
     wanted = {name: signature.outputs[name] for name in outputs}
     fetches = [tensor for spec in wanted.values() for tensor in spec.tensors]
-    asked = Signature(signature.name, signature.method, signature.inputs, wanted, signature.defaults)
+    called = Signature(signature.name, signature.method, signature.inputs, wanted, signature.defaults)
     try:
-        return pack_outputs(asked, session.run(fetches, flatten_inputs(asked, inputs)))
+        return pack_outputs(called, session.run(fetches, flatten_inputs(called, inputs)))
     except CannotRun as error:
         raise StatusError(StatusCode.UNIMPLEMENTED, str(error)) from None
     except InternalError as error:
@@ -68,18 +68,16 @@ def run_signature(
     except Error as error:
         raise invalid_argument(str(error)) from None
     except MemoryError:
-        raise StatusError(
-            StatusCode.RESOURCE_EXHAUSTED, "OOM: there is not enough memory for this request"
-        ) from None
+        raise StatusError(StatusCode.RESOURCE_EXHAUSTED, "OOM: not enough memory for this request") from None
 
 
 class Servable:
-    """A session with its signatures, under the name and version that clients know."""
+    """A session with its signatures, under the model name and version that clients use."""
 
     def __init__(self, name: str, version: int, session: Session, runner: Runner) -> None:
         self.name, self.version, self.session, self.runner = name, version, session, runner
         self.running = 0
-        """Calls that have begun and not ended: unloading waits for them."""
+        """Calls in progress: unloading waits for them."""
 
     @property
     def model(self) -> Model:
@@ -90,14 +88,14 @@ class Servable:
         return self.model.signatures
 
     def signature(self, name: str = "") -> Signature:
-        """The signature of this name; without a name the usual one."""
+        """Return the signature of this name; the default one if the name is empty."""
         wanted = name or DEFAULT
         if wanted not in self.signatures:
             raise invalid_argument(f'Serving signature name: "{wanted}" not found in signature def')
         return self.signatures[wanted]
 
     async def predict(self, signature: str, inputs: Mapping[str, Any], outputs: Sequence[str] = ()) -> Arrays:
-        """Answer a call; `outputs` are those wanted, all unless said."""
+        """Answer a call; `outputs` are the ones to return (default: all)."""
         chosen = self.signature(signature)
         inputs_are_known(chosen, inputs)
         outputs_are_known(chosen, outputs)

@@ -1,10 +1,10 @@
-"""The whole server from its flags: models, batching, monitoring, and both front ends in one event loop.
+"""The whole server, built from its flags: models, batching, monitoring and both front ends.
 
-    server = Server(given, logs)
+    server = Server(flags, logs)
     await server.start()          models are loaded, ports are open
-    await server.stop()           no new calls, those that have begun end, models are let go
+    await server.stop()           no new calls, calls in progress end, models are unloaded
 
-What each part does is told in the part; what a flag is called, in `flags`.
+Everything runs in one event loop. Each part is documented in its module, the flags in `flags`.
 """
 
 from __future__ import annotations
@@ -35,6 +35,7 @@ from tfport.serve.models.manager import ModelManager
 from tfport.serve.models.options import ManagerOptions
 from tfport.serve.models.resources import LoadAttempt
 from tfport.serve.monitoring.config import metrics_path
+from tfport.serve.monitoring.exposition import CONTENT_TYPE
 from tfport.serve.monitoring.logs import Logs
 from tfport.serve.monitoring.measured_runner import MeasuredThreadRunner
 from tfport.serve.monitoring.metrics import Metrics
@@ -50,13 +51,12 @@ from tfport.serve.v2 import grpc as v2_grpc
 from tfport.serve.v2 import openapi as v2_openapi
 from tfport.serve.v2 import rest as v2_rest
 
-MOST_HELD = 2**30
-"""Bytes of all REST bodies at a time."""
-PROMETHEUS = "text/plain; version=0.0.4; charset=utf-8"
+MOST_BODY_BYTES = 2**30
+"""Total size of all REST bodies in memory."""
 
 
 class LoggedMetrics(Metrics):
-    """Counts requests, and writes a line for each."""
+    """Metrics that also write a log line for each request."""
 
     def __init__(self, logs: Logs) -> None:
         super().__init__()
@@ -68,13 +68,13 @@ class LoggedMetrics(Metrics):
 
 
 class Server:
-    """One process that serves models."""
+    """A process that serves models."""
 
     def __init__(self, flags: FlagValues, logs: Logs) -> None:
         self.flags, self.logs = flags, logs
         self.catalog, self.metrics = ModelCatalog(), LoggedMetrics(logs)
         self.started = False
-        self.pool = ThreadPoolExecutor(_at_a_time(flags), "calls")
+        self.pool = ThreadPoolExecutor(_parallel_calls(flags), "calls")
         self.batching = batching_for(
             flags.boolean("enable_batching"),
             flags.text("batching_parameters_file"),
@@ -90,14 +90,14 @@ class Server:
         self.grpc = self._grpc(tls, tokens)
         self.rest = self._rest(tls, tokens)
         if self.grpc is None and self.rest is None:
-            raise Error("there is nothing to listen at: --port and --rest_api_port are 0")
+            raise Error("no port to listen on: --port and --rest_api_port are both 0")
         self.grpc_port = self.rest_port = 0
 
     async def start(self) -> None:
-        """Load the models and open the ports; an error where that cannot be."""
+        """Load the models and open the ports; raise an error if no model loads or a port is taken."""
         await self.manager.start()
-        self._is_of_use()
-        self._sample()
+        self._report_failed_models()
+        self._configure_request_log()
         if self.grpc is not None:
             self.grpc_port = await self.grpc.start()
         if self.rest is not None:
@@ -105,7 +105,7 @@ class Server:
         self.started = True
 
     async def stop(self) -> None:
-        """Take no more calls, let those end that have begun, and let go of everything."""
+        """Reject new calls, let calls in progress end, and release everything."""
         grace = float(self.flags.number("drain_seconds"))
         await asyncio.gather(*(front.stop(grace) for front in (self.rest, self.grpc) if front is not None))
         await self.manager.stop()
@@ -116,9 +116,9 @@ class Server:
         self.pool.shutdown(wait=False, cancel_futures=True)
 
     async def reload(self, config: pb.ModelServerConfig) -> None:
-        """What a client asks to be served from now on."""
+        """Serve another configuration, at a client's request."""
         await self.manager.reload(config)
-        self._sample()
+        self._configure_request_log()
 
     def _manager(self) -> ModelManager:
         flags, file = self.flags, self.flags.text("model_config_file")
@@ -126,7 +126,7 @@ class Server:
         if not file and not base:
             raise Error("expected a model: MODEL, --model_base_path or --model_config_file")
         if file and base:  # as in TensorFlow Serving
-            self.logs.warn("flag", message="--model_base_path does nothing beside --model_config_file")
+            self.logs.warn("flag", message="--model_base_path is ignored because --model_config_file is set")
         tags = [tag for tag in flags.text("saved_model_tags").split(",") if tag]
         threads = flags.number("tensorflow_intra_op_parallelism") or flags.number(
             "tensorflow_session_parallelism"
@@ -171,30 +171,30 @@ class Server:
             self.logs.loaded(attempt.name, attempt.version, attempt.seconds, attempt.path)
             if attempt.warm_up_requests:
                 self.metrics.warmed(attempt.path, attempt.warm_up_requests, attempt.warm_up_seconds)
-        elif self.started:  # what fails before is told by `_is_of_use`
+        elif self.started:  # earlier failures are reported by `_report_failed_models`
             self.logs.failed("load", attempt.message, attempt.name, attempt.version)
 
     def _unloaded(self, name: str, version: int) -> None:
         self.metrics.unloaded(name, version)
         self.logs.unloaded(name, version)
 
-    def _is_of_use(self) -> None:
-        """Tell which models do not answer; an error where that is all of them."""
-        why = self.manager.reasons() if self.flags.number("file_system_poll_wait_seconds") >= 0 else {}
-        if why and len(why) == len(self.manager.settings()):
-            raise Error("; ".join(why.values()))
-        for name, reason_ in why.items():
-            self.logs.failed("load", reason_, name)
+    def _report_failed_models(self) -> None:
+        """Log the models that are not available; raise an error if that is all of them."""
+        reasons = self.manager.reasons() if self.flags.number("file_system_poll_wait_seconds") >= 0 else {}
+        if reasons and len(reasons) == len(self.manager.settings()):
+            raise Error("; ".join(reasons.values()))
+        for name, message in reasons.items():
+            self.logs.failed("load", message, name)
 
-    def _sample(self) -> None:
-        """Log requests of the models that say so."""
-        asked = settings_of(self.manager.config) if self.manager.config.WhichOneof("config") else []
+    def _configure_request_log(self) -> None:
+        """Log requests of the models that have a `logging_config`."""
+        models = settings_of(self.manager.config) if self.manager.config.WhichOneof("config") else []
         try:
             self.request_log.configure(
-                {model.name: model.logging for model in asked if model.logging is not None}
+                {model.name: model.logging for model in models if model.logging is not None}
             )
-        except StatusError as refused:
-            self.logs.failed("request_log", refused.message)
+        except StatusError as error:
+            self.logs.failed("request_log", error.message)
 
     def _grpc(self, tls: Tls | None, tokens: AuthTokens | None) -> GrpcServer | None:
         flags, ready = self.flags, self.manager.ready
@@ -225,7 +225,7 @@ class Server:
     def _rest(self, tls: Tls | None, tokens: AuthTokens | None) -> RestServer | None:
         flags, port = self.flags, _port(self.flags, "rest_api_port")
         if port and port == _port(flags, "port"):
-            raise Error(f"--rest_api_port and --port are both {port}; REST and gRPC need one each")
+            raise Error(f"--rest_api_port and --port are both {port}; use different ports")
         if port is None:
             return None
         context = server_context(tls.certificate, tls.key, tls.client_ca, verify=tls.verify) if tls else None
@@ -234,7 +234,7 @@ class Server:
             port=port,
             timeout_seconds=flags.number("rest_api_timeout_in_ms") / 1e3,
             most_bytes=flags.number("rest_api_max_body_bytes"),
-            body_budget=BodyBudget(max(MOST_HELD, flags.number("rest_api_max_body_bytes"))),
+            body_budget=BodyBudget(max(MOST_BODY_BYTES, flags.number("rest_api_max_body_bytes"))),
             cors=flags.boolean("rest_api_enable_cors_support"),
             check_method=flags.boolean("enable_signature_method_name_check"),
             tls=context,
@@ -259,17 +259,17 @@ class Server:
         )
 
     async def _metrics_page(self, request: web.Request) -> web.Response:
-        return web.Response(body=self.metrics.text(), headers={"Content-Type": PROMETHEUS})
+        return web.Response(body=self.metrics.text(), headers={"Content-Type": CONTENT_TYPE})
 
 
-def _at_a_time(flags: FlagValues) -> int:
-    """How many calls are computed side by side."""
-    asked = flags.number("tensorflow_inter_op_parallelism") or flags.number("tensorflow_session_parallelism")
-    return asked or len(os.sched_getaffinity(0))
+def _parallel_calls(flags: FlagValues) -> int:
+    """Return how many calls run in parallel."""
+    calls = flags.number("tensorflow_inter_op_parallelism") or flags.number("tensorflow_session_parallelism")
+    return calls or len(os.sched_getaffinity(0))
 
 
 def _port(flags: FlagValues, name: str) -> int | None:
-    """A port; none where it is 0, as TensorFlow Serving says it, and any that is free where it is -1."""
+    """Return a port, None if it is 0 (disabled, as in TensorFlow Serving), or 0 (any free) if it is -1."""
     number = flags.number(name)
     if not -1 <= number < 2**16:
         raise Error(f"--{name}: expected a port below 65536, found {number}")

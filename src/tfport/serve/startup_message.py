@@ -1,4 +1,4 @@
-"""What a server says once it is ready: where it listens, what it serves, and how to ask it."""
+"""The messages of a server that has started: its addresses, its models and example calls."""
 
 from __future__ import annotations
 
@@ -18,15 +18,15 @@ if TYPE_CHECKING:
     from tfport.serve.server import Server
 
 LARGEST = 16
-"""An input with more numbers than this is left for the reader to fill in."""
+"""Inputs with more elements than this get no example call."""
 
 
 Served = dict[str, Servable | str]
-"""By name what answers, or why nothing does."""
+"""Servables by model name, or the reason why a model has none."""
 
 
 def addresses(server: Server) -> str:
-    """One line: where it listens."""
+    """Return one line with the addresses the server listens on."""
     host, path = server.flags.text("host"), server.flags.text("grpc_socket_path")
     where = [f"gRPC at {bracketed(host)}:{server.grpc_port}"] if server.grpc_port else []
     where += [f"gRPC at unix:{path}"] if path else []
@@ -35,35 +35,34 @@ def addresses(server: Server) -> str:
 
 
 def served(server: Server) -> Served:
-    """What there is to tell about; to be called in the event loop."""
+    """Collect the models to list; must be called in the event loop."""
     models: Served = {}
     reasons = server.manager.reasons()
     for name in server.catalog.names():
         try:
             models[name] = server.catalog.get(name)
-        except StatusError as refused:
-            models[name] = reasons.get(name, refused.message)
+        except StatusError as error:
+            models[name] = reasons.get(name, error.message)
     return models
 
 
 def models(server: Server, served_models: Served) -> str:
-    """A few lines for each model: which signatures run, and how to call them."""
+    """Return a few lines per model: which signatures run, and how to call them."""
     return "\n".join(
         line for name, servable in served_models.items() for line in _model(server, name, servable)
     )
 
 
 def _model(server: Server, name: str, servable: Servable | str) -> Iterator[str]:
-    from tfport.serve.models.signature_verdicts import (
-        signature_verdicts,  # all of `check`, which serving does not need
-    )
+    # imports all of `check`, which serving does not need
+    from tfport.serve.models.signature_verdicts import signature_verdicts
 
     if isinstance(servable, str):
         yield f"  {name}: {servable}"
         return
     yield f"  {name}, version {servable.version}"
-    for fact in signature_verdicts(servable.model, server.registry):
-        yield f"    {fact}"
+    for verdict in signature_verdicts(servable.model, server.registry):
+        yield f"    {verdict}"
     if server.rest_port:
         options = " -k" if server.flags.text("ssl_config_file") else ""
         options += ' -H "Authorization: Bearer $TOKEN"' if server.flags.text("auth_token_file") else ""
@@ -76,7 +75,7 @@ def _url(server: Server) -> str:
 
 
 def _examples(servable: Servable, address: str) -> Iterator[str]:
-    """A call of each signature that takes something short enough to type."""
+    """Yield curl arguments for each signature whose inputs are short enough to type."""
     url = f"{address}/v1/models/{quote(servable.name, safe='')}:predict"
     for signature in servable.signatures.values():
         body = _body(signature)
@@ -93,7 +92,7 @@ def _body(signature: Signature) -> dict[str, Any] | None:
 
 
 def _sample(spec: TensorSpec) -> Any:
-    """One value of an input, with ones for open sizes; None where it is too long to type."""
+    """Return an example value of an input, with 1 for unknown sizes; None if it is too long to type."""
     if spec.shape.dims is None or len(spec.tensors) > 1:
         return None
     sizes = [1 if size is None else size for size in spec.shape.dims]

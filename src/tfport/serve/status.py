@@ -1,4 +1,4 @@
-"""How a request can end: the codes that gRPC and TensorFlow Serving have, and the HTTP status of each."""
+"""Status codes of requests, as in gRPC and TensorFlow Serving, with the HTTP status of each."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from tfport.errors import Error
 
 
 class StatusCode(Enum):
-    """The number in gRPC and in TensorFlow's own status, and the HTTP status that goes with it."""
+    """A gRPC status code (also used by TensorFlow) and its HTTP status."""
 
     OK = 0, 200
     CANCELLED = 1, 499
@@ -38,7 +38,7 @@ class StatusCode(Enum):
 
 
 class StatusError(Error):
-    """A request that is not answered: a code, and a sentence that the client gets."""
+    """A request that failed: a status code and a message for the client."""
 
     def __init__(self, code: StatusCode, message: str) -> None:
         super().__init__(message)

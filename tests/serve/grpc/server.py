@@ -204,7 +204,9 @@ async def serving(options: GrpcOptions | None = None, **more: Any) -> AsyncItera
         catalog.publish(Servable("gated", 1, sessions()["half1"], gate))
         catalog.publish(Servable("buggy", 1, sessions()["half1"], fails))
         catalog.set_labels("half", {"stable": 1})
-        catalog.tell("broken", VersionStatus(3, VersionState.END, StatusCode.UNKNOWN, "the file is cut off"))
+        catalog.set_status(
+            "broken", VersionStatus(3, VersionState.END, StatusCode.UNKNOWN, "the file is cut off")
+        )
 
         async def reload(config: Any) -> None:
             if config.model_config_list.config and not config.model_config_list.config[0].base_path:

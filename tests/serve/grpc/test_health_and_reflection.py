@@ -81,9 +81,9 @@ def test_a_server_is_up_once_every_model_has_settled_and_stays_so():
 
     assert now() == NOT_SERVING
     catalog.publish(There())  # type: ignore[arg-type]
-    catalog.tell("b", VersionStatus(1, VersionState.LOADING))
+    catalog.set_status("b", VersionStatus(1, VersionState.LOADING))
     assert now() == NOT_SERVING
-    catalog.tell("b", VersionStatus(1, VersionState.END))
+    catalog.set_status("b", VersionStatus(1, VersionState.END))
     assert now() == SERVING
     catalog.add("c")
     assert now() == SERVING

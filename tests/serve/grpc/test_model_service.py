@@ -40,7 +40,7 @@ def test_the_status_of_versions(spec, expected):
 @pytest.mark.parametrize("state", VersionState, ids=lambda state: state.name)
 def test_every_state_has_its_number(state):
     async def test(port: Port) -> None:
-        port.catalog.tell("new", VersionStatus(1, state))
+        port.catalog.set_status("new", VersionStatus(1, state))
         answer = await port.ask("GetModelStatus", {"model_spec": {"name": "new"}})
         assert pb.ModelVersionStatus.State.Name(answer.model_version_status[0].state) == state.name
 

@@ -165,22 +165,22 @@ REFUSED = [
     (
         {"model_spec": spec("half"), "inputs": {"x": graph_pb2.TensorProto()}},
         BAD,
-        "tensor parsing error: x: DT_INVALID has no elements that can be sent",
+        "tensor parsing error: x: tensors of type DT_INVALID cannot be sent",
     ),
     (
         {"model_spec": spec("half"), "inputs": {"x": graph_pb2.TensorProto(dtype=20)}},
         BAD,
-        "tensor parsing error: x: DT_RESOURCE has no elements that can be sent",
+        "tensor parsing error: x: tensors of type DT_RESOURCE cannot be sent",
     ),
     (
         {"model_spec": spec("half"), "inputs": {"x": short([2**40], 1)}},
         BAD,
-        "tensor parsing error: x: a DT_FLOAT tensor of shape [1099511627776] is given by 1 elements only",
+        "tensor parsing error: x: a DT_FLOAT tensor of shape [1099511627776] has only 1 elements",
     ),
     (
         {"model_spec": spec("half"), "inputs": {"x": short([-1], 1)}},
         BAD,
-        "tensor parsing error: x: a DT_FLOAT tensor says its shape is [-1]",
+        "tensor parsing error: x: invalid shape [-1] of a DT_FLOAT tensor",
     ),
     (
         {"model_spec": spec("half"), "inputs": {"x": short([1], 2)}},
@@ -190,19 +190,19 @@ REFUSED = [
     (
         {"model_spec": spec("half"), "inputs": {"x": content([2], b"1234")}},
         BAD,
-        "tensor parsing error: x: 4 bytes are no DT_FLOAT tensor of shape [2]",
+        "tensor parsing error: x: 4 bytes do not fit a DT_FLOAT tensor of shape [2]",
     ),
     (
         {"model_spec": spec("half"), "inputs": {"x": content([1], b"12345")}},
         BAD,
-        "tensor parsing error: x: 5 bytes are no whole number of float32 elements",
+        "tensor parsing error: x: 5 bytes are not a whole number of float32 elements",
     ),
     (
         {"model_spec": spec("buggy"), "inputs": X},
         StatusCode.INTERNAL,
-        "Predict failed; the server's log says why",
+        "Predict failed; see the server's log",
     ),
-    (b"\xff\xff", BAD, "2 bytes were sent that are no PredictRequest"),
+    (b"\xff\xff", BAD, "cannot parse 2 bytes as PredictRequest"),
 ]
 
 
@@ -230,7 +230,7 @@ def test_a_sparse_output_has_no_place_in_a_response():
         request = {"model_spec": {"name": "sparse"}, "inputs": inputs}
         assert await port.refusal("Predict", request) == (
             BAD,
-            "`scaled` is sparse, of 3 tensors; Predict takes and gives one",
+            "`scaled` is sparse (3 tensors); Predict supports dense tensors only",
         )
         found = await port.predict("sparse", inputs, output_filter=["dense"])
         np.testing.assert_array_equal(found["dense"], [[0, 2]])

@@ -240,14 +240,14 @@ def test_requests_are_sampled_and_traced():
 def test_a_port_that_is_taken_is_an_error():
     async def test(port: Port) -> None:
         front = GrpcServer(ModelCatalog(), reload=_never, options=GrpcOptions(port=port.port))
-        with pytest.raises(Error, match=f"gRPC cannot listen at 127.0.0.1:{port.port}"):
+        with pytest.raises(Error, match=f"gRPC cannot listen on 127.0.0.1:{port.port}"):
             await front.start()
 
     with_port(test)
 
 
 def test_a_front_without_any_address_is_an_error():
-    with pytest.raises(Error, match="needs a port or the path of a socket"):
+    with pytest.raises(Error, match="needs a port or a socket path"):
         asyncio.run(GrpcServer(ModelCatalog(), reload=_never, options=GrpcOptions(port=None)).start())
 
 
@@ -355,9 +355,9 @@ def test_tls(pems, verify, shows, answered):
 
 
 BAD_TLS = [
-    (Tls(b"", b""), "TLS needs a certificate and a key of the server"),
-    (Tls(b"x", b"y", verify=True), "there is no certificate authority"),
-    (Tls(b"x", b"y"), "gRPC cannot listen at 127.0.0.1:0 with this certificate and key"),
+    (Tls(b"", b""), "TLS needs a server certificate and a server key"),
+    (Tls(b"x", b"y", verify=True), "no certificate authority for clients is configured"),
+    (Tls(b"x", b"y"), "gRPC cannot listen on 127.0.0.1:0 with this certificate and key"),
 ]
 
 

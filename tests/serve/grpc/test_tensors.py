@@ -93,9 +93,9 @@ def test_bools_of_any_byte_are_true_or_false():
 
 
 REFUSED = [  # bytes of a field, after a float tensor's head      why
-    (b"\x2a\x03abc", "3 bytes are no whole number of float32 elements"),
-    (b"\x2a\x03abc\x2d1234", "its elements are no DT_FLOAT"),
-    (b"\x12\x02\x18\x01", "says its shape is"),
+    (b"\x2a\x03abc", "3 bytes are not a whole number of float32 elements"),
+    (b"\x2a\x03abc\x2d1234", "invalid elements of a DT_FLOAT tensor"),
+    (b"\x12\x02\x18\x01", "invalid shape"),
 ]
 
 
@@ -108,5 +108,5 @@ def test_damage_is_told(data, why):
 
 def test_more_axes_than_numpy_has_are_refused():
     proto = graph_pb2.TensorProto(dtype=1, tensor_shape={"dim": [{"size": 1}] * 40})
-    with pytest.raises(UnreadableFile, match="says its shape is"):
+    with pytest.raises(UnreadableFile, match="invalid shape"):
         read(proto)

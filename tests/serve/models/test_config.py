@@ -53,7 +53,7 @@ REFUSED = [  # models, what is said
         [model("m", "models/m")],
         "Expected model m to have an absolute path or URI; got base_path()=models/m",
     ),
-    ([model("", "/a")], "a model has no name; its base_path is `/a`"),
+    ([model("", "/a")], "the model at base_path `/a` has no name"),
     (
         ['name: "m" base_path: "/a" model_type: TENSORFLOW'],
         "Illegal setting both ModelServerConfig::model_type",
@@ -107,5 +107,5 @@ def test_files_that_cannot_be_read(tmp_path):
     with pytest.raises(UnreadableFile, match="no such file"):
         read_config(str(tmp_path / "none"))
     (tmp_path / "bytes").write_bytes(b"\xff\xfe")
-    with pytest.raises(UnreadableFile, match="byte 0: expected text"):
+    with pytest.raises(UnreadableFile, match="byte 0: expected UTF-8 text"):
         read_config(str(tmp_path / "bytes"))

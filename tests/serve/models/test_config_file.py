@@ -77,7 +77,7 @@ def test_a_broken_file_is_told_once_and_changes_nothing(tmp_path, file, how, cap
             assert await served.ask("b") == 2
 
     asyncio.run(run())
-    assert sum("the configuration stays as it is" in message for message in caplog.messages) == 1
+    assert sum("keeping the current configuration" in message for message in caplog.messages) == 1
 
 
 def test_a_file_that_goes_changes_nothing(tmp_path, file):

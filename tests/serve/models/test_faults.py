@@ -226,7 +226,7 @@ def test_a_specific_version_that_is_missing_comes_later(tmp_path, caplog):
     async def run():
         config = config_of(model("m", tmp_path, "model_version_policy { specific { versions: 2 } }"))
         async with serving(config) as served:
-            assert "none of the versions asked for" in served.manager.problems()["m"]
+            assert "none of the requested versions" in served.manager.problems()["m"]
             export(tmp_path, 2)
             await until(served.manager.ready)
             assert await served.ask() == 2

@@ -51,7 +51,7 @@ def test_a_model_itself_is_its_version_1(tmp_path, name):
 
 MISSING = [  # base path, what is said
     ("/nowhere/at/all", "/nowhere/at/all: "),
-    ("memory://nowhere", "memory://nowhere: there is nothing"),
+    ("memory://nowhere", "memory://nowhere: no such folder"),
     ("unheard://of", "unheard://of: Protocol not known"),
 ]
 
@@ -93,7 +93,7 @@ def test_names_that_lead_elsewhere_are_not_copied(tmp_path):
     files = fsspec.filesystem("memory")
     files.store["/evil/1/../../../out"] = files.open("/evil/1/x", "wb")
     try:
-        with pytest.raises(UnreadableFile, match="not a name for a file of a model"):
+        with pytest.raises(UnreadableFile, match="invalid name for a file of a model"):
             RemoteStore("memory://evil").fetch("/evil/1", tmp_path / "c")
     finally:
         files.store.clear()

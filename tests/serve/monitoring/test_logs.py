@@ -38,7 +38,7 @@ EVENTS = [  # what happens, its line
         lambda logs: logs.failed("load", "no variables\nat all", "m", 2),
         'ERROR load model=m version=2 message="no variables\\nat all"',
     ),
-    (lambda logs: logs.say("listening", port=8500), "INFO listening port=8500"),
+    (lambda logs: logs.info("listening", port=8500), "INFO listening port=8500"),
     (lambda logs: logs.warn("flag", name=""), 'WARNING flag name=""'),
     (
         lambda logs: logs.request(*ANSWERED, peer="127.0.0.1:1"),
@@ -103,13 +103,13 @@ def test_answered_requests_are_for_those_who_ask():
 
 
 def test_long_values_are_cut():
-    (line,) = lines(lambda logs: logs.say("long", name="x" * 100000))
+    (line,) = lines(lambda logs: logs.info("long", name="x" * 100000))
     assert len(line) < LONGEST + 100
 
 
 def test_loggers_of_others_stay_as_they_are():
     before = list(logging.getLogger().handlers), logging.getLogger().level
-    lines(lambda logs: logs.say("x"))
+    lines(lambda logs: logs.info("x"))
     assert (list(logging.getLogger().handlers), logging.getLogger().level) == before
 
 
@@ -121,6 +121,6 @@ def test_a_stream_that_does_not_take_lines_stops_nobody():
     logging_errors, logging.raiseExceptions = logging.raiseExceptions, False
     try:
         with open_logger(stream=Broken()) as logger:
-            Logs(logger).say("x")
+            Logs(logger).info("x")
     finally:
         logging.raiseExceptions = logging_errors

@@ -202,7 +202,7 @@ def test_a_file_that_says_nothing_useful_is_refused(tmp_path):
         with pytest.raises(StatusError, match="Invalid protobuf file"):
             metrics_path(file)
     file.write_text('prometheus_config { enable: true path: "metrics" }')
-    with pytest.raises(StatusError, match="expected one that begins with /, found `metrics`"):
+    with pytest.raises(StatusError, match="path must begin with /, got `metrics`"):
         metrics_path(file)
     with pytest.raises(StatusError, match="No such file"):
         metrics_path(tmp_path / "none")

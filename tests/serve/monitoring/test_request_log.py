@@ -111,9 +111,17 @@ def test_what_cannot_be_written_is_dropped_and_counted(tmp_path, monkeypatch):
 
 
 WRONG = [  # configuration, code, what is said
-    (config(1.5, "/r"), StatusCode.INVALID_ARGUMENT, "model m: sampling_rate: expected 0 to 1, found 1.5"),
-    (config("nan", "/r"), StatusCode.INVALID_ARGUMENT, "model m: sampling_rate: expected 0 to 1, found nan"),
-    (config(1), StatusCode.INVALID_ARGUMENT, "model m: log_collector_config: no filename_prefix"),
+    (
+        config(1.5, "/r"),
+        StatusCode.INVALID_ARGUMENT,
+        "model m: sampling_rate must be between 0 and 1, got 1.5",
+    ),
+    (
+        config("nan", "/r"),
+        StatusCode.INVALID_ARGUMENT,
+        "model m: sampling_rate must be between 0 and 1, got nan",
+    ),
+    (config(1), StatusCode.INVALID_ARGUMENT, "model m: log_collector_config: missing filename_prefix"),
     (config(1, "/r", "kafka"), StatusCode.NOT_FOUND, "Cannot find LogCollector::Factory for type: kafka"),
 ]
 

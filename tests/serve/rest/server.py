@@ -111,7 +111,9 @@ async def serving(options: RestOptions | None = None, **more: Any) -> AsyncItera
             catalog.publish(Servable("half", version, session, runner))
         catalog.publish(Servable("gated", 1, session, gate))
         catalog.set_labels("half", {"stable": 1})
-        catalog.tell("broken", VersionStatus(3, VersionState.END, StatusCode.UNKNOWN, "the file is cut off"))
+        catalog.set_status(
+            "broken", VersionStatus(3, VersionState.END, StatusCode.UNKNOWN, "the file is cut off")
+        )
         for name, model in models().items():
             catalog.publish(Servable(name, 7, Session(model), runner))
         front = RestServer(

@@ -64,9 +64,9 @@ def test_mutual_tls(folder):
 
 def test_wrong_certificates_are_one_sentence(folder):
     read = {path.name: path.read_bytes() for path in folder.iterdir()}
-    with pytest.raises(Error, match="do not fit"):
+    with pytest.raises(Error, match="do not match"):
         server_context(read["server.pem"], read["client.key"])
-    with pytest.raises(Error, match="authority for clients cannot be read"):
+    with pytest.raises(Error, match="cannot read the certificate authority for clients"):
         server_context(read["server.pem"], read["server.key"], b"nonsense", verify=True)
     with pytest.raises(Error, match="no certificate authority"):
         server_context(read["server.pem"], read["server.key"], verify=True)
@@ -78,7 +78,7 @@ def test_a_token_is_asked_for_except_by_health_checks(tmp_path):
     (tmp_path / "tokens").write_text("first\n\nsecond\n")
 
     async def check(port: Port) -> None:
-        refused = {"error": "A valid bearer token is needed for this request"}
+        refused = {"error": "A valid bearer token is required"}
         for given in (None, "Bearer third", "Basic first", "first", "Bearer", "Bearer first second"):
             headers = {"Authorization": given} if given else {}
             assert await port.ask(*ASK, headers=headers) == (401, refused)
@@ -98,7 +98,7 @@ def test_a_token_is_asked_for_except_by_health_checks(tmp_path):
 
 
 def test_tokens_are_replaced_while_the_server_runs(tmp_path, monkeypatch):
-    monkeypatch.setattr(auth, "_LOOK_AGAIN", 0.0)
+    monkeypatch.setattr(auth, "_CHECK_INTERVAL", 0.0)
     path = tmp_path / "tokens"
     path.write_text("old")
     tokens = AuthTokens(str(path))

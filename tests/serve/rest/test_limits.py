@@ -14,7 +14,7 @@ def test_requests_beyond_the_most_are_refused_and_probes_are_not():
         first = asyncio.ensure_future(port.ask("POST", "/v1/models/gated:predict", {"instances": [1]}))
         await port.gate.waiting.wait()
         status, body = await port.ask("POST", "/v1/models/half:predict", {"instances": [1]})
-        assert (status, body) == (429, {"error": "Too many requests: 1 are being answered already"})
+        assert (status, body) == (429, {"error": "Too many requests: 1 are already in progress"})
         assert (await port.ask("GET", "/v1/health/ready"))[0] == 200
         port.gate.open.set()
         assert (await first)[0] == 200

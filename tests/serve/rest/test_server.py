@@ -125,7 +125,7 @@ def test_a_body_that_does_not_come_ends_the_connection():
     async def check(port: Port) -> None:
         answer = await raw(port, HEAD + b'Content-Length: 100\r\n\r\n{"inst')
         assert answer.startswith(b"HTTP/1.1 408 ")
-        assert b"The body did not come within 0.2 seconds" in answer
+        assert b"The body was not received within 0.2 seconds" in answer
 
     with_port(check, RestOptions(port=0, timeout_seconds=0.2))
 
@@ -158,7 +158,7 @@ def test_a_request_line_that_does_not_come_ends_the_connection():
 def test_an_answer_that_does_not_come_is_given_up():
     async def check(port: Port) -> None:
         answer = await port.ask("POST", "/v1/models/gated:predict", BODY)
-        assert answer == (504, {"error": "Timed out: there was no answer within 0.2 seconds"})
+        assert answer == (504, {"error": "Timed out: no answer within 0.2 seconds"})
         assert (await port.ask("POST", ASK, BODY))[0] == 200
 
     with_port(check, RestOptions(port=0, timeout_seconds=0.2))
@@ -197,7 +197,7 @@ def test_clients_that_go_away_leave_nothing_behind(caplog):
             _, writer = await asyncio.open_connection("127.0.0.1", port.port)
             writer.write(sent)
             await writer.drain()
-            while sent.endswith(b"inst") and not port.front._going:
+            while sent.endswith(b"inst") and not port.front._running:
                 await asyncio.sleep(0)
             writer.transport.abort()
         gated = HEAD.replace(b"half", b"gated") + b"Content-Length: 18\r\n\r\n" + BODY
@@ -207,7 +207,7 @@ def test_clients_that_go_away_leave_nothing_behind(caplog):
         writer.transport.abort()
         port.gate.open.set()
         servable = port.catalog.get("gated")
-        while servable.running or port.front._going:
+        while servable.running or port.front._running:
             await asyncio.sleep(0)
         assert (await port.ask("POST", ASK, BODY))[0] == 200
 
@@ -222,7 +222,7 @@ def test_an_error_nobody_expected_is_told_without_its_traceback(caplog):
     async def check(port: Port) -> None:
         assert await port.ask("GET", "/v2/broken") == (
             500,
-            {"error": "Internal error; the server's log tells more"},
+            {"error": "Internal error; see the server's log"},
         )
 
     with_port(check, extra_routes=[web.get("/v2/broken", broken)])
@@ -316,7 +316,7 @@ def test_what_does_not_end_in_time_is_cut_off(caplog):
 def test_a_port_that_is_taken_is_an_error():
     async def run() -> None:
         async with serving() as port:
-            with pytest.raises(Error, match=r"REST cannot listen at [\d.:]+: address already in use"):
+            with pytest.raises(Error, match=r"REST cannot listen on [\d.:]+: address already in use"):
                 await RestServer(
                     port.catalog, ready=lambda: True, options=RestOptions(port=port.port)
                 ).start()

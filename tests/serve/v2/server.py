@@ -71,7 +71,9 @@ def catalog_of(pool: ThreadPoolExecutor) -> ModelCatalog:
         for version in (7, 8) if name == "sums" else (7,):
             catalog.publish(Servable(name, version, session, ThreadRunner(pool)))
     catalog.set_labels("sums", {"stable": 7})
-    catalog.tell("broken", VersionStatus(1, VersionState.END, StatusCode.INVALID_ARGUMENT, "no variables"))
+    catalog.set_status(
+        "broken", VersionStatus(1, VersionState.END, StatusCode.INVALID_ARGUMENT, "no variables")
+    )
     catalog.add("awaited")
     return catalog
 

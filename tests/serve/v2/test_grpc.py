@@ -128,9 +128,9 @@ region = {"shared_memory_region": pb.InferParameter(string_param="r")}
 BAD = [  # request, code, a part of what is said
     (sums(model="nobody"), "NOT_FOUND", "Request for unknown model: 'nobody' is not found"),
     (sums(model_version="9"), "NOT_FOUND", "Request for unknown model: 'sums' version 9 is not found"),
-    (sums(fp32("a", 1)), "INVALID_ARGUMENT", "input 'a' is given more than once"),
+    (sums(fp32("a", 1)), "INVALID_ARGUMENT", "duplicate input 'a'"),
     (sums(outputs=[Output(name="x")]), "INVALID_ARGUMENT", "unexpected inference output 'x'"),
-    (sums(raw_input_contents=[b""]), "INVALID_ARGUMENT", "2 inputs need as many raw_input_contents"),
+    (sums(raw_input_contents=[b""]), "INVALID_ARGUMENT", "expected 2 raw_input_contents, one per input, got 1"),
     (sums(raw_input_contents=[b"", b""]), "INVALID_ARGUMENT", "contents field must not be specified"),
     (sums(fp32("c", 1, parameters=region)), "UNIMPLEMENTED", "'shared_memory_region'"),
     (sums(fp32("c", 1, shape=[2])), "INVALID_ARGUMENT", "has 1 elements in fp32_contents"),
@@ -138,8 +138,8 @@ BAD = [  # request, code, a part of what is said
     (sums(fp32("c", 1, datatype="FP16")), "INVALID_ARGUMENT", "must be in raw_input_contents"),
     (echo("INT8", contents=too_large), "INVALID_ARGUMENT", "range of INT8"),
     (pb.ModelInferRequest(model_name="sums"), "INVALID_ARGUMENT", "Missing but required: {a,b}"),
-    (sums(parameters=no_name), "INVALID_ARGUMENT", "no string"),
-    (b"\xff\xff", "INVALID_ARGUMENT", "2 bytes were sent that are no ModelInferRequest"),
+    (sums(parameters=no_name), "INVALID_ARGUMENT", "parameter 'signature_name' must be a string"),
+    (b"\xff\xff", "INVALID_ARGUMENT", "cannot parse 2 bytes as ModelInferRequest"),
 ]  # fmt: skip
 
 

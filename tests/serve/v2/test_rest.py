@@ -79,8 +79,8 @@ GETS = [  # path, status, body
     ("/v2/models/sums/versions/9/ready", 503, {"name": "sums", "ready": False}),
     ("/v2/models/broken/ready", 503, {"name": "broken", "ready": False}),
     ("/v2/models/nobody/ready", 404, UNKNOWN),
-    ("/v2/models/sums/infer", 404, {"error": "there is no GET /v2/models/sums/infer"}),
-    ("/v2/models/sums/config", 404, {"error": "there is no GET /v2/models/sums/config"}),
+    ("/v2/models/sums/infer", 404, {"error": "no such path: GET /v2/models/sums/infer"}),
+    ("/v2/models/sums/config", 404, {"error": "no such path: GET /v2/models/sums/config"}),
 ]
 
 
@@ -216,17 +216,17 @@ BAD = [  # model, body, status, a part of what is said
     ("sums", b'{"a": NaN', 400, "failed to parse the request JSON"),
     ("sums", b"[" * 100_000, 400, "failed to parse the request JSON"),
     ("sums", b"[NaN, " + b"[" * 100_000, 400, "failed to parse the request JSON"),
-    ("sums", [], 400, "the inference request is no JSON object"),
+    ("sums", [], 400, "the inference request must be a JSON object"),
     ("sums", {}, 400, "Unable to parse 'inputs'"),
-    ("sums", {"inputs": [5]}, 400, "an input is no JSON object"),
+    ("sums", {"inputs": [5]}, 400, "an input must be a JSON object"),
     ("sums", {"inputs": [{}]}, 400, "Unable to parse 'name'"),
     ("sums", {"inputs": []}, 400, "Missing but required: {a,b}"),
-    ("sums", sums(fp32("a", 1)), 400, "input 'a' is given more than once"),
+    ("sums", sums(fp32("a", 1)), 400, "duplicate input 'a'"),
     ("sums", sums(fp32("c", 1)), 400, "unexpected inference input 'c' for model 'sums'"),
     ("sums", sums(id=5), 400, "Unable to parse 'id'"),
     ("sums", sums(outputs=[{"name": "x"}]), 400, "unexpected inference output 'x' for model 'sums'"),
     ("sums", sums(outputs={}), 400, "Unable to parse 'outputs'"),
-    ("sums", sums(parameters=[]), 400, "'parameters' is no JSON object"),
+    ("sums", sums(parameters=[]), 400, "'parameters' must be a JSON object"),
     ("sums", sums(parameters={"signature_name": 5}), 400, "Unable to parse 'signature_name'"),
     ("sums", sums(parameters={"signature_name": "x"}), 400, 'Serving signature name: "x" not found'),
     ("sums", {"inputs": [fp32("a", 1)]}, 400, "for model 'sums'. Expected [-1,3], got [1]"),
@@ -288,7 +288,10 @@ def test_a_sparse_output_is_refused(server):
         {"name": "args_0_2", "datatype": "INT64", "shape": [2], "data": [2, 2]},
     ]
     status, body = ask_json(server, "POST", "/v2/models/sparse/infer", {"inputs": inputs})
-    assert (status, body["error"]) == (501, "output 'scaled' is no dense tensor; the protocol has no other")
+    assert (status, body["error"]) == (
+        501,
+        "output 'scaled' is not dense; the protocol supports dense tensors only",
+    )
     asked = {"inputs": inputs, "outputs": [{"name": "dense"}]}
     assert ask_json(server, "POST", "/v2/models/sparse/infer", asked)[0] == 200
 

@@ -1,1 +1,1 @@
-"""How are requests of several clients run at once?"""
+"""Batching: run requests of several clients together."""

@@ -1,8 +1,8 @@
-"""Several requests as one run: inputs joined along the first axis, outputs split_rows again.
+"""Join the inputs of several requests along the first axis, and split the outputs again.
 
-Requests share a run if the same inputs have the same types and, but for the number of rows, the same
-shapes; with `pad` sizes may differ where the signature leaves them open, and each input is filled up
-with its own first element, as TensorFlow Serving does. Who waits for whom is decided in `queue`.
+Requests can share a run if their inputs have the same types and, except for the number of rows, the
+same shapes. With `pad`, sizes may differ where the signature leaves them unknown: each input is padded
+with its own first element, as in TensorFlow Serving. `queue` decides which requests are joined.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ MOST_PADDED_RANKS = 6
 
 
 def rows_of(inputs: Mapping[str, Any]) -> int | None:
-    """How many rows a request has; None where its inputs do not agree on that."""
+    """Return the number of rows of a request; None if its inputs have different numbers."""
     sizes = {_rows(value) for value in inputs.values()}
     return sizes.pop() if len(sizes) == 1 else None
 
@@ -34,14 +34,14 @@ def _rows(value: Any) -> int | None:
 
 
 def has_rows(signature: Signature, outputs: Sequence[str]) -> bool:
-    """Whether calls for these outputs can be joined at all: rows go in, rows come out."""
+    """Whether calls for these outputs can be batched: the first axis of all tensors is unknown."""
     specs = [*signature.inputs.values(), *(signature.outputs[name] for name in outputs)]
     return all(_by_rows(spec) for spec in specs)
 
 
 def may_share(signature: Signature, inputs: Mapping[str, Any]) -> bool:
-    """Whether a request that has rows can be a part of a larger one."""
-    # a default stands for the whole input, not for the rows of one request
+    """Whether a request that has rows can be part of a batch."""
+    # a default applies to the whole input, not to the rows of one request
     return len(inputs) == len(signature.inputs)
 
 
@@ -51,7 +51,7 @@ def _by_rows(spec: TensorSpec) -> bool:
 
 
 def kind_of(signature: Signature, inputs: Mapping[str, NDArray[Any]], pad: bool) -> Hashable:
-    """What requests must have in common to share a run."""
+    """Return the key that requests must have in common to share a run."""
     return tuple(
         (name, value.dtype, *_sizes(signature.inputs[name], value.shape, pad))
         for name, value in sorted(inputs.items())
@@ -68,7 +68,7 @@ def _sizes(spec: TensorSpec, shape: tuple[int, ...], pad: bool) -> tuple[int | N
 
 
 def join(requests: Sequence[Mapping[str, NDArray[Any]]], rows: int, padded: int) -> Arrays:
-    """The inputs of requests of one kind, `rows` rows in all, with rows added up to `padded`."""
+    """Join the inputs of requests of one kind: `rows` rows in total, padded to `padded` rows."""
     if len(requests) == 1 and rows == padded:
         return dict(requests[0])
     return {name: _joined([request[name] for request in requests], padded - rows) for name in requests[0]}
@@ -77,23 +77,23 @@ def join(requests: Sequence[Mapping[str, NDArray[Any]]], rows: int, padded: int)
 def _joined(parts: list[NDArray[Any]], added: int) -> NDArray[Any]:
     if len({part.shape[1:] for part in parts}) > 1:
         largest = tuple(max(sizes) for sizes in zip(*(part.shape[1:] for part in parts), strict=True))
-        parts = [_filled_up(part, largest) for part in parts]
+        parts = [_padded(part, largest) for part in parts]
     if added:
-        # any row that a client sent is a valid one; TensorFlow Serving takes the last request's first
+        # any row sent by a client is valid; TensorFlow Serving repeats the first row of the last request
         parts.append(np.broadcast_to(parts[-1][:1], (added, *parts[-1].shape[1:])))
     return np.concatenate(parts)
 
 
-def _filled_up(part: NDArray[Any], sizes: tuple[int, ...]) -> NDArray[Any]:
+def _padded(part: NDArray[Any], sizes: tuple[int, ...]) -> NDArray[Any]:
     if part.shape[1:] == sizes:
         return part
-    filled = np.full((len(part), *sizes), part.flat[0], part.dtype)
-    filled[tuple(slice(size) for size in part.shape)] = part
-    return filled
+    padded = np.full((len(part), *sizes), part.flat[0], part.dtype)
+    padded[tuple(slice(size) for size in part.shape)] = part
+    return padded
 
 
 def split_rows(outputs: Mapping[str, Any], rows: Sequence[int], padded: int) -> list[Arrays] | None:
-    """The rows of each request; None where an output has not one row for each that went in."""
+    """Split outputs into the rows of each request; None if an output does not have `padded` rows."""
     if any(_rows(value) != padded for value in outputs.values()):
         return None
     ends = [0]
@@ -103,14 +103,14 @@ def split_rows(outputs: Mapping[str, Any], rows: Sequence[int], padded: int) -> 
 
 
 def pieces_of(inputs: Mapping[str, NDArray[Any]], sizes: Sequence[int]) -> list[Arrays]:
-    """A request in pieces of so many rows."""
+    """Split a request into pieces with these numbers of rows."""
     pieces = split_rows(inputs, sizes, sum(sizes))
-    assert pieces is not None  # its inputs agree on their rows, or it would not be split_rows
+    assert pieces is not None  # a request is split only if all its inputs have the same number of rows
     return pieces
 
 
 def concat_pieces(pieces: Sequence[Arrays]) -> Arrays:
-    """The answer to a request whose pieces were answered."""
+    """Concatenate the answers to the pieces of a request."""
     if len(pieces) == 1:
         return pieces[0]
     return {name: np.concatenate([piece[name] for piece in pieces]) for name in pieces[0]}

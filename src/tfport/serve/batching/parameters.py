@@ -1,9 +1,9 @@
-"""How batches are made: what a text file says, checked as TensorFlow Serving checks it.
+"""Batching parameters from a text file, validated as TensorFlow Serving does.
 
     read_parameters("batching.pbtxt")       --batching_parameters_file
-    model_parameters(model.files)              batching_params.pbtxt beside saved_model.pb
+    model_parameters(model.files)           batching_params.pbtxt next to saved_model.pb
 
-What is not said has TensorFlow Serving's default. The numbers are used in `queue` and `scheduler`.
+Missing values have TensorFlow Serving's defaults. `queue` and `scheduler` use the parameters.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from tfport.formats.files import Files, Folder
 from tfport.formats.proto import batching_pb2 as pb
 from tfport.serve.status import StatusCode, StatusError, invalid_argument
 
-BESIDE_THE_MODEL = "batching_params.pbtxt"
+MODEL_FILE = "batching_params.pbtxt"
 DEFAULT_POOL, POOL_WITHOUT_FILE = "batch_threads", "model_server_batch_threads"
 DEFAULT_SIZE, DEFAULT_ENQUEUED = 1000, 10
 LARGEST_FILE = 1 << 20
@@ -26,45 +26,45 @@ LARGEST_FILE = 1 << 20
 
 @dataclass(frozen=True, slots=True)
 class BatchParameters:
-    """How the requests of a servable are joined."""
+    """How the requests of a servable are batched."""
 
     max_batch_size: int = DEFAULT_SIZE
-    """The most rows that a request may have, and a batch unless requests are split."""
+    """Maximum rows of a request, and of a batch unless requests are split."""
     timeout: float = 0.0
     """Seconds that a batch waits for more requests after its first."""
     max_enqueued_batches: int = DEFAULT_ENQUEUED
     threads: int = 1
     pool_name: str = DEFAULT_POOL
     allowed_sizes: tuple[int, ...] = ()
-    """The sizes to which batches are padded; any if empty."""
+    """Sizes to pad batches to; empty means no padding."""
     pad_inputs: bool = False
-    """Whether requests of different lengths are padded so that they fit into one batch."""
+    """Whether requests of different lengths are padded to share a batch."""
     split: bool = False
-    """Whether a request may be split_rows to fill batches."""
+    """Whether a request may be split to fill batches."""
     largest_run: int = DEFAULT_SIZE
-    """The most rows that are run at once."""
+    """Maximum rows of one run."""
 
     def padded(self, rows: int) -> int:
-        """The size to which a batch of so many rows is padded."""
+        """Return the size that a batch of `rows` rows is padded to."""
         return next((size for size in self.allowed_sizes if size >= rows), rows)
 
 
 def default_parameters() -> BatchParameters:
-    """Those of `--enable_batching` without a file."""
+    """Return the parameters for `--enable_batching` without a file."""
     return parameters(pb.BatchingParameters(thread_pool_name={"value": POOL_WITHOUT_FILE}))
 
 
 def read_parameters(path: str | os.PathLike[str]) -> BatchParameters:
-    """Those of a file."""
+    """Read parameters from a file."""
     folder, name = os.path.split(os.path.abspath(path))
     return _read(Folder(folder), name, os.fspath(path))
 
 
 def model_parameters(files: Files) -> BatchParameters | None:
-    """Those that lie beside a model; None where there are none, and then nothing of it is batched."""
-    if not files.has(BESIDE_THE_MODEL):
+    """Read the parameters in a model's folder; None if there are none: the model is not batched."""
+    if not files.has(MODEL_FILE):
         return None
-    return _read(files, BESIDE_THE_MODEL, files.label(BESIDE_THE_MODEL))
+    return _read(files, MODEL_FILE, files.label(MODEL_FILE))
 
 
 def _read(files: Files, name: str, where: str) -> BatchParameters:
@@ -83,7 +83,7 @@ def _read(files: Files, name: str, where: str) -> BatchParameters:
 
 
 def parameters(proto: pb.BatchingParameters) -> BatchParameters:
-    """What a message says, or why it makes no sense."""
+    """Convert and validate a BatchingParameters message."""
     size = _value(proto, "max_batch_size", DEFAULT_SIZE)
     split = proto.enable_large_batch_splitting.value
     largest = _value(proto, "max_execution_batch_size", size) if split else size

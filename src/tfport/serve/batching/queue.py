@@ -1,9 +1,9 @@
-"""Requests that wait to be run: open batches that still take some, and closed ones in their order.
+"""The queue of waiting requests: open batches that accept more, and closed ones in order.
 
 A queue belongs to one servable, one signature and one set of outputs, as in TensorFlow Serving. It
-holds at most `max_enqueued_batches` of each kind of request, and no more rows than so many full
-batches have; what comes on top is refused at once. Whoever uses a queue holds the scheduler's lock.
-When a batch runs is decided in `scheduler`.
+holds at most `max_enqueued_batches` batches of each kind, and no more rows than that many full batches;
+further requests are rejected immediately. Callers must hold the scheduler's lock. `scheduler` decides
+when a batch runs.
 """
 
 from __future__ import annotations
@@ -32,15 +32,15 @@ class Task:
     answer: asyncio.Future[Arrays]
     since: float = field(default_factory=perf_counter)
     batch: RequestBatch | None = None
-    """The one in which it waits; None when that has left."""
+    """The batch it waits in; None once that batch has left the queue."""
 
 
 @dataclass(eq=False, slots=True)
 class RequestBatch:
-    """What is run at once."""
+    """Requests that run together."""
 
     kind: Hashable
-    """None for a request that shares its run with no other."""
+    """None for a request that runs alone."""
     tasks: list[Task] = field(default_factory=list)
     rows: int = 0
     opened: float = field(default_factory=perf_counter)
@@ -52,7 +52,7 @@ class RequestBatch:
 
 
 class BatchQueue:
-    """The batches of one servable, signature and set of outputs that have not begun."""
+    """The batches of one servable, signature and set of outputs that have not started."""
 
     def __init__(self, parameters: BatchParameters) -> None:
         self.parameters = parameters
@@ -65,23 +65,23 @@ class BatchQueue:
         return len(self._open) + len(self._closed)
 
     def put(self, kind: Hashable, inputs: Arrays, rows: int) -> list[Task]:
-        """Take a request in, in pieces where it may be split; or refuse it."""
-        self._has_room(kind, rows)
+        """Enqueue a request, in pieces if it may be split; raise if the queue is full."""
+        self._check_capacity(kind, rows)
         sizes = self._sizes(kind, rows)
         pieces = [inputs] if len(sizes) == 1 else pieces_of(inputs, sizes)
         return [self._add(kind, piece, size) for piece, size in zip(pieces, sizes, strict=True)]
 
     def put_alone(self, inputs: Mapping[str, Any], rows: int, *, accepted: bool = False) -> Task:
-        """Take a request in that is run by itself; what was accepted before is not refused."""
+        """Enqueue a request that runs alone; one that was accepted before is never rejected."""
         if not accepted:
-            self._has_rows(rows)
+            self._check_rows(rows)
         batch = RequestBatch(None)
         task = self._into(batch, inputs, rows)
         self._closed.append(batch)
         return task
 
     def leave(self, task: Task) -> bool:
-        """A request that nobody waits for any longer; whether it was still here."""
+        """Remove a cancelled request; return whether it was still waiting."""
         batch, task.batch = task.batch, None
         if batch is None:
             return False
@@ -93,7 +93,7 @@ class BatchQueue:
         return True
 
     def next_batch(self, now: float) -> RequestBatch | None:
-        """A batch that should run: the first that is closed, or one that is full or has waited enough."""
+        """Remove and return a batch to run: the first closed one, or one that is full or due."""
         if not self._closed:
             for batch in list(self._open.values()):
                 if batch.rows >= self._largest or now >= batch.opened + self.parameters.timeout:
@@ -108,12 +108,12 @@ class BatchQueue:
         return batch
 
     def tasks(self) -> list[Task]:
-        """Everything that waits."""
+        """All waiting requests."""
         return [task for batch in (*self._closed, *self._open.values()) for task in batch.tasks]
 
     @property
     def due(self) -> float:
-        """When the first batch has waited enough."""
+        """Time at which the first batch has waited long enough."""
         opened = min((batch.opened for batch in (*self._closed, *self._open.values())), default=0.0)
         return opened + self.parameters.timeout
 
@@ -152,15 +152,15 @@ class BatchQueue:
                 del self._closed_of[batch.kind]
 
     def _sizes(self, kind: Hashable, rows: int) -> list[int]:
-        """The rows of each piece: the first fills the open batch, the others batches of their own."""
+        """Return the rows of each piece: the first fills the open batch, the others new batches."""
         if not self.parameters.split:
             return [rows]
-        room = self._largest - self._open[kind].rows if kind in self._open else 0
-        first = min(room, rows)
+        free = self._largest - self._open[kind].rows if kind in self._open else 0
+        first = min(free, rows)
         whole, rest = divmod(rows - first, self._largest)
         return [size for size in (first, *[self._largest] * whole, rest) if size]
 
-    def _has_room(self, kind: Hashable, rows: int) -> None:
+    def _check_capacity(self, kind: Hashable, rows: int) -> None:
         most, largest = self.parameters.max_enqueued_batches, self._largest
         size = self._open[kind].rows if kind in self._open else 0
         enqueued = self._closed_of[kind] + (kind in self._open)
@@ -178,10 +178,10 @@ class BatchQueue:
                 StatusCode.UNAVAILABLE,
                 f"{FULL}currently {enqueued} batches enqueued and max_enqueued_batches is {most}",
             )
-        self._has_rows(rows)
+        self._check_rows(rows)
 
-    def _has_rows(self, rows: int) -> None:
-        """Refuse what would make the queue longer than full batches ever could."""
+    def _check_rows(self, rows: int) -> None:
+        """Raise if the queue would hold more rows than its maximum of full batches."""
         most = self.parameters.max_enqueued_batches
         if self._rows and self._rows + rows > most * self._largest:
             raise StatusError(

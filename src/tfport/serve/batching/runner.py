@@ -1,12 +1,12 @@
-"""Calls of one servable, run together with others: a `Runner` as `servable` describes it.
+"""A `Runner` that runs calls of one servable in batches.
 
     batching = Batching(default_parameters())
     servable = Servable("half_plus_two", 123, session, batching.runner("half_plus_two", 123))
 
-Each request gets exactly its own rows. What cannot share a run is run alone: inputs that do not agree
-on a first axis, sparse and ragged parts, signatures whose first sizes are fixed, outputs that
-turn out not to have a row for each row that went in. If a batch fails, its requests are run one by
-one, so that only those fail that would have failed alone.
+Each request gets exactly its own rows. Requests that cannot be batched run alone: inputs with different
+first sizes, components of sparse and ragged tensors, signatures with a fixed first size, outputs that
+turn out not to have one row per input row. If a batch fails, its requests are run one by one, so that
+only those fail that would have failed alone.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ from tfport.serve.servable import Arrays, run_signature
 from tfport.serve.status import invalid_argument
 
 MOST_LANES = 64
-"""Sets of outputs that are kept while nobody asks for them; clients choose them."""
+"""Unused sets of outputs to keep; clients choose them freely."""
 FILE_WITHOUT_BATCHING = (
     "server_options.batching_parameters_file is set without setting server_options.enable_batching to true."
 )
@@ -50,11 +50,11 @@ Key = tuple[str, tuple[str, ...]]
 
 
 class _NoRows(Exception):
-    """An output has not one row for each that went in."""
+    """An output does not have one row per input row."""
 
 
 class _BatchFailed(Exception):
-    """A run for several requests failed; which of them is to blame is not known."""
+    """A batch of several requests failed; it is unknown which of them caused it."""
 
 
 class Batching:
@@ -68,8 +68,8 @@ class Batching:
         self.scheduler = Scheduler(parameters.threads, parameters.pool_name)
 
     def runner(self, name: str, version: int, files: Files | None = None) -> BatchRunner | None:
-        """Who runs the calls of a servable; None where it is not batched, because it is for each model
-        to say how (`per_model`) and this one does not."""
+        """Return the runner of a servable; None if it is not batched: with `per_model` each model
+        needs its own parameters."""
         chosen: BatchParameters | None = self.parameters
         if self.per_model:
             chosen = model_parameters(files) if files is not None else None
@@ -78,15 +78,15 @@ class Batching:
         return BatchRunner(self.scheduler, chosen, name, version, self.metrics)
 
     def close(self) -> None:
-        """Refuse what still waits; to be called in the event loop, when requests are drained."""
+        """Reject waiting requests; must be called in the event loop, after draining."""
         self.scheduler.close()
 
 
 def batching_for(
     enabled: bool, file: str = "", *, per_model: bool = False, metrics: Metrics | None = None
 ) -> Batching | None:
-    """What `--enable_batching`, `--batching_parameters_file` and
-    `--enable_per_model_batching_parameters` ask for together."""
+    """Create the batching that `--enable_batching`, `--batching_parameters_file` and
+    `--enable_per_model_batching_parameters` configure; None if it is disabled."""
     if not enabled:
         if file:
             raise invalid_argument(FILE_WITHOUT_BATCHING)
@@ -96,7 +96,7 @@ def batching_for(
 
 
 class BatchRunner:
-    """Runs the calls of one servable."""
+    """Runs the calls of one servable in batches."""
 
     def __init__(
         self,
@@ -116,9 +116,7 @@ class BatchRunner:
     ) -> Arrays:
         rows = rows_of(inputs)
         if rows is not None and rows > (most := self.parameters.max_batch_size):
-            raise invalid_argument(
-                f"Task size {rows} is larger than maximum input batch size {most}",
-            )
+            raise invalid_argument(f"Task size {rows} is larger than maximum input batch size {most}")
         key = (signature.name, tuple(sorted(set(outputs))))
         lane = self._lanes.get(key)
         if lane is None:
@@ -143,7 +141,7 @@ class _SignatureLane:
         self.users = 0
         self.has_rows = has_rows(signature, key[1]) and not has_composite_inputs(session.model, signature)
         self.metrics = owner.metrics
-        self.who = (owner.name, owner.version, signature.name)
+        self.labels = (owner.name, owner.version, signature.name)
 
     async def shared(self, inputs: Mapping[str, Any], rows: int) -> Arrays:
         kind = kind_of(self.signature, inputs, self.owner.parameters.pad_inputs)
@@ -160,7 +158,7 @@ class _SignatureLane:
             self._leave(tasks)
 
     async def alone(self, inputs: Mapping[str, Any], rows: int | None) -> Arrays:
-        self.metrics.alone(*self.who)
+        self.metrics.alone(*self.labels)
         return await self._by_itself(inputs, rows or 1)
 
     async def _pieces(self, tasks: list[Task]) -> Arrays:
@@ -168,7 +166,7 @@ class _SignatureLane:
         try:
             return concat_pieces(await asyncio.gather(*pieces))
         finally:
-            for piece in pieces:  # if one failed, nobody needs the others
+            for piece in pieces:  # if one failed, the others are not needed
                 piece.cancel()
 
     async def _piece(self, task: Task) -> Arrays:
@@ -192,15 +190,15 @@ class _SignatureLane:
 
     def _leave(self, tasks: list[Task]) -> None:
         for task in tasks:
-            # what comes for who has gone is looked at by nobody, and that is no mistake
+            # retrieve the exception of an abandoned request, or asyncio would log it
             if not task.answer.cancel() and not task.answer.cancelled():
                 task.answer.exception()
         with self.lock:
-            still = sum(self.queue.leave(task) for task in tasks)
-        if still:
-            self.metrics.waiting(self.owner.name, self.owner.version, -still)
+            removed = sum(self.queue.leave(task) for task in tasks)
+        if removed:
+            self.metrics.waiting(self.owner.name, self.owner.version, -removed)
 
-    # -- what the scheduler asks ---------------------------------------------------------------------
+    # -- called by the scheduler ---------------------------------------------------------------------
 
     def run(self, batch: RequestBatch) -> list[Arrays]:
         began = perf_counter()
@@ -209,14 +207,14 @@ class _SignatureLane:
             return [self._run_alone(batch.tasks[0])] if batch.kind is None else self._run_joined(batch)
         finally:
             seconds = perf_counter() - began
-            self.metrics.ran(*self.who, batch.rows, seconds)
+            self.metrics.ran(*self.labels, batch.rows, seconds)
             for _ in batch.tasks:
-                self.metrics.stage(*self.who, RUN, seconds)
+                self.metrics.stage(*self.labels, RUN, seconds)
 
     def _begin(self, batch: RequestBatch, now: float) -> None:
         self.metrics.waiting(self.owner.name, self.owner.version, -len(batch.tasks))
         for task in batch.tasks:
-            self.metrics.stage(*self.who, QUEUE, now - task.since)
+            self.metrics.stage(*self.labels, QUEUE, now - task.since)
             if batch.kind is not None:
                 self.metrics.waited(now - task.since)
 
@@ -225,7 +223,7 @@ class _SignatureLane:
 
     def _run_joined(self, batch: RequestBatch) -> list[Arrays]:
         padded = self.owner.parameters.padded(batch.rows)
-        self.metrics.batch(*self.who, batch.rows, padded)
+        self.metrics.batch(*self.labels, batch.rows, padded)
         inputs = join([task.inputs for task in batch.tasks], batch.rows, padded)
         outputs = run_signature(self.session, self.signature, inputs, self.key[1])
         answers = split_rows(outputs, [task.rows for task in batch.tasks], padded)
@@ -234,11 +232,11 @@ class _SignatureLane:
         return answers
 
     def end(self, batch: RequestBatch, answers: Sequence[Arrays], error: Exception | None) -> None:
-        for at, task in enumerate(batch.tasks):
-            if task.answer.done():  # nobody waits for it any longer
+        for index, task in enumerate(batch.tasks):
+            if task.answer.done():  # the request was cancelled
                 continue
             if error is None:
-                task.answer.set_result(answers[at])
+                task.answer.set_result(answers[index])
             elif isinstance(error, _NoRows):
                 task.answer.set_exception(_NoRows())
             else:

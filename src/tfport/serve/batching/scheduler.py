@@ -1,10 +1,10 @@
-"""When batches run: as many at once as there are threads, model after model.
+"""Run batches in threads, taking turns between servables.
 
-A batch leaves when it is full or its time has passed and a thread is free; TensorFlow Serving waits
-so even while threads are idle, and with its default timeout of 0 an idle thread takes what there is.
-A model of which nothing runs gets a thread even when the others hold all of them, so that a slow
-model stops no other. A thread that has run a batch takes the next one itself, for the event loop may
-be busy with requests; only the answers are given in the loop.
+A batch runs when it is full or its timeout has passed, and a thread is free. As in TensorFlow Serving,
+it waits for the timeout even while threads are idle; with the default timeout of 0 an idle thread takes
+what is there. A servable with nothing running gets a thread even if all threads are busy, so that a
+slow model does not block another. A thread that has run a batch takes the next one itself, because the
+event loop may be busy; answers are delivered in the loop.
 """
 
 from __future__ import annotations
@@ -23,9 +23,9 @@ from tfport.serve.servable import Arrays
 from tfport.serve.status import StatusCode, StatusError
 
 MOST_SERVABLES = 1024
-"""Threads beyond those asked for, so that each servable can have one; they are started when needed."""
+"""Extra threads, so that each servable can have one; they are started when needed."""
 SHORTEST = 0.001
-"""Seconds between looks at batches that wait, as in TensorFlow Serving."""
+"""Minimum seconds between two checks of waiting batches, as in TensorFlow Serving."""
 SHUTTING_DOWN = "The server is shutting down"
 
 
@@ -37,15 +37,15 @@ class Lane(Protocol):
 
     @property
     def owner(self) -> object:
-        """Whose batches these are: the servable."""
+        """The runner of the servable that the batches belong to."""
         ...
 
     def run(self, batch: RequestBatch) -> Sequence[Arrays]:
-        """The answers to its tasks; this happens in a thread."""
+        """Return the answers to a batch's tasks; called in a thread."""
         ...
 
     def end(self, batch: RequestBatch, answers: Sequence[Arrays], error: Exception | None) -> None:
-        """It has been run, or could not be: every task gets its answer."""
+        """Deliver the answers or the error to a batch's tasks."""
         ...
 
 
@@ -55,26 +55,26 @@ class Scheduler:
     def __init__(self, threads: int, name: str) -> None:
         self.threads = threads
         self.lock = Lock()
-        """Held by whoever looks at the queues or changes them."""
+        """Protects all queues."""
         self.closed = False
         self._pool = ThreadPoolExecutor(threads + MOST_SERVABLES, name)
         self._lanes: dict[Lane, None] = {}
-        """Those that have batches, in the order in which they are asked."""
+        """Lanes with waiting batches, in the order of their turns."""
         self._running: Counter[object] = Counter()
-        self._looks_soon = False
+        self._check_scheduled = False
         self._timer: asyncio.TimerHandle | None = None
 
     def wake(self, lane: Lane) -> None:
-        """A lane has something, now or when the time of its batch has passed."""
+        """Schedule a lane that has received a task."""
         if self.closed:
             raise StatusError(StatusCode.UNAVAILABLE, SHUTTING_DOWN)
         with self.lock:
             self._lanes.setdefault(lane)
-        # what else arrives in this turn of the loop may join
-        self._look_soon(asyncio.get_running_loop())
+        # tasks that arrive in this iteration of the loop may join
+        self._schedule_check(asyncio.get_running_loop())
 
     def close(self) -> None:
-        """Nothing is run any more; what has begun ends, what waits is refused."""
+        """Run nothing more: batches in progress end, waiting tasks are rejected."""
         self.closed = True
         with self.lock:
             waiting = [task for lane in self._lanes for task in lane.queue.tasks()]
@@ -84,14 +84,14 @@ class Scheduler:
                 task.answer.set_exception(StatusError(StatusCode.UNAVAILABLE, SHUTTING_DOWN))
         self._pool.shutdown(wait=False)
 
-    def _look_soon(self, loop: asyncio.AbstractEventLoop) -> None:
-        if not self._looks_soon:
-            self._looks_soon = True
-            loop.call_soon(self._look, loop)
+    def _schedule_check(self, loop: asyncio.AbstractEventLoop) -> None:
+        if not self._check_scheduled:
+            self._check_scheduled = True
+            loop.call_soon(self._check, loop)
 
-    def _look(self, loop: asyncio.AbstractEventLoop) -> None:
-        """Give threads what should run; come back when the next batch is due."""
-        self._looks_soon = False
+    def _check(self, loop: asyncio.AbstractEventLoop) -> None:
+        """Start the batches that should run; return when the next batch is due."""
+        self._check_scheduled = False
         with self.lock:
             while (next_run := self._next()) is not None:
                 self._pool.submit(self._work, *next_run, loop)
@@ -100,10 +100,10 @@ class Scheduler:
             self._timer.cancel()
             self._timer = None
         if due is not None:
-            self._timer = loop.call_later(max(due - perf_counter(), SHORTEST), self._look_soon, loop)
+            self._timer = loop.call_later(max(due - perf_counter(), SHORTEST), self._schedule_check, loop)
 
     def _work(self, lane: Lane, batch: RequestBatch, loop: asyncio.AbstractEventLoop) -> None:
-        """Run a batch, and then others as long as there are any; this happens in a thread."""
+        """Run a batch and then further ones as long as there are any; runs in a thread."""
         next_run: tuple[Lane, RequestBatch] | None = (lane, batch)
         while next_run is not None:
             lane, batch = next_run
@@ -116,18 +116,18 @@ class Scheduler:
             with self.lock:
                 self._ended(lane)
                 next_run = self._next()
-            with suppress(RuntimeError):  # the loop is closed, so nobody waits
+            with suppress(RuntimeError):  # the loop is closed, so no client is waiting
                 loop.call_soon_threadsafe(lane.end, batch, answers, error)
         with suppress(RuntimeError):
-            loop.call_soon_threadsafe(self._look_soon, loop)
+            loop.call_soon_threadsafe(self._schedule_check, loop)
 
     def _next(self) -> tuple[Lane, RequestBatch] | None:
-        """A batch that should run now, of the lane whose turn it is."""
+        """Return the batch to run now and its lane, in turn."""
         for lane in list(self._lanes):
             if not lane.queue:
                 del self._lanes[lane]
             elif self._may_start(lane) and (batch := lane.queue.next_batch(perf_counter())):
-                self._lanes[lane] = self._lanes.pop(lane)  # who had a turn goes to the end
+                self._lanes[lane] = self._lanes.pop(lane)  # move to the end: it had its turn
                 self._running[lane.owner] += 1
                 return lane, batch
         return None

@@ -1,1 +1,1 @@
-"""TensorFlow Serving's gRPC services, under their real names and with messages of our own."""
+"""TensorFlow Serving's gRPC services under their real names, with tfport's own protobuf classes."""

@@ -1,6 +1,6 @@
-"""Who may call: those whose metadata `authorization` has a token that counts.
+"""Require a bearer token in the `authorization` metadata of gRPC calls.
 
-Health stays open, that of the Open Inference Protocol too, as what probes it has no token.
+Health checks need no token, including those of the Open Inference Protocol: probes have none.
 """
 
 from __future__ import annotations
@@ -14,29 +14,29 @@ from tfport.serve.auth_tokens import AuthTokens
 from tfport.serve.grpc.health import NAME as HEALTH
 
 _INFERENCE = "/inference.GRPCInferenceService"
-FREE = (f"/{HEALTH}/", f"{_INFERENCE}/ServerLive", f"{_INFERENCE}/ServerReady")
+WITHOUT_TOKEN = (f"/{HEALTH}/", f"{_INFERENCE}/ServerLive", f"{_INFERENCE}/ServerReady")
 
 
 class TokenInterceptor(grpc.aio.ServerInterceptor):  # type: ignore[misc]
-    """Turns away every other call before its message is read."""
+    """Rejects calls without a valid token before their message is read."""
 
     def __init__(self, tokens: AuthTokens) -> None:
         self._tokens = tokens
 
     async def intercept_service(self, continuation: Callable[[Any], Awaitable[Any]], details: Any) -> Any:
-        """The handler of a call, or the one that refuses it."""
+        """Return the handler of a call, or one that rejects it."""
         handler = await continuation(details)
-        if handler is None or details.method.startswith(FREE):
+        if handler is None or details.method.startswith(WITHOUT_TOKEN):
             return handler
         headers = [value for key, value in details.invocation_metadata if key == "authorization"]
         if any(isinstance(value, str) and self._tokens.allow(value) for value in headers):
             return handler
-        return _stream_refusal if handler.request_streaming else _refusal
+        return _stream_rejection if handler.request_streaming else _rejection
 
 
-async def _refuse(request: Any, context: Any) -> None:
-    await context.abort(grpc.StatusCode.UNAUTHENTICATED, "a bearer token is needed that this server knows")
+async def _reject(request: Any, context: Any) -> None:
+    await context.abort(grpc.StatusCode.UNAUTHENTICATED, "a valid bearer token is required")
 
 
-_refusal = grpc.unary_unary_rpc_method_handler(_refuse)
-_stream_refusal = grpc.stream_unary_rpc_method_handler(_refuse)
+_rejection = grpc.unary_unary_rpc_method_handler(_reject)
+_stream_rejection = grpc.stream_unary_rpc_method_handler(_reject)

@@ -1,7 +1,7 @@
-"""The standard health service: of the server under the name "", of each model and service under its own.
+"""The standard gRPC health service: the server is named "", models and services have their own names.
 
-The server counts as serving once every model has come up or failed for good, and one of them is there;
-from then on until it stops, so that a model that is added later takes nobody off a balancer.
+The server is serving once every model has loaded or failed for good and at least one is available. It
+stays so until it stops, so that a model that is added later does not remove it from a load balancer.
 """
 
 from __future__ import annotations
@@ -19,40 +19,38 @@ from tfport.serve.status import StatusError
 
 NAME = "grpc.health.v1.Health"
 LOOK_AGAIN = 0.5
-"""Seconds between two looks for those that watch."""
+"""Seconds between two checks for clients that watch."""
 Status = pb.HealthCheckResponse
 _SETTLED = (VersionState.AVAILABLE, VersionState.END)
 
 
 class HealthService(health_pb2_grpc.HealthServicer):  # type: ignore[misc]
-    """Looks at the catalog when it is asked."""
+    """Answers from the state of the catalog."""
 
     def __init__(self, catalog: ModelCatalog, services: Iterable[str]) -> None:
         self._catalog = catalog
-        # TensorFlow Serving tells them by their short names
+        # TensorFlow Serving uses their short names
         self._services = {*services, *(name.rpartition(".")[2] for name in services)}
         self._came_up = self._stops = False
 
     def stop(self) -> None:
-        """From now on nothing is serving; those that watch are told."""
+        """Report everything as not serving from now on, also to clients that watch."""
         self._stops = True
 
     async def Check(self, request: Any, context: Any) -> Any:
-        """How one is now."""
+        """Return the current status of one name."""
         status = self._status(request.service)
         if status == Status.SERVICE_UNKNOWN:
-            await context.abort(
-                grpc.StatusCode.NOT_FOUND, f"there is no model or service `{request.service}`"
-            )
+            await context.abort(grpc.StatusCode.NOT_FOUND, f"no model or service `{request.service}`")
         return Status(status=status)
 
     async def List(self, request: Any, context: Any) -> Any:
-        """How all are now."""
+        """Return the current status of all names."""
         names = ["", *self._services, *self._catalog.names()]
         return pb.HealthListResponse(statuses={name: Status(status=self._status(name)) for name in names})
 
     async def Watch(self, request: Any, context: Any) -> AsyncIterator[Any]:
-        """How one is, now and after every change."""
+        """Send the status of one name, now and after every change."""
         last = None
         while True:
             if (status := self._status(request.service)) != last:
@@ -75,7 +73,7 @@ class HealthService(health_pb2_grpc.HealthServicer):  # type: ignore[misc]
     def _is_settled(self, name: str) -> bool:
         try:
             return self._has(name) or all(s.state in _SETTLED for s in self._catalog.statuses(name))
-        except StatusError:  # nothing is known of it yet
+        except StatusError:  # no version is known yet
             return False
 
     def _has(self, name: str) -> bool:

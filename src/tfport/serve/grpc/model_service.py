@@ -1,4 +1,4 @@
-"""`tensorflow.serving.ModelService`: how versions fare, and a new configuration while the server runs."""
+"""`tensorflow.serving.ModelService`: the status of versions, and new configurations at run time."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from tfport.serve.status import invalid_argument
 
 NAME = "tensorflow.serving.ModelService"
 Reload = Callable[[ModelServerConfig], Awaitable[None]]
-"""Serve what a configuration says; comes back when it does, or refuses."""
+"""Applies a configuration; returns when it is in use, or raises."""
 
 
 class ModelService:
-    """Tells about a catalog; changes it through `reload`."""
+    """Reports the status of a catalog's models; changes them through `reload`."""
 
     def __init__(
         self, catalog: ModelCatalog, reload: Reload, metric: Callable[[str], int] | None = None
@@ -25,7 +25,7 @@ class ModelService:
         self._catalog, self._reload, self._metric = catalog, reload, metric
 
     def service(self) -> GrpcService:
-        """As a server takes it."""
+        """Return the methods as a `GrpcService`."""
         methods = [
             GrpcMethod("GetModelStatus", pb.GetModelStatusRequest, self.status),
             GrpcMethod("HandleReloadConfigRequest", pb.ReloadConfigRequest, self.reload_config),
@@ -33,7 +33,7 @@ class ModelService:
         return GrpcService(NAME, methods)
 
     async def status(self, request: pb.GetModelStatusRequest, size: int) -> pb.GetModelStatusResponse:
-        """The versions of a model, the newest first, or the one that is named."""
+        """Return the status of a model's versions, newest first, or of the requested one."""
         spec = model_spec_of(request)
         response = pb.GetModelStatusResponse()
         for version in self._catalog.statuses(spec.name, requested_version(spec), spec.version_label):
@@ -43,7 +43,7 @@ class ModelService:
         return response
 
     async def reload_config(self, request: pb.ReloadConfigRequest, size: int) -> pb.ReloadConfigResponse:
-        """Serve other models, or other versions of them."""
+        """Serve other models or other versions."""
         if request.config.WhichOneof("config") != "model_config_list":
             raise invalid_argument(
                 "ServerModelConfig type not supported by HandleReloadConfigRequest."

@@ -1,4 +1,4 @@
-"""Which model a request is for: its ModelSpec, in the catalog."""
+"""Find the servable for the ModelSpec of a request."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from tfport.serve.status import invalid_argument
 
 
 def model_spec_of(request: Any) -> pb.ModelSpec:
-    """The ModelSpec of a request that must have one."""
+    """Return the ModelSpec of a request; it is required."""
     if not request.HasField("model_spec"):
         raise invalid_argument("Missing ModelSpec")
     spec: pb.ModelSpec = request.model_spec
@@ -20,7 +20,7 @@ def model_spec_of(request: Any) -> pb.ModelSpec:
 
 
 def servable_for(catalog: ModelCatalog, spec: pb.ModelSpec) -> Servable:
-    """The servable that a ModelSpec means."""
+    """Return the servable that a ModelSpec names."""
     if not spec.name:
         raise invalid_argument("ModelSpec has no name specified.")
     if spec.WhichOneof("version_choice") == "version_label" and not spec.version_label:
@@ -29,12 +29,12 @@ def servable_for(catalog: ModelCatalog, spec: pb.ModelSpec) -> Servable:
 
 
 def requested_version(spec: pb.ModelSpec) -> int | None:
-    """The version that is asked for by number."""
+    """Return the requested version number, if any."""
     return spec.version.value if spec.HasField("version") else None
 
 
 def response_spec(servable: Servable, signature: str | None = None) -> pb.ModelSpec:
-    """The ModelSpec of an answer: the version that gave it, and the signature where one was called."""
+    """Return the ModelSpec of a response: the version used, and the signature if one was called."""
     spec = pb.ModelSpec(name=servable.name)
     spec.version.value = servable.version
     if signature is not None:

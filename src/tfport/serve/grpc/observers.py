@@ -1,4 +1,4 @@
-"""Calls that are counted, traced and sampled while they are answered."""
+"""Measure, trace and log gRPC calls while they are answered."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from tfport.serve.monitoring.tracing import RequestTracer
 from tfport.serve.request_metrics import GRPC, RequestMetrics
 from tfport.serve.status import StatusCode, StatusError
 
-# calls that a PredictionLog has a place for
+# calls that a PredictionLog can represent
 KINDS = {
     "Predict": "predict",
     "Classify": "classify",
@@ -23,7 +23,7 @@ KINDS = {
 
 @dataclass(frozen=True, slots=True)
 class Observers:
-    """Those of one server."""
+    """Metrics, request log and tracer of one server."""
 
     metrics: RequestMetrics | None = None
     request_log: RequestLog | None = None
@@ -32,7 +32,7 @@ class Observers:
     async def around(
         self, api: str, model: str, headers: Mapping[str, str], request: bytes, answer: Awaitable[bytes]
     ) -> bytes:
-        """The answer; all that there is to tell about it is told."""
+        """Await the answer and report it to all observers."""
         began, code = time.perf_counter(), StatusCode.CANCELLED
         if self.metrics is not None:
             self.metrics.began(GRPC)
@@ -40,8 +40,8 @@ class Observers:
             with nullcontext() if self.tracer is None else self.tracer.request(api, model, headers):
                 response = await answer
             code = StatusCode.OK
-        except StatusError as refusal:
-            code = refusal.code
+        except StatusError as error:
+            code = error.code
             raise
         except Exception:
             code = StatusCode.INTERNAL

@@ -1,4 +1,4 @@
-"""How a gRPC front end is set up: as `tensorflow_model_server` is, where it has the option."""
+"""Options of the gRPC server, the same as those of `tensorflow_model_server` where it has them."""
 
 from __future__ import annotations
 
@@ -13,33 +13,33 @@ from tfport.serve.grpc.tls import Tls
 
 @dataclass(frozen=True, slots=True)
 class GrpcOptions:
-    """Every flag of the gRPC side."""
+    """All options of the gRPC server."""
 
     host: str = "127.0.0.1"
     port: int | None = 8500
-    """0 is any that is free, None is no TCP port at all."""
+    """0 picks a free port, None means no TCP port."""
     socket_path: str = ""
-    """A Unix socket to listen at as well."""
+    """A Unix socket to listen on in addition."""
     tls: Tls | None = None
     tokens: AuthTokens | None = None
     channel_arguments: Mapping[str, int | str] = field(default_factory=dict)
     largest_message: int = 2**31 - 1
     most_calls: int = 4096
-    """Calls at a time; those beyond are refused at once, before they take memory."""
+    """Maximum number of parallel calls; further ones are rejected before they use memory."""
     tensor_content: bool = False
-    """Tensors of responses as raw bytes (`--enable_serialization_as_tensor_content`)."""
+    """Return tensors as raw bytes (`--enable_serialization_as_tensor_content`)."""
     check_method: bool = False
-    """A signature must say the method that it is called by (`--enable_signature_method_name_check`)."""
+    """Require the matching method name in signatures (`--enable_signature_method_name_check`)."""
     health: bool = True
     reflection: bool = True
     observers: Observers = field(default_factory=Observers)
-    """Who counts, samples and traces."""
+    """Metrics, request log and tracer."""
     metric: Callable[[str], int] | None = None
-    """The value of a metric by name, for those that ask how a reload changed it."""
+    """Returns a metric by name; clients may ask how a reload changed it."""
 
 
 def channel_arguments(text: str) -> dict[str, int | str]:
-    """What `--grpc_channel_arguments` says: `grpc.max_connection_age_ms=2000,grpc.lb=x`."""
+    """Parse `--grpc_channel_arguments`: `grpc.max_connection_age_ms=2000,grpc.lb=x`."""
     arguments: dict[str, int | str] = {}
     for part in filter(None, text.split(",")):
         key, equals, value = part.partition("=")

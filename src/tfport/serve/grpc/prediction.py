@@ -1,7 +1,6 @@
 """`tensorflow.serving.PredictionService`: Predict, Classify, Regress, MultiInference, GetModelMetadata.
 
-What is refused, with which code and in which words, is TensorFlow Serving's; where that is decided says
-each function's order of questions.
+Error codes, messages and the order of checks are TensorFlow Serving's.
 """
 
 from __future__ import annotations
@@ -37,14 +36,14 @@ _METHODS = (PREDICT, CLASSIFY, REGRESS)
 
 
 class PredictionService:
-    """Answers from the models of a catalog."""
+    """Answers requests with the models of a catalog."""
 
     def __init__(self, catalog: ModelCatalog, options: GrpcOptions) -> None:
         self._catalog, self._options = catalog, options
         self._metrics = options.observers.metrics
 
     def service(self) -> GrpcService:
-        """As a server takes it."""
+        """Return the methods as a `GrpcService`."""
         methods = [
             GrpcMethod("Predict", wire.PredictRequestWire, self.predict, _model),
             GrpcMethod("Classify", wire.ExamplesRequestWire, self.classify, _model),
@@ -55,7 +54,7 @@ class PredictionService:
         return GrpcService(NAME, methods)
 
     async def predict(self, request: wire.PredictRequestWire, size: int) -> bytes:
-        """Named tensors to named tensors."""
+        """Run a signature on named tensors."""
         spec = model_spec_of(request)
         servable = servable_for(self._catalog, spec)
         signature = signature_to_predict(servable, spec.signature_name)
@@ -97,19 +96,19 @@ class PredictionService:
         return response.SerializeToString()
 
     async def classify(self, request: wire.ExamplesRequestWire, size: int) -> pb.ClassificationResponse:
-        """Examples to classes with scores."""
+        """Return classes with scores for Examples."""
         spec, answers, count = await self._examined(request, "Classify", CLASSIFY)
         return pb.ClassificationResponse(model_spec=spec, result=_classes(answers, count))
 
     async def regress(self, request: wire.ExamplesRequestWire, size: int) -> pb.RegressionResponse:
-        """Examples to numbers."""
+        """Return numbers for Examples."""
         spec, answers, count = await self._examined(request, "Regress", REGRESS)
         return pb.RegressionResponse(model_spec=spec, result=_regressions(answers, count))
 
     async def _examined(
         self, request: wire.ExamplesRequestWire, api: str, method: str
     ) -> tuple[serving_pb2.ModelSpec, Arrays, int]:
-        """Who answered, what a signature says of the Examples of a request, and how many they are."""
+        """Run a signature on Examples; return the ModelSpec, the outputs and the number of Examples."""
         spec = model_spec_of(request)
         servable = servable_for(self._catalog, spec)
         signature = self._signature(servable, spec.signature_name, method)
@@ -120,7 +119,7 @@ class PredictionService:
     async def multi_inference(
         self, request: wire.MultiInferenceRequestWire, size: int
     ) -> pb.MultiInferenceResponse:
-        """The same Examples to several signatures of one model."""
+        """Run several signatures of one model on the same Examples."""
         servable = servable_for(
             self._catalog, request.tasks[0].model_spec if request.tasks else serving_pb2.ModelSpec()
         )
@@ -137,7 +136,7 @@ class PredictionService:
         return response
 
     def _tasks(self, servable: Servable, request: wire.MultiInferenceRequestWire) -> list[Signature]:
-        """The signature of each task."""
+        """Return the signature of each task."""
         signatures: dict[str, Signature] = {}
         for task in request.tasks:
             spec, name = task.model_spec, task.model_spec.signature_name or DEFAULT
@@ -159,7 +158,7 @@ class PredictionService:
         return list(signatures.values())
 
     async def metadata(self, request: pb.GetModelMetadataRequest, size: int) -> pb.GetModelMetadataResponse:
-        """What the model's signatures are, as its file says it."""
+        """Return the signatures of a model as stored in its file."""
         spec = model_spec_of(request)
         if not request.metadata_field:
             raise invalid_argument("GetModelMetadataRequest must specify at least one metadata_field")
@@ -196,18 +195,18 @@ def _arrays(request: wire.PredictRequestWire) -> Arrays:
 
 
 def _size(answers: Arrays) -> int:
-    """Bytes to write, about; where an array is of texts, of the pointers to them."""
+    """Return the approximate number of bytes to write; strings count as pointers."""
     return sum(array.nbytes for array in answers.values())
 
 
 def _are_dense(signature: Signature, inputs: Arrays, outputs: list[str]) -> None:
-    """A TensorProto is one tensor: a sparse or ragged one has no place in these messages."""
+    """Raise if an input or output is sparse or ragged: a TensorProto holds one dense tensor."""
     for name, spec in [(n, signature.inputs[n]) for n in inputs] + [
         (n, signature.outputs[n]) for n in outputs
     ]:
         if len(spec.tensors) != 1:
             raise invalid_argument(
-                f"`{name}` is {spec.form}, of {len(spec.tensors)} tensors; Predict takes and gives one"
+                f"`{name}` is {spec.form} ({len(spec.tensors)} tensors); Predict supports dense tensors only"
             )
 
 

@@ -1,8 +1,8 @@
-"""Server reflection, by which `grpcurl` and others learn the services: with TensorFlow's names.
+"""Server reflection, which `grpcurl` and similar tools use, with TensorFlow's names.
 
-Our messages live in a package of their own, so that TensorFlow can be imported beside them. Here their
-descriptors are copied into a pool of ours under the names that TensorFlow's have; the pool that all of
-Python shares never sees them.
+tfport's messages have their own protobuf package, so that TensorFlow can be imported in the same process.
+Their descriptors are copied under TensorFlow's names into a separate pool; Python's default pool is not
+changed.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from tfport.formats.proto import (
 )
 
 OURS, CORE, SERVING = "tfport.formats.proto", "tensorflow", "tensorflow.serving"
-# what TensorFlow has in its core, of the files that are otherwise TensorFlow Serving's
+# messages of TensorFlow itself in files that otherwise belong to TensorFlow Serving
 _CORE_MESSAGES = {"BytesList", "FloatList", "Int64List", "Feature", "Features", "Example", "error"}
 _CORE_FILES = (graph_pb2.DESCRIPTOR, saved_model_pb2.DESCRIPTOR)
 _FILES = (
@@ -52,11 +52,11 @@ SERVICES = {
     },
 }
 VERSIONS = ("v1", "v1alpha")
-"""Of the reflection service itself; their messages are the same."""
+"""Versions of the reflection service; their messages are the same."""
 
 
 def reflection_handlers(services: Iterable[str], more: Iterable[FileProto] = ()) -> list[Any]:
-    """Handlers for a server that has these services; `more` are the files of those that are not ours."""
+    """Return handlers for a server with these services; `more` are descriptors of other services."""
     names = [f"grpc.reflection.{version}.ServerReflection" for version in VERSIONS]
     servicer = reflection.aio.ReflectionServicer([*services, *names[1:]], _WithMethods(real_names(more)))
     handler = grpc.stream_stream_rpc_method_handler(
@@ -68,7 +68,7 @@ def reflection_handlers(services: Iterable[str], more: Iterable[FileProto] = ())
 
 
 class _WithMethods:
-    """A pool that finds the file of a method too, which `grpcurl describe SERVICE.METHOD` asks for."""
+    """A pool that also finds the file of a method, which `grpcurl describe SERVICE.METHOD` needs."""
 
     def __init__(self, pool: descriptor_pool.DescriptorPool) -> None:
         self._pool = pool
@@ -77,7 +77,7 @@ class _WithMethods:
         return getattr(self._pool, name)
 
     def FindFileContainingSymbol(self, name: str) -> FileDescriptor:
-        """The file, or KeyError."""
+        """Return the file, or raise KeyError."""
         try:
             return self._pool.FindFileContainingSymbol(name)
         except KeyError:
@@ -87,7 +87,7 @@ class _WithMethods:
 
 
 def real_names(more: Iterable[FileProto] = ()) -> descriptor_pool.DescriptorPool:
-    """A pool with TensorFlow Serving's services and messages under their own names."""
+    """Return a pool with TensorFlow Serving's services and messages under their real names."""
     pool = descriptor_pool.DescriptorPool()
     for module in _OTHERS:
         pool.Add(_copied(module.DESCRIPTOR))
@@ -103,7 +103,7 @@ def _copied(file: FileDescriptor) -> FileProto:
 
 
 def _renamed() -> Iterator[FileProto]:
-    """Files in the order in which they need each other."""
+    """Yield the files in order of their dependencies."""
     originals = []
     homes: dict[str, str] = {}
     for file in _FILES:
@@ -122,7 +122,7 @@ def _renamed() -> Iterator[FileProto]:
 
 
 def _of_package(original: FileProto, package: str, homes: dict[str, str]) -> FileProto:
-    """What of a file belongs to one of TensorFlow's packages."""
+    """Return the part of a file that belongs to one of TensorFlow's packages."""
     stem = original.name.rpartition("/")[2]
     out = FileProto(name=f"{package.replace('.', '_')}/{stem}", package=package, syntax=original.syntax)
     out.message_type.extend(m for m in original.message_type if homes[m.name] == package)

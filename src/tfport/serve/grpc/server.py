@@ -1,8 +1,8 @@
-"""The gRPC front end: TensorFlow Serving's two services, health and reflection, at a port or a Unix socket.
+"""The gRPC server: TensorFlow Serving's two services, health and reflection, on a port or a Unix socket.
 
-front = GrpcServer(catalog, reload=manager.reload, options=GrpcOptions(port=8500))
-port = await front.start()
-await front.stop(grace=10)          calls that have begun may end, new ones are refused
+server = GrpcServer(catalog, reload=manager.reload, options=GrpcOptions(port=8500))
+port = await server.start()
+await server.stop(grace=10)          calls in progress may end, new ones are rejected
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from tfport.serve.model_catalog import ModelCatalog
 
 
 class GrpcServer:
-    """One server; `more` are other protocols' services at the same port, `files` tell reflection of them."""
+    """A gRPC server; `more` are handlers of other protocols, `files` their descriptors for reflection."""
 
     def __init__(
         self,
@@ -51,10 +51,10 @@ class GrpcServer:
         self._server: Any = None
 
     async def start(self) -> int:
-        """Listen; the TCP port, or 0 where there is none."""
+        """Listen; return the TCP port, or 0 if there is none."""
         options = self._options
         if options.port is None and not options.socket_path:
-            raise Error("gRPC needs a port or the path of a socket")
+            raise Error("gRPC needs a port or a socket path")
         self._server = server = self._made()
         port = 0
         try:
@@ -69,7 +69,7 @@ class GrpcServer:
         return port
 
     async def stop(self, grace: float | None = None) -> None:
-        """Take no more calls; those that have begun have `grace` seconds to end."""
+        """Reject new calls; calls in progress have `grace` seconds to end."""
         self._health.stop()
         if self._server is not None:
             await self._server.stop(grace)
@@ -103,22 +103,22 @@ class GrpcServer:
             port = 0
         if not port:
             certificate = " with this certificate and key" if tls else ""
-            raise Error(f"gRPC cannot listen at {address}{certificate}{_why(self._options, address)}")
+            raise Error(f"gRPC cannot listen on {address}{certificate}{_bind_error(self._options, address)}")
         return port
 
 
 def _arguments(options: GrpcOptions) -> dict[str, int | str]:
-    """What gRPC itself is told; a client's own limits hold for what is sent to it."""
+    """Return gRPC's own options; the size of responses is limited by clients only."""
     return {
         "grpc.max_receive_message_length": options.largest_message,
         "grpc.max_send_message_length": -1,
-        "grpc.so_reuseport": 0,  # a port that another server has is an error, not half of its calls
+        "grpc.so_reuseport": 0,  # a port that is in use is an error, not shared with the other server
         **options.channel_arguments,
     }
 
 
-def _why(options: GrpcOptions, address: str) -> str:
-    """What the system says to somebody else who tries; gRPC keeps that to itself."""
+def _bind_error(options: GrpcOptions, address: str) -> str:
+    """Return the system's error for a port, which gRPC does not report."""
     if address.startswith("unix:") or not options.port:
         return ""
     family = socket.AF_INET6 if ":" in options.host else socket.AF_INET

@@ -1,10 +1,10 @@
-"""A gRPC service of coroutines from message to message; what they refuse becomes a status of the call.
+"""A gRPC service built from coroutines; a `StatusError` becomes the status of the call.
 
     methods = [GrpcMethod("GetModelStatus", GetModelStatusRequest, status)]
     GrpcService("tensorflow.serving.ModelService", methods)
 
-Messages are parsed here and not by gRPC, so that bytes that are none end in INVALID_ARGUMENT. A call whose
-deadline has passed is not begun; gRPC cancels the coroutine of one whose client leaves or stops waiting.
+Messages are parsed here and not by gRPC, so that invalid bytes end in INVALID_ARGUMENT. A call whose
+deadline has passed is not started; gRPC cancels the coroutine if the client disconnects or times out.
 """
 
 from __future__ import annotations
@@ -22,32 +22,32 @@ from tfport.serve.offload import offload
 from tfport.serve.status import StatusCode, StatusError, invalid_argument
 
 LONGEST_MESSAGE = 1024
-"""Characters of an error that a client gets, as in TensorFlow Serving: headers have limits."""
+"""Maximum characters of an error message, as in TensorFlow Serving: headers have limits."""
 STATUS = {status.value[0]: status for status in grpc.StatusCode}
 _log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
 class GrpcMethod:
-    """One call: its name, the message that it takes, and what answers it."""
+    """A method: its name, its request message and the coroutine that answers it."""
 
     name: str
     request: type[Message]
     answer: Callable[[Any, int], Awaitable[Message | bytes]]
-    """From the message, and how many bytes it came in, to the answer or its bytes."""
+    """Takes the message and its size in bytes, returns the response or its bytes."""
     model: Callable[[Any], str] | None = None
-    """The model that a request is for, where it counts as one."""
+    """Returns the model that a request is for, if it counts as a request for a model."""
 
 
 @dataclass(frozen=True, slots=True)
 class GrpcService:
-    """Calls under a service's full name."""
+    """Methods under a service's full name."""
 
     name: str
     methods: Sequence[GrpcMethod]
 
     def handler(self, observers: Observers) -> grpc.ServiceRpcHandler:
-        """As a gRPC server takes it."""
+        """Return a handler for a gRPC server."""
         handlers = {
             method.name: grpc.unary_unary_rpc_method_handler(_answering(method, observers))
             for method in self.methods
@@ -62,13 +62,13 @@ def _answering(method: GrpcMethod, observers: Observers) -> Callable[[bytes, Any
             await _abort(context, StatusCode.DEADLINE_EXCEEDED, "Deadline Exceeded")
         try:
             return await _answered(method, data, observers, context)
-        except StatusError as refusal:
-            code, message = refusal.code, refusal.message
+        except StatusError as error:
+            code, message = error.code, error.message
         except Exception:
             _log.exception("%s failed", method.name)
-            code, message = StatusCode.INTERNAL, f"{method.name} failed; the server's log says why"
+            code, message = StatusCode.INTERNAL, f"{method.name} failed; see the server's log"
         await _abort(context, code, message)
-        raise AssertionError  # abort does not come back
+        raise AssertionError  # abort does not return
 
     return answer
 
@@ -92,7 +92,7 @@ def _parsed(kind: type[Message], data: bytes) -> Message:
         return kind.FromString(data)
     except DecodeError:
         name = kind.DESCRIPTOR.name.removesuffix("Wire")
-        raise invalid_argument(f"{len(data)} bytes were sent that are no {name}") from None
+        raise invalid_argument(f"cannot parse {len(data)} bytes as {name}") from None
 
 
 async def _abort(context: Any, code: StatusCode, message: str) -> None:

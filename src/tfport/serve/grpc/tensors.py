@@ -1,10 +1,10 @@
-"""Tensors of requests and responses, straight between the wire and arrays.
+"""Convert tensors of requests and responses between the wire format and arrays.
 
     array_of(request.inputs["x"])                           an array that shares the message's bytes
     write_tensor(response.outputs["y"], array, DT_FLOAT)    typed fields, as TensorFlow Serving fills them
 
-What a `TensorProto` means (short lists, bit patterns) is written in `formats.tensor`; here are the ways
-around Python's numbers, and the limits for what strangers send.
+`formats.encoding.tensor` defines what a `TensorProto` means (short lists, bit patterns). This module
+avoids converting elements to Python numbers, and limits what clients can send.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from tfport.formats.proto import serving_wire_pb2 as pb
 from tfport.serve.grpc.varints import write_varints
 
 MOST_FILLED = 2**28
-"""Bytes that a list shorter than its tensor may be spread over: small messages are not to cost much."""
+"""Maximum bytes to expand a short list of elements to: small messages must not use much memory."""
 AS_BYTES = ("float_val", "double_val", "scomplex_val", "dcomplex_val")
 
 Array = NDArray[Any]
@@ -33,28 +33,28 @@ Kind = np.dtype[Any]
 
 
 def array_of(tensor: pb.TensorToRead) -> Array:
-    """The array that a tensor says; read-only."""
+    """Return the array of a tensor; it is read-only."""
     kind = NUMPY.get(tensor.dtype)
     if kind is None:
-        raise UnreadableFile(f"{type_name(tensor.dtype)} has no elements that can be sent")
+        raise UnreadableFile(f"tensors of type {type_name(tensor.dtype)} cannot be sent")
     name = _NAMES[tensor.dtype]
     shape = tuple(dim.size for dim in tensor.tensor_shape.dim[: MOST_AXES + 1])
     if tensor.tensor_shape.unknown_rank or min(shape, default=0) < 0 or len(shape) > MOST_AXES:
-        raise UnreadableFile(f"a {name} tensor says its shape is {list(shape[:MOST_AXES])}")
+        raise UnreadableFile(f"invalid shape {list(shape[:MOST_AXES])} of a {name} tensor")
     size = math.prod(shape)
     flat = _elements(tensor, kind)
     if tensor.tensor_content and len(flat) != size:
         raise UnreadableFile(
-            f"{len(tensor.tensor_content)} bytes are no {name} tensor of shape {list(shape)}"
+            f"{len(tensor.tensor_content)} bytes do not fit a {name} tensor of shape {list(shape)}"
         )
     if len(flat) < size and size * kind.itemsize > MOST_FILLED:
-        raise UnreadableFile(f"a {name} tensor of shape {list(shape)} is given by {len(flat)} elements only")
+        raise UnreadableFile(f"a {name} tensor of shape {list(shape)} has only {len(flat)} elements")
     return expand(flat, shape, name)
 
 
 def write_tensor(out: pb.TensorToWrite, array: Array, dtype: int, *, content: bool = False) -> None:
-    """Fill in a tensor: its elements in the field of their type, or as raw `tensor_content`."""
-    if NUMPY.get(dtype) != array.dtype:  # the signature is wrong about its own model
+    """Fill a tensor: its elements in the field of their type, or as raw `tensor_content`."""
+    if NUMPY.get(dtype) != array.dtype:  # the signature declares another type than the model returns
         dtype = _NUMBERS[array.dtype]
     out.dtype = dtype
     out.tensor_shape.SetInParent()
@@ -74,12 +74,12 @@ def _elements(tensor: pb.TensorToRead, kind: Kind) -> Array:
     if tensor.tensor_content:
         return _raw_elements(tensor.tensor_content, kind)
     if field not in AS_BYTES:
-        return from_list(tensor, kind)  # type: ignore[arg-type]  # the lists that both have
-    if len(UnknownFieldSet(tensor)):  # perhaps a list that is not packed: rare, and every parser takes it
+        return from_list(tensor, kind)  # type: ignore[arg-type]  # fields that both messages have
+    if len(UnknownFieldSet(tensor)):  # perhaps an unpacked list: rare, but valid protobuf
         return from_list(_parsed(tensor), kind)
     chunks = getattr(tensor, field)
     data = chunks[0] if len(chunks) == 1 else b"".join(chunks)
-    # of complex numbers an odd part at the end does not count
+    # drop an incomplete complex number at the end
     return _raw_elements(
         data[: len(data) // kind.itemsize * kind.itemsize] if "complex" in field else data, kind
     )
@@ -89,13 +89,13 @@ def _parsed(tensor: pb.TensorToRead) -> graph_pb2.TensorProto:
     try:
         return graph_pb2.TensorProto.FromString(tensor.SerializeToString())
     except DecodeError:
-        raise UnreadableFile(f"its elements are no {type_name(tensor.dtype)}") from None
+        raise UnreadableFile(f"invalid elements of a {type_name(tensor.dtype)} tensor") from None
 
 
 def _raw_elements(data: bytes, kind: Kind) -> Array:
     if kind.hasobject or len(data) % kind.itemsize:
-        raise UnreadableFile(f"{len(data)} bytes are no whole number of {kind} elements")
-    if kind == np.bool_:  # any byte may come; a bool that is neither 0 nor 1 is not one
+        raise UnreadableFile(f"{len(data)} bytes are not a whole number of {kind} elements")
+    if kind == np.bool_:  # normalize: a bool byte other than 0 or 1 is invalid in numpy
         return np.frombuffer(data, np.uint8).astype(np.bool_)
     return np.frombuffer(data, kind)
 

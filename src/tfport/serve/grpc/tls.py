@@ -1,4 +1,4 @@
-"""TLS of the gRPC port: what `--ssl_config_file` says, a text message with PEM texts in it."""
+"""TLS of the gRPC port: the PEM texts in `--ssl_config_file`."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tfport.formats.proto import serving_api_pb2 as pb
 
 @dataclass(frozen=True, slots=True)
 class Tls:
-    """PEM texts; with `verify` clients must have a certificate that one of `client_ca` signed."""
+    """PEM texts; `verify` requires client certificates signed by `client_ca`."""
 
     certificate: bytes
     key: bytes = field(repr=False)
@@ -21,17 +21,17 @@ class Tls:
     verify: bool = False
 
     def credentials(self) -> grpc.ServerCredentials:
-        """As gRPC takes them."""
+        """Return the credentials for gRPC."""
         if not self.certificate or not self.key:
-            raise Error("TLS needs a certificate and a key of the server")
+            raise Error("TLS needs a server certificate and a server key")
         if self.verify and not self.client_ca:
-            raise Error("clients cannot be verified: there is no certificate authority for them")
+            raise Error("cannot verify clients: no certificate authority for clients is configured")
         pair = (self.key, self.certificate)
         return grpc.ssl_server_credentials([pair], self.client_ca or None, self.verify)
 
 
 def read_ssl_config(text: bytes, where: str) -> Tls:
-    """The file's content, read; `where` is its name in errors."""
+    """Parse an SSLConfig text proto; `where` is its name in errors."""
     config = parse_text(pb.SSLConfig, text, where)
     return Tls(
         config.server_cert.encode(),

@@ -1,6 +1,6 @@
-"""Packed lists of integers, as protobuf writes them: seven bits in each byte, the low ones first.
+"""Write packed lists of integers as protobuf varints: seven bits per byte, low bits first.
 
-As many steps as the longest number has bytes, each over many numbers at once; nothing is done one by one.
+Vectorized: one step per byte of the longest number, each over many numbers at once.
 """
 
 from __future__ import annotations
@@ -12,11 +12,11 @@ from numpy.typing import NDArray
 
 MORE, LOW, BITS = 0x80, 0x7F, 7
 AT_ONCE = 1 << 15
-"""Numbers whose bytes stay in the processor's cache."""
+"""Numbers per chunk, small enough for the processor's cache."""
 
 
 def write_varints(numbers: NDArray[np.uint64]) -> bytes:
-    """The bytes of a packed list."""
+    """Return the bytes of a packed list."""
     if not numbers.size or numbers.max() < MORE:
         return numbers.astype(np.uint8).tobytes()
     parts = (numbers[at : at + AT_ONCE] for at in range(0, len(numbers), AT_ONCE))
@@ -24,7 +24,7 @@ def write_varints(numbers: NDArray[np.uint64]) -> bytes:
 
 
 def _written(numbers: NDArray[np.uint64]) -> bytes:
-    """All numbers as if they were as long as the longest, then without what is too much."""
+    """Write all numbers with the length of the longest, then drop the unused bytes."""
     longest = max(1, -(-int(numbers.max()).bit_length() // BITS))
     octets: NDArray[np.uint8] = np.empty((len(numbers), longest), np.uint8)
     kept: NDArray[Any] = np.empty((len(numbers), longest), np.bool_)

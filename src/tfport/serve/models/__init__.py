@@ -1,1 +1,1 @@
-"""Which versions of which models are served: asked for, found on disk, loaded, withdrawn."""
+"""Model versions: configure, find, load, serve and unload them."""

@@ -1,10 +1,10 @@
-"""What a server is asked to serve: TensorFlow Serving's ModelServerConfig as plain settings.
+"""TensorFlow Serving's ModelServerConfig as plain settings.
 
-    config = read_config("models.config")            the text form, from a file
+    config = read_config("models.config")            a text proto in a file
     settings_of(config)                              [ModelSettings("half_plus_two", "/models/half"), …]
 
-What makes no sense is refused as TensorFlow Serving refuses it. Whether a version that a label
-names is there is asked in `labels`; which versions there are, in `source`.
+Invalid configurations are rejected as in TensorFlow Serving. `labels` checks the versions that labels
+point to, `store` lists the versions that exist.
 """
 
 from __future__ import annotations
@@ -29,19 +29,19 @@ _POSITION = re.compile(r"^\d+:\d+ : ")
 
 @dataclass(frozen=True, slots=True)
 class ModelSettings:
-    """One model that should be served."""
+    """One model to serve."""
 
     name: str
     base_path: str
-    """The folder of its versions, here or in an object store."""
+    """The folder of its versions, local or in an object store."""
     policy: Policy = field(default_factory=LatestVersions)
     labels: Mapping[str, int] = field(default_factory=dict)
     logging: pb.LoggingConfig | None = None
-    """Which requests should be logged, and where."""
+    """Which requests to log, and where."""
 
 
 def one_model(name: str, base_path: str) -> pb.ModelServerConfig:
-    """The configuration of a single model, as `--model_name` and `--model_base_path` ask for it."""
+    """Return the configuration for `--model_name` and `--model_base_path`."""
     path = base_path if is_address(base_path) else os.path.abspath(base_path)
     config = pb.ModelServerConfig()
     config.model_config_list.config.add(name=name, base_path=path, model_platform=PLATFORM)
@@ -49,18 +49,18 @@ def one_model(name: str, base_path: str) -> pb.ModelServerConfig:
 
 
 def read_config(path: str) -> pb.ModelServerConfig:
-    """The configuration in a file."""
+    """Read a configuration file."""
     try:
         with open(path, encoding="utf-8") as file:
             return parse_config(file.read(), path)
     except OSError as error:
         raise UnreadableFile(f"{path}: {reason(error)}") from None
     except UnicodeDecodeError as error:
-        raise UnreadableFile(f"{path}, byte {error.start}: expected text, found other bytes") from None
+        raise UnreadableFile(f"{path}, byte {error.start}: expected UTF-8 text, found other bytes") from None
 
 
 def parse_config(text: str, where: str) -> pb.ModelServerConfig:
-    """The configuration that a text says; a field that nobody knows is an error, with its store."""
+    """Parse a configuration; an unknown field is an error that names its line."""
     try:
         return text_format.Parse(text, pb.ModelServerConfig())
     except text_format.ParseError as error:
@@ -70,7 +70,7 @@ def parse_config(text: str, where: str) -> pb.ModelServerConfig:
 
 
 def settings_of(config: pb.ModelServerConfig) -> list[ModelSettings]:
-    """The models of a configuration; a refusal where it contradicts itself."""
+    """Return the models of a configuration; raise if it is invalid."""
     if config.WhichOneof("config") == "custom_model_config":
         raise invalid_argument("custom_model_config is not supported, only model_config_list")
     models: dict[str, ModelSettings] = {}
@@ -82,13 +82,13 @@ def settings_of(config: pb.ModelServerConfig) -> list[ModelSettings]:
 
 
 def is_address(path: str) -> bool:
-    """Whether a path is one of an object store, `s3://…`."""
+    """Whether a path is a URL of an object store, such as `s3://…`."""
     return _ADDRESS.match(path) is not None
 
 
 def _settings(model: pb.ModelConfig) -> ModelSettings:
     if not model.name:
-        raise invalid_argument(f"a model has no name; its base_path is `{model.base_path}`")
+        raise invalid_argument(f"the model at base_path `{model.base_path}` has no name")
     if not is_address(model.base_path) and not os.path.isabs(model.base_path):
         raise invalid_argument(
             f"Expected model {model.name} to have an absolute path or URI; got base_path()={model.base_path}"
@@ -104,7 +104,7 @@ def _settings(model: pb.ModelConfig) -> ModelSettings:
 
 
 def _known_platform(model: pb.ModelConfig) -> None:
-    """Refuse other platforms; where none is said, which TensorFlow Serving refuses, it is TensorFlow."""
+    """Reject other platforms; a missing one, which TensorFlow Serving rejects, means TensorFlow."""
     if model.model_type and model.model_platform:
         raise invalid_argument(
             "Illegal setting both ModelServerConfig::model_type (deprecated) and "

@@ -1,4 +1,4 @@
-"""May these labels be given? Only to versions that answer, unless the server allows more."""
+"""Check version labels: they may point to available versions only, unless the server allows more."""
 
 from __future__ import annotations
 
@@ -10,16 +10,16 @@ from tfport.serve.status import StatusCode, StatusError
 
 
 def check_labels(models: Iterable[ModelSettings], catalog: ModelCatalog, *, unavailable: bool) -> None:
-    """Refuse labels on versions that are not available.
+    """Raise if a label points to a version that is not available.
 
-    With `unavailable` a label may be given before its version is there; one that is in use still only
-    moves to a version that answers.
+    With `unavailable`, a new label may point to a version that is not loaded yet; a label in use can
+    still only move to an available version.
     """
     for model in models:
         current = catalog.labels(model.name)
         for label, version in sorted(model.labels.items()):
             early = unavailable and current.get(label, version) == version
-            if not early and not _answers(catalog, model.name, version):
+            if not early and not _is_available(catalog, model.name, version):
                 raise StatusError(
                     StatusCode.FAILED_PRECONDITION,
                     f"Request to assign label to version {version} of model {model.name}, "
@@ -27,7 +27,7 @@ def check_labels(models: Iterable[ModelSettings], catalog: ModelCatalog, *, unav
                 )
 
 
-def _answers(catalog: ModelCatalog, name: str, version: int) -> bool:
+def _is_available(catalog: ModelCatalog, name: str, version: int) -> bool:
     try:
         return catalog.statuses(name, version)[0].state is VersionState.AVAILABLE
     except StatusError:

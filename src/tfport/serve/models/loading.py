@@ -1,7 +1,6 @@
 """One attempt to load a version: fetch it, open a session, warm it up. Runs in a thread.
 
-What goes wrong is told as a code and a sentence for the version's status; whether to try again
-is decided in `versions`.
+Errors become a code and a message for the version's status; `served_model` decides whether to retry.
 """
 
 from __future__ import annotations
@@ -28,7 +27,7 @@ from tfport.serve.models.warmup import prepare, replay
 from tfport.serve.status import StatusCode, StatusError
 
 Opener = Callable[[str, ModelSettings], Session]
-"""Makes a session of the model in a folder."""
+"""Opens a session of the model in a folder."""
 
 _CODES: list[tuple[type[BaseException], StatusCode]] = [
     (UnreadableFile, StatusCode.DATA_LOSS),
@@ -45,11 +44,11 @@ _CODES: list[tuple[type[BaseException], StatusCode]] = [
 
 @dataclass(frozen=True, slots=True)
 class LoadedVersion:
-    """A version that can answer."""
+    """A version that can answer requests."""
 
     session: Session
     copy: Path | None
-    """The folder to delete when it is let go, where one was made."""
+    """The folder to delete when the version is unloaded, if a copy was made."""
     warm_up_requests: int
     warm_up_seconds: float
 
@@ -62,16 +61,16 @@ def session_opener(
     registry: Registry | None = None,
     stubs: Stubs | None = None,
 ) -> Opener:
-    """How a server opens its models; `tags` are those of `--saved_model_tags`."""
+    """Return a function that opens models; `tags` are those of `--saved_model_tags`."""
     chosen = None if tags is None else tuple(tags)
 
-    def opened(folder: str, settings: ModelSettings) -> Session:
+    def open_session(folder: str, settings: ModelSettings) -> Session:
         model = load_model(find_model(folder), definitions_with(ready(registry)), chosen)
-        # the cores are also the event loop's, and other calls': who waits must not hold one
-        waiting_quietly = make_engine(engine, threads, spins=False)
-        return Session(model, engine=waiting_quietly, registry=registry, stubs=stubs)
+        # the event loop and other calls need the cores: waiting threads must not spin
+        chosen_engine = make_engine(engine, threads, spins=False)
+        return Session(model, engine=chosen_engine, registry=registry, stubs=stubs)
 
-    return opened
+    return open_session
 
 
 def load_version(
@@ -91,20 +90,20 @@ def load_version(
         folder = store.fetch(path, copy_to)
         raise_if_stopped(stopped)
         if not folder.exists():
-            raise FileNotFoundError(f"{folder}: there is nothing")
+            raise FileNotFoundError(f"{folder}: no such file or folder")
         session = _opened(folder, settings, open_session)
         raise_if_stopped(stopped)
         prepare(session)
         iterations = options.warm_up_iterations
         began = time.monotonic()
-        asked = replay(session, iterations=iterations, stopped=stopped) if options.warm_up else 0
+        requests = replay(session, iterations=iterations, stopped=stopped) if options.warm_up else 0
         seconds = time.monotonic() - began
     except Exception as error:
         delete_copy(copy_to)
-        refused = to_status_error(error)
-        raise StatusError(refused.code, refused.message.replace(str(copy_to), path)) from None
-    gc.freeze()  # a model stays: garbage is not looked for in it, which would cost each large request
-    return LoadedVersion(session, copy_to if folder == copy_to else None, asked, seconds)
+        failure = to_status_error(error)
+        raise StatusError(failure.code, failure.message.replace(str(copy_to), path)) from None
+    gc.freeze()  # models stay loaded: collecting garbage in them would slow down large requests
+    return LoadedVersion(session, copy_to if folder == copy_to else None, requests, seconds)
 
 
 def _opened(folder: Path, settings: ModelSettings, open_session: Opener) -> Session:
@@ -117,7 +116,7 @@ def _opened(folder: Path, settings: ModelSettings, open_session: Opener) -> Sess
 
 
 def to_status_error(error: Exception) -> StatusError:
-    """Why a load failed, as a status has it."""
+    """Convert an error while loading to a status error."""
     if isinstance(error, StatusError):
         return error
     code = next((code for kind, code in _CODES if isinstance(error, kind)), StatusCode.INTERNAL)
@@ -134,6 +133,6 @@ def delete_copy(copy: Path | None) -> None:
 
 
 def raise_if_stopped(stopped: Callable[[], bool]) -> None:
-    """Refuse to, where nobody wants the version any more."""
+    """Raise if the version is no longer requested."""
     if stopped():
         raise StatusError(StatusCode.CANCELLED, "Loading of servable cancelled")

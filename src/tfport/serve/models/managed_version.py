@@ -1,4 +1,4 @@
-"""One version of a model, while it is loaded, served and let go."""
+"""State of one version of a model while it is loaded, served and unloaded."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from tfport.serve.status import StatusError
 
 @dataclass(eq=False)
 class ManagedVersion:
-    """What is at one path under one number."""
+    """A version: a number and the path it is loaded from."""
 
     number: int
     path: str
@@ -22,12 +22,12 @@ class ManagedVersion:
     aspired: bool = True
     stage: LoadStage = LoadStage.NEW
     unwanted: bool = False
-    """Whether it was given up while it was loaded or served."""
+    """Whether it was dropped while loading or being served."""
     wake: asyncio.Event = field(default_factory=asyncio.Event)
-    """Ends waiting to try again: it is given up, or was written again."""
+    """Ends the wait for a retry: the version was dropped, or written again."""
     servable: Servable | None = None
     copy: Path | None = None
     error: StatusError | None = None
     """Why the last attempt to load it failed."""
     stamp: Stamp | None = None
-    """What was there when it was last tried."""
+    """Stamp of its files at the last attempt."""

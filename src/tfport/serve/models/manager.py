@@ -1,13 +1,13 @@
-"""Keeps a catalog true to what is asked for and to what is on disk.
+"""Keep the catalog in line with the configuration and with the versions on disk.
 
     runner = ThreadRunner(pool)
     manager = ModelManager(catalog, one_model("half", "/models/half"), runner_for=lambda *_: runner)
     await manager.start()                  returns when every model was tried once
-    manager.ready()                        each of them has a version that answers
-    await manager.reload(config)           what the call HandleReloadConfigRequest asks for
-    await manager.stop()                   calls that have begun end first
+    manager.ready()                        whether each model has an available version
+    await manager.reload(config)           for the call HandleReloadConfigRequest
+    await manager.stop()                   after calls in progress have ended
 
-A model that cannot be loaded is told in its status and in `problems()`; the others are served.
+A model that cannot be loaded has the reason in its status and in `problems()`; the others are served.
 """
 
 from __future__ import annotations
@@ -30,11 +30,11 @@ from tfport.serve.status import StatusCode, StatusError, invalid_argument
 
 LOG = logging.getLogger(__name__)
 LAST_STEPS = 0.5
-"""Seconds that stopping leaves to what comes after draining."""
+"""Seconds for the steps of stopping that follow draining."""
 
 
 class ModelManager:
-    """The models of one server, from the first to the last."""
+    """Loads, updates and unloads the models of one server."""
 
     def __init__(
         self,
@@ -49,11 +49,11 @@ class ModelManager:
         on_unload: Callable[[str, int], None] = lambda name, version: None,
         cache: Path | None = None,
     ) -> None:
-        """`config_file` is read where it is given, `config` taken otherwise; `load` opens a session."""
+        """`config_file` takes precedence over `config`; `load` opens a session."""
         self.options = options or ManagerOptions()
         self.catalog = catalog
         self.config = pb.ModelServerConfig()
-        """What is in force."""
+        """The configuration in use."""
         self._first, self._file = config, config_file
         self._resources = LoaderResources(
             catalog, runner_for, load or session_opener(), self.options, on_attempt, on_unload, cache
@@ -66,11 +66,11 @@ class ModelManager:
         self._started = self._stopped = False
 
     async def start(self) -> None:
-        """Load what is asked for; returns when all of it answers or was told why it does not."""
+        """Load the configured models; return when each is available or has failed."""
         config = read_config(self._file) if self._file is not None else self._first
         self._resources.open()
         if config is not None and config.WhichOneof("config"):
-            await self._apply(config, look=self.options.poll_seconds >= 0)
+            await self._apply(config, scan=self.options.poll_seconds >= 0)
         if self._stopped:
             return
         self._resources.serve()
@@ -79,7 +79,7 @@ class ModelManager:
             self._watchers[""] = asyncio.create_task(self._watch_file(self._file))
 
     async def stop(self) -> None:
-        """Serve nothing any more: calls that have begun end, loading is given up."""
+        """Stop serving: calls in progress end, loading is cancelled."""
         self._stopped = True
         watchers = list(self._watchers.values())
         self._watchers.clear()
@@ -99,57 +99,57 @@ class ModelManager:
         await asyncio.to_thread(self._resources.close)
 
     def ready(self) -> bool:
-        """Whether every model that is asked for has a version that answers."""
-        return self._started and not self._stopped and all(m.available for m in self._asked())
+        """Whether every configured model has an available version."""
+        return self._started and not self._stopped and all(m.available for m in self._configured())
 
     def settings(self) -> list[ModelSettings]:
-        """What is asked for."""
-        return [model.settings for model in self._asked()]
+        """Return the settings of the configured models."""
+        return [model.settings for model in self._configured()]
 
     def problems(self) -> dict[str, str]:
-        """The models that have no version that answers, and why."""
-        return {model.name: _why(model) for model in self._asked() if not model.available}
+        """Return the models without an available version, and why in TensorFlow Serving's format."""
+        return {model.name: _serving_message(model) for model in self._configured() if not model.available}
 
     def reasons(self) -> dict[str, str]:
-        """The same in a sentence each."""
-        return {model.name: _reason(model)[1] for model in self._asked() if not model.available}
+        """Return the models without an available version, and why in one sentence."""
+        return {model.name: _reason(model)[1] for model in self._configured() if not model.available}
 
     async def reload(self, config: pb.ModelServerConfig) -> None:
-        """Serve this instead; returns when new models answer, or is refused."""
+        """Serve another configuration; return when new models are available, or raise."""
         if config.WhichOneof("config") != "model_config_list":
             raise invalid_argument(
                 "ServerModelConfig type not supported by HandleReloadConfigRequest. "
-                "Only ModelConfigList is currently supported",
+                "Only ModelConfigList is currently supported"
             )
         await self._reload(config)
 
     async def _reload(self, config: pb.ModelServerConfig) -> None:
         if not self._started or self._stopped:
             raise StatusError(StatusCode.UNAVAILABLE, "the server is starting or stopping")
-        new = await self._apply(config, look=True)
+        new = await self._apply(config, scan=True)
         if missing := [model for model in new if not model.available and not model.removed]:
-            reasons = "".join(f"{_why(model)}, " for model in missing)
+            reasons = "".join(f"{_serving_message(model)}, " for model in missing)
             raise StatusError(
                 StatusCode.UNKNOWN, f"{len(missing)} model(s) did not become available: {{{reasons}}}"
             )
 
-    async def _apply(self, config: pb.ModelServerConfig, *, look: bool) -> list[ServedModel]:
-        """Put a configuration in force and wait until all was tried; those models that are new."""
+    async def _apply(self, config: pb.ModelServerConfig, *, scan: bool) -> list[ServedModel]:
+        """Apply a configuration, wait until all versions were tried, and return the new models."""
         async with self._one_at_a_time:
-            asked = settings_of(config)
-            check_labels(asked, self.catalog, unavailable=self.options.labels_for_unavailable)
+            configured = settings_of(config)
+            check_labels(configured, self.catalog, unavailable=self.options.labels_for_unavailable)
             self.config = pb.ModelServerConfig()
             self.config.CopyFrom(config)
-            for name in self._models.keys() - {settings.name for settings in asked}:
+            for name in self._models.keys() - {settings.name for settings in configured}:
                 self._remove(self._models[name])
-            known = {model.name for model in self._asked()}
-            models = [self._ask(settings) for settings in asked]
-            if look:
+            known = {model.name for model in self._configured()}
+            models = [self._configure(settings) for settings in configured]
+            if scan:
                 await asyncio.gather(*(model.poll() for model in models))
                 await self._until(lambda: self._stopped or all(m.settled or m.removed for m in models))
             return [model for model in models if model.name not in known]
 
-    def _ask(self, settings: ModelSettings) -> ServedModel:
+    def _configure(self, settings: ModelSettings) -> ServedModel:
         model = self._models.get(settings.name)
         if model is None:
             model = self._models[settings.name] = ServedModel(settings, self._resources, self._changed)
@@ -165,11 +165,11 @@ class ModelManager:
             watcher.cancel()
         model.remove()
 
-    def _asked(self) -> Iterable[ServedModel]:
+    def _configured(self) -> Iterable[ServedModel]:
         return [model for model in self._models.values() if not model.removed]
 
     def _changed(self) -> None:
-        """Something of a model is not as it was: wake who waits, forget what is gone."""
+        """Handle a change of a model: wake waiting tasks, drop models that are gone."""
         self._change.set()
         self._change = asyncio.Event()
         for name, model in list(self._models.items()):
@@ -177,8 +177,8 @@ class ModelManager:
                 del self._models[name]
                 self.catalog.remove(name)
 
-    async def _until(self, so: Callable[[], bool]) -> None:
-        while not so():
+    async def _until(self, condition: Callable[[], bool]) -> None:
+        while not condition():
             await self._change.wait()
 
     async def _watch(self, model: ServedModel) -> None:
@@ -187,7 +187,7 @@ class ModelManager:
             await model.poll()
 
     async def _watch_file(self, path: str) -> None:
-        """Read the configuration again and again; one that is of no use is told once and changes nothing."""
+        """Reread the configuration file periodically; log an invalid one once and keep the old one."""
         while True:
             await asyncio.sleep(self.options.config_poll_seconds)
             problem = ""
@@ -198,31 +198,31 @@ class ModelManager:
             except Error as error:
                 problem = str(error)
             if problem and problem != self._file_problem:
-                LOG.error("the configuration stays as it is: %s", problem)
+                LOG.error("keeping the current configuration: %s", problem)
             self._file_problem = problem
 
     async def _use(self, config: pb.ModelServerConfig, path: str) -> None:
         if not config.WhichOneof("config"):
-            raise StatusError(StatusCode.FAILED_PRECONDITION, f"{path}: it has no model_config_list")
+            raise StatusError(StatusCode.FAILED_PRECONDITION, f"{path}: missing model_config_list")
         try:
             await self._reload(config)
-        except StatusError as refused:
-            if refused.code is not StatusCode.UNKNOWN:  # in force, but not all of it answers
+        except StatusError as error:
+            if error.code is not StatusCode.UNKNOWN:  # UNKNOWN: applied, but some models are not available
                 raise
-            LOG.error("%s", refused)
+            LOG.error("%s", error)
 
 
-def _why(model: ServedModel) -> str:
-    """Why a model does not answer, in the shape that TensorFlow Serving gives it."""
+def _serving_message(model: ServedModel) -> str:
+    """Return why a model is not available, in TensorFlow Serving's format."""
     version, message, code = _reason(model)
     number = "" if version is None else f" version: {version}"
     return f"{{{{name: {model.name}{number}}} due to error: {code.name}: {message}}}"
 
 
 def _reason(model: ServedModel) -> tuple[int | None, str, StatusCode]:
-    """Why a model does not answer: which version, a sentence and a code."""
+    """Return why a model is not available: the version, a message and a code."""
     failed = {v.number: v.error for v in model.versions.values() if v.error is not None}
     if not failed:
-        return None, model.problem or f"{model.name}: it has no version yet", StatusCode.NOT_FOUND
+        return None, model.problem or f"{model.name}: no version found yet", StatusCode.NOT_FOUND
     error = failed[max(failed)]
     return max(failed), error.message, error.code

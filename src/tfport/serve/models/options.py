@@ -1,4 +1,4 @@
-"""How models are looked for, loaded and let go; names of flags and defaults are TensorFlow Serving's."""
+"""How models are found, loaded and unloaded; flag names and defaults are TensorFlow Serving's."""
 
 from __future__ import annotations
 
@@ -7,27 +7,27 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class ManagerOptions:
-    """What a `ModelManager` may be told beside the models."""
+    """Options of a `ModelManager`."""
 
     poll_seconds: float = 1
-    """`--file_system_poll_wait_seconds`: how often to look for versions; 0 once, negative not at all."""
+    """`--file_system_poll_wait_seconds`: interval of scans for versions; 0 scans once, negative never."""
     config_poll_seconds: float = 0
-    """`--model_config_file_poll_wait_seconds`: how often to read the configuration; 0 once."""
+    """`--model_config_file_poll_wait_seconds`: interval of rereading the configuration; 0 reads it once."""
     load_threads: int = 0
-    """`--num_load_threads`: loads at the same time once the server runs; 0 is one after the other."""
+    """`--num_load_threads`: parallel loads once the server is running; 0 means 1."""
     unload_threads: int = 0
     """`--num_unload_threads`"""
     load_retries: int = 5
-    """`--max_num_load_retries`: how often to try again what did not load."""
+    """`--max_num_load_retries`: retries for a version that fails to load."""
     retry_seconds: float = 60
-    """`--load_retry_interval_micros`, in seconds; negative does not wait."""
+    """`--load_retry_interval_micros`, in seconds; negative means no delay."""
     warm_up: bool = True
     """`--enable_model_warmup`"""
     warm_up_iterations: int = 0
-    """`--num_request_iterations_for_warmup`; counts where it is above 0."""
+    """`--num_request_iterations_for_warmup`; 0 means 1."""
     labels_for_unavailable: bool = False
     """`--allow_version_labels_for_unavailable_models`"""
     always_present: bool = False
-    """Keep what is loaded when a base path has no version left: `servable_versions_always_present`."""
+    """Keep loaded versions if a base path has none left: `servable_versions_always_present`."""
     drain_seconds: float = 30
-    """How long unloading waits for calls that have begun; they end well even if that is too short."""
+    """Seconds that unloading waits for calls in progress; later ones still complete."""

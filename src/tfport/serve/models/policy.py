@@ -1,8 +1,8 @@
-"""Which versions of a model should be served, and what to do next to get there.
+"""Which versions of a model to serve, and the next step to get there.
 
-`select_versions(policy, available)` chooses among the versions that are there. `next_step(versions)` keeps the
-model available while they are exchanged: what is no longer select_versions goes when something that is
-select_versions answers, and the last of it stays for as long as nothing does.
+`select_versions(policy, available)` chooses among the existing versions. `next_step(versions)` keeps the
+model available while versions are exchanged: an old version is unloaded once a requested one is ready,
+and the last old version stays until then.
 """
 
 from __future__ import annotations
@@ -15,19 +15,19 @@ from typing import Protocol, TypeVar
 
 @dataclass(frozen=True, slots=True)
 class LatestVersions:
-    """The newest so many."""
+    """The newest `count` versions."""
 
     count: int = 1
 
 
 @dataclass(frozen=True, slots=True)
 class AllVersions:
-    """Every one."""
+    """All versions."""
 
 
 @dataclass(frozen=True, slots=True)
 class SpecificVersions:
-    """Those of these numbers."""
+    """The versions with these numbers."""
 
     versions: frozenset[int]
 
@@ -36,7 +36,7 @@ Policy = LatestVersions | AllVersions | SpecificVersions
 
 
 def select_versions(policy: Policy, available: Mapping[int, str]) -> dict[int, str]:
-    """Of the versions that are there, with their places, those that should be served."""
+    """Return the versions to serve out of those that exist, with their paths."""
     match policy:
         case LatestVersions(count):
             chosen = sorted(available)[-max(count, 1) :]
@@ -48,7 +48,7 @@ def select_versions(policy: Policy, available: Mapping[int, str]) -> dict[int, s
 
 
 class LoadStage(Enum):
-    """What is being done with a version."""
+    """Stage in the life of a managed version."""
 
     NEW = "new"
     LOADING = "loading"
@@ -58,11 +58,11 @@ class LoadStage(Enum):
 
 
 class PolicyVersion(Protocol):
-    """A version as far as the policy looks at it."""
+    """The part of a version that the policy needs."""
 
     number: int
     aspired: bool
-    """Whether it should be served."""
+    """Whether it should be served (TensorFlow Serving's term)."""
     stage: LoadStage
 
 
@@ -75,13 +75,13 @@ V = TypeVar("V", bound=PolicyVersion)
 
 
 def next_step(versions: Iterable[V]) -> tuple[PolicyStep, V] | None:
-    """What to do now, as TensorFlow Serving's availability-preserving policy decides it; None to wait."""
+    """Return the next step of TensorFlow Serving's availability-preserving policy; None to wait."""
     known = list(versions)
     aspired = [v for v in known if v.aspired]
-    superfluous = [v for v in known if not v.aspired and v.stage is LoadStage.READY]
-    answered = any(v.stage is LoadStage.READY for v in aspired)
-    if superfluous and (not aspired or answered or len(superfluous) > 1):
-        return PolicyStep.UNLOAD, min(superfluous, key=lambda v: v.number)
+    obsolete = [v for v in known if not v.aspired and v.stage is LoadStage.READY]
+    available = any(v.stage is LoadStage.READY for v in aspired)
+    if obsolete and (not aspired or available or len(obsolete) > 1):
+        return PolicyStep.UNLOAD, min(obsolete, key=lambda v: v.number)
     if new := [v for v in aspired if v.stage is LoadStage.NEW]:
         return PolicyStep.LOAD, max(new, key=lambda v: v.number)
     return None

@@ -1,4 +1,4 @@
-"""What loading needs and all models share: threads, a folder for copies, how a session is made."""
+"""Shared resources for loading models: threads, a folder for copies, the function that opens sessions."""
 
 from __future__ import annotations
 
@@ -25,19 +25,19 @@ from tfport.serve.status import StatusCode
 P = ParamSpec("P")
 T = TypeVar("T")
 RunnerFor = Callable[[ModelSettings, int, Session], Runner]
-"""Makes the runner of one version; where that has a `close`, it is called when the version is let go."""
+"""Makes the runner of one version; its `close`, if it has one, is called on unloading."""
 LISTING_THREADS = 8
-"""Base paths looked at side by side: a store that does not answer holds up only itself."""
+"""Base paths scanned in parallel: a store that does not respond delays only its own models."""
 
 
 @dataclass(frozen=True, slots=True)
 class LoadAttempt:
-    """One attempt to load a version, for who counts them."""
+    """One attempt to load a version, for metrics and logs."""
 
     name: str
     version: int
     number: int
-    """1 for the first."""
+    """Counted from 1."""
     code: StatusCode
     seconds: float
     path: str = ""
@@ -49,7 +49,7 @@ class LoadAttempt:
 
 @dataclass
 class LoaderResources:
-    """The means of one `ModelManager`."""
+    """What the models of one `ModelManager` share."""
 
     catalog: ModelCatalog
     runner_for: RunnerFor
@@ -58,13 +58,13 @@ class LoaderResources:
     on_attempt: Callable[[LoadAttempt], None] = lambda attempt: None
     on_unload: Callable[[str, int], None] = lambda name, version: None
     cache: Path | None = None
-    """Where copies of remote versions go; a temporary folder unless said."""
+    """Folder for copies of remote versions (default: a temporary folder)."""
     _pools: dict[str, Executor] = field(default_factory=dict)
     _numbers: itertools.count[int] = field(default_factory=itertools.count)
     _temporary: Path | None = None
 
     def open(self) -> None:
-        """Have threads: many for loading, as nobody is served yet."""
+        """Start the threads: many for loading, as there are no requests yet."""
         self._pools = {
             "list": _threads("list", LISTING_THREADS),
             "load": _threads("load", max(self.options.load_threads, os.cpu_count() or 1)),
@@ -72,12 +72,12 @@ class LoaderResources:
         }
 
     def serve(self) -> None:
-        """From now on loading leaves the machine to those who are served."""
+        """Reduce the loading threads: from now on requests need the cores."""
         first, self._pools["load"] = self._pools["load"], _threads("load", self.options.load_threads)
         first.shutdown(wait=False)
 
     def close(self) -> None:
-        """Let go of it all; what a thread still does is waited for by nobody."""
+        """Release everything, without waiting for threads that are still working."""
         for pool in self._pools.values():
             pool.shutdown(wait=False, cancel_futures=True)
         if self._temporary is not None:
@@ -98,11 +98,11 @@ class LoaderResources:
         return await loop.run_in_executor(self._pools[pool], lambda: work(*args, **kwargs))
 
     def new_copy(self, name: str, version: int) -> Path:
-        """A path for a copy, which nothing has yet; `close` deletes the temporary folder."""
+        """Return a new path for a copy; `close` deletes the temporary folder."""
         root = self.cache
         if root is None:
             root = self._temporary = self._temporary or Path(tempfile.mkdtemp(prefix="tfport-serve-"))
-        # names of models may be anything; folders may not
+        # a model may have any name, a folder may not
         return root / quote(name, safe="")[:100] / f"{version}-{os.getpid()}-{next(self._numbers)}"
 
 

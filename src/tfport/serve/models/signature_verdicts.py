@@ -1,4 +1,4 @@
-"""Which signatures of a model run here, and which cannot: what a server says when it starts."""
+"""Which signatures of a model run here; printed when a server starts."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from tfport.runtime.own_target import own_target
 
 @dataclass(frozen=True, slots=True)
 class SignatureVerdict:
-    """One signature, and every reason why it will not or may not run."""
+    """One signature, and the reasons why it cannot or may not run."""
 
     signature: str
     runs: bool | None
-    """None where it depends on what is asked."""
+    """None if it depends on the request."""
     reasons: tuple[str, ...] = ()
 
     def __str__(self) -> str:
@@ -26,13 +26,14 @@ class SignatureVerdict:
 
 
 def signature_verdicts(model: Model, registry: Registry | None = None) -> list[SignatureVerdict]:
-    """What `tfport check --on tfport` finds, by signature."""
+    """Return what `tfport check --on tfport` finds, per signature."""
     report = check_model(model, [own_target(registry)], ways_out=False)
     errors = [f for f in report.findings if f.stage is not None and f.severity == ERROR]
-    facts = []
+    verdicts = []
     for name in model.signatures:
-        stops = [f for f in errors if name in f.signatures]
-        certain = any(f.decides and not f.doubt for f in stops)
-        reasons = tuple(dict.fromkeys(f.message for f in stops))
-        facts.append(SignatureVerdict(name, None if stops and not certain else not stops, reasons))
-    return facts
+        errors_here = [f for f in errors if name in f.signatures]
+        certain = any(f.decides and not f.doubt for f in errors_here)
+        reasons = tuple(dict.fromkeys(f.message for f in errors_here))
+        runs = None if errors_here and not certain else not errors_here
+        verdicts.append(SignatureVerdict(name, runs, reasons))
+    return verdicts

@@ -1,11 +1,11 @@
-"""Where the versions of a model are: numbered folders of a base path, here or in an object store.
+"""Where the versions of a model are: numbered folders of a base path, local or in an object store.
 
     store = open_store("s3://bucket/models/half_plus_two")
     store.versions()                              {1: "bucket/models/half_plus_two/00000001", …}
-    store.fetch(path, folder)                     the version as a folder of this machine
+    store.fetch(path, folder)                     the version as a local folder
 
-A base path that is a model itself is its version 1. AllVersions of this may wait for a network and
-belongs in a thread.
+A base path that is itself a model is version 1. Every method may wait for the network and should be
+called in a thread.
 """
 
 from __future__ import annotations
@@ -27,38 +27,38 @@ if TYPE_CHECKING:
 _NUMBER = re.compile(r"[0-9]+")
 _LARGEST = 2**63 - 1
 MODELS = ("saved_model.pb", "saved_model.pbtxt", "model.json")
-"""The files that a folder with a model has one of."""
+"""A model's folder contains one of these files."""
 LOCAL = "file://"
 
 Stamp = tuple[tuple[str, object], ...]
-"""The files of a version, and what of each changes when it is written."""
+"""The files of a version, each with attributes that change when it is written."""
 
 
 class VersionStore(Protocol):
-    """One base path."""
+    """The versions under one base path."""
 
     def versions(self) -> dict[int, str]:
-        """The versions that are there, with the path of each; an error where the base path is not."""
+        """Return the existing versions with their paths; raise if the base path does not exist."""
         ...
 
     def stamp(self, path: str) -> Stamp:
-        """What is at a path; it differs when that was written again."""
+        """Return a value that changes when a version is written again."""
         ...
 
     def fetch(self, path: str, folder: Path) -> Path:
-        """A version on this machine: where it is, or a copy in `folder`, which is made."""
+        """Return the local path of a version: where it is, or a new copy in `folder`."""
         ...
 
 
 def open_store(base_path: str) -> VersionStore:
-    """The store that a base path names."""
+    """Open the store of a base path."""
     if base_path.startswith(LOCAL):
         return LocalStore(base_path.removeprefix(LOCAL))
     return RemoteStore(base_path) if is_address(base_path) else LocalStore(base_path)
 
 
 class LocalStore:
-    """A folder of this machine."""
+    """A local folder."""
 
     def __init__(self, base_path: str) -> None:
         self.base_path = base_path
@@ -81,10 +81,10 @@ class LocalStore:
         for folder, _, names in os.walk(path):
             for name in names:
                 try:
-                    facts = os.stat(os.path.join(folder, name))
-                except OSError:  # it went while we looked
+                    status = os.stat(os.path.join(folder, name))
+                except OSError:  # deleted in the meantime
                     continue
-                stamps.append((os.path.join(folder, name), (facts.st_size, facts.st_mtime_ns)))
+                stamps.append((os.path.join(folder, name), (status.st_size, status.st_mtime_ns)))
         return tuple(sorted(stamps, key=lambda stamp: stamp[0]))
 
     def fetch(self, path: str, folder: Path) -> Path:
@@ -92,7 +92,7 @@ class LocalStore:
 
 
 class RemoteStore:
-    """A folder of an object store, or of whatever fsspec knows."""
+    """A folder in an object store, or in any file system that fsspec supports."""
 
     def __init__(self, base_path: str) -> None:
         self.base_path = base_path
@@ -101,12 +101,12 @@ class RemoteStore:
         try:
             from fsspec.core import url_to_fs
         except ImportError:
-            raise UnreadableFile(f"{self.base_path}: object stores need fsspec") from None
+            raise UnreadableFile(f"{self.base_path}: object stores need fsspec: pip install fsspec") from None
         try:
             files, path = url_to_fs(self.base_path)
         except (ImportError, ValueError) as error:
             raise UnreadableFile(f"{self.base_path}: {error}") from None
-        files.invalidate_cache()  # others write there
+        files.invalidate_cache()  # other processes write there
         return files, path.rstrip("/")
 
     def versions(self) -> dict[int, str]:
@@ -114,10 +114,10 @@ class RemoteStore:
         try:
             listed = {entry["name"].rstrip("/"): entry["type"] for entry in files.ls(base, detail=True)}
         except FileNotFoundError:
-            raise UnreadableFile(f"{self.base_path}: there is nothing") from None
-        except Exception as error:  # each store has errors of its own
+            raise UnreadableFile(f"{self.base_path}: no such folder") from None
+        except Exception as error:  # each store raises its own errors
             raise UnreadableFile(f"{self.base_path}: {error or type(error).__name__}") from None
-        # some stores list the folder itself too
+        # some stores also list the folder itself
         kinds = {name.rpartition("/")[2]: kind for name, kind in listed.items() if name != base}
         numbered = _numbered(name for name, kind in kinds.items() if kind == "directory")
         if not numbered and any(name in kinds for name in MODELS):
@@ -133,14 +133,14 @@ class RemoteStore:
         )
 
     def fetch(self, path: str, folder: Path) -> Path:
-        """Copy beside the store and rename, so that what is there is whole."""
+        """Copy to a temporary folder and rename it, so that a copy is always complete."""
         files, _ = self._open()
         sources = sorted(files.find(path))
         part = folder.with_name(f".{folder.name}.part")
         shutil.rmtree(part, ignore_errors=True)
         targets = [part / _within(source, path) for source in sources]
         if not sources:
-            raise FileNotFoundError(f"{path}: there is nothing")
+            raise FileNotFoundError(f"{path}: no such file or folder")
         try:
             for parent in {target.parent for target in targets}:
                 parent.mkdir(parents=True, exist_ok=True)
@@ -153,14 +153,14 @@ class RemoteStore:
 
 
 def _numbered(names: Iterable[str]) -> dict[int, str]:
-    """Names that are numbers; of two that are the same number TensorFlow Serving takes the last by name."""
+    """Return the names that are numbers; of equal numbers TensorFlow Serving takes the last name."""
     numbers = {int(name): name for name in sorted(names) if _NUMBER.fullmatch(name) and len(name) < 40}
     return {number: name for number, name in numbers.items() if number <= _LARGEST}
 
 
 def _within(source: str, path: str) -> PurePosixPath:
-    """A file's path below its version; a store may hold names that lead elsewhere."""
+    """Return a file's path relative to its version; reject names that lead out of it."""
     inner = PurePosixPath(source.removeprefix(path).lstrip("/"))
     if not inner.parts or ".." in inner.parts:
-        raise UnreadableFile(f"{source}: not a name for a file of a model")
+        raise UnreadableFile(f"{source}: invalid name for a file of a model")
     return inner

@@ -1,4 +1,4 @@
-"""Letting go of a version: calls that have begun end, then what it held is freed."""
+"""Unload a version: wait for calls in progress, then free its memory and its copy."""
 
 from __future__ import annotations
 
@@ -14,23 +14,23 @@ from tfport.serve.models.loading import delete_copy
 from tfport.serve.servable import Servable
 
 LOG = logging.getLogger(__name__)
-LOOK_SECONDS = 0.005
-"""Between two looks at whether calls are still running."""
+CHECK_SECONDS = 0.005
+"""Interval of checks whether calls are still running."""
 
 
 async def drained(servable: Servable, seconds: float) -> bool:
-    """Wait until no call runs; whether that came to be in time."""
+    """Wait until no call is running; return whether that happened in time."""
     end = time.monotonic() + seconds
-    await asyncio.sleep(0)  # who has just been given it may begin
+    await asyncio.sleep(0)  # a request that has just received the servable may start its call
     while servable.running:
         if time.monotonic() >= end:
             return False
-        await asyncio.sleep(LOOK_SECONDS)
+        await asyncio.sleep(CHECK_SECONDS)
     return True
 
 
 async def close_runner(runner: Any) -> None:
-    """Tell a runner that has something to let go of; most have nothing."""
+    """Close a runner that has a `close` method."""
     close = getattr(runner, "close", None)
     if close is None:
         return
@@ -39,11 +39,11 @@ async def close_runner(runner: Any) -> None:
         if inspect.isawaitable(done):
             await done
     except Exception as error:
-        LOG.error("a runner cannot be closed: %s", error)
+        LOG.error("cannot close a runner: %s", error)
 
 
 def free(copy: Path | None) -> None:
-    """Delete the copy; a session is full of cycles, and holds its weights until they are found."""
+    """Delete the copy and collect garbage: a session has reference cycles that keep its weights."""
     gc.unfreeze()
     gc.collect()
     gc.freeze()

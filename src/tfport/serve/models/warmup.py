@@ -1,7 +1,7 @@
-"""Ask a model its warm-up requests before anyone else does, and have its usual plan made.
+"""Warm up a model: replay its warm-up requests and plan its default signature.
 
-A request that fails makes the load fail, as in TensorFlow Serving: a server in the middle of a
-rollout keeps the old version then.
+If a request fails, loading fails, as in TensorFlow Serving: during a rollout the server then keeps the
+old version.
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ from tfport.serve.status import StatusCode, StatusError, invalid_argument
 
 
 def replay(session: Session, *, iterations: int = 1, stopped: Callable[[], bool] = lambda: False) -> int:
-    """Ask every request so many times; how many there are."""
+    """Run every warm-up request `iterations` times; return the number of requests."""
     files = session.model.files
     requests = _requests(files)
     for request in requests:
-        signature, inputs = _asked(session.model, request)
+        signature, inputs = _call(session.model, request)
         for _ in range(max(iterations, 1)):
             if stopped():
                 raise StatusError(StatusCode.CANCELLED, "Loading of servable cancelled")
@@ -35,14 +35,14 @@ def replay(session: Session, *, iterations: int = 1, stopped: Callable[[], bool]
 
 
 def prepare(session: Session) -> None:
-    """Make the plan of the usual signature, so that the first request does not wait for it.
+    """Plan the default signature, so that the first request does not wait for it.
 
-    Only of that one: each plan holds weights of its own.
+    Only that one: each plan has its own copy of the weights.
     """
     names = list(session.model.signatures)
     usual = DEFAULT if DEFAULT in names else names[0] if len(names) == 1 else None
     if usual is not None:
-        with suppress(Error):  # what cannot run says so to who asks for it
+        with suppress(Error):  # a signature that cannot run fails when it is called
             session.prepare(usual)
 
 
@@ -51,15 +51,15 @@ def _requests(files: Files) -> list[WarmupRequest]:
         requests = read_warmup(files)
         if len(requests) >= MOST_REQUESTS and sum(1 for _ in read_records(files, WARMUP)) > MOST_REQUESTS:
             raise invalid_argument(
-                f"Number of warmup records exceeds the maximum ({MOST_REQUESTS}) at {files.label(WARMUP)}",
+                f"Number of warmup records exceeds the maximum ({MOST_REQUESTS}) at {files.label(WARMUP)}"
             )
     except UnreadableFile as error:
         raise StatusError(StatusCode.DATA_LOSS, str(error)) from None
     return requests
 
 
-def _asked(model: Model, request: WarmupRequest) -> tuple[Signature, dict[str, Any]]:
-    """The signature of a request, and its inputs by their names."""
+def _call(model: Model, request: WarmupRequest) -> tuple[Signature, dict[str, Any]]:
+    """Return the signature of a request, and its inputs by name."""
     name = request.signature or DEFAULT
     signature = model.signatures.get(name)
     if signature is None:
@@ -68,6 +68,6 @@ def _asked(model: Model, request: WarmupRequest) -> tuple[Signature, dict[str, A
         return signature, request.inputs
     if len(signature.inputs) != 1:
         raise invalid_argument(
-            f"signature {name} has {len(signature.inputs)} inputs; one is expected for Examples",
+            f"signature {name} has {len(signature.inputs)} inputs; Examples need exactly one"
         )
     return signature, {next(iter(signature.inputs)): request.inputs[""]}

@@ -1,1 +1,1 @@
-"""How does the server fare? Numbers for Prometheus, logs, samples of requests, traces."""
+"""Monitoring: Prometheus metrics, logs, a request log and traces."""

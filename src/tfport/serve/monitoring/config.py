@@ -1,4 +1,4 @@
-"""Where metrics are to be read: a `--monitoring_config_file` as TensorFlow Serving has it."""
+"""Read a `--monitoring_config_file`, which enables Prometheus metrics, as in TensorFlow Serving."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ LARGEST_FILE = 1 << 20
 
 
 def metrics_path(file: str | os.PathLike[str]) -> str | None:
-    """The path of the page for Prometheus; None where the file does not enable it."""
+    """Return the URL path of the metrics; None if the file does not enable them."""
     try:
         with open(file, "rb") as opened:
             text = opened.read(LARGEST_FILE).decode()
@@ -26,7 +26,5 @@ def metrics_path(file: str | os.PathLike[str]) -> str | None:
         raise invalid_argument(f"Invalid protobuf file: '{os.fspath(file)}': {message}") from None
     path = config.path or DEFAULT_PATH
     if config.enable and not path.startswith("/"):
-        raise invalid_argument(
-            f"{os.fspath(file)}: path: expected one that begins with /, found `{path}`",
-        )
+        raise invalid_argument(f"{os.fspath(file)}: path must begin with /, got `{path}`")
     return path if config.enable else None

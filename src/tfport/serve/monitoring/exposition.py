@@ -1,7 +1,7 @@
-"""Prometheus' text of instruments and of whatever else a registry collects.
+"""Write metrics in Prometheus' text format.
 
-Names stay as they are: the client library would add `_total` to the counters of TensorFlow Serving,
-whose dashboards know them without.
+Names are written unchanged: the client library would add `_total` to TensorFlow Serving's counters, and
+existing dashboards use them without it.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
 
 
 def prometheus_text(instruments: Iterable[Instrument], registry: CollectorRegistry) -> bytes:
-    """The page that a scraper reads."""
+    """Return the page that Prometheus scrapes: these instruments, then the metrics of a registry."""
     from prometheus_client import generate_latest
 
     lines = [line for instrument in instruments for line in _family(instrument)]
@@ -53,6 +53,6 @@ def _braces(pairs: list[str]) -> str:
 
 
 def _escaped(value: str) -> str:
-    """As a label's value is written; what is no text at all (a lone surrogate) is shown as `?`."""
+    """Escape a label's value; a lone surrogate is written as `?`."""
     plain = value.encode("utf-8", "replace").decode()
     return plain.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")

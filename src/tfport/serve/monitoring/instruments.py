@@ -1,10 +1,10 @@
 """Counters, gauges and histograms with labels, cheap enough for every request.
 
-    requests = Counter("requests", "Requests that ended.", "model code")
+    requests = Counter("requests", "Completed requests.", "model code")
     requests.add(1, "half_plus_two", "OK")
 
-They may be told from any thread. What clients can make up, such as names of models, cannot fill the
-memory: past `MOST_CELLS` sets of labels the rest is counted together. `exposition` prints them.
+They are thread-safe. Label values that clients choose, such as model names, cannot fill the memory:
+beyond `MOST_CELLS` sets of labels, everything else is counted together. `exposition` prints them.
 """
 
 from __future__ import annotations
@@ -16,18 +16,18 @@ from dataclasses import dataclass
 
 MOST_CELLS = 4096
 OTHER = "(other)"
-"""The value of every label of what is counted together."""
+"""Label value of everything that is counted together."""
 
 Labels = tuple[str, ...]
 
 
 def exponential(scale: float, growth: float, count: int) -> tuple[float, ...]:
-    """Limits of buckets, each `growth` times the one before."""
+    """Return bucket limits, each `growth` times the previous one."""
     return tuple(scale * growth**i for i in range(count))
 
 
 class Counter:
-    """What only grows."""
+    """A value that only grows."""
 
     kind = "counter"
 
@@ -42,7 +42,7 @@ class Counter:
             self._cells[at] = self._cells.get(at, 0) + amount
 
     def forget(self, *labels: str) -> None:
-        """What it counted under labels that begin with these is no longer there."""
+        """Remove the counts of label sets that begin with these labels."""
         with self._lock:
             _forget(self._cells, labels)
 
@@ -52,7 +52,7 @@ class Counter:
 
 
 class Gauge(Counter):
-    """What goes up and down."""
+    """A value that goes up and down."""
 
     kind = "gauge"
 
@@ -63,7 +63,7 @@ class Gauge(Counter):
 
 @dataclass(slots=True)
 class Distribution:
-    """How many values fell into each bucket, the last of which takes all that is larger."""
+    """Number of values per bucket; the last bucket has no upper limit."""
 
     counts: list[int]
     sum: float = 0.0
@@ -76,7 +76,7 @@ class Distribution:
 
 
 class Histogram:
-    """How values are distributed."""
+    """Distribution of values over buckets."""
 
     kind = "histogram"
 
@@ -95,7 +95,7 @@ class Histogram:
             cell.sum += value
 
     def forget(self, *labels: str) -> None:
-        """What it counted under labels that begin with these is no longer there."""
+        """Remove the distributions of label sets that begin with these labels."""
         with self._lock:
             _forget(self._cells, labels)
 
@@ -116,7 +116,7 @@ def _forget(cells: dict[Labels, float] | dict[Labels, Distribution], begin: Labe
 
 
 def _known(cells: dict[Labels, float] | dict[Labels, Distribution], labels: Labels) -> Labels:
-    """The cell for these labels, or the one for all others where there are too many."""
+    """Return the cell for these labels, or the shared one if there are too many."""
     if labels in cells or len(cells) < MOST_CELLS:
         return labels
     return (OTHER,) * len(labels)

@@ -1,14 +1,14 @@
-"""What the server says while it runs: a line for each load, unload and error, and for each request.
+"""The server's log: a line for each load, unload, error and request.
 
     with open_logger(log_format="json") as logger:
         logs = Logs(logger)
         logs.loaded("half_plus_two", 123, 0.8)
         logs.request("half_plus_two", 123, "Predict", "GRPC", StatusCode.OK, 0.002, peer="127.0.0.1:4711")
 
-A request that was answered is told at DEBUG, one that was refused at INFO, one that failed by our
-fault at ERROR; never what was in it. What modules log by themselves joins them (`capture_module_logs`). Lines
-are text, or JSON objects with `time`, `level`, `event` and the fields; they go through a bounded queue,
-so that a terminal that does not read stops no request.
+A successful request is logged at DEBUG, a rejected one at INFO, a failure of the server at ERROR; the
+content of requests is never logged. Records of other modules are included (`capture_module_logs`). Lines
+are text, or JSON objects with `time`, `level`, `event` and the fields. They go through a bounded queue, so
+that a terminal that does not read cannot block requests.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from tfport.serve.status import StatusCode, StatusError
 TEXT, JSON = "text", "json"
 FORMATS = (TEXT, JSON)
 LONGEST = 2048
-"""Characters of a value that are printed; the rest is cut."""
+"""Maximum characters of a value; the rest is cut off."""
 MOST_WAITING = 10_000
 OURS = (
     StatusCode.UNAVAILABLE,
@@ -38,14 +38,14 @@ OURS = (
     StatusCode.UNAUTHENTICATED,
     StatusCode.PERMISSION_DENIED,
 )
-"""Codes whose sentences are never about what a request contains."""
+"""Codes whose messages never contain data of a request."""
 OUR_FAULT = (StatusCode.UNKNOWN, StatusCode.INTERNAL, StatusCode.DATA_LOSS)
 FIELDS = "tfport_fields"
 Value = str | int | float | None
 
 
 class Logs:
-    """The events of a server, each with its fields."""
+    """Logs the events of a server, each with its fields."""
 
     def __init__(self, logger: logging.Logger) -> None:
         self.logger = logger
@@ -62,7 +62,7 @@ class Logs:
         peer: str = "",
         error: BaseException | None = None,
     ) -> None:
-        """A request ended; what went wrong is told as far as it cannot quote what the client sent."""
+        """Log a completed request; an error is logged only if it cannot quote the client's data."""
         level = (
             logging.DEBUG if code is StatusCode.OK else logging.ERROR if code in OUR_FAULT else logging.INFO
         )
@@ -84,11 +84,11 @@ class Logs:
         self._say(logging.INFO, "unloaded", {"model": model, "version": version})
 
     def failed(self, event: str, message: str, model: str = "", version: int | None = None) -> None:
-        """Something went wrong that is no request: a load, a configuration file."""
+        """Log a failure outside of requests: of a load or a configuration file."""
         self._say(logging.ERROR, event, {"model": model or None, "version": version, "message": message})
 
-    def say(self, event: str, **fields: Value) -> None:
-        """Anything else that is worth a line."""
+    def info(self, event: str, **fields: Value) -> None:
+        """Log any other event."""
         self._say(logging.INFO, event, fields)
 
     def warn(self, event: str, **fields: Value) -> None:
@@ -103,7 +103,7 @@ class Logs:
 def open_logger(
     log_format: str = TEXT, level: str = "INFO", stream: TextIO | None = None
 ) -> Iterator[logging.Logger]:
-    """A logger of its own that writes to a stream (standard error unless said) from a thread of its own."""
+    """Open a logger that writes to a stream (default: standard error) from its own thread."""
     logger = logging.Logger("tfport.serve", level.upper())
     logger.propagate = False
     target = logging.StreamHandler(stream or sys.stderr)
@@ -120,7 +120,7 @@ def open_logger(
 
 @contextmanager
 def capture_module_logs(logger: logging.Logger) -> Iterator[None]:
-    """From now on what the modules of the server log by themselves is written there too."""
+    """Also write the records that the server's modules log to `logging` themselves."""
     modules, handler = logging.getLogger("tfport.serve"), _FromModules(logger)
     level, propagate = modules.level, modules.propagate
     modules.addHandler(handler)
@@ -135,7 +135,7 @@ def capture_module_logs(logger: logging.Logger) -> Iterator[None]:
 
 
 class _FromModules(logging.Handler):
-    """A record of a module as an event: the module's name, and what it said."""
+    """Converts a record of a module to an event with the module's name."""
 
     def __init__(self, logger: logging.Logger) -> None:
         super().__init__()
@@ -149,7 +149,7 @@ class _FromModules(logging.Handler):
 
 
 class _Waiting(logging.handlers.QueueHandler):
-    """Hands records on; drops them when too many wait."""
+    """Passes records on; drops them if too many are waiting."""
 
     def enqueue(self, record: logging.LogRecord) -> None:
         with suppress(queue.Full):
@@ -160,7 +160,7 @@ class _Waiting(logging.handlers.QueueHandler):
 
 
 class JsonFormatter(logging.Formatter):
-    """An object for each line."""
+    """Writes one JSON object per line."""
 
     def format(self, record: logging.LogRecord) -> str:
         head = {"time": _time(record), "level": record.levelname, "event": record.getMessage()}
@@ -168,7 +168,7 @@ class JsonFormatter(logging.Formatter):
 
 
 class TextFormatter(logging.Formatter):
-    """`2026-01-31T12:00:00.000Z INFO loaded model=half_plus_two version=123`."""
+    """Writes `2026-01-31T12:00:00.000Z INFO loaded model=half_plus_two version=123`."""
 
     def format(self, record: logging.LogRecord) -> str:
         pairs = [f"{name}={_word(_short(value))}" for name, value in _fields(record).items()]
@@ -176,7 +176,7 @@ class TextFormatter(logging.Formatter):
 
 
 def _cause(code: StatusCode, error: BaseException | None) -> str | None:
-    """The sentence, or for an error that should not be where it was raised."""
+    """Return the error's message, or for an internal error the place where it was raised."""
     if error is None or (code not in OURS and code not in OUR_FAULT):
         return None
     if isinstance(error, StatusError) and code in OURS:
@@ -203,7 +203,7 @@ def _short(value: Value) -> Value:
 
 
 def _word(value: Value) -> str:
-    """As it is, or quoted where it would not stay one word on one line."""
+    """Return a value unchanged, or quoted if it is not a single printable word."""
     text = str(value)
     plain = text.isprintable() and text and not any(c in text for c in ' "=')
     return text if plain else json.dumps(text)

@@ -1,6 +1,6 @@
-"""Calls run one by one in threads, as `ThreadRunner` runs them, with their numbers told.
+"""Run each call alone in a thread, like `ThreadRunner`, and report metrics.
 
-What `batching` runs tells its numbers itself; this is for servables that are not batched.
+For servables that are not batched; `batching` reports its own metrics.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from tfport.serve.servable import Arrays, run_signature
 
 
 class MeasuredThreadRunner:
-    """Each call of one servable by itself, in a thread of a pool."""
+    """Runs each call of one servable alone, in a thread of a pool."""
 
     def __init__(self, pool: Executor, metrics: Metrics, name: str, version: int) -> None:
         self.pool, self.metrics, self.name, self.version = pool, metrics, name, version
@@ -28,7 +28,7 @@ class MeasuredThreadRunner:
         self, session: Session, signature: Signature, inputs: Mapping[str, Any], outputs: Sequence[str]
     ) -> Arrays:
         began: list[float] = []
-        asked = perf_counter()
+        submitted = perf_counter()
 
         def run() -> Arrays:
             began.append(perf_counter())
@@ -39,11 +39,11 @@ class MeasuredThreadRunner:
             return await asyncio.get_running_loop().run_in_executor(self.pool, run)
         finally:
             self.metrics.waiting(self.name, self.version, -1)
-            if began:  # who is cancelled before has run nothing
-                self._tell(signature.name, rows_of(inputs) or 1, asked, began[0])
+            if began:  # a call that was cancelled before it started has run nothing
+                self._report(signature.name, rows_of(inputs) or 1, submitted, began[0])
 
-    def _tell(self, signature: str, rows: int, asked: float, began: float) -> None:
-        who, seconds = (self.name, self.version, signature), perf_counter() - began
-        self.metrics.stage(*who, QUEUE, began - asked)
-        self.metrics.stage(*who, RUN, seconds)
-        self.metrics.ran(*who, rows, seconds)
+    def _report(self, signature: str, rows: int, submitted: float, began: float) -> None:
+        labels, seconds = (self.name, self.version, signature), perf_counter() - began
+        self.metrics.stage(*labels, QUEUE, began - submitted)
+        self.metrics.stage(*labels, RUN, seconds)
+        self.metrics.ran(*labels, rows, seconds)

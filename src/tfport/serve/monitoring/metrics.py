@@ -1,12 +1,12 @@
-"""What a server counts and measures: TensorFlow Serving's metrics by their names, and our own.
+"""The metrics of a server: TensorFlow Serving's under their names, and tfport's own.
 
     metrics = Metrics()
     metrics.request("half_plus_two", "Predict", "GRPC", StatusCode.OK, seconds)
     metrics.text()
 
-Front ends, the manager and the batcher tell; every method takes about a microsecond, may be called
-from any thread and never fails. Times are given in seconds; TensorFlow Serving's metrics count
-microseconds. What Prometheus reads is made in `exposition`.
+Front ends, the manager and the batching report to it. Every method takes about a microsecond, is
+thread-safe and never fails. Times are given in seconds; TensorFlow Serving's metrics count microseconds.
+`exposition` writes the page for Prometheus.
 """
 
 from __future__ import annotations
@@ -23,13 +23,13 @@ if TYPE_CHECKING:
     from prometheus_client import CollectorRegistry
 
 RUNTIME = "TF1"
-"""What TensorFlow Serving calls the runtime that is not TFRT."""
+"""TensorFlow Serving's name for the runtime that is not TFRT."""
 DECODE, QUEUE, RUN, ENCODE = "decode", "queue", "run", "encode"
-"""The stages of a request."""
+"""Stages of a request."""
 
 
 class Metrics:
-    """The numbers of one server; nothing is shared with another in the same process."""
+    """Metrics of one server; servers in the same process share nothing."""
 
     def __init__(self, *, process: bool = True) -> None:
         self._process = process
@@ -37,8 +37,9 @@ class Metrics:
 
     @cached_property
     def registry(self) -> CollectorRegistry:
-        """What else is to be told on the same page; the process's own memory and time unless said."""
-        from prometheus_client import CollectorRegistry, ProcessCollector  # a tenth of the time to start
+        """Other metrics for the same page; by default memory and time of the process."""
+        # imported here: takes a tenth of the start-up time
+        from prometheus_client import CollectorRegistry, ProcessCollector
 
         registry = CollectorRegistry()
         if self._process:
@@ -48,8 +49,9 @@ class Metrics:
     # -- front ends ----------------------------------------------------------------------------------
 
     def request(self, model: str, api: str, entrypoint: str, code: StatusCode, seconds: float) -> None:
-        """A request ended. `api` is `Predict`, `Classify`, `Regress`, `MultiInference` for gRPC, and the
-        word of the URL (`predict`) for REST; the latency of what failed is not told, as there."""
+        """Count a completed request. `api` is `Predict`, `Classify`, `Regress` or `MultiInference` for
+        gRPC, and the verb of the URL (`predict`) for REST. As in TensorFlow Serving, the latency of
+        failed requests is not recorded."""
         self._serving.requests.add(1, model, code.name)
         if code is StatusCode.OK:
             self._serving.request_latency.add(seconds * 1e6, model, api, entrypoint)
@@ -57,16 +59,16 @@ class Metrics:
             self._own.errors.add(1, model, code.name)
 
     def runtime(self, model: str, api: str, seconds: float) -> None:
-        """How long a servable took to answer."""
+        """Record how long a servable took to answer."""
         self._serving.runtime_latency.add(seconds * 1e6, model, api, RUNTIME)
 
     def examples(self, model: str, count: int) -> None:
-        """A classify, regress or multi-inference request had so many Examples."""
+        """Record the number of Examples in a classify, regress or multi-inference request."""
         self._serving.example_counts.add(count, model)
         self._serving.examples.add(count, model)
 
     def stage(self, model: str, version: int, signature: str, stage: str, seconds: float) -> None:
-        """A stage of a request took so long: `DECODE`, `QUEUE`, `RUN` or `ENCODE`."""
+        """Record the time of a stage: `DECODE`, `QUEUE`, `RUN` or `ENCODE`."""
         self._own.stages.add(seconds, model, str(version), signature, stage)
 
     def began(self, entrypoint: str) -> None:
@@ -76,7 +78,7 @@ class Metrics:
         self._own.in_flight.add(-1, entrypoint)
 
     def logged(self, model: str, code: StatusCode) -> None:
-        """A sample of a request was written to the log, or not."""
+        """Count a sampled request that was logged, or could not be."""
         self._serving.logged.add(1, model, code.name)
         if code is not StatusCode.OK:
             self._own.dropped.add(1, model)
@@ -84,32 +86,32 @@ class Metrics:
     # -- runners -------------------------------------------------------------------------------------
 
     def ran(self, model: str, version: int, signature: str, rows: int, seconds: float) -> None:
-        """The graph was run once, for so many rows."""
+        """Record one run of the graph with `rows` rows."""
         self._serving.runs.add(1)
         self._serving.run_time.add(seconds * 1e6)
         self._serving.run_times.add(seconds * 1e6)
         self._own.rows.add(rows, model, str(version), signature)
 
     def alone(self, model: str, version: int, signature: str) -> None:
-        """A request could not share a batch."""
+        """Count a request that could not be batched."""
         self._own.alone.add(1, model, str(version), signature)
 
     def waiting(self, model: str, version: int, by: int) -> None:
-        """So many requests more (or fewer) wait for a batch."""
+        """Change the number of waiting requests by `by`."""
         self._own.depth.add(by, model, str(version))
 
     def enqueued(self, rows: int, inputs: int) -> None:
-        """A request of so many rows, in so many inputs, takes part in batching."""
+        """Record a request that takes part in batching."""
         for _ in range(inputs):
             self._serving.input_rows.add(rows)
 
     def waited(self, seconds: float) -> None:
-        """A request left the queue for a batch."""
-        # TensorFlow Serving gives its sessions no name of their pool
+        """Record how long a request waited for its batch."""
+        # TensorFlow Serving's sessions have no thread pool name
         self._serving.queuing.add(seconds * 1e6, "")
 
     def batch(self, model: str, version: int, signature: str, rows: int, padded: int) -> None:
-        """A batch left with so many rows, padded to so many."""
+        """Record a batch of `rows` rows, padded to `padded` rows."""
         self._serving.batches.add(1)
         self._serving.padding.add(padded - rows, str(padded))
         self._serving.batch_rows.add(padded)
@@ -120,7 +122,7 @@ class Metrics:
     def loaded(
         self, model: str, version: int, path: str, seconds: float, code: StatusCode = StatusCode.OK
     ) -> None:
-        """A version was loaded, or could not be (`code` says why)."""
+        """Record an attempt to load a version; `code` is its result."""
         done = code is StatusCode.OK
         self._serving.load_attempts.add(1, path, "success" if done else "fail")
         self._own.loads.add(1, model, code.name)
@@ -130,21 +132,21 @@ class Metrics:
             self._own.available.set(1, model, str(version))
 
     def unloaded(self, model: str, version: int) -> None:
-        """A version is gone, and with it what was told of it; versions come without end."""
+        """Count an unloaded version and remove its metrics, as there is no limit to versions."""
         own = self._own
         own.unloads.add(1, model)
         for instrument in (own.available, own.depth, own.stages, own.rows, own.batch_rows, own.alone):
             instrument.forget(model, str(version))
 
     def warmed(self, path: str, records: int, seconds: float, code: StatusCode = StatusCode.OK) -> None:
-        """The warm-up requests of a version were asked."""
+        """Record the warm-up requests of a version."""
         self._serving.warmup_latency.add(seconds * 1e6, path, code.name)
         self._serving.warmup_records.add(records, path, code.name)
 
-    # -- who asks ----------------------------------------------------------------------------------
+    # -- clients -----------------------------------------------------------------------------------
 
     def total(self, name: str) -> int:
-        """What a counter of TensorFlow Serving has come to, by its name there (`/tensorflow/serving/…`)."""
+        """Return the total of a TensorFlow Serving counter by its name (`/tensorflow/serving/…`)."""
         wanted = name.replace("/", ":")
         counters = [
             counter
@@ -156,5 +158,5 @@ class Metrics:
     # -- the page ------------------------------------------------------------------------------------
 
     def text(self) -> bytes:
-        """All of it, as Prometheus reads it."""
+        """Return all metrics in Prometheus' text format."""
         return prometheus_text([*self._serving.all(), *self._own.all()], self.registry)

@@ -1,14 +1,14 @@
-"""Requests and their responses, logged by sampling, to be looked at or asked again.
+"""Log sampled requests and responses to files, for inspection or replay.
 
     log = RequestLog(metrics)
     log.configure({"half_plus_two": config.logging_config})
     if log.should_log("half_plus_two"):
         log.add("half_plus_two", "predict", request, response)
 
-Which model is sampled how often is said by its `logging_config`, as in TensorFlow Serving; each
-record is a PredictionLog in a TFRecord file, which `formats.warmup` reads and a model can be warmed up
-with. A thread of its own writes; when it cannot keep up samples are dropped and counted, for a
-request never waits. Files are begun anew when they are large, and the oldest are removed.
+The `logging_config` of each model sets how many requests are sampled, as in TensorFlow Serving. Each
+record is a PredictionLog in a TFRecord file, which can serve as a warm-up file of a model. A separate
+thread writes them; if it cannot keep up, samples are dropped and counted, so that requests never wait.
+A new file is started when one is large, and the oldest files are deleted.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from tfport.serve.monitoring.metrics import Metrics
 from tfport.serve.status import StatusCode, StatusError, invalid_argument
 
 COLLECTORS = ("", "tfrecord", "file")
-"""Types of log collectors that write files; TensorFlow Serving has only what is linked into it."""
+"""Types of log collectors that write files; TensorFlow Serving has only those linked into it."""
 KINDS = ("classify", "regress", "multi_inference", "predict")
 MOST_WAITING = 1024
 MOST_WAITING_BYTES = 64 << 20
@@ -42,7 +42,7 @@ MOST_FILES = 10
 
 @dataclass
 class _File:
-    """The file of a prefix that is written to, and those before it."""
+    """The current file of a prefix, and its earlier ones."""
 
     prefix: str
     number: int = 0
@@ -67,7 +67,7 @@ class _File:
 
 
 class RequestLog:
-    """The samples of one server."""
+    """The request log of one server."""
 
     def __init__(
         self, metrics: Metrics, *, largest_file: int = LARGEST_FILE, most_files: int = MOST_FILES
@@ -82,20 +82,20 @@ class RequestLog:
         self._writer: threading.Thread | None = None
 
     def configure(self, configs: Mapping[str, config_pb.LoggingConfig]) -> None:
-        """Which models are sampled, from now on; refused as a whole where one of them makes no sense."""
+        """Set the models to sample; raise without any change if a configuration is invalid."""
         rates = {model: _rate(model, config) for model, config in configs.items()}
         self._configs = {model: configs[model] for model, rate in rates.items() if rate}
         self._rates = {model: rate for model, rate in rates.items() if rate}
 
     def should_log(self, model: str) -> bool:
-        """Whether this request of a model is one to take; cheap, so that others need not be packed."""
+        """Whether to log this request of a model; cheap, so that other requests need not be serialized."""
         rate = self._rates.get(model)
         return rate is not None and random.random() < rate
 
     def add(
         self, model: str, kind: str, request: bytes | Message, response: bytes | Message, version: int = 0
     ) -> bool:
-        """Log a request of a kind of `KINDS` and its response, as messages or on the wire."""
+        """Log a request of one of `KINDS` and its response, as messages or serialized."""
         config = self._configs.get(model)
         if config is None:
             return False
@@ -103,7 +103,7 @@ class RequestLog:
         return self._put(model, config.log_collector_config.filename_prefix, log)
 
     def close(self) -> None:
-        """Write what waits, then no more."""
+        """Write waiting samples, then stop."""
         with self._lock:
             writer, self._writer = self._writer, None
         if writer is not None:
@@ -112,19 +112,19 @@ class RequestLog:
 
     def _put(self, model: str, prefix: str, data: bytes) -> bool:
         with self._lock:
-            room = self._bytes + len(data) <= MOST_WAITING_BYTES
-            if room:
+            fits = self._bytes + len(data) <= MOST_WAITING_BYTES
+            if fits:
                 try:
                     self._waiting.put_nowait((model, prefix, data))
                     self._bytes += len(data)
                 except queue.Full:
-                    room = False
-            if room and self._writer is None:
+                    fits = False
+            if fits and self._writer is None:
                 self._writer = threading.Thread(target=self._write, name="request_log", daemon=True)
                 self._writer.start()
-        if not room:
+        if not fits:
             self.metrics.logged(model, StatusCode.RESOURCE_EXHAUSTED)
-        return room
+        return fits
 
     def _write(self) -> None:
         while (sample := self._waiting.get()) is not None:
@@ -142,17 +142,17 @@ class RequestLog:
 def _rate(model: str, config: config_pb.LoggingConfig) -> float:
     rate, collector = config.sampling_config.sampling_rate, config.log_collector_config
     for task in config.sampling_config.per_task_sampling_configs:
-        if not task.dc and not task.HasField("task_index"):  # one that fits every server
+        if not task.dc and not task.HasField("task_index"):  # applies to every server
             rate = task.sampling_rate
             break
     if not 0 <= rate <= 1:
-        raise invalid_argument(f"model {model}: sampling_rate: expected 0 to 1, found {rate:g}")
+        raise invalid_argument(f"model {model}: sampling_rate must be between 0 and 1, got {rate:g}")
     if rate and collector.type not in COLLECTORS:
         raise StatusError(
             StatusCode.NOT_FOUND, f"Cannot find LogCollector::Factory for type: {collector.type}"
         )
     if rate and not collector.filename_prefix:
-        raise invalid_argument(f"model {model}: log_collector_config: no filename_prefix")
+        raise invalid_argument(f"model {model}: log_collector_config: missing filename_prefix")
     return rate
 
 

@@ -1,11 +1,11 @@
-"""Spans around requests for OpenTelemetry, where it is installed and asked for.
+"""OpenTelemetry spans for requests, if enabled and installed.
 
-    trace = request_tracer(enabled=True)
-    with trace.request("Predict", model="half_plus_two", headers=headers) as span: ...
+    tracer = request_tracer(enabled=True)
+    with tracer.request("Predict", model="half_plus_two", headers=headers) as span: ...
 
-Without `--enable_tracing` nothing is imported and a span costs next to nothing. Where spans go is
-said by OpenTelemetryTracer's own variables (`OTEL_EXPORTER_OTLP_ENDPOINT`, `OTEL_SERVICE_NAME`, …) or by the
-provider that the program has set.
+Without `--enable_tracing` nothing is imported and a span costs next to nothing. OpenTelemetry's own
+variables (`OTEL_EXPORTER_OTLP_ENDPOINT`, `OTEL_SERVICE_NAME`, …) or the program's tracer provider set
+where spans are sent.
 """
 
 from __future__ import annotations
@@ -28,18 +28,18 @@ class RequestTracer(Protocol):
     def request(
         self, api: str, model: str, headers: Mapping[str, str], **attributes: str | int
     ) -> AbstractContextManager[Any]:
-        """A span for a request; `headers` may say to whose trace it belongs (`traceparent`)."""
+        """Open a span for a request; `headers` may contain the parent span (`traceparent`)."""
         ...
 
     def stage(self, name: str, **attributes: str | int) -> AbstractContextManager[Any]:
-        """A span within the one that is open."""
+        """Open a span within the current one."""
         ...
 
     def close(self) -> None: ...
 
 
 class NoTracer:
-    """Makes none."""
+    """Makes no spans."""
 
     def request(
         self, api: str, model: str, headers: Mapping[str, str], **attributes: str | int
@@ -54,7 +54,7 @@ class NoTracer:
 
 
 class OpenTelemetryTracer:
-    """Makes those of OpenTelemetry."""
+    """Makes OpenTelemetry spans."""
 
     def __init__(self, provider: Any = None) -> None:
         try:
@@ -80,7 +80,7 @@ class OpenTelemetryTracer:
             context=self._propagate.extract(dict(headers)),
             kind=self._trace.SpanKind.SERVER,
             attributes=span_attributes,
-            record_exception=False,  # its text may hold what the client sent
+            record_exception=False,  # its text may contain the client's data
             set_status_on_exception=False,
         ) as span:
             try:
@@ -102,13 +102,13 @@ class OpenTelemetryTracer:
         return span
 
     def close(self) -> None:
-        """Send what has not been sent."""
+        """Send all remaining spans."""
         if shutdown := getattr(self._provider, "shutdown", None):
             shutdown()
 
 
 def _provider(trace: Any) -> Any:
-    """The one that the program has set; else one of our own that sends what it gets."""
+    """Return the program's tracer provider, or else a new one that exports its spans."""
     current = trace.get_tracer_provider()
     if not isinstance(current, trace.ProxyTracerProvider):
         return current
@@ -120,5 +120,5 @@ def _provider(trace: Any) -> Any:
 
 
 def request_tracer(enabled: bool, provider: Any = None) -> RequestTracer:
-    """Who makes the spans of a server; an error where OpenTelemetry is asked for and not there."""
+    """Return the tracer of a server; raise if it needs OpenTelemetry and that is not installed."""
     return OpenTelemetryTracer(provider) if enabled else NoTracer()

@@ -1,1 +1,1 @@
-"""TensorFlow Serving's REST API: HTTP and JSON on one side, named arrays on the other."""
+"""TensorFlow Serving's REST API: HTTP and JSON to named arrays and back."""

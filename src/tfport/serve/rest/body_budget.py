@@ -1,7 +1,7 @@
-"""How much of all bodies is held at a time: what comes beyond is refused, whoever sends it.
+"""Limit the total size of all request bodies in memory; further data is rejected.
 
-budget.reserve(request, bytes)       as they come
-budget.release(request)              once it is answered
+budget.reserve(request, bytes)       while a body is read
+budget.release(request)              once the request is answered
 """
 
 from __future__ import annotations
@@ -16,18 +16,18 @@ class BodyBudget:
 
     def __init__(self, most: int) -> None:
         self.most, self.in_use = most, 0
-        self._by_request: dict[int, int] = {}  # requests cannot be keys
+        self._by_request: dict[int, int] = {}  # requests are not hashable
 
     def reserve(self, request: web.Request, count: int) -> None:
-        """So many bytes more of a request; refused where there is no room for them."""
+        """Reserve memory for `count` more bytes of a request; raise if the limit is reached."""
         if self.in_use + count > self.most:
             raise StatusError(
                 StatusCode.RESOURCE_EXHAUSTED,
-                f"Too many requests: {self.in_use} bytes are being answered, and {self.most} are the most",
+                f"Too many requests: {self.in_use} of at most {self.most} bytes of requests are in memory",
             )
         self.in_use += count
         self._by_request[id(request)] = self._by_request.get(id(request), 0) + count
 
     def release(self, request: web.Request) -> None:
-        """A request is over, whatever became of it."""
+        """Release the memory of a request that has ended."""
         self.in_use -= self._by_request.pop(id(request), 0)

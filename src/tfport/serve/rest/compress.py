@@ -1,4 +1,4 @@
-"""Answers compressed for clients that say that they take it."""
+"""Compress responses for clients that accept it."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ import gzip
 from aiohttp import web
 
 LARGE = 2**17
-"""Bytes from which on a thread is worth its while: some milliseconds of work."""
-_QUICK = 1  # numbers hardly become smaller with more effort
+"""Size in bytes from which a thread pays off: some milliseconds of work."""
+_FASTEST = 1  # higher levels hardly reduce the size of numbers
 
 
 async def compressed(request: web.Request, response: web.StreamResponse, at_least: int) -> None:
-    """Compress the body of an answer, where that is wanted and worth it."""
+    """Compress the body of a response if the client accepts it and it is large enough."""
     if not isinstance(response, web.Response) or not isinstance(response.body, bytes):
         return
     if not at_least or len(response.body) < at_least or "Content-Encoding" in response.headers:
@@ -23,9 +23,9 @@ async def compressed(request: web.Request, response: web.StreamResponse, at_leas
         return
     body = response.body
     if len(body) < LARGE:
-        response.body = gzip.compress(body, _QUICK, mtime=0)
+        response.body = gzip.compress(body, _FASTEST, mtime=0)
     else:
-        response.body = await asyncio.to_thread(gzip.compress, body, _QUICK, mtime=0)
+        response.body = await asyncio.to_thread(gzip.compress, body, _FASTEST, mtime=0)
     response.headers["Content-Encoding"] = "gzip"
 
 

@@ -1,9 +1,9 @@
-"""The inputs of a predict request: rows (`instances`) or columns (`inputs`) to named arrays.
+"""Decode a predict request: rows (`instances`) or columns (`inputs`) to named arrays.
 
     request = decode(body, signature_of)
     request.signature, request.inputs, request.layout
 
-Names, types and the form of the JSON are checked here; shapes by who runs the signature.
+Names, types and the structure of the JSON are checked here; shapes when the signature runs.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 
 class TensorLayout(Enum):
-    """How tensors are written, and the key of the answer that goes with it."""
+    """How tensors are written in a request; the value is the key of the response."""
 
     ROWS = "predictions"
     COLUMNS = "outputs"
@@ -35,7 +35,7 @@ class TensorLayout(Enum):
 
 @dataclass(frozen=True, slots=True)
 class RestPredictRequest:
-    """What a body asks for."""
+    """A decoded predict request."""
 
     signature: Signature
     inputs: dict[str, NDArray[Any]]
@@ -43,7 +43,7 @@ class RestPredictRequest:
 
 
 def decode(body: bytes, signature_of: Callable[[str], Signature]) -> RestPredictRequest:
-    """The request that a body says, of the signature that it names."""
+    """Decode a body; `signature_of` returns a signature by name."""
     if (large := numbers_of(body, signature_of)) is not None:
         signature, key, inputs = large
         return RestPredictRequest(
@@ -53,7 +53,7 @@ def decode(body: bytes, signature_of: Callable[[str], Signature]) -> RestPredict
     signature = signature_of(signature_name(document))
     if not signature.inputs:
         raise invalid_argument(f"Failed to get input map for signature: {signature.name or 'DEFAULT'}")
-    # no `r` and no `l`: neither `true` nor `false` can be there, whatever the keys are called
+    # no `r` and no `l`: the body contains neither `true` nor `false`, not even in keys
     plain = b"r" not in body and b"l" not in body
     if INSTANCES in document:
         rows = document[INSTANCES]
@@ -74,7 +74,7 @@ def decode(body: bytes, signature_of: Callable[[str], Signature]) -> RestPredict
 
 
 def signature_name(document: Mapping[str, Any]) -> str:
-    """The signature that a request names; empty if it names none."""
+    """Return the signature that a request names; empty if it names none."""
     name = document.get(SIGNATURE, "")
     if not isinstance(name, str):
         raise invalid_argument(

@@ -1,4 +1,4 @@
-"""What models are there: their states and signatures as the JSON that TensorFlow Serving prints."""
+"""The status and the signatures of models as JSON, in TensorFlow Serving's format."""
 
 from __future__ import annotations
 
@@ -11,32 +11,27 @@ from google.protobuf.json_format import MessageToDict
 
 from tfport.serve.model_catalog import ModelCatalog, VersionStatus
 from tfport.serve.servable import Servable
-from tfport.serve.status import StatusError
 
 _printed: WeakKeyDictionary[Servable, bytes] = WeakKeyDictionary()
 
 
 def status_json(statuses: Sequence[VersionStatus]) -> bytes:
-    """How versions of one model fare."""
+    """Return the status of versions of one model."""
     return _dumps({"model_version_status": [_version(status) for status in statuses]})
 
 
 def list_json(catalog: ModelCatalog) -> bytes:
-    """How all versions of all models fare, and what labels they have."""
+    """Return the status of all versions of all models, and their labels."""
     models = []
     for name in catalog.names():
-        try:
-            statuses = catalog.statuses(name)
-        except StatusError:  # nothing of it is known yet
-            statuses = []
         labels = {label: str(version) for label, version in catalog.labels(name).items()}
-        versions = [_version(status) for status in statuses]
+        versions = [_version(status) for status in catalog.known_statuses(name)]
         models.append({"name": name, "model_version_status": versions, "version_labels": labels})
     return _dumps({"models": models})
 
 
 def metadata_json(servable: Servable) -> bytes:
-    """The signatures of one version; made once."""
+    """Return the signatures of one version; cached."""
     if servable not in _printed:
         signatures = {
             name: MessageToDict(

@@ -1,8 +1,8 @@
-"""Named arrays as the JSON of an answer, in rows or in columns as the request was.
+"""Encode named arrays as the JSON of a response, in rows or columns like the request.
 
-`orjson` prints arrays as they lie in memory, each number with the fewest digits that read back the same.
-It writes null for NaN and infinities, which are then put in their places as TensorFlow Serving prints
-them; its own output for numbers has no other null. Names that end in `_bytes` get base64 strings.
+`orjson` prints arrays directly from memory, each number with the fewest digits that restore it. It writes
+null for NaN and infinities, and for no other number; these are then replaced with what TensorFlow Serving
+prints. Strings of outputs whose name ends in `_bytes` are written as base64.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _NUMPY = orjson.OPT_SERIALIZE_NUMPY
 
 
 def encode(outputs: Mapping[str, Any], specs: Mapping[str, TensorSpec], layout: TensorLayout) -> bytes:
-    """The body of an answer."""
+    """Return the body of a response."""
     if not outputs:
         raise invalid_argument("Cannot convert empty tensor map to JSON")
     arrays = {name: _array(value, specs[name].dtype) for name, value in outputs.items()}
@@ -38,7 +38,7 @@ def encode(outputs: Mapping[str, Any], specs: Mapping[str, TensorSpec], layout: 
 
 
 def _array(value: Any, dtype: DType) -> NDArray[Any]:
-    if isinstance(value, tuple) or not readable(dtype):  # a tuple is a sparse or ragged tensor's parts
+    if isinstance(value, tuple) or not readable(dtype):  # a tuple: components of a sparse or ragged tensor
         raise invalid_argument(
             f"Failed to write JSON value for tensor type: {dtype_name(dtype)}"
             + (" in several parts" if isinstance(value, tuple) else ""),
@@ -77,14 +77,14 @@ def _rows(arrays: Mapping[str, NDArray[Any]]) -> bytes:
 
 
 def _cells(array: NDArray[Any], name: str) -> list[bytes]:
-    """Each row of an array, printed."""
+    """Print each row of an array."""
     if array.ndim == 1 and len(array) and array.dtype.kind not in "OSU":
         return printed(array)[1:-1].split(b",")
     return [printed(row, name) for row in array]
 
 
 def printed(array: Any, name: str = "") -> bytes:
-    """An array as nested lists, a scalar as itself."""
+    """Print an array as nested lists, a scalar as itself."""
     if isinstance(array, bytes | str) or array.dtype.kind in "OSU":
         return _strings(np.asarray(array, object), name.endswith(BYTES_SUFFIX))
     values = np.ascontiguousarray(array) if np.ndim(array) else array[()]
@@ -95,7 +95,7 @@ def printed(array: Any, name: str = "") -> bytes:
 
 
 def _with_literals(text: bytes, values: NDArray[Any]) -> bytes:
-    """NaN and infinities where null stands for them."""
+    """Replace null with NaN and infinities."""
     flat = np.ravel(values)
     pieces = text.split(b"null")
     out = [pieces[0]]
@@ -114,13 +114,13 @@ def _strings(array: NDArray[Any], as_bytes: bool) -> bytes:
     try:
         out[:] = [item.decode() for item in flat]
         return orjson.dumps(out.reshape(array.shape).tolist())
-    except UnicodeDecodeError:  # bytes that are no text stay as they are, as in TensorFlow Serving
+    except UnicodeDecodeError:  # bytes that are not UTF-8 are written unchanged, as in TensorFlow Serving
         out[:] = [item.decode("utf-8", "surrogateescape") for item in flat]
         text = json.dumps(out.reshape(array.shape).tolist(), ensure_ascii=False, separators=(",", ":"))
         return text.encode("utf-8", "surrogateescape")
 
 
 def error_body(message: str) -> bytes:
-    """The body of an answer that says what went wrong."""
+    """Return the body of an error response."""
     text = message.encode("utf-8", "replace").decode()
     return b'{\n    "error": %s\n}' % orjson.dumps(text)

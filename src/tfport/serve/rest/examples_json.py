@@ -1,6 +1,6 @@
-"""The Examples of a classify or regress request, from JSON; and the results, to JSON.
+"""Decode the Examples of a classify or regress request from JSON, and encode the results.
 
-What is done with Examples is dtype_name in `serve.classify`.
+`serve.classify` runs them.
 """
 
 from __future__ import annotations
@@ -29,14 +29,14 @@ EXAMPLES, CONTEXT = "examples", "context"
 
 @dataclass(frozen=True, slots=True)
 class ExamplesRequest:
-    """What a body asks for."""
+    """A decoded classify or regress request."""
 
     signature: str
     examples: NDArray[Any]
 
 
 def decode_examples(body: bytes) -> ExamplesRequest:
-    """The signature's name, and the Examples with what is common to them."""
+    """Decode the signature name and the Examples, each with the common context."""
     document = parsed(body)
     name = signature_name(document)
     context = _serialised(document[CONTEXT]) if CONTEXT in document else b""
@@ -53,7 +53,7 @@ def decode_examples(body: bytes) -> ExamplesRequest:
 
 
 def _serialised(value: object) -> bytes:
-    """An Example, as the one tensor of a signature takes it."""
+    """Serialize an Example."""
     if not isinstance(value, dict):
         raise invalid_argument(f"Example must be JSON object but got JSON {json_type(value)}")
     example = pb.Example()
@@ -64,7 +64,7 @@ def _serialised(value: object) -> bytes:
 
 
 def _fill(feature: pb.Feature, values: list[Any], name: str) -> None:
-    """Set the list whose kind the first value tells; every other must be of that kind."""
+    """Set the list of the first value's kind; all other values must be of that kind."""
     if not values:
         feature.SetInParent()
         return
@@ -93,7 +93,7 @@ def _kind(value: object, name: str) -> str:
 
 
 def classes_json(results: Sequence[Sequence[tuple[str, float]]]) -> bytes:
-    """For each Example the label and score of each class."""
+    """Encode the labels and scores of each Example."""
     if not results:
         raise invalid_argument("Cannot convert empty ClassificationResults to JSON")
     rows = [
@@ -107,7 +107,7 @@ def classes_json(results: Sequence[Sequence[tuple[str, float]]]) -> bytes:
 
 
 def regressions_json(results: Sequence[float]) -> bytes:
-    """A number for each Example."""
+    """Encode a number for each Example."""
     if not results:
         raise invalid_argument("Cannot convert empty RegressionResults to JSON")
     return _results(b"[" + b", ".join(_numbers(results)))
@@ -118,5 +118,5 @@ def _results(rows: bytes) -> bytes:
 
 
 def _numbers(values: Sequence[float]) -> list[bytes]:
-    """Each as a float of 32 bits is printed."""
+    """Print numbers as 32-bit floats."""
     return printed(np.array(values, np.float32))[1:-1].split(b",") if values else []

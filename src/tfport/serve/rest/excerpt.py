@@ -1,4 +1,4 @@
-"""JSON values as error messages show them: on few lines, and not much longer than 256 characters."""
+"""Excerpts of JSON values for error messages, about 256 characters at most."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ _TYPES = {dict: "Object", list: "Array", str: "String", int: "Number", float: "N
 
 
 def json_type(value: object) -> str:
-    """What TensorFlow Serving calls the type of a value."""
+    """Return TensorFlow Serving's name for the type of a value."""
     return str(value) if isinstance(value, bool) else _TYPES[type(value)]
 
 
 def excerpt(value: object) -> str:
-    """A value, cut where it is long."""
+    """Print a value, cut off if it is long."""
     out, size = [], 0
     for piece in _pieces(value, 0):
         out.append(piece)

@@ -1,7 +1,7 @@
-"""Why a JSON value is no tensor, in TensorFlow Serving's words.
+"""Find out why a JSON value is not a tensor, with TensorFlow Serving's error messages.
 
-It walks the value as TensorFlow Serving does and stops at the first thing that is wrong. Only requests
-that are refused come here.
+The value is walked in the same order as in TensorFlow Serving, up to the first error. Only rejected
+requests get here.
 """
 
 from __future__ import annotations
@@ -16,16 +16,16 @@ from tfport.serve.rest.excerpt import excerpt, json_type
 from tfport.serve.rest.tensors import MOST_AXES, NotATensor, decoded, readable, shape_of
 from tfport.serve.status import StatusCode, StatusError, invalid_argument
 
-_SAID = {"float32": "float", "float64": "double", "float16": "half"}
+_NAMES = {"float32": "float", "float64": "double", "float16": "half"}
 
 
 def dtype_name(dtype: DType) -> str:
-    """What TensorFlow calls a type in messages."""
-    return _SAID.get(dtype.name, dtype.name)
+    """Return TensorFlow's name for a type in messages."""
+    return _NAMES.get(dtype.name, dtype.name)
 
 
 def raise_value_error(value: object, dtype: DType) -> None:
-    """Raise what is wrong with a value that should be a tensor; return if nothing is."""
+    """Raise the error of a value that should be a tensor; return if it has none."""
     shape = shape_of(value)
     if len(shape) > MOST_AXES:
         raise invalid_argument(f"JSON Value: {excerpt(value)} has more than {MOST_AXES} levels of lists")
@@ -33,7 +33,7 @@ def raise_value_error(value: object, dtype: DType) -> None:
 
 
 def raise_rows_error(rows: Sequence[Any], dtype: DType) -> None:
-    """The same for rows that should be tensors of one shape; the row is named."""
+    """Raise the error of rows that should be tensors of one shape, with the number of the row."""
     first: list[int] | None = None
     for number, row in enumerate(rows):
         try:
@@ -44,7 +44,7 @@ def raise_rows_error(rows: Sequence[Any], dtype: DType) -> None:
 
 
 def row_error(number: int, error: StatusError, key: str | None = None) -> StatusError:
-    """A refusal, and the row of `instances` that it is about."""
+    """Add the row of `instances` to an error."""
     where = f"{number} key: {key}" if key is not None else f"{number}"
     return invalid_argument(
         f"Failed to process element: {where} of 'instances' list. Error: {error.code.name}: {error.message}"
@@ -57,7 +57,7 @@ def _same_shape(first: list[int] | None, shape: list[int]) -> list[int]:
     sizes = int(np.prod(first)), int(np.prod(shape))
     if sizes[0] != sizes[1]:
         raise invalid_argument(f"Expecting tensor size: {sizes[0]} but got: {sizes[1]}")
-    shapes = [f"[{','.join(map(str, sizes_))}]" for sizes_ in (first, shape)]
+    shapes = [f"[{','.join(map(str, dims))}]" for dims in (first, shape)]
     raise invalid_argument(f"Expecting shape {shapes[0]} but got: {shapes[1]}")
 
 

@@ -1,8 +1,8 @@
-"""Large lists of numbers, straight from text to arrays: no number becomes an object of Python.
+"""Read large lists of numbers into arrays without creating Python objects.
 
-simdjson reads them and flattens nested lists, so their shape is told by what is left of the text without
-digits and blanks: of lists that are equally long, `[[,,],[,,]]`, a pattern that repeats itself. Whatever
-is not of this form, or has anything wrong with it, is None here, and `decode` looks at it.
+simdjson parses them and flattens nested lists. The shape is found in the text without digits and spaces:
+lists of equal length leave a repeating pattern like `[[,,],[,,]]`. For any other body, and for one with
+an error, the result is None, and `decode` handles it.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from tfport.serve.status import StatusError
 
 try:
     import simdjson
-except ImportError:  # not every Python has a wheel of it: slower without, not otherwise
+except ImportError:  # no wheel for some Python versions: slower, but the same results
     simdjson = None  # type: ignore[assignment]
 
 if TYPE_CHECKING:
@@ -30,11 +30,11 @@ if TYPE_CHECKING:
 
 INSTANCES, INPUTS, SIGNATURE = "instances", "inputs", "signature_name"
 LARGE = 2**13
-"""Bytes from which on this is quicker than to make objects."""
+"""Size in bytes from which this is faster than creating objects."""
 KEPT = 2**22
-"""Of larger bodies the memory that reading took is given back: it is some ten times theirs."""
+"""Parsing takes about ten times the size of a body; above this size the memory is freed afterwards."""
 _OF_NUMBERS = b"0123456789+-.eE \t\r\n"
-_LISTS = re.compile(rb"\[[\[\],]*+")  # possessive: what it has passed it does not look at again
+_LISTS = re.compile(rb"\[[\[\],]*+")  # possessive: no backtracking
 _parser = simdjson.Parser() if simdjson else None
 _one_at_a_time = threading.Lock()
 
@@ -42,7 +42,7 @@ _one_at_a_time = threading.Lock()
 def numbers_of(
     body: bytes, signature_of: Callable[[str], Signature]
 ) -> tuple[Signature, str, dict[str, NDArray[Any]]] | None:
-    """The signature, the key that the inputs stand under, and the inputs."""
+    """Return the signature, the key of the inputs and the inputs; None if `decode` must handle the body."""
     if _parser is None or len(body) < LARGE:
         return None
     if len(body) > KEPT:
@@ -56,28 +56,28 @@ def _read(
 ) -> tuple[Signature, str, dict[str, NDArray[Any]]] | None:
     try:
         document = parser.parse(body)
-        keys = set(document.keys())  # not its items: they would be objects of Python
+        keys = set(document.keys())  # not its items: they would become Python objects
         (key,) = keys - {SIGNATURE}
         value, called = document[key], document[SIGNATURE] if SIGNATURE in keys else ""
         signature = signature_of(called) if isinstance(called, str) else None
-    except (ValueError, TypeError, AttributeError, RuntimeError, StatusError):  # no JSON, or of another form
+    except (ValueError, TypeError, AttributeError, RuntimeError, StatusError):  # invalid, or other JSON
         return None
     if signature is None or key not in (INSTANCES, INPUTS) or len(document) != len(keys):
         return None
     if key == INPUTS and isinstance(value, simdjson.Object):
-        named = [(name, value[name]) for name in value.keys()]  # noqa: SIM118  it is no dict
+        named = [(name, value[name]) for name in value.keys()]  # noqa: SIM118  not a dict
     else:
         named = [(name, value) for name in signature.inputs]
     skeletons = [match.rstrip(b",") for match in _LISTS.findall(body.translate(None, _OF_NUMBERS))]
     if len(skeletons) != len(named) or sorted(name for name, _ in named) != sorted(signature.inputs):
         return None
-    match = {}
+    arrays = {}
     for (name, numbers), skeleton in zip(named, skeletons, strict=True):
         array = _array(numbers, skeleton, signature.inputs[name].dtype)
         if array is None:
             return None
-        match[name] = array
-    return signature, key, match
+        arrays[name] = array
+    return signature, key, arrays
 
 
 def _array(numbers: Any, skeleton: bytes, dtype: DType) -> NDArray[Any] | None:
@@ -87,9 +87,9 @@ def _array(numbers: Any, skeleton: bytes, dtype: DType) -> NDArray[Any] | None:
     kind = "d" if dtype.is_floating else "u" if dtype.name == "uint64" else "i"
     try:
         flat = np.frombuffer(numbers.as_buffer(of_type=kind), {"d": "f8", "i": "i8", "u": "u8"}[kind])
-    except (TypeError, ValueError, AttributeError):  # something else is among them, or it is no list
+    except (TypeError, ValueError, AttributeError):  # not a list, or not all elements are numbers
         return None
-    if flat.size != math.prod(shape):  # some list is empty
+    if flat.size != math.prod(shape):  # a list is empty
         return None
     if dtype.is_integer:
         limits = np.iinfo(dtype.numpy)
@@ -102,7 +102,7 @@ def _array(numbers: Any, skeleton: bytes, dtype: DType) -> NDArray[Any] | None:
 
 
 def shape_of(skeleton: bytes) -> list[int] | None:
-    """The shape of nested lists of which only brackets and commas are left, if each level has one length."""
+    """Return the shape of nested lists from their brackets and commas; None if lengths differ."""
     depth = len(skeleton) - len(skeleton.lstrip(b"["))
     if depth > MOST_AXES:
         return None

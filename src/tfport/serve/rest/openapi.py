@@ -1,118 +1,107 @@
-"""The OpenAPI document of the REST port: every path, what goes in and what comes out.
+"""The OpenAPI document of the REST port: every path with its requests and responses.
 
-Models are not told apart: what a model takes is told by its metadata. What other parts add to the port
-(`/v2/…`) is described by them, and given to `document`.
+It is the same for all models: the inputs of a model are in its metadata. Other protocols (`/v2/…`)
+describe their own paths and pass them to `document`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from importlib.metadata import version
-from typing import Any
 
 import orjson
 
-Json = dict[str, Any]
+from tfport.serve.rest.openapi_schema import Json, content, object_schema, path_parameters, ref
 
 _WHICH = {
     "": "the newest version",
     "/versions/{version}": "a version",
-    "/labels/{label}": "a labelled version",
+    "/labels/{label}": "the version with a label",
 }
 _PARAMETERS: dict[str, Json] = {
     "model": {"type": "string", "minLength": 1, "pattern": "^[^/:]+$"},
     "version": {"type": "integer", "format": "int64", "minimum": 0, "maximum": 2**63 - 1},
     "label": {"type": "string", "minLength": 1, "pattern": "^[^/:]+$"},
 }
-_REFUSED = {
-    400: "The request makes no sense, or the model refuses what it was given.",
-    401: "There is no valid bearer token.",
-    404: "There is no such model or version.",
-    408: "The body did not come in time.",
+_ERRORS = {
+    400: "The request is invalid, or the model rejected its inputs.",
+    401: "The bearer token is missing or invalid.",
+    404: "The model or version does not exist.",
+    408: "The body was not received in time.",
     413: "The body is too large.",
-    429: "Too many requests wait already.",
+    429: "Too many requests.",
     500: "The model or the server failed.",
-    501: "The model has something in it that cannot be run or written as JSON.",
-    503: "It is not ready.",
-    504: "There was no answer in time.",
+    501: "The model cannot be run, or its outputs cannot be written as JSON.",
+    503: "The model or the server is not ready.",
+    504: "The request timed out.",
 }
-_TO_LOOK, _TO_ASK = (400, 404), (400, 404, 408, 413, 429, 500, 501, 503, 504)
-
-
-def _ref(name: str) -> Json:
-    return {"$ref": f"#/components/schemas/{name}"}
-
-
-def _object(required: list[str], **properties: Json) -> Json:
-    return {"type": "object", "required": required, "properties": properties}
-
-
-_SIGNATURE_NAME = {"type": "string", "description": "`serving_default` unless said."}
+_GET_ERRORS, _POST_ERRORS = (400, 404), (400, 404, 408, 413, 429, 500, 501, 503, 504)
+_SIGNATURE_NAME = {"type": "string", "description": "Default: `serving_default`."}
 _STATES = ["UNKNOWN", "START", "LOADING", "AVAILABLE", "UNLOADING", "END"]
 _VERSION_TEXT = {"type": "string", "pattern": "^[0-9]+$"}
 
 _SCHEMAS: dict[str, Json] = {
-    "Bytes": _object(["b64"], b64={"type": "string", "contentEncoding": "base64"})
+    "Bytes": object_schema("b64", b64={"type": "string", "contentEncoding": "base64"})
     | {"additionalProperties": False},
     "Tensor": {
         "description": "A scalar, or nested lists of them; numbers may be NaN, Infinity and -Infinity.",
         "anyOf": [
             {"type": ["number", "string", "boolean"]},
-            _ref("Bytes"),
-            {"type": "array", "items": _ref("Tensor")},
+            ref("Bytes"),
+            {"type": "array", "items": ref("Tensor")},
         ],
     },
-    "NamedTensors": {"type": "object", "additionalProperties": _ref("Tensor")},
+    "NamedTensors": {"type": "object", "additionalProperties": ref("Tensor")},
     "PredictRequest": {
         "oneOf": [
-            _object(
-                ["instances"],
+            object_schema(
+                "instances",
                 signature_name=_SIGNATURE_NAME,
                 instances={
                     "description": "Rows: a value each, or an object with one for each input.",
                     "type": "array",
                     "minItems": 1,
-                    "items": {"anyOf": [_ref("Tensor"), _ref("NamedTensors")]},
+                    "items": {"anyOf": [ref("Tensor"), ref("NamedTensors")]},
                 },
             ),
-            _object(
-                ["inputs"],
+            object_schema(
+                "inputs",
                 signature_name=_SIGNATURE_NAME,
                 inputs={
                     "description": "Columns: the only input, or an object with all of them.",
-                    "anyOf": [_ref("Tensor"), _ref("NamedTensors")],
+                    "anyOf": [ref("Tensor"), ref("NamedTensors")],
                 },
             ),
         ]
     },
     "PredictResponse": {
         "oneOf": [
-            _object(
-                ["predictions"],
+            object_schema(
+                "predictions",
                 predictions={
                     "type": "array",
-                    "items": {"anyOf": [_ref("Tensor"), _ref("NamedTensors")]},
+                    "items": {"anyOf": [ref("Tensor"), ref("NamedTensors")]},
                 },
             ),
-            _object(["outputs"], outputs={"anyOf": [_ref("Tensor"), _ref("NamedTensors")]}),
+            object_schema("outputs", outputs={"anyOf": [ref("Tensor"), ref("NamedTensors")]}),
         ]
     },
     "Feature": {
         "anyOf": [
             {"type": ["number", "string", "boolean"]},
-            _ref("Bytes"),
-            {"type": "array", "items": {"anyOf": [{"type": ["number", "string", "boolean"]}, _ref("Bytes")]}},
+            ref("Bytes"),
+            {"type": "array", "items": {"anyOf": [{"type": ["number", "string", "boolean"]}, ref("Bytes")]}},
         ]
     },
-    "Example": {"type": "object", "additionalProperties": _ref("Feature")},
-    "ExamplesRequest": _object(
-        ["examples"],
+    "Example": {"type": "object", "additionalProperties": ref("Feature")},
+    "ExamplesRequest": object_schema(
+        "examples",
         signature_name=_SIGNATURE_NAME,
-        context=_ref("Example"),
-        examples={"type": "array", "minItems": 1, "items": _ref("Example")},
+        context=ref("Example"),
+        examples={"type": "array", "minItems": 1, "items": ref("Example")},
     ),
-    "ClassifyResponse": _object(
-        ["results"],
+    "ClassifyResponse": object_schema(
+        "results",
         results={
             "description": "For each example the label and the score of each class.",
             "type": "array",
@@ -127,42 +116,42 @@ _SCHEMAS: dict[str, Json] = {
             },
         },
     ),
-    "RegressResponse": _object(["results"], results={"type": "array", "items": {"type": "number"}}),
-    "VersionStatus": _object(
-        ["version", "state", "status"],
+    "RegressResponse": object_schema("results", results={"type": "array", "items": {"type": "number"}}),
+    "VersionStatus": object_schema(
+        "version state status",
         version=_VERSION_TEXT,
         state={"enum": _STATES},
-        status=_object(
-            ["error_code", "error_message"], error_code={"type": "string"}, error_message={"type": "string"}
+        status=object_schema(
+            "error_code error_message", error_code={"type": "string"}, error_message={"type": "string"}
         ),
     ),
-    "ModelStatus": _object(
-        ["model_version_status"], model_version_status={"type": "array", "items": _ref("VersionStatus")}
+    "ModelStatus": object_schema(
+        "model_version_status", model_version_status={"type": "array", "items": ref("VersionStatus")}
     ),
-    "Models": _object(
-        ["models"],
+    "Models": object_schema(
+        "models",
         models={
             "type": "array",
-            "items": _object(
-                ["name", "model_version_status", "version_labels"],
+            "items": object_schema(
+                "name model_version_status version_labels",
                 name={"type": "string"},
-                model_version_status={"type": "array", "items": _ref("VersionStatus")},
+                model_version_status={"type": "array", "items": ref("VersionStatus")},
                 version_labels={"type": "object", "additionalProperties": _VERSION_TEXT},
             ),
         },
     ),
-    "Metadata": _object(
-        ["model_spec", "metadata"],
-        model_spec=_object(
-            ["name", "version"],
+    "Metadata": object_schema(
+        "model_spec metadata",
+        model_spec=object_schema(
+            "name version",
             name={"type": "string"},
             signature_name={"type": "string"},
             version=_VERSION_TEXT,
         ),
-        metadata=_object(
-            ["signature_def"],
-            signature_def=_object(
-                ["signature_def"],
+        metadata=object_schema(
+            "signature_def",
+            signature_def=object_schema(
+                "signature_def",
                 signature_def={
                     "description": "TensorFlow's SignatureDef messages by name, as protobuf's JSON.",
                     "type": "object",
@@ -171,18 +160,18 @@ _SCHEMAS: dict[str, Json] = {
             ),
         ),
     ),
-    "Health": _object(["status"], status={"type": "string"}),
-    "Error": _object(["error"], error={"type": "string"}),
+    "Health": object_schema("status", status={"type": "string"}),
+    "Error": object_schema("error", error={"type": "string"}),
 }
-# The end of a path, what it does, and the schemas of request and answer.
-_LOOKS = [
-    ("", "status", "How it fares", "ModelStatus"),
-    ("/metadata", "metadata", "Its signatures", "Metadata"),
+# end of the path, verb, summary, schemas of request and response
+_GET = [
+    ("", "status", "Status", "ModelStatus"),
+    ("/metadata", "metadata", "Signatures", "Metadata"),
 ]
-_ASKS = [
+_POST = [
     (":predict", "predict", "Run a signature on tensors", "PredictRequest", "PredictResponse"),
     (":classify", "classify", "Classify Examples", "ExamplesRequest", "ClassifyResponse"),
-    (":regress", "regress", "A number for each Example", "ExamplesRequest", "RegressResponse"),
+    (":regress", "regress", "Return a number for each Example", "ExamplesRequest", "RegressResponse"),
 ]
 
 
@@ -192,7 +181,7 @@ def document(
     more_paths: Mapping[str, Json] | None = None,
     more_schemas: Mapping[str, Json] | None = None,
 ) -> bytes:
-    """The document, as JSON; with what other parts say of their paths."""
+    """Return the document as JSON, with the paths and schemas of other protocols."""
     paths: dict[str, Json] = {
         "/v1/models": {"get": _operation("models", "All models", "Models", (), with_tokens)},
         "/v1/health/live": {"get": _operation("live", "Whether the server runs", "Health", (), False)},
@@ -201,13 +190,13 @@ def document(
     }
     for part, which in _WHICH.items():
         base, name = "/v1/models/{model}" + part, part.strip("/").partition("/")[0]
-        for end, verb, summary, answer in _LOOKS:
-            operation = _operation(_id(verb, name), f"{summary}: {which}", answer, _TO_LOOK, with_tokens)
-            paths[base + end] = {"parameters": _parameters(base), "get": operation}
-        for end, verb, summary, body, answer in _ASKS:
-            operation = _operation(_id(verb, name), f"{summary}: {which}", answer, _TO_ASK, with_tokens)
-            operation["requestBody"] = {"required": True, "content": _content(body)}
-            paths[base + end] = {"parameters": _parameters(base), "post": operation}
+        for end, verb, summary, answer in _GET:
+            get = _operation(_id(verb, name), f"{summary}: {which}", answer, _GET_ERRORS, with_tokens)
+            paths[base + end] = {"parameters": path_parameters(base, _PARAMETERS), "get": get}
+        for end, verb, summary, body, answer in _POST:
+            post = _operation(_id(verb, name), f"{summary}: {which}", answer, _POST_ERRORS, with_tokens)
+            post["requestBody"] = {"required": True, "content": content(body)}
+            paths[base + end] = {"parameters": path_parameters(base, _PARAMETERS), "post": post}
     paths |= more_paths or {}
     components: Json = {"schemas": {**_SCHEMAS, **(more_schemas or {})}}
     if with_tokens:
@@ -219,24 +208,12 @@ def document(
 def _operation(
     name: str, summary: str, answer: str | None, errors: tuple[int, ...], with_tokens: bool
 ) -> Json:
-    refused = sorted({*errors, 500, *((401,) if with_tokens else ())})
-    responses: dict[str, Json] = {"200": {"description": "The answer.", "content": _content(answer)}}
-    for status in refused:
-        responses[str(status)] = {"description": _REFUSED[status], "content": _content("Error")}
+    statuses = sorted({*errors, 500, *((401,) if with_tokens else ())})
+    responses: dict[str, Json] = {"200": {"description": "Success.", "content": content(answer)}}
+    for status in statuses:
+        responses[str(status)] = {"description": _ERRORS[status], "content": content("Error")}
     operation: Json = {"operationId": name, "summary": summary, "responses": responses}
     return operation | ({"security": [{"token": []}]} if with_tokens else {})
-
-
-def _content(schema: str | None) -> Json:
-    return {"application/json": {"schema": _ref(schema) if schema else {"type": "object"}}}
-
-
-def _parameters(path: str) -> list[Json]:
-    return [
-        {"name": name, "in": "path", "required": True, "schema": schema}
-        for name, schema in _PARAMETERS.items()
-        if f"{{{name}}}" in path
-    ]
 
 
 def _id(verb: str, which: str) -> str:

@@ -1,8 +1,8 @@
-"""The JSON object that the body of a request is.
+"""Parse the body of a request as a JSON object.
 
-`orjson` reads what every client sends. Where it refuses, Python's own parser looks again, for what
-TensorFlow Serving reads beyond JSON: NaN and infinities, bytes that are no UTF-8, a byte order mark, and
-anything at all behind the end of the object. What both refuse is dtype_name in TensorFlow Serving's words.
+`orjson` handles what clients normally send. If it fails, Python's own parser tries again and accepts what
+TensorFlow Serving accepts beyond JSON: NaN and infinities, bytes that are not UTF-8, a byte order mark,
+and anything after the end of the object. Error messages are TensorFlow Serving's.
 """
 
 from __future__ import annotations
@@ -17,13 +17,13 @@ from tfport.serve.rest.excerpt import excerpt
 from tfport.serve.status import StatusError, invalid_argument
 
 _MARK = b"\xef\xbb\xbf"
-# possessive, so that text is passed over once however it ends
+# possessive: no backtracking
 _SHORT_INFINITY = re.compile(r'("(?:[^"\\]++|\\.)*+"?)|\bInf\b', re.DOTALL)
 _BLANK = " \t\r\n"
 _READER = json.JSONDecoder()
 
-# What Python's parser says, and what is said by the one in TensorFlow Serving (rapidjson).
-_COMPLAINTS = {
+# messages of Python's parser, and those of TensorFlow Serving's parser (rapidjson)
+_MESSAGES = {
     "Expecting value": "Invalid value.",
     "Expecting property name": "Missing a name for object member.",
     "Expecting ':'": "Missing a colon after a name of object member.",
@@ -37,7 +37,7 @@ _COMPLAINTS = {
 
 
 def parsed(body: bytes) -> dict[str, Any]:
-    """The object that `body` says."""
+    """Return the object in a body."""
     if not body:
         raise invalid_argument("JSON Parse error: The document is empty")
     try:
@@ -59,13 +59,13 @@ def _parsed_tolerantly(body: bytes) -> object:
     try:
         return _READER.raw_decode(text)[0]
     except json.JSONDecodeError as error:
-        known = next(
-            (theirs for mine, theirs in _COMPLAINTS.items() if error.msg.startswith(mine)), error.msg
+        message = next(
+            (theirs for ours, theirs in _MESSAGES.items() if error.msg.startswith(ours)), error.msg
         )
-        raise _parse_error(known, skipped + error.pos) from None
+        raise _parse_error(message, skipped + error.pos) from None
     except RecursionError:
         raise _parse_error("The document is nested too deeply.", skipped) from None
-    except ValueError:  # a number of so many digits that Python does not read it
+    except ValueError:  # a number with too many digits for Python
         raise _parse_error("Number too big to be stored in double.", skipped) from None
 
 

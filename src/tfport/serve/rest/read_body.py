@@ -1,4 +1,4 @@
-"""The body of a request, in the time and of the size that it may have."""
+"""Read the body of a request within limits of time and size."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from tfport.serve.rest.options import RestOptions
 from tfport.serve.status import StatusCode, StatusError
 
 SLOWEST = 2**17
-"""Bytes a second: a large body gets more time, if it comes at least so fast."""
+"""Bytes per second: a large body that arrives at least this fast gets more time."""
 
 
 async def read_body(request: web.Request, options: RestOptions) -> bytes:
-    """All of it, decompressed."""
+    """Return the whole body, decompressed."""
     most, seconds = options.most_bytes, options.timeout_seconds
     if (request.content_length or 0) > most:
         raise _too_large(most)
@@ -32,14 +32,14 @@ async def read_body(request: web.Request, options: RestOptions) -> bytes:
                     limit.reschedule(started + seconds + len(body) / SLOWEST)
         return bytes(body)
     except ConnectionError:
-        raise StatusError(StatusCode.CANCELLED, "The client went away") from None
+        raise StatusError(StatusCode.CANCELLED, "The client disconnected") from None
     except TimeoutError:
-        request.content.feed_eof()  # nothing more is waited for
-        message = f"The body did not come within {options.timeout_seconds:g} seconds"
+        request.content.feed_eof()  # do not wait for the rest
+        message = f"The body was not received within {options.timeout_seconds:g} seconds"
         raise web.HTTPRequestTimeout(text=message) from None
     except (RequestPayloadError, HttpProcessingError, ClientPayloadError):
         request.content.feed_eof()
-        raise web.HTTPBadRequest(text="The body cannot be read: it is cut off, or badly encoded") from None
+        raise web.HTTPBadRequest(text="The body cannot be read: it is incomplete or badly encoded") from None
 
 
 def _too_large(most: int) -> web.HTTPRequestEntityTooLarge:

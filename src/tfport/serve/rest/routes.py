@@ -1,4 +1,4 @@
-"""Requests to `/v1/models…` answered: from a path and a body to the bytes of an answer."""
+"""Answer requests to `/v1/models…`: from a path and a body to the body of the response."""
 
 from __future__ import annotations
 
@@ -20,33 +20,33 @@ from tfport.serve.servable import Servable
 _T = TypeVar("_T")
 
 
-def look(catalog: ModelCatalog, asked: ParsedPath) -> bytes:
-    """Answer a GET: the list of models, the states of one, or its signatures."""
-    if asked.what == paths.METADATA:
-        return metadata_json(catalog.get(asked.model, asked.version, asked.label))
-    if not asked.model:
+def answer_get(catalog: ModelCatalog, path: ParsedPath) -> bytes:
+    """Answer a GET request: the list of models, the status of one, or its signatures."""
+    if path.verb == paths.METADATA:
+        return metadata_json(catalog.get(path.model, path.version, path.label))
+    if not path.model:
         return list_json(catalog)
-    return status_json(catalog.statuses(asked.model, asked.version, asked.label))
+    return status_json(catalog.statuses(path.model, path.version, path.label))
 
 
-async def answer(
+async def answer_post(
     catalog: ModelCatalog,
-    asked: ParsedPath,
+    path: ParsedPath,
     body: bytes,
     metrics: RequestMetrics | None,
     *,
     check_method: bool = False,
 ) -> bytes:
-    """Answer a POST; `check_method` wants signatures that say classify or regress for these."""
-    servable = catalog.get(asked.model, asked.version, asked.label)
-    servable.running += 1  # while a body is read too, so that it is not unloaded meanwhile
+    """Answer a POST request; `check_method` requires the matching method name for classify and regress."""
+    servable = catalog.get(path.model, path.version, path.label)
+    servable.running += 1  # also while a body is decoded, so that it is not unloaded meanwhile
     try:
-        if asked.what == paths.PREDICT:
+        if path.verb == paths.PREDICT:
             return await _predict(servable, body, metrics)
         request = await offload(len(body), lambda: decode_examples(body))
         if metrics:
-            metrics.examples(asked.model, len(request.examples))
-        if asked.what == paths.CLASSIFY:
+            metrics.examples(path.model, len(request.examples))
+        if path.verb == paths.CLASSIFY:
             classes = await classify(servable, request.signature, request.examples, check_method=check_method)
             return classes_json(classes)
         return regressions_json(

@@ -1,10 +1,10 @@
-"""The HTTP side: a port, limits of size and time, compression, who may ask, and how errors look.
+"""The REST server: port, limits of size and time, compression, tokens and error responses.
 
-    front = RestServer(catalog, ready=lambda: True, options=RestOptions(port=0))
-    port = await front.start()
-    await front.stop(grace=30)
+    server = RestServer(catalog, ready=lambda: True, options=RestOptions(port=0))
+    port = await server.start()
+    await server.stop(grace=30)
 
-What requests mean is dtype_name in `routes`. Other parts add paths of their own by `extra_routes`.
+`routes` answers the requests. Other protocols add their paths with `extra_routes`.
 """
 
 from __future__ import annotations
@@ -27,16 +27,16 @@ from tfport.serve.rest import openapi
 from tfport.serve.rest.compress import compressed
 from tfport.serve.rest.encode import error_body
 from tfport.serve.rest.options import RestOptions
-from tfport.serve.rest.paths import OURS, asked
+from tfport.serve.rest.paths import MODEL_PATHS, parse_path
 from tfport.serve.rest.read_body import read_body
-from tfport.serve.rest.routes import answer, look
+from tfport.serve.rest.routes import answer_get, answer_post
 from tfport.serve.status import StatusCode, StatusError
 
 Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
 JSON: Final = {"Content-Type": "application/json"}
 LIVE, READY, OPENAPI = "/v1/health/live", "/v1/health/ready", "/openapi.json"
-FREE = (LIVE, READY, "/v2/health/live", "/v2/health/ready")
-"""What may be asked without a token."""
+WITHOUT_TOKEN = (LIVE, READY, "/v2/health/live", "/v2/health/ready")
+"""Paths that need no token."""
 _CORS = {
     "Access-Control-Allow-Origin": "*",
     "Access-Control-Allow-Methods": "POST, GET",
@@ -48,14 +48,14 @@ _log = logging.getLogger("tfport.serve.rest")
 _http_log = logging.getLogger("tfport.serve.rest.http")
 
 
-def _is_ours(record: logging.LogRecord) -> bool:
-    """Whether something went wrong here: not what clients send that is no HTTP, and not that they leave."""
+def _is_server_error(record: logging.LogRecord) -> bool:
+    """Whether the server failed: not for clients that send invalid HTTP or disconnect."""
     return record.exc_info is None or not isinstance(
         record.exc_info[1], HttpProcessingError | ConnectionError
     )
 
 
-_http_log.addFilter(_is_ours)
+_http_log.addFilter(_is_server_error)
 
 
 class RestServer:
@@ -71,7 +71,7 @@ class RestServer:
         extra_paths: Mapping[str, Any] | None = None,
         extra_schemas: Mapping[str, Any] | None = None,
     ) -> None:
-        """The extra paths and schemas are what the OpenAPI document says of the extra routes."""
+        """`extra_paths` and `extra_schemas` describe the extra routes in the OpenAPI document."""
         self.options = options or RestOptions()
         self._catalog, self._ready = catalog, ready
         self._extra = extra_routes
@@ -80,10 +80,10 @@ class RestServer:
         )
         self._runner: web.AppRunner | None = None
         self._site: web.TCPSite | None = None
-        self._going, self._idle, self._stopping = 0, asyncio.Event(), False
+        self._running, self._idle, self._stopping = 0, asyncio.Event(), False
 
     async def start(self) -> int:
-        """Listen; the port, which was chosen by the system if 0 was asked for."""
+        """Listen; return the port, chosen by the system if the option is 0."""
         options = self.options
         app = web.Application(middlewares=[self._around], client_max_size=options.most_bytes)
         app.add_routes(self._extra)
@@ -96,7 +96,7 @@ class RestServer:
             access_log=None,
             logger=_http_log,
             keepalive_timeout=options.idle_seconds,
-            lingering_time=1.0,  # for the rest of a body that is refused
+            lingering_time=1.0,  # for the rest of a rejected body
             shutdown_timeout=1.0,
         )
         await runner.setup()
@@ -108,36 +108,36 @@ class RestServer:
             if not isinstance(error, OSError):
                 raise
             where = f"{options.host}:{options.port}"
-            raise Error(f"REST cannot listen at {where}: {_reason(error)}") from None
+            raise Error(f"REST cannot listen on {where}: {_reason(error)}") from None
         self._runner, self._site = runner, site
         port: int = runner.addresses[0][1]
         return port
 
     async def stop(self, grace: float = 0.0) -> None:
-        """Listen no more, wait so many seconds for requests that have begun, and close what is left."""
+        """Stop listening, wait `grace` seconds for requests in progress, and close the connections."""
         self._stopping = True
         if self._site is None or self._runner is None:
             return
         await self._site.stop()
         try:
             async with asyncio.timeout(grace):
-                while self._going:
+                while self._running:
                     self._idle.clear()
                     await self._idle.wait()
         except TimeoutError:
-            _log.warning("%d REST requests were cut off when the server stopped", self._going)
+            _log.warning("%d REST requests were cut off when the server stopped", self._running)
         await self._runner.cleanup()
         self._site = self._runner = None
 
     @web.middleware
     async def _around(self, request: web.Request, handler: Handler) -> web.StreamResponse:
-        """Around every request: who asks, errors as JSON, compression and headers for browsers."""
-        self._going += 1
+        """Wrap every request: tokens, limits, errors as JSON, compression and CORS headers."""
+        self._running += 1
         if metrics := self.options.metrics:
             metrics.began(REST)
         try:
-            self._is_allowed(request)
-            self._is_not_too_much(request)
+            self._check_token(request)
+            self._check_limit(request)
             response = await handler(request)
         except StatusError as error:
             response = self._error(error.code.http, error.message)
@@ -146,12 +146,12 @@ class RestServer:
                 raise
             response = _as_json(error)
         except ConnectionError:
-            response = self._error(StatusCode.CANCELLED.http, "The client went away")
+            response = self._error(StatusCode.CANCELLED.http, "The client disconnected")
         except Exception:
             _log.exception("%s %s failed", request.method, request.path)
-            response = self._error(StatusCode.INTERNAL.http, "Internal error; the server's log tells more")
+            response = self._error(StatusCode.INTERNAL.http, "Internal error; see the server's log")
         finally:
-            self._going -= 1
+            self._running -= 1
             self._idle.set()
             self.options.body_budget.release(request)
             if metrics:
@@ -165,34 +165,34 @@ class RestServer:
             response.force_close()
         return response
 
-    def _is_allowed(self, request: web.Request) -> None:
+    def _check_token(self, request: web.Request) -> None:
         tokens = self.options.tokens
-        if tokens is None or request.path in FREE or request.method == "OPTIONS":
+        if tokens is None or request.path in WITHOUT_TOKEN or request.method == "OPTIONS":
             return
         if not tokens.allow(request.headers.get("Authorization", "")):
-            raise StatusError(StatusCode.UNAUTHENTICATED, "A valid bearer token is needed for this request")
+            raise StatusError(StatusCode.UNAUTHENTICATED, "A valid bearer token is required")
 
-    def _is_not_too_much(self, request: web.Request) -> None:
+    def _check_limit(self, request: web.Request) -> None:
         most = self.options.most_calls
-        if self._going > most and request.path not in FREE:
+        if self._running > most and request.path not in WITHOUT_TOKEN:
             raise StatusError(
-                StatusCode.RESOURCE_EXHAUSTED, f"Too many requests: {most} are being answered already"
+                StatusCode.RESOURCE_EXHAUSTED, f"Too many requests: {most} are already in progress"
             )
 
     async def _models(self, request: web.Request) -> web.Response:
         path = request.rel_url.raw_path
-        if not OURS.fullmatch(path):
+        if not MODEL_PATHS.fullmatch(path):
             return web.Response(status=404, body=_UNKNOWN, headers={"Content-Type": "text/html"})
         if request.method == "OPTIONS":
             return _preflight(request)
-        question = asked(request.method, path)
+        parsed = parse_path(request.method, path)
         started, code, metrics = perf_counter(), StatusCode.OK, self.options.metrics
         try:
             if request.method == "GET":
-                return _json(look(self._catalog, question))
-            self._catalog.get(question.model, question.version, question.label)  # before a large body comes
+                return _json(answer_get(self._catalog, parsed))
+            self._catalog.get(parsed.model, parsed.version, parsed.label)  # before reading a large body
             body = await read_body(request, self.options)
-            work = answer(self._catalog, question, body, metrics, check_method=self.options.check_method)
+            work = answer_post(self._catalog, parsed, body, metrics, check_method=self.options.check_method)
             return _json(await self._within_time(work))
         except StatusError as error:
             code = error.code
@@ -208,10 +208,10 @@ class RestServer:
             raise
         finally:
             if metrics:
-                # names that clients make up are not counted one by one
-                known = code is StatusCode.OK or question.model in self._catalog.names()
-                name = question.model if known else ""
-                metrics.request(name, question.what, REST, code, perf_counter() - started)
+                # all names that clients make up are counted together
+                known = code is StatusCode.OK or parsed.model in self._catalog.names()
+                name = parsed.model if known else ""
+                metrics.request(name, parsed.verb, REST, code, perf_counter() - started)
 
     async def _within_time(self, work: Awaitable[bytes]) -> bytes:
         try:
@@ -220,7 +220,7 @@ class RestServer:
         except TimeoutError:
             seconds = self.options.timeout_seconds
             raise StatusError(
-                StatusCode.DEADLINE_EXCEEDED, f"Timed out: there was no answer within {seconds:g} seconds"
+                StatusCode.DEADLINE_EXCEEDED, f"Timed out: no answer within {seconds:g} seconds"
             ) from None
 
     async def _live(self, request: web.Request) -> web.Response:
@@ -240,7 +240,7 @@ class RestServer:
 
 
 def _reason(error: OSError) -> str:
-    """asyncio writes sentences of its own around what the system said."""
+    """Return the system's message, without the text that asyncio adds."""
     return os.strerror(error.errno).lower() if error.errno and error.errno > 0 else reason(error)
 
 
@@ -251,7 +251,7 @@ def _json(body: bytes) -> web.Response:
 def _as_json(error: web.HTTPException) -> web.Response:
     headers = JSON | ({"Allow": error.headers["Allow"]} if "Allow" in error.headers else {})
     response = web.Response(status=error.status, body=error_body(error.text or error.reason), headers=headers)
-    if error.status in (400, 408, 413):  # the rest of the body is not waited for, or makes no sense
+    if error.status in (400, 408, 413):  # the rest of the body is not read
         response.force_close()
     return response
 

@@ -1,8 +1,8 @@
-"""One JSON value as an array of the type that a signature says.
+"""Convert a JSON value to an array of a signature's type.
 
-Lists are flattened level by level and packed in one step, so that no element of a numeric tensor meets
-Python code. `struct` is strict where numpy is not: it takes no text, no null, and no fraction for an
-integer. What it refuses is looked at again, element by element, by `raise_value_error`, for the right words.
+Lists are flattened level by level and packed in one step, without Python code per element. `struct` is
+stricter than numpy: it accepts no text, no null, and no fraction for an integer. For values that it
+rejects, `json_errors` finds the error message.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 MOST_AXES = 32
-# By the name of a type: the code that `struct` has for an element.
+# `struct` format character of each type
 _PACKED = dict(
     row.split()
     for row in """float32 f|float64 d|float16 f|bfloat16 f|int8 b|int16 h|int32 i|int64 q
@@ -34,16 +34,16 @@ B64 = "b64"
 
 
 class NotATensor(Exception):
-    """The value is no tensor of this type; `raise_value_error` knows why."""
+    """The value is not a tensor of this type; `raise_value_error` finds out why."""
 
 
 def readable(dtype: DType) -> bool:
-    """Whether JSON can say values of this type."""
+    """Whether values of this type can be written in JSON."""
     return dtype.name in _PACKED or dtype.name in ("bool", "string")
 
 
 def array_of(value: object, dtype: DType, plain: bool) -> NDArray[Any]:
-    """The array that a scalar or nested lists say; `plain` promises that no boolean is among them."""
+    """Return a scalar or nested lists as an array; `plain` means that there are no booleans."""
     shape = shape_of(value)
     if len(shape) > MOST_AXES or not readable(dtype):
         raise NotATensor
@@ -54,7 +54,7 @@ def array_of(value: object, dtype: DType, plain: bool) -> NDArray[Any]:
 
 
 def shape_of(value: object) -> list[int]:
-    """The shape that the first elements say."""
+    """Return the shape according to the first elements."""
     shape = []
     while isinstance(value, list):
         shape.append(len(value))
@@ -65,10 +65,10 @@ def shape_of(value: object) -> list[int]:
 
 
 def _flattened(value: Any, shape: Sequence[int], strict: bool) -> list[Any]:
-    """The elements, if the lists of each level are equally long.
+    """Return the elements, if the lists of each level have the same length.
 
-    Only lists should be met on the way. Of text and objects the characters and keys come out, which are
-    no numbers: so it is looked at only for types that take text, and where nothing comes out.
+    Text and objects have a length too, and yield characters and keys. Those are not numbers and fail
+    later, so only types that accept text, and empty lists, need a check for lists here.
     """
     for size in shape[1:]:
         if (strict or not size) and set(map(type, value)) != {list}:
@@ -76,7 +76,7 @@ def _flattened(value: Any, shape: Sequence[int], strict: bool) -> list[Any]:
         try:
             if set(map(len, value)) != {size}:
                 raise NotATensor
-        except TypeError:  # a scalar where a list should be
+        except TypeError:  # a scalar instead of a list
             raise NotATensor from None
         value = list(chain.from_iterable(value))
     return value  # type: ignore[no-any-return]
@@ -96,7 +96,7 @@ def _packed(flat: list[Any], dtype: DType, plain: bool) -> NDArray[Any]:
         packed = np.frombuffer(struct.pack(f"={len(flat)}{code}", *flat), np.dtype(f"={code}"))
     except struct.error:
         raise NotATensor from None
-    except OverflowError:  # beyond the largest float is infinity
+    except OverflowError:  # larger than the largest float: infinity
         packed = _wide(flat)
     with np.errstate(over="ignore"):
         return packed.astype(dtype.numpy, copy=False)
@@ -119,7 +119,7 @@ def _strings(flat: list[Any]) -> NDArray[Any]:
 
 
 def text_bytes(text: str) -> bytes:
-    """A string as it stood in the request."""
+    """Return a string as the bytes in the request."""
     try:
         return text.encode("utf-8", "surrogateescape")
     except UnicodeEncodeError:
@@ -127,12 +127,12 @@ def text_bytes(text: str) -> bytes:
 
 
 def is_base64(value: object) -> bool:
-    """Whether it is an object of the form `{"b64": "…"}`."""
+    """Whether a value is an object `{"b64": "…"}`."""
     return isinstance(value, dict) and len(value) == 1 and isinstance(value.get(B64), str)
 
 
 def decoded(value: object) -> bytes:
-    """The bytes of `{"b64": "…"}`; spaces and missing padding do no harm."""
+    """Return the bytes of `{"b64": "…"}`; spaces and missing padding are accepted."""
     if not isinstance(value, dict) or not is_base64(value):
         raise NotATensor
     try:
@@ -143,5 +143,5 @@ def decoded(value: object) -> bytes:
 
 
 def encoded(content: bytes) -> dict[str, str]:
-    """Bytes as `{"b64": "…"}`."""
+    """Return bytes as `{"b64": "…"}`."""
     return {B64: base64.b64encode(content).decode("ascii")}

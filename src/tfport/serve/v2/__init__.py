@@ -1,1 +1,1 @@
-"""The Open Inference Protocol, version 2: what `tritonclient` and KServe speak, over REST and gRPC."""
+"""The Open Inference Protocol version 2, used by `tritonclient` and KServe, over REST and gRPC."""

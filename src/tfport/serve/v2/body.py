@@ -1,7 +1,7 @@
-"""Bodies of inference requests and answers over REST: JSON, and behind it the tensors that are binary.
+"""Bodies of inference requests and responses over REST: JSON, optionally followed by binary tensors.
 
-A header tells how long the JSON is where anything follows it. It is 0 where there is only the
-binary data of the one input that the model has.
+If binary data follows, a header has the length of the JSON. A length of 0 means that the body is the
+binary data of the model's only input.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ import orjson
 from tfport.serve.servable import Arrays, Servable
 from tfport.serve.status import invalid_argument
 from tfport.serve.v2 import tensors
-from tfport.serve.v2.infer import InferRequest, refuse_unknown_means
+from tfport.serve.v2.infer import InferRequest, reject_unsupported
 from tfport.serve.v2.metadata import shape_of, signature_of
 
 LENGTH = "Inference-Header-Content-Length"
@@ -26,7 +26,7 @@ _DUMPS = orjson.OPT_SERIALIZE_NUMPY
 
 @dataclass
 class RestInferRequest:
-    """A request, and which outputs are to be binary."""
+    """An inference request, and which outputs to return as binary data."""
 
     request: InferRequest = field(default_factory=InferRequest)
     binary: dict[str, bool] = field(default_factory=dict)
@@ -40,29 +40,29 @@ class RestInferRequest:
 
 
 def read_request(body: bytes, length: str | None, servable: Servable) -> RestInferRequest:
-    """What a body asks; `length` is what the header of that name says."""
+    """Parse a body; `length` is the value of the header `Inference-Header-Content-Length`."""
     size = _header_size(length, len(body))
     if size == 0 and length is not None:
         return _only_binary(body, servable)
-    asked, rest = RestInferRequest(), _Rest(memoryview(body)[size:])
+    parsed, rest = RestInferRequest(), _BinaryData(memoryview(body)[size:])
     document = _object(parse_json(body[:size]), "the inference request")
     parameters = _parameters(document)
-    asked.request.id = _text(document, "id", "")
-    asked.request.signature_name = _text(parameters, "signature_name", "")
-    asked.all_binary = parameters.get("binary_data_output") is True
+    parsed.request.id = _text(document, "id", "")
+    parsed.request.signature_name = _text(parameters, "signature_name", "")
+    parsed.all_binary = parameters.get("binary_data_output") is True
     for item in _list(document, "inputs"):
-        _read_input(asked.request, _object(item, "an input"), rest)
+        _read_input(parsed.request, _object(item, "an input"), rest)
     if rest.left:
         raise invalid_argument(
             f"unexpected additional input data for model '{servable.name}': {rest.left} bytes"
         )
     for item in _list(document, "outputs") if document.get("outputs") is not None else []:
-        _read_output(asked, _object(item, "an output"))
-    return asked
+        _read_output(parsed, _object(item, "an output"))
+    return parsed
 
 
-def write_answer(servable: Servable, asked: RestInferRequest, answers: Arrays) -> tuple[bytes, list[bytes]]:
-    """The JSON of an answer, and the binary tensors that follow it."""
+def write_answer(servable: Servable, parsed: RestInferRequest, answers: Arrays) -> tuple[bytes, list[bytes]]:
+    """Return the JSON of a response, and the binary tensors that follow it."""
     outputs: list[dict[str, Any]] = []
     raw: list[bytes] = []
     for name, array in answers.items():
@@ -71,20 +71,20 @@ def write_answer(servable: Servable, asked: RestInferRequest, answers: Arrays) -
             "datatype": tensors.answered_datatype(name, array),
             "shape": array.shape,
         }
-        if asked.is_binary(name):
+        if parsed.is_binary(name):
             raw.append(tensors.to_raw(array))
             output["parameters"] = {"binary_data_size": len(raw[-1])}
         else:
             output["data"] = tensors.to_json(array)
         outputs.append(output)
     head: dict[str, Any] = {"model_name": servable.name, "model_version": str(servable.version)}
-    if asked.request.id:
-        head["id"] = asked.request.id
+    if parsed.request.id:
+        head["id"] = parsed.request.id
     return orjson.dumps({**head, "outputs": outputs}, option=_DUMPS), raw
 
 
 def parse_json(text: bytes) -> object:
-    """What JSON says; NaN and infinities may be in it, as Triton's clients write them."""
+    """Parse JSON; NaN and infinities are accepted, as Triton's clients write them."""
     try:
         return orjson.loads(text)
     except orjson.JSONDecodeError as error:
@@ -98,8 +98,8 @@ def parse_json(text: bytes) -> object:
         ) from None
 
 
-class _Rest:
-    """The binary data that follows the JSON, taken from its beginning."""
+class _BinaryData:
+    """The binary data after the JSON, read from front to back."""
 
     def __init__(self, data: memoryview) -> None:
         self.data = data
@@ -119,10 +119,10 @@ class _Rest:
         return taken
 
 
-def _read_input(request: InferRequest, document: Mapping[str, Any], rest: _Rest) -> None:
+def _read_input(request: InferRequest, document: Mapping[str, Any], rest: _BinaryData) -> None:
     name, datatype, parameters = _text(document, "name"), _text(document, "datatype"), _parameters(document)
     shape = tensors.shape_of(document.get("shape"), name)
-    refuse_unknown_means(parameters, name)
+    reject_unsupported(parameters, name)
     if "binary_data_size" in parameters:
         raw = rest.take(parameters["binary_data_size"], name)
         request.give(name, datatype, tensors.from_raw(datatype, shape, raw, name))
@@ -130,20 +130,20 @@ def _read_input(request: InferRequest, document: Mapping[str, Any], rest: _Rest)
         request.give(name, datatype, tensors.from_json(datatype, shape, document.get("data"), name))
 
 
-def _read_output(asked: RestInferRequest, document: Mapping[str, Any]) -> None:
+def _read_output(parsed: RestInferRequest, document: Mapping[str, Any]) -> None:
     name, parameters = _text(document, "name"), _parameters(document)
-    refuse_unknown_means(parameters, name)
-    asked.request.want(name)
+    reject_unsupported(parameters, name)
+    parsed.request.want(name)
     if "binary_data" in parameters:
-        asked.binary[name] = parameters["binary_data"] is True
+        parsed.binary[name] = parameters["binary_data"] is True
 
 
 def _only_binary(body: bytes, servable: Servable) -> RestInferRequest:
-    """A body that is the data of the only input: at most one of its sizes is found from the bytes."""
+    """Read a body that is the data of the only input; one unknown size follows from its length."""
     signature = signature_of(servable)
     if len(signature.inputs) != 1:
         raise invalid_argument(
-            f"a raw binary request needs a model with one input; it has {len(signature.inputs)}"
+            f"a raw binary request needs a model with one input; this model has {len(signature.inputs)}"
         )
     ((name, spec),) = signature.inputs.items()
     datatype, sizes = tensors.datatype_of(spec.dtype), shape_of(spec)
@@ -154,7 +154,7 @@ def _only_binary(body: bytes, servable: Servable) -> RestInferRequest:
     else:
         known = kind.itemsize * math.prod(size for size in sizes if size >= 0)
         if sizes.count(-1) > 1 or not known or len(body) % known:
-            raise invalid_argument(f"the shape of input '{name}' cannot be told from {len(body)} bytes")
+            raise invalid_argument(f"cannot derive the shape of input '{name}' from {len(body)} bytes")
         shape = tuple(len(body) // known if size < 0 else size for size in sizes)
         array = tensors.from_raw(datatype, shape, body, name)
     return RestInferRequest(InferRequest(inputs={name: (datatype, array)}), all_binary=True)
@@ -172,7 +172,7 @@ def _header_size(length: str | None, size: int) -> int:
 
 def _object(value: object, what: str) -> dict[str, Any]:
     if not isinstance(value, dict):
-        raise invalid_argument(f"{what} is no JSON object")
+        raise invalid_argument(f"{what} must be a JSON object")
     return value
 
 
@@ -183,15 +183,15 @@ def _parameters(document: Mapping[str, Any]) -> dict[str, Any]:
 
 def _list(document: Mapping[str, Any], key: str) -> list[Any]:
     if not isinstance(document.get(key), list):
-        raise invalid_argument(f"Unable to parse '{key}': it is no list")
+        raise invalid_argument(f"Unable to parse '{key}': expected a list")
     value: list[Any] = document[key]
     return value
 
 
 def _text(document: Mapping[str, Any], key: str, without: str | None = None) -> str:
     value = document.get(key)
-    if value is None:  # some clients write null for what they leave out
+    if value is None:  # some clients send null instead of leaving it out
         value = without
     if not isinstance(value, str):
-        raise invalid_argument(f"Unable to parse '{key}': it is no string")
+        raise invalid_argument(f"Unable to parse '{key}': expected a string")
     return value

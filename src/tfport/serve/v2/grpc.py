@@ -2,8 +2,8 @@
 
     GrpcServer(catalog, more=[handler(catalog, ready)], files=[file_descriptor()], …)
 
-Inputs come as raw bytes or typed lists, outputs go as raw bytes, as Triton's do. Ports, limits,
-and how a refusal becomes a status are the business of `serve.grpc`.
+Inputs are raw bytes or typed lists, outputs are raw bytes, as in Triton. `serve.grpc` handles ports,
+limits and error statuses.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from tfport.serve.offload import offload
 from tfport.serve.servable import Arrays, Servable
 from tfport.serve.status import invalid_argument
 from tfport.serve.v2 import metadata, tensors
-from tfport.serve.v2.infer import InferRequest, infer, refuse_unknown_means, size_of
+from tfport.serve.v2.infer import InferRequest, infer, reject_unsupported, size_of
 
 PACKAGE = "inference"
 SERVICE = f"{PACKAGE}.GRPCInferenceService"
@@ -32,7 +32,7 @@ SERVICE = f"{PACKAGE}.GRPCInferenceService"
 def handler(
     catalog: ModelCatalog, ready: metadata.Ready, observers: Observers | None = None
 ) -> grpc.ServiceRpcHandler:
-    """The service, as `GrpcServer` takes it; of its calls, inferences count as requests for a model."""
+    """Return the handler for `GrpcServer`; only inferences count as requests for a model."""
     answers = _Answers(catalog, ready)
     table = [
         GrpcMethod("ServerLive", pb.ServerLiveRequest, answers.server_live),
@@ -43,12 +43,12 @@ def handler(
         GrpcMethod("ModelInfer", pb.ModelInferRequest, answers.model_infer, answers.counted_as),
         GrpcMethod("RepositoryIndex", pb.RepositoryIndexRequest, answers.repository_index),
     ]
-    # what is sampled are PredictionLogs, which have no place for these requests
+    # the request log writes PredictionLogs, which cannot represent these requests
     return GrpcService(SERVICE, table).handler(replace(observers or Observers(), request_log=None))
 
 
 def file_descriptor() -> FileDescriptorProto:
-    """The service as its clients know it, for reflection: in the protocol's package, not in ours."""
+    """Return the descriptor for reflection, in the protocol's package instead of tfport's."""
     proto = FileDescriptorProto()
     pb.DESCRIPTOR.CopyToProto(proto)
     ours, theirs = f".{proto.package}.", f".{PACKAGE}."
@@ -56,10 +56,10 @@ def file_descriptor() -> FileDescriptorProto:
     for method in proto.service[0].method:
         method.input_type = method.input_type.replace(ours, theirs)
         method.output_type = method.output_type.replace(ours, theirs)
-    waiting = list(proto.message_type)
-    while waiting:
-        message = waiting.pop()
-        waiting += message.nested_type
+    pending = list(proto.message_type)
+    while pending:
+        message = pending.pop()
+        pending += message.nested_type
         for field in (field for field in message.field if field.type_name):
             field.type_name = field.type_name.replace(ours, theirs)
     return proto
@@ -69,8 +69,8 @@ class _Answers:
     def __init__(self, catalog: ModelCatalog, ready: metadata.Ready) -> None:
         self.catalog, self.is_ready = catalog, ready
 
-    def counted_as(self, asked: pb.ModelInferRequest) -> str:
-        return metadata.counted_as(self.catalog, asked.model_name)
+    def counted_as(self, message: pb.ModelInferRequest) -> str:
+        return metadata.counted_as(self.catalog, message.model_name)
 
     async def server_live(self, _: pb.ServerLiveRequest, *__: object) -> Message:
         return pb.ServerLiveResponse(live=True)
@@ -78,37 +78,38 @@ class _Answers:
     async def server_ready(self, _: pb.ServerReadyRequest, *__: object) -> Message:
         return pb.ServerReadyResponse(ready=self.is_ready())
 
-    async def model_ready(self, asked: pb.ModelReadyRequest, *__: object) -> Message:
-        return pb.ModelReadyResponse(ready=metadata.is_ready(self.catalog, asked.name, asked.version))
+    async def model_ready(self, message: pb.ModelReadyRequest, *__: object) -> Message:
+        return pb.ModelReadyResponse(ready=metadata.is_ready(self.catalog, message.name, message.version))
 
     async def server_metadata(self, _: pb.ServerMetadataRequest, *__: object) -> Message:
         return pb.ServerMetadataResponse(**metadata.server_metadata())
 
-    async def model_metadata(self, asked: pb.ModelMetadataRequest, *__: object) -> Message:
-        return pb.ModelMetadataResponse(**metadata.model_metadata(self.catalog, asked.name, asked.version))
+    async def model_metadata(self, message: pb.ModelMetadataRequest, *__: object) -> Message:
+        described = metadata.model_metadata(self.catalog, message.name, message.version)
+        return pb.ModelMetadataResponse(**described)
 
-    async def repository_index(self, asked: pb.RepositoryIndexRequest, *__: object) -> Message:
-        rows = metadata.repository_index(self.catalog, asked.ready)
+    async def repository_index(self, message: pb.RepositoryIndexRequest, *__: object) -> Message:
+        rows = metadata.repository_index(self.catalog, message.ready)
         return pb.RepositoryIndexResponse(models=[pb.RepositoryIndexResponse.ModelIndex(**r) for r in rows])
 
-    async def model_infer(self, asked: pb.ModelInferRequest, size: int) -> bytes:
-        servable = metadata.find(self.catalog, asked.model_name, asked.model_version)
-        request = await offload(size, read_request, asked)
+    async def model_infer(self, message: pb.ModelInferRequest, size: int) -> bytes:
+        servable = metadata.find(self.catalog, message.model_name, message.model_version)
+        request = await offload(size, read_request, message)
         answers = await infer(servable, request)
         return await offload(size_of(answers), write_answer, servable, request.id, answers)
 
 
-def read_request(asked: pb.ModelInferRequest) -> InferRequest:
-    """What a message asks."""
-    request = InferRequest(asked.id, _signature_name(asked.parameters))
-    raw = asked.raw_input_contents
-    if raw and len(raw) != len(asked.inputs):
+def read_request(message: pb.ModelInferRequest) -> InferRequest:
+    """Convert a message to a request."""
+    request = InferRequest(message.id, _signature_name(message.parameters))
+    raw = message.raw_input_contents
+    if raw and len(raw) != len(message.inputs):
         raise invalid_argument(
-            f"{len(asked.inputs)} inputs need as many raw_input_contents; there are {len(raw)}"
+            f"expected {len(message.inputs)} raw_input_contents, one per input, got {len(raw)}"
         )
-    for i, tensor in enumerate(asked.inputs):
+    for i, tensor in enumerate(message.inputs):
         name, shape = tensor.name, tensors.shape_of(tensor.shape, tensor.name)
-        refuse_unknown_means(tensor.parameters, name)
+        reject_unsupported(tensor.parameters, name)
         if raw and tensor.HasField("contents"):
             raise invalid_argument(
                 f"contents field must not be specified when using raw_input_contents for '{name}'"
@@ -118,14 +119,14 @@ def read_request(asked: pb.ModelInferRequest) -> InferRequest:
         else:
             array = tensors.from_contents(tensor.datatype, shape, tensor.contents, name)
         request.give(name, tensor.datatype, array)
-    for wanted in asked.outputs:
-        refuse_unknown_means(wanted.parameters, wanted.name)
+    for wanted in message.outputs:
+        reject_unsupported(wanted.parameters, wanted.name)
         request.want(wanted.name)
     return request
 
 
 def write_answer(servable: Servable, id: str, answers: Arrays) -> bytes:
-    """The message of an answer, serialised."""
+    """Return the message of a response, serialized."""
     response = pb.ModelInferResponse(model_name=servable.name, model_version=str(servable.version), id=id)
     for name, array in answers.items():
         datatype = tensors.answered_datatype(name, array)
@@ -138,5 +139,5 @@ def _signature_name(parameters: Mapping[str, pb.InferParameter]) -> str:
     if "signature_name" not in parameters:
         return ""
     if parameters["signature_name"].WhichOneof("parameter_choice") != "string_param":
-        raise invalid_argument("parameter 'signature_name' is no string")
+        raise invalid_argument("parameter 'signature_name' must be a string")
     return parameters["signature_name"].string_param

@@ -1,4 +1,4 @@
-"""One inference: what REST and gRPC have in common, between reading a request and writing the answer."""
+"""Run one inference: what REST and gRPC have in common between reading and writing."""
 
 from __future__ import annotations
 
@@ -15,41 +15,41 @@ from tfport.serve.v2.tensors import datatype_of
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-# Parameters that ask for what this server has not; to ignore them would be a wrong answer.
-_REFUSED = ("shared_memory_region", "classification")
+# Parameters for features that this server does not have; ignoring them would give wrong results.
+_UNSUPPORTED = ("shared_memory_region", "classification")
 
 
 @dataclass
 class InferRequest:
-    """An inference request, however it was written."""
+    """An inference request of either protocol."""
 
     id: str = ""
     signature_name: str = ""
     inputs: dict[str, tuple[str, NDArray[Any]]] = field(default_factory=dict)
-    """Datatype and array by name."""
+    """Datatype and array of each input."""
     outputs: list[str] = field(default_factory=list)
-    """Those that are wanted; none means all."""
+    """Requested outputs; empty means all."""
 
     def give(self, name: str, datatype: str, array: NDArray[Any]) -> None:
-        """One more input."""
+        """Add an input."""
         if name in self.inputs:
-            raise invalid_argument(f"input '{name}' is given more than once")
+            raise invalid_argument(f"duplicate input '{name}'")
         self.inputs[name] = datatype, array
 
     def want(self, name: str) -> None:
-        """One more output."""
+        """Add a requested output."""
         if name not in self.outputs:
             self.outputs.append(name)
 
 
-def refuse_unknown_means(parameters: Mapping[str, Any], name: str) -> None:
-    """Refuse parameters of a tensor that cannot be heeded."""
-    if asked := next((p for p in _REFUSED if p in parameters), None):
-        raise StatusError(StatusCode.UNIMPLEMENTED, f"'{asked}' of tensor '{name}' is not supported")
+def reject_unsupported(parameters: Mapping[str, Any], name: str) -> None:
+    """Raise if a tensor has parameters for features that this server does not have."""
+    if parameter := next((p for p in _UNSUPPORTED if p in parameters), None):
+        raise StatusError(StatusCode.UNIMPLEMENTED, f"'{parameter}' of tensor '{name}' is not supported")
 
 
 async def infer(servable: Servable, request: InferRequest) -> Arrays:
-    """The outputs, in the order in which they were asked for."""
+    """Return the outputs in the requested order."""
     signature = signature_of(servable, request.signature_name)
     for name, (datatype, array) in request.inputs.items():
         spec = signature.inputs.get(name)
@@ -58,7 +58,7 @@ async def infer(servable: Servable, request: InferRequest) -> Arrays:
         if len(spec.tensors) != 1:
             raise StatusError(
                 StatusCode.UNIMPLEMENTED,
-                f"input '{name}' is {spec.form}; the protocol has dense tensors only",
+                f"input '{name}' is {spec.form}; the protocol supports dense tensors only",
             )
         if datatype != datatype_of(spec.dtype):
             raise invalid_argument(
@@ -78,7 +78,7 @@ async def infer(servable: Servable, request: InferRequest) -> Arrays:
 
 
 def size_of(answers: Arrays) -> int:
-    """About how many bytes there are to write."""
+    """Return the approximate number of bytes to write."""
     return sum(getattr(array, "nbytes", 0) for array in answers.values())
 
 

@@ -1,7 +1,7 @@
-"""What the Open Inference Protocol says about a server and its models, as plain dictionaries.
+"""Metadata of the server and its models in the Open Inference Protocol, as plain dictionaries.
 
-REST writes them as JSON, gRPC as messages of the same fields. A model has one set of inputs and
-outputs in this protocol: those of the usual signature, of the only one, or of the one that is named.
+REST writes them as JSON, gRPC as messages with the same fields. A model has one set of inputs and outputs
+in this protocol: those of the default signature, of the only one, or of the one that is named.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from tfport.serve.status import StatusCode, StatusError, invalid_argument
 from tfport.serve.v2.tensors import datatype_of
 
 Ready = Callable[[], bool]
-"""Whether the server may be sent requests."""
+"""Whether the server is ready for requests."""
 EXTENSIONS = ("binary_tensor_data", "model_repository", "parameters")
 PLATFORM = "tensorflow_savedmodel"
 _STATES = {
@@ -30,12 +30,12 @@ _STATES = {
 
 
 def find(catalog: ModelCatalog, name: str, version: str = "") -> Servable:
-    """The servable that a request asks for; a version is a number or a label."""
+    """Return the requested servable; a version is a number or a label."""
     number = int(version) if version.isascii() and version.isdecimal() and len(version) < 20 else None
     try:
         return catalog.get(name, number, version if number is None else "")
-    except StatusError as refusal:
-        if refusal.code is not StatusCode.NOT_FOUND:
+    except StatusError as error:
+        if error.code is not StatusCode.NOT_FOUND:
             raise
         which = f"'{name}' version {number}" if version else f"'{name}'"
         state = "has no available versions" if name in catalog.names() and not version else "is not found"
@@ -43,12 +43,12 @@ def find(catalog: ModelCatalog, name: str, version: str = "") -> Servable:
 
 
 def counted_as(catalog: ModelCatalog, name: str) -> str:
-    """The name to count a request under: names that clients make up are not counted one by one."""
+    """Return the model name for metrics; all names that clients make up are counted together."""
     return name if name in catalog.names() else ""
 
 
 def is_ready(catalog: ModelCatalog, name: str, version: str = "") -> bool:
-    """Whether requests for a model, or one version of it, would be answered."""
+    """Whether a model, or one version of it, is available."""
     try:
         return bool(find(catalog, name, version))
     except StatusError:
@@ -56,16 +56,16 @@ def is_ready(catalog: ModelCatalog, name: str, version: str = "") -> bool:
 
 
 def signature_of(servable: Servable, name: str = "") -> Signature:
-    """The signature to call: the one named, else the usual one, else the only one."""
+    """Return the signature to call: the named one, else the default one, else the only one."""
     known = servable.signatures
     if name or DEFAULT in known:
         return servable.signature(name)
     if len(known) == 1:
         return next(iter(known.values()))
-    there = ", ".join(known) or "none"
+    names = ", ".join(known) or "none"
     raise invalid_argument(
         f"model '{servable.name}' has no signature '{DEFAULT}'; choose one with the parameter "
-        f"signature_name: {there}",
+        f"signature_name: {names}",
     )
 
 
@@ -76,7 +76,7 @@ def server_metadata() -> dict[str, Any]:
 def model_metadata(
     catalog: ModelCatalog, name: str, version: str = "", signature_name: str = ""
 ) -> dict[str, Any]:
-    """The versions that can be asked for, and the tensors of a signature."""
+    """Return the available versions, and the tensors of a signature."""
     servable = find(catalog, name, version)
     signature = signature_of(servable, signature_name)
     available = [s.version for s in catalog.statuses(name) if s.state is VersionState.AVAILABLE]
@@ -91,13 +91,10 @@ def model_metadata(
 
 
 def repository_index(catalog: ModelCatalog, only_ready: bool = False) -> list[dict[str, str]]:
-    """Every model and version, and how it fares."""
+    """Return the state of every version of every model."""
     index = []
     for name in catalog.names():
-        try:
-            statuses = catalog.statuses(name)
-        except StatusError:  # nothing is known of it yet
-            statuses = []
+        statuses = catalog.known_statuses(name)
         rows = [_row(name, status) for status in reversed(statuses)] or [{"name": name}]
         index += [row for row in rows if not only_ready or row.get("state") == "READY"]
     return index
@@ -117,5 +114,5 @@ def _tensors(specs: Mapping[str, TensorSpec]) -> list[dict[str, Any]]:
 
 
 def shape_of(spec: TensorSpec) -> list[int]:
-    """Sizes, -1 where unknown; the protocol cannot say that not even the rank is known."""
+    """Return the sizes, -1 if unknown; the protocol has no notation for an unknown rank."""
     return [-1] if spec.shape.dims is None else [-1 if size is None else size for size in spec.shape.dims]

@@ -2,7 +2,7 @@
 
     RestServer(catalog, extra_routes=routes(catalog, ready, options), ready=ready, options=options)
 
-Compression, who may ask, and how a refusal becomes an answer are the business of `serve.rest`.
+`serve.rest` handles compression, tokens and error responses.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ Handler = Callable[[web.Request], Awaitable[web.Response]]
 def routes(
     catalog: ModelCatalog, ready: metadata.Ready, options: RestOptions | None = None
 ) -> list[web.RouteDef]:
-    """What `RestServer` adds to its own."""
+    """Return the routes to add to `RestServer`."""
     model = "/v2/models/{name}"
     version = model + "/versions/{version}"
     handlers = _Handlers(catalog, ready, options or RestOptions())
@@ -73,10 +73,10 @@ class _Handlers:
 
     async def model(self, request: web.Request) -> web.Response:
         signature = request.query.get("signature_name", "")
-        return _json(metadata.model_metadata(self.catalog, *_asked(request), signature))
+        return _json(metadata.model_metadata(self.catalog, *_model_and_version(request), signature))
 
     async def model_ready(self, request: web.Request) -> web.Response:
-        name, version = _asked(request)
+        name, version = _model_and_version(request)
         ready = metadata.is_ready(self.catalog, name, version)
         if not ready and name not in self.catalog.names():
             metadata.find(self.catalog, name, version)
@@ -84,18 +84,18 @@ class _Handlers:
 
     async def index(self, request: web.Request) -> web.Response:
         body = await read_body(request, self.options)
-        asked = parse_json(body) if body.strip() else {}
-        only_ready = isinstance(asked, dict) and asked.get("ready") is True
+        document = parse_json(body) if body.strip() else {}
+        only_ready = isinstance(document, dict) and document.get("ready") is True
         return _json(metadata.repository_index(self.catalog, only_ready))
 
     async def nothing(self, request: web.Request) -> web.Response:
-        raise StatusError(StatusCode.NOT_FOUND, f"there is no {request.method} {request.path}")
+        raise StatusError(StatusCode.NOT_FOUND, f"no such path: {request.method} {request.path}")
 
     async def infer(self, request: web.Request) -> web.Response:
-        name, version = _asked(request)
+        name, version = _model_and_version(request)
         started, code = perf_counter(), StatusCode.CANCELLED
         try:
-            servable = metadata.find(self.catalog, name, version)  # before a large body comes
+            servable = metadata.find(self.catalog, name, version)  # before reading a large body
             body = await read_body(request, self.options)
             async with asyncio.timeout(self.options.timeout_seconds or None):
                 response = await _inferred(servable, body, request.headers.get(LENGTH))
@@ -104,10 +104,10 @@ class _Handlers:
         except TimeoutError:
             code = StatusCode.DEADLINE_EXCEEDED
             raise StatusError(
-                code, f"there was no answer within {self.options.timeout_seconds:g} seconds"
+                code, f"timed out: no answer within {self.options.timeout_seconds:g} seconds"
             ) from None
-        except StatusError as refusal:
-            code = refusal.code
+        except StatusError as error:
+            code = error.code
             raise
         except web.HTTPException:
             code = StatusCode.INVALID_ARGUMENT
@@ -122,10 +122,10 @@ class _Handlers:
 
 
 async def _inferred(servable: Servable, body: bytes, length: str | None) -> web.Response:
-    asked = await offload(len(body), read_request, body, length, servable)
-    answers = await infer(servable, asked.request)
-    head, tensors = await offload(size_of(answers), write_answer, servable, asked, answers)
-    if not asked.has_binary(answers):
+    parsed = await offload(len(body), read_request, body, length, servable)
+    answers = await infer(servable, parsed.request)
+    head, tensors = await offload(size_of(answers), write_answer, servable, parsed, answers)
+    if not parsed.has_binary(answers):
         return web.Response(body=head, content_type="application/json")
     return web.Response(
         body=b"".join([head, *tensors]),
@@ -134,5 +134,5 @@ async def _inferred(servable: Servable, body: bytes, length: str | None) -> web.
     )
 
 
-def _asked(request: web.Request) -> tuple[str, str]:
+def _model_and_version(request: web.Request) -> tuple[str, str]:
     return request.match_info["name"], request.match_info.get("version", "")

@@ -1,8 +1,8 @@
-"""Tensors of the Open Inference Protocol: raw bytes, JSON numbers and typed lists to arrays, and back.
+"""Convert tensors of the Open Inference Protocol to arrays and back: raw bytes, JSON and typed lists.
 
-Raw bytes are little-endian and become arrays without a copy; of BYTES each element has its length in
-front, four bytes. In JSON `data` may be nested as the shape says, or flat. What does not fit its
-datatype and shape is refused before memory is taken for it.
+Raw bytes are little-endian and become arrays without a copy; each BYTES element has a four-byte length in
+front. In JSON, `data` may be nested or flat. Data that does not fit its datatype and shape is rejected
+before memory is allocated for it.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     Array = NDArray[Any]
 
-# Datatype, numpy type, and the list of InferTensorContents that holds its elements; `-`: raw bytes only.
+# datatype, numpy type, and the field of InferTensorContents for its elements; `-` means raw bytes only
 _ROWS = """
 BOOL   bool     bool_contents    | INT8  int8     int_contents    | UINT8  uint8  uint_contents
 INT16  int16    int_contents     | INT32 int32    int_contents    | UINT16 uint16 uint_contents
@@ -40,7 +40,7 @@ NUMPY: dict[str, np.dtype[Any]] = {
 }
 CONTENTS: dict[str, str] = {name: field for name, _, field in _TABLE if field != "-"}
 _NAMES: dict[np.dtype[Any], str] = {kind: name for name, kind in NUMPY.items()}
-# what JSON may say for elements of each kind of numpy type
+# Python types of JSON elements for each kind of numpy type
 _JSON_TYPES: dict[str, set[type]] = {
     "b": {bool},
     "i": {int},
@@ -55,7 +55,7 @@ _LENGTH = struct.Struct("<I")
 
 
 def datatype_of(dtype: DType) -> str:
-    """The datatype of a TensorFlow type; one that the protocol has not is called as TensorFlow calls it."""
+    """Return the datatype of a TensorFlow type; TensorFlow's name if the protocol does not have it."""
     try:
         return _NAMES.get(dtype.numpy, dtype.name.upper())
     except KeyError:
@@ -63,16 +63,16 @@ def datatype_of(dtype: DType) -> str:
 
 
 def kind_of(datatype: object, name: str) -> np.dtype[Any]:
-    """The numpy type of a datatype that an input says."""
+    """Return the numpy type of an input's datatype."""
     if not isinstance(datatype, str) or datatype not in NUMPY:
         raise invalid_argument(f"invalid datatype for input '{name}': {str(datatype)[:40]!r}")
     return NUMPY[datatype]
 
 
 def shape_of(sizes: object, name: str) -> tuple[int, ...]:
-    """A shape that an array can have."""
+    """Validate a shape."""
     if not isinstance(sizes, Iterable) or isinstance(sizes, str | Mapping):
-        raise invalid_argument(f"Unable to parse 'shape' of input '{name}': it is no list of sizes")
+        raise invalid_argument(f"Unable to parse 'shape' of input '{name}': expected a list of sizes")
     shape = tuple(sizes)
     fine = all(type(size) is int and size >= 0 for size in shape)
     if not fine or len(shape) > MOST_AXES or math.prod(shape) > MOST_ELEMENTS:
@@ -81,7 +81,7 @@ def shape_of(sizes: object, name: str) -> tuple[int, ...]:
 
 
 def from_raw(datatype: str, shape: tuple[int, ...], raw: bytes | memoryview, name: str) -> Array:
-    """The array that raw bytes are."""
+    """Convert raw bytes."""
     kind = kind_of(datatype, name)
     if kind.hasobject:
         return _from_prefixed(shape, raw, name)
@@ -90,7 +90,7 @@ def from_raw(datatype: str, shape: tuple[int, ...], raw: bytes | memoryview, nam
             f"input byte size mismatch for input '{name}': "
             f"expected {math.prod(shape) * kind.itemsize}, got {len(raw)}"
         )
-    if kind.kind == "b":  # a byte that is neither 0 nor 1 is no bool to numpy
+    if kind.kind == "b":  # normalize: a bool byte other than 0 or 1 is invalid in numpy
         return _shaped(np.frombuffer(raw, np.uint8) != 0, shape, name)
     return _shaped(np.frombuffer(raw, kind), shape, name)
 
@@ -105,29 +105,31 @@ def _from_prefixed(shape: tuple[int, ...], raw: bytes | memoryview, name: str) -
             texts.append(bytes(raw[at - size : at]))
     if len(texts) != count or at != len(raw):
         raise invalid_argument(
-            f"input '{name}' of shape {list(shape)} is no {count} byte strings with their lengths"
+            f"input '{name}' of shape {list(shape)}: expected {count} byte strings with their lengths"
         )
     return _shaped(_objects(texts), shape, name)
 
 
 def from_json(datatype: str, shape: tuple[int, ...], data: object, name: str) -> Array:
-    """The array that JSON says, nested or flat."""
+    """Convert JSON data, nested or flat."""
     kind = kind_of(datatype, name)
     flat = _flat(data, name)
     if len(flat) != math.prod(shape):
         raise invalid_argument(f"Shape does not match true shape of 'data' field of input '{name}'")
     if not set(map(type, flat)) <= _JSON_TYPES[kind.kind]:
-        raise invalid_argument(f"Unable to parse 'data' of input '{name}': its elements are no {datatype}")
+        raise invalid_argument(
+            f"Unable to parse 'data' of input '{name}': expected elements of type {datatype}"
+        )
     if kind.hasobject:
         return _shaped(_objects([text.encode("utf-8", "surrogatepass") for text in flat]), shape, name)
     return _shaped(_numbers(flat, kind, datatype, name), shape, name)
 
 
 def from_contents(datatype: str, shape: tuple[int, ...], contents: Any, name: str) -> Array:
-    """The array of a typed list, an InferTensorContents."""
+    """Convert a typed list, an InferTensorContents."""
     kind = kind_of(datatype, name)
     if datatype not in CONTENTS:
-        raise invalid_argument(f"input '{name}' is {datatype}: it must be in raw_input_contents")
+        raise invalid_argument(f"input '{name}' of type {datatype} must be in raw_input_contents")
     values: Sequence[Any] = getattr(contents, CONTENTS[datatype])
     if len(values) != math.prod(shape):
         raise invalid_argument(
@@ -139,7 +141,7 @@ def from_contents(datatype: str, shape: tuple[int, ...], contents: Any, name: st
 
 
 def to_raw(array: Array) -> bytes:
-    """The raw bytes of an array."""
+    """Return the raw bytes of an array."""
     if not array.dtype.hasobject:
         return np.ascontiguousarray(array).tobytes()
     texts = [text if isinstance(text, bytes) else str(text).encode() for text in array.ravel().tolist()]
@@ -147,15 +149,15 @@ def to_raw(array: Array) -> bytes:
 
 
 def to_json(array: Array) -> Array | list[Any] | orjson.Fragment:
-    """The flat elements of an array, as orjson takes them."""
+    """Return the flat elements of an array, for orjson."""
     flat = array.ravel()
     if flat.dtype.hasobject:
         try:
             return [text.decode() if isinstance(text, bytes) else str(text) for text in flat.tolist()]
         except UnicodeDecodeError:
-            raise invalid_argument("an output is no UTF-8; ask for it as binary data") from None
+            raise invalid_argument("an output is not UTF-8; request it as binary data") from None
     if flat.dtype == ml_dtypes.bfloat16:
-        with np.errstate(invalid="ignore"):  # of NaNs that signal
+        with np.errstate(invalid="ignore"):  # for signaling NaNs
             flat = flat.astype(np.float32)
     if flat.dtype.kind == "f" and not np.isfinite(flat).all():  # NaN and Infinity, as Triton writes them
         return orjson.Fragment(json.dumps(flat.tolist()))
@@ -163,22 +165,23 @@ def to_json(array: Array) -> Array | list[Any] | orjson.Fragment:
 
 
 def answered_datatype(name: str, array: object) -> str:
-    """The datatype of an output, which must be one array of a type that the protocol has."""
+    """Return the datatype of an output; raise if the protocol cannot represent it."""
     if not isinstance(array, np.ndarray):
         raise StatusError(
-            StatusCode.UNIMPLEMENTED, f"output '{name}' is no dense tensor; the protocol has no other"
+            StatusCode.UNIMPLEMENTED,
+            f"output '{name}' is not dense; the protocol supports dense tensors only",
         )
     if array.dtype not in _NAMES:
         raise StatusError(
             StatusCode.UNIMPLEMENTED,
-            f"output '{name}' is {array.dtype}, for which the protocol has no datatype",
+            f"output '{name}' is {array.dtype}, which the protocol does not support",
         )
     return _NAMES[array.dtype]
 
 
 def _flat(data: object, name: str) -> list[Any]:
     if not isinstance(data, list):
-        raise invalid_argument(f"Unable to parse 'data' of input '{name}': it is no list")
+        raise invalid_argument(f"Unable to parse 'data' of input '{name}': expected a list")
     while data and isinstance(data[0], list):
         if set(map(type, data)) != {list}:
             raise invalid_argument(f"Unable to parse 'data' of input '{name}': lists and elements are mixed")
@@ -187,7 +190,7 @@ def _flat(data: object, name: str) -> list[Any]:
 
 
 def _numbers(values: Sequence[Any], kind: np.dtype[Any], datatype: str, name: str) -> Array:
-    """Numbers as an array of this type; integers that it cannot hold are refused, not wrapped."""
+    """Convert numbers to an array; integers out of range are rejected, not wrapped."""
     wide = {"i": np.dtype(np.int64), "u": np.dtype(np.uint64), "V": np.dtype(np.float64)}.get(kind.kind, kind)
     try:
         with np.errstate(over="ignore", invalid="ignore"):
@@ -198,9 +201,7 @@ def _numbers(values: Sequence[Any], kind: np.dtype[Any], datatype: str, name: st
                     raise OverflowError
             return array.astype(kind, copy=False)
     except (OverflowError, TypeError, ValueError):
-        raise invalid_argument(
-            f"input '{name}' has elements that are out of the range of {datatype}"
-        ) from None
+        raise invalid_argument(f"input '{name}' has elements outside the range of {datatype}") from None
 
 
 def _objects(texts: Sequence[bytes]) -> Array:
@@ -212,5 +213,5 @@ def _objects(texts: Sequence[bytes]) -> Array:
 def _shaped(flat: Array, shape: tuple[int, ...], name: str) -> Array:
     try:
         return flat.reshape(shape)
-    except ValueError:  # such as 0 times more than an array can index
+    except ValueError:  # for example 0 times more than an array can index
         raise invalid_argument(f"invalid shape for input '{name}': {list(shape)}") from None
