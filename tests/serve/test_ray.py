@@ -46,7 +46,9 @@ def test_a_version_that_is_not_there(store):
         Replica(store, version=5)
 
 
-@pytest.mark.parametrize(("args", "said"), [({"mode": "a"}, "unknown argument mode"), ({}, "missing argument: model=PATH")])
+@pytest.mark.parametrize(
+    ("args", "said"), [({"mode": "a"}, "unknown argument mode"), ({}, "missing argument: model=PATH")]
+)
 def test_arguments_that_make_no_sense(args, said):
     with pytest.raises(Error, match=said):
         build(args)

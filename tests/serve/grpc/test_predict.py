@@ -185,7 +185,7 @@ REFUSED = [
     (
         {"model_spec": spec("half"), "inputs": {"x": short([1], 2)}},
         BAD,
-        "tensor parsing error: x: a DT_FLOAT tensor of shape [1] holds 2 elements, not 1",
+        "tensor parsing error: x: a DT_FLOAT tensor of shape [1] must have 1 elements, found 2",
     ),
     (
         {"model_spec": spec("half"), "inputs": {"x": content([2], b"1234")}},
