@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 from tests.compact_json import read_json
-from tests.told import differences, told
+from tests.model_facts import differences, model_facts
 
 MODELS = Path(__file__).parent / "models"
 EXPECTED = read_json(MODELS / "expected.json.xz")["models"]
@@ -15,10 +15,10 @@ EXPECTED = read_json(MODELS / "expected.json.xz")["models"]
 @pytest.mark.parametrize("name", EXPECTED)
 def test_tfport_says_what_tensorflow_says(name):
     path = MODELS / name / EXPECTED[name]["file"]
-    assert sorted(differences(EXPECTED[name], told(path))) == []
+    assert sorted(differences(EXPECTED[name], model_facts(path))) == []
 
 
 def test_a_different_answer_is_noticed():
     expected = EXPECTED["frozen"]
-    assert list(differences(expected, told(MODELS / "frozen_text" / "graph.pbtxt"))) == []
-    assert any(differences(expected, told(MODELS / "loops" / "graph.pb")))
+    assert list(differences(expected, model_facts(MODELS / "frozen_text" / "graph.pbtxt"))) == []
+    assert any(differences(expected, model_facts(MODELS / "loops" / "graph.pb")))

@@ -17,7 +17,7 @@ from pathlib import Path
 sys.path.append(str(Path(__file__).parent.parent))
 
 from tests.graph.canonical import canonical
-from tests.told import differences, told
+from tests.model_facts import differences, model_facts
 
 import real_models
 import tfport
@@ -44,7 +44,7 @@ def compare(model: Path, answer: Path) -> list[str]:
         lost = [
             f"graph {i} is not written as it was read" for i, g in enumerate(graphs(model)) if not survives(g)
         ]
-        return sorted(differences(json.loads(answer.read_text()), told(model))) + lost
+        return sorted(differences(json.loads(answer.read_text()), model_facts(model))) + lost
     except tfport.Error as error:
         return [f"tfport says: {error}"]
 

@@ -1,116 +1,112 @@
-"""Installed packages, read without importing any."""
-
-import sys
-from pathlib import Path
+"""Environments: their packages, their Python, and the system under them."""
 
 import pytest
-from tests.atlas.small import small_atlas
+from tests.atlas.system_images import elf, image
 
-from tfport.atlas.environment import installed_in, this_environment
+from tfport.atlas.environment import read_environment
+from tfport.atlas.system_image import inside, site_packages_of, system_of
 from tfport.atlas.target import resolve_targets
 from tfport.errors import Error
 
 
-def install(
-    site_packages: Path, name: str, *, tag: str = "cp38-cp38-manylinux2010_x86_64", installer: str = "pip"
-):
-    """What pip leaves of a package."""
-    folder = site_packages / name
-    folder.mkdir(parents=True)
-    (folder / "WHEEL").write_text(f"Wheel-Version: 1.0\nRoot-Is-Purelib: false\nTag: {tag}\n")
-    (folder / "INSTALLER").write_text(f"{installer}\n")
+def test_an_image_tells_its_packages_and_its_system(tmp_path):
+    found = read_environment(str(image(tmp_path / "root")))
+    assert found.target.name == "tensorflow 2.8.4"
+    assert (found.python, found.version("numpy")) == ("3.8", "1.22.0")
+    assert found.system.name == "Debian GNU/Linux 11 (bullseye)"
+    system = found.system
+    assert (system.machine, system.libc, system.glibc) == ("x86_64", "glibc", "2.31")
+    assert (system.glibcxx, system.cxxabi) == ("3.4.28", "1.3.12")
 
 
-@pytest.fixture
-def venv(tmp_path):
-    (tmp_path / "venv").mkdir()
-    (tmp_path / "venv/pyvenv.cfg").write_text("version = 3.8.10\n")
-    site_packages = tmp_path / "venv/lib/python3.8/site-packages"
-    install(site_packages, "numpy-1.22.0.dist-info")
-    install(site_packages, "tensorflow-2.8.4.dist-info")
-    install(site_packages, "tensorflow_text-2.8.2.dist-info")
-    install(site_packages, "tensorflow_io_gcs_filesystem-0.25.0.dist-info")
-    (site_packages / "old-1.0-py3.8.egg-info").write_text("")
-    (site_packages / "tensorflow").mkdir()
-    (site_packages / "tensorflow/__init__.py").write_text("raise SystemExit('imported')")
-    return tmp_path / "venv"
+def test_an_image_is_a_target(tmp_path):
+    (target,) = resolve_targets(str(image(tmp_path / "root")))
+    assert target.name == "tensorflow 2.8.4"
 
 
-@pytest.fixture
-def atlas(tmp_path):
-    return small_atlas(tmp_path)
+def test_the_packages_beside_tensorflow_count(tmp_path):
+    root = image(tmp_path / "root", packages=("pip-23.0",))
+    venv = root / "opt/venv/lib/python3.10/site-packages"
+    (venv / "tensorflow").mkdir(parents=True)
+    (venv / "tensorflow-2.11.1.dist-info").mkdir()
+    found = read_environment(str(root))
+    assert (found.target.name, found.python) == ("tensorflow 2.11.1", "3.10")
 
 
-def test_a_virtual_environment_and_its_site_packages_hold_the_same(venv):
-    whole, inner = installed_in(str(venv)), installed_in(str(venv / "lib/python3.8/site-packages"))
-    assert [one.text for one in whole.wanted] == [
-        "numpy==1.22.0", "old==1.0", "tensorflow==2.8.4", "tensorflow-io-gcs-filesystem==0.25.0",
-        "tensorflow-text==2.8.2",
+def test_two_tensorflows_in_an_image_are_told(tmp_path):
+    root = image(tmp_path / "root")
+    (root / "opt/venv/lib/python3.10/site-packages/tensorflow").mkdir(parents=True)
+    (note,) = site_packages_of(str(root)).notes
+    assert note == (
+        "TensorFlow is in opt/venv/lib/python3.10/site-packages, "
+        "usr/local/lib/python3.8/site-packages: taken from the first"
+    )
+
+
+def test_python_of_debian_imports_from_two_folders(tmp_path):
+    root = image(tmp_path / "root", packages=())
+    for folder in ("usr/local/lib/python3.11/dist-packages/tensorflow", "usr/lib/python3/dist-packages"):
+        (root / folder).mkdir(parents=True)
+    assert [str(p.relative_to(root)) for p in site_packages_of(str(root)).chosen] == [
+        "usr/local/lib/python3.11/dist-packages", "usr/lib/python3/dist-packages"
     ]  # fmt: skip
-    assert [one.text for one in inner.wanted] == [one.text for one in whole.wanted]
 
 
-def test_a_virtual_environment_says_its_python_and_machine(venv):
-    listing = installed_in(str(venv))
-    assert (listing.python, listing.platform) == ("3.8", "x86_64")
+def test_cuda_and_musl_are_seen_by_their_files(tmp_path):
+    (tmp_path / "lib").mkdir()
+    (tmp_path / "lib/ld-musl-aarch64.so.1").write_bytes(elf("", "aarch64"))
+    cuda = tmp_path / "usr/local/cuda-11.2/lib64"
+    cuda.mkdir(parents=True)
+    for name in ("libcudart.so", "libcudart.so.11.0", "libcudart.so.11.2.152", "libcudnn.so.8"):
+        (cuda / name).write_bytes(b"")
+    system = system_of(str(tmp_path))
+    assert (system.libc, system.glibc, system.machine) == ("musl", "", "aarch64")
+    assert system.cuda == {"cudart": "11.2.152", "cudnn": "8"}
 
 
-def test_an_environment_is_a_target(venv, atlas):
-    (target,) = resolve_targets(str(venv), atlas=atlas)
-    assert (target.name, target.notes) == ("tensorflow 2.8.4 + tensorflow-text 2.8.2", [])
+@pytest.mark.parametrize(
+    ("path", "leads"),
+    [("a", "b/c"), ("up", "b"), ("round", None), ("gone", None), ("b/./c", "b/c"), ("../../b", "b")],
+)
+def test_links_stay_inside_an_image(path, leads, tmp_path):
+    (tmp_path / "b/c").mkdir(parents=True)
+    links = {"a": "/b/c", "up": "../../../b", "round": "round", "gone": "/no/such"}
+    for name, target in links.items():
+        (tmp_path / name).symlink_to(target)
+    found = inside(str(tmp_path), path)
+    assert found == (None if leads is None else str(tmp_path / leads))
 
 
-def test_this_environment_is_a_target(venv, atlas, monkeypatch):
-    monkeypatch.setattr(sys, "path", [str(venv / "lib/python3.8/site-packages"), "", "no/such/folder"])
-    (target,) = resolve_targets(".", atlas=atlas)
-    assert target.name == "tensorflow 2.8.4 + tensorflow-text 2.8.2"
+def test_what_a_file_does_not_say_stays_empty(tmp_path):
+    (tmp_path / "requirements.txt").write_text("tensorflow==2.8.4\nnumpy>=1.20\n")
+    found = read_environment(str(tmp_path / "requirements.txt"))
+    assert (found.python, found.system.glibc, found.system.machine, found.cuda) == ("", "", "", {})
+    assert (found.version("numpy"), found.told("numpy"), found.told("h5py")) == ("", ">=1.20", "")
 
 
-def test_this_environment_without_tensorflow_is_named(atlas, monkeypatch):
-    monkeypatch.setattr(sys, "path", [])
-    with pytest.raises(Error) as raised:
-        resolve_targets(".", atlas=atlas)
-    assert str(raised.value) == f"this Python environment ({sys.prefix}): no TensorFlow in it"
+def test_conda_names_python_and_cuda_as_packages(tmp_path):
+    text = "dependencies:\n- python=3.9\n- tensorflow=2.8.4=x\n- cudatoolkit==11.2.2\n- cudnn==8.1.0\n"
+    (tmp_path / "environment.yml").write_text(text)
+    found = read_environment(str(tmp_path / "environment.yml"))
+    assert (found.python, found.cuda) == ("3.9", {"cudart": "11.2.2", "cudnn": "8.1.0"})
+    assert found.target.device == "gpu"
 
 
-def test_this_environment_has_what_the_tests_need():
-    assert "pytest" in {one.package for one in this_environment().wanted}
+def test_this_environment_has_a_system():
+    found = read_environment(".")
+    assert found.python.startswith("3.")
+    assert found.system.machine in ("x86_64", "aarch64")
 
 
-def test_the_first_folder_counts(tmp_path, monkeypatch):
-    install(tmp_path / "a", "tensorflow-2.8.4.dist-info")
-    install(tmp_path / "b", "tensorflow-2.4.4.dist-info")
-    monkeypatch.setattr(sys, "path", [str(tmp_path / "a"), str(tmp_path / "b")])
-    assert [one.text for one in this_environment().wanted] == ["tensorflow==2.8.4"]
+def test_a_list_without_tensorflow_says_so(tmp_path):
+    (tmp_path / "freeze.txt").write_text("numpy==1.22.0\n")
+    found = read_environment(str(tmp_path / "freeze.txt"))
+    assert found.target is None
+    assert found.notes == [f"{tmp_path / 'freeze.txt'}: no TensorFlow in it"]
 
 
-def test_a_build_of_somebodys_own_is_noted(tmp_path):
-    install(tmp_path, "tensorflow-2.8.4.dist-info", tag="cp38-cp38-linux_x86_64")
-    assert installed_in(str(tmp_path)).notes == [
-        "tensorflow is a build for `linux_x86_64`, made by somebody for themselves"
-    ]
-
-
-def test_a_build_of_conda_is_noted(tmp_path):
-    install(tmp_path, "tensorflow-2.8.4.dist-info", installer="conda")
-    assert installed_in(str(tmp_path)).notes == [
-        "tensorflow was installed by conda, whose builds are not recorded"
-    ]
-
-
-def test_an_arm64_environment_has_the_arm64_build(tmp_path, atlas):
-    install(
-        tmp_path / "site-packages", "tensorflow-2.20.0.dist-info", tag="cp311-cp311-manylinux2014_aarch64"
-    )
-    (target,) = resolve_targets(str(tmp_path / "site-packages"), atlas=atlas)
-    assert target.name == "tensorflow 2.20.0 (aarch64)"
-
-
-def test_a_folder_that_is_no_environment_is_named(tmp_path, atlas):
-    (tmp_path / "stuff").mkdir()
-    with pytest.raises(Error) as raised:
-        resolve_targets(str(tmp_path / "stuff"), atlas=atlas)
-    assert str(raised.value) == (
-        f"{tmp_path / 'stuff'}: neither a site-packages folder nor a virtual environment "
-        "nor the root of an image"
-    )
+def test_a_range_is_no_environment():
+    with pytest.raises(
+        Error, match=r"tensorflow>=2.8,<2.9: \d+ environments, tensorflow 2.8.0 to .*; expected one"
+    ):
+        read_environment("tensorflow>=2.8,<2.9")

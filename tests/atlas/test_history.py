@@ -3,10 +3,10 @@
 import pytest
 
 from tfport.atlas.atlas import atlas
-from tfport.atlas.definition import definition_changes, register_op
 from tfport.atlas.history import op_history
-from tfport.atlas.search import later_ops, search_ops, suggestions
-from tfport.atlas.spans import Span, spans
+from tfport.atlas.op_definitions import definition_changes, register_op
+from tfport.atlas.op_search import later_ops, search_ops, suggestions
+from tfport.atlas.release_spans import Span, spans
 from tfport.formats.proto.graph_pb2 import DT_FLOAT, OpDef
 
 RELEASES = [  # op          since      until

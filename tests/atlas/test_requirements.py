@@ -3,7 +3,7 @@
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.sentences import read_or_told
+from tests.error_messages import reads_or_raises_one_line
 
 from tfport.atlas.requirements import RequirementsReader, parse_requirement, read_requirements
 from tfport.errors import UnreadableFile
@@ -69,7 +69,7 @@ def test_what_a_windows_shell_writes_is_read(tmp_path):
 
 @given(st.text() | st.text(alphabet="tensorflow=<>~!,;[]@ \\\n\"'-.#2:/rc"))
 def test_no_text_gives_anything_but_a_listing_or_an_error(text):
-    with read_or_told():
+    with reads_or_raises_one_line():
         RequirementsReader().read("no/where.txt", text)
-    with read_or_told():
+    with reads_or_raises_one_line():
         parse_requirement(text)

@@ -8,7 +8,7 @@ from contextlib import suppress
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
-from tests.atlas.small import small_atlas
+from tests.atlas.small_atlas import small_atlas
 
 from tfport.atlas.atlas import atlas as real_atlas
 from tfport.atlas.target import resolve_targets

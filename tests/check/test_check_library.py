@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from tests.recorded import graph
+from tests.recorded_models import graph
 
 import tfport
 from tfport.graph.build import graph_to_def

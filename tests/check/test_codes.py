@@ -3,7 +3,7 @@
 import re
 
 import pytest
-from tests.recorded import graph
+from tests.recorded_models import graph
 
 import tfport
 import tfport.check.check

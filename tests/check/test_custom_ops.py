@@ -1,7 +1,7 @@
 """What `check --on tfport` says of ops of one's own before anything runs; a session says the same."""
 
 import pytest
-from tests.recorded import graph
+from tests.recorded_models import graph
 
 import tfport
 from tfport.graph.build import graph_to_def

@@ -1,7 +1,7 @@
 """What kernels for the CPU refuse depends on shapes and on what is fused; each line was watched."""
 
 import pytest
-from tests.recorded import graph
+from tests.recorded_models import graph
 
 from tfport.atlas.target import resolve_targets
 from tfport.check.findings.kernel_limits import passed_over, refusals

@@ -1,7 +1,7 @@
 """tfport's own runtime is a target like any other."""
 
 import pytest
-from tests.recorded import graph, of_kind, shared
+from tests.recorded_models import graph, of_kind, shared
 
 import tfport
 from tfport.graph.build import graph_to_def

@@ -4,7 +4,7 @@ import json
 
 import numpy as np
 import pytest
-from tests.recorded import graph, path_of
+from tests.recorded_models import graph, path_of
 
 import tfport
 from tfport.cli.main import main

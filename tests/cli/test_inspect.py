@@ -3,7 +3,7 @@ import shutil
 from pathlib import Path
 
 import pytest
-from tests.recorded import NAMES, load, path_of, shared
+from tests.recorded_models import NAMES, load, path_of, shared
 
 import tfport
 from tfport.check.console import plain

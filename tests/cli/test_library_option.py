@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 from tests.built_ops import library, needs_compiler
-from tests.recorded import graph
+from tests.recorded_models import graph
 
 import tfport
 from tfport.cli.main import main

@@ -4,7 +4,7 @@ import subprocess
 import sys
 
 import pytest
-from tests.recorded import path_of
+from tests.recorded_models import path_of
 
 from tfport.check.printable import printable
 from tfport.cli.main import main, parser

@@ -2,7 +2,7 @@ import json
 from pathlib import Path
 
 import pytest
-from tests.recorded import path_of
+from tests.recorded_models import path_of
 
 import tfport
 from tfport.check.matrix.matrix import matrix_of

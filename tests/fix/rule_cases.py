@@ -20,7 +20,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from tests.recorded import graph
+from tests.recorded_models import graph
 
 import tfport
 from tfport.atlas.target import resolve_targets

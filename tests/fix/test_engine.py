@@ -2,7 +2,7 @@
 
 import pytest
 from tests.fix.rule_cases import PRODUCER
-from tests.recorded import graph
+from tests.recorded_models import graph
 
 from tfport.atlas.target import resolve_targets
 from tfport.fix.engine import RuleEngine

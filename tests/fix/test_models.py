@@ -1,7 +1,7 @@
 """Models that TensorFlow wrote, rewritten for older releases: what comes out, and that others can read it."""
 
 import pytest
-from tests.recorded import PROGRAMS, load
+from tests.recorded_models import PROGRAMS, load
 
 import tfport
 from tfport.fix.structure.functional_ops import FUNCTIONAL

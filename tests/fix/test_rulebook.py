@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 from tests.fix.rule_cases import case_modules
-from tests.recorded import OPS
+from tests.recorded_models import OPS
 
 from tfport.errors import Error
 from tfport.fix.rule import ANY, EXACT, RULES

@@ -6,7 +6,7 @@ import pytest
 from google.protobuf import text_format
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from tests.sentences import read_or_told
+from tests.error_messages import reads_or_raises_one_line
 
 from tfport.errors import Error, NotAModel, UnreadableFile
 from tfport.formats.checkpoint.signature import CHECKPOINT
@@ -268,7 +268,7 @@ def test_any_bytes_are_a_model_or_an_error(tmp_path, seed, noise, at):
     data = seed[:at] + noise + seed[at:]
     (tmp_path / "file").write_bytes(data)
     for source in (data, tmp_path / "file"):
-        with read_or_told():
+        with reads_or_raises_one_line():
             assert isinstance(find_model(source).format, ModelFormat)
 
 

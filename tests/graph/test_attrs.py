@@ -3,8 +3,8 @@ import math
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.error_messages import reads_or_raises_one_line
 from tests.graph.strategies import ATTRS
-from tests.sentences import read_or_told
 
 from tfport.errors import MalformedGraph
 from tfport.formats.proto import graph_pb2 as pb
@@ -103,5 +103,5 @@ def test_any_bytes_are_an_attribute_or_refused(data):
         value = pb.AttrValue.FromString(data)
     except Exception:
         return
-    with read_or_told():
+    with reads_or_raises_one_line():
         encode(decode(value))

@@ -1,7 +1,7 @@
 import pytest
 from google.protobuf import text_format
 from tests.graph.canonical import canonical
-from tests.recorded import OPS, PROGRAMS, path_of, shared
+from tests.recorded_models import OPS, PROGRAMS, path_of, shared
 
 from tfport.errors import MalformedGraph
 from tfport.formats.encoding.message import read_message

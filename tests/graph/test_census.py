@@ -1,7 +1,7 @@
 from collections import Counter
 
 import pytest
-from tests.recorded import EXPECTED, PROGRAMS, load, shared
+from tests.recorded_models import EXPECTED, PROGRAMS, load, shared
 
 from tfport.graph import census as module
 from tfport.graph.census import census

@@ -1,6 +1,6 @@
 import numpy as np
 import pytest
-from tests.recorded import EXPECTED
+from tests.recorded_models import EXPECTED
 
 from tfport.formats.proto import graph_pb2 as pb
 from tfport.graph.dtypes import BOOL, FLOAT32, INT64, INVALID, RESOURCE, STRING, VARIANT, DType

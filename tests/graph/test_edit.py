@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 from tests.graph.test_graph import assert_true_uses
-from tests.recorded import graph
+from tests.recorded_models import graph
 
 from tfport.graph.edit import constant, fold
 from tfport.graph.text import node_text

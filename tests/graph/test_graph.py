@@ -4,7 +4,7 @@ import pytest
 from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
-from tests.recorded import OPS, graph
+from tests.recorded_models import OPS, graph
 
 from tfport.errors import MalformedGraph
 from tfport.graph.dtypes import FLOAT32, INVALID

@@ -3,8 +3,8 @@
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.recorded import OPS, PROGRAMS, graph, load
-from tests.sentences import read_or_told
+from tests.error_messages import reads_or_raises_one_line
+from tests.recorded_models import OPS, PROGRAMS, graph, load
 
 import tfport
 from tfport.formats.files import Folder
@@ -29,13 +29,13 @@ def read_everything(model: Model) -> None:
     assert str(report)
     assert report.to_json()
     graph_text(model.graph)
-    with read_or_told():
+    with reads_or_raises_one_line():
         graph_to_def(model.graph).SerializeToString()
     for body in (model.graph, *model.graph.library.functions.values()):
-        with read_or_told():
+        with reads_or_raises_one_line():
             in_order(body)
         for call in [node for node in body if callee(node)]:
-            with read_or_told():
+            with reads_or_raises_one_line():
                 inline(call)
 
 
@@ -91,7 +91,7 @@ def nested(depth: int) -> str:
 
 @pytest.mark.parametrize("depth", [5, 30, 60, 200, 1000])
 def test_attributes_inside_attributes_are_read_or_refused(depth, tmp_path):
-    with read_or_told():
+    with reads_or_raises_one_line():
         model = tfport.load(nested(depth).encode())
         read_everything(model)
         tfport.save(model, str(tmp_path / "saved.pb"))
@@ -153,5 +153,5 @@ def test_a_changed_program_is_read_or_refused(name, data):
     bad = bytearray(good)
     for _ in range(data.draw(st.integers(1, 5))):
         bad[data.draw(st.integers(0, len(bad) - 1))] ^= 1 << data.draw(st.integers(0, 7))
-    with read_or_told():
+    with reads_or_raises_one_line():
         read_everything(tfport.load(bytes(bad)))

@@ -1,6 +1,6 @@
 import pytest
 from tests.graph.test_graph import assert_true_uses
-from tests.recorded import graph, load, of_kind
+from tests.recorded_models import graph, load, of_kind
 
 from tfport.errors import MalformedGraph
 from tfport.graph.build import graph_to_def

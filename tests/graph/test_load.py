@@ -2,7 +2,7 @@ import shutil
 from pathlib import Path
 
 import pytest
-from tests.recorded import load, path_of, shared
+from tests.recorded_models import load, path_of, shared
 
 import tfport
 from tfport.errors import UnreadableFile

@@ -1,5 +1,5 @@
 import pytest
-from tests.recorded import NAMES, OPS, PROGRAMS, graph, shared
+from tests.recorded_models import NAMES, OPS, PROGRAMS, graph, shared
 
 from tfport.errors import MalformedGraph
 from tfport.graph.graph import Graph, Node

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 from tests.live import sums
-from tests.recorded import EXPECTED, NAMES, load, of_kind, shared
+from tests.recorded_models import EXPECTED, NAMES, load, of_kind, shared
 
 from tfport.graph.edit import constant
 from tfport.graph.graph import Graph

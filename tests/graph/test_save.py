@@ -2,7 +2,7 @@ from pathlib import Path
 
 import pytest
 from tests.graph.canonical import canonical
-from tests.recorded import EXPECTED, PROGRAMS, load, of_kind, path_of, shared
+from tests.recorded_models import EXPECTED, PROGRAMS, load, of_kind, path_of, shared
 
 import tfport
 from tfport.formats import output

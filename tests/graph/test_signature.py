@@ -1,5 +1,5 @@
 import pytest
-from tests.recorded import OPS, graph
+from tests.recorded_models import OPS, graph
 
 from tfport.errors import MalformedGraph
 from tfport.formats.proto import graph_pb2 as pb

@@ -1,7 +1,7 @@
 import shutil
 
 import pytest
-from tests.recorded import OPS, graph, load, path_of, shared
+from tests.recorded_models import OPS, graph, load, path_of, shared
 
 import tfport
 from tfport.formats.files import Folder

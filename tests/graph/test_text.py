@@ -3,10 +3,10 @@ import math
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
+from tests.error_messages import reads_or_raises_one_line
 from tests.graph.canonical import canonical
 from tests.graph.strategies import ATTRS, NAMES
-from tests.recorded import OPS, PROGRAMS, graph, load
-from tests.sentences import read_or_told
+from tests.recorded_models import OPS, PROGRAMS, graph, load
 
 from tfport.errors import MalformedGraph
 from tfport.formats.proto import graph_pb2 as pb
@@ -229,5 +229,5 @@ def test_a_hostile_line_ends_in_one_sentence(text):
 @given(st.text(alphabet="xy =(){}[],@$^?:\"\\b1.-#\n'", max_size=30))
 @settings(max_examples=200)
 def test_any_text_is_a_graph_or_refused(text):
-    with read_or_told():
+    with reads_or_raises_one_line():
         parse_graph(text, OPS)

@@ -5,7 +5,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from tests.live import answers as live
-from tests.recorded import EXPECTED, load, path_of
+from tests.recorded_models import EXPECTED, load, path_of
 
 import tfport
 

@@ -6,7 +6,7 @@ import sys
 
 import pytest
 from tests.fix.certify.models import frozen
-from tests.recorded import load
+from tests.recorded_models import load
 
 from tfport.fix.certify.arrays import ORDINARY
 from tfport.fix.certify.trials import Sizing, TrialBuilder

@@ -8,7 +8,7 @@ os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
 import pytest
 import tensorflow as tf
 from tests.fix.structure.test_ragged_variants import HEAD, PASSED
-from tests.recorded import graph
+from tests.recorded_models import graph
 from tests.runtime.cases import f32, i64
 
 from tfport.fix.structure.ragged_variants import without_boxes

@@ -10,7 +10,7 @@ from tests.fix.structure.test_nested import lowered
 from tests.live import answers
 from tests.live.structure_programs import PROGRAMS, Program, tf, v1
 from tests.live.test_inline import inline_all
-from tests.recorded import EXPECTED, load, of_kind, path_of
+from tests.recorded_models import EXPECTED, load, of_kind, path_of
 
 import tfport
 from tfport.fix.structure.functional_ops import FUNCTIONAL, StructureRefusal

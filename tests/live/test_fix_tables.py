@@ -10,7 +10,7 @@ import pytest
 import tensorflow as tf
 from tests.fix.structure.table_programs import AS_CONSTANTS, PROGRAMS, Program
 from tests.fix.structure.test_constant_tables import without_tables
-from tests.recorded import graph
+from tests.recorded_models import graph
 
 import tfport
 from tfport.fix.structure.lower import lower_all

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 from tests.live import facts, models
-from tests.told import differences, told
+from tests.model_facts import differences, model_facts
 
 
 def write_and_describe(name: str) -> None:
@@ -20,4 +20,4 @@ def test_tfport_says_what_tensorflow_says(name, tmp_path):
     assert models.in_a_process_of_its_own(tmp_path, write_and_describe, name)
     expected = json.loads((tmp_path / "answer.json").read_text())
     path = tmp_path / expected.pop("path")
-    assert sorted(differences(expected, told(path))) == []
+    assert sorted(differences(expected, model_facts(path))) == []

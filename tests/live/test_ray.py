@@ -12,7 +12,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from tests.recorded import MODELS
+from tests.recorded_models import MODELS
 
 pytest.importorskip("orjson", reason="pip install tfport[serve]")
 from tfport.serve import ray as tfport_ray

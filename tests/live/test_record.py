@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from tfport.atlas.atlas import atlas
-from tfport.atlas.record import record_target
-from tfport.atlas.recorded import open_recorded
+from tfport.atlas.record_target import record_target
 from tfport.atlas.target import resolve_targets
+from tfport.atlas.target_file import open_target_file
 
 FOUND = find_spec("tensorflow")
 pytestmark = pytest.mark.skipif(FOUND is None, reason="TensorFlow is not installed")
@@ -32,7 +32,7 @@ def test_it_registers_what_the_atlas_says(target):
     official = atlas().find("tensorflow", version("tensorflow"))
     if official is None:
         pytest.skip("not in the atlas")
-    recorded = open_recorded(target)
+    recorded = open_target_file(target)
     (build,) = recorded.builds(None, None)
     ours, theirs = recorded.source(build), atlas().source(official)
     assert (build.package, build.version) == ("tensorflow", version("tensorflow"))
@@ -54,7 +54,7 @@ def test_the_library_alone_has_the_same_ops(target, tmp_path):
     alone = tmp_path / "alone.target"
     build = record_target(str(library), str(alone))
     assert build.wheel == library.name
-    ours = set(open_recorded(str(alone)).source(build).ops())
-    recorded = open_recorded(target)
+    ours = set(open_target_file(str(alone)).source(build).ops())
+    recorded = open_target_file(target)
     assert ours <= set(recorded.source(recorded.builds(None, None)[0]).ops())
     assert len(ours) > 1000

@@ -16,7 +16,7 @@ import pytest
 pytest.importorskip("aiohttp", reason="pip install tfport[serve]")
 import aiohttp
 from tests.live import answers, facts
-from tests.recorded import path_of
+from tests.recorded_models import path_of
 
 from tfport.runtime.session import Session
 from tfport.serve.model_catalog import ModelCatalog

@@ -4,7 +4,7 @@ import subprocess
 import sys
 
 import pytest
-from tests.recorded import EXPECTED, path_of
+from tests.recorded_models import EXPECTED, path_of
 
 IMPORTS = {"tensorflow": "import tensorflow as tf", "tfport": "import tfport; tfport.load(path)"}
 BOTH = """

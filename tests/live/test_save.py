@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 from tests.live import answers
-from tests.recorded import EXPECTED, PROGRAMS, load, of_kind, path_of
+from tests.recorded_models import EXPECTED, PROGRAMS, load, of_kind, path_of
 
 import tfport
 from tfport.graph.census import every_node

@@ -21,7 +21,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from tests.recorded import OPS, graph
+from tests.recorded_models import OPS, graph
 from tests.runtime.answers import recorded_answers
 
 import tfport

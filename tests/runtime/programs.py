@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from tests.recorded import graph
+from tests.recorded_models import graph
 
 import tfport
 from tfport.graph.build import graph_to_def

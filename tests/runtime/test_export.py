@@ -3,7 +3,7 @@
 import numpy as np
 import onnxruntime as ort
 import pytest
-from tests.recorded import load
+from tests.recorded_models import load
 from tests.runtime.programs import session_of
 
 import tfport

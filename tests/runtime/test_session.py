@@ -4,7 +4,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
-from tests.recorded import load
+from tests.recorded_models import load
 from tests.runtime.programs import session_of
 
 import tfport

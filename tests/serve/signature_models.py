@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tests.recorded import graph
+from tests.recorded_models import graph
 
 import tfport
 from tfport.formats.proto import saved_model_pb2 as pb

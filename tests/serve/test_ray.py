@@ -5,7 +5,7 @@ import asyncio
 import fsspec
 import numpy as np
 import pytest
-from tests.recorded import MODELS
+from tests.recorded_models import MODELS
 
 from tfport.errors import Error
 from tfport.serve.ray import Replica, build

@@ -20,7 +20,7 @@ from outcomes import summary, update_outcomes
 from record_capi import TRUTH, record
 from wheels import Wheel, unpacked
 
-from tfport.atlas.selective import read_header
+from tfport.atlas.selective_registration import read_header
 
 RELEASE = "1.4.1"
 EVERYTHING = ("*",)

@@ -61,7 +61,7 @@ TENSORFLOWS = ("tensorflow", "tensorflow-cpu", "tensorflow-cpu-aws", "tensorflow
 
 
 @dataclass(frozen=True, slots=True)
-class Chapter:
+class OpRecord:
     """A part of an op's history: builds in which it is the same."""
 
     builds: list[Build]
@@ -138,17 +138,17 @@ class Atlas:
     def op_names(self) -> list[str]:
         return [name for (name,) in self.rows("SELECT DISTINCT name FROM op ORDER BY name")]
 
-    def definitions(self, op: str) -> list[Chapter]:
+    def definitions(self, op: str) -> list[OpRecord]:
         """Every definition that an op has had, with the builds that have it."""
         return [
-            Chapter(self._builds_in(row.builds), row.provider, definition=row.read())
+            OpRecord(self._builds_in(row.builds), row.provider, definition=row.read())
             for row in self.definition_rows(op)
         ]
 
-    def kernel_sets(self, op: str) -> list[Chapter]:
+    def kernel_sets(self, op: str) -> list[OpRecord]:
         """Every set of kernels that an op has had, with the builds that have it."""
         return [
-            Chapter(self._builds_in(row.builds), row.provider, kernels=row.read())
+            OpRecord(self._builds_in(row.builds), row.provider, kernels=row.read())
             for row in self.kernel_rows(op)
         ]
 

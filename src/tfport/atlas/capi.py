@@ -16,7 +16,7 @@ import tempfile
 MISSING = re.compile(r"undefined symbol: (_?Py\w+)")
 
 
-class Buffer(ctypes.Structure):
+class TFBuffer(ctypes.Structure):
     """TF_Buffer."""
 
     _fields_ = (("data", ctypes.c_void_p), ("length", ctypes.c_size_t), ("free", ctypes.c_void_p))
@@ -30,8 +30,8 @@ RETURNS = {
         TF_AllocateTensor TF_LoadSessionFromSavedModel TF_GraphOperationByName TF_TensorData""",
     ctypes.c_char_p: "TF_Message TF_Version",
     ctypes.c_int64: "TF_Dim",
-    ctypes.POINTER(Buffer): "TF_GetAllOpList TF_GetAllRegisteredKernels",
-    Buffer: "TF_GetOpList",
+    ctypes.POINTER(TFBuffer): "TF_GetAllOpList TF_GetAllRegisteredKernels",
+    TFBuffer: "TF_GetOpList",
 }
 """What functions return, where it is no int."""
 

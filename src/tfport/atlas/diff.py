@@ -10,8 +10,8 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from tfport.atlas.atlas import Atlas, Build, RecordedSource, has_bit
-from tfport.atlas.definition import definition_changes
 from tfport.atlas.kernel_text import kernel_key
+from tfport.atlas.op_definitions import definition_changes
 from tfport.registry.kernels import Kernel
 from tfport.registry.registry import Registry, Source
 

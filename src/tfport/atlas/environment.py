@@ -1,105 +1,100 @@
-"""Which packages are installed in a Python environment? Read from names and notes that pip leaves.
+"""What does an environment hold: its packages, its Python, and the system under them?
 
-Nothing is imported, and nothing of a package is executed.
+`read_environment(text)` takes what `--on` takes, and the root of an unpacked image. What
+a file does not say stays empty: a requirements file knows no GLIBC.
 """
 
 from __future__ import annotations
 
 import os
-import platform
 import re
-import sys
-from pathlib import Path
+from dataclasses import dataclass, replace
 
-from tfport.atlas.atlas import ARM, X86
-from tfport.atlas.image import is_image, site_packages_of
-from tfport.atlas.requirements import Listing, pinned
-from tfport.errors import UnreadableFile
-from tfport.formats.files import reason
+from tfport.atlas.atlas import Atlas
+from tfport.atlas.requirements import PackageRequirement, merged_requirements
+from tfport.atlas.system_image import System, is_image, system_of
+from tfport.atlas.target import Target, resolve_targets
+from tfport.atlas.target_text import TargetText, parse_target_text
+from tfport.errors import Error
 
-METADATA = re.compile(r"(.+?)-([^-]+?)(?:-py[\d.]+)?\.(?:dist|egg)-info")
-SITE_PACKAGES = ("lib/python*/site-packages", "lib64/python*/site-packages", "Lib/site-packages")
-OURS = re.compile(r"tensorflow|intel[-_.]tensorflow", re.IGNORECASE)
-OF_PYTHON = re.compile(r"python(\d\.\d+)")
-LOCAL_TAG = re.compile(r"^Tag:\s*\S+-(linux_\w+)\s*$", re.MULTILINE)
-
-
-def this_environment() -> Listing:
-    """The packages that this Python would import."""
-    folders = [Path(place) for place in dict.fromkeys(sys.path) if place and os.path.isdir(place)]
-    listing = installed(folders)
-    listing.platform = listing.platform or platform.machine()
-    listing.python = "{}.{}".format(*sys.version_info)
-    return listing
+THIS = "."
+CUDA_PACKAGES = {
+    "cudart": re.compile(r"nvidia-cuda-runtime(-cu\d+)?|cudatoolkit|cuda-cudart"),
+    "cudnn": re.compile(r"nvidia-cudnn(-cu\d+)?|cudnn"),
+}
+"""The packages that bring a library of CUDA, by pip or by conda."""
+MINOR = 2
 
 
-def installed_in(folder: str) -> Listing | None:
-    """The packages of a site-packages folder, a virtual environment or an image; None if it is none."""
-    if is_image(folder):
-        found = site_packages_of(folder)
-        listing = installed(found.chosen)
-        listing.notes += found.notes
-        return listing
-    places = [place for pattern in SITE_PACKAGES for place in sorted(Path(folder).glob(pattern))]
-    if places:
-        return installed(list({place.resolve(): place for place in places}.values()))
-    listing = installed([Path(folder)])
-    return listing if listing.wanted or Path(folder).name in ("site-packages", "dist-packages") else None
+@dataclass(frozen=True, eq=False)
+class Environment:
+    """One environment, as far as it is told."""
+
+    name: str
+    """As it was typed."""
+    packages: dict[str, PackageRequirement]
+    python: str
+    """`3.10`."""
+    system: System
+    target: Target | None
+    """The TensorFlow in it with its add-ons."""
+    notes: list[str]
+
+    def version(self, package: str) -> str:
+        """The version of a package that is pinned, or installed; empty if it is not known."""
+        wanted = self.packages.get(package)
+        return wanted.pin or "" if wanted else ""
+
+    def told(self, package: str) -> str:
+        """What is said of a package's version: `1.26.4`, or `>=1.20`."""
+        wanted = self.packages.get(package)
+        return (wanted.pin or str(wanted.versions) or "any") if wanted else ""
+
+    @property
+    def cuda(self) -> dict[str, str]:
+        """The versions of `cudart` and `cudnn`, from packages or else from the system."""
+        found = dict(self.system.cuda)
+        for library, pattern in CUDA_PACKAGES.items():
+            versions = (self.version(name) for name in self.packages if pattern.fullmatch(name))
+            found[library] = next(filter(None, versions), found.get(library, ""))
+        return {library: version for library, version in found.items() if version}
 
 
-def installed(folders: list[Path]) -> Listing:
-    """The packages of some folders; the first folder that has one counts."""
-    listing, seen = Listing(), set[str]()
-    for folder in folders:
-        for name in names_in(folder):
-            found = METADATA.fullmatch(name)
-            wanted = pinned(found[1], found[2]) if found else None
-            if wanted is None or wanted.package in seen:
-                continue
-            seen.add(wanted.package)
-            listing.wanted.append(wanted)
-            if OURS.match(name):
-                listing.notes += origin(folder / name, wanted.package)
-                listing.platform = machine_of(text_of(folder / name / "WHEEL")) or listing.platform
-    listing.python = next(filter(None, map(python_of, folders)), "")
-    return listing
-
-
-def machine_of(tags: str) -> str:
-    """The machine that a wheel was built for, by its tags."""
-    return next((machine for machine in (ARM, X86) if machine in tags), "")
-
-
-def python_of(site_packages: Path) -> str:
-    """The Python that a folder of packages belongs to: `lib/python3.10/site-packages`."""
-    found = OF_PYTHON.fullmatch(site_packages.absolute().parent.name)
-    return found[1] if found else ""
-
-
-def names_in(folder: Path) -> list[str]:
+def read_environment(text: str, *, device: str | None = None, atlas: Atlas | None = None) -> Environment:
+    """The one environment that a text names."""
+    parts = parse_target_text(text)
+    everything = [*parts.typed, *parts.listed.wanted]
+    packages = {
+        wanted.package: wanted for wanted in merged_requirements(everything, [w.package for w in everything])
+    }
+    told = Environment(
+        text.strip(), packages, _python(parts, packages), _system(text.strip(), parts), None, []
+    )
+    wants = device or ("gpu" if told.cuda else None)
     try:
-        return sorted(os.listdir(folder))
-    except OSError as error:
-        raise UnreadableFile(f"{folder}: {reason(error)}") from None
+        targets = resolve_targets(text, device=wants, atlas=atlas)
+    except Error as error:
+        if not parts.listed.wanted or parts.typed:
+            raise
+        return replace(told, notes=[str(error)])
+    if len(targets) > 1:
+        names = f"{targets[0].name} to {targets[-1].name}"
+        raise Error(f"{text}: {len(targets)} environments, {names}; expected one")
+    return replace(told, target=targets[0], notes=targets[0].notes)
 
 
-def origin(metadata: Path, package: str) -> list[str]:
-    """What pip's notes say if a package is not the wheel that everybody gets."""
-    notes = []
-    if first_word(metadata / "INSTALLER") == "conda":
-        notes.append(f"{package} was installed by conda, whose builds are not recorded")
-    if tag := LOCAL_TAG.search(text_of(metadata / "WHEEL")):
-        notes.append(f"{package} is a build for `{tag[1]}`, made by somebody for themselves")
-    return notes
+def _python(parts: TargetText, packages: dict[str, PackageRequirement]) -> str:
+    """The Python of a folder, or the package that conda calls so."""
+    only = list(packages["python"].versions) if "python" in packages else []
+    exact = only[0].version if len(only) == 1 and only[0].operator == "==" else ""
+    numbers = exact.removesuffix(".*").split(".")
+    return parts.listed.python or (".".join(numbers[:MINOR]) if len(numbers) >= MINOR else "")
 
 
-def first_word(path: Path) -> str:
-    return next(iter(text_of(path).split()), "")
-
-
-def text_of(path: Path) -> str:
-    try:
-        with open(path, encoding="utf-8", errors="replace") as file:
-            return file.read(1 << 16)
-    except OSError:
-        return ""
+def _system(text: str, parts: TargetText) -> System:
+    path = os.path.expanduser(text)
+    if text == THIS:
+        return system_of("/")
+    if os.path.isdir(path) and is_image(path):
+        return system_of(path)
+    return System(machine=parts.listed.platform)

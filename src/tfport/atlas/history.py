@@ -10,18 +10,18 @@ import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from tfport.atlas.atlas import ARM, TENSORFLOWS, Atlas, Build, Chapter
-from tfport.atlas.definition import definition_changes
-from tfport.atlas.kernel_lines import (
-    KernelLine,
+from tfport.atlas.atlas import ARM, TENSORFLOWS, Atlas, Build, OpRecord
+from tfport.atlas.kernel_history import (
+    KernelAvailability,
     Line,
-    are_told,
     kernel_lines,
     lines_of,
     main_type,
+    with_kernels,
 )
-from tfport.atlas.search import later_ops
-from tfport.atlas.spans import STOCK, Span, on_x86, spans
+from tfport.atlas.op_definitions import definition_changes
+from tfport.atlas.op_search import later_ops
+from tfport.atlas.release_spans import STOCK, Span, on_x86, spans
 from tfport.formats.proto.graph_pb2 import OpDef
 
 Whose = tuple[str, str]
@@ -33,7 +33,7 @@ Run = dict[Line, set[int]]
 
 
 @dataclass(frozen=True, slots=True)
-class Change:
+class ReleaseChange:
     """What is different in a release from the one before."""
 
     release: str
@@ -41,7 +41,7 @@ class Change:
 
 
 @dataclass(frozen=True, slots=True)
-class Provision:
+class ProviderHistory:
     """What one package does for an op."""
 
     package: str
@@ -49,8 +49,8 @@ class Provision:
     """The library in TensorFlow's wheel that brings the op when imported; empty for the package itself."""
     releases: tuple[Span, ...]
     """Where it registers the op; none where it only adds kernels."""
-    changes: list[Change]
-    kernels: list[KernelLine]
+    changes: list[ReleaseChange]
+    kernels: list[KernelAvailability]
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +60,7 @@ class OpHistory:
     name: str
     definition: OpDef
     """The newest."""
-    provisions: list[Provision]
+    provisions: list[ProviderHistory]
     """`tensorflow` first; of its other packages, only what they have beyond it."""
     type_attr: str | None
     """The attribute by whose values the kernels are listed."""
@@ -70,7 +70,7 @@ class OpHistory:
     """Releases of TensorFlow with the op whose kernels are not recorded."""
 
     @property
-    def stock(self) -> Provision | None:
+    def stock(self) -> ProviderHistory | None:
         """What `tensorflow` itself does for the op."""
         return next((p for p in self.provisions if (p.package, p.library) == (STOCK, "")), None)
 
@@ -104,18 +104,18 @@ def op_history(atlas: Atlas, name: str) -> OpHistory | None:
     )
 
 
-def _newest(definitions: list[Chapter]) -> OpDef:
+def _newest(definitions: list[OpRecord]) -> OpDef:
     """The definition of the newest TensorFlow that has the op, or else of whoever comes last."""
     last = max(definitions, key=lambda chapter: max((b.package == STOCK, b.number) for b in chapter.builds))
     assert last.definition is not None
     return last.definition
 
 
-def _whose(build: Build, chapter: Chapter) -> Whose:
+def _whose(build: Build, chapter: OpRecord) -> Whose:
     return build.package, chapter.provider if build.is_tensorflow else ""
 
 
-def _defined(definitions: list[Chapter]) -> dict[Whose, Defined]:
+def _defined(definitions: list[OpRecord]) -> dict[Whose, Defined]:
     """For each provider how each of its builds defines the op."""
     found: dict[Whose, Defined] = {}
     for chapter in definitions:
@@ -125,7 +125,7 @@ def _defined(definitions: list[Chapter]) -> dict[Whose, Defined]:
     return found
 
 
-def _run(kernel_sets: list[Chapter], type_attr: str | None) -> dict[Whose, Run]:
+def _run(kernel_sets: list[OpRecord], type_attr: str | None) -> dict[Whose, Run]:
     """For each provider its kernels, with the builds that have them."""
     found: dict[Whose, Run] = {}
     for chapter in kernel_sets:
@@ -138,7 +138,7 @@ def _run(kernel_sets: list[Chapter], type_attr: str | None) -> dict[Whose, Run]:
     return found
 
 
-def _provisions(atlas: Atlas, defined: dict[Whose, Defined], run: dict[Whose, Run]) -> list[Provision]:
+def _provisions(atlas: Atlas, defined: dict[Whose, Defined], run: dict[Whose, Run]) -> list[ProviderHistory]:
     found = []
     for package, library in sorted(defined.keys() | run.keys(), key=_order):
         mine = defined.get((package, library), {}), run.get((package, library), {})
@@ -150,7 +150,7 @@ def _provisions(atlas: Atlas, defined: dict[Whose, Defined], run: dict[Whose, Ru
         if definitions or lines:
             kernels = kernel_lines(_tellers(atlas, builds, lines), lines)
             changes = _changes(builds, definitions)
-            found.append(Provision(package, library, spans(builds, definitions), changes, kernels))
+            found.append(ProviderHistory(package, library, spans(builds, definitions), changes, kernels))
     return found
 
 
@@ -169,7 +169,7 @@ def _beyond(
 
 def _tellers(atlas: Atlas, builds: Sequence[Build], lines: Run) -> list[Build]:
     """The builds whose kernels are recorded; others do not interrupt a span."""
-    told = are_told(atlas, builds).union(*lines.values())
+    told = with_kernels(atlas, builds).union(*lines.values())
     return [build for build in builds if build.number in told or not build.is_tensorflow]
 
 
@@ -178,17 +178,17 @@ def _order(whose: Whose) -> tuple[bool, bool, Whose]:
     return package != STOCK, package not in TENSORFLOWS, whose
 
 
-def _changes(builds: Sequence[Build], definitions: Defined) -> list[Change]:
+def _changes(builds: Sequence[Build], definitions: Defined) -> list[ReleaseChange]:
     having = [(build, definitions[build.number]) for build in builds if build.number in definitions]
     found = [
-        Change(build.version, definition_changes(before, now))
+        ReleaseChange(build.version, definition_changes(before, now))
         for (_, before), (build, now) in itertools.pairwise(having)
         if before is not now
     ]
     return [change for change in found if change.changes]
 
 
-def _kernels_missing(atlas: Atlas, definitions: list[Chapter]) -> tuple[Span, ...]:
+def _kernels_missing(atlas: Atlas, definitions: list[OpRecord]) -> tuple[Span, ...]:
     having = {build.number for chapter in definitions if not chapter.provider for build in chapter.builds}
     stock = on_x86(atlas, STOCK)
-    return spans(stock, having - are_told(atlas, stock))
+    return spans(stock, having - with_kernels(atlas, stock))

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from tfport.atlas.definition import FLAGS, arg_kind, value_text
-from tfport.atlas.history import OpHistory, Provision
-from tfport.atlas.search import OpSummary
-from tfport.atlas.spans import Span
+from tfport.atlas.history import OpHistory, ProviderHistory
+from tfport.atlas.op_definitions import FLAGS, arg_kind, value_text
+from tfport.atlas.op_search import OpSummary
+from tfport.atlas.release_spans import Span
 from tfport.formats.proto.graph_pb2 import OpDef
 from tfport.graph.attrs import Attr, decode
 from tfport.registry.kernels import Kernel
@@ -31,7 +31,7 @@ def summary_json(summary: OpSummary) -> dict[str, Any]:
     return {"name": summary.name, "releases": _spans(summary.releases), "providers": summary.providers}
 
 
-def _provision(provision: Provision) -> dict[str, Any]:
+def _provision(provision: ProviderHistory) -> dict[str, Any]:
     return {
         "package": provision.package,
         "library": provision.library or None,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from dataclasses import replace
 
-from tfport.atlas.definition import value_text
+from tfport.atlas.op_definitions import value_text
 from tfport.registry.kernels import Kernel
 
 

@@ -20,14 +20,14 @@ from packaging.utils import canonicalize_name
 from tfport.atlas.atlas import ARM, X86
 from tfport.atlas.requirements import (
     LONGEST,
-    Listing,
+    PackageList,
+    PackageRequirement,
     RequirementsReader,
-    Wanted,
     applies,
     parse_requirement,
     pinned,
     read_text,
-    wanted_if_valid,
+    requirement_if_valid,
 )
 from tfport.errors import Error, UnreadableFile
 
@@ -41,7 +41,7 @@ FROM_PIP = "pypi"
 COLUMNS = re.compile(r"Package\s+Version\b.*\n-+ +-+")
 
 
-def read_packages(path: str) -> Listing:
+def read_packages(path: str) -> PackageList:
     """The packages of a file, whatever tool wrote it."""
     text = read_text(path)
     try:
@@ -50,7 +50,7 @@ def read_packages(path: str) -> Listing:
         raise UnreadableFile(f"{path}: nested too deeply to be a list of packages") from None
 
 
-def reader_for(path: str, text: str) -> Callable[[str, str], Listing]:
+def reader_for(path: str, text: str) -> Callable[[str, str], PackageList]:
     name, start = os.path.basename(path).lower(), text.lstrip()
     if start.startswith(("{", "[{", "[]")) or (name.endswith(".json") and start.startswith("[")):
         return read_json
@@ -67,7 +67,7 @@ def reader_for(path: str, text: str) -> Callable[[str, str], Listing]:
     return lambda path, text: RequirementsReader().read(path, text)
 
 
-def read_toml(path: str, text: str) -> Listing:
+def read_toml(path: str, text: str) -> PackageList:
     """uv, poetry, pdm: `[[package]]`; pylock.toml: `[[packages]]`."""
     try:
         document = tomllib.loads(text)
@@ -78,7 +78,7 @@ def read_toml(path: str, text: str) -> Listing:
         return read_project(path, document["project"])
     if not isinstance(packages, list):
         raise UnreadableFile(f"{path}: TOML, but no lock file: it has no `[[package]]` or `[[packages]]`")
-    return Listing(list(pins(p for p in packages if here(p))))
+    return PackageList(list(pins(p for p in packages if here(p))))
 
 
 def here(package: Any) -> bool:
@@ -98,7 +98,7 @@ def holds(marker: Any) -> bool:
         return True
 
 
-def read_project(path: str, project: Any) -> Listing:
+def read_project(path: str, project: Any) -> PackageList:
     """The dependencies of a pyproject.toml."""
     lines = project.get("dependencies", []) if isinstance(project, dict) else []
     if not isinstance(lines, list):
@@ -106,7 +106,7 @@ def read_project(path: str, project: Any) -> Listing:
     return RequirementsReader().read(path, "\n".join(line for line in lines if isinstance(line, str)))
 
 
-def pins(entries: Iterable[Any]) -> Iterator[Wanted]:
+def pins(entries: Iterable[Any]) -> Iterator[PackageRequirement]:
     """Entries with a `name` and a `version`."""
     for entry in entries:
         if isinstance(entry, dict) and isinstance(entry.get("name"), str):
@@ -115,45 +115,45 @@ def pins(entries: Iterable[Any]) -> Iterator[Wanted]:
                 yield wanted
 
 
-def read_json(path: str, text: str) -> Listing:
+def read_json(path: str, text: str) -> PackageList:
     """Pipfile.lock, or what `pip list --format json` and `conda list --json` print."""
     try:
         document = json.loads(text)
     except ValueError as error:
         raise UnreadableFile(f"{path}: no JSON: {error}") from None
     if isinstance(document, list):
-        return Listing(list(pins(document)))
+        return PackageList(list(pins(document)))
     if "default" not in document or "_meta" not in document:
         raise UnreadableFile(f"{path}: JSON, but neither a Pipfile.lock nor what `pip list` prints")
-    return Listing(list(pipfile(document["default"])))
+    return PackageList(list(pipfile(document["default"])))
 
 
-def pipfile(section: Any) -> Iterator[Wanted]:
+def pipfile(section: Any) -> Iterator[PackageRequirement]:
     for name, entry in section.items() if isinstance(section, dict) else ():
         if isinstance(entry, dict) and isinstance(entry.get("version"), str) and here(entry):
-            wanted = wanted_if_valid(name, entry["version"])
+            wanted = requirement_if_valid(name, entry["version"])
             yield from [wanted] if wanted else []
 
 
-def read_columns(path: str, text: str) -> Listing:
+def read_columns(path: str, text: str) -> PackageList:
     """What `pip list` prints."""
     lines = (line.split() for line in text.splitlines())
-    return Listing([w for line in lines if len(line) > 1 if (w := pinned(line[0], line[1]))])
+    return PackageList([w for line in lines if len(line) > 1 if (w := pinned(line[0], line[1]))])
 
 
-def read_explicit(path: str, text: str) -> Listing:
+def read_explicit(path: str, text: str) -> PackageList:
     """What `conda list --explicit` prints: the address of each package."""
     files = (CONDA_FILE.fullmatch(line.strip()) for line in text.splitlines() if len(line) < LONGEST)
     wanted = [w for f in files if f and (w := pinned(conda_name(f[1]), f[2]))]
-    return Listing(wanted, [CONDA_NOTE], conda_platform(text))
+    return PackageList(wanted, [CONDA_NOTE], conda_platform(text))
 
 
-def read_conda_list(path: str, text: str) -> Listing:
+def read_conda_list(path: str, text: str) -> PackageList:
     """What `conda list` and `conda list --export` print: columns, or `name=version=build`."""
     lines = (CONDA_LINE.fullmatch(line.strip()) for line in text.splitlines() if len(line) < LONGEST)
     found = [(w, f[3] or "") for f in lines if f and (w := pinned(conda_name(f[1]), f[2]))]
     own = any(w.package == "tensorflow" and not build.startswith(FROM_PIP) for w, build in found)
-    return Listing([w for w, _ in found], [CONDA_NOTE] if own else [], conda_platform(text))
+    return PackageList([w for w, _ in found], [CONDA_NOTE] if own else [], conda_platform(text))
 
 
 def conda_platform(text: str) -> str:
@@ -166,11 +166,11 @@ def conda_name(name: str) -> str:
     return "tensorflow" if canonicalize_name(name) == "tensorflow-base" else name
 
 
-def read_conda(path: str, text: str) -> Listing:
+def read_conda(path: str, text: str) -> PackageList:
     """conda's environment.yml: the list under `dependencies`, and the one under `pip` in it."""
     if not re.search(r"^dependencies\s*:", text, re.MULTILINE):
         raise UnreadableFile(f"{path}: YAML, but no conda environment: it has no `dependencies`")
-    listing, inside, pip = Listing(), False, None
+    listing, inside, pip = PackageList(), False, None
     for line in text.splitlines():
         bare = re.sub(r"(^|\s)#.*", "", line).rstrip()
         indent = len(bare) - len(bare.lstrip())
@@ -190,7 +190,7 @@ def read_conda(path: str, text: str) -> Listing:
     return listing
 
 
-def pip_line(item: str) -> list[Wanted]:
+def pip_line(item: str) -> list[PackageRequirement]:
     try:
         wanted = parse_requirement(item)
     except Error:
@@ -198,7 +198,7 @@ def pip_line(item: str) -> list[Wanted]:
     return [wanted] if wanted else []
 
 
-def conda_spec(item: str) -> list[Wanted]:
+def conda_spec(item: str) -> list[PackageRequirement]:
     """`tensorflow=2.8`, `conda-forge::tensorflow==2.8.0`, `tensorflow>=2.4`, `tensorflow=2.8.0=gpu_py39`."""
     found = CONDA_SPEC.fullmatch(item.partition("[")[0].strip())
     if found is None:
@@ -208,4 +208,4 @@ def conda_spec(item: str) -> list[Wanted]:
         # one equals sign means any version that begins so
         fuzzy = exact[3] or (exact[1] != "==" and not exact[4])
         versions = f"=={exact[2].rstrip('.')}{'.*' if fuzzy else ''}"
-    return [wanted_if_valid(name, versions) or Wanted(canonicalize_name(name))]
+    return [requirement_if_valid(name, versions) or PackageRequirement(canonicalize_name(name))]

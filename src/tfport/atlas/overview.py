@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from tfport.atlas.atlas import ARM, TENSORFLOWS, Atlas, Build
-from tfport.atlas.kernel_lines import are_told
+from tfport.atlas.kernel_history import with_kernels
 from tfport.atlas.versions import version_key
 from tfport.formats.proto.kernel_pb2 import KernelList
 
@@ -84,7 +84,7 @@ def overview(atlas: Atlas) -> Overview:
     builds = atlas.builds(platform=None)
     ops, kernels = _ops(atlas, builds), _kernels(atlas, builds)
     packages: dict[tuple[str, bool], list[Release]] = {}
-    told = are_told(atlas, builds)
+    told = with_kernels(atlas, builds)
     for build in sorted(builds, key=lambda b: not b.is_tensorflow):
         known = build.number in told or not build.is_tensorflow
         release = Release(build, ops[build.number], kernels[build.number] if known else None)

@@ -38,7 +38,7 @@ OPTIONS = re.compile(r"\s--(hash|config-settings?|global-option|install-option)\
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
+class PackageRequirement:
     """A package, and which of its versions will do."""
 
     package: str
@@ -59,37 +59,41 @@ class Wanted:
 
 
 @dataclass
-class Listing:
+class PackageList:
     """What a file, a folder or a text asks for."""
 
-    wanted: list[Wanted] = field(default_factory=list)
+    wanted: list[PackageRequirement] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
     platform: str = ""
     """The machine that it is for, where it says so; others are taken for x86-64."""
     python: str = ""
     """The version of Python that it is for, where it says so."""
 
-    def add(self, other: Listing) -> None:
+    def add(self, other: PackageList) -> None:
         self.wanted += other.wanted
         self.notes += other.notes
         self.platform = other.platform or self.platform
         self.python = other.python or self.python
 
 
-def pinned(package: str, version: str) -> Wanted | None:
+def pinned(package: str, version: str) -> PackageRequirement | None:
     """A package of one version; None if that is no version."""
-    return wanted_if_valid(package, f"=={version}")
+    return requirement_if_valid(package, f"=={version}")
 
 
-def wanted_if_valid(package: str, versions: str) -> Wanted | None:
+def requirement_if_valid(package: str, versions: str) -> PackageRequirement | None:
     """A package with these versions; None if they are none."""
     try:
-        return None if LONG.search(versions) else Wanted(canonicalize_name(package), SpecifierSet(versions))
+        return (
+            None
+            if LONG.search(versions)
+            else PackageRequirement(canonicalize_name(package), SpecifierSet(versions))
+        )
     except InvalidSpecifier:
         return None
 
 
-def parse_requirement(text: str) -> Wanted | None:
+def parse_requirement(text: str) -> PackageRequirement | None:
     """One requirement as pip reads it; None if its marker is not for Linux and this Python."""
     if len(text) > LONGEST or LONG.search(text):
         raise Error(f"{text[:40]!r}… is no requirement: it is too long, or a number in it")
@@ -101,7 +105,7 @@ def parse_requirement(text: str) -> Wanted | None:
         return None
     if requirement.url and (wheel := AT_WHEEL.search(requirement.url)):
         return from_wheel_name(wheel[0])
-    return Wanted(
+    return PackageRequirement(
         canonicalize_name(requirement.name), requirement.specifier, frozenset(map(str, requirement.extras))
     )
 
@@ -115,13 +119,13 @@ def applies(marker: Marker) -> bool:
         return True
 
 
-def from_wheel_name(name: str) -> Wanted:
+def from_wheel_name(name: str) -> PackageRequirement:
     """The package and the version in the name of a wheel."""
     try:
         package, version, _, _ = parse_wheel_filename(name.replace("%2B", "+").replace("%2b", "+"))
     except (InvalidWheelFilename, ValueError):
         raise Error(f"{name}: no name of a wheel; expected one such as tensorflow-2.8.4-cp310-…") from None
-    return Wanted(package, SpecifierSet(f"=={version}"))
+    return PackageRequirement(package, SpecifierSet(f"=={version}"))
 
 
 def read_text(path: str) -> str:
@@ -140,7 +144,7 @@ def read_text(path: str) -> str:
         raise UnreadableFile(f"{path}: not text, so it lists no packages") from None
 
 
-def read_requirements(path: str) -> Listing:
+def read_requirements(path: str) -> PackageList:
     """A requirements file, with the files that it includes."""
     return RequirementsReader().read(path, read_text(path))
 
@@ -151,17 +155,17 @@ class RequirementsReader:
     def __init__(self) -> None:
         self._seen: set[str] = set()
         self._constraints: dict[str, SpecifierSet] = {}
-        self._wanted: list[Wanted] = []
+        self._wanted: list[PackageRequirement] = []
         self._left_out: set[str] = set()
 
-    def read(self, path: str, text: str) -> Listing:
+    def read(self, path: str, text: str) -> PackageList:
         self._read(path, text, constraint=False)
         wanted = [self._constrained(w) for w in self._wanted]
         gone = sorted(self._left_out & {w.package for w in wanted})
         notes = (
             [f"{path}: lines for another system or Python are left out ({', '.join(gone)})"] if gone else []
         )
-        return Listing(wanted, notes)
+        return PackageList(wanted, notes)
 
     def _read(self, path: str, text: str, *, constraint: bool) -> None:
         self._seen.add(os.path.realpath(path))
@@ -183,7 +187,7 @@ class RequirementsReader:
             return  # where packages are looked for, and the like
         if "@" not in line and (wheel := LOCAL_WHEEL.match(line)):
             self._wanted.append(from_wheel_name(re.split(r"[/\\]", wheel[0])[-1]))
-        elif not is_place(line):
+        elif not is_location(line):
             self._add(line, constraint)
 
     def _add(self, line: str, constraint: bool) -> None:
@@ -203,9 +207,13 @@ class RequirementsReader:
             raise Error(f"more than {MOST_FILES} files include one another")
         self._read(path, read_text(path), constraint=constraint)
 
-    def _constrained(self, wanted: Wanted) -> Wanted:
+    def _constrained(self, wanted: PackageRequirement) -> PackageRequirement:
         more = self._constraints.get(wanted.package)
-        return Wanted(wanted.package, wanted.versions & more, wanted.extras) if more is not None else wanted
+        return (
+            PackageRequirement(wanted.package, wanted.versions & more, wanted.extras)
+            if more is not None
+            else wanted
+        )
 
 
 def logical_lines(text: str) -> Iterator[tuple[int, str]]:
@@ -224,20 +232,22 @@ def logical_lines(text: str) -> Iterator[tuple[int, str]]:
         yield first, OPTIONS.sub("", COMMENT.sub("", held)).strip()
 
 
-def is_place(line: str) -> bool:
+def is_location(line: str) -> bool:
     """Whether a line is a folder, an archive or an address without a name, which says nothing here."""
     return bool(re.match(r"([a-z][a-z0-9+.-]*://|git\+|\.{0,2}[/\\]|\.+$)", line)) or bool(
         re.fullmatch(r"[^\s;@=<>~!]+\.(zip|tar\.gz|tgz|tar\.bz2)", line)
     )
 
 
-def only_those(wanted: Iterable[Wanted], packages: Iterable[str]) -> list[Wanted]:
+def merged_requirements(
+    wanted: Iterable[PackageRequirement], packages: Iterable[str]
+) -> list[PackageRequirement]:
     """Those of some packages, each once; where one is named twice, what both ask for."""
-    names, found = set(packages), dict[str, Wanted]()
+    names, found = set(packages), dict[str, PackageRequirement]()
     for one in wanted:
         if one.package in names:
             before = found.get(one.package)
-            both = one if before is None else Wanted(
+            both = one if before is None else PackageRequirement(
                 one.package, before.versions & one.versions, before.extras | one.extras
             )  # fmt: skip
             found[one.package] = both

@@ -44,7 +44,7 @@ def join_hash(bucket: int, rest: int) -> int:
 
 
 @dataclass(frozen=True, slots=True)
-class Lost:
+class LostSymbols:
     """Of the symbols that a build had, how many are lost in another."""
 
     had: int
@@ -76,7 +76,7 @@ class Symbols:
         """Those of the symbols that a build does not export."""
         return [symbol for symbol in symbols if build not in self.exporters(symbol)]
 
-    def lost(self, before: str, after: str) -> Lost | None:
+    def lost(self, before: str, after: str) -> LostSymbols | None:
         """How many symbols of one build another does not export; None if one of the two is not recorded."""
         if not {before, after} <= set(self.builds):
             return None
@@ -86,7 +86,9 @@ class Symbols:
         first, second = (1 << self.builds.index(name) for name in (before, after))
         has = {n: int.from_bytes(bits, "little") for n, bits in self._rows("SELECT id, builds FROM groups")}
         had = {group: many for group, many in groups.items() if has[group] & first}
-        return Lost(sum(had.values()), sum(many for group, many in had.items() if not has[group] & second))
+        return LostSymbols(
+            sum(had.values()), sum(many for group, many in had.items() if not has[group] & second)
+        )
 
     def _bucket(self, number: int) -> dict[int, int]:
         if number not in self._buckets:

@@ -17,13 +17,13 @@ from dataclasses import dataclass, field, replace
 
 from packaging.specifiers import SpecifierSet
 
-from tfport.atlas import serving
+from tfport.atlas import serving_releases
 from tfport.atlas.atlas import Atlas, Build, RecordedSource
 from tfport.atlas.atlas import atlas as recorded_atlas
-from tfport.atlas.choose import Choice, choose_addon, choose_serving, choose_tensorflow
-from tfport.atlas.names import FLAVOURS, SERVING, suggestion, why_not
-from tfport.atlas.parts import parts_of
-from tfport.atlas.requirements import Wanted, only_those
+from tfport.atlas.choose_builds import ChosenBuild, choose_addon, choose_serving, choose_tensorflow
+from tfport.atlas.package_names import SERVING_PACKAGES, TENSORFLOW_PACKAGES, suggestion, why_not
+from tfport.atlas.requirements import PackageRequirement, merged_requirements
+from tfport.atlas.target_text import parse_target_text
 from tfport.errors import Error, UnreadableFile
 from tfport.formats.files import reason
 from tfport.registry.registry import Registry, Selection, Source
@@ -71,7 +71,7 @@ def resolve_targets(
         raise Error(f"{wrong}; expected cpu or gpu")
     known, capability = atlas or recorded_atlas(), None
     if gpu is not None:
-        from tfport.atlas.capability import capability_of
+        from tfport.atlas.compute_capability import capability_of
 
         device, capability = "gpu", capability_of(gpu)
     texts = [text] if isinstance(text, str) else list(text)
@@ -104,14 +104,14 @@ class _Resolver:
         if text.strip().lower() == OURS:
             raise Error("tfport's own runtime is no TensorFlow; name a release")
         self.text, self.device, self.atlas = text, device, atlas
-        self.parts = parts_of(text)
+        self.parts = parse_target_text(text)
 
     def targets(self) -> list[Target]:
         bases = self._bases()
         made = [self._with_addons(base) for base in bases]
         if self.parts.header is None:
             return made
-        from tfport.atlas.selective import read_header  # here and below, as few targets need it
+        from tfport.atlas.selective_registration import read_header  # here and below, as few targets need it
 
         selection = read_header(self.parts.header)
         return [_reduce(target, self.parts.header, selection) for target in made]
@@ -123,7 +123,7 @@ class _Resolver:
             self._see_one()
             return self._tensorflow(typed[0], typed=True)
         for wanted in self.parts.typed:
-            if wanted.package in SERVING:
+            if wanted.package in SERVING_PACKAGES:
                 return self._serving(wanted)
         listed = _first_flavour(self.parts.listed.wanted)
         if listed:
@@ -132,7 +132,9 @@ class _Resolver:
 
     def _see_one(self) -> None:
         """Refuse two TensorFlows in one text."""
-        texts = dict.fromkeys(wanted.text for wanted in self.parts.typed if wanted.package in FLAVOURS)
+        texts = dict.fromkeys(
+            wanted.text for wanted in self.parts.typed if wanted.package in TENSORFLOW_PACKAGES
+        )
         if len(texts) > 1:
             raise Error(f"several TensorFlows in one target, {' and '.join(texts)}; give them one by one")
 
@@ -153,13 +155,13 @@ class _Resolver:
             return Error(f"{', '.join(parts.files)}: no TensorFlow in it")
         return Error(f"{parts.header}: name the release that it reduces, {parts.header}@tensorflow==…")
 
-    def _tensorflow(self, wanted: Wanted, *, typed: bool) -> list[_Base]:
+    def _tensorflow(self, wanted: PackageRequirement, *, typed: bool) -> list[_Base]:
         platform = self.parts.listed.platform if not typed else "x86_64"
-        device = "gpu" if WITH_CUDA in wanted.extras else FLAVOURS[wanted.package].device
+        device = "gpu" if WITH_CUDA in wanted.extras else TENSORFLOW_PACKAGES[wanted.package].device
         choices = choose_tensorflow(wanted, typed=typed, atlas=self.atlas, platform=platform)
         return [self._base(choice, device, [] if typed else self.parts.listed.notes) for choice in choices]
 
-    def _base(self, choice: Choice, device: str, notes: list[str]) -> _Base:
+    def _base(self, choice: ChosenBuild, device: str, notes: list[str]) -> _Base:
         source, said = self.atlas.source(choice.build), [*notes, *choice.notes]
         wanted = self.device or device
         if wanted == "gpu" and (choice.package == "tensorflow-cpu" or not _sees_gpus(source)):
@@ -168,14 +170,14 @@ class _Resolver:
         said += [note for wheel in self.parts.wheels if (note := _compare(wheel, choice.build))]
         return _Base(choice.name, choice.requirement, choice.build, source, said, wanted)
 
-    def _serving(self, wanted: Wanted) -> list[_Base]:
+    def _serving(self, wanted: PackageRequirement) -> list[_Base]:
         gpu = self.device == "gpu"
         found = choose_serving(wanted, typed=True, atlas=self.atlas, gpu=gpu)
-        device = self.device or SERVING[wanted.package]
+        device = self.device or SERVING_PACKAGES[wanted.package]
         return [self._served(version, choice, device) for version, choice in found]
 
-    def _served(self, version: str, choice: Choice, device: str) -> _Base:
-        imported = serving.contrib_libraries(self.atlas, choice.build)
+    def _served(self, version: str, choice: ChosenBuild, device: str) -> _Base:
+        imported = serving_releases.contrib_libraries(self.atlas, choice.build)
         source = RecordedSource(self.atlas, choice.build, imported=imported)
         name = "tensorflow-serving"
         return _Base(
@@ -183,9 +185,9 @@ class _Resolver:
         )
 
     def _recorded(self, path: str) -> _Base:
-        from tfport.atlas.recorded import open_recorded
+        from tfport.atlas.target_file import open_target_file
 
-        atlas = open_recorded(path)
+        atlas = open_target_file(path)
         (build, *_) = atlas.builds(None, None)
         name = f"{build.name} ({os.path.basename(path)})"
         return _Base(name, path, build, atlas.source(build), [], self.device or "cpu", "recorded")
@@ -201,18 +203,18 @@ class _Resolver:
         requirement = [base.requirement, *(choice.requirement for choice in choices)]
         return _target(base, " + ".join(names), " ".join(requirement), addons, more + notes, self.atlas)
 
-    def _addons(self, tensorflow: Build) -> tuple[list[Choice], list[str]]:
+    def _addons(self, tensorflow: Build) -> tuple[list[ChosenBuild], list[str]]:
         """The add-ons beside a TensorFlow: those that were typed, and the recorded ones of files."""
-        recorded = set(self.atlas.packages()) - set(FLAVOURS)
-        typed = [w for w in self.parts.typed if w.package not in FLAVOURS | SERVING]
-        chosen, notes = list[Choice](), list[str]()
-        for wanted in only_those(typed, [w.package for w in typed]):
+        recorded = set(self.atlas.packages()) - set(TENSORFLOW_PACKAGES)
+        typed = [w for w in self.parts.typed if w.package not in TENSORFLOW_PACKAGES | SERVING_PACKAGES]
+        chosen, notes = list[ChosenBuild](), list[str]()
+        for wanted in merged_requirements(typed, [w.package for w in typed]):
             choice = choose_addon(wanted, tensorflow, self.atlas)
             if choice is None:
                 notes.append(f"{wanted.package} is not recorded: its ops count as unknown")
             else:
                 chosen.append(choice)
-        for wanted in only_those(self.parts.listed.wanted, recorded - {w.package for w in typed}):
+        for wanted in merged_requirements(self.parts.listed.wanted, recorded - {w.package for w in typed}):
             try:
                 choice = choose_addon(wanted, tensorflow, self.atlas)
                 chosen += [choice] if choice else []
@@ -220,21 +222,23 @@ class _Resolver:
                 notes.append(str(error))
         return chosen, notes + [note for choice in chosen for note in choice.notes]
 
-    def _linked(self, base: _Base) -> tuple[list[Choice], list[str]]:
+    def _linked(self, base: _Base) -> tuple[list[ChosenBuild], list[str]]:
         """The add-ons that are linked into a release of Serving."""
         version = base.requirement.partition("==")[2]
-        wanted = [Wanted(p, SpecifierSet(f"=={v}")) for p, v in serving.linked(version).items()]
+        wanted = [
+            PackageRequirement(p, SpecifierSet(f"=={v}")) for p, v in serving_releases.linked(version).items()
+        ]
         chosen = [choice for one in wanted if (choice := choose_addon(one, base.build, self.atlas))]
-        return chosen, serving.notes(version, [choice.build for choice in chosen])
+        return chosen, serving_releases.notes(version, [choice.build for choice in chosen])
 
 
-def _first_flavour(wanted: Sequence[Wanted]) -> list[Wanted]:
+def _first_flavour(wanted: Sequence[PackageRequirement]) -> list[PackageRequirement]:
     """What is asked of the TensorFlow among some packages: once, or each version that a lock file pins."""
-    for name in FLAVOURS:
+    for name in TENSORFLOW_PACKAGES:
         same = [one for one in wanted if one.package == name]
         if same:
             pins = {one.pin: one for one in same}
-            return only_those(same, [name]) if None in pins else list(pins.values())
+            return merged_requirements(same, [name]) if None in pins else list(pins.values())
     return []
 
 
@@ -249,7 +253,7 @@ def _target(
 def _reduce(target: Target, header: str, selection: Selection) -> Target:
     """A target built with selective registration."""
     from tfport.atlas.kernel_classes import classes_of
-    from tfport.atlas.selective import ReducedSource
+    from tfport.atlas.selective_registration import ReducedSource
 
     sources, notes = list(target.registry.sources), list(target.notes)
     if selection.kernels is not None:

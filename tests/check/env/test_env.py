@@ -5,8 +5,8 @@ import tomllib
 from pathlib import Path
 
 import pytest
-from tests.atlas.images import image
-from tests.recorded import path_of
+from tests.atlas.system_images import image
+from tests.recorded_models import path_of
 
 import tfport
 from tfport.check.console import plain

@@ -4,7 +4,7 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
-from tests.recorded import EXPECTED, NAMES, OPS, load, path_of, shared
+from tests.recorded_models import EXPECTED, NAMES, OPS, load, path_of, shared
 
 import tfport
 from tfport.check.console import plain

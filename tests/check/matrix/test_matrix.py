@@ -4,7 +4,7 @@ from functools import partial
 from pathlib import Path
 
 import pytest
-from tests.recorded import graph, load, shared
+from tests.recorded_models import graph, load, shared
 
 import tfport
 from tfport.atlas.target import resolve_targets

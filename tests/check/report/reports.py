@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tests.recorded import graph
+from tests.recorded_models import graph
 
 from tfport.atlas.target import Target, resolve_targets
 from tfport.check.check import FAILS, RUNS, UNKNOWN, Result

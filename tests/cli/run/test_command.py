@@ -5,7 +5,7 @@ import re
 
 import numpy as np
 import pytest
-from tests.recorded import path_of
+from tests.recorded_models import path_of
 
 from tfport.cli.main import main
 
@@ -42,7 +42,7 @@ def test_arrays_come_from_files_and_go_into_one(capsys, tmp_path):
 
 
 def test_strings_are_text_and_bytes_that_are_none_are_base64(capsys, tmp_path):
-    from tests.recorded import graph
+    from tests.recorded_models import graph
 
     from tfport.graph.build import graph_to_def
 

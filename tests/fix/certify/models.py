@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from tests.recorded import graph
+from tests.recorded_models import graph
 
 import tfport
 from tfport.formats.proto import saved_model_pb2 as pb

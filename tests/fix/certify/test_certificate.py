@@ -9,7 +9,7 @@ from html.parser import HTMLParser
 import numpy as np
 import pytest
 from tests.fix.certify.models import frozen
-from tests.recorded import load
+from tests.recorded_models import load
 
 from tfport.errors import UnreadableFile
 from tfport.fix.certify.certificate import Applied, Certificate, digest

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.fix.certify.models import frozen, saved
-from tests.recorded import load, shared
+from tests.recorded_models import load, shared
 
 import tfport
 from tfport.fix.certify.arrays import ORDINARY, PROFILES, array_of, random_for

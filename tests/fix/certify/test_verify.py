@@ -11,7 +11,7 @@ import time
 import numpy as np
 import pytest
 from tests.fix.certify.models import frozen, saved
-from tests.recorded import load, path_of
+from tests.recorded_models import load, path_of
 
 import tfport
 from tfport.errors import Error

@@ -15,7 +15,7 @@ from tests.fix.structure.table_programs import (
     Program,
 )
 from tests.fix.structure.test_tables import answers, assert_equal
-from tests.recorded import graph
+from tests.recorded_models import graph
 
 from tfport.atlas.target import resolve_targets
 from tfport.fix.facts import Facts

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.recorded import graph
+from tests.recorded_models import graph
 
 import tfport
 from tfport.fix.structure.functional_ops import StructureRefusal

@@ -4,7 +4,7 @@ import numpy as np
 import tests.fix.structure.nested_programs as programs
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.recorded import graph
+from tests.recorded_models import graph
 
 import tfport
 from tfport.fix.structure.functional_ops import FUNCTIONAL

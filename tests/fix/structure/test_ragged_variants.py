@@ -1,7 +1,7 @@
 """Boxes for ragged tensors left out where they are only unpacked."""
 
 import pytest
-from tests.recorded import graph
+from tests.recorded_models import graph
 from tests.runtime.cases import f32, i64
 
 import tfport

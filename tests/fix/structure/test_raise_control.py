@@ -6,7 +6,7 @@ import tests.fix.structure.nested_programs as programs
 from hypothesis import given, settings
 from tests.fix.structure.test_loops import COUNTED
 from tests.fix.structure.test_nested import lowered
-from tests.recorded import graph
+from tests.recorded_models import graph
 from tests.runtime.ops.control.test_control_v1 import COND, IN_A_ROW, LOOP, NESTED
 
 import tfport

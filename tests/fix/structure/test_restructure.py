@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 from tests.fix.rule_cases import PRODUCER
-from tests.recorded import graph
+from tests.recorded_models import graph
 
 import tfport
 from tfport.atlas.target import resolve_targets

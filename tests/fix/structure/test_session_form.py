@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from tests.recorded import load
+from tests.recorded_models import load
 
 import tfport
 from tfport.atlas.target import resolve_targets

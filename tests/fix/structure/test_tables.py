@@ -12,7 +12,7 @@ from tests.fix.structure.table_programs import (
     MUTABLE,
     PROGRAMS,
 )
-from tests.recorded import graph, load
+from tests.recorded_models import graph, load
 
 import tfport
 from tfport.atlas.target import resolve_targets

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from tests.recorded import graph
+from tests.recorded_models import graph
 
 import tfport
 from tfport.fix.structure.functional_ops import StructureRefusal

@@ -9,7 +9,7 @@ import zipfile
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from tests.sentences import is_a_sentence
+from tests.error_messages import assert_one_line
 
 from tfport.errors import Error, UnreadableFile
 from tfport.formats.archive import archive, unpack
@@ -219,7 +219,7 @@ def all_or_error(folder, data):
         files = opened(folder, data)
         return contents(files) if files else {}
     except Error as error:
-        is_a_sentence(error)
+        assert_one_line(error)
         return {}
 
 

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from tests.sentences import read_or_told
+from tests.error_messages import reads_or_raises_one_line
 
 from tfport.errors import Error, MissingTensor, UnreadableFile
 from tfport.formats.checkpoint import table_writer
@@ -213,7 +213,7 @@ def test_any_entry_is_refused_or_read(full, part, tmp_path):
                                     **dict.fromkeys(keys, part.SerializeToString())})  # fmt: skip
     (tmp_path / "m.data-00000-of-00001").write_bytes(bytes(64))
     checkpoint = open_checkpoint(Folder(tmp_path), "m")
-    with read_or_told():
+    with reads_or_raises_one_line():
         assert checkpoint.read("t").shape == checkpoint.entry("t").shape
 
 

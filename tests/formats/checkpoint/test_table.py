@@ -3,7 +3,7 @@ import io
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.sentences import read_or_told
+from tests.error_messages import reads_or_raises_one_line
 
 from tfport.errors import UnreadableFile
 from tfport.formats.checkpoint.table import FOOTER, MAGIC, SNAPPY, Handle, SortedTable
@@ -119,7 +119,7 @@ TAILS = st.lists(st.integers(0, 20), max_size=4).map(
 def test_any_bytes_of_a_block_are_refused_or_read(contents, key):
     table = opened(table_of_block(contents, 0))
     for ask in (lambda: list(table.items()), lambda: table.get(key)):
-        with read_or_told():
+        with reads_or_raises_one_line():
             ask()
 
 

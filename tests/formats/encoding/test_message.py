@@ -2,7 +2,7 @@ import pytest
 from google.protobuf import text_format
 from hypothesis import example, given
 from hypothesis import strategies as st
-from tests.sentences import is_a_sentence
+from tests.error_messages import assert_one_line
 
 from tfport.errors import Error, UnreadableFile
 from tfport.formats.encoding.message import is_text, parse_message, read_message
@@ -106,5 +106,5 @@ def error_of(kind, data):
     try:
         parse_message(kind, data, "file")
     except Error as error:
-        return is_a_sentence(error)
+        return assert_one_line(error)
     return ""

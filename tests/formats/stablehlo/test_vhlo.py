@@ -3,8 +3,8 @@
 import random
 
 import pytest
+from tests.error_messages import reads_or_raises_one_line
 from tests.runtime.answers import recorded_answers
-from tests.sentences import read_or_told
 
 import tfport
 from tfport.formats.stablehlo.bytecode import read_bytecode
@@ -52,7 +52,7 @@ def test_wrong_bytes_are_refused_or_read(seed):
             broken = bytearray(data)
             for _ in range(dice.randint(1, 4)):
                 broken[dice.randrange(len(broken))] = dice.choice((0, 1, 255, dice.randrange(256)))
-            with read_or_told():
+            with reads_or_raises_one_line():
                 read_all(bytes(broken))
 
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from tests.sentences import is_a_sentence
+from tests.error_messages import assert_one_line
 
 from tfport.errors import Error, MissingTensor, UnreadableFile
 from tfport.formats.files import Folder, MemoryFiles
@@ -227,7 +227,7 @@ def read_or_error(data):
         for name in weights.names():
             weights.read(name)
     except Error as error:
-        return is_a_sentence(error)
+        return assert_one_line(error)
     return ""
 
 

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from tests.recorded import graph
+from tests.recorded_models import graph
 from tests.runtime.cases import check, checks, graph_case, numbers, recorded
 
 import tfport

@@ -6,7 +6,7 @@ import keyword
 from importlib import resources
 
 import pytest
-from tests.recorded import OPS
+from tests.recorded_models import OPS
 
 from tfport.discovery import INDEX
 from tfport.runtime.host import inferred_attrs

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-from tests.recorded import graph
+from tests.recorded_models import graph
 
 import tfport
 from tfport.formats.proto import batching_pb2, saved_model_pb2

@@ -4,7 +4,7 @@ import asyncio
 
 import numpy as np
 import pytest
-from tests.recorded import shared
+from tests.recorded_models import shared
 from tests.serve.batching.batched_models import Gate, batched, listed, opened, rows, session_of, told, watched
 
 from tfport.runtime.session import Session

@@ -10,7 +10,7 @@ from functools import cache
 from typing import Any
 
 import grpc
-from tests.recorded import path_of
+from tests.recorded_models import path_of
 from tests.serve.ports import Gate, run_with
 from tests.serve.signature_models import Ends, signed
 

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from tests.recorded import graph
+from tests.recorded_models import graph
 
 from tfport.formats.encoding.tensor import from_numpy
 from tfport.formats.encoding.tfrecord import record

@@ -9,7 +9,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
-from tests.recorded import path_of
+from tests.recorded_models import path_of
 from tests.serve.signature_models import signed
 
 import tfport

@@ -13,7 +13,7 @@ from typing import Any
 
 from tfport.atlas.atlas import Atlas
 from tfport.atlas.atlas import atlas as recorded_atlas
-from tfport.atlas.packages import Environment, read_environment
+from tfport.atlas.environment import Environment, read_environment
 from tfport.check.check import RUNS, Result, check_on, loaders_of
 from tfport.check.checked_model import CheckedModel
 from tfport.check.env.difference import NOTE, SEVERITIES, EnvironmentDifference

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tfport.atlas.packages import Environment
+from tfport.atlas.environment import Environment
 from tfport.check.env.python_packages import keras_of
 from tfport.check.env.system import machine_of
 

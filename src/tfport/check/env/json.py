@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from tfport.atlas.packages import Environment
+from tfport.atlas.environment import Environment
 from tfport.check.env.compare import EnvironmentComparison, ModelComparison
 from tfport.check.env.difference import EnvironmentDifference
 from tfport.check.env.environment_facts import environment_facts

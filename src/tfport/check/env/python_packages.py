@@ -8,7 +8,7 @@ from typing import Any
 from packaging.specifiers import SpecifierSet
 
 from tfport.atlas.atlas import Build
-from tfport.atlas.packages import Environment
+from tfport.atlas.environment import Environment
 from tfport.atlas.versions import version_key
 from tfport.check.env.allowed_versions import allowed_versions, is_allowed, is_below_allowed, is_major_allowed
 from tfport.check.env.difference import UNKNOWN, EnvironmentDifference, difference

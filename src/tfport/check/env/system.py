@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from tfport.atlas.atlas import ARM, Build
-from tfport.atlas.capability import runs_natively
-from tfport.atlas.packages import Environment
+from tfport.atlas.compute_capability import runs_natively
+from tfport.atlas.environment import Environment
 from tfport.atlas.versions import version_key
 from tfport.check.env.difference import NONE, UNKNOWN, EnvironmentDifference, difference
 from tfport.check.explain.cuda import ONE_FOR_ALL_MINORS, cuda_of

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 
 from tfport.atlas.atlas import Atlas, Build
-from tfport.atlas.choose import suits
+from tfport.atlas.choose_builds import suits
 from tfport.atlas.diff import RegistryDiff, diff_registries
-from tfport.atlas.packages import Environment
+from tfport.atlas.environment import Environment
 from tfport.atlas.symbols import symbols
 from tfport.atlas.target import Target
 from tfport.atlas.versions import version_key

@@ -6,9 +6,9 @@ import re
 from collections.abc import Callable
 
 from tfport.atlas.atlas import atlas
-from tfport.atlas.definition import arg_text, value_text
 from tfport.atlas.history import op_history
-from tfport.atlas.spans import STOCK, Span, on_x86, spans, spans_text
+from tfport.atlas.op_definitions import arg_text, value_text
+from tfport.atlas.release_spans import STOCK, Span, on_x86, spans, spans_text
 from tfport.atlas.target import Target
 from tfport.check.explain.lookup import Meaning, MessageMatch, use
 from tfport.formats.proto.graph_pb2 import OpDef

@@ -9,7 +9,7 @@ from packaging.requirements import InvalidRequirement, Requirement
 from packaging.specifiers import SpecifierSet
 
 from tfport.atlas.atlas import Build, atlas
-from tfport.atlas.spans import STOCK, on_x86, spans, spans_text
+from tfport.atlas.release_spans import STOCK, on_x86, spans, spans_text
 from tfport.atlas.target import Target
 from tfport.atlas.versions import version_key
 from tfport.check.explain.lookup import Meaning, MessageMatch

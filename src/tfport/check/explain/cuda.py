@@ -6,8 +6,8 @@ import re
 from collections.abc import Callable, Iterator
 
 from tfport.atlas.atlas import atlas
-from tfport.atlas.capability import compiles, runs_natively
-from tfport.atlas.spans import STOCK, on_x86
+from tfport.atlas.compute_capability import compiles, runs_natively
+from tfport.atlas.release_spans import STOCK, on_x86
 from tfport.atlas.target import Target
 from tfport.check.explain.builds import Facts, releases_with
 from tfport.check.explain.lookup import Meaning, MessageMatch

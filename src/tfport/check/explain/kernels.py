@@ -7,8 +7,8 @@ from collections.abc import Iterator
 
 from tfport.atlas.atlas import atlas
 from tfport.atlas.kernel_text import kernel_text, merged
-from tfport.atlas.search import summaries
-from tfport.atlas.spans import STOCK, on_x86, spans, spans_text
+from tfport.atlas.op_search import summaries
+from tfport.atlas.release_spans import STOCK, on_x86, spans, spans_text
 from tfport.atlas.target import Target
 from tfport.check.devices import kinds_of_devices
 from tfport.check.explain.kernel_list import MissingKernel, read_missing

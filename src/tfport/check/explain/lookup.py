@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from tfport.check.explain.messages import KnownMessage
 
 if TYPE_CHECKING:
-    from tfport.atlas.spans import Span
+    from tfport.atlas.release_spans import Span
     from tfport.atlas.target import Target
 
 OP = re.compile(

@@ -5,11 +5,11 @@ from __future__ import annotations
 from packaging.specifiers import SpecifierSet
 
 from tfport.atlas.atlas import atlas
-from tfport.atlas.choose import choose_addon
-from tfport.atlas.history import Provision, op_history
-from tfport.atlas.requirements import Wanted
-from tfport.atlas.search import OpSummary, earlier_ops, suggestions, summaries
-from tfport.atlas.spans import STOCK, on_x86, spans_text
+from tfport.atlas.choose_builds import choose_addon
+from tfport.atlas.history import ProviderHistory, op_history
+from tfport.atlas.op_search import OpSummary, earlier_ops, suggestions, summaries
+from tfport.atlas.release_spans import STOCK, on_x86, spans_text
+from tfport.atlas.requirements import PackageRequirement
 from tfport.atlas.target import Target
 from tfport.check.explain.lookup import Meaning, MessageMatch
 from tfport.errors import Error
@@ -96,12 +96,12 @@ def _provided(op: str, history: OpSummary) -> Meaning:
     )
 
 
-def _place(provision: Provision) -> str:
+def _place(provision: ProviderHistory) -> str:
     by = f"{provision.library} of {provision.package}" if provision.library else provision.package
     return f"{by} ({spans_text(provision.releases)})"
 
 
-def _how_to_add(provision: Provision) -> str:
+def _how_to_add(provision: ProviderHistory) -> str:
     if provision.library:
         module = provision.library.rpartition("/python/")[0].replace("/", ".") or "contrib"
         return f"import tf.{module} before the model is loaded (TensorFlow {provision.releases[-1].last})"
@@ -128,7 +128,7 @@ def _addons(op: str, history: OpSummary, target: Target) -> list[str]:
         return []
     for package in history.providers:
         try:
-            choice = choose_addon(Wanted(package, SpecifierSet()), build, atlas())
+            choice = choose_addon(PackageRequirement(package, SpecifierSet()), build, atlas())
         except Error:
             continue
         if choice and atlas().source(choice.build).definition(op) is not None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from tfport.atlas.atlas import atlas
-from tfport.atlas.spans import STOCK, Span, on_x86, spans, spans_text
+from tfport.atlas.release_spans import STOCK, Span, on_x86, spans, spans_text
 from tfport.atlas.symbols import symbols
 from tfport.atlas.target import Target
 from tfport.check.explain.lookup import Meaning, MessageMatch, use

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tfport.atlas.atlas import atlas
-from tfport.atlas.spans import STOCK, Span, on_x86, spans
+from tfport.atlas.release_spans import STOCK, Span, on_x86, spans
 from tfport.atlas.target import Target
 from tfport.check.explain.lookup import Meaning, MessageMatch
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from tfport.atlas.atlas import X86, atlas
-from tfport.atlas.definition import value_text
-from tfport.atlas.spans import STOCK, on_x86, spans, spans_text
+from tfport.atlas.op_definitions import value_text
+from tfport.atlas.release_spans import STOCK, on_x86, spans, spans_text
 from tfport.atlas.target import OURS
 from tfport.check.findings import tensorflow_messages as wording
 from tfport.check.findings.finding import WARNING, Finding, finding

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from tfport.atlas.capability import compiles, parts, runs_natively
+from tfport.atlas.compute_capability import compiles, major_minor, runs_natively
 from tfport.atlas.target import Target
 from tfport.check.findings.finding import NOTE, RUN, WARNING, Finding, finding
 
@@ -96,7 +96,7 @@ def gpu_findings(target: Target) -> Iterator[Finding]:
     sass, ptx, gpu = facts.get("sass") or [], facts.get("ptx") or [], target.capability
     carried = ", ".join(sass)
     if gpu is not None and not runs_natively(sass, gpu):
-        if sass and parts(gpu) < min(map(parts, sass)):
+        if sass and major_minor(gpu) < min(map(major_minor, sass)):
             yield GpuIgnored(on=target, capability=gpu, carried=carried, stage=RUN)
         elif compiles(ptx, gpu):
             yield CompiledAtStart(on=target, capability=gpu, carried=carried, stage=RUN)

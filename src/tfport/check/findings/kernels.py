@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from tfport.atlas.atlas import atlas
-from tfport.atlas.definition import value_text
 from tfport.atlas.kernel_text import kernel_text, merged
-from tfport.atlas.spans import STOCK, on_x86, spans, spans_text
+from tfport.atlas.op_definitions import value_text
+from tfport.atlas.release_spans import STOCK, on_x86, spans, spans_text
 from tfport.atlas.target import OURS, Target
 from tfport.check.devices import kinds_of_devices
 from tfport.check.findings import tensorflow_messages as wording

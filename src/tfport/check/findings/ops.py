@@ -7,10 +7,10 @@ import functools
 from packaging.specifiers import SpecifierSet
 
 from tfport.atlas.atlas import Atlas, RecordedSource, atlas
-from tfport.atlas.choose import choose_addon
-from tfport.atlas.requirements import Wanted
-from tfport.atlas.search import OpSummary, earlier_ops, suggestions, summaries
-from tfport.atlas.spans import spans_text
+from tfport.atlas.choose_builds import choose_addon
+from tfport.atlas.op_search import OpSummary, earlier_ops, suggestions, summaries
+from tfport.atlas.release_spans import spans_text
+from tfport.atlas.requirements import PackageRequirement
 from tfport.atlas.target import OURS, Target
 from tfport.check.findings import tensorflow_messages as wording
 from tfport.check.findings.finding import Finding, finding
@@ -176,7 +176,9 @@ def _packages(history: OpSummary, target: Target, known: Atlas) -> tuple[str, ..
     found = []
     for package in history.providers:
         try:
-            choice = target.build and choose_addon(Wanted(package, SpecifierSet()), target.build, known)
+            choice = target.build and choose_addon(
+                PackageRequirement(package, SpecifierSet()), target.build, known
+            )
         except Error:
             continue
         if choice and known.source(choice.build).definition(history.name) is not None:

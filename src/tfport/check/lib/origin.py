@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 from tfport.atlas.atlas import atlas
-from tfport.atlas.spans import STOCK, Span, spans, spans_text
+from tfport.atlas.release_spans import STOCK, Span, spans, spans_text
 from tfport.atlas.symbols import symbols
 from tfport.check.explain.symbols import ABSEIL
 from tfport.check.lib.closure import DependencyClosure

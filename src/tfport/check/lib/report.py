@@ -9,7 +9,7 @@ from functools import cached_property
 from typing import Any
 
 from tfport.atlas.atlas import ARM
-from tfport.atlas.spans import STOCK
+from tfport.atlas.release_spans import STOCK
 from tfport.atlas.target import Target, resolve_targets
 from tfport.check.lib.diagnosis import (
     FAILS,

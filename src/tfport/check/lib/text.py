@@ -13,7 +13,7 @@ from rich.console import RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from tfport.atlas.spans import Span, spans, spans_text
+from tfport.atlas.release_spans import Span, spans, spans_text
 from tfport.atlas.versions import version_key
 from tfport.check.console import GAP, columns, cut_off, facts, indented, title
 from tfport.check.findings.finding import ERROR, NOTE, WARNING, Finding

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from tfport.atlas.atlas import Build
 from tfport.atlas.cxx_abi import new_abi
-from tfport.atlas.spans import spans_text
+from tfport.atlas.release_spans import spans_text
 from tfport.atlas.symbols import symbols
 from tfport.atlas.target import Target
 from tfport.check.explain.symbols import ABSEIL

@@ -63,7 +63,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def search(atlas: Atlas, args: argparse.Namespace) -> int:
-    from tfport.atlas.search import search_ops
+    from tfport.atlas.op_search import search_ops
     from tfport.errors import Error
 
     matches = search_ops(atlas, args.search)
@@ -104,7 +104,7 @@ def histories(atlas: Atlas, args: argparse.Namespace) -> int:
 
 
 def similar_names(atlas: Atlas, unknown: list[str]) -> dict[str, list[str]]:
-    from tfport.atlas.search import suggestions
+    from tfport.atlas.op_search import suggestions
 
     return {name: suggestions(atlas, name) for name in unknown}
 
@@ -156,8 +156,8 @@ def on_target_json(registry: Registry, name: str) -> dict[str, Any]:
 
 def elsewhere(atlas: Atlas, name: str) -> str:
     """Name the releases and packages that register an op."""
-    from tfport.atlas.search import suggestions, summaries
-    from tfport.atlas.spans import spans_text
+    from tfport.atlas.op_search import suggestions, summaries
+    from tfport.atlas.release_spans import spans_text
 
     (summary,) = summaries(atlas, [name])
     places = [f"tensorflow {spans_text(summary.releases)}"] if summary.releases else []

@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING
 from rich.console import Group, RenderableType
 from rich.text import Text
 
-from tfport.atlas.definition import arg_text, attr_def_text, register_op
-from tfport.atlas.history import OpHistory, Provision
-from tfport.atlas.kernel_lines import KernelLine, device_order
+from tfport.atlas.history import OpHistory, ProviderHistory
+from tfport.atlas.kernel_history import KernelAvailability, device_order
 from tfport.atlas.kernel_text import kernel_text, merged
-from tfport.atlas.search import OpSummary
-from tfport.atlas.spans import Span, spans_text
+from tfport.atlas.op_definitions import arg_text, attr_def_text, register_op
+from tfport.atlas.op_search import OpSummary
+from tfport.atlas.release_spans import Span, spans_text
 from tfport.check.console import INDENT, columns, count, facts, indented, title
 from tfport.check.printable import printable
 
@@ -48,7 +48,7 @@ def op_page(history: OpHistory, width: int) -> Iterator[RenderableType]:
         yield from _kernels(provision, history.type_attr, missing, width)
 
 
-def _where(provision: Provision) -> str:
+def _where(provision: ProviderHistory) -> str:
     provider = provision.package if not provision.library else f"{provision.package} with {provision.library}"
     return f"{provider} {_few(provision.releases)}"
 
@@ -60,23 +60,23 @@ def _few(releases: tuple[Span, ...]) -> str:
     return f"{releases[0]}, … {releases[-1]}"
 
 
-def _changes(provision: Provision, width: int) -> Iterator[RenderableType]:
+def _changes(provision: ProviderHistory, width: int) -> Iterator[RenderableType]:
     if provision.changes:
         yield title("changes", _provider_note(provision))
         yield columns(((c.release, "\n".join(c.changes)) for c in provision.changes), width)
 
 
-def _provider_note(provision: Provision) -> str:
+def _provider_note(provision: ProviderHistory) -> str:
     """The library or package, unless it is TensorFlow itself."""
     return "" if (provision.package, provision.library) == ("tensorflow", "") else _name(provision)
 
 
-def _name(provision: Provision) -> str:
+def _name(provision: ProviderHistory) -> str:
     return provision.library or provision.package
 
 
 def _kernels(
-    provision: Provision, type_attr: str | None, missing: tuple[Span, ...], width: int
+    provision: ProviderHistory, type_attr: str | None, missing: tuple[Span, ...], width: int
 ) -> Iterator[RenderableType]:
     if provision.kernels:
         yield title(f"kernels by {type_attr}" if type_attr else "kernels", _provider_note(provision))
@@ -87,7 +87,7 @@ def _kernels(
         yield indented(Text(f"not recorded: {spans_text(missing)}", style="dim"))
 
 
-def _kernel_rows(lines: list[KernelLine], typed: bool) -> Iterator[tuple[str, str, str]]:
+def _kernel_rows(lines: list[KernelAvailability], typed: bool) -> Iterator[tuple[str, str, str]]:
     """Devices with the same kernels share rows, as those of XLA do."""
     by_device: dict[str, list[tuple[str, str]]] = {}
     for line in lines:
@@ -100,7 +100,7 @@ def _kernel_rows(lines: list[KernelLine], typed: bool) -> Iterator[tuple[str, st
             yield "" if i else "\n".join(devices), *row
 
 
-def _for(line: KernelLine, typed: bool) -> str:
+def _for(line: KernelAvailability, typed: bool) -> str:
     types = ", ".join(line.types) or ("any" if typed else "")
     label = f"label {line.label}" if line.label else ""
     return ": ".join(part for part in (label, types) if part)

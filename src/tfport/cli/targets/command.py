@@ -103,10 +103,10 @@ def list_builds(args: argparse.Namespace) -> int:
 
 def show_target(args: argparse.Namespace) -> int:
     from tfport.atlas.atlas import atlas
-    from tfport.atlas.portrait import portrait
+    from tfport.atlas.target_summary import summarize_target
     from tfport.cli.target_argument import parse_targets
 
-    summaries = [portrait(target, atlas()) for target in parse_targets(args.target)]
+    summaries = [summarize_target(target, atlas()) for target in parse_targets(args.target)]
     if args.json:
         from tfport.cli.json_output import print_json
 
@@ -140,7 +140,7 @@ def diff(args: argparse.Namespace) -> int:
 
 
 def record(args: argparse.Namespace) -> int:
-    from tfport.atlas.record import record_target
+    from tfport.atlas.record_target import record_target
     from tfport.cli.progress import show_progress
 
     with show_progress(f"recording {args.path}"):
@@ -151,7 +151,7 @@ def record(args: argparse.Namespace) -> int:
 
 def header(args: argparse.Namespace) -> int:
     import tfport
-    from tfport.atlas.selective import write_header
+    from tfport.atlas.selective_registration import write_header
     from tfport.cli.target_argument import parse_target
     from tfport.formats.output import new_path
 

@@ -8,7 +8,7 @@ from rich.console import RenderableType
 
 from tfport.atlas.atlas import ARM
 from tfport.atlas.overview import Overview, Package, Release
-from tfport.atlas.portrait import Part, Portrait
+from tfport.atlas.target_summary import SourceSummary, TargetSummary
 from tfport.check.console import columns, count, facts, title
 from tfport.cli.targets import build_facts
 
@@ -52,7 +52,7 @@ def _line(package: Package) -> tuple[str, ...]:
     return _name(package), count(len(package.releases), "build"), _range(package), str(newest.ops)
 
 
-def render_target(target: Portrait, width: int) -> Iterator[RenderableType]:
+def render_target(target: TargetSummary, width: int) -> Iterator[RenderableType]:
     """A target with all its parts."""
     yield title(target.name, count(target.ops, "op"))
     if target.notes:
@@ -63,7 +63,7 @@ def render_target(target: Portrait, width: int) -> Iterator[RenderableType]:
         yield facts(_rows(part), width)
 
 
-def _rows(part: Part) -> Iterator[tuple[str, list[str]]]:
+def _rows(part: SourceSummary) -> Iterator[tuple[str, list[str]]]:
     if part.build:
         yield "wheel", [part.build.wheel]
         yield "SHA-256", [part.build.sha256]

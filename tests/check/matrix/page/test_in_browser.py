@@ -11,7 +11,7 @@ from html import unescape
 
 import pytest
 from tests.check.matrix.page.test_page import EVIL, hostile
-from tests.recorded import shared
+from tests.recorded_models import shared
 
 from tfport.check.matrix.matrix import Matrix, matrix_of
 from tfport.check.matrix.page.page import write_page

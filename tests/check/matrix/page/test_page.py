@@ -4,7 +4,7 @@ import re
 from html.parser import HTMLParser
 
 import pytest
-from tests.recorded import PROGRAMS, graph, load, shared
+from tests.recorded_models import PROGRAMS, graph, load, shared
 
 from tfport.atlas.target import resolve_targets
 from tfport.check.matrix.matrix import Matrix, matrix_of

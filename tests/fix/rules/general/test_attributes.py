@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 from tests.fix.rule_cases import PRODUCER, apply, assert_refuses, check, rule_case
-from tests.recorded import graph
+from tests.recorded_models import graph
 from tests.runtime.cases import f32, i32, numbers
 
 from tfport.atlas.atlas import atlas

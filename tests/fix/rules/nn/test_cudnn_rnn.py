@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.fix.chains import NO_RULE, check_chain
 from tests.fix.rule_cases import PRODUCER, assert_refuses, check, rule_case
-from tests.recorded import graph
+from tests.recorded_models import graph
 from tests.runtime.cases import numbers
 
 import tfport

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from tests.recorded import graph
+from tests.recorded_models import graph
 from tests.runtime.cases import boolean, check, checks, f32, graph_case, i32, numbers, scalar, strings
 
 import tfport

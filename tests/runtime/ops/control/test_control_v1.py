@@ -1,7 +1,7 @@
 """TF1's branches and loops, whose parts are nodes among others."""
 
 import pytest
-from tests.recorded import graph
+from tests.recorded_models import graph
 from tests.runtime.cases import boolean, check, checks, f32, graph_case, numbers, scalar
 
 import tfport

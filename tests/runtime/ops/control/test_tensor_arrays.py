@@ -1,7 +1,7 @@
 """TensorArrays of all three generations."""
 
 import pytest
-from tests.recorded import graph
+from tests.recorded_models import graph
 from tests.runtime.cases import check, checks, f32, graph_case, i32, i64, numbers, scalar
 
 import tfport

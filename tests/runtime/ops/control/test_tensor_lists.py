@@ -1,7 +1,7 @@
 """TensorLists by themselves, and in the loops that Keras and tf.map_fn make of them."""
 
 import pytest
-from tests.recorded import graph
+from tests.recorded_models import graph
 from tests.runtime.cases import check, checks, f32, graph_case, i32, i64, numbers, scalar, strings
 
 import tfport

@@ -4,7 +4,7 @@ import gzip
 import zlib
 
 import pytest
-from tests.recorded import graph
+from tests.recorded_models import graph
 from tests.runtime.ops.data.dataset_programs import program
 
 import tfport

@@ -4,7 +4,7 @@ from inspect import Parameter, signature
 
 import numpy as np
 import pytest
-from tests.recorded import OPS
+from tests.recorded_models import OPS
 from tests.runtime.cases import check, checks, f32, graph_case, i32, i64, scalar, strings
 from tests.runtime.ops.data.dataset_programs import FUNCTIONS, NUMBER, ONE_SHOT, PAIR, RANGE, VECTOR, program
 from tests.runtime.ops.io.examples import example

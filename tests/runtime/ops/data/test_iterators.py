@@ -4,7 +4,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
-from tests.recorded import graph, load
+from tests.recorded_models import graph, load
 from tests.runtime.ops.data.dataset_programs import FUNCTIONS, NUMBER, ONE_SHOT, RANGE, program
 from tests.runtime.programs import session_of
 

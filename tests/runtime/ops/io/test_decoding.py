@@ -5,7 +5,7 @@ import zlib
 
 import numpy as np
 import pytest
-from tests.recorded import graph
+from tests.recorded_models import graph
 from tests.runtime.cases import case, check, checks, f32, f64, i32, i64, scalar, strings
 
 import tfport

@@ -2,7 +2,7 @@ import itertools
 
 import numpy as np
 import pytest
-from tests.recorded import graph
+from tests.recorded_models import graph
 from tests.runtime.baked import baked
 from tests.runtime.cases import bf16, check, checks, numbers
 

@@ -1,6 +1,6 @@
 import numpy as np
 import pytest
-from tests.recorded import graph
+from tests.recorded_models import graph
 from tests.runtime.cases import (
     case,
     check,

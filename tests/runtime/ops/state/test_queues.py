@@ -1,7 +1,7 @@
 """Queues, stacks and optionals."""
 
 import pytest
-from tests.recorded import graph
+from tests.recorded_models import graph
 from tests.runtime.cases import check, checks, f32, graph_case
 
 import tfport

@@ -6,7 +6,7 @@ import threading
 
 import numpy as np
 import pytest
-from tests.recorded import graph, load
+from tests.recorded_models import graph, load
 from tests.runtime.cases import check, checks, f32, f64, graph_case, i32, i64, scalar, strings
 
 import tfport

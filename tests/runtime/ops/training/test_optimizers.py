@@ -1,7 +1,7 @@
 """Each rule on references, resources and rows; what is compared is the variable and all of its slots."""
 
 import pytest
-from tests.recorded import OPS
+from tests.recorded_models import OPS
 from tests.runtime.cases import check, checks, graph_case
 
 SETTINGS = {

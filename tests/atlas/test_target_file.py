@@ -5,13 +5,13 @@ import sqlite3
 import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
-from tests.atlas.small import kernel
-from tests.sentences import read_or_told
+from tests.atlas.small_atlas import kernel
+from tests.error_messages import reads_or_raises_one_line
 
 from tfport.atlas.known_ops import KnownOps
-from tfport.atlas.record import record_target
-from tfport.atlas.recorded import open_recorded, write_recorded
+from tfport.atlas.record_target import record_target
 from tfport.atlas.target import resolve_targets
+from tfport.atlas.target_file import open_target_file, write_target_file
 from tfport.errors import Error
 from tfport.formats.proto.graph_pb2 import OpDef
 
@@ -23,7 +23,7 @@ KERNELS = [("", kernel("MatMul", "CPU")), ("", kernel("MatMul", "CPU")), ("", ke
 @pytest.fixture
 def target(tmp_path):
     path = tmp_path / "my.target"
-    write_recorded(path, BUILD, {"recorded_from": "build"}, OPS, KERNELS)
+    write_target_file(path, BUILD, {"recorded_from": "build"}, OPS, KERNELS)
     return path
 
 
@@ -41,7 +41,7 @@ def test_what_was_written_comes_back(target):
 
 
 def test_it_knows_its_ops(target):
-    known = KnownOps(open_recorded(str(target)))
+    known = KnownOps(open_target_file(str(target)))
     assert sorted(known) == ["Extra", "MatMul"]
     assert (known.releases("Extra"), known.providers("Extra")) == (("2.8.4", "2.8.4"), ["contrib/x.so"])
     assert (known["MatMul"].name, known.providers("MatMul")) == ("MatMul", [])
@@ -78,7 +78,7 @@ def test_a_damaged_file_is_refused(change, sentence, target):
     database.commit()
     database.close()
     with pytest.raises(Error) as raised:
-        open_recorded(str(target))
+        open_target_file(str(target))
     assert str(raised.value).startswith(f"{target}: ")
     assert sentence in str(raised.value)
 
@@ -91,7 +91,7 @@ def test_no_bytes_give_anything_but_a_target_or_an_error(target, at, noise):
     data[at : at + len(noise)] = noise
     broken = target.with_name("broken.target")
     broken.write_bytes(data)
-    with read_or_told():
+    with reads_or_raises_one_line():
         for found in resolve_targets(str(broken)):
             for op in found.registry:
                 found.registry.kernels(op)

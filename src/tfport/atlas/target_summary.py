@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from tfport.atlas.atlas import Atlas, Build, has_bit
-from tfport.atlas.kernel_lines import device_order
+from tfport.atlas.kernel_history import device_order
 from tfport.formats.proto.kernel_pb2 import KernelList
 from tfport.registry.registry import Source
 
@@ -20,7 +20,7 @@ WHOLE = ("tensorflow", "serving")
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class SourceSummary:
     """One source of a target: a recorded build, or something of the user's own."""
 
     name: str
@@ -47,7 +47,7 @@ class Part:
 
 
 @dataclass(frozen=True, slots=True)
-class Portrait:
+class TargetSummary:
     """A target and its parts."""
 
     name: str
@@ -56,7 +56,7 @@ class Portrait:
     kind: str
     device: str
     ops: int
-    parts: list[Part]
+    parts: list[SourceSummary]
     notes: list[str]
 
     def to_json(self) -> dict[str, Any]:
@@ -72,16 +72,16 @@ class Portrait:
         }
 
 
-def portrait(target: Target, atlas: Atlas) -> Portrait:
+def summarize_target(target: Target, atlas: Atlas) -> TargetSummary:
     """Gather it; of whole builds nothing is decoded but the devices of kernels."""
     builds = [target.build, *target.addons]
     sources = zip(target.registry.sources, builds, strict=True)
     parts = [_part(source, build, target, atlas) for source, build in sources]
     name, ops = target.name, len(target.registry)
-    return Portrait(name, target.requirement, target.kind, target.device, ops, parts, target.notes)
+    return TargetSummary(name, target.requirement, target.kind, target.device, ops, parts, target.notes)
 
 
-def _part(source: Source, build: Build | None, target: Target, atlas: Atlas) -> Part:
+def _part(source: Source, build: Build | None, target: Target, atlas: Atlas) -> SourceSummary:
     kept = target.registry.selection.ops
     ops = [op for op in source.ops() if kept is None or op in kept]
     if build is not None and target.kind in WHOLE and len(ops) == _own_ops(build, atlas):
@@ -89,7 +89,7 @@ def _part(source: Source, build: Build | None, target: Target, atlas: Atlas) -> 
     else:
         kernels, libraries = Counter(k.device for op in ops for k in source.kernels(op)), {}
     by_device = {device: kernels[device] for device in sorted(kernels, key=device_order)}
-    return Part(source.name, build, len(ops), by_device, libraries)
+    return SourceSummary(source.name, build, len(ops), by_device, libraries)
 
 
 def _own_ops(build: Build, atlas: Atlas) -> int:

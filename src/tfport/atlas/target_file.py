@@ -1,6 +1,6 @@
 """A target file: one build that somebody recorded, in the form of the atlas.
 
-`open_recorded(path)` gives an `Atlas` of one build. The file may come from anybody,
+`open_target_file(path)` gives an `Atlas` of one build. The file may come from anybody,
 so all of it is looked at before it is believed. `record` makes such files.
 """
 
@@ -62,7 +62,7 @@ FIRST = b"\x01"
 MENDS = "`tfport targets record` makes such files"
 
 
-def write_recorded(
+def write_target_file(
     path: Path,
     build: dict[str, str],
     facts: dict[str, object],
@@ -105,7 +105,7 @@ def _packed(kernels: Iterable[KernelDef]) -> bytes:
     return zlib.compress(KernelList(kernel=kernels).SerializeToString(deterministic=True), 9)
 
 
-def open_recorded(path: str) -> Atlas:
+def open_target_file(path: str) -> Atlas:
     """The build in a target file."""
     try:
         with open(path, "rb") as file:

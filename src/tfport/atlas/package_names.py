@@ -9,7 +9,7 @@ from tfport.atlas.atlas import ARM, X86
 
 
 @dataclass(frozen=True, slots=True)
-class Flavour:
+class TensorFlowPackage:
     """A package that is TensorFlow itself."""
 
     what: str = ""
@@ -21,24 +21,26 @@ class Flavour:
     """The releases that may be taken from `tensorflow` instead."""
 
 
-FLAVOURS = {
-    "tensorflow": Flavour(),
-    "tensorflow-cpu": Flavour("TensorFlow without kernels for GPUs"),
+TENSORFLOW_PACKAGES = {
+    "tensorflow": TensorFlowPackage(),
+    "tensorflow-cpu": TensorFlowPackage("TensorFlow without kernels for GPUs"),
     # a build of its own until 2.0; then `tensorflow` has the kernels for GPUs too, and 2.12 has no other name
-    "tensorflow-gpu": Flavour("another name of TensorFlow from 2.1 on", "gpu", first="2.1", last="2.11.99"),
-    "tensorflow-intel": Flavour("TensorFlow's build for Windows"),
-    "tensorflow-macos": Flavour("Apple's build for macOS"),
-    "tensorflow-aarch64": Flavour("TensorFlow's build for Linux on ARM64", platform=ARM),
-    "tensorflow-cpu-aws": Flavour("TensorFlow's build for Linux on ARM64", platform=ARM),
-    "tensorflow-rocm": Flavour("AMD's build for its GPUs", "gpu"),
-    "intel-tensorflow": Flavour("Intel's build"),
-    "intel-tensorflow-avx512": Flavour("Intel's build"),
-    "tensorflow-mkl": Flavour("conda's name for a build with Intel's library"),
-    "tensorflow-eigen": Flavour("conda's name for a build without Intel's library"),
+    "tensorflow-gpu": TensorFlowPackage(
+        "another name of TensorFlow from 2.1 on", "gpu", first="2.1", last="2.11.99"
+    ),
+    "tensorflow-intel": TensorFlowPackage("TensorFlow's build for Windows"),
+    "tensorflow-macos": TensorFlowPackage("Apple's build for macOS"),
+    "tensorflow-aarch64": TensorFlowPackage("TensorFlow's build for Linux on ARM64", platform=ARM),
+    "tensorflow-cpu-aws": TensorFlowPackage("TensorFlow's build for Linux on ARM64", platform=ARM),
+    "tensorflow-rocm": TensorFlowPackage("AMD's build for its GPUs", "gpu"),
+    "intel-tensorflow": TensorFlowPackage("Intel's build"),
+    "intel-tensorflow-avx512": TensorFlowPackage("Intel's build"),
+    "tensorflow-mkl": TensorFlowPackage("conda's name for a build with Intel's library"),
+    "tensorflow-eigen": TensorFlowPackage("conda's name for a build without Intel's library"),
 }
 """The first that is there counts, where a file lists several: some only bring others with them."""
 
-SERVING = {
+SERVING_PACKAGES = {
     "tensorflow-serving": "cpu",
     "tensorflow-serving-gpu": "gpu",
     "tensorflow-serving-api": "cpu",
@@ -46,7 +48,7 @@ SERVING = {
     "tensorflow-model-server": "cpu",
     "tf-serving": "cpu",
 }
-ELSEWHERE = {
+NOT_TARGETS = {
     "tf-nightly": "a nightly build, and final releases are recorded; `tfport targets record` takes any wheel",
     "tflite-runtime": "for TensorFlow Lite models, which are no TensorFlow graphs",
     "ai-edge-litert": "for TensorFlow Lite models, which are no TensorFlow graphs",
@@ -64,11 +66,11 @@ NIGHTLY = ("tf-nightly", "tfp-nightly")
 
 def why_not(package: str) -> str | None:
     """Why a package that people name is no target."""
-    return ELSEWHERE.get("tf-nightly" if package.startswith(NIGHTLY) else package)
+    return NOT_TARGETS.get("tf-nightly" if package.startswith(NIGHTLY) else package)
 
 
 def suggestion(package: str, recorded: list[str]) -> str:
     """The end of a sentence: names that may have been meant."""
-    known = sorted({*FLAVOURS, *SERVING, *recorded})
+    known = sorted({*TENSORFLOW_PACKAGES, *SERVING_PACKAGES, *recorded})
     near = get_close_matches(package, known, 3, 0.85)
     return f"; did you mean {' or '.join(near)}?" if near else "; `tfport targets` lists what is recorded"

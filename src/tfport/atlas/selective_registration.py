@@ -140,7 +140,7 @@ def squeeze(name: str) -> str:
 
 
 @dataclass
-class Needed:
+class NeededOps:
     """What some models need of a build."""
 
     ops: set[str] = field(default_factory=lambda: set(LOADING))
@@ -153,9 +153,9 @@ class Needed:
     """Ops that it registers, without a kernel that fits."""
 
 
-def needed_by(models: Iterable[Model], registry: Registry, classes: KernelClasses | None) -> Needed:
+def needed_by(models: Iterable[Model], registry: Registry, classes: KernelClasses | None) -> NeededOps:
     """The ops of the models and of all their functions, and the classes of their kernels on the CPU."""
-    needed = Needed(classes={LOADING[op] for op in LOADING})
+    needed = NeededOps(classes={LOADING[op] for op in LOADING})
     for model in models:
         functions = model.graph.library.functions
         for node in every_node(model.graph):
@@ -165,7 +165,7 @@ def needed_by(models: Iterable[Model], registry: Registry, classes: KernelClasse
     return needed
 
 
-def _add(needed: Needed, node: Node, registry: Registry, classes: KernelClasses | None) -> None:
+def _add(needed: NeededOps, node: Node, registry: Registry, classes: KernelClasses | None) -> None:
     if node.op not in registry:
         needed.unknown.add(node.op)
         return
@@ -200,7 +200,7 @@ def write_header(models: Iterable[Model], registry: Registry) -> str:
     return "\n".join([*_opening(models, registry, needed), *_kernels(needed), *_ops(needed), "#endif", ""])
 
 
-def _opening(models: list[Model], registry: Registry, needed: Needed) -> Iterator[str]:
+def _opening(models: list[Model], registry: Registry, needed: NeededOps) -> Iterator[str]:
     yield f"// The ops and kernels that these models need of {registry.name}, written by tfport:"
     yield from (f"//   {' '.join(model.where.split())}" for model in models)
     if needed.unknown:
@@ -232,7 +232,7 @@ constexpr bool find_in(const char* x, const char* const* list, int size) {
 """
 
 
-def _kernels(needed: Needed) -> Iterator[str]:
+def _kernels(needed: NeededOps) -> Iterator[str]:
     if needed.nameless:
         yield f"#define {KERNEL}(clz) true"
     else:
@@ -245,7 +245,7 @@ def _kernels(needed: Needed) -> Iterator[str]:
     yield ""
 
 
-def _ops(needed: Needed) -> Iterator[str]:
+def _ops(needed: NeededOps) -> Iterator[str]:
     yield "constexpr inline bool ShouldRegisterOp(const char op[]) {"
     yield "  return false"
     yield from (f'      || isequal(op, "{op}")' for op in sorted(needed.ops))

@@ -32,17 +32,17 @@ def capability_of(gpu: str) -> str:
     raise Error(f"a GPU `{gpu}`; expected a compute capability such as 9.0, or one of {', '.join(GPUS)}")
 
 
-def parts(capability: str) -> tuple[int, int]:
+def major_minor(capability: str) -> tuple[int, int]:
     major, _, minor = capability.partition(".")
     return int(major), int(minor or 0)
 
 
 def runs_natively(codes: Iterable[str], capability: str) -> bool:
     """Machine code runs on the same major capability with an equal or higher minor one."""
-    major, minor = parts(capability)
-    return any(m == major and n <= minor for m, n in map(parts, codes))
+    major, minor = major_minor(capability)
+    return any(m == major and n <= minor for m, n in map(major_minor, codes))
 
 
 def compiles(ptx: Iterable[str], capability: str) -> bool:
     """PTX is compiled for any capability that is not lower."""
-    return any(parts(code) <= parts(capability) for code in ptx)
+    return any(major_minor(code) <= major_minor(capability) for code in ptx)

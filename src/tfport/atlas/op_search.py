@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from tfport.atlas.atlas import TENSORFLOWS, Atlas, has_bit
-from tfport.atlas.spans import STOCK, Span, on_x86, spans
+from tfport.atlas.release_spans import STOCK, Span, on_x86, spans
 
 NUMBERED = re.compile(r"(.+?)(?:V([0-9]+))?")
 

@@ -12,10 +12,10 @@ from dataclasses import dataclass, field
 from packaging.specifiers import InvalidSpecifier, SpecifierSet
 from packaging.version import Version
 
-from tfport.atlas import serving
+from tfport.atlas import serving_releases
 from tfport.atlas.atlas import ARM, X86, Atlas, Build
-from tfport.atlas.names import FLAVOURS, SERVING
-from tfport.atlas.requirements import Wanted
+from tfport.atlas.package_names import SERVING_PACKAGES, TENSORFLOW_PACKAGES
+from tfport.atlas.requirements import PackageRequirement
 from tfport.atlas.versions import version_key
 from tfport.errors import Error
 
@@ -24,7 +24,7 @@ FULL = 3
 
 
 @dataclass
-class Choice:
+class ChosenBuild:
     """A build that was chosen for a package."""
 
     package: str
@@ -42,9 +42,11 @@ class Choice:
         return f"{self.package}=={self.version}"
 
 
-def choose_tensorflow(wanted: Wanted, *, typed: bool, atlas: Atlas, platform: str = X86) -> list[Choice]:
+def choose_tensorflow(
+    wanted: PackageRequirement, *, typed: bool, atlas: Atlas, platform: str = X86
+) -> list[ChosenBuild]:
     """The builds of TensorFlow that are meant; an error that says what is recorded if there is none."""
-    flavour = FLAVOURS[wanted.package]
+    flavour = TENSORFLOW_PACKAGES[wanted.package]
     platform = ARM if ARM in (platform, flavour.platform) else X86
     own = {b.version: b for b in builds(atlas, wanted.package, platform)}
     stock = builds(atlas, "tensorflow", platform)
@@ -52,7 +54,7 @@ def choose_tensorflow(wanted: Wanted, *, typed: bool, atlas: Atlas, platform: st
     others = {b.version: b for b in stock if first <= version_key(b.version) <= last}
     there = {**others, **own}
     versions, notes = choose_versions(wanted, sorted(there, key=version_key), typed=typed)
-    chosen = [Choice(wanted.package, v, there[v], list(notes)) for v in versions]
+    chosen = [ChosenBuild(wanted.package, v, there[v], list(notes)) for v in versions]
     for choice in chosen:
         if choice.version not in own:
             choice.notes.append(
@@ -69,21 +71,23 @@ def builds(atlas: Atlas, package: str, platform: str) -> list[Build]:
     return list(found.values())
 
 
-def choose_serving(wanted: Wanted, *, typed: bool, atlas: Atlas, gpu: bool) -> list[tuple[str, Choice]]:
+def choose_serving(
+    wanted: PackageRequirement, *, typed: bool, atlas: Atlas, gpu: bool
+) -> list[tuple[str, ChosenBuild]]:
     """The releases of Serving that are meant, each with the build of TensorFlow in it."""
-    gpu = gpu or SERVING[wanted.package] == "gpu"
+    gpu = gpu or SERVING_PACKAGES[wanted.package] == "gpu"
     package = "tensorflow-gpu" if gpu and atlas.builds("tensorflow-gpu") else "tensorflow"
-    versions, notes = choose_versions(wanted, serving.releases(atlas), typed=typed)
+    versions, notes = choose_versions(wanted, serving_releases.releases(atlas), typed=typed)
     chosen = []
     for version in versions:
         build = atlas.find(package, version) or atlas.find("tensorflow", version)
         patch = build or newest_patch(version, atlas.builds("tensorflow"))
         if patch is None:
             raise not_recorded(
-                Wanted("tensorflow", SpecifierSet(f"=={version}")), recorded(atlas, "tensorflow")
+                PackageRequirement("tensorflow", SpecifierSet(f"=={version}")), recorded(atlas, "tensorflow")
             )
         more = [] if build else [f"tensorflow {version} is not recorded: taken from {patch.version}"]
-        chosen.append((version, Choice(patch.package, patch.version, patch, [*notes, *more])))
+        chosen.append((version, ChosenBuild(patch.package, patch.version, patch, [*notes, *more])))
     return chosen
 
 
@@ -94,7 +98,9 @@ def newest_patch(version: str, among: Iterable[Build]) -> Build | None:
     return max(same, key=lambda build: version_key(build.version), default=None)
 
 
-def choose_versions(wanted: Wanted, there: Sequence[str], *, typed: bool) -> tuple[list[str], list[str]]:
+def choose_versions(
+    wanted: PackageRequirement, there: Sequence[str], *, typed: bool
+) -> tuple[list[str], list[str]]:
     """The versions that are meant, among those recorded, the oldest first; and what to note."""
     if not there:
         raise Error(f"{wanted.package} is not recorded")
@@ -108,11 +114,13 @@ def choose_versions(wanted: Wanted, there: Sequence[str], *, typed: bool) -> tup
     return (matching, []) if typed else ([matching[-1]], [newest_note(wanted, matching[-1])])
 
 
-def newest_note(wanted: Wanted, version: str) -> str:
+def newest_note(wanted: PackageRequirement, version: str) -> str:
     return f"{wanted.text}: {version} is the newest that is recorded"
 
 
-def choose_pin(wanted: Wanted, pin: str, there: Sequence[str], *, typed: bool) -> tuple[list[str], list[str]]:
+def choose_pin(
+    wanted: PackageRequirement, pin: str, there: Sequence[str], *, typed: bool
+) -> tuple[list[str], list[str]]:
     asked = version_key(pin)
     if typed and is_short(asked):
         begins = [v for v in there if version_key(v).release[: len(asked.release)] == asked.release]
@@ -138,7 +146,7 @@ def recorded(atlas: Atlas, package: str) -> list[str]:
     return [build.version for build in atlas.builds(package)]
 
 
-def not_recorded(wanted: Wanted, there: Sequence[str]) -> Error:
+def not_recorded(wanted: PackageRequirement, there: Sequence[str]) -> Error:
     """A sentence with the nearest neighbours of a release, and all that is there."""
     extent = f"recorded are {there[0]} to {there[-1]}" if len(there) > 1 else f"recorded is {there[0]}"
     if wanted.pin is None:
@@ -150,7 +158,7 @@ def not_recorded(wanted: Wanted, there: Sequence[str]) -> Error:
     return Error(f"{wanted.package} {wanted.pin} is not recorded; nearest to it: {near}; {extent}")
 
 
-def choose_addon(wanted: Wanted, tensorflow: Build, atlas: Atlas) -> Choice | None:
+def choose_addon(wanted: PackageRequirement, tensorflow: Build, atlas: Atlas) -> ChosenBuild | None:
     """The build of an add-on that is meant, or the nearest to it; None if there is none at all."""
     there = addon_builds(atlas, wanted.package)
     if not there:
@@ -160,13 +168,15 @@ def choose_addon(wanted: Wanted, tensorflow: Build, atlas: Atlas) -> Choice | No
         suit = [b for b in matching if suits(b, tensorflow)] or matching
         if not suit:
             raise not_recorded(wanted, [b.version for b in there])
-        return Choice(wanted.package, suit[-1].version, suit[-1], [newest_note(wanted, suit[-1].version)])
+        return ChosenBuild(
+            wanted.package, suit[-1].version, suit[-1], [newest_note(wanted, suit[-1].version)]
+        )
     build = matching[0] if matching else nearest(version_key(wanted.pin), there)
     notes = [] if matching else [f"{wanted.package} {wanted.pin} is not recorded: taken from {build.version}"]
     if not suits(build, tensorflow):
         asks = f"{build.package} {build.version} asks for tensorflow{build.facts['requires_tensorflow']}"
         notes.append(f"{asks}, so it may not load into {tensorflow.name}")
-    return Choice(wanted.package, build.version, build, notes)
+    return ChosenBuild(wanted.package, build.version, build, notes)
 
 
 def addon_builds(atlas: Atlas, package: str) -> list[Build]:

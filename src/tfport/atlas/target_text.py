@@ -12,8 +12,8 @@ from dataclasses import dataclass, field
 
 from packaging.utils import canonicalize_name
 
-from tfport.atlas.names import FLAVOURS, SERVING
-from tfport.atlas.requirements import Listing, Wanted, from_wheel_name, parse_requirement
+from tfport.atlas.package_names import SERVING_PACKAGES, TENSORFLOW_PACKAGES
+from tfport.atlas.requirements import PackageList, PackageRequirement, from_wheel_name, parse_requirement
 from tfport.errors import Error, NotAModel, UnreadableFile
 from tfport.formats.files import reason
 from tfport.formats.find import find_model
@@ -47,11 +47,11 @@ INSTEAD = (
 
 
 @dataclass
-class Parts:
+class TargetText:
     """What a text names."""
 
-    typed: list[Wanted] = field(default_factory=list)
-    listed: Listing = field(default_factory=Listing)
+    typed: list[PackageRequirement] = field(default_factory=list)
+    listed: PackageList = field(default_factory=PackageList)
     files: list[str] = field(default_factory=list)
     """Files and folders that list packages."""
     wheels: list[str] = field(default_factory=list)
@@ -59,8 +59,8 @@ class Parts:
     recorded: str | None = None
 
 
-def parts_of(text: str) -> Parts:
-    parts = Parts()
+def parse_target_text(text: str) -> TargetText:
+    parts = TargetText()
     whole = text.strip()
     if not whole:
         raise Error(f"an empty target; {INSTEAD}")
@@ -92,18 +92,20 @@ def is_path(word: str) -> bool:
         return False
     if word in (".", "..") or word.startswith(("./", "../", "~")) or word.endswith(ENDINGS):
         return True
-    if canonicalize_name(word) in FLAVOURS | SERVING or re.search(r"[<>=!;\[]| @ ", word):
+    if canonicalize_name(word) in TENSORFLOW_PACKAGES | SERVING_PACKAGES or re.search(r"[<>=!;\[]| @ ", word):
         return False
     return "/" in word or "\\" in word or os.path.exists(word)
 
 
-def _add(parts: Parts, word: str) -> None:
+def _add(parts: TargetText, word: str) -> None:
     if not is_path(word):
         _add_requirement(parts, word)
         return
     path = os.path.expanduser(word)
     if word == ".":
-        from tfport.atlas.environment import this_environment  # here and below, as a release needs none
+        from tfport.atlas.installed_packages import (
+            this_environment,  # here and below, as a release needs none
+        )
 
         _add_listing(parts, f"this Python environment ({sys.prefix})", this_environment())
     elif not os.path.exists(path):
@@ -120,7 +122,7 @@ def _or_package(word: str) -> str:
     return "" if "/" in word else f"; {INSTEAD}"
 
 
-def _add_requirement(parts: Parts, word: str) -> None:
+def _add_requirement(parts: TargetText, word: str) -> None:
     if ADDRESS.match(word):
         raise Error(f"{word}: an address, not a path; download it first")
     if VERSION.fullmatch(word):
@@ -133,7 +135,7 @@ def _add_requirement(parts: Parts, word: str) -> None:
     parts.typed.append(wanted)
 
 
-def _add_file(parts: Parts, path: str) -> None:
+def _add_file(parts: TargetText, path: str) -> None:
     if path.endswith((".h", ".hpp", ".hh")):
         if parts.header is not None:
             raise Error(f"two headers, {parts.header} and {path}; a build is made with one")
@@ -151,7 +153,7 @@ def _add_file(parts: Parts, path: str) -> None:
         _add_listing(parts, path, _packages(path))
 
 
-def _add_listing(parts: Parts, path: str, listing: Listing) -> None:
+def _add_listing(parts: TargetText, path: str, listing: PackageList) -> None:
     parts.files.append(path)
     parts.listed.add(listing)
 
@@ -164,7 +166,7 @@ def _head(path: str) -> bytes:
         raise UnreadableFile(f"{path}: {reason(error)}") from None
 
 
-def _packages(path: str) -> Listing:
+def _packages(path: str) -> PackageList:
     try:
         from tfport.atlas.lockfiles import read_packages
 
@@ -173,8 +175,8 @@ def _packages(path: str) -> Listing:
         raise _a_model(path) or error from None
 
 
-def _folder(path: str) -> Listing:
-    from tfport.atlas.environment import installed_in
+def _folder(path: str) -> PackageList:
+    from tfport.atlas.installed_packages import installed_in
 
     listing = installed_in(path)
     if listing is None:

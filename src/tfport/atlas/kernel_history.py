@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from tfport.atlas.atlas import Atlas, Build, Chapter, has_bit
-from tfport.atlas.spans import Span, spans
+from tfport.atlas.atlas import Atlas, Build, OpRecord, has_bit
+from tfport.atlas.release_spans import Span, spans
 from tfport.formats.proto.graph_pb2 import OpDef
 from tfport.graph.dtypes import DType
 from tfport.registry.kernels import Kernel
@@ -17,7 +17,7 @@ DEVICES = ("CPU", "GPU", "DEFAULT")
 
 
 @dataclass(frozen=True, slots=True)
-class KernelLine:
+class KernelAvailability:
     """Types for which an op has kernels on a device, and in which releases."""
 
     device: str
@@ -37,7 +37,7 @@ def main_type(op: OpDef, kernels: Iterable[Kernel]) -> str | None:
     return best if best and values[best] else None
 
 
-def lines_of(chapter: Chapter, type_attr: str | None) -> set[Line]:
+def lines_of(chapter: OpRecord, type_attr: str | None) -> set[Line]:
     """The lines to which the kernels of a chapter belong."""
     return {
         (kernel.device, str(value), kernel.label)
@@ -46,13 +46,13 @@ def lines_of(chapter: Chapter, type_attr: str | None) -> set[Line]:
     }
 
 
-def kernel_lines(builds: Sequence[Build], lines: dict[Line, set[int]]) -> list[KernelLine]:
+def kernel_lines(builds: Sequence[Build], lines: dict[Line, set[int]]) -> list[KernelAvailability]:
     """Types of one device that have had kernels in the same releases, together."""
     groups: dict[tuple[str, str, tuple[Span, ...]], list[str]] = {}
     for (device, kind, label), numbers in lines.items():
         groups.setdefault((device, label, spans(builds, numbers)), []).append(kind)
     found = [
-        KernelLine(device, tuple(_sorted(kind for kind in types if kind)), label, releases)
+        KernelAvailability(device, tuple(_sorted(kind for kind in types if kind)), label, releases)
         for (device, label, releases), types in groups.items()
     ]
     order = [build.version for build in builds]
@@ -70,7 +70,7 @@ def device_order(device: str) -> tuple[int, str]:
     return DEVICES.index(device) if device in DEVICES else len(DEVICES), device
 
 
-def are_told(atlas: Atlas, builds: Iterable[Build]) -> set[int]:
+def with_kernels(atlas: Atlas, builds: Iterable[Build]) -> set[int]:
     """Those builds of TensorFlow whose kernels are recorded: every TensorFlow can run a Const."""
     rows = atlas.rows("SELECT builds FROM kernels WHERE op = 'Const'")
     return {build.number for build in builds for (bits,) in rows if has_bit(bits, build.number)}

@@ -26,10 +26,10 @@ from typing import TypeVar
 from google.protobuf.message import DecodeError, Message
 
 from tfport.atlas.atlas import Build
-from tfport.atlas.environment import METADATA, SITE_PACKAGES, names_in
-from tfport.atlas.names import FLAVOURS
-from tfport.atlas.recorded import open_recorded, write_recorded
+from tfport.atlas.installed_packages import METADATA, SITE_PACKAGES, names_in
+from tfport.atlas.package_names import TENSORFLOW_PACKAGES
 from tfport.atlas.requirements import from_wheel_name, pinned
+from tfport.atlas.target_file import open_target_file, write_target_file
 from tfport.errors import Error, UnreadableFile
 from tfport.formats.files import reason
 from tfport.formats.output import new_path
@@ -61,7 +61,7 @@ MACHINES = {62: "x86_64", 183: "aarch64", 3: "i686", 40: "armv7l"}
 
 
 @dataclass
-class Libraries:
+class TensorFlowLibraries:
     """What is to be loaded."""
 
     where: str
@@ -93,12 +93,12 @@ def record_target(path: str, out: str, *, say: Callable[[str], None] | None = No
             say(announcement(path))
         said = _ask(found, Path(answers))
         _write(file, found, said, Path(answers))
-    (build,) = open_recorded(out).builds(None, None)
+    (build,) = open_target_file(out).builds(None, None)
     return build
 
 
 @contextmanager
-def libraries_at(path: str) -> Iterator[Libraries]:
+def libraries_at(path: str) -> Iterator[TensorFlowLibraries]:
     """The libraries in what a person names, for as long as they are needed."""
     if os.path.isdir(path):
         yield _in_folder(path)
@@ -113,7 +113,7 @@ def libraries_at(path: str) -> Iterator[Libraries]:
         raise Error(f"{path}: expected a wheel, a site-packages folder or a libtensorflow*.so")
 
 
-def _in_folder(path: str) -> Libraries:
+def _in_folder(path: str) -> TensorFlowLibraries:
     places = [place for pattern in SITE_PACKAGES for place in sorted(Path(path).glob(pattern))]
     for place in [Path(path), *places]:
         for folder in [place, *(place / name for name in PACKAGES)]:
@@ -128,18 +128,20 @@ def _installed_name(site_packages: Path) -> str | None:
     """The package that brought TensorFlow, by pip's notes."""
     metadata = filter(None, map(METADATA.fullmatch, names_in(site_packages)))
     names = {wanted.package for m in metadata if (wanted := pinned(m[1], m[2]))}
-    return next((name for name in FLAVOURS if name in names), None)
+    return next((name for name in TENSORFLOW_PACKAGES if name in names), None)
 
 
-def _of_package(folder: Path, where: str) -> Libraries:
+def _of_package(folder: Path, where: str) -> TensorFlowLibraries:
     load = [path for pattern in LIBRARIES for path in sorted(folder.glob(pattern))]
     adds = {
         str(p.relative_to(folder)): p for p in sorted(folder.rglob("*.so")) if not ADDS_NONE.fullmatch(p.name)
     }
-    return Libraries(where, load=load, adds={n: p for n, p in adds.items() if ADDS_OPS.fullmatch(n)})
+    return TensorFlowLibraries(
+        where, load=load, adds={n: p for n, p in adds.items() if ADDS_OPS.fullmatch(n)}
+    )
 
 
-def _in_wheel(path: str, folder: Path) -> Libraries:
+def _in_wheel(path: str, folder: Path) -> TensorFlowLibraries:
     name = os.path.basename(path)
     wanted = from_wheel_name(name)
     try:
@@ -163,12 +165,12 @@ def _in_wheel(path: str, folder: Path) -> Libraries:
     return found
 
 
-def _alone(path: Path) -> Libraries:
+def _alone(path: Path) -> TensorFlowLibraries:
     """A library of TensorFlow for C or C++, with the one that it needs beside it."""
     with open(path, "rb") as file:
         digest = hashlib.file_digest(file, "sha256").hexdigest()
     beside = [] if "framework" in path.name else sorted(path.parent.glob("libtensorflow_framework.so*"))
-    return Libraries(str(path), wheel=path.name, sha256=digest, load=[*beside, path.absolute()])
+    return TensorFlowLibraries(str(path), wheel=path.name, sha256=digest, load=[*beside, path.absolute()])
 
 
 def _see_machine(library: Path) -> None:
@@ -187,7 +189,7 @@ def _see_machine(library: Path) -> None:
         )
 
 
-def _ask(found: Libraries, out: Path) -> dict[str, object]:
+def _ask(found: TensorFlowLibraries, out: Path) -> dict[str, object]:
     """Load the libraries in a process of their own, and have it write what they register."""
     question = {
         "libraries": [str(path.absolute()) for path in found.load],
@@ -196,7 +198,7 @@ def _ask(found: Libraries, out: Path) -> dict[str, object]:
         "bytes": GIGABYTES << 30,
     }
     environment = {**os.environ, "TF_CPP_MIN_LOG_LEVEL": "3", "CUDA_VISIBLE_DEVICES": "-1"}
-    with resources.as_file(resources.files("tfport.atlas") / "probe.py") as probe:
+    with resources.as_file(resources.files("tfport.atlas") / "library_probe.py") as probe:
         process = subprocess.Popen(
             [sys.executable, "-I", str(probe), str(out)], env=environment, start_new_session=True,
             stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE,
@@ -228,7 +230,7 @@ def _last(log: bytes, code: int) -> str:
     return lines[-1].strip() if lines else "it says nothing"
 
 
-def _write(file: Path, found: Libraries, said: dict[str, object], answers: Path) -> None:
+def _write(file: Path, found: TensorFlowLibraries, said: dict[str, object], answers: Path) -> None:
     ops = [("", op) for op in _read(OpList, answers / "ops.pb").op]
     kernels = [("", kernel) for kernel in _read(KernelList, answers / "kernels.pb").kernel]
     own = {op.name for _, op in ops}
@@ -245,7 +247,7 @@ def _write(file: Path, found: Libraries, said: dict[str, object], answers: Path)
         "sha256": found.sha256,
     }
     facts = {"recorded_from": os.path.basename(found.where.rstrip("/")), "refused": said["refused"]}
-    write_recorded(file, build, facts, ops, kernels)
+    write_target_file(file, build, facts, ops, kernels)
 
 
 def _read(kind: type[M], path: Path) -> M:

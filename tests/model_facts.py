@@ -1,7 +1,7 @@
 """What tfport says of a model, in the form in which `live.facts` says what TensorFlow does.
 
-told(path)                          {"kind": …, "graphs": […], "variables": {…}, …}
-differences(expected, told(path))   a line for each thing in `expected` that tfport tells otherwise
+model_facts(path)                          {"kind": …, "graphs": […], "variables": {…}, …}
+differences(expected, model_facts(path))   a line for each thing in `expected` that tfport tells otherwise
 """
 
 from __future__ import annotations
@@ -26,10 +26,10 @@ KINDS = {
     "checkpoint": "checkpoint",
     "TensorFlow.js graph model": "tfjs",
 }
-NOT_TOLD = {"file", "loads", "objects"}
+NOT_COMPARED = {"file", "loads", "objects"}
 
 
-def told(path: str | Path) -> dict:
+def model_facts(path: str | Path) -> dict:
     """Everything that `facts` says, as tfport has it."""
     model = tfport.load(path)
     several = [tfport.load(path, tags=tags) for tags in model.tag_sets] or [model]
@@ -103,7 +103,7 @@ def differences(expected: object, found: object, where: str = "") -> Iterator[st
     if isinstance(expected, dict) and isinstance(found, dict):
         if {"dtype", "shape"} <= found.keys() and "names" in found:
             expected = flat(expected)
-        for key in expected.keys() - NOT_TOLD:
+        for key in expected.keys() - NOT_COMPARED:
             yield from differences(expected[key], found.get(key, "nothing"), f"{where}/{key}")
         if where.endswith(OPEN):
             yield from (f"{where}/{key}: not in TensorFlow" for key in found.keys() - expected.keys())

@@ -1,6 +1,6 @@
 """What does a library of TensorFlow register? Asked of itself, in a process that has nothing else to lose.
 
-    python -I probe.py OUT < QUESTION
+    python -I library_probe.py OUT < QUESTION
 
 QUESTION is JSON: `libraries`, to load one after the other; `adds`, libraries that add
 ops, by name; `seconds` and `bytes` that this process may use. Writes ops.pb (an

@@ -7,15 +7,15 @@ from tfport.errors import Error
 
 
 @contextmanager
-def read_or_told() -> Iterator[None]:
+def reads_or_raises_one_line() -> Iterator[None]:
     """The block ends well or with a sentence; any other exception, and any other text, is a failure."""
     try:
         yield
     except Error as error:
-        is_a_sentence(error)
+        assert_one_line(error)
 
 
-def is_a_sentence(error: Error) -> str:
+def assert_one_line(error: Error) -> str:
     """What an error says, which must be one line and not nothing."""
     said = str(error)
     assert said.strip()

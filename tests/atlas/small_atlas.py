@@ -6,7 +6,7 @@ import zlib
 from pathlib import Path
 
 from tfport.atlas.atlas import Atlas
-from tfport.atlas.recorded import SCHEMA
+from tfport.atlas.target_file import SCHEMA
 from tfport.formats.proto.graph_pb2 import DT_FLOAT, OpDef
 from tfport.formats.proto.kernel_pb2 import KernelDef, KernelList
 

@@ -6,11 +6,11 @@ import subprocess
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.recorded import load
-from tests.sentences import read_or_told
+from tests.error_messages import reads_or_raises_one_line
+from tests.recorded_models import load
 
 from tfport.atlas.kernel_classes import class_table, classes_of, kernel_key
-from tfport.atlas.selective import ALWAYS, parse_header, write_header
+from tfport.atlas.selective_registration import ALWAYS, parse_header, write_header
 from tfport.atlas.target import resolve_targets
 from tfport.errors import UnreadableFile
 
@@ -177,5 +177,5 @@ def test_a_compiler_takes_a_written_header(standard, tmp_path):
 
 @given(st.text() | st.lists(st.sampled_from([*NEWER.split(), *OLDER.split(), "\n"])).map(" ".join))
 def test_no_text_gives_anything_but_a_selection_or_an_error(text):
-    with read_or_told():
+    with reads_or_raises_one_line():
         parse_header(text, "h")

@@ -1,0 +1,105 @@
+"""Which packages are installed in a Python environment? Read from names and notes that pip leaves.
+
+Nothing is imported, and nothing of a package is executed.
+"""
+
+from __future__ import annotations
+
+import os
+import platform
+import re
+import sys
+from pathlib import Path
+
+from tfport.atlas.atlas import ARM, X86
+from tfport.atlas.requirements import PackageList, pinned
+from tfport.atlas.system_image import is_image, site_packages_of
+from tfport.errors import UnreadableFile
+from tfport.formats.files import reason
+
+METADATA = re.compile(r"(.+?)-([^-]+?)(?:-py[\d.]+)?\.(?:dist|egg)-info")
+SITE_PACKAGES = ("lib/python*/site-packages", "lib64/python*/site-packages", "Lib/site-packages")
+OURS = re.compile(r"tensorflow|intel[-_.]tensorflow", re.IGNORECASE)
+OF_PYTHON = re.compile(r"python(\d\.\d+)")
+LOCAL_TAG = re.compile(r"^Tag:\s*\S+-(linux_\w+)\s*$", re.MULTILINE)
+
+
+def this_environment() -> PackageList:
+    """The packages that this Python would import."""
+    folders = [Path(place) for place in dict.fromkeys(sys.path) if place and os.path.isdir(place)]
+    listing = installed(folders)
+    listing.platform = listing.platform or platform.machine()
+    listing.python = "{}.{}".format(*sys.version_info)
+    return listing
+
+
+def installed_in(folder: str) -> PackageList | None:
+    """The packages of a site-packages folder, a virtual environment or an image; None if it is none."""
+    if is_image(folder):
+        found = site_packages_of(folder)
+        listing = installed(found.chosen)
+        listing.notes += found.notes
+        return listing
+    places = [place for pattern in SITE_PACKAGES for place in sorted(Path(folder).glob(pattern))]
+    if places:
+        return installed(list({place.resolve(): place for place in places}.values()))
+    listing = installed([Path(folder)])
+    return listing if listing.wanted or Path(folder).name in ("site-packages", "dist-packages") else None
+
+
+def installed(folders: list[Path]) -> PackageList:
+    """The packages of some folders; the first folder that has one counts."""
+    listing, seen = PackageList(), set[str]()
+    for folder in folders:
+        for name in names_in(folder):
+            found = METADATA.fullmatch(name)
+            wanted = pinned(found[1], found[2]) if found else None
+            if wanted is None or wanted.package in seen:
+                continue
+            seen.add(wanted.package)
+            listing.wanted.append(wanted)
+            if OURS.match(name):
+                listing.notes += origin(folder / name, wanted.package)
+                listing.platform = machine_of(text_of(folder / name / "WHEEL")) or listing.platform
+    listing.python = next(filter(None, map(python_of, folders)), "")
+    return listing
+
+
+def machine_of(tags: str) -> str:
+    """The machine that a wheel was built for, by its tags."""
+    return next((machine for machine in (ARM, X86) if machine in tags), "")
+
+
+def python_of(site_packages: Path) -> str:
+    """The Python that a folder of packages belongs to: `lib/python3.10/site-packages`."""
+    found = OF_PYTHON.fullmatch(site_packages.absolute().parent.name)
+    return found[1] if found else ""
+
+
+def names_in(folder: Path) -> list[str]:
+    try:
+        return sorted(os.listdir(folder))
+    except OSError as error:
+        raise UnreadableFile(f"{folder}: {reason(error)}") from None
+
+
+def origin(metadata: Path, package: str) -> list[str]:
+    """What pip's notes say if a package is not the wheel that everybody gets."""
+    notes = []
+    if first_word(metadata / "INSTALLER") == "conda":
+        notes.append(f"{package} was installed by conda, whose builds are not recorded")
+    if tag := LOCAL_TAG.search(text_of(metadata / "WHEEL")):
+        notes.append(f"{package} is a build for `{tag[1]}`, made by somebody for themselves")
+    return notes
+
+
+def first_word(path: Path) -> str:
+    return next(iter(text_of(path).split()), "")
+
+
+def text_of(path: Path) -> str:
+    try:
+        with open(path, encoding="utf-8", errors="replace") as file:
+            return file.read(1 << 16)
+    except OSError:
+        return ""
