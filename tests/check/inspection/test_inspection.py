@@ -182,9 +182,7 @@ def test_ops_that_are_not_tensorflows_own_are_named():
     report = tfport.inspect(model)
     assert report.custom_ops == Counter({"Acme>Tokenize": 1})
     assert report.outputs == ["Acme>Tokenize"]
-    assert str(report).endswith(
-        "custom ops  in nothing recorded, neither a release nor an add-on\n    Acme>Tokenize"
-    )
+    assert str(report).endswith("custom ops  in no recorded release or add-on\n    Acme>Tokenize")
 
 
 def test_functions_are_not_custom_ops():
@@ -207,9 +205,9 @@ LOST = [
     (
         "module",
         "variables/variables.data-00000-of-00001",
-        ["variables/variables.data-00000-of-00001: missing; variables are in it"],
+        ["variables/variables.data-00000-of-00001: missing; it contains variables"],
     ),
-    ("module", "variables", ["variables/variables.index: missing; variables are in it"]),
+    ("module", "variables", ["variables/variables.index: missing; it contains variables"]),
     ("module", "fingerprint.pb", []),
 ]
 
@@ -230,7 +228,7 @@ def test_one_shard_of_two_is_missed(tmp_path):
         shutil.copy(file, tmp_path)
     (tmp_path / "model.ckpt.data-00001-of-00002").unlink()
     [problem] = inspected(tmp_path / "model.ckpt.meta").problems
-    assert problem.endswith("model.ckpt.data-00001-of-00002: missing; variables are in it")
+    assert problem.endswith("model.ckpt.data-00001-of-00002: missing; it contains variables")
 
 
 def test_an_index_that_is_none_is_a_problem_and_no_error(tmp_path):

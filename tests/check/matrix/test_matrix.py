@@ -50,8 +50,8 @@ def test_every_cell_is_what_a_check_says(name):
                 (result,) = check_on(subject, cell.target, (strip.loader,))
                 assert (cell.verdict, cell.stage) == (result.verdict, result.stage), cell.target.name
                 noticed = [f for f in result.findings if f.severity == "error"]
-                told = {(c.thing.code, c.thing.op, c.thing.attr, c.stage) for c in cell.causes}
-                assert told == {(f.code, f.op, f.attr, f.stage) for f in noticed}
+                causes = {(*c.key, c.stage) for c in cell.causes}
+                assert causes == {(f.code, f.op, f.attr, f.stage) for f in noticed}
 
 
 @pytest.mark.parametrize("device", ["cpu", "gpu"])
@@ -77,7 +77,7 @@ def test_a_range_without_releases_is_refused():
 
 def test_stretches_cover_every_release_in_order(attention):
     for strip in attention.strips:
-        cells = [cell for stretch in strip.stretches() for cell in stretch.cells]
+        cells = [cell for cell_range in strip.ranges() for cell in cell_range.cells]
         assert cells == strip.cells
         for cause, stretches in strip.broken():
             within = {cell.release for stretch in stretches for cell in stretch.cells}
@@ -89,7 +89,7 @@ def test_the_story_of_attention(attention):
     for strip in attention.strips:
         assert [str(s) for s in strip.where(lambda cell: cell.verdict == "runs")] == ["since 1.14.0"]
         (newest, where), *_ = strip.broken()
-        assert (newest.code, newest.about, newest.stage) == ("TFP101", "BatchMatMulV2", "load")
+        assert (newest.code, newest.subject, newest.stage) == ("TFP101", "BatchMatMulV2", "load")
         assert list(map(str, where)) == ["before 1.14.0"]
 
 

@@ -68,7 +68,7 @@ def test_notes_are_short_and_last():
     on = target("1.13.2")
     made = report(fails(on, unregistered(on), unregistered(on, "Lost", stage=None)))
     assert text(made).splitlines()[-2:] == [
-        "notes  nothing that was asked for needs these",
+        "notes  the requested signatures do not need these",
         "  note[TFP101]: op `Lost` is not registered in tensorflow 1.13.2 (2 nodes)",
     ]
 

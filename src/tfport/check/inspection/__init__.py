@@ -1,1 +1,1 @@
-"""What is in a model? It describes; it does not judge."""
+"""Describe what is in a model, without judging it."""

@@ -1,6 +1,6 @@
-"""What is in a model: an `Inspection`, gathered once and shown as text or JSON.
+"""What is in a model: an `Inspection`, collected once and rendered as text or JSON.
 
-It describes; whether the model runs somewhere is not asked here.
+It only describes the model; `check` decides where it runs.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ SHARD = re.compile(r"\.data-\d{5}-of-\d{5}")
 
 @dataclass(frozen=True, slots=True)
 class StoredTensor:
-    """A tensor of the checkpoint, and the variable that it fills, where one is known."""
+    """A tensor of the checkpoint, and the variable that it restores, if known."""
 
     key: str
     dtype: DType
@@ -36,7 +36,7 @@ class StoredTensor:
 
 @dataclass
 class Inspection:
-    """What `tfport inspect` tells of a model."""
+    """What `tfport inspect` reports about a model."""
 
     model: str
     format: ModelFormat
@@ -50,17 +50,17 @@ class Inspection:
     inputs: dict[str, TensorSpec]
     """For a graph without signatures: its placeholders."""
     outputs: list[str]
-    """For a graph without signatures: the nodes whose results nothing reads."""
+    """For a graph without signatures: the nodes whose outputs no node reads."""
     nodes: int
     functions: int
     census: Census
     custom_ops: Counter[str]
     addon_ops: dict[str, list[str]]
-    """Ops that TensorFlow does not bring itself, and what does: packages, or libraries of contrib."""
+    """Ops that TensorFlow itself does not register, with the packages or contrib libraries that do."""
     newest_ops: dict[str, str]
-    """The ops that came last, and the first recorded release with them: nothing older can run the model."""
-    gone_ops: dict[str, str]
-    """Ops that newer releases no longer have, and the last recorded release with them."""
+    """The newest ops with their first recorded release: no older release can run the model."""
+    removed_ops: dict[str, str]
+    """Ops that newer releases do not have, with their last recorded release."""
     variables: list[GraphVariable]
     stored: list[StoredTensor]
     tables: list[GraphTable]
@@ -81,11 +81,11 @@ class Inspection:
 
 
 def inspect_model(model: Model, known: KnownOps) -> Inspection:
-    """Gather what is in a model; the weights are not read."""
+    """Collect what is in a model; the weights are not read."""
     problems: list[str] = []
     counted = census(model)
-    states = variables(model)
-    callable_ = bool(model.signatures)
+    model_variables = variables(model)
+    has_signatures = bool(model.signatures)
     return Inspection(
         model=model.where,
         format=model.format,
@@ -96,17 +96,17 @@ def inspect_model(model: Model, known: KnownOps) -> Inspection:
         min_consumer=model.graph.rest.versions.min_consumer,
         made_with=made_with(model),
         signatures=model.signatures,
-        inputs={} if callable_ else _placeholders(model),
-        outputs=[] if callable_ else _unread(model),
+        inputs={} if has_signatures else _placeholders(model),
+        outputs=[] if has_signatures else _unread(model),
         nodes=len(model.graph),
         functions=len(model.graph.library.functions),
         census=counted,
         custom_ops=_custom(model, counted, known),
-        addon_ops={op: found for op in sorted(counted.total) if (found := known.providers(op))},
+        addon_ops={op: providers for op in sorted(counted.total) if (providers := known.providers(op))},
         newest_ops=_newest(_needed(counted), known),
-        gone_ops=_gone(_needed(counted), known),
-        variables=states,
-        stored=_stored(model, states, problems),
+        removed_ops=_removed(_needed(counted), known),
+        variables=model_variables,
+        stored=_stored(model, model_variables, problems),
         tables=tables(model),
         assets=assets(model),
         devices=sorted({node.device for node in every_node(model.graph) if node.device}),
@@ -114,13 +114,13 @@ def inspect_model(model: Model, known: KnownOps) -> Inspection:
     )
 
 
-def _stored(model: Model, states: list[GraphVariable], problems: list[str]) -> list[StoredTensor]:
-    """The tensors of the checkpoint; what is wrong with it goes to the problems."""
-    owners = {v.key: v.name for v in states if v.key}
+def _stored(model: Model, model_variables: list[GraphVariable], problems: list[str]) -> list[StoredTensor]:
+    """The tensors of the checkpoint; its problems are appended to `problems`."""
+    owners = {v.key: v.name for v in model_variables if v.key}
     try:
-        found = model.checkpoint
-        entries = [found.entry(name) for name in found.names()] if found else []
-        problems += _lost_files(model, needed=bool(states))
+        checkpoint = model.checkpoint
+        entries = [checkpoint.entry(name) for name in checkpoint.names()] if checkpoint else []
+        problems += _missing_files(model, needed=bool(model_variables))
     except UnreadableFile as error:
         problems.append(str(error))
         return []
@@ -129,7 +129,7 @@ def _stored(model: Model, states: list[GraphVariable], problems: list[str]) -> l
     ]
 
 
-def _lost_files(model: Model, *, needed: bool) -> list[str]:
+def _missing_files(model: Model, *, needed: bool) -> list[str]:
     """The index or the shards that a checkpoint lacks, as far as the names of its files tell."""
     prefix = model.checkpoint_prefix
     if prefix is None:
@@ -139,7 +139,7 @@ def _lost_files(model: Model, *, needed: bool) -> list[str]:
     if ".index" in ends:
         count = max((int(end[-5:]) for end in ends if SHARD.fullmatch(end)), default=1)
         lost = [end for i in range(count) if (end := f".data-{i:05}-of-{count:05}") not in ends]
-    return [f"{model.files.label(prefix)}{end}: missing; variables are in it" for end in lost]
+    return [f"{model.files.label(prefix)}{end}: missing; it contains variables" for end in lost]
 
 
 def _placeholders(model: Model) -> dict[str, TensorSpec]:
@@ -151,7 +151,7 @@ def _placeholders(model: Model) -> dict[str, TensorSpec]:
 
 
 def _unread(model: Model) -> list[str]:
-    """Results that nothing reads; what has no result or only waits is not one."""
+    """The nodes whose outputs no node reads, except nodes without outputs or data inputs."""
     return [
         node.name
         for node in model.graph
@@ -176,13 +176,13 @@ def _newest(ops: list[str], known: KnownOps) -> dict[str, str]:
     return {op: release for op, release in first.items() if release == last}
 
 
-def _gone(ops: list[str], known: KnownOps) -> dict[str, str]:
-    now = known.recorded()[-1]
-    return {op: span[1] for op in ops if (span := known.releases(op)) and span[1] != now}
+def _removed(ops: list[str], known: KnownOps) -> dict[str, str]:
+    newest = known.recorded()[-1]
+    return {op: span[1] for op in ops if (span := known.releases(op)) and span[1] != newest}
 
 
 def made_with(model: Model) -> list[str]:
-    """What wrote the model, as far as it left traces."""
+    """What wrote the model, as far as it shows."""
     objects = model.meta.object_graph_def.nodes
     children = {child.local_name for child in objects[0].children} if objects else set()
     methods = {signature.method.rpartition("/")[2] for signature in model.signatures.values()}
@@ -195,7 +195,7 @@ def made_with(model: Model) -> list[str]:
         "Estimator-style signatures": methods & {"classify", "regress"},
         "ref variables": any(node.op in ("VariableV2", "Variable") for node in model.graph),
     }
-    return [trace for trace, found in traces.items() if trace and found]
+    return [trace for trace, is_present in traces.items() if trace and is_present]
 
 
 def _uncounted(counted: Census) -> list[str]:
@@ -204,7 +204,7 @@ def _uncounted(counted: Census) -> list[str]:
 
 
 def _missing(model: Model) -> list[str]:
-    """What is named in the model and is not there."""
+    """Files, nodes and tensors that the model names and that do not exist."""
     label = model.files.label
     lost = [f"{label(f'assets/{a.file}')}: missing" for a in assets(model) if a.nbytes is None]
     for graph in (model.graph, *model.graph.library.functions.values()):

@@ -37,7 +37,7 @@ def to_json(report: Inspection) -> dict[str, Any]:
             "custom": _counts(report.custom_ops),
             "addons": report.addon_ops,
             "newest": report.newest_ops,
-            "gone": report.gone_ops,
+            "gone": report.removed_ops,
         },
         "variables": [
             {"name": v.name, **_array(v), "key": v.key, "slice": v.slice or None} for v in report.variables
@@ -89,5 +89,5 @@ def _shape(shape: Shape) -> list[int | None] | None:
 
 
 def _counts(counter: Counter[str]) -> dict[str, int]:
-    """Ops by how often they stand, the most frequent first."""
+    """The number of nodes of each op, the most frequent first."""
     return dict(sorted(counter.items(), key=lambda pair: (-pair[1], pair[0])))

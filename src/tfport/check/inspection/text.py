@@ -1,4 +1,4 @@
-"""An inspection as a person reads it: at most 80 columns, the most asked for first."""
+"""Render an inspection as text, the most important parts first."""
 
 from __future__ import annotations
 
@@ -19,23 +19,23 @@ MOST_TENSORS = 50
 
 
 def render(report: Inspection, width: int, *, everything: bool = False) -> Iterator[RenderableType]:
-    """The whole report; long lists are cut unless `everything` is asked for."""
+    """Render the whole report; long lists are cut unless `everything` is set."""
     most = 1 << 30 if everything else MOST_ROWS
     yield from _head(report, width, most)
-    yield from _entrances(report, width, most)
+    yield from _signatures(report, width, most)
     yield from _ops(report, width, most)
     yield from _state(report, most)
     yield from _problems(report, most)
 
 
 def _head(report: Inspection, width: int, most: int) -> Iterator[RenderableType]:
-    there = bool(report.nodes)
+    has_graph = bool(report.nodes)
     yield title(report.model, report.format.name)
     rows = [
         ("made by", [*_tensorflow(report), *report.made_with] or ["unknown"]),
-        ("GraphDef", [f"producer {report.graph_def}", f"min_consumer {report.min_consumer}"] * there),
+        ("GraphDef", [f"producer {report.graph_def}", f"min_consumer {report.min_consumer}"] * has_graph),
         ("tags", _cut(["+".join(tags) for tags in report.tag_sets], most)),
-        ("graph", [count(report.nodes, "node"), count(report.functions, "function")] * there),
+        ("graph", [count(report.nodes, "node"), count(report.functions, "function")] * has_graph),
         ("devices", _cut(report.devices, most)),
     ]
     yield facts(rows, width)
@@ -49,14 +49,14 @@ def _grid() -> Grid:
     return Grid.grid(padding=(0, GAP))
 
 
-def _entrances(report: Inspection, width: int, most: int) -> Iterator[RenderableType]:
+def _signatures(report: Inspection, width: int, most: int) -> Iterator[RenderableType]:
     for name, signature in list(report.signatures.items())[:most]:
         yield title(f"signature {name}", signature.method.rpartition("/")[2])
         yield _signature(signature, max(most, MOST_TENSORS))
     if (left_out := len(report.signatures) - most) > 0:
         yield title(f"… {count(left_out, 'more signature')}; --all shows them")
     if report.inputs or report.outputs:
-        yield title("no signatures", "placeholders, and results that nothing reads")
+        yield title("no signatures", "placeholders, and outputs that no node reads")
         ins = [("in", name, spec) for name, spec in report.inputs.items()]
         yield _tensors(ins[:most], len(ins) - most)
         yield facts([("out", _cut(report.outputs, most))], width)
@@ -71,10 +71,10 @@ def _signature(signature: Signature, most: int) -> RenderableType:
 
 def _tensors(rows: list[tuple[str, str, TensorSpec]], left_out: int) -> RenderableType:
     grid = _grid()
-    for way, name, spec in rows:
+    for direction, name, spec in rows:
         kind = f"{spec.dtype} {spec.shape}" + ("" if spec.form == "dense" else f" {spec.form}")
         grid.add_row(
-            Text(way, style="dim"),
+            Text(direction, style="dim"),
             Text(printable(name), style="cyan"),
             Text(printable(kind)),
             Text(printable(", ".join(spec.tensors)), style="dim"),
@@ -95,18 +95,18 @@ def _ops(report: Inspection, width: int, most: int) -> Iterator[RenderableType]:
         rows += [("loading only", _counts(census.loading)), ("saving only", _counts(census.saving))]
         rows.append(("the rest", _counts(census.rest)))
         rows.append(("newest", [f"{op} (since {release})" for op, release in report.newest_ops.items()]))
-        rows.append(("gone", [f"{op} (until {release})" for op, release in report.gone_ops.items()]))
+        rows.append(("removed", [f"{op} (until {release})" for op, release in report.removed_ops.items()]))
         yield facts(rows, width)
     if report.custom_ops:
-        yield title("custom ops", "in nothing recorded, neither a release nor an add-on")
+        yield title("custom ops", "in no recorded release or add-on")
         yield facts([("", _counts(report.custom_ops))], width)
     if report.addon_ops:
-        yield title("ops of add-ons", "each with the packages or contrib libraries that bring it")
+        yield title("ops of add-ons", "each with the packages or contrib libraries that register it")
         yield facts(list(report.addon_ops.items()), width)
 
 
 def _same_counts(counters: dict[str, Counter[str]]) -> list[tuple[list[str], Counter[str]]]:
-    """Signatures that use the same ops equally often, together."""
+    """Group signatures with the same number of nodes of each op."""
     groups: dict[frozenset[tuple[str, int]], tuple[list[str], Counter[str]]] = {}
     for name, counter in counters.items():
         groups.setdefault(frozenset(counter.items()), ([], counter))[0].append(name)
@@ -114,7 +114,7 @@ def _same_counts(counters: dict[str, Counter[str]]) -> list[tuple[list[str], Cou
 
 
 def _names(names: list[str]) -> str:
-    """All the names where they fit, else the first of them and how many there are."""
+    """All names if they fit, else the first one and the number of the others."""
     joined = ", ".join(names[:MOST_ROWS])
     if len(names) == 1 or (len(names) <= MOST_ROWS and len(joined) <= LABEL):
         return joined
@@ -148,11 +148,11 @@ def _state(report: Inspection, most: int) -> Iterator[RenderableType]:
 
 def _rows(rows: Iterable[tuple[str, str, str]], most: int) -> RenderableType:
     grid = _grid()
-    found = list(rows)
-    for name, kind, note in found[:most]:
+    all_rows = list(rows)
+    for name, kind, note in all_rows[:most]:
         kind, note = printable(kind), printable(note)
         grid.add_row(Text(printable(name), style="cyan"), Text(kind), Text(note, justify="right"))
-    return indented(Group(grid, *more(len(found) - most)))
+    return indented(Group(grid, *more(len(all_rows) - most)))
 
 
 def _problems(report: Inspection, most: int) -> Iterator[RenderableType]:
@@ -163,7 +163,7 @@ def _problems(report: Inspection, most: int) -> Iterator[RenderableType]:
 
 
 def byte_size(n: int | None) -> str:
-    """`25.6 MB`; nothing where it is not known."""
+    """`25.6 MB`; empty if unknown."""
     if n is None:
         return ""
     size = float(n)

@@ -1,1 +1,1 @@
-"""A model held against every recorded release at once."""
+"""Check a model on every recorded release at once."""

@@ -33,12 +33,12 @@ def strip_json(strip: Strip) -> dict[str, Any]:
             {"release": cell.release, "target": cell.target.requirement, **_outcome(cell)}
             for cell in strip.cells
         ],
-        "spans": [span_json(stretch.cells) for stretch in strip.stretches()],
+        "spans": [span_json(cell_range.cells) for cell_range in strip.ranges()],
     }
 
 
 def span_json(cells: Sequence[MatrixCell]) -> dict[str, Any]:
-    """Releases in a row that do the same."""
+    """Consecutive releases with the same outcome."""
     return {"first": cells[0].release, "last": cells[-1].release, **_outcome(cells[0])}
 
 
@@ -51,4 +51,4 @@ def _outcome(cell: MatrixCell) -> dict[str, Any]:
 
 
 def cause_json(cause: Cause) -> dict[str, Any]:
-    return {**cause.thing._asdict(), "stage": cause.stage}
+    return {**cause.key._asdict(), "stage": cause.stage}

@@ -1,7 +1,7 @@
-"""Every release at once: where does a model run, and what breaks elsewhere?
+"""Check a model on every release: where it runs, and what breaks elsewhere.
 
-A `Strip` is one loader on one device over the final releases of TensorFlow, for
-signatures that fare alike. Each `MatrixCell` of it is what `check_on` says of one release.
+A `Strip` is one loader on one device over the final releases of TensorFlow, for signatures
+with equal results. Each `MatrixCell` is the result of `check_on` on one release.
 """
 
 from __future__ import annotations
@@ -23,49 +23,49 @@ from tfport.graph.model import Model
 
 PACKAGES = {
     "cpu": ("tensorflow>=1.0",),
-    "gpu": ("tensorflow-gpu>=1.0,<2.1", "tensorflow>=2.1"),  # from 2.1 on one wheel is for both
+    "gpu": ("tensorflow-gpu>=1.0,<2.1", "tensorflow>=2.1"),  # since 2.1 one wheel serves both
 }
 
 
 class FindingKey(NamedTuple):
-    """What a finding is about."""
+    """Identifies a finding, independent of the release."""
 
     code: str
     op: str | None
     attr: str | None
 
     @property
-    def about(self) -> str:
-        """`BatchMatMulV2`, `VarHandleOp.debug_name`; what is wrong, where no op is to blame."""
+    def subject(self) -> str:
+        """The op or attribute, such as `VarHandleOp.debug_name`; without an op, the name of the finding."""
         return ".".join(filter(None, (self.op, self.attr))) or CODES[self.code].name
 
 
 class Cause(NamedTuple):
-    """What goes wrong, and when it is noticed, whatever the release."""
+    """A finding and the stage at which it is noticed, independent of the release."""
 
-    thing: FindingKey
+    key: FindingKey
     stage: str
 
     @property
     def code(self) -> str:
-        return self.thing.code
+        return self.key.code
 
     @property
-    def about(self) -> str:
-        return self.thing.about
+    def subject(self) -> str:
+        return self.key.subject
 
 
 @dataclass(frozen=True)
 class MatrixCell:
-    """What one release does with some signatures."""
+    """The result of one release for some signatures."""
 
     target: Target
     verdict: str
     stage: str | None
     findings: list[Finding]
-    """Those that are noticed."""
+    """The findings that a loader notices."""
     causes: tuple[Cause, ...]
-    """What they are about, each once."""
+    """Their causes, each once."""
 
     @property
     def release(self) -> str:
@@ -73,7 +73,7 @@ class MatrixCell:
 
     @property
     def minor(self) -> tuple[int, int]:
-        """The minor release of which it is a patch."""
+        """The minor release that it belongs to."""
         major, minor, *_ = version_key(self.release).release
         return major, minor
 
@@ -84,11 +84,11 @@ class MatrixCell:
 
 @dataclass(frozen=True)
 class CellRange:
-    """Cells that follow one another and are alike."""
+    """Consecutive cells with equal outcomes."""
 
     cells: Sequence[MatrixCell]
     after: str | None
-    """The release that follows; None at the end of the strip."""
+    """The next release; None at the end of the strip."""
     is_first: bool
 
     def __str__(self) -> str:
@@ -100,58 +100,58 @@ class CellRange:
         return first if first == last else f"{first} to {last}"
 
 
-def joined(stretches: Iterable[CellRange]) -> str:
-    return ", ".join(map(str, stretches))
+def joined(ranges: Iterable[CellRange]) -> str:
+    return ", ".join(map(str, ranges))
 
 
 @dataclass(frozen=True)
 class Strip:
-    """What the releases do with a model, the oldest first."""
+    """The results of all releases for a loader, a device and some signatures; the oldest first."""
 
     device: str
     loader: str
     signatures: tuple[str, ...]
-    """Those that fare alike; an empty name stands for a graph without any."""
+    """Signatures with equal results; an empty name stands for a graph without signatures."""
     cells: list[MatrixCell]
 
-    def stretches(
-        self, alike: Callable[[MatrixCell], Hashable] = lambda cell: cell.outline
+    def ranges(
+        self, key: Callable[[MatrixCell], Hashable] = lambda cell: cell.outline
     ) -> Iterator[CellRange]:
-        """The cells in rows that are alike."""
+        """Group consecutive cells with equal keys."""
         start = 0
-        for _, group in groupby(self.cells, alike):
+        for _, group in groupby(self.cells, key):
             end = start + len(row := list(group))
             after = self.cells[end].release if end < len(self.cells) else None
             yield CellRange(row, after, start == 0)
             start = end
 
     def where(self, holds: Callable[[MatrixCell], bool]) -> list[CellRange]:
-        """The stretches in which something holds."""
-        return [stretch for stretch in self.stretches(holds) if holds(stretch.cells[0])]
+        """The ranges whose cells satisfy a condition."""
+        return [cell_range for cell_range in self.ranges(holds) if holds(cell_range.cells[0])]
 
     def broken(self) -> Iterator[tuple[Cause, list[CellRange]]]:
-        """Everything that goes wrong and the releases in which it does; the newest come first."""
+        """Every cause with the releases that it breaks, starting with the newest releases."""
         causes = dict.fromkeys(cause for cell in reversed(self.cells) for cause in cell.causes)
         for cause in causes:
-            yield cause, self.where(lambda cell, about=cause: about in cell.causes)  # type: ignore[misc]
+            yield cause, self.where(lambda cell, wanted=cause: wanted in cell.causes)  # type: ignore[misc]
 
     @property
     def outline(self) -> tuple[object, ...]:
-        """What strips have in common that are drawn alike."""
+        """Equal for strips that are drawn the same."""
         return tuple((cell.release, cell.outline) for cell in self.cells)
 
 
 @dataclass(frozen=True)
 class Matrix:
-    """A model, and what all releases do with it."""
+    """The results of all releases for a model."""
 
     model: str
     tensorflow: str
-    """The release that wrote it; empty where it does not say."""
+    """The release that wrote the model; empty if unknown."""
     graph_def: int
     min_consumer: int
     signatures: list[str]
-    """Those that were asked for."""
+    """The requested signatures."""
     strips: list[Strip]
 
     def to_json(self) -> dict[str, Any]:
@@ -176,7 +176,7 @@ def matrix_of(
     until: str | None = None,
     soft_placement: bool | None = None,
 ) -> Matrix:
-    """Hold a model against all final releases, on CPUs and GPUs unless one device is named."""
+    """Check a model on all final releases, on CPU and GPU unless a device is given."""
     subject, loaders = CheckedModel(model, signatures), loaders_of(loader)
     strips: list[Strip] = []
     for kind in (device,) if device else DEVICES:
@@ -197,27 +197,27 @@ def releases(device: str, *, since: str | None = None, until: str | None = None)
     """The recorded final releases of TensorFlow for x86-64, the oldest first."""
     first, last = version_key(since or "0"), version_key(until or "9999").release
     if device not in DEVICES:
-        raise Error(f"a device `{device}`; expected cpu or gpu")
-    found = [
+        raise Error(f"unknown device `{device}`; expected cpu or gpu")
+    targets = [
         target
         for package in PACKAGES[device]
         for target in resolve_targets(package, device=device)
         if not (version := version_key(release_of(target))).is_prerelease
         and first <= version
-        and version.release[: len(last)] <= last  # `2.8` has all its patches in it
+        and version.release[: len(last)] <= last  # `2.8` includes its patches
     ]
-    if not found:
+    if not targets:
         raise Error(f"no release from {since or 'the first'} to {until or 'the newest'} is recorded")
-    return found
+    return targets
 
 
 def release_of(target: Target) -> str:
-    """The number of the TensorFlow in a target."""
+    """The TensorFlow version of a target."""
     return target.build.version if target.build is not None else ""
 
 
 class _SignatureResults:
-    """What targets do with each signature of a model."""
+    """Checks each signature of a model on targets."""
 
     def __init__(self, subject: CheckedModel, loaders: Sequence[str], soft_placement: bool | None) -> None:
         self.subject, self.loaders, self.soft_placement = subject, loaders, soft_placement
@@ -225,7 +225,7 @@ class _SignatureResults:
         self._shared: dict[Node, bool] = {}
 
     def results(self, target: Target) -> list[dict[str, Result]]:
-        """By loader, for each signature; those that nothing tells apart are asked together."""
+        """The results by loader for each signature; signatures with the same findings are checked once."""
         together = self._results(self.subject, target)
         if len(self.signatures) == 1:
             return [together]
@@ -238,25 +238,27 @@ class _SignatureResults:
         return {loader: result for result in results for loader in result.loaders}
 
     def _is_shared(self, finding: Finding) -> bool:
-        """Whether a finding is the same to all signatures: all of them run its nodes, or none does."""
-        return len(finding.signatures) in (0, len(self.signatures)) and all(map(self._is_run, finding.nodes))
+        """Whether a finding affects all signatures equally: all of them run its nodes, or none does."""
+        return len(finding.signatures) in (0, len(self.signatures)) and all(
+            map(self._is_run_alike, finding.nodes)
+        )
 
-    def _is_run(self, node: Node) -> bool:
+    def _is_run_alike(self, node: Node) -> bool:
         if node not in self._shared:
             running = self.subject.places.of(node).signatures & self.subject.signatures
             self._shared[node] = len(running) in (0, len(self.signatures))
         return self._shared[node]
 
 
-def _strips(asked: _SignatureResults, device: str, targets: Sequence[Target]) -> Iterator[Strip]:
-    """A strip for each loader and each set of signatures that fare alike."""
-    results = [asked.results(target) for target in targets]
-    for loader in asked.loaders:
-        alike: dict[object, tuple[list[str], list[MatrixCell]]] = {}
-        for i, name in enumerate(asked.signatures):
+def _strips(signature_results: _SignatureResults, device: str, targets: Sequence[Target]) -> Iterator[Strip]:
+    """A strip for each loader and each group of signatures with equal results."""
+    results = [signature_results.results(target) for target in targets]
+    for loader in signature_results.loaders:
+        groups: dict[object, tuple[list[str], list[MatrixCell]]] = {}
+        for i, name in enumerate(signature_results.signatures):
             cells = [_cell(by_loader[i][loader]) for by_loader in results]
-            alike.setdefault(tuple(cell.outline for cell in cells), ([], cells))[0].append(name)
-        for names, cells in alike.values():
+            groups.setdefault(tuple(cell.outline for cell in cells), ([], cells))[0].append(name)
+        for names, cells in groups.values():
             yield Strip(device, loader, tuple(names), cells)
 
 

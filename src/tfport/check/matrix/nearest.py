@@ -1,4 +1,4 @@
-"""The releases closest to a target, below and above it, on which the whole model runs."""
+"""Find the nearest releases, below and above a target, on which the whole model runs."""
 
 from __future__ import annotations
 
@@ -18,16 +18,16 @@ SERVING = "tensorflow-serving>=1.0"
 
 @dataclass(frozen=True, slots=True)
 class NearestReleases:
-    """What one may use instead of a target; None where there is no such release."""
+    """Replacements for a target; None if there is no such release."""
 
     below: Target | None
     above: Target | None
 
     @property
     def ways_out(self) -> list[str]:
-        """The same for people, the newer one first."""
-        there = [target.requirement for target in (self.above, self.below) if target is not None]
-        return [f"use {' or '.join(there)}, the nearest on which the model runs"] if there else []
+        """The advice to use them, the newer one first."""
+        names = [target.requirement for target in (self.above, self.below) if target is not None]
+        return [f"use {' or '.join(names)}, the nearest on which the model runs"] if names else []
 
 
 def nearest_releases(
@@ -36,16 +36,16 @@ def nearest_releases(
     """The nearest releases on which a model runs with the same loader and device."""
     here = version_key(release_of(target) or "0")
     around = _series(target)
-    older = [one for one in reversed(around) if version_key(release_of(one)) < here]
-    newer = [one for one in around if version_key(release_of(one)) > here]
+    older = [release for release in reversed(around) if version_key(release_of(release)) < here]
+    newer = [release for release in around if version_key(release_of(release)) > here]
 
     def first(releases: Iterable[Target]) -> Target | None:
         candidates = (
-            replace(one, capability=target.capability)
+            replace(candidate, capability=target.capability)
             for release in releases
-            for one in _with_addons(release, target)
+            for candidate in _with_addons(release, target)
         )
-        return next((one for one in candidates if _runs(subject, one, loader, soft_placement)), None)
+        return next((c for c in candidates if _runs(subject, c, loader, soft_placement)), None)
 
     return NearestReleases(first(older), first(newer))
 
@@ -56,17 +56,17 @@ def _runs(subject: CheckedModel, target: Target, loader: str, soft_placement: bo
 
 
 def _series(target: Target) -> list[Target]:
-    """The releases of what a target is: of Serving, or the final ones of TensorFlow."""
+    """The releases of the target's package: TensorFlow Serving, or the final ones of TensorFlow."""
     if target.kind == "serving":
         return resolve_targets(SERVING, device=target.device)
     return releases(target.device)
 
 
 def _with_addons(release: Target, target: Target) -> list[Target]:
-    """A release with the add-ons of a target; none where they do not go together."""
+    """A release with the add-ons of a target; empty if they are incompatible."""
     if target.kind == "serving" or not target.addons:
         return [release]
-    wanted = " ".join((release.requirement, *(addon.package for addon in target.addons)))
+    requirement = " ".join((release.requirement, *(addon.package for addon in target.addons)))
     with suppress(Error):
-        return resolve_targets(wanted, device=target.device)
+        return resolve_targets(requirement, device=target.device)
     return []

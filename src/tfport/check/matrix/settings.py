@@ -1,4 +1,4 @@
-"""Settings in which a model may run, device, loader and signature, and few words for some among all."""
+"""Settings of a check (device, loader, signature), and short labels for groups of them."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ MOST = 3
 
 
 class Setting(NamedTuple):
-    """Who runs what where."""
+    """A device, a loader and a signature."""
 
     device: str
     loader: str
@@ -25,31 +25,31 @@ def settings_of(strips: Iterable[Strip]) -> list[Setting]:
 
 
 def by_outline(strips: Iterable[Strip]) -> list[tuple[list[Setting], Strip]]:
-    """Strips that are drawn alike as one, with the settings that share it."""
-    alike: dict[object, list[Strip]] = {}
+    """Strips without duplicates, each with the settings that share it."""
+    groups: dict[object, list[Strip]] = {}
     for strip in strips:
-        alike.setdefault(strip.outline, []).append(strip)
-    return [(settings_of(same), same[0]) for same in alike.values()]
+        groups.setdefault(strip.outline, []).append(strip)
+    return [(settings_of(same), same[0]) for same in groups.values()]
 
 
 def label(settings: Sequence[Setting], every: Sequence[Setting]) -> str:
-    """What tells some settings from all others; who runs it where, if there are no others."""
+    """A label that distinguishes settings from the others; device and loader if there are no others."""
     return "; ".join(filter(None, among(settings, every))) or ", ".join(_words(settings)[:2])
 
 
 def among(settings: Sequence[Setting], every: Sequence[Setting]) -> list[str]:
-    """Some settings in few words, as little as tells them from all others; empty words for all of them."""
+    """The shortest labels that distinguish settings from the others; an empty label for all of them."""
     some = [list(dict.fromkeys(values)) for values in zip(*settings, strict=True)]
     if set(every).intersection(product(*some)) == set(settings):
-        told = zip(_words(settings), _words(every), strict=True)
-        return [", ".join(words for words, of_all in told if words != of_all)]
+        labels = zip(_words(settings), _words(every), strict=True)
+        return [", ".join(words for words, of_all in labels if words != of_all)]
     axis = next(i for i, values in enumerate(some) if len(values) > 1)
     parts = ([setting for setting in settings if setting[axis] == value] for value in some[axis])
     return [words for part in parts for words in among(part, every)]
 
 
 def running(strips: Sequence[Strip]) -> list[tuple[str, str]]:
-    """The releases on which a model runs, and for which settings."""
+    """The releases on which a model runs, each with its settings."""
     groups: dict[str, list[Setting]] = {}
     for strip in strips:
         when = joined(strip.where(lambda cell: cell.verdict == RUNS))
@@ -60,7 +60,7 @@ def running(strips: Sequence[Strip]) -> list[tuple[str, str]]:
 
 
 def _words(settings: Sequence[Setting]) -> list[str]:
-    """The devices, the loaders and the signatures."""
+    """The devices, loaders and signatures of settings, as text."""
     devices, loaders, signatures = (list(dict.fromkeys(values)) for values in zip(*settings, strict=True))
     return [listed([device.upper() for device in devices]), listed(loaders), listed(signatures)]
 

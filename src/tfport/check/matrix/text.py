@@ -1,4 +1,4 @@
-"""A matrix as a person reads it: a strip of minor releases for each setting, then the edges in words."""
+"""Render a matrix: a strip of minor releases for each setting, then where it runs and what breaks."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from tfport.check.matrix.settings import Setting, among, by_outline, label, runn
 from tfport.check.printable import printable
 
 STEP = 5
-"""Every fifth minor release is named."""
+"""Every fifth minor release has a label."""
 LABEL = WHEN = 32
 LEAST = 24
 MIXED = "mixed"
@@ -38,12 +38,12 @@ CELL_MARKS: dict[object, CellMark] = {
     (FAILS, LOAD): CellMark("x", "red", "fails at load"),
     (FAILS, RUN): CellMark("!", "yellow", "fails at run"),
     (UNKNOWN, None): CellMark("?", "magenta", "unknown"),
-    MIXED: CellMark("~", "cyan", "not alike in all patches (--all)"),
+    MIXED: CellMark("~", "cyan", "differs between patches (--all)"),
 }
 
 
 def render(matrix: Matrix, width: int, *, everything: bool = False) -> Iterator[RenderableType]:
-    """The whole report; `everything` lists every patch release."""
+    """Render the whole report; `everything` also lists every patch release."""
     yield title(matrix.model, _origin(matrix))
     cells = matrix.strips[0].cells
     if all(cell.verdict == RUNS for strip in matrix.strips for cell in strip.cells):
@@ -64,12 +64,12 @@ def _origin(matrix: Matrix) -> str:
 
 
 def _strips(matrix: Matrix, width: int) -> Iterator[RenderableType]:
-    """One line for each setting, those that are alike together."""
+    """One line for each group of settings with equal outcomes."""
     minors = _minors(matrix.strips[0].cells)
     every = settings_of(matrix.strips)
     rows = [(cut_off(label(settings, every), LABEL), strip) for settings, strip in by_outline(matrix.strips)]
-    room = width - INDENT - max(len(name) for name, _ in rows) - GAP
-    size = 2 if len(minors) * 2 + GAP <= room else 1
+    space = width - INDENT - max(len(name) for name, _ in rows) - GAP
+    size = 2 if len(minors) * 2 + GAP <= space else 1
     grid = Table.grid(padding=(0, GAP))
     grid.add_row("", Text(_scale(minors, size), style="dim"))
     for name, strip in rows:
@@ -88,12 +88,12 @@ def _minors(cells: Sequence[MatrixCell]) -> list[Minor]:
 
 
 def _scale(minors: Sequence[Minor], size: int) -> str:
-    """The names of some minor releases over their places; those of a new series come after a gap."""
+    """The labels of some minor releases above their columns, with a gap between major releases."""
     line, place = "", 0
     for i, (major, minor) in enumerate(minors):
         starts = not i or minors[i - 1][0] != major
         place += bool(i and starts)
-        ends = any(m != major for m, _ in minors[i : i + STEP // size])  # the next name needs the room
+        ends = any(m != major for m, _ in minors[i : i + STEP // size])  # the next label needs the space
         if len(line) <= place and (starts or (minor % STEP == 0 and not ends)):
             line = line.ljust(place) + f"{major}.{minor} "
         place += size
@@ -104,8 +104,8 @@ def _drawn(strip: Strip, size: int) -> Text:
     text, series = Text(), None
     for (major, _), cells in by_minor(strip):
         text.append(" " if series not in (None, major) else "")
-        look = _look(cells)
-        text.append(look.symbol.ljust(size), style=look.style)
+        mark = _mark(cells)
+        text.append(mark.symbol.ljust(size), style=mark.style)
         series = major
     return text
 
@@ -115,77 +115,77 @@ def by_minor(strip: Strip) -> Iterator[tuple[Minor, list[MatrixCell]]]:
         yield minor, list(cells)
 
 
-def _look(cells: Sequence[MatrixCell]) -> CellMark:
+def _mark(cells: Sequence[MatrixCell]) -> CellMark:
     outcomes = {(cell.verdict, cell.stage) for cell in cells}
     return CELL_MARKS[outcomes.pop() if len(outcomes) == 1 else MIXED]
 
 
 def _legend(matrix: Matrix) -> Text:
-    """What the symbols mean that are drawn."""
-    drawn = [_look(cells) for strip in matrix.strips for _, cells in by_minor(strip)]
-    shown = [look for look in CELL_MARKS.values() if look in drawn]
-    return Text("   ").join(Text.assemble((look.symbol, look.style), f" {look.means}") for look in shown)
+    """The meaning of the symbols in the drawing."""
+    drawn = [_mark(cells) for strip in matrix.strips for _, cells in by_minor(strip)]
+    shown = [mark for mark in CELL_MARKS.values() if mark in drawn]
+    return Text("   ").join(Text.assemble((mark.symbol, mark.style), f" {mark.means}") for mark in shown)
 
 
 def _edges(matrix: Matrix, width: int) -> Iterator[RenderableType]:
-    """Where it runs, and every cause with the releases that it breaks."""
+    """Where the model runs, and every cause with the releases that it breaks."""
     yield title("runs")
     yield _table(running(matrix.strips), [], width)
     rows = _broken(matrix.strips)
     if rows:
         yield title("breaks")
         head = [(row.when, row.where, row.stage, row.code) for row in rows]
-        yield _table(head, [sorted(row.about) for row in rows], width)
+        yield _table(head, [sorted(row.subjects) for row in rows], width)
 
 
 def _table(heads: Sequence[Sequence[str]], lists: Sequence[list[str]], width: int) -> RenderableType:
-    """Columns as wide as they need to be, and lists that flow in the room that is left."""
+    """Columns of the needed width, and lists that wrap in the remaining space."""
     sizes = [max(map(len, column)) for column in zip(*heads, strict=True)]
     used = [i for i, size in enumerate(sizes) if size]
     grid = Table.grid(padding=(0, GAP))
     grid.add_column(max_width=WHEN)
-    room = width - INDENT - sum(min(sizes[i], WHEN) + GAP for i in used)
+    space = width - INDENT - sum(min(sizes[i], WHEN) + GAP for i in used)
     for i, head in enumerate(heads):
         texts = [Text(printable(head[j]), style="dim" if j == 1 else "") for j in used]
-        grid.add_row(*texts, *([flowing(lists[i], max(room, LEAST))] if lists else []))
+        grid.add_row(*texts, *([flowing(lists[i], max(space, LEAST))] if lists else []))
     return indented(grid)
 
 
 @dataclass(slots=True)
 class BreakRow:
-    """What breaks the same releases, in the same settings."""
+    """Findings that break the same releases in the same settings."""
 
     when: str
     where: str
     stage: str
     code: str
-    about: set[str]
+    subjects: set[str]
     last: int
-    """The place of the newest release that it breaks."""
+    """The index of the newest release that it breaks."""
 
 
 def _broken(strips: Sequence[Strip]) -> list[BreakRow]:
-    """What breaks the newest releases first."""
+    """The rows of findings, starting with those that break the newest releases."""
     groups: dict[tuple[Cause, str, int], list[Setting]] = {}
     for strip in strips:
-        for cause, stretches in strip.broken():
-            last = strip.cells.index(stretches[-1].cells[-1])
-            groups.setdefault((cause, joined(stretches), last), []).extend(settings_of([strip]))
+        for cause, ranges in strip.broken():
+            last = strip.cells.index(ranges[-1].cells[-1])
+            groups.setdefault((cause, joined(ranges), last), []).extend(settings_of([strip]))
     rows: dict[tuple[str, ...], BreakRow] = {}
     for (cause, when, last), settings in groups.items():
         for where in among(settings, settings_of(strips)):
             key = when, where, cause.stage, cause.code
-            rows.setdefault(key, BreakRow(*key, set(), last)).about.add(cause.about)
+            rows.setdefault(key, BreakRow(*key, set(), last)).subjects.add(cause.subject)
     return sorted(rows.values(), key=lambda row: (-row.last, row.when, row.stage, row.where, row.code))
 
 
 def _releases(matrix: Matrix, width: int) -> Iterator[RenderableType]:
-    """Every release with what it says."""
+    """Every release with its outcome and causes."""
     for settings, strip in by_outline(matrix.strips):
         yield title("releases", label(settings, settings_of(matrix.strips)))
         grid = Table.grid(padding=(0, GAP))
         for cell in strip.cells:
-            look = CELL_MARKS[cell.verdict, cell.stage]
-            causes = [f"{cause.about} ({cause.code})" for cause in cell.causes]
-            grid.add_row(cell.release, Text(look.means, style=look.style), flowing(causes, width - 30))
+            mark = CELL_MARKS[cell.verdict, cell.stage]
+            causes = [f"{cause.subject} ({cause.code})" for cause in cell.causes]
+            grid.add_row(cell.release, Text(mark.means, style=mark.style), flowing(causes, width - 30))
         yield indented(grid)

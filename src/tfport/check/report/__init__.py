@@ -1,1 +1,1 @@
-"""What `tfport check` answers, in the forms that people and programs read."""
+"""The report of `tfport check`, and its report formats."""

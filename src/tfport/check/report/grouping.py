@@ -1,7 +1,7 @@
-"""What several targets say alike, reported once: findings, and the names of targets.
+"""Group the findings that several targets share, and the names of targets.
 
-A finding is the same on two targets where its message and cause differ in nothing
-but the target's name. Who notices it, and when, stays with each result.
+A finding is the same on two targets if its message and cause differ only in the name of the
+target. The loaders and the stage remain with each result.
 """
 
 from __future__ import annotations
@@ -15,16 +15,16 @@ from tfport.check.check import Result
 from tfport.check.findings.finding import ERROR, LOAD, NOTE, RUN, WARNING, Finding
 from tfport.check.report.report import CheckReport
 
-GRAVEST_FIRST = (ERROR, WARNING, NOTE)
+SEVERITY_ORDER = (ERROR, WARNING, NOTE)
 STAGES = (LOAD, RUN, None)
 _GAP = "\0"
 _RUN = 3
-"""So many targets in a row are named by the first and the last."""
+"""From this number on, consecutive targets are named by the first and the last."""
 
 
 @dataclass
 class GroupedFinding:
-    """One finding, and the results in which it stands."""
+    """One finding and the results that contain it."""
 
     order: Sequence[Target]
     """All targets of the report."""
@@ -32,8 +32,8 @@ class GroupedFinding:
 
     @property
     def finding(self) -> Finding:
-        """The one to show: the gravest, the earliest noticed."""
-        return min((f for _, f in self.places), key=_gravity)
+        """The finding to show: the most severe, noticed first."""
+        return min((f for _, f in self.places), key=_severity_rank)
 
     @property
     def severity(self) -> str:
@@ -53,43 +53,43 @@ class GroupedFinding:
 
     @property
     def signatures(self) -> list[str]:
-        """Those that it stops on any target."""
+        """The signatures that it stops on any target."""
         return sorted({name for _, finding in self.places for name in finding.signatures if name})
 
     def fixes(self) -> dict[str, list[Target]]:
-        """What to do, and where: seldom the same everywhere, as packages go with releases."""
-        found: dict[str, list[Target]] = {}
+        """What to do, with the targets of each advice: package versions depend on the release."""
+        targets: dict[str, list[Target]] = {}
         for result, finding in self.places:
             for fix in [*finding.fixes(), *finding.ways_out]:
-                where = found.setdefault(fix, [])
+                where = targets.setdefault(fix, [])
                 where += [result.target] if result.target not in where else []
-        return found
+        return targets
 
     def stages(self) -> dict[str | None, list[str]]:
-        """When it is noticed, and by which loaders."""
-        found: dict[str | None, list[str]] = {}
+        """The stages at which it is noticed, with the loaders."""
+        stages: dict[str | None, list[str]] = {}
         for stage in STAGES:
             noticing = [result.loaders for result, finding in self.places if finding.stage == stage]
             if noticing:
-                found[stage] = list(dict.fromkeys(loader for loaders in noticing for loader in loaders))
-        return found
+                stages[stage] = list(dict.fromkeys(loader for loaders in noticing for loader in loaders))
+        return stages
 
     def _of_all(self, text: str) -> str:
         return text.replace(self.finding.target, names_of(self.targets, self.order))
 
 
-def _gravity(finding: Finding) -> tuple[int, int]:
-    return GRAVEST_FIRST.index(finding.severity), STAGES.index(finding.stage)
+def _severity_rank(finding: Finding) -> tuple[int, int]:
+    return SEVERITY_ORDER.index(finding.severity), STAGES.index(finding.stage)
 
 
 def grouped_findings(report: CheckReport) -> list[GroupedFinding]:
-    """Every finding of a report once, the gravest first."""
+    """Every finding of a report once, the most severe first."""
     order = targets_of(report)
-    found: dict[tuple[object, ...], GroupedFinding] = {}
+    groups: dict[tuple[object, ...], GroupedFinding] = {}
     for result in report.results:
         for finding in result.findings:
-            found.setdefault(_key(finding), GroupedFinding(order)).places.append((result, finding))
-    return sorted(found.values(), key=lambda one: _gravity(one.finding))
+            groups.setdefault(_key(finding), GroupedFinding(order)).places.append((result, finding))
+    return sorted(groups.values(), key=lambda group: _severity_rank(group.finding))
 
 
 def _key(finding: Finding) -> tuple[object, ...]:
@@ -103,16 +103,16 @@ def _key(finding: Finding) -> tuple[object, ...]:
 
 
 def targets_of(report: CheckReport) -> list[Target]:
-    """The targets in the order in which they were asked for."""
+    """The targets in the requested order."""
     return list(dict.fromkeys(result.target for result in report.results))
 
 
 def names_of(targets: Iterable[Target], order: Sequence[Target]) -> str:
-    """`tensorflow 2.4.0 to 2.8.4, 2.10.0`: neighbours in the order by the first and the last."""
-    wanted = set(targets)
+    """`tensorflow 2.4.0 to 2.8.4, 2.10.0`: consecutive targets by the first and the last."""
+    selected = set(targets)
     names: list[str] = []
     package = ""
-    for run in _runs(wanted, order):
+    for run in _runs(selected, order):
         name = run[0].name
         own, _, version = name.rpartition(" ")
         shown = version if own and own == package else name
@@ -121,14 +121,14 @@ def names_of(targets: Iterable[Target], order: Sequence[Target]) -> str:
     return ", ".join(names)
 
 
-def _runs(wanted: set[Target], order: Sequence[Target]) -> Iterator[list[Target]]:
-    """Targets that stand together, where they are rising releases of one package; others alone."""
+def _runs(selected: set[Target], order: Sequence[Target]) -> Iterator[list[Target]]:
+    """Consecutive targets of one package with rising releases; other targets one by one."""
     run: list[Target] = []
     for target in order:
-        if run and not (target in wanted and _follows(run[-1], target)):
+        if run and not (target in selected and _follows(run[-1], target)):
             yield from _whole(run)
             run = []
-        if target in wanted:
+        if target in selected:
             run.append(target)
     yield from _whole(run)
 

@@ -1,6 +1,6 @@
-"""Reports as JUnit XML, which CI servers draw: a suite for each model, a case for each target and loader.
+"""The JUnit XML report format, for CI servers: a suite for each model, a case for each target and loader.
 
-Failing is a failure, not knowing is skipped, and what cannot be read is an error.
+A failing check is a failure, an unknown verdict is skipped, an unreadable model is an error.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ MOST_NODES = 20
 
 
 def part(report: CheckReport) -> Element:
-    """The suite of one model."""
+    """The test suite of one model."""
     suite = Element("testsuite", name=printable(report.model))
     for result in report.results:
         for loader in result.loaders:
@@ -48,11 +48,11 @@ def _case(suite: Element, model: str, name: str, result: Result) -> None:
     case = SubElement(suite, "testcase", classname=printable(model), name=printable(name))
     if result.verdict == RUNS:
         return
-    grave = [finding for finding in result.findings if finding.severity == ERROR]
-    message = "; ".join(printable(finding.message) for finding in grave)
+    errors = [finding for finding in result.findings if finding.severity == ERROR]
+    message = "; ".join(printable(finding.message) for finding in errors)
     if result.verdict == FAILS:
         failure = SubElement(case, "failure", type=verdict_text(result), message=message)
-        failure.text = "\n".join(line for finding in grave for line in _lines(finding))
+        failure.text = "\n".join(line for finding in errors for line in _lines(finding))
     else:
         SubElement(case, "skipped", message=message)
 
@@ -61,10 +61,10 @@ def _lines(finding: Finding) -> list[str]:
     nodes = [f"  {nodes_text(finding.nodes, MOST_NODES)}"] if finding.nodes else []
     cause = [f"  cause: {finding.cause()}"] if finding.cause() else []
     doubt = [f"  doubt: {finding.doubt}"] if finding.doubt else []
-    said = [f"  says: {finding.tensorflow_says}"] if finding.tensorflow_says else []
+    says = [f"  says: {finding.tensorflow_says}"] if finding.tensorflow_says else []
     fixes = [f"  fix: {fix}" for fix in [*finding.fixes(), *finding.ways_out]]
     head = f"{finding.severity}[{finding.code}]: {finding.message}"
-    return [printable(line) for line in [head, *nodes, *cause, *doubt, *said, *fixes]]
+    return [printable(line) for line in [head, *nodes, *cause, *doubt, *says, *fixes]]
 
 
 def _counted(suite: Element) -> Element:

@@ -1,4 +1,4 @@
-"""Words that the text, Markdown and JUnit forms of a report share."""
+"""Phrases that the text, Markdown and JUnit report formats share."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from tfport.check.findings.finding import LOAD, RUN
 from tfport.graph.node import Node
 
 WHEN = {LOAD: "at load", RUN: "at run", None: "never"}
-MOST_SAID = 150
-_ASIDE = re.compile(r"(?<=\.)\s|\n|; NodeDef|; signature=|\. NodeDef")
-"""Where TensorFlow's text goes on to what the report shows otherwise, or to what matters to nobody."""
+LONGEST_MESSAGE = 150
+_CONTINUATION = re.compile(r"(?<=\.)\s|\n|; NodeDef|; signature=|\. NodeDef")
+"""Where TensorFlow's message continues with details that the report omits or shows elsewhere."""
 
 
 def verdict_text(result: Result) -> str:
@@ -21,10 +21,10 @@ def verdict_text(result: Result) -> str:
 
 
 def shortened_message(text: str) -> str:
-    """What TensorFlow says, as far as it tells more than the report does."""
-    end = _ASIDE.search(text)
+    """TensorFlow's message up to the first detail, shortened if it is long."""
+    end = _CONTINUATION.search(text)
     shown = f"{text[: end.start()]} …" if end else text
-    return shown if len(shown) <= MOST_SAID else shown[: MOST_SAID - 1] + "…"
+    return shown if len(shown) <= LONGEST_MESSAGE else shown[: LONGEST_MESSAGE - 1] + "…"
 
 
 def nodes_text(nodes: Sequence[Node], most: int) -> str:
@@ -41,7 +41,7 @@ def signatures_text(signatures: Sequence[str], most: int = 2) -> str:
 
 
 def summary(verdicts: Sequence[str | None]) -> str:
-    """`3 models: 2 run, 1 cannot be read`; None stands for those."""
+    """`3 models: 2 run, 1 cannot be read`; None stands for unreadable models."""
     kinds = {RUNS: "run", FAILS: "fail", UNKNOWN: "unknown", None: "cannot be read"}
     if len(verdicts) == 1:
         return verdicts[0] or kinds[None]

@@ -1,4 +1,4 @@
-"""What `tfport check` answers: a result for each target, as text or JSON."""
+"""The report of `tfport check`: a result for each target and loader."""
 
 from __future__ import annotations
 
@@ -19,25 +19,25 @@ EXIT = {RUNS: 0, FAILS: 1, UNKNOWN: 2}
 
 @dataclass
 class CheckReport:
-    """A model, and what each target does with it."""
+    """A model and the results of all targets."""
 
     model: str
     tensorflow: str
     graph_def: int
     min_consumer: int
     signatures: list[str]
-    """Those that were asked for."""
+    """The requested signatures."""
     results: list[Result] = field(default_factory=list)
 
     @property
     def verdict(self) -> str:
-        """The worst of all targets."""
+        """The worst verdict of all targets."""
         verdicts = {result.verdict for result in self.results}
         return next((v for v in (FAILS, UNKNOWN) if v in verdicts), RUNS)
 
     @property
     def findings(self) -> list[Finding]:
-        """Those of all targets."""
+        """The findings on all targets."""
         return [finding for result in self.results for finding in result.findings]
 
     @property
@@ -67,7 +67,7 @@ def check_model(
     libraries: Iterable[str] = (),
     ways_out: bool = True,
 ) -> CheckReport:
-    """Hold a model against targets; `ways_out` also looks for the nearest releases that run it."""
+    """Check a model on targets; `ways_out` also searches the nearest releases that run it."""
     subject, loaders = CheckedModel(model, signatures, checksums=checksums), loaders_of(loader)
     results = [
         result
@@ -87,16 +87,16 @@ def check_model(
 
 
 def _with_libraries(targets: Sequence[Target], paths: Sequence[str]) -> Sequence[Target]:
-    """The targets once custom-op libraries are loaded into them; what those register is read, not run."""
+    """The targets with the ops of custom-op libraries, which are read, never loaded."""
     if not paths:
         return targets
-    from tfport.registry.library import library_source  # here, as few models need one
+    from tfport.registry.library import library_source  # imported here: few models need one
 
     sources = [library_source(path) for path in paths]
     names = " + ".join(source.name for source in sources)
-    note = f"with {names} loaded; `tfport lib` says whether that can be"
+    note = f"assumes that {names} is loaded; `tfport lib` checks whether it loads"
     return [
-        replace(target, notes=[*target.notes, f"{names}: TensorFlow's, and nothing that tfport loads"])
+        replace(target, notes=[*target.notes, f"{names}: a TensorFlow library, which tfport does not load"])
         if target.kind == OURS
         else replace(
             target,
@@ -113,20 +113,24 @@ def _with_libraries(targets: Sequence[Target], paths: Sequence[str]) -> Sequence
 
 
 def _add_ways_out(subject: CheckedModel, results: list[Result], soft_placement: bool | None) -> None:
-    """Add to what stops a model on a target the nearest releases on which it runs, once a target."""
-    told: set[str] = set()
+    """Add the nearest releases that run the model to the first error of each target."""
+    done: set[str] = set()
     for result in results:
         stopping = [f for f in result.findings if f.stage and f.severity == ERROR and by_release(f)]
-        if result.verdict == FAILS and stopping and result.target.requirement not in told:
-            from tfport.check.matrix.nearest import nearest_releases  # here, as a model that runs needs none
+        if result.verdict == FAILS and stopping and result.target.requirement not in done:
+            from tfport.check.matrix.nearest import (
+                nearest_releases,
+            )  # imported here: models that run do not need it
 
-            told.add(result.target.requirement)
-            found = nearest_releases(subject, result.target, result.loaders[0], soft_placement=soft_placement)
-            stopping[0].ways_out = [*found.ways_out, *_rewriting(result.target)]
+            done.add(result.target.requirement)
+            nearest = nearest_releases(
+                subject, result.target, result.loaders[0], soft_placement=soft_placement
+            )
+            stopping[0].ways_out = [*nearest.ways_out, *_rewrite_advice(result.target)]
 
 
-def _rewriting(target: Target) -> list[str]:
-    """How to have the model rewritten, where that can be tried."""
+def _rewrite_advice(target: Target) -> list[str]:
+    """The advice to rewrite the model, if `tfport fix` supports the target."""
     return (
         []
         if target.kind == OURS
@@ -135,5 +139,5 @@ def _rewriting(target: Target) -> list[str]:
 
 
 def by_release(finding: Finding) -> bool:
-    """Whether another release may do: not where files are missing or the graph is broken."""
+    """Whether another release may help: not if files are missing or the graph is invalid."""
     return not finding.code.startswith(("TFP01", "TFP02", "TFP03"))

@@ -1,7 +1,6 @@
-"""Reports as SARIF 2.1.0, which code scanning reads: a rule for each code, a result for each finding.
+"""The SARIF 2.1.0 report format, for code scanning: a rule for each code, a result for each finding.
 
-Models have no lines, so a result points at the model's file and, in it, at nodes and
-functions by name.
+Models have no lines, so a result refers to the model's file and names nodes and functions.
 """
 
 from __future__ import annotations
@@ -27,23 +26,23 @@ Object = dict[str, Any]
 
 
 def part(report: CheckReport) -> Object:
-    """What one model adds: results."""
+    """The results of one model."""
     file = _artifact(report.model)
     return {"results": [_result(f, r, file, report.model) for r in report.results for f in r.findings]}
 
 
 def unreadable(model: str, why: str) -> Object:
-    """What a model adds that cannot be read: a notification."""
+    """The notification about an unreadable model."""
     note = {"level": "error", "message": {"text": why}, "locations": [_location(_artifact(model))]}
     return {"notifications": [note]}
 
 
 def whole(parts: Sequence[Object]) -> str:
-    """The log of one run over all models."""
+    """The log of a run over all models."""
     from importlib.metadata import version
 
-    results = [result for one in parts for result in one.get("results", ())]
-    notes = [note for one in parts for note in one.get("notifications", ())]
+    results = [result for part in parts for result in part.get("results", ())]
+    notes = [note for part in parts for note in part.get("notifications", ())]
     run = {
         "tool": {
             "driver": {
@@ -97,7 +96,7 @@ def _result(finding: Finding, result: Result, file: str, model: str) -> Object:
 
 
 def _level(finding: Finding) -> str:
-    """What leaves the verdict open is a warning."""
+    """The SARIF level; an error that leaves the verdict unknown is a warning."""
     is_open = finding.severity == ERROR and (finding.doubt or not finding.decides)
     return "warning" if is_open else finding.severity
 
@@ -110,7 +109,7 @@ def _message(finding: Finding) -> str:
 
 
 def _location(file: str, nodes: Sequence[Node] = ()) -> Object:
-    # code scanning wants a line of every result, and a graph has none
+    # code scanning requires a line for every result, and a graph has none
     place: Object = {"physicalLocation": {"artifactLocation": {"uri": file}, "region": {"startLine": 1}}}
     logical = [_logical(node) for node in nodes[:MOST_NODES]]
     return {**place, "logicalLocations": logical} if logical else place
@@ -123,15 +122,22 @@ def _logical(node: Node) -> Object:
 
 
 def _fingerprint(finding: Finding, result: Result, model: str) -> str:
-    """The same for the same trouble in a later run."""
-    told = (model, result.target.requirement, result.target.device, finding.code, finding.op, finding.attr)
-    return hashlib.sha256(repr((*told, finding.message)).encode(errors="replace")).hexdigest()[:32]
+    """A value that is the same for the same finding in a later run."""
+    identity = (
+        model,
+        result.target.requirement,
+        result.target.device,
+        finding.code,
+        finding.op,
+        finding.attr,
+    )
+    return hashlib.sha256(repr((*identity, finding.message)).encode(errors="replace")).hexdigest()[:32]
 
 
 def _artifact(model: str) -> str:
-    """The file of a model, as seen from the top of the repository (or from here, where there is none)."""
+    """The file of a model, relative to the repository root, or to this folder if there is none."""
     file = Path(model)
-    while not os.path.lexists(file) and file != file.parent:  # in an archive: the archive
+    while not os.path.lexists(file) and file != file.parent:  # for a path in an archive, use the archive
         file = file.parent
     inside = (file / name for name in DOCUMENT)
     file = next((name for name in inside if name.is_file()), file)
@@ -144,7 +150,7 @@ def _artifact(model: str) -> str:
 
 def _repository(folder: Path) -> Path:
     above = (folder, *folder.parents)
-    return next((one for one in above if (one / ".git").exists()), folder)
+    return next((parent for parent in above if (parent / ".git").exists()), folder)
 
 
 @report_format("sarif")

@@ -1,4 +1,4 @@
-"""A report as a person reads it: a line for each target, then every finding once.
+"""The text report format: a line for each target, then every finding once.
 
 error[TFP101]: op `BatchMatMulV2` is not registered in tensorflow 1.13.2
   --> serving_default: MatMul = BatchMatMulV2(embedded, query) {T=float32}
@@ -32,24 +32,24 @@ _LABEL = len("cause: ")
 
 
 def render(report: CheckReport, width: int, *, everything: bool = False) -> Iterator[RenderableType]:
-    """The whole report; long texts and lists are cut unless `everything` is asked for."""
+    """Render the whole report; long texts and lists are cut unless `everything` is set."""
     yield title(report.model, _origin(report))
     yield indented(_verdicts(report))
     yield from _remarks(report)
-    found = grouped_findings(report)
-    for one in found:
-        if one.severity != NOTE:
-            yield from _finding(one, width, several_stages=_several_stages(found), everything=everything)
-    notes = [one for one in found if one.severity == NOTE]
+    groups = grouped_findings(report)
+    for group in groups:
+        if group.severity != NOTE:
+            yield from _finding(group, width, several_stages=_several_stages(groups), everything=everything)
+    notes = [group for group in groups if group.severity == NOTE]
     if notes:
-        unneeded = all(one.finding.usual != NOTE for one in notes)
-        yield title("notes", "nothing that was asked for needs these" if unneeded else "")
-        yield from (_note(one) for one in notes)
+        unneeded = all(group.finding.usual != NOTE for group in notes)
+        yield title("notes", "the requested signatures do not need these" if unneeded else "")
+        yield from (_note(group) for group in notes)
 
 
 def line(report: CheckReport) -> Text:
-    """A model that runs everywhere, among many models."""
-    notes = len([one for one in grouped_findings(report) if one.severity == NOTE])
+    """One line for a model that runs on all targets."""
+    notes = len([group for group in grouped_findings(report) if group.severity == NOTE])
     more = f" ({count(notes, 'note')})" if notes else ""
     targets = targets_of(report)
     where = f"on {names_of(targets, targets)}{more}"
@@ -68,20 +68,20 @@ def _origin(report: CheckReport) -> str:
 
 
 def _verdicts(report: CheckReport) -> RenderableType:
-    """A line for each target, with a column for each loader where they differ."""
+    """A line for each target, with a column for each loader if they differ."""
     by_target = {t: [r for r in report.results if r.target is t] for t in targets_of(report)}
-    apart = any(len(results) > 1 for results in by_target.values())
+    differ = any(len(results) > 1 for results in by_target.values())
     loaders = list(dict.fromkeys(name for result in report.results for name in result.loaders))
     grid = Table.grid(padding=(0, GAP))
     grid.add_column(overflow="fold")
-    for _ in loaders if apart else (1, 2):
+    for _ in loaders if differ else (1, 2):
         grid.add_column(no_wrap=True)
     grid.add_column(overflow="fold")
-    if apart:
+    if differ:
         grid.add_row("", *(Text(name, style="dim") for name in loaders), "")
     for target, results in by_target.items():
         grid.add_row(
-            Text(_name(target)), *_cells(results, loaders if apart else ()), _stopped(results, report)
+            Text(_name(target)), *_cells(results, loaders if differ else ()), _stopped(results, report)
         )
     return grid
 
@@ -102,75 +102,78 @@ def _verdict(result: Result) -> Text:
 
 
 def _stopped(results: Sequence[Result], report: CheckReport) -> Text:
-    """The codes that decide, and the signatures they stop where others run."""
-    grave = [f for result in results for f in result.findings if f.severity == ERROR]
-    codes = ", ".join(dict.fromkeys(f.code for f in grave))
-    stopped = sorted({name for f in grave for name in f.signatures})
+    """The codes of the errors, and the signatures that they stop if others run."""
+    errors = [f for result in results for f in result.findings if f.severity == ERROR]
+    codes = ", ".join(dict.fromkeys(f.code for f in errors))
+    stopped = sorted({name for f in errors for name in f.signatures})
     partly = f" in {', '.join(stopped)}" if 0 < len(stopped) < len(report.signatures) else ""
     return Text(printable(codes + partly))
 
 
 def _remarks(report: CheckReport) -> Iterator[RenderableType]:
-    """What was derived about targets."""
+    """How the targets were resolved."""
     remarks = dict.fromkeys(note for target in targets_of(report) for note in target.notes)
     yield from (indented(Text(printable(note), style="dim")) for note in remarks)
 
 
-def _several_stages(found: Iterable[GroupedFinding]) -> bool:
-    return len({stage for one in found if one.severity != NOTE for stage in one.stages()}) > 1
+def _several_stages(groups: Iterable[GroupedFinding]) -> bool:
+    return len({stage for group in groups if group.severity != NOTE for stage in group.stages()}) > 1
 
 
 def _finding(
-    one: GroupedFinding, width: int, *, several_stages: bool, everything: bool
+    group: GroupedFinding, width: int, *, several_stages: bool, everything: bool
 ) -> Iterator[RenderableType]:
-    head = f"{one.severity}[{one.finding.code}]"
-    yield Text.assemble("\n", (head, SEVERITIES[one.severity]), (f": {printable(one.message)}", "bold"))
-    for text in _where(one, width - INDENT - len(ARROW), everything=everything):
+    head = f"{group.severity}[{group.finding.code}]"
+    yield Text.assemble("\n", (head, SEVERITIES[group.severity]), (f": {printable(group.message)}", "bold"))
+    for text in _where(group, width - INDENT - len(ARROW), everything=everything):
         yield indented(text)
     grid = Table.grid()
     grid.add_column(width=_LABEL, no_wrap=True)
     grid.add_column(overflow="fold")
-    for label, said in _body(one, several_stages=several_stages, everything=everything):
-        grid.add_row(Text(label, style="dim"), Text("\n".join(map(printable, said.split("\n")))))
+    for label, text in _body(group, several_stages=several_stages, everything=everything):
+        grid.add_row(Text(label, style="dim"), Text("\n".join(map(printable, text.split("\n")))))
     if grid.row_count:
         yield indented(grid)
 
 
-def _where(one: GroupedFinding, room: int, *, everything: bool) -> Iterator[Text]:
-    """The node, and how many others there are."""
-    nodes = one.finding.nodes
+def _where(group: GroupedFinding, space: int, *, everything: bool) -> Iterator[Text]:
+    """The first node, and the number of the others."""
+    nodes = group.finding.nodes
     if not nodes:
         return
-    stopped = f"{signatures_text(one.signatures)}: " if one.signatures else ""
+    stopped = f"{signatures_text(group.signatures)}: " if group.signatures else ""
     first = printable(stopped + node_text(nodes[0]))
-    yield Text.assemble((ARROW, "blue"), first if everything else cut_off(first, room))
+    yield Text.assemble((ARROW, "blue"), first if everything else cut_off(first, space))
     function = function_of(nodes[0])
     inside = [f"in function {function}"] if function else []
-    alike = [nodes_text(nodes, len(nodes) if everything else MOST_NODES)] if len(nodes) > 1 else []
-    if inside or alike:
-        rest = printable("; ".join(inside + alike))
-        yield Text(" " * len(ARROW) + (rest if everything else cut_off(rest, room)), style="dim")
+    others = [nodes_text(nodes, len(nodes) if everything else MOST_NODES)] if len(nodes) > 1 else []
+    if inside or others:
+        rest = printable("; ".join(inside + others))
+        yield Text(" " * len(ARROW) + (rest if everything else cut_off(rest, space)), style="dim")
 
 
-def _body(one: GroupedFinding, *, several_stages: bool, everything: bool) -> Iterator[tuple[str, str]]:
-    """The labelled lines."""
+def _body(group: GroupedFinding, *, several_stages: bool, everything: bool) -> Iterator[tuple[str, str]]:
+    """The labeled lines."""
     if several_stages:
-        yield "when:", ", ".join(f"{WHEN[s]} in {' and '.join(who)}" for s, who in one.stages().items())
-    if cause := one.cause:
+        yield (
+            "when:",
+            ", ".join(f"{WHEN[s]} in {' and '.join(loaders)}" for s, loaders in group.stages().items()),
+        )
+    if cause := group.cause:
         yield "cause:", cause
-    if doubt := one.finding.doubt:
+    if doubt := group.finding.doubt:
         yield "doubt:", doubt
-    if said := one.finding.tensorflow_says:
-        yield "says:", said if everything else shortened_message(said)
-    fixes = list(one.fixes().items())
+    if message := group.finding.tensorflow_says:
+        yield "says:", message if everything else shortened_message(message)
+    fixes = list(group.fixes().items())
     for fix, where in fixes[: None if everything else MOST_FIXES]:
-        only = f"on {names_of(where, one.order)}: " if len(where) < len(one.targets) else ""
+        only = f"on {names_of(where, group.order)}: " if len(where) < len(group.targets) else ""
         yield "fix:", only + fix
     if len(fixes) > MOST_FIXES and not everything:
         yield "", f"… {len(fixes) - MOST_FIXES} more; --all shows them"
 
 
-def _note(one: GroupedFinding) -> RenderableType:
-    code = (f"note[{one.finding.code}]", SEVERITIES[NOTE])
-    nodes = f" ({count(len(one.finding.nodes), 'node')})" if one.finding.nodes else ""
-    return indented(Text.assemble(code, f": {printable(one.message)}{nodes}"))
+def _note(group: GroupedFinding) -> RenderableType:
+    code = (f"note[{group.finding.code}]", SEVERITIES[NOTE])
+    nodes = f" ({count(len(group.finding.nodes), 'node')})" if group.finding.nodes else ""
+    return indented(Text.assemble(code, f": {printable(group.message)}{nodes}"))

@@ -1,1 +1,1 @@
-"""The matrix as one self-contained page; every name from a model is escaped."""
+"""The matrix as a self-contained HTML page; every name from a model is escaped."""

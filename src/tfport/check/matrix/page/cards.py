@@ -1,4 +1,4 @@
-"""The words behind each bar of the matrix: cards that bars share where they say the same."""
+"""The cards of the matrix page: the explanation of each bar; bars with equal text share a card."""
 
 from __future__ import annotations
 
@@ -19,28 +19,28 @@ MEANS = {RUNS: "runs", LOAD: "fails at load", RUN: "fails at run", UNKNOWN: "unk
 
 
 class Cards:
-    """What has been said already, by its text."""
+    """All cards so far, by their text."""
 
     def __init__(self) -> None:
         self._numbers: dict[str, int] = {}
 
-    def of_thing(self, thing: FindingKey, does: str, stretch: CellRange) -> str:
-        """The address of a card about what goes wrong; it quotes the newest release of the stretch."""
-        cell = stretch.cells[-1]
-        found = [f for f in cell.findings if (f.code, f.op, f.attr) == thing]
-        head = f"<h3><code>{text(thing.about)}</code> {thing.code} {CODES[thing.code].name}</h3>"
-        quoted = "" if len(stretch.cells) == 1 else f"; here as {text(cell.target.name)} has it"
-        when = f'<p class="when">{stretch}: {MEANS[does]}{quoted}</p>'
-        shown = "".join(map(_finding, found[:MOST_FINDINGS]))
-        return self._add(does, head + when + shown + _left_out(len(found) - MOST_FINDINGS))
+    def of_finding(self, key: FindingKey, outcome: str, cell_range: CellRange) -> str:
+        """The link to a card about a finding, quoted from the newest release of the range."""
+        cell = cell_range.cells[-1]
+        findings = [f for f in cell.findings if (f.code, f.op, f.attr) == key]
+        head = f"<h3><code>{text(key.subject)}</code> {key.code} {CODES[key.code].name}</h3>"
+        quoted = "" if len(cell_range.cells) == 1 else f"; details from {text(cell.target.name)}"
+        when = f'<p class="when">{cell_range}: {MEANS[outcome]}{quoted}</p>'
+        shown = "".join(map(_finding, findings[:MOST_FINDINGS]))
+        return self._add(outcome, head + when + shown + _left_out(len(findings) - MOST_FINDINGS))
 
-    def of_outcome(self, stretch: CellRange) -> str:
-        """The address of a card about what some releases do."""
-        last = stretch.cells[-1]
-        items = [f"<li><code>{text(c.about)}</code> {c.code}, at {c.stage}</li>" for c in last.causes]
+    def of_outcome(self, cell_range: CellRange) -> str:
+        """The link to a card about the outcome of some releases."""
+        last = cell_range.cells[-1]
+        items = [f"<li><code>{text(c.subject)}</code> {c.code}, at {c.stage}</li>" for c in last.causes]
         why = f"<p>{text(last.target.name)}:</p><ul>{''.join(items[:MOST_CAUSES])}</ul>" if items else ""
-        head = f"<h3>{stretch}: {MEANS[kind(last)]}</h3>"
-        when = f'<p class="when">{count(len(stretch.cells), "recorded release")}</p>'
+        head = f"<h3>{cell_range}: {MEANS[kind(last)]}</h3>"
+        when = f'<p class="when">{count(len(cell_range.cells), "recorded release")}</p>'
         return self._add(kind(last), head + when + why + _left_out(len(items) - MOST_CAUSES))
 
     def html(self) -> str:
@@ -54,17 +54,17 @@ class Cards:
 
 
 def text(words: str) -> str:
-    """A stranger's text, for HTML."""
+    """Escape text for HTML."""
     return escape(printable(words))
 
 
 def marked(words: str) -> str:
-    """The same, with what stands between backticks as code."""
+    """Escape text, with `code` marked up."""
     return re.sub("`([^`]*)`", r"<code>\1</code>", text(words))
 
 
 def kind(cell: MatrixCell) -> str:
-    """What a release does in the end, as a key of `MEANS` and the class of a bar."""
+    """The outcome of a release, as a key of `MEANS` and the CSS class of a bar."""
     return cell.stage or cell.verdict
 
 
@@ -82,7 +82,7 @@ def _rows(finding: Finding) -> Iterator[tuple[str, str]]:
 
 
 def _quoted(words: str) -> str:
-    """TensorFlow's own text, with its lines."""
+    """TensorFlow's own message, with its line breaks."""
     shown = words if len(words) <= MOST_TEXT else f"{words[:MOST_TEXT]} …"
     lines = "\n".join(map(text, shown.splitlines()))
     return f"<pre>{lines}</pre>" if lines else ""

@@ -1,5 +1,5 @@
 "use strict";
-// Without this script all tables stand below one another, and a bar leads to its words further down.
+// Without this script all tables are shown one below the other, and a bar links to its card below them.
 const form = document.querySelector(".switches");
 const tip = document.querySelector(".tip");
 const strips = [...document.querySelectorAll(".strip")];

@@ -1,8 +1,8 @@
-"""The matrix as one page that needs nothing else: releases across, causes down, each bar explained.
+"""Render the matrix as one self-contained page: releases as columns, findings as rows, each bar explained.
 
-Everything stands in the HTML, so that it can be read without the script, which only
-chooses between tables and brings the words to a bar. Names come from strangers' files:
-each is escaped, and no script but ours runs.
+Everything is in the HTML and can be read without the script, which only switches tables and
+shows the card of a bar. Names come from untrusted files: each is escaped, and no other script
+may run.
 """
 
 from __future__ import annotations
@@ -23,13 +23,13 @@ from tfport.check.matrix.settings import Setting, by_outline, label, running, se
 from tfport.formats.output import new_path
 
 MOST = 120
-"""Rows of one table."""
+"""The maximum number of rows of a table."""
 LETTERS_PER_MINOR = 3
 HERE = Path(__file__).parent
 
 
 def write_page(matrix: Matrix, path: str | os.PathLike[str]) -> None:
-    """Write the page where nothing is yet."""
+    """Write the page to a path that does not exist yet."""
     with new_path(path) as temporary:
         temporary.write_text(page(matrix), encoding="utf-8")
 
@@ -55,12 +55,12 @@ def page(matrix: Matrix) -> str:
 def _origin(matrix: Matrix) -> str:
     by = f"saved by TensorFlow {matrix.tensorflow}, " if matrix.tensorflow not in ("", "unknown") else ""
     cells = matrix.strips[0].cells
-    tried = f"held against {len(cells)} releases, {cells[0].release} to {cells[-1].release}"
+    tried = f"checked on {len(cells)} releases, {cells[0].release} to {cells[-1].release}"
     return f"{by}GraphDef version {matrix.graph_def}; {tried}"
 
 
 def _answer(matrix: Matrix) -> Iterator[str]:
-    """Where it runs, in large letters."""
+    """The headline: where the model runs."""
     for when, where in running(matrix.strips):
         how = where or label(settings_of(matrix.strips), settings_of(matrix.strips))
         mark = ' class="nowhere"' if when == "nowhere" else ""
@@ -68,7 +68,7 @@ def _answer(matrix: Matrix) -> Iterator[str]:
 
 
 def _switches(every: Sequence[Setting]) -> Iterator[str]:
-    """What can be chosen; signatures are many and have long names."""
+    """The controls; signatures are a list, since there may be many with long names."""
     devices, loaders, signatures = (list(dict.fromkeys(values)) for values in zip(*every, strict=True))
     yield _radios("device", devices, [device.upper() for device in devices])
     yield _radios("loader", loaders, loaders)
@@ -105,7 +105,7 @@ Patches = Counter[tuple[int, int]]
 
 
 def _columns(strip: Strip, patches: Patches) -> str:
-    """A column for each patch; those of a minor release share its width."""
+    """A column for each patch; the patches of a minor release share its width."""
     widths = (f'<col style="width:calc(var(--minor)/{patches[cell.minor]})">' for cell in strip.cells)
     return f'<colgroup><col class="label">{"".join(widths)}</colgroup>'
 
@@ -124,50 +124,56 @@ def _head(strip: Strip, patches: Patches) -> str:
 
 
 def _rows(strip: Strip, patches: Patches, cards: Cards) -> Iterator[str]:
-    """What happens in the end, then each thing that goes wrong."""
+    """The row of verdicts, then a row for each finding."""
     bars = [
         _bar(
-            stretch, kind(stretch.cells[0]), MEANS[kind(stretch.cells[0])], cards.of_outcome(stretch), patches
+            cell_range,
+            kind(cell_range.cells[0]),
+            MEANS[kind(cell_range.cells[0])],
+            cards.of_outcome(cell_range),
+            patches,
         )
-        for stretch in strip.stretches(kind)
+        for cell_range in strip.ranges(kind)
     ]
     yield _row("verdict", "", bars, ' class="verdict"')
-    things = list(dict.fromkeys(cause.thing for cause, _ in strip.broken()))
-    for thing in things[:MOST]:
-        yield _row(thing.about, thing.code, _bars(strip, thing, patches, cards))
-    if (left_out := len(things) - MOST) > 0:
+    keys = list(dict.fromkeys(cause.key for cause, _ in strip.broken()))
+    for key in keys[:MOST]:
+        yield _row(key.subject, key.code, _bars(strip, key, patches, cards))
+    if (left_out := len(keys) - MOST) > 0:
         yield _row(f"{left_out:,} more: tfport matrix --json", "…", [])
 
 
-def _row(about: str, code: str, bars: Iterable[str], mark: str = "") -> str:
-    name = f"<small>{code}</small><code>{text(about)}</code>" if code else text(about)
-    return f'<tr{mark}><th scope="row" title="{text(about)}">{name}</th>{"".join(bars)}</tr>'
+def _row(subject: str, code: str, bars: Iterable[str], mark: str = "") -> str:
+    name = f"<small>{code}</small><code>{text(subject)}</code>" if code else text(subject)
+    return f'<tr{mark}><th scope="row" title="{text(subject)}">{name}</th>{"".join(bars)}</tr>'
 
 
-def _bars(strip: Strip, thing: FindingKey, patches: Patches, cards: Cards) -> Iterator[str]:
-    """The releases that a thing breaks, and the gaps between them."""
-    for stretch in strip.stretches(lambda cell: _does(cell, thing)):
-        does = _does(stretch.cells[0], thing)
-        if does is None:
-            yield f'<td colspan="{len(stretch.cells)}"></td>'
+def _bars(strip: Strip, key: FindingKey, patches: Patches, cards: Cards) -> Iterator[str]:
+    """The bars of a finding, and the gaps between them."""
+    for cell_range in strip.ranges(lambda cell: _outcome(cell, key)):
+        outcome = _outcome(cell_range.cells[0], key)
+        if outcome is None:
+            yield f'<td colspan="{len(cell_range.cells)}"></td>'
         else:
-            yield _bar(stretch, does, str(stretch), cards.of_thing(thing, does, stretch), patches)
+            yield _bar(
+                cell_range, outcome, str(cell_range), cards.of_finding(key, outcome, cell_range), patches
+            )
 
 
-def _does(cell: MatrixCell, thing: FindingKey) -> str | None:
-    """What a thing does to a release, as a key of `MEANS`; None where it does nothing."""
-    found = [f for f in cell.findings if (f.code, f.op, f.attr) == thing]
-    if not found:
+def _outcome(cell: MatrixCell, key: FindingKey) -> str | None:
+    """The outcome of a finding on a release, as a key of `MEANS`; None if the release does not have it."""
+    findings = [f for f in cell.findings if (f.code, f.op, f.attr) == key]
+    if not findings:
         return None
-    certain = any(f.decides and not f.doubt for f in found)
-    return min(f.stage or RUN for f in found) if certain else UNKNOWN
+    certain = any(f.decides and not f.doubt for f in findings)
+    return min(f.stage or RUN for f in findings) if certain else UNKNOWN
 
 
-def _bar(stretch: CellRange, kind: str, words: str, card: str, patches: Patches) -> str:
-    """A bar with as many words as it has room for."""
-    room = sum(1 / patches[cell.minor] for cell in stretch.cells) * LETTERS_PER_MINOR
-    thin = ' class="thin"' if len(words) > room else ""
+def _bar(cell_range: CellRange, kind: str, words: str, card: str, patches: Patches) -> str:
+    """A bar, with its text if there is space."""
+    space = sum(1 / patches[cell.minor] for cell in cell_range.cells) * LETTERS_PER_MINOR
+    thin = ' class="thin"' if len(words) > space else ""
     return (
-        f'<td class="{kind}" colspan="{len(stretch.cells)}">'
-        f'<a href="{card}"{thin} aria-label="{stretch}: {MEANS[kind]}">{text(words)}</a></td>'
+        f'<td class="{kind}" colspan="{len(cell_range.cells)}">'
+        f'<a href="{card}"{thin} aria-label="{cell_range}: {MEANS[kind]}">{text(words)}</a></td>'
     )
