@@ -114,7 +114,7 @@ atlas-verify: $(READY)
 
 # The documentation as a site, in site/; a broken link fails it.
 docs: $(DOCS_READY)
-	$(DOCS)/bin/mkdocs build --quiet --strict
+	NO_MKDOCS_2_WARNING=1 $(DOCS)/bin/mkdocs build --quiet --strict
 
 # What the pages show of commands, their numbers, the code pages and the picture, made again.
 docs-refresh: $(READY)

@@ -1,4 +1,4 @@
-"""Shapes of what the numeric host kernels answer, so that what follows them knows its ranks."""
+"""Output shapes of math host kernels."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def compared(inputs: Sequence[Operand], attrs: dict[str, Any]) -> Shapes:
     if attrs["incompatible_shape_error"]:
         return together(inputs, attrs)
     ranks = {operand.rank for operand in inputs}
-    # shapes that do not broadcast are answered by a scalar
+    # the result for shapes that do not broadcast is a scalar
     return [() if ranks == {0} else None]
 
 

@@ -1,4 +1,4 @@
-"""Sizes, places and axes while lowering: constants where they are known, nodes where only a run tells."""
+"""Sizes, indices and axes while lowering: constants where they are known, ONNX nodes where they are not."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from tfport.runtime.onnx.builder import Builder
 from tfport.runtime.operand import Operand
 
 LAST, FIRST = 2**63 - 1, -(2**63)
-"""Ends of a slice that go to the end, forwards and backwards."""
+"""Slice bounds that mean the end of an axis, forwards and backwards."""
 Size = int | Operand
-"""A size that is known, or a vector of int64 that has it (or several)."""
+"""A known size, or an int64 vector that holds it (or several)."""
 
 
 def whole(operand: Operand) -> tuple[int, ...] | None:
-    """The elements of a small vector or scalar of integers, where all are known."""
+    """The elements of a small integer vector or scalar, or None if one is unknown."""
     known = operand.known
     if known is None or any(n is None for n in known):
         return None
@@ -26,11 +26,11 @@ def whole(operand: Operand) -> tuple[int, ...] | None:
 
 
 def numbers_of(operand: Operand, what: str) -> tuple[int, ...]:
-    """Numbers that a lowering must know, or CannotLower."""
-    found = whole(operand)
-    if found is None:
+    """Integers that a lowering must know; raises CannotLower."""
+    numbers = whole(operand)
+    if numbers is None:
         raise CannotLower(f"{what} is not constant")
-    return found
+    return numbers
 
 
 def axis_of(operand: Operand, rank: int, what: str = "the axis") -> int:
@@ -46,14 +46,14 @@ def place(axis: int, rank: int) -> int:
 
 
 def settled(b: Builder, x: Operand) -> Operand:
-    """A constant instead of a small vector or scalar of integers of which all is known."""
-    found = whole(x)
-    if found is None or x.array is not None or not x.dtype.is_integer or x.rank not in (0, 1):
+    """Replace a small integer vector or scalar by a constant if all of it is known."""
+    numbers = whole(x)
+    if numbers is None or x.array is not None or not x.dtype.is_integer or x.rank not in (0, 1):
         return x
-    if x.shape not in ((), (None,), (len(found),)) or (x.rank == 0 and len(found) != 1):
-        return x  # a shape that does not fit is for a run to refuse
+    if x.shape not in ((), (None,), (len(numbers),)) or (x.rank == 0 and len(numbers) != 1):
+        return x  # the run reports a shape that does not fit
     b.made.clear()
-    return b.const(np.array(found, x.dtype.numpy).reshape(() if x.rank == 0 else -1), x.dtype)
+    return b.const(np.array(numbers, x.dtype.numpy).reshape(() if x.rank == 0 else -1), x.dtype)
 
 
 def size_of(b: Builder, x: Operand, axis: int) -> Size:
@@ -63,14 +63,14 @@ def size_of(b: Builder, x: Operand, axis: int) -> Size:
 
 
 def sizes_of(b: Builder, x: Operand, first: int = 0, end: int | None = None) -> list[Size]:
-    """The sizes of neighbouring axes."""
+    """The sizes of consecutive axes."""
     assert x.shape is not None
     stop = len(x.shape) if end is None else end
     return [size_of(b, x, axis) for axis in range(first, stop)]
 
 
 def vector(b: Builder, sizes: Sequence[Size]) -> Operand:
-    """Sizes as one vector of int64."""
+    """Sizes as one int64 vector."""
     if all(isinstance(size, int) for size in sizes):
         return b.ints(*(size for size in sizes if isinstance(size, int)))
     parts = [b.ints(size) if isinstance(size, int) else size for size in sizes]
@@ -82,33 +82,33 @@ def times(b: Builder, x: Size, y: Size) -> Size:
         return x * y
     if 1 in (x, y):
         return y if x == 1 else x
-    return b.Mul(*(b.ints(one) if isinstance(one, int) else one for one in (x, y)))
+    return b.Mul(*(b.ints(size) if isinstance(size, int) else size for size in (x, y)))
 
 
 def over(b: Builder, x: Size, y: int) -> Size:
-    """Without what is left over."""
+    """The quotient, rounded down."""
     if y == 1:
         return x
     return x // y if isinstance(x, int) else b.Div(x, b.ints(y))
 
 
 def reshaped(b: Builder, x: Operand, sizes: Sequence[Size]) -> Operand:
-    """`x` in a shape of these sizes, zeros included."""
+    """Reshape to these sizes; a zero is a size of zero."""
     return b.Reshape(x, vector(b, sizes), allowzero=1)
 
 
 def checked(b: Builder, x: Operand, axis: int, size: int) -> Operand:
-    """`x`, if an axis has this size: a reshape that leaves all others as they are fails otherwise."""
+    """Require that an axis has a size: a reshape that keeps all other axes fails otherwise."""
     rank = x.rank or 0
     if x.shape is not None and x.shape[axis] == size:
         return x
-    if size == 0:  # a zero is no size to ask for in a reshape that keeps others
+    if size == 0:  # in such a reshape, zero means keep
         raise CannotLower("an empty axis cannot be checked")
     return b.Reshape(x, b.ints(*(size if i == axis else 0 for i in range(rank))))
 
 
 def cut(b: Builder, x: Operand, spans: dict[int, tuple[int, int, int]]) -> Operand:
-    """A slice along axes: first, end and step of each."""
+    """Slice along axes: start, end and step of each."""
     if not spans:
         return x
     starts, ends, steps = zip(*spans.values(), strict=True)
@@ -116,25 +116,28 @@ def cut(b: Builder, x: Operand, spans: dict[int, tuple[int, int, int]]) -> Opera
 
 
 def never_negative(b: Builder, indices: Operand) -> Operand:
-    """Places that ONNX takes as TensorFlow does: a negative one counts from the end in ONNX and is an
-    error in TensorFlow, so its sign is taken away, which leaves it far out of range."""
+    """Indices without a sign bit.
+
+    A negative index counts from the end in ONNX and is an error in TensorFlow; without its sign it is
+    far out of range, and an error in both.
+    """
     wide = indices if indices.dtype.name in ("int32", "int64") else b.int64(indices)
     if wide.array is not None:
         if np.any(wide.array < 0):
-            raise CannotLower("a place is negative")
+            raise CannotLower("an index is negative")
         return wide
-    if (found := whole(wide)) is not None and all(n >= 0 for n in found):
+    if (numbers := whole(wide)) is not None and all(n >= 0 for n in numbers):
         return wide
     return b.BitwiseAnd(wide, b.const(np.iinfo(wide.dtype.numpy).max, wide.dtype))
 
 
 def select(b: Builder, condition: Operand, x: Operand, y: Operand) -> Operand:
-    """Where, also of bools."""
+    """Where, for bools too."""
     if x.dtype == BOOL:
         return b.Or(b.And(condition, x), b.And(b.Not(condition), y))
     return b.Where(condition, x, y)
 
 
 def filled(b: Builder, like: Operand, sizes: Sequence[Size], value: float) -> Operand:
-    """A tensor of the type of another, filled."""
+    """A tensor filled with a value, of the type of another."""
     return b.Expand(b.const(value, like.dtype), vector(b, sizes))

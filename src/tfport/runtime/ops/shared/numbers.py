@@ -1,4 +1,4 @@
-"""What many numeric kernels ask: a type to compute in, whether shapes agree, which axes are meant."""
+"""Validation of shapes, axes and scalars for numeric host kernels."""
 
 from __future__ import annotations
 
@@ -11,37 +11,37 @@ from tfport.errors import RunFailed
 
 
 def same_shapes(*arrays: Any) -> None:
-    """Refuse what does not have one shape: few ops broadcast nothing."""
+    """Raise if the shapes differ, for the few ops that do not broadcast."""
     if any(array.shape != arrays[0].shape for array in arrays):
-        said = ", ".join(str(list(array.shape)) for array in arrays)
-        raise RunFailed(f"its inputs must have the same shape, not {said}")
+        shapes = ", ".join(str(list(array.shape)) for array in arrays)
+        raise RunFailed(f"inputs must have the same shape, found {shapes}")
 
 
 def axis_of(axis: Any, rank: int) -> int:
     """One axis, counted from the front."""
     if axis.ndim:
-        raise RunFailed(f"the axis must be a scalar, not of shape {list(axis.shape)}")
+        raise RunFailed(f"axis must be a scalar, found shape {list(axis.shape)}")
     if not -rank <= int(axis) < rank:
-        raise RunFailed(f"axis {int(axis)} is outside of rank {rank}")
+        raise RunFailed(f"axis {int(axis)} is out of range for rank {rank}")
     return int(axis) % rank
 
 
 def axes_of(axes: Any, rank: int) -> tuple[int, ...]:
-    """The axes that a reduction names, counted from the front."""
-    found: list[int] = []
+    """The axes of a reduction, counted from the front."""
+    numbers: list[int] = []
     for axis in axes.reshape(-1).tolist():
         if not -rank <= axis < rank:
-            raise RunFailed(f"axis {axis} is outside of rank {rank}")
-        if axis % rank in found:
-            raise RunFailed(f"axis {axis % rank} is named twice")
-        found.append(axis % rank)
-    return tuple(found)
+            raise RunFailed(f"axis {axis} is out of range for rank {rank}")
+        if axis % rank in numbers:
+            raise RunFailed(f"axis {axis % rank} is repeated")
+        numbers.append(axis % rank)
+    return tuple(numbers)
 
 
 def scalar_of(x: Any, what: str) -> int:
-    """The one integer that an input must be."""
+    """The value of an input that must be a scalar integer."""
     if x.ndim:
-        raise RunFailed(f"{what} must be a scalar, not of shape {list(x.shape)}")
+        raise RunFailed(f"{what} must be a scalar, found shape {list(x.shape)}")
     return int(x)
 
 

@@ -1,4 +1,4 @@
-"""Arithmetic of two tensors, element by element."""
+"""Element-wise arithmetic of two or more tensors."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ def floor_mod(x, y):
         return np.mod(x, _divisor(y))
     x, y = widen(x), widen(y)
     rest = np.fmod(x, y)
-    # NumPy's own float modulo gives a zero the sign of y, TensorFlow leaves that of x
+    # NumPy's float modulo gives a zero the sign of y, TensorFlow that of x
     return np.where((rest != 0) & ((rest < 0) != (y < 0)), rest + y, rest)
 
 
@@ -86,7 +86,7 @@ def truncate_mod(x, y):
 
 
 def _truncated(x: Any, y: Any) -> Any:
-    """The quotient of integers, towards zero."""
+    """The integer quotient, rounded toward zero."""
     rest = np.fmod(x, _divisor(y))
     return np.floor_divide(x - rest, y)
 
@@ -144,8 +144,8 @@ def approximate_equal(x, y, *, tolerance):
 def clip_by_value(t, clip_value_min, clip_value_max):
     for bound in (clip_value_min, clip_value_max):
         if bound.ndim and bound.shape != t.shape:
-            raise RunFailed(f"a bound must be a scalar or of the shape of the input, {list(t.shape)}")
-    # a bound that is NaN bounds nothing, an element that is NaN stays so
+            raise RunFailed(f"a bound must be a scalar or have the shape of the input, {list(t.shape)}")
+    # a NaN bound has no effect; a NaN element stays NaN
     low = np.where(clip_value_max < t, clip_value_max, t)
     return np.where(low < clip_value_min, clip_value_min, low)
 
@@ -163,6 +163,6 @@ def accumulate_n(inputs, *, shape):
 def _sum(inputs: list[Any]) -> Any:
     same_shapes(*inputs)
     total = widen(inputs[0])
-    for one in inputs[1:]:
-        total = total + widen(one)
+    for term in inputs[1:]:
+        total = total + widen(term)
     return total

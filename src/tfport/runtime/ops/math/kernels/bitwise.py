@@ -31,16 +31,16 @@ def invert(x):
 
 @host("LeftShift")
 def left_shift(x, y):
-    return np.left_shift(x, _places(x, y))
+    return np.left_shift(x, _shift(x, y))
 
 
 @host("RightShift")
 def right_shift(x, y):
-    return np.right_shift(x, _places(x, y))
+    return np.right_shift(x, _shift(x, y))
 
 
-def _places(x: Any, y: Any) -> Any:
-    """TensorFlow shifts by no less than nothing and by no more than all bits but one."""
+def _shift(x: Any, y: Any) -> Any:
+    """TensorFlow clips shifts to [0, bits - 1]."""
     return np.clip(y, 0, x.dtype.itemsize * 8 - 1).astype(x.dtype)
 
 

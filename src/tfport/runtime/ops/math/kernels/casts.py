@@ -1,4 +1,4 @@
-"""From one type of elements to another: by value (Cast) and by bits (Bitcast)."""
+"""Conversion between types: by value (Cast) and by bits (Bitcast)."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from tfport.errors import RunFailed
 from tfport.runtime.lower import host
 
 PACKETS = {"float32": 32, "float64": 16, "float16": 16, "bfloat16": 8}
-"""Elements that TensorFlow converts at once to a narrow integer: these saturate, those left over wrap."""
+"""Elements that TensorFlow converts to a narrow integer at once: these saturate, the remaining ones wrap."""
 PACKET_OF_UINT32 = 8
 _MANTISSA = {
     ("float64", "float32"): 29, ("float64", "float16"): 42, ("float64", "bfloat16"): 45,
@@ -18,7 +18,7 @@ _MANTISSA = {
     ("float64", "float8_e5m2"): 50, ("float64", "float8_e4m3fn"): 49,
     ("float32", "float8_e5m2"): 21, ("float32", "float8_e4m3fn"): 20,
 }  # fmt: skip
-"""Bits of the mantissa that a narrower type has no place for."""
+"""Mantissa bits that the narrower type lacks."""
 
 
 @host("Cast")
@@ -31,7 +31,7 @@ def cast(x, *, SrcT, DstT, Truncate):
 
 
 def converted(x: Any, kind: Any) -> Any:
-    """`x` in a type, with the values that TensorFlow's CPU kernels give to what the type cannot hold."""
+    """`x` converted to a type, with the values of TensorFlow's CPU kernels for what is out of range."""
     if x.dtype == kind:
         return x
     if x.dtype.kind == "c" and np.dtype(kind).kind != "c":
@@ -70,7 +70,7 @@ def _to_integer(x: Any, kind: Any, packet: int) -> Any:
 
 
 def _within(x: Any, kind: Any) -> Any:
-    """Towards zero; what is outside, NaN too, is the smallest number, as the processor says."""
+    """Round toward zero; out-of-range values and NaN become the smallest number, as on the processor."""
     limits = np.iinfo(kind)
     inside = (x >= float(limits.min)) & (x < float(limits.max) + (1.0 if limits.bits < 64 else 0.0))
     return np.where(inside, np.where(inside, x, 0).astype(kind), limits.min)
@@ -96,5 +96,5 @@ def bitcast(input, *, type):
     if have > want:
         return np.atleast_1d(plain).view(kind).reshape(*input.shape, have // want)
     if not input.ndim or input.shape[-1] * have != want:
-        raise RunFailed(f"the last axis must hold {want // have} elements to become one of {type.name}")
+        raise RunFailed(f"the last axis must have {want // have} elements to become one {type.name}")
     return plain.view(kind).reshape(input.shape[:-1])

@@ -1,4 +1,4 @@
-"""CheckNumerics: stop at values that are not finite."""
+"""CheckNumerics: raise if a value is not finite."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from tfport.runtime.ops.shared.precision import widen
 @host("CheckNumerics")
 def check_numerics(tensor, *, message):
     infinite, undefined = bool(np.any(np.isinf(tensor))), bool(np.any(np.isnan(tensor)))
-    found = [name for name, there in (("Inf", infinite), ("NaN", undefined)) if there]
-    return _checked(tensor, message, found)
+    kinds = [("Inf", infinite), ("NaN", undefined)]
+    return _checked(tensor, message, [name for name, present in kinds if present])
 
 
 @host("CheckNumericsV2")
@@ -25,10 +25,10 @@ def check_numerics_v2(tensor, *, message):
         ("+Inf", bool(np.any(np.isposinf(widen(tensor))))),
         ("NaN", bool(np.any(np.isnan(tensor)))),
     ]
-    return _checked(tensor, message, [name for name, there in kinds if there])
+    return _checked(tensor, message, [name for name, present in kinds if present])
 
 
-def _checked(tensor: Any, message: str, found: list[str]) -> Any:
-    if found:
-        raise RunFailed(f"{message} : Tensor had {' and '.join(found)} values")
+def _checked(tensor: Any, message: str, kinds: list[str]) -> Any:
+    if kinds:
+        raise RunFailed(f"{message} : Tensor had {' and '.join(kinds)} values")
     return tensor

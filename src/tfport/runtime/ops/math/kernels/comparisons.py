@@ -1,4 +1,4 @@
-"""Comparisons, logic, choices and bits, element by element."""
+"""Element-wise comparisons, logic and selection."""
 
 from __future__ import annotations
 
@@ -64,15 +64,15 @@ def logical_or(x, y):
 
 @host("Select")
 def select(condition, t, e):
-    """The condition is a scalar, or has the shape of both choices, or chooses whole rows."""
+    """The condition is a scalar, has the shape of both inputs, or selects whole rows."""
     if not isinstance(t, np.ndarray):
         return _one_of(condition, t, e)
     if t.shape != e.shape:
-        raise RunFailed(f"both choices must have the same shape, not {list(t.shape)} and {list(e.shape)}")
+        raise RunFailed(f"t and e must have the same shape, found {list(t.shape)} and {list(e.shape)}")
     if condition.ndim == 1 and t.ndim > 1 and condition.shape == t.shape[:1]:
         condition = condition.reshape(-1, *[1] * (t.ndim - 1))
     elif condition.ndim and condition.shape != t.shape:
-        raise RunFailed(f"a condition of shape {list(condition.shape)} cannot choose from {list(t.shape)}")
+        raise RunFailed(f"a condition of shape {list(condition.shape)} does not fit shape {list(t.shape)}")
     return np.where(condition, t, e)
 
 
@@ -82,7 +82,7 @@ def select_v2(condition, t, e):
 
 
 def _one_of(condition: Any, t: Any, e: Any) -> Any:
-    """Of two resources or variants, which are no arrays."""
+    """Select one of two resources or variants, which are not arrays."""
     if condition.ndim:
-        raise RunFailed("only a scalar can choose between resources or variants")
+        raise RunFailed("the condition must be a scalar to select between resources or variants")
     return t if condition else e

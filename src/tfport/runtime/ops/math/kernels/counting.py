@@ -1,4 +1,4 @@
-"""Counting: buckets and histograms; and rows made monotonic."""
+"""Bucketize, histograms and bin counts."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from tfport.runtime.ops.shared.numbers import scalar_of
 def bucketize(input, *, boundaries):
     edges = np.array(boundaries, np.float32)
     if np.any(np.diff(edges) < 0):
-        raise RunFailed("the boundaries must be sorted")
-    # NaN is in the last bucket: NumPy sorts it behind all numbers
+        raise RunFailed("boundaries must be sorted")
+    # NaN is in the last bucket: NumPy sorts it after all numbers
     exact = input if input.dtype == np.float64 else input.astype(np.float32)
     return np.searchsorted(edges.astype(exact.dtype), exact, side="right")
 
@@ -25,11 +25,11 @@ def bucketize(input, *, boundaries):
 def histogram_fixed_width(values, value_range, nbins, *, dtype):
     bins = scalar_of(nbins, "nbins")
     if bins <= 0:
-        raise RunFailed(f"nbins must be positive, not {bins}")
+        raise RunFailed(f"nbins must be positive, found {bins}")
     if value_range.shape != (2,) or not value_range[0] < value_range[1]:
-        raise RunFailed(f"value_range must be two numbers that grow, not {value_range.tolist()}")
+        raise RunFailed(f"value_range must be two increasing numbers, found {value_range.tolist()}")
     if np.any(np.isnan(values)):
-        raise RunFailed("the values must not be NaN")
+        raise RunFailed("values must not be NaN")
     low, high = value_range.astype(np.float64)
     step = (high - low) / bins
     places = np.clip(np.floor((values.reshape(-1).astype(np.float64) - low) / step), 0, bins - 1)
@@ -41,18 +41,18 @@ def bincount(arr, size, weights):
     bins = scalar_of(size, "size")
     _check(arr, bins)
     if weights.size and weights.size != arr.size:
-        raise RunFailed("there must be as many weights as elements, or none")
+        raise RunFailed("weights must be empty or have as many elements as the input")
     return _counted(arr.reshape(1, -1), bins, weights, False)[0]
 
 
 @host("DenseBincount")
 def dense_bincount(input, size, weights, *, binary_output):
     if input.ndim > 2:
-        raise RunFailed(f"a vector or matrix is expected, not rank {input.ndim}")
+        raise RunFailed(f"the input must be a vector or matrix, found rank {input.ndim}")
     bins = scalar_of(size.reshape(()) if size.size == 1 else size, "size")
     _check(input, bins)
     if weights.size and weights.shape != input.shape:
-        raise RunFailed("the weights must have the shape of the input, or be empty")
+        raise RunFailed("weights must be empty or have the shape of the input")
     rows = input if input.ndim == 2 else input.reshape(1, -1)
     counted = _counted(rows, bins, weights, binary_output)
     return counted if input.ndim == 2 else counted[0]
@@ -60,13 +60,13 @@ def dense_bincount(input, size, weights, *, binary_output):
 
 def _check(arr: Any, bins: int) -> None:
     if bins < 0:
-        raise RunFailed(f"size must not be negative, as {bins} is")
+        raise RunFailed(f"size must not be negative, found {bins}")
     if np.any(arr < 0):
-        raise RunFailed("what is counted must not be negative")
+        raise RunFailed("the input must not be negative")
 
 
 def _counted(rows: Any, bins: int, weights: Any, binary: bool) -> Any:
-    """How often each number is in each row; numbers that have no bin are left out."""
+    """Count each number per row; numbers without a bin are ignored."""
     made = np.zeros((len(rows), bins), weights.dtype)
     there = rows < bins
     where = np.nonzero(there)

@@ -1,4 +1,4 @@
-"""Einstein summation, as TensorFlow reads its equations."""
+"""Einstein summation, with equations parsed as TensorFlow does."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ def terms_of(equation: str, operands: int) -> tuple[list[str], str]:
     if not arrow or "->" in right:
         raise RunFailed(f"`{equation}` must have one `->`")
     if len(inputs) != operands or operands > 2:
-        raise RunFailed(f"`{equation}` must name one or two inputs, as many as there are: {operands}")
+        raise RunFailed(f"`{equation}` must have one term per input, one or two; there are {operands}")
     for term in (*inputs, right):
         if not _TERM.fullmatch(term):
-            raise RunFailed(f"`{term}` in `{equation}` is not made of letters and at most one `...`")
+            raise RunFailed(f"`{term}` in `{equation}` must consist of letters and at most one `...`")
     return inputs, right
 
 
@@ -36,9 +36,9 @@ def einsum(inputs, *, equation):
     _check_sizes(terms, inputs)
     unnamed = [a.ndim - len(t.replace("...", "")) for t, a in zip(terms, inputs, strict=True)]
     if "..." not in output and any(unnamed):
-        raise RunFailed(f"`{equation}` keeps no `...` in its output")
+        raise RunFailed(f"`{equation}` must have `...` in its output")
     named = set("".join(terms))
-    # a label that no input has stands for nothing
+    # ignore a label that no input has
     kept = [c for c in re.findall(r"\.\.\.|[A-Za-z]", output) if c == "..." or c in named]
     once = list(dict.fromkeys(kept))
     if "..." in once and not any("..." in term for term in terms):
@@ -51,7 +51,7 @@ def einsum(inputs, *, equation):
 def _check_rank(term: str, array: Any) -> None:
     labels = len(term.replace("...", ""))
     if array.ndim < labels or ("..." not in term and array.ndim != labels):
-        raise RunFailed(f"`{term}` does not name the axes of shape {list(array.shape)}")
+        raise RunFailed(f"`{term}` does not match an input of shape {list(array.shape)}")
 
 
 def _check_sizes(terms: list[str], inputs: list[Any]) -> None:
@@ -68,7 +68,7 @@ def _check_sizes(terms: list[str], inputs: list[Any]) -> None:
 
 
 def _spread(answer: Any, once: list[str], kept: list[str]) -> Any:
-    """Repeated labels of the output: the answer lies on the diagonal, with zeros around it."""
+    """Repeated output labels: put the result on the diagonal, with zeros around it."""
     ellipsis = answer.ndim - len([c for c in once if c != "..."])
     shape: list[int] = []
     index: list[Any] = []

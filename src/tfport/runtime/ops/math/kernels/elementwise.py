@@ -1,4 +1,4 @@
-"""Functions of one tensor, element by element: a table, and the few that need a line of their own."""
+"""Element-wise functions of one tensor: a table, and a few special ones."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ _FUNCTIONS: dict[str, Callable[[Any], Any]] = {
 
 
 def declare(op: str, function: Callable[[Any], Any]) -> None:
-    """A kernel whose only input is called `x`."""
+    """Declare a kernel whose only input is named `x`."""
 
     def kernel(x):
         return function(widen(x))
@@ -75,7 +75,7 @@ def conj(input):
 
 @host("Round")
 def round_to_even(x):
-    # of integers TensorFlow 2.21 answers zeros, whatever they are
+    # TensorFlow 2.21 returns zeros for integers
     return np.zeros_like(x) if is_integer(x) else np.rint(widen(x))
 
 

@@ -1,4 +1,4 @@
-"""Incomplete gamma functions, and their derivatives by the first argument."""
+"""Incomplete gamma functions, and their derivatives with respect to the first argument."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def igammac(a, x):
 @host("IgammaGradA")
 def igamma_grad_a(a, x):
     slope, log_scale = _series(a, x)
-    answer = np.where(_is_settled(a, x), 0.0, slope * np.exp(log_scale))
+    answer = np.where(_is_constant(a, x), 0.0, slope * np.exp(log_scale))
     return _where_defined(a, x, answer, at_zero=0.0)
 
 
@@ -40,15 +40,15 @@ def _where_defined(a: Any, x: Any, answer: Any, *, at_zero: float) -> Any:
     return np.where(origin, at_zero, np.where(undefined, np.nan, answer))
 
 
-def _is_settled(a: Any, x: Any) -> Any:
-    """Where P is 0 or 1 whatever a is nearby."""
+def _is_constant(a: Any, x: Any) -> Any:
+    """Where P is 0 or 1 for all nearby values of a."""
     return (x == 0) | np.isinf(a) | np.isinf(x)
 
 
 def _series(a: Any, x: Any) -> tuple[Any, Any]:
-    """The slope of P(a, x) by a, and the logarithm of a factor that was left out of it.
+    """The derivative of P(a, x) by a, and the logarithm of a factor that it lacks.
 
-    P(a, x) = xᵃ e⁻ˣ Σ xⁿ / Γ(a+n+1): each term is differentiated. Left out is xᵃ e⁻ˣ / Γ(a+1).
+    P(a, x) = xᵃ e⁻ˣ Σ xⁿ / Γ(a+n+1): each term is differentiated. The missing factor is xᵃ e⁻ˣ / Γ(a+1).
     """
     from scipy import special
 

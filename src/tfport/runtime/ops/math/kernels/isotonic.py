@@ -10,9 +10,9 @@ from tfport.runtime.lower import host
 
 @host("IsotonicRegression")
 def isotonic_regression(input, *, output_dtype):
-    """The nearest row that never grows, and which piece of it each element is in."""
+    """The nearest non-increasing row, and the segment of each element."""
     if input.ndim != 2:
-        raise RunFailed(f"a matrix is expected, not rank {input.ndim}")
+        raise RunFailed(f"the input must be a matrix, found rank {input.ndim}")
     values, segments = np.empty(input.shape, np.float64), np.empty(input.shape, np.int32)
     for i, row in enumerate(input.astype(np.float64).tolist()):
         sums, counts = _pooled(row)
@@ -22,7 +22,7 @@ def isotonic_regression(input, *, output_dtype):
 
 
 def _pooled(row: list[float]) -> tuple[list[float], list[int]]:
-    """Neighbours that grow are pooled to their mean, until none are left."""
+    """Pool increasing neighbors to their mean until there are none."""
     sums: list[float] = []
     counts: list[int] = []
     for value in row:

@@ -1,4 +1,4 @@
-"""Products of matrices and vectors."""
+"""Matrix products and cross products."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def sparse_matmul(a, b, *, transpose_a, transpose_b, a_is_sparse, b_is_sparse):
 
 def _product(a: Any, b: Any, transpose_a: bool, transpose_b: bool) -> Any:
     if a.ndim != 2 or b.ndim != 2:
-        raise RunFailed(f"matrices are expected, not shapes {list(a.shape)} and {list(b.shape)}")
+        raise RunFailed(f"the inputs must be matrices, found shapes {list(a.shape)} and {list(b.shape)}")
     return _matmul(a.T if transpose_a else a, b.T if transpose_b else b)
 
 
@@ -37,7 +37,7 @@ def _matmul(x: Any, y: Any) -> Any:
 @host("BatchMatMul")
 def batch_matmul(x, y, *, adj_x, adj_y, grad_x, grad_y):
     if x.shape[:-2] != y.shape[:-2]:
-        raise RunFailed(f"the batches of {list(x.shape)} and {list(y.shape)} differ")
+        raise RunFailed(f"the batch shapes of {list(x.shape)} and {list(y.shape)} differ")
     return _batches(x, y, adj_x, adj_y)
 
 
@@ -53,7 +53,7 @@ def batch_matmul_v3(x, y, *, Tout, adj_x, adj_y, grad_x, grad_y):
 
 def _batches(x: Any, y: Any, adj_x: bool, adj_y: bool) -> Any:
     if x.ndim < 2 or y.ndim < 2:
-        raise RunFailed(f"matrices are expected, not shapes {list(x.shape)} and {list(y.shape)}")
+        raise RunFailed(f"the inputs must be matrices, found shapes {list(x.shape)} and {list(y.shape)}")
     return _matmul(_adjoint(x) if adj_x else x, _adjoint(y) if adj_y else y)
 
 
@@ -64,7 +64,7 @@ def _adjoint(x: Any) -> Any:
 @host("_FusedMatMul")
 def fused_matmul(a, b, args, *, transpose_a, transpose_b, fused_ops, epsilon, leakyrelu_alpha):
     answer = _product(widen(a), widen(b), transpose_a, transpose_b)
-    rest = [widen(one) for one in args]
+    rest = [widen(array) for array in args]
     for op in fused_ops:
         answer = _fused(op, answer, rest, leakyrelu_alpha)
     return answer
@@ -84,7 +84,7 @@ def _fused(op: str, x: Any, rest: list[Any], alpha: float) -> Any:
     if op in ("BiasAdd", "Add"):
         return x + rest.pop(0)
     if op not in simple:
-        raise RunFailed(f"nothing is known of the fused op {op}")
+        raise RunFailed(f"unsupported fused op {op}")
     return simple[op](x)
 
 
@@ -102,7 +102,7 @@ def _gelu_exact(x: Any) -> Any:
 def cross(a, b):
     same_shapes(a, b)
     if not a.ndim or a.shape[-1] != 3:
-        raise RunFailed("cross products are of vectors with 3 elements")
+        raise RunFailed("cross products need vectors of 3 elements")
     x, y = widen(a), widen(b)
     pairs = ((1, 2), (2, 0), (0, 1))
     return np.stack([x[..., i] * y[..., j] - x[..., j] * y[..., i] for i, j in pairs], axis=-1)

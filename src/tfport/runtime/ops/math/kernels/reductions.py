@@ -1,4 +1,4 @@
-"""Reductions over axes, and running sums along one."""
+"""Reductions, ArgMax, ArgMin and cumulative ops."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def reduce_mean(input, reduction_indices, *, keep_dims):
     x = widen(input)
     total = np.sum(x, axis=axes, dtype=x.dtype, keepdims=keep_dims)
     if input.dtype == np.float16:
-        total = widen(np.asarray(total, np.float16))  # a sum too large for half has no mean
+        total = widen(np.asarray(total, np.float16))  # the mean of a sum that overflows is infinite
     return total / x.dtype.type(count)
 
 
@@ -76,7 +76,7 @@ def euclidean_norm(input, reduction_indices, *, keep_dims):
     total = np.sum(
         squares, axis=axes_of(reduction_indices, input.ndim), dtype=squares.dtype, keepdims=keep_dims
     )
-    # integers are squared and summed in their own type, where they may wrap
+    # integers are squared and summed in their own type and may wrap
     return (
         converted(np.asarray(np.sqrt(total.astype(np.float64))), input.dtype)
         if is_integer(x)
@@ -95,7 +95,7 @@ def arg_min(input, dimension, *, output_type):
 
 
 def _comparable(x: Any, instead: float) -> Any:
-    """NaN is never chosen, unless there is nothing else."""
+    """NaN is only chosen if there is nothing else."""
     return np.where(np.isnan(x), x.dtype.type(instead), x) if x.dtype.kind in "fV" else x
 
 
@@ -122,7 +122,7 @@ def cumulative_logsumexp(x, axis, *, exclusive, reverse):
 
 
 def _scan(step: Any, start: float, x: Any, axis: Any, exclusive: bool, reverse: bool) -> Any:
-    """What is met up to each element along an axis; without the element itself where `exclusive`."""
+    """Accumulate along an axis; `exclusive` leaves out the element itself."""
     line = np.moveaxis(widen(x), axis_of(axis, x.ndim), 0)
     if reverse:
         line = line[::-1]

@@ -1,4 +1,4 @@
-"""Sums, means, products and extremes over segments of rows: sorted, unsorted, and of picked rows."""
+"""Segment reductions: sorted, unsorted, and of gathered rows."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def _check_sorted(data, segment_ids):
 
 
 def _starts(segment_ids):
-    """Where each segment that has rows begins, and its id."""
+    """The start and id of each segment that is not empty."""
     first = np.ones(len(segment_ids), bool)
     first[1:] = segment_ids[1:] != segment_ids[:-1]
     starts = np.flatnonzero(first)
@@ -33,7 +33,7 @@ def _starts(segment_ids):
 
 
 def _reduced(data, segment_ids, count, kind):
-    """Rows of sorted segments put together; segments without rows have what the op says of nothing."""
+    """Reduce sorted segments; empty segments get the op's default."""
     wide = widen(data)
     made = full((count, *data.shape[1:]), _EMPTY[kind], wide.dtype)
     if data.shape[0]:
@@ -41,13 +41,13 @@ def _reduced(data, segment_ids, count, kind):
         function = _REDUCE["Sum" if kind == "Mean" else kind]
         rows = function.reduceat(wide, starts, axis=0, dtype=wide.dtype)
         if kind == "Mean":
-            rows = _over(rows, np.diff([*starts, len(segment_ids)]))
+            rows = _divide(rows, np.diff([*starts, len(segment_ids)]))
         made[ids] = rows
     return made.astype(data.dtype)
 
 
-def _over(rows, counts):
-    """Rows divided by how many each was made of; integers as C divides them."""
+def _divide(rows, counts):
+    """Divide rows by their counts; integers round toward zero."""
     divisor = counts.reshape(-1, *[1] * (rows.ndim - 1)).astype(rows.dtype)
     if rows.dtype.kind not in "iu":
         return rows / divisor
@@ -87,19 +87,21 @@ def unsorted_segment_shape(inputs, attrs):
 
 
 def _unsorted(data, segment_ids, count, kind):
-    """Rows of a negative segment are left out."""
+    """Reduce segments in any order; rows with a negative id are ignored."""
     if count < 0:
-        raise RunFailed(f"num_segments is {count}; it must not be negative")
+        raise RunFailed(f"num_segments must not be negative, found {count}")
     if data.shape[: segment_ids.ndim] != segment_ids.shape:
-        raise RunFailed(f"data {list(data.shape)} does not begin with the shape {list(segment_ids.shape)}")
+        raise RunFailed(
+            f"data {list(data.shape)} must begin with the axes of segment_ids {list(segment_ids.shape)}"
+        )
     rest = data.shape[segment_ids.ndim :]
     rows, ids = data.reshape(segment_ids.size, *rest), segment_ids.reshape(-1)
     rows, ids = rows[ids >= 0], ids[ids >= 0]
     check_places(ids, count, "segment_ids")
     wide = widen(rows)
-    made = full((count, *rest), _nothing(kind, data.dtype), wide.dtype)
+    made = full((count, *rest), _empty(kind, data.dtype), wide.dtype)
     if kind in ("Max", "Min") and wide.dtype.kind == "f" and np.isnan(wide).any():
-        # one after the other, since TensorFlow's comparison answers the newer one where either is NaN
+        # in order, since TensorFlow's comparison keeps the newer value if either is NaN
         for at, row in zip(ids, wide, strict=True):
             kept = made[at] > row if kind == "Max" else made[at] < row
             made[at] = np.where(kept, made[at], row)
@@ -108,8 +110,8 @@ def _unsorted(data, segment_ids, count, kind):
     return made.astype(data.dtype)
 
 
-def _nothing(kind, dtype):
-    """The extremes of nothing are the type's own."""
+def _empty(kind, dtype):
+    """The result of an empty segment; for Max and Min, the limits of the type."""
     if kind in ("Sum", "Prod"):
         return _EMPTY[kind]
     import ml_dtypes
@@ -121,15 +123,15 @@ def _nothing(kind, dtype):
 @host("SparseSegmentSum SparseSegmentMean SparseSegmentSqrtN")
 def sparse_segment(data, indices, segment_ids, *, sparse_gradient, context):
     count = int(segment_ids[-1]) + 1 if segment_ids.size else 0
-    return _picked(data, indices, segment_ids, count, context.op)
+    return _gathered(data, indices, segment_ids, count, context.op)
 
 
 @host("SparseSegmentSumWithNumSegments SparseSegmentMeanWithNumSegments SparseSegmentSqrtNWithNumSegments")
 def sparse_segment_with_num_segments(data, indices, segment_ids, num_segments, *, sparse_gradient, context):
     count = int(num_segments.reshape(()))
     if count < 0 or (segment_ids.size and segment_ids[-1] >= count):
-        raise RunFailed(f"segment ids must be less than num_segments, which is {count}")
-    return _picked(data, indices, segment_ids, count, context.op)
+        raise RunFailed(f"segment ids must be less than num_segments, {count}")
+    return _gathered(data, indices, segment_ids, count, context.op)
 
 
 @shapes(
@@ -140,9 +142,9 @@ def sparse_segment_shape(inputs, attrs):
     return [inputs[0].shape and (None, *inputs[0].shape[1:])]
 
 
-def _picked(data, indices, segment_ids, count, op):
+def _gathered(data, indices, segment_ids, count, op):
     if indices.ndim != 1 or indices.shape != segment_ids.shape:
-        raise RunFailed("indices and segment_ids must be vectors of one length")
+        raise RunFailed("indices and segment_ids must be vectors of the same length")
     if not data.ndim:
         raise RunFailed("data must have at least one axis")
     check_places(indices, data.shape[0])
@@ -165,7 +167,7 @@ def sparse_segment_grad(grad, indices, segment_ids, output_dim0, *, context):
 
 @host("SparseSegmentSumGradV2 SparseSegmentMeanGradV2 SparseSegmentSqrtNGradV2")
 def sparse_segment_grad_v2(grad, indices, segment_ids, dense_output_dim0, *, context):
-    """Only the rows that have a gradient, and their places in order."""
+    """Only the rows that have a gradient, and their sorted indices."""
     check_places(indices, int(dense_output_dim0.reshape(())))
     places, compact = np.unique(indices, return_inverse=True)
     rows = _spread(grad, compact.reshape(-1), segment_ids, len(places), context.op)
@@ -174,7 +176,7 @@ def sparse_segment_grad_v2(grad, indices, segment_ids, dense_output_dim0, *, con
 
 def _spread(grad, indices, segment_ids, count, op):
     if indices.ndim != 1 or indices.shape != segment_ids.shape:
-        raise RunFailed("indices and segment_ids must be vectors of one length")
+        raise RunFailed("indices and segment_ids must be vectors of the same length")
     check_places(segment_ids, grad.shape[0], "segment_ids")
     rows = widen(grad)[segment_ids]
     if "Mean" in op or "SqrtN" in op:

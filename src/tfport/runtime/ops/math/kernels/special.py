@@ -1,7 +1,6 @@
-"""Special functions: gamma, error, Bessel and their kin.
+"""Special functions: gamma, error and Bessel functions.
 
-SciPy has them all. What differs are the edges, where TensorFlow has its own mind:
-poles, negative arguments, infinities; each is written beside its function.
+SciPy has them all. TensorFlow differs at the edges: poles, negative arguments, infinities.
 """
 
 from __future__ import annotations
@@ -20,7 +19,7 @@ NEGATIVE_IS_NAN = "negative is nan"
 NEGATIVE_IS_INF = "negative is inf"
 NEGATIVE_IS_MINUS_INF = "negative is -inf"
 
-# op, its name in SciPy, what is different
+# op, name in SciPy, where TensorFlow differs
 _TABLE: list[tuple[str, str, tuple[str, ...]]] = [
     ("Erf", "erf", ()),
     ("Erfc", "erfc", ()),
@@ -55,8 +54,8 @@ def _kernel(name: str, edges: tuple[str, ...]) -> Any:
 
         answer = getattr(special, name)(widen(x))
         for edge in edges:
-            there, value = _EDGES[edge]
-            answer = np.where(there(x), value, answer)
+            applies, value = _EDGES[edge]
+            answer = np.where(applies(x), value, answer)
         return answer
 
     return kernel
@@ -101,7 +100,7 @@ def digamma(x):
     from scipy import special
 
     x = widen(x)
-    # the poles, and minus infinity, have no value
+    # NaN at the poles and at minus infinity
     return np.where((x <= 0) & (x == np.floor(x)), np.nan, special.psi(x))
 
 
@@ -122,7 +121,7 @@ def zeta(x, q):
 
 
 def _zeta(x: Any, q: Any) -> Any:
-    """Hurwitz' function; at the poles of q it is infinite for even x only, as TensorFlow says."""
+    """The Hurwitz zeta function; at the poles of q, TensorFlow returns infinity for even x only."""
     from scipy import special
 
     answer = special.zeta(x, q)
@@ -138,6 +137,6 @@ def betainc(a, b, x):
 
     shapes = {array.shape for array in (a, b, x) if array.ndim}
     if len(shapes) > 1:
-        raise RunFailed(f"its inputs must be scalars or have one shape, not {sorted(map(list, shapes))}")
+        raise RunFailed(f"inputs must be scalars or have the same shape, found {sorted(map(list, shapes))}")
     outside = (a <= 0) | (b <= 0) | (x < 0) | (x > 1) | np.isinf(a) | np.isinf(b)
     return np.where(outside, np.nan, special.betainc(a, b, x))

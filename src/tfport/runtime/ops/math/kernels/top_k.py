@@ -1,4 +1,4 @@
-"""What is there once, what is largest, where it would stand: unique, top-k, n-th, bounds."""
+"""TopK, InTopK, NthElement, and search in sorted rows."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ def top_k_v2(input, k, *, sorted, index_type):
 
 
 def _top(x, k):
-    """Always sorted, since no order is promised where `sorted` is false; of equals, the first come first."""
+    """Always sorted, as no order is promised otherwise; the first of equal elements comes first."""
     if k < 0 or not x.ndim or x.shape[-1] < k:
-        raise RunFailed(f"of shape {list(x.shape)} the {k} largest of the last axis are asked for")
+        raise RunFailed(f"k={k} exceeds the size of the last axis, shape {x.shape}")
     keys = widen(x)
     if keys.dtype.kind == "u":
         order = np.argsort(np.iinfo(keys.dtype).max - keys, axis=-1, kind="stable")
@@ -42,7 +42,7 @@ def _top(x, k):
 def nth_element(input, n, *, reverse):
     at = int(n.reshape(()))
     if not input.ndim or not 0 <= at < input.shape[-1]:
-        raise RunFailed(f"there is no element {at} in the last axis of shape {list(input.shape)}")
+        raise RunFailed(f"n={at} is out of range for the last axis, shape {list(input.shape)}")
     place = input.shape[-1] - 1 - at if reverse else at
     keys = widen(input)
     return np.partition(keys, place, -1)[..., place].astype(input.dtype)
@@ -60,29 +60,29 @@ def upper_bound(sorted_inputs, values, *, out_type):
 
 def _bounds(rows, values, side):
     if rows.ndim != 2 or values.ndim != 2 or len(rows) != len(values):
-        raise RunFailed("sorted_inputs and values must be matrices with as many rows")
+        raise RunFailed("sorted_inputs and values must be matrices with the same number of rows")
     made = np.empty(values.shape, np.int64)
     for i, (row, wanted) in enumerate(zip(rows, values, strict=True)):
         made[i] = np.searchsorted(row, wanted, side)
     if side == "left" and values.dtype.kind == "f":
-        made[np.isnan(values)] = 0  # nothing is less than it
+        made[np.isnan(values)] = 0  # no value is less than NaN
     return made
 
 
 @host("InTopK")
 def in_top_k(predictions, targets, *, k):
-    return _among_first(predictions, targets, k)
+    return _in_top_k(predictions, targets, k)
 
 
 @host("InTopKV2")
 def in_top_k_v2(predictions, targets, k):
-    return _among_first(predictions, targets, int(k))
+    return _in_top_k(predictions, targets, int(k))
 
 
-def _among_first(predictions: Any, targets: Any, k: int) -> Any:
-    """Fewer than k are larger; nothing is among the first where a prediction that counts is not finite."""
+def _in_top_k(predictions: Any, targets: Any, k: int) -> Any:
+    """Whether fewer than k predictions are larger; never if a prediction in the row is not finite."""
     if predictions.ndim != 2 or targets.ndim != 1 or len(targets) != len(predictions):
-        raise RunFailed(f"{targets.shape} targets do not fit {predictions.shape} predictions")
+        raise RunFailed(f"targets {targets.shape} do not match predictions {predictions.shape}")
     classes = predictions.shape[1]
     inside = (targets >= 0) & (targets < classes)
     if not classes:

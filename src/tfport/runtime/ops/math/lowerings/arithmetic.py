@@ -14,7 +14,7 @@ same_name("Add AddV2:Add Sub Mul RealDiv:Div")
 
 @lower("Maximum")
 def maximum(b, x, y):
-    if x.dtype == INT64:  # of numbers from 2**31 to 2**32 ONNX Runtime takes the wrong one
+    if x.dtype == INT64:  # ONNX Runtime is wrong for values from 2**31 to 2**32
         return b.Where(b.Greater(x, y), x, y)
     return b.Max(x, y)
 
@@ -36,13 +36,13 @@ def squared_difference(b, x, y):
 def power(b, x, y):
     if not x.dtype.is_integer:
         return b.Pow(x, y)
-    # ONNX Runtime goes through floats, where large powers of integers do not wrap
+    # ONNX Runtime computes in floats, where large powers do not wrap
     if y.array is not None and y.array.ndim == 0 and int(y.array) in (1, 2, 3):
         made = x
         for _ in range(int(y.array) - 1):
             made = b.Mul(made, x)
         return made if made is not x else b.Identity(x)
-    raise CannotLower("powers of integers wrap")
+    raise CannotLower("integer powers wrap")
 
 
 @lower("Div")
@@ -73,7 +73,7 @@ def floor_div(b, x, y):
 
 
 def _divided(x: Dims | None, y: Dims | None) -> Dims | None:
-    """Sizes that are known stay so: shapes are halved this way."""
+    """Keep known sizes known: models halve shapes this way."""
     if x is None or y is None or len(y) != 1:
         return None
     return tuple(None if n is None or not y[0] else n // y[0] for n in x)
@@ -84,7 +84,7 @@ def floor_mod(b, x, y):
     if x.dtype.is_integer:
         _safe_divisor(y)
         return b.Mod(x, y)
-    # the remainder takes the sign of x in ONNX, that of y in TensorFlow: add y where the two differ
+    # ONNX's remainder has the sign of x, TensorFlow's that of y: add y where they differ
     rest, zero = b.Mod(x, y, fmod=1), b.const(0, x.dtype)
     differ = b.Xor(b.Less(rest, zero), b.Less(y, zero))
     return b.Where(b.And(differ, b.Not(b.Equal(rest, zero))), b.Add(rest, y), rest)
@@ -98,10 +98,10 @@ def truncate_mod(b, x, y):
 
 
 def _safe_divisor(y: Operand) -> None:
-    """ONNX Runtime dies of a division by zero, and of the smallest integer by -1."""
-    divisor = constant_of(y, "the divisor of integers")
+    """ONNX Runtime crashes on a division by zero, and of the smallest integer by -1."""
+    divisor = constant_of(y, "the integer divisor")
     if not divisor.all() or (divisor.astype("int64") == -1).any():
-        raise CannotLower("the divisor has zeros, or -1")
+        raise CannotLower("the divisor contains 0 or -1")
 
 
 @lower("DivNoNan")
@@ -132,7 +132,7 @@ def xlogy(b, x, y):
 def clip_by_value(b, t, clip_value_min, clip_value_max):
     low, high = clip_value_min.array, clip_value_max.array
     if clip_value_min.rank != 0 or clip_value_max.rank != 0:
-        raise CannotLower("a bound is no scalar")
+        raise CannotLower("a bound is not a scalar")
     if low is not None and high is not None and low <= high and t.dtype != INT64:
         return b.Clip(t, clip_value_min, clip_value_max)
     below = b.Where(b.Less(clip_value_max, t), clip_value_max, t)
@@ -143,8 +143,8 @@ def clip_by_value(b, t, clip_value_min, clip_value_max):
 def add_n(b, inputs):
     _one_shape(inputs)
     total = inputs[0]
-    for one in inputs[1:]:
-        total = b.Add(total, one)
+    for term in inputs[1:]:
+        total = b.Add(total, term)
     return total if len(inputs) > 1 else b.Identity(total)
 
 
@@ -155,10 +155,10 @@ def accumulate_n(b, inputs, *, shape):
 
 def _one_shape(inputs: list[Operand]) -> None:
     if len({operand.rank for operand in inputs}) > 1 or would_broadcast(inputs):
-        raise CannotLower("the inputs may not have one shape")
+        raise CannotLower("the inputs may have different shapes")
 
 
 def would_broadcast(operands: Iterable[Operand]) -> bool:
-    """Whether ONNX may stretch an axis of size 1 where TensorFlow asks for one shape, as the host does."""
+    """Whether ONNX may broadcast an axis of size 1 where TensorFlow requires equal shapes."""
     shapes = [operand.shape for operand in operands if operand.shape is not None]
     return any(1 in sizes and set(sizes) != {1} for sizes in zip(*shapes, strict=False))

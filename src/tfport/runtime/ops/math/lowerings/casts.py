@@ -1,4 +1,4 @@
-"""Casts, in ONNX, where both sides agree on what does not fit."""
+"""Casts, lowered to ONNX where both agree on values out of range."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ _PLAIN = frozenset(["float32", "float64", "float16", "bfloat16"])
 @lower("Cast")
 def cast(b, x, *, SrcT, DstT, Truncate):
     if Truncate:
-        raise CannotLower("it cuts where ONNX rounds")
+        raise CannotLower("Truncate: ONNX rounds")
     if x.dtype.name in _PLAIN and DstT.name not in _PLAIN | _WHOLE:
-        raise CannotLower("what does not fit saturates or wraps, by its place")
+        raise CannotLower("out-of-range values saturate or wrap depending on their position")
     if x.dtype == DstT:
         return b.Identity(x)
-    if any(one.is_complex or one.is_quantized or one.name not in ONNX_TYPES for one in (x.dtype, DstT)):
-        raise CannotLower("ONNX casts plain numbers")
+    if any(t.is_complex or t.is_quantized or t.name not in ONNX_TYPES for t in (x.dtype, DstT)):
+        raise CannotLower("ONNX has no such type")
     return b.cast(x, DstT)

@@ -25,7 +25,7 @@ def not_equal(b, x, y, *, incompatible_shape_error):
 
 
 def _comparable(x: Operand, y: Operand, incompatible_shape_error: bool) -> None:
-    """Where shapes that do not broadcast are answered, they must be known to do so."""
+    """Where TensorFlow has a result for shapes that do not broadcast, require that they do."""
     if incompatible_shape_error or x.rank == 0 or y.rank == 0:
         return
     if x.shape is None or y.shape is None:
@@ -42,11 +42,11 @@ def select_v2(b, condition, t, e):
 
 @lower("Select")
 def select(b, condition, t, e):
-    """The condition is a scalar, or has the shape of both choices, or chooses whole rows."""
+    """The condition is a scalar, has the shape of both inputs, or selects whole rows."""
     if condition.rank is None or t.rank is None or t.rank != e.rank or would_broadcast([t, e]):
-        raise CannotLower("the choices may differ in shape")
+        raise CannotLower("the inputs may differ in shape")
     if condition.rank not in (0, 1, t.rank) or condition.rank > t.rank or would_broadcast([condition, t]):
-        raise CannotLower("the condition may have another shape")
+        raise CannotLower("the condition may have a different shape")
     if condition.rank == 1 and t.rank > 1:
         condition = b.unsqueeze(condition, *range(1, t.rank))
     return _where(b, condition, t, e)
@@ -55,5 +55,5 @@ def select(b, condition, t, e):
 def _where(b: Builder, condition: Operand, t: Operand, e: Operand) -> Operand:
     if t.dtype != BOOL:
         return b.Where(condition, t, e)
-    # ONNX Runtime chooses between numbers only
+    # ONNX Runtime has Where for numbers only
     return b.Or(b.And(condition, t), b.And(b.Not(condition), e))

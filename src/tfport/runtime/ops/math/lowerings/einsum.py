@@ -1,7 +1,7 @@
-"""Einstein summation as a product of matrices, and as ONNX's own Einsum where it is none.
+"""Einstein summation as a matrix product, or as ONNX's own Einsum where it is not one.
 
-A label of both inputs is a batch where the output keeps it, and is summed where it does not; any
-other is free. The inputs are turned to `batch, free, summed` and `batch, summed, free` and multiplied.
+A label of both inputs is a batch axis if the output keeps it, and summed if not; any other is free.
+The inputs are transposed to `batch, free, summed` and `batch, summed, free`, and multiplied.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ def einsum(b, inputs, *, equation):
     except RunFailed as error:
         raise CannotLower(str(error)) from None
     _check(inputs, terms, output)
-    terms, output = _spelled(inputs, terms, output)
+    terms, output = _without_ellipsis(inputs, terms, output)
     if len(inputs) == 1 and len(set(output)) == len(terms[0]) == len(output):
         return b.transpose(b.Identity(inputs[0]), [terms[0].index(c) for c in output])
     if len(inputs) == 2:
@@ -35,12 +35,12 @@ def einsum(b, inputs, *, equation):
             return _product(b, inputs[0], inputs[1], terms[0], terms[1], output)
         except CannotLower:
             del b.made[before:]
-    spelled = f"{','.join(terms)}->{output}"
-    return b.nodes("Einsum", *inputs, equation=spelled, shape=(None,) * len(output))[0]
+    plain = f"{','.join(terms)}->{output}"
+    return b.nodes("Einsum", *inputs, equation=plain, shape=(None,) * len(output))[0]
 
 
-def _spelled(inputs: list[Operand], terms: list[str], output: str) -> tuple[list[str], str]:
-    """The terms with a label for each axis of `...`, the last axes of which go together."""
+def _without_ellipsis(inputs: list[Operand], terms: list[str], output: str) -> tuple[list[str], str]:
+    """The terms with `...` replaced by a label per axis, aligned at the last axis."""
     free = [c for c in string.ascii_letters if c not in "".join(terms)]
     ranks = [rank_of(o) - len(t.replace("...", "")) for o, t in zip(inputs, terms, strict=True)]
     labels = "".join(free[: max(ranks)])
@@ -49,14 +49,14 @@ def _spelled(inputs: list[Operand], terms: list[str], output: str) -> tuple[list
 
 
 def _check(inputs: list[Operand], terms: list[str], output: str) -> None:
-    """What the host refuses, or answers in its own way, is left to it."""
+    """Leave to the host what it refuses or treats specially."""
     for operand, term in zip(inputs, terms, strict=True):
         labels = len(term.replace("...", ""))
         if rank_of(operand) < labels or ("..." not in term and operand.rank != labels):
-            raise CannotLower("the labels do not name the axes")
+            raise CannotLower("the labels do not match the axes")
     plain = output.replace("...", "")
     if len(set(plain)) < len(plain) or not set(plain) <= set("".join(terms)):
-        raise CannotLower("the output repeats a label, or names a new one")
+        raise CannotLower("the output repeats a label, or has a new one")
     if "..." not in output and any("..." in term for term in terms):
         raise CannotLower("the output has no `...`")
     for label in set("".join(terms)) - {"."}:
@@ -84,13 +84,13 @@ def _product(b: Builder, x: Operand, y: Operand, left: str, right: str, output: 
         or not set(rows + columns) <= set(output)
         or len(left + right) > len({*left}) + len({*right})
     ):
-        raise CannotLower("it is no product of matrices")
+        raise CannotLower("it is not a matrix product")
     sizes: Sizes = dict(zip(right, y.shape or (), strict=True))
     for label, size in zip(left, x.shape or (), strict=True):
         sizes[label] = sizes.get(label) if size is None else size
     x = b.transpose(x, [left.index(c) for c in (*batch, *rows, *summed)])
     y = b.transpose(y, [right.index(c) for c in (*batch, *summed, *columns)])
-    # without a batch, rows of several axes are what a product takes for its batch
+    # without a batch, MatMul treats leading row axes as batch axes
     kept = [*batch, *rows] if rows and not batch else batch
     folded = [] if rows and not batch else [rows]
     made = b.MatMul(
@@ -108,14 +108,14 @@ def _product(b: Builder, x: Operand, y: Operand, left: str, right: str, output: 
 
 
 def _folded(b: Builder, x: Operand, kept: int, groups: list[list[str]], sizes: Sizes) -> Operand:
-    """The first axes as they are, and then one axis for each group of labels."""
+    """Keep the first axes, then fold each group of labels into one axis."""
     if all(len(group) < 2 for group in groups):
-        return _with_places(b, x, kept, groups)
+        return _with_unit_axes(b, x, kept, groups)
     whole = [_whole([sizes[c] for c in group]) for group in groups]
     return b.Reshape(x, b.ints(*[0] * kept, *_one_unknown(whole)))
 
 
-def _with_places(b: Builder, x: Operand, kept: int, groups: list[list[str]]) -> Operand:
+def _with_unit_axes(b: Builder, x: Operand, kept: int, groups: list[list[str]]) -> Operand:
     new = [kept + i for i, group in enumerate(groups) if not group]
     return b.unsqueeze(x, *new) if new else x
 
@@ -126,7 +126,7 @@ def _whole(sizes: list[int | None]) -> int | None:
 
 
 def _one_unknown(sizes: Sequence[int | None]) -> list[int]:
-    """Sizes as ONNX's Reshape takes them, to which 0 and a second -1 mean something else."""
+    """Sizes for ONNX's Reshape, where 0 and a second -1 have another meaning."""
     if 0 in sizes or list(sizes).count(None) > 1:
         raise CannotLower("the sizes are not known")
     return [-1 if size is None else size for size in sizes]

@@ -14,14 +14,14 @@ same_name(
 @lower("Round")
 def round_to_even(b, x):
     if x.dtype.is_integer:
-        raise CannotLower("of integers TensorFlow answers zeros")
+        raise CannotLower("TensorFlow returns zeros for integers")
     return b.Round(x)
 
 
 @lower("Sign")
 def sign(b, x):
     if x.dtype.is_floating and x.dtype.name not in ("float32", "float64"):
-        raise CannotLower("ONNX Runtime gives NaN in half precision the sign 0")
+        raise CannotLower("ONNX Runtime returns 0 for the sign of a half precision NaN")
     return b.Sign(x)
 
 
@@ -42,15 +42,15 @@ def is_finite(b, x):
 
 @lower("Expm1")
 def expm1(b, x):
-    # exact near zero, where exp(x) - 1 loses everything
+    # accurate near zero, where exp(x) - 1 loses all digits
     return b.Mul(b.Tanh(b.Mul(x, b.const(0.5, x.dtype))), b.Add(b.Exp(x), b.const(1, x.dtype)))
 
 
 @lower("Log1p")
 def log1p(b, x):
     """log(u)·x/(u-1) with u = 1+x rounded: the two roundings of u cancel."""
-    one = b.const(1, x.dtype)
-    u = b.Add(x, one)
-    exact = b.Div(b.Mul(b.Log(u), x), b.Sub(u, one))
-    small = b.Where(b.Equal(u, one), x, exact)
+    unit = b.const(1, x.dtype)
+    u = b.Add(x, unit)
+    exact = b.Div(b.Mul(b.Log(u), x), b.Sub(u, unit))
+    small = b.Where(b.Equal(u, unit), x, exact)
     return b.Where(b.IsInf(u), b.Log(u), small)

@@ -1,4 +1,4 @@
-"""Products of matrices."""
+"""Matrix products, lowered to ONNX."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def sparse_matmul(b, a, b_, *, transpose_a, transpose_b, a_is_sparse, b_is_spars
 
 def _product(b: Builder, x: Operand, y: Operand, transpose_x: bool, transpose_y: bool) -> Operand:
     if x.rank not in (None, 2) or y.rank not in (None, 2):
-        raise CannotLower("matrices are expected")
+        raise CannotLower("the inputs must be matrices")
     if (transpose_x or transpose_y) and x.dtype.is_floating:
         return b.Gemm(x, y, transA=int(transpose_x), transB=int(transpose_y))
     x = b.transpose(x, [1, 0]) if transpose_x else x
@@ -33,10 +33,10 @@ def _product(b: Builder, x: Operand, y: Operand, transpose_x: bool, transpose_y:
 @lower("BatchMatMul")
 def batch_matmul(b, x, y, *, adj_x, adj_y, grad_x, grad_y):
     if rank_of(x) != rank_of(y) or rank_of(x) < 2:
-        raise CannotLower("the batches differ")
-    # a batch of one would broadcast in ONNX; in TensorFlow it must be one on both sides
+        raise CannotLower("the batch shapes differ")
+    # ONNX broadcasts a batch of size 1; in TensorFlow both must be 1
     if any(1 in sizes and set(sizes) != {1} for sizes in zip(x.shape[:-2], y.shape[:-2], strict=True)):
-        raise CannotLower("the batches may differ")
+        raise CannotLower("the batch shapes may differ")
     return b.MatMul(_adjoint(b, x, adj_x), _adjoint(b, y, adj_y))
 
 
@@ -54,7 +54,7 @@ def batch_matmul_v3(b, x, y, *, Tout, adj_x, adj_y, grad_x, grad_y):
 
 def _at_least_matrices(x: Operand, y: Operand) -> None:
     if any(operand.rank is not None and operand.rank < 2 for operand in (x, y)):
-        raise CannotLower("matrices are expected")
+        raise CannotLower("the inputs must be matrices")
 
 
 def _adjoint(b: Builder, x: Operand, wanted: bool) -> Operand:
@@ -86,4 +86,4 @@ def _fused(b: Builder, op: str, x: Operand, rest: list[Operand], alpha: float) -
         return b.Gelu(x)
     if op == "GeluApproximate":
         return b.Gelu(x, approximate="tanh")
-    raise CannotLower(f"nothing is known of the fused op {op}")
+    raise CannotLower(f"unsupported fused op {op}")

@@ -1,4 +1,4 @@
-"""Reductions, running sums and places of extremes, in ONNX."""
+"""Reductions, cumulative sums, ArgMax and ArgMin, lowered to ONNX."""
 
 from __future__ import annotations
 
@@ -13,19 +13,19 @@ from tfport.runtime.operand import Operand
 
 
 def _axes(x: Operand, reduction_indices: Operand) -> list[int]:
-    """The axes that are reduced, counted from the front; strange ones are left to the host to refuse."""
+    """The reduced axes, counted from the front; the host reports invalid ones."""
     known = reduction_indices.known
     if known is None or None in known:
         known = tuple(constant_of(reduction_indices, "the list of axes").reshape(-1).tolist())
     axes = [axis for axis in known if axis is not None]
     if x.rank is None:
-        # from one end, two names are two axes
+        # counted from the same end, different numbers are different axes
         if len(set(axes)) < len(axes) or len({axis < 0 for axis in axes}) > 1:
             raise CannotLower("the axes may be the same")
         return axes
     inside = {axis % x.rank for axis in axes if -x.rank <= axis < x.rank}
     if len(inside) < len(axes):
-        raise CannotLower("an axis is named twice, or is outside")
+        raise CannotLower("an axis is repeated or out of range")
     return [axis % x.rank for axis in axes]
 
 
@@ -33,21 +33,21 @@ def _reduce(b: Builder, op: str, x: Operand, axes: list[int], keep: bool) -> Ope
     return b.nodes(op, x, b.ints(*axes), keepdims=int(keep))[0] if axes else b.Identity(x)
 
 
-def _plainly(op: str) -> Any:
+def _reduction(op: str) -> Any:
     def reduce(b, input, reduction_indices, *, keep_dims):
         return _reduce(b, op, input, _axes(input, reduction_indices), keep_dims)
 
     return reduce
 
 
-lower("Sum")(_plainly("ReduceSum"))
-lower("Prod")(_plainly("ReduceProd"))
+lower("Sum")(_reduction("ReduceSum"))
+lower("Prod")(_reduction("ReduceProd"))
 
 
 @lower("EuclideanNorm")
 def euclidean_norm(b, input, reduction_indices, *, keep_dims):
     if not input.dtype.is_floating:
-        raise CannotLower("squares of integers wrap")
+        raise CannotLower("integer squares wrap")
     axes = _axes(input, reduction_indices)
     return b.ReduceL2(input, b.ints(*axes), keepdims=int(keep_dims)) if axes else b.Abs(input)
 
@@ -55,11 +55,11 @@ def euclidean_norm(b, input, reduction_indices, *, keep_dims):
 @lower("Mean")
 def mean(b, input, reduction_indices, *, keep_dims):
     if not input.dtype.is_floating:
-        raise CannotLower("means of integers are cut")
+        raise CannotLower("integer means are truncated")
     axes = _axes(input, reduction_indices)
     if not axes or (input.shape is not None and all(input.shape[axis] for axis in axes)):
         return _reduce(b, "ReduceMean", input, axes, keep_dims)
-    # of nothing the mean is NaN, which ONNX Runtime says is 0
+    # the mean of no elements is NaN; ONNX Runtime returns 0
     count = b.ReduceProd(b.Gather(b.Shape(input), b.ints(*axes), axis=0), b.ints(0), keepdims=0)
     return b.Div(_reduce(b, "ReduceSum", input, axes, keep_dims), b.cast(count, input.dtype))
 
@@ -67,15 +67,15 @@ def mean(b, input, reduction_indices, *, keep_dims):
 def _extreme(op: str, other: str) -> Any:
     def reduce(b, input, reduction_indices, *, keep_dims):
         axes = _axes(input, reduction_indices)
-        found = _reduce(b, op, input, axes, keep_dims)
+        extreme = _reduce(b, op, input, axes, keep_dims)
         if not axes or not input.dtype.is_floating:
-            return found
-        # NaN is passed on, which ONNX Runtime overlooks. The sum tells; it is NaN of both infinities, too.
+            return extreme
+        # ONNX Runtime ignores NaN. The sum shows one, but is also NaN if both infinities occur.
         total = _reduce(b, "ReduceSum", input, axes, keep_dims)
         opposite = _reduce(b, other, input, axes, keep_dims)
-        both_infinite = b.And(b.IsInf(found), b.IsInf(opposite))
-        both = b.And(both_infinite, b.Not(b.Equal(found, opposite)))
-        return b.Where(b.And(b.IsNaN(total), b.Not(both)), total, found)
+        both_infinite = b.And(b.IsInf(extreme), b.IsInf(opposite))
+        both = b.And(both_infinite, b.Not(b.Equal(extreme, opposite)))
+        return b.Where(b.And(b.IsNaN(total), b.Not(both)), total, extreme)
 
     return reduce
 
@@ -89,8 +89,8 @@ def _of_bools(op: str) -> Any:
         axes = _axes(input, reduction_indices)
         if not axes:
             return b.Identity(input)
-        found = _reduce(b, op, b.cast(input, INT32), axes, keep_dims)
-        return b.Greater(found, b.const(0, INT32))
+        number = _reduce(b, op, b.cast(input, INT32), axes, keep_dims)
+        return b.Greater(number, b.const(0, INT32))
 
     return reduce
 
@@ -99,26 +99,26 @@ lower("All")(_of_bools("ReduceMin"))
 lower("Any")(_of_bools("ReduceMax"))
 
 
-def _place(op: str, instead: float) -> Any:
-    def place(b, input, dimension, *, output_type):
+def _arg(op: str, instead: float) -> Any:
+    def arg(b, input, dimension, *, output_type):
         axis = constant_of(dimension, "the axis")
         if axis.ndim or (input.rank is not None and not -input.rank <= int(axis) < input.rank):
-            raise CannotLower("the axis is outside")
+            raise CannotLower("the axis is out of range")
         if input.dtype.is_floating:
-            # NaN is never chosen, unless there is nothing else
+            # NaN is only chosen if there is nothing else
             input = b.Where(b.IsNaN(input), b.const(instead, input.dtype), input)
-        found = b.nodes(op, input, axis=int(axis), keepdims=0, dtype=INT64)[0]
-        return b.cast(found, output_type)
+        index = b.nodes(op, input, axis=int(axis), keepdims=0, dtype=INT64)[0]
+        return b.cast(index, output_type)
 
-    return place
+    return arg
 
 
-lower("ArgMax")(_place("ArgMax", -np.inf))
-lower("ArgMin")(_place("ArgMin", np.inf))
+lower("ArgMax")(_arg("ArgMax", -np.inf))
+lower("ArgMin")(_arg("ArgMin", np.inf))
 
 
 @lower("Cumsum")
 def cumsum(b, x, axis, *, exclusive, reverse):
     if axis.rank != 0 or x.rank == 0:
-        raise CannotLower("the axis is no scalar, or there is none")
+        raise CannotLower("the axis is not a scalar, or the input is")
     return b.CumSum(x, axis, exclusive=int(exclusive), reverse=int(reverse))

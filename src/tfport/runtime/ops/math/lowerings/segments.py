@@ -18,10 +18,10 @@ def unsorted_segment_prod(b, data, segment_ids, num_segments):
 
 
 def _segments(b, data, segment_ids, num_segments, reduction, nothing):
-    """Rows of a negative segment go to one more row, which is cut off; a segment too many fails."""
+    """Rows with a negative segment id go to an extra row, which is dropped; an id that is too large fails."""
     prefix = rank_of(segment_ids, "segment_ids")
     if not prefix or prefix > rank_of(data):
-        raise CannotLower("segment_ids is a scalar, or for NumPy to refuse")
+        raise CannotLower("segment_ids is a scalar, or has too many axes")
     check_type(data)
     rest = sizes_of(b, data, prefix)
     width = product_of_sizes(b, rest)

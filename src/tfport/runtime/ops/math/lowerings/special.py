@@ -29,6 +29,6 @@ def erfc(b, x):
         fit = b.Add(b.Mul(fit, t), b.const(term, FLOAT32))
     tail = b.Mul(t, b.Exp(b.Sub(fit, b.Mul(size, size))))
     zero, two = b.const(0, FLOAT32), b.const(2, FLOAT32)
-    found = b.Where(b.Less(x, zero), b.Sub(two, tail), tail)
+    result = b.Where(b.Less(x, zero), b.Sub(two, tail), tail)
     b.made[-1].means = (ERFC, x)
-    return found
+    return result

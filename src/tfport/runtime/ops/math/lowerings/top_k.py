@@ -1,4 +1,4 @@
-"""The largest elements, in ONNX."""
+"""TopK, lowered to ONNX."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ def top_k(b, input, *, k, sorted):
 
 @lower("TopKV2")
 def top_k_v2(b, input, k, *, sorted, index_type):
-    found = whole(k)
-    if found is not None and found[0] < 0:
+    known = whole(k)
+    if known is not None and known[0] < 0:
         raise CannotLower("k is negative")
     return _top(b, input, b.vector(k), index_type)
 
 
 def _top(b, x, k, index_type):
-    """Of equals both take the first; no order is promised where `sorted` is false, so it always is."""
+    """Always sorted, as no order is promised otherwise; the first of equal elements comes first."""
     if not rank_of(x):
-        raise CannotLower("its input is a scalar")
+        raise CannotLower("the input is a scalar")
     values, places = b.nodes("TopK", x, k, outputs=2, axis=-1, largest=1, sorted=1)
     return values, b.cast(places, index_type)
