@@ -8,7 +8,7 @@ from typing import Any
 DEVICES = ("cpu", "gpu")
 LOADERS = ("capi", "serving", "python", "keras")
 ENGINES = ("onnxruntime", "openvino", "none")
-TARGET = "a target, such as tensorflow==2.8.4"
+TARGET = "a target, such as tensorflow==2.8.4; `tfport targets` lists the recorded builds"
 
 
 def add_model(parser: argparse.ArgumentParser) -> None:
@@ -48,4 +48,4 @@ def add_loader(parser: argparse.ArgumentParser) -> None:
 
 
 def add_json(parser: argparse.ArgumentParser, **options: Any) -> None:
-    parser.add_argument("--json", action="store_true", help="print JSON (version 1)", **options)
+    parser.add_argument("--json", action="store_true", help="print JSON (schema version 1)", **options)

@@ -17,7 +17,7 @@ ENVIRONMENT = (
 @command(
     "env",
     order=10,
-    help="compare two environments: what could break models or op libraries",
+    help="compare two environments for what could break a model",
     description="Compare two environments. Report the differences that can break a model or an op "
     "library, what each would break, and how certain that is. Exit code 0: no relevant difference; "
     "1: something breaks or may break; 2: tfport could not read an environment.",

@@ -52,7 +52,7 @@ def _add_rewriting(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--allow-lossy", action="store_true", help="also use rules that lose information; they are listed"
     )
-    parser.add_argument("--freeze", action="store_true", help="replace variables by constants")
+    parser.add_argument("--freeze", action="store_true", help="replace variables with constants")
     parser.add_argument("--drop-asserts", action="store_true", help="remove assertions")
     parser.add_argument(
         "--rules",

@@ -11,7 +11,7 @@ from tfport.cli.commands import command
 @command(
     "inspect",
     order=1,
-    help="show the signatures, ops, variables, tables and assets of a model",
+    help="show the signatures, ops, variables and assets of a model",
     description="Show what a model contains and which TensorFlow wrote it. Nothing in the model is "
     "executed, and its weights are not read.",
 )

@@ -22,7 +22,9 @@ from tfport.errors import Error
 
 CANNOT_TELL = 2
 INTERRUPTED = 130
-EXAMPLES = """examples:
+EPILOG = """Run `tfport COMMAND --help` for the arguments of a command.
+
+examples:
   tfport inspect export/1
   tfport check export/1 --on tensorflow==2.8.4
   tfport fix export/1 --for tensorflow==1.15.5 -o fixed
@@ -71,14 +73,22 @@ def parser(*, complete: bool = True) -> argparse.ArgumentParser:
     top = argparse.ArgumentParser(
         prog="tfport",
         description="Take any TensorFlow model to any runtime, without TensorFlow.",
-        epilog=EXAMPLES,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
+        epilog=EPILOG,
+        formatter_class=_HelpFormatter,
     )
     top.add_argument("--version", action=_Version, nargs=0, help="print the version of tfport")
     subparsers = top.add_subparsers(title="commands", metavar="COMMAND", dest="command", required=True)
     for command in all_commands():
         command.add_to(subparsers, complete=complete)
     return top
+
+
+class _HelpFormatter(argparse.RawDescriptionHelpFormatter):
+    """Each command and its help on one line."""
+
+    def __init__(self, prog: str) -> None:
+        super().__init__(prog, max_help_position=16)
+        self._action_max_length = 14  # argparse measures commands without their indentation
 
 
 class _Version(argparse.Action):

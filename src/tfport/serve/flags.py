@@ -114,7 +114,6 @@ def add_flags(parser: argparse.ArgumentParser) -> None:
 
 
 def _add(group: argparse._ArgumentGroup, flag: Flag) -> None:
-    names = dict.fromkeys((f"--{flag.name}", f"--{flag.name.replace('_', '-')}"))
     help = f"{flag.help} (default {_shown(flag.default)})" if flag.help else f"ignored: {flag.ignored}"
     options: dict[str, object] = (
         {"nargs": "?", "const": True, "type": _boolean_or_word} if flag.kind is bool else {}
@@ -122,8 +121,11 @@ def _add(group: argparse._ArgumentGroup, flag: Flag) -> None:
     options.setdefault("type", flag.kind)
     if flag.choices:
         options["choices"] = flag.choices
-    metavar = {bool: "BOOL", int: "N", float: "X", str: "TEXT"}[flag.kind]
-    group.add_argument(*names, dest=flag.name, default=None, metavar=metavar, help=help, **options)  # type: ignore[arg-type]
+    options["metavar"] = {bool: "BOOL", int: "N", float: "X", str: "TEXT"}[flag.kind]
+    group.add_argument(f"--{flag.name}", dest=flag.name, default=None, help=help, **options)  # type: ignore[arg-type]
+    if "_" in flag.name:  # the spelling with dashes is accepted, but not listed
+        alias = f"--{flag.name.replace('_', '-')}"
+        group.add_argument(alias, dest=flag.name, default=None, help=argparse.SUPPRESS, **options)  # type: ignore[arg-type]
 
 
 def _shown(default: object) -> str:

@@ -57,7 +57,8 @@ def _add_conditions(parser: argparse.ArgumentParser) -> None:
         "--library",
         action="append",
         metavar="FILE",
-        help="custom-op library to include; it is read, never loaded; can be repeated",
+        help="custom-op library whose ops count as registered on the target; it is read, never loaded; "
+        "can be repeated",
     )
     parser.add_argument("--checksums", action="store_true", help="also verify the checksums of the weights")
     parser.add_argument(
@@ -76,7 +77,11 @@ def _add_output(parser: argparse.ArgumentParser) -> None:
         "--format", choices=REPORT_FORMATS.names(), default="text", help="report format (default: text)"
     )
     formats.add_argument(
-        "--json", dest="format", action="store_const", const="json", help="print JSON (version 1)"
+        "--json",
+        dest="format",
+        action="store_const",
+        const="json",
+        help="print JSON (schema version 1), as --format json",
     )
     parser.add_argument(
         "-o", "--output", metavar="FILE", help="file for the report (default: standard output)"

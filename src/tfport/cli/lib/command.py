@@ -18,7 +18,7 @@ SUBCOMMANDS = {"check": check, "new": new, "build": build, "show": show}
     "lib",
     order=9,
     subcommands=tuple(SUBCOMMANDS),
-    help="check whether a custom-op library loads, and why not; build libraries",
+    help="check whether a custom-op library loads; build libraries",
     usage="tfport lib FILE… [--on TARGET…]\n       tfport lib {check,new,build,show} …",
     description="Check on which TensorFlow a custom-op library loads, or create, build and list libraries "
     "of ops. `tfport lib FILE…` is short for `tfport lib check FILE…`.",

@@ -20,7 +20,7 @@ NO, CANNOT_TELL = 1, 2
 @command(
     "ops",
     order=11,
-    help="show the history of an op: releases, attributes, kernels, packages",
+    help="show the history of an op: releases, attributes, kernels",
     description="Show which releases and packages register an op, how its definition changed, and for which "
     "devices and types it has kernels, according to the recorded builds.",
 )
