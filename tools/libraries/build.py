@@ -1,10 +1,10 @@
-"""Build the op libraries of tests/libraries, one for each way to load or not.
+"""Build the op libraries of tests/libraries, one for each way to load or fail to load.
 
     python tools/libraries/build.py             all of them
     python tools/libraries/build.py good old_abi
 
 It needs g++, a compiler for ARM64 and, once, the wheels of a few releases (`releases`).
-What real TensorFlow says to each is recorded by `watch`.
+`record_library_outcomes.py` records what real TensorFlow does with each.
 """
 
 import shutil

@@ -1,4 +1,4 @@
-"""A case: a file that someone takes for an op library, how it is made and how it is loaded."""
+"""A test case: a file that is meant to be an op library, how it is made and how it is loaded."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -8,27 +8,27 @@ from steps import Step
 
 @dataclass(frozen=True)
 class Load:
-    """How the file is loaded: by its whole path, alone, by its owner, unless this says otherwise."""
+    """How the file is loaded; by default with its absolute path, alone, by its owner."""
 
-    given: str | None = None
-    """The path as it is passed."""
+    path: str | None = None
+    """The path that is passed to the loader."""
     folder: str = "."
-    """Where the process stands, seen from the folder of the file."""
+    """The working directory, relative to the folder of the file."""
     library_path: str | None = None
-    """LD_LIBRARY_PATH, seen from there too."""
+    """LD_LIBRARY_PATH, relative to the folder of the file."""
     copy_first: bool = False
-    """Whether a copy of it, under another name, is loaded before."""
+    """Whether a copy with another name is loaded first."""
     mode: str | None = None
-    """Permissions of the file, as chmod takes them; who loads it does not own it then."""
+    """The permissions of the file, as for chmod; another user than its owner loads it."""
 
 
 @dataclass(frozen=True)
 class Case:
-    """What is wrong, if anything; steps that make `CASE/op.so`, or another case's file."""
+    """A description, and the steps that make `CASE/op.so` or the file of another case."""
 
-    about: str
+    description: str
     steps: Sequence[Step] = ()
     load: Load = field(default_factory=Load)
     calls: Sequence[str] = ("AcmeCopy",)
-    """Ops to call with floats once it is loaded."""
+    """The ops to call with floats after loading."""
     file: str | None = None

@@ -1,4 +1,4 @@
-"""What can happen to a library that was good: bytes changed or lost."""
+"""Damage a valid library: change or remove bytes."""
 
 import struct
 
@@ -24,7 +24,7 @@ def cut_in_the_middle(library: bytes) -> bytes:
 
 
 def cut_in_the_dynamic_section(library: bytes) -> bytes:
-    return library[: dynamic_at(library) + 100]
+    return library[: dynamic_offset(library) + 100]
 
 
 def without_the_end(library: bytes) -> bytes:
@@ -32,18 +32,18 @@ def without_the_end(library: bytes) -> bytes:
 
 
 def zeros_from_the_middle(library: bytes) -> bytes:
-    """A download into a file that had its size from the start."""
+    """An interrupted download into a preallocated file."""
     middle = len(library) // 2
     return library[:middle] + bytes(len(library) - middle)
 
 
 def zeros_in_the_dynamic_section(library: bytes) -> bytes:
-    at = dynamic_at(library)
+    at = dynamic_offset(library)
     return library[:at] + bytes(16) + library[at + 16 :]
 
 
 def without_section_headers(library: bytes) -> bytes:
-    """A loader does not read them."""
+    """Remove the section headers, which loaders do not read."""
     changed = bytearray(library)
     changed[SECTION_TABLE : SECTION_TABLE + 8] = bytes(8)
     changed[SECTION_COUNTS : SECTION_COUNTS + 6] = bytes(6)
@@ -56,12 +56,12 @@ def big_endian(library: bytes) -> bytes:
 
 
 def of_another_system(library: bytes) -> bytes:
-    """FreeBSD's mark."""
+    """The OS ABI of FreeBSD."""
     return replaced(library, SYSTEM, 9)
 
 
 def in_text_mode(library: bytes) -> bytes:
-    """A transfer that took it for text."""
+    """A transfer in text mode."""
     return library.replace(b"\n", b"\r\n")
 
 
@@ -69,8 +69,8 @@ def replaced(library: bytes, at: int, value: int) -> bytes:
     return library[:at] + bytes([value]) + library[at + 1 :]
 
 
-def dynamic_at(library: bytes) -> int:
-    """Where the dynamic section begins in the file."""
+def dynamic_offset(library: bytes) -> int:
+    """The offset of the dynamic section in the file."""
     (table,) = struct.unpack_from("<Q", library, PROGRAM_TABLE)
     headers = PROGRAM_HEADER.iter_unpack(library[table : table + 20 * PROGRAM_HEADER.size])
     return next(offset for kind, _, offset, *_ in headers if kind == DYNAMIC)

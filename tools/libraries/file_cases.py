@@ -1,4 +1,4 @@
-"""Files that are no op library, or not for this machine, or damaged, or not where the path says."""
+"""Files that are not op libraries, are for another machine, are damaged, or are not at the path."""
 
 import gzip
 import io
@@ -30,17 +30,17 @@ FILES = {
     "bits_32": Case("for 32-bit x86", [program("-m32", *BARE, source="nothing.c")]),
     "arm64": Case("for ARM64", [program(*ARM64, compiler="aarch64-linux-gnu-gcc", source="nothing.c")]),
     "big_endian": Case("marked as big-endian", [from_good(damage.big_endian)]),
-    "of_freebsd": Case("marked as FreeBSD's", [from_good(damage.of_another_system)]),
+    "of_freebsd": Case("marked as a FreeBSD library", [from_good(damage.of_another_system)]),
     "of_windows": Case("a Windows DLL", [content(DLL)]),
     "of_macos": Case("a macOS library", [content(MACH_O)]),
-    "of_macos_universal": Case("a macOS library for two machines", [content(UNIVERSAL)]),
-    "executable": Case("a program at a fixed address", [program("-no-pie")]),
-    "executable_pie": Case("a program at any address", [program("-pie")]),
-    "object_file": Case("an object that was never linked", [program("-c", source="nothing.c")]),
+    "of_macos_universal": Case("a macOS library for two architectures", [content(UNIVERSAL)]),
+    "executable": Case("a program with a fixed address", [program("-no-pie")]),
+    "executable_pie": Case("a position-independent program", [program("-pie")]),
+    "object_file": Case("an object file that was not linked", [program("-c", source="nothing.c")]),
     "static_archive": Case("a static archive", [content(ARCHIVE)]),
     "linker_script": Case("a linker script", [content(SCRIPT)]),
     "lfs_pointer": Case("a Git LFS pointer", [content(POINTER)]),
-    "web_page": Case("a web page that was saved under this name", [content(PAGE)]),
+    "web_page": Case("a web page saved under this name", [content(PAGE)]),
     "python_source": Case("a Python source", [content(SOURCE)]),
     "wheel": Case("a wheel", [content(wheel())]),
     "compressed": Case("compressed", [from_good(lambda library: gzip.compress(library, mtime=0))]),
@@ -50,16 +50,16 @@ FILES = {
     "cut_after_header": Case("the header alone", [from_good(damage.cut_after_the_header)]),
     "cut_in_middle": Case("the first half: an interrupted download", [from_good(damage.cut_in_the_middle)]),
     "cut_in_dynamic_section": Case(
-        "cut in the dynamic section", [from_good(damage.cut_in_the_dynamic_section)]
+        "truncated in the dynamic section", [from_good(damage.cut_in_the_dynamic_section)]
     ),
-    "cut_after_segments": Case("cut where only section headers follow", [from_good(damage.without_the_end)]),
+    "cut_after_segments": Case("truncated after the segments", [from_good(damage.without_the_end)]),
     "zeros_from_middle": Case("the second half is zeros", [from_good(damage.zeros_from_the_middle)]),
     "dynamic_section_ends_early": Case(
-        "the dynamic section begins with its end", [from_good(damage.zeros_in_the_dynamic_section)]
+        "the dynamic section starts with its end marker", [from_good(damage.zeros_in_the_dynamic_section)]
     ),
-    "transferred_as_text": Case("line ends were changed on the way", [from_good(damage.in_text_mode)]),
+    "transferred_as_text": Case("line ends changed in transfer", [from_good(damage.in_text_mode)]),
     "without_section_headers": Case(
-        "no section headers: a loader reads none", [from_good(damage.without_section_headers)]
+        "no section headers, which loaders do not read", [from_good(damage.without_section_headers)]
     ),
 }
 GOOD = "good/op.so"
@@ -67,13 +67,15 @@ PATHS = {
     "missing": Case("no such file", file="missing/op.so"),
     "a_folder": Case("a folder", file="good"),
     "below_a_file": Case("a path through a file", file="good/op.so/op.so"),
-    "no_permission": Case("only its owner may read it", load=Load(mode="600"), file=GOOD),
-    "not_executable": Case("nobody may execute it", load=Load(mode="644"), file=GOOD),
+    "no_permission": Case("readable only for its owner", load=Load(mode="600"), file=GOOD),
+    "not_executable": Case("not executable", load=Load(mode="644"), file=GOOD),
     "bare_name": Case(
-        "here, but a name without slash is looked for elsewhere", load=Load("op.so"), file=GOOD
+        "a name without a slash, in the working directory only",
+        load=Load("op.so"),
+        file=GOOD,
     ),
     "bare_name_on_library_path": Case(
-        "a name without slash, in a folder of LD_LIBRARY_PATH",
+        "a name without a slash, in a folder of LD_LIBRARY_PATH",
         load=Load("op.so", library_path="."),
         file=GOOD,
     ),
@@ -81,5 +83,5 @@ PATHS = {
     "relative_path_elsewhere": Case(
         "a relative path from another folder", load=Load("./op.so", folder=".."), file=GOOD
     ),
-    "home_in_path": Case("~, which only a shell replaces", load=Load("~/op.so"), file=GOOD),
+    "home_in_path": Case("~, which only shells expand", load=Load("~/op.so"), file=GOOD),
 }

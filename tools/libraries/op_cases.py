@@ -1,6 +1,6 @@
-"""Op libraries that the compiler makes: what they register, what they ask of TensorFlow and of others.
+"""Op libraries made by the compiler: what they register, and what they need from TensorFlow and others.
 
-`good` is the library that loads; each other is that library with one change.
+`good` is the library that loads; every other is that library with one change.
 """
 
 from collections.abc import Sequence
@@ -20,31 +20,31 @@ POINTER = "version https://git-lfs.github.com/spec/v1\noid sha256:" + "0" * 64 +
 
 
 def copy(*more: str, **options: Any) -> list[Step]:
-    """The op and its kernel, and more."""
+    """A library with the op and its kernel, and further sources."""
     return [library(*COPY, *more, **options)]
 
 
 def needs(soname: str, symbol_version: str = "") -> list[Step]:
-    """A library that needs another, or a version of it, that is nowhere."""
+    """A library that needs another library, or a version of it, that does not exist."""
     made = helper("acme.c", soname, symbol_version)
     return [made, *copy("uses_acme.c", against=[soname]), without(soname)]
 
 
 def with_acme(*then: Step, link: Sequence[str] = (ORIGIN,), symbol_version: str = "") -> list[Step]:
-    """A library that needs one which is near it."""
+    """A library that needs another library in a folder below its own."""
     made = helper("acme.c", ACME, symbol_version)
     return [made, *copy("uses_acme.c", against=[ACME], link=link), *then]
 
 
 def with_inner(dtags: str) -> list[Step]:
-    """A library that needs one which needs another; only the first has a path, and it is that of both."""
+    """A library that needs a library that needs a third one; only the first has a search path."""
     outer = helper("acme_through_inner.c", ACME, against=INNER)
     linked = copy("uses_acme.c", against=[ACME], link=[ORIGIN, dtags, "-Wl,--allow-shlib-undefined"])
     return [helper("acme_inner.c", INNER), outer, *linked]
 
 
 def scaler_without_typeinfo() -> list[Step]:
-    """A library whose base class is in another, compiled with other options."""
+    """A library whose base class is in another library, compiled with other options."""
     scaler, soname = "deps/libscaler.so", "-Wl,-soname,libscaler.so"
     made = library("scaler.cc", compile=["-fno-rtti"], framework="none", link=[soname], out=scaler)
     return [made, *copy("doubler.cc", against=[scaler], link=[ORIGIN])]
@@ -55,49 +55,49 @@ REGISTRATION = {
     "op_without_kernel": Case(
         "REGISTER_KERNEL_BUILDER is commented out", [library(*OP, "copy_op.cc", "kernel_commented_out.cc")]
     ),
-    "kernel_without_op": Case("a kernel for an op that nobody registers", [library(*KERNEL)], calls=()),
+    "kernel_without_op": Case("a kernel for an op that is not registered", [library(*KERNEL)], calls=()),
     "kernel_for_gpu_only": Case(
-        "a kernel, but for another device", [library(*OP, "copy_op.cc", "kernel_for_gpu.cc")]
+        "a kernel for another device", [library(*OP, "copy_op.cc", "kernel_for_gpu.cc")]
     ),
     "kernel_with_label": Case(
-        "a kernel, but for nodes with a label", [library(*OP, "copy_op.cc", "kernel_with_label.cc")]
+        "a kernel for nodes with a label", [library(*OP, "copy_op.cc", "kernel_with_label.cc")]
     ),
     "kernels_for_other_types": Case(
-        "kernels for two of the op's three types",
+        "kernels for two of the op's three dtypes",
         [library("typed.cc", "copy_op.cc")],
         calls=["AcmeTypedCopy"],
     ),
-    "c_api": Case("an op and its kernel through the C API alone", [library("c_api.cc")]),
+    "c_api": Case("an op and its kernel registered only through the C API", [library("c_api.cc")]),
     "c_api_of_plugins": Case(
-        "TF_InitKernel registers the kernel, which is called for pluggable devices only",
+        "TF_InitKernel registers the kernel, and is called only for pluggable devices",
         [library("c_api.cc", compile=["-DAS_PLUGINS_DO"])],
     ),
-    "c_api_uncalled": Case("nothing calls what registers the op", [library("c_api_uncalled.cc")]),
+    "c_api_uncalled": Case("nothing calls its registration function", [library("c_api_uncalled.cc")]),
     "registers_nothing": Case("no registration at all", [library("nothing.c")]),
-    "archive_dropped": Case("the op is in an archive, of which the linker took nothing", [archived(*COPY)]),
+    "archive_dropped": Case("the op is in an archive that the linker dropped", [archived(*COPY)]),
     "already_in_tensorflow": Case(
-        "an op of a name that TensorFlow has, defined otherwise", [library("matmul.cc")], calls=["MatMul"]
+        "an op that TensorFlow has too, with another definition", [library("matmul.cc")], calls=["MatMul"]
     ),
     "second_kernel": Case(
-        "a kernel that TensorFlow has for its op", [library("relu_kernel.cc", "copy_op.cc")], calls=["Relu"]
+        "a kernel that TensorFlow has too", [library("relu_kernel.cc", "copy_op.cc")], calls=["Relu"]
     ),
     "registered_twice": Case("two sources register the op", copy("op_again.cc")),
     "loaded_under_two_names": Case(
         "a copy of the library was loaded before", load=Load(copy_first=True), file="good/op.so"
     ),
     "ill_named": Case("an op whose name is not in CamelCase", [library("ill_named.cc")], calls=()),
-    "ill_defined": Case("an op whose definition TensorFlow refuses", [library("ill_defined.cc")]),
+    "ill_defined": Case("an op whose definition TensorFlow rejects", [library("ill_defined.cc")]),
     "throws": Case("an exception before anything is registered", [library("throws.cc", *COPY)]),
 }
 SYMBOLS = {
     "source_not_linked": Case("the source of the kernel's class was not linked", [library(*OP, "kernel.cc")]),
     "missing_vtable": Case("a class without its only function", [library(*OP, "vtable.cc")]),
     "missing_typeinfo": Case("a base class compiled with -fno-rtti", scaler_without_typeinfo()),
-    "undefined_function": Case("a C function that nobody defines", copy("uses_acme.c")),
-    "weak_symbol": Case("a symbol that may be missing, and is", copy("uses_acme_if_there.c")),
+    "undefined_function": Case("an undefined C function", copy("uses_acme.c")),
+    "weak_symbol": Case("a missing weak symbol", copy("uses_acme_if_there.c")),
     "without_framework": Case("not linked with libtensorflow_framework", copy(framework="none")),
     "framework_dropped": Case(
-        "--as-needed, and libtensorflow_framework before the objects", copy(framework="first")
+        "--as-needed with libtensorflow_framework before the objects", copy(framework="first")
     ),
     "without_framework_of_2_13_1": Case(
         "built for TensorFlow 2.13.1, not linked with it", copy(version="2.13.1", framework="none")
@@ -106,7 +106,7 @@ SYMBOLS = {
         "an op and its kernel through the C API of TensorFlow 2.4.4", [library("c_api.cc", version="2.4.4")]
     ),
     "other_standard_for_2_8_4": Case(
-        "built for TensorFlow 2.8.4 with C++17, where string_view is another type",
+        "built for TensorFlow 2.8.4 as C++17, where string_view is another type",
         copy(version="2.8.4", standard="c++17"),
     ),
     "old_abi": Case("built with the old C++ ABI", copy(abi=False)),
@@ -116,37 +116,38 @@ SYMBOLS = {
     },
 }
 NEEDED = {
-    "needed_missing": Case("needs a library that is nowhere", needs("libacme.so.1")),
+    "needed_missing": Case("needs a library that does not exist", needs("libacme.so.1")),
     "needed_of_other_cuda": Case("needs the runtime of another CUDA", needs("libcudart.so.9.0")),
     "needed_of_musl": Case("built on a system with musl", needs("libc.musl-x86_64.so.1")),
-    "needed_without_path": Case("needs a library of a folder where nobody looks", with_acme(link=[])),
-    "needed_by_rpath": Case("RPATH with $ORIGIN finds what it needs", with_acme(link=[ORIGIN, RPATH])),
-    "needed_by_runpath": Case("RUNPATH with $ORIGIN finds what it needs", with_acme(link=[ORIGIN, RUNPATH])),
+    "needed_without_path": Case("needs a library in a folder that is not searched", with_acme(link=[])),
+    "needed_by_rpath": Case("RPATH with $ORIGIN finds the library", with_acme(link=[ORIGIN, RPATH])),
+    "needed_by_runpath": Case("RUNPATH with $ORIGIN finds the library", with_acme(link=[ORIGIN, RUNPATH])),
     "needed_by_library_path": Case(
-        "LD_LIBRARY_PATH finds what it needs",
+        "LD_LIBRARY_PATH finds the library",
         load=Load(library_path="deps"),
         file="needed_without_path/op.so",
     ),
     "needed_by_relative_path": Case(
-        "RUNPATH is relative, and the process stands in the right folder",
+        "a relative RUNPATH, and the right working directory",
         with_acme(link=["-Wl,-rpath,deps", RUNPATH]),
     ),
     "needed_by_relative_path_elsewhere": Case(
-        "RUNPATH is relative, and the process stands elsewhere",
+        "a relative RUNPATH, and another working directory",
         load=Load(folder=".."),
         file="needed_by_relative_path/op.so",
     ),
-    "needed_inner_by_rpath": Case("RPATH holds for what is needed further on too", with_inner(RPATH)),
-    "needed_inner_by_runpath": Case("RUNPATH does not hold further on", with_inner(RUNPATH)),
+    "needed_inner_by_rpath": Case("RPATH applies to indirect dependencies", with_inner(RPATH)),
+    "needed_inner_by_runpath": Case("RUNPATH does not apply to indirect dependencies", with_inner(RUNPATH)),
     "needed_is_text": Case(
-        "what it needs is a Git LFS pointer", with_acme(lambda folder: (folder / ACME).write_text(POINTER))
+        "the library it needs is text",
+        with_acme(lambda folder: (folder / ACME).write_text(POINTER)),
     ),
     "needed_of_other_machine": Case(
-        "what it needs is for another machine",
+        "the needed library is for another machine",
         with_acme(program(*ARM64, compiler="aarch64-linux-gnu-gcc", source="acme.c", out=ACME)),
     ),
     "needed_without_symbol": Case(
-        "what it needs is there in another release", with_acme(helper("other.c", ACME))
+        "the needed library is another version", with_acme(helper("other.c", ACME))
     ),
     "needed_without_version": Case(
         "needs ACME_2 of a library that has ACME_1",
@@ -157,18 +158,18 @@ NEEDED = {
         with_acme(helper("acme.c", ACME), symbol_version="ACME_2"),
     ),
     "needed_has_no_versions": Case(
-        "needs ACME_2 of a library that needs versions and has none",
+        "needs ACME_2 of a library that requires versions and defines none",
         with_acme(helper("acme_of_libc.c", ACME, bare=False), symbol_version="ACME_2"),
     ),
     "glibc_too_old": Case("needs a newer glibc", needs("libc.so.6", "GLIBC_2.99")),
     "glibcxx_too_old": Case("needs a newer libstdc++", needs("libstdc++.so.6", "GLIBCXX_3.4.99")),
     "cxxabi_too_old": Case("needs a newer C++ runtime", needs("libstdc++.so.6", "CXXABI_1.3.99")),
     "static_tls": Case(
-        "more thread-local memory than is left",
+        "more static thread-local storage than available",
         copy("thread_local.c", compile=["-ftls-model=initial-exec"]),
     ),
-    "old_hash": Case("a symbol table as old systems hash it", copy(link=["-Wl,--hash-style=sysv"])),
+    "old_hash": Case("a symbol table with the old hash style", copy(link=["-Wl,--hash-style=sysv"])),
     "packed_relocations": Case(
-        "relocations as glibc reads them from 2.36 on", copy(link=["-Wl,-z,pack-relative-relocs"])
+        "packed relocations, supported since glibc 2.36", copy(link=["-Wl,-z,pack-relative-relocs"])
     ),
 }

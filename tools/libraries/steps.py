@@ -1,7 +1,7 @@
-"""How a library comes to be: steps, each a function of the folder that it fills.
+"""The steps that make a library, each a function of the folder that it fills.
 
-`library` compiles and links an op library against a release, `helper` one that it
-needs, `program` what is none; `content`, `from_good` and `without` write, change and
+`library` compiles and links an op library against a release, `helper` a library that it needs,
+`program` other output of a compiler; `content`, `from_good` and `without` write, change and
 remove files. Objects are compiled once (`compiled`).
 """
 
@@ -31,9 +31,10 @@ def library(
     framework: str = "last",
     out: str = "op.so",
 ) -> Step:
-    """An op library for a release, with its C++ ABI and standard or others; `against` stands in the folder.
+    """An op library for a release, by default with its C++ ABI and standard.
 
-    TensorFlow's own library stands first, last or not at all in the linker's command.
+    `against` names libraries of the folder to link with. `framework` is the position of
+    TensorFlow's own library in the linker's command: first, last or none.
     """
 
     def step(folder: Path) -> None:
@@ -53,7 +54,7 @@ def library(
 
 
 def helper(source: str, out: str, symbol_version: str = "", against: str = "", bare: bool = True) -> Step:
-    """A library of the folder that others need, by its own name; a bare one does not need libc."""
+    """A library of the folder that others need; a bare one does not need libc."""
 
     def step(folder: Path) -> None:
         parts: list[str | Path] = [SOURCES / source, f"-Wl,-soname,{Path(out).name}"]
@@ -72,7 +73,7 @@ def helper(source: str, out: str, symbol_version: str = "", against: str = "", b
 
 
 def archived(*sources: str, out: str = "op.so") -> Step:
-    """The sources in a static archive, of which a linker takes only what something asks for."""
+    """The sources in a static archive, from which the linker takes only referenced objects."""
 
     def step(folder: Path) -> None:
         options = ("-std=c++17", "-D_GLIBCXX_USE_CXX11_ABI=1")
@@ -86,7 +87,7 @@ def archived(*sources: str, out: str = "op.so") -> Step:
 
 
 def program(*options: str, compiler: str = "gcc", source: str = "program.c", out: str = "op.so") -> Step:
-    """What a compiler makes of a source that needs no header."""
+    """The output of a compiler for a source that needs no headers."""
     return lambda folder: run(compiler, *SMALL, *options, SOURCES / source, "-s", "-o", folder / out)
 
 
@@ -95,12 +96,12 @@ def content(text: str | bytes) -> Step:
 
 
 def from_good(edit: Callable[[bytes], bytes], out: str = "op.so") -> Step:
-    """The library that loads, changed."""
+    """The `good` library with a change."""
     return lambda folder: (folder / out).write_bytes(edit((folder.parent / "good/op.so").read_bytes()))
 
 
 def without(*names: str) -> Step:
-    """Take away what the library was linked with."""
+    """Remove files that the library was linked with."""
 
     def step(folder: Path) -> None:
         for name in names:
@@ -111,12 +112,12 @@ def without(*names: str) -> Step:
 
 @cache
 def new_abi(built_for: Release) -> bool:
-    """Whether the strings of the release's functions are those of the new C++ ABI."""
+    """Whether the release uses the new C++ ABI for strings."""
     return b"_ZN10tensorflow12OpDefBuilder5InputENSt7__cxx11" in built_for.framework.read_bytes()
 
 
 def compiled(source: str, built_for: Release, options: Sequence[str]) -> Path:
-    """The object of a source, made once for a release and its options."""
+    """The object file of a source, compiled once for a release and options."""
     path = SOURCES / source
     headers = "".join(header.read_text() for header in sorted(SOURCES.glob("*.h")))
     mark = "\0".join([path.read_text(), headers, built_for.sha256, *options, *SMALL])

@@ -49,11 +49,11 @@ def ask(case, target, tmp_path, monkeypatch):
         path = copy
         if not int(str(load["mode"]), 8) & 0o004:
             monkeypatch.setattr(os, "access", lambda name, mode: False)
-    given = load.get("given", str(path))
+    name = load.get("path", str(path))
     here = (folder / load["folder"]).resolve() if "folder" in load else folder
     monkeypatch.chdir(here if here.is_dir() else FOLDER)
     library_path = [str(folder / load["library_path"])] if "library_path" in load else []
-    subject = LibrarySubject(given, given, LoadOptions(library_path=library_path, machine=X86, literal=True))
+    subject = LibrarySubject(name, name, LoadOptions(library_path=library_path, machine=X86, literal=True))
     return diagnose(subject, target), subject, path
 
 
@@ -107,7 +107,7 @@ def wheels(tmp_path_factory):
 def test_releases_load_it_or_say_why_not_as_they_did(name, wheels):
     path = name.replace("WHEELS", str(wheels)).replace("LIBRARIES", str(FOLDER))
     subject = LibrarySubject(name, path, LoadOptions(machine=X86, python="3.7"))
-    for release, said in PAIRS["libraries"][name]["said"].items():
+    for release, said in PAIRS["libraries"][name]["outcomes"].items():
         if release not in RELEASES:
             continue
         (target,) = resolve_targets(f"tensorflow=={release.partition('-')[0]}")
@@ -121,5 +121,5 @@ def test_releases_load_it_or_say_why_not_as_they_did(name, wheels):
 
 def test_few_end_the_process_though_all_symbols_are_there():
     """Classes are laid out differently, which no symbol tells."""
-    said = [said for library in PAIRS["libraries"].values() for said in library["said"].values()]
+    said = [said for library in PAIRS["libraries"].values() for said in library["outcomes"].values()]
     assert len([1 for one in said if "ends_process" in one]) * 100 < len(said)

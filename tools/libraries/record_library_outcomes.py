@@ -1,11 +1,11 @@
-"""What do the loader and TensorFlow really say to the files of tests/libraries?
+"""Record what the loader and TensorFlow do with the files of tests/libraries.
 
-    python tools/libraries/watch.py [--python .venv-live/bin/python] [CASE…]
+    python tools/libraries/record_library_outcomes.py [--python .venv-live/bin/python] [CASE…]
 
-Each file is loaded in a process of its own (`ask`), by dlopen and by tf.load_op_library of
-the installed TensorFlow. tests/libraries/outcomes.json is written, a line for each case;
-cases that are not named stay as they are. Folders of this machine are called LIBRARIES
-(that of the cases) and TENSORFLOW (the package).
+Each file is loaded in its own process (`load_probe.py`), by dlopen and by tf.load_op_library of
+the installed TensorFlow. Writes tests/libraries/outcomes.json, a line for each case; cases that
+are not named keep their records. Folders of this machine are replaced by LIBRARIES (the cases)
+and TENSORFLOW (the package).
 """
 
 import argparse
@@ -21,9 +21,9 @@ from pathlib import Path
 from build import CASES, LIBRARIES
 from case import Case, Load
 
-ASK = Path(__file__).with_name("ask.py")
+PROBE = Path(__file__).with_name("load_probe.py")
 OUT = LIBRARIES / "outcomes.json"
-NOBODY = 65534
+OTHER_USER = 65534
 FACTS = """
 import json, platform, tensorflow
 print(json.dumps([tensorflow.__version__, tensorflow.__path__[0], platform.libc_ver()[1]]))
@@ -32,12 +32,12 @@ print(json.dumps([tensorflow.__version__, tensorflow.__path__[0], platform.libc_
 
 def main() -> None:
     args = arguments()
-    version, package, glibc = json.loads(said_by([args.python, "-c", FACTS]).splitlines()[-1])
+    version, package, glibc = json.loads(output_of([args.python, "-c", FACTS]).splitlines()[-1])
     before = json.loads(OUT.read_text())["outcomes"] if OUT.exists() else {}
     with tempfile.TemporaryDirectory() as folder:
         os.chmod(folder, 0o755)
         place = Path(folder, "libraries")
-        answers = watch(args.python, {name: CASES[name] for name in args.cases or CASES}, place)
+        answers = load_all(args.python, {name: CASES[name] for name in args.cases or CASES}, place)
         text = json.dumps(answers).replace(str(place), "LIBRARIES").replace(package, "TENSORFLOW")
     outcomes = before | {name: outcome(name, answer) for name, answer in json.loads(text).items()}
     head = {"tensorflow": version, "glibc": glibc, "machine": os.uname().machine}
@@ -45,14 +45,14 @@ def main() -> None:
 
 
 def arguments() -> argparse.Namespace:
-    parser = argparse.ArgumentParser(description="Watch what TensorFlow says to many files.")
+    parser = argparse.ArgumentParser(description="Record what TensorFlow does with many files.")
     parser.add_argument("cases", nargs="*", metavar="CASE")
     parser.add_argument("--python", default=LIBRARIES.parents[1] / ".venv-live/bin/python", type=Path)
     return parser.parse_args()
 
 
-def watch(python: Path, cases: dict[str, Case], place: Path) -> dict[str, dict]:
-    """What was said to each case; LD_LIBRARY_PATH holds for a whole process, so each has one."""
+def load_all(python: Path, cases: dict[str, Case], place: Path) -> dict[str, dict]:
+    """The answers for all cases; each LD_LIBRARY_PATH needs its own process."""
     shutil.copytree(LIBRARIES, place)
     by_path = defaultdict(list)
     for name, case in cases.items():
@@ -61,9 +61,9 @@ def watch(python: Path, cases: dict[str, Case], place: Path) -> dict[str, dict]:
     answers = {}
     for path, tasks in by_path.items():
         todo = "".join(json.dumps(task) + "\n" for _, task in tasks)
-        lines = said_by([python, ASK], todo, path).splitlines()
-        found = [json.loads(line) for line in lines if line.startswith("{")]
-        answers |= dict(zip((name for name, _ in tasks), found, strict=True))
+        lines = output_of([python, PROBE], todo, path).splitlines()
+        records = [json.loads(line) for line in lines if line.startswith("{")]
+        answers |= dict(zip((name for name, _ in tasks), records, strict=True))
     return {name: answers[name] for name in cases}
 
 
@@ -76,16 +76,16 @@ def library_path(file: Path, load: Load) -> str:
 
 
 def task(name: str, case: Case, file: Path) -> dict:
-    """The case in the words of `ask`; a file with other permissions or another name is a copy."""
+    """The task of a case for `load_probe.py`; a file with other permissions is a copy."""
     load, first, user = case.load, None, None
     folder = file.parent if file.parent.is_dir() else file.parents[1]
     if load.copy_first:
         first = str(shutil.copy(file, file.with_name("copy.so")))
     if load.mode is not None:
-        file, user = Path(shutil.copy(file, file.with_name(f"{name}.so"))), NOBODY
+        file, user = Path(shutil.copy(file, file.with_name(f"{name}.so"))), OTHER_USER
         file.chmod(int(load.mode, 8))
     return {
-        "given": load.given or str(file),
+        "path": load.path or str(file),
         "folder": str((folder / load.folder).resolve()),
         "first": first,
         "calls": case.calls,
@@ -93,23 +93,28 @@ def task(name: str, case: Case, file: Path) -> dict:
     }
 
 
-def said_by(command: list[str | Path], todo: str = "", path: str = "") -> str:
+def output_of(command: list[str | Path], todo: str = "", path: str = "") -> str:
     environment = {**os.environ, "LD_LIBRARY_PATH": path}
     done = subprocess.run(command, input=todo, env=environment, text=True, stdout=subprocess.PIPE, check=True)
     return done.stdout
 
 
 def outcome(name: str, answer: dict) -> dict:
-    """The record of a case: tf.load_op_library's answer, then dlopen's where it is another."""
-    case, told = CASES[name], answer["load_op_library"]
+    """The record of a case: the outcome of tf.load_op_library, and that of dlopen if it differs."""
+    case, loaded = CASES[name], answer["load_op_library"]
     how = {key: value for key, value in asdict(case.load).items() if value != getattr(Load(), key)}
-    record = {"about": case.about, "file": file_of(name, case), "load": how, "loads": told["loads"]}
-    record |= {key: told[key] for key in ("says", "raises", "ends_process") if told.get(key)}
-    if told["loads"]:
-        record["registers"] = {"ops": told["ops"], "kernels": told["kernels"]}
-        record |= {key: told[key] for key in ("module", "calls", "calls_of_first") if key in told}
+    record = {
+        "description": case.description,
+        "file": file_of(name, case),
+        "load": how,
+        "loads": loaded["loads"],
+    }
+    record |= {key: loaded[key] for key in ("says", "raises", "ends_process") if loaded.get(key)}
+    if loaded["loads"]:
+        record["registers"] = {"ops": loaded["ops"], "kernels": loaded["kernels"]}
+        record |= {key: loaded[key] for key in ("module", "calls", "calls_of_first") if key in loaded}
     plain = {key: value for key, value in answer["dlopen"].items() if value is not None}
-    same = (plain["loads"], plain.get("says")) == (told["loads"], told["says"])
+    same = (plain["loads"], plain.get("says")) == (loaded["loads"], loaded["says"])
     return record if same else record | {"dlopen": plain}
 
 

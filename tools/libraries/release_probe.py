@@ -1,10 +1,10 @@
-"""Does a release load these libraries? Asked of its own TF_LoadLibrary, each time in a child process.
+"""Load libraries with the TF_LoadLibrary of a release, each in a child process, and print what happened.
 
-    python ask_release.py PACKAGE local|global < PATHS
+    python release_probe.py PACKAGE local|global < PATHS
 
-PACKAGE is the folder of TensorFlow's package; `global` lets the libraries see all of its
-symbols, `local` only those of libraries that they name. Prints a line of JSON for each path.
-It needs the standard library, and a C compiler to stub what this Python has not.
+PACKAGE is the folder of TensorFlow's package. `global` lets the libraries see all of its
+symbols, `local` only those of the libraries that they link to. Prints a line of JSON for each
+path. It needs the standard library, and a C compiler for stubs of missing Python symbols.
 """
 
 import ctypes
@@ -16,7 +16,7 @@ from pathlib import Path
 sys.path.append(str(Path(__file__).parents[1] / "atlas"))
 
 from addon_probe import LIBRARIES, Status, declare, entries, satisfy
-from children import in_child
+from child_process import in_child
 
 
 def main(package: Path, scope: str) -> None:
@@ -28,7 +28,7 @@ def main(package: Path, scope: str) -> None:
 
 
 def load_release(package: Path, mode: int) -> ctypes.CDLL:
-    """The release as its Python package loads it; what it misses of another Python is stubbed."""
+    """Load the release as its Python package does, with stubs for missing symbols of its Python."""
     paths = [path for pattern in LIBRARIES for path in sorted(package.glob(pattern))]
     stubbed: list[str] = []
     for path in paths:

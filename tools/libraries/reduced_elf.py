@@ -1,8 +1,8 @@
-"""What of a library does the question "does it load?" need? A small ELF file with just that.
+"""Reduce a library to the parts that decide whether it loads: a small ELF file.
 
-`slim(path)` keeps what is needed of others: libraries, paths, versions, undefined symbols,
-and the order in which relocations ask for them; with `exports` also what others can find
-in it. Code, data and section headers are left out: it cannot be run.
+`reduced_elf(path)` keeps what it needs from others: libraries, paths, versions, undefined symbols
+and the order of their relocations; with `exports` also the symbols that others can use. Code,
+data and section headers are removed, so that it cannot run.
 """
 
 import struct
@@ -28,7 +28,7 @@ GLOBAL_DATA, JUMP_SLOT, RELA = 6, 7, 7
 
 
 class Strings:
-    """A string table that grows."""
+    """A growing string table."""
 
     def __init__(self) -> None:
         self.content, self.places = bytearray(b"\0"), {"": 0}
@@ -40,8 +40,8 @@ class Strings:
         return self.places[text]
 
 
-class Slim:
-    """The tables of a library, written anew."""
+class ReducedElf:
+    """Rewrites the tables of a library."""
 
     def __init__(self, file: ELFFile, exports: bool) -> None:
         self.file, self.strings = file, Strings()
@@ -60,11 +60,11 @@ class Slim:
             "calls": self.relocations(".rela.plt", JUMP_SLOT),
         }
         self.entries = [*self.texts(), *self.numbers()]
-        there = {name: table for name, table in made.items() if table}
-        return {**there, "strings": bytes(self.strings.content)}
+        present = {name: table for name, table in made.items() if table}
+        return {**present, "strings": bytes(self.strings.content)}
 
     def symbol(self, number: int) -> bytes:
-        """Its name, kind and visibility, and whether it is defined."""
+        """A symbol with its name, kind, visibility and whether it is defined."""
         if not number:
             return bytes(SYMBOL.size)
         section = self.file.get_section_by_name(".dynsym")
@@ -107,9 +107,9 @@ class Slim:
         return out
 
     def relocations(self, section: str, kind: int) -> bytes:
-        """The first relocation for each symbol that stays, in order."""
-        found = self.file.get_section_by_name(section)
-        data = found.data() if found else b""
+        """The first relocation of each kept symbol, in order."""
+        relocations = self.file.get_section_by_name(section)
+        data = relocations.data() if relocations else b""
         numbers = dict.fromkeys(info >> 32 for _, info, _ in RELOCATION.iter_unpack(data))
         kept = [self.renumbered[n] for n in numbers if n in self.renumbered and n]
         return b"".join(RELOCATION.pack(0, number << 32 | kind, 0) for number in kept)
@@ -126,7 +126,7 @@ class Slim:
                 yield NUMBERS[tag.entry.d_tag], tag.entry.d_val
 
     def written(self) -> bytes:
-        """The tables one after the other, each on an even place, then the dynamic section that names them."""
+        """The file: the tables, each aligned to 8 bytes, then the dynamic section that refers to them."""
         tables, body = self.tables(), bytearray(HEADER.size + 2 * PROGRAM.size)
         entries = list(self.entries)
         for name, table in tables.items():
@@ -154,6 +154,6 @@ class Slim:
         PROGRAM.pack_into(body, place, PT_DYNAMIC, 4, start, start, start, dynamic, dynamic, 8)
 
 
-def slim(path: Path, exports: bool = False) -> bytes:
+def reduced_elf(path: Path, exports: bool = False) -> bytes:
     with open(path, "rb") as stream:
-        return Slim(ELFFile(stream), exports).written()
+        return ReducedElf(ELFFile(stream), exports).written()
