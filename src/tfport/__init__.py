@@ -3,7 +3,8 @@
     model = tfport.load("export/1")
     print(tfport.inspect(model))
 
-Nothing here needs TensorFlow, and nothing of a model is executed to look at it.
+None of this needs TensorFlow. Reading, inspecting and checking a model executes nothing in it.
+Modules are imported when a function or class first needs them, so `import tfport` is fast.
 """
 
 from __future__ import annotations
@@ -50,7 +51,7 @@ __all__ = [
 ]  # fmt: skip
 
 REGISTRY = "tfport.runtime.custom.registry"
-_LATER = {
+_LAZY = {
     "Session": "tfport.runtime.session",
     "Registry": REGISTRY,
     "kernel": REGISTRY,
@@ -58,17 +59,20 @@ _LATER = {
     "stub": "tfport.runtime.custom.stub",
     "load_op_library": "tfport.runtime.native.load",
 }
-"""What is imported when it is first asked for: the engine, and ops of one's own."""
+"""Public names that are imported on first use, with their modules."""
 
 
 def load(
     source: ModelSource, *, tags: Iterable[str] | None = None, registry: Registry | None = None
 ) -> Model:
-    """Read a model: a path, the bytes of a GraphDef, or an open file. Its weights stay where they are.
+    """Read a model. Its weights are not read until they are needed.
 
-    `tags` choose a MetaGraph of a SavedModel that has several; the one for serving is the default.
-    `registry` has ops of one's own that the model may use. A model with ops that nobody has defined
-    is read all the same: whoever runs it may know them.
+    A model with unknown ops is read as well.
+
+    Args:
+        source: A path, the bytes of a GraphDef, or an open file.
+        tags: The tags of the MetaGraph to use, for a SavedModel with several (default: serve, or the first).
+        registry: Custom ops that the model may use (default: those of the process).
     """
     from tfport.formats.find import find_model
     from tfport.graph.load import load_model
@@ -77,7 +81,7 @@ def load(
 
 
 def inspect(model: Model | ModelSource) -> Inspection:
-    """Say what is in a model: `str(…)` for people, `.to_json()` for programs."""
+    """Describe what a model contains. The result has `str(…)` and `.to_json()`."""
     from tfport.atlas.known_ops import known_ops
     from tfport.check.inspection.inspection import inspect_model
     from tfport.graph.model import Model
@@ -99,20 +103,26 @@ def check(
     libraries: Iterable[str] = (),
     registry: Registry | None = None,
 ) -> CheckReport:
-    """Say whether a model loads and runs on targets, and every reason why not.
+    """Check whether a model loads and runs on targets, and report every reason why not.
 
-    `on` is a target such as `tensorflow==2.8.4`, or several; `device` is what hardware is there,
-    `cpu` or `gpu`, and `gpu` which, as `h100` or `9.0`; `loader` one of `capi`, `serving`, `python`
-    and `keras`, or several, where the target's own should not be taken; `checksums` reads the
-    weights too, to see that they are whole; `libraries` are custom-op libraries that are loaded,
-    TensorFlow's into a TensorFlow and tfport's into `tfport`;
-    `registry` has the ops of one's own that the target `tfport` knows, where not the process-wide ones.
+    Args:
+        model: A model, or what `load` accepts.
+        on: One or more targets, such as `tensorflow==2.8.4`.
+        device: The device available on the target: `cpu` or `gpu`.
+        gpu: The GPU model or its compute capability, such as `h100` or `9.0`.
+        loader: One or more loaders to simulate: `capi`, `serving`, `python`, `keras`
+            (default: the usual one for the target).
+        signatures: The signatures that must run (default: all).
+        soft_placement: Whether a node may run on another device than the one it requests.
+        checksums: Also verify the checksums of the weights.
+        libraries: Custom-op libraries for TensorFlow or for tfport. They are read, never loaded.
+        registry: The custom ops of the target `tfport` (default: those of the process).
     """
     from tfport.atlas.target import resolve_targets
     from tfport.check.report.report import check_model
     from tfport.graph.model import Model
 
-    registry, others = _with_libraries(registry, libraries)
+    registry, tensorflow_libraries = _with_libraries(registry, libraries)
     targets = resolve_targets(on, device=device, gpu=gpu, own=lambda: _own_target(registry))
     subject = model if isinstance(model, Model) else load(model, registry=registry)
     return check_model(
@@ -122,7 +132,7 @@ def check(
         signatures=signatures,
         soft_placement=soft_placement,
         checksums=checksums,
-        libraries=others,
+        libraries=tensorflow_libraries,
     )
 
 
@@ -135,11 +145,17 @@ def fix(
     gpu: str | None = None,
     **options: Any,
 ) -> Fixed:
-    """Rewrite a model until a target accepts it, and compare its answers with those of the model as it was.
+    """Rewrite a model until a target accepts it, and compare its outputs with those of the original.
 
-    `options` are those of `tfport.fix.options.FixOptions`: `signatures`, `loaders`, `allow_lossy`, `freeze`,
-    `drop_asserts`, `rules`, `inputs`, `rtol`, `atol`, `pythons`, `fetches`. Nothing is written until
-    `.save(path)` of the answer; `.ok` says whether it can be, `.remaining` why not.
+    The result has `.ok`, `.remaining` (why not) and `.certificate`. Nothing is written before `.save(path)`.
+
+    Args:
+        model: A model, or what `load` accepts.
+        target: The target that must run the model, such as `tensorflow==1.15.5`.
+        device: The device available on the target: `cpu` or `gpu`.
+        gpu: The GPU model or its compute capability, such as `h100` or `9.0`.
+        **options: The fields of `tfport.fix.options.FixOptions`: `signatures`, `loaders`, `allow_lossy`,
+            `freeze`, `drop_asserts`, `rules`, `inputs`, `rtol`, `atol`, `pythons`, `fetches`.
     """
     from tfport.atlas.target import resolve_targets
     from tfport.fix.fix import fix_model
@@ -147,10 +163,8 @@ def fix(
     from tfport.graph.model import Model
 
     targets = resolve_targets(target, device=device, gpu=gpu, own=lambda: _own_target(None))
-    if len(targets) != 1:
-        raise Error(f"{target}: {len(targets)} targets; expected one")
     subject = model if isinstance(model, Model) else load(model)
-    return fix_model(subject, targets[0], FixOptions(**options))
+    return fix_model(subject, _single(targets, target), FixOptions(**options))
 
 
 def matrix(
@@ -162,7 +176,16 @@ def matrix(
     since: str | None = None,
     until: str | None = None,
 ) -> Matrix:
-    """Hold a model against every recorded release: `str(…)` for people, `.to_json()` for programs."""
+    """Check a model against every recorded release. The result has `str(…)` and `.to_json()`.
+
+    Args:
+        model: A model, or what `load` accepts.
+        device: `cpu` or `gpu` (default: both).
+        loader: One or more loaders to simulate (default: the usual ones).
+        signatures: The signatures that must run (default: all).
+        since: The oldest release to check, such as `1.15`.
+        until: The newest release to check; `2.8` includes all of its patch releases.
+    """
     from tfport.check.matrix.matrix import matrix_of
     from tfport.graph.model import Model
 
@@ -171,33 +194,43 @@ def matrix(
 
 
 def explain(text: str, *, on: str | None = None, model: Model | ModelSource | None = None) -> Explained:
-    """Say what the error messages in a text mean: `str(…)` for people, `.to_json()` for programs."""
+    """Explain the error messages in a text. The result has `str(…)` and `.to_json()`.
+
+    Args:
+        text: An error message or a log.
+        on: A target for which to explain it, such as `tensorflow==2.8.4`.
+        model: A model whose nodes the messages may concern, or what `load` accepts.
+    """
     from tfport.atlas.target import resolve_targets
     from tfport.check.explain.explain import explain_texts
     from tfport.graph.model import Model
 
-    targets = resolve_targets(on) if on else []
-    if len(targets) > 1:
-        raise Error(f"{on}: {len(targets)} targets; expected one")
+    target = _single(resolve_targets(on), on) if on else None
     subject = model if model is None or isinstance(model, Model) else load(model)
-    return explain_texts([text], target=targets[0] if targets else None, model=subject)
+    return explain_texts([text], target=target, model=subject)
 
 
 def save(model: Model, path: str) -> None:
-    """Write a model where nothing is yet: a SavedModel folder, or a GraphDef where it was one."""
+    """Write a model to a new path, in its own format: a SavedModel folder or a GraphDef file."""
     from tfport.graph.save import save_model
 
     save_model(model, path)
 
 
 def _with_libraries(registry: Registry | None, libraries: Iterable[str]) -> tuple[Registry | None, list[str]]:
-    """A registry that knows tfport's libraries among these, and the others."""
+    """A registry with the libraries for tfport, and the paths of those for TensorFlow."""
     paths = list(libraries)
     if not paths:
         return registry, paths
     from tfport.runtime.native.load import registry_with_unloaded
 
     return registry_with_unloaded(paths, registry)
+
+
+def _single(targets: Sequence[Target], text: str) -> Target:
+    if len(targets) != 1:
+        raise Error(f"{text}: expected one target, found {len(targets)}")
+    return targets[0]
 
 
 def _own_target(registry: Registry | None) -> Target:
@@ -207,7 +240,7 @@ def _own_target(registry: Registry | None) -> Target:
 
 
 def _definitions(registry: Registry | None) -> OpDefs:
-    """How ops are defined; before the process-wide registry is imported nobody has added to it."""
+    """The definitions of ops; the registry of the process is empty until it is imported."""
     if registry is None and REGISTRY not in sys.modules:
         from tfport.atlas.known_ops import known_ops
 
@@ -218,7 +251,7 @@ def _definitions(registry: Registry | None) -> OpDefs:
 
 
 def __getattr__(name: str) -> object:
-    """What is imported when it is first asked for."""
-    if name in _LATER:
-        return getattr(importlib.import_module(_LATER[name]), name)
+    """Import a public name on first use."""
+    if name in _LAZY:
+        return getattr(importlib.import_module(_LAZY[name]), name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

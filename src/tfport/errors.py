@@ -1,45 +1,45 @@
-"""What tfport raises: each error is one sentence saying where, what was expected and what was found."""
+"""The exceptions of tfport. Each message is one sentence: where, what was expected, what was found."""
 
 
 class Error(Exception):
-    """Anything a caller or a file can cause. Catch this one to catch them all."""
+    """Base class of all errors that a caller or a file can cause."""
 
 
 class UnreadableFile(Error):
-    """A file is missing, malformed, truncated, or not what its place says it is."""
+    """A file is missing, malformed, truncated or of another format than expected."""
 
 
 class NotAModel(UnreadableFile):
-    """The bytes are fine, but they are no TensorFlow model; the sentence says what they are."""
+    """The file is intact but not a TensorFlow model. The message says what it is."""
 
 
 class MalformedGraph(Error):
-    """The bytes parse, but the nodes do not make a graph."""
+    """The file parses, but its nodes do not form a valid graph."""
 
 
 class MissingTensor(Error):
-    """A checkpoint has no tensor of that name."""
+    """A checkpoint has no tensor of this name."""
 
 
 class CannotRun(Error):
-    """tfport's runtime has no kernel for something that the model needs; it says what and where."""
+    """tfport's runtime does not support something that the model needs."""
 
 
 class RunFailed(Error):
-    """A model was given what it cannot take, or it stopped itself; what TensorFlow would say, and where."""
+    """The inputs do not fit the model, or an op reported an error, as it would in TensorFlow."""
 
 
 class InternalError(Error):
-    """A bug in tfport itself, not in the model or its inputs; it names the node where it happened."""
+    """A bug in tfport itself, not in the model or its inputs. The message names the node."""
 
 
 class BadRegistration(Error):
-    """An op or a kernel of one's own cannot be registered as it is declared; it says where, and why."""
+    """The declaration of a custom op or kernel is invalid."""
 
 
 class BadLibrary(Error):
-    """A library of ops is not loaded: it is none, or was built for something else; it says what to do."""
+    """A custom-op library cannot be loaded: it is damaged, or was built for something else."""
 
 
 class BuildFailed(Error):
-    """A library of ops was not built: no compiler, no headers, or what the compiler says, with its place."""
+    """A custom-op library could not be built: no compiler, no headers, or an error in the source."""
