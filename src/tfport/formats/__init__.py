@@ -1,1 +1,1 @@
-"""What do these bytes say? Readers and writers of files; they judge and execute nothing."""
+"""Readers and writers of model files. They neither judge nor execute what they read; see README.md."""

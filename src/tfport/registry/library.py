@@ -1,6 +1,6 @@
 """Which ops and kernels does a custom-op library register, as far as it can be known without running it?
 
-Its initialisers are read, not run (`formats.straight_code`): the texts that they hand to
+Its initialisers are read, not run (`formats.elf.emulate`): the texts that they hand to
 TensorFlow's builders are constants. Where a text could not be read, `partial` says so.
 """
 

@@ -223,7 +223,7 @@ def _types(takes: str, call: Call, third: int | None) -> tuple[int, ...]:
 
 def _device(memory: EmulatedMemory, address: int | None) -> str | None:
     """The device that a variable of TensorFlow holds, where it was loaded from there."""
-    return DEVICES.get(memory.held_by(address) or "")
+    return DEVICES.get(memory.variable_of(address) or "")
 
 
 def _text(takes: str, call: Call) -> str | None:

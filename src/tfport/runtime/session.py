@@ -190,7 +190,7 @@ class Session:
     def _let_go(self) -> None:
         """What was read of the checkpoint is with the engine now, or will be read again."""
         if self.model.checkpoint_prefix is not None and self.model.checkpoint is not None:
-            self.model.checkpoint.let_go()
+            self.model.checkpoint.release_memory()
 
     def _run_once(self, ends: Sequence[Node], texts: Mapping[str, str]) -> None:
         if not ends:

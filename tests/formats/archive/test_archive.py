@@ -13,6 +13,7 @@ from tests.error_messages import assert_one_line
 
 from tfport.errors import Error, UnreadableFile
 from tfport.formats.archive import archive, unpack
+from tfport.formats.archive import zip as zip_reader
 from tfport.formats.archive.archive import open_archive
 
 TREE = {
@@ -93,12 +94,13 @@ def test_every_kind_of_archive_is_the_same_tree(name, tmp_path):
     assert below.label("variables.index").endswith("no_name_that_says_so/variables/variables.index")
 
 
-def test_what_is_stored_is_mapped_and_what_is_packed_leaves_nothing_behind(tmp_path, monkeypatch):
+def test_stored_members_are_mapped_and_compressed_ones_leave_no_file_behind(tmp_path, monkeypatch):
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "temporary"))
     (tmp_path / "temporary").mkdir()
     stored = opened(tmp_path, ARCHIVES["stored.zip"])
-    monkeypatch.setattr(unpack, "spill", None)
-    assert stored.map("variables/variables.index")[:5] == b"index"
+    with monkeypatch.context() as patches:
+        patches.setattr(zip_reader, "unpack", None)  # it is not called
+        assert stored.map("variables/variables.index")[:5] == b"index"
     packed = opened(tmp_path, ARCHIVES["deflated.zip"], "b")
     data = packed.map("variables/variables.index")
     assert packed.map("variables/variables.index").obj is data.obj  # unpacked once
@@ -108,7 +110,7 @@ def test_what_is_stored_is_mapped_and_what_is_packed_leaves_nothing_behind(tmp_p
     assert not packed.tree.mapped
 
 
-def test_what_is_no_archive_is_none(tmp_path):
+def test_other_files_are_not_opened_as_archives(tmp_path):
     for data in (b"", b"\x0a\x00", b"x" * 600, bytes(1024), b"\x1f\x8b", b"BZh91AY", tarred({})):
         assert opened(tmp_path, data) is None
 
@@ -120,35 +122,35 @@ def patched(data, find, replacement):
 
 LINK, HARD = {"type": tarfile.SYMTYPE}, {"type": tarfile.LNKTYPE}
 SMALL = zipped({"x": b"a" * 99})
-UNSAFE = [  # an archive, the member to read if it opens, what is said
-    (tarred({"../x": b""}), "", "the member `../x` would lie outside of the archive; it is not opened"),
-    (tarred({"/etc/x": b""}), "", "the member `/etc/x` would lie outside of the archive; it is not opened"),
-    (zipped({"a/../../x": b""}), "", "the member `a/../../x` would lie outside"),
-    (zipped({"..\\x": b""}), "", "the member `../x` would lie outside"),
+UNSAFE = [  # an archive, the member to read if it opens, part of the message
+    (tarred({"../x": b""}), "", "the member `../x` is outside the archive; tfport does not open it"),
+    (tarred({"/etc/x": b""}), "", "the member `/etc/x` is outside the archive; tfport does not open it"),
+    (zipped({"a/../../x": b""}), "", "the member `a/../../x` is outside"),
+    (zipped({"..\\x": b""}), "", "the member `../x` is outside"),
     (zipped({"a/" * 70 + "x": b""}), "", "is too long or too deep"),
     (zipped({"a" * 2000: b""}), "", "is too long or too deep"),
     (tarred({"a/x": LINK | {"linkname": "../../x"}}), "a/x", "a/x: a link to `../x`, which is outside"),
     (tarred({"x": LINK | {"linkname": "/etc/passwd"}}), "x", "x: a link to `/etc/passwd`, which is outside"),
-    (tarred({"x": LINK | {"linkname": "y"}}), "x", "x: a link to `y`, which is not a file of the archive"),
-    (tarred({"x": LINK | {"linkname": "x"}}), "x", "x: a link that leads in a circle"),
+    (tarred({"x": LINK | {"linkname": "y"}}), "x", "x: a link to `y`, which is not in the archive"),
+    (tarred({"x": LINK | {"linkname": "x"}}), "x", "x: a link that refers to itself"),
     (tarred({"x": HARD | {"linkname": "../x"}}), "x", "x: a link to `../x`, which is outside"),
-    (tarred({"x": {"type": tarfile.CHRTYPE}}), "x", "x: a device in the archive, not a plain file"),
-    (tarred({"x": {"type": tarfile.FIFOTYPE}}), "x", "x: a named pipe in the archive, not a plain file"),
+    (tarred({"x": {"type": tarfile.CHRTYPE}}), "x", "x: a device in the archive, not a regular file"),
+    (tarred({"x": {"type": tarfile.FIFOTYPE}}), "x", "x: a named pipe in the archive, not a regular file"),
     (patched(SMALL, b"\x14\0\0\0\x08", b"\x14\0\1\0\x08"), "x", "x: encrypted; unpack the archive"),
-    (patched(SMALL, b"\0\0\x08\0", b"\0\0\x09\0"), "x", "x: packed by deflate64, which Python"),
+    (patched(SMALL, b"\0\0\x08\0", b"\0\0\x09\0"), "x", "x: compressed with deflate64, which Python"),
     (zipped({"x": b"a"})[:-5], "", "a damaged zip file"),
-    (zipped({"x": b"a"})[:20], "", "a zip file without its end; the download or copy was cut short"),
+    (zipped({"x": b"a"})[:20], "", "the end of the zip file is missing; the download or copy was cut short"),
     (tarred({"x": b"a" * 9999})[:3000], "", "a damaged tar file (unexpected end of data)"),
     (tarred({"x": os.urandom(9999)}, "w:gz")[:3000], "", "the compressed data is cut short or damaged"),
     (zipped({"x": b"a"}), "y", "a/y: no such file in the archive"),
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("data", "name", "said"), UNSAFE, ids=[said for _, _, said in UNSAFE])
-def test_what_is_unsafe_or_broken_gives_a_sentence(data, name, said, tmp_path):
+@pytest.mark.parametrize(("data", "name", "message"), UNSAFE, ids=[message for _, _, message in UNSAFE])
+def test_an_unsafe_or_damaged_archive_is_refused(data, name, message, tmp_path):
     with pytest.raises(UnreadableFile) as raised:
         opened(tmp_path, data).map(name)
-    assert said in str(raised.value)
+    assert message in str(raised.value)
 
 
 def test_links_inside_the_archive_are_followed(tmp_path):
@@ -167,7 +169,7 @@ def test_links_inside_the_archive_are_followed(tmp_path):
 def test_a_bomb_is_not_unpacked(tmp_path, monkeypatch):
     monkeypatch.setattr(unpack, "HARMLESS", 2**20)
     for data in (zipped({"x": bytes(2**24)}), tarred({"x": bytes(2**24)}, "w:bz2")):
-        with pytest.raises(UnreadableFile, match="over 250 times as much; no model shrinks like that"):
+        with pytest.raises(UnreadableFile, match="over 250 times as much; no model compresses like that"):
             opened(tmp_path, data).map("x")
 
 
@@ -178,15 +180,19 @@ def test_a_member_may_not_be_larger_than_declared(tmp_path):
         opened(tmp_path, lying).map("x")
 
 
-def test_what_does_not_fit_on_the_disk_is_not_unpacked(tmp_path, monkeypatch):
+def test_a_member_that_does_not_fit_on_the_disk_is_not_unpacked(tmp_path, monkeypatch):
     monkeypatch.setattr(unpack, "RESERVE", 2**62)
-    with pytest.raises(UnreadableFile, match=r"unpacking needs 1000 bytes and .* has 0 to spare; set TMPDIR"):
+    with pytest.raises(
+        UnreadableFile, match=r"unpacking needs 1000 bytes, but .* has only 0 free; set TMPDIR"
+    ):
         opened(tmp_path, zipped({"x": b"a" * 1000})).map("x")
 
 
 def test_too_many_members_are_refused(tmp_path, monkeypatch):
     monkeypatch.setattr(archive, "MOST_MEMBERS", 3)
-    with pytest.raises(UnreadableFile, match="more than 3 members; unpack it and name the model's folder"):
+    with pytest.raises(
+        UnreadableFile, match="more than 3 members; unpack it and pass the folder of the model"
+    ):
         opened(tmp_path, ARCHIVES["plain.tar"])
 
 
@@ -200,9 +206,9 @@ ANY = settings(
 @ANY
 @given(st.dictionaries(PATHS, st.binary(max_size=20), max_size=6), st.sampled_from([zipped, tarred]))
 def test_members_of_any_name_are_read_or_refused(tmp_path, tree, made):
-    for name, found in all_or_error(tmp_path, made(tree)).items():
+    for name, data in all_or_error(tmp_path, made(tree)).items():
         assert ".." not in name.split("/")
-        assert found in tree.values()
+        assert data in tree.values()
 
 
 @ANY
@@ -224,7 +230,7 @@ def all_or_error(folder, data):
 
 
 @pytest.mark.parametrize("method", [STORED, DEFLATED])
-def test_a_directory_that_points_before_the_file_gives_a_sentence(method, tmp_path):
+def test_a_directory_that_points_before_the_file_is_refused(method, tmp_path):
     data = bytearray(zipped({"saved_model.pb": b"\x08\x01"}, method))
     end = data.rindex(b"PK\x05\x06")
     data[end + 16 : end + 20] = (len(data) + 100).to_bytes(4, "little")  # where the directory starts

@@ -103,16 +103,16 @@ def test_a_region_of_a_whole_tensor_is_a_view():
 
 
 def test_a_region_outside_is_refused():
-    with pytest.raises(MissingTensor, match=r"ckpt: tensor grid: slice 0,6:- is not in shape \[5, 6\]$"):
+    with pytest.raises(MissingTensor, match=r"ckpt: tensor grid: slice 0,6:- is not within shape \[5, 6\]$"):
         recorded("v2_grid").read_slice("grid", ((0, 6), (0, -1)))
 
 
 MISSING = [  # name, what follows it
-    ("dense/kernel/.ATTRIBUTE/VARIABLE_VALUE", "; near names: dense/kernel/.ATTRIBUTES/VARIABLE_VALUE, "),
-    ("bias", "; near names: dense/bias/.ATTRIBUTES/VARIABLE_VALUE$"),
+    ("dense/kernel/.ATTRIBUTE/VARIABLE_VALUE", "; similar names: dense/kernel/.ATTRIBUTES/VARIABLE_VALUE, "),
+    ("bias", "; similar names: dense/bias/.ATTRIBUTES/VARIABLE_VALUE$"),
     (
         "dense/x",
-        "; near names: dense/bias/.ATTRIBUTES/VARIABLE_VALUE, dense/kernel/.ATTRIBUTES/VARIABLE_VALUE$",
+        "; similar names: dense/bias/.ATTRIBUTES/VARIABLE_VALUE, dense/kernel/.ATTRIBUTES/VARIABLE_VALUE$",
     ),
     ("zzz", "$"),
     ("\ud800", "$"),
@@ -129,7 +129,7 @@ def test_a_missing_tensor_suggests_near_names(name, hint):
 
 def test_a_variant_is_listed_but_not_read():
     with pytest.raises(
-        UnreadableFile, match=r"tensor list: expected elements that an array can hold, found DT_VARIANT$"
+        UnreadableFile, match=r"tensor list: expected a type that NumPy supports, found DT_VARIANT$"
     ):
         recorded("v2_grid").read("list")
 

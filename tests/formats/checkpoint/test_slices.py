@@ -52,10 +52,10 @@ def test_a_tensor_cut_along_too_many_axes_is_refused_at_once():
 
 
 OUTSIDE = [  # slice, shape, reason
-    (((0, 3),), (2,), r"slice 0,3 is not in shape \[2\]"),
-    (((-1, 1),), (2,), r"slice -1,1 is not in shape \[2\]"),
-    (((0, 1), (0, -1)), (2,), r"slice 0,1:- has 2 axes, not 1"),
-    (((0, -2),), (2,), r"slice 0,-2 is not in shape \[2\]"),
+    (((0, 3),), (2,), r"slice 0,3 is not within shape \[2\]"),
+    (((-1, 1),), (2,), r"slice -1,1 is not within shape \[2\]"),
+    (((0, 1), (0, -1)), (2,), r"slice 0,1:- has 2 axes, expected 1"),
+    (((0, -2),), (2,), r"slice 0,-2 is not within shape \[2\]"),
 ]
 
 

@@ -141,7 +141,7 @@ def test_a_snappy_block_is_unpacked():
 
 @pytest.mark.parametrize(
     ("contents", "found"),
-    [(b"\xff\xff\xff\xff\x0f\0a", "7 bytes that claim to unpack to 4294967295"), (b"\x03\xff", "snappy: .+")],
+    [(b"\xff\xff\xff\xff\x0f\0a", "7 bytes that would unpack to 4294967295"), (b"\x03\xff", "snappy: .+")],
 )
 def test_a_snappy_block_that_does_not_unpack_is_refused(contents, found):
     with pytest.raises(UnreadableFile, match=rf"^t, byte 0: expected a snappy block, found {found}$"):

@@ -53,7 +53,7 @@ def test_entries_tell_type_shape_and_size():
 
 
 def test_a_missing_tensor_suggests_near_names():
-    with pytest.raises(MissingTensor, match=r"ckpt: no tensor colums; near names: columns$"):
+    with pytest.raises(MissingTensor, match=r"ckpt: no tensor colums; similar names: columns$"):
         recorded("v1_sharded").read("colums")
 
 

@@ -119,13 +119,13 @@ REFUSED = [  # tensors, sentence
     ([("\0x", (ONE, 1))], "a tensor cannot be named '\\x00x'"),
     ([("a", (ONE, 1)), ("a", (ONE, 1))], "tensor a is given twice"),
     ([("a", (ONE, 3))], "tensor a: expected an array of int32 for DT_INT32, found float32"),
-    ([("a", (ONE, pb.DT_VARIANT))], "tensor a: DT_VARIANT has no arrays to write"),
+    ([("a", (ONE, pb.DT_VARIANT))], "tensor a: cannot write elements of type DT_VARIANT"),
     ([("a", (np.array([None]), pb.DT_STRING))], "tensor a: expected bytes or str, found NoneType"),
-    ([("a", (ONE, 1, ((0, 2),), (3,)))], "tensor a: slice 0,2 is given an array of [1]"),
-    ([("a", (ONE, 1, ((3, 1),), (3,)))], "tensor a: slice 3,1 is not in shape [3]"),
+    ([("a", (ONE, 1, ((0, 2),), (3,)))], "tensor a: slice 0,2 does not fit an array of shape [1]"),
+    ([("a", (ONE, 1, ((3, 1),), (3,)))], "tensor a: slice 3,1 is not within shape [3]"),
     (
         [("a", (ONE, 1)), ("a", (ONE, 1, ((0, 1),), (3,)))],
-        "tensor a is given twice, with another type or shape",
+        "tensor a: given twice, with different types or shapes",
     ),
     ([("a", (ONE, 1, ((0, 1),), (3,)))] * 2, "tensor a is given twice"),
 ]

@@ -47,7 +47,7 @@ def test_symbols_and_their_versions_are_read(name):
         assert found.symbols.defined == {s.name for s in table if s not in undefined}
         wanted = elf.get_section_by_name(".gnu.version_r")
         versions = {v.name: {a.name for a in aux} for v, aux in wanted.iter_versions()} if wanted else {}
-        assert {file: set(names) for file, names in found.versions_wanted.items()} == versions
+        assert {file: set(names) for file, names in found.required_versions.items()} == versions
 
 
 def test_section_headers_are_not_needed():
@@ -94,7 +94,13 @@ def test_a_file_that_breaks_off_gives_a_sentence(name, cut):
     said = ""
     try:
         found = ElfLibrary(Folder(FOLDER).map(name)[:cut], name)
-        _ = found.needed, found.symbols.undefined, found.bound, found.versions_wanted, found.versions_offered
+        _ = (
+            found.needed,
+            found.symbols.undefined,
+            found.bound,
+            found.required_versions,
+            found.defined_versions,
+        )
     except UnreadableFile as error:
         said = str(error)
     assert not said or said.startswith(f"{name}: ")

@@ -145,7 +145,7 @@ def test_a_missing_or_short_shard_is_named_with_its_weight(shards, said):
 
 
 def test_a_weight_that_is_not_there_has_near_names():
-    with pytest.raises(MissingTensor, match="no tensor kernal; near names: kernel"):
+    with pytest.raises(MissingTensor, match="no tensor kernal; similar names: kernel"):
         weights_of(("kernel", "float32", [2])).read("kernal")
 
 

@@ -63,12 +63,12 @@ class DependencyClosure:
             name: loaded for loaded in self.loaded for name in (loaded.name, loaded.library.soname) if name
         }
         for requirer in self.loaded:
-            for file, versions in requirer.library.versions_wanted.items():
+            for file, versions in requirer.library.required_versions.items():
                 provider = by_name.get(file)
-                if provider is None or not provider.library.versions_offered:
+                if provider is None or not provider.library.defined_versions:
                     continue
                 for version, is_weak in versions.items():
-                    if not is_weak and version not in provider.library.versions_offered:
+                    if not is_weak and version not in provider.library.defined_versions:
                         yield MissingVersion(version, provider, requirer)
 
     def unversioned(self) -> Iterator[MissingVersion]:

@@ -105,7 +105,7 @@ def _versions(subject: LibrarySubject, target: Target) -> Iterator[Finding]:
                 provider=subject.shown(missing.provider.path),
                 version=missing.version,
                 requirer=subject.name_in_messages(missing.requirer),
-                offers=tuple(missing.provider.library.versions_offered),
+                offers=tuple(missing.provider.library.defined_versions),
             )
         else:
             of_system.setdefault(known[1], missing)
@@ -137,7 +137,7 @@ def _too_old(
     ]
     offered = [
         m[2]
-        for v in first.provider.library.versions_offered
+        for v in first.provider.library.defined_versions
         if (m := SYSTEM_VERSION.fullmatch(v)) and m[1] == family
     ]
     system = subject.closure.system

@@ -38,7 +38,7 @@ def _facts(library: LibraryReport) -> dict[str, Any]:
         "needed": elf.needed,
         "rpath": elf.rpath,
         "runpath": elf.runpath,
-        "versions": {name: sorted(versions) for name, versions in elf.versions_wanted.items()},
+        "versions": {name: sorted(versions) for name, versions in elf.required_versions.items()},
         "built_with": {
             "tensorflow": [span.to_json() for span in origin.spans],
             "abseil": origin.abseil or None,

@@ -55,7 +55,7 @@ def _why_nothing(subject: LibrarySubject) -> str:
         return f"`{short_name(function)}` would register {', '.join(ops) or 'ops'}, but nothing calls it"
     if not subject.origin.of_tensorflow:
         return "it does not use TensorFlow: its code was not linked in, or it is another library"
-    if not library.initialisers:
+    if not library.initializers:
         return "it runs no code when it is loaded"
     return "it uses TensorFlow, but none of the registration functions"
 

@@ -128,7 +128,7 @@ def _needs(library: ElfLibrary) -> list[str]:
     shown = []
     for name in library.needed:
         newest: dict[str, str] = {}
-        for version in library.versions_wanted.get(name, {}):
+        for version in library.required_versions.get(name, {}):
             family, _, number = version.rpartition("_")
             if number[:1].isdigit() and (
                 family not in newest or version_key(number) > version_key(newest[family])

@@ -45,4 +45,4 @@ def tensors(model: Model, keys: Collection[str]) -> Iterator[DATA]:
         return
     for key in sorted(keys):
         yield key, (checkpoint.read(key), checkpoint.entry(key).dtype)
-        checkpoint.let_go()
+        checkpoint.release_memory()

@@ -1,13 +1,13 @@
-"""An archive as a tree of files, read where it lies.
+"""Read an archive as a tree of files, without extracting it.
 
-`open_archive(path)` takes a .zip or a .tar, compressed or not, by its content.
-Members are bytes in a map, never files with the names that the archive gives
-them, so nothing can be written outside of it. What is refused, and when:
+`open_archive(path)` recognizes a .zip or a .tar, compressed or not, by its content.
+Members are mapped bytes, never files with the names from the archive, so nothing
+can be written outside of it. What is refused, and when:
 
 - at once: names that are absolute or contain `..`, more than `MOST_MEMBERS`
   members, names too long or too deep for any file system;
-- when read: links that lead outside, devices, encrypted members, and members
-  that unpack to more than they declare or than `spill` allows.
+- when read: links to targets outside the archive, devices, encrypted members, and
+  members that unpack to more than they declare or than `unpack` allows.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ COMPRESSED = (b"\x1f\x8b", b"BZh", b"\xfd7zXZ\x00")  # gzip, bzip2, xz
 
 @dataclass(frozen=True, slots=True)
 class Member:
-    """One file of an archive: its size, and how its bytes are had, or what it is a link to."""
+    """A file of an archive: its size and how to read it, or the target of a link."""
 
     size: int
     read: Callable[[], memoryview | mmap.mmap | bytes]
@@ -39,7 +39,7 @@ class Member:
 
 @dataclass(slots=True)
 class Tree:
-    """The members by name, and what is directly in each folder."""
+    """The members by name, and the contents of each folder."""
 
     members: dict[str, Member] = field(default_factory=dict)
     folders: dict[str, tuple[set[str], set[str]]] = field(default_factory=lambda: {"": (set(), set())})
@@ -59,7 +59,7 @@ class Tree:
             self.folders[parent][1].add(base)
 
     def resolve(self, name: str, where: str) -> Member:
-        """The member of this name, or the one that its links lead to."""
+        """The member with this name, or the one that its links lead to."""
         member, path = self.members[name], name
         for _ in range(MOST_LINKS):
             if member.target is None:
@@ -67,10 +67,10 @@ class Tree:
             path = posixpath.normpath(member.target)
             if path not in self.members:
                 inside = not path.startswith(("/", "../")) and path != ".."
-                what = "which is not a file of the archive" if inside else "which is outside of the archive"
+                what = "which is not in the archive" if inside else "which is outside the archive"
                 raise UnreadableFile(f"{where}: a link to `{path}`, {what}")
             member = self.members[path]
-        raise UnreadableFile(f"{where}: a link that leads in a circle")
+        raise UnreadableFile(f"{where}: a link that refers to itself")
 
 
 class Archive:
@@ -120,8 +120,8 @@ class Archive:
 
 
 def open_archive(path: str, head: bytes) -> Archive | None:
-    """The archive that a file is, or None; `head` is how it begins, `TAR_BLOCK` bytes at least."""
-    # here, as few models come in archives
+    """The archive in a file, or None; `head` is at least its first `TAR_BLOCK` bytes."""
+    # imported here, as few models come in archives
     if head.startswith((b"PK\x03\x04", b"PK\x05\x06")):
         from tfport.formats.archive.zip import read_zip
 
@@ -140,7 +140,7 @@ def packs_tar(path: str, head: bytes) -> bool:
 
 
 def is_tar(head: bytes) -> bool:
-    """Whether a tar header stands there. Old ones have no magic, but all have a checksum."""
+    """Whether there is a tar header. Old ones have no magic number, but all have a checksum."""
     block = head[:TAR_BLOCK]
     if len(block) < TAR_BLOCK or not block[0]:
         return False
@@ -152,12 +152,12 @@ def is_tar(head: bytes) -> bool:
 
 
 def tree_of(entries: Iterable[tuple[str, Member | None]], where: str) -> Tree:
-    """The tree of (name, member) pairs, None for a folder; a later one of a name replaces the earlier."""
+    """The tree of (name, member) pairs, None for a folder; a later member replaces one of the same name."""
     tree = Tree()
     for number, (member_name, member) in enumerate(entries):
         if number >= MOST_MEMBERS:
             raise UnreadableFile(
-                f"{where}: more than {MOST_MEMBERS} members; unpack it and name the model's folder"
+                f"{where}: more than {MOST_MEMBERS} members; unpack it and pass the folder of the model"
             )
         name = safe_name(member_name, where)
         if not name:  # the top folder itself
@@ -170,7 +170,7 @@ def tree_of(entries: Iterable[tuple[str, Member | None]], where: str) -> Tree:
 
 
 def safe_name(member_name: str, where: str) -> str:
-    """The name relative to the top of the archive; an error if it leads elsewhere."""
+    """The name relative to the top of the archive; an error if it leads outside."""
     parts = [part for part in member_name.split("/") if part not in ("", ".")]
     if len(member_name) > LONGEST_NAME or len(parts) > DEEPEST_NAME:
         raise UnreadableFile(
@@ -178,11 +178,11 @@ def safe_name(member_name: str, where: str) -> str:
         )
     if member_name.startswith("/") or ".." in parts or "\0" in member_name:
         raise UnreadableFile(
-            f"{where}: the member `{_shown(member_name)}` would lie outside of the archive; it is not opened"
+            f"{where}: the member `{_shown(member_name)}` is outside the archive; tfport does not open it"
         )
     return "/".join(parts)
 
 
 def _shown(name: str) -> str:
-    """A member's name as part of a sentence on one line."""
+    """The name of a member for a message on one line."""
     return name if name.isprintable() else repr(name)[1:-1]

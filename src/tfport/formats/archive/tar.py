@@ -1,6 +1,6 @@
-"""The members of a .tar: mapped where they lie. A compressed tar is unpacked once, as a whole.
+"""Read the members of a .tar in place. A compressed tar is unpacked once, as a whole.
 
-One pass is needed in any case to list it, and a second one for every member
+Listing it needs a full pass in any case, and another pass for each member
 would cost more than the temporary file.
 """
 
@@ -15,7 +15,7 @@ from collections.abc import Iterator
 
 from tfport.errors import UnreadableFile
 from tfport.formats.archive.archive import COMPRESSED, Member, Tree, tree_of
-from tfport.formats.archive.unpack import open_compressed, spill
+from tfport.formats.archive.unpack import open_compressed, unpack
 from tfport.formats.files import reason
 
 BROKEN = (tarfile.TarError, EOFError, ValueError, OverflowError, IndexError, KeyError)
@@ -36,13 +36,13 @@ def read_tar(path: str, head: bytes) -> Tree:
 def tar_bytes(path: str, head: bytes) -> mmap.mmap | bytes:
     if head.startswith(COMPRESSED):
         with open_compressed(path, head) as source:
-            return spill(source, os.path.getsize(path), path)
+            return unpack(source, os.path.getsize(path), path)
     with open(path, "rb") as file:
         return mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
 
 
 class MappedFile(io.RawIOBase):
-    """Mapped bytes as a file. An mmap is one already, but seeking past its end is an error there."""
+    """Mapped bytes as a file. Unlike mmap, it allows seeking past the end."""
 
     def __init__(self, data: mmap.mmap | bytes) -> None:
         self.data = memoryview(data)
@@ -75,18 +75,18 @@ def entries(opened: tarfile.TarFile, data: memoryview, path: str) -> Iterator[tu
 
 
 def member(info: tarfile.TarInfo, data: memoryview, path: str) -> Member | None:
-    """How one member is read; None if it is a folder."""
+    """A member that reads itself; None for a folder."""
     where = posixpath.join(path, info.name)
     if info.isdir():
         return None
     if info.issym():
         return Member(0, bytes, posixpath.join(posixpath.dirname(info.name), info.linkname))
-    if info.islnk():  # from the top of the archive, not from here
+    if info.islnk():  # relative to the top of the archive
         return Member(0, bytes, info.linkname)
 
     def read() -> memoryview:
         if not info.isreg() or info.issparse():
-            raise UnreadableFile(f"{where}: a {special(info)} in the archive, not a plain file")
+            raise UnreadableFile(f"{where}: a {special(info)} in the archive, not a regular file")
         if info.offset_data + info.size > len(data):
             raise UnreadableFile(f"{where}: the archive ends before this member does; it was cut short")
         return data[info.offset_data : info.offset_data + info.size]
@@ -96,5 +96,5 @@ def member(info: tarfile.TarInfo, data: memoryview, path: str) -> Member | None:
 
 def special(info: tarfile.TarInfo) -> str:
     if info.issparse():
-        return "file with holes"
+        return "sparse file"
     return "named pipe" if info.isfifo() else "device"

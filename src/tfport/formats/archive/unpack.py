@@ -1,7 +1,7 @@
-"""Compressed bytes, unpacked into a temporary file that has no name, and mapped from there.
+"""Unpack compressed bytes into an unnamed temporary file and map it.
 
-The file goes when the map does. How much may come out is bounded: what the
-archive declared, what the disk holds, and `MOST_TIMES` the packed size.
+The file disappears with the map. Its size is limited to what the archive
+declares, what fits on the disk, and `MOST_RATIO` times the compressed size.
 """
 
 from __future__ import annotations
@@ -19,25 +19,27 @@ from tfport.errors import UnreadableFile
 from tfport.formats.encoding.wire import count
 from tfport.formats.files import reason
 
-MOST_TIMES = 250
-"""Weights shrink to a tenth at best; deflate reaches 1032 on zeros, and other methods far more."""
+MOST_RATIO = 250
+"""Weights compress to a tenth at best; deflate reaches 1032 for zeros, and other methods far more."""
 HARMLESS = 64 * 2**20
-"""So much may come out of anything: small files of zeros are common."""
+"""This much is always allowed: small files of zeros are common."""
 RESERVE = 64 * 2**20
-"""So much of the disk is left to others."""
+"""This much of the disk stays free."""
 CHUNK = 2**20
 
 BROKEN = (EOFError, zlib.error, lzma.LZMAError, ValueError, MemoryError)
 OPENERS: dict[bytes, Any] = {b"\x1f\x8b": gzip.open, b"BZh": bz2.open, b"\xfd7zXZ\x00": lzma.open}
-"""What opens a file that is compressed as a whole, by how such a file begins."""
+"""What opens a compressed file, by its first bytes."""
 
 
 class ByteSource(Protocol):
+    """Something to read bytes from."""
+
     def read(self, size: int, /) -> bytes: ...
 
 
 def unpacked_head(path: str, head: bytes, size: int) -> bytes:
-    """The first bytes of what a compressed file holds; none if it is damaged."""
+    """The first uncompressed bytes of a compressed file; none if it is damaged."""
     try:
         with open_compressed(path, head) as file:
             return file.read(size)
@@ -51,26 +53,26 @@ def open_compressed(path: str, head: bytes) -> IO[bytes]:
     return file
 
 
-def spill(source: ByteSource, packed: int, where: str, declared: int | None = None) -> mmap.mmap | bytes:
-    """All that `source` gives, which comes out of `packed` bytes."""
+def unpack(source: ByteSource, packed: int, where: str, declared: int | None = None) -> mmap.mmap | bytes:
+    """All bytes of `source`, whose compressed size is `packed`."""
     if declared is not None:
         check_ratio(declared, packed, where)
         check_disk(declared, where)
     try:
         with tempfile.TemporaryFile() as file:
-            total = pour(source, file, packed, where, declared)
+            total = copy_bounded(source, file, packed, where, declared)
             file.flush()
             # mmap refuses a file of no bytes
             return mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) if total else b""
     except BROKEN as error:
         raise damaged(where, error) from None
-    except OSError as error:  # the gzip module says so of what is no gzip, and then with no number
+    except OSError as error:  # the gzip module raises it without a number for data that is not gzip
         raise (
             UnreadableFile(f"{where}: {reason(error)}") if error.errno else damaged(where, error)
         ) from None
 
 
-def pour(source: ByteSource, into: IO[bytes], packed: int, where: str, declared: int | None) -> int:
+def copy_bounded(source: ByteSource, into: IO[bytes], packed: int, where: str, declared: int | None) -> int:
     total = 0
     while chunk := source.read(CHUNK):
         total += len(chunk)
@@ -78,18 +80,20 @@ def pour(source: ByteSource, into: IO[bytes], packed: int, where: str, declared:
             check_ratio(total, packed, where)
             check_disk(len(chunk), where)
         elif total > declared:
-            raise UnreadableFile(f"{where}: more comes out than the {count(declared)} the archive declares")
+            raise UnreadableFile(
+                f"{where}: unpacks to more than the {count(declared)} that the archive declares"
+            )
         into.write(chunk)
     if declared is not None and total < declared:
-        raise UnreadableFile(f"{where}: {count(total)} come out, but the archive declares {declared}")
+        raise UnreadableFile(f"{where}: unpacks to {count(total)}, but the archive declares {declared}")
     return total
 
 
 def check_ratio(size: int, packed: int, where: str) -> None:
-    if size > max(HARMLESS, packed * MOST_TIMES):
+    if size > max(HARMLESS, packed * MOST_RATIO):
         raise UnreadableFile(
-            f"{where}: {count(packed)} would unpack to {size} or more, over {MOST_TIMES} times as much; "
-            "no model shrinks like that, so it is not unpacked"
+            f"{where}: {count(packed)} would unpack to {size} or more, over {MOST_RATIO} times as much; "
+            "no model compresses like that, so tfport does not unpack it"
         )
 
 
@@ -98,7 +102,7 @@ def check_disk(size: int, where: str) -> None:
     free = max(0, shutil.disk_usage(folder).free - RESERVE)
     if size > free:
         raise UnreadableFile(
-            f"{where}: unpacking needs {count(size)} and {folder} has {free} to spare; "
+            f"{where}: unpacking needs {count(size)}, but {folder} has only {free} free; "
             "set TMPDIR to a larger disk, or unpack it there"
         )
 

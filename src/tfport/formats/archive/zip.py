@@ -1,7 +1,7 @@
-"""The members of a .zip: stored ones are mapped where they lie, compressed ones unpacked when read.
+"""Read the members of a .zip: stored ones in place, compressed ones unpacked when read.
 
-Checksums are verified for what is unpacked; what lies there as it is, is trusted
-like a file of its own.
+Checksums are verified for compressed members only. Stored members are trusted like
+ordinary files.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from collections.abc import Callable
 
 from tfport.errors import UnreadableFile
 from tfport.formats.archive.archive import Member, Tree, tree_of
-from tfport.formats.archive.unpack import spill
+from tfport.formats.archive.unpack import unpack
 from tfport.formats.files import reason
 
 METHODS = {zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED, zipfile.ZIP_BZIP2, zipfile.ZIP_LZMA}
@@ -49,17 +49,19 @@ def read_zip(path: str) -> Tree:
 
 
 def check_directory(data: memoryview, where: str) -> None:
-    """The directory is at the end, so a cut file has none; and it is read whole, so it must be small."""
+    """Check that the directory at the end is there, as it is not in a truncated file, and not too large."""
     tail = bytes(data[-(2**16 + 22) :])
     at = tail.rfind(END)
     if at < 0:
-        raise UnreadableFile(f"{where}: a zip file without its end; the download or copy was cut short")
+        raise UnreadableFile(
+            f"{where}: the end of the zip file is missing; the download or copy was cut short"
+        )
     if directory_size(data, len(data) - len(tail) + at) > LARGEST_DIRECTORY:
         raise UnreadableFile(f"{where}: the zip directory is larger than {LARGEST_DIRECTORY} bytes")
 
 
 def directory_size(data: memoryview, end: int) -> int:
-    """What the end record says; one of a large zip is preceded by a locator of the real one."""
+    """The size in the end record; in a large zip, the size in the record that a locator points to."""
     if len(data) < end + 22:
         return 0
     (size,) = struct.unpack_from("<I", data, end + 12)
@@ -70,12 +72,12 @@ def directory_size(data: memoryview, end: int) -> int:
 
 
 def plain_name(info: zipfile.ZipInfo) -> str:
-    # some Windows tools wrote backslashes, though the format says slashes
+    # some Windows tools write backslashes, though the format requires slashes
     return info.filename.replace("\\", "/")
 
 
 def member(opened: zipfile.ZipFile, info: zipfile.ZipInfo, data: memoryview, path: str) -> Member | None:
-    """How one member is read; None if it is a folder."""
+    """A member that reads itself; None for a folder."""
     name = plain_name(info)
     if name.endswith("/"):
         return None
@@ -94,12 +96,14 @@ def reader(
             raise UnreadableFile(f"{where}: encrypted; unpack the archive with its password first")
         if info.compress_type not in METHODS:
             method = METHOD_NAMES.get(info.compress_type, f"method {info.compress_type}")
-            raise UnreadableFile(f"{where}: packed by {method}, which Python cannot unpack; unpack it first")
+            raise UnreadableFile(
+                f"{where}: compressed with {method}, which Python cannot unpack; unpack it first"
+            )
         try:
             if info.compress_type == zipfile.ZIP_STORED:
                 return stored(info, data, where)
             with opened.open(info) as source:
-                return spill(source, info.compress_size, where, info.file_size)
+                return unpack(source, info.compress_size, where, info.file_size)
         except OSError as error:
             raise UnreadableFile(f"{where}: cannot be unpacked ({reason(error)})") from None
         except BROKEN as error:
@@ -109,7 +113,7 @@ def reader(
 
 
 def stored(info: zipfile.ZipInfo, data: memoryview, where: str) -> memoryview:
-    """The bytes of a member that is not compressed: they follow its local header."""
+    """The bytes of a member that is not compressed, which follow its local header."""
     at = info.header_offset
     if at < 0 or bytes(data[at : at + 4]) != b"PK\x03\x04" or len(data) < at + 30:
         raise UnreadableFile(f"{where}: expected a member at byte {at} of the archive, found none")

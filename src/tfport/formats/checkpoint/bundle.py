@@ -1,9 +1,9 @@
-"""V2 checkpoints, which TensorFlow calls tensor bundles: an index and the shards it points into.
+"""Read V2 checkpoints, which TensorFlow calls tensor bundles: an index and data shards.
 
-`PREFIX.index` is a table of a header and an entry for each tensor: type, shape,
-shard, place, checksum. The bytes are in `PREFIX.data-00000-of-00002` and so on.
-The entry of a partitioned variable lists slices, each with an entry of its own.
-Getting the bytes of an entry is left to `bundle_shards`, loaded when one is read.
+`PREFIX.index` is a table with a header and an entry for each tensor: type, shape,
+shard, offset, checksum. The bytes are in `PREFIX.data-00000-of-00002` and so on.
+The entry of a partitioned variable lists slices, each of which has its own entry.
+`bundle_shards` reads the bytes of an entry; it is imported when one is read.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 
 MOST_SHARDS = 100_000
 MANY = 32
-"""Tensors that are looked for one by one; who wants more is quicker with a list of all."""
+"""After this many lookups one by one, a list of all tensors is faster."""
 
 
 class Bundle:
@@ -74,7 +74,7 @@ class Bundle:
         return CheckpointEntry(name, proto.dtype, shape, nbytes)
 
     def read(self, name: str) -> NDArray[Any]:
-        """A tensor, put together if it is partitioned; otherwise a view of the file where that can be."""
+        """A tensor, joined from its slices if it is partitioned; otherwise a view of the file if possible."""
         proto = self._proto(name)
         shape = self._shape(name, proto)
         if proto.slices:
@@ -82,7 +82,7 @@ class Bundle:
         return self._stored(name, proto, shape)
 
     def read_slice(self, name: str, part: Slice) -> NDArray[Any]:
-        """Some of a tensor; of a partitioned one, only the slices that are needed are read."""
+        """A part of a tensor; of a partitioned one, only the necessary slices are read."""
         proto = self._proto(name)
         shape = self._shape(name, proto)
         try:
@@ -94,16 +94,16 @@ class Bundle:
         return self._stored(name, proto, shape)[slices.select(region, slices.whole(shape))]
 
     def slices(self, name: str) -> list[Slice]:
-        """The slices that a tensor is stored in; none if it is stored whole."""
+        """The slices that a tensor is stored as; none if it is stored whole."""
         return [slices.from_proto(part) for part in self._proto(name).slices]
 
-    def let_go(self) -> None:
-        """Give back the memory of what was read; arrays of it stay good."""
+    def release_memory(self) -> None:
+        """Release the memory of what was read; arrays of it stay valid."""
         if self._opened is not None:
-            self._opened.let_go()
+            self._opened.release_memory()
 
     def shard_ends(self) -> dict[str, int]:
-        """The files that hold the tensors, and how many bytes of each the index speaks of."""
+        """The files with the tensors, and the number of bytes of each that the index refers to."""
         count = self.header.num_shards
         ends = {f"{self.prefix}.data-{i:05}-of-{count:05}": 0 for i in range(min(count, MOST_SHARDS))}
         for key, value in self.table.items():
@@ -132,7 +132,7 @@ class Bundle:
     def _value(self, name: str) -> memoryview | None:
         self._sought += 1
         if self._sought == MANY:
-            with suppress(UnreadableFile):  # those that can be found by themselves still are
+            with suppress(UnreadableFile):  # readable entries can still be looked up one by one
                 self._listed()
         if self._values is not None:
             return self._values.get(name)
@@ -176,12 +176,12 @@ class Bundle:
             part: proto for part, proto in self._parts(name, full).items() if slices.common(part, region)
         }
         shards = self._shards()
-        room = shards.size(shown(name), needed.values())
+        limit = shards.size(shown(name), needed.values())
         reads = {
             part: partial(self._stored, name, proto, slices.shape_of(part)) for part, proto in needed.items()
         }
         try:
-            return slices.join(region, shards.kind(shown(name), full.dtype), reads, room)
+            return slices.join(region, shards.kind(shown(name), full.dtype), reads, limit)
         except ValueError as error:
             raise self._bad(name, f"all of {list(slices.shape_of(region))}", str(error)) from None
 
@@ -201,6 +201,6 @@ class Bundle:
             raise self._bad(name, f"slice {slices.text(part)}", "none")
         proto = self._parsed(name, value)
         if (actual := (proto.dtype, self._shape(name, proto))) != expected:
-            saying = [f"type {dtype} and shape {list(shape)}" for dtype, shape in (expected, actual)]
-            raise self._bad(name, f"slice {slices.text(part)} to have {saying[0]}", saying[1])
+            texts = [f"type {dtype} and shape {list(shape)}" for dtype, shape in (expected, actual)]
+            raise self._bad(name, f"slice {slices.text(part)} to have {texts[0]}", texts[1])
         return proto

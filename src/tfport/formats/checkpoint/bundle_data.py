@@ -1,9 +1,9 @@
-"""How the data shards of a bundle lay out one tensor: bytes to arrays and back.
+"""Convert the bytes of one tensor in a data shard to an array and back.
 
-Elements follow one another as they are in memory, in the byte order of the
-machine that wrote them. Strings are their lengths, a checksum of the lengths,
-then their characters; what their checksum covers is not those bytes but
-`checksum_of_strings`. The places of tensors are known to `bundle`.
+Elements are stored as in memory, in the byte order of the machine that wrote
+them. Strings are stored as their lengths, a checksum of the lengths, then their
+bytes; the checksum of the tensor covers the lengths as fixed-size numbers.
+`bundle` knows the offsets of the tensors.
 """
 
 from __future__ import annotations
@@ -24,10 +24,10 @@ Order = Literal["little", "big"]
 
 
 def to_array(raw: memoryview, kind: np.dtype[Any], shape: tuple[int, ...], order: Order) -> NDArray[Any]:
-    """The elements as an array: a read-only view of `raw` where order and alignment allow it."""
+    """The elements as a read-only array: a view of `raw` if byte order and alignment allow it."""
     flat = np.frombuffer(raw, np.uint8)
     if order != sys.byteorder:
-        # both halves of a complex number are swapped for themselves
+        # the two parts of a complex number are swapped separately
         word = kind.itemsize // 2 if kind.kind == "c" else kind.itemsize
         flat = np.ascontiguousarray(flat.reshape(-1, word)[:, ::-1]).reshape(-1)
     elif flat.ctypes.data % kind.alignment:
@@ -38,12 +38,12 @@ def to_array(raw: memoryview, kind: np.dtype[Any], shape: tuple[int, ...], order
 
 
 def to_bytes(array: NDArray[Any]) -> memoryview:
-    """The elements of an array in order; no copy if they are."""
+    """The bytes of an array; a contiguous array is not copied."""
     return np.ascontiguousarray(array).reshape(-1).view(np.uint8).data
 
 
 def to_strings(raw: memoryview, shape: tuple[int, ...], order: Order, what: str) -> tuple[NDArray[Any], int]:
-    """The strings as an array of `bytes`, and their checksum. `what` begins the sentence of an error."""
+    """The strings as an array of `bytes`, and their checksum. `what` is the start of error messages."""
     lengths, at = read_lengths(raw, prod(shape), what)
     crc = checksum_of_lengths(lengths, order)
     stored, computed = int.from_bytes(raw[at : at + 4], order), masked(crc)
@@ -68,7 +68,7 @@ def to_strings(raw: memoryview, shape: tuple[int, ...], order: Order, what: str)
 
 def read_lengths(raw: memoryview, count: int, what: str) -> tuple[list[int], int]:
     """The lengths of `count` strings, and where they end."""
-    if count + 4 > len(raw):  # before any memory is taken for so many
+    if count + 4 > len(raw):  # before memory is allocated
         raise UnreadableFile(f"{what}: expected {count} strings, found {len(raw)} bytes")
     lengths, at = [], 0
     try:
@@ -81,7 +81,7 @@ def read_lengths(raw: memoryview, count: int, what: str) -> tuple[list[int], int
 
 
 def from_strings(array: NDArray[Any], name: str) -> tuple[bytes, int]:
-    """Strings as they are laid out, and their checksum."""
+    """The bytes that store strings, and their checksum."""
     strings = [to_string(s, name) for s in array.ravel().tolist()]
     lengths = [len(s) for s in strings]
     crc = checksum_of_lengths(lengths, sys.byteorder)
@@ -98,6 +98,6 @@ def to_string(value: object, name: str) -> bytes:
 
 
 def checksum_of_lengths(lengths: Iterable[int], order: Order) -> int:
-    """The checksum of lengths as four bytes each, or eight where four are too few."""
-    # eight were added later, and old checkpoints had to stay readable (ReadStringTensor)
+    """The checksum of lengths as four bytes each, or eight if four are too few."""
+    # eight bytes were added later, compatible with old checkpoints (ReadStringTensor)
     return checksum(b"".join(n.to_bytes(4 if n < 2**32 else 8, order) for n in lengths))

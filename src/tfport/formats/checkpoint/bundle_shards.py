@@ -1,8 +1,8 @@
-"""The data shards of a bundle: the array of an index entry, checked against its checksum.
+"""Read the tensors of a bundle from its data shards, and verify their checksums.
 
-A shard is mapped when the first tensor in it is read. Whatever an entry claims
-is held against the size of the file before any memory is taken for it.
-How one tensor is laid out in there is known to `bundle_data`.
+A shard is mapped when the first tensor in it is read. The sizes in an entry are
+compared with the size of the file before memory is allocated.
+`bundle_data` decodes the bytes of a tensor.
 """
 
 from __future__ import annotations
@@ -49,9 +49,9 @@ class Shards:
         return array
 
     def kind(self, name: str, dtype: int) -> np.dtype[Any]:
-        """The numpy type of a DataType."""
+        """The NumPy type of a DataType."""
         if dtype not in NUMPY:
-            raise self._bad(name, "elements that an array can hold", type_name(dtype))
+            raise self._bad(name, "a type that NumPy supports", type_name(dtype))
         return NUMPY[dtype]
 
     def size(self, name: str, entries: Iterable[pb.BundleEntryProto]) -> int:
@@ -59,8 +59,8 @@ class Shards:
         shards = {self._shard(name, entry) for entry in entries}
         return sum(len(self._map(name, shard)) for shard in shards)
 
-    def let_go(self) -> None:
-        """Give back the memory of what was read; it comes again from the file where it is touched."""
+    def release_memory(self) -> None:
+        """Release the memory of what was read; it is read from the file again when needed."""
         for view in self._maps.values():
             if isinstance(view.obj, mmap.mmap):
                 view.obj.madvise(mmap.MADV_DONTNEED)

@@ -1,9 +1,8 @@
-"""Checkpoints: the names, types and shapes in one, and each tensor when it is asked for.
+"""Open a checkpoint of either version: its names, types and shapes, and its tensors on request.
 
-`open_checkpoint(files, prefix)` recognises the format from the content and gives
-a `Checkpoint`: see `bundle` for V2 (an index and data shards) and
-`checkpoint_v1` for what came before it. Opening and listing read the index only;
-`read` maps the data and checks it.
+`open_checkpoint(files, prefix)` recognizes the version by the content and returns
+a `Checkpoint`: `bundle` reads V2 (an index and data shards), `v1` the older format.
+Opening and listing read the index only; `read` maps the data and verifies it.
 """
 
 from __future__ import annotations
@@ -32,31 +31,31 @@ ITEM_SIZE: dict[int, int] = {
          pb.DT_FLOAT8_E4M3FN, pb.DT_FLOAT8_E4M3FNUZ, pb.DT_FLOAT8_E4M3B11FNUZ, pb.DT_FLOAT8_E5M2FNUZ,
          pb.DT_INT4, pb.DT_UINT4, pb.DT_INT2, pb.DT_UINT2, pb.DT_FLOAT4_E2M1FN), 1),
 }  # fmt: skip
-"""Bytes an element takes in a file, four-bit and two-bit ones too; here so that listing needs no numpy."""
-VERSION = 1  # of either format, the only one so far
+"""Bytes per element in a file; listed here so that listing a checkpoint does not import NumPy."""
+VERSION = 1  # of either format; there is no other yet
 MOST_BYTES = 2**62
-MOST_AXES = 32  # of a numpy array, before numpy 2
+MOST_AXES = 32  # the limit of NumPy before version 2
 SHARD = re.compile(r"-\d{5}-of-(\d{5})")
 PART = re.compile(r"(\.index|\.data-\d{5}-of-\d{5})$")
 
 
 @dataclass(frozen=True, slots=True)
 class CheckpointEntry:
-    """What a checkpoint says of a tensor without reading it."""
+    """The type, shape and size of a tensor in a checkpoint."""
 
     name: str
     dtype: int
-    """A DataType, by number."""
+    """The number of a DataType."""
     shape: tuple[int, ...]
     nbytes: int | None
-    """The bytes it takes in the file, where that is known."""
+    """The size in the file, if it is known."""
 
 
 class Checkpoint(Protocol):
     """The tensors of a checkpoint."""
 
     where: str
-    """The checkpoint as a person names it, for messages."""
+    """The checkpoint as messages call it."""
 
     def names(self) -> list[str]:
         """The names of its tensors, sorted."""
@@ -70,15 +69,15 @@ class Checkpoint(Protocol):
         """A tensor, as a read-only array."""
         ...
 
-    def let_go(self) -> None:
-        """Give back the memory of what was read; arrays of it stay good."""
+    def release_memory(self) -> None:
+        """Release the memory of what was read; arrays of it stay valid."""
         ...
 
     def __contains__(self, name: object) -> bool: ...
 
 
 def open_checkpoint(files: Files, prefix: str) -> Checkpoint:
-    """The checkpoint of this prefix; one of its files will do too."""
+    """The checkpoint with this prefix, or with this file."""
     names = table_files(files, prefix)
     tables = [SortedTable(files.map(name), files.label(name)) for name in names]
     # the first field of the first value is the number of shards in V2, a message in V1
@@ -92,7 +91,7 @@ def open_checkpoint(files: Files, prefix: str) -> Checkpoint:
 
 
 def table_files(files: Files, prefix: str) -> list[str]:
-    """The files of this prefix that hold tables: a V2 index, or everything of a V1 checkpoint."""
+    """The files with this prefix that are tables: a V2 index, or all files of a V1 checkpoint."""
     for name in (PART.sub("", prefix) + ".index", prefix):
         if files.has(name):
             return [name]
@@ -101,7 +100,9 @@ def table_files(files: Files, prefix: str) -> list[str]:
         name for name in files.list(folder)[0] if name.startswith(stem) and SHARD.fullmatch(name, len(stem))
     ]
     if not shards:
-        raise UnreadableFile(f"{files.label(prefix)}.index: missing; there is no checkpoint {stem} here")
+        raise UnreadableFile(
+            f"{files.label(prefix)}.index: missing; there is no checkpoint {stem} in this folder"
+        )
     if int(shards[0][-5:]) != len(shards):
         raise UnreadableFile(
             f"{files.label(shards[0])}: expected {int(shards[0][-5:])} shards, found {len(shards)}"
@@ -111,12 +112,12 @@ def table_files(files: Files, prefix: str) -> list[str]:
 
 def first_value(table: SortedTable) -> bytes:
     if (value := table.get(b"")) is None:
-        raise UnreadableFile(f"{table.label}: a table, but not of a checkpoint: it has no header")
+        raise UnreadableFile(f"{table.label}: a table without a header, so not a checkpoint")
     return bytes(value)
 
 
 def shape_from(proto: pb.TensorShapeProto, dtype: int, label: str, name: str) -> tuple[int, ...]:
-    """A shape, if an array can have it."""
+    """A shape, if an array can have it; else an error."""
     shape = tuple(dim.size for dim in proto.dim)
     actual = str(list(shape))
     if proto.unknown_rank:
@@ -139,17 +140,17 @@ def check_version(version: pb.VersionDef, label: str) -> None:
 
 
 def missing(where: str, name: str, names: list[str]) -> MissingTensor:
-    """No tensor of that name, and those that may have been meant."""
-    from difflib import get_close_matches  # here, as only mistakes need it
+    """The error for an unknown tensor, with similar names."""
+    from difflib import get_close_matches  # imported here, as only errors need it
 
     # matching is quadratic in the length of a name
     near = get_close_matches(name, (n for n in names if len(n) < 300), 3) if len(name) < 300 else []
-    for likely in (name, "".join(name.rpartition("/")[:2])):  # the name in another scope, its neighbours
+    for likely in (name, "".join(name.rpartition("/")[:2])):  # the name in another scope, names in its scope
         near = near or [n for n in names if likely and likely in n][:3]
-    hint = f"; near names: {', '.join(map(shown, near))}" if near else ""
+    hint = f"; similar names: {', '.join(map(shown, near))}" if near else ""
     return MissingTensor(f"{where}: no tensor {shown(name)}{hint}")
 
 
 def shown(name: str) -> str:
-    """A tensor's name as part of a sentence."""
+    """The name of a tensor for a message."""
     return name if name.isprintable() and name else repr(name)

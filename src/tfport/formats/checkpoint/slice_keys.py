@@ -1,9 +1,9 @@
-"""Keys whose bytes sort like what they say: the names of tensor slices in checkpoints.
+"""Encode and decode the keys of tensor slices in checkpoints.
 
-A slice of a partitioned tensor is stored under a key made of the tensor's name
-and, for each axis, where the slice begins and how long it is: see
-`EncodeTensorNameSlice` in TensorFlow's saved_tensor_slice_util.cc.
-`encode_slice` makes such a key, `decode_slice` reads one.
+A slice of a partitioned tensor is stored under a key with the tensor's name and
+the start and length of each axis (`EncodeTensorNameSlice` in TensorFlow's
+saved_tensor_slice_util.cc). The encoding, TensorFlow's OrderedCode, makes the
+bytes of keys sort like the values they contain.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ SPECIAL = re.compile(rb"[\x00\xff]")
 ESCAPED = re.compile(rb"\x00\xff|\xff\x00")
 STRING = re.compile(rb"((?:[^\x00\xff]|\x00\xff|\xff\x00)*+)\x00\x01")
 SLICE_KEY = b"\0"
-"""What the key of a slice begins with, and that of a tensor does not."""
+"""The first byte of the key of a slice; no key of a tensor begins with it."""
 
 
 def encode_slice(name: str, part: Slice) -> bytes:
@@ -27,7 +27,7 @@ def encode_slice(name: str, part: Slice) -> bytes:
 
 
 def decode_slice(key: bytes) -> tuple[str, Slice]:
-    """The tensor and the slice that a key names. ValueError if it names none."""
+    """The tensor and the slice of a key. ValueError if the key is malformed."""
     if key[:1] != SLICE_KEY:
         raise ValueError(f"expected a key that begins with a zero byte, found {key[:8]!r}")
     name, at = decode_string(key, 1)
@@ -43,7 +43,7 @@ def decode_slice(key: bytes) -> tuple[str, Slice]:
 
 
 def encode_string(text: bytes) -> bytes:
-    """The bytes, those that the end of a string is made of doubled, then that end."""
+    """The bytes with 00 and ff escaped, then the end mark."""
     return SPECIAL.sub(lambda match: match[0] + bytes([0xFF - match[0][0]]), text) + END_OF_STRING
 
 
@@ -54,7 +54,7 @@ def decode_string(data: bytes, at: int) -> tuple[bytes, int]:
 
 
 def encode_number(number: int) -> bytes:
-    """A length, then so many bytes, the highest first."""
+    """The number of bytes, then the bytes, the most significant first."""
     digits = number.to_bytes((number.bit_length() + 7) // 8, "big")
     return bytes([len(digits)]) + digits
 
@@ -68,7 +68,7 @@ def decode_number(data: bytes, at: int) -> tuple[int, int]:
 
 
 def encode_signed(number: int) -> bytes:
-    """As many bytes as there are leading bits alike: ones, or zeros if the number is negative."""
+    """The number of equal leading bits is the number of bytes; they are zeros if the number is negative."""
     size = max(number, ~number).bit_length() // 7 + 1
     return (number & ones(8 * size) ^ leading(size)).to_bytes(size, "big")
 
@@ -90,5 +90,5 @@ def ones(bits: int) -> int:
 
 
 def leading(size: int) -> int:
-    """The bits that tell the size of a signed number: one for each of its bytes."""
+    """The leading bits that encode the size of a signed number: one for each of its bytes."""
     return ones(size) << 7 * size

@@ -1,8 +1,8 @@
-"""Parts of tensors: where they lie, whether they make up a whole, and putting them together.
+"""Slices of tensors: their position, whether they cover a region, and how to join them.
 
-A partitioned variable is stored as slices. A `Slice` says for each axis where
-it begins and how long it is, with a length of `ALL` for everything there is.
-`join` makes one array of the slices that lie in a region.
+A partitioned variable is stored as slices. A `Slice` has a start and a length for
+each axis; the length `ALL` means the whole axis. `join` makes one array of the
+slices in a region.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ MOST_CORNERS = 1 << 22
 
 
 def from_proto(proto: pb.TensorSliceProto) -> Slice:
-    """A slice as it is written; a length that is left out means all."""
+    """The slice in a message; a missing length means the whole axis."""
     return tuple((e.start, e.length if e.HasField("length") else ALL) for e in proto.extent)
 
 
@@ -41,16 +41,16 @@ def whole(shape: Iterable[int]) -> Slice:
 
 
 def within(part: Slice, shape: tuple[int, ...]) -> Slice:
-    """The slice with its lengths spelt out. ValueError if it does not lie in a tensor of this shape."""
+    """The slice with explicit lengths. ValueError if it is not within a tensor of this shape."""
     if len(part) != len(shape):
-        raise ValueError(f"slice {text(part)} has {len(part)} axes, not {len(shape)}")
+        raise ValueError(f"slice {text(part)} has {len(part)} axes, expected {len(shape)}")
     out = tuple(
         (0, size) if length == ALL else (start, length)
         for (start, length), size in zip(part, shape, strict=True)
     )
     for (start, length), size in zip(out, shape, strict=True):
         if start < 0 or length < 0 or start + length > size:
-            raise ValueError(f"slice {text(part)} is not in shape {list(shape)}")
+            raise ValueError(f"slice {text(part)} is not within shape {list(shape)}")
     return out
 
 
@@ -64,7 +64,7 @@ def shape_of(part: Slice) -> tuple[int, ...]:
 
 
 def common(a: Slice, b: Slice) -> Slice | None:
-    """What lies in both, if anything does."""
+    """The intersection of two slices, if there is one."""
     out = []
     for (start, length), (other, other_length) in zip(a, b, strict=True):
         begin, end = max(start, other), min(start + length, other + other_length)
@@ -75,14 +75,14 @@ def common(a: Slice, b: Slice) -> Slice | None:
 
 
 def tiles(region: Slice, parts: Iterable[Slice]) -> bool:
-    """Whether every element of a region, which has some, is in exactly one of the parts.
+    """Whether every element of a non-empty region is in exactly one of the parts.
 
-    Give each corner of a box the sign + or -, by how many of its coordinates are
-    ends: where boxes meet the signs cancel, and what is left are the corners of
-    all of them together. That has to be the region, and takes no mask of elements.
+    Each corner of a box has the sign + or -, depending on how many of its coordinates are
+    ends. Where boxes meet the signs cancel, so that only the corners of their union are
+    left, which must be those of the region. This needs no mask of elements.
     """
     boxes = [*parts]
-    # an axis that nobody cuts adds nothing but twice the corners
+    # an axis that no box splits would only double the corners
     axes = [a for a, extent in enumerate(region) if any(box[a] != extent for box in boxes)]
     if not boxes or (len(boxes) + 1) << len(axes) > MOST_CORNERS:
         return False
@@ -95,7 +95,7 @@ def tiles(region: Slice, parts: Iterable[Slice]) -> bool:
 
 
 def select(part: Slice, origin: Slice) -> tuple[slice, ...]:
-    """The numpy index of a part in an array that begins where `origin` does."""
+    """The NumPy index of a part in an array that begins where `origin` does."""
     return tuple(
         slice(start - zero, start - zero + length)
         for (start, length), (zero, _) in zip(part, origin, strict=True)
@@ -103,12 +103,12 @@ def select(part: Slice, origin: Slice) -> tuple[slice, ...]:
 
 
 def join(
-    region: Slice, kind: np.dtype[Any], parts: Mapping[Slice, Callable[[], NDArray[Any]]], room: int
+    region: Slice, kind: np.dtype[Any], parts: Mapping[Slice, Callable[[], NDArray[Any]]], limit: int
 ) -> NDArray[Any]:
-    """The region as one read-only array; only the parts that lie in it are read.
+    """The region as one read-only array; only the parts within it are read.
 
-    ValueError if the parts do not make up the region, or if it is larger than
-    the `room` bytes that they can have come from.
+    ValueError if the parts do not cover the region exactly, or if it is larger than
+    `limit` bytes, the most that can be stored in their files.
     """
     import numpy as np
 
@@ -117,9 +117,9 @@ def join(
     shared = {part: both for part in parts if (both := common(part, region))}
     size = prod(shape_of(region))
     if size and not tiles(region, shared.values()):
-        raise ValueError("slices that overlap or leave gaps")
-    if size * (1 if kind.hasobject else kind.itemsize) > room:
-        raise ValueError(f"{room} bytes")
+        raise ValueError("slices with overlaps or gaps")
+    if size * (1 if kind.hasobject else kind.itemsize) > limit:
+        raise ValueError(f"{limit} bytes")
     out = np.empty(shape_of(region), kind)
     for part, both in shared.items():
         out[select(both, region)] = parts[part]()[select(both, part)]

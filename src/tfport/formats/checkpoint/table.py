@@ -1,10 +1,10 @@
-"""Sorted tables: the file format of checkpoint indices, and of whole V1 checkpoints.
+"""Read sorted tables: the file format of checkpoint indices, and of whole V1 checkpoints.
 
-A table maps byte strings to byte strings. It is a run of data blocks, an index
-block with the last key and the place of each, and a footer with the place of
-the index; every block carries a CRC32C. `SortedTable` finds one key without reading
-the other blocks, or goes through them all. `table_writer` writes one.
-What keys and values mean is known elsewhere: `bundle`, `checkpoint_v1`.
+A table maps byte strings to byte strings, like an SSTable of LevelDB. It consists of
+data blocks, an index block with the last key and the position of each data block, and
+a footer with the position of the index. Every block has a CRC32C. `SortedTable` finds a
+key without reading the other blocks, or iterates over all of them. `table_writer`
+writes a table; `bundle` and `v1` interpret its keys and values.
 """
 
 from __future__ import annotations
@@ -19,17 +19,17 @@ from tfport.formats.encoding.varint import from_varint
 
 MAGIC = bytes.fromhex("57fb808b247547db")
 FOOTER = 48
-TRAILER = 5  # how the block is compressed, then its checksum
+TRAILER = 5  # the compression of the block, then its checksum
 PLAIN, SNAPPY = 0, 1
-# Each key may repeat most of the one before it, so a small block can say very long keys. With a whole
+# A key may share most of the previous one, so a small block can contain very long keys. With a whole
 # key at least every 16 entries, as TensorFlow writes them, keys take at most 16 times the block.
 MOST_GROWTH = 32
-# Three bytes of snappy copy at most 64 bytes.
+# Three bytes of snappy can copy at most 64 bytes.
 MOST_SNAPPY_GROWTH = 22
 
 
 class Handle(NamedTuple):
-    """Where a block lies in its file, its trailer left out."""
+    """The position of a block in its file, without its trailer."""
 
     offset: int
     size: int
@@ -40,7 +40,7 @@ class Handle(NamedTuple):
 
 
 class SortedTable:
-    """A table over the bytes of a file. `label` names the file in messages."""
+    """A table in the bytes of a file, which messages call `label`."""
 
     def __init__(self, data: memoryview, label: str) -> None:
         self.data, self.label = data, label
@@ -51,7 +51,7 @@ class SortedTable:
         end = 0
         for key, value in self._block(index).entries():
             handle = self._handles_in(value, 1, index.offset)[0]
-            # blocks follow one another, so reading them all never takes longer than the file is
+            # blocks must be in order, so that reading them all takes time proportional to the file
             if not end <= handle.offset <= handle.end <= index.offset:
                 actual = f"one at bytes {handle.offset} to {handle.end}"
                 raise self._bad(index.offset, f"a block in bytes {end} to {index.offset}", actual)
@@ -65,7 +65,7 @@ class SortedTable:
         return self._block(self._handles[at]).find(key) if at < len(self._handles) else None
 
     def items(self) -> Iterator[tuple[bytes, memoryview]]:
-        """Every key and its value, in the order of the keys."""
+        """All keys and values, in the order of the keys."""
         for handle in self._handles:
             yield from self._block(handle).entries()
 
@@ -77,7 +77,9 @@ class SortedTable:
         at = len(self.data) - FOOTER
         if self.data[-8:] != MAGIC:
             raise self._bad(at + 40, "table magic", shown(bytes(self.data[-8:])))
-        return self._handles_in(self.data[at:-8], 2, at)[1]  # the first is the metaindex, always empty
+        return self._handles_in(self.data[at:-8], 2, at)[
+            1
+        ]  # the first is the metaindex, which is always empty
 
     def _handles_in(self, data: memoryview, count: int, where: int) -> list[Handle]:
         handles, at = [], 0
@@ -87,7 +89,7 @@ class SortedTable:
                 size, at = from_varint(data, at)
                 handles.append(Handle(offset, size))
         except ValueError as error:
-            raise self._bad(where, "the place of a block", str(error)) from None
+            raise self._bad(where, "the position of a block", str(error)) from None
         return handles
 
     def _block(self, handle: Handle) -> TableBlock:
@@ -110,12 +112,12 @@ class SortedTable:
         return self._unpacked(contents, handle) if compression == SNAPPY else contents
 
     def _unpacked(self, packed: memoryview, handle: Handle) -> memoryview:
-        import cramjam  # here, as few checkpoints need it
+        import cramjam  # imported here, as few checkpoints need it
 
         try:
             size, _ = from_varint(packed, 0)
             if size > MOST_SNAPPY_GROWTH * len(packed):
-                raise ValueError(f"{len(packed)} bytes that claim to unpack to {size}")
+                raise ValueError(f"{len(packed)} bytes that would unpack to {size}")
             return memoryview(bytes(cramjam.snappy.decompress_raw(bytes(packed))))
         except (ValueError, cramjam.DecompressionError) as error:
             raise self._bad(handle.offset, "a snappy block", str(error)) from None
@@ -125,7 +127,7 @@ class SortedTable:
 
 
 class TableBlock:
-    """Entries whose keys leave out what they share with the key before, then the places of whole keys."""
+    """Entries whose keys omit the prefix shared with the previous key, then the offsets of whole keys."""
 
     def __init__(self, data: memoryview, label: str, offset: int) -> None:
         self.data, self.label, self.offset = data, label, offset
@@ -135,8 +137,8 @@ class TableBlock:
             raise self._bad(f"restart points in {len(data)} bytes", str(self.restarts))
 
     def entries(self, at: int = 0) -> Iterator[tuple[bytes, memoryview]]:
-        """Keys and values from a place where a key is whole."""
-        data, end, key, room = self.data, self.end, b"", MOST_GROWTH * len(self.data)
+        """Keys and values, starting at the offset of a whole key."""
+        data, end, key, left = self.data, self.end, b"", MOST_GROWTH * len(self.data)
         first = True
         while at < end:
             shared, unshared, size, at = self._head(at)
@@ -144,8 +146,8 @@ class TableBlock:
             if shared > len(key) or value_at + size > end:
                 raise self._bad("an entry that fits", f"one of {shared} + {unshared} + {size} bytes")
             before, key = key, key[:shared] + bytes(data[at:value_at])
-            room -= len(key)
-            if room < 0:
+            left -= len(key)
+            if left < 0:
                 raise self._bad(f"keys of {MOST_GROWTH * len(data)} bytes or fewer", "more")
             if key <= before and not first:
                 raise self._bad("keys in order", f"{key[:40]!r} after {before[:40]!r}")
@@ -164,7 +166,7 @@ class TableBlock:
         data = self.data
         try:
             shared, unshared, size = data[at], data[at + 1], data[at + 2]
-            if shared < 128 and unshared < 128 and size < 128:  # nearly always
+            if shared < 128 and unshared < 128 and size < 128:  # the common case
                 return shared, unshared, size, at + 3
             shared, at = from_varint(data, at)
             unshared, at = from_varint(data, at)
@@ -187,5 +189,5 @@ class TableBlock:
 
 
 def shown(data: bytes) -> str:
-    """Bytes as the end of a sentence."""
+    """Bytes for a message."""
     return data.hex(" ") if any(data) else f"{len(data)} zero bytes"

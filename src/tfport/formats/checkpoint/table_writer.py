@@ -1,7 +1,7 @@
-"""Writing sorted tables, as `table` reads them: `write_table(file, items)`.
+"""Write sorted tables, as `table` reads them: `write_table(file, items)`.
 
-Blocks are not compressed, as in TensorFlow's own checkpoints: its releases
-before 1.1 read no others.
+Blocks are not compressed, as in TensorFlow's own checkpoints: releases before 1.1
+cannot read compressed ones.
 """
 
 from __future__ import annotations
@@ -13,12 +13,12 @@ from tfport.formats.checkpoint.table import FOOTER, MAGIC, PLAIN, Handle
 from tfport.formats.encoding.crc32c import checksum, masked
 from tfport.formats.encoding.varint import to_varint
 
-BLOCK_SIZE = 256 * 1024  # with these two, TensorFlow's bytes and these are the same
+BLOCK_SIZE = 256 * 1024  # with this and the next value, the bytes are the same as TensorFlow's
 RESTART_EVERY = 16
 
 
 def write_table(file: BinaryIO, items: Iterable[tuple[bytes, bytes]]) -> None:
-    """Write a table; the keys come in order, none twice."""
+    """Write a table; keys must be sorted and unique."""
     index, block, key, at = BlockBuilder(restart_every=1), BlockBuilder(), b"", 0
     for next_key, value in items:
         if block.size() >= BLOCK_SIZE:
@@ -62,7 +62,7 @@ class BlockBuilder:
 
 
 def add_block(file: BinaryIO, block: BlockBuilder, at: int, index: BlockBuilder, last_key: bytes) -> int:
-    """Write a data block and its line of the index; say where the next block goes."""
+    """Write a data block and add it to the index; return the offset of the next block."""
     handle = write_block(file, block, at)
     index.add(last_key, packed(handle))
     return handle.end
@@ -79,7 +79,7 @@ def packed(handle: Handle) -> bytes:
 
 
 def shared_prefix(a: bytes, b: bytes) -> int:
-    """How many bytes two keys begin with alike."""
+    """The length of the common prefix of two keys."""
     for at, (x, y) in enumerate(zip(a, b, strict=False)):
         if x != y:
             return at
@@ -87,7 +87,7 @@ def shared_prefix(a: bytes, b: bytes) -> int:
 
 
 def separator(last: bytes, first: bytes) -> bytes:
-    """A short key, at or after the last of one block and before the first of the next."""
+    """A short key between the last key of a block (inclusive) and the first key of the next (exclusive)."""
     at = shared_prefix(last, first)
     if at < min(len(last), len(first)) and last[at] + 1 < first[at]:
         return last[:at] + bytes([last[at] + 1])

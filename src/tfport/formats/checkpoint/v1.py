@@ -1,8 +1,8 @@
-"""V1 checkpoints: tables that hold both what tensors there are and their values.
+"""Read V1 checkpoints: tables with a list of tensors and their values.
 
 The first value of each file lists its tensors and their slices; a whole tensor
 is one slice. The values follow, one `SavedTensorSlices` message for each slice,
-under the key that `ordered_code` makes. A sharded checkpoint is several such files.
+under a key made by `slice_keys`. A sharded checkpoint is several such files.
 """
 
 from __future__ import annotations
@@ -35,8 +35,8 @@ if TYPE_CHECKING:
 
 
 @dataclass(slots=True)
-class Saved:
-    """A tensor, and the tables in which its slices are."""
+class SlicedTensor:
+    """A tensor, and the table that contains each of its slices."""
 
     dtype: int
     shape: tuple[int, ...]
@@ -48,7 +48,7 @@ class CheckpointV1:
 
     def __init__(self, tables: list[SortedTable], where: str) -> None:
         self.where = where
-        self._saved: dict[str, Saved] = {}
+        self._saved: dict[str, SlicedTensor] = {}
         for table in tables:
             meta = self._parsed(table, first_value(table)).meta
             check_version(meta.versions, table.label)
@@ -69,42 +69,42 @@ class CheckpointV1:
     def read(self, name: str) -> NDArray[Any]:
         return self.read_slice(name, ((0, slices.ALL),) * len(self._find(name).shape))
 
-    def let_go(self) -> None:
-        """Nothing is held: this format is read piece by piece."""
+    def release_memory(self) -> None:
+        """Nothing to do: values of this format are copied when they are read."""
 
     def read_slice(self, name: str, part: Slice) -> NDArray[Any]:
-        """Some of a tensor; of a partitioned one, only the slices that are needed are read."""
+        """A part of a tensor; of a partitioned one, only the necessary slices are read."""
         from tfport.formats.encoding.tensor import NUMPY, type_name
 
         saved = self._find(name)
         if saved.dtype not in NUMPY:
-            raise self._bad(name, "elements that an array can hold", type_name(saved.dtype))
-        # an element takes a byte or more, and sixteen at most when it is an array's
-        room = 16 * sum(len(table.data) for table in set(saved.parts.values()))
+            raise self._bad(name, "a type that NumPy supports", type_name(saved.dtype))
+        # an element takes at least a byte in the file and at most sixteen in an array
+        limit = 16 * sum(len(table.data) for table in set(saved.parts.values()))
         try:
             region = slices.within(part, saved.shape)
             reads = {
                 slices.within(stored, saved.shape): partial(self._part, name, saved, stored)
                 for stored in saved.parts
             }
-            return slices.join(region, NUMPY[saved.dtype], reads, room)
+            return slices.join(region, NUMPY[saved.dtype], reads, limit)
         except ValueError as error:
             raise self._bad(name, f"all of {list(saved.shape)}", str(error)) from None
 
     def _add(self, table: SortedTable, tensor: pb.SavedSliceMeta) -> None:
         shape = shape_from(tensor.shape, tensor.type, table.label, tensor.name)
-        saved = self._saved.setdefault(tensor.name, Saved(tensor.type, shape))
+        saved = self._saved.setdefault(tensor.name, SlicedTensor(tensor.type, shape))
         if (saved.dtype, saved.shape) != (tensor.type, shape):
             raise self._bad(tensor.name, "one type and shape", f"another in {table.label}")
         for part in map(slices.from_proto, tensor.slice):
             saved.parts[part] = table
 
-    def _find(self, name: str) -> Saved:
+    def _find(self, name: str) -> SlicedTensor:
         if name not in self._saved:
             raise missing(self.where, name, self.names())
         return self._saved[name]
 
-    def _part(self, name: str, saved: Saved, part: Slice) -> NDArray[Any]:
+    def _part(self, name: str, saved: SlicedTensor, part: Slice) -> NDArray[Any]:
         from tfport.formats.encoding.tensor import NUMPY, from_content, from_list
 
         table = saved.parts[part]
@@ -113,7 +113,7 @@ class CheckpointV1:
                 f"{table.label}: tensor {shown(name)}: expected slice {slices.text(part)}, found none"
             )
         proto = self._parsed(table, value).data.data
-        proto.dtype = saved.dtype  # type: ignore[assignment]  # it is in the list of tensors only
+        proto.dtype = saved.dtype  # type: ignore[assignment]  # only the list of tensors has the type
         kind, shape = NUMPY[saved.dtype], slices.shape_of(slices.within(part, saved.shape))
         flat = from_content(proto.tensor_content, kind) if proto.tensor_content else from_list(proto, kind)
         if len(flat) != prod(shape):

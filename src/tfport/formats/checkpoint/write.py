@@ -1,8 +1,8 @@
-"""Writing V2 checkpoints that TensorFlow restores: `write_bundle(prefix, tensors)`.
+"""Write V2 checkpoints that TensorFlow restores: `write_bundle(prefix, tensors)`.
 
-Tensors are taken one at a time, written and let go. They end up in one shard,
-each at a multiple of 64 bytes, so that reading it back needs no copy. Files get
-their names when they are whole: a reader finds the checkpoint complete or not at all.
+Tensors are written one at a time and not kept in memory. They are in one shard,
+each at a multiple of 64 bytes, so that reading needs no copy. Files are renamed
+when they are complete: a reader finds the whole checkpoint or none.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ ALIGNMENT = 64
 
 
 class BundleTensor(NamedTuple):
-    """An array as a tensor of a DataType; or one slice of the tensor, with its whole shape."""
+    """A tensor as an array and a DataType; or one slice of a tensor, with the shape of the whole."""
 
     array: NDArray[Any]
     dtype: int
@@ -92,14 +92,15 @@ def add_key(entries: dict[bytes, pb.BundleEntryProto], name: str, tensor: Bundle
 
 
 def is_whole(name: str, tensor: BundleTensor, part: Slice) -> bool:
-    """Whether a slice leaves nothing out: TensorFlow expects such a tensor without slices."""
+    """Whether a slice is the whole tensor, which TensorFlow expects to be stored without slices."""
     try:
         place = slices.within(part, tensor.shape)
     except ValueError as error:
         raise Error(f"tensor {name}: {error}") from None
     if slices.shape_of(place) != tensor.array.shape:
         raise Error(
-            f"tensor {name}: slice {slices.text(part)} is given an array of {list(tensor.array.shape)}"
+            f"tensor {name}: slice {slices.text(part)} does not fit an array of "
+            f"shape {list(tensor.array.shape)}"
         )
     return place == slices.whole(tensor.shape)
 
@@ -107,12 +108,12 @@ def is_whole(name: str, tensor: BundleTensor, part: Slice) -> bool:
 def add_slice(
     entries: dict[bytes, pb.BundleEntryProto], name: str, tensor: BundleTensor, part: Slice
 ) -> bytes:
-    """List a slice in the entry of its tensor, and give its own key."""
+    """Add a slice to the entry of its tensor; return the key of the slice."""
     full = entry_of(tensor.dtype, tensor.shape)
     known = entries.setdefault(name.encode(), full)
     stored_whole = known is not full and not known.slices
     if stored_whole or (known.dtype, known.shape) != (full.dtype, full.shape):
-        raise Error(f"tensor {name} is given twice, with another type or shape")
+        raise Error(f"tensor {name}: given twice, with different types or shapes")
     slices.to_proto(part, known.slices.add())
     return encode_slice(name, part)
 
@@ -127,13 +128,13 @@ def write_tensor(file: BinaryIO, name: str, tensor: BundleTensor) -> pb.BundleEn
 
 
 def laid_out(name: str, tensor: BundleTensor) -> tuple[bytes | memoryview, int]:
-    """The bytes of a tensor, and their checksum."""
+    """The stored bytes of a tensor, and their checksum."""
     array, kind = tensor.array, NUMPY.get(tensor.dtype)
     if kind is None:
-        raise Error(f"tensor {name}: {type_name(tensor.dtype)} has no arrays to write")
+        raise Error(f"tensor {name}: cannot write elements of type {type_name(tensor.dtype)}")
     if kind.hasobject:
         return from_strings(array, name)
-    if array.dtype.newbyteorder("=") != kind:  # a cast could lose something
+    if array.dtype.newbyteorder("=") != kind:  # a cast could lose information
         raise Error(
             f"tensor {name}: expected an array of {kind} for {type_name(tensor.dtype)}, found {array.dtype}"
         )
@@ -143,8 +144,8 @@ def laid_out(name: str, tensor: BundleTensor) -> tuple[bytes | memoryview, int]:
 
 def entry_of(dtype: int, shape: tuple[int, ...]) -> pb.BundleEntryProto:
     entry = pb.BundleEntryProto()
-    entry.dtype = dtype  # type: ignore[assignment]  # a number, as everywhere
-    entry.shape.SetInParent()  # a scalar's shape is there, and empty
+    entry.dtype = dtype  # type: ignore[assignment]  # a number, as elsewhere
+    entry.shape.SetInParent()  # a scalar has an empty shape, not none
     for size in shape:
         entry.shape.dim.add(size=size)
     return entry

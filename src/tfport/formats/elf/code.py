@@ -1,7 +1,7 @@
-"""Where does the code of a library call functions of certain names?
+"""Find where the code of a library calls functions of certain names.
 
-Calls go to the function itself, to a stub that jumps through the table of addresses
-(PLT and GOT), or through that table at once. Functions begin where the unwinding table says.
+A call goes to the function itself, to a stub that jumps through the table of addresses
+(PLT and GOT), or through that table directly. The unwinding table tells where functions begin.
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ from tfport.formats.elf.library import ARM, ElfLibrary
 
 PT_GNU_EH_FRAME = 0x6474E550
 HIGHEST = 1 << 62
-"""No library is loaded at higher addresses."""
-MOST_INITIALISERS = 100_000
+"""Higher addresses are invalid: no library is loaded there."""
+MOST_INITIALIZERS = 100_000
 X86_CALL, X86_JUMP = 0xE8, 0xE9
 ARM_CALL, ARM_JUMP = 0x94000000, 0x14000000
 Array = np.ndarray[Any, Any]
@@ -28,13 +28,13 @@ Array = np.ndarray[Any, Any]
 
 @dataclass
 class Code:
-    """The code of a library, with the names of what it calls."""
+    """The code of a library, with the names of the functions it calls."""
 
     library: ElfLibrary
     slots: dict[int, str] = field(default_factory=dict)
-    """Places that the loader fills with the address of a symbol."""
+    """Addresses that the loader fills with the address of a symbol."""
     values: dict[int, int] = field(default_factory=dict)
-    """Of those, the addresses that are known: of the library's own symbols."""
+    """The known ones among those addresses: the library's own symbols."""
 
     def __post_init__(self) -> None:
         symbols = self.library.symbols
@@ -47,14 +47,14 @@ class Code:
 
     @cached_property
     def _moved(self) -> tuple[Array, Array]:
-        """Places that hold addresses within the library, in order, and those addresses."""
+        """Places that contain addresses within the library, in order, and these addresses."""
         rows = self.library.relocations
         rows = rows[rows["symbol"] == 0]
         order = np.argsort(rows["offset"], kind="stable")
         return rows["offset"][order], rows["addend"][order]
 
     def pointer_at(self, place: int) -> int | None:
-        """The address that the loader writes to a place; None where it is another library's, or none."""
+        """The address that the loader writes to a place; None if it is unknown or in another library."""
         if place in self.values:
             return self.values[place]
         places, addresses = self._moved
@@ -63,30 +63,30 @@ class Code:
 
     @cached_property
     def segments(self) -> list[tuple[Segment, Array]]:
-        """The segments that hold code, with their bytes."""
+        """The segments with code, and their bytes."""
         image = self.library.image
         code = [segment for segment in image.loaded if segment.is_code and segment.address < HIGHEST]
-        return [(s, np.frombuffer(image.read(s.address, s.size, "its code"), "u1")) for s in code if s.size]
+        return [(s, np.frombuffer(image.read(s.address, s.size, "the code"), "u1")) for s in code if s.size]
 
     @cached_property
     def functions(self) -> Array:
-        """Where functions begin, in order; empty where the library does not tell."""
+        """The start addresses of functions, in order; empty if the library has no table of them."""
         image = self.library.image
         place = next((s for s in image.segments if s.kind == PT_GNU_EH_FRAME), None)
         if place is None:
             return np.empty(0, "i8")
         try:
-            head = bytes(image.read(place.address, 12, "its unwinding table"))
+            head = bytes(image.read(place.address, 12, "the unwinding table"))
             count = int.from_bytes(head[8:12], "little")
             if head[1] != 0x1B or head[2] != 0x03 or head[3] != 0x3B:
                 return np.empty(0, "i8")
-            pairs = image.table(place.address + 12, count * 2, np.dtype("<i4"), "its unwinding table")
+            pairs = image.table(place.address + 12, count * 2, np.dtype("<i4"), "the unwinding table")
         except UnreadableFile:
             return np.empty(0, "i8")
         return np.sort(pairs[::2].astype("i8") + place.address)
 
     def function_at(self, address: int) -> tuple[int, int] | None:
-        """Where the function begins and ends that holds an address."""
+        """The start and end of the function that contains an address."""
         number = int(np.searchsorted(self.functions, address, "right"))
         if not number:
             return None
@@ -98,12 +98,12 @@ class Code:
 
     @cached_property
     def names(self) -> dict[int, str]:
-        """What can be called by address: the stubs of others' functions, and its own that have names."""
+        """Names by address: stubs of functions in other libraries, and the library's own named functions."""
         return self.own_names | dict(self._stubs())
 
     @cached_property
     def own_names(self) -> dict[int, str]:
-        """The functions and variables of the library that have names."""
+        """The named functions and variables of the library."""
         return self.library.symbols.addresses()
 
     def _stubs(self) -> Iterator[tuple[int, str]]:
@@ -112,8 +112,8 @@ class Code:
             yield from find(segment.address, code, self.slots)
 
     @cached_property
-    def _ways(self) -> tuple[Array, Array]:
-        """Where code goes elsewhere, in order, and where to."""
+    def _branches(self) -> tuple[Array, Array]:
+        """The places of calls and jumps, in order, and their targets."""
         parts = [self._direct]
         for segment, code in self.segments:
             if self.library.header.machine == ARM:
@@ -127,11 +127,11 @@ class Code:
 
     @cached_property
     def run_at_load(self) -> set[int]:
-        """Where the functions begin that run when the library is loaded, with all that they call."""
+        """The start addresses of the functions that run when the library is loaded, at any depth."""
         own = {name: address for address, name in self.own_names.items()}
         stubs = dict(self._stubs())
-        places, targets = self._ways
-        reached, waiting = set[int](), [f[0] for a in self._initialisers() if (f := self.function_at(a))]
+        places, targets = self._branches
+        reached, waiting = set[int](), [f[0] for a in self._initializers() if (f := self.function_at(a))]
         while waiting:
             start = waiting.pop()
             function = self.function_at(start)
@@ -145,28 +145,28 @@ class Code:
                     waiting.append(next_function[0])
         return reached
 
-    def _initialisers(self) -> Iterator[int]:
+    def _initializers(self) -> Iterator[int]:
         start = self.library.tag("DT_INIT_ARRAY") or 0
-        for i in range(min(self.library.initialisers, MOST_INITIALISERS)):
+        for i in range(min(self.library.initializers, MOST_INITIALIZERS)):
             if address := self.pointer_at(start + 8 * i):
                 yield address
 
     @cached_property
     def _direct(self) -> tuple[Array, Array]:
-        """Where code calls an address, and which."""
+        """The places of direct calls, and their targets."""
         find = _arm_calls if self.library.header.machine == ARM else _x86_calls
         return _joined([find(segment.address, code) for segment, code in self.segments])
 
     def is_called(self, address: int) -> bool:
-        """Whether the code itself calls what begins at an address."""
+        """Whether the code calls the function at an address."""
         return bool(np.any(self._direct[1] == address))
 
     def calls(self, targets: dict[int, str]) -> dict[int, str]:
-        """The places of calls to some addresses, with the names of those."""
+        """The places of calls to certain addresses, with the names of these addresses."""
         return _among(self._direct, targets)
 
     def calls_by_slot(self, is_wanted: Callable[[str], bool]) -> dict[int, str]:
-        """The places of calls through the table of addresses itself."""
+        """The places of calls through the table of addresses."""
         if self.library.header.machine == ARM:
             return {}
         slots = {place: name for place, name in self.slots.items() if is_wanted(name)}
@@ -188,7 +188,7 @@ def _among(calls: tuple[Array, Array], targets: dict[int, str]) -> dict[int, str
 
 
 def _words_at(code: Array, places: Array) -> Array:
-    """Numbers of 32 bits with a sign, at any places."""
+    """Signed 32-bit numbers at any places."""
     parts = [code[places + i].astype("i8") << 8 * i for i in range(4)]
     words: Array = ((parts[0] | parts[1] | parts[2] | parts[3]) ^ 0x80000000) - 0x80000000
     return words
@@ -200,7 +200,7 @@ def _x86_calls(base: int, code: Array, opcode: int = X86_CALL) -> tuple[Array, A
 
 
 def _x86_branches(base: int, code: Array) -> tuple[Array, Array]:
-    """Jumps on a condition, as those into the part of a function that is seldom run."""
+    """Conditional jumps, such as those into the cold part of a function."""
     places = np.flatnonzero((code[:-6] == 0x0F) & (code[1:-5] & 0xF0 == 0x80))
     return base + places, base + places + 6 + _words_at(code, places + 2)
 
@@ -212,7 +212,7 @@ def _x86_indirect(base: int, code: Array) -> tuple[Array, Array]:
 
 
 def _x86_stubs(base: int, code: Array, slots: dict[int, str]) -> Iterator[tuple[int, str]]:
-    """`jmp *slot(%rip)`, which may stand behind a marker for indirect jumps."""
+    """`jmp *slot(%rip)`, perhaps after a marker for indirect jumps."""
     if len(code) < 8:
         return
     places = np.flatnonzero((code[:-6] == 0xFF) & (code[1:-5] == 0x25))
@@ -246,4 +246,4 @@ def _arm_stubs(base: int, code: Array, slots: dict[int, str]) -> Iterator[tuple[
         target = ((base + place * 4) & ~0xFFF) + high + (load >> 10 & 0xFFF) * 8
         if name := slots.get(target):
             yield base + place * 4, name
-            yield base + place * 4 - 4, name  # behind a marker for indirect jumps
+            yield base + place * 4 - 4, name  # after a marker for indirect jumps

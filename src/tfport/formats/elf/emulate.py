@@ -1,8 +1,8 @@
-"""What stands in registers and memory when straight code calls a function?
+"""Determine the arguments of function calls in straight-line machine code, without running it.
 
-Code that only hands constants to functions, as the initialisers of a library do, is
-read instruction by instruction and not run: moves of known values are followed, all
-else is forgotten. Whoever asks is told of each call and may say what it gives back.
+The initializers of a library mostly pass constants to functions. Their instructions are
+emulated one by one: known values are tracked through moves, and all other results count as
+unknown. A callback receives each call and may return its result.
 """
 
 from __future__ import annotations
@@ -19,26 +19,26 @@ from tfport.formats.elf.library import ARM
 
 STACK, HEAP, OUTSIDE = 0x7FFF_0000_0000, 0x6000_0000_0000, 0x5000_0000_0000
 BLOCK = 1 << 16
-HELD = 1
-"""Added to the address of a variable of others: what it holds."""
+CONTENT = 1
+"""Added to the address of an external variable: a stand-in for its content."""
 MOST_STEPS = 400_000
 LONGEST = 4096
 
 
 @dataclass
 class EmulatedMemory:
-    """The memory of a library with what was written over it."""
+    """The memory of a library, with what the emulated code wrote to it."""
 
     image: Image
     code: Code
     written: dict[int, int] = field(default_factory=dict)
     outside: dict[str, int] = field(default_factory=dict)
-    """Made-up addresses of the symbols of others."""
+    """Made-up addresses of external symbols."""
     names_outside: dict[int, str] = field(default_factory=dict)
     blocks: int = 0
 
     def write(self, address: int, data: bytes | None, size: int) -> None:
-        """Note what was written; None for something that is not known. Constants stay what they are."""
+        """Record a write; None for an unknown value. Read-only segments do not change."""
         if any(segment.holds(address) and not segment.is_writable for segment in self.image.loaded):
             return
         for i in range(size):
@@ -59,21 +59,21 @@ class EmulatedMemory:
         return bytes(own if own is not None else byte for own, byte in zip(written, data, strict=True))
 
     def _filled(self, address: int) -> int | None:
-        """What the loader writes to a place; of what others hold, a stand-in."""
+        """The pointer that the loader writes to a place; a stand-in for external symbols."""
         if address in self.written:
             return None
         if (pointer := self.code.pointer_at(address)) is not None:
             return pointer
         if name := self.code.slots.get(address):
             return self.address_of(name)
-        return address + HELD if address in self.names_outside else None
+        return address + CONTENT if address in self.names_outside else None
 
     def pointer(self, address: int | None) -> int | None:
         data = self.read(address, 8) if address is not None else None
         return int.from_bytes(data, "little") if data is not None else None
 
     def text(self, address: int | None, size: int | None = None) -> str | None:
-        """The letters at an address, so many or up to a zero."""
+        """The text at an address, of this size or up to a zero byte."""
         if address is None or (size is not None and not 0 <= size <= LONGEST):
             return None
         if size is not None:
@@ -92,18 +92,18 @@ class EmulatedMemory:
             return None
 
     def address_of(self, name: str) -> int:
-        """A made-up address for a symbol of others."""
+        """A made-up address for an external symbol."""
         place = self.outside.setdefault(name, OUTSIDE + len(self.outside) * BLOCK)
         self.names_outside[place] = name
         return place
 
     def name_at(self, address: int | None) -> str | None:
-        """The symbol of others that has a made-up address."""
+        """The external symbol with this made-up address."""
         return self.names_outside.get(address) if address is not None else None
 
-    def held_by(self, address: int | None) -> str | None:
-        """The variable of others whose content this stands for."""
-        return self.name_at(address - HELD) if address is not None else None
+    def variable_of(self, address: int | None) -> str | None:
+        """The external variable whose content this address stands for."""
+        return self.name_at(address - CONTENT) if address is not None else None
 
     def new_block(self) -> int:
         self.blocks += 1
@@ -112,7 +112,7 @@ class EmulatedMemory:
 
 @dataclass
 class Call:
-    """A call that was come to: who is called, if that has a name, and with what."""
+    """A call: the name of the function, if it has one, and the arguments."""
 
     place: int
     name: str
@@ -121,11 +121,11 @@ class Call:
 
 
 Answer = Callable[[Call], "int | None"]
-"""What a call gives back; None where that is not known."""
+"""Returns the result of a call; None if it is unknown."""
 
 
 def follow(code: Code, starts: list[tuple[int, int]], answer: Answer) -> bool:
-    """Read functions from start to end, telling `answer` of each call; whether all could be read."""
+    """Emulate functions and pass each call to `answer`; return whether all could be read."""
     from tfport.formats.elf.emulate_arm import ArmEmulator
     from tfport.formats.elf.emulate_x86 import X86Emulator
 
@@ -133,15 +133,15 @@ def follow(code: Code, starts: list[tuple[int, int]], answer: Answer) -> bool:
     kind = ArmEmulator if code.library.header.machine == ARM else X86Emulator
     left = MOST_STEPS
     for start, end in starts:
-        steps = kind(code, memory, answer)
-        left -= steps.run(start, min(end, start + left * 4))
+        emulator = kind(code, memory, answer)
+        left -= emulator.run(start, min(end, start + left * 4))
         if left <= 0:
             return False
     return True
 
 
 class Emulator(ABC):
-    """What one function does; each machine says how."""
+    """The emulation of one function; a subclass for each machine."""
 
     argument_registers: tuple[str, ...] = ()
     result_register = ""
@@ -151,7 +151,7 @@ class Emulator(ABC):
         self.code, self.memory, self.answer = code, memory, answer
         self.registers: dict[str, bytes] = {}
         self.waiting: dict[int, dict[str, bytes]] = {}
-        """Registers as they are where a jump leads to."""
+        """The registers at the targets of jumps."""
 
     def number(self, register: str) -> int | None:
         data = self.registers.get(register)
@@ -168,15 +168,15 @@ class Emulator(ABC):
 
     @abstractmethod
     def step(self, instruction: capstone.CsInsn) -> bool:
-        """Follow an instruction; whether the next one is come to from here."""
+        """Emulate an instruction; return whether execution continues with the next one."""
 
     def run(self, start: int, end: int) -> int:
-        count, goes_on = 0, True
+        count, continues = 0, True
         for instruction in self.instructions(start, end):
             count += 1
-            if not goes_on and instruction.address in self.waiting:
+            if not continues and instruction.address in self.waiting:
                 self.registers = self.waiting.pop(instruction.address)
-            goes_on = self.step(instruction)
+            continues = self.step(instruction)
         return count
 
     def call(self, place: int, target: int | None, name: str | None = None) -> None:

@@ -1,4 +1,4 @@
-"""Straight code of ARM64: which moves are followed."""
+"""Emulate straight-line ARM64 code: the instructions that move known values."""
 
 from __future__ import annotations
 
@@ -15,6 +15,8 @@ WIDTH = {"b": 1, "h": 2, "s": 4, "d": 8, "q": 16, "v": 16}
 
 
 class ArmEmulator(Emulator):
+    """The emulation of ARM64 instructions."""
+
     argument_registers = tuple(f"x{i}" for i in range(8))
     result_register = "x0"
     lost_at_calls = (*(f"x{i}" for i in range(19)), "x30", *(f"v{i}" for i in range(32)))
@@ -66,7 +68,7 @@ class ArmEmulator(Emulator):
         return True
 
     def _register(self, number: int) -> tuple[str, int]:
-        """The whole register, and how many bytes of it are meant."""
+        """The whole register, and the number of its bytes that are used."""
         name = self.reader.reg_name(number) or ""
         if vector := VECTOR.fullmatch(name):
             return f"v{vector[1]}", WIDTH[name[0]]
@@ -119,7 +121,7 @@ class ArmEmulator(Emulator):
             self._set(register, self.registers[register])
 
     def _place(self, instruction: capstone.CsInsn) -> int | None:
-        """The address that a load or store is about; the base moves along where it is to."""
+        """The address of a load or store; updates the base register if the instruction does."""
         operands = instruction.operands
         memory = next(o for o in operands if o.type == arm64.ARM64_OP_MEM)
         base_name, _ = self._register(memory.mem.base)

@@ -1,4 +1,4 @@
-"""Straight code of x86-64: which moves are followed."""
+"""Emulate straight-line x86-64 code: the instructions that move known values."""
 
 from __future__ import annotations
 
@@ -16,13 +16,15 @@ FULL = {
     **{part: f"r{n}" for n in ("si", "di", "bp", "sp") for part in (f"r{n}", f"e{n}", n, f"{n}l")},
     **{f"r{i}{end}": f"r{i}" for i in range(8, 16) for end in ("", "d", "w", "b")},
 }
-"""The whole register of which another name is a part."""
+"""The whole register, by the name of each of its parts."""
 MOVE = re.compile(r"v?mov(?:abs|zx|[qd]|[ua]p[sd]|dq[ua](?:8|16|32|64)?|lp[sd]|s[sd])?")
 CLEAR = re.compile(r"v?p?xor(?:p[sd]|[dq])?")
 JOIN = re.compile(r"v?(?:punpcklqdq|movlhps|movhps|pinsrq)")
 
 
 class X86Emulator(Emulator):
+    """The emulation of x86-64 instructions."""
+
     argument_registers = ("rdi", "rsi", "rdx", "rcx", "r8", "r9")
     result_register = "rax"
     lost_at_calls = (
@@ -35,7 +37,7 @@ class X86Emulator(Emulator):
         self.set_number("rsp", STACK)
         self.reader = reader
         place = start
-        while place < end:  # a byte that is no instruction is passed over
+        while place < end:  # skip a byte that is not an instruction
             for instruction in reader.disasm(
                 self.memory.image.read_up_to(place, end - place).tobytes(), place
             ):
@@ -117,7 +119,7 @@ class X86Emulator(Emulator):
         register = self._register(operand.reg)
         if data is None:
             self.registers.pop(register, None)
-        elif size < 4 and instruction.mnemonic != "movzx":  # the rest of it stays
+        elif size < 4 and instruction.mnemonic != "movzx":  # the upper bytes stay
             before = self.registers.get(register, bytes(8))
             self.registers[register] = data[:size] + before[size:]
         else:
@@ -145,7 +147,7 @@ class X86Emulator(Emulator):
         self.set_number(self._register(first.reg), both)
 
     def _join(self, instruction: capstone.CsInsn) -> None:
-        """Two halves in one wide register."""
+        """Combine two halves in one wide register."""
         operands = [o for o in instruction.operands if o.type != x86.X86_OP_IMM]
         low = self.registers.get(self._register(operands[-2].reg))
         high = self._read(instruction, operands[-1])

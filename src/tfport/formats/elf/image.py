@@ -1,4 +1,4 @@
-"""Where are the bytes of a loaded library in its file? Addresses, and what stands there."""
+"""Read the bytes at an address of a loaded library from its file."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class Segment:
     offset: int
     address: int
     size: int
-    """In the file; what is more in memory is zero."""
+    """The size in the file; the rest of the memory is zero."""
     memory_size: int
     align: int
 
@@ -41,7 +41,7 @@ class Segment:
 
 
 class Image:
-    """A library as it lies in memory, read from its file."""
+    """The memory image of a library, read from its file."""
 
     def __init__(self, data: memoryview, where: str, segments: list[Segment]) -> None:
         self.data = data
@@ -58,17 +58,19 @@ class Image:
         return any(s.offset + s.size > len(self.data) for s in self.loaded)
 
     def read(self, address: int, size: int, what: str) -> memoryview:
-        """The bytes at an address; an error that says what they should have been."""
+        """The bytes at an address; `what` describes them in errors."""
         segment = next((s for s in self.loaded if s.holds(address)), None)
         if segment is None:
-            raise UnreadableFile(f"{self.where}: {what} would be at address {address:#x}, where nothing is")
+            raise UnreadableFile(
+                f"{self.where}: {what} should be at address {address:#x}, which is not in the file"
+            )
         start = segment.offset + address - segment.address
         if size > segment.address + segment.size - address or start + size > len(self.data):
-            raise UnreadableFile(f"{self.where}: {what} would have {size} bytes, and the file ends before")
+            raise UnreadableFile(f"{self.where}: {what} should have {size} bytes, but the file ends before")
         return self.data[start : start + size]
 
     def read_up_to(self, address: int, size: int) -> memoryview:
-        """The bytes at an address as far as there are so many; none where nothing is."""
+        """At most `size` bytes at an address; none if it is not in the file."""
         segment = next((s for s in self.loaded if s.holds(address)), None)
         if segment is None:
             return memoryview(b"")
@@ -79,14 +81,14 @@ class Image:
         return np.frombuffer(self.read(address, count * row.itemsize, what), row)
 
     def text(self, address: int, most: int = 4096) -> bytes | None:
-        """The string that ends with a zero at an address of constants."""
+        """The zero-terminated string at an address."""
         chunk = bytes(self.read_up_to(address, most))
         end = chunk.find(b"\0")
         return chunk[:end] if end >= 0 else None
 
 
 def string_at(strings: memoryview, offset: int) -> str:
-    """The text of a string table from a place on."""
+    """The string at an offset of a string table."""
     return cut_at_zero(strings, offset).decode(errors="replace")
 
 

@@ -1,10 +1,9 @@
-"""What does a shared library tell the dynamic loader?
+"""Read what the dynamic loader reads from a shared library.
 
-`read_header` takes any ELF file; `ElfLibrary` one of 64 bits and little endian, which is
-what TensorFlow runs on. Only what the loader itself reads counts: program headers and
-the tables of the dynamic segment, never section headers, which a file may lack or lie
-about. Tables are looked at where they lie in the mapped file. The file is not loaded,
-and what its contents mean is for others to say.
+`read_header` reads any ELF file; `ElfLibrary` only 64-bit little-endian ones, which
+TensorFlow runs on. It uses what the loader uses: program headers and the tables of the
+dynamic segment, never section headers, which may be missing or wrong. Tables are read
+in place from the mapped file. The library is not loaded; `check.lib` draws conclusions.
 """
 
 from __future__ import annotations
@@ -20,7 +19,7 @@ from elftools.elf.enums import ENUM_D_TAG, ENUM_E_MACHINE, ENUM_E_TYPE, ENUM_P_T
 
 from tfport.errors import UnreadableFile
 from tfport.formats.elf.image import Image, Segment, string_at
-from tfport.formats.elf.symbols import SymbolTable, read_versions_offered, read_versions_wanted
+from tfport.formats.elf.symbols import SymbolTable, read_defined_versions, read_required_versions
 
 MAGIC = b"\x7fELF"
 IDENT_SIZE = 16
@@ -30,7 +29,7 @@ PROGRAM_HEADER_SIZE = 56
 X86, ARM = "x86_64", "aarch64"
 MACHINES = {"EM_X86_64": X86, "EM_AARCH64": ARM}
 MOST_ENTRIES = 1 << 16
-"""So many entries of a dynamic segment, or program headers, are read; real ones have some dozens."""
+"""The most entries of a dynamic segment that are read; real ones have some dozens."""
 
 HEADER = np.dtype(
     [("ident", "V16"), ("type", "<u2"), ("machine", "<u2"), ("version", "<u4"), ("entry", "<u8"),
@@ -52,29 +51,29 @@ DF_1_NOOPEN, DF_1_PIE = 0x40, 0x08000000
 
 @dataclass(frozen=True, slots=True)
 class ElfHeader:
-    """How an ELF file begins."""
+    """The header of an ELF file."""
 
     bits: int
     little: bool
     ident: bytes
     kind: str
-    """`ET_DYN`, `ET_EXEC`, …; a number where the format knows none."""
+    """`ET_DYN`, `ET_EXEC`, …; the number of an unknown type."""
     machine: str
-    """`x86_64` and `aarch64`; of others, what the format calls them."""
+    """`x86_64`, `aarch64`, or the description of another machine."""
     version: int
     entry_size: int
-    """Of a program header."""
+    """The size of a program header."""
 
 
 def read_header(data: memoryview, where: str) -> ElfHeader:
     """The header of an ELF file of any kind."""
     if bytes(data[:4]) != MAGIC:
-        raise UnreadableFile(f"{where}: no ELF file: it begins with {bytes(data[:4])!r}")
+        raise UnreadableFile(f"{where}: not an ELF file: it begins with {bytes(data[:4])!r}")
     ident = bytes(data[:IDENT_SIZE])
     bits = 32 if ident[4:5] == b"\1" else 64
     needed = HEADER_SIZE if bits == 64 else HEADER_SIZE_32
     if len(data) < needed:
-        raise UnreadableFile(f"{where}: {len(data)} bytes, and the header of an ELF file has {needed}")
+        raise UnreadableFile(f"{where}: expected an ELF header of {needed} bytes, found {len(data)} bytes")
     order = "little" if ident[5:6] != b"\2" else "big"
 
     def number(at: int, size: int) -> int:
@@ -101,7 +100,7 @@ def _name(names: Mapping[str, Any], number: int) -> str:
 
 
 class ElfLibrary:
-    """A shared library, or a program: what its dynamic segment says."""
+    """The dynamic segment of a shared library or program."""
 
     def __init__(self, data: memoryview, where: str) -> None:
         self.where = where
@@ -110,7 +109,8 @@ class ElfLibrary:
         if self.header.bits != 64 or not self.header.little:
             order = "little" if self.header.little else "big"
             raise UnreadableFile(
-                f"{where}: an ELF file of {self.header.bits} bits, {order} endian; expected 64, little"
+                f"{where}: expected a 64-bit little-endian ELF file, "
+                f"found {self.header.bits} bits, {order} endian"
             )
         self.image = Image(data, where, _segments(data, where))
 
@@ -120,12 +120,12 @@ class ElfLibrary:
 
     @cached_property
     def _dynamic(self) -> dict[int, list[int]]:
-        """Values by tag; the loader stops at the first zero."""
+        """Values by tag; a zero tag ends the list."""
         place = next((s for s in self.image.segments if s.kind == PT_DYNAMIC), None)
         if place is None:
             return {}
         size = min(place.memory_size, MOST_ENTRIES * DYNAMIC.itemsize)
-        entries = self.image.table(place.address, size // DYNAMIC.itemsize, DYNAMIC, "its dynamic segment")
+        entries = self.image.table(place.address, size // DYNAMIC.itemsize, DYNAMIC, "the dynamic segment")
         ends = np.flatnonzero(entries["tag"] == 0)
         values_by_tag: dict[int, list[int]] = {}
         for tag, value in entries[: ends[0] if len(ends) else None].tolist():
@@ -133,7 +133,7 @@ class ElfLibrary:
         return values_by_tag
 
     def tag(self, name: str) -> int | None:
-        """The value of an entry of the dynamic segment; the last counts, as for the loader."""
+        """The value of an entry of the dynamic segment; as for the loader, the last one counts."""
         values = self._dynamic.get(ENUM_D_TAG[name])
         return values[-1] if values else None
 
@@ -142,14 +142,14 @@ class ElfLibrary:
         start, size = self.tag("DT_STRTAB"), self.tag("DT_STRSZ")
         if start is None:
             return memoryview(b"")
-        return self.image.read(start, size or 0, "its string table")
+        return self.image.read(start, size or 0, "the string table")
 
     def _text(self, offset: int) -> str:
         return string_at(self._strings, offset)
 
     @cached_property
     def needed(self) -> list[str]:
-        """The libraries to be loaded with it, in order."""
+        """The libraries that are loaded with it, in order."""
         return [self._text(offset) for offset in self._dynamic.get(ENUM_D_TAG["DT_NEEDED"], [])]
 
     @cached_property
@@ -159,7 +159,7 @@ class ElfLibrary:
 
     @cached_property
     def rpath(self) -> list[str]:
-        """DT_RPATH, which the loader ignores where there is a DT_RUNPATH."""
+        """DT_RPATH, which the loader ignores if there is a DT_RUNPATH."""
         return self._folders("DT_RPATH")
 
     @cached_property
@@ -181,7 +181,7 @@ class ElfLibrary:
 
     @cached_property
     def static_storage(self) -> int:
-        """Bytes of thread-local storage that must be there from the start; 0 where none must."""
+        """Bytes of static thread-local storage that it needs; 0 if none."""
         is_static = (self.tag("DT_FLAGS") or 0) & DF_STATIC_TLS
         return (
             max((s.memory_size for s in self.image.segments if s.kind == PT_TLS), default=0)
@@ -191,29 +191,29 @@ class ElfLibrary:
 
     @cached_property
     def has_versions(self) -> bool:
-        """Whether its symbols have versions, if only the empty one."""
+        """Whether its symbols have versions."""
         return self.tag("DT_VERSYM") is not None
 
     @cached_property
-    def initialisers(self) -> int:
-        """How many functions run when it is loaded."""
+    def initializers(self) -> int:
+        """The number of functions that run when it is loaded."""
         return (self.tag("DT_INIT_ARRAYSZ") or 0) // 8
 
     @cached_property
     def symbols(self) -> SymbolTable:
-        """What it defines, and what it leaves to others."""
+        """The symbols that it defines and those that it needs."""
         tables = (self.relocations, self.jump_slots)
         used = max(int(table["symbol"].max(initial=0)) + 1 for table in tables)
         return SymbolTable(self.image, self._strings, self.tag, used)
 
     @cached_property
-    def versions_wanted(self) -> dict[str, dict[str, bool]]:
-        """For each library by its name, the versions it must have: {"GLIBC_2.17": whether it may lack it}."""
-        return read_versions_wanted(self.image, self._strings, self.tag)
+    def required_versions(self) -> dict[str, dict[str, bool]]:
+        """The symbol versions required of each library: {"GLIBC_2.17": whether it is optional}."""
+        return read_required_versions(self.image, self._strings, self.tag)
 
     @cached_property
-    def versions_offered(self) -> set[str]:
-        return read_versions_offered(self.image, self._strings, self.tag)
+    def defined_versions(self) -> set[str]:
+        return read_defined_versions(self.image, self._strings, self.tag)
 
     @cached_property
     def relocations(self) -> np.ndarray[Any, Any]:
@@ -221,18 +221,18 @@ class ElfLibrary:
 
     @cached_property
     def jump_slots(self) -> np.ndarray[Any, Any]:
-        """Relocations of functions that are called, which the loader does last."""
+        """Relocations of called functions, which the loader processes last."""
         return self._relocations("DT_JMPREL", "DT_PLTRELSZ")
 
     def _relocations(self, start: str, size: str) -> np.ndarray[Any, Any]:
         address, length = self.tag(start), self.tag(size) or 0
         if address is None:
             return np.empty(0, RELOCATION)
-        return self.image.table(address, length // RELOCATION.itemsize, RELOCATION, "its relocations")
+        return self.image.table(address, length // RELOCATION.itemsize, RELOCATION, "the relocations")
 
     @cached_property
     def bound(self) -> list[str]:
-        """The symbols of others in the order in which the loader looks for them."""
+        """The undefined symbols in the order in which the loader looks them up."""
         numbers = np.concatenate([self.relocations["symbol"], self.jump_slots["symbol"]])
         unique, first = np.unique(numbers, return_index=True)
         ordered = unique[np.argsort(first)]
@@ -244,7 +244,7 @@ def _segments(data: memoryview, where: str) -> list[Segment]:
     start, count = int(header["phoff"]), int(header["phnum"])
     end = start + count * PROGRAM_HEADER_SIZE
     if int(header["phentsize"]) != PROGRAM_HEADER_SIZE or end > len(data):
-        raise UnreadableFile(f"{where}: its program headers are not where its header says")
+        raise UnreadableFile(f"{where}: the program headers are not where the header says")
     table = np.frombuffer(data[start:end], PROGRAM_HEADER)
     fields = ("type", "flags", "offset", "vaddr", "filesz", "memsz", "align")
     return [Segment(*(int(row[name]) for name in fields)) for row in table]

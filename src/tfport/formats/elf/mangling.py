@@ -1,7 +1,7 @@
-"""What does a mangled C++ name say? LLVM's demangler, kept from names that are made to harm.
+"""Demangle C++ names with LLVM's demangler, safely.
 
-A name of some hundred letters can stand for gigabytes of text, or for more levels than
-a stack has. Of such a name only the path is read, without what it takes.
+A malicious name of some hundred characters can expand to gigabytes of text or overflow the
+stack. Of such a name only the qualified name is read, without its parameters.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import pycxxfilt
 
 LONGEST = 4096
 MOST_TEXT = 5e7
-"""What may come out at worst, each repeated part standing for all before it."""
+"""The most text in the worst case, where each back-reference repeats everything before it."""
 _REPEAT = re.compile(r"S[0-9A-Z]*_|T[0-9]*_")
 _BEFORE_PATH = re.compile(r"_ZT[VISTh]?N?K?|_ZGVN?|_ZNK?|_Z")
 _SIZE = re.compile(r"\d{1,4}")
@@ -28,7 +28,7 @@ _ABOUT = re.compile(
 
 @functools.lru_cache(1 << 16)
 def demangled(symbol: str) -> str:
-    """The name as it stands in C++, as far as it can be read; the symbol itself where it is none of C++."""
+    """The demangled name, as far as it can be read; the symbol itself if it is not a C++ name."""
     if not symbol.startswith("_Z"):
         return symbol
     repeats = len(_REPEAT.findall(symbol))
@@ -41,7 +41,7 @@ def demangled(symbol: str) -> str:
 
 
 def _path(symbol: str) -> str:
-    """The names at the start of a symbol, each of which says how long it is."""
+    """The names at the start of a symbol, each preceded by its length."""
     start = _BEFORE_PATH.match(symbol)
     parts, place = list[str](), start.end() if start else len(symbol)
     while size := _SIZE.match(symbol, place):
@@ -51,24 +51,24 @@ def _path(symbol: str) -> str:
 
 
 def readable(symbol: str) -> str:
-    """The name with strings called strings: `tensorflow::Env::NewFile(std::string const&)`."""
+    """The demangled name with `std::string` shortened: `tensorflow::Env::NewFile(std::string const&)`."""
     return _STRING.sub("std::string", demangled(symbol))
 
 
 def short_name(symbol: str) -> str:
-    """The name without what it takes: `tensorflow::OpKernel::TraceString`."""
+    """The name without its parameters: `tensorflow::OpKernel::TraceString`."""
     name = _ABI_TAG.sub("", readable(symbol)).replace("(anonymous namespace)", "{anonymous}")
     return name.partition("(")[0]
 
 
 def owner(symbol: str) -> str:
-    """The outermost namespace or class of a name; the name itself where there is none."""
+    """The outermost namespace or class of a name; the name itself if there is none."""
     name = _ABOUT.sub("", short_name(symbol))
     before_arguments = name.partition("<")[0]
     return before_arguments.partition("::")[0].split(" ")[-1]
 
 
 def about_class(symbol: str) -> str:
-    """`vtable` or `typeinfo` where a symbol is what the compiler keeps of a class; else empty."""
+    """`vtable` or `typeinfo` for the data that the compiler generates for a class; else empty."""
     match = _ABOUT.match(demangled(symbol))
     return match[1] if match else ""

@@ -1,4 +1,4 @@
-"""The dynamic symbols of a library and their versions: what it defines, what it leaves to others."""
+"""The dynamic symbols of a library and their versions: those it defines and those it needs."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ Tag = Callable[[str], int | None]
 
 @dataclass(frozen=True, slots=True)
 class Undefined:
-    """A symbol that another library must have."""
+    """A symbol that another library must define."""
 
     name: str
     is_weak: bool
@@ -39,17 +39,17 @@ class Undefined:
     version: str = ""
     """`GLIBC_2.17`; empty for any."""
     library: str = ""
-    """The one that the version is of."""
+    """The library that the version belongs to."""
 
 
 class SymbolTable:
     """The dynamic symbols."""
 
     def __init__(self, image: Image, strings: memoryview, tag: Tag, used: int) -> None:
-        """`used` is how many relocations speak of: a table that defines none is not counted otherwise."""
+        """`used` is the number of symbols that relocations refer to; nothing else counts undefined ones."""
         self._image, self._strings, self._tag = image, strings, tag
         start, count = tag("DT_SYMTAB"), max(_count(image, tag), used)
-        rows = image.table(start, count, SYMBOL, "its symbols") if start is not None and count else None
+        rows = image.table(start, count, SYMBOL, "the symbols") if start is not None and count else None
         self._rows = rows if rows is not None else np.empty(0, SYMBOL)
 
     def __len__(self) -> int:
@@ -57,13 +57,13 @@ class SymbolTable:
 
     @cached_property
     def undefined(self) -> list[Undefined]:
-        """What it leaves to others, in the order of the table."""
+        """The undefined symbols, in the order of the table."""
         rows = self._rows
         numbers = np.flatnonzero((rows["section"] == 0) & (rows["name"] != 0) & (rows["info"] >> 4 != LOCAL))
         return [self._undefined(int(number)) for number in numbers]
 
     def undefined_among(self, numbers: Iterable[int]) -> list[str]:
-        """The names of those of some symbols that it leaves to others."""
+        """The names of the undefined ones among these symbols."""
         rows, there = self._rows, len(self._rows)
         ordered = [n for n in map(int, numbers) if 0 < n < there and rows["section"][n] == 0]
         return [name for n in ordered if (name := self._name(n))]
@@ -77,7 +77,7 @@ class SymbolTable:
         return self._name(number) if 0 < number < len(self._rows) else ""
 
     def address_of(self, number: int) -> int:
-        """Where a symbol of the library itself is; 0 for those of others."""
+        """The address of a symbol; 0 if the library does not define it."""
         row = self._rows[number] if 0 < number < len(self._rows) else None
         return int(row["value"]) if row is not None and row["section"] else 0
 
@@ -89,21 +89,21 @@ class SymbolTable:
         start = self._tag("DT_VERSYM")
         if start is None:
             return np.empty(0, "<u2")
-        return self._image.table(start, len(self._rows), np.dtype("<u2"), "its symbol versions")
+        return self._image.table(start, len(self._rows), np.dtype("<u2"), "the symbol versions")
 
     @cached_property
-    def _wanted_by_number(self) -> dict[int, tuple[str, str]]:
+    def _required_by_number(self) -> dict[int, tuple[str, str]]:
         needs = _needs(self._image, self._strings, self._tag)
         return {need.number: (need.library, need.version) for need in needs}
 
     def _version(self, number: int) -> tuple[str, str]:
         if number >= len(self._versions):
             return "", ""
-        return self._wanted_by_number.get(int(self._versions[number]) & ~HIDDEN_VERSION, ("", ""))
+        return self._required_by_number.get(int(self._versions[number]) & ~HIDDEN_VERSION, ("", ""))
 
     @cached_property
     def defined(self) -> frozenset[str]:
-        """What others can link to."""
+        """The names of the symbols that other libraries can use."""
         rows = self._rows
         visible = np.isin(rows["other"] & 3, (DEFAULT, PROTECTED))
         there = (rows["section"] != 0) & (rows["name"] != 0) & (rows["info"] >> 4 != LOCAL) & visible
@@ -126,9 +126,9 @@ def _texts(strings: bytes, offsets: list[int]) -> Iterator[str]:
 
 
 def _count(image: Image, tag: Tag) -> int:
-    """How many symbols there are: a hash table tells, and nothing else in the dynamic segment."""
+    """The number of symbols, which only the hash table tells."""
     if (start := tag("DT_HASH")) is not None:
-        return int(image.table(start, 2, np.dtype("<u4"), "its hash table")[1])
+        return int(image.table(start, 2, np.dtype("<u4"), "the hash table")[1])
     if (start := tag("DT_GNU_HASH")) is not None:
         return _count_by_gnu_hash(image, start)
     return 0
@@ -136,16 +136,16 @@ def _count(image: Image, tag: Tag) -> int:
 
 def _count_by_gnu_hash(image: Image, start: int) -> int:
     number = np.dtype("<u4")
-    buckets, first, bloom, _ = image.table(start, 4, number, "its hash table").tolist()
+    buckets, first, bloom, _ = image.table(start, 4, number, "the hash table").tolist()
     place = start + 16 + bloom * 8
-    last = int(image.table(place, buckets, number, "its hash table").max(initial=0))
+    last = int(image.table(place, buckets, number, "the hash table").max(initial=0))
     if last < first:  # nothing is defined
         return int(first)
     chain = place + 4 * buckets + 4 * (last - first)
     rest = np.frombuffer(_whole_words(image.read_up_to(chain, 1 << 22)), number)
     ends = np.flatnonzero(rest & 1)
     if not len(ends):
-        raise UnreadableFile(f"{image.where}: its hash table has no end")
+        raise UnreadableFile(f"{image.where}: the hash table has no end")
     return last + int(ends[0]) + 1
 
 
@@ -153,7 +153,7 @@ def _whole_words(data: memoryview) -> memoryview:
     return data[: len(data) // 4 * 4]
 
 
-def read_versions_wanted(image: Image, strings: memoryview, tag: Tag) -> dict[str, dict[str, bool]]:
+def read_required_versions(image: Image, strings: memoryview, tag: Tag) -> dict[str, dict[str, bool]]:
     versions: dict[str, dict[str, bool]] = {}
     for need in _needs(image, strings, tag):
         versions.setdefault(need.library, {})[need.version] = need.is_weak
@@ -162,7 +162,7 @@ def read_versions_wanted(image: Image, strings: memoryview, tag: Tag) -> dict[st
 
 @dataclass(frozen=True, slots=True)
 class _Need:
-    """A version that is wanted of a library, and the number that symbols have for it."""
+    """A version required of a library, and the number by which symbols refer to it."""
 
     library: str
     version: str
@@ -173,10 +173,10 @@ class _Need:
 def _needs(image: Image, strings: memoryview, tag: Tag) -> Iterator[_Need]:
     place, left = tag("DT_VERNEED"), MOST_VERSIONS
     while place is not None and left > 0:
-        need = image.table(place, 1, NEED, "the versions that it needs")[0]
+        need = image.table(place, 1, NEED, "the required versions")[0]
         aux = place + int(need["aux"])
         for _ in range(min(int(need["count"]), left)):
-            row = image.table(aux, 1, NEED_AUX, "the versions that it needs")[0]
+            row = image.table(aux, 1, NEED_AUX, "the required versions")[0]
             yield _Need(
                 string_at(strings, int(need["file"])),
                 string_at(strings, int(row["name"])),
@@ -191,12 +191,12 @@ def _needs(image: Image, strings: memoryview, tag: Tag) -> Iterator[_Need]:
         place = place + int(need["next"]) if need["next"] else None
 
 
-def read_versions_offered(image: Image, strings: memoryview, tag: Tag) -> set[str]:
+def read_defined_versions(image: Image, strings: memoryview, tag: Tag) -> set[str]:
     versions: set[str] = set()
     place, left = tag("DT_VERDEF"), MOST_VERSIONS
     while place is not None and left > 0:
-        row = image.table(place, 1, DEFINITION, "the versions that it has")[0]
-        name = image.table(place + int(row["aux"]), 1, np.dtype("<u4"), "the versions that it has")[0]
+        row = image.table(place, 1, DEFINITION, "the defined versions")[0]
+        name = image.table(place + int(row["aux"]), 1, np.dtype("<u4"), "the defined versions")[0]
         versions.add(string_at(strings, int(name)))
         place = place + int(row["next"]) if row["next"] else None
         left -= 1
