@@ -82,10 +82,10 @@ def test_a_queue_stays_between_runs_and_nobody_waits_for_it():
     """)
     for number in (1, 2):
         queue.run("e", {"x:0": f32(number)[0]})
-    with pytest.raises(tfport.Error, match="is full, and nobody takes from it"):
+    with pytest.raises(tfport.Error, match="is full, and no other op takes from it"):
         queue.run("e", {"x:0": f32(3)[0]})
     assert [float(queue.run("y:0")) for _ in range(2)] == [1, 2]
-    with pytest.raises(tfport.Error, match="nobody fills it: it has 0 elements of 1"):
+    with pytest.raises(tfport.Error, match="open, but nothing fills it: expected 1 elements, found 0"):
         queue.run("y:0")
 
 

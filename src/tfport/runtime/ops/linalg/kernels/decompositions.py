@@ -1,4 +1,4 @@
-"""Decompositions and functions of matrices, over batches, by LAPACK."""
+"""Matrix decompositions, inverses and solves over batches, by LAPACK."""
 
 from __future__ import annotations
 
@@ -17,24 +17,24 @@ def _same(inputs, attrs):
 
 
 @shapes("MatrixSolve TridiagonalSolve")
-def _as_right_side(inputs, attrs):
+def _shape_of_rhs(inputs, attrs):
     return [inputs[1].shape]
 
 
 @shapes("MatrixDeterminant")
-def _one_number(inputs, attrs):
+def _batch_shape(inputs, attrs):
     return [inputs[0].shape[:-2] if inputs[0].shape else None]
 
 
 def square(x: Any) -> Any:
     if x.ndim < 2 or x.shape[-1] != x.shape[-2]:
-        raise RunFailed(f"matrices must be square, and have the shape {list(x.shape)}")
+        raise RunFailed(f"matrices must be square, found shape {list(x.shape)}")
     return x
 
 
 def _matrices(x: Any) -> Any:
     if x.ndim < 2:
-        raise RunFailed(f"matrices have at least 2 dimensions; the shape is {list(x.shape)}")
+        raise RunFailed(f"matrices must have at least 2 axes, found shape {list(x.shape)}")
     return widen(x)
 
 
@@ -49,23 +49,23 @@ def cholesky(input):
     lower[..., diagonal, diagonal] = lower[..., diagonal, diagonal].real
     try:
         return np.linalg.cholesky(lower)
-    except np.linalg.LinAlgError:  # of one of them: TensorFlow warns, and fills its triangle with NaN
+    except np.linalg.LinAlgError:  # one is not positive definite: TensorFlow fills its triangle with NaN
         flat = lower.reshape(-1, *x.shape[-2:])
-        return np.stack([_cholesky_or_nan(one) for one in flat]).reshape(x.shape)
+        return np.stack([_cholesky_or_nan(matrix) for matrix in flat]).reshape(x.shape)
 
 
-def _cholesky_or_nan(one: Any) -> Any:
+def _cholesky_or_nan(matrix: Any) -> Any:
     try:
-        return np.linalg.cholesky(one)
+        return np.linalg.cholesky(matrix)
     except np.linalg.LinAlgError:
-        return np.tril(np.full_like(one, np.nan))
+        return np.tril(np.full_like(matrix, np.nan))
 
 
 @host("CholeskyGrad BatchCholeskyGrad")
 def cholesky_grad(l, grad):  # noqa: E741 - the name of the input
     lower = np.tril(square(l))
     if l.shape != grad.shape:
-        raise RunFailed("the decomposition and its gradient must have the same shape")
+        raise RunFailed("l and grad must have the same shape")
     if not l.size:
         return l
     inverse = np.linalg.inv(lower)
@@ -105,15 +105,15 @@ def log_matrix_determinant(input):
 
 @host("MatrixSolve BatchMatrixSolve")
 def matrix_solve(matrix, rhs, *, adjoint):
-    a = _rows_fit(square(matrix), rhs)
+    a = _with_matching_rows(square(matrix), rhs)
     if not a.size or not rhs.size:
         return np.zeros_like(rhs)
     return _solved(np.conj(np.swapaxes(a, -1, -2)) if adjoint else a, rhs)
 
 
-def _rows_fit(matrix: Any, rhs: Any) -> Any:
+def _with_matching_rows(matrix: Any, rhs: Any) -> Any:
     if rhs.ndim != matrix.ndim or rhs.shape[:-1] != matrix.shape[:-1]:
-        raise RunFailed(f"the matrices {list(matrix.shape)} and {list(rhs.shape)} do not fit")
+        raise RunFailed(f"matrix {list(matrix.shape)} and rhs {list(rhs.shape)} do not match")
     return matrix
 
 
@@ -121,7 +121,7 @@ def _rows_fit(matrix: Any, rhs: Any) -> Any:
 def matrix_triangular_solve(matrix, rhs, *, lower, adjoint):
     a, b = square(matrix), _matrices(rhs)
     if a.shape[-1] != b.shape[-2]:
-        raise RunFailed(f"the matrices {list(a.shape)} and {list(b.shape)} do not fit")
+        raise RunFailed(f"matrix {list(a.shape)} and rhs {list(b.shape)} do not match")
     batch = np.broadcast_shapes(a.shape[:-2], b.shape[:-2])
     return solve_triangular(
         np.broadcast_to(a, (*batch, *a.shape[-2:])),
@@ -140,17 +140,17 @@ def solve_triangular(a: Any, b: Any, lower: bool, adjoint: bool) -> Any:
     out = np.empty(b.shape, b.dtype)
     flat = out.reshape(-1, *b.shape[-2:])
     pairs = zip(a.reshape(-1, *a.shape[-2:]), b.reshape(-1, *b.shape[-2:]), strict=True)
-    for i, (one, other) in enumerate(pairs):  # zeros on the diagonal give infinities, as in TensorFlow
-        flat[i] = trsm(1, one, other, lower=lower, trans_a=2 if adjoint else 0)
+    for i, (matrix, rhs) in enumerate(pairs):  # zeros on the diagonal give infinities, as in TensorFlow
+        flat[i] = trsm(1, matrix, rhs, lower=lower, trans_a=2 if adjoint else 0)
     return out
 
 
 @host("MatrixSolveLs BatchMatrixSolveLs")
 def matrix_solve_ls(matrix, rhs, l2_regularizer, *, fast):
     if l2_regularizer.ndim or float(l2_regularizer) < 0:
-        raise RunFailed("l2_regularizer must be a scalar, and not negative")
+        raise RunFailed("l2_regularizer must be a scalar that is not negative")
     a = _matrices(matrix)
-    _rows_fit(a, rhs)
+    _with_matching_rows(a, rhs)
     rows, columns = a.shape[-2:]
     shape = (*a.shape[:-2], columns, rhs.shape[-1])
     if not rows or not columns or not rhs.size:
@@ -160,11 +160,11 @@ def matrix_solve_ls(matrix, rhs, l2_regularizer, *, fast):
         return np.linalg.pinv(a, rcond=np.finfo(a.dtype).eps * max(rows, columns)) @ rhs
     penalty = np.asarray(l2_regularizer).astype(a.real.dtype)
     if rows >= columns:
-        return _positive(adjoint @ a, penalty, adjoint @ rhs)
-    return adjoint @ _positive(a @ adjoint, penalty, rhs)
+        return _solved_positive(adjoint @ a, penalty, adjoint @ rhs)
+    return adjoint @ _solved_positive(a @ adjoint, penalty, rhs)
 
 
-def _positive(gram: Any, penalty: Any, rhs: Any) -> Any:
+def _solved_positive(gram: Any, penalty: Any, rhs: Any) -> Any:
     whole = gram + penalty * np.eye(gram.shape[-1], dtype=gram.dtype)
     try:
         np.linalg.cholesky(whole)
@@ -181,8 +181,8 @@ def qr(input, *, full_matrices):
         short = rows if full_matrices else min(rows, columns)
         q = np.broadcast_to(np.eye(rows, short, dtype=x.dtype), (*x.shape[:-2], rows, short))
         return q, np.zeros((*x.shape[:-2], short, columns), x.dtype)
-    found = np.linalg.qr(x, mode="complete" if full_matrices else "reduced")
-    return found.Q, found.R
+    result = np.linalg.qr(x, mode="complete" if full_matrices else "reduced")
+    return result.Q, result.R
 
 
 @host("Svd BatchSvd")
@@ -191,11 +191,11 @@ def svd(input, *, compute_uv, full_matrices):
     rows, columns = x.shape[-2:]
     short = min(rows, columns)
     if not compute_uv:
-        nothing = np.zeros((), x.dtype)
+        unused = np.zeros((), x.dtype)
         return (
             (np.linalg.svd(x, compute_uv=False) if x.size else np.zeros((*x.shape[:-2], short))),
-            nothing,
-            nothing,
+            unused,
+            unused,
         )
     if not x.size:
         wide_u, wide_v = (rows, columns) if full_matrices else (short, short)
@@ -206,8 +206,8 @@ def svd(input, *, compute_uv, full_matrices):
             np.broadcast_to(u, (*batch, *u.shape)),
             np.broadcast_to(v, (*batch, *v.shape)),
         )
-    found = np.linalg.svd(x, full_matrices=full_matrices)
-    return found.S, found.U, np.conj(np.swapaxes(found.Vh, -1, -2))
+    result = np.linalg.svd(x, full_matrices=full_matrices)
+    return result.S, result.U, np.conj(np.swapaxes(result.Vh, -1, -2))
 
 
 @host("SelfAdjointEigV2 BatchSelfAdjointEigV2")
@@ -228,17 +228,17 @@ def self_adjoint_eig(input):
 
 @host("Eig")
 def eig(input, *, compute_v, Tout):
-    x, nothing = square(input), np.zeros((), Tout.numpy)
+    x, unused = square(input), np.zeros((), Tout.numpy)
     if not x.size:
-        return np.zeros(x.shape[:-1], Tout.numpy), x.astype(Tout.numpy) if compute_v else nothing
+        return np.zeros(x.shape[:-1], Tout.numpy), x.astype(Tout.numpy) if compute_v else unused
     if not np.all(np.isfinite(x)):
-        raise RunFailed("the eigenvalues of a matrix with infinities are not defined")
+        raise RunFailed("a matrix with values that are not finite has no eigenvalues")
     values, vectors = np.linalg.eig(x)
-    if np.iscomplexobj(x):  # from the smallest, as TensorFlow sorts them, though not those of real matrices
+    if np.iscomplexobj(x):  # TensorFlow sorts those of complex matrices by magnitude, not those of real ones
         order = np.argsort(np.abs(values), axis=-1, kind="stable")
         values = np.take_along_axis(values, order, -1)
         vectors = np.take_along_axis(vectors, order[..., None, :], -1)
-    return values, vectors if compute_v else nothing
+    return values, vectors if compute_v else unused
 
 
 @host("Lu")
@@ -251,12 +251,12 @@ def lu(input, *, output_idx_type):
     flat = x.reshape(-1, *x.shape[-2:])
     out, orders = np.empty_like(flat), np.empty(flat.shape[:2], np.int64)
     (getrf,) = get_lapack_funcs(("getrf",), (flat,))
-    for i, one in enumerate(flat):
-        found, swaps, info = getrf(one)
+    for i, matrix in enumerate(flat):
+        factors, swaps, info = getrf(matrix)
         if info:
             raise RunFailed("a matrix is not invertible")
-        order = np.arange(len(one))
+        order = np.arange(len(matrix))
         for at, other in enumerate(swaps):
             order[[at, other]] = order[[other, at]]
-        out[i], orders[i] = found, order
+        out[i], orders[i] = factors, order
     return out.reshape(x.shape), orders.reshape(x.shape[:-1])

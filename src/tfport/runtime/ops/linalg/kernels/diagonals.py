@@ -1,4 +1,4 @@
-"""Diagonals and bands of matrices: taken, written, and made into matrices."""
+"""Diagonals and bands of matrices: extract, set, and build matrices from them."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def matrix_band_part(input, num_lower, num_upper):
     rows, columns = _matrix(input)
     below, above = int(num_lower.reshape(())), int(num_upper.reshape(()))
     if below > rows or above > columns:
-        raise RunFailed(f"a band of {below} and {above} in matrices of {rows} by {columns}")
+        raise RunFailed(f"num_lower={below}, num_upper={above} exceed matrices of {rows} by {columns}")
     distance = np.arange(columns) - np.arange(rows)[:, None]
     kept = (below < 0) | (distance >= -below)
     kept = kept & ((above < 0) | (distance <= above))
@@ -27,14 +27,14 @@ def matrix_band_part(input, num_lower, num_upper):
 
 def _matrix(x):
     if x.ndim < 2:
-        raise RunFailed(f"its input must have at least two axes; it has {x.ndim}")
+        raise RunFailed(f"the input must have at least 2 axes, found {x.ndim}")
     return x.shape[-2:]
 
 
 @host("Diag")
 def diag(diagonal):
     if not diagonal.ndim:
-        raise RunFailed("its input must have at least one axis")
+        raise RunFailed("the input must have at least 1 axis")
     made = np.zeros((diagonal.size, diagonal.size), diagonal.dtype)
     np.fill_diagonal(made, diagonal.reshape(-1))
     return made.reshape(diagonal.shape * 2)
@@ -44,7 +44,7 @@ def diag(diagonal):
 def diag_part(input):
     half = input.ndim // 2
     if not half or input.ndim % 2 or input.shape[:half] != input.shape[half:]:
-        raise RunFailed(f"its input must have a shape twice over; it has {list(input.shape)}")
+        raise RunFailed(f"the shape of the input must repeat itself, found {list(input.shape)}")
     size = int(np.prod(input.shape[:half]))
     return np.diagonal(input.reshape(size, size)).reshape(input.shape[:half])
 
@@ -52,7 +52,7 @@ def diag_part(input):
 @host("MatrixDiag BatchMatrixDiag")
 def matrix_diag(diagonal):
     if not diagonal.ndim:
-        raise RunFailed("its input must have at least one axis")
+        raise RunFailed("the input must have at least 1 axis")
     n = diagonal.shape[-1]
     made = full((*diagonal.shape, n), zero_of(diagonal.dtype), diagonal.dtype)
     made[..., np.arange(n), np.arange(n)] = diagonal
@@ -103,21 +103,21 @@ def matrix_set_diag_v3(input, diagonal, k, *, align):
 def _range(k: Any) -> tuple[int, int]:
     """The lowest and the highest diagonal."""
     if k.ndim > 1 or k.size not in (1, 2):
-        raise RunFailed("k must be one number, or two in a vector")
+        raise RunFailed("k must be a scalar or a vector of 1 or 2 elements")
     lowest, highest = int(k.reshape(-1)[0]), int(k.reshape(-1)[-1])
     if lowest > highest:
-        raise RunFailed(f"k goes from {lowest} to {highest}")
+        raise RunFailed(f"k must not decrease, found {lowest} to {highest}")
     return lowest, highest
 
 
 def _check_range(lowest, highest, rows, columns):
     for k in (lowest, highest):
         if not (-rows < k < columns or k == 0):
-            raise RunFailed(f"a matrix of {rows} by {columns} has no diagonal {k}")
+            raise RunFailed(f"diagonal {k} is out of range for matrices of {rows} by {columns}")
 
 
-def _places(k, rows, columns, length, align):
-    """The places of diagonal `k` in a matrix, and where they stand in a row of this length."""
+def _indices(k, rows, columns, length, align):
+    """The rows and columns of diagonal `k`, and its span in a packed row of this length."""
     count = max(min(rows + min(k, 0), columns - max(k, 0)), 0)
     above, below = align.split("_")
     left = (k >= 0 and above == "LEFT") or (k <= 0 and below == "LEFT")
@@ -137,7 +137,7 @@ def _diagonals(x, k, padding_value, align):
     length = _longest(lowest, highest, rows, columns)
     made = full((*x.shape[:-2], highest - lowest + 1, length), padding_value[()], x.dtype)
     for i, at in enumerate(range(highest, lowest - 1, -1)):
-        down, across, span = _places(at, rows, columns, length, align)
+        down, across, span = _indices(at, rows, columns, length, align)
         made[..., i, span] = x[..., down, across]
     return made[..., 0, :] if lowest == highest else made
 
@@ -149,16 +149,16 @@ def _set_diagonals(x, diagonal, lowest, highest, align):
     band = () if lowest == highest else (highest - lowest + 1,)
     wanted = (*x.shape[:-2], *band, length)
     if diagonal.shape != wanted:
-        raise RunFailed(f"the diagonal has shape {list(diagonal.shape)}, not {list(wanted)}")
-    return _written(x.copy(), diagonal, lowest, highest, align)
+        raise RunFailed(f"diagonal must have shape {list(wanted)}, found {list(diagonal.shape)}")
+    return _with_diagonals(x.copy(), diagonal, lowest, highest, align)
 
 
-def _written(made, diagonal, lowest, highest, align):
+def _with_diagonals(made, diagonal, lowest, highest, align):
     rows, columns = made.shape[-2:]
     length = diagonal.shape[-1]
     band = diagonal[..., None, :] if lowest == highest else diagonal
     for i, at in enumerate(range(highest, lowest - 1, -1)):
-        down, across, span = _places(at, rows, columns, length, align)
+        down, across, span = _indices(at, rows, columns, length, align)
         made[..., down, across] = band[..., i, span]
     return made
 
@@ -166,12 +166,12 @@ def _written(made, diagonal, lowest, highest, align):
 def _from_diagonals(diagonal, k, num_rows, num_cols, padding_value, align):
     lowest, highest = _range(k)
     if not diagonal.ndim or (lowest != highest and diagonal.ndim < 2):
-        raise RunFailed(f"diagonals of shape {list(diagonal.shape)}")
+        raise RunFailed(f"diagonal must have an axis for its elements, found shape {list(diagonal.shape)}")
     batch = diagonal.shape[:-1]
     if lowest != highest:
         *batch, count = batch
         if count != highest - lowest + 1:
-            raise RunFailed(f"{count} diagonals were given for those from {lowest} to {highest}")
+            raise RunFailed(f"expected the diagonals from {lowest} to {highest}, found {count}")
     length = diagonal.shape[-1]
     least = length - min(highest, 0), length + max(lowest, 0)
     rows, columns = int(num_rows.reshape(())), int(num_cols.reshape(()))
@@ -184,4 +184,4 @@ def _from_diagonals(diagonal, k, num_rows, num_cols, padding_value, align):
     if rows < least[0] or columns < least[1] or (rows != least[0] and columns != least[1]):
         raise RunFailed(f"diagonals of length {length} do not fit a matrix of {rows} by {columns}")
     made = full((*batch, rows, columns), padding_value[()], diagonal.dtype)
-    return _written(made, diagonal, lowest, highest, align)
+    return _with_diagonals(made, diagonal, lowest, highest, align)

@@ -1,4 +1,4 @@
-"""Functions of matrices, and systems whose matrices are bands."""
+"""Matrix functions, and banded and tridiagonal systems."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ from tfport.runtime.ops.linalg.kernels.decompositions import square
 
 
 def _each(function: Callable[[Any], Any], x: Any) -> Any:
-    """A function of matrices over a batch, in the type of the input."""
+    """Apply a matrix function to a batch, in the type of the input."""
     x = square(x)
     flat = x.reshape(-1, *x.shape[-2:])
     out = np.empty_like(flat)
     kind = np.complex128 if np.iscomplexobj(x) else np.float64
-    with warnings.catch_warnings():  # of singular matrices, whose answers are not finite
+    with warnings.catch_warnings():  # for singular matrices, whose results are not finite
         warnings.simplefilter("ignore")
-        for i, one in enumerate(flat):
-            answer = function(one.astype(kind))
+        for i, matrix in enumerate(flat):
+            answer = function(matrix.astype(kind))
             out[i] = answer if np.iscomplexobj(out) else np.real(answer)
     return out.reshape(x.shape)
 
@@ -51,14 +51,14 @@ def matrix_square_root(input):
 def _unpacked(superdiag: Any, maindiag: Any, subdiag: Any, rhs: Any) -> list[Any]:
     for diagonal in (superdiag, maindiag, subdiag):
         if diagonal.ndim != rhs.ndim or diagonal.shape[-2] != 1 or diagonal.shape[-1] != rhs.shape[-2]:
-            raise RunFailed(f"a diagonal {list(diagonal.shape)} does not fit {list(rhs.shape)}")
+            raise RunFailed(f"diagonal {list(diagonal.shape)} does not match rhs {list(rhs.shape)}")
     return [np.swapaxes(diagonal, -1, -2) for diagonal in (superdiag, maindiag, subdiag)]
 
 
 @host("TridiagonalMatMul")
 def tridiagonal_mat_mul(superdiag, maindiag, subdiag, rhs):
     if rhs.ndim < 2:
-        raise RunFailed("rhs must have at least 2 dimensions")
+        raise RunFailed("rhs must have at least 2 axes")
     above, main, below = _unpacked(superdiag, maindiag, subdiag, rhs)
     out = main * rhs
     out[..., :-1, :] += above[..., :-1, :] * rhs[..., 1:, :]
@@ -69,18 +69,18 @@ def tridiagonal_mat_mul(superdiag, maindiag, subdiag, rhs):
 @host("TridiagonalSolve")
 def tridiagonal_solve(diagonals, rhs, *, partial_pivoting, perturb_singular):
     if diagonals.ndim < 2 or diagonals.shape[-2] != 3 or rhs.ndim != diagonals.ndim:
-        raise RunFailed(f"diagonals {list(diagonals.shape)} and rhs {list(rhs.shape)} do not fit")
+        raise RunFailed(f"diagonals {list(diagonals.shape)} and rhs {list(rhs.shape)} do not match")
     if rhs.shape[:-2] != diagonals.shape[:-2] or rhs.shape[-2] != diagonals.shape[-1]:
-        raise RunFailed(f"diagonals {list(diagonals.shape)} and rhs {list(rhs.shape)} do not fit")
+        raise RunFailed(f"diagonals {list(diagonals.shape)} and rhs {list(rhs.shape)} do not match")
     if perturb_singular:
-        raise RunFailed("perturb_singular is not offered")
+        raise RunFailed("perturb_singular is not supported")
     if not rhs.size:
         return rhs
-    return _pivoted(diagonals, rhs) if partial_pivoting else _swept(diagonals, rhs)
+    return _pivoted(diagonals, rhs) if partial_pivoting else _unpivoted(diagonals, rhs)
 
 
-def _swept(diagonals: Any, rhs: Any) -> Any:
-    """Thomas' algorithm, over the batch at once."""
+def _unpivoted(diagonals: Any, rhs: Any) -> Any:
+    """The Thomas algorithm, for the whole batch at once."""
     above, main, below = (diagonals[..., k, :] for k in range(3))
     size = main.shape[-1]
     ratio, out = np.zeros_like(above), np.zeros_like(rhs)
@@ -107,21 +107,21 @@ def _pivoted(diagonals: Any, rhs: Any) -> Any:
                 raise RunFailed("the matrix is not invertible")
             flat[i] = side / bands[1, 0]
             continue
-        *_, found, info = gtsv(bands[2, 1:], bands[1], bands[0, :-1], side)
+        *_, solution, info = gtsv(bands[2, 1:], bands[1], bands[0, :-1], side)
         if info:
             raise RunFailed("the matrix is not invertible")
-        flat[i] = found
+        flat[i] = solution
     return out
 
 
 @host("BandedTriangularSolve")
 def banded_triangular_solve(matrix, rhs, *, lower, adjoint):
-    """Bands are rows of the matrix: the main diagonal first below, last above."""
+    """Bands are rows of the input: the main diagonal is the first if `lower`, else the last."""
     if matrix.ndim < 2 or rhs.ndim < 2 or matrix.shape[-1] != rhs.shape[-2]:
-        raise RunFailed(f"bands {list(matrix.shape)} and rhs {list(rhs.shape)} do not fit")
+        raise RunFailed(f"bands {list(matrix.shape)} and rhs {list(rhs.shape)} do not match")
     bands, size = matrix.shape[-2:]
     if bands < 1 or bands > size:
-        raise RunFailed(f"there must be 1 to {size} bands, and there are {bands}")
+        raise RunFailed(f"expected 1 to {size} bands, found {bands}")
     batch = np.broadcast_shapes(matrix.shape[:-2], rhs.shape[:-2])
     full = np.zeros((*batch, size, size), matrix.dtype)
     for k in range(bands):

@@ -1,4 +1,4 @@
-"""Bands and main diagonals of matrices, in ONNX; other diagonals are left to the host."""
+"""Bands and main diagonals of matrices, lowered to ONNX; the host does other diagonals."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from tfport.runtime.lower import CannotLower, lower, rank_of
 from tfport.runtime.ops.shared.lowered_sizes import numbers_of, select, whole
 
 MOST = 1 << 20
-"""Elements up to which the places of a band are worth a constant."""
+"""The largest mask of a band that is stored as a constant, in elements."""
 
 
 @lower("MatrixBandPart BatchMatrixBandPart")
@@ -19,14 +19,14 @@ def matrix_band_part(b, input, num_lower, num_upper):
         return _triangles(b, input, below, above)
     rows, columns = _matrix(input)
     if below > rows or above > columns:
-        raise CannotLower("the band is for NumPy to refuse")
+        raise CannotLower("the band is larger than the matrices")
     distance = np.arange(columns) - np.arange(rows)[:, None]
     kept = ((below < 0) | (distance >= -below)) & ((above < 0) | (distance <= above))
     return select(b, b.const(kept, BOOL), input, b.const(0, input.dtype))
 
 
 def _triangles(b, x, below, above):
-    """Bands that fit matrices of any size: all of a side, or nothing beyond the main diagonal."""
+    """Bands of matrices of any size: all of a side, or nothing beyond the main diagonal."""
     made = x if above < 0 else b.Trilu(x, b.const(0, INT64), upper=0)
     return made if below < 0 else b.Trilu(made, b.const(0, INT64), upper=1)
 
@@ -34,13 +34,13 @@ def _triangles(b, x, below, above):
 def _matrix(x):
     """The known sizes of matrices."""
     if rank_of(x) < 2 or None in x.shape[-2:] or x.shape[-2] * x.shape[-1] > MOST:
-        raise CannotLower("the sizes of its matrices are not known, or large")
+        raise CannotLower("the sizes of the matrices are unknown or large")
     return x.shape[-2:]
 
 
 def _square(diagonal):
     if not rank_of(diagonal) or diagonal.shape[-1] is None or diagonal.shape[-1] ** 2 > MOST:
-        raise CannotLower("the length of its diagonal is not known, or large")
+        raise CannotLower("the length of the diagonal is unknown or large")
     return diagonal.shape[-1]
 
 
@@ -53,7 +53,7 @@ def matrix_diag(b, diagonal):
 def matrix_diag_v2(b, diagonal, k, num_rows, num_cols, padding_value):
     n = _square(diagonal)
     for size in (num_rows, num_cols):
-        if numbers_of(size, "its size")[0] not in (-1, n):
+        if numbers_of(size, "the size")[0] not in (-1, n):
             raise CannotLower("the matrix is not square")
     _main(k)
     return _on_diagonal(b, diagonal, padding_value)
@@ -74,7 +74,7 @@ def matrix_diag_part(b, input):
     rows, columns = _matrix(input)
     *batch, _, _ = (0,) * rank_of(input)
     if 0 in (rows, columns) or (input.shape[:-2] and 0 in input.shape[:-2]):
-        raise CannotLower("its matrices are empty")
+        raise CannotLower("the matrices may be empty")
     flat = b.reshape(input, *batch, rows * columns)
     places = np.arange(min(rows, columns)) * (columns + 1)
     return b.Gather(flat, b.ints(*places.tolist()), axis=len(batch))
@@ -96,9 +96,9 @@ def matrix_diag_part_v3(b, input, k, padding_value, *, align):
 def matrix_set_diag(b, input, diagonal):
     rows, columns = _matrix(input)
     if rank_of(diagonal) != rank_of(input) - 1 or diagonal.shape[-1] != rows or rows != columns:
-        raise CannotLower("the length of its diagonal is not known, or its matrices are not square")
+        raise CannotLower("the length of the diagonal is unknown, or the matrices are not square")
     if diagonal.shape[:-1] != input.shape[:-2] and rank_of(input) > 2:
-        raise CannotLower("the batches are not known to be one")
+        raise CannotLower("the batch shapes may differ")
     eye = b.const(np.eye(rows, dtype=bool), BOOL)
     return select(b, eye, b.unsqueeze(diagonal, rank_of(diagonal)), input)
 
@@ -116,6 +116,6 @@ def matrix_set_diag_v3(b, input, diagonal, k, *, align):
 
 
 def _main(k):
-    found = whole(k)
-    if found is None or set(found) != {0}:
-        raise CannotLower("it is about other diagonals than the main one")
+    numbers = whole(k)
+    if numbers is None or set(numbers) != {0}:
+        raise CannotLower("k may be another diagonal than the main one")

@@ -1,4 +1,4 @@
-"""Sound: WAV files, spectrograms and mel-frequency cepstral coefficients."""
+"""Audio: WAV files, spectrograms and mel-frequency cepstral coefficients."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def decode_wav(contents, *, desired_channels, desired_samples):
     try:
         samples, rate = _read(bytes(contents[()]))
     except struct.error:
-        raise RunFailed("the WAV is cut short") from None
+        raise RunFailed("the WAV data is truncated") from None
     if desired_channels > 0:
         samples = _with_channels(samples, desired_channels)
     if desired_samples >= 0:
@@ -42,29 +42,29 @@ def decode_wav(contents, *, desired_channels, desired_samples):
 
 
 def _with_channels(samples: Any, wanted: int) -> Any:
-    """The first channels; where more are wanted, the last is repeated."""
+    """The first channels; repeat the last if more are requested."""
     at = np.minimum(np.arange(wanted), samples.shape[1] - 1)
     return samples[:, at]
 
 
 def _read(data: bytes) -> tuple[Any, int]:
     if data[:4] != b"RIFF" or data[8:12] != b"WAVE":
-        raise RunFailed("contents are no WAV")
+        raise RunFailed("contents are not WAV data")
     at = 12
     while data[at : at + 4] != b"fmt ":
         if data[at : at + 4] not in _SKIPPED:
-            raise RunFailed(f"the WAV has an unexpected part {data[at : at + 4]!r}")
+            raise RunFailed(f"the WAV data has an unexpected chunk {data[at : at + 4]!r}")
         at += 8 + struct.unpack_from("<I", data, at + 4)[0]
     size, code, channels, rate, speed, step, bits = struct.unpack_from("<IHHIIHH", data, at + 4)
     if size not in (16, 18) or code != 1 or channels < 1 or bits != 16:
-        raise RunFailed(f"only PCM of 16 bits is read; the WAV has format {code} of {bits} bits")
+        raise RunFailed(f"only 16-bit PCM is supported, found format {code} with {bits} bits")
     if step != 2 * channels or speed != step * rate:
-        raise RunFailed("the header of the WAV contradicts itself")
+        raise RunFailed("the WAV header is inconsistent")
     return _data(data, at + 8 + size, channels, step), rate
 
 
 def _data(data: bytes, at: int, channels: int, step: int) -> Any:
-    found = None
+    samples = None
     while at < len(data):
         kind, size = struct.unpack_from("<4sI", data, at)
         at += 8
@@ -72,23 +72,23 @@ def _data(data: bytes, at: int, channels: int, step: int) -> Any:
             at += size
             continue
         count = size // step
-        if found is not None or at + count * step > len(data):
-            raise RunFailed("the WAV is cut short, or has its data twice")
-        found = np.frombuffer(data, "<i2", count * channels, at).reshape(count, channels)
+        if samples is not None or at + count * step > len(data):
+            raise RunFailed("the WAV data is truncated, or has two data chunks")
+        samples = np.frombuffer(data, "<i2", count * channels, at).reshape(count, channels)
         at += count * step
-    if found is None:
-        raise RunFailed("the WAV has no data")
-    return found.astype(np.float32) * np.float32(1 / 32768)
+    if samples is None:
+        raise RunFailed("the WAV data has no data chunk")
+    return samples.astype(np.float32) * np.float32(1 / 32768)
 
 
 @host("EncodeWav")
 def encode_wav(audio, sample_rate):
     if audio.ndim != 2 or sample_rate.ndim:
-        raise RunFailed("audio must have 2 dimensions, and sample_rate be a scalar")
+        raise RunFailed("audio must have 2 axes, and sample_rate must be a scalar")
     frames, channels = audio.shape
     rate = int(sample_rate)
     if not 0 < channels < 65536 or rate == 0 or 44 + audio.size * 2 > 2**32 - 1:
-        raise RunFailed(f"{channels} channels of {frames} samples are no WAV")
+        raise RunFailed(f"cannot encode {channels} channels of {frames} samples at rate {rate} as WAV")
     rate %= 2**32
     scaled = round_away(audio * np.float32(32768))
     body = np.clip(scaled, -32768, 32767).astype("<i2").tobytes()
@@ -110,7 +110,7 @@ def audio_spectrogram(input, *, window_size, stride, magnitude_squared):
     from scipy import fft
 
     if input.ndim != 2 or window_size < 2 or stride < 1:
-        raise RunFailed("input must have 2 dimensions, window_size be above 1 and stride positive")
+        raise RunFailed("input must have 2 axes, window_size must exceed 1, and stride must be positive")
     length = 1 << (window_size - 1).bit_length()
     samples = input.T.astype(np.float64)
     count = max((samples.shape[1] - window_size) // stride + 1, 0)
@@ -128,7 +128,7 @@ def _mel(frequency: Any) -> Any:
 
 
 def _filters(bins: int, rate: float, count: int, low: float, high: float) -> Any:
-    """How much each channel takes of each bin of a spectrum: overlapping triangles on the mel scale."""
+    """The weight of each spectrum bin in each channel: overlapping triangles on the mel scale."""
     first, last = _mel(low), _mel(high)
     centers = first + (last - first) / (count + 1) * np.arange(1, count + 2)
     per_bin = 0.5 * rate / (bins - 1)
@@ -136,7 +136,7 @@ def _filters(bins: int, rate: float, count: int, low: float, high: float) -> Any
     weights = np.zeros((count, bins))
     at = np.arange(bins)
     mels = _mel(at * per_bin)
-    # the channel whose centre lies at or below a bin; -1 below the first
+    # the channel whose center is at or below a bin; -1 below the first
     channel = np.searchsorted(centers[: count + 1], mels, side="left") - 1
     channel = np.minimum(channel, count - 1) if count else channel
     for i in at[(at >= start) & (at <= end)]:
@@ -161,16 +161,18 @@ def mfcc(
     dct_coefficient_count,
 ):
     if spectrogram.ndim != 3 or sample_rate.size != 1:
-        raise RunFailed("spectrogram must have 3 dimensions, and sample_rate be one number")
+        raise RunFailed("spectrogram must have 3 axes, and sample_rate must be a scalar")
     bins, count, rate = spectrogram.shape[2], filterbank_channel_count, float(sample_rate.reshape(-1)[0])
     if count < 1 or bins < 2 or rate <= 0 or lower_frequency_limit < 0:
-        raise RunFailed("the filterbank makes no sense")
+        raise RunFailed("filterbank_channel_count, sample_rate and lower_frequency_limit must be positive")
     if (
         upper_frequency_limit <= lower_frequency_limit
         or dct_coefficient_count < 1
         or dct_coefficient_count > count
     ):
-        raise RunFailed("the frequency limits or the number of coefficients make no sense")
+        raise RunFailed(
+            "frequency limits must increase, and dct_coefficient_count must be from 1 to the channel count"
+        )
     weights = _filters(bins, rate, count, lower_frequency_limit, upper_frequency_limit)
     energies = np.sqrt(spectrogram.astype(np.float64)) @ weights.T
     logs = np.log(np.maximum(energies, 1e-12))

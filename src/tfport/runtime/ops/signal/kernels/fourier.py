@@ -1,4 +1,4 @@
-"""Fourier transforms: complex and real, over the last one, two or three axes, or over any."""
+"""Fourier transforms, complex and real, over the last axes or any axes."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def _of_lengths(inputs, attrs):
 
 def _axes(x: Any, count: int) -> tuple[int, ...]:
     if x.ndim < count:
-        raise RunFailed(f"input must have at least {count} dimensions, and has the shape {list(x.shape)}")
+        raise RunFailed(f"input must have at least {count} axes, found shape {list(x.shape)}")
     return tuple(range(x.ndim - count, x.ndim))
 
 
@@ -66,10 +66,10 @@ def ifft3d(input):
 
 def _lengths(fft_length: Any, count: int) -> list[int]:
     if fft_length.shape != (count,):
-        raise RunFailed(f"fft_length must be {count} numbers, and has the shape {list(fft_length.shape)}")
+        raise RunFailed(f"fft_length must have {count} elements, found shape {list(fft_length.shape)}")
     lengths = [int(n) for n in fft_length]
     if min(lengths) < 0:
-        raise RunFailed(f"fft_length must not be negative, and is {lengths}")
+        raise RunFailed(f"fft_length must not be negative, found {lengths}")
     return lengths
 
 
@@ -77,7 +77,7 @@ def _real(x: Any, fft_length: Any, axes: tuple[int, ...]) -> Any:
     from scipy import fft
 
     lengths = _lengths(fft_length, len(axes))
-    _covered(x, axes, lengths)
+    _check_lengths(x, axes, lengths)
     shape = list(x.shape)
     for axis, length in zip(axes, lengths, strict=True):
         shape[axis] = length
@@ -92,7 +92,7 @@ def _inverse_real(x: Any, fft_length: Any, axes: tuple[int, ...]) -> Any:
 
     lengths = _lengths(fft_length, len(axes))
     halves = [*lengths[:-1], lengths[-1] // 2 + 1 if lengths[-1] else 0]
-    _covered(x, axes, halves)
+    _check_lengths(x, axes, halves)
     shape = list(x.shape)
     for axis, length in zip(axes, lengths, strict=True):
         shape[axis] = length
@@ -104,11 +104,11 @@ def _inverse_real(x: Any, fft_length: Any, axes: tuple[int, ...]) -> Any:
     return fft.irfft(inner, lengths[-1], axis=axes[-1])
 
 
-def _covered(x: Any, axes: tuple[int, ...], lengths: list[int]) -> None:
+def _check_lengths(x: Any, axes: tuple[int, ...], lengths: list[int]) -> None:
     for axis, length in zip(axes, lengths, strict=True):
         if x.size and x.shape[axis] < length:
             raise RunFailed(
-                f"axis {axis} of the input must have at least {length} elements, and has {x.shape[axis]}"
+                f"axis {axis} of the input must have at least {length} elements, found {x.shape[axis]}"
             )
 
 
@@ -145,13 +145,13 @@ def irfft3d(input, fft_length, *, Treal):
 def _chosen(x: Any, axes: Any) -> tuple[int, ...]:
     chosen = [int(a) for a in axes.reshape(-1)]
     if any(not -x.ndim <= a < x.ndim for a in chosen):
-        raise RunFailed(f"axes {chosen} are not axes of {list(x.shape)}")
+        raise RunFailed(f"axes {chosen} are out of range for shape {list(x.shape)}")
     return tuple(a % x.ndim for a in chosen)
 
 
 def _cut(x: Any, fft_length: Any, axes: tuple[int, ...]) -> Any:
     lengths = _lengths(fft_length, len(axes))
-    _covered(x, axes, lengths)
+    _check_lengths(x, axes, lengths)
     return x[tuple(slice(lengths[axes.index(i)]) if i in axes else slice(None) for i in range(x.ndim))]
 
 

@@ -1,4 +1,4 @@
-"""Locks that a model takes: between being taken and consumed, nobody else of the session has one."""
+"""Mutexes: from MutexLock to ConsumeMutexLock, no other run of the session holds the lock."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from tfport.runtime.lower import host
 
 
 class Mutex:
-    """A lock with a name."""
+    """A named lock."""
 
     def __init__(self) -> None:
         self.lock = threading.Lock()
 
 
-class Held:
-    """A lock that was taken; it is free again when it is consumed, or when nobody has it any more."""
+class AcquiredLock:
+    """An acquired lock; released when consumed or garbage-collected."""
 
     def __init__(self, mutex: Mutex) -> None:
         mutex.lock.acquire()
@@ -37,7 +37,7 @@ def mutex(*, container, shared_name, context):
 
 @host("MutexLock")
 def mutex_lock(mutex):
-    return Held(mutex)
+    return AcquiredLock(mutex)
 
 
 @host("ConsumeMutexLock")

@@ -1,4 +1,4 @@
-"""Queues inside one session. Nobody else fills them, so whoever would wait is told instead."""
+"""Queues inside one session. Nothing else fills them, so an op that would wait fails instead."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tfport.runtime.lower import Context, host
 
 
 class Queue:
-    """Elements, each a tuple of tensors, in the order in which they came."""
+    """Elements in order, each a tuple of tensors."""
 
     def __init__(self, name: str, types: list[Any], shapes: list[Any], capacity: int) -> None:
         self.name, self.types, self.capacity = name, types, capacity
@@ -23,7 +23,7 @@ class Queue:
         self.pads = False
         self.random: np.random.Generator | None = None
         self.keeps = 0
-        """How many elements stay behind while it is open, so that they can be shuffled."""
+        """Elements that stay in an open queue so that they can be shuffled."""
         self.lock = threading.RLock()
 
     def put(self, element: tuple[Any, ...]) -> None:
@@ -31,32 +31,32 @@ class Queue:
             if self.closed:
                 raise RunFailed(f"queue `{self.name}` is closed")
             if 0 <= self.capacity <= len(self.items):
-                raise RunFailed(f"queue `{self.name}` is full, and nobody takes from it")
+                raise RunFailed(f"queue `{self.name}` is full, and no other op takes from it")
             if len(element) != len(self.types):
-                raise RunFailed(f"queue `{self.name}` holds {len(self.types)} tensors, not {len(element)}")
+                raise RunFailed(f"queue `{self.name}` takes {len(self.types)} tensors, found {len(element)}")
             for tensor, shape in zip(element, self.shapes or [None] * len(element), strict=True):
                 if shape is not None and not _fits(np.shape(tensor), shape):
-                    raise RunFailed(f"queue `{self.name}` takes shape {shape}, not {np.shape(tensor)}")
+                    raise RunFailed(f"queue `{self.name}` expects shape {shape}, found {np.shape(tensor)}")
             self.items.append(element)
 
     def take(self, count: int, *, fewer: bool = False) -> list[tuple[Any, ...]]:
-        """So many elements; an error where there are not, as nobody would bring them."""
+        """Remove elements; an error if there are too few, because waiting would never end."""
         with self.lock:
-            there = len(self.items) - (0 if self.closed else self.keeps)
-            if there < count and not (fewer and self.closed and there):
-                state = "is closed and" if self.closed else "is open, but nobody fills it: it"
+            available = len(self.items) - (0 if self.closed else self.keeps)
+            if available < count and not (fewer and self.closed and available):
+                state = "closed" if self.closed else "open, but nothing fills it"
                 raise RunFailed(
-                    f"queue `{self.name}` {state} has {max(there, 0)} elements of {count} that are asked for"
+                    f"queue `{self.name}` is {state}: expected {count} elements, found {max(available, 0)}"
                 )
-            return [self._one() for _ in range(min(count, there))]
+            return [self._next() for _ in range(min(count, available))]
 
-    def _one(self) -> tuple[Any, ...]:
+    def _next(self) -> tuple[Any, ...]:
         if self.random is not None:
             self.items.rotate(-int(self.random.integers(len(self.items))))
         return self.items.popleft()
 
     def batch(self, elements: list[tuple[Any, ...]]) -> list[Any]:
-        """Elements as one tensor for each of their parts."""
+        """Stack the elements: one tensor per component."""
         if not elements:
             shapes = [tuple(n or 0 for n in shape or ()) for shape in self.shapes]
             return [np.zeros((0, *s), t.numpy) for s, t in zip(shapes, self.types, strict=True)]
@@ -114,7 +114,7 @@ def enqueue(handle, components, *, timeout_ms):
 def enqueue_many(handle, components, *, timeout_ms):
     rows = {len(part) for part in components}
     if len(rows) != 1:
-        raise RunFailed(f"the parts of the elements have {sorted(rows)} rows")
+        raise RunFailed(f"components must have the same number of rows, found {sorted(rows)}")
     for i in range(rows.pop()):
         handle.put(tuple(part[i : i + 1].reshape(part.shape[1:]) for part in components))
 
@@ -136,7 +136,7 @@ def dequeue_up_to(handle, n, *, component_types, timeout_ms):
 
 def _count(n: Any) -> int:
     if int(n) < 0:
-        raise RunFailed(f"{int(n)} elements cannot be taken")
+        raise RunFailed(f"n must not be negative, found {int(n)}")
     return int(n)
 
 

@@ -1,4 +1,4 @@
-"""Stacks of tensors, which loops of TF1 fill for their gradients."""
+"""Stacks of tensors, which TF1 loops fill for their gradients."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from tfport.runtime.lower import host
 
 
 class Stack:
-    """Tensors on one another; a new one in each run."""
+    """A stack of tensors, new in each run."""
 
     def __init__(self, most: int) -> None:
         self.items: list[Any] = []
@@ -32,7 +32,7 @@ def push(handle, elem, *, swap_memory):
     if handle.closed:
         raise RunFailed("the stack is closed")
     if 0 <= handle.most <= len(handle.items):
-        raise RunFailed(f"the stack holds {handle.most} tensors and is full")
+        raise RunFailed(f"the stack is full: max_size is {handle.most}")
     handle.items.append(elem)
     return elem
 
@@ -40,9 +40,7 @@ def push(handle, elem, *, swap_memory):
 @host("StackPop StackPopV2")
 def pop(handle, *, elem_type):
     if handle.closed or not handle.items:
-        raise RunFailed(
-            "there is nothing to pop from an empty stack" if not handle.closed else "the stack is closed"
-        )
+        raise RunFailed("the stack is empty" if not handle.closed else "the stack is closed")
     return handle.items.pop()
 
 

@@ -1,4 +1,4 @@
-"""Variables of both kinds, and the checkpoint that fills them."""
+"""Resource and ref variables, and restoring them from a checkpoint."""
 
 from __future__ import annotations
 
@@ -96,7 +96,7 @@ def restore_slice(file_pattern, tensor_name, shape_and_slice, *, dt, preferred_s
 
 
 def _restored(checkpoint: Any, name: str, part: str) -> Any:
-    """A tensor of a checkpoint, or the part of it that a text like `10 4 0,5:-` says."""
+    """Read a tensor of a checkpoint, or the slice of it that a spec like `10 4 0,5:-` describes."""
     try:
         if not part:
             return checkpoint.read(name)
@@ -111,7 +111,7 @@ def _slice(spans: str, part: str) -> Slice:
     try:
         return tuple((0, ALL) if span == "-" else _span(*span.split(",")) for span in spans.split(":"))
     except (ValueError, TypeError):
-        raise RunFailed(f"`{part}` is no part of a tensor; expected one like `10 4 0,5:-`") from None
+        raise RunFailed(f"`{part}` is not a slice spec; expected one like `10 4 0,5:-`") from None
 
 
 def _span(start: str, length: str) -> tuple[int, int]:
