@@ -15,6 +15,7 @@ from tfport.discovery import Catalog
 
 OUT = Path(__file__).parent.parent / "src/tfport" / discovery.INDEX
 CATALOGS = (
+    "tfport.check.findings.finding",
     "tfport.check.report.formats",
     "tfport.cli.commands",
     "tfport.fix.rule",

@@ -1,4 +1,4 @@
-"""A custom op counts as there once its library is named."""
+"""A custom op is registered once its library is named."""
 
 from pathlib import Path
 
@@ -14,7 +14,7 @@ def model(text: str) -> bytes:
     return graph_to_def(graph(text)).SerializeToString()
 
 
-def test_an_op_of_a_library_is_unknown_until_the_library_is_named():
+def test_an_op_of_a_library_fails_until_the_library_is_named():
     from tfport.registry.library import library_source
 
     source = library_source(LIBRARY)
@@ -22,7 +22,9 @@ def test_an_op_of_a_library_is_unknown_until_the_library_is_named():
     arguments = ", ".join("x" for _ in source.definition(op).input_arg)
     attrs = ", ".join(f"{a.name}=float32" for a in source.definition(op).attr if a.type == "type")
     made = model(f"x = Placeholder() {{dtype=float32, shape=(2,)}}\ny = {op}({arguments}) {{{attrs}}}")
-    assert tfport.check(made, on="tensorflow==2.21.0", loader="capi").verdict == "unknown"
+    report = tfport.check(made, on="tensorflow==2.21.0", loader="capi")
+    assert (report.verdict, report.findings[0].code) == ("fails", "TFP102")
+    assert report.findings[0].fixes() == ["name its library with --library FILE"]
     report = tfport.check(made, on="tensorflow==2.21.0", loader="capi", libraries=[str(LIBRARY)])
     assert report.verdict == "runs"
     assert "op.so loaded" in report.results[0].target.notes[-1]

@@ -1,4 +1,4 @@
-"""What `check --on tfport` says of ops of one's own before anything runs; a session says the same."""
+"""What `check --on tfport` reports about custom ops; a session raises the same."""
 
 import pytest
 from tests.recorded_models import graph
@@ -31,9 +31,9 @@ CASES = [  # nodes                                          code       message
     ("y = Acme>Scale(x) {T=float32, by=1}", "TFP203",
      "attribute `by` of op `Acme>Scale` is of type int; {tfport} expects float"),
     ("y = Acme>Scale(x) {T=float32, mode=\"c\"}", "TFP204",
-     "attribute `mode` of op `Acme>Scale` is 'c'; {tfport} takes 'a', 'b'"),
+     "attribute `mode` of op `Acme>Scale` is 'c'; {tfport} allows 'a', 'b'"),
     ("y = Acme>Sum() {N=0, T=float32}", "TFP205",
-     "attribute `N` of op `Acme>Sum` is 0; {tfport} wants at least 1"),
+     "attribute `N` of op `Acme>Sum` is 0; {tfport} needs at least 1"),
     ("y = Acme>Scale(x, x) {T=float32}", "TFP206",
      "op `Acme>Scale` takes 1 inputs in {tfport}; the node has 2"),
     ("y = Acme>Scale(x) {T=float64}", "TFP207",
@@ -66,17 +66,17 @@ def test_what_does_not_fit_is_a_finding_and_a_session_refuses_it(nodes, code, me
         session.program(["y:0"], ["x:0"])
 
 
-def test_the_cause_names_the_types_that_some_kernel_takes(registry):
+def test_the_cause_names_the_types_that_a_kernel_supports(registry):
     record = graph_to_def(graph("i = Placeholder() {dtype=int32, shape=(2,)}\ny = Acme>Scale(i) {T=int32}"))
     (found,) = tfport.check(record.SerializeToString(), on="tfport", registry=registry).findings
-    assert found.cause() == "its kernels are for T=float32, float64"
+    assert found.cause() == "its kernels support T=float32, float64"
 
 
-def test_without_the_registry_nobody_knows_the_op(registry):
+def test_without_the_registry_the_op_is_unknown(registry):
     record = graph_to_def(graph(X + "y = Acme>Scale(x) {T=float32}")).SerializeToString()
     (found,) = tfport.check(record, on="tfport").findings
     assert (found.code, found.cause()) == (
         "TFP601",
-        "a custom op: in no recorded release or add-on, and nobody has registered it here",
+        "a custom op: no recorded release or add-on has it, and it is not registered here",
     )
-    assert found.fixes() == ["define it with `tfport.op`, or put something in its place with `tfport.stub`"]
+    assert found.fixes() == ["define it with `tfport.op`, or replace it with `tfport.stub`"]

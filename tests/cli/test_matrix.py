@@ -44,7 +44,7 @@ def test_all_lists_every_patch(capsys):
 @pytest.mark.parametrize(
     ("options", "ending"),
     [
-        ("--signature other", "no signature other; there is serving_default"),
+        ("--signature other", "no signature other; available: serving_default"),
         ("--since 3", "no release from 3 to the newest is recorded"),
         ("--until two", "'two' is no release number; expected one such as 2.8.4"),
     ],

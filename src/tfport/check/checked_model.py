@@ -1,34 +1,32 @@
-"""A model made ready to be held against many targets: what does not depend on a target is found once."""
+"""A model prepared for checking against many targets: what does not depend on a target is computed once."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from copy import copy
 from dataclasses import replace
 from functools import cached_property
+from typing import Any, TypeVar
 
 from tfport.atlas.target import Target
-from tfport.check.devices import is_here, is_name, is_there, kinds_of_devices
-from tfport.check.findings.files import Lapse, checksum_lapses, file_lapses
-from tfport.check.findings.integrity import lapses
-from tfport.check.findings.python_objects import kinds_of_values
-from tfport.check.findings.state import state_lapses
-from tfport.check.node_contexts import NodeContext, NodeContexts
-from tfport.check.release_quirks import fills_defaults_in_functions, knows_init_signature, newer_types
+from tfport.check.devices import is_local, is_present, is_valid_name, kinds_of_devices
+from tfport.check.node_contexts import NodeContexts, NodesByContext
+from tfport.check.release_quirks import fills_defaults_in_functions, newer_types
 from tfport.check.unresolved_usage import unresolved_usage
 from tfport.errors import Error
 from tfport.graph.attrs import Attr, decode
 from tfport.graph.census import every_node
 from tfport.graph.dtypes import DType
-from tfport.graph.graph import Node
 from tfport.graph.model import Model
 from tfport.graph.usage import Usage, usages
 from tfport.registry.resolve import Resolver
 from tfport.registry.unresolved import Question, Unresolved
 
+T = TypeVar("T")
+
 
 class CheckedModel:
-    """A model, and the signatures that are asked for."""
+    """A model, and the requested signatures."""
 
     def __init__(
         self, model: Model, signatures: Iterable[str] | None = None, *, checksums: bool = False
@@ -36,40 +34,32 @@ class CheckedModel:
         if not len(model.graph):
             raise Error(f"{model.where}: {model.format.name} without a graph; there is nothing in it to run")
         self.model = model
-        self.signatures = _asked(model, signatures)
-        self.places = NodeContexts(model)
+        self.signatures = _requested(model, signatures)
+        self.contexts = NodeContexts(model)
+        self.checksums = checksums
+        """Whether to read all weights and compare their checksums."""
         self._resolver = Resolver()
-        self._found: dict[Target, list[tuple[Usage, Unresolved]]] = {}
-        self._places: dict[Usage, list[tuple[NodeContext, list[Node]]]] = {}
-        self._checksums = checksums
-        self._states: dict[bool, list[Lapse]] = {}
+        self._unresolved: dict[Target, list[tuple[Usage, Unresolved]]] = {}
+        self._contexts: dict[Usage, NodesByContext] = {}
+        self._results: dict[tuple[object, ...], list[Any]] = {}
 
-    def asking(self, signature: str) -> CheckedModel:
-        """The same, with all that was found out about it, asked for one signature."""
+    def with_signature(self, signature: str) -> CheckedModel:
+        """The same model, with all that was computed, for one requested signature."""
         alone = copy(self)
         alone.signatures = frozenset([signature])
         return alone
+
+    def once(self, function: Callable[..., Iterable[T]], *arguments: object) -> list[T]:
+        """The result of a function of this model; computed once for these arguments."""
+        key = (function, *arguments)
+        if key not in self._results:
+            self._results[key] = list(function(self, *arguments))
+        return self._results[key]
 
     @cached_property
     def usages(self) -> Sequence[Usage]:
         functions = self.model.graph.library.functions
         return [usage for usage in usages(every_node(self.model.graph)) if usage.op not in functions]
-
-    @cached_property
-    def _lapses(self) -> list[tuple[Usage, Unresolved]]:
-        return list(lapses(self.model, self.places.callers))
-
-    def file_lapses(self, target: Target) -> list[Lapse]:
-        """What is wrong with the files and the state, whatever the registry."""
-        known = knows_init_signature(target)
-        if known not in self._states:
-            self._states[known] = list(state_lapses(self.model, self.places, by_signature=known))
-        return [*self._lapses_of_files, *self._states[known]]
-
-    @cached_property
-    def _lapses_of_files(self) -> list[Lapse]:
-        files = list(file_lapses(self.model))
-        return files + (list(checksum_lapses(self.model)) if self._checksums and not files else [])
 
     @property
     def producer(self) -> int:
@@ -77,49 +67,44 @@ class CheckedModel:
         rest = self.model.graph.rest
         return rest.versions.producer or rest.version
 
-    def unresolved(self, target: Target, *, soft: bool) -> Iterable[tuple[Usage, Unresolved]]:
-        """Everything that a target does not resolve; placed softly, a node may run on another device."""
-        if target not in self._found:
-            self._found = {target: list(self._unresolved(target))}  # kept for the other loaders
-        yield from self._found[target]
-        for usage in self._placed if not soft else ():
-            if not is_there(usage.device, target):
+    def unresolved(self, target: Target, *, soft_placement: bool) -> Iterator[tuple[Usage, Unresolved]]:
+        """Everything that a target does not resolve; with soft placement a node may run on another device."""
+        if target not in self._unresolved:
+            self._unresolved = {target: list(self._on(target))}  # kept for the other loaders
+        yield from self._unresolved[target]
+        for usage in self._placed if not soft_placement else ():
+            if not is_present(usage.device, target):
                 yield usage, Unresolved(Question.DEVICE, actual=usage.device)
 
-    def _unresolved(self, target: Target) -> Iterator[tuple[Usage, Unresolved]]:
-        among = self.usages  # first: they are found faster while attributes are as read
-        yield from self._lapses
-        for function in self.model.graph.library.functions.values():
-            if function.name in target.registry and (node := next(iter(function), None)):
-                yield Usage(node, (), [node]), Unresolved(Question.FUNCTION_NAME, actual=function.name)
+    def _on(self, target: Target) -> Iterator[tuple[Usage, Unresolved]]:
         devices = kinds_of_devices(target)
-        for usage in among:
+        for usage in self.usages:
             newer = self._newer_types.get(usage, ())
-            for reason in unresolved_usage(usage, target, self._resolver, self.producer, newer):
-                yield usage, reason
-            yield from ((usage, reason) for reason in self._by_name(usage, target, devices))
+            for answer in unresolved_usage(usage, target, self._resolver, self.producer, newer):
+                yield usage, answer
+            yield from ((usage, answer) for answer in self._by_name(usage, target, devices))
 
     @cached_property
     def _placed(self) -> Sequence[Usage]:
-        """Those that ask for a device of this machine."""
-        return [u for u in self.usages if u.device and is_name(u.device) and is_here(u.device)]
+        """Usages that ask for a device of this machine."""
+        return [u for u in self.usages if u.device and is_valid_name(u.device) and is_local(u.device)]
 
-    def places_of(self, usage: Usage) -> list[tuple[NodeContext, list[Node]]]:
-        """The nodes of a usage by their places."""
-        if usage not in self._places:
-            self._places[usage] = self.places.together(usage.nodes)
-        return self._places[usage]
+    def contexts_of(self, usage: Usage) -> NodesByContext:
+        """The nodes of a usage by their contexts."""
+        if usage not in self._contexts:
+            self._contexts[usage] = self.contexts.group(usage.nodes)
+        return self._contexts[usage]
 
     def _by_name(self, usage: Usage, target: Target, devices: Sequence[str]) -> Iterator[Unresolved]:
         """What matters only in a function that is called as an op of its name."""
-        own = [device for device in devices if not device.startswith("XLA")]
+        without_xla = [device for device in devices if not device.startswith("XLA")]
         definition = target.registry.get(usage.op)
         if definition is None or usage.node.graph is self.model.graph:
             return
-        if len(own) < len(devices):
-            without = self._resolver.unresolved(usage, target.registry, own, self.producer)
-            there = self._resolver.unresolved(usage, target.registry, devices, self.producer)
-            if len(without) > len(there):
+        if len(without_xla) < len(devices):
+            without = self._resolver.unresolved(usage, target.registry, without_xla, self.producer)
+            with_all = self._resolver.unresolved(usage, target.registry, devices, self.producer)
+            if len(without) > len(with_all):
                 yield replace(without[-1], question=Question.ONLY_XLA)
         if not fills_defaults_in_functions(target):
             for attr in definition.attr:
@@ -128,17 +113,12 @@ class CheckedModel:
 
     @cached_property
     def _newer_types(self) -> dict[Usage, list[tuple[str, DType]]]:
-        """The usages with types of elements that not every release has."""
-        return {usage: found for usage in self.usages if (found := list(newer_types(usage.attrs)))}
-
-    @cached_property
-    def kinds_of_values(self) -> list[str]:
-        """The kinds of values that the signatures of its objects' functions have."""
-        return sorted(kinds_of_values(self.model.meta.object_graph_def))
+        """The usages with data types that not every release has."""
+        return {usage: newer for usage in self.usages if (newer := list(newer_types(usage.attrs)))}
 
     @cached_property
     def listed_defaults(self) -> dict[str, dict[str, Attr]]:
-        """What the producer's ops take their attributes to be, where the file lists them."""
+        """The attribute defaults of the producer's ops, where the file lists them."""
         listed = self.model.meta.meta_info_def.stripped_op_list.op
         return {
             op.name: {a.name: decode(a.default_value) for a in op.attr if a.HasField("default_value")}
@@ -146,12 +126,12 @@ class CheckedModel:
         }
 
 
-def _asked(model: Model, signatures: Iterable[str] | None) -> frozenset[str]:
-    there = frozenset(model.signatures) or frozenset([""])
+def _requested(model: Model, signatures: Iterable[str] | None) -> frozenset[str]:
+    available = frozenset(model.signatures) or frozenset([""])
     if signatures is None:
-        return there
-    wanted = frozenset([signatures] if isinstance(signatures, str) else signatures)
-    if unknown := sorted(wanted - there):
+        return available
+    requested = frozenset([signatures] if isinstance(signatures, str) else signatures)
+    if unknown := sorted(requested - available):
         names = ", ".join(sorted(model.signatures)) or "none"
-        raise Error(f"{model.where}: no signature {unknown[0]}; there is {names}")
-    return wanted
+        raise Error(f"{model.where}: no signature {unknown[0]}; available: {names}")
+    return requested

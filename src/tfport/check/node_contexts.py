@@ -1,7 +1,7 @@
-"""Where a node stands, and what makes it run: a signature, loading, or nothing.
+"""The context of a node: its graph, and what makes it run (a signature, loading, or nothing).
 
-A node in the body of a function runs when the function is called and something
-that it returns, or a state, needs the node.
+A node in the body of a function runs when the function is called and one of its outputs,
+or a stateful op, needs the node.
 """
 
 from __future__ import annotations
@@ -17,24 +17,27 @@ from tfport.graph.reach import Callers, called_by, needed_by
 
 @dataclass(frozen=True, slots=True)
 class NodeContext:
-    """What is true of a node."""
+    """The graph of a node, and what runs it."""
 
     function: str | None
     """None for the main graph."""
     called: bool
-    """For one in a function: whether any node of the main graph leads there."""
+    """For a node in a function: whether the main graph calls the function, directly or not."""
     signatures: frozenset[str]
-    """Those that run it."""
+    """The signatures that run it."""
     loading: bool
-    """Whether restoring or initialising runs it."""
+    """Whether restoring or initializing runs it."""
     idle: bool = False
-    """For one that runs: whether nothing needs its result, so that it may be left out."""
+    """For a node that runs: whether its output is unused, so that it may be pruned."""
     in_branch: bool = False
-    """For one in a function: whether the main graph leads there only by branches and loops."""
+    """For a node in a function: whether the main graph calls the function only in branches and loops."""
     lowered: bool = False
-    """For one in a function: whether that is a branch or a loop which becomes part of the main graph."""
+    """For a node in a function: whether that is a branch or loop which is lowered into the main graph."""
     by_name: bool = False
-    """For one in a function: whether that is only called as an op of its name, in the way of TF1."""
+    """For a node in a function: whether that is only called as an op of its name, in the way of TF1."""
+
+
+NodesByContext = list[tuple[NodeContext, list[Node]]]
 
 
 BRANCHING = ("If", "StatelessIf", "Case", "StatelessCase")
@@ -44,19 +47,19 @@ _SWITCHES, _MERGES = ("Switch", "RefSwitch"), ("Merge", "RefMerge")
 
 
 class NodeContexts:
-    """The places of the nodes of a model, found when first asked for."""
+    """The contexts of the nodes of a model, computed when first needed."""
 
     def __init__(self, model: Model) -> None:
         self._model = model
         self.callers = Callers()
-        self._found: dict[Node, NodeContext] = {}
+        self._contexts: dict[Node, NodeContext] = {}
 
     def of(self, node: Node) -> NodeContext:
-        if node not in self._found:
-            self._found[node] = self._place(node)
-        return self._found[node]
+        if node not in self._contexts:
+            self._contexts[node] = self._context(node)
+        return self._contexts[node]
 
-    def _place(self, node: Node) -> NodeContext:
+    def _context(self, node: Node) -> NodeContext:
         function = node.graph.name if isinstance(node.graph, Function) else None
         called = function is None or function in self._called
         running = frozenset(name for name, run in self._running.items() if node in run.nodes)
@@ -68,7 +71,7 @@ class NodeContexts:
         return NodeContext(function, called, running, loading, idle, in_branch, lowered, by_name)
 
     def is_needed(self, node: Node) -> bool:
-        """Whether a signature needs a node of the main graph; known sooner than all of its place."""
+        """Whether a signature needs a node of the main graph; cheaper than its whole context."""
         return node in self._needed
 
     @cached_property
@@ -76,17 +79,17 @@ class NodeContexts:
         ends = {v.node for s in self._model.signatures.values() for v in self._model.ends_of(s)}
         return needed_by(ends)
 
-    def together(self, nodes: Iterable[Node]) -> list[tuple[NodeContext, list[Node]]]:
-        """Nodes by their places: what a loader does with one of them it does with all in its place."""
-        found: dict[NodeContext, list[Node]] = {}
+    def group(self, nodes: Iterable[Node]) -> NodesByContext:
+        """Nodes by context: a loader treats all nodes of one context alike."""
+        contexts: dict[NodeContext, list[Node]] = {}
         for node in nodes:
-            found.setdefault(self.of(node), []).append(node)
-        return list(found.items())
+            contexts.setdefault(self.of(node), []).append(node)
+        return list(contexts.items())
 
     def may_be_skipped(self, node: Node, *, lowering: bool) -> bool:
-        """Whether a node stands in a branch that may not be taken, and is not looked at until it is.
+        """Whether a node is in a branch that may not be taken, and is not resolved until it is.
 
-        Where a release lowers branches that ask for it, those of TF2 are all looked at.
+        Where a release lowers the branches of TF2, it resolves them all.
         """
         if isinstance(node.graph, Function):
             return node.graph.name in (self._unlowered if lowering else self._branches)
@@ -94,38 +97,38 @@ class NodeContexts:
 
     @cached_property
     def _branches(self) -> frozenset[str]:
-        """Functions that are called only as branches, or only by such."""
-        always = self._led_to(lambda node: node.op not in BRANCHING)
+        """Functions that are called only as branches, or only by such functions."""
+        always = self._reached(lambda node: node.op not in BRANCHING)
         return frozenset(self._model.graph.library.functions) - always
 
     @cached_property
     def _unlowered(self) -> frozenset[str]:
         """The same without those that ask to be lowered."""
-        always = self._led_to(lambda node: node.op not in BRANCHING or node.attrs.get(LOWER) is True)
+        always = self._reached(lambda node: node.op not in BRANCHING or node.attrs.get(LOWER) is True)
         return frozenset(self._model.graph.library.functions) - always
 
     @cached_property
     def _called_plainly(self) -> frozenset[str]:
-        """Functions to which the main graph leads by calls alone."""
-        return self._led_to(lambda node: node.op not in LOWERED)
+        """Functions that the main graph reaches by plain calls."""
+        return self._reached(lambda node: node.op not in LOWERED)
 
     @cached_property
     def _lowered(self) -> frozenset[str]:
-        """The bodies of branches and loops that the main graph asks to be lowered, and of those in them."""
-        return self._led_to(lambda node: node.op in LOWERED and node.attrs.get(LOWER) is True)
+        """The bodies of branches and loops that the main graph lowers, and of those in them."""
+        return self._reached(lambda node: node.op in LOWERED and node.attrs.get(LOWER) is True)
 
-    def _led_to(self, follows: Callable[[Node], bool]) -> frozenset[str]:
-        """The functions to which the main graph leads by nodes of some kind."""
+    def _reached(self, follows: Callable[[Node], bool]) -> frozenset[str]:
+        """The functions that the main graph reaches through nodes of some kind."""
         library = self._model.graph.library.functions
-        found: set[str] = set()
+        reached: set[str] = set()
         stack = list(self.callers.of(self._model.graph))
         while stack:
             node, names = stack.pop()
             for name in names if follows(node) else ():
-                if name in library and name not in found:
-                    found.add(name)
+                if name in library and name not in reached:
+                    reached.add(name)
                     stack += self.callers.of(library[name])
-        return frozenset(found)
+        return frozenset(reached)
 
     @cached_property
     def _called(self) -> frozenset[str]:
@@ -133,7 +136,7 @@ class NodeContexts:
 
     @cached_property
     def _called_by_name(self) -> frozenset[str]:
-        """Functions that no node calls otherwise, and those that only they call."""
+        """Functions that nodes call only as an op of their name, and those that only they call."""
         graph = self._model.graph
         calls = [pair for g in (graph, *graph.library.functions.values()) for pair in self.callers.of(g)]
         return frozenset(graph.library.functions) - {
@@ -141,40 +144,40 @@ class NodeContexts:
         }
 
     @cached_property
-    def _running(self) -> dict[str, Run]:
+    def _running(self) -> dict[str, ExecutedNodes]:
         model = self._model
-        if not model.signatures:  # a bare graph is called by the names of its tensors: any of them
+        if not model.signatures:  # any tensor of a bare graph may be fetched
             return {"": _executed(model.graph, self.callers)}
-        by_ends: dict[frozenset[Node], Run] = {}
-        found = {}
+        by_ends: dict[frozenset[Node], ExecutedNodes] = {}
+        runs = {}
         for name, signature in model.signatures.items():
             ends = frozenset(value.node for value in model.ends_of(signature))
             fed = {n.partition(":")[0] for spec in signature.inputs.values() for n in spec.tensors}
             if ends not in by_ends:
                 by_ends[ends] = _executed(needed_by(ends), self.callers, fed, ends)
-            found[name] = by_ends[ends]
-        return found
+            runs[name] = by_ends[ends]
+        return runs
 
     @cached_property
-    def _loading(self) -> Run:
+    def _loading(self) -> ExecutedNodes:
         return _executed(needed_by([*self._model.init_nodes, *self._model.restore_nodes]), self.callers)
 
 
 @dataclass
-class Run:
-    """What runs when something is asked for."""
+class ExecutedNodes:
+    """The nodes that run for one request."""
 
     nodes: set[Node]
     idle: set[Node] = field(default_factory=set)
-    """Those of them in functions whose results nothing reads."""
+    """Those in functions whose outputs are unused."""
 
 
 def _executed(
     nodes: Iterable[Node], callers: Callers, fed: Iterable[str] = (), fetched: Collection[Node] = ()
-) -> Run:
-    """The nodes, without those that are fed, and what runs in the functions that they call."""
-    given = frozenset(fed)
-    run = Run({node for node in nodes if node.name not in given})
+) -> ExecutedNodes:
+    """The nodes, without those that are fed, and the nodes that run in the functions they call."""
+    fed_names = frozenset(fed)
+    run = ExecutedNodes({node for node in nodes if node.name not in fed_names})
     followed: set[tuple[str, bool]] = set()
     needed: set[Node] = set()
     stack = [(node, names, True) for node, names in callers.among(run.nodes)]
@@ -196,7 +199,7 @@ def _executed(
 
 
 def _behind_switch(node: Node) -> bool:
-    """Whether a node reads what only one side of a switch gives, and no merge has joined since."""
+    """Whether a node reads one side of a switch, with no merge in between."""
     seen, stack = {node}, [node]
     while stack:
         node = stack.pop()
@@ -210,6 +213,6 @@ def _behind_switch(node: Node) -> bool:
 
 
 def _live(function: Function) -> set[Node]:
-    """What a call of a function runs: what its results need, and what has or changes a state."""
+    """The nodes that a call of a function runs: those its outputs need, and stateful ones."""
     ends = [*function.ends, *(node for node in function if node.is_stateful)]
     return {node for node in needed_by(ends) if node.name in function.nodes}

@@ -1,6 +1,6 @@
-"""Text from a stranger's file, safe to print."""
+"""Text from untrusted files, safe to print on a terminal."""
 
 
 def printable(text: str) -> str:
-    """The text with what would move a terminal's cursor spelled out."""
+    """The text with control characters escaped."""
     return text if text.isprintable() else "".join(c if c.isprintable() else repr(c)[1:-1] for c in text)

@@ -1,4 +1,4 @@
-"""In what releases of TensorFlow differ beyond what they register: watched, as `loaders` is."""
+"""How TensorFlow releases differ beyond what they register: recorded from real binaries (`make truth`)."""
 
 from __future__ import annotations
 
@@ -12,51 +12,51 @@ from tfport.graph.tensors import Tensor
 
 
 def since(target: Target, release: str) -> bool:
-    """Whether the TensorFlow of a target is this release or a later one; of none that is known, yes."""
+    """Whether the TensorFlow of a target is this release or later; True where it is not known."""
     return target.build is None or version_key(target.build.version) >= version_key(release)
 
 
 def ignores_unknown_attributes(target: Target) -> bool:
-    """Whether a node may have attributes that its op has not: they are logged, or not even that."""
+    """Whether a node may have attributes that its op does not declare."""
     return since(target, "2.5")
 
 
 def fills_defaults_in_functions(target: Target) -> bool:
-    """Whether attributes that a file leaves out get their defaults in functions called by name too."""
+    """Whether absent attributes get their defaults in functions that are called by name too."""
     return since(target, "1.10") or not since(target, "1.8")
 
 
 def folded_by_name(target: Target) -> tuple[str, ...]:
-    """Ops that are gone from functions called by name before their kernels are made."""
+    """Ops that are removed from functions called by name before their kernels are made."""
     return ("Identity",) if since(target, "1.8") and not since(target, "1.10") else ()
 
 
 def knows_init_signature(target: Target) -> bool:
-    """Whether a loader looks for what to initialise among the signatures, where TF2 puts it."""
+    """Whether a loader finds the initialization op among the signatures, where TF2 puts it."""
     return since(target, "1.13")
 
 
 def cannot_lower(target: Target) -> tuple[str, ...]:
-    """Ops that a release refuses where they ask to be lowered to TF1's control flow; later ones do."""
+    """Ops that a release rejects if they ask to be lowered to TF1 control flow; later releases lower them."""
     if since(target, "1.13") and not since(target, "1.15"):
         return ("StatelessIf", "StatelessWhile", "Case", "StatelessCase")
     return ()
 
 
-def lowers(target: Target, op: str) -> bool:
-    """Whether a node is lowered before anybody looks at its attributes."""
+def lowered_before_validation(target: Target, op: str) -> bool:
+    """Whether a node is lowered before its attributes are validated."""
     return (op == "If" and since(target, "1.9")) or (op == "While" and since(target, "1.11"))
 
 
-def leaves_out(target: Target, op: str) -> bool:
-    """Whether a session takes such nodes out before it makes their kernels."""
+def removed_before_kernels(target: Target, op: str) -> bool:
+    """Whether a session removes such nodes before it makes their kernels."""
     if op == "Identity":
         return not since(target, "1.10")
     return op == "Const" and since(target, "1.5")
 
 
 def has_xla_devices(target: Target) -> bool:
-    """Whether a session has devices of XLA beside the others, on which ops run that have no other kernel."""
+    """Whether a session also has XLA devices, which run ops that have no other kernel."""
     return since(target, "1.12") and not since(target, "2.4")
 
 
@@ -64,19 +64,19 @@ _TYPES_SINCE = {
     21: "1.4", 22: "1.5", 23: "1.5", 24: "2.12", 25: "2.12", 26: "2.19", 27: "2.19", 28: "2.19", 29: "2.15",
     30: "2.15", 31: "2.20", 32: "2.20", 33: "2.21",
 }  # fmt: skip
-"""The DataTypes that were added, by number: as the wheels of the releases list them (types_pb2.py)."""
+"""The DataTypes that were added later, by number: as in types_pb2.py of each release."""
 
 
 def knows_type(target: Target, dtype: DType) -> bool:
-    """Whether a release has a type of elements."""
+    """Whether a release has a data type."""
     number = dtype.base.number
     return since(target, _TYPES_SINCE.get(number, "0")) and number < 100
 
 
 def newer_types(attrs: Mapping[str, Attr]) -> Iterator[tuple[str, DType]]:
-    """The attributes that name a type, or have elements of one, that not every release has."""
+    """The attributes with a data type, or a tensor of one, that not every release has."""
     for name, value in attrs.items():
-        for one in value if isinstance(value, list) else (value,):
-            dtype = one.dtype if isinstance(one, Tensor) else one
+        for item in value if isinstance(value, list) else (value,):
+            dtype = item.dtype if isinstance(item, Tensor) else item
             if isinstance(dtype, DType) and dtype.base.number in _TYPES_SINCE:
                 yield name, dtype

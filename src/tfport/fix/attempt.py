@@ -13,7 +13,7 @@ from enum import Enum
 
 from tfport.atlas.target import Target
 from tfport.check.check import RUNS
-from tfport.check.devices import is_here, is_name, is_there
+from tfport.check.devices import is_local, is_present, is_valid_name
 from tfport.check.report.report import CheckReport, check_model
 from tfport.fix.engine import RuleEngine, Stuck
 from tfport.fix.facts import Facts
@@ -78,7 +78,7 @@ def _passed_over(stuck: Stuck) -> bool:
     """Whether a node says something that the target does not know, or does otherwise without a word."""
     known = stuck.node.signature.attr_types if stuck.node.signature is not None else {}
     return any(
-        p.question is Question.REFUSED or (p.question is Question.UNKNOWN_ATTR and p.attr in known)
+        p.question is Question.KERNEL_LIMIT or (p.question is Question.UNKNOWN_ATTR and p.attr in known)
         for p in stuck.problems
     )
 
@@ -135,7 +135,7 @@ def _unpin(model: Model, target: Target, journal: Journal) -> None:
     changed = []
     for node in every_node(model.graph):
         if node.device and not (
-            is_name(node.device) and is_here(node.device) and is_there(node.device, target)
+            is_valid_name(node.device) and is_local(node.device) and is_present(node.device, target)
         ):
             changed.append((node.name, node.op))
             node.device = ""

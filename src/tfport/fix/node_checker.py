@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from tfport.atlas.target import Target
-from tfport.check.findings.kernel_limits import passed_over
+from tfport.check.kernel_limits import ignored_attributes
 from tfport.check.release_quirks import fills_defaults_in_functions, newer_types
 from tfport.check.unresolved_usage import unresolved_usage
 from tfport.fix.facts import Facts
@@ -51,7 +51,7 @@ class NodeChecker:
         problems = unresolved_usage(
             usage, self.target, self._resolver, self.producer, newer_types(node.attrs)
         )
-        found = (*problems, *passed_over(usage, self.target), *self._unsaid(node))
+        found = (*problems, *ignored_attributes(usage, self.target), *self._unsaid(node))
         return [reason for reason in found if reason.question not in HARMLESS]
 
     def _unsaid(self, node: Node) -> Iterator[Unresolved]:

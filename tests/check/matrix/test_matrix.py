@@ -128,10 +128,15 @@ def test_a_model_that_runs_everywhere_is_told_in_one_line():
     )
 
 
-def test_what_nobody_recorded_is_unknown():
-    told = matrix_of(changed("y = Acme>Tokenize()"), device="cpu", since="2.16")
-    assert {cell.verdict for strip in told.strips for cell in strip.cells} == {"unknown"}
-    assert "? unknown" in str(told)
+def test_an_op_that_no_release_has_fails_everywhere():
+    table = matrix_of(changed("y = Acme>Tokenize()"), device="cpu", since="2.16")
+    assert {cell.verdict for strip in table.strips for cell in strip.cells} == {"fails"}
+
+
+def test_a_verdict_that_is_not_known_has_its_own_symbol():
+    table = matrix_of(tfport.load("tests/truth/models/tensor_of_another_shape"), device="cpu", since="2.16")
+    assert {cell.verdict for strip in table.strips for cell in strip.cells} == {"unknown"}
+    assert "? unknown" in str(table)
 
 
 def test_every_line_of_the_text_fits_eighty_columns():

@@ -38,7 +38,14 @@ def unregistered(on: Target, op: str = "BatchMatMulV2", stage: str | None = LOAD
 
 
 def custom(on: Target, op: str = "Acme>Tokenize") -> Finding:
-    return UnknownOp(on=on, nodes=NODES[:1], op=op, stage=LOAD, signatures=["serving_default"])
+    return UnknownOp(
+        on=on,
+        nodes=NODES[:1],
+        op=op,
+        stage=LOAD,
+        signatures=["serving_default"],
+        doubt="op.so may register it: not all of its code could be read",
+    )
 
 
 def fails(on: Target, *findings: Finding, loaders: tuple[str, ...] = ("python", "serving")) -> Result:

@@ -72,7 +72,7 @@ REFUSED = [  # what is given                                     the sentence
     ([ATTENTION, ATTENTION, "--on", "tensorflow==99.0"], "tensorflow 99.0 is not recorded"),
     (
         [ATTENTION, "--on", "tensorflow==2.8.4", "--signature", "x"],
-        "no signature x; there is serving_default",
+        "no signature x; available: serving_default",
     ),
     ([ATTENTION], "no target; expected --on TARGET…"),
     (["--on", "tensorflow==2.8.4"], "expected MODEL… --on TARGET…"),

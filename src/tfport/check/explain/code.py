@@ -5,11 +5,7 @@ from __future__ import annotations
 import difflib
 from dataclasses import dataclass
 
-import tfport.check.check
-import tfport.check.findings.libraries
-import tfport.check.findings.library_files
-import tfport.check.findings.library_ops  # noqa: F401  registers all findings
-from tfport.check.findings.finding import CODES, Finding
+from tfport.check.findings.finding import Finding, all_findings, finding_class
 from tfport.errors import Error
 
 HEADING = "## "
@@ -31,15 +27,16 @@ class CodePage:
 def code_page(text: str) -> CodePage:
     """The page of a code; raises Error with similar codes if there is no such code."""
     code = text.strip().upper()
-    if code not in CODES:
-        close = difflib.get_close_matches(code, CODES, n=3)
+    declared = finding_class(code)
+    if declared is None:
+        close = difflib.get_close_matches(code, all_findings(), n=3)
         hint = f"; similar codes: {', '.join(close)}" if close else ""
         raise Error(f"unknown code {code}{hint}. `tfport explain --list` shows all codes")
-    return _page(CODES[code])
+    return _page(declared)
 
 
 def all_codes() -> list[CodePage]:
-    return [_page(CODES[code]) for code in sorted(CODES)]
+    return [_page(declared) for declared in all_findings().values()]
 
 
 def _page(finding: type[Finding]) -> CodePage:

@@ -1,37 +1,39 @@
-"""Do attributes and inputs fit what the target's ops take? Findings 2xx."""
+"""Do attributes fit what the target's ops declare? Findings 201 to 205, 208 and 209."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from typing import Self
 
 from tfport.atlas.atlas import X86, atlas
 from tfport.atlas.op_definitions import value_text
 from tfport.atlas.release_spans import STOCK, on_x86, spans, spans_text
 from tfport.atlas.target import OURS
-from tfport.check.findings import tensorflow_messages as wording
+from tfport.check.findings import tensorflow_messages
 from tfport.check.findings.finding import WARNING, Finding, finding
-from tfport.check.findings.trouble import Trouble, answers
+from tfport.check.findings.unresolved_nodes import UnresolvedNodes
+from tfport.check.noticed import ATTRIBUTE_VALUES, ATTRIBUTES, BY_NAME, ELEMENT_TYPES, SIZES, STRUCTURE
 from tfport.check.release_quirks import ignores_unknown_attributes
 from tfport.formats.proto.graph_pb2 import OpDef
 from tfport.graph.attrs import Attr, decode
-from tfport.graph.dtypes import DType
 from tfport.graph.text import attr_text
 from tfport.graph.usage import NAMES
 from tfport.registry.unresolved import Question
 
+UNRECORDED = "in no recorded release"
 
-@finding("TFP201", "unknown-attribute")
+
+@finding("TFP201", "unknown-attribute", noticed={Question.UNKNOWN_ATTR: ATTRIBUTES})
 class UnknownAttribute(Finding):
     """op `{op}` has no attribute `{attr}` in {target}
 
     ## Cause
-    The model was written by a release whose op has an attribute more. Releases before
-    2.5 refuse such a node even where the attribute says what the older op does anyway;
-    later ones ignore it. Attributes that begin with `_` never matter.
+    The model was written by a release whose op has one more attribute. Releases before
+    2.5 reject such a node even where the value means what the older op does; later
+    releases ignore the attribute. Attributes that begin with `_` are always ignored.
     ## Fix
-    Where the value is the attribute's default, export again with defaults left out:
-    `strip_default_attrs=True` in TF1's builder, `experimental_custom_gradients` apart
-    TF2 always does. Where it is not, the older op cannot do what the model asks.
+    Where the value is the default of the attribute, export again without defaults:
+    `strip_default_attrs=True` in TF1's builder; TF2 always does so. Where it is not, the
+    older op cannot do what the model needs.
     ## Example
         x = Placeholder() {dtype=float32, shape=(1, 2, 2, 1)}
         s = Placeholder() {dtype=int32, shape=(2,)}
@@ -41,32 +43,44 @@ class UnknownAttribute(Finding):
 
     value: str
     released: str
-    """Where TensorFlow's op has it."""
+    """The releases of TensorFlow whose op has it."""
     is_default: bool
     definition: OpDef
+
+    @classmethod
+    def of(cls, unresolved: UnresolvedNodes) -> Self | None:
+        if _is_ignored(unresolved):
+            return None
+        released, is_default = _declared(unresolved.op, unresolved.answer.attr, unresolved.answer.actual)
+        return cls(
+            value=attr_text(unresolved.answer.actual),
+            released=released,
+            is_default=is_default,
+            definition=unresolved.target.registry[unresolved.op],
+        )
 
     def cause(self) -> str:
         if self.on.kind == OURS and not self.released:
             return f"here it is {self.value}"
-        since = f"the attribute is there {self.released}" if self.released else "in no recorded release"
+        since = f"the op has it {self.released}" if self.released else UNRECORDED
         means = "its default" if self.is_default else "not its default"
         return f"{since}; here it is {self.value}" + (f", {means}" if self.released else "")
 
     def says(self) -> str:
-        return wording.unknown_attr(self.attr or "", self.nodes[0], self.definition, self.on)
+        return tensorflow_messages.unknown_attr(self.attr or "", self.nodes[0], self.definition, self.on)
 
     def fixes(self) -> list[str]:
         return ["export again with strip_default_attrs=True"] if self.is_default else []
 
 
-@finding("TFP208", "ignored-attribute", WARNING)
+@finding("TFP208", "ignored-attribute", WARNING, noticed={Question.UNKNOWN_ATTR: ATTRIBUTES})
 class IgnoredAttribute(Finding):
-    """op `{op}` has no attribute `{attr}` in {target}, which ignores that it is {value}
+    """op `{op}` has no attribute `{attr}` in {target}, which ignores its value {value}
 
     ## Cause
-    The model was written by a release whose op has an attribute more, and says there
-    something else than the older op does. From 2.5 on TensorFlow loads such a model and
-    runs it without the attribute: the answers may differ, and nothing says so.
+    The model was written by a release whose op has one more attribute, with a value that
+    differs from what the older op does. From 2.5 on TensorFlow loads such a model and runs
+    it without the attribute: outputs may differ, without any message.
     ## Fix
     Use a release whose op has the attribute, or export the model without it.
     ## Example
@@ -78,50 +92,42 @@ class IgnoredAttribute(Finding):
     value: str
     released: str
 
+    @classmethod
+    def of(cls, unresolved: UnresolvedNodes) -> Self | None:
+        if not _is_ignored(unresolved):
+            return None
+        released, is_default = _declared(unresolved.op, unresolved.answer.attr, unresolved.answer.actual)
+        if is_default or unresolved.answer.attr in NAMES:  # nothing is lost
+            return None
+        return cls(value=attr_text(unresolved.answer.actual), released=released)
+
     def cause(self) -> str:
-        return f"the attribute is there {self.released}" if self.released else "in no recorded release"
+        return f"the op has it {self.released}" if self.released else UNRECORDED
 
 
-@answers(Question.UNKNOWN_ATTR)
-def unknown_attribute(trouble: Trouble) -> Finding | None:
-    name, value = trouble.reason.attr, trouble.reason.actual
+def _is_ignored(unresolved: UnresolvedNodes) -> bool:
+    return ignores_unknown_attributes(unresolved.target) and unresolved.target.kind != OURS
+
+
+def _declared(op: str, name: str, value: Attr) -> tuple[str, bool]:
+    """The releases whose op has an attribute, and whether a value is its default in the newest."""
     having = {}
-    for chapter in atlas().definitions(trouble.op):
+    for chapter in atlas().definitions(op):
         declared = next((a for a in (chapter.definition or OpDef()).attr if a.name == name), None)
         if declared is not None and not chapter.provider:
             having.update({build.number: declared for build in chapter.builds if build.platform == X86})
     stock = on_x86(atlas(), STOCK)
     newest = next((having[build.number] for build in reversed(stock) if build.number in having), None)
-    released = spans_text(spans(stock, having))
-    is_default = newest is not None and newest.HasField("default_value") and _default(newest) == value
-    if ignores_unknown_attributes(trouble.target) and trouble.target.kind != OURS:
-        if is_default or name in NAMES:  # nothing is lost
-            return None
-        return IgnoredAttribute(
-            on=trouble.target,
-            nodes=trouble.nodes,
-            op=trouble.op,
-            attr=name,
-            value=attr_text(value),
-            released=released,
-        )
-    return UnknownAttribute(
-        on=trouble.target,
-        nodes=trouble.nodes,
-        op=trouble.op,
-        attr=name,
-        value=attr_text(value),
-        released=released,
-        is_default=is_default,
-        definition=trouble.target.registry[trouble.op],
-    )
+    has_default = newest is not None and newest.HasField("default_value")
+    is_default = newest is not None and has_default and decode(newest.default_value) == value
+    return spans_text(spans(stock, having)), is_default
 
 
-def _default(attr: OpDef.AttrDef) -> Attr:
-    return decode(attr.default_value)
-
-
-@finding("TFP202", "missing-attribute")
+@finding(
+    "TFP202",
+    "missing-attribute",
+    noticed={Question.MISSING_ATTR: STRUCTURE, Question.DEFAULT_ATTR: BY_NAME},
+)
 class MissingAttribute(Finding):
     """op `{op}` needs attribute `{attr}` in {target}, and the node has none
 
@@ -138,45 +144,54 @@ class MissingAttribute(Finding):
 
     wanted: str
 
+    @classmethod
+    def of(cls, unresolved: UnresolvedNodes) -> Self:
+        return cls(wanted=unresolved.answer.expected)
+
     def cause(self) -> str:
         return f"of type {self.wanted}, without a default"
 
     def says(self) -> str:
-        return wording.missing_attr(self.attr or "", self.nodes[0], self.on)
+        return tensorflow_messages.missing_attr(self.attr or "", self.nodes[0], self.on)
 
 
-@finding("TFP203", "attribute-of-wrong-type")
+@finding("TFP203", "attribute-of-wrong-type", noticed={Question.ATTR_TYPE: SIZES})
 class AttributeOfWrongType(Finding):
-    """attribute `{attr}` of op `{op}` is of type {found}; {target} expects {wanted}
+    """attribute `{attr}` of op `{op}` is of type {actual}; {target} expects {wanted}
 
     ## Cause
     The definition of the op changed, or the graph was written by hand.
     ## Fix
-    Export the model again with the target's release, or mend the attribute.
+    Export the model again with the target's release, or correct the attribute.
     ## Example
         x = Placeholder() {dtype=float32, shape=(2,)}
         y = Cast(x) {DstT="half", SrcT=float32}
         on tensorflow==2.8.4
     """
 
-    found: str
+    actual: str
     wanted: str
     definition: OpDef
 
+    @classmethod
+    def of(cls, unresolved: UnresolvedNodes) -> Self:
+        answer, definition = unresolved.answer, unresolved.target.registry[unresolved.op]
+        return cls(actual=answer.actual, wanted=answer.expected, definition=definition)
+
     def says(self) -> str:
-        return wording.attr_type(
-            self.attr or "", self.found, self.wanted, self.nodes[0], self.definition, self.on
+        return tensorflow_messages.attr_type(
+            self.attr or "", self.actual, self.wanted, self.nodes[0], self.definition, self.on
         )
 
 
-@finding("TFP204", "value-not-allowed")
+@finding("TFP204", "value-not-allowed", noticed={Question.ATTR_VALUE: ATTRIBUTE_VALUES})
 class ValueNotAllowed(Finding):
-    """attribute `{attr}` of op `{op}` is {value}; {target} takes {allowed}
+    """attribute `{attr}` of op `{op}` is {value}; {target} allows {allowed}
 
     ## Cause
-    The op takes more values in other releases, most often types of elements.
+    The op allows more values in other releases, most often data types.
     ## Fix
-    Use a release whose op takes the value, or cast before and after the op.
+    Use a release whose op allows the value, or cast before and after the op.
     ## Example
         x = Placeholder() {dtype=uint64, shape=(2, 2)}
         y = MatMul(x, x) {T=uint64, transpose_a=false, transpose_b=false}
@@ -186,113 +201,30 @@ class ValueNotAllowed(Finding):
     value: str
     allowed: str
     released: str
+    """The releases of TensorFlow that allow the value."""
     definition: OpDef
     raw: Attr
 
-    def cause(self) -> str:
-        if self.released:
-            return f"taken {self.released}"
-        return "" if self.on.kind == OURS else "in no recorded release"
-
-    def says(self) -> str:
-        return wording.value_not_allowed(self.attr or "", self.raw, self.nodes[0], self.definition, self.on)
-
-
-@finding("TFP205", "below-minimum")
-class BelowMinimum(Finding):
-    """attribute `{attr}` of op `{op}` is {value}; {target} wants at least {minimum}
-
-    ## Cause
-    A number, or the length of a list, is smaller than the op allows.
-    ## Fix
-    Mend the attribute, or export the model again.
-    ## Example
-        y = ConcatV2() {N=0, T=float32, Tidx=int32}
-        on tensorflow==2.8.4
-    """
-
-    value: str
-    minimum: int
-    definition: OpDef
-
-    def says(self) -> str:
-        return wording.below_minimum(
-            self.attr or "", self.value, self.minimum, self.nodes[0], self.definition, self.on
+    @classmethod
+    def of(cls, unresolved: UnresolvedNodes) -> Self:
+        value = unresolved.answer.actual
+        return cls(
+            value=value_text(value),
+            allowed=", ".join(map(value_text, unresolved.answer.expected)),
+            released=_allowing(unresolved.op, unresolved.answer.attr, value),
+            definition=unresolved.target.registry[unresolved.op],
+            raw=value,
         )
 
-
-@finding("TFP209", "unknown-data-type")
-class UnknownDataType(Finding):
-    """attribute `{attr}` of op `{op}` is {value}, a type of elements that {target} does not know
-
-    ## Cause
-    Types of elements were added over the releases: uint32 and uint64 with 1.5, float8 with
-    2.12, int4 with 2.15.
-    ## Fix
-    Use a release that knows the type, or cast to another before exporting.
-    ## Example
-        x = Placeholder() {dtype=int4, shape=(2,)}
-        on tensorflow==2.8.4
-    """
-
-    value: str
-    number: int
+    def cause(self) -> str:
+        if self.released:
+            return f"allowed {self.released}"
+        return "" if self.on.kind == OURS else UNRECORDED
 
     def says(self) -> str:
-        return f"AttrValue has invalid DataType enum: {self.number}"
-
-
-@answers(Question.DATA_TYPE)
-def unknown_data_type(trouble: Trouble) -> Finding:
-    dtype: DType = trouble.reason.actual
-    return UnknownDataType(
-        on=trouble.target,
-        nodes=trouble.nodes,
-        op=trouble.op,
-        attr=trouble.reason.attr,
-        value=str(dtype),
-        number=dtype.number,
-    )
-
-
-@answers(Question.MISSING_ATTR, Question.DEFAULT_ATTR)
-def missing_attribute(trouble: Trouble) -> Finding:
-    return MissingAttribute(
-        on=trouble.target,
-        nodes=trouble.nodes,
-        op=trouble.op,
-        attr=trouble.reason.attr,
-        wanted=trouble.reason.expected,
-    )
-
-
-@answers(Question.ATTR_TYPE)
-def wrong_type(trouble: Trouble) -> Finding:
-    return AttributeOfWrongType(
-        on=trouble.target,
-        nodes=trouble.nodes,
-        op=trouble.op,
-        attr=trouble.reason.attr,
-        found=trouble.reason.actual,
-        wanted=trouble.reason.expected,
-        definition=trouble.target.registry[trouble.op],
-    )
-
-
-@answers(Question.ATTR_VALUE)
-def value_not_allowed(trouble: Trouble) -> Finding:
-    name, value = trouble.reason.attr, trouble.reason.actual
-    return ValueNotAllowed(
-        on=trouble.target,
-        nodes=trouble.nodes,
-        op=trouble.op,
-        attr=name,
-        value=value_text(value),
-        allowed=", ".join(map(value_text, trouble.reason.expected)),
-        released=_allowing(trouble.op, name, value),
-        definition=trouble.target.registry[trouble.op],
-        raw=value,
-    )
+        return tensorflow_messages.value_not_allowed(
+            self.attr or "", self.raw, self.nodes[0], self.definition, self.on
+        )
 
 
 def _allowing(op: str, name: str, value: Attr) -> str:
@@ -307,91 +239,58 @@ def _allowing(op: str, name: str, value: Attr) -> str:
     return spans_text(spans(on_x86(atlas(), STOCK), having))
 
 
-@answers(Question.ATTR_MINIMUM)
-def below_minimum(trouble: Trouble) -> Finding:
-    value = trouble.reason.actual
-    return BelowMinimum(
-        on=trouble.target,
-        nodes=trouble.nodes,
-        op=trouble.op,
-        attr=trouble.reason.attr,
-        value=f"a list of {len(value)}" if isinstance(value, list) else str(value),
-        minimum=trouble.reason.expected,
-        definition=trouble.target.registry[trouble.op],
-    )
-
-
-@finding("TFP206", "wrong-number-of-inputs")
-class WrongNumberOfInputs(Finding):
-    """op `{op}` takes {wanted} inputs in {target}; the node has {found}
+@finding("TFP205", "below-minimum", noticed={Question.ATTR_MINIMUM: SIZES})
+class BelowMinimum(Finding):
+    """attribute `{attr}` of op `{op}` is {value}; {target} needs at least {minimum}
 
     ## Cause
-    The op takes another number of inputs in the release that wrote the model, or the
-    graph was edited.
+    A number, or the length of a list, is smaller than the op allows.
     ## Fix
-    Export the model again with the target's release.
+    Correct the attribute, or export the model again.
     ## Example
-        x = Placeholder() {dtype=float32, shape=(2, 2)}
-        y = MatMul(x) {T=float32, transpose_a=false, transpose_b=false}
+        y = ConcatV2() {N=0, T=float32, Tidx=int32}
         on tensorflow==2.8.4
     """
 
-    wanted: int
-    found: int
-    types: Sequence[DType]
+    value: str
+    minimum: int
+    definition: OpDef
+
+    @classmethod
+    def of(cls, unresolved: UnresolvedNodes) -> Self:
+        value = unresolved.answer.actual
+        return cls(
+            value=f"a list of {len(value)}" if isinstance(value, list) else str(value),
+            minimum=unresolved.answer.expected,
+            definition=unresolved.target.registry[unresolved.op],
+        )
 
     def says(self) -> str:
-        return wording.input_count(self.types, self.found, self.nodes[0], self.on)
+        return tensorflow_messages.below_minimum(
+            self.attr or "", self.value, self.minimum, self.nodes[0], self.definition, self.on
+        )
 
 
-@finding("TFP207", "input-of-wrong-type")
-class InputOfWrongType(Finding):
-    """input {place} of op `{op}` is {found}; {target} expects {wanted}
+@finding("TFP209", "unknown-data-type", noticed={Question.DATA_TYPE: ELEMENT_TYPES})
+class UnknownDataType(Finding):
+    """attribute `{attr}` of op `{op}` is {value}, a data type that {target} does not have
 
     ## Cause
-    What is read is not what the op takes: another type of elements, a resource where
-    the op wants a TF1 variable (a reference), or the reverse.
+    Releases added data types: uint32 and uint64 in 1.5, float8 in 2.12, int4 in 2.15.
     ## Fix
-    Export the model again; variables of TF1 and TF2 do not mix in one op.
+    Use a release that has the type, or cast to another before exporting.
     ## Example
-        x = Placeholder() {dtype=int32, shape=(2, 2)}
-        y = MatMul(x, x) {T=float32, transpose_a=false, transpose_b=false}
+        x = Placeholder() {dtype=int4, shape=(2,)}
         on tensorflow==2.8.4
     """
 
-    place: int
-    found: DType
-    wanted: DType
+    value: str
+    number: int
 
-    def cause(self) -> str:
-        if self.wanted.is_ref:
-            return "the op changes a TF1 variable in place, and reads something else"
-        return ""
+    @classmethod
+    def of(cls, unresolved: UnresolvedNodes) -> Self:
+        dtype = unresolved.answer.actual
+        return cls(value=str(dtype), number=dtype.number)
 
     def says(self) -> str:
-        return wording.input_type(self.place, self.found, self.wanted, self.nodes[0])
-
-
-@answers(Question.INPUTS_FEW, Question.INPUTS_MANY)
-def wrong_number_of_inputs(trouble: Trouble) -> Finding:
-    types = trouble.reason.expected
-    return WrongNumberOfInputs(
-        on=trouble.target,
-        nodes=trouble.nodes,
-        op=trouble.op,
-        wanted=len(types),
-        found=trouble.reason.actual,
-        types=types,
-    )
-
-
-@answers(Question.INPUT_TYPE)
-def input_of_wrong_type(trouble: Trouble) -> Finding:
-    return InputOfWrongType(
-        on=trouble.target,
-        nodes=trouble.nodes,
-        op=trouble.op,
-        place=trouble.reason.index,
-        found=trouble.reason.actual,
-        wanted=trouble.reason.expected,
-    )
+        return f"AttrValue has invalid DataType enum: {self.number}"

@@ -1,37 +1,44 @@
-"""Are the files there and whole: variables with their shards, and assets?
+"""Are the files complete: variables with their shards, and assets?
 
-Findings 02x. Nothing of the weights is read: the index says how long each shard must be.
+Findings 02x. The weights are not read: the index says how long each shard must be.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
-from functools import partial
-from typing import Any
+from collections.abc import Iterator
 
-from tfport.check.findings import tensorflow_messages as wording
-from tfport.check.findings.finding import Finding, finding
+from tfport.atlas.target import Target
+from tfport.check.checked_model import CheckedModel
+from tfport.check.findings import tensorflow_messages
+from tfport.check.findings.finding import Finding, check, finding
+from tfport.check.loaders import Loader
+from tfport.check.noticed import AT_LOAD, AT_RUN, FILES, LOADING, Noticed
+from tfport.check.saved_parts import has_index
 from tfport.errors import MissingTensor, UnreadableFile
 from tfport.formats.checkpoint.bundle import Bundle
-from tfport.formats.saved_model.signature import SAVED_MODEL
 from tfport.graph.dtypes import DType
-from tfport.graph.graph import Node
 from tfport.graph.model import Model
 from tfport.graph.shapes import Shape
 from tfport.graph.state import GraphVariable, assets, shared_name, variables
 
+WHEN_LOADING = (LOADING, LOADING, LOADING)
 
-@finding("TFP021", "no-variables")
+
+@finding(
+    "TFP021",
+    "no-variables",
+    noticed=Noticed(serving=AT_RUN, python_1=AT_LOAD, python_2=AT_LOAD, objects=AT_LOAD, tfport=AT_RUN),
+)
 class NoVariables(Finding):
-    """{file}: missing; {count} variables are in it
+    """{file}: missing; it holds {count} variables
 
     ## Cause
-    The folder was copied without `variables/`, or the copy was cut short. A session loads
-    such a model and says nothing; it fails when a variable is read.
+    The folder was copied without `variables/`, or the copy is incomplete. A session loads
+    such a model without an error and fails when it reads a variable.
     ## Fix
-    Copy the whole folder again. A model without variables is a frozen one: freeze it
-    before copying the graph alone.
+    Copy the whole folder again. To copy the graph alone, freeze the model first.
+    ## Example
+        tfport check tests/truth/models/index_missing --on tensorflow==2.8.4 --loader capi
     """
 
     file: str
@@ -39,17 +46,19 @@ class NoVariables(Finding):
 
     def says(self) -> str:
         node = self.nodes[0]
-        return wording.unset_variable(shared_name(node), node.op, self.on)
+        return tensorflow_messages.unset_variable(shared_name(node), node.op, self.on)
 
 
-@finding("TFP022", "missing-shard")
+@finding("TFP022", "missing-shard", noticed=FILES)
 class MissingShard(Finding):
-    """{file}: missing; tensors of the checkpoint are in it
+    """{file}: missing; it holds tensors of the checkpoint
 
     ## Cause
-    A checkpoint is an index and one or more shards; all of them belong together.
+    A checkpoint is an index and one or more shards, and needs all of them.
     ## Fix
     Copy the whole folder again.
+    ## Example
+        tfport check tests/truth/models/shard_missing --on tensorflow==2.8.4 --loader capi
     """
 
     file: str
@@ -58,45 +67,51 @@ class MissingShard(Finding):
         return f"{self.file}; No such file or directory"
 
 
-@finding("TFP023", "cut-shard")
+@finding("TFP023", "cut-shard", noticed=FILES)
 class CutShard(Finding):
-    """{file}: {found} bytes; the index speaks of {wanted}
+    """{file}: {actual} bytes; the index expects {wanted}
 
     ## Cause
-    The download or copy was cut short, or index and shard are of two checkpoints.
+    The download or copy is incomplete, or index and shard belong to two checkpoints.
     ## Fix
     Copy the whole folder again.
+    ## Example
+        tfport check tests/truth/models/shard_cut --on tensorflow==2.8.4 --loader capi
     """
 
     file: str
-    found: int
+    actual: int
     wanted: int
 
     def says(self) -> str:
         return "Read less bytes than requested"
 
 
-@finding("TFP024", "damaged-index")
+@finding("TFP024", "damaged-index", noticed=FILES)
 class DamagedIndex(Finding):
     """{sentence}
 
     ## Cause
-    The index of the checkpoint cannot be read: it was cut short or changed.
+    The index of the checkpoint cannot be read: it is incomplete or was changed.
     ## Fix
     Copy the whole folder again.
+    ## Example
+        tfport check tests/truth/models/index_cut --on tensorflow==2.8.4 --loader capi
     """
 
     sentence: str
 
 
-@finding("TFP025", "tensor-not-in-checkpoint")
+@finding("TFP025", "tensor-not-in-checkpoint", noticed=FILES)
 class TensorNotInCheckpoint(Finding):
     """the checkpoint has no tensor `{key}` for variable `{variable}`
 
     ## Cause
-    Graph and checkpoint are of two models, or of two versions of one.
+    Graph and checkpoint belong to two models, or to two versions of one.
     ## Fix
-    Put the checkpoint beside the graph that wrote it, or export again.
+    Use the checkpoint that was written with this graph, or export again.
+    ## Example
+        tfport check tests/truth/models/tensor_missing --on tensorflow==2.8.4 --loader capi
     """
 
     key: str
@@ -106,63 +121,80 @@ class TensorNotInCheckpoint(Finding):
         return f"Key {self.key} not found in checkpoint"
 
 
-@finding("TFP026", "tensor-does-not-fit")
+@finding("TFP026", "tensor-does-not-fit", noticed=FILES)
 class TensorDoesNotFit(Finding):
-    """tensor `{key}` of the checkpoint is {found}; variable `{variable}` is {wanted}
+    """tensor `{key}` of the checkpoint is {actual}; variable `{variable}` is {wanted}
 
     ## Cause
-    Graph and checkpoint are of two models, or of two versions of one.
+    Graph and checkpoint belong to two models, or to two versions of one.
     ## Fix
-    Put the checkpoint beside the graph that wrote it, or export again.
+    Use the checkpoint that was written with this graph, or export again.
+    ## Example
+        tfport check tests/truth/models/tensor_of_another_type --on tensorflow==2.8.4 \\
+            --loader capi
     """
 
     key: str
     variable: str
-    found: str
+    actual: str
     wanted: str
 
 
-@finding("TFP028", "tensor-of-another-shape")
+@finding("TFP028", "tensor-of-another-shape", noticed=Noticed(serving=AT_RUN, objects=AT_RUN, tfport=AT_RUN))
 class TensorOfAnotherShape(Finding):
-    """tensor `{key}` of the checkpoint is {found}; variable `{variable}` says {wanted}
+    """tensor `{key}` of the checkpoint is {actual}; variable `{variable}` is declared as {wanted}
 
     ## Cause
-    Graph and checkpoint are of two models, or of two versions of one. A resource variable
-    takes any shape when it is restored; what reads it may not, so the verdict is `unknown`.
+    Graph and checkpoint belong to two models, or to two versions of one. Restoring a
+    resource variable accepts any shape; the ops that read it may not, so the verdict is
+    `unknown`.
     ## Fix
-    Put the checkpoint beside the graph that wrote it, or export again.
+    Use the checkpoint that was written with this graph, or export again.
+    ## Example
+        tfport check tests/truth/models/tensor_of_another_shape --on tensorflow==2.8.4 \\
+            --loader capi
     """
 
     decides = False
     key: str
     variable: str
-    found: str
+    actual: str
     wanted: str
 
 
-@finding("TFP029", "damaged-shard")
+@finding("TFP029", "damaged-shard", noticed=FILES)
 class DamagedShard(Finding):
     """{sentence}
 
     ## Cause
-    The bytes of a tensor are not those that were written: the copy is damaged. It is only
-    looked for with `--checksums`, which reads all weights.
+    The bytes of a tensor do not match their checksum: the copy is damaged. This is
+    checked only with `--checksums`, which reads all weights.
     ## Fix
     Copy the whole folder again.
+    ## Example
+        tfport check tests/truth/models/shard_changed --on tensorflow==2.8.4 --loader capi \\
+            --checksums
     """
 
     sentence: str
 
 
-@finding("TFP027", "missing-asset")
+@finding(
+    "TFP027",
+    "missing-asset",
+    noticed=Noticed(serving=WHEN_LOADING, objects=WHEN_LOADING, tfport=WHEN_LOADING),
+)
 class MissingAsset(Finding):
     """{file}: missing; the model reads it when it is loaded
 
     ## Cause
-    The folder was copied without `assets/`, or without one of its files: vocabularies are
-    there.
+    The folder was copied without `assets/`, or without one of its files, such as a
+    vocabulary.
     ## Fix
     Copy the whole folder again.
+    ## Example
+        tfport check tests/truth/models/table_from_missing_file --on tensorflow==2.8.4 \\
+            --loader capi
     """
 
     file: str
@@ -171,96 +203,81 @@ class MissingAsset(Finding):
         return f"{self.file}; No such file or directory"
 
 
-@dataclass(frozen=True, slots=True)
-class Lapse:
-    """Something about the files that is wrong on every target."""
-
-    make: Callable[..., Finding]
-    """The finding, once the target is known."""
-    kind: type[Finding]
-    node: Node | None = None
-    """The variable or table that it concerns; None for the whole model."""
-    signature: str | None = None
+@check
+def files_are_complete(model: CheckedModel, target: Target, loader: Loader) -> Iterator[Finding]:
+    yield from model.once(_files)
 
 
-def file_lapses(model: Model) -> list[Lapse]:
-    return [*_checkpoint(model), *_assets(model)]
+def _files(checked: CheckedModel) -> Iterator[Finding]:
+    findings = [*_checkpoint(checked.model), *_assets(checked.model)]
+    yield from findings
+    if checked.checksums and not findings:
+        yield from _checksums(checked.model)
 
 
-def lapse(kind: type[Finding], node: Node | None = None, **told: Any) -> Lapse:
-    return Lapse(partial(kind, nodes=[node] if node else [], **told), kind, node, told.get("signature"))
-
-
-def _checkpoint(model: Model) -> Iterator[Lapse]:
+def _checkpoint(model: Model) -> Iterator[Finding]:
     if model.checkpoint_prefix is None:
         return
     label = model.files.label(model.checkpoint_prefix)
     try:
-        found = model.checkpoint if has_index(model) else None
-        if found is None:
-            kept = [variable for variable in variables(model) if variable.key]
-            if kept:
-                yield lapse(NoVariables, kept[0].node, file=f"{label}.index", count=len(kept))
+        checkpoint = model.checkpoint if has_index(model) else None
+        if checkpoint is None:
+            saved = [variable for variable in variables(model) if variable.key]
+            if saved:
+                yield NoVariables(nodes=[saved[0].node], file=f"{label}.index", count=len(saved))
             return
-        if isinstance(found, Bundle):
-            yield from _shards(model, found)
-        found.names()  # all at once: looking up one by one costs more
+        if isinstance(checkpoint, Bundle):
+            yield from _shards(model, checkpoint)
+        checkpoint.names()  # all at once: single lookups cost more
         for variable in variables(model):
             yield from _restored(model, variable)
     except UnreadableFile as error:
-        yield lapse(DamagedIndex, sentence=str(error))
+        yield DamagedIndex(sentence=str(error))
 
 
-def checksum_lapses(model: Model) -> Iterator[Lapse]:
-    """The tensors whose bytes are not those that were written; all of them are read."""
-    if not has_index(model) or (found := model.checkpoint) is None:
+def _checksums(model: Model) -> Iterator[Finding]:
+    """The tensors whose bytes do not match their checksums; all of them are read."""
+    if not has_index(model) or (checkpoint := model.checkpoint) is None:
         return
-    for name in found.names():
+    for name in checkpoint.names():
         try:
-            found.read(name)
+            checkpoint.read(name)
         except UnreadableFile as error:
-            yield lapse(DamagedShard, sentence=str(error))
+            yield DamagedShard(sentence=str(error))
 
 
-def has_index(model: Model) -> bool:
-    """Whether there is a checkpoint to restore; a SavedModel without an index counts as one without."""
-    prefix = model.checkpoint_prefix
-    if prefix is None or model.format is not SAVED_MODEL:
-        return prefix is not None
-    return model.files.has(f"{prefix}.index")
-
-
-def _shards(model: Model, bundle: Bundle) -> Iterator[Lapse]:
+def _shards(model: Model, bundle: Bundle) -> Iterator[Finding]:
     for shard, end in bundle.shard_ends().items():
         label = model.files.label(shard)
         if not model.files.has(shard):
-            yield lapse(MissingShard, file=label)
+            yield MissingShard(file=label)
         elif (size := model.files.size(shard)) < end:
-            yield lapse(CutShard, file=label, found=size, wanted=end)
+            yield CutShard(file=label, actual=size, wanted=end)
 
 
-def _restored(model: Model, variable: GraphVariable) -> Iterator[Lapse]:
-    """Whether the checkpoint has what a variable is filled with; one of slices is not compared."""
+def _restored(model: Model, variable: GraphVariable) -> Iterator[Finding]:
+    """Whether the checkpoint has the tensor of a variable; slices are not compared."""
     if variable.key is None or model.checkpoint is None:
         return
-    told = {"key": variable.key, "variable": variable.name}
+    fields = {"nodes": [variable.node], "key": variable.key, "variable": variable.name}
     try:
         entry = model.checkpoint.entry(variable.key)
     except MissingTensor:
-        yield lapse(TensorNotInCheckpoint, variable.node, **told)
+        yield TensorNotInCheckpoint(**fields)  # type: ignore[arg-type]
         return
     if variable.slice:
         return
     dtype, shape = DType.of(entry.dtype), Shape(entry.shape)
     if dtype != variable.dtype or not shape.fits(variable.shape):
-        found, wanted = f"{dtype} {shape}", f"{variable.dtype} {variable.shape}"
-        takes_any = dtype == variable.dtype and variable.node.op == "VarHandleOp"
-        kind = TensorOfAnotherShape if takes_any else TensorDoesNotFit
-        yield lapse(kind, variable.node, **told, found=found, wanted=wanted)
+        actual, wanted = f"{dtype} {shape}", f"{variable.dtype} {variable.shape}"
+        accepts_any_shape = dtype == variable.dtype and variable.node.op == "VarHandleOp"
+        declared = TensorOfAnotherShape if accepts_any_shape else TensorDoesNotFit
+        yield declared(**fields, actual=actual, wanted=wanted)  # type: ignore[arg-type]
 
 
-def _assets(model: Model) -> Iterator[Lapse]:
+def _assets(model: Model) -> Iterator[Finding]:
     for asset in assets(model):
         if asset.nbytes is None:
             node = model.graph.find(asset.tensor.partition(":")[0])
-            yield lapse(MissingAsset, node, file=model.files.label(f"assets/{asset.file}"))
+            file = model.files.label(f"assets/{asset.file}")
+            yield MissingAsset(nodes=[node] if node else [], file=file)

@@ -1,28 +1,48 @@
-"""One thing that will go wrong, and the table of all that can.
+"""A finding: one problem that `check` or `lib` reports. The base class and the decorators that declare.
 
-A class is the code, the message and the page: the first line of its docstring is
+A finding class is the code, the message and the page: the first line of its docstring is
 the message, the rest is what `tfport explain CODE` prints. `cause` says what is known
 about this case, `says` what TensorFlow itself would print, `fixes` what to do, the
-cheapest first.
+cheapest first. The decorator says when each loader notices it:
+
+    @finding("TFP021", "no-variables", noticed=FILES)
+    class NoVariables(Finding): ...
+
+    @finding("TFP101", "unregistered-op", noticed={Question.OP: STRUCTURE})
+    class UnregisteredOp(Finding): ...
+
+The first is made by a function with `@check`, which yields findings for a model. The second
+answers a question of the registry: its classmethod `of` makes the finding for nodes that a
+target does not resolve. `check.check` decides the stage of both.
 """
 
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Sequence
-from typing import Any, ClassVar, TypeVar, dataclass_transform
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from copy import copy
+from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeVar, dataclass_transform
 
 from tfport.atlas.target import OURS, Target
+from tfport.check.noticed import LOAD, NOT_CHECKED, RUN, STRUCTURE, Noticed
+from tfport.discovery import STALE, Catalog
+from tfport.errors import Error
 from tfport.graph.graph import Function, Node
+from tfport.registry.unresolved import Question, Unresolved
+
+if TYPE_CHECKING:
+    from tfport.check.checked_model import CheckedModel
+    from tfport.check.findings.unresolved_nodes import UnresolvedNodes
+    from tfport.check.loaders import Loader
+    from tfport.check.node_contexts import NodesByContext
+
+__all__ = ["ERROR", "LOAD", "NOTE", "RUN", "WARNING", "Finding", "check", "finding"]
 
 ERROR, WARNING, NOTE = "error", "warning", "note"
-LOAD, RUN = "load", "run"
-CODES: dict[str, type[Finding]] = {}
-"""Every finding by its code."""
 
 
-class _Page:
-    """The docstring of a finding, taken apart when it is asked for: its first line, or the rest."""
+class _DocstringPart:
+    """The first line of a finding's docstring, or the rest; split when it is read."""
 
     def __init__(self, part: int) -> None:
         self.part = part
@@ -33,41 +53,65 @@ class _Page:
 
 
 @dataclass_transform(kw_only_default=True, eq_default=False)
-class _Told:
-    """Takes what its class names, as a dataclass does; making sixty of those would cost more than a check."""
+class _KeywordFields:
+    """Takes the fields of its class by keyword, as a dataclass does; a hundred dataclasses start slowly."""
 
-    def __init__(self, **told: Any) -> None:
-        vars(self).update(told)
+    def __init__(self, **fields: Any) -> None:
+        vars(self).update(fields)
 
 
-class Finding(_Told):
-    """What all findings tell. Those that have more to tell name it, with its type, in the class."""
+class Finding(_KeywordFields):
+    """What all findings have. A class with more fields names them with their types."""
 
     code: ClassVar[str]
     name: ClassVar[str]
     """What is wrong, in a few words: `unregistered-op`."""
-    title: ClassVar[Any] = _Page(0)
-    """The message with its gaps open."""
-    page: ClassVar[Any] = _Page(1)
+    title: ClassVar[Any] = _DocstringPart(0)
+    """The message with its placeholders."""
+    page: ClassVar[Any] = _DocstringPart(1)
     usual: ClassVar[str]
-    """How grave it is where it is noticed."""
+    """Its severity where it is noticed."""
+    noticed: ClassVar[Noticed | Mapping[Question, Noticed]]
+    """When each loader notices it; for each question of the registry, where it answers some."""
     decides: ClassVar[bool] = True
-    """Whether the verdict is `fails`; where nobody can know, it is `unknown`."""
+    """Whether the verdict is `fails`; otherwise it is `unknown`."""
 
-    on: Target
+    on: Target = None  # type: ignore[assignment]
+    """The target; `check` sets it."""
     nodes: Sequence[Node] = ()
-    """Where; those that matter most first."""
+    """Where; the most important first."""
     op: str | None = None
     attr: str | None = None
+    unresolved: Unresolved | None = None
+    """The registry's answer behind it, if any."""
+    contexts: NodesByContext | None = None
+    """Its nodes by context, where that is known already."""
     stage: str | None = None
     """`load` or `run`: when it is noticed; None if never, as with what only training needs."""
+    signature: str | None = None
+    """The one signature that it is about, if it is about one."""
     signatures: Sequence[str] = ()
     """Those that it stops."""
     doubt: str = ""
-    """Why it may not come to that; the verdict is then `unknown`."""
-
+    """Why it may not be noticed; the verdict is then `unknown`."""
     ways_out: Sequence[str] = ()
-    """What to do beyond `fixes`, as far as it was looked for."""
+    """What to do beyond `fixes`, where more was searched for."""
+
+    @classmethod
+    def of(cls, unresolved: UnresolvedNodes) -> Self | None:
+        """The finding for nodes that a target does not resolve; None where it is another's or none."""
+        raise NotImplementedError(f"{cls.__name__} answers no question of the registry")
+
+    @classmethod
+    def is_about_library(cls) -> bool:
+        """Whether `lib` reports it, not `check`."""
+        return isinstance(cls.noticed, Noticed) and cls.noticed.dlopen != NOT_CHECKED
+
+    def on_target(self, target: Target) -> Self:
+        """The same for a target, with its own stage."""
+        alone = copy(self)
+        alone.on = target
+        return alone
 
     @property
     def target(self) -> str:
@@ -75,13 +119,13 @@ class Finding(_Told):
 
     @property
     def severity(self) -> str:
-        """What nothing asked for will notice is only a note."""
+        """An error that no requested signature reaches is only a note."""
         return NOTE if self.usual == ERROR and self.stage is None else self.usual
 
     @property
     def message(self) -> str:
         """The one sentence."""
-        return str(self.title).format_map(_Gaps(self))
+        return str(self.title).format_map(_Placeholders(self))
 
     @property
     def node(self) -> str | None:
@@ -90,6 +134,14 @@ class Finding(_Told):
     @property
     def function(self) -> str | None:
         return function_of(self.nodes[0]) if self.nodes else None
+
+    def when(self) -> Noticed:
+        """When each loader notices this one."""
+        if self.unresolved is None:
+            assert isinstance(self.noticed, Noticed)
+            return self.noticed
+        assert isinstance(self.noticed, Mapping)
+        return STRUCTURE if self.unresolved.structural else self.noticed[self.unresolved.question]
 
     def cause(self) -> str:
         """What is known about this case."""
@@ -101,7 +153,7 @@ class Finding(_Told):
 
     @property
     def tensorflow_says(self) -> str | None:
-        """The same on the target: tfport's own runtime is no TensorFlow, and says nothing of the kind."""
+        """The same on the target; None for tfport's own runtime, which is no TensorFlow."""
         return None if self.on.kind == OURS else self.says()
 
     def fixes(self) -> list[str]:
@@ -110,12 +162,12 @@ class Finding(_Told):
 
 
 def function_of(node: Node) -> str | None:
-    """The function in whose body a node stands; None for the main graph."""
+    """The function whose body has a node; None for the main graph."""
     return node.graph.name if isinstance(node.graph, Function) else None
 
 
-class _Gaps(dict[str, Any]):
-    """What a finding can tell of itself, for the gaps of its message."""
+class _Placeholders(dict[str, Any]):
+    """The fields and properties of a finding, for its message."""
 
     def __init__(self, finding: Finding) -> None:
         super().__init__()
@@ -125,16 +177,73 @@ class _Gaps(dict[str, Any]):
         return getattr(self._finding, name)
 
 
+def merged(findings: Iterable[Finding]) -> list[Finding]:
+    """One finding for all nodes with the same problem."""
+    groups: dict[tuple[object, ...], Finding] = {}
+    for finding in findings:
+        fields = ((name, str(value)) for name, value in vars(finding).items() if name != "nodes")
+        first = groups.setdefault((type(finding), *fields), finding)
+        if first is not finding:
+            first.nodes = [*first.nodes, *finding.nodes]
+    return list(groups.values())
+
+
+Check = Callable[["CheckedModel", Target, "Loader"], Iterator[Finding]]
+PACKAGE = "tfport.check.findings"
+FINDINGS = Catalog[type[Finding]]("findings", PACKAGE)
+"""Finding classes by code."""
+ANSWERS = Catalog[type[Finding]]("answers", PACKAGE)
+"""The finding classes that answer a question of the registry, by its name."""
+CHECKS = Catalog[Check]("checks", PACKAGE)
+"""The functions that yield findings for a model, by name."""
 F = TypeVar("F", bound=type[Finding])
+C = TypeVar("C", bound=Check)
 
 
-def finding(code: str, name: str, severity: str = ERROR) -> Callable[[F], F]:
-    """Enter a class into the table."""
+def finding(
+    code: str, name: str, severity: str = ERROR, *, noticed: Noticed | Mapping[Question, Noticed]
+) -> Callable[[F], F]:
+    """Declare a finding class."""
 
-    def enter(found: F) -> F:
-        assert code not in CODES, f"{code} is {CODES[code].__name__} already"
-        found.code, found.name, found.usual = code, name, severity
-        CODES[code] = found
-        return found
+    def declare(declared: F) -> F:
+        declared.code, declared.name, declared.usual, declared.noticed = code, name, severity, noticed
+        FINDINGS.add(code, declared)
+        for question in noticed if isinstance(noticed, Mapping) else ():
+            ANSWERS.add(question.name, declared)
+        return declared
 
-    return enter
+    return declare
+
+
+def check(function: C) -> C:
+    """Declare a function that yields the findings of a model on a target with a loader."""
+    CHECKS.add(function.__name__, function)
+    return function
+
+
+def finding_class(code: str) -> type[Finding] | None:
+    """The class of a code; None for a code that does not exist."""
+    return next(iter(FINDINGS.of(code)), None)
+
+
+def name_of(code: str) -> str:
+    """What is wrong, in a few words."""
+    return FINDINGS.of(code)[0].name
+
+
+def all_findings() -> dict[str, type[Finding]]:
+    """Every finding class by code, in order."""
+    return {code: classes[0] for code, classes in sorted(FINDINGS.all().items())}
+
+
+def model_findings() -> dict[str, type[Finding]]:
+    """The finding classes of `check`; the others are about libraries."""
+    return {code: declared for code, declared in all_findings().items() if not declared.is_about_library()}
+
+
+def answering(question: Question) -> list[type[Finding]]:
+    """The finding classes that answer a question of the registry."""
+    classes = ANSWERS.of(question.name)
+    if not classes:
+        raise Error(f"no finding answers {question.name}; {STALE}")
+    return classes

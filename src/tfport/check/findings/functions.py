@@ -1,25 +1,35 @@
-"""Are the functions of a model ones that every loader can take? Findings 10x, beside those of `ops`."""
+"""Can every loader use the functions of a model? Findings 105 to 110."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Self
 
-from tfport.check.findings import tensorflow_messages as wording
-from tfport.check.findings.finding import Finding, finding
-from tfport.check.findings.trouble import Trouble, answers
+from tfport.atlas.target import Target
+from tfport.check.checked_model import CheckedModel
+from tfport.check.findings import tensorflow_messages
+from tfport.check.findings.finding import Finding, check, finding, merged
+from tfport.check.findings.unresolved_nodes import UnresolvedNodes
+from tfport.check.loaders import Loader
+from tfport.check.noticed import (
+    CALL_TYPES,
+    CALLED_FUNCTIONS,
+    CALLEES,
+    FUNCTION_NAMES,
+    GENERIC_FUNCTIONS,
+    PLACEMENT,
+    RECURSION,
+    Noticed,
+)
+from tfport.check.unresolved_usage import CALLS
 from tfport.graph.attrs import FunctionRef
 from tfport.graph.dtypes import DType
 from tfport.graph.graph import Function, Node
-from tfport.graph.model import Model
-from tfport.graph.reach import Callers, called_by
-from tfport.graph.usage import Usage
-from tfport.registry.unresolved import Question, Unresolved
-
-CALLS = ("PartitionedCall", "StatefulPartitionedCall", "RemoteCall")
-Lapses = Iterator[tuple[Usage, Unresolved]]
+from tfport.graph.reach import called_by
+from tfport.registry.unresolved import Question
 
 
-@finding("TFP105", "missing-function")
+@finding("TFP105", "missing-function", noticed=CALLED_FUNCTIONS)
 class MissingFunction(Finding):
     """function `{called}` is called and is not in the model
 
@@ -33,36 +43,65 @@ class MissingFunction(Finding):
     """
 
     called: str
+    by_call: bool = False
+    """Whether an op that only calls names it, which a session resolves sooner."""
+
+    def when(self) -> Noticed:
+        return CALLEES if self.by_call else CALLED_FUNCTIONS
 
     def says(self) -> str:
-        return wording.no_function(self.called, self.on)
+        return tensorflow_messages.no_function(self.called, self.on)
 
 
-@finding("TFP106", "call-does-not-fit")
+@finding("TFP106", "call-does-not-fit", noticed=CALL_TYPES)
 class CallDoesNotFit(Finding):
-    """node `{node}` calls `{called}` as one that {does} {wanted}; it {does} {found}
+    """node `{node}` calls `{called}` with {arguments} {wanted}; the function has {actual}
 
     ## Cause
-    The types at the call are not those of the function: one of the two was edited.
+    The types at the call differ from those of the function: one of the two was edited.
     ## Fix
     Export the model again.
+    ## Example
+        tfport check tests/truth/models/call_of_other_types --on tensorflow==2.8.4 --loader capi
     """
 
     called: str
-    does: str
+    arguments: str
+    """`inputs` or `outputs`."""
     wanted: str
-    found: str
+    actual: str
 
 
-@finding("TFP108", "recursive-function")
+@finding("TFP107", "function-named-as-op", noticed=FUNCTION_NAMES)
+class FunctionNamedAsOp(Finding):
+    """function `{called}` has the name of an op of {target}
+
+    ## Cause
+    The model defines a function whose name is, or became in a later release, the name of
+    an op.
+    ## Fix
+    Rename the function and export again.
+    ## Example
+        tfport check tests/truth/models/function_named_as_op --on tensorflow==2.8.4 --loader capi
+    """
+
+    called: str
+
+    def says(self) -> str:
+        return f"Cannot add function '{self.called}' because an op with the same name already exists."
+
+
+@finding("TFP108", "recursive-function", noticed=RECURSION)
 class RecursiveFunction(Finding):
     """function `{called}` calls itself, which Python cannot load
 
     ## Cause
-    Python makes the functions of a model in an order in which each comes after those that
-    it calls. A session does not ask for one.
+    Python creates the functions of a model in an order in which each comes after those
+    that it calls. A session needs no such order.
     ## Fix
     Write the recursion as a loop and export again.
+    ## Example
+        tfport check tests/truth/models/recursion --on tensorflow==2.8.4 --loader python
     """
 
     called: str
@@ -71,29 +110,37 @@ class RecursiveFunction(Finding):
         return f"There is a cyclic dependency between functions. Could not resolve ['{self.called}']."
 
 
-@finding("TFP109", "generic-function")
+@finding("TFP109", "generic-function", noticed=GENERIC_FUNCTIONS)
 class GenericFunction(Finding):
-    """function `{called}` takes arguments whose types its calls decide, which Python cannot load
+    """function `{called}` has arguments whose types its calls decide, which Python cannot load
 
     ## Cause
-    The function was written by another program than Python's TensorFlow; C++ runs it.
+    The function was not written by Python's TensorFlow; C++ runs it.
     ## Fix
-    Give the arguments of the function their types.
+    Give the arguments of the function fixed types.
+    ## Example
+        tfport check tests/truth/models/generic_function --on tensorflow==2.8.4 --loader python
     """
 
     called: str
 
 
-@finding("TFP110", "no-lowering")
+@finding("TFP110", "no-lowering", noticed={Question.LOWERING: PLACEMENT})
 class NoLowering(Finding):
-    """{target} cannot lower op `{op}` to the loops and branches of TF1, as node `{node}` asks
+    """{target} cannot lower op `{op}` to TF1 loops and branches, as node `{node}` asks
 
     ## Cause
-    The attribute `_lower_using_switch_merge` says so: TensorFlow 2 writes it, and 1.13 and
-    1.14 know it, but lower only `If` and `While`.
+    The attribute `_lower_using_switch_merge` asks for it: TensorFlow 2 writes it, and 1.13
+    and 1.14 know it, but lower only `If` and `While`.
     ## Fix
-    Use 1.15 or later, or 1.12, which does not know the attribute.
+    Use 1.15 or later, or 1.12, which ignores the attribute.
+    ## Example
+        tfport check tests/truth/models/case --on tensorflow==1.14.0 --loader capi
     """
+
+    @classmethod
+    def of(cls, unresolved: UnresolvedNodes) -> Self:
+        return cls()
 
     def says(self) -> str:
         return (
@@ -102,56 +149,30 @@ class NoLowering(Finding):
         )
 
 
-@answers(Question.LOWERING)
-def no_lowering(trouble: Trouble) -> Finding:
-    return NoLowering(on=trouble.target, nodes=trouble.nodes, op=trouble.op)
+@check
+def functions_are_callable(model: CheckedModel, target: Target, loader: Loader) -> Iterator[Finding]:
+    yield from model.once(_functions)
+    for function in model.model.graph.library.functions.values():
+        if function.name in target.registry and (node := next(iter(function), None)):
+            yield FunctionNamedAsOp(nodes=[node], called=function.name)
 
 
-@answers(Question.FUNCTION, Question.CALLEE)
-def missing_function(trouble: Trouble) -> Finding:
-    return MissingFunction(
-        on=trouble.target, nodes=trouble.nodes, op=trouble.op, called=trouble.reason.actual
-    )
-
-
-@answers(Question.CALL_TYPES)
-def call_does_not_fit(trouble: Trouble) -> Finding:
-    called, does = trouble.reason.attr.split("\n")
-    return CallDoesNotFit(
-        on=trouble.target,
-        nodes=trouble.nodes,
-        op=trouble.op,
-        called=called,
-        does=does,
-        wanted=trouble.reason.expected,
-        found=trouble.reason.actual,
-    )
-
-
-@answers(Question.RECURSION)
-def recursive_function(trouble: Trouble) -> Finding:
-    return RecursiveFunction(on=trouble.target, nodes=trouble.nodes, called=trouble.reason.actual)
-
-
-@answers(Question.GENERIC)
-def generic_function(trouble: Trouble) -> Finding:
-    return GenericFunction(on=trouble.target, nodes=trouble.nodes, called=trouble.reason.actual)
-
-
-def function_lapses(model: Model, callers: Callers) -> Lapses:
-    """What is wrong with the functions of a model, whatever the target."""
-    for function in model.graph.library.functions.values():
+def _functions(checked: CheckedModel) -> list[Finding]:
+    graph, callers = checked.model.graph, checked.contexts.callers
+    findings: list[Finding] = []
+    for function in graph.library.functions.values():
         if function.definition.attr and (node := next(iter(function), None)):
-            yield _lapse(node, Question.GENERIC, function.name)
+            findings.append(GenericFunction(nodes=[node], called=function.name))
         calling = [node for node, _ in callers.of(function)]
         if calling and function.name in called_by(calling, callers):
-            yield _lapse(calling[0], Question.RECURSION, function.name)
-    for graph in (model.graph, *model.graph.library.functions.values()):
-        for node, names in callers.of(graph):
-            yield from _calls(node, names)
+            findings.append(RecursiveFunction(nodes=[calling[0]], called=function.name))
+    for body in (graph, *graph.library.functions.values()):
+        for node, names in callers.of(body):
+            findings += _calls(node, names)
+    return merged(findings)
 
 
-def _calls(node: Node, names: list[str]) -> Lapses:
+def _calls(node: Node, names: list[str]) -> Iterator[Finding]:
     """What is wrong with the functions that a node calls."""
     functions = node.graph.library.functions
     for name in names:
@@ -159,21 +180,23 @@ def _calls(node: Node, names: list[str]) -> Lapses:
             if node.op in CALLS:
                 yield from _types(node, functions[name])
         elif node.graph.ops.get(name) is None:
-            yield _lapse(node, Question.CALLEE if node.op in CALLS else Question.FUNCTION, name)
+            yield MissingFunction(nodes=[node], op=node.op, called=name, by_call=node.op in CALLS)
 
 
-def _types(node: Node, function: Function) -> Lapses:
-    """Whether a function takes and gives what the attributes of its call say."""
+def _types(node: Node, function: Function) -> Iterator[Finding]:
+    """Whether a function has the inputs and outputs that the attributes of its call say."""
     called = node.attrs.get("f")
     if not isinstance(called, FunctionRef) or called.name != function.name or function.definition.attr:
         return
-    takes, gives = function.definition.input_arg, function.definition.output_arg
-    for attr, does, args in (("Tin", "takes", takes), ("Tout", "gives", gives)):
-        wanted, found = node.attrs.get(attr), [DType.of(arg.type) for arg in args]
-        if isinstance(wanted, list) and wanted != found:
-            reason = Unresolved(Question.CALL_TYPES, f"{function.name}\n{does}", str(found), str(wanted))
-            yield Usage(node, (), [node]), reason
-
-
-def _lapse(node: Node, question: Question, found: str) -> tuple[Usage, Unresolved]:
-    return Usage(node, (), [node]), Unresolved(question, actual=found)
+    inputs, outputs = function.definition.input_arg, function.definition.output_arg
+    for attr, arguments, args in (("Tin", "inputs", inputs), ("Tout", "outputs", outputs)):
+        wanted, actual = node.attrs.get(attr), [DType.of(arg.type) for arg in args]
+        if isinstance(wanted, list) and wanted != actual:
+            yield CallDoesNotFit(
+                nodes=[node],
+                op=node.op,
+                called=function.name,
+                arguments=arguments,
+                wanted=str(wanted),
+                actual=str(actual),
+            )

@@ -1,4 +1,4 @@
-"""Does a build carry code for a GPU, and which CUDA does it want? Findings 306 to 308."""
+"""Does a build have code for a GPU, and which CUDA does it need? Findings 306 to 309."""
 
 from __future__ import annotations
 
@@ -6,103 +6,114 @@ from collections.abc import Iterator
 
 from tfport.atlas.compute_capability import compiles, major_minor, runs_natively
 from tfport.atlas.target import Target
-from tfport.check.findings.finding import NOTE, RUN, WARNING, Finding, finding
+from tfport.check.checked_model import CheckedModel
+from tfport.check.findings.finding import NOTE, WARNING, Finding, check, finding
+from tfport.check.loaders import Loader
+from tfport.check.noticed import GPUS, NEVER, Noticed
 
 
-@finding("TFP306", "compiled-at-start", WARNING)
+@finding("TFP306", "compiled-at-start", WARNING, noticed=GPUS)
 class CompiledAtStart(Finding):
     """{target} has no machine code for a GPU of compute capability {capability}: the driver compiles it
 
     ## Cause
-    The build is older than the GPU. It carries PTX, which the driver compiles when the
-    program first uses the GPU: that takes minutes, once for each cache of the driver.
+    The build is older than the GPU. It contains PTX, which the driver compiles when the
+    program first uses the GPU: that takes minutes, once for each driver cache.
     ## Fix
     Use a build with machine code for the GPU (`tfport targets show` lists it), or keep the
     driver's cache (`CUDA_CACHE_PATH`, `CUDA_CACHE_MAXSIZE=4294967296`) between starts.
+    ## Example
+        tfport check examples/attention --on tensorflow==2.8.4 --gpu h100 --loader capi
     """
 
     capability: str
-    carried: str
+    compiled_for: str
 
     def cause(self) -> str:
-        return f"machine code for {self.carried}"
+        return f"machine code for {self.compiled_for}"
 
 
-@finding("TFP307", "gpu-not-supported")
+@finding("TFP307", "gpu-not-supported", noticed=GPUS)
 class GpuNotSupported(Finding):
     """{target} has no code for a GPU of compute capability {capability}
 
     ## Cause
-    The build carries machine code for older GPUs, and no PTX that the driver could compile
-    for this one.
+    The build contains machine code for older GPUs, and no PTX that the driver could
+    compile for this one.
     ## Fix
     Use a build that has it (`tfport targets show` lists it), or run on the CPU.
+    ## Example
+        tfport check examples/attention --on tensorflow==2.8.4 --gpu 7.2 --loader capi
     """
 
     capability: str
-    carried: str
+    compiled_for: str
 
     def cause(self) -> str:
-        return f"machine code for {self.carried or 'no GPU'}"
+        return f"machine code for {self.compiled_for or 'no GPU'}"
 
     def says(self) -> str:
         return "no kernel image is available for execution on the device"
 
 
-@finding("TFP309", "gpu-ignored", WARNING)
+@finding("TFP309", "gpu-ignored", WARNING, noticed=GPUS)
 class GpuIgnored(Finding):
     """{target} ignores a GPU of compute capability {capability}, and runs on the CPU
 
     ## Cause
-    The GPU is older than the oldest that the build was made for. TensorFlow leaves it out,
-    which it only says in its log.
+    The GPU is older than the oldest that the build supports. TensorFlow ignores it and
+    reports that only in its log.
     ## Fix
     Use an older build that has code for the GPU (`tfport targets show` lists it).
+    ## Example
+        tfport check examples/attention --on tensorflow==2.21.0 --gpu k80 --loader capi
     """
 
     capability: str
-    carried: str
+    compiled_for: str
 
     def cause(self) -> str:
-        return f"machine code for {self.carried}"
+        return f"machine code for {self.compiled_for}"
 
     def says(self) -> str:
-        lowest = self.carried.partition(",")[0]
+        lowest = self.compiled_for.partition(",")[0]
         return f"Ignoring visible gpu device … The minimum required Cuda capability is {lowest}."
 
 
-@finding("TFP308", "wanted-cuda", NOTE)
+@finding("TFP308", "wanted-cuda", NOTE, noticed=Noticed(serving=NEVER))
 class WantedCuda(Finding):
-    """{target} wants CUDA {cuda} and cuDNN {cudnn}; it has machine code for {carried}
+    """{target} needs CUDA {cuda} and cuDNN {cudnn}; it has machine code for {compiled_for}
 
     ## Cause
-    A build runs on the GPU only with the CUDA and cuDNN that it was made for, or newer ones
-    of the same major version.
+    A build runs on the GPU only with the CUDA and cuDNN that it was built for, or newer
+    ones of the same major version.
     ## Fix
-    Put those into the image, or use `pip install tensorflow[and-cuda]`, which brings them
-    from 2.14 on.
+    Put those into the image, or use `pip install tensorflow[and-cuda]`, which installs
+    them from 2.14 on.
+    ## Example
+        tfport check examples/attention --on tensorflow==2.8.4 --device gpu --loader capi
     """
 
     cuda: str
     cudnn: str
-    carried: str
+    compiled_for: str
 
 
-def gpu_findings(target: Target) -> Iterator[Finding]:
-    """What a target with a GPU needs of it; nothing where it has none, or nothing is recorded."""
+@check
+def gpu_is_supported(model: CheckedModel, target: Target, loader: Loader) -> Iterator[Finding]:
     facts = target.build.facts.get("cuda") if target.build and target.device == "gpu" else None
     if not facts:
         return
     sass, ptx, gpu = facts.get("sass") or [], facts.get("ptx") or [], target.capability
-    carried = ", ".join(sass)
+    compiled_for = ", ".join(sass)
     if gpu is not None and not runs_natively(sass, gpu):
         if sass and major_minor(gpu) < min(map(major_minor, sass)):
-            yield GpuIgnored(on=target, capability=gpu, carried=carried, stage=RUN)
+            yield GpuIgnored(capability=gpu, compiled_for=compiled_for)
         elif compiles(ptx, gpu):
-            yield CompiledAtStart(on=target, capability=gpu, carried=carried, stage=RUN)
+            yield CompiledAtStart(capability=gpu, compiled_for=compiled_for)
         else:
-            yield GpuNotSupported(on=target, capability=gpu, carried=carried, stage=RUN)
+            yield GpuNotSupported(capability=gpu, compiled_for=compiled_for)
     if facts.get("version"):
         yield WantedCuda(
-            on=target, cuda=facts["version"], cudnn=facts.get("cudnn") or "?", carried=carried or "no GPU"
+            cuda=facts["version"], cudnn=facts.get("cudnn") or "?", compiled_for=compiled_for or "no GPU"
         )

@@ -1,4 +1,4 @@
-"""Is the graph whole in itself: is everything there that is read, called or named, and is there an order?
+"""Is the graph consistent in itself: does everything exist that is read or named, and is there an order?
 
 Findings 01x. They hold for every target; when they are noticed depends on the loader.
 """
@@ -8,75 +8,56 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 
-from tfport.check.findings.finding import Finding, finding
-from tfport.check.findings.functions import Lapses, function_lapses
-from tfport.check.findings.trouble import Trouble, answers
+from tfport.atlas.target import Target
+from tfport.check.checked_model import CheckedModel
+from tfport.check.findings.finding import Finding, check, finding, merged
+from tfport.check.loaders import Loader
+from tfport.check.noticed import COLOCATION, NAMES, ORDER, STRUCTURE
 from tfport.formats.proto import graph_pb2 as pb
-from tfport.graph.attrs import Attr
 from tfport.graph.graph import Graph, Node
-from tfport.graph.model import Model
-from tfport.graph.reach import Callers, on_cycle
-from tfport.graph.usage import Usage
-from tfport.registry.unresolved import Question, Unresolved
+from tfport.graph.reach import on_cycle
 
 NAME = re.compile(r"[A-Za-z0-9.][A-Za-z0-9_.\\/>-]*")
-BESIDE = "_class"
+CLASS = "_class"
 LOCATION = b"loc:@"
 
 
-@finding("TFP011", "missing-input")
+@finding("TFP011", "missing-input", noticed=STRUCTURE)
 class MissingInput(Finding):
-    """node `{node}` reads `{lost}`, which is not in the graph
+    """node `{node}` reads `{missing}`, which is not in the graph
 
     ## Cause
     The graph was cut out of a larger one, or edited; or the op that is read has fewer
-    outputs than the graph takes from it.
+    outputs than the graph uses.
     ## Fix
-    Export the model again; when cutting a graph out, keep all that its outputs need.
+    Export the model again; when cutting a graph out, keep everything that its outputs
+    need.
     ## Example
         x = Placeholder() {dtype=float32, shape=(2,)}
         y = Identity(x:3) {T=float32}
         on tensorflow==2.8.4
     """
 
-    lost: str
+    missing: str
     outputs: int | None = None
-    """How many the node that is read has, where it is there."""
-    index: int = 0
+    """How many outputs the node that is read has, if it exists."""
 
     def says(self) -> str:
         if self.outputs is None:
-            return f"Node '{self.node}': Unknown input node '{self.lost}'"
+            return f"Node '{self.node}': Unknown input node '{self.missing}'"
+        name, _, index = self.missing.rpartition(":")
         return (
-            f"Node '{self.node}': Connecting to invalid output {self.index} of source node "
-            f"{self.lost.partition(':')[0]} which has {self.outputs} outputs."
+            f"Node '{self.node}': Connecting to invalid output {index} of source node "
+            f"{name} which has {self.outputs} outputs."
         )
 
 
-@answers(Question.INPUT_THERE)
-def missing_input(trouble: Trouble) -> Finding:
-    return MissingInput(on=trouble.target, nodes=trouble.nodes, op=trouble.op, lost=trouble.reason.actual)
-
-
-@answers(Question.OUTPUT_THERE)
-def missing_output(trouble: Trouble) -> Finding:
-    lost: str = trouble.reason.actual
-    return MissingInput(
-        on=trouble.target,
-        nodes=trouble.nodes,
-        op=trouble.op,
-        lost=lost,
-        outputs=trouble.reason.expected,
-        index=int(lost.rpartition(":")[2]),
-    )
-
-
-@finding("TFP012", "cycle")
+@finding("TFP012", "cycle", noticed=ORDER)
 class Cycle(Finding):
-    """node `{node}` needs its own result
+    """node `{node}` needs its own output
 
     ## Cause
-    The graph goes round without `NextIteration`, the one edge by which a TF1 loop may
+    The graph has a cycle without `NextIteration`, the only edge by which a TF1 loop may
     lead back: it was edited.
     ## Fix
     Export the model again.
@@ -90,18 +71,13 @@ class Cycle(Finding):
         return "nodes in a cycle"
 
 
-@answers(Question.ACYCLIC)
-def cycle(trouble: Trouble) -> Finding:
-    return Cycle(on=trouble.target, nodes=trouble.nodes, op=trouble.op)
-
-
-@finding("TFP013", "bad-name")
+@finding("TFP013", "bad-name", noticed=NAMES)
 class BadName(Finding):
-    """TensorFlow takes no node called `{node}`
+    """`{node}` is not a valid node name
 
     ## Cause
-    A name has letters, digits, `.`, `_`, `-`, `/`, `>` and `\\`, and begins with a letter, a
-    digit or a dot. Another program wrote the graph, or it was edited.
+    A name contains letters, digits, `.`, `_`, `-`, `/`, `>` and `\\`, and begins with a
+    letter, a digit or a dot. Another program wrote the graph, or it was edited.
     ## Fix
     Rename the node.
     ## Example
@@ -113,114 +89,101 @@ class BadName(Finding):
         return f"Node '{self.node}': Node name contains invalid characters"
 
 
-@answers(Question.NAME)
-def bad_name(trouble: Trouble) -> Finding:
-    return BadName(on=trouble.target, nodes=trouble.nodes, op=trouble.op)
-
-
-@finding("TFP014", "bad-order-of-inputs")
+@finding("TFP014", "bad-order-of-inputs", noticed=NAMES)
 class BadOrderOfInputs(Finding):
-    """node `{node}` names a node to wait for before the last that it reads
+    """node `{node}` lists a control input before a data input
 
     ## Cause
     In a file, control inputs (`^name`) come after all others. The graph was edited.
     ## Fix
-    Read and write the graph with `tfport.load` and `tfport.save`: that puts them in order.
+    Read and write the graph with `tfport.load` and `tfport.save`, which order them.
+    ## Example
+        tfport check tests/truth/models/control_before_data --on tensorflow==2.8.4 --loader capi
     """
 
     def says(self) -> str:
         return f"Node '{self.node}': Control dependencies must come after regular dependencies"
 
 
-@answers(Question.INPUT_ORDER)
-def bad_order(trouble: Trouble) -> Finding:
-    return BadOrderOfInputs(on=trouble.target, nodes=trouble.nodes, op=trouble.op)
-
-
-@finding("TFP015", "missing-neighbour")
-class MissingNeighbour(Finding):
-    """node `{node}` is to run beside `{lost}`, which is not in the graph
+@finding("TFP015", "missing-neighbor", noticed=COLOCATION)
+class MissingNeighbor(Finding):
+    """node `{node}` is colocated with `{missing}`, which is not in the graph
 
     ## Cause
-    The attribute `_class` says so. The graph was cut out of a larger one; a session does
-    not mind, importing the graph does.
+    The attribute `_class` names that node. The graph was cut out of a larger one; a
+    session ignores it, importing the graph fails.
     ## Fix
-    Export again with `clear_devices=True`, or take `_class` out.
+    Export again with `clear_devices=True`, or remove `_class`.
     ## Example
         y = NoOp() {_class=["loc:@lost"]}
         on tensorflow==2.8.4
         loader capi
     """
 
-    lost: str
+    missing: str
 
     def says(self) -> str:
-        return f"Node '{self.node}' expects to be colocated with unknown node '{self.lost}'"
+        return f"Node '{self.node}' expects to be colocated with unknown node '{self.missing}'"
 
 
-@answers(Question.COLOCATION)
-def missing_neighbour(trouble: Trouble) -> Finding:
-    return MissingNeighbour(on=trouble.target, nodes=trouble.nodes, op=trouble.op, lost=trouble.reason.actual)
+@check
+def graph_is_consistent(model: CheckedModel, target: Target, loader: Loader) -> Iterator[Finding]:
+    yield from model.once(_graph)
 
 
-def lapses(model: Model, callers: Callers) -> Lapses:
-    """What is wrong with the graph whatever the target."""
-    yield from function_lapses(model, callers)
-    for graph in (model.graph, *model.graph.library.functions.values()):
+def _graph(checked: CheckedModel) -> list[Finding]:
+    main = checked.model.graph
+    findings: list[Finding] = []
+    for graph in (main, *main.library.functions.values()):
         for name, stand_in in graph.missing.items():
-            yield _lapse(stand_in.users, Question.INPUT_THERE, name)
-        in_main = graph is model.graph
+            nodes = stand_in.users
+            findings.append(MissingInput(nodes=nodes, op=nodes[0].op, missing=name))
         for node in graph:
-            yield from _of_node(node)
-            if in_main and node.record is not None and BESIDE in node.record.attr:  # nobody minds elsewhere
-                yield from _beside(node)
-        if not _is_in_order(graph) and (turning := on_cycle(graph)):
-            yield _lapse([turning], Question.ACYCLIC, turning.name)
+            findings += _node(node)
+            # colocation matters in the main graph only
+            if graph is main and node.record is not None and CLASS in node.record.attr:
+                findings += _colocation(node, node.record.attr[CLASS])
+        if not _is_in_order(graph) and (cyclic := on_cycle(graph)):
+            findings.append(Cycle(nodes=[cyclic], op=cyclic.op))
+    return merged(findings)
 
 
-def _of_node(node: Node) -> Lapses:
+def _node(node: Node) -> Iterator[Finding]:
     if not NAME.fullmatch(node.name):
-        yield _lapse([node], Question.NAME, node.name)
+        yield BadName(nodes=[node], op=node.op)
     for value in node.inputs:
         if value.index and value.node.op and not value.node.may_have(value.index):
-            many = len([v for v in value.node.outputs if value.node.may_have(v.index)])
-            yield _lapse([node], Question.OUTPUT_THERE, value.name, many)
+            outputs = len([v for v in value.node.outputs if value.node.may_have(v.index)])
+            yield MissingInput(nodes=[node], op=node.op, missing=value.name, outputs=outputs)
     if node.controls and node.record is not None and _out_of_order(node.record.input):
-        yield _lapse([node], Question.INPUT_ORDER, node.name)
+        yield BadOrderOfInputs(nodes=[node], op=node.op)
 
 
-def _beside(node: Node) -> Lapses:
-    assert node.record is not None
-    for name in _neighbours(node.record.attr[BESIDE]):
+def _colocation(node: Node, value: pb.AttrValue) -> Iterator[Finding]:
+    for name in _neighbors(value):
         if node.graph.find(name) is None:
-            yield _lapse([node], Question.COLOCATION, name)
-
-
-def _lapse(
-    nodes: list[Node], question: Question, found: Attr, expected: Attr = None
-) -> tuple[Usage, Unresolved]:
-    return Usage(nodes[0], (), nodes), Unresolved(question, actual=found, expected=expected)
+            yield MissingNeighbor(nodes=[node], op=node.op, missing=name)
 
 
 def _out_of_order(inputs: Iterable[str]) -> bool:
-    waits = False
+    after_control = False
     for name in inputs:
         if name.startswith("^"):
-            waits = True
-        elif waits:
+            after_control = True
+        elif after_control:
             return True
     return False
 
 
-def _neighbours(value: pb.AttrValue) -> Iterator[str]:
-    """The nodes beside which one is to run; read from the record, as decoding all attributes costs more."""
+def _neighbors(value: pb.AttrValue) -> Iterator[str]:
+    """The nodes with which a node is colocated; read from the record: decoding all attributes is slower."""
     for name in value.list.s:
         if name.startswith(LOCATION):
             yield name.removeprefix(LOCATION).decode(errors="replace")
 
 
 def _is_in_order(graph: Graph) -> bool:
-    """Whether the file has each node after all that it reads, as most do: then nothing goes round."""
+    """Whether the file lists each node after all that it reads, as most do: then there is no cycle."""
     seen = set[Node]()
     for node in graph:
         for value in node.inputs:

@@ -1,4 +1,4 @@
-"""Would `tf.keras.models.load_model` make a Keras model of a SavedModel again? Findings 05x."""
+"""Would `tf.keras.models.load_model` restore a Keras model from a SavedModel? Findings 05x."""
 
 from __future__ import annotations
 
@@ -7,26 +7,32 @@ from collections.abc import Iterator
 from packaging.version import InvalidVersion, Version
 
 from tfport.atlas.target import Target
-from tfport.check.findings.finding import Finding, finding
-from tfport.check.loaders import has_objects
+from tfport.check.checked_model import CheckedModel
+from tfport.check.findings.finding import Finding, check, finding
+from tfport.check.loaders import KERAS as LOADER
+from tfport.check.loaders import Loader
+from tfport.check.noticed import KERAS
 from tfport.check.release_quirks import since
+from tfport.check.saved_parts import has_objects
 from tfport.formats.proto import saved_model_pb2 as pb
-from tfport.graph.model import Model
+from tfport.formats.saved_model.signature import SAVED_MODEL
 
 LAYERS = "_tf_keras"
 
 
-@finding("TFP051", "keras-reads-no-saved-model")
+@finding("TFP051", "keras-reads-no-saved-model", noticed=KERAS)
 class KerasReadsNoSavedModel(Finding):
-    """the Keras of {target} loads no SavedModel
+    """the Keras of {target} cannot load a SavedModel
 
     ## Cause
-    From 2.16 on TensorFlow brings Keras 3, which reads `.keras` and `.h5` files only; before
-    1.15 Keras read `.h5` files only.
+    From 2.16 on TensorFlow contains Keras 3, which reads `.keras` and `.h5` files only;
+    before 1.15 Keras read `.h5` files only.
     ## Fix
-    Load it with `tf.saved_model.load`, or put it into a model as
-    `keras.layers.TFSMLayer(path, call_endpoint="serving_default")`; or install `tf_keras` and
-    use `tf_keras.models.load_model`.
+    Load it with `tf.saved_model.load`, or use it as a layer:
+    `keras.layers.TFSMLayer(path, call_endpoint="serving_default")`. Or install `tf_keras`
+    and use `tf_keras.models.load_model`.
+    ## Example
+        tfport check tests/truth/keras/module-2.0.4 --on tensorflow==2.16.2 --loader keras
     """
 
     def says(self) -> str:
@@ -43,67 +49,76 @@ class KerasReadsNoSavedModel(Finding):
         return ['keras.layers.TFSMLayer(path, call_endpoint="serving_default")', "tf.saved_model.load(path)"]
 
 
-@finding("TFP052", "no-keras-model")
+@finding("TFP052", "no-keras-model", noticed=KERAS)
 class NoKerasModel(Finding):
-    """the model was saved by TensorFlow 1, without the objects that Keras makes a model of
+    """the model was saved by TensorFlow 1, without the objects that Keras needs to restore it
 
     ## Cause
     `load_model` reads what Keras saved. This SavedModel has a graph and signatures only.
     ## Fix
     Load it with `tf.saved_model.load`, or in a session.
+    ## Example
+        tfport check tests/truth/keras/estimator-2.3.4 --on tensorflow==2.8.4 --loader keras
     """
 
     def says(self) -> str:
         return "list index (0) out of range"
 
 
-@finding("TFP053", "layers-elsewhere")
+@finding("TFP053", "layers-elsewhere", noticed=KERAS)
 class LayersElsewhere(Finding):
-    """the Keras of {target} does not look for layers in keras_metadata.pb, where this model has them
+    """the layers of this model are in keras_metadata.pb, which the Keras of {target} does not read
 
     ## Cause
-    From 2.5 on Keras writes what it needs to make layers again into a file of its own.
+    From 2.5 on Keras writes the settings of layers into a separate file.
     ## Fix
     Use 2.5 or later, load the model with `tf.saved_model.load`, or save it as `.h5`.
+    ## Example
+        tfport check tests/truth/keras/embedding-2.6.5 --on tensorflow==2.3.4 --loader keras
     """
 
     def says(self) -> str:
         return "JSONDecodeError: Expecting value: line 1 column 1 (char 0)"
 
 
-@finding("TFP054", "newer-keras")
+@finding("TFP054", "newer-keras", noticed=KERAS)
 class NewerKeras(Finding):
     """the layers were saved by the Keras of TensorFlow {saved}, newer than that of {target}
 
     ## Cause
-    Keras makes layers and optimizers again from their settings. One that a later release
-    added is an error in an earlier one; which there are is not recorded, so the verdict is
+    Keras restores layers and optimizers from their settings. An older release does not
+    know those that a later release added. They are not recorded, so the verdict is
     `unknown`.
     ## Fix
-    Load it with `tf.saved_model.load`, which does not make the layers again.
+    Load it with `tf.saved_model.load`, which does not restore the layers.
+    ## Example
+        tfport check tests/truth/keras/operators-2.11.1 --on tensorflow==2.8.4 --loader keras
     """
 
     decides = False
     saved: str
 
 
-def keras_findings(model: Model, target: Target) -> Iterator[Finding]:
-    """What keeps Keras from making a model of it; all of it at load."""
+@check
+def keras_can_restore(model: CheckedModel, target: Target, loader: Loader) -> Iterator[Finding]:
+    saved_model = model.model
+    if loader.name != LOADER or saved_model.format is not SAVED_MODEL:
+        return
     if since(target, "2.16") or not since(target, "1.15"):
-        yield KerasReadsNoSavedModel(on=target)
+        yield KerasReadsNoSavedModel()
         return
-    if not has_objects(model):
+    if not has_objects(saved_model):
         if since(target, "2.4"):
-            yield NoKerasModel(on=target)
+            yield NoKerasModel()
         return
-    layers = [node.user_object for node in model.meta.object_graph_def.nodes if _is_layer(node)]
+    layers = [node.user_object for node in saved_model.meta.object_graph_def.nodes if _is_layer(node)]
     if not layers:
         return
     if not since(target, "2.5") and not any(layer.metadata for layer in layers):
-        yield LayersElsewhere(on=target)
-    saved = model.meta.meta_info_def.tensorflow_version
+        yield LayersElsewhere()
+    saved = saved_model.meta.meta_info_def.tensorflow_version
     if target.build and _is_newer(saved, target.build.version):
-        yield NewerKeras(on=target, saved=saved)
+        yield NewerKeras(saved=saved)
 
 
 def _is_layer(node: pb.SavedObject) -> bool:

@@ -3,194 +3,216 @@
 from __future__ import annotations
 
 from tfport.check.findings.finding import WARNING, Finding, finding
+from tfport.check.noticed import DLOPEN, DLOPEN_IGNORES
 
 
-@finding("TFP401", "no-shared-library")
+@finding("TFP401", "no-shared-library", noticed=DLOPEN)
 class NoSharedLibrary(Finding):
     """{file}: {what}
 
     ## Cause
-    The file has the name of a library and is something else: a pointer that Git LFS left,
-    a web page that a download gave, a linker script, a static library, a library for
-    Windows or macOS, or nothing at all.
+    The file is named like a library but is something else: a Git LFS pointer, a web page
+    from a failed download, a linker script, a static library, a library for Windows or
+    macOS, or empty.
     ## Fix
-    Fetch or build the shared library itself: `file my_op.so` should say "ELF 64-bit LSB
-    shared object". For Linux it is made with `g++ -shared -fPIC`.
+    Fetch or build the shared library itself: `file my_op.so` should print "ELF 64-bit LSB
+    shared object". For Linux build it with `g++ -shared -fPIC`.
+    ## Example
+        tfport lib tests/libraries/lfs_pointer/op.so --on tensorflow==2.21.0
     """
 
     file: str
     what: str
-    said: str
+    loader_error: str
     instead: str = ""
 
     def says(self) -> str:
-        return f"{self.file}: {self.said}"
+        return f"{self.file}: {self.loader_error}"
 
     def fixes(self) -> list[str]:
         return [self.instead] if self.instead else []
 
 
-@finding("TFP402", "cut-library")
+@finding("TFP402", "cut-library", noticed=DLOPEN)
 class CutLibrary(Finding):
     """{file}: {what}
 
     ## Cause
-    The file ends before what its header speaks of: a copy or download that broke off, a
-    full disk, or a build that was still writing. The loader maps what is not there, and
-    the process is ended by the system (`Bus error`) when it touches that; where not even
-    the headers are whole, it says so.
+    The file is shorter than its header says: an incomplete copy or download, a full disk,
+    or a build that was still writing. The loader maps the missing part, and the system ends
+    the process (`Bus error`) when it reads it; if the headers are incomplete, the loader
+    reports an error.
     ## Fix
     Copy, download or build it again, and compare its size or checksum with the original.
+    ## Example
+        tfport lib tests/libraries/cut_in_middle/op.so --on tensorflow==2.21.0
     """
 
     file: str
     what: str
-    said: str
+    loader_error: str
 
     def says(self) -> str:
-        return self.said if self.said.startswith("Bus error") else f"{self.file}: {self.said}"
+        return (
+            self.loader_error
+            if self.loader_error.startswith("Bus error")
+            else f"{self.file}: {self.loader_error}"
+        )
 
     def fixes(self) -> list[str]:
         return ["copy or build it again"]
 
 
-@finding("TFP403", "wrong-machine")
+@finding("TFP403", "wrong-machine", noticed=DLOPEN)
 class WrongMachine(Finding):
     """{file}: {what}
 
     ## Cause
-    The library was built for another processor, another width of addresses or another
-    system. Of another processor the loader does not say so: it passes over the file as if
-    it were not there, which is why "No such file or directory" appears for one that is.
+    The library was built for another processor, another address width or another system.
+    For another processor the loader does not report that: it skips the file, which is why
+    "No such file or directory" appears for a file that exists.
     ## Fix
     Build it on the machine that loads it, or install the wheel for that machine. In a
-    container, see that the image is for the same platform as the library (`docker run
+    container, check that the image is for the same platform as the library (`docker run
     --platform`).
+    ## Example
+        tfport lib tests/libraries/bits_32/op.so --on tensorflow==2.21.0
     """
 
     file: str
     what: str
-    said: str
+    loader_error: str
 
     def says(self) -> str:
-        return f"{self.file}: {self.said}"
+        return f"{self.file}: {self.loader_error}"
 
     def fixes(self) -> list[str]:
-        return ["build it for the machine that loads it, or take the wheel for that machine"]
+        return ["build it for the machine that loads it, or use the wheel for that machine"]
 
 
-@finding("TFP404", "program-not-library")
+@finding("TFP404", "program-not-library", noticed=DLOPEN)
 class ProgramNotLibrary(Finding):
     """{file}: {what}, not a shared library
 
     ## Cause
     It was linked without `-shared`, or not linked at all: a program or an object file can
-    have any name, but `dlopen` takes shared libraries only.
+    have any name, but `dlopen` loads shared libraries only.
     ## Fix
     `g++ -shared -fPIC my_op.cc -o my_op.so` with the flags of `tf.sysconfig`.
+    ## Example
+        tfport lib tests/libraries/executable/op.so --on tensorflow==2.21.0
     """
 
     file: str
     what: str
-    said: str
+    loader_error: str
     instead: str = ""
 
     def says(self) -> str:
-        return f"{self.file}: {self.said}"
+        return f"{self.file}: {self.loader_error}"
 
     def fixes(self) -> list[str]:
         return [self.instead] if self.instead else []
 
 
-@finding("TFP405", "library-not-opened")
+@finding("TFP405", "library-not-opened", noticed=DLOPEN)
 class LibraryNotOpened(Finding):
     """{file}: {what}
 
     ## Cause
-    There is no such file from where the process looks, or it may not read it. A relative
-    path counts from the working directory of the process, not from the Python file that
-    names it; a name without any `/` is looked for in the library path instead.
+    The file does not exist, or the process may not read it. A relative path starts at the
+    working directory of the process, not at the Python file that names it; a name without a
+    `/` is searched in the library path instead.
     ## Fix
-    Give the path from the place of the module:
+    Build the path from that of the module:
     `os.path.join(os.path.dirname(__file__), "my_op.so")`.
+    ## Example
+        tfport lib tests/libraries/nothing/op.so --on tensorflow==2.21.0
     """
 
     file: str
     what: str
-    said: str
+    loader_error: str
     hint: str = ""
 
     def cause(self) -> str:
         return self.hint
 
     def says(self) -> str:
-        return f"{self.file}: {self.said}"
+        return f"{self.file}: {self.loader_error}"
 
     def fixes(self) -> list[str]:
-        if self.said.endswith("Permission denied"):
+        if self.loader_error.endswith("Permission denied"):
             return [f"chmod a+r {self.file}"]
-        return ["give the whole path, such as one made with os.path.dirname(__file__)"]
+        return ["give the full path, such as one made with os.path.dirname(__file__)"]
 
 
-@finding("TFP406", "damaged-library")
+@finding("TFP406", "damaged-library", noticed=DLOPEN)
 class DamagedLibrary(Finding):
     """{file}: damaged: {what}
 
     ## Cause
-    Its header or its tables contradict themselves. The loader refuses it, or the process
-    ends when it follows them.
+    Its header or its tables are inconsistent. The loader reports an error, or the process
+    ends when it reads them.
     ## Fix
-    Copy or build it again. A tool that rewrites libraries (strip, patchelf, a packer) can
-    leave them so.
+    Copy or build it again. Tools that rewrite libraries (strip, patchelf, a packer) can
+    cause this.
+    ## Example
+        tfport lib tests/libraries/zeros_from_middle/op.so --on tensorflow==2.21.0
     """
 
     file: str
     what: str
-    said: str = ""
+    loader_error: str = ""
 
     def says(self) -> str | None:
-        if self.said.startswith("Segmentation fault"):
-            return self.said
-        return f"{self.file}: {self.said}" if self.said else None
+        if self.loader_error.startswith("Segmentation fault"):
+            return self.loader_error
+        return f"{self.file}: {self.loader_error}" if self.loader_error else None
 
     def fixes(self) -> list[str]:
         return ["copy or build it again"]
 
 
-@finding("TFP408", "not-for-dlopen")
+@finding("TFP408", "not-for-dlopen", noticed=DLOPEN)
 class NotForDlopen(Finding):
     """{file}: {what}
 
     ## Cause
-    Some libraries can only be loaded with the program itself: those linked with
-    `-z nodlopen`, and those whose thread-local variables must have a place from the start,
-    of which glibc keeps little for libraries that come later.
+    Some libraries can only be loaded at program start: those linked with `-z nodlopen`, and
+    those whose thread-local variables need static memory, of which glibc reserves little
+    for libraries that are loaded later.
     ## Fix
-    Compile without `-ftls-model=initial-exec`, link without `-z nodlopen`; or load it with
-    the program, by LD_PRELOAD.
+    Compile without `-ftls-model=initial-exec`, link without `-z nodlopen`; or load it at
+    program start with LD_PRELOAD.
+    ## Example
+        tfport lib tests/libraries/static_tls/op.so --on tensorflow==2.21.0
     """
 
     file: str
     what: str
-    said: str
+    loader_error: str
     instead: str
 
     def says(self) -> str:
-        return f"{self.file}: {self.said}"
+        return f"{self.file}: {self.loader_error}"
 
     def fixes(self) -> list[str]:
-        return [self.instead, "load it with the program: LD_PRELOAD"]
+        return [self.instead, "load it at program start with LD_PRELOAD"]
 
 
-@finding("TFP407", "bare-library-name", WARNING)
+@finding("TFP407", "bare-library-name", WARNING, noticed=DLOPEN_IGNORES)
 class BareName(Finding):
-    """`{file}` without a `/` is looked for in the library path, not in the working directory
+    """`{file}` without a `/` is searched in the library path, not in the working directory
 
     ## Cause
-    `dlopen`, which `tf.load_op_library` calls, takes a name without any `/` for one to be
-    searched: in LD_LIBRARY_PATH and the folders of the system, never here.
+    `dlopen`, which `tf.load_op_library` calls, searches a name without a `/` in
+    LD_LIBRARY_PATH and the system folders, never in the working directory.
     ## Fix
-    Write `./my_op.so`, or better the whole path.
+    Write `./my_op.so`, or better the full path.
+    ## Example
+        cd tests/libraries/good
+        tfport lib op.so --on tensorflow==2.21.0
     """
 
     file: str

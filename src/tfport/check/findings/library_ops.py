@@ -1,44 +1,49 @@
-"""Does a library register what its users look for? Findings 43x."""
+"""Does a library register usable ops and kernels? Findings 43x."""
 
 from __future__ import annotations
 
 from tfport.check.findings.finding import WARNING, Finding, finding
+from tfport.check.noticed import DLOPEN, DLOPEN_IGNORES
 
 
-@finding("TFP430", "op-already-registered", WARNING)
+@finding("TFP430", "op-already-registered", WARNING, noticed=DLOPEN_IGNORES)
 class OpAlreadyRegistered(Finding):
-    """op `{op}` of {file} is registered by {target} already
+    """op `{op}` of {file} is already registered by {target}
 
     ## Cause
-    Two libraries register an op of one name. `tf.load_op_library` says nothing: the op
-    that was there stays, and the module that it returns has no function for the other. A
-    plain `dlopen`, as by linking it into a program, ends the process.
+    Two libraries register an op of the same name. `tf.load_op_library` reports nothing: the
+    existing op stays, and the module that it returns has no function for the new one. A
+    plain `dlopen`, as when it is linked into a program, ends the process.
     ## Fix
-    Give the op a name of its own, with a prefix such as `Acme>MatMul`.
+    Give the op a unique name, with a prefix such as `Acme>MatMul`.
+    ## Example
+        tfport lib tests/libraries/already_in_tensorflow/op.so --on tensorflow==2.21.0
     """
 
     file: str
 
     def cause(self) -> str:
-        return f"the op of {self.target} stays, and the library's is not to be had"
+        return f"the op of {self.target} stays, and that of the library cannot be used"
 
     def fixes(self) -> list[str]:
-        return [f"name it otherwise, such as `Acme>{self.op}`"]
+        return [f"rename it, for example to `Acme>{self.op}`"]
 
 
-@finding("TFP431", "op-without-kernel", WARNING)
-class OpWithoutKernel(Finding):
+@finding("TFP431", "op-without-kernel", WARNING, noticed=DLOPEN_IGNORES)
+class LibraryOpWithoutKernel(Finding):
     """op `{op}` of {file} has no kernel{where}
 
     ## Cause
-    `REGISTER_OP` tells TensorFlow that an op exists, `REGISTER_KERNEL_BUILDER` what
-    computes it. Without the second, or with one for another device only, models with the
-    op can be built and not run: "No OpKernel was registered to support Op", or "Could not
-    find device for node" in newer releases.
+    `REGISTER_OP` declares an op, `REGISTER_KERNEL_BUILDER` implements it. Without the
+    second, or with one for another device only, models with the op can be built but not
+    run: "No OpKernel was registered to support Op", or "Could not find device for node" in
+    newer releases.
     ## Fix
-    Register a kernel; see that its source is compiled and linked, and that no `#ifdef
-    GOOGLE_CUDA` leaves it out. A kernel registered in `TF_InitKernel` counts for plugins
-    only: `tf.load_op_library` does not call that.
+    Register a kernel; check that its source is compiled and linked, and that no `#ifdef
+    GOOGLE_CUDA` excludes it. Only plugins use a kernel registered in `TF_InitKernel`:
+    `tf.load_op_library` does not call that.
+    ## Example
+        tfport lib tests/libraries/op_without_kernel/op.so --on tensorflow==2.21.0
     """
 
     file: str
@@ -56,36 +61,39 @@ class OpWithoutKernel(Finding):
         return [f'REGISTER_KERNEL_BUILDER(Name("{self.op}").Device(DEVICE_CPU), …)']
 
 
-@finding("TFP432", "kernel-without-op", WARNING)
+@finding("TFP432", "kernel-without-op", WARNING, noticed=DLOPEN_IGNORES)
 class KernelWithoutOp(Finding):
     """{file} registers kernels for op `{op}`, which neither it nor {target} registers
 
     ## Cause
-    The kernel waits for an op that nobody declares: `REGISTER_OP` is in a file that was
-    not linked, in another library that must be loaded too, or spelled otherwise.
+    The op is not declared: `REGISTER_OP` is in a file that was not linked, in another
+    library that must be loaded too, or has another spelling.
     ## Fix
     Link the file with the `REGISTER_OP`, or load the library that has it.
+    ## Example
+        tfport lib tests/libraries/kernel_without_op/op.so --on tensorflow==2.21.0
     """
 
     file: str
-    near: tuple[str, ...] = ()
+    close: tuple[str, ...] = ()
 
     def cause(self) -> str:
-        return f"close to {' and '.join(self.near)}" if self.near else ""
+        return f"close to {' and '.join(self.close)}" if self.close else ""
 
 
-@finding("TFP433", "nothing-registered", WARNING)
+@finding("TFP433", "nothing-registered", WARNING, noticed=DLOPEN_IGNORES)
 class NothingRegistered(Finding):
     """{file} registers no op and no kernel
 
     ## Cause
-    It loads, and nothing follows. Ops are registered by initialisers that run when a
-    library is loaded; a linker drops objects of a static library that nobody refers to,
-    and their initialisers with them. Or the registering function is one that somebody
-    must call, or the file is a library of something else.
+    It loads without effect. Initializers register ops when a library is loaded; a linker
+    drops unreferenced objects of a static library, with their initializers. Or the
+    registering function must be called, or the library has another purpose.
     ## Fix
     Link static libraries between `-Wl,--whole-archive` and `-Wl,--no-whole-archive`; in
-    Bazel, say `alwayslink = 1`. Put `REGISTER_OP` at namespace scope.
+    Bazel, set `alwayslink = 1`. Put `REGISTER_OP` at namespace scope.
+    ## Example
+        tfport lib tests/libraries/registers_nothing/op.so --on tensorflow==2.21.0
     """
 
     file: str
@@ -95,7 +103,7 @@ class NothingRegistered(Finding):
         return self.why
 
 
-@finding("TFP434", "op-registered-twice")
+@finding("TFP434", "op-registered-twice", noticed=DLOPEN)
 class OpRegisteredTwice(Finding):
     """op `{op}` is registered twice in {file}
 
@@ -104,6 +112,8 @@ class OpRegisteredTwice(Finding):
     once directly and once through a static library.
     ## Fix
     Keep one, in one source file.
+    ## Example
+        tfport lib tests/libraries/registered_twice/op.so --on tensorflow==2.21.0
     """
 
     file: str
@@ -115,16 +125,18 @@ class OpRegisteredTwice(Finding):
         return ["register it once, in one source file"]
 
 
-@finding("TFP435", "ill-registered-op")
+@finding("TFP435", "ill-registered-op", noticed=DLOPEN)
 class IllRegisteredOp(Finding):
-    """op `{op}` of {file} is registered in a way that TensorFlow refuses
+    """op `{op}` of {file} has an invalid registration, which TensorFlow rejects
 
     ## Cause
     The name of an op begins with a capital letter; each type that an input or output
-    names is a type of TensorFlow or an attribute of the op. Otherwise the library is
-    refused as a whole when it is loaded.
+    names is a type of TensorFlow or an attribute of the op. Otherwise TensorFlow rejects
+    the whole library when it is loaded.
     ## Fix
-    Mend the `REGISTER_OP`: TensorFlow's message says which part of it.
+    Correct the `REGISTER_OP`: TensorFlow's message names the wrong part.
+    ## Example
+        tfport lib tests/libraries/ill_named/op.so --on tensorflow==2.21.0
     """
 
     file: str
@@ -137,17 +149,19 @@ class IllRegisteredOp(Finding):
         return "\n".join(self.faults)
 
 
-@finding("TFP436", "second-kernel", WARNING)
+@finding("TFP436", "second-kernel", WARNING, noticed=DLOPEN_IGNORES)
 class SecondKernel(Finding):
-    """{file} registers a kernel for op `{op}` on {device} that {target} has already
+    """{file} registers a kernel for op `{op}` on {device} that {target} already has
 
     ## Cause
-    Two kernels fit the same op, device and types with the same priority. The library
+    Two kernels match the same op, device and types with the same priority. The library
     loads; every call of the op fails: "Multiple OpKernel registrations match NodeDef at
     the same priority".
     ## Fix
     Give one of them a label, or register it for another op. Loading one library twice,
-    under two names, does the same.
+    under two names, has the same effect.
+    ## Example
+        tfport lib tests/libraries/second_kernel/op.so --on tensorflow==2.21.0
     """
 
     file: str
@@ -159,7 +173,7 @@ class SecondKernel(Finding):
         )
 
 
-@finding("TFP437", "server-loads-no-libraries")
+@finding("TFP437", "server-loads-no-libraries", noticed=DLOPEN)
 class ServerLoadsNone(Finding):
     """{target} does not load op libraries
 
@@ -169,7 +183,9 @@ class ServerLoadsNone(Finding):
     TensorFlow Decision Forests.
     ## Fix
     Build the server with the op linked in (`SUPPORTED_TENSORFLOW_OPS` in its BUILD file),
-    or write the model without it.
+    or export the model without it.
+    ## Example
+        tfport lib tests/libraries/for_2_8_4/op.so --on tensorflow-serving==2.8
     """
 
     file: str

@@ -1,36 +1,38 @@
-"""Is every op registered in the target? Findings 1xx."""
+"""Is every op registered in the target? Findings 101 to 104."""
 
 from __future__ import annotations
 
-import functools
+from typing import Self
 
 from packaging.specifiers import SpecifierSet
 
 from tfport.atlas.atlas import Atlas, RecordedSource, atlas
 from tfport.atlas.choose_builds import choose_addon
-from tfport.atlas.op_search import OpSummary, earlier_ops, suggestions, summaries
+from tfport.atlas.op_search import OpSummary, earlier_ops
 from tfport.atlas.release_spans import spans_text
 from tfport.atlas.requirements import PackageRequirement
 from tfport.atlas.target import OURS, Target
-from tfport.check.findings import tensorflow_messages as wording
+from tfport.check.findings import tensorflow_messages
 from tfport.check.findings.finding import Finding, finding
-from tfport.check.findings.own_runtime import op_not_run
-from tfport.check.findings.trouble import Trouble, answers
+from tfport.check.findings.history import close_names, history_of
+from tfport.check.findings.unresolved_nodes import UnresolvedNodes
+from tfport.check.noticed import DEPRECATION, OUTDATED_OPS, STRUCTURE
 from tfport.errors import Error
 from tfport.registry.unresolved import Question
 
+REDUCED = "reduced"
 
-@finding("TFP101", "unregistered-op")
+
+@finding("TFP101", "unregistered-op", noticed={Question.OP: STRUCTURE})
 class UnregisteredOp(Finding):
     """op `{op}` is not registered in {target}
 
     ## Cause
-    The op came with a later release than the target, was removed before it, or a
-    reduced build left it out. The binary knows nothing of it, so nothing in the
-    model's files can be right or wrong about it. `tfport ops NAME` tells its history.
+    A later release than the target added the op, an earlier one removed it, or a reduced
+    build excludes it. `tfport ops NAME` shows its history.
     ## Fix
-    Use a release that registers it, or write the model without it: exporting from an
-    older TensorFlow often does. In a reduced build, add the op to `ops_to_register.h`;
+    Use a release that registers it, or a model without it: exporting from an older
+    TensorFlow often avoids it. For a reduced build, add the op to `ops_to_register.h`;
     `tfport targets header MODEL --for TARGET` writes one.
     ## Example
         a = Placeholder() {dtype=float32, shape=(2, 2)}
@@ -39,68 +41,85 @@ class UnregisteredOp(Finding):
     """
 
     released: str
-    """Where TensorFlow registers it."""
+    """The releases of TensorFlow that register it."""
     reduced: bool = False
     instead: str = ""
-    """The op of the same name with a lower number that the target has."""
+    """The earlier version of the op that the target has."""
+
+    @classmethod
+    def of(cls, unresolved: UnresolvedNodes) -> Self | None:
+        op, target = unresolved.op, unresolved.target
+        if _is_excluded(target, op):
+            return cls(released="", reduced=True)
+        history = history_of(op)
+        if target.kind == OURS or not history.releases or _libraries(target, op):
+            return None
+        earlier = next((name for name in earlier_ops(op) if name in target.registry), "")
+        return cls(released=spans_text(history.releases), instead=earlier)
 
     def cause(self) -> str:
         if self.reduced:
-            return f"the reduced build leaves it out; {self.on.build and self.on.build.name} registers it"
+            return f"the reduced build excludes it; {self.on.build and self.on.build.name} registers it"
         only = f"; {self.target} has {self.instead} only" if self.instead else ""
         return f"registered {self.released}{only}"
 
     def says(self) -> str:
-        return wording.not_registered(self.op or "", self.on)
+        return tensorflow_messages.not_registered(self.op or "", self.on)
 
     def fixes(self) -> list[str]:
-        if self.reduced:
-            return [f"add {self.op} to the header that the build was made with"]
-        return []
+        return [f"add {self.op} to the header of the reduced build"] if self.reduced else []
 
 
-@finding("TFP102", "unknown-op")
+@finding("TFP102", "unknown-op", noticed={Question.OP: STRUCTURE})
 class UnknownOp(Finding):
     """op `{op}` is in no recorded release of TensorFlow and in no recorded add-on
 
     ## Cause
-    A custom op: it comes with a library that somebody built, and nobody has recorded
-    it. Whether the model runs depends on that library being loaded, so the verdict is
-    `unknown`. Without it TensorFlow says that the op is not registered.
+    A custom op: it comes with a library that is not recorded and was not named. Without
+    that library TensorFlow reports that the op is not registered.
     ## Fix
     Name its library with `--library FILE`, or record the build that has it with `tfport
-    targets record` and name that file as the target. Where the graph was written by hand,
+    targets record` and use that file as the target. Where the graph was written by hand,
     check the spelling.
     ## Example
         y = Acme>Tokenize()
         on tensorflow==2.8.4
     """
 
-    decides = False
-    near: tuple[str, ...] = ()
+    close: tuple[str, ...] = ()
+
+    @classmethod
+    def of(cls, unresolved: UnresolvedNodes) -> Self | None:
+        op, target = unresolved.op, unresolved.target
+        history = history_of(op)
+        if target.kind == OURS or history.releases or history.providers:
+            return None
+        if _is_excluded(target, op) or _libraries(target, op):
+            return None
+        return cls(close=close_names(op), doubt=_partial_library(target))
 
     def cause(self) -> str:
-        return f"close to {' and '.join(self.near)}" if self.near else "a custom op"
+        return f"close to {' and '.join(self.close)}" if self.close else "a custom op"
 
     def says(self) -> str:
-        return wording.not_registered(self.op or "", self.on)
+        return tensorflow_messages.not_registered(self.op or "", self.on)
 
     def fixes(self) -> list[str]:
         return ["name its library with --library FILE"]
 
 
-@finding("TFP103", "library-not-loaded")
+@finding("TFP103", "library-not-loaded", noticed={Question.OP: STRUCTURE})
 class LibraryNotLoaded(Finding):
     """op `{op}` is registered by {providers}, which {target} does not load
 
     ## Cause
-    TensorFlow itself does not bring the op: an add-on package does, or a library of
-    `tf.contrib`, and only once it is imported. TensorFlow's message is the same as for
-    an op that nobody has.
+    TensorFlow itself does not register the op: an add-on package does, or a library of
+    `tf.contrib`, once it is imported. TensorFlow's message is the same as for an unknown
+    op.
     ## Fix
-    Install the add-on in a version that goes with the release, and import it before
-    loading the model; of contrib, import the module. A server that cannot import needs
-    a build with the library linked in.
+    Install a version of the add-on that supports the release, and import it before loading
+    the model; for contrib, import the module. A server that cannot import needs a build
+    with the library linked in.
     ## Example
         t = Placeholder() {dtype=string, shape=(1,)}
         y = CaseFoldUTF8(t)
@@ -108,11 +127,22 @@ class LibraryNotLoaded(Finding):
     """
 
     packages: tuple[str, ...] = ()
-    """Requirements that bring it to this target."""
+    """Requirements that provide it for this target."""
     libraries: tuple[str, ...] = ()
-    """Libraries of the target's own wheel that bring it."""
+    """Libraries of the target's own wheel that register it."""
     known: tuple[str, ...] = ()
-    """All that are recorded to bring it."""
+    """All recorded packages that register it."""
+
+    @classmethod
+    def of(cls, unresolved: UnresolvedNodes) -> Self | None:
+        op, target = unresolved.op, unresolved.target
+        if target.kind == OURS or _is_excluded(target, op):
+            return None
+        history, libraries = history_of(op), _libraries(target, op)
+        if not libraries and (history.releases or not history.providers):
+            return None
+        packages = _packages(history, target, atlas())
+        return cls(libraries=libraries, packages=packages, known=tuple(history.providers))
 
     @property
     def providers(self) -> str:
@@ -122,7 +152,7 @@ class LibraryNotLoaded(Finding):
         return f"{self.target} registers it only once that is imported"
 
     def says(self) -> str:
-        return wording.not_registered(self.op or "", self.on)
+        return tensorflow_messages.not_registered(self.op or "", self.on)
 
     def fixes(self) -> list[str]:
         modules = [library.rpartition("/python/")[0].replace("/", ".") for library in self.libraries]
@@ -130,40 +160,17 @@ class LibraryNotLoaded(Finding):
         return imports + [f"pip install '{package}' and import it first" for package in self.packages]
 
 
-@answers(Question.OP)
-def unregistered(trouble: Trouble) -> Finding:
-    op, target, known = trouble.op, trouble.target, atlas()
-    history = _history(op)
-    if target.kind == "reduced" and any(source.definition(op) for source in target.registry.sources):
-        return UnregisteredOp(on=target, nodes=trouble.nodes, op=op, released="", reduced=True)
-    if target.kind == OURS:
-        return op_not_run(trouble, "TensorFlow" if history.releases else " or ".join(history.providers))
-    libraries = _libraries(target, op)
-    if libraries or (history.providers and not history.releases):
-        return LibraryNotLoaded(
-            on=target,
-            nodes=trouble.nodes,
-            op=op,
-            libraries=libraries,
-            packages=_packages(history, target, known),
-            known=tuple(history.providers),
-        )
-    if not history.releases and not history.providers:
-        return UnknownOp(on=target, nodes=trouble.nodes, op=op, near=_near(op))
-    earlier = next((name for name in earlier_ops(op) if name in target.registry), "")
-    released = spans_text(history.releases)
-    return UnregisteredOp(on=target, nodes=trouble.nodes, op=op, released=released, instead=earlier)
+def _partial_library(target: Target) -> str:
+    """Why an op may be registered all the same: a library that could not be read completely."""
+    partial = (source for source in target.registry.sources if getattr(source, "partial", False))
+    return next(
+        (f"{source.name} may register it: not all of its code could be read" for source in partial), ""
+    )
 
 
-@functools.lru_cache(1024)
-def _history(op: str) -> OpSummary:
-    (history,) = summaries(atlas(), [op])
-    return history
-
-
-@functools.lru_cache(1024)
-def _near(op: str) -> tuple[str, ...]:
-    return tuple(suggestions(atlas(), op, 1))
+def _is_excluded(target: Target, op: str) -> bool:
+    """Whether a reduced build leaves out an op of its base release."""
+    return target.kind == REDUCED and any(source.definition(op) for source in target.registry.sources)
 
 
 def _libraries(target: Target, op: str) -> tuple[str, ...]:
@@ -172,8 +179,8 @@ def _libraries(target: Target, op: str) -> tuple[str, ...]:
 
 
 def _packages(history: OpSummary, target: Target, known: Atlas) -> tuple[str, ...]:
-    """The add-ons with the op, each in the version that goes with the target's release."""
-    found = []
+    """The add-ons with the op, each in the version that supports the target's release."""
+    requirements = []
     for package in history.providers:
         try:
             choice = target.build and choose_addon(
@@ -182,21 +189,21 @@ def _packages(history: OpSummary, target: Target, known: Atlas) -> tuple[str, ..
         except Error:
             continue
         if choice and known.source(choice.build).definition(history.name) is not None:
-            found.append(choice.requirement)
-    return tuple(found)
+            requirements.append(choice.requirement)
+    return tuple(requirements)
 
 
-@finding("TFP104", "op-too-old")
+@finding("TFP104", "op-too-old", noticed={Question.DEPRECATED: DEPRECATION, Question.OUTDATED: OUTDATED_OPS})
 class OpTooOld(Finding):
-    """op `{op}` may not be in a graph of version {producer} or later; {target} takes this one for {found}
+    """op `{op}` is not allowed in graphs of version {removed} or later; {target} treats this one as {version}
 
     ## Cause
-    Ops are taken out of use by the version of the GraphDef: graphs written before that
-    version may still have them, later ones may not. Python's TF2 loader takes every
-    function for one of its own version.
+    Ops are removed by GraphDef version: graphs written before that version may still have
+    them, later graphs may not. Python's TF2 loader treats every function as one of its own
+    version.
     ## Fix
-    Export again with a release that writes what replaced the op. Where the graph was
-    made by hand, its `versions.producer` claims more than it should.
+    Export again with a release that writes the replacement. Where the graph was written by
+    hand, its `versions.producer` is too high.
     ## Example
         a = Placeholder() {dtype=float32, shape=(2, 2)}
         y = BatchSelfAdjointEig(a) {T=float32}
@@ -204,49 +211,19 @@ class OpTooOld(Finding):
         on tensorflow==2.8.4
     """
 
-    producer: int
-    found: int
+    removed: int
+    version: int
     advice: str
 
+    @classmethod
+    def of(cls, unresolved: UnresolvedNodes) -> Self:
+        version, build = unresolved.producer, unresolved.target.build
+        if unresolved.answer.question is Question.OUTDATED and build is not None:
+            version = build.facts["graph_def"]["producer"]
+        return cls(removed=unresolved.answer.actual, version=version, advice=unresolved.answer.expected)
+
     def cause(self) -> str:
-        return f"removed in GraphDef version {self.producer}: {self.advice}"
+        return f"removed in GraphDef version {self.removed}: {self.advice}"
 
     def says(self) -> str:
-        return wording.deprecated(self.op or "", self.found, self.producer, self.advice)
-
-
-@answers(Question.DEPRECATED, Question.OUTDATED)
-def too_old(trouble: Trouble) -> Finding:
-    graph = trouble.producer
-    if trouble.reason.question is Question.OUTDATED and trouble.target.build is not None:
-        graph = trouble.target.build.facts["graph_def"]["producer"]
-    return OpTooOld(
-        on=trouble.target,
-        nodes=trouble.nodes,
-        op=trouble.op,
-        producer=trouble.reason.actual,
-        found=graph,
-        advice=trouble.reason.expected,
-    )
-
-
-@finding("TFP107", "function-named-as-op")
-class FunctionNamedAsOp(Finding):
-    """function `{called}` has the name of an op of {target}
-
-    ## Cause
-    The model defines a function whose name a later release gave to an op, or which was
-    always one.
-    ## Fix
-    Rename the function and export again.
-    """
-
-    called: str
-
-    def says(self) -> str:
-        return f"Cannot add function '{self.called}' because an op with the same name already exists."
-
-
-@answers(Question.FUNCTION_NAME)
-def function_named_as_op(trouble: Trouble) -> Finding:
-    return FunctionNamedAsOp(on=trouble.target, nodes=trouble.nodes, called=trouble.reason.actual)
+        return tensorflow_messages.deprecated(self.op or "", self.version, self.removed, self.advice)

@@ -2,27 +2,33 @@
 
 from __future__ import annotations
 
+from typing import Self
+
 from tfport.atlas.kernel_text import kernel_text, merged
+from tfport.atlas.target import OURS
 from tfport.check.findings.finding import Finding, finding
-from tfport.check.findings.trouble import Trouble
+from tfport.check.findings.history import history_of
+from tfport.check.findings.unresolved_nodes import UnresolvedNodes
+from tfport.check.noticed import BY_NAME, KERNELS, STRUCTURE
 from tfport.registry.kernels import Kernel
+from tfport.registry.unresolved import Question
 
 MOST = 3
 
 
-@finding("TFP601", "op-not-run")
+@finding("TFP601", "op-not-run", noticed={Question.OP: STRUCTURE})
 class OpNotRun(Finding):
     """tfport has no kernel for op `{op}`
 
     ## Cause
-    tfport runs models without TensorFlow, with kernels of its own. It has them for what
-    inference needs; ops that only train, talk to other machines or drive an accelerator
-    are mostly left out. `tfport ops --tfport` lists all that it runs.
+    tfport runs models without TensorFlow, with its own kernels. It has kernels for
+    inference; most ops that only train, communicate with other machines or control an
+    accelerator have none. `tfport ops --tfport` lists all that it runs.
     ## Fix
-    Ask for a signature that does not need the op, or run the model in a TensorFlow: the
-    report names the nearest release that does. Or bring a kernel: `tfport.op` defines an op
-    that nobody has recorded, `tfport.kernel` says what it computes, and `tfport.stub` puts
-    something else in its place for one session.
+    Request a signature that does not need the op, or run the model in TensorFlow: the
+    report names the nearest release that supports it. Or provide a kernel: `tfport.op`
+    defines an unrecorded op, `tfport.kernel` implements it, and `tfport.stub` replaces it
+    in one session.
     ## Example
         x = Placeholder() {dtype=float32, shape=(2,)}
         y = NcclAllReduce(x) {T=float32, reduction="sum", num_devices=1, shared_name="s"}
@@ -30,26 +36,33 @@ class OpNotRun(Finding):
     """
 
     provider: str
-    """Who has it; empty where nobody is recorded to."""
+    """Where the op is recorded; empty for a custom op."""
+
+    @classmethod
+    def of(cls, unresolved: UnresolvedNodes) -> Self | None:
+        if unresolved.target.kind != OURS:
+            return None
+        history = history_of(unresolved.op)
+        return cls(provider="TensorFlow" if history.releases else " or ".join(history.providers))
 
     def cause(self) -> str:
         if not self.provider:
-            return "a custom op: in no recorded release or add-on, and nobody has registered it here"
-        return f"{self.provider} has it, tfport's runtime has not"
+            return "a custom op: no recorded release or add-on has it, and it is not registered here"
+        return f"{self.provider} has it, tfport's runtime does not"
 
     def fixes(self) -> list[str]:
-        bring = "bring a kernel with `tfport.kernel`" if self.provider else "define it with `tfport.op`"
-        return [f"{bring}, or put something in its place with `tfport.stub`"]
+        provide = "provide a kernel with `tfport.kernel`" if self.provider else "define it with `tfport.op`"
+        return [f"{provide}, or replace it with `tfport.stub`"]
 
 
-@finding("TFP602", "type-not-run")
+@finding("TFP602", "type-not-run", noticed={Question.KERNEL_TYPE: KERNELS, Question.ONLY_XLA: BY_NAME})
 class TypeNotRun(Finding):
     """tfport has no kernel for op `{op}` with {types}
 
     ## Cause
-    There is a kernel of the op, but for other types or other values of its attributes.
+    tfport has a kernel for the op, but for other types or other attribute values.
     ## Fix
-    Cast to a type that has a kernel and back, or run the model in a TensorFlow.
+    Cast to a type that has a kernel and back, or run the model in TensorFlow.
     ## Example
         x = Placeholder() {dtype=qint8, shape=(1, 1, 2, 2, 4)}
         y = DepthToSpace(x) {T=qint8, block_size=2, data_format="NCHW_VECT_C"}
@@ -59,19 +72,25 @@ class TypeNotRun(Finding):
     types: str
     kernels: tuple[Kernel, ...]
 
+    @classmethod
+    def of(cls, unresolved: UnresolvedNodes) -> Self | None:
+        if unresolved.target.kind != OURS:
+            return None
+        return cls(types=unresolved.kernel_types() or "no label", kernels=unresolved.answer.kernels)
+
     def cause(self) -> str:
         shown = [kernel_text(kernel) for kernel in merged(self.kernels)]
-        return f"its kernels are for {' or '.join(shown[:MOST])}"
+        return f"its kernels support {' or '.join(shown[:MOST])}"
 
 
-@finding("TFP603", "defined-without-kernel")
-class OpWithoutKernel(Finding):
+@finding("TFP603", "defined-without-kernel", noticed={Question.KERNEL: KERNELS})
+class DefinedWithoutKernel(Finding):
     """op `{op}` is defined by {provider}, and has no kernel that tfport can run
 
     ## Cause
-    `tfport.op` defined the op, or a package or a library did, but nobody registered a kernel
-    of it for the CPU: `tfport.kernel` was forgotten, is in a module that is not imported, or
-    names another device.
+    `tfport.op`, a package or a library defined the op, but no CPU kernel is registered for
+    it: `tfport.kernel` is missing, is in a module that is not imported, or names another
+    device.
     ## Fix
     Declare a kernel with `@tfport.kernel("Op")`, or import the module that does before the
     session is made. `tfport ops --tfport` shows what is registered and where it comes from.
@@ -85,30 +104,19 @@ class OpWithoutKernel(Finding):
     provider: str
     kernels: tuple[Kernel, ...]
 
+    @classmethod
+    def of(cls, unresolved: UnresolvedNodes) -> Self | None:
+        target = unresolved.target
+        if target.kind != OURS:
+            return None
+        source = target.registry.provider(unresolved.op)
+        return cls(
+            provider=source.name if source is not None else target.name, kernels=unresolved.answer.kernels
+        )
+
     def cause(self) -> str:
         devices = " and ".join(sorted({kernel.device for kernel in self.kernels}))
         return f"its kernels are for {devices}" if devices else "no kernel is registered for it"
 
     def fixes(self) -> list[str]:
         return [f'declare one with `@tfport.kernel("{self.op}")`, or import the module that does']
-
-
-def op_not_run(trouble: Trouble, provider: str) -> Finding:
-    return OpNotRun(on=trouble.target, nodes=trouble.nodes, op=trouble.op, provider=provider)
-
-
-def no_kernel_here(trouble: Trouble) -> Finding:
-    source = trouble.target.registry.provider(trouble.op)
-    return OpWithoutKernel(
-        on=trouble.target,
-        nodes=trouble.nodes,
-        op=trouble.op,
-        provider=source.name if source is not None else trouble.target.name,
-        kernels=trouble.reason.kernels,
-    )
-
-
-def type_not_run(trouble: Trouble, types: str) -> Finding:
-    return TypeNotRun(
-        on=trouble.target, nodes=trouble.nodes, op=trouble.op, types=types, kernels=trouble.reason.kernels
-    )

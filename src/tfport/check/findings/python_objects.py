@@ -1,53 +1,70 @@
-"""Can a loader choose the MetaGraph, and can Python make the objects of a model again? Findings 04x."""
+"""Can a loader choose the MetaGraph, and can Python restore the objects of a model? Findings 04x."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 
 from tfport.atlas.target import Target
-from tfport.check.findings.finding import Finding, finding
-from tfport.check.findings.keras_loader import keras_findings
-from tfport.check.loaders import CAPI, KERAS, RUNTIME, SERVING, Way, has_objects
+from tfport.check.checked_model import CheckedModel
+from tfport.check.findings.finding import Finding, check, finding
+from tfport.check.loaders import KERAS, Loader
+from tfport.check.noticed import AT_LOAD, NOT_CHECKED, OBJECTS, Noticed
 from tfport.check.release_quirks import since
+from tfport.check.saved_parts import has_objects
 from tfport.formats.proto import saved_model_pb2 as pb
 from tfport.formats.saved_model.signature import SAVED_MODEL
-from tfport.graph.model import Model
 
 SERVE = ("serve",)
 KERAS_2 = ("optimizer", "experimentalOptimizer")
-"""The kinds of optimizers that Keras 2 makes again."""
+"""The kinds of optimizers that Keras 2 restores."""
 NEWER_VALUES = {"tensor_value": "2.13", "numpy_value": "2.14", "bounded_tensor_spec_value": "2.3"}
 """Kinds of values in the signatures of functions, and the first release that knows each."""
 NEWER_OBJECTS = {"captured_tensor": "2.6"}
 """Kinds of objects, and the first release that knows each."""
 
 
-@finding("TFP041", "no-serving-graph")
+@finding(
+    "TFP041",
+    "no-serving-graph",
+    noticed=Noticed(
+        serving=AT_LOAD, python_2=NOT_CHECKED, objects=NOT_CHECKED, keras_1=NOT_CHECKED, tfport=AT_LOAD
+    ),
+)
 class NoServingGraph(Finding):
-    """no MetaGraph has exactly the tags {{serve}}; there is {there}
+    """no MetaGraph has exactly the tags {{serve}}; available: {available}
 
     ## Cause
-    A SavedModel may hold several graphs, told apart by their tags. A loader takes the one
-    with exactly the tags that it asks for: TensorFlow Serving asks for `serve`.
+    A SavedModel may contain several graphs, each with its tags. A loader takes the one
+    with exactly the requested tags: TensorFlow Serving requests `serve`.
     ## Fix
-    Export with the tag `serve`, or tell the loader the tags (`--tags` here,
-    `--saved_model_tags` for the server).
+    Export with the tag `serve`, or name the tags (`--tags` here, `--saved_model_tags` for
+    the server).
+    ## Example
+        tfport check tests/truth/models/two_tags --on tensorflow==2.8.4 --loader capi
     """
 
-    there: str
+    available: str
 
     def says(self) -> str:
         return "Could not find meta graph def matching supplied tags: { serve }."
 
 
-@finding("TFP042", "several-graphs")
+@finding(
+    "TFP042",
+    "several-graphs",
+    noticed=Noticed(
+        serving=NOT_CHECKED, python_2=AT_LOAD, objects=AT_LOAD, keras_1=AT_LOAD, tfport=NOT_CHECKED
+    ),
+)
 class SeveralGraphs(Finding):
-    """the model has {count} MetaGraphs, and Python must be told the tags of one
+    """the model has {count} MetaGraphs, and Python needs the tags of one
 
     ## Cause
-    `tf.saved_model.load(path)` takes a model with one graph only.
+    `tf.saved_model.load(path)` loads only a model with a single graph.
     ## Fix
     `tf.saved_model.load(path, tags=["serve"])`, and `--tags serve` here.
+    ## Example
+        tfport check tests/models/estimator --on tensorflow==2.8.4 --loader python
     """
 
     count: int
@@ -59,18 +76,22 @@ class SeveralGraphs(Finding):
         )
 
 
-@finding("TFP043", "optimizer-of-another-keras")
+@finding("TFP043", "optimizer-of-another-keras", noticed=OBJECTS)
 class OptimizerOfAnotherKeras(Finding):
-    """the model was saved with the state of an optimizer, which {target} cannot make again
+    """the model was saved with the state of an optimizer that {target} cannot restore
 
     ## Cause
-    The model was saved after training, with slot variables of its optimizer. Python makes
-    such an optimizer again by the name of its kind; from 2.16 on TensorFlow brings Keras 3,
-    and without `tf_keras` nothing there knows the kind that Keras 2 wrote. Serving is not
-    concerned: it makes no objects.
+    The model was saved after training, with slot variables of its optimizer. Python
+    restores the optimizer by the name of its kind. From 2.16 on TensorFlow contains
+    Keras 3, which does not know the kinds of Keras 2 unless `tf_keras` is imported.
+    Serving is not affected: it restores no objects.
     ## Fix
-    `pip install tf_keras` and import it before loading; or save the model again without its
-    optimizer (`model.save(path, include_optimizer=False)`), or with `model.export(path)`.
+    `pip install tf_keras` and import it before loading; or save the model again without
+    its optimizer (`model.save(path, include_optimizer=False)`), or with
+    `model.export(path)`.
+    ## Example
+        tfport check tests/truth/keras/functional_adam-2.0.4 --on tensorflow==2.16.2 \\
+            --loader python
     """
 
     identifier: str
@@ -85,15 +106,17 @@ class OptimizerOfAnotherKeras(Finding):
         return ["pip install tf_keras, and import it before the model is loaded"]
 
 
-@finding("TFP044", "newer-argument")
+@finding("TFP044", "newer-argument", noticed=OBJECTS)
 class NewerArgument(Finding):
     """a function of the model has an argument that {target} cannot read: a {kind}
 
     ## Cause
-    The signature of a function, or one of its defaults, is of a kind that came with a later
-    release. Only Python reads it.
+    The signature of a function, or one of its defaults, has a kind of value that a later
+    release added. Only Python reads it.
     ## Fix
     Use that release, or export again without such an argument or default.
+    ## Example
+        tfport check tests/models/default_arguments --on tensorflow==2.8.4 --loader python
     """
 
     kind: str
@@ -102,14 +125,24 @@ class NewerArgument(Finding):
         return "No encoder for object of type <class 'tensorflow.core.protobuf.struct_pb2.StructuredValue'>."
 
 
-@finding("TFP045", "missing-collection-member")
+@finding(
+    "TFP045",
+    "missing-collection-member",
+    noticed=Noticed(
+        serving=NOT_CHECKED, python_1=AT_LOAD, python_2=AT_LOAD, objects=NOT_CHECKED, tfport=NOT_CHECKED
+    ),
+)
 class MissingCollectionMember(Finding):
     """collection `{collection}` names `{member}`, which is not in the graph
 
     ## Cause
-    The graph was cut or edited after the collection was written. Only Python looks.
+    The graph was cut or edited after the collection was written. Only Python reads
+    collections.
     ## Fix
-    Export the model again, or take the collection out.
+    Export the model again, or remove the collection.
+    ## Example
+        tfport check tests/truth/models/collection_of_nobody --on tensorflow==2.8.4 \\
+            --loader python
     """
 
     collection: str
@@ -119,14 +152,14 @@ class MissingCollectionMember(Finding):
         return f"The name '{self.member}' refers to a Tensor which does not exist."
 
 
-@finding("TFP046", "newer-object")
+@finding("TFP046", "newer-object", noticed=OBJECTS)
 class NewerObject(Finding):
-    """an object of the model is a {kind}, which {target} cannot make
+    """an object of the model is a {kind}, which {target} cannot restore
 
     ## Cause
-    The kind of object came with a later release. Only Python makes objects again.
+    A later release added this kind of object. Only Python restores objects.
     ## Fix
-    Use that release; TensorFlow Serving and the C API do not mind.
+    Use that release, or load it with TensorFlow Serving or the C API.
     """
 
     kind: str
@@ -135,84 +168,96 @@ class NewerObject(Finding):
         return "Unknown SavedObject type: None"
 
 
-@finding("TFP047", "input-named-twice")
+@finding(
+    "TFP047",
+    "input-named-twice",
+    noticed=Noticed(
+        serving=NOT_CHECKED,
+        python_2={"0": NOT_CHECKED, "2.0": AT_LOAD},
+        objects=NOT_CHECKED,
+        tfport=NOT_CHECKED,
+    ),
+)
 class InputNamedTwice(Finding):
     """two inputs of signature {signature} name the tensor `{tensor}`, which Python cannot load
 
     ## Cause
-    Python makes a function of each signature of a TF1 model, and a function takes each tensor
-    once. A session feeds it twice without a word.
+    Python makes a function of each signature of a TF1 model, and a function takes each
+    tensor once. A session accepts both inputs.
     ## Fix
     Export again with one input for the tensor, or load it in a session.
     """
 
-    signature: str
     tensor: str
 
     def says(self) -> str:
         return f"TF_Output {self.tensor} appears more than once in the input list"
 
 
-@finding("TFP048", "sparse-signature")
+@finding(
+    "TFP048",
+    "sparse-signature",
+    noticed=Noticed(
+        serving=NOT_CHECKED,
+        python_2={"0": NOT_CHECKED, "2.0": AT_LOAD, "2.1": NOT_CHECKED},
+        objects=NOT_CHECKED,
+        tfport=NOT_CHECKED,
+    ),
+)
 class SparseSignature(Finding):
-    """signature {signature} takes or gives a sparse tensor, which Python in {target} cannot load
+    """signature {signature} has a sparse tensor, which Python in {target} cannot load
 
     ## Cause
-    Python in 2.0 asks for one tensor by name for each input of a TF1 model; a sparse one is
-    three.
+    Python in 2.0 expects one tensor by name for each input of a TF1 model; a sparse tensor
+    is three.
     ## Fix
     Use a later release, or load it in a session.
+    ## Example
+        tfport check tests/models/simple_save --on tensorflow==2.0.4 --loader python
     """
-
-    signature: str
 
     def says(self) -> str:
         return "The name '' refers to an Operation not in the graph."
 
 
-def object_findings(model: Model, kinds: Iterable[str], target: Target, way: Way) -> Iterator[Finding]:
-    """What a loader finds when it chooses a graph and makes the objects of a model; all of it at load."""
-    if model.format is not SAVED_MODEL:
+@check
+def graph_can_be_chosen(model: CheckedModel, target: Target, loader: Loader) -> Iterator[Finding]:
+    saved_model = model.model
+    if saved_model.format is not SAVED_MODEL or saved_model.asked_tags:
         return
-    takes_any = way.loader not in (CAPI, SERVING, RUNTIME) and (since(target, "2.0") or way.loader == KERAS)
-    if not model.asked_tags and not takes_any and SERVE not in model.tag_sets:
-        there = " and ".join("{" + ", ".join(tags) + "}" for tags in model.tag_sets)
-        yield NoServingGraph(on=target, there=there)
-    if not model.asked_tags and takes_any and len(model.tag_sets) > 1:
-        yield SeveralGraphs(on=target, count=len(model.tag_sets))
-    if way.loader in (CAPI, SERVING, RUNTIME):
-        return
-    if way.loader == KERAS:
-        yield from keras_findings(model, target)
-    if takes_any and has_objects(model):
-        yield from _objects(model, kinds, target, keras=way.loader == KERAS)
-    else:
-        yield from _collections(model, target)
-        if since(target, "2.0"):
-            yield from _named_twice(model, target)
-            yield from _sparse(model, target) if not since(target, "2.1") else ()
+    if SERVE not in saved_model.tag_sets:
+        available = " and ".join("{" + ", ".join(tags) + "}" for tags in saved_model.tag_sets)
+        yield NoServingGraph(available=available)
+    if len(saved_model.tag_sets) > 1:
+        yield SeveralGraphs(count=len(saved_model.tag_sets))
 
 
-def _objects(model: Model, kinds: Iterable[str], target: Target, *, keras: bool) -> Iterator[Finding]:
-    graph = model.meta.object_graph_def
-    # 2.6 and 2.7 only know what Keras makes once Keras is imported
-    without_keras = since(target, "2.16") or (since(target, "2.6") and not since(target, "2.8") and not keras)
-    made_again = ("tf_deprecated_optimizer", *(() if without_keras else KERAS_2))
+@check
+def objects_can_be_restored(model: CheckedModel, target: Target, loader: Loader) -> Iterator[Finding]:
+    saved_model = model.model
+    if saved_model.format is not SAVED_MODEL or not has_objects(saved_model):
+        return
+    graph = saved_model.meta.object_graph_def
+    # 2.6 and 2.7 know the kinds of Keras only once Keras is imported
+    keras_missing = since(target, "2.6") and not since(target, "2.8") and loader.name != KERAS
+    without_keras = since(target, "2.16") or keras_missing
+    known = ("tf_deprecated_optimizer", *(() if without_keras else KERAS_2))
     with_slots = {node.user_object.identifier for node in graph.nodes if node.slot_variables}
-    for identifier in sorted(with_slots - set(made_again)):
-        yield OptimizerOfAnotherKeras(on=target, identifier=identifier)
-    there = {node.WhichOneof("kind") or "" for node in graph.nodes}
-    for kind in sorted(there & set(NEWER_OBJECTS)):
+    for identifier in sorted(with_slots - set(known)):
+        yield OptimizerOfAnotherKeras(identifier=identifier)
+    kinds = {node.WhichOneof("kind") or "" for node in graph.nodes}
+    for kind in sorted(kinds & set(NEWER_OBJECTS)):
         if not since(target, NEWER_OBJECTS[kind]):
-            yield NewerObject(on=target, kind=kind.replace("_", " "))
-    for kind in kinds:
+            yield NewerObject(kind=kind.replace("_", " "))
+    for kind in model.once(_kinds_of_values):
         if kind in NEWER_VALUES and not since(target, NEWER_VALUES[kind]):
-            yield NewerArgument(on=target, kind=kind.removesuffix("_value").replace("_", " "))
+            yield NewerArgument(kind=kind.removesuffix("_value").replace("_", " "))
 
 
-def kinds_of_values(graph: pb.SavedObjectGraph) -> set[str]:
+def _kinds_of_values(model: CheckedModel) -> list[str]:
     """The kinds of values that the signatures of all functions have."""
-    found: set[str] = set()
+    graph = model.model.meta.object_graph_def
+    kinds: set[str] = set()
     stack = [
         v
         for f in graph.concrete_functions.values()
@@ -225,9 +270,9 @@ def kinds_of_values(graph: pb.SavedObjectGraph) -> set[str]:
         value = stack.pop()
         kind = value.WhichOneof("kind")
         if kind is not None:
-            found.add(kind)
+            kinds.add(kind)
             stack += _inside(value, kind)
-    return found
+    return sorted(kinds)
 
 
 def _inside(value: pb.StructuredValue, kind: str) -> list[pb.StructuredValue]:
@@ -240,24 +285,22 @@ def _inside(value: pb.StructuredValue, kind: str) -> list[pb.StructuredValue]:
     return [value.type_spec_value.type_state] if kind == "type_spec_value" else []
 
 
-def _collections(model: Model, target: Target) -> Iterator[Finding]:
-    for name, collection in sorted(model.meta.collection_def.items()):
+@check
+def collections_and_signatures_fit_python(
+    model: CheckedModel, target: Target, loader: Loader
+) -> Iterator[Finding]:
+    if model.model.format is not SAVED_MODEL:
+        return
+    for name, collection in sorted(model.model.meta.collection_def.items()):
         for member in collection.node_list.value:
-            if model.graph.find(member.partition(":")[0]) is None:
-                yield MissingCollectionMember(on=target, collection=name, member=member)
-
-
-def _named_twice(model: Model, target: Target) -> Iterator[Finding]:
-    for name, signature in model.signatures.items():
+            if model.model.graph.find(member.partition(":")[0]) is None:
+                yield MissingCollectionMember(collection=name, member=member)
+    for name, signature in model.model.signatures.items():
         seen: set[str] = set()
         for spec in signature.inputs.values():
             for tensor in spec.tensors:
                 if tensor in seen:
-                    yield InputNamedTwice(on=target, signature=name, tensor=tensor)
+                    yield InputNamedTwice(signature=name, tensor=tensor)
                 seen.add(tensor)
-
-
-def _sparse(model: Model, target: Target) -> Iterator[Finding]:
-    for name, signature in model.signatures.items():
         if any(spec.form == "sparse" for spec in (*signature.inputs.values(), *signature.outputs.values())):
-            yield SparseSignature(on=target, signature=name)
+            yield SparseSignature(signature=name)

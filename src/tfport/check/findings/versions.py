@@ -5,19 +5,21 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from tfport.atlas.target import Target
-from tfport.check.findings.finding import Finding, finding
-from tfport.graph.model import Model
+from tfport.check.checked_model import CheckedModel
+from tfport.check.findings.finding import Finding, check, finding
+from tfport.check.loaders import Loader
+from tfport.check.noticed import VERSIONS
 
 
-@finding("TFP001", "newer-graph")
+@finding("TFP001", "newer-graph", noticed=VERSIONS)
 class NewerGraph(Finding):
-    """the graph is for TensorFlow with GraphDef version {wanted} or later; {target} has {found}
+    """the graph needs GraphDef version {wanted} or later; {target} has {actual}
 
     ## Cause
-    The file says in `versions.min_consumer` which versions may read it. Versions of the
-    GraphDef do not always grow with the release: 1.15.5 has 134, 2.0.4 has 119.
+    The file says in `versions.min_consumer` which versions may read it. GraphDef versions
+    do not always grow with the release: 1.15.5 has 134, 2.0.4 has 119.
     ## Fix
-    Use a release with that version (`tfport targets show` tells it), or export again.
+    Use a release with that version (`tfport targets show` lists it), or export again.
     ## Example
         y = NoOp()
         min_consumer 3000
@@ -25,19 +27,19 @@ class NewerGraph(Finding):
     """
 
     wanted: int
-    found: int
+    actual: int
 
     def says(self) -> str:
         release = self.on.build.version if self.on.build else ""
         return (
-            f"GraphDef min consumer version {self.wanted} above current version {self.found} for TensorFlow "
+            f"GraphDef min consumer version {self.wanted} above current version {self.actual} for TensorFlow "
             f"{release}.  Please upgrade TensorFlow."
         )
 
 
-@finding("TFP002", "refused-version")
+@finding("TFP002", "refused-version", noticed=VERSIONS)
 class RefusedVersion(Finding):
-    """the graph refuses GraphDef version {found}, which {target} has
+    """the graph excludes GraphDef version {actual}, which {target} has
 
     ## Cause
     The file lists in `versions.bad_consumers` versions that would read it wrongly.
@@ -49,23 +51,23 @@ class RefusedVersion(Finding):
         on tensorflow==2.8.4
     """
 
-    found: int
+    actual: int
 
     def says(self) -> str:
         return (
-            f"GraphDef disallows consumer version {self.found}.  Please upgrade TensorFlow: this version is "
+            f"GraphDef disallows consumer version {self.actual}.  Please upgrade TensorFlow: this version is "
             "likely buggy."
         )
 
 
-@finding("TFP003", "older-graph")
+@finding("TFP003", "older-graph", noticed=VERSIONS)
 class OlderGraph(Finding):
-    """the graph has version {producer}; {target} reads none before {wanted}
+    """the graph has version {producer}; {target} reads only {wanted} and later
 
     ## Cause
-    The graph was written by a TensorFlow from before 1.0, or its version is missing.
+    The graph was written by a TensorFlow before 1.0, or its version is missing.
     ## Fix
-    Export it again with a release of the last years.
+    Export it again with a recent release.
     ## Example
         y = NoOp()
         producer -1
@@ -83,16 +85,15 @@ class OlderGraph(Finding):
         )
 
 
-def version_findings(model: Model, target: Target) -> Iterator[Finding]:
-    """What the versions in the file say against a target; nothing of one whose own are not known."""
+@check
+def version_is_supported(model: CheckedModel, target: Target, loader: Loader) -> Iterator[Finding]:
     known = target.build.facts.get("graph_def") if target.build else None
     if not known:
         return
-    versions, found = model.graph.rest.versions, known["producer"]
-    producer = versions.producer or model.graph.rest.version
-    if versions.min_consumer > found:
-        yield NewerGraph(on=target, wanted=versions.min_consumer, found=found)
-    if found in versions.bad_consumers:
-        yield RefusedVersion(on=target, found=found)
-    if producer < known["min_producer"]:
-        yield OlderGraph(on=target, producer=producer, wanted=known["min_producer"])
+    versions, current = model.model.graph.rest.versions, known["producer"]
+    if versions.min_consumer > current:
+        yield NewerGraph(wanted=versions.min_consumer, actual=current)
+    if current in versions.bad_consumers:
+        yield RefusedVersion(actual=current)
+    if model.producer < known["min_producer"]:
+        yield OlderGraph(producer=model.producer, wanted=known["min_producer"])

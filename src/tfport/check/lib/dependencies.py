@@ -12,7 +12,7 @@ from tfport.atlas.target import Target
 from tfport.atlas.versions import version_key
 from tfport.check.explain.cuda import CUDA_LIBRARY, cuda_of
 from tfport.check.findings.finding import Finding
-from tfport.check.findings.libraries import (
+from tfport.check.findings.library_dependencies import (
     DeclaredForOther,
     LoadedTwice,
     MissingCudaLibrary,
@@ -147,7 +147,7 @@ def _too_old(
         family=family,
         wanted=max(required, key=version_key),
         first=SYSTEM_VERSION.fullmatch(first.version)[2],  # type: ignore[index]
-        found=max(offered, key=version_key, default="none"),
+        actual=max(offered, key=version_key, default="none"),
         system=system.name if system else "the machine",
         provider=subject.shown(first.provider.path),
         requirer=subject.name_in_messages(first.requirer),

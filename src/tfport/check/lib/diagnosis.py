@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 from tfport.atlas.target import Target
-from tfport.check.findings.finding import ERROR, LOAD, Finding
+from tfport.check.findings.finding import ERROR, Finding
 from tfport.check.findings.library_files import (
     BareName,
     CutLibrary,
@@ -167,7 +167,7 @@ def diagnose(subject: LibrarySubject, target: Target) -> LibraryResult:
     """Diagnose a library on one target."""
     findings = list(_findings(subject, target))
     for finding in findings:
-        finding.stage = LOAD if finding.usual == ERROR else None
+        finding.stage = finding.when().stages("dlopen")[0]
     errors = [finding for finding in findings if finding.severity == ERROR]
     is_certain = any(finding.decides and not finding.doubt for finding in errors)
     verdict = FAILS if is_certain else UNKNOWN if errors else LOADS
@@ -178,7 +178,7 @@ def _findings(subject: LibrarySubject, target: Target) -> Iterator[Finding]:
     file = subject.file
     if subject.open_error is not None:
         what, message, hint = subject.open_error
-        yield LibraryNotOpened(on=target, file=file, what=what, said=message, hint=hint)
+        yield LibraryNotOpened(on=target, file=file, what=what, loader_error=message, hint=hint)
         return
     if subject.rejection is not None:
         yield _rejected(subject.rejection, file, target)
@@ -200,28 +200,40 @@ def _bare_name(subject: LibrarySubject, target: Target) -> Finding:
     if not subject.options.literal:
         return BareName(on=target, file=subject.file)
     what = "not found in the folders that are searched for names without a `/`"
-    return LibraryNotOpened(on=target, file=subject.file, what=what, said=NO_FILE)
+    return LibraryNotOpened(on=target, file=subject.file, what=what, loader_error=NO_FILE)
 
 
 def _rejected(rejection: Rejection, file: str, target: Target) -> Finding:
     match rejection.kind:
         case "foreign":
             return NoSharedLibrary(
-                on=target, file=file, what=rejection.what, said=rejection.says, instead=rejection.instead
+                on=target,
+                file=file,
+                what=rejection.what,
+                loader_error=rejection.says,
+                instead=rejection.instead,
             )
         case "cut":
-            return CutLibrary(on=target, file=file, what=rejection.what, said=rejection.says)
+            return CutLibrary(on=target, file=file, what=rejection.what, loader_error=rejection.says)
         case "machine":
-            return WrongMachine(on=target, file=file, what=rejection.what, said=rejection.says)
+            return WrongMachine(on=target, file=file, what=rejection.what, loader_error=rejection.says)
         case "program":
             return ProgramNotLibrary(
-                on=target, file=file, what=rejection.what, said=rejection.says, instead=rejection.instead
+                on=target,
+                file=file,
+                what=rejection.what,
+                loader_error=rejection.says,
+                instead=rejection.instead,
             )
         case "refuses":
             return NotForDlopen(
-                on=target, file=file, what=rejection.what, said=rejection.says, instead=rejection.instead
+                on=target,
+                file=file,
+                what=rejection.what,
+                loader_error=rejection.says,
+                instead=rejection.instead,
             )
-    return DamagedLibrary(on=target, file=file, what=rejection.what, said=rejection.says)
+    return DamagedLibrary(on=target, file=file, what=rejection.what, loader_error=rejection.says)
 
 
 def _not_opened(file: str, path: str) -> tuple[str, str, str] | None:

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 from tfport.check.findings.finding import Finding
-from tfport.check.findings.libraries import (
+from tfport.check.findings.library_dependencies import (
     MissingCudaLibrary,
     MissingLibrary,
     MissingTensorFlowLibrary,
-    OtherCxxAbi,
-    SymbolFinding,
     SystemTooOld,
     UnknownMachine,
 )
+from tfport.check.findings.library_symbols import OtherCxxAbi, SymbolFinding
 from tfport.formats.elf.mangling import short_name
 
 

@@ -11,10 +11,10 @@ from tfport.check.findings.finding import Finding
 from tfport.check.findings.library_ops import (
     IllRegisteredOp,
     KernelWithoutOp,
+    LibraryOpWithoutKernel,
     NothingRegistered,
     OpAlreadyRegistered,
     OpRegisteredTwice,
-    OpWithoutKernel,
     SecondKernel,
     ServerLoadsNone,
 )
@@ -82,13 +82,15 @@ def _op(subject: LibrarySubject, target: Target, source: LibrarySource, op: str)
     if not source.kernels(op) or not {CPU, DEFAULT} & set(devices):
         idle = (name for name, ops in subject.registered.uncalled.items() if op in ops)
         uncalled = short_name(next(idle, ""))
-        yield OpWithoutKernel(on=target, file=subject.file, op=op, devices=tuple(devices), uncalled=uncalled)
+        yield LibraryOpWithoutKernel(
+            on=target, file=subject.file, op=op, devices=tuple(devices), uncalled=uncalled
+        )
 
 
 def _kernels(subject: LibrarySubject, target: Target, source: LibrarySource, op: str) -> Iterator[Finding]:
     if op not in target.registry and op not in source.ops() and not source.partial:
-        near = tuple(difflib.get_close_matches(op, source.ops(), 1))
-        yield KernelWithoutOp(on=target, file=subject.file, op=op, near=near)
+        close = tuple(difflib.get_close_matches(op, source.ops(), 1))
+        yield KernelWithoutOp(on=target, file=subject.file, op=op, close=close)
     theirs = target.registry.kernels(op) if op in target.registry else []
     for device in sorted({ours.device for ours in source.kernels(op) if _conflicts(ours, theirs)}):
         yield SecondKernel(on=target, file=subject.file, op=op, device=device)

@@ -13,7 +13,7 @@ from tfport.atlas.symbols import symbols
 from tfport.atlas.target import Target
 from tfport.check.explain.symbols import ABSEIL
 from tfport.check.findings.finding import Finding
-from tfport.check.findings.libraries import (
+from tfport.check.findings.library_symbols import (
     NotInFramework,
     NotLinked,
     OtherCxxAbi,
@@ -87,16 +87,16 @@ def _other_release(
     with_strings = [name for name in missing if _has_strings(name)]
     if abi is not None and other is not None and abi != other and with_strings:
         return _other_cxx_abi(subject, target, build, requirer, missing)
-    evidence = [hint] if (hint := other_standard(missing, build, subject.machine)) else []
+    hints = [hint] if (hint := other_standard(missing, build, subject.machine)) else []
     if origin.abseil and any(ABSEIL.search(name) for name in missing):
-        evidence.append(f"compiled with Abseil lts_{origin.abseil}")
+        hints.append(f"compiled with Abseil lts_{origin.abseil}")
     return OtherTensorFlow(
         on=target,
         file=subject.file,
         requirer=requirer,
         missing=missing,
         built_for=spans_text(origin.spans),
-        evidence=tuple(evidence),
+        hints=tuple(hints),
     )
 
 

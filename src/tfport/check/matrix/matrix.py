@@ -15,7 +15,7 @@ from tfport.atlas.target import DEVICES, Target, resolve_targets
 from tfport.atlas.versions import version_key
 from tfport.check.check import Result, check_on, loaders_of
 from tfport.check.checked_model import CheckedModel
-from tfport.check.findings.finding import CODES, ERROR, Finding
+from tfport.check.findings.finding import ERROR, Finding, name_of
 from tfport.check.loaders import default_loaders
 from tfport.errors import Error
 from tfport.graph.graph import Node
@@ -37,7 +37,7 @@ class FindingKey(NamedTuple):
     @property
     def subject(self) -> str:
         """The op or attribute, such as `VarHandleOp.debug_name`; without an op, the name of the finding."""
-        return ".".join(filter(None, (self.op, self.attr))) or CODES[self.code].name
+        return ".".join(filter(None, (self.op, self.attr))) or name_of(self.code)
 
 
 class Cause(NamedTuple):
@@ -231,7 +231,7 @@ class _SignatureResults:
             return [together]
         if all(self._is_shared(finding) for result in together.values() for finding in result.findings):
             return [together] * len(self.signatures)
-        return [self._results(self.subject.asking(name), target) for name in self.signatures]
+        return [self._results(self.subject.with_signature(name), target) for name in self.signatures]
 
     def _results(self, subject: CheckedModel, target: Target) -> dict[str, Result]:
         results = check_on(subject, target, self.loaders, soft_placement=self.soft_placement)
@@ -245,7 +245,7 @@ class _SignatureResults:
 
     def _is_run_alike(self, node: Node) -> bool:
         if node not in self._shared:
-            running = self.subject.places.of(node).signatures & self.subject.signatures
+            running = self.subject.contexts.of(node).signatures & self.subject.signatures
             self._shared[node] = len(running) in (0, len(self.signatures))
         return self._shared[node]
 

@@ -14,7 +14,7 @@ from typing import Any
 from urllib.parse import quote
 
 from tfport.check.check import Result
-from tfport.check.findings.finding import CODES, ERROR, Finding, function_of
+from tfport.check.findings.finding import ERROR, Finding, function_of, model_findings
 from tfport.check.report.formats import ReportFormat, report_format
 from tfport.check.report.report import CheckReport
 from tfport.graph.node import Node
@@ -48,7 +48,7 @@ def whole(parts: Sequence[Object]) -> str:
             "driver": {
                 "name": "tfport",
                 "version": version("tfport"),
-                "rules": [_rule(CODES[code]) for code in _codes()],
+                "rules": [_rule(declared) for declared in model_findings().values()],
             }
         },
         "invocations": [{"executionSuccessful": not notes, "toolExecutionNotifications": notes}],
@@ -60,7 +60,7 @@ def whole(parts: Sequence[Object]) -> str:
 
 
 def _codes() -> list[str]:
-    return sorted(CODES)
+    return list(model_findings())
 
 
 def _rule(kind: type[Finding]) -> Object:

@@ -8,7 +8,7 @@ from html import escape
 
 from tfport.check.check import RUNS, UNKNOWN
 from tfport.check.console import count
-from tfport.check.findings.finding import CODES, LOAD, RUN, Finding, function_of
+from tfport.check.findings.finding import LOAD, RUN, Finding, function_of, name_of
 from tfport.check.matrix.matrix import CellRange, FindingKey, MatrixCell
 from tfport.check.printable import printable
 
@@ -28,7 +28,7 @@ class Cards:
         """The link to a card about a finding, quoted from the newest release of the range."""
         cell = cell_range.cells[-1]
         findings = [f for f in cell.findings if (f.code, f.op, f.attr) == key]
-        head = f"<h3><code>{text(key.subject)}</code> {key.code} {CODES[key.code].name}</h3>"
+        head = f"<h3><code>{text(key.subject)}</code> {key.code} {name_of(key.code)}</h3>"
         quoted = "" if len(cell_range.cells) == 1 else f"; details from {text(cell.target.name)}"
         when = f'<p class="when">{cell_range}: {MEANS[outcome]}{quoted}</p>'
         shown = "".join(map(_finding, findings[:MOST_FINDINGS]))

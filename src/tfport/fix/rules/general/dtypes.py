@@ -26,8 +26,8 @@ from tfport.registry.unresolved import Question
 
 Ladder = Mapping[DType, tuple[DType, ...]]
 MENDED = (
-    Question.UNKNOWN_ATTR, Question.ATTR_VALUE, Question.KERNEL_TYPE, Question.REFUSED,
-    Question.REFUSED_WITHOUT_ONEDNN, Question.INPUT_TYPE,
+    Question.UNKNOWN_ATTR, Question.ATTR_VALUE, Question.KERNEL_TYPE, Question.KERNEL_LIMIT,
+    Question.KERNEL_LIMIT_WITHOUT_ONEDNN, Question.INPUT_TYPE,
 )  # fmt: skip
 
 

@@ -1,0 +1,204 @@
+"""Does a library find the symbols that it needs? Findings 42x."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from tfport.check.findings.finding import Finding, finding
+from tfport.check.findings.library_dependencies import REBUILD, shortened
+from tfport.check.noticed import DLOPEN
+from tfport.formats.elf.mangling import about_class, short_name
+
+
+class SymbolFinding(Finding):
+    """What all findings about symbols have."""
+
+    file: str
+    requirer: str
+    """The library that needs them, as the loader names it."""
+    missing: Sequence[str]
+    """Mangled, in the order in which the loader resolves them."""
+
+    @property
+    def symbols(self) -> str:
+        """`1 symbol`, `4 symbols`."""
+        return f"{len(self.missing)} symbol{'s' if len(self.missing) != 1 else ''}"
+
+    @property
+    def names(self) -> str:
+        """Some of them, demangled."""
+        return shortened(list(dict.fromkeys(map(short_name, self.missing))))
+
+    def says(self) -> str:
+        return f"{self.requirer}: undefined symbol: {self.missing[0]}"
+
+
+@finding("TFP420", "other-tensorflow", noticed=DLOPEN)
+class OtherTensorFlow(SymbolFinding):
+    """{file}: needs {symbols} that {target} does not have
+
+    ## Cause
+    TensorFlow's C++ API is not stable between releases: functions gain and lose arguments,
+    move between namespaces, and contain the version of Abseil in their names. A library
+    loads in the releases that export every symbol that it needs. Some names also depend on
+    the C++ standard: code compiled as C++17 needs functions with a `std::string_view`,
+    where releases compiled as C++14 have one of Abseil's.
+    ## Fix
+    Use one of those releases; or build it again against the one that loads it, with the
+    flags of `tf.sysconfig.get_compile_flags()` and `get_link_flags()`.
+    ## Example
+        tfport lib tests/libraries/for_2_16_2/op.so --on tensorflow==2.21.0
+    """
+
+    built_for: str = ""
+    """The releases that export everything that it needs."""
+    hints: tuple[str, ...] = ()
+
+    def cause(self) -> str:
+        return "; ".join([self.names, *self.hints])
+
+    def fixes(self) -> list[str]:
+        use = [f"use TensorFlow {self.built_for}"] if self.built_for else []
+        return [*use, REBUILD]
+
+
+@finding("TFP421", "other-cxx-abi", noticed=DLOPEN)
+class OtherCxxAbi(SymbolFinding):
+    """{file}: compiled with _GLIBCXX_USE_CXX11_ABI={abi}, and {target} with {other}
+
+    ## Cause
+    C++ has two implementations of strings and lists, and the mangled name of a function
+    contains which one it takes. Code compiled for one does not find the functions of the
+    other. The official wheels for x86-64 use the old one (0) up to 2.8, but the new one (1)
+    in 1.13 and 1.14 for Python 3.7, and the new one since 2.9.
+    ## Fix
+    Compile with the flags of `tf.sysconfig.get_compile_flags()` of the target; use the
+    same value for every library that is linked in.
+    ## Example
+        tfport lib tests/libraries/old_abi/op.so --on tensorflow==2.21.0
+    """
+
+    abi: int
+
+    @property
+    def other(self) -> int:
+        return 1 - self.abi
+
+    def cause(self) -> str:
+        return f"{self.symbols}: {self.names}"
+
+    def fixes(self) -> list[str]:
+        return [f"{REBUILD}, which set -D_GLIBCXX_USE_CXX11_ABI={self.other}"]
+
+
+@finding("TFP422", "not-linked-to-tensorflow", noticed=DLOPEN)
+class NotLinked(SymbolFinding):
+    """{file}: not linked to TensorFlow, of which it needs {symbols}
+
+    ## Cause
+    From 1.4 to 2.19 TensorFlow's libraries are loaded, but their symbols are not global: a
+    library finds them only if it names `libtensorflow_framework` among the libraries that
+    it needs. `-ltensorflow_framework` is missing, or came before the source files on the
+    command line, where `--as-needed` (the default of many systems) removes it.
+    ## Fix
+    Put the output of `python -c 'import tensorflow as tf;
+    print(*tf.sysconfig.get_link_flags())'` at the end of the command.
+    ## Example
+        tfport lib tests/libraries/without_framework_of_2_13_1/op.so --on tensorflow==2.13.1
+    """
+
+    def cause(self) -> str:
+        return self.names
+
+    def fixes(self) -> list[str]:
+        return ["link with tf.sysconfig.get_link_flags(), after the source files, or with -Wl,--no-as-needed"]
+
+
+@finding("TFP423", "undefined-own-symbol", noticed=DLOPEN)
+class UndefinedOwnSymbol(SymbolFinding):
+    """{file}: needs {symbols} that are not defined anywhere
+
+    ## Cause
+    A symbol is declared and used, and nothing that was linked defines it: the source file
+    with the class of a `REGISTER_KERNEL_BUILDER` was not compiled in, a template was not
+    instantiated for a type, a `.cu` file is missing, a virtual function has no body (then
+    its vtable or typeinfo is missing). A shared library can be linked with such gaps, but
+    not loaded.
+    ## Fix
+    Link the object that defines it. With `-Wl,--no-undefined` the linker reports it when
+    the library is built.
+    ## Example
+        tfport lib tests/libraries/source_not_linked/op.so --on tensorflow==2.21.0
+    """
+
+    def cause(self) -> str:
+        classes = sorted({kind for symbol in self.missing if (kind := about_class(symbol))})
+        about = f"a {' or '.join(classes)} is missing where not all virtual functions are defined"
+        return "; ".join([self.names, *([about] if classes else [])])
+
+    def fixes(self) -> list[str]:
+        return ["link the object file that defines them; -Wl,--no-undefined makes the linker report them"]
+
+
+@finding("TFP424", "undefined-foreign-symbol", noticed=DLOPEN)
+class UndefinedForeignSymbol(SymbolFinding):
+    """{file}: needs {symbols} that none of its libraries has
+
+    ## Cause
+    A C function that is not TensorFlow's: from a library that was not named when linking,
+    or that is installed in another release than the one used for linking; or one of its
+    own that was not linked in.
+    ## Fix
+    Link the library that has them (`-lz`, `-lcudart`, …), or install the release that does.
+    ## Example
+        tfport lib tests/libraries/undefined_function/op.so --on tensorflow==2.21.0
+    """
+
+    def cause(self) -> str:
+        return self.names
+
+    def fixes(self) -> list[str]:
+        return ["link the library or the object file that defines them"]
+
+
+@finding("TFP427", "not-in-framework", noticed=DLOPEN)
+class NotInFramework(SymbolFinding):
+    """{file}: needs {symbols} that {target} has, but not in `libtensorflow_framework`
+
+    ## Cause
+    From 1.4 to 2.19 a library sees only those of TensorFlow's libraries that it names, and
+    the flags of `tf.sysconfig` name `libtensorflow_framework`: the core, without the
+    kernels, readers and (before 2.5) the C API. The rest is in another library of the
+    process, whose symbols are not global.
+    ## Fix
+    Avoid those functions: copy what is needed from TensorFlow's source, as for the functors
+    of kernels. Or link to the other library too, or make Python load it with global symbols
+    before TensorFlow is imported: `sys.setdlopenflags(os.RTLD_GLOBAL | os.RTLD_NOW)`.
+    """
+
+    library: str
+    """The library that has them."""
+
+    def cause(self) -> str:
+        return f"{self.names}: in {self.library}"
+
+    def fixes(self) -> list[str]:
+        return [f"link to {self.library} too, or call sys.setdlopenflags before importing TensorFlow"]
+
+
+@finding("TFP426", "unrecorded-symbols", noticed=DLOPEN)
+class UnrecordedSymbols(Finding):
+    """{file}: the symbols of {target} are not recorded{machine}
+
+    ## Cause
+    The symbols of the official wheels for x86-64, and of those for ARM64 since 2.10, are
+    recorded. Those of other builds are not.
+    ## Fix
+    Check against a recorded release; `tfport targets` lists them.
+    ## Example
+        tfport lib tests/libraries/arm64/op.so --on tensorflow==2.8.4
+    """
+
+    decides = False
+    file: str
+    machine: str = ""

@@ -1,0 +1,105 @@
+"""What the registry of a target does not resolve, as findings: one for each answer, with all its nodes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from tfport.atlas.op_definitions import value_text
+from tfport.atlas.target import Target
+from tfport.check.checked_model import CheckedModel
+from tfport.check.findings.finding import Finding, answering, check
+from tfport.check.loaders import Loader
+from tfport.check.node_contexts import NodesByContext
+from tfport.graph.attrs import Attr, decode
+from tfport.graph.dtypes import RESOURCE
+from tfport.graph.graph import Node
+from tfport.graph.usage import LABEL, Usage
+from tfport.registry.unresolved import Question, Unresolved
+
+
+@dataclass(slots=True)
+class UnresolvedNodes:
+    """Nodes that a target does not resolve for one reason."""
+
+    target: Target
+    usage: Usage
+    answer: Unresolved
+    producer: int = 0
+    """The version of the GraphDef."""
+    contexts: NodesByContext = field(default_factory=list)
+
+    @property
+    def op(self) -> str:
+        return self.usage.op
+
+    @property
+    def nodes(self) -> list[Node]:
+        return [node for _, nodes in self.contexts for node in nodes]
+
+    def with_defaults(self) -> dict[str, Attr]:
+        """The attributes of the nodes, with the target's defaults for those that are absent."""
+        definition = self.target.registry.get(self.op)
+        declared = definition.attr if definition is not None else ()
+        defaults = {a.name: decode(a.default_value) for a in declared if a.HasField("default_value")}
+        return {**defaults, **self.usage.attrs}
+
+    def kernel_types(self) -> str:
+        """The attributes that choose a kernel, with their values: `T=int8, label eigen`."""
+        attrs = self.with_defaults()
+        names = dict.fromkeys(name for kernel in self.answer.kernels for name in kernel.constraints)
+        types = [f"{name}={_value(attrs[name])}" for name in names if name in attrs]
+        return ", ".join([*types, *([f"label {attrs[LABEL]}"] if LABEL in attrs else [])])
+
+
+def _value(value: Attr) -> str:
+    return ", ".join(map(value_text, value)) if isinstance(value, list) else value_text(value)
+
+
+@check
+def nodes_are_resolved(model: CheckedModel, target: Target, loader: Loader) -> Iterator[Finding]:
+    groups: dict[tuple[object, ...], UnresolvedNodes] = {}
+    for usage, answer in model.unresolved(target, soft_placement=loader.soft_placement):
+        group = groups.setdefault(_key(usage, answer), UnresolvedNodes(target, usage, answer, model.producer))
+        group.contexts += _affected(model, usage, answer, loader)
+    for group in groups.values():
+        if group.contexts and (finding := finding_for(group)):
+            yield finding
+
+
+def finding_for(unresolved: UnresolvedNodes) -> Finding | None:
+    """The finding of the first class that describes the case; None where the target does not care."""
+    for declared in answering(unresolved.answer.question):
+        finding = declared.of(unresolved)
+        if finding is not None:
+            finding.on, finding.nodes, finding.op = unresolved.target, unresolved.nodes, unresolved.op
+            finding.unresolved, finding.attr = unresolved.answer, unresolved.answer.attr or None
+            finding.contexts = unresolved.contexts
+            return finding
+    return None
+
+
+def _key(usage: Usage, answer: Unresolved) -> tuple[object, ...]:
+    """What makes two answers one finding."""
+    types = sorted((k, str(v)) for k, v in usage.attrs.items() if answer.question is Question.KERNEL_TYPE)
+    return (
+        usage.op,
+        answer.question,
+        answer.attr,
+        str(answer.actual),
+        str(answer.expected),
+        answer.index,
+        *types,
+    )
+
+
+def _affected(model: CheckedModel, usage: Usage, answer: Unresolved, loader: Loader) -> NodesByContext:
+    """The nodes that an answer affects, where the loader removes the cause from others."""
+    contexts = model.contexts_of(usage)
+    if answer.question is Question.UNKNOWN_ATTR and loader.strips_defaults:
+        defaults = model.listed_defaults.get(usage.op, {})
+        if answer.attr in defaults and defaults[answer.attr] == answer.actual:
+            return [(context, nodes) for context, nodes in contexts if context.function is not None]
+    if answer.question is Question.DEVICE and RESOURCE in usage.inputs:  # it runs where the resource is
+        return [(context, nodes) for context, nodes in contexts if context.function is None]
+    return contexts

@@ -1,0 +1,252 @@
+"""What kernels for the CPU reject or ignore when they run, though they are registered for it.
+
+No registration says this: each line was recorded from real binaries for x86-64 (`make truth`).
+From 2.9 on TensorFlow uses oneDNN's kernels where the CPU has the instructions they need, and
+those support it; so it depends on the machine, and was recorded with and without them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+
+from tfport.atlas.target import Target
+from tfport.check.release_quirks import since
+from tfport.graph.attrs import Attr
+from tfport.graph.dtypes import INT32, INT64, DType
+from tfport.graph.edit import constant
+from tfport.graph.usage import Usage
+from tfport.registry.unresolved import Question, Unresolved
+
+Attrs = Mapping[str, Attr]
+NEVER = "99"
+NCHW, NCDHW, NHWC = "NCHW", "NCDHW", "NHWC"
+BFLOAT16 = DType.parse("bfloat16")
+INT4 = (DType.parse("int4"), DType.parse("uint4"))
+AUTO_SELECT = 3
+STATIC_TABLES = ("HashTable", "HashTableV2")
+ABORTS = "Check failed: dtype() == expected_dtype (9 vs. 3)"
+
+
+@dataclass(frozen=True, slots=True)
+class KernelLimit:
+    """Something that the kernels of an op do not support."""
+
+    ops: str
+    applies: Callable[[Usage, Attrs], bool]
+    says: str
+    first: str = "0"
+    until: str = "2.9"
+    """The first release that supports it."""
+    by_onednn: bool = True
+    """Whether that is because oneDNN supports it."""
+    about: str = ""
+    """What is not supported: an attribute or a phrase (default: the first attribute that applies)."""
+
+
+def _layout(*layouts: str) -> Callable[[Usage, Attrs], bool]:
+    return lambda usage, attrs: attrs.get("data_format") in layouts
+
+
+def _dilated(usage: Usage, attrs: Attrs) -> bool:
+    rates = attrs.get("dilations")
+    return isinstance(rates, list) and any(rate != 1 for rate in rates)
+
+
+def _uneven(usage: Usage, attrs: Attrs) -> bool:
+    strides = attrs.get("strides")
+    if not isinstance(strides, list) or len(strides) != 4:
+        return False
+    rows, columns = strides[2:] if attrs.get("data_format") == NCHW else strides[1:3]
+    return bool(rows != columns)
+
+
+def _grouped(usage: Usage, attrs: Attrs) -> bool:
+    """Whether the input has more channels than the filter, as far as shapes are known."""
+    image, kernel = usage.dims(usage.node, 0), usage.dims(usage.node, 1)
+    if not image or not kernel or len(image) != 4 or len(kernel) != 4:
+        return False
+    depth = image[1] if attrs.get("data_format") == NCHW else image[3]
+    return depth is not None and kernel[2] is not None and depth != kernel[2]
+
+
+def _rank(is_unsupported: Callable[[int], bool], layout: str = "") -> Callable[[Usage, Attrs], bool]:
+    """Whether the first input is known to have an unsupported rank, in this layout or in any."""
+
+    def applies(usage: Usage, attrs: Attrs) -> bool:
+        if layout not in ("", attrs.get("data_format")):
+            return False
+        known = (usage.dims(node, 0) for node in usage.nodes)
+        return any(dims is not None and is_unsupported(len(dims)) for dims in known)
+
+    return applies
+
+
+def _passed_averages(usage: Usage, attrs: Attrs) -> bool:
+    """Whether training is known to get a mean that it does not use."""
+    if not attrs.get("is_training", True) or attrs.get("exponential_avg_factor", 1) != 1:
+        return False
+    return any(usage.dims(node, 3) not in (None, (0,), (None,)) for node in usage.nodes)
+
+
+def _static_table(usage: Usage, attrs: Attrs) -> bool:
+    """Whether a table is a static one, as far as the graph shows it."""
+    return any(node.inputs and node.inputs[0].node.op in STATIC_TABLES for node in usage.nodes)
+
+
+def _long_paddings(usage: Usage, attrs: Attrs) -> bool:
+    return attrs.get("Tpaddings") == INT64
+
+
+def _fuses(*names: str) -> Callable[[Usage, Attrs], bool]:
+    return lambda usage, attrs: not _fused(attrs).isdisjoint(names)
+
+
+def _fuses_more_than(*names: str) -> Callable[[Usage, Attrs], bool]:
+    return lambda usage, attrs: not _fused(attrs) <= set(names)
+
+
+def _fused(attrs: Attrs) -> set[str]:
+    names = attrs.get("fused_ops")
+    listed = names if isinstance(names, list) else []
+    return {name.decode() if isinstance(name, bytes) else str(name) for name in listed}
+
+
+def _is_used(usage: Usage, attrs: Attrs) -> bool:
+    return True
+
+
+def _rounds_signed(usage: Usage, attrs: Attrs) -> bool:
+    return bool(attrs.get("signed_input", True)) and not attrs.get("narrow_range", False)
+
+
+def _bfloat16(usage: Usage, attrs: Attrs) -> bool:
+    return attrs.get("T") == BFLOAT16
+
+
+def _int4(usage: Usage, attrs: Attrs) -> bool:
+    return any(attrs.get(name) in INT4 for name in ("SrcT", "DstT"))
+
+
+def _casts(*types: str, but: tuple[str, ...] = ()) -> Callable[[Usage, Attrs], bool]:
+    """Whether it casts between two types, one of these and another that is not in `but`."""
+
+    def applies(usage: Usage, attrs: Attrs) -> bool:
+        names = {str(attrs.get(name)) for name in ("SrcT", "DstT")}
+        return len(names) == 2 and not names.isdisjoint(types) and names.isdisjoint(but)
+
+    return applies
+
+
+def _any_algorithm(usage: Usage, attrs: Attrs) -> bool:
+    """Whether the release must choose the random algorithm, which earlier releases cannot."""
+    for node in usage.nodes:
+        algorithm = constant(node.inputs[-1]) if node.inputs else None
+        if algorithm is not None and algorithm.dtype == INT32 and algorithm.numpy().tolist() == AUTO_SELECT:
+            return True
+    return False
+
+
+FUSION = "Fusion is not implemented"
+LIMITS = (
+    KernelLimit("Conv2D", _layout(NCHW),
+                "The Conv2D op currently only supports the NHWC tensor format on the CPU."),
+    KernelLimit("Conv2D", _dilated, "Generic conv implementation only supports dilated rate of 1 for now.",
+                until="1.7", by_onednn=False),
+    KernelLimit("Conv2D", _grouped,
+                "The Conv2D op currently does not support grouped convolutions on the CPU.",
+                until="2.5", by_onednn=False),
+    KernelLimit("LookupTableImport LookupTableImportV2", _static_table,
+                "ImportValues not supported by InitializableLookupTable implementations",
+                until="1.11", by_onednn=False),
+    KernelLimit("Pad", _long_paddings, ABORTS, first="1.4", until="1.5", by_onednn=False),
+    KernelLimit("Pad", _long_paddings, ABORTS, first="1.8", until="1.10", by_onednn=False),
+    KernelLimit("Conv2D FusedBatchNormV3", _bfloat16, "Missing 0-th output from the node", first="2.5"),
+    KernelLimit("Cast", _casts("bfloat16", but=("float32",)), "Cast bfloat16 to half is not supported",
+                until="1.8", by_onednn=False),
+    KernelLimit("Cast", _casts("uint32", "uint64", "qint8", "quint8", "qint16", "quint16", "qint32"),
+                "Cast float to uint32 is not supported", until="1.11", by_onednn=False),
+    KernelLimit("Cast", _int4, "Cast float to int4 is not supported", first="2.15", until=NEVER,
+                by_onednn=False),
+    KernelLimit("StatelessRandomGetKeyCounter StatelessRandomNormalV2 StatelessRandomUniformFullIntV2 "
+                "StatelessRandomUniformIntV2 StatelessRandomUniformV2 StatelessTruncatedNormalV2",
+                _any_algorithm, "Unsupported algorithm id: 3", until="2.7", by_onednn=False),
+    KernelLimit("Conv2DBackpropInput", _layout(NCHW), "Conv2DCustomBackpropInputOp only supports NHWC."),
+    KernelLimit("Conv2DBackpropInput", _dilated,
+                "Current libxsmm and customized CPU implementations do not yet support dilation rates larger "
+                "than 1."),
+    KernelLimit("Conv3D", _layout(NCDHW),
+                "CPU implementation of Conv3D currently only supports the NHWC tensor format."),
+    KernelLimit("Conv3D", _dilated,
+                "CPU implementation of Conv3D currently only supports dilated rates of 1.", first="1.9"),
+    KernelLimit("DepthwiseConv2dNative", _layout(NCHW),
+                "Depthwise convolution on CPU is only supported for NHWC format"),
+    KernelLimit("DepthwiseConv2dNative", _uneven,
+                "Current implementation only supports equal length strides in the row and column "
+                "dimensions."),
+    KernelLimit("DepthwiseConv2dNative", _dilated,
+                "Current kernel implementation does not support dilations", first="2.10", until="2.10"),
+    KernelLimit("MaxPool", _layout(NCHW), "Default MaxPoolingOp only supports NHWC on device type CPU"),
+    KernelLimit("AvgPool", _layout(NCHW), "Default AvgPoolingOp only supports NHWC on device type CPU"),
+    KernelLimit("MaxPool3D AvgPool3D", _layout(NCDHW),
+                "Default Pooling3DOp only supports NDHWC on device type CPU"),
+    KernelLimit("FusedBatchNorm FusedBatchNormV2 FusedBatchNormV3", _layout(NCHW),
+                "The CPU implementation of FusedBatchNorm only supports NHWC tensor format for now.",
+                until="2.1", by_onednn=False),
+    KernelLimit("FusedBatchNorm FusedBatchNormV2 FusedBatchNormV3", _passed_averages,
+                "estimated_mean must be empty for training", until="2.2", by_onednn=False,
+                about="a mean that training does not use"),
+    KernelLimit("MaxPoolV2", _layout(NCHW), "MaxPoolingV2Op only supports NHWC or NCHW_VECT_C. Got: NCHW",
+                until=NEVER, by_onednn=False),
+    KernelLimit("Softmax LogSoftmax", _rank(lambda rank: rank != 2), "logits must be 2-dimensional",
+                until="1.11", by_onednn=False, about="an input that is not a matrix"),
+    KernelLimit("BiasAdd BiasAddV1", _rank(lambda rank: rank > 5), "Only ranks up to 5 supported",
+                until="2.7", by_onednn=False, about="more than 5 dimensions"),
+    KernelLimit("BiasAdd", _rank(lambda rank: rank != 4, NCHW), "NCHW format supports only 4D input tensor.",
+                until="1.13", by_onednn=False),
+    KernelLimit("_FusedConv2D", _fuses("Relu6", "Elu"), FUSION, until="1.14", by_onednn=False,
+                about="fused_ops"),
+    KernelLimit("_FusedConv2D", _fuses("LeakyRelu"), FUSION, until="2.4", by_onednn=False, about="fused_ops"),
+    KernelLimit("_FusedConv2D", _fuses("Add"), FUSION, about="fused_ops"),
+    KernelLimit("_FusedConv2D", _fuses_more_than(
+                    "BiasAdd", "FusedBatchNorm", "Add", "Relu", "Relu6", "Elu", "LeakyRelu"),
+                FUSION, until=NEVER, by_onednn=False, about="fused_ops"),
+    KernelLimit("_FusedConv2D", _layout(NCHW),
+                "Fused conv implementation only supports NHWC tensor format for now."),
+    KernelLimit("_FusedMatMul", _fuses("LeakyRelu"), FUSION, until="2.5", by_onednn=False, about="fused_ops"),
+    # from 2.9 on with oneDNN, and from 2.16 on without it too
+    KernelLimit("_FusedMatMul", _fuses("Tanh", "Sigmoid"), FUSION, by_onednn=False, about="fused_ops"),
+    KernelLimit("_FusedMatMul", _fuses("GeluExact", "GeluApproximate"), FUSION, about="fused_ops"),
+    KernelLimit("_FusedDepthwiseConv2dNative", _is_used, "Missing 0-th output from the node",
+                about="every input"),
+    KernelLimit("DepthToSpace SpaceToDepth", _layout(NCHW, "NCHW_VECT_C"),
+                "Only NHWC data_format supported on CPU.", until="2.1", by_onednn=False),
+)  # fmt: skip
+IGNORED = (
+    KernelLimit("DepthwiseConv2dNative", _dilated, "", until="2.10", by_onednn=False),
+    KernelLimit("QuantizeAndDequantizeV2 QuantizeAndDequantizeV3", _rounds_signed, "",
+                until="1.9", by_onednn=False),
+)  # fmt: skip
+"""What kernels silently ignore, so that a model runs and gives other outputs."""
+BY_OP = {op: [r for r in LIMITS if op in r.ops.split()] for row in LIMITS for op in row.ops.split()}
+
+
+def kernel_limits(usage: Usage, target: Target) -> Iterator[Unresolved]:
+    """What the CPU kernels of a target do not support in the nodes of a usage."""
+    if target.device != "cpu" or usage.op not in BY_OP:
+        return
+    for limit in BY_OP[usage.op]:
+        if since(target, limit.first) and limit.applies(usage, usage.attrs):
+            if not since(target, limit.until):
+                yield Unresolved(Question.KERNEL_LIMIT, expected=limit)
+            elif limit.by_onednn:
+                yield Unresolved(Question.KERNEL_LIMIT_WITHOUT_ONEDNN, expected=limit)
+
+
+def ignored_attributes(usage: Usage, target: Target) -> Iterator[Unresolved]:
+    """What the CPU kernels of a target silently ignore in the nodes of a usage."""
+    if target.device != "cpu":
+        return
+    for row in IGNORED:
+        if usage.op in row.ops.split() and row.applies(usage, usage.attrs) and not since(target, row.until):
+            yield Unresolved(Question.KERNEL_LIMIT, expected=row)
