@@ -1,4 +1,4 @@
-"""What the pages say is what happens: their commands give the output shown, their Python runs."""
+"""The pages are correct: commands print the output shown, Python code runs, links and counts are right."""
 
 import re
 import shlex
@@ -16,14 +16,14 @@ BLOCK = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 
 def blocks(language: str, start: str = ""):
     for page in PAGES:
-        for found, text in BLOCK.findall(page.read_text()):
-            if found == language and text.startswith(start):
+        for tag, text in BLOCK.findall(page.read_text()):
+            if tag == language and text.startswith(start):
                 yield pytest.param(text, id=f"{page.relative_to(ROOT)}: {text.splitlines()[0]}")
 
 
 @pytest.fixture
 def folder(tmp_path, monkeypatch):
-    """Where the pages' commands are typed: beside what they name, and free to be written into."""
+    """A temporary folder with links to the folders that pages refer to."""
     for name in ("examples", "tests", "tools"):
         (tmp_path / name).symlink_to(ROOT / name)
     monkeypatch.chdir(tmp_path)
@@ -31,17 +31,17 @@ def folder(tmp_path, monkeypatch):
 
 @pytest.mark.usefixtures("folder")
 @pytest.mark.parametrize("block", list(blocks("", "$ tfport ")))
-def test_a_command_prints_what_the_page_shows(block, capsys):
+def test_a_command_prints_the_output_on_the_page(block, capsys):
     for session in block.split("$ tfport ")[1:]:
         command, _, shown = session.partition("\n")
         main(shlex.split(command))
-        said = capsys.readouterr()
-        assert (said.out + said.err).strip() == shown.strip()
+        printed = capsys.readouterr()
+        assert (printed.out + printed.err).strip() == shown.strip(), "run `make docs-refresh`"
 
 
 @pytest.mark.usefixtures("folder")
 @pytest.mark.parametrize("block", list(blocks("python")))
-def test_the_python_of_a_page_runs(block, capsys):
+def test_python_code_runs(block, capsys):
     exec(compile(block, "page", "exec"), {})
     assert "Traceback" not in capsys.readouterr().err
 
@@ -54,7 +54,7 @@ def test_every_command_has_a_page():
 
 
 @pytest.mark.parametrize("page", PAGES, ids=str)
-def test_links_lead_somewhere(page):
+def test_links_exist(page):
     for target in re.findall(r"\]\(([^)#:]+)\)", page.read_text()):
         assert (page.parent / target).exists(), target
 

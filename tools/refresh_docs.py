@@ -1,9 +1,9 @@
-"""Run every `$ tfport` block of README.md and docs/ again, and compute every counted number.
+"""Update README.md and docs/: the output of every `$ tfport` block, and every computed count.
 
     python tools/refresh_docs.py [PAGE …]
 
-Look at the difference before you keep it: the pages say what the commands print, so
-what changed here changed for users. `tests/test_docs.py` holds pages and commands together.
+Review the difference before you commit it: a change here is a change for users.
+`tests/test_docs.py` checks that the pages are current.
 """
 
 import contextlib
@@ -23,43 +23,43 @@ PROMPT = "$ tfport "
 
 
 def refreshed(block: re.Match[str]) -> str:
-    """Each command of a block with what it prints now."""
-    return "".join(PROMPT + session_again(session) for session in block[0].split(PROMPT)[1:])
+    """Each command of a block with its current output."""
+    return "".join(PROMPT + updated_session(session) for session in block[0].split(PROMPT)[1:])
 
 
-def session_again(session: str) -> str:
-    """A command and its output; as it was where nothing but blank lines around it differs."""
+def updated_session(session: str) -> str:
+    """A command and its output; unchanged if only blank lines around it differ."""
     command, _, shown = session.partition("\n")
     now = output(command)
     return session if shown.strip() == now.strip() else f"{command}\n{now}"
 
 
 def output(command: str) -> str:
-    said = io.StringIO()
-    with contextlib.redirect_stdout(said), contextlib.redirect_stderr(said):
+    printed = io.StringIO()
+    with contextlib.redirect_stdout(printed), contextlib.redirect_stderr(printed):
         main(shlex.split(command))
-    text = said.getvalue().rstrip("\n")
+    text = printed.getvalue().rstrip("\n")
     return f"{text}\n" if text else ""
 
 
-def pages(named: list[str]) -> list[Path]:
-    return [Path(name).resolve() for name in named] or [
+def pages(names: list[str]) -> list[Path]:
+    return [Path(name).resolve() for name in names] or [
         ROOT / "README.md",
         *sorted((ROOT / "docs").rglob("*.md")),
     ]
 
 
-def refresh(named: list[str]) -> None:
-    for page in pages(named):
+def refresh(names: list[str]) -> None:
+    for page in pages(names):
         before = page.read_text()
-        after = doc_counts.refreshed(BLOCK.sub(in_a_scratch_folder, before))
+        after = doc_counts.refreshed(BLOCK.sub(in_scratch_folder, before))
         if after != before:
             page.write_text(after)
             print(page.relative_to(ROOT))
 
 
-def in_a_scratch_folder(block: re.Match[str]) -> str:
-    """The block again, in a folder that it may write into, beside what it names."""
+def in_scratch_folder(block: re.Match[str]) -> str:
+    """Run the block in a temporary folder with links to the folders that pages refer to."""
     with tempfile.TemporaryDirectory() as folder, contextlib.chdir(folder):
         for name in ("examples", "tests", "tools"):
             Path(name).symlink_to(ROOT / name)
