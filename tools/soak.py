@@ -56,7 +56,7 @@ class Soak:
             {1},
         )
         end = time.monotonic() + self.seconds
-        clients = [self.client(target, one, end) for one, count in CLIENTS.items() for _ in range(count)]
+        clients = [self.client(target, kind, end) for kind, count in CLIENTS.items() for _ in range(count)]
         await asyncio.gather(*clients, self.versions(target, end), self.sample(server, end))
         await self.drain(target, server)
         await target.session.close()
@@ -73,8 +73,8 @@ class Soak:
             self.counts[ask.__name__] += 1
         except Exception as error:
             if len(self.wrong) < 1000:
-                said = str(error) if isinstance(error, Wrong) else repr(error)
-                self.wrong.append(f"{time.strftime('%X')} {ask.__name__}: {said}"[:300])
+                message = str(error) if isinstance(error, Wrong) else repr(error)
+                self.wrong.append(f"{time.strftime('%X')} {ask.__name__}: {message}"[:300])
 
     async def versions(self, target: Target, end: float) -> None:
         """A new version every few seconds, a broken one now and then; old ones are deleted."""
@@ -119,7 +119,7 @@ class Soak:
     def growth(self) -> float:
         """Megabytes a minute, by least squares, after the first third."""
         late = self.samples[len(self.samples) // 3 :]
-        times, sizes = [one[0] / 60 for one in late], [one[1] for one in late]
+        times, sizes = [sample[0] / 60 for sample in late], [sample[1] for sample in late]
         middle, mean = sum(times) / len(times), sum(sizes) / len(sizes)
         spread = sum((t - middle) ** 2 for t in times)
         return sum((t - middle) * (s - mean) for t, s in zip(times, sizes, strict=True)) / spread
@@ -128,10 +128,10 @@ class Soak:
         third, last = self.samples[len(self.samples) // 3], self.samples[-1]
         print("answered:", ", ".join(f"{name} {count}" for name, count in sorted(self.counts.items())))
         print("versions:", ", ".join(f"{count} {name}" for name, count in self.changes.items()))
-        for one, what in zip(
+        for process, what in zip(
             (self.samples[0], third, last), ("at first", "after a third", "at last"), strict=True
         ):
-            print(f"{what}: {one[1]:.0f} MB, {one[2]} threads, {one[3]} files")
+            print(f"{what}: {process[1]:.0f} MB, {process[2]} threads, {process[3]} files")
         print(f"growth: {self.growth():+.2f} MB a minute; highest {max(s[1] for s in self.samples):.0f} MB")
         print(f"wrong: {len(self.wrong)}", *self.wrong[:20], sep="\n  ")
         return not self.wrong and self.growth() <= MOST_GROWTH

@@ -54,6 +54,6 @@ def test_versions_of_an_object_store_are_served_as_they_come(put):
 
 
 def test_a_store_without_the_model_is_told(put):
-    code, said = refused("--model_base_path=s3://models/none", "--model_name=m", *FREE)
+    code, message = refused("--model_base_path=s3://models/none", "--model_name=m", *FREE)
     assert code == 2
-    assert "s3://models/none" in said.splitlines()[-1]
+    assert "s3://models/none" in message.splitlines()[-1]

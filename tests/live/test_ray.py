@@ -34,15 +34,15 @@ def free_port() -> int:
 
 def processes_of(folder: str) -> list[str]:
     """The command lines of the processes that name a folder."""
-    found = []
+    ports = []
     for file in Path("/proc").glob("[0-9]*/cmdline"):
         try:
             line = file.read_bytes().replace(b"\0", b" ").decode(errors="replace")
         except OSError:  # it has just ended
             continue
         if folder in line:
-            found.append(line)
-    return found
+            ports.append(line)
+    return ports
 
 
 def end() -> None:
@@ -119,7 +119,7 @@ def test_status_over_http(port):
 
 
 @pytest.mark.parametrize(
-    ("path", "body", "status", "said"),
+    ("path", "body", "status", "message"),
     [
         ("/v1/models/nobody:predict", {"instances": [1]}, 404, "Servable not found"),
         ("/v1/models/keras:predict", {"instances": ["a"]}, 400, "JSON Value"),
@@ -127,10 +127,10 @@ def test_status_over_http(port):
         ("/v1/models/keras:guess", {"instances": [1]}, 400, "Malformed request"),
     ],
 )
-def test_errors_over_http(port, path, body, status, said):
+def test_errors_over_http(port, path, body, status, message):
     answered, text = ask(port, "POST", path, body)
     assert answered == status
-    assert said in text["error"]
+    assert message in text["error"]
 
 
 def test_predict_by_a_handle(port, expected):

@@ -92,8 +92,8 @@ def as_json(array: np.ndarray) -> Any:
 def as_array(value: Any, like: np.ndarray) -> np.ndarray:
     if like.dtype != object:
         return np.array(value, like.dtype)
-    found = np.array(_bytes(value), object)
-    return found.reshape(like.shape)
+    array = np.array(_bytes(value), object)
+    return array.reshape(like.shape)
 
 
 def _bytes(value: Any) -> Any:
@@ -102,10 +102,12 @@ def _bytes(value: Any) -> Any:
     return base64.b64decode(value["b64"]) if isinstance(value, dict) else value.encode()
 
 
-def assert_same(found: Any, expected: Mapping[str, np.ndarray], columns: bool) -> None:
+def assert_same(answer: Any, expected: Mapping[str, np.ndarray], columns: bool) -> None:
     for name, array in expected.items():
-        one = found if len(expected) == 1 else ([row[name] for row in found] if not columns else found[name])
-        got = as_array(one, array)
+        output = (
+            answer if len(expected) == 1 else ([row[name] for row in answer] if not columns else answer[name])
+        )
+        got = as_array(output, array)
         if array.dtype.kind == "f":
             np.testing.assert_allclose(got, array, rtol=1e-5, atol=1e-6)
         else:

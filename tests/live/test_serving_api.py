@@ -113,7 +113,7 @@ def folders(tmp_path_factory) -> dict[str, str]:
     echo, classifier = Echo(), Classifier()
     saved = {
         "echo": (echo, echo.calls),
-        "linear1": (one := Linear(0.0), one.serve),
+        "linear1": (linear1 := Linear(0.0), linear1.serve),
         "linear2": (two := Linear(1.0), two.serve),
         "examples": (classifier, {"serving_default": classifier.classify, "regress": classifier.regress}),
     }
@@ -219,15 +219,15 @@ def example(*x: float) -> tf.train.Example:
 
 
 def test_classify_regress_and_both_at_once(server):
-    given = [example(1.0, 2.0), example()]
-    texts = tf.constant([one.SerializeToString() for one in given])
+    examples = [example(1.0, 2.0), example()]
+    texts = tf.constant([proto.SerializeToString() for proto in examples])
     loaded = tf.saved_model.load(server.folders["examples"]).signatures
     scores = loaded["serving_default"](inputs=texts)["scores"].numpy()
     sums = loaded["regress"](inputs=texts)["outputs"].numpy()
 
     classify = classification_pb2.ClassificationRequest()
     classify.model_spec.name = "examples"
-    classify.input.example_list.examples.extend(given)
+    classify.input.example_list.examples.extend(examples)
     regress = regression_pb2.RegressionRequest(input=classify.input)
     regress.model_spec.name, regress.model_spec.signature_name = "examples", "regress"
     both = inference_pb2.MultiInferenceRequest(input=classify.input)
@@ -239,8 +239,8 @@ def test_classify_regress_and_both_at_once(server):
     together = server.predictions.MultiInference(both, 10).results
     for result in (first, together[0].classification_result):
         assert [[c.label for c in row.classes] for row in result.classifications] == [["cat", "dog"]] * 2
-        found = [[c.score for c in row.classes] for row in result.classifications]
-        np.testing.assert_allclose(found, scores, rtol=1e-6)
+        actual = [[c.score for c in row.classes] for row in result.classifications]
+        np.testing.assert_allclose(actual, scores, rtol=1e-6)
     for result in (second, together[1].regression_result):
         np.testing.assert_allclose([r.value for r in result.regressions], sums, rtol=1e-6)
 
@@ -258,10 +258,10 @@ def test_metadata_is_the_signatures_of_the_file(server):
     request = get_model_metadata_pb2.GetModelMetadataRequest(metadata_field=["signature_def"])
     request.model_spec.name = "linear"
     answer = server.predictions.GetModelMetadata(request, 10)
-    found = get_model_metadata_pb2.SignatureDefMap()
-    assert answer.metadata["signature_def"].Unpack(found)
+    signatures = get_model_metadata_pb2.SignatureDefMap()
+    assert answer.metadata["signature_def"].Unpack(signatures)
     saved = SavedModel.FromString(Path(server.folders["linear2"], "saved_model.pb").read_bytes())
-    assert found.signature_def == saved.meta_graphs[0].signature_def
+    assert signatures.signature_def == saved.meta_graphs[0].signature_def
     assert answer.model_spec.version.value == 2
 
 
@@ -270,8 +270,8 @@ def test_status_of_every_version(server):
     request.model_spec.name = "linear"
     answer = server.models.GetModelStatus(request, 10)
     states = get_model_status_pb2.ModelVersionStatus
-    found = [(v.version, v.state, v.status.error_code) for v in answer.model_version_status]
-    assert found == [(3, states.END, 2), (2, states.AVAILABLE, 0), (1, states.AVAILABLE, 0)]
+    versions = [(v.version, v.state, v.status.error_code) for v in answer.model_version_status]
+    assert versions == [(3, states.END, 2), (2, states.AVAILABLE, 0), (1, states.AVAILABLE, 0)]
 
 
 def test_a_configuration_is_handed_on(server):

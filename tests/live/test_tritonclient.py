@@ -89,8 +89,10 @@ def test_metadata(client):
 
 def test_the_index_of_the_repository(client):
     index = client.get_model_repository_index()
-    found = index if isinstance(index, list) else index.models
-    states = {(field(r, "name"), field(r, "version")): field(r, "state") for r in found if len(r_keys(r)) > 1}
+    models = index if isinstance(index, list) else index.models
+    states = {
+        (field(r, "name"), field(r, "version")): field(r, "state") for r in models if len(r_keys(r)) > 1
+    }
     assert states["sums", "8"] == "READY"
     assert states["broken", "1"] == "UNAVAILABLE"
 
@@ -103,8 +105,8 @@ def r_keys(row):
 def test_arrays_of_every_datatype_come_back(client, name):
     asked = [given(client, "x", name, ARRAYS[name])]
     answer = client.infer("echo", asked, request_id="7", parameters={"signature_name": name})
-    found = answer.as_numpy("y")
-    assert (found.dtype, found.tolist()) == (ARRAYS[name].dtype, ARRAYS[name].tolist())
+    array = answer.as_numpy("y")
+    assert (array.dtype, array.tolist()) == (ARRAYS[name].dtype, ARRAYS[name].tolist())
     assert field(answer.get_response(), "id") == "7"
 
 
@@ -160,13 +162,13 @@ BAD = [  # model, datatype, shape, http, grpc, what is said
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("model", "datatype", "shape", "http", "grpc", "said"), BAD)
-def test_errors(client, model, datatype, shape, http, grpc, said):
+@pytest.mark.parametrize(("model", "datatype", "shape", "http", "grpc", "message"), BAD)
+def test_errors(client, model, datatype, shape, http, grpc, message):
     array = np.zeros(shape, np.float32 if datatype == "FP32" else np.int32)
     with pytest.raises(InferenceServerException) as caught:
         client.infer(model, [given(client, "a", datatype, array)])
     assert caught.value.status() == (http if module(client) is triton_http else f"StatusCode.{grpc}")
-    assert caught.value.message() == said
+    assert caught.value.message() == message
 
 
 @pytest.mark.parametrize("call", ["get_model_metadata", "get_model_config"])

@@ -1,4 +1,4 @@
-"""A test against a port of its own, and a model there that waits."""
+"""Helpers: run a test against its own server, and a runner that blocks."""
 
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping, Sequence
@@ -11,7 +11,7 @@ from tfport.serve.servable import Arrays, ThreadRunner
 
 
 class Gate:
-    """A runner that waits until it is told to go on."""
+    """A runner that waits until it is opened."""
 
     def __init__(self, runner: ThreadRunner) -> None:
         self.open, self.waiting, self.runner = asyncio.Event(), asyncio.Event(), runner
@@ -31,7 +31,7 @@ class Gate:
 
 
 def run_with(opened: AbstractAsyncContextManager[Any], test: Callable[[Any], Awaitable[None]]) -> None:
-    """Open a port, ask it what the test asks, and close it."""
+    """Open a server, run a test against it, and close it."""
 
     async def run() -> None:
         async with opened as port:

@@ -1,4 +1,4 @@
-"""`tfport serve` in a process of its own, and ways to ask it, for the tests of this folder."""
+"""Helpers: `tfport serve` in its own process, and clients for it."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ from tfport.formats.proto import graph_pb2, serving_api_pb2, serving_pb2
 
 COMMAND = [sys.executable, "-c", "from tfport.cli.main import main; raise SystemExit(main())", "serve"]
 GONE = (ConnectionError, ssl.SSLError)
-"""What a client gets who is not let in."""
+"""Errors of a client that the server rejects."""
 FREE = ("--port=-1", "--rest_api_port=-1")
 PATIENCE = 60
 PREDICT = "/tensorflow.serving.PredictionService/Predict"
-# the sum of a product of matrices with as many rows as numbers come: a few thousand take a second
+# a matrix product with one row per input number: a few thousand numbers take a second
 SLOW = """
     x = Placeholder() {dtype=float32, shape=(?)}
     zero = Const() {dtype=int32, value=int32()[0]}
@@ -46,14 +46,14 @@ def slow() -> bytes:
 
 
 class Command:
-    """One server: its ports, what it wrote to the terminal, and how it ended."""
+    """A server process: its ports, its output and its exit code."""
 
     def __init__(self, *args: object) -> None:
         self.process = subprocess.Popen(
             [*COMMAND, *map(str, args)], stderr=subprocess.PIPE, stdout=subprocess.DEVNULL, text=True
         )
         self.lines: list[str] = []
-        self.greeted = threading.Event()
+        self.listening = threading.Event()
         self._reader = threading.Thread(target=self._read)
         self._reader.start()
         self.host, self.grpc, self.rest = "127.0.0.1", 0, 0
@@ -63,28 +63,28 @@ class Command:
         for line in self.process.stderr:
             self.lines.append(line.rstrip("\n"))
             if line.startswith("tfport serves "):
-                self.greeted.set()
-        self.greeted.set()
+                self.listening.set()
+        self.listening.set()
 
     @property
-    def said(self) -> str:
+    def output(self) -> str:
         return "\n".join(self.lines)
 
     def ready(self) -> Command:
         """Wait until the ports are open."""
-        assert self.greeted.wait(PATIENCE)
+        assert self.listening.wait(PATIENCE)
         first = next((line for line in self.lines if line.startswith("tfport serves ")), None)
-        assert first is not None, self.said
-        if found := re.search(r"gRPC at ([\d.]+):(\d+)", first):
-            self.host, self.grpc = found[1], int(found[2])
-        if found := re.search(r"REST at https?://([\d.]+):(\d+)", first):
-            self.host, self.rest = found[1], int(found[2])
+        assert first is not None, self.output
+        if match := re.search(r"gRPC at ([\d.]+):(\d+)", first):
+            self.host, self.grpc = match[1], int(match[2])
+        if match := re.search(r"REST at https?://([\d.]+):(\d+)", first):
+            self.host, self.rest = match[1], int(match[2])
         return self
 
     def ask(
         self, method: str, path: str, body: Any = None, *, tls: ssl.SSLContext | None = None, **headers: str
     ) -> tuple[int, Any]:
-        """Status and answer of a REST request."""
+        """Return the status and the body of a REST request."""
         client = (
             http.client.HTTPSConnection(self.host, self.rest, timeout=PATIENCE, context=tls)
             if tls
@@ -104,19 +104,22 @@ class Command:
         return self.ask("POST", f"/v1/models/{name}{which}:predict", {"instances": list(values)})
 
     def answers(self, name: str = "m") -> float | None:
-        """What a model says to 0, which is its version; None where it does not answer."""
+        """Return a model's answer to 0, which is its version; None if it does not answer."""
         status, body = self.predict(0, name=name)
         return body["predictions"][0] if status == 200 else None
 
     def statuses(self, name: str = "m") -> dict[int, tuple[str, str]]:
-        found = self.ask("GET", f"/v1/models/{name}")[1]["model_version_status"]
-        return {int(one["version"]): (one["state"], one["status"]["error_message"]) for one in found}
+        statuses = self.ask("GET", f"/v1/models/{name}")[1]["model_version_status"]
+        return {
+            int(status["version"]): (status["state"], status["status"]["error_message"])
+            for status in statuses
+        }
 
     def channel(self) -> grpc.Channel:
         return grpc.insecure_channel(f"{self.host}:{self.grpc}")
 
     def end(self, by: int = signal.SIGTERM) -> int:
-        """Ask it to end; its exit code."""
+        """Send a signal and return the exit code."""
         self.process.send_signal(by)
         return self.ended()
 
@@ -135,17 +138,17 @@ class Command:
 
 @contextmanager
 def command(*args: object, ports: tuple[str, ...] = FREE) -> Iterator[Command]:
-    """A server that listens; it is gone afterwards."""
+    """Run a server that listens, and end it afterwards."""
     running = Command(*args, *ports)
     try:
         yield running.ready()
     finally:
         running.close()
-    assert "Traceback" not in running.said
+    assert "Traceback" not in running.output
 
 
 def refused(*args: object) -> tuple[int, str]:
-    """Exit code and last words of a server that does not come to serve."""
+    """Return the exit code and the output of a server that fails to start."""
     done = subprocess.run([*COMMAND, *map(str, args)], capture_output=True, text=True, timeout=PATIENCE)
     assert "Traceback" not in done.stderr
     return done.returncode, done.stderr.strip()
@@ -170,17 +173,17 @@ def predict_over(channel: grpc.Channel, *values: float, name: str = "m", **more:
     return list(answer.outputs["y"].float_val)
 
 
-def until(so: Callable[[], Any]) -> Any:
-    """Wait for something that comes by itself."""
+def until(condition: Callable[[], Any]) -> Any:
+    """Wait for a condition and return its value."""
     end = time.monotonic() + PATIENCE
-    while not (found := so()):
-        assert time.monotonic() < end, "it never came"
+    while not (result := condition()):
+        assert time.monotonic() < end, "the condition never became true"
         time.sleep(0.01)
-    return found
+    return result
 
 
 def text_file(path: Path, text: str) -> Path:
-    """A file that appears as a whole."""
+    """Write a file atomically."""
     part = path.with_name(f"{path.name}.part")
     part.write_text(text)
     return part.rename(path)

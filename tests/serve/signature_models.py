@@ -1,4 +1,4 @@
-"""Small models with signatures, from lines of our notation."""
+"""Helpers: small models with signatures, from the text notation."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from tfport.graph.build import graph_to_def
 from tfport.graph.model import Model
 
 Ends = tuple[dict[str, str], dict[str, str]]
-"""Inputs and outputs: their names, and the tensors that they are."""
+"""Inputs and outputs: names to tensors."""
 PREDICT = "tensorflow/serving/predict"
 
 
 def signed(text: str, signatures: dict[str, Ends], method: str = PREDICT) -> Model:
-    """A graph with signatures: names of inputs and outputs to tensors."""
+    """Return a model of a graph with signatures."""
     program = graph(text)
     meta = pb.MetaGraphDef(graph_def=graph_to_def(program))
     meta.meta_info_def.tags.append("serve")

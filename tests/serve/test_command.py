@@ -1,4 +1,4 @@
-"""`tfport serve` as its users meet it: flags, greeting, every front, errors, TLS and tokens."""
+"""`tfport serve` as a command: flags, start-up message, every protocol, errors, TLS and tokens."""
 
 import argparse
 import json
@@ -73,18 +73,18 @@ def test_a_flag_is_taken_in_every_spelling(flag):
     ("spelling", "value"), [(spelling, value) for value, them in SPELLINGS.items() for spelling in them]
 )
 def test_truths_in_every_spelling(spelling, value):
-    given = FlagValues(parsed(f"--enable_batching{spelling}", f"--enable_model_warmup{spelling}"))
-    assert given.boolean("enable_batching") is given.boolean("enable_model_warmup") is value
+    flags = FlagValues(parsed(f"--enable_batching{spelling}", f"--enable_model_warmup{spelling}"))
+    assert flags.boolean("enable_batching") is flags.boolean("enable_model_warmup") is value
 
 
 def test_every_flag_of_tensorflow_serving_at_once(exports):
-    """Those that do nothing say so, once each, and a word behind a truth is the model."""
+    """Each ignored flag is logged once, and a word after a boolean flag is the model."""
     ignored = [flag for flag in FLAGS if flag.ignored]
     flags = [f"--{flag.name}={WORDS[flag.kind]}" for flag in ignored]
     with command(*flags, "--enable_batching", exports, "--grpc_channel_arguments=a.b=1,c=d") as running:
         assert running.predict(1) == (200, {"predictions": [4.0]})
     for flag in ignored:
-        assert running.said.count(f"--{flag.name} is ignored: {flag.ignored}") == 1
+        assert running.output.count(f"--{flag.name} is ignored: {flag.ignored}") == 1
 
 
 def test_the_page_has_every_flag():
@@ -99,7 +99,7 @@ def test_the_version():
     assert done.stdout.startswith("tfport ")
 
 
-# -- what does not come to serve ---------------------------------------------------------------------
+# -- start-up errors ---------------------------------------------------------------------------------
 
 
 @pytest.fixture(scope="module")
@@ -148,8 +148,8 @@ def files(tmp_path_factory):
     ],
     ids=str,
 )
-def test_what_cannot_be_served_is_told_in_a_sentence(args, sentence, files, exports, capsys):
-    """In this process, as only the words and the code are asked for."""
+def test_startup_errors_are_one_sentence(args, sentence, files, exports, capsys):
+    """Run in this process, as only the message and the code matter."""
     from tfport.cli.main import main
 
     with socket.create_server(("127.0.0.1", 0)) as taken:
@@ -163,9 +163,9 @@ def test_what_cannot_be_served_is_told_in_a_sentence(args, sentence, files, expo
             return text.replace("TAKEN", port)
 
         assert main(["serve", *FREE, *map(full, args)]) == 2
-    said = [line for line in capsys.readouterr().err.splitlines() if " INFO " not in line]
-    assert len(said) == 1
-    assert full(sentence) in said[0]
+    lines = [line for line in capsys.readouterr().err.splitlines() if " INFO " not in line]
+    assert len(lines) == 1
+    assert full(sentence) in lines[0]
 
 
 @pytest.mark.parametrize(
@@ -178,24 +178,24 @@ def test_what_cannot_be_served_is_told_in_a_sentence(args, sentence, files, expo
         (["M", "--log_level=loud"], "invalid choice: 'loud'"),
     ],
 )
-def test_a_flag_that_nobody_knows_is_an_error(args, sentence):
-    code, said = refused(*args)
+def test_an_unknown_flag_is_an_error(args, sentence):
+    code, message = refused(*args)
     assert code == 2
-    assert sentence in said.splitlines()[-1]
+    assert sentence in message.splitlines()[-1]
 
 
-# -- every front -------------------------------------------------------------------------------------
+# -- every protocol ----------------------------------------------------------------------------------
 
 
-def test_the_greeting(server, exports):
-    until(lambda: "curl" in server.said)
-    assert "  m, version 3\n    serving_default: runs\n" in server.said
-    assert server.said.count("serving_default: runs") == 1
+def test_the_startup_message(server, exports):
+    until(lambda: "curl" in server.output)
+    assert "  m, version 3\n    serving_default: runs\n" in server.output
+    assert server.output.count("serving_default: runs") == 1
     line = next(line for line in server.lines if "curl -d" in line)
     assert line.strip() == (
         f"curl -d '{{\"inputs\": [1.0]}}' http://127.0.0.1:{server.rest}/v1/models/m:predict"
     )
-    assert "INFO loaded model=m version=3 seconds=" in server.said
+    assert "INFO loaded model=m version=3 seconds=" in server.output
 
 
 @pytest.mark.parametrize(
@@ -229,8 +229,8 @@ def test_predictions_over_every_protocol(server, channel):
     status, body = server.ask("POST", "/v2/models/m/infer", {"inputs": [tensor]})
     assert (status, body["outputs"][0]["data"]) == (200, [4.0, 5.0])
     request = inference_pb2.ModelInferRequest(model_name="m")
-    given = request.inputs.add(name="x", datatype="FP32", shape=[2])
-    given.contents.fp32_contents.extend([1, 2])
+    entry = request.inputs.add(name="x", datatype="FP32", shape=[2])
+    entry.contents.fp32_contents.extend([1, 2])
     answer = channel.unary_unary(f"/{SERVICE}/ModelInfer", None, inference_pb2.ModelInferResponse.FromString)(
         request.SerializeToString(), timeout=60
     )
@@ -268,7 +268,7 @@ def test_metrics_and_lines_tell_of_requests_and_warm_up(server):
         ":tensorflow:serving:model_warmup_records_read{",
     ):
         assert line in text
-    until(lambda: "DEBUG request model=m api=predict entrypoint=REST code=OK" in server.said)
+    until(lambda: "DEBUG request model=m api=predict entrypoint=REST code=OK" in server.output)
 
 
 def test_wrong_requests_over_every_protocol(server, channel):
@@ -286,8 +286,8 @@ def test_wrong_requests_over_every_protocol(server, channel):
         ),
     ]
     for path, body, status in table:
-        found, answer = server.ask("POST", path, body)
-        assert (found, list(answer)) == (status, ["error"]), (path, body)
+        status_found, answer = server.ask("POST", path, body)
+        assert (status_found, list(answer)) == (status, ["error"]), (path, body)
     request = predict_request(1)
     request.model_spec.signature_name = "none"
     call = channel.unary_unary("/tensorflow.serving.PredictionService/Predict")
@@ -296,7 +296,7 @@ def test_wrong_requests_over_every_protocol(server, channel):
     assert caught.value.code() in (grpc.StatusCode.INVALID_ARGUMENT, grpc.StatusCode.FAILED_PRECONDITION)
 
 
-# -- who may ask -------------------------------------------------------------------------------------
+# -- access control ----------------------------------------------------------------------------------
 
 
 def ssl_config(folder, **more) -> str:
@@ -327,7 +327,7 @@ def test_tls_and_tokens(certificates, exports, tmp_path):
     tls = ssl.create_default_context(cafile=certificates / "ca.pem")
     flags = [f"--ssl_config_file={certificates / 'plain.ssl'}", f"--auth_token_file={tokens}"]
     with command(exports, *flags) as running:
-        until(lambda: "curl -k -H" in running.said)
+        until(lambda: "curl -k -H" in running.output)
         path, body = "/v1/models/m:predict", {"instances": [1]}
         assert running.ask("POST", path, body, tls=tls)[0] == 401
         assert running.ask("POST", path, body, tls=tls, Authorization="Bearer other")[0] == 401
@@ -366,7 +366,7 @@ def test_a_reload_tells_how_it_changed_a_count(exports):
             call(request.SerializeToString(), timeout=60)
         )
     assert answer.status.error_code == 0
-    assert [(one.name, one.int64_value_increase) for one in answer.metric] == [(LOADS, 1)]
+    assert [(metric.name, metric.int64_value_increase) for metric in answer.metric] == [(LOADS, 1)]
 
 
 def test_mutual_tls(certificates, exports):

@@ -1,4 +1,4 @@
-"""What the files of `deploy/` name is what the server has: flags, ports, paths, settings."""
+"""The files in `deploy/` use flags, ports, paths and settings that the server has."""
 
 import argparse
 import http.client
@@ -18,9 +18,9 @@ from tfport.serve.rest.server import LIVE, READY
 
 DEPLOY = Path(__file__).parents[2] / "deploy"
 DOCUMENTS = {
-    (file.name, one["kind"]): one
+    (file.name, document["kind"]): document
     for file in (DEPLOY / "kserve.yaml", DEPLOY / "kubernetes.yaml")
-    for one in yaml.safe_load_all(file.read_text())
+    for document in yaml.safe_load_all(file.read_text())
 }
 KSERVE = DOCUMENTS["kserve.yaml", "ServingRuntime"]["spec"]
 DEPLOYMENT = DOCUMENTS["kubernetes.yaml", "Deployment"]["spec"]["template"]
@@ -34,7 +34,7 @@ def flags(container) -> dict[str, str]:
 
 
 def port(container, name) -> int:
-    """A port by its number or name."""
+    """Return a port by number or name."""
     return (
         name if isinstance(name, int) else {p["name"]: p["containerPort"] for p in container["ports"]}[name]
     )
@@ -48,7 +48,7 @@ def server():
 
 
 @both
-def test_the_server_takes_the_arguments_and_heeds_them(server, container):
+def test_the_server_accepts_the_arguments_and_ignores_none(server, container):
     args = server.parse_args([arg.replace("{{.Name}}", "half") for arg in container["args"]])
     assert list(ignored_flag_warnings(args)) == []
 
@@ -63,15 +63,15 @@ def test_the_server_takes_the_arguments_of_the_image(server):
 
 
 @both
-def test_ports_are_those_that_the_server_is_told(container):
-    told = {int(flags(container)["port"]), int(flags(container)["rest_api_port"])}
-    assert {p["containerPort"] for p in container["ports"]} <= told
+def test_ports_match_the_arguments(container):
+    ports = {int(flags(container)["port"]), int(flags(container)["rest_api_port"])}
+    assert {p["containerPort"] for p in container["ports"]} <= ports
     assert flags(container)["host"] == "0.0.0.0"
     assert container["command"] == ["tfport", "serve"]
 
 
 @both
-def test_probes_ask_paths_that_the_server_answers(container):
+def test_probes_use_paths_that_the_server_answers(container):
     probes = {name: container[f"{name}Probe"]["httpGet"] for name in ("startup", "readiness", "liveness")}
     assert {name: probe["path"] for name, probe in probes.items()} == {
         "startup": LIVE,
@@ -104,9 +104,9 @@ def test_the_settings_of_the_config_map_can_be_read_and_are_mounted():
 
 
 def test_metrics_are_scraped_where_they_are():
-    said = DOCUMENTS["kubernetes.yaml", "ConfigMap"]["data"]["monitoring.config"]
+    text = DOCUMENTS["kubernetes.yaml", "ConfigMap"]["data"]["monitoring.config"]
     about = DEPLOYMENT["metadata"]["annotations"]
-    assert f'path: "{about["prometheus.io/path"]}"' in said
+    assert f'path: "{about["prometheus.io/path"]}"' in text
     assert about["prometheus.io/port"] == flags(CONTAINERS[1])["rest_api_port"]
     assert KSERVE["annotations"]["prometheus.kserve.io/port"] == flags(CONTAINERS[0])["rest_api_port"]
 

@@ -1,4 +1,4 @@
-"""What goes wrong around a server that runs: models, clients, the machine. Nothing accepted is lost."""
+"""Faults around a running server: models, clients, the machine. No accepted request is lost."""
 
 import asyncio
 import http.client
@@ -16,13 +16,13 @@ from tests.serve.process import PATIENCE, Command, command, predict_over, slow, 
 
 CONNECTIONS = 1000
 MANY = json.dumps({"instances": [0.0] * 2000}).encode()
-"""What the slow model takes a while for."""
+"""A request that takes the slow model a while."""
 MONITORING = 'prometheus_config { enable: true path: "/metrics" }'
 HEAD = "POST /v1/models/m:predict HTTP/1.1\r\nHost: x\r\nContent-Length: "
 
 
 def running_calls(server: Command) -> bool:
-    """Whether the slow model has begun to compute."""
+    """Whether the slow model has started to compute."""
     page = server.ask("GET", "/metrics")[1]
     return 'tfport_queue_depth{model_name="slow",version="1"} 1' in page
 
@@ -31,7 +31,7 @@ def connected(server: Command) -> socket.socket:
     return socket.create_connection((server.host, server.rest), PATIENCE)
 
 
-# -- ending ------------------------------------------------------------------------------------------
+# -- shutdown ----------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(("by", "seconds"), [(signal.SIGTERM, 30), (signal.SIGINT, 30), (signal.SIGTERM, 0)])
@@ -45,9 +45,9 @@ def test_it_drains_what_has_begun_and_ends(tmp_path, by, seconds):
         assert server.end(by) == 0
         if seconds:
             assert asked.result()[0] == 200
-        elif asked.exception() is not None:  # cut off; a fast machine may have answered before
+        elif asked.exception() is not None:  # cut off, unless a fast machine answered before
             assert isinstance(asked.exception(), ConnectionError)
-    assert "INFO draining" in server.said
+    assert "INFO draining" in server.output
 
 
 def test_a_second_signal_ends_it_at_once(tmp_path):
@@ -61,7 +61,7 @@ def test_a_second_signal_ends_it_at_once(tmp_path):
         asked = pool.submit(server.ask, "POST", "/v1/models/slow:predict", body)
         until(lambda: asked.done() or running_calls(server))
         server.process.send_signal(signal.SIGINT)
-        until(lambda: "INFO draining" in server.said)
+        until(lambda: "INFO draining" in server.output)
         assert server.end(signal.SIGINT) == 0
         assert asked.exception() is None or isinstance(asked.exception(), ConnectionError)
 
@@ -69,7 +69,7 @@ def test_a_second_signal_ends_it_at_once(tmp_path):
 def test_killed_and_started_again_at_the_same_ports(tmp_path):
     export(tmp_path / "m", 1)
     with command(tmp_path / "m") as server:
-        keeps = connected(server)  # a connection that is open when it dies
+        keeps = connected(server)  # a connection that is open when the server is killed
         assert server.answers() == 1
         assert server.end(signal.SIGKILL) == -signal.SIGKILL
         keeps.close()
@@ -83,31 +83,31 @@ def test_killed_and_started_again_at_the_same_ports(tmp_path):
 
 
 class Load:
-    """Clients that ask again and again; every answer is kept."""
+    """Clients that send requests continuously and keep every answer."""
 
     def __init__(self, server: Command) -> None:
         self.server, self.over = server, threading.Event()
         self.pool = ThreadPoolExecutor(4)
-        self.clients = [self.pool.submit(one) for one in (self.rest, self.grpc) * 2]
+        self.clients = [self.pool.submit(client) for client in (self.rest, self.grpc) * 2]
 
     def rest(self) -> set[float]:
-        found = set()
+        answers = set()
         client = http.client.HTTPConnection(self.server.host, self.server.rest, timeout=PATIENCE)
         while not self.over.is_set():
             client.request("POST", "/v1/models/m:predict", b'{"instances": [0]}')
             answer = client.getresponse()
             body = json.loads(answer.read())
             assert answer.status == 200, body
-            found.add(body["predictions"][0])
+            answers.add(body["predictions"][0])
         client.close()
-        return found
+        return answers
 
     def grpc(self) -> set[float]:
-        found = set()
+        answers = set()
         with self.server.channel() as channel:
             while not self.over.is_set():
-                found.update(predict_over(channel, 0))
-        return found
+                answers.update(predict_over(channel, 0))
+        return answers
 
     def end(self) -> set[float]:
         self.over.set()
@@ -122,23 +122,23 @@ def test_versions_come_and_go_under_load(tmp_path):
         load = Load(server)
         export(base, 2)
         until(lambda: server.answers() == 2)
-        export(base, 3, b"corrupt")  # the old one stays
+        export(base, 3, b"corrupt")  # the old version stays
         until(lambda: 3 in server.statuses() and server.statuses()[3][1])
         assert server.answers() == 2
         export(base, 4)
         until(lambda: server.answers() == 4)
-        for number in (3, 4):  # removed while it is served
+        for number in (3, 4):  # removed while being served
             shutil.rmtree(base / str(number))
         until(lambda: server.answers() == 2)
-        base.rename(tmp_path / "gone")  # what is loaded is served on
-        until(lambda: "no such file" in server.said)
+        base.rename(tmp_path / "gone")  # loaded versions are still served
+        until(lambda: "no such file" in server.output)
         assert server.answers() == 2
         export(tmp_path / "gone", 5)
         (tmp_path / "gone").rename(base)
         until(lambda: server.answers() == 5)
         assert load.end() == {1.0, 2.0, 4.0, 5.0}
         assert server.end() == 0
-    assert "INFO unloaded model=m version=4" in server.said
+    assert "INFO unloaded model=m version=4" in server.output
 
 
 def test_a_configuration_half_written_changes_nothing(tmp_path):
@@ -149,7 +149,7 @@ def test_a_configuration_half_written_changes_nothing(tmp_path):
     with command(f"--model_config_file={file}", "--model_config_file_poll_wait_seconds=1") as server:
         assert (server.answers("a"), server.answers("b")) == (1, None)
         file.write_text(whole[: len(whole) // 2])
-        until(lambda: "keeping the current configuration" in server.said)
+        until(lambda: "keeping the current configuration" in server.output)
         assert (server.answers("a"), server.answers("b")) == (1, None)
         text_file(file, whole)
         until(lambda: server.answers("b") == 1)
@@ -170,7 +170,7 @@ def server(tmp_path_factory):
 
 @pytest.fixture
 def still_well(server):
-    """Whatever a client does, the next one is answered."""
+    """After any behavior of a client, the next one is answered."""
     yield
     assert server.answers() == 3
 
@@ -202,7 +202,7 @@ def test_a_thousand_connections_at_once(server):
 def test_a_body_too_large(server):
     status, body = server.ask("POST", "/v1/models/m:predict", b" " * 20_000)
     assert (status, body) == (413, {"error": "The body is larger than 10000 bytes"})
-    with connected(server) as client:  # told in advance, and refused before it is sent
+    with connected(server) as client:  # announced in advance, and rejected before it is sent
         client.sendall(f"{HEAD}999999999999\r\n\r\n".encode())
         assert client.recv(64).startswith(b"HTTP/1.1 413 ")
 

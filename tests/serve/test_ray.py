@@ -1,4 +1,4 @@
-"""A replica as Ray would make it, without Ray: what it loads and how it answers a handle."""
+"""A replica without Ray: what it loads, and how it answers calls of a handle."""
 
 import asyncio
 
@@ -41,14 +41,14 @@ def test_what_is_refused_can_cross_processes():
         asyncio.run(replica.predict({}))
 
 
-def test_a_version_that_is_not_there(store):
+def test_a_missing_version(store):
     with pytest.raises(Error, match="version 5 not found; available: 1, 12"):
         Replica(store, version=5)
 
 
 @pytest.mark.parametrize(
-    ("args", "said"), [({"mode": "a"}, "unknown argument mode"), ({}, "missing argument: model=PATH")]
+    ("args", "message"), [({"mode": "a"}, "unknown argument mode"), ({}, "missing argument: model=PATH")]
 )
-def test_arguments_that_make_no_sense(args, said):
-    with pytest.raises(Error, match=said):
+def test_invalid_arguments(args, message):
+    with pytest.raises(Error, match=message):
         build(args)

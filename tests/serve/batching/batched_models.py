@@ -1,4 +1,4 @@
-"""Small models with a signature, and servables of them whose calls are batched."""
+"""Helpers: small models with a signature, and servables whose calls are batched."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from tfport.serve.monitoring.metrics import Metrics
 from tfport.serve.servable import Servable
 
 GATE = "Acme>Gate: (x: float) -> y: float"
-# rows stay rows, NaN makes it stop, and each run is seen by the stub
+# works by rows, fails for NaN, and calls the stub in each run
 WATCHED = """
     x = Placeholder() {dtype=float32, shape=(?, ?)}
     seen = Acme>Gate(x)
@@ -32,7 +32,7 @@ WATCHED = """
 
 
 def session_of(text: str, inputs: Mapping[str, str], outputs: Mapping[str, str], **options: Any) -> Session:
-    """A session of a graph with one signature: names of inputs and outputs to tensors."""
+    """Return a session of a graph with one signature: names of inputs and outputs to tensors."""
     program = graph(text)
     model = tfport.load(graph_to_def(program).SerializeToString())
     meta = saved_model_pb2.MetaGraphDef()
@@ -48,7 +48,7 @@ def session_of(text: str, inputs: Mapping[str, str], outputs: Mapping[str, str],
 
 @dataclass
 class Gate:
-    """An op that notes the shape of what it is given and waits until it is opened."""
+    """An op that records the shape of its input and waits until it is opened."""
 
     open: threading.Event = field(default_factory=threading.Event)
     entered: threading.Event = field(default_factory=threading.Event)
@@ -68,11 +68,11 @@ def opened() -> Gate:
 
 
 def watched(gate: Gate) -> Session:
-    """Twice the input and its negative; stops at NaN."""
+    """Return twice the input and its negative; fails for NaN."""
     return session_of(WATCHED, {"x": "x:0"}, {"y": "y:0", "z": "z:0"}, stubs={GATE: lambda x: gate(x)})
 
 
-def told(text: str) -> BatchParameters:
+def parse_parameters(text: str) -> BatchParameters:
     from google.protobuf import text_format
 
     return parameters(text_format.Parse(text, batching_pb2.BatchingParameters()))
@@ -81,14 +81,16 @@ def told(text: str) -> BatchParameters:
 def batched(
     session: Session, batching: Batching | str, name: str = "model", metrics: Metrics | None = None
 ) -> Servable:
-    made = batching if isinstance(batching, Batching) else Batching(told(batching), metrics=metrics)
+    made = (
+        batching if isinstance(batching, Batching) else Batching(parse_parameters(batching), metrics=metrics)
+    )
     runner = made.runner(name, 1)
     assert runner is not None
     return Servable(name, 1, session, runner)
 
 
 def rows(*values: float, width: int = 1) -> np.ndarray[Any, Any]:
-    """A row for each value."""
+    """Return a row for each value."""
     return np.repeat(np.float32(values)[:, None], width, axis=1)
 
 

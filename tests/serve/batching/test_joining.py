@@ -1,4 +1,4 @@
-"""Whatever sizes, shapes, types and failures come together: each request gets what it would get alone."""
+"""Any sizes, shapes, types and failures: each request gets the answer it would get alone."""
 
 import asyncio
 
@@ -10,7 +10,7 @@ from tests.serve.batching.batched_models import batched, session_of
 from tfport.serve.servable import run_signature
 from tfport.serve.status import StatusCode, StatusError
 
-# y is by rows, z too and of another type; NaN makes it stop
+# y and z work by rows and have different types; NaN fails
 PROGRAM = """
     x = Placeholder() {dtype=float32, shape=(?, ?)}
     k = Placeholder() {dtype=int64, shape=(?)}
@@ -88,7 +88,7 @@ def test_every_request_gets_its_own_rows(asked, batching):
 
     async def all_at_once():
         asyncio.get_running_loop().set_exception_handler(lambda _, context: unseen.append(context))
-        return await asyncio.gather(*(_ask(servable, *one) for one in asked), return_exceptions=True)
+        return await asyncio.gather(*(_ask(servable, *request) for request in asked), return_exceptions=True)
 
     for (inputs, outputs, _, cancelled), answer in zip(asked, asyncio.run(all_at_once()), strict=True):
         expected = alone(inputs, outputs)

@@ -1,9 +1,9 @@
-"""Files of batching parameters: what they say, what is assumed, and what is refused in which words."""
+"""Files of batching parameters: values, defaults and errors."""
 
 import os
 
 import pytest
-from tests.serve.batching.batched_models import told
+from tests.serve.batching.batched_models import parse_parameters
 
 from tfport.formats.files import Folder
 from tfport.serve.batching.parameters import (
@@ -16,7 +16,7 @@ from tfport.serve.batching.runner import Batching, batching_for
 from tfport.serve.status import StatusCode, StatusError
 
 CPUS = os.cpu_count()
-FILES = [  # text, what it says
+FILES = [  # text, parameters
     ("", BatchParameters(1000, 0, 10, CPUS, "batch_threads", (), False, False, 1000)),
     (
         "max_batch_size { value: 128 }\nbatch_timeout_micros { value: 1500 }\n# and\n"
@@ -34,7 +34,7 @@ FILES = [  # text, what it says
         "max_execution_batch_size { value: 4 } num_batch_threads { value: 1 }",
         BatchParameters(8, 0, 10, 1, "batch_threads", (), False, True, 4),
     ),
-    (  # what is only for splitting is not looked at without
+    (  # parameters for splitting are ignored without it
         "max_batch_size { value: 8 } max_execution_batch_size { value: 99 } num_batch_threads { value: 1 }",
         BatchParameters(8, 0, 10, 1, "batch_threads", (), False, False, 8),
     ),
@@ -42,18 +42,18 @@ FILES = [  # text, what it says
 
 
 @pytest.mark.parametrize(("text", "expected"), FILES)
-def test_a_file_says_how_batches_are_made(tmp_path, text, expected):
+def test_parameters_are_read_from_a_file(tmp_path, text, expected):
     (tmp_path / "batching.pbtxt").write_text(text)
     assert read_parameters(tmp_path / "batching.pbtxt") == expected
 
 
-def test_without_a_file_the_pool_has_the_name_that_it_has_there():
+def test_without_a_file_the_pool_has_tensorflow_serving_s_name():
     assert default_parameters() == BatchParameters(
         1000, 0, 10, CPUS, "model_server_batch_threads", (), False, False, 1000
     )
 
 
-WRONG = [  # text, what is said
+WRONG = [  # text, message
     (
         "max_batch_size { value: 8 } allowed_batch_sizes: [2, 4]",
         "Last entry in allowed_batch_sizes must match max_batch_size; last entry was 4; expected 8",
@@ -80,11 +80,11 @@ WRONG = [  # text, what is said
 ]
 
 
-@pytest.mark.parametrize(("text", "said"), WRONG)
-def test_what_makes_no_sense_is_refused(text, said):
+@pytest.mark.parametrize(("text", "message"), WRONG)
+def test_invalid_parameters_are_rejected(text, message):
     with pytest.raises(StatusError) as refused:
-        told(text)
-    assert (refused.value.code, refused.value.message) == (StatusCode.INVALID_ARGUMENT, said)
+        parse_parameters(text)
+    assert (refused.value.code, refused.value.message) == (StatusCode.INVALID_ARGUMENT, message)
 
 
 def test_what_is_no_such_file_is_refused(tmp_path):
@@ -109,25 +109,25 @@ def test_batches_grow_to_the_next_allowed_size(rows, padded):
     assert BatchParameters().padded(rows) == rows
 
 
-def test_a_model_may_say_itself_how_it_is_batched(tmp_path):
-    common = told("max_batch_size { value: 5 }")
-    said, silent = tmp_path / "1", tmp_path / "2"
-    said.mkdir()
+def test_a_model_can_have_its_own_parameters(tmp_path):
+    common = parse_parameters("max_batch_size { value: 5 }")
+    with_file, silent = tmp_path / "1", tmp_path / "2"
+    with_file.mkdir()
     silent.mkdir()
-    (said / "batching_params.pbtxt").write_text("max_batch_size { value: 7 }")
+    (with_file / "batching_params.pbtxt").write_text("max_batch_size { value: 7 }")
     assert model_parameters(Folder(silent)) is None
     every, each = Batching(common), Batching(common, per_model=True)
-    assert every.runner("m", 1, Folder(said)).parameters.max_batch_size == 5
+    assert every.runner("m", 1, Folder(with_file)).parameters.max_batch_size == 5
     assert every.runner("m", 1).parameters is common
-    assert each.runner("m", 1, Folder(said)).parameters.max_batch_size == 7
+    assert each.runner("m", 1, Folder(with_file)).parameters.max_batch_size == 7
     assert each.runner("m", 2, Folder(silent)) is None
     assert each.runner("m", 2) is None
-    (said / "batching_params.pbtxt").write_text("max_batch_size { value: 0 }")
+    (with_file / "batching_params.pbtxt").write_text("max_batch_size { value: 0 }")
     with pytest.raises(StatusError, match="input_batch_size_limit must be positive; was 0"):
-        each.runner("m", 1, Folder(said))
+        each.runner("m", 1, Folder(with_file))
 
 
-def test_flags_say_together_whether_and_how(tmp_path):
+def test_flags_together_configure_batching(tmp_path):
     (tmp_path / "b.pbtxt").write_text("max_batch_size { value: 3 }")
     file = str(tmp_path / "b.pbtxt")
     assert batching_for(False) is None

@@ -1,11 +1,20 @@
-"""Batches: every request gets its own rows, whoever else is in the batch."""
+"""Batches: every request gets its own rows, independent of the others."""
 
 import asyncio
 
 import numpy as np
 import pytest
 from tests.recorded_models import shared
-from tests.serve.batching.batched_models import Gate, batched, listed, opened, rows, session_of, told, watched
+from tests.serve.batching.batched_models import (
+    Gate,
+    batched,
+    listed,
+    opened,
+    parse_parameters,
+    rows,
+    session_of,
+    watched,
+)
 
 from tfport.runtime.session import Session
 from tfport.serve.batching import runner as under_test
@@ -18,7 +27,7 @@ ONE_THREAD = "num_batch_threads { value: 1 } max_batch_size { value: 4 } "
 
 
 async def asked(servable, *inputs, outputs=()):
-    """All at once; what was refused stays as it is."""
+    """Call in parallel; return answers and exceptions."""
     calls = [servable.predict("", {"x": x}, outputs) for x in inputs]
     return await asyncio.gather(*calls, return_exceptions=True)
 
@@ -69,8 +78,8 @@ def test_text_shares_a_run_too():
     text = 'x = Placeholder() {dtype=string, shape=(?)}\ny = StringUpper(x) {encoding=""}'
     metrics = Metrics(process=False)
     servable = batched(session_of(text, {"x": "x:0"}, {"y": "y:0"}), ONE_THREAD, metrics=metrics)
-    given = [np.array(words, object) for words in ([b"a"], [b"long" * 9, b""], [b"\xff"])]
-    answers = asyncio.run(asked(servable, *given))
+    inputs = [np.array(words, object) for words in ([b"a"], [b"long" * 9, b""], [b"\xff"])]
+    answers = asyncio.run(asked(servable, *inputs))
     assert listed(answers) == [[b"A"], [b"LONG" * 9, b""], [b"\xff"]]
     assert metrics.total("/tensorflow/serving/batching_session/wrapped_run_count") == 1
 
@@ -104,7 +113,7 @@ def test_sets_of_outputs_that_clients_make_up_do_not_fill_the_memory(monkeypatch
     assert len(servable.runner._lanes) == 1
 
 
-def test_who_fails_in_a_batch_fails_alone():
+def test_only_the_failing_request_of_a_batch_fails():
     gate = opened()
     servable = batched(watched(gate), ONE_THREAD)
     good, bad, other = asyncio.run(asked(servable, rows(1), rows(np.nan), rows(2, 3)))
@@ -145,7 +154,7 @@ def test_a_piece_that_fails_fails_its_request_alone():
     assert good["y"].tolist() == [[10], [12], [14]]
 
 
-ALONE = [  # graph, outputs, what is given
+ALONE = [  # graph, outputs, inputs
     (
         "x = Placeholder() {dtype=float32, shape=(...)}\n y = Neg(x) {T=float32}",
         [np.float32(1), np.float32(2)],
@@ -167,12 +176,12 @@ ALONE = [  # graph, outputs, what is given
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("text", "given"), ALONE)
-def test_what_has_no_rows_is_run_alone(text, given):
+@pytest.mark.parametrize(("text", "inputs"), ALONE)
+def test_what_has_no_rows_is_run_alone(text, inputs):
     names = {name: f"{name}:0" for name in ("y", "z") if f" {name} = " in text}
     session = session_of(text.replace("\n ", "\n"), {"x": "x:0"}, names)
-    answers = asyncio.run(asked(batched(session, ONE_THREAD), *given))
-    for x, answer in zip(given, answers, strict=True):
+    answers = asyncio.run(asked(batched(session, ONE_THREAD), *inputs))
+    for x, answer in zip(inputs, answers, strict=True):
         expected = session.signature("serving_default")(x=x)
         for name in names:
             np.testing.assert_array_equal(answer[name], expected[name])
@@ -215,7 +224,7 @@ def test_sparse_inputs_are_run_alone():
 
 def test_parts_of_a_ragged_input_are_not_rows():
     session = Session(shared("ragged"))
-    # as many values as ends of rows, by chance
+    # by chance as many values as row splits
     parts = [{"args_0": np.int64([n, 2, 3]), "args_0_1": np.int64([0, n, 3])} for n in (1, 2)]
     metrics = Metrics(process=False)
     servable = batched(session, ONE_THREAD, metrics=metrics)
@@ -284,7 +293,7 @@ def test_requests_that_share_no_batch_are_bounded_too():
     assert {a.code for a in answers if not isinstance(a, dict)} == {StatusCode.UNAVAILABLE}
 
 
-def test_who_is_cancelled_leaves_the_queue():
+def test_a_cancelled_request_leaves_the_queue():
     gate, metrics = Gate(), Metrics(process=False)
     servable = batched(watched(gate), ONE_THREAD + "max_enqueued_batches { value: 1 }", metrics=metrics)
 
@@ -308,7 +317,7 @@ def test_who_is_cancelled_leaves_the_queue():
     assert servable.running == 0
 
 
-def test_who_is_cancelled_while_running_leaves_the_others_alone():
+def test_a_request_cancelled_while_running_does_not_affect_others():
     gate = Gate()
     servable = batched(watched(gate), ONE_THREAD)
 
@@ -328,7 +337,7 @@ def test_a_slow_model_stops_no_other():
     gate = Gate()
 
     async def both():
-        batching = Batching(told(ONE_THREAD))
+        batching = Batching(parse_parameters(ONE_THREAD))
         slow = batched(watched(gate), batching, "slow")
         quick = batched(watched(opened()), batching, "quick")
         waits = [asyncio.ensure_future(slow.predict("", {"x": rows(1)})) for _ in range(2)]
@@ -350,7 +359,7 @@ def test_a_batch_waits_for_others_until_its_time_has_passed():
         first = asyncio.ensure_future(servable.predict("", {"x": rows(1)}))
         for _ in range(5):
             await asyncio.sleep(0)
-        assert not gate.shapes  # threads are idle, and still it waits
+        assert not gate.shapes  # it waits although threads are idle
         second = asyncio.ensure_future(servable.predict("", {"x": rows(2)}))
         return await asyncio.gather(first, second)
 
@@ -368,7 +377,7 @@ def test_closing_refuses_what_waits_and_what_comes():
     gate = Gate()
 
     async def closing():
-        batching = Batching(told(ONE_THREAD))
+        batching = Batching(parse_parameters(ONE_THREAD))
         servable = batched(watched(gate), batching)
         runs = asyncio.ensure_future(servable.predict("", {"x": rows(1)}))
         await asyncio.to_thread(gate.entered.wait, 60)
@@ -384,11 +393,11 @@ def test_closing_refuses_what_waits_and_what_comes():
     assert {waits.code, late.code} == {StatusCode.UNAVAILABLE}
 
 
-def test_a_batch_that_fails_while_closing_leaves_nobody_waiting():
+def test_a_batch_that_fails_while_closing_leaves_no_client_waiting():
     gate = Gate()
 
     async def closing():
-        batching = Batching(told(ONE_THREAD))
+        batching = Batching(parse_parameters(ONE_THREAD))
         servable = batched(watched(gate), batching)
         calls = asyncio.ensure_future(asked(servable, rows(1), rows(np.nan)))
         await asyncio.to_thread(gate.entered.wait, 60)
@@ -399,7 +408,7 @@ def test_a_batch_that_fails_while_closing_leaves_nobody_waiting():
     assert [error.code for error in asyncio.run(closing())] == [StatusCode.UNAVAILABLE] * 2
 
 
-def test_the_numbers_of_batches_are_told():
+def test_batches_are_measured():
     metrics = Metrics(process=False)
     servable = batched(watched(opened()), ONE_THREAD + "allowed_batch_sizes: 4", metrics=metrics)
     asyncio.run(asked(servable, rows(1), rows(2, 3)))

@@ -1,4 +1,4 @@
-"""A gRPC port with small models, and a client without stubs, for the tests of this folder."""
+"""Helpers: a gRPC server with small models, and a client without stubs."""
 
 from __future__ import annotations
 
@@ -92,7 +92,7 @@ def examples_model(method: str = PREDICT) -> Model:
 
 @cache
 def sessions() -> dict[str, Session]:
-    """Every model once, for all tests."""
+    """Sessions of all models, shared by all tests."""
     half: Ends = {"x": "x:0"}, {"y": "y:0"}
     pair: Ends = {"a": "a:0", "b": "b:0"}, {"doubled": "doubled:0", "next": "next:0"}
     with_default = signed(PAIR, {"serving_default": pair})
@@ -111,13 +111,13 @@ def sessions() -> dict[str, Session]:
 
 
 async def fails(session: Session, signature: Signature, inputs: Any, outputs: Any) -> Arrays:
-    """A runner with a bug."""
+    """A runner that raises an unexpected error."""
     raise ZeroDivisionError("secret")
 
 
 @dataclass
 class Port:
-    """A running front end, and a channel to it."""
+    """A running server, and a channel to it."""
 
     front: GrpcServer
     catalog: ModelCatalog
@@ -127,7 +127,7 @@ class Port:
     reloads: list[Any] = field(default_factory=list)
 
     async def ask(self, name: str, request: Any = None, *, channel: Any = None, **more: Any) -> Any:
-        """The answer to a call; a dictionary is made a request, bytes are sent as they are."""
+        """Return the answer to a call; a dictionary is converted to a request, bytes are sent unchanged."""
         service, takes, gives = _REQUESTS[name]
         data = request if isinstance(request, bytes) else _made(takes, request or {}).SerializeToString()
         call = (channel or self.channel).unary_unary(
@@ -136,14 +136,14 @@ class Port:
         return await call(data, **more)
 
     async def predict(self, model: str, inputs: Mapping[str, Any], **more: Any) -> dict[str, Any]:
-        """Arrays of an answer."""
+        """Return the arrays of an answer."""
         spec = {"name": model, **more.pop("spec", {})}
         request = {"model_spec": spec, "inputs": inputs, **more}
         response = await self.ask("Predict", request)
         return {name: to_numpy(value) for name, value in response.outputs.items()}
 
     async def refusal(self, name: str, request: Any = None, **more: Any) -> tuple[StatusCode, str]:
-        """How a call is refused."""
+        """Return the error of a call."""
         try:
             answer = await self.ask(name, request, **more)
         except grpc.aio.AioRpcError as error:
@@ -160,7 +160,7 @@ def _made(kind: Any, fields: Mapping[str, Any]) -> Any:
 
 
 def tensor(kind: str, values: Any) -> Any:
-    """A TensorProto of a type by name."""
+    """Return a TensorProto of a named type."""
     import numpy as np
 
     number = next(n for n in NUMPY if _name(n) == kind)
@@ -173,7 +173,7 @@ def _name(number: int) -> str:
 
 
 def example(**features: Any) -> Any:
-    """An Example of floats and texts."""
+    """Return an Example of floats and strings."""
     out = serving_pb2.Example()
     for name, value in features.items():
         feature = out.features.feature[name]
@@ -184,13 +184,13 @@ def example(**features: Any) -> Any:
     return out
 
 
-def examples(*given: Any) -> Any:
-    return serving_pb2.Input(example_list=serving_pb2.ExampleList(examples=given))
+def examples(*rows: Any) -> Any:
+    return serving_pb2.Input(example_list=serving_pb2.ExampleList(examples=rows))
 
 
 @asynccontextmanager
 async def serving(options: GrpcOptions | None = None, **more: Any) -> AsyncIterator[Port]:
-    """Models `half` 1 and 2, `gated`, `buggy` and those of `sessions`, on a port of their own."""
+    """Models `half` 1 and 2, `gated`, `buggy` and those of `sessions`, on their own port."""
     options = options or GrpcOptions()
     options = replace(options, port=0 if options.port is not None else None)
     with ThreadPoolExecutor(2) as pool:
@@ -227,5 +227,5 @@ async def serving(options: GrpcOptions | None = None, **more: Any) -> AsyncItera
 def with_port(
     test: Callable[[Port], Awaitable[None]], options: GrpcOptions | None = None, **more: Any
 ) -> None:
-    """Run a test against a port of its own."""
+    """Run a test against its own server."""
     run_with(serving(options, **more), test)

@@ -1,4 +1,4 @@
-"""Classify, Regress and MultiInference over a real port, and results that odd models give."""
+"""Classify, Regress and MultiInference over a real port, and results of unusual models."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ TWO = examples(example(x=1.5), example())
 LABELS, SCORES = ["1.500000", "7.000000"], [1.5, 7.0]
 
 
-def request(signature: str = "", given: pb.Input = TWO, name: str = "examples") -> dict[str, object]:
-    return {"model_spec": {"name": name, "signature_name": signature}, "input": given}
+def request(signature: str = "", inputs: pb.Input = TWO, name: str = "examples") -> dict[str, object]:
+    return {"model_spec": {"name": name, "signature_name": signature}, "input": inputs}
 
 
 CLASSES = [
@@ -35,8 +35,8 @@ CLASSES = [
 def test_examples_are_classified(signature, expected):
     async def test(port: Port) -> None:
         answer = await port.ask("Classify", request(signature))
-        found = [[(c.label, c.score) for c in row.classes] for row in answer.result.classifications]
-        assert found == [[pair] for pair in expected]
+        classes = [[(c.label, c.score) for c in row.classes] for row in answer.result.classifications]
+        assert classes == [[pair] for pair in expected]
         spec = answer.model_spec
         assert (spec.name, spec.version.value) == ("examples", 7)
         assert spec.signature_name == (signature or "serving_default")
@@ -57,11 +57,11 @@ def test_a_context_holds_for_every_example():
     both = pb.ExampleListWithContext(examples=[example(), example(x=2.0)], context=example(x=9.0))
 
     async def test(port: Port) -> None:
-        given = pb.Input(example_list_with_context=both)
-        answer = await port.ask("Regress", request("regress", given))
+        inputs = pb.Input(example_list_with_context=both)
+        answer = await port.ask("Regress", request("regress", inputs))
         assert [r.value for r in answer.result.regressions] == [9.0, 2.0]
-        assert input_tensor(given).tolist() == [
-            both.context.SerializeToString() + one.SerializeToString() for one in both.examples
+        assert input_tensor(inputs).tolist() == [
+            both.context.SerializeToString() + example.SerializeToString() for example in both.examples
         ]
 
     with_port(test)
@@ -88,8 +88,8 @@ REFUSED = [
     ("Classify", request(name="none"), StatusCode.NOT_FOUND, "Servable not found for request: Latest(none)"),
     ("Classify", request("x"), BAD, "No signature was found with the name: x"),
     ("Regress", request("x"), BAD, "No signature was found with the name: x"),
-    ("Classify", request(given=pb.Input()), BAD, "Input is empty."),
-    ("Classify", request(given=examples()), BAD, "Input is empty."),
+    ("Classify", request(inputs=pb.Input()), BAD, "Input is empty."),
+    ("Classify", request(inputs=examples()), BAD, "Input is empty."),
     ("Classify", request("two_inputs"), BAD, "Expected one input Tensor."),
     ("Regress", request("two_inputs"), BAD, "Expected one input Tensor."),
     ("Classify", request("three_outputs"), BAD, "Expected one or two output Tensors, found 3"),
@@ -141,11 +141,11 @@ REFUSED = [
 ]
 
 
-def test_what_cannot_be_answered_is_refused_in_words():
+def test_bad_requests_get_tensorflow_serving_errors():
     async def test(port: Port) -> None:
         for name, asked, code, message in REFUSED:
-            found = await port.refusal(name, asked)
-            assert (found[0], found[1][: len(message)]) == (code, message)
+            refusal = await port.refusal(name, asked)
+            assert (refusal[0], refusal[1][: len(message)]) == (code, message)
 
     with_port(test)
 
@@ -153,14 +153,14 @@ def test_what_cannot_be_answered_is_refused_in_words():
 def test_examples_that_are_none_are_the_model_s_to_refuse():
     async def test(port: Port) -> None:
         data = pb.ClassificationRequest(**request("", pb.Input())).SerializeToString()
-        # field 2 (input), field 1 (example_list), field 1 (examples): three bytes that are no Example
+        # field 2 (input), field 1 (example_list), field 1 (examples): three bytes that are not an Example
         code, _ = await port.refusal("Classify", data + b"\x12\x07\x0a\x05\x0a\x03\xff\xff\xff")
         assert code is BAD
 
     with_port(test)
 
 
-def test_the_method_of_a_signature_is_looked_at_where_that_is_asked_for():
+def test_the_method_of_a_signature_is_checked_if_enabled():
     async def test(port: Port) -> None:
         runner = port.gate.runner
         port.catalog.publish(Servable("says", 1, Session(examples_model(CLASSIFY)), runner))
@@ -182,9 +182,9 @@ def test_the_method_of_a_signature_is_looked_at_where_that_is_asked_for():
 def test_the_functions_that_rest_calls():
     async def test(port: Port) -> None:
         servable = port.catalog.get("examples")
-        given = examples_tensor([one.SerializeToString() for one in TWO.example_list.examples])
-        assert await classify(servable, "", given) == [[pair] for pair in zip(LABELS, SCORES, strict=True)]
-        assert await regress(servable, "regress", given) == SCORES
+        tensor = examples_tensor([proto.SerializeToString() for proto in TWO.example_list.examples])
+        assert await classify(servable, "", tensor) == [[pair] for pair in zip(LABELS, SCORES, strict=True)]
+        assert await regress(servable, "regress", tensor) == SCORES
 
     with_port(test)
 

@@ -1,4 +1,4 @@
-"""Whatever is sent, the answer is an answer or a refusal for a reason, never INTERNAL or UNKNOWN."""
+"""Any bytes get an answer or a specific error, never INTERNAL or UNKNOWN."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ DTYPES = st.sampled_from(graph_pb2.DataType.values()) | st.integers(-5, 200)
 
 @pytest.fixture(scope="module")
 def port() -> Iterator[tuple[Port, asyncio.AbstractEventLoop]]:
-    """One port for all that is tried, in a thread of its own."""
+    """One server for all tests, in its own thread."""
     loop, ready, done = asyncio.new_event_loop(), Future[Port](), asyncio.Event()
 
     async def serve() -> None:
@@ -97,7 +97,7 @@ def of_examples(draw: Any) -> bytes:
 
 @st.composite
 def damaged(draw: Any) -> bytes:
-    """A request with some bytes changed, cut off or added."""
+    """A request with some bytes changed, removed or added."""
     data = bytearray(draw(predicts()))
     for at, value in draw(st.lists(st.tuples(st.integers(0, 200), st.integers(0, 255)), max_size=4)):
         if at < len(data):

@@ -1,4 +1,4 @@
-"""The standard services beside TensorFlow Serving's own."""
+"""Health and reflection, the standard gRPC services."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def test_health_of_the_server_and_of_each_model(name, expected):
     with_port(test)
 
 
-def test_health_of_what_nobody_knows_is_not_found():
+def test_health_of_an_unknown_name_is_not_found():
     async def test(port: Port) -> None:
         stub = health_pb2_grpc.HealthStub(port.channel)
         with pytest.raises(grpc.aio.AioRpcError, match="no model or service") as error:
@@ -55,7 +55,7 @@ def test_health_of_what_nobody_knows_is_not_found():
     with_port(test)
 
 
-def test_those_that_watch_are_told_of_changes():
+def test_watching_clients_are_notified_of_changes():
     async def test(port: Port) -> None:
         stub = health_pb2_grpc.HealthStub(port.channel)
         watch = stub.Watch(health_pb2.HealthCheckRequest(service="half"))
@@ -68,7 +68,7 @@ def test_those_that_watch_are_told_of_changes():
     with_port(test)
 
 
-def test_a_server_is_up_once_every_model_has_settled_and_stays_so():
+def test_a_server_is_serving_once_every_model_has_settled_and_stays_so():
     catalog = ModelCatalog()
     health = HealthService(catalog, [])
 
@@ -92,7 +92,7 @@ def test_a_server_is_up_once_every_model_has_settled_and_stays_so():
 
 
 def pool_of(files: Iterable[bytes]) -> descriptor_pool.DescriptorPool:
-    """Files in any order, each added after those that it needs."""
+    """Add files in any order, each after its dependencies."""
     left = {file.name: file for file in map(descriptor_pb2.FileDescriptorProto.FromString, files)}
     pool = descriptor_pool.DescriptorPool()
     while left:
@@ -115,7 +115,7 @@ def test_reflection_tells_the_services_by_their_real_names(version):
             call = reflect(iter([pb.ServerReflectionRequest(**what)]))
             return await call.read()
 
-        listed = {one.name for one in (await ask(list_services="")).list_services_response.service}
+        listed = {service.name for service in (await ask(list_services="")).list_services_response.service}
         assert {PREDICTION, "tensorflow.serving.ModelService", "grpc.health.v1.Health"} <= listed
         # what grpcurl does: the files of a symbol, a pool of them, JSON to a message and the call itself
         answer = await ask(file_containing_symbol=PREDICTION)
@@ -162,7 +162,7 @@ def test_both_can_be_left_out():
     with_port(test, GrpcOptions(health=False, reflection=False))
 
 
-def test_another_protocol_at_the_same_port_is_served_and_told():
+def test_another_protocol_on_the_same_port_is_served_and_reflected():
     async def test() -> None:
         handler = v2_grpc.handler(catalog, lambda: True)
         async with serving(more=[handler], files=[v2_grpc.file_descriptor()]) as port:

@@ -11,7 +11,7 @@ from tfport.serve.model_catalog import VersionState, VersionStatus
 from tfport.serve.status import StatusCode
 
 BAD, NONE = StatusCode.INVALID_ARGUMENT, StatusCode.NOT_FOUND
-STATUSES = [  # asked for     versions and states that are told
+STATUSES = [  # model spec    versions and states in the response
     ({"name": "half"}, [(2, "AVAILABLE", 0, ""), (1, "AVAILABLE", 0, "")]),
     ({"name": "half", "version": {"value": 1}}, [(1, "AVAILABLE", 0, "")]),
     ({"name": "half", "version_label": "stable"}, [(1, "AVAILABLE", 0, "")]),
@@ -23,7 +23,7 @@ STATUSES = [  # asked for     versions and states that are told
 def test_the_status_of_versions(spec, expected):
     async def test(port: Port) -> None:
         answer = await port.ask("GetModelStatus", {"model_spec": spec})
-        found = [
+        versions = [
             (
                 v.version,
                 pb.ModelVersionStatus.State.Name(v.state),
@@ -32,7 +32,7 @@ def test_the_status_of_versions(spec, expected):
             )
             for v in answer.model_version_status
         ]
-        assert found == expected
+        assert versions == expected
 
     with_port(test)
 
@@ -47,7 +47,7 @@ def test_every_state_has_its_number(state):
     with_port(test)
 
 
-def test_the_signatures_are_told_as_the_file_has_them():
+def test_signatures_are_returned_as_stored_in_the_file():
     async def test(port: Port) -> None:
         asked = {"model_spec": {"name": "half"}, "metadata_field": ["signature_def"]}
         answer = await port.ask("GetModelMetadata", asked)
@@ -55,8 +55,8 @@ def test_the_signatures_are_told_as_the_file_has_them():
         assert (spec.name, spec.version.value, spec.signature_name) == ("half", 2, "")
         packed = answer.metadata["signature_def"]
         assert packed.type_url == "type.googleapis.com/tensorflow.serving.SignatureDefMap"
-        found = pb.SignatureDefMap.FromString(packed.value)
-        assert found.signature_def == port.catalog.get("half").model.meta.signature_def
+        signatures = pb.SignatureDefMap.FromString(packed.value)
+        assert signatures.signature_def == port.catalog.get("half").model.meta.signature_def
 
     with_port(test)
 
@@ -71,7 +71,7 @@ def test_a_configuration_is_handed_on():
     async def test(port: Port) -> None:
         request = pb.ReloadConfigRequest(**config("/models"), metric_names=["/loads"])
         answer = await port.ask("HandleReloadConfigRequest", request.SerializeToString())
-        assert [one.model_config_list.config[0].base_path for one in port.reloads] == ["/models"]
+        assert [reload.model_config_list.config[0].base_path for reload in port.reloads] == ["/models"]
         assert answer.HasField("status")
         assert answer.status.error_code == 0
         assert [(m.name, m.int64_value_increase) for m in answer.metric] == [("/loads", 7)]
@@ -124,7 +124,7 @@ REFUSED = [
 ]
 
 
-def test_what_cannot_be_told_is_refused_in_words():
+def test_bad_metadata_requests_are_rejected_with_a_message():
     async def test(port: Port) -> None:
         for name, request, code, message in REFUSED:
             assert await port.refusal(name, request) == (code, message)

@@ -1,4 +1,4 @@
-"""Predict over a real port: every type of element, the choice of a version, what is refused and how."""
+"""Predict over a real port: every element type, the choice of a version, errors."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def test_elements_are_in_the_typed_fields_that_clients_read():
     with_port(test)
 
 
-CHOICES = [  # how the model is asked for   what it answers for 2.0, the version that answers
+CHOICES = [  # model spec   answer for 2.0, version in the response
     ({}, 3.0, 2),
     ({"version": {"value": 1}}, 2.0, 1),
     ({"version": {"value": 2}}, 3.0, 2),
@@ -61,7 +61,7 @@ CHOICES = [  # how the model is asked for   what it answers for 2.0, the version
 
 
 @pytest.mark.parametrize(("choice", "expected", "version"), CHOICES, ids=str)
-def test_the_version_is_chosen_and_told(choice, expected, version):
+def test_the_version_is_selected_and_returned(choice, expected, version):
     async def test(port: Port) -> None:
         answer = await port.ask("Predict", {"model_spec": {"name": "half", **choice}, "inputs": X})
         assert answer.outputs["y"].float_val[0] == expected
@@ -81,8 +81,8 @@ def test_only_the_outputs_of_the_filter_are_sent():
 
 def test_an_input_with_a_default_may_be_left_out():
     async def test(port: Port) -> None:
-        found = await port.predict("default", {"a": A})
-        np.testing.assert_array_equal(found["next"], [10])
+        outputs = await port.predict("default", {"a": A})
+        np.testing.assert_array_equal(outputs["next"], [10])
 
     with_port(test)
 
@@ -92,7 +92,7 @@ def spec(name: str, **more: object) -> dict[str, object]:
 
 
 def short(shape: list[int], values: int) -> graph_pb2.TensorProto:
-    """A tensor that says more elements than it has."""
+    """A tensor whose shape has more elements than it contains."""
     out = graph_pb2.TensorProto(dtype=1, float_val=[1.0] * values)
     for size in shape:
         out.tensor_shape.dim.add(size=size)
@@ -206,7 +206,7 @@ REFUSED = [
 ]
 
 
-def test_what_does_not_fit_is_refused_in_words():
+def test_bad_requests_are_rejected_with_a_message():
     async def test(port: Port) -> None:
         for request, code, message in REFUSED:
             assert await port.refusal("Predict", request) == (code, message)
@@ -216,8 +216,8 @@ def test_what_does_not_fit_is_refused_in_words():
 
 def test_a_short_list_is_filled_with_its_last_element():
     async def test(port: Port) -> None:
-        found = await port.predict("half", {"x": short([4], 1)})
-        np.testing.assert_array_equal(found["y"], [2.5] * 4)
+        outputs = await port.predict("half", {"x": short([4], 1)})
+        np.testing.assert_array_equal(outputs["y"], [2.5] * 4)
 
     with_port(test)
 
@@ -232,8 +232,8 @@ def test_a_sparse_output_has_no_place_in_a_response():
             BAD,
             "`scaled` is sparse (3 tensors); Predict supports dense tensors only",
         )
-        found = await port.predict("sparse", inputs, output_filter=["dense"])
-        np.testing.assert_array_equal(found["dense"], [[0, 2]])
+        outputs = await port.predict("sparse", inputs, output_filter=["dense"])
+        np.testing.assert_array_equal(outputs["dense"], [[0, 2]])
 
     with_port(test)
 
@@ -248,7 +248,7 @@ def test_a_long_error_is_cut():
     with_port(test)
 
 
-def test_a_signature_must_say_a_method_where_that_is_asked_for():
+def test_the_method_name_is_checked_if_enabled():
     async def test(port: Port) -> None:
         assert await port.predict("half", X)
         session = Session(examples_model("other"))

@@ -1,4 +1,4 @@
-"""The port itself: limits, deadlines, clients that leave, stopping, TLS, tokens, a Unix socket."""
+"""The server: limits, deadlines, clients that disconnect, stopping, TLS, tokens, a Unix socket."""
 
 from __future__ import annotations
 
@@ -36,8 +36,8 @@ GATED = {"model_spec": {"name": "gated"}, "inputs": X}
 def test_many_calls_at_a_time_are_all_answered():
     async def test(port: Port) -> None:
         async def one(number: int) -> None:
-            found = await port.predict("half", {"x": tensor("float32", [float(number)])})
-            assert found["y"].tolist() == [number / 2 + 2]
+            outputs = await port.predict("half", {"x": tensor("float32", [float(number)])})
+            assert outputs["y"].tolist() == [number / 2 + 2]
 
         await asyncio.gather(*map(one, range(64)))
 
@@ -92,7 +92,7 @@ def test_a_call_whose_deadline_has_passed_is_not_begun():
         assert await port.ask("Predict", HALF)
         call = asyncio.ensure_future(port.refusal("Predict", GATED, timeout=0.1))
         await asyncio.sleep(0)
-        time.sleep(0.3)  # the loop that serves is held up, and the call waits beyond its deadline
+        time.sleep(0.3)  # the server's loop is blocked, and the call waits beyond its deadline
         assert (await call)[0] is StatusCode.DEADLINE_EXCEEDED
         assert await port.ask("Predict", HALF)
         assert port.gate.begun == 0
@@ -129,7 +129,7 @@ def test_stopping_lets_calls_end_and_takes_no_more():
 
 
 class RecordedMetrics:
-    """Whom requests are told to, as `Metrics` is."""
+    """Records what the server reports to `Metrics`."""
 
     def __init__(self) -> None:
         self.requests: list[tuple[str, str, str, StatusCode]] = []
@@ -158,8 +158,8 @@ class RecordedMetrics:
         self.running -= 1
 
 
-def test_requests_are_told(caplog):
-    told = RecordedMetrics()
+def test_requests_are_reported_to_the_metrics(caplog):
+    metrics = RecordedMetrics()
 
     async def test(port: Port) -> None:
         await port.ask("Predict", HALF)
@@ -169,21 +169,21 @@ def test_requests_are_told(caplog):
         await port.refusal("Predict", {"model_spec": {"name": "x"}})
         await port.refusal("Predict", {"model_spec": {"name": "buggy"}, "inputs": X})
         await port.refusal("Predict", GATED, timeout=0.2)
-        await _until(lambda: len(told.requests) == 5)
+        await _until(lambda: len(metrics.requests) == 5)
 
     with caplog.at_level(logging.CRITICAL):
-        with_port(test, GrpcOptions(observers=Observers(metrics=told)))
-    assert told.requests == [
+        with_port(test, GrpcOptions(observers=Observers(metrics=metrics)))
+    assert metrics.requests == [
         ("half", "Predict", "GRPC", StatusCode.OK),
         ("examples", "Classify", "GRPC", StatusCode.OK),
         ("x", "Predict", "GRPC", StatusCode.NOT_FOUND),
         ("buggy", "Predict", "GRPC", StatusCode.INTERNAL),
         ("gated", "Predict", "GRPC", StatusCode.CANCELLED),
     ]
-    assert told.counted == [("examples", 2)]
-    assert told.running == 0
-    assert told.ran == [("half", "Predict"), ("examples", "Classify")]
-    assert told.stages == [("half", 2, "serving_default", stage) for stage in ("decode", "encode")]
+    assert metrics.counted == [("examples", 2)]
+    assert metrics.running == 0
+    assert metrics.ran == [("half", "Predict"), ("examples", "Classify")]
+    assert metrics.stages == [("half", 2, "serving_default", stage) for stage in ("decode", "encode")]
 
 
 def test_what_monitoring_has_fits():
@@ -199,7 +199,7 @@ def test_what_monitoring_has_fits():
 
 
 class Kept(list):
-    """Whom samples are given to, as `RequestLog` is."""
+    """Records what the server adds to a `RequestLog`."""
 
     def should_log(self, model: str) -> bool:
         return model == "half"
@@ -210,7 +210,7 @@ class Kept(list):
 
 
 class Spans(list):
-    """Who makes spans, as `Trace` does."""
+    """Records spans instead of a `RequestTracer`."""
 
     @contextmanager
     def request(self, api: str, model: str, headers: Mapping[str, str]) -> Iterator[None]:
@@ -306,7 +306,7 @@ def test_only_a_token_that_counts_lets_calls_in(metadata, code):
 
 @pytest.fixture(scope="module")
 def pems(tmp_path_factory) -> dict[str, bytes]:
-    """An authority, a server that it signed and a client that it signed."""
+    """An authority, and certificates for a server and a client that it signed."""
     if shutil.which("openssl") is None:
         pytest.skip("certificates are made by openssl")
     folder: Path = tmp_path_factory.mktemp("pems")

@@ -1,4 +1,4 @@
-"""Tensors on the wire: what is written here any protobuf reads, and the other way round."""
+"""Tensors on the wire: protobuf reads what tfport writes, and the other way round."""
 
 from __future__ import annotations
 
@@ -38,13 +38,13 @@ def read(proto: graph_pb2.TensorProto) -> np.ndarray:
 
 @pytest.mark.parametrize("content", [False, True], ids=["typed", "content"])
 @pytest.mark.parametrize("number", NUMPY, ids=type_name)
-def test_every_type_is_what_protobuf_says(number, content):
+def test_every_type_matches_protobuf(number, content):
     array = sample(NUMPY[number])
     proto = written(array, number, content=content)
     assert proto.dtype == number
-    for found in (to_numpy(proto), read(proto)):
-        assert (found.dtype, found.shape) == (array.dtype, array.shape)
-        assert found.tolist() == array.tolist()
+    for result in (to_numpy(proto), read(proto)):
+        assert (result.dtype, result.shape) == (array.dtype, array.shape)
+        assert result.tolist() == array.tolist()
 
 
 @pytest.mark.parametrize("shape", [(), (0,), (2, 0), (1, 1, 1)], ids=str)
@@ -64,7 +64,7 @@ def test_integers_are_written_as_protobuf_does(numbers):
     assert list(graph_pb2.TensorProto.FromString(theirs).uint64_val) == numbers
 
 
-def test_integers_of_several_rounds_are_all_there():
+def test_integers_of_several_chunks_are_complete():
     numbers = np.arange(3 * AT_ONCE + 5, dtype=np.int64) - AT_ONCE
     assert (read(written(numbers, graph_pb2.DT_INT64)) == numbers).all()
 
@@ -100,7 +100,7 @@ REFUSED = [  # bytes of a field, after a float tensor's head      why
 
 
 @pytest.mark.parametrize(("data", "why"), REFUSED, ids=str)
-def test_damage_is_told(data, why):
+def test_damaged_tensors_are_rejected(data, why):
     head = graph_pb2.TensorProto(dtype=1, tensor_shape={"dim": [{"size": 1}]}).SerializeToString()
     with pytest.raises(UnreadableFile, match=why):
         array_of(wire.TensorToRead.FromString(head + data))

@@ -1,4 +1,4 @@
-"""Small SavedModels on disk, and a manager that serves them, for the tests of this folder."""
+"""Helpers: small SavedModels on disk, and a manager that serves them."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ FAST = {"poll_seconds": 0.01, "load_retries": 0, "retry_seconds": 0.0, "drain_se
 
 
 def saved_model(text: str, outputs: dict[str, str]) -> bytes:
-    """A SavedModel with a signature for each output: name to tensor; the input is `x`."""
+    """Return a SavedModel with a signature per output (name to tensor); the input is `x`."""
     program = graph(text)
     meta = pb.MetaGraphDef(graph_def=graph_to_def(program))
     meta.meta_info_def.tags.append("serve")
@@ -57,7 +57,7 @@ def adder(more: float) -> bytes:
 
 
 def export(base: Path, version: int | str, data: bytes | None = None, warm_up: bytes | None = None) -> Path:
-    """A version as exporters write it: elsewhere, and renamed. It adds its number unless told otherwise."""
+    """Write a version as exporters do: elsewhere, then renamed. By default it adds its number."""
     part = base / f"temp-{version}"
     part.mkdir(parents=True)
     (part / "saved_model.pb").write_bytes(adder(int(version)) if data is None else data)
@@ -68,20 +68,20 @@ def export(base: Path, version: int | str, data: bytes | None = None, warm_up: b
 
 
 def warm_up_file(*requests: tuple[str, dict[str, Any]]) -> bytes:
-    """Predict requests: a signature's name, and arrays."""
-    found = []
+    """Return Predict requests: a signature name and arrays each."""
+    records = []
     for signature, inputs in requests:
         log = serving_pb2.PredictionLog()
         log.predict_log.request.model_spec.signature_name = signature
         for name, array in inputs.items():
             tensor = from_numpy(np.asarray(array, np.float32), graph_pb2.DT_FLOAT)
             log.predict_log.request.inputs[name].CopyFrom(tensor)
-        found.append(record(log.SerializeToString()))
-    return b"".join(found)
+        records.append(record(log.SerializeToString()))
+    return b"".join(records)
 
 
 def config_of(*models: str) -> config_pb.ModelServerConfig:
-    """A configuration of these models, each as the text within `config { … }`."""
+    """Return a configuration of models, each given as the text within `config { … }`."""
     return parse_config(config_text(*models), "test")
 
 
@@ -95,13 +95,13 @@ def model(name: str, base: Path | str, more: str = "") -> str:
 
 
 class Served:
-    """A manager at work, and ways to ask it."""
+    """A running manager, and methods to query it."""
 
     def __init__(self, manager: ModelManager) -> None:
         self.manager, self.catalog = manager, manager.catalog
 
     async def ask(self, name: str = "m", version: int | None = None, label: str = "") -> float:
-        """What the model says to 0: for most of them the number of the version."""
+        """Return the model's answer to 0: for most models the version number."""
         servable = self.catalog.get(name, version, label)
         return float((await servable.predict("", {"x": np.float32([0])}))["y"][0])
 
@@ -109,7 +109,7 @@ class Served:
         return self.catalog.statuses(name, version)[0]
 
     def states(self, name: str = "m") -> dict[int, tuple[VersionState, StatusCode]]:
-        return {one.version: (one.state, one.code) for one in self.catalog.statuses(name)}
+        return {status.version: (status.state, status.code) for status in self.catalog.statuses(name)}
 
 
 @asynccontextmanager
@@ -124,7 +124,7 @@ async def serving(
     on_attempt: Callable[..., None] = lambda attempt: None,
     **options: Any,
 ) -> AsyncIterator[Served]:
-    """A manager from start to stop; `wait=False` comes back while it still starts."""
+    """Run a manager; with `wait=False` the context is entered while it is still starting."""
     with ThreadPoolExecutor(4) as pool:
         manager = ModelManager(
             ModelCatalog(),
@@ -147,7 +147,7 @@ async def serving(
 
 
 async def until(so: Callable[[], bool]) -> None:
-    """Wait for something that comes by itself."""
+    """Wait for a condition."""
     end = time.monotonic() + PATIENCE
     while not so():
         assert time.monotonic() < end, "it never came"

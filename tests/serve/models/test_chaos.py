@@ -1,4 +1,4 @@
-"""Anything at any time: versions come, go, break and are repaired, models are added and removed.
+"""Random changes: versions are added, removed, broken and repaired, models are added and removed.
 
 One good version of `steady` is always there, so it must always answer; in the end what is served is
 what is on disk and asked for.
@@ -21,7 +21,7 @@ TURNS = 60
 
 
 class Disk:
-    """The versions of a model, as the test knows them."""
+    """The versions of a model that the test has written."""
 
     def __init__(self, base: Path, dice: random.Random, keep: int) -> None:
         self.base, self.dice, self.keep = base, dice, keep
@@ -35,15 +35,15 @@ class Disk:
     def turn(self) -> None:
         what = self.dice.choice(["new", "broken", "remove", "repair", "touch"])
         there = sorted(int(path.name) for path in self.base.iterdir() if path.name.isdigit())
-        one = self.dice.choice(there) if there else 0
+        version = self.dice.choice(there) if there else 0
         if what in ("new", "broken"):
             self.new(what == "new")
-        elif what == "remove" and one and len(self.good - {one}) >= self.keep:
-            self.good -= {one}
-            shutil.rmtree(self.base / str(one))
-        elif what == "repair" and one:
-            (self.base / str(one) / "saved_model.pb").write_bytes(adder(one))
-            self.good |= {one}
+        elif what == "remove" and version and len(self.good - {version}) >= self.keep:
+            self.good -= {version}
+            shutil.rmtree(self.base / str(version))
+        elif what == "repair" and version:
+            (self.base / str(version) / "saved_model.pb").write_bytes(adder(version))
+            self.good |= {version}
 
 
 async def ask_on(served: Served, stop: asyncio.Event, answers: list[float]) -> None:
@@ -63,7 +63,7 @@ def test_chaos(tmp_path, seed):
     policy = dice.choice(["latest { num_versions: 2 }", "all {}"])
     steady = model("steady", tmp_path / "steady", "model_version_policy { all {} }")
     fickle = model("fickle", tmp_path / "fickle", f"model_version_policy {{ {policy} }}")
-    both, one = config_of(steady, fickle), config_of(steady)
+    both, alone = config_of(steady, fickle), config_of(steady)
 
     async def run():
         async with serving(both, poll_seconds=0.005, load_retries=dice.choice([0, 2])) as served:
@@ -73,10 +73,10 @@ def test_chaos(tmp_path, seed):
             for _ in range(TURNS):
                 dice.choice(list(disks.values())).turn()
                 if dice.random() < 0.2:
-                    reloads.append(asyncio.create_task(served.manager.reload(dice.choice([both, one]))))
+                    reloads.append(asyncio.create_task(served.manager.reload(dice.choice([both, alone]))))
                 await asyncio.sleep(dice.choice([0, 0.001, 0.01]))
-            for told in await asyncio.gather(*reloads, return_exceptions=True):
-                assert told is None or isinstance(told, StatusError)
+            for result in await asyncio.gather(*reloads, return_exceptions=True):
+                assert result is None or isinstance(result, StatusError)
             with suppress(StatusError):
                 await served.manager.reload(both)
             disks["fickle"].new(True)

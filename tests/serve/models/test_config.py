@@ -1,4 +1,4 @@
-"""Configurations: what they say, and what is refused with which words."""
+"""Configurations: their settings, and the messages for invalid ones."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def test_one_model_may_have_a_relative_path(tmp_path, monkeypatch):
     assert settings.base_path == str(tmp_path / "models/m")
 
 
-REFUSED = [  # models, what is said
+REFUSED = [  # models, message
     ([model("m", "/a"), model("m", "/b")], "Illegal to list model m multiple times in config list"),
     (
         [model("m", "models/m")],
@@ -61,15 +61,15 @@ REFUSED = [  # models, what is said
 ]
 
 
-@pytest.mark.parametrize(("models", "said"), REFUSED, ids=[said for _, said in REFUSED])
-def test_what_contradicts_itself_is_refused(models, said):
-    with pytest.raises(StatusError) as told:
+@pytest.mark.parametrize(("models", "message"), REFUSED, ids=[message for _, message in REFUSED])
+def test_what_contradicts_itself_is_refused(models, message):
+    with pytest.raises(StatusError) as raised:
         settings_of(config_of(*models))
-    assert told.value.code is StatusCode.INVALID_ARGUMENT
-    assert said in told.value.message
+    assert raised.value.code is StatusCode.INVALID_ARGUMENT
+    assert message in raised.value.message
 
 
-PLATFORMS = [  # text, what is said
+PLATFORMS = [  # text, message
     ('model_platform: "tensorflow"', None),
     ("", None),
     ("model_type: TENSORFLOW", None),
@@ -78,18 +78,18 @@ PLATFORMS = [  # text, what is said
 ]
 
 
-@pytest.mark.parametrize(("text", "said"), PLATFORMS)
-def test_platforms(text, said):
+@pytest.mark.parametrize(("text", "message"), PLATFORMS)
+def test_platforms(text, message):
     config = parse_config(f'model_config_list {{ config {{ name: "m" base_path: "/a" {text} }} }}', "f")
-    if said is None:
+    if message is None:
         assert settings_of(config)
         return
-    with pytest.raises(StatusError) as told:
+    with pytest.raises(StatusError) as raised:
         settings_of(config)
-    assert (told.value.code, told.value.message) == (StatusCode.INVALID_ARGUMENT, said)
+    assert (raised.value.code, raised.value.message) == (StatusCode.INVALID_ARGUMENT, message)
 
 
-BROKEN = [  # text, what is said
+BROKEN = [  # text, message
     ('model_config_list {\n config { nmae: "m" }\n}', 'f, line 2: .*"ModelConfig" has no field named "nmae"'),
     (config_text(model("m", "/a"))[:-1], "f"),
     (config_text(model("m", "/a"))[:40], "f"),
@@ -97,9 +97,9 @@ BROKEN = [  # text, what is said
 ]
 
 
-@pytest.mark.parametrize(("text", "said"), BROKEN)
-def test_a_broken_text_is_told_with_its_place(text, said):
-    with pytest.raises(UnreadableFile, match=said):
+@pytest.mark.parametrize(("text", "message"), BROKEN)
+def test_a_parse_error_names_its_line(text, message):
+    with pytest.raises(UnreadableFile, match=message):
         parse_config(text, "f")
 
 

@@ -1,4 +1,4 @@
-"""The configuration file: read again and again, and what is broken changes nothing."""
+"""The configuration file: reread periodically; an invalid one changes nothing."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def file(tmp_path):
 
 
 def put(file: Path, text: str) -> None:
-    """AllVersions at once: who reads sees the old text or the new one."""
+    """Write atomically: a reader sees the old text or the new one."""
     part = file.with_suffix(".part")
     part.write_text(text)
     part.replace(file)
@@ -64,7 +64,7 @@ def broken(tmp_path) -> dict[str, str]:
 
 
 @pytest.mark.parametrize("how", broken(Path("/")))
-def test_a_broken_file_is_told_once_and_changes_nothing(tmp_path, file, how, caplog):
+def test_a_broken_file_is_logged_once_and_changes_nothing(tmp_path, file, how, caplog):
     async def run():
         async with serving(config_file=str(file), **POLL) as served:
             put(file, broken(tmp_path)[how])

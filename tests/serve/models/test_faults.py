@@ -1,4 +1,4 @@
-"""What goes wrong on disk: the old version keeps answering, the reason is told, and repair is noticed."""
+"""Faults on disk: the old version stays available, the reason is reported, and repairs are noticed."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from tfport.serve.status import StatusCode, StatusError
 
 OK = StatusCode.OK
 X_TWICE = warm_up_file(("serving_default", {"x": [1, 2]}), ("", {"x": [3]}))
-BROKEN = [  # what is wrong, model, warm-up, code, what is said
+BROKEN = [  # fault, model, warm-up, code, message
     ("no protobuf", b"\xff\xff\xff", None, StatusCode.DATA_LOSS, "saved_model.pb"),
     ("cut off", adder(2)[:-20], None, StatusCode.DATA_LOSS, "saved_model.pb"),
     ("empty", b"", None, None, ""),
@@ -44,9 +44,9 @@ BROKEN = [  # what is wrong, model, warm-up, code, what is said
 
 
 @pytest.mark.parametrize(
-    ("data", "warm_up", "code", "said"), [c[1:] for c in BROKEN], ids=[c[0] for c in BROKEN]
+    ("data", "warm_up", "code", "message"), [c[1:] for c in BROKEN], ids=[c[0] for c in BROKEN]
 )
-def test_a_new_version_that_cannot_load_leaves_the_old_one(tmp_path, data, warm_up, code, said):
+def test_a_new_version_that_cannot_load_leaves_the_old_one(tmp_path, data, warm_up, code, message):
     export(tmp_path, 1)
 
     async def run():
@@ -55,12 +55,12 @@ def test_a_new_version_that_cannot_load_leaves_the_old_one(tmp_path, data, warm_
             await until(lambda: 2 in served.states() and served.status(2).state is VersionState.END)
             status = served.status(2)
             assert status.code is code or (code is None and status.code is not OK)
-            assert said in status.message
+            assert message in status.message
             assert "\n" not in status.message
             assert served.status(1).state is VersionState.AVAILABLE
             assert await served.ask() == 1
             assert served.manager.ready()
-            shutil.rmtree(tmp_path / "2")  # given up: the old one is select_versions again
+            shutil.rmtree(tmp_path / "2")  # dropped: the old version is requested again
             await asyncio.sleep(0.05)
             assert served.states()[1] == (VersionState.AVAILABLE, OK)
 
@@ -101,10 +101,10 @@ def test_a_version_that_is_copied_slowly_is_loaded_in_the_end(tmp_path):
 
 def test_loads_are_tried_again(tmp_path):
     export(tmp_path, 1, b"\xff")
-    told = []
+    attempts = []
 
     def repair(attempt):
-        told.append((attempt.number, attempt.code))
+        attempts.append((attempt.number, attempt.code))
         if attempt.number == 2:
             (tmp_path / "1/saved_model.pb").write_bytes(adder(1))
 
@@ -114,10 +114,10 @@ def test_loads_are_tried_again(tmp_path):
             assert await served.ask() == 1
 
     asyncio.run(run())
-    assert told == [(1, StatusCode.DATA_LOSS), (2, StatusCode.DATA_LOSS), (3, OK)]
+    assert attempts == [(1, StatusCode.DATA_LOSS), (2, StatusCode.DATA_LOSS), (3, OK)]
 
 
-def test_waiting_to_try_again_the_reason_is_told_and_the_start_does_not_wait(tmp_path):
+def test_the_reason_is_reported_before_a_retry_and_the_start_does_not_wait(tmp_path):
     export(tmp_path, 1, b"\xff")
 
     async def run():
@@ -125,7 +125,7 @@ def test_waiting_to_try_again_the_reason_is_told_and_the_start_does_not_wait(tmp
             status = served.status(1)
             assert (status.state, status.code) == (VersionState.LOADING, StatusCode.DATA_LOSS)
             assert "saved_model.pb" in served.manager.problems()["m"]
-            shutil.rmtree(tmp_path / "1")  # nobody waits a minute for it
+            shutil.rmtree(tmp_path / "1")  # the manager does not wait a minute for it
             await until(lambda: served.status(1).state is VersionState.END)
             folder = export(tmp_path, 2, b"\xff")
             await until(lambda: 2 in served.states() and served.status(2).code is StatusCode.DATA_LOSS)
@@ -164,9 +164,9 @@ def test_a_removed_version_is_unloaded(tmp_path):
                 lambda: served.states() == {1: (VersionState.AVAILABLE, OK), 2: (VersionState.END, OK)}
             )
             assert await served.ask() == 1
-            with pytest.raises(StatusError) as told:
+            with pytest.raises(StatusError) as raised:
                 await served.ask(version=2)
-            assert told.value.code is StatusCode.NOT_FOUND
+            assert raised.value.code is StatusCode.NOT_FOUND
 
     asyncio.run(run())
 
@@ -196,7 +196,7 @@ def test_a_base_path_that_goes_and_comes_back(tmp_path, caplog):
         async with serving(one_model("m", str(base))) as served:
             base.rename(away)
             await until(lambda: served.manager._models["m"].problem != "")
-            assert await served.ask() == 1  # what is loaded stays
+            assert await served.ask() == 1  # loaded versions stay
             assert served.manager.ready()
             export(away, 2)
             away.rename(base)
@@ -206,7 +206,7 @@ def test_a_base_path_that_goes_and_comes_back(tmp_path, caplog):
             assert await served.ask() == 2
 
     asyncio.run(run())
-    assert sum("no such" in message for message in caplog.messages) == 1  # told once
+    assert sum("no such" in message for message in caplog.messages) == 1  # logged once
 
 
 def test_a_base_path_that_comes_late(tmp_path):
@@ -234,7 +234,7 @@ def test_a_specific_version_that_is_missing_comes_later(tmp_path, caplog):
     asyncio.run(run())
 
 
-def test_warm_up_is_asked_before_a_version_is_available_and_can_be_off(tmp_path):
+def test_warm_up_runs_before_a_version_is_available_and_can_be_disabled(tmp_path):
     export(tmp_path, 1, warm_up=X_TWICE)
     assert (tmp_path / "1" / WARMUP).exists()
     asked = []
@@ -244,7 +244,7 @@ def test_warm_up_is_asked_before_a_version_is_available_and_can_be_off(tmp_path)
 
         session = session_opener()(folder, settings)
         run = session.run
-        session.run = lambda *given: asked.append(1) or run(*given)
+        session.run = lambda *args: asked.append(1) or run(*args)
         return session
 
     async def run(**options):

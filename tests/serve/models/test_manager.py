@@ -1,4 +1,4 @@
-"""Models from start to stop: versions come and go, and what is asked is answered all the while."""
+"""Models from start to stop: versions change, and requests are answered throughout."""
 
 from __future__ import annotations
 
@@ -92,7 +92,7 @@ def test_no_request_is_lost_while_versions_change(tmp_path):
 
 
 class Held:
-    """A runner whose calls wait in their thread until they are let go."""
+    """A runner whose calls wait in their thread until they are released."""
 
     def __init__(self, pool) -> None:
         self.pool, self.begun, self.go = pool, threading.Event(), threading.Event()
@@ -109,20 +109,20 @@ class Held:
 def test_a_call_that_has_begun_ends_although_its_version_is_removed(tmp_path):
     export(tmp_path, 1)
     export(tmp_path, 2)
-    held = Held(None)
+    gated = Held(None)
 
     async def run():
-        runners = lambda settings, version, session: held if version == 2 else ThreadRunner(None)  # noqa: E731
+        runners = lambda settings, version, session: gated if version == 2 else ThreadRunner(None)  # noqa: E731
         async with serving(one_model("m", str(tmp_path)), runner_for=runners) as served:
             call = asyncio.create_task(served.ask())
-            await until(held.begun.is_set)
+            await until(gated.begun.is_set)
             shutil.rmtree(tmp_path / "2")
             await until(
                 lambda: served.states() == {2: (VersionState.UNLOADING, OK), 1: (VersionState.AVAILABLE, OK)}
             )
             assert await served.ask() == 1
             assert not call.done()
-            held.go.set()
+            gated.go.set()
             assert await call == 2
             await until(lambda: served.status(2).state is VersionState.END)
 
@@ -131,17 +131,17 @@ def test_a_call_that_has_begun_ends_although_its_version_is_removed(tmp_path):
 
 def test_draining_has_a_limit_and_the_call_ends_all_the_same(tmp_path):
     export(tmp_path, 1)
-    held = Held(None)
+    gated = Held(None)
 
     async def run():
         async with serving(
-            one_model("m", str(tmp_path)), runner_for=lambda *_: held, drain_seconds=0.05
+            one_model("m", str(tmp_path)), runner_for=lambda *_: gated, drain_seconds=0.05
         ) as served:
             call = asyncio.create_task(served.ask())
-            await until(held.begun.is_set)
+            await until(gated.begun.is_set)
             shutil.rmtree(tmp_path / "1")
             await until(lambda: served.status(1).state is VersionState.END)
-            held.go.set()
+            gated.go.set()
             assert await call == 1
 
     asyncio.run(run())
@@ -149,18 +149,18 @@ def test_draining_has_a_limit_and_the_call_ends_all_the_same(tmp_path):
 
 def test_stopping_lets_calls_end(tmp_path):
     export(tmp_path, 1)
-    held = Held(None)
+    gated = Held(None)
 
     async def run():
-        async with serving(one_model("m", str(tmp_path)), runner_for=lambda *_: held) as served:
+        async with serving(one_model("m", str(tmp_path)), runner_for=lambda *_: gated) as served:
             call = asyncio.create_task(served.ask())
-            await until(held.begun.is_set)
+            await until(gated.begun.is_set)
             stop = asyncio.create_task(served.manager.stop())
             await until(lambda: served.status(1).state is VersionState.UNLOADING)
             with pytest.raises(StatusError):
                 await served.ask()
             assert not stop.done()
-            held.go.set()
+            gated.go.set()
             assert await call == 1
             await stop
             assert served.status(1).state is VersionState.END
@@ -230,7 +230,7 @@ def test_what_failed_to_load_is_freed(tmp_path):
             status = served.status(1)
             assert (status.state, status.code) == (VersionState.END, StatusCode.INTERNAL)
             assert status.message == "RuntimeError: no room"
-            # the thread that loaded it lets go, too
+            # the thread that loaded it releases it, too
             await until(lambda: bool(gc.collect() or True) and sessions[0]() is None)
 
     asyncio.run(run())
@@ -244,7 +244,7 @@ def test_looking_once_and_never(tmp_path):
             export(tmp_path, 2)
             await asyncio.sleep(0.05)
             assert served.states() == {1: (VersionState.AVAILABLE, OK)}
-            await served.manager.reload(served.manager.config)  # looks again
+            await served.manager.reload(served.manager.config)  # scans again
             assert await served.ask() == 2
         async with serving(one_model("m", str(tmp_path)), poll_seconds=-1) as served:
             assert served.catalog.names() == ["m"]
@@ -262,7 +262,7 @@ def test_several_models_load_side_by_side_and_never_in_the_loop(tmp_path):
 
     def met(folder, settings):
         threads.add(threading.get_ident())
-        together.wait(30)  # only both at once come past here
+        together.wait(30)  # passes only with both loads in parallel
         return session_opener()(folder, settings)
 
     async def run():
@@ -276,18 +276,18 @@ def test_several_models_load_side_by_side_and_never_in_the_loop(tmp_path):
     assert loop_thread not in threads
 
 
-def test_attempts_are_told(tmp_path):
+def test_attempts_are_reported(tmp_path):
     export(tmp_path, 1)
-    told = []
+    attempts = []
 
     async def run():
-        async with serving(one_model("m", str(tmp_path)), on_attempt=told.append):
+        async with serving(one_model("m", str(tmp_path)), on_attempt=attempts.append):
             pass
 
     asyncio.run(run())
-    (one,) = told
-    assert (one.name, one.version, one.number, one.code) == ("m", 1, 1, OK)
-    assert one.seconds > 0
+    (attempt,) = attempts
+    assert (attempt.name, attempt.version, attempt.number, attempt.code) == ("m", 1, 1, OK)
+    assert attempt.seconds > 0
 
 
 def test_tags_choose_a_meta_graph(tmp_path):
@@ -302,7 +302,7 @@ def test_tags_choose_a_meta_graph(tmp_path):
     asyncio.run(run())
 
 
-def test_the_usual_plan_is_there_before_the_first_request(tmp_path):
+def test_the_default_signature_is_planned_before_the_first_request(tmp_path):
     export(tmp_path, 1)
 
     async def run():
@@ -345,11 +345,11 @@ def test_answers_are_those_of_the_model(tmp_path):
 
 def test_a_version_given_up_before_its_load_begins_is_never_published(tmp_path):
     export(tmp_path, 1)
-    told = []
+    attempts = []
 
     async def run():
         config = one_model("m", str(tmp_path))
-        async with serving(config, poll_seconds=-1, on_attempt=told.append) as served:
+        async with serving(config, poll_seconds=-1, on_attempt=attempts.append) as served:
             served.catalog.publish = lambda servable: pytest.fail("published")
             asked = served.manager._models["m"]
             asked._aspire({1: str(tmp_path / "1")}, {})
@@ -358,4 +358,4 @@ def test_a_version_given_up_before_its_load_begins_is_never_published(tmp_path):
             assert served.catalog.names() == []
 
     asyncio.run(run())
-    assert [one.code for one in told] == [StatusCode.CANCELLED]
+    assert [attempt.code for attempt in attempts] == [StatusCode.CANCELLED]

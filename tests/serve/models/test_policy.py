@@ -1,4 +1,4 @@
-"""Which versions are select_versions, and what is done next."""
+"""Which versions are selected, and the next step."""
 
 from __future__ import annotations
 
@@ -45,15 +45,15 @@ class One:
 
 
 def versions(text: str) -> list[One]:
-    """`+2new -1ready`: select_versions or not, number, stage."""
-    found = []
+    """`+2new -1ready`: aspired or not, number, stage."""
+    steps = []
     for word in text.split():
         digits = "".join(c for c in word if c.isdigit())
-        found.append(One(int(digits), word[0] == "+", LoadStage(word[1 + len(digits) :])))
-    return found
+        steps.append(One(int(digits), word[0] == "+", LoadStage(word[1 + len(digits) :])))
+    return steps
 
 
-STEPS = [  # versions, what is done
+STEPS = [  # versions, steps
     ("", None),
     ("+1new", "load 1"),
     ("+1new +2new", "load 2"),
@@ -73,8 +73,8 @@ STEPS = [  # versions, what is done
 ]
 
 
-@pytest.mark.parametrize(("given", "expected"), STEPS)
-def test_steps(given, expected):
-    step = next_step(versions(given))
+@pytest.mark.parametrize(("start", "expected"), STEPS)
+def test_steps(start, expected):
+    step = next_step(versions(start))
     assert (f"{step[0].value} {step[1].number}" if step else None) == expected
     assert step is None or isinstance(step[0], PolicyStep)

@@ -1,4 +1,4 @@
-"""Another configuration while the server runs: by the call, as TensorFlow Serving answers it."""
+"""Reload configurations at run time, with TensorFlow Serving's answers."""
 
 from __future__ import annotations
 
@@ -18,14 +18,16 @@ OK = StatusCode.OK
 ALL = "model_version_policy { all {} }"
 
 
-def labels(**given: int) -> str:
-    return " ".join(f'version_labels {{ key: "{label}" value: {value} }}' for label, value in given.items())
+def labels(**versions: int) -> str:
+    return " ".join(
+        f'version_labels {{ key: "{label}" value: {value} }}' for label, value in versions.items()
+    )
 
 
 async def refused(awaitable) -> StatusError:
-    with pytest.raises(StatusError) as told:
+    with pytest.raises(StatusError) as raised:
         await awaitable
-    return told.value
+    return raised.value
 
 
 def test_models_are_added_and_removed(tmp_path):
@@ -78,20 +80,20 @@ def test_a_base_path_without_anything_keeps_what_is_loaded(tmp_path):
     asyncio.run(run())
 
 
-def test_a_new_model_that_cannot_load_is_told_and_stays_asked_for(tmp_path):
+def test_a_new_model_that_cannot_load_is_reported_and_stays_configured(tmp_path):
     export(tmp_path / "a", 1)
     export(tmp_path / "b", 7, b"\xff")
     a, b, c = (model(name, tmp_path / name) for name in "abc")
 
     async def run():
         async with serving(config_of(a)) as served:
-            told = await refused(served.manager.reload(config_of(a, b, c)))
-            assert told.code is StatusCode.UNKNOWN
-            assert told.message.startswith(
+            error = await refused(served.manager.reload(config_of(a, b, c)))
+            assert error.code is StatusCode.UNKNOWN
+            assert error.message.startswith(
                 "2 model(s) did not become available: {{{name: b version: 7} due to"
             )
-            assert "error: DATA_LOSS: " in told.message
-            assert "{{name: c} due to error: NOT_FOUND: c: " in told.message
+            assert "error: DATA_LOSS: " in error.message
+            assert "{{name: c} due to error: NOT_FOUND: c: " in error.message
             assert await served.ask("a") == 1
             assert served.status(7, "b").state is VersionState.END
             export(tmp_path / "b", 8)
@@ -144,10 +146,10 @@ def test_labels_are_given_to_versions_that_answer(tmp_path):
         async with serving(config_of(model("m", tmp_path, ALL))) as served:
             await served.manager.reload(config_of(model("m", tmp_path, ALL + labels(stable=1, canary=2))))
             assert (await served.ask(label="stable"), await served.ask(label="canary")) == (1, 2)
-            told = await refused(
+            error = await refused(
                 served.manager.reload(config_of(model("m", tmp_path, ALL + labels(stable=3))))
             )
-            assert (told.code, told.message) == (
+            assert (error.code, error.message) == (
                 StatusCode.FAILED_PRECONDITION,
                 "Request to assign label to version 3 of model m, "
                 "which is not currently available for inference",
@@ -165,23 +167,23 @@ def test_labels_at_the_start_need_leave(tmp_path):
     config = config_of(model("m", tmp_path, labels(stable=1, next=9)))
 
     async def run():
-        with pytest.raises(StatusError) as told:
+        with pytest.raises(StatusError) as raised:
             async with serving(config):
                 pass
-        assert told.value.code is StatusCode.FAILED_PRECONDITION
+        assert raised.value.code is StatusCode.FAILED_PRECONDITION
         async with serving(config, labels_for_unavailable=True) as served:
             assert await served.ask(label="stable") == 1
             assert (await refused(served.ask(label="next"))).code is StatusCode.NOT_FOUND
             moved = config_of(
                 model("m", tmp_path, labels(stable=9))
-            )  # one in use needs a version that answers
+            )  # a label in use needs an available version
             assert (await refused(served.manager.reload(moved))).code is StatusCode.FAILED_PRECONDITION
 
     asyncio.run(run())
 
 
 class Gate:
-    """Loads that wait until they are let in, each told when it begins."""
+    """Loads that wait until they are released, and signal their start."""
 
     def __init__(self) -> None:
         self.begun: list[str] = []
@@ -268,9 +270,9 @@ def test_a_model_that_comes_back_while_it_drains(tmp_path):
     go = asyncio.Event()
 
     class Waiting(ThreadRunner):
-        async def __call__(self, *given):
+        async def __call__(self, *args):
             await go.wait()
-            return await super().__call__(*given)
+            return await super().__call__(*args)
 
     async def run():
         config = config_of(model("m", tmp_path))

@@ -1,4 +1,4 @@
-"""Models in an object store: copied here, loaded, and the copy deleted when they are let go."""
+"""Models in an object store: copied, loaded, and the copy deleted on unloading."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from tfport.serve.status import StatusCode
 
 @pytest.fixture
 def store():
-    """A folder of a store of its own."""
+    """A folder in a new store."""
     files, base = fsspec.filesystem("memory"), f"/{uuid.uuid4().hex}"
 
     def put(version, data=None, warm_up=None):
@@ -89,7 +89,7 @@ def test_a_store_that_is_away_keeps_what_is_loaded(store, tmp_path, monkeypatch)
     asyncio.run(run())
 
 
-def test_the_folder_for_copies_is_temporary_unless_said(store):
+def test_the_folder_for_copies_is_temporary_by_default(store):
     store(1)
 
     async def run():
@@ -101,7 +101,7 @@ def test_the_folder_for_copies_is_temporary_unless_said(store):
     asyncio.run(run())
 
 
-def test_a_store_that_nobody_knows(tmp_path):
+def test_an_unknown_store(tmp_path):
     async def run():
         async with serving(config_of(model("m", "unheard://of/it"))) as served:
             assert "Protocol not known" in served.manager.problems()["m"]

@@ -1,4 +1,4 @@
-"""What a server says of its signatures when it starts."""
+"""The verdicts on signatures that a server prints when it starts."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ TEXT = """
 """
 
 
-def test_each_signature_runs_or_says_why_not(tmp_path):
+def test_each_signature_runs_or_has_a_reason(tmp_path):
     data = saved_model(TEXT, {"fine": "good:0", "broken": "bad:0"}).replace(b"AddV2", b"AddV9")
     facts = {fact.signature: fact for fact in signature_verdicts(tfport.load(export(tmp_path, 1, data)))}
     assert facts["fine"].runs

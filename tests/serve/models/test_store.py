@@ -1,4 +1,4 @@
-"""Base paths: folders of this machine and of object stores."""
+"""Base paths: local folders and folders in object stores."""
 
 from __future__ import annotations
 
@@ -49,16 +49,16 @@ def test_a_model_itself_is_its_version_1(tmp_path, name):
     assert open_store(str(tmp_path)).versions() == {3: str(tmp_path / "3")}
 
 
-MISSING = [  # base path, what is said
+MISSING = [  # base path, message
     ("/nowhere/at/all", "/nowhere/at/all: "),
     ("memory://nowhere", "memory://nowhere: no such folder"),
     ("unheard://of", "unheard://of: Protocol not known"),
 ]
 
 
-@pytest.mark.parametrize(("base", "said"), MISSING)
-def test_a_base_path_that_is_not_there(base, said):
-    with pytest.raises(UnreadableFile, match=said):
+@pytest.mark.parametrize(("base", "message"), MISSING)
+def test_a_missing_base_path(base, message):
+    with pytest.raises(UnreadableFile, match=message):
         open_store(base).versions()
 
 
@@ -81,8 +81,8 @@ def test_a_copy_is_whole_and_has_all_files(tmp_path):
         store = RemoteStore("memory://copied")
         got = store.fetch("/copied/1", tmp_path / "deep" / "1-0")
         assert got == tmp_path / "deep" / "1-0"
-        found = {str(p.relative_to(got)): p.read_bytes() for p in got.rglob("*") if p.is_file()}
-        assert found == {"saved_model.pb": b"a", "variables/variables.index": b"b"}
+        fetched = {str(p.relative_to(got)): p.read_bytes() for p in got.rglob("*") if p.is_file()}
+        assert fetched == {"saved_model.pb": b"a", "variables/variables.index": b"b"}
         assert [p.name for p in got.parent.iterdir()] == ["1-0"]
         assert store.stamp("/copied/1")
     finally:

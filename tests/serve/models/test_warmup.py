@@ -1,4 +1,4 @@
-"""Warm-up requests that are Examples, and what stops a replay."""
+"""Warm-up requests with Examples, and errors that stop a replay."""
 
 from __future__ import annotations
 
@@ -31,16 +31,16 @@ def test_examples_go_to_the_one_input(tmp_path):
 
 def test_examples_for_a_signature_of_numbers_are_refused(tmp_path):
     session = tfport.Session(export(tmp_path, 1, warm_up=examples("")))
-    with pytest.raises(StatusError) as told:
+    with pytest.raises(StatusError) as raised:
         replay(session)
-    assert told.value.code is StatusCode.INVALID_ARGUMENT
+    assert raised.value.code is StatusCode.INVALID_ARGUMENT
 
 
-def test_a_replay_stops_when_nobody_wants_it(tmp_path):
+def test_a_replay_stops_when_the_version_is_dropped(tmp_path):
     session = tfport.Session(export(tmp_path, 1, warm_up=warm_up_file(("", {"x": [1]}))))
-    with pytest.raises(StatusError) as told:
+    with pytest.raises(StatusError) as raised:
         replay(session, stopped=lambda: True)
-    assert told.value.code is StatusCode.CANCELLED
+    assert raised.value.code is StatusCode.CANCELLED
 
 
 def test_a_model_without_requests_or_usual_signature(tmp_path):

@@ -1,4 +1,4 @@
-"""Lines of the log: their levels, their fields, and that nothing of a request is in them."""
+"""Log lines: levels and fields, and no content of requests."""
 
 import io
 import json
@@ -28,7 +28,7 @@ def raised(error):
 
 
 ANSWERED = ("half_plus_two", 123, "Predict", "GRPC", StatusCode.OK, 0.0015)
-EVENTS = [  # what happens, its line
+EVENTS = [  # event, its line
     (
         lambda logs: logs.loaded("half_plus_two", 123, 0.5, "/models/half plus two/123"),
         'INFO loaded model=half_plus_two version=123 seconds=0.5 path="/models/half plus two/123"',
@@ -64,10 +64,10 @@ EVENTS = [  # what happens, its line
 
 @pytest.mark.parametrize(("happens", "line"), EVENTS)
 def test_each_event_is_one_line(happens, line):
-    (found,) = lines(happens, level="debug")
-    stamp, _, said = found.partition(" ")
+    (entry,) = lines(happens, level="debug")
+    stamp, _, rest = entry.partition(" ")
     assert re.fullmatch(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z", stamp)
-    assert said == line
+    assert rest == line
 
 
 @pytest.mark.parametrize("happens", [event for event, _ in EVENTS])
@@ -76,29 +76,29 @@ def test_each_event_is_one_object(happens):
     assert {"time", "level", "event"} < json.loads(line).keys()
 
 
-def test_an_error_of_ours_is_told_by_its_place():
+def test_an_internal_error_is_logged_with_its_place():
     error = raised(ValueError(SECRET))
     (line,) = lines(lambda logs: logs.request("m", 1, "p", "REST", StatusCode.INTERNAL, 0, error=error))
     assert re.search(r'ERROR .* error="ValueError at test_logs\.py:\d+"$', line)
 
 
-def test_nothing_of_a_request_is_told():
+def test_the_content_of_a_request_is_never_logged():
     errors = [
         (code, raised(StatusError(code, SECRET)))
         for code in (StatusCode.INVALID_ARGUMENT, StatusCode.INTERNAL)
     ]
     for code, error in errors:
         for log_format in ("text", "json"):
-            told = lines(
+            logged = lines(
                 lambda logs, code=code, error=error: logs.request("m", 1, "p", "REST", code, 0, error=error),
                 level="debug",
                 log_format=log_format,
             )
-            assert len(told) == 1
-            assert SECRET not in told[0]
+            assert len(logged) == 1
+            assert SECRET not in logged[0]
 
 
-def test_answered_requests_are_for_those_who_ask():
+def test_successful_requests_are_logged_at_debug_only():
     assert lines(lambda logs: logs.request(*ANSWERED)) == []
 
 
@@ -113,7 +113,7 @@ def test_loggers_of_others_stay_as_they_are():
     assert (list(logging.getLogger().handlers), logging.getLogger().level) == before
 
 
-def test_a_stream_that_does_not_take_lines_stops_nobody():
+def test_a_broken_stream_does_not_stop_the_server():
     class Broken(io.StringIO):
         def write(self, text):
             raise OSError("gone")

@@ -1,4 +1,4 @@
-"""Calls that are not batched: the same answers, and their numbers."""
+"""Calls that are not batched: the same answers, and their metrics."""
 
 import asyncio
 from concurrent.futures import ThreadPoolExecutor
@@ -30,7 +30,7 @@ def values(metrics, name):
     }
 
 
-def test_each_call_is_told():
+def test_each_call_is_measured():
     servable, metrics = measured(opened())
     assert asyncio.run(servable.predict("", {"x": rows(1, 2)}))["y"].tolist() == [[2], [4]]
     with pytest.raises(StatusError):
@@ -40,7 +40,7 @@ def test_each_call_is_told():
     assert values(metrics, "tfport_queue_depth") == {"": 0}
 
 
-def test_who_is_cancelled_before_has_run_nothing():
+def test_a_call_cancelled_before_it_starts_runs_nothing():
     gate = Gate()
     servable, metrics = measured(gate)
 

@@ -1,4 +1,4 @@
-"""What Prometheus reads: TensorFlow Serving's names, labels and buckets, and our own."""
+"""The Prometheus page: TensorFlow Serving's names, labels and buckets, and tfport's own."""
 
 import threading
 
@@ -14,7 +14,7 @@ from tfport.serve.status import StatusCode, StatusError
 
 
 def read(metrics):
-    """Every sample by its name and labels, as the client library's parser understands the page."""
+    """Return every sample by name and labels, as parsed by the client library."""
     text = metrics.text().decode()
     return {
         (_as_written(sample.name, text), *sorted(sample.labels.items())): sample.value
@@ -28,7 +28,7 @@ def _as_written(name, text):
     return name if f"\n{name}{{" in text or f"\n{name} " in text else name.removesuffix("_total")
 
 
-TOLD = [  # what happens, the samples that it changes
+EVENTS = [  # event, the samples that it changes
     (
         lambda m: m.request("a", "Predict", GRPC, StatusCode.OK, 0.001),
         {
@@ -119,36 +119,36 @@ TOLD = [  # what happens, the samples that it changes
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("happens", "samples"), TOLD)
-def test_what_happens_is_told(happens, samples):
+@pytest.mark.parametrize(("happens", "samples"), EVENTS)
+def test_events_change_the_metrics(happens, samples):
     metrics = Metrics(process=False)
     happens(metrics)
-    found = read(metrics)
-    assert {name: found.get(name) for name in samples} == samples
+    values = read(metrics)
+    assert {name: values.get(name) for name in samples} == samples
 
 
-def test_types_are_told_by_the_names_that_the_samples_have():
+def test_types_are_declared_under_the_names_of_the_samples():
     lines = Metrics(process=False).text().decode().splitlines()
     assert "# TYPE :tensorflow:serving:request_count counter" in lines
     assert "# TYPE :tensorflow:serving:request_latency histogram" in lines
     assert ":tensorflow:core:graph_runs{} 0" in lines
 
 
-def test_counters_are_asked_for_by_tensorflow_serving_s_names():
+def test_counters_are_found_by_tensorflow_serving_s_names():
     metrics = Metrics(process=False)
     metrics.request("a", "Predict", GRPC, StatusCode.OK, 0.1)
     metrics.request("b", "predict", REST, StatusCode.NOT_FOUND, 0.1)
     assert metrics.total("/tensorflow/serving/request_count") == 2
-    assert metrics.total("/tensorflow/serving/request_latency") == 0  # no counter
+    assert metrics.total("/tensorflow/serving/request_latency") == 0  # not a counter
     assert metrics.total("/no/such/metric") == 0
 
 
 def test_servers_of_one_process_share_nothing():
-    one, other = Metrics(), Metrics()
-    one.ran("a", 1, "s", 1, 1)
-    assert read(one)[":tensorflow:core:graph_runs",] == 1
+    first, other = Metrics(), Metrics()
+    first.ran("a", 1, "s", 1, 1)
+    assert read(first)[":tensorflow:core:graph_runs",] == 1
     assert read(other)[":tensorflow:core:graph_runs",] == 0
-    assert read(one)["process_resident_memory_bytes",] > 0
+    assert read(first)["process_resident_memory_bytes",] > 0
 
 
 def test_others_may_add_to_the_page():
@@ -195,7 +195,7 @@ def test_the_path_is_that_of_the_file(tmp_path, text, path):
     assert metrics_path(tmp_path / "monitoring.config") == path
 
 
-def test_a_file_that_says_nothing_useful_is_refused(tmp_path):
+def test_an_invalid_monitoring_file_is_rejected(tmp_path):
     file = tmp_path / "monitoring.config"
     for content in (b"prometheus_config { enable: perhaps }", b"\xff", b"prometheus { }"):
         file.write_bytes(content)

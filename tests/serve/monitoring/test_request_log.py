@@ -1,4 +1,4 @@
-"""Sampled requests: written as TensorFlow Serving writes them, read back as warm-up requests."""
+"""Sampled requests: written in TensorFlow Serving's format, read back as warm-up requests."""
 
 import numpy as np
 import pytest
@@ -61,8 +61,8 @@ def test_a_record_holds_the_response_and_what_is_known_of_the_request(tmp_path):
         assert log.add("m", kind, b"", b"\x0a\x03abc", 3)
     log.close()
     (path,) = written(tmp_path)
-    found = [bytes(record) for record in read_records(Folder(tmp_path), path.name)]
-    parsed = [under_test.pb.PredictionLogWire.FromString(record) for record in found]
+    records = [bytes(record) for record in read_records(Folder(tmp_path), path.name)]
+    parsed = [under_test.pb.PredictionLogWire.FromString(record) for record in records]
     assert [log.WhichOneof("log_type") for log in parsed] == [f"{kind}_log" for kind in under_test.KINDS]
     assert parsed[3].predict_log.response == b"\x0a\x03abc"
     metadata = parsed[0].log_metadata
@@ -110,7 +110,7 @@ def test_what_cannot_be_written_is_dropped_and_counted(tmp_path, monkeypatch):
     assert b'request_log_count{model_name="m",status_code="RESOURCE_EXHAUSTED"} 1' in metrics.text()
 
 
-WRONG = [  # configuration, code, what is said
+WRONG = [  # configuration, code, message
     (
         config(1.5, "/r"),
         StatusCode.INVALID_ARGUMENT,
@@ -126,11 +126,11 @@ WRONG = [  # configuration, code, what is said
 ]
 
 
-@pytest.mark.parametrize(("wrong", "code", "said"), WRONG)
-def test_a_configuration_that_makes_no_sense_is_refused_and_the_old_one_stays(wrong, code, said, tmp_path):
+@pytest.mark.parametrize(("wrong", "code", "message"), WRONG)
+def test_an_invalid_configuration_is_rejected_and_the_old_one_stays(wrong, code, message, tmp_path):
     log = RequestLog(Metrics(process=False))
     log.configure({"m": config(1, tmp_path / "r")})
     with pytest.raises(StatusError) as refused:
         log.configure({"m": wrong})
-    assert (refused.value.code, refused.value.message) == (code, said)
+    assert (refused.value.code, refused.value.message) == (code, message)
     assert log.should_log("m")

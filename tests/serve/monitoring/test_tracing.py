@@ -1,4 +1,4 @@
-"""Spans: none and no import unless asked for; with OpenTelemetryTracer one for each request."""
+"""Spans: nothing is imported unless enabled; with OpenTelemetry one per request."""
 
 import subprocess
 import sys
@@ -12,7 +12,7 @@ from tfport.serve.status import StatusCode, StatusError
 PARENT = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
 
 
-def test_nothing_is_imported_unless_asked_for():
+def test_nothing_is_imported_unless_enabled():
     code = (
         "import sys; from tfport.serve.monitoring.tracing import request_tracer; t = request_tracer(False)\n"
         "with t.request('Predict', 'm', {}), t.stage('run'): pass\n"

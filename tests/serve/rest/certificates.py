@@ -1,4 +1,4 @@
-"""Certificates for the tests of TLS, made by openssl for the day."""
+"""Certificates for TLS tests, made with openssl and valid for a day."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from pathlib import Path
 
 
 def make(folder: Path, name: str, authority: str | None = None) -> tuple[Path, Path]:
-    """A certificate and its key; signed by `authority`, or by itself."""
+    """Make a certificate and its key, signed by `authority` or self-signed."""
     certificate, key = folder / f"{name}.pem", folder / f"{name}.key"
     command = ["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes"]
     command += ["-days", "2", "-subj", f"/CN={name}", "-keyout", str(key), "-out", str(certificate)]

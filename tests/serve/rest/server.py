@@ -1,4 +1,4 @@
-"""A REST port with small models, and ways to ask it, for the tests of this folder."""
+"""Helpers: a REST server with small models, and a client."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ def models() -> dict[str, Model]:
 
 @dataclass
 class Port:
-    """A running front end, and a client."""
+    """A running server, and a client."""
 
     front: RestServer
     catalog: ModelCatalog
@@ -93,7 +93,7 @@ class Port:
     gate: Gate
 
     async def ask(self, method: str, path: str, body: object = None, **more: Any) -> tuple[int, Any]:
-        """The status and the JSON of an answer."""
+        """Return the status and the JSON of an answer."""
         data = body if isinstance(body, bytes | None) else json.dumps(body).encode()
         async with self.client.request(method, path, data=data, **more) as response:
             text = await response.read()
@@ -132,5 +132,5 @@ async def serving(options: RestOptions | None = None, **more: Any) -> AsyncItera
 def with_port(
     test: Callable[[Port], Awaitable[None]], options: RestOptions | None = None, **more: Any
 ) -> None:
-    """Run a test against a port of its own."""
+    """Run a test against its own server."""
     run_with(serving(options, **more), test)

@@ -1,4 +1,4 @@
-"""TLS, certificates of clients, and tokens."""
+"""TLS, client certificates and tokens."""
 
 import os
 import ssl
@@ -74,20 +74,20 @@ def test_wrong_certificates_are_one_sentence(folder):
         context_of_files("absent", "absent")
 
 
-def test_a_token_is_asked_for_except_by_health_checks(tmp_path):
+def test_a_token_is_required_except_for_health_checks(tmp_path):
     (tmp_path / "tokens").write_text("first\n\nsecond\n")
 
     async def check(port: Port) -> None:
         refused = {"error": "A valid bearer token is required"}
-        for given in (None, "Bearer third", "Basic first", "first", "Bearer", "Bearer first second"):
-            headers = {"Authorization": given} if given else {}
+        for header in (None, "Bearer third", "Basic first", "first", "Bearer", "Bearer first second"):
+            headers = {"Authorization": header} if header else {}
             assert await port.ask(*ASK, headers=headers) == (401, refused)
-        for given in ("Bearer first", "bearer second", "Bearer  second "):
-            assert (await port.ask(*ASK, headers={"Authorization": given}))[0] == 200
+        for header in ("Bearer first", "bearer second", "Bearer  second "):
+            assert (await port.ask(*ASK, headers={"Authorization": header}))[0] == 200
         for path, status in {
             "/v1/health/live": 200,
             "/v1/health/ready": 200,
-            "/v2/health/live": 404,  # free too, if there is one
+            "/v2/health/live": 404,  # needs no token either
             "/v1/models": 401,
             "/openapi.json": 401,
             "/else": 401,

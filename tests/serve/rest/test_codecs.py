@@ -1,4 +1,4 @@
-"""Arrays to JSON and back are the same arrays; anything else is a refusal, never a crash."""
+"""Arrays survive the way to JSON and back; any other body is rejected, never a crash."""
 
 import json
 from typing import Any
@@ -27,7 +27,7 @@ def of_type(name: str) -> Signature:
 
 
 def again(body: bytes, name: str) -> np.ndarray:
-    """What is read of an answer that is sent back as a request."""
+    """Decode an answer that is sent back as a request."""
     asked = body.replace(b'"outputs"', b'"inputs"', 1).replace(b'"predictions"', b'"instances"', 1)
     return decode(asked, lambda _: of_type(name)).inputs["x"]
 
@@ -43,25 +43,25 @@ def arrays(name: str, least: int = 0) -> Any:
 def test_numbers_come_back(name, form, data):
     array = data.draw(arrays(name, 0 if form is TensorLayout.COLUMNS else 1))
     body = encode({"x": array}, of_type(name).outputs, form)
-    found = again(body, name)
-    assert found.dtype == array.dtype
-    assert found.shape == array.shape or array.size == 0
-    np.testing.assert_array_equal(found, array.reshape(found.shape))
+    array_read = again(body, name)
+    assert array_read.dtype == array.dtype
+    assert array_read.shape == array.shape or array.size == 0
+    np.testing.assert_array_equal(array_read, array.reshape(array_read.shape))
 
 
 @given(hnp.arrays(object, hnp.array_shapes(max_dims=3, max_side=3), elements=st.binary(max_size=5)))
 def test_bytes_come_back(array):
-    """As text, where even what is no UTF-8 stays as it is; and in base64."""
+    """Bytes survive as text, even if they are not UTF-8, and as base64."""
     for name in ("x", "x_bytes"):
         text = printed(array, name)
-        found = again(b'{"outputs": %s}' % text, "string")
-        np.testing.assert_array_equal(found, array)
+        array_read = again(b'{"outputs": %s}' % text, "string")
+        np.testing.assert_array_equal(array_read, array)
 
 
 @given(hnp.arrays(np.float32, hnp.array_shapes(min_side=0, max_dims=3)))
 def test_literals_stand_where_the_numbers_were(array):
-    found = np.array(json.loads(printed(array)), np.float32).reshape(array.shape)
-    np.testing.assert_array_equal(found, array)
+    array_read = np.array(json.loads(printed(array)), np.float32).reshape(array.shape)
+    np.testing.assert_array_equal(array_read, array)
 
 
 @given(st.lists(st.tuples(st.floats(width=32), st.integers(-128, 127), st.text(max_size=3)), min_size=1))
@@ -75,10 +75,10 @@ def test_rows_of_several_outputs_hold_each_its_values(rows):
         name: TensorSpec((), DType.parse(kind), UNKNOWN)
         for name, kind in zip(columns, ("float32", "int8", "string"), strict=True)
     }
-    found = json.loads(encode(columns, specs, TensorLayout.ROWS))["predictions"]
-    assert [row["i"] for row in found] == [[row[1]] for row in rows]
-    assert [row['a"b'] for row in found] == [row[2] for row in rows]
-    np.testing.assert_array_equal(np.array([row["f%s"] for row in found], np.float32), columns["f%s"])
+    rows_read = json.loads(encode(columns, specs, TensorLayout.ROWS))["predictions"]
+    assert [row["i"] for row in rows_read] == [[row[1]] for row in rows]
+    assert [row['a"b'] for row in rows_read] == [row[2] for row in rows]
+    np.testing.assert_array_equal(np.array([row["f%s"] for row in rows_read], np.float32), columns["f%s"])
 
 
 ANY_JSON = st.recursive(
@@ -92,7 +92,7 @@ KEYS = ["instances", "inputs", "signature_name", "examples", "context"]
 
 
 def refusal(body: bytes, name: str) -> list[str]:
-    """Why a body is refused, by both readers."""
+    """Return the errors of both decoders for a body."""
     refused = []
     for read in (lambda: decode(body, lambda _: of_type(name)), lambda: decode_examples(body)):
         try:
@@ -114,17 +114,17 @@ def test_any_bytes_are_read_or_refused(body):
 
 
 @pytest.mark.parametrize("part", [b'"\\"', b'Inf "', b"[[", b'{"', b"\\", b"-", b"NaN,", b"1e9,"])
-def test_long_nonsense_is_read_once(part):
+def test_long_invalid_text_is_scanned_once(part):
     assert len(refusal(b'{"inputs": [Inf, ' + part * 200_000, "float32")) == 2
 
 
 @given(st.lists(ANY_JSON, min_size=1, max_size=4), st.sampled_from(TYPES))
 def test_what_is_read_is_what_numpy_reads(rows, name):
-    """Whatever is let through as a tensor is the regular nested list that it seems to be."""
+    """Every value accepted as a tensor is a regular nested list."""
     try:
-        found = decode(json.dumps({"instances": rows}).encode(), lambda _: of_type(name)).inputs["x"]
+        array_read = decode(json.dumps({"instances": rows}).encode(), lambda _: of_type(name)).inputs["x"]
     except StatusError:
         return
     if name in NUMERIC and not isinstance(rows[0], dict):
         with np.errstate(over="ignore"):
-            np.testing.assert_array_equal(found, np.array(rows).astype(found.dtype))
+            np.testing.assert_array_equal(array_read, np.array(rows).astype(array_read.dtype))

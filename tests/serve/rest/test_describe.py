@@ -1,4 +1,4 @@
-"""Paths, states and signatures over a real port."""
+"""Status and metadata requests over a real port."""
 
 import pytest
 from tests.serve.rest.server import Port, with_port
@@ -62,13 +62,13 @@ def test_states_and_wrong_paths():
 
 def test_metadata_is_the_signatures_as_protobuf_prints_them():
     async def check(port: Port) -> None:
-        status, found = await port.ask("GET", "/v1/models/half/versions/1/metadata")
-        assert (status, found["model_spec"]) == (200, {"name": "half", "signature_name": "", "version": "1"})
-        signature = found["metadata"]["signature_def"]["signature_def"]["serving_default"]
+        status, body = await port.ask("GET", "/v1/models/half/versions/1/metadata")
+        assert (status, body["model_spec"]) == (200, {"name": "half", "signature_name": "", "version": "1"})
+        signature = body["metadata"]["signature_def"]["signature_def"]["serving_default"]
         assert signature["inputs"] == {"x": X}
         assert signature["method_name"] == "tensorflow/serving/predict"
         assert set(signature["outputs"]) == {"y"}
-        assert await port.ask("GET", "/v1/models/half/labels/stable/metadata") == (200, found)
+        assert await port.ask("GET", "/v1/models/half/labels/stable/metadata") == (200, body)
 
     with_port(check)
 
@@ -76,8 +76,8 @@ def test_metadata_is_the_signatures_as_protobuf_prints_them():
 def test_all_models_are_listed():
     async def check(port: Port) -> None:
         port.catalog.add("expected")
-        status, found = await port.ask("GET", "/v1/models")
-        models = {model["name"]: model for model in found["models"]}
+        status, body = await port.ask("GET", "/v1/models")
+        models = {model["name"]: model for model in body["models"]}
         assert status == 200
         assert models["half"]["model_version_status"] == [TWO, ONE]
         assert models["half"]["version_labels"] == {"stable": "1"}
@@ -88,7 +88,7 @@ def test_all_models_are_listed():
 
 
 @pytest.mark.parametrize("path", ["/", "/index", "/v2/health", "/v1", "//", "/%00"])
-def test_a_path_that_is_nobodys_is_answered_as_libevent_does(path):
+def test_an_unknown_path_is_answered_as_in_libevent(path):
     async def check(port: Port) -> None:
         status, body = await port.ask("GET", path)
         assert (status, b"<TITLE>404 Not Found</TITLE>" in body) == (404, True)
@@ -96,7 +96,7 @@ def test_a_path_that_is_nobodys_is_answered_as_libevent_does(path):
     with_port(check)
 
 
-def test_a_server_that_is_not_ready_says_so():
+def test_readiness_fails_until_the_server_is_ready():
     async def check(port: Port) -> None:
         status, body = await port.ask("GET", "/v1/health/ready")
         assert (status, body) == (503, {"error": "Not ready: not every model is available"})

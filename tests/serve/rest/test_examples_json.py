@@ -87,8 +87,8 @@ def test_examples_are_classified_and_regressed():
     async def check(port: Port) -> None:
         for verb, body, status, answer in CASES:
             expected = {"error": answer} if isinstance(answer, str) else answer
-            found = await port.ask("POST", f"/v1/models/examples:{verb}", body)
-            assert found == (status, expected) or (answer is None and found[0] == status), body
+            actual = await port.ask("POST", f"/v1/models/examples:{verb}", body)
+            assert actual == (status, expected) or (answer is None and actual[0] == status), body
 
     with_port(check)
 

@@ -1,4 +1,4 @@
-"""What a port has as many of as it can bear, and what else its options say."""
+"""Limits on requests and bodies, and other options."""
 
 import asyncio
 
@@ -23,7 +23,7 @@ def test_requests_beyond_the_most_are_refused_and_probes_are_not():
     with_port(check, RestOptions(port=0, most_calls=1))
 
 
-def test_bodies_beyond_what_there_is_room_for_are_refused():
+def test_bodies_beyond_the_memory_limit_are_rejected():
     budget, large = BodyBudget(3000), {"instances": [0.5] * 500}  # some 2,500 bytes
 
     async def check(port: Port) -> None:
@@ -41,7 +41,7 @@ def test_bodies_beyond_what_there_is_room_for_are_refused():
     with_port(check, RestOptions(port=0, body_budget=budget))
 
 
-def test_a_signature_must_say_its_method_where_that_is_asked_for():
+def test_the_method_name_is_checked_if_enabled():
     request = {"signature_name": "classes", "examples": [{"x": 1.0}]}
 
     async def check(port: Port) -> None:
@@ -54,7 +54,7 @@ def test_a_signature_must_say_its_method_where_that_is_asked_for():
     with_port(check, RestOptions(port=0, check_method=True))
 
 
-def test_the_document_takes_what_others_say_of_their_paths():
+def test_the_document_includes_the_paths_of_other_protocols():
     async def check(port: Port) -> None:
         described = (await port.ask("GET", "/openapi.json"))[1]
         assert described["paths"].items() >= v2.paths().items()

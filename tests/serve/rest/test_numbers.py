@@ -1,4 +1,4 @@
-"""Large bodies are read by another way; what they say, and what is wrong with them, is the same."""
+"""Large bodies have a separate decoder: results and errors are the same."""
 
 import json
 from typing import Any
@@ -27,18 +27,18 @@ def taking(**inputs: str) -> Signature:
 
 
 def large(body: bytes, size: int = LARGE) -> bytes:
-    """The same with blanks before it, which mean nothing."""
+    """Make a body large with leading spaces."""
     return b" " * size + body
 
 
 def said(body: bytes, signature: Signature) -> Any:
-    """What is read, or why not."""
+    """Return the decoded arrays, or the error."""
     try:
-        found = decode(body, lambda _: signature)
+        request = decode(body, lambda _: signature)
     except StatusError as refused:
         return refused.code, refused.message.partition(" at offset")[0]
-    arrays = {name: (a.dtype, a.shape, a.tobytes()) for name, a in found.inputs.items()}
-    return found.layout, arrays
+    arrays = {name: (a.dtype, a.shape, a.tobytes()) for name, a in request.inputs.items()}
+    return request.layout, arrays
 
 
 @pytest.mark.parametrize("name", NUMBERS)
@@ -51,10 +51,10 @@ def test_numbers_are_read_without_objects(name, data):
         elements = {"elements": {"allow_nan": False, "allow_infinity": False}} | elements
     array = data.draw(hnp.arrays(drawn, hnp.array_shapes(max_dims=5, max_side=4), **elements))
     body = large(json.dumps({"instances": array.tolist()}).encode())
-    found = numbers_of(body, lambda _: taking(x=name))
-    assert found is not None
-    np.testing.assert_array_equal(found[2]["x"], array.astype(dtype.numpy))
-    assert found[2]["x"].dtype == dtype.numpy
+    numbers = numbers_of(body, lambda _: taking(x=name))
+    assert numbers is not None
+    np.testing.assert_array_equal(numbers[2]["x"], array.astype(dtype.numpy))
+    assert numbers[2]["x"].dtype == dtype.numpy
 
 
 VALUES = st.recursive(
@@ -79,7 +79,7 @@ DOCUMENTS = st.one_of(
 @example({"inputs": {"x": [1], "y": [[2]]}})
 @example({"inputs": {"y": [1.5], "x": [[2]]}})
 @example({"signature_name": "[,]", "instances": [["1"]]})
-def test_any_document_says_the_same_however_large(inputs, document):
+def test_large_documents_decode_like_small_ones(inputs, document):
     body, signature = json.dumps(document).encode(), taking(**inputs)
     assert said(large(body), signature) == said(body, signature)
 
@@ -108,14 +108,14 @@ NOT_IN_JSON = ["int4", "float8_e5m2", "complex64", "qint8", "resource"]
 
 @pytest.mark.parametrize("kind", KINDS + NOT_IN_JSON)
 @pytest.mark.parametrize("body", BODIES, ids=lambda body: body[:40].decode())
-def test_odd_bodies_say_the_same_however_large(body, kind):
+def test_large_unusual_bodies_decode_like_small_ones(body, kind):
     signature = taking(x=kind)
     assert said(large(body), signature) == said(body, signature)
     assert said(large(body, KEPT), signature) == said(body, signature)
 
 
 @pytest.mark.parametrize("text", ["[", "[,", "[]", "[1,", "]"])
-def test_long_nonsense_is_passed_over_once(text):
+def test_long_invalid_lists_are_scanned_once(text):
     body = json.dumps({"instances": [text * 500_000]}).encode()
     assert said(body, taking(x="float32"))[0] is StatusCode.INVALID_ARGUMENT
 

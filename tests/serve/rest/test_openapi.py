@@ -1,4 +1,4 @@
-"""The OpenAPI document says what the port does."""
+"""The OpenAPI document describes what the server does."""
 
 import json
 import re
@@ -12,7 +12,7 @@ NAMES = {"model": "half", "version": "2", "label": "stable"}
 BODIES = {"PredictRequest": {"instances": [1]}, "ExamplesRequest": {"examples": [{"x": 1.0}]}}
 
 
-def test_every_path_is_there_and_answers_with_a_status_of_the_document():
+def test_every_path_exists_and_answers_with_a_documented_status():
     async def check(port: Port) -> None:
         status, described = await port.ask("GET", "/openapi.json")
         assert (status, described["openapi"]) == (200, "3.1.0")
@@ -22,8 +22,8 @@ def test_every_path_is_there_and_answers_with_a_status_of_the_document():
                     continue
                 body = operation.get("requestBody", {}).get("content", {}).get("application/json")
                 sent = BODIES[body["schema"]["$ref"].rpartition("/")[2]] if body else None
-                found, answer = await port.ask(method.upper(), path.format(**NAMES), sent)
-                assert str(found) in operation["responses"], path
+                status_found, answer = await port.ask(method.upper(), path.format(**NAMES), sent)
+                assert str(status_found) in operation["responses"], path
                 assert "Malformed" not in str(answer), path
 
     with_port(check)

@@ -1,4 +1,4 @@
-"""Predict over a real port: requests, statuses and bodies as TensorFlow Serving has them."""
+"""Predict over a real port: requests, statuses and bodies as in TensorFlow Serving."""
 
 import asyncio
 import json
@@ -192,9 +192,9 @@ def test_answers_and_errors_are_those_of_tensorflow_serving():
         for case in [*ANSWERS, *BAD]:
             data = case.body if isinstance(case.body, bytes) else json.dumps(case.body).encode()
             async with port.client.post(f"/v1/models/{case.path}", data=data) as response:
-                found = json.loads((await response.read()).decode("utf-8", "surrogateescape"))
-            if (response.status, text_of(found)) != (case.status, text_of(case.answer)):
-                wrong.append((str(case), response.status, found, case.answer))
+                answer = json.loads((await response.read()).decode("utf-8", "surrogateescape"))
+            if (response.status, text_of(answer)) != (case.status, text_of(case.answer)):
+                wrong.append((str(case), response.status, answer, case.answer))
             assert response.headers["Content-Type"] == "application/json"
         assert not wrong, wrong[0]
 
@@ -202,7 +202,7 @@ def test_answers_and_errors_are_those_of_tensorflow_serving():
 
 
 def text_of(value: Any) -> str:
-    """JSON in which 2 and 2.0 differ, and NaN is NaN."""
+    """Parse JSON such that 2 and 2.0 differ, and NaN equals NaN."""
     return json.dumps(value, sort_keys=True)
 
 
@@ -217,11 +217,11 @@ def text_of(value: Any) -> str:
 def test_the_text_of_an_answer(body, text):
     async def check(port: Port) -> None:
         async with port.client.post("/v1/models/half:predict", data=body) as response:
-            found = await response.text()
+            actual = await response.text()
         assert (
-            found == text
+            actual == text
             if text
-            else found.startswith('{\n    "error": "JSON Value: {\\n    \\"inputs\\": 1')
+            else actual.startswith('{\n    "error": "JSON Value: {\\n    \\"inputs\\": 1')
         )
 
     with_port(check)

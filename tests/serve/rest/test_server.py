@@ -22,7 +22,7 @@ HEAD = b"POST /v1/models/half:predict HTTP/1.1\r\nHost: x\r\n"
 
 
 async def raw(port: Port, sent: bytes, *, half_closed: bool = False) -> bytes:
-    """All that comes back on a connection of its own until it is closed."""
+    """Return everything received on a new connection until it is closed."""
     reader, writer = await asyncio.open_connection("127.0.0.1", port.port)
     writer.write(sent)
     await writer.drain()
@@ -62,7 +62,7 @@ def test_a_small_request_that_becomes_huge_is_stopped():
     ("accepted", "coding"),
     [("gzip", "gzip"), ("deflate, gzip;q=0.5", "gzip"), ("*", "gzip"), ("gzip;q=0", None), ("", None)],
 )
-def test_large_answers_are_compressed_for_who_takes_it(accepted, coding):
+def test_large_answers_are_compressed_for_clients_that_accept_it(accepted, coding):
     numbers = list(range(4000))
 
     async def check(port: Port) -> None:
@@ -79,7 +79,7 @@ def test_large_answers_are_compressed_for_who_takes_it(accepted, coding):
 # -- browsers ----------------------------------------------------------------------------------------
 
 
-def test_cross_origin_requests_are_allowed_if_asked_for():
+def test_cross_origin_requests_are_allowed_if_enabled():
     async def check(port: Port) -> None:
         for method, origin, status in [
             ("OPTIONS", {"Origin": "http://example.com"}, 200),
@@ -215,7 +215,7 @@ def test_clients_that_go_away_leave_nothing_behind(caplog):
     assert not [record for record in caplog.records if record.exc_info or record.name.startswith("tfport")]
 
 
-def test_an_error_nobody_expected_is_told_without_its_traceback(caplog):
+def test_an_internal_error_is_reported_without_its_traceback(caplog):
     async def broken(request: web.Request) -> web.Response:
         raise ZeroDivisionError("secret")
 
@@ -234,9 +234,9 @@ def test_an_error_nobody_expected_is_told_without_its_traceback(caplog):
 
 def test_requests_on_one_connection_are_answered_in_turn():
     async def check(port: Port) -> None:
-        one = HEAD + b"Content-Length: 18\r\n\r\n" + BODY
-        last = one.replace(b"Host: x", b"Host: x\r\nConnection: close")
-        answer = await raw(port, one * 9 + last)
+        request = HEAD + b"Content-Length: 18\r\n\r\n" + BODY
+        last = request.replace(b"Host: x", b"Host: x\r\nConnection: close")
+        answer = await raw(port, request * 9 + last)
         assert answer.count(b"HTTP/1.1 200 OK") == 10
         assert answer.count(b'"predictions": [2.5\n') == 10
 
@@ -266,11 +266,11 @@ def test_a_client_that_waits_for_100_continue_is_answered():
 @pytest.mark.skipif(resource.getrlimit(resource.RLIMIT_NOFILE)[0] < 2200, reason="too few open files allowed")
 def test_a_thousand_connections_at_once():
     async def check(port: Port) -> None:
-        one = HEAD + b"Content-Length: 18\r\n\r\n" + BODY
+        request = HEAD + b"Content-Length: 18\r\n\r\n" + BODY
         ends = await asyncio.gather(*(asyncio.open_connection("127.0.0.1", port.port) for _ in range(1000)))
         for _ in range(2):
             for _, writer in ends:
-                writer.write(one)
+                writer.write(request)
             heads = await asyncio.gather(*(reader.readuntil(b"]\n}") for reader, _ in ends))
             assert all(head.startswith(b"HTTP/1.1 200") for head in heads)
         for _, writer in ends:
@@ -287,7 +287,7 @@ def test_what_has_begun_is_answered_before_the_port_closes():
         asked = asyncio.create_task(port.ask("POST", "/v1/models/gated:predict", BODY))
         await port.gate.waiting.wait()
         stopped = asyncio.create_task(port.front.stop(30))
-        while True:  # until nobody listens
+        while True:  # until the port is closed
             try:
                 _, writer = await asyncio.open_connection("127.0.0.1", port.port)
                 writer.close()

@@ -1,4 +1,4 @@
-"""A server of the Open Inference Protocol on real ports, with small models, for the tests of both clients."""
+"""Helpers: a server of the Open Inference Protocol on real ports, with small models."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def models() -> dict[str, Model]:
 
 
 def catalog_of(pool: ThreadPoolExecutor) -> ModelCatalog:
-    """Every model as version 7, `sums` as version 8 too, and one that could not be loaded."""
+    """Every model as version 7, `sums` also as version 8, and one that failed to load."""
     catalog = ModelCatalog()
     for name, model in models().items():
         session = Session(model)
@@ -79,7 +79,7 @@ def catalog_of(pool: ThreadPoolExecutor) -> ModelCatalog:
 
 
 class Counted:
-    """What a server tells about its requests: model, call, port, code."""
+    """Records the requests that the server reports: model, call, entry point, code."""
 
     def __init__(self) -> None:
         self.requests: list[tuple[str, str, str, str]] = []
@@ -102,7 +102,7 @@ class Server:
 
 @contextmanager
 def serving() -> Iterator[Server]:
-    """Both protocols on ports of their own, in an event loop of its own."""
+    """Serve both protocols on their own ports, in a separate event loop."""
     loop = asyncio.new_event_loop()
     thread = threading.Thread(target=loop.run_forever, daemon=True)
     thread.start()

@@ -23,7 +23,7 @@ def server():
 
 @pytest.fixture(scope="module")
 def call(server):
-    """Call a method with a message, or with bytes that may be none."""
+    """Call a method with a message or with arbitrary bytes."""
     with grpc.insecure_channel(f"127.0.0.1:{server.grpc}") as channel:
 
         def call(method, request):
@@ -41,9 +41,9 @@ def fp32(name, *values, **more):
     )
 
 
-def sums(*more, model="sums", **said):
+def sums(*more, model="sums", **fields):
     return pb.ModelInferRequest(
-        model_name=model, inputs=[fp32("a", 1, 2, 3), fp32("b", 4, 5, 6), *more], **said
+        model_name=model, inputs=[fp32("a", 1, 2, 3), fp32("b", 4, 5, 6), *more], **fields
     )
 
 
@@ -75,7 +75,7 @@ def test_the_index_of_the_repository(call):
     assert {row.state for row in ready} == {"READY"}
 
 
-def test_outputs_in_the_order_they_are_asked_for_and_the_id_comes_back(call):
+def test_outputs_come_in_the_requested_order_with_the_id(call):
     answer = call("ModelInfer", sums(id="42", outputs=[Output(name="sum"), Output(name="difference")]))
     assert (answer.id, answer.model_name, answer.model_version) == ("42", "sums", "8")
     assert [(o.name, o.datatype, list(o.shape)) for o in answer.outputs] == [
@@ -88,7 +88,7 @@ def test_outputs_in_the_order_they_are_asked_for_and_the_id_comes_back(call):
     ]
 
 
-def test_requests_are_counted_by_models_that_are_there(server, call):
+def test_requests_are_counted_for_existing_models(server, call):
     server.counted.requests.clear()
     call("ModelInfer", sums())
     with pytest.raises(grpc.RpcError):
@@ -125,7 +125,7 @@ def test_every_datatype_as_raw_bytes_and_typed(call, name):
 too_large = pb.InferTensorContents(int_contents=[1, 128])
 no_name = {"signature_name": pb.InferParameter(bool_param=True)}
 region = {"shared_memory_region": pb.InferParameter(string_param="r")}
-BAD = [  # request, code, a part of what is said
+BAD = [  # request, code, part of the message
     (sums(model="nobody"), "NOT_FOUND", "Request for unknown model: 'nobody' is not found"),
     (sums(model_version="9"), "NOT_FOUND", "Request for unknown model: 'sums' version 9 is not found"),
     (sums(fp32("a", 1)), "INVALID_ARGUMENT", "duplicate input 'a'"),
@@ -143,12 +143,12 @@ BAD = [  # request, code, a part of what is said
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("request_", "code", "said"), BAD)
-def test_a_bad_request_gets_one_clear_sentence(call, request_, code, said):
+@pytest.mark.parametrize(("request_", "code", "message"), BAD)
+def test_a_bad_request_gets_one_clear_sentence(call, request_, code, message):
     with pytest.raises(grpc.RpcError) as caught:
         call("ModelInfer", request_)
     assert caught.value.code().name == code
-    assert said in caught.value.details()
+    assert message in caught.value.details()
 
 
 @settings(max_examples=100)

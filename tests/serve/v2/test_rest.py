@@ -21,7 +21,7 @@ def server():
 
 
 def ask(server, method, path, body=None, headers=None):
-    """Status, headers and body of an answer."""
+    """Return the status, headers and body of an answer."""
     connection = http.client.HTTPConnection("127.0.0.1", server.rest, timeout=60)
     try:
         text = json.dumps(body) if isinstance(body, dict | list) else body
@@ -41,9 +41,9 @@ def fp32(name, *values, shape=None, **more):
     return {"name": name, "datatype": "FP32", "shape": shape or [len(values)], "data": list(values), **more}
 
 
-def sums(*more, **said):
+def sums(*more, **fields):
     row = {"inputs": [fp32("a", 1, 2, 3, shape=[1, 3]), fp32("b", 4, 5, 6, shape=[1, 3]), *more]}
-    return {**row, **said}
+    return {**row, **fields}
 
 
 A, B, OUT = (
@@ -85,7 +85,7 @@ GETS = [  # path, status, body
 
 
 @pytest.mark.parametrize(("path", "status", "body"), GETS)
-def test_what_is_asked_about_server_and_models(server, path, status, body):
+def test_metadata_of_the_server_and_models(server, path, status, body):
     assert ask_json(server, "GET", path) == (status, body)
 
 
@@ -95,7 +95,7 @@ def test_the_server_names_itself_and_its_extensions(server):
     assert "binary_tensor_data" in body["extensions"]
 
 
-def test_a_server_that_is_not_ready_says_so_to_probes(server):
+def test_probes_fail_until_the_server_is_ready(server):
     server.is_ready = False
     try:
         assert ask_json(server, "GET", "/v2/health/ready") == (503, {"ready": False})
@@ -106,7 +106,7 @@ def test_a_server_that_is_not_ready_says_so_to_probes(server):
 
 def test_metadata_of_a_signature_that_is_named(server):
     _, body = ask_json(server, "GET", "/v2/models/sums?signature_name=only_sum")
-    assert [one["name"] for one in body["outputs"]] == ["sum"]
+    assert [output["name"] for output in body["outputs"]] == ["sum"]
 
 
 @pytest.mark.parametrize("method", ["GET", "POST"])
@@ -120,7 +120,7 @@ def test_the_index_of_the_repository(server, method):
     assert {row["state"] for row in ready} == {"READY"}
 
 
-def test_outputs_in_the_order_they_are_asked_for_and_the_id_comes_back(server):
+def test_outputs_come_in_the_requested_order_with_the_id(server):
     asked = sums(id="42", outputs=[{"name": "sum"}, {"name": "difference"}])
     assert ask_json(server, "POST", "/v2/models/sums/versions/7/infer", asked) == (
         200,
@@ -136,7 +136,7 @@ def test_outputs_in_the_order_they_are_asked_for_and_the_id_comes_back(server):
     )
 
 
-def test_requests_are_counted_by_models_that_are_there(server):
+def test_requests_are_counted_for_existing_models(server):
     server.counted.requests.clear()
     for model in ("sums", "broken", "made-up"):
         ask(server, "POST", f"/v2/models/{model}/infer", sums())
@@ -157,7 +157,7 @@ def test_a_signature_is_chosen_by_a_parameter(server):
     _, body = ask_json(
         server, "POST", "/v2/models/sums/infer", sums(parameters={"signature_name": "only_sum"})
     )
-    assert [one["name"] for one in body["outputs"]] == ["sum"]
+    assert [output["name"] for output in body["outputs"]] == ["sum"]
     assert body["model_version"] == "8"
 
 
@@ -197,7 +197,7 @@ def test_a_body_that_is_only_the_data_of_the_one_input(server):
     lines = b"no length in front"
     status, headers, body = ask(server, "POST", "/v2/models/strings/infer", lines, {LENGTH: "0"})
     assert status == 200
-    names = [one["name"] for one in json.loads(body[: int(headers[LENGTH])])["outputs"]]
+    names = [output["name"] for output in json.loads(body[: int(headers[LENGTH])])["outputs"]]
     assert names == ["buckets", "bytes", "joined", "lengths"]
 
 
@@ -209,7 +209,7 @@ def test_nan_is_read_and_written(server):
 
 REGION = {"shared_memory_region": "r"}
 X = {"name": "x", "datatype": "FP32", "shape": [1], "data": [1]}
-BAD = [  # model, body, status, a part of what is said
+BAD = [  # model, body, status, part of the message
     ("nobody", sums(), 404, "unknown model: 'nobody' is not found"),
     ("sums", b"", 400, "failed to parse the request JSON"),
     ("sums", b"{", 400, "failed to parse the request JSON"),
@@ -240,16 +240,16 @@ BAD = [  # model, body, status, a part of what is said
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("model", "body", "status", "said"), BAD)
-def test_a_bad_request_gets_one_clear_sentence(server, model, body, status, said):
+@pytest.mark.parametrize(("model", "body", "status", "message"), BAD)
+def test_a_bad_request_gets_one_clear_sentence(server, model, body, status, message):
     answered, text = ask_json(server, "POST", f"/v2/models/{model}/infer", body)
     assert answered == status
     assert list(text) == ["error"]
-    assert said in text["error"]
+    assert message in text["error"]
 
 
 @pytest.mark.parametrize("length", ["-1", "x", "1e3", "9" * 30, "100000"])
-def test_a_length_of_the_json_that_makes_no_sense(server, length):
+def test_an_invalid_length_of_the_json(server, length):
     status, body = ask_json(server, "POST", "/v2/models/sums/infer", sums(), {LENGTH: length})
     assert status == 400
     assert "header" in body["error"] or LENGTH in body["error"]
@@ -270,9 +270,9 @@ def test_a_body_beyond_the_limit_is_refused(server):
 def test_a_large_request_is_read_aside(server):
     rows = 2**17
     array = np.ones((rows, 3), np.float32)
-    one = {"datatype": "FP32", "shape": [rows, 3], "parameters": {"binary_data_size": array.nbytes}}
+    tensor = {"datatype": "FP32", "shape": [rows, 3], "parameters": {"binary_data_size": array.nbytes}}
     head = json.dumps({
-        "inputs": [{"name": "a", **one}, {"name": "b", **one}],
+        "inputs": [{"name": "a", **tensor}, {"name": "b", **tensor}],
         "outputs": [{"name": "sum", "parameters": {"binary_data": True}}],
     }).encode()  # fmt: skip
     body = head + array.tobytes() * 2

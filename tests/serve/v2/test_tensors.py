@@ -52,7 +52,7 @@ def test_json_comes_back_as_the_same_numbers(case, nested):
     again = tensors.from_json(name, array.shape, data, "x")
     assert again.dtype == array.dtype
     wide = array.dtype if array.dtype.kind in "iub" else np.float64
-    with np.errstate(invalid="ignore"):  # of NaNs that signal
+    with np.errstate(invalid="ignore"):  # for signaling NaNs
         np.testing.assert_array_equal(again.astype(wide), array.astype(wide))
 
 
@@ -65,7 +65,7 @@ def test_typed_lists_come_back_as_the_same_array(case):
     np.testing.assert_array_equal(again, array)
 
 
-REFUSED = [  # datatype, shape, data, what is said
+REFUSED = [  # datatype, shape, data, message
     ("FP32", (2,), [1.0], "Shape does not match true shape"),
     ("FP32", (1,), [[[[1.0, 2.0]]]], "Shape does not match true shape"),
     ("FP32", (2,), [1.0, [2.0]], "expected elements of type FP32"),
@@ -89,9 +89,9 @@ REFUSED = [  # datatype, shape, data, what is said
 ]
 
 
-@pytest.mark.parametrize(("datatype", "shape", "data", "said"), REFUSED)
-def test_json_that_does_not_fit_is_refused(datatype, shape, data, said):
-    with pytest.raises(StatusError, match=said):
+@pytest.mark.parametrize(("datatype", "shape", "data", "message"), REFUSED)
+def test_json_that_does_not_fit_is_refused(datatype, shape, data, message):
+    with pytest.raises(StatusError, match=message):
         tensors.from_json(datatype, shape, data, "x")
 
 
