@@ -12,12 +12,12 @@ from serve_minimal import run
 
 from tfport.formats.encoding.tensor import from_numpy
 from tfport.formats.proto import serving_api_pb2
-from tfport.runtime.engines.engine import engine_called
+from tfport.runtime.engines.engine import make_engine
 from tfport.runtime.session import Session
 
 
 def main(path: str, name: str, port: str, rest_port: str) -> None:
-    call = Session(path, engine=engine_called("onnxruntime", None, spins=False)).signature("serving_default")
+    call = Session(path, engine=make_engine("onnxruntime", None, spins=False)).signature("serving_default")
     inputs = dict(np.load(f"{path}/inputs_1.npz"))
     ((output, array),) = call(**inputs).items()
     predictions = orjson.dumps({"predictions": array}, option=orjson.OPT_SERIALIZE_NUMPY)
