@@ -1,1 +1,1 @@
-"""What are the answers? ONNX islands on an inference engine, host kernels between them."""
+"""Run models: ONNX islands on an inference engine, host kernels between them."""

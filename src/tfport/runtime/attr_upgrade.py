@@ -1,7 +1,7 @@
-"""Nodes written for an older definition of their op, as the newest defines it.
+"""Convert attributes of nodes written for an older definition of their op to the newest one.
 
 The fused ops of TensorFlow 1.15, which TensorFlow.js still writes, take `num_args` tensors of
-one type; newer ones list the type of each.
+one type; newer ones list the type of each tensor.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ _COUNT, _TYPES = "num_args", "TArgs"
 
 
 def upgraded_attrs(attrs: Mapping[str, Attr], signature: OpSignature) -> Mapping[str, Attr]:
-    """The attributes of a node in the terms of its op's newest definition."""
+    """The attributes of a node, as the newest definition of its op has them."""
     count = attrs.get(_COUNT)
     if isinstance(count, int) and _TYPES in signature.attr_types and _TYPES not in attrs:
         return {**attrs, _TYPES: [attrs.get("T")] * max(count, 0)}

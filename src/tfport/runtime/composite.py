@@ -1,7 +1,7 @@
-"""Inputs and outputs of signatures that are several tensors: sparse and ragged ones.
+"""Composite inputs and outputs of signatures: sparse and ragged tensors, which are several tensors.
 
-A sparse input is given as `(values, indices, dense_shape)` and comes back so; any other
-composite as the tuple of its parts, in the order of the signature.
+A sparse tensor is the tuple `(values, indices, dense_shape)`; any other composite tensor is the
+tuple of its parts, in the order of the signature.
 """
 
 from __future__ import annotations
@@ -14,15 +14,15 @@ from tfport.graph.model import Signature
 
 
 def flatten_inputs(signature: Signature, inputs: Mapping[str, Any]) -> dict[str, Any]:
-    """What is fed for each tensor of the inputs; all that is wrong with them at once."""
-    wrong = [f"`{name}` is no input" for name in inputs if name not in signature.inputs]
+    """The feeds of a signature's named inputs; Error lists everything that is wrong with them."""
+    wrong = [f"`{name}` is not an input" for name in inputs if name not in signature.inputs]
     feeds: dict[str, Any] = {}
     for name, spec in signature.inputs.items():
         if name in inputs:
             parts = [inputs[name]] if len(spec.tensors) == 1 else list(inputs[name])
             if len(parts) != len(spec.tensors):
                 wrong.append(
-                    f"`{name}` is {spec.form}, of {len(spec.tensors)} parts; {len(parts)} were given"
+                    f"`{name}` is {spec.form} and must have {len(spec.tensors)} parts, got {len(parts)}"
                 )
             feeds.update(zip(spec.tensors, parts, strict=False))
         elif name in signature.defaults:
@@ -36,11 +36,11 @@ def flatten_inputs(signature: Signature, inputs: Mapping[str, Any]) -> dict[str,
 
 
 def pack_outputs(signature: Signature, values: Sequence[Any]) -> dict[str, Any]:
-    """The answers by the names of the signature."""
-    found: dict[str, Any] = {}
+    """The fetched values by the output names of the signature."""
+    outputs: dict[str, Any] = {}
     at = 0
     for name, spec in signature.outputs.items():
         parts = values[at : at + len(spec.tensors)]
         at += len(spec.tensors)
-        found[name] = parts[0] if len(spec.tensors) == 1 else tuple(parts)
-    return found
+        outputs[name] = parts[0] if len(spec.tensors) == 1 else tuple(parts)
+    return outputs

@@ -1,7 +1,7 @@
-"""A model, or one of its signatures, as an ONNX file.
+"""Export a signature of a model as an ONNX file.
 
-All of it must be lowered; otherwise every node that would stay on the host is named.
-Above 2 GB, which one message cannot hold, the weights go into a file beside it.
+Every node must be lowered; otherwise the error lists the nodes that only run on the host. Above
+2 GB, the limit of a protobuf message, the weights go into a separate file.
 """
 
 from __future__ import annotations
@@ -20,35 +20,35 @@ from tfport.runtime.plan import island_nodes
 from tfport.runtime.program import ONNX_TYPES, OnnxNode, Program
 from tfport.runtime.session import Session
 
-MOST_INSIDE = 2**31 - 2**24
-MOST_NAMED = 20
+MAX_INLINE_BYTES = 2**31 - 2**24
+MAX_LISTED = 20
 DATA = ".data"
 
 
 def export_signature(session: Session, signature: Signature, path: str) -> OnnxModel:
-    """Write a signature as ONNX where nothing is yet; what was written."""
+    """Write a signature as ONNX to a path that does not exist yet; the written model."""
     feeds = {name: tensor for name, spec in signature.inputs.items() for tensor in spec.tensors}
     fetches = {name: tensor for name, spec in signature.outputs.items() for tensor in spec.tensors}
     for name, spec in {**signature.inputs, **signature.outputs}.items():
         if len(spec.tensors) > 1 or spec.dtype.name not in ONNX_TYPES:
             raise CannotRun(
-                f"{session.model.where}: `{name}` is {spec.form} {spec.dtype}, which stays out of ONNX"
+                f"{session.model.where}: `{name}` is {spec.form} {spec.dtype}, which ONNX does not support"
             )
     program = session.program(list(fetches.values()), list(feeds.values()))
-    _see_all_lowered(program, session.model.where)
+    _check_all_lowered(program, session.model.where)
     island = _island(program, list(feeds), list(fetches))
     _write(island, path)
     return island
 
 
-def _see_all_lowered(program: Program, where: str) -> None:
+def _check_all_lowered(program: Program, where: str) -> None:
     left = [step for step in program.steps if step.lowered is None or step.effect]
     if left:
-        whys = ["it has an effect" if step.effect else step.why for step in left]
-        said = [f"`{s.name}` ({s.op}): {w}" for s, w in zip(left[:MOST_NAMED], whys, strict=False)]
-        more = f"; and {len(left) - MOST_NAMED} more" if len(left) > MOST_NAMED else ""
+        whys = ["it has side effects" if step.effect else step.why for step in left]
+        reasons = [f"`{s.name}` ({s.op}): {w}" for s, w in zip(left[:MAX_LISTED], whys, strict=False)]
+        more = f"; and {len(left) - MAX_LISTED} more" if len(left) > MAX_LISTED else ""
         count = "1 node" if len(left) == 1 else f"{len(left)} nodes"
-        raise CannotRun(f"{where}: {count} cannot be said in ONNX, only run: {'; '.join(said)}{more}")
+        raise CannotRun(f"{where}: {count} cannot be exported to ONNX, only run: {'; '.join(reasons)}{more}")
 
 
 def _island(program: Program, inputs: list[str], outputs: list[str]) -> OnnxModel:
@@ -56,7 +56,7 @@ def _island(program: Program, inputs: list[str], outputs: list[str]) -> OnnxMode
     made = {operand for node in nodes for operand in node.outputs}
     results: list[Operand] = []
     for operand in program.results:
-        if operand not in made or operand in results:  # a constant, an input, or the same twice
+        if operand not in made or operand in results:  # a constant, an input, or a repeated output
             copy = Operand(operand.dtype, operand.shape)
             nodes.append(OnnxNode("Identity", (operand,), (copy,), {}))
             operand = copy
@@ -70,9 +70,9 @@ def _island(program: Program, inputs: list[str], outputs: list[str]) -> OnnxMode
 
 
 def _write(island: OnnxModel, path: str) -> None:
-    """The model, checked by ONNX Runtime (and by ONNX's own checker, where it is installed)."""
+    """Write the model after checking it with ONNX Runtime, and with ONNX's own checker if installed."""
     size = sum(array.nbytes for array in island.weights.values())
-    data = Path(path).name + DATA if size > MOST_INSIDE else None
+    data = Path(path).name + DATA if size > MAX_INLINE_BYTES else None
     with new_path(path) as temporary:
         if data is None:
             _fill(island)
@@ -113,5 +113,5 @@ def _check(path: Path) -> None:
         options.log_severity_level = 4
         options.graph_optimization_level = ort.GraphOptimizationLevel.ORT_DISABLE_ALL
         ort.InferenceSession(str(path), options, providers=["CPUExecutionProvider"])
-    except Exception as error:  # each library has exceptions of its own
-        raise Error(f"what would be written is no valid ONNX: {str(error).splitlines()[0]}") from None
+    except Exception as error:  # each library raises its own exceptions
+        raise Error(f"the exported model is not valid ONNX: {str(error).splitlines()[0]}") from None

@@ -1,7 +1,7 @@
-"""What a runtime can run: lowerings, kernels and structures by op, and ops beyond TensorFlow's.
+"""The ops that a runtime can run: lowerings, kernels and structures by op, and custom definitions.
 
-A repertoire is a value. That of tfport itself is `BUILT_IN`; one that is made on it adds to it
-for whoever is given it, and changes nothing for others.
+`BUILT_IN` holds tfport's own. A custom registry (`custom.registry`) is layered on it and adds to it
+for the sessions that use that registry; others are not affected.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ Shapes = Callable[..., list[Dims | None]]
 
 
 class OpImplementations:
-    """Its own declarations come before those that it stands on."""
+    """Implementations by op, layered on `base`; this layer takes precedence."""
 
     def __init__(self, base: OpImplementations | None = None) -> None:
         self.base = base
@@ -32,83 +32,87 @@ class OpImplementations:
         self.shapes: dict[str, Shapes] = {}
 
     def lowerings_of(self, op: str) -> list[Implementation]:
-        return [declared for one in self._chain_of(op) for declared in one.own(op).lowerings.get(op, ())]
+        return [declared for layer in self._chain_of(op) for declared in layer.own(op).lowerings.get(op, ())]
 
     def kernels_of(self, op: str) -> list[Implementation]:
-        return [declared for one in self._chain_of(op) for declared in one.own(op).kernels.get(op, ())]
+        return [declared for layer in self._chain_of(op) for declared in layer.own(op).kernels.get(op, ())]
 
     def kernel_for(self, op: str, attrs: Mapping[str, Attr]) -> Implementation | None:
         """The host kernel that runs a node with these attributes."""
         return next((kernel for kernel in self.kernels_of(op) if kernel.takes(attrs)), None)
 
     def lowerings_for(self, op: str, attrs: Mapping[str, Attr]) -> list[Implementation]:
-        """The lowerings to try for these attributes, up to who has a kernel for them: that one was meant."""
-        found: list[Implementation] = []
-        for one in self._chain_of(op):
-            found += [lowering for lowering in one.own(op).lowerings.get(op, ()) if lowering.takes(attrs)]
-            if any(kernel.takes(attrs) for kernel in one.kernels.get(op, ())):
+        """The lowerings to try for these attributes, down to the first layer with a matching kernel."""
+        lowerings: list[Implementation] = []
+        for layer in self._chain_of(op):
+            lowerings += [
+                lowering for lowering in layer.own(op).lowerings.get(op, ()) if lowering.takes(attrs)
+            ]
+            if any(kernel.takes(attrs) for kernel in layer.kernels.get(op, ())):
                 break
-        return found
+        return lowerings
 
     def structure_of(self, op: str) -> Implementation | None:
-        for one in self._chain_of(op):
-            if found := one.own(op).structures.get(op):
-                return found
-            if op in one.kernels or op in one.lowerings:
+        for layer in self._chain_of(op):
+            if structure := layer.own(op).structures.get(op):
+                return structure
+            if op in layer.kernels or op in layer.lowerings:
                 return None
         return None
 
     def shapes_of(self, op: str) -> Shapes | None:
-        return next((found for one in self._chain_of(op) if (found := one.own(op).shapes.get(op))), None)
+        return next((rule for layer in self._chain_of(op) if (rule := layer.own(op).shapes.get(op))), None)
 
     def definition_of(self, op: str) -> OpDef | None:
-        """How an op of one's own is defined; None for TensorFlow's, which the atlas knows."""
-        return next((found for one in self.chain() if (found := one.definitions.get(op))), None)
+        """The definition of a custom op; None for TensorFlow's ops, whose definitions are in the atlas."""
+        return next((definition for layer in self.chain() if (definition := layer.definitions.get(op))), None)
 
     def signature_of(self, op: str) -> OpSignature | None:
         definition = self.definition_of(op)
         return OpSignature(definition) if definition is not None else None
 
     def mismatches(self, op: str, attrs: Mapping[str, Attr], inputs: Sequence[DType]) -> list[str]:
-        """What is wrong with a node whose op is defined here; TensorFlow's are taken as files have them."""
+        """How a node contradicts the definition of its custom op; TensorFlow's ops are not validated."""
         return []
 
     def why_missing(self, op: str, attrs: Mapping[str, Attr], why: str) -> str | None:
-        """Why no kernel runs a node whose op is defined here; None for TensorFlow's."""
+        """Why no kernel runs a node of a custom op; None for TensorFlow's ops."""
         return None
 
     def ops(self) -> set[str]:
-        """Every op that it can run."""
+        """Every op that can run."""
         tables: list[dict[str, Any]] = [
-            table for one in self.chain() for table in (one.whole().lowerings, one.kernels, one.structures)
+            table
+            for layer in self.chain()
+            for table in (layer.whole().lowerings, layer.kernels, layer.structures)
         ]
         return {op for table in tables for op in table}
 
     def own(self, op: str) -> OpImplementations:
-        """Itself, once it knows all that it has for an op."""
+        """This layer, with everything loaded that it declares for an op."""
         return self
 
     def whole(self) -> OpImplementations:
-        """Itself, once it knows all that it has."""
+        """This layer, with everything loaded that it declares."""
         return self
 
     def chain(self) -> Iterator[OpImplementations]:
-        """This one and those that it stands on, the nearest first."""
-        one: OpImplementations | None = self
-        while one is not None:
-            yield one
-            one = one.base
+        """This layer and those below it, from the top."""
+        layer: OpImplementations | None = self
+        while layer is not None:
+            yield layer
+            layer = layer.base
 
     def _chain_of(self, op: str) -> Iterator[OpImplementations]:
-        """Those whose declarations of an op count: one that defines it starts anew."""
-        for one in self.chain():
-            yield one
-            if op in one.definitions:
+        """The layers that count for an op: none below the one that defines it."""
+        for layer in self.chain():
+            yield layer
+            if op in layer.definitions:
                 return
 
 
-class _Own(OpImplementations):
-    """The ops of tfport itself; the modules that declare an op are imported when it is first needed."""
+class _BuiltIn(OpImplementations):
+    """tfport's own ops; the modules that declare an op are imported when it is first used."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -136,4 +140,4 @@ class _Own(OpImplementations):
             self.shapes[op] = shapes[-1]
 
 
-BUILT_IN = _Own()
+BUILT_IN = _BuiltIn()

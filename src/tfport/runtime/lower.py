@@ -1,4 +1,4 @@
-"""How an op is declared to the runtime: `@lower` says it in ONNX, `@host` computes it in NumPy.
+"""Declare how the runtime runs an op: `@lower` lowers it to ONNX, `@host` computes it with NumPy.
 
     @lower("LeakyRelu")
     def leaky_relu(b, features, *, alpha, T): return b.LeakyRelu(features, alpha=alpha)
@@ -6,17 +6,18 @@
     @host("StringLower")
     def string_lower(input, *, encoding): …
 
-The signature is the declaration. Inputs are positional and attributes keyword-only, both
-named as in the OpDef (with `_` behind a name that Python keeps for itself). An input that
-is a list of tensors comes as a list. An attribute that the inputs decide (`T`, `N`) may be
-left out; any other that is not named is refused, not ignored. Defaults come from the OpDef.
-A host kernel that names `context` is given a `Context`. It returns an array, or a tuple of
-arrays for several outputs, or None for none; a list among them stands for a list of outputs.
+The signature of the function is the declaration. Inputs are positional and attributes
+keyword-only, both named as in the OpDef (with a trailing `_` if the name is a Python keyword). An
+input that is a list of tensors is a Python list. An attribute that follows from the inputs (`T`,
+`N`) may be omitted; a node with any other attribute that the function does not name is an error.
+Defaults come from the OpDef. A host kernel with a parameter `context` gets a `Context`. It returns
+an array, a tuple of arrays for several outputs, or None for none; a list in the tuple is a list
+output.
 
-Which values an attribute may have is said in the decorator: `@host("Qr", T=(FLOAT32, FLOAT64))`.
-Several declarations of one op are asked in the order in which they were made.
-A lowering that meets what it cannot say raises `CannotLower`, and the host kernel is taken.
-`@structure` ops are answered while the plan is made: calls, branches, loops, reads of variables.
+The decorator restricts attribute values: `@host("Qr", T=(FLOAT32, FLOAT64))`. Several declarations
+of one op are tried in order. A lowering raises `CannotLower` for what it does not support; the host
+kernel runs the node then. `@structure` ops are handled while planning: calls, branches, loops,
+reads of variables. `@shapes` infers output shapes of host kernels.
 """
 
 from __future__ import annotations
@@ -37,12 +38,12 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 
 class CannotLower(Exception):
-    """Why a node cannot be said in ONNX: it will be computed on the host. Never seen by a user."""
+    """Why a node cannot be lowered to ONNX: the host kernel runs it. Internal, never shown to users."""
 
 
 @dataclass(frozen=True, slots=True)
 class Context:
-    """What a host kernel may know beside its inputs and attributes."""
+    """What a host kernel can access besides its inputs and attributes."""
 
     state: State
     name: str
@@ -54,7 +55,7 @@ class Context:
 
 @dataclass(frozen=True, slots=True)
 class Implementation:
-    """One lowering, host kernel or structure of an op."""
+    """One lowering, host kernel or structure function of an op."""
 
     op: str
     function: Callable[..., Any]
@@ -64,14 +65,14 @@ class Implementation:
     once: bool = False
     wants_context: bool = False
     strict: bool = False
-    """Whether it is somebody else's: nothing that it does is taken on trust."""
+    """Whether it is a custom op's: its errors are caught, and its outputs validated."""
 
     def takes(self, attrs: Mapping[str, Attr]) -> bool:
         """Whether the attributes have values that it was declared for."""
         for name, allowed in self.constraints.items():
             value = attrs.get(name)
-            for one in value if isinstance(value, list) else (value,):
-                if one not in allowed:
+            for element in value if isinstance(value, list) else (value,):
+                if element not in allowed:
                     return False
         return True
 
@@ -85,11 +86,11 @@ CONTEXT = "context"
 
 
 def lower(ops: str, **constraints: Iterable[Attr]) -> Callable[[F], F]:
-    """Declare how ops (names with blanks between) are said in ONNX."""
+    """Declare the lowering of ops (names separated by blanks) to ONNX."""
 
     def declare(function: F) -> F:
         for op in ops.split():
-            LOWERINGS.add(op, _declared(op, function, constraints))
+            LOWERINGS.add(op, _implementation(op, function, constraints))
         return function
 
     return declare
@@ -98,22 +99,22 @@ def lower(ops: str, **constraints: Iterable[Attr]) -> Callable[[F], F]:
 def host(ops: str, *, once: bool = False, **constraints: Iterable[Attr]) -> Callable[[F], F]:
     """Declare the NumPy kernel of ops.
 
-    `once`: stateful to TensorFlow, yet its answer is the same in each run of a session
-    (the handle of a variable), so that it may be asked for while planning.
+    `once`: stateful in TensorFlow, but its outputs are the same in every run of a session (the
+    handle of a variable), so it may be computed while planning.
     """
 
     def declare(function: F) -> F:
         for op in ops.split():
-            KERNELS.add(op, _declared(op, function, constraints, once))
+            KERNELS.add(op, _implementation(op, function, constraints, once))
         return function
 
     return declare
 
 
 def quick(kernel: Callable[..., Any]) -> Callable[[F], F]:
-    """Declare a faster way for a kernel where much is constant: `f(groups, attrs)`, asked once for a node.
+    """Declare a faster variant of a kernel for constant inputs: `f(groups, attrs)`, called once per node.
 
-    It gives a function of flat arrays, which answers None where the kernel is to be asked; or None.
+    It returns None, or a function of flat arrays that returns None where the kernel must be called.
     """
 
     def declare(function: F) -> F:
@@ -124,7 +125,7 @@ def quick(kernel: Callable[..., Any]) -> Callable[[F], F]:
 
 
 def structure(ops: str) -> Callable[[F], F]:
-    """Declare what answers ops while a plan is made: `f(tracer, node, inputs, attrs)`."""
+    """Declare what handles ops while planning: `f(tracer, node, inputs, attrs)` returns the outputs."""
 
     def declare(function: F) -> F:
         for op in ops.split():
@@ -135,9 +136,9 @@ def structure(ops: str) -> Callable[[F], F]:
 
 
 def shapes(ops: str) -> Callable[[F], F]:
-    """Declare the shapes of what host kernels return: `f(inputs, attrs)`, flat operands to a list of Dims.
+    """Declare the output shapes of host kernels: `f(inputs, attrs)`, from flat operands to a list of Dims.
 
-    Only worth it where what follows is lowered and wants to know a rank.
+    Needed only where a lowered op that follows must know the rank.
     """
 
     def declare(function: F) -> F:
@@ -148,7 +149,7 @@ def shapes(ops: str) -> Callable[[F], F]:
     return declare
 
 
-def _declared(
+def _implementation(
     op: str, function: Callable[..., Any], constraints: Mapping[str, Iterable[Attr]], once: bool = False
 ) -> Implementation:
     code = function.__code__
@@ -164,14 +165,14 @@ def _declared(
 
 
 def constant_of(operand: Operand, what: str) -> Any:
-    """The array that a lowering must know, or CannotLower."""
+    """The constant value of an operand; CannotLower if it is not constant."""
     if operand.array is None:
         raise CannotLower(f"{what} is not constant")
     return operand.array
 
 
 def rank_of(operand: Operand, what: str = "its input") -> int:
-    """The rank that a lowering must know, or CannotLower."""
+    """The rank of an operand; CannotLower if it is unknown."""
     if operand.rank is None:
-        raise CannotLower(f"the rank of {what} is not known")
+        raise CannotLower(f"the rank of {what} is unknown")
     return operand.rank

@@ -30,19 +30,19 @@ def wrong_values(definition: OpDef, attrs: Mapping[str, Attr]) -> list[str]:
 
 
 def _describe(reason: Unresolved) -> str:
-    found, expected = reason.actual, reason.expected
+    actual, expected = reason.actual, reason.expected
     match reason.question:
         case Question.UNKNOWN_ATTR:
             return f"it has no attribute `{reason.attr}`"
         case Question.MISSING_ATTR:
             return f"its attribute `{reason.attr}` is missing and has no default"
         case Question.ATTR_TYPE:
-            return f"its attribute `{reason.attr}` is of type {found}; expected {expected}"
+            return f"its attribute `{reason.attr}` is of type {actual}; expected {expected}"
         case Question.ATTR_MINIMUM:
-            return f"its attribute `{reason.attr}` is {found}; expected at least {expected}"
+            return f"its attribute `{reason.attr}` is {actual}; expected at least {expected}"
         case Question.ATTR_VALUE:
-            return f"its attribute `{reason.attr}` is {found}; expected {', '.join(map(str, expected))}"
+            return f"its attribute `{reason.attr}` is {actual}; expected {', '.join(map(str, expected))}"
         case Question.INPUT_TYPE:
-            return f"its input {reason.index} is {found}; expected {expected}"
+            return f"its input {reason.index} is {actual}; expected {expected}"
         case _:
-            return f"it has {found} inputs; expected {len(expected)}"
+            return f"it has {actual} inputs; expected {len(expected)}"

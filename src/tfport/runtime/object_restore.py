@@ -1,6 +1,6 @@
-"""Variables that a model's restore op leaves out, filled as Python does: by the objects that own them.
+"""Restore variables that a model's restore op omits, as Python does: through the object graph.
 
-Keras 3 saved with `tf.saved_model.save` keeps two handles for each variable, and restores
+A Keras 3 model saved with `tf.saved_model.save` has two handles for each variable, and restores
 only the one that its signatures do not read; TensorFlow Serving cannot run such a model.
 """
 
@@ -18,7 +18,7 @@ VALUE = "VARIABLE_VALUE"
 
 
 def restore_from_objects(model: Model, state: State) -> None:
-    """Fill each variable of the main graph that is still unset and that an object of the model owns."""
+    """Set the variables of the main graph that are still unset and that an object of the model owns."""
     unset = [node for node in model.graph if node.op == "VarHandleOp" and not state.is_set(shared_name(node))]
     if not unset or model.checkpoint is None:
         return
@@ -34,7 +34,7 @@ def restore_from_objects(model: Model, state: State) -> None:
 
 
 def checkpoint_keys(model: Model) -> dict[str, str]:
-    """The tensor of the checkpoint for each variable that the model's objects name."""
+    """The checkpoint key of each variable that the object graph names."""
     checkpoint = model.checkpoint
     assert checkpoint is not None
     try:
@@ -42,10 +42,10 @@ def checkpoint_keys(model: Model) -> dict[str, str]:
         tracked = parse_message(pb.TrackableObjectGraph, raw, OBJECT_GRAPH).nodes
     except (MissingTensor, UnreadableFile, IndexError):
         return {}
-    found: dict[str, str] = {}
+    keys: dict[str, str] = {}
     for saved, kept in zip(model.meta.object_graph_def.nodes, tracked, strict=False):
         if saved.HasField("variable"):
             for attribute in kept.attributes:
                 if attribute.name == VALUE:
-                    found[saved.variable.name] = attribute.checkpoint_key
-    return found
+                    keys[saved.variable.name] = attribute.checkpoint_key
+    return keys

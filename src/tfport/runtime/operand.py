@@ -1,4 +1,4 @@
-"""What flows between steps while a plan is made: a type, a shape and, where it is known, the value."""
+"""Operands: the tensors of a program while it is planned, with type, shape and constant value."""
 
 from __future__ import annotations
 
@@ -15,17 +15,16 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 Dims = tuple[int | None, ...]
-"""Sizes of a shape, as far as they are known."""
+"""The sizes of a shape; None for an unknown size."""
 _numbers = itertools.count(1)
 
 
 class Operand:
     """One tensor (or resource, or variant) of a program that is being planned.
 
-    `shape` is None where not even the rank is known. `value` is the array that it
-    always is, or the resource that a handle always names; None where only a run tells.
-    `known` are the elements of a small vector or scalar of integers as far as they are
-    known: that is how shapes that depend on a batch are followed.
+    `shape` is None where the rank is unknown. `value` is the constant array, or the resource of a
+    handle; None where it is not constant. `known` are the elements of a small integer vector or
+    scalar, None for unknown ones: so shapes that depend on the batch size are propagated.
     """
 
     __slots__ = ("dtype", "known", "name", "shape", "value")
@@ -53,7 +52,7 @@ class Operand:
 
     @property
     def array(self) -> NDArray[Any] | None:
-        """The constant array that it is, where it is one."""
+        """The constant array; None if it is not one."""
         return self.value if isinstance(self.value, np.ndarray) else None
 
     def __repr__(self) -> str:

@@ -1,7 +1,7 @@
-"""The order in which nodes are visited: each after all that it reads or waits for.
+"""Visit nodes in topological order: each after its inputs and control inputs.
 
-What belongs to a TF1 branch or loop is visited as one `ControlUnit` structure, which
-`control.raised` finds; the nodes inside it are its own business.
+A TF1 branch or loop is visited as one `ControlUnit`, which `ops.control.switch_merge` finds; it
+traces the nodes inside it.
 """
 
 from __future__ import annotations
@@ -17,55 +17,55 @@ if TYPE_CHECKING:
 
 
 class ControlUnit(Protocol):
-    """A TF1 branch or loop as one structure."""
+    """A TF1 branch or loop, traced as one unit."""
 
     @property
     def inputs(self) -> Iterable[Value]:
-        """What it reads from around it."""
+        """The values from outside that it reads."""
         ...
 
     @property
     def controls(self) -> Iterable[Node]:
-        """What it waits for around it."""
+        """The nodes outside that must run before it."""
         ...
 
-    def trace(self, tracer: Any, env: dict[Value, Operand], given: Mapping[str, Any]) -> None:
-        """Make its step, and put what it answers into `env`."""
+    def trace(self, tracer: Any, env: dict[Value, Operand], bindings: Mapping[str, Any]) -> None:
+        """Add its step, and store its outputs in `env`."""
         ...
 
 
 def reached(ends: Iterable[Node]) -> set[Node]:
-    """All that these need, as far back as the graph goes."""
-    found: set[Node] = set()
+    """All nodes that `ends` depend on."""
+    nodes: set[Node] = set()
     stack = list(ends)
     while stack:
         node = stack.pop()
-        if node not in found:
-            found.add(node)
+        if node not in nodes:
+            nodes.add(node)
             stack += [value.node for value in node.inputs]
             stack += node.controls
-    return found
+    return nodes
 
 
 def walk(
     ends: Iterable[Node],
     known: Mapping[Value, Operand],
     inside: Container[Node] | None = None,
-    found: Mapping[Node, ControlUnit] | None = None,
+    units: Mapping[Node, ControlUnit] | None = None,
 ) -> Iterator[Node | ControlUnit]:
-    """Nodes and structures in order, up to the ends; a node whose every output is known is not visited.
+    """Nodes and units in order, up to the ends; nodes whose outputs are all known are skipped.
 
-    With `inside`, no other nodes are visited: what they answer is known, and they have run.
-    `found` are the structures of TF1, by the nodes whose answers leave them.
+    With `inside`, only its nodes are visited: the others have run. `units` are the TF1 branches and
+    loops, by the nodes whose outputs leave them.
     """
     roots = [end for end in ends if inside is None or end in inside]
-    yield from _walk(roots, found or {}, known, inside)
+    yield from _walk(roots, units or {}, known, inside)
 
 
-def is_ordered(ends: Iterable[Node], found: Mapping[Node, ControlUnit]) -> bool:
-    """Whether structures can be visited one after the other."""
+def is_ordered(ends: Iterable[Node], units: Mapping[Node, ControlUnit]) -> bool:
+    """Whether an order exists in which the units can be visited."""
     try:
-        for _ in _walk(ends, found, {}, None):
+        for _ in _walk(ends, units, {}, None):
             pass
     except MalformedGraph:
         return False
@@ -74,14 +74,14 @@ def is_ordered(ends: Iterable[Node], found: Mapping[Node, ControlUnit]) -> bool:
 
 def _walk(
     roots: Iterable[Node],
-    found: Mapping[Node, ControlUnit],
+    units: Mapping[Node, ControlUnit],
     known: Mapping[Value, Operand],
     inside: Container[Node] | None,
 ) -> Iterator[Node | ControlUnit]:
-    state: dict[Any, bool] = {}  # False while what it needs is being visited
+    state: dict[Any, bool] = {}  # False while its inputs are being visited
     for root in roots:
         stack: list[tuple[Any, Iterator[Node]]] = []
-        _enter(found.get(root, root), stack, state, known)
+        _enter(units.get(root, root), stack, state, known)
         while stack:
             unit, before = stack[-1]
             node = next(before, None)
@@ -90,7 +90,7 @@ def _walk(
                 state[unit] = True
                 yield unit
             elif inside is None or node in inside:
-                _enter(found.get(node, node), stack, state, known)
+                _enter(units.get(node, node), stack, state, known)
 
 
 def _enter(
@@ -102,7 +102,7 @@ def _enter(
         stack.append((unit, iter(list(_needs(unit, known)))))
     elif not done:
         name = unit.name if isinstance(unit, Node) else "a loop"
-        raise MalformedGraph(f"the graph has no order: `{name}` needs its own result")
+        raise MalformedGraph(f"the graph has a cycle: `{name}` depends on its own output")
 
 
 def _needs(unit: Any, known: Mapping[Value, Operand]) -> Iterator[Node]:

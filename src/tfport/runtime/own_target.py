@@ -1,4 +1,4 @@
-"""tfport's own runtime as a target: what it has is what its kernels declare, and what a registry adds."""
+"""tfport's own runtime as a target: the ops that it implements, and those of a custom registry."""
 
 from __future__ import annotations
 
@@ -18,41 +18,41 @@ from tfport.runtime.lower import FAMILIES
 
 DEVICE = "CPU"
 IN_ONNX, IN_NUMPY, WHILE_PLANNING = "onnx", "numpy", "plan"
-"""How an op is run: said in ONNX, computed on the host, answered while a plan is made."""
+"""How an op runs: lowered to ONNX, with a host kernel, or handled while planning."""
 
 
 class OwnSource:
-    """TensorFlow's ops that tfport runs; their definitions are the newest that were recorded."""
+    """TensorFlow's ops that tfport runs, with their newest recorded definitions."""
 
     name = OURS
 
-    def __init__(self, repertoire: OpImplementations) -> None:
-        self._repertoire = repertoire
+    def __init__(self, implementations: OpImplementations) -> None:
+        self._implementations = implementations
 
     def ops(self) -> list[str]:
-        known = self._repertoire.ops() & set(known_ops())
-        return sorted(op for op in known if self._repertoire.definition_of(op) is None)
+        known = self._implementations.ops() & set(known_ops())
+        return sorted(op for op in known if self._implementations.definition_of(op) is None)
 
     def definition(self, op: str) -> OpDef | None:
-        if self._repertoire.definition_of(op) is not None or not ways_to_run(op, self._repertoire):
+        if self._implementations.definition_of(op) is not None or not ways_to_run(op, self._implementations):
             return None
         return known_ops().get(op)
 
     def kernels(self, op: str) -> list[Kernel]:
-        if self._repertoire.definition_of(op) is not None:
+        if self._implementations.definition_of(op) is not None:
             return []
-        if self._repertoire.structure_of(op) is not None:
+        if self._implementations.structure_of(op) is not None:
             return [Kernel(op, DEVICE)]
-        hosts, lowerings = self._repertoire.kernels_of(op), self._repertoire.lowerings_of(op)
-        added = [one.as_kernel() for one in (*hosts, *lowerings) if isinstance(one, CustomKernel)]
+        hosts, lowerings = self._implementations.kernels_of(op), self._implementations.lowerings_of(op)
+        added = [kernel.as_kernel() for kernel in (*hosts, *lowerings) if isinstance(kernel, CustomKernel)]
         hosts, lowerings = (
-            [one for one in some if not isinstance(one, CustomKernel)] for some in (hosts, lowerings)
+            [kernel for kernel in some if not isinstance(kernel, CustomKernel)] for some in (hosts, lowerings)
         )
-        return added + [Kernel(op, DEVICE, dict(one.constraints)) for one in hosts or lowerings]
+        return added + [Kernel(op, DEVICE, dict(kernel.constraints)) for kernel in hosts or lowerings]
 
 
 class CustomSource:
-    """The ops of one's own that one provider defines, with kernels from wherever."""
+    """The custom ops that one provider defines, with kernels of any provider."""
 
     def __init__(self, name: str, registry: Custom, ops: list[str]) -> None:
         self.name = name
@@ -68,21 +68,21 @@ class CustomSource:
         if op not in self._ops:
             return []
         declared = [*self._registry.kernels_of(op), *self._registry.lowerings_of(op)]
-        return [one.as_kernel() for one in declared if isinstance(one, CustomKernel)]
+        return [kernel.as_kernel() for kernel in declared if isinstance(kernel, CustomKernel)]
 
 
-def ways_to_run(op: str, repertoire: OpImplementations) -> list[str]:
-    """How an op is run; nothing where it is not."""
-    there = {
-        IN_ONNX: repertoire.lowerings_of(op),
-        IN_NUMPY: repertoire.kernels_of(op),
-        WHILE_PLANNING: repertoire.structure_of(op),
+def ways_to_run(op: str, implementations: OpImplementations) -> list[str]:
+    """How an op runs; empty if it does not."""
+    ways = {
+        IN_ONNX: implementations.lowerings_of(op),
+        IN_NUMPY: implementations.kernels_of(op),
+        WHILE_PLANNING: implementations.structure_of(op),
     }
-    return [way for way, has in there.items() if has]
+    return [way for way, entries in ways.items() if entries]
 
 
 def own_target(registry: Custom | None = None) -> Target:
-    """The runtime of this process, with the ops of a registry; those of the process-wide one by default."""
+    """The runtime of this process with the ops of a custom registry (default: the process-wide one)."""
     discovery.load_package(FAMILIES)
     registry = ready(registry)
     name = f"{OURS} {version(OURS)}"
@@ -91,9 +91,9 @@ def own_target(registry: Custom | None = None) -> Target:
 
 
 def custom_sources(registry: Custom) -> list[CustomSource]:
-    """The definitions of a registry, by who provides them."""
-    found: dict[str, list[str]] = {}
-    for one in registry.table():
-        if one.definition is not None:
-            found.setdefault(one.provider, []).append(one.op)
-    return [CustomSource(provider, registry, ops) for provider, ops in found.items()]
+    """The definitions of a custom registry, by provider."""
+    by_provider: dict[str, list[str]] = {}
+    for row in registry.table():
+        if row.definition is not None:
+            by_provider.setdefault(row.provider, []).append(row.op)
+    return [CustomSource(provider, registry, ops) for provider, ops in by_provider.items()]

@@ -1,8 +1,8 @@
-"""A program cut into islands for the engine and host steps between them, ready to run.
+"""Cut a program into islands for the engine and host steps between them, and run it.
 
-Islands are as large as they can be: a step waits for nothing but what it reads (and for
-earlier effects, if it has one), so all that the engine can do at once is one island.
-An island that is too small to be worth the crossing is computed on the host instead.
+Islands are as large as possible: a step depends only on its inputs (and on earlier effects, if it
+has one), so everything that the engine can compute at once is one island. An island that is too
+small to be worth the copying is computed on the host instead.
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ from tfport.runtime.onnx.patterns.simplify import simplified
 from tfport.runtime.operand import Operand
 from tfport.runtime.program import OnnxNode, Program, Step
 
-WORTHWHILE = 3
-"""Nodes of ONNX below which an island of cheap nodes is left to the host."""
+MIN_ISLAND = 3
+"""An island of at most so many cheap ONNX nodes runs on the host."""
 _HEAVY = frozenset(
     ("Conv", "ConvTranspose", "MatMul", "Gemm", "LSTM", "GRU", "RNN", "Loop", "Einsum", "Resize", "MaxPool",
      "AveragePool", "Softmax")
@@ -33,7 +33,7 @@ _HEAVY = frozenset(
 
 @dataclass(eq=False)
 class Stage:
-    """Some steps that run together: one island, or host steps one after the other."""
+    """Steps that run together: one island, or a sequence of host steps."""
 
     steps: list[Step]
     lowered: bool
@@ -42,53 +42,53 @@ class Stage:
 
 
 class Plan:
-    """What runs a program: arrays for its arguments and captures in, arrays of its results out.
+    """A compiled program: takes arrays for its arguments and captures, returns arrays of its results.
 
-    The program itself is not kept: its constants may be large, and the engine has its own.
+    The program itself is not kept: its constants may be large, and the engine has its own copies.
     """
 
     def __init__(self, program: Program, engine: Engine) -> None:
         self.inputs = [*program.args, *program.captures()]
         program = with_embedding_lookups(program)
         self.ops = [step.op for step in program.steps]
-        """What it runs, for who wants to know."""
-        self._places = _Places(self.inputs)
-        self._work = [self._compiled(stage, engine) for stage in stages(program)]
-        self._answer = [
-            (r.value, None) if r.is_constant else (None, self._places[r]) for r in program.results
+        """The ops that it runs, in order."""
+        self._slots = _Slots(self.inputs)
+        self._stages = [self._compiled(stage, engine) for stage in stages(program)]
+        self._results = [
+            (r.value, None) if r.is_constant else (None, self._slots[r]) for r in program.results
         ]
-        self._free = self._last_uses()
+        self._freed = self._last_uses()
 
-    def run(self, given: Sequence[Any]) -> list[Any]:
-        slots: list[Any] = [None] * len(self._places)
-        slots[: len(given)] = given
-        for (run, reads, writes), free in zip(self._work, self._free, strict=True):
-            answers = run([slots[i] if i >= 0 else self._places.constants[~i] for i in reads])
-            for place, answer in zip(writes, answers, strict=True):
-                slots[place] = answer
-            for place in free:
-                slots[place] = None
-        return [slots[place] if place is not None else value for value, place in self._answer]
+    def run(self, inputs: Sequence[Any]) -> list[Any]:
+        slots: list[Any] = [None] * len(self._slots)
+        slots[: len(inputs)] = inputs
+        for (run, reads, writes), free in zip(self._stages, self._freed, strict=True):
+            outputs = run([slots[i] if i >= 0 else self._slots.constants[~i] for i in reads])
+            for slot, output in zip(writes, outputs, strict=True):
+                slots[slot] = output
+            for slot in free:
+                slots[slot] = None
+        return [slots[slot] if slot is not None else value for value, slot in self._results]
 
     def _compiled(self, stage: Stage, engine: Engine) -> tuple[Compiled, list[int], list[int]]:
         run = _island(stage, engine) if stage.lowered else _on_host(stage)
-        return run, [self._places[o] for o in stage.reads], [self._places[o] for o in stage.writes]
+        return run, [self._slots[o] for o in stage.reads], [self._slots[o] for o in stage.writes]
 
     def _last_uses(self) -> list[list[int]]:
-        """The places that nobody reads any more after each stage."""
-        kept = {place for _, place in self._answer if place is not None}
+        """The slots that are not read after each stage."""
+        kept = {slot for _, slot in self._results if slot is not None}
         last: dict[int, int] = {}
-        for at, (_, reads, writes) in enumerate(self._work):
+        for at, (_, reads, writes) in enumerate(self._stages):
             last.update(dict.fromkeys((*reads, *writes), at))
-        freed: list[list[int]] = [[] for _ in self._work]
-        for place, at in last.items():
-            if place >= 0 and place not in kept:
-                freed[at].append(place)
+        freed: list[list[int]] = [[] for _ in self._stages]
+        for slot, at in last.items():
+            if slot >= 0 and slot not in kept:
+                freed[at].append(slot)
         return freed
 
 
-class _Places(dict[Operand, int]):
-    """A slot for each operand; constants have negative numbers of their own."""
+class _Slots(dict[Operand, int]):
+    """The slot of each operand; slots of constants are negative."""
 
     def __init__(self, inputs: Iterable[Operand]) -> None:
         super().__init__()
@@ -111,7 +111,7 @@ class _Places(dict[Operand, int]):
 
 
 def stages(program: Program) -> list[Stage]:
-    """The steps in groups that run together, in order."""
+    """Group the steps into stages, in the order in which they run."""
     lowered = {step: step.lowered is not None for step in program.steps}
     groups = _levels(program.steps, lowered)
     small = [steps for _, is_lowered, steps in groups if is_lowered and not _worthwhile(steps)]
@@ -127,11 +127,11 @@ def _worthwhile(steps: Sequence[Step]) -> bool:
     if any(step.run is None for step in steps):
         return True
     nodes = [node for step in steps for node in step.lowered or ()]
-    return len(nodes) > WORTHWHILE or any(node.op in _HEAVY for node in nodes)
+    return len(nodes) > MIN_ISLAND or any(node.op in _HEAVY for node in nodes)
 
 
 def _levels(steps: Sequence[Step], lowered: dict[Step, bool]) -> list[tuple[int, bool, list[Step]]]:
-    """Steps by how often the border to the engine is crossed before they can run."""
+    """Group steps by how many changes between host and engine come before them."""
     level: dict[Step, int] = {}
     maker: dict[Operand, Step] = {}
     last_effect: Step | None = None
@@ -156,22 +156,22 @@ def _is_ordered(step: Step) -> bool:
 
 
 def reads_of(step: Step, lowered: bool) -> list[Operand]:
-    """What a step reads when it runs in an island, or on the host."""
+    """The operands that a step reads in an island (`lowered`) or on the host."""
     if not lowered:
         return list(step.inputs)
-    found: dict[Operand, None] = {}
+    reads: dict[Operand, None] = {}
     inside: set[Operand] = set()
     for node in step.lowered or ():
         for operand in (*node.inputs, *(o for program in node.programs for o in program.captures())):
             if operand is not None and operand not in inside:
-                found[operand] = None
+                reads[operand] = None
         inside.update(node.outputs)
-    found.update((o, None) for o in step.outputs if o not in inside and not o.is_constant)
-    return list(found)
+    reads.update((o, None) for o in step.outputs if o not in inside and not o.is_constant)
+    return list(reads)
 
 
 def _borders(made: Sequence[Stage], program: Program) -> None:
-    """What each stage takes from others, and what others take from it."""
+    """Fill in what each stage reads from other stages, and what they read from it."""
     wanted = {operand for operand in program.results if not operand.is_constant}
     for stage in reversed(made):
         inside: dict[Operand, None] = {}
@@ -189,7 +189,7 @@ def _borders(made: Sequence[Stage], program: Program) -> None:
 
 
 def _made_by(operand: Operand, stage: Stage) -> bool:
-    """Whether a stage makes an operand, rather than handing on what it was given."""
+    """Whether a stage computes an operand, rather than passing on an input."""
     if not stage.lowered:
         return any(operand in step.outputs and operand not in step.inputs for step in stage.steps)
     return any(operand in node.outputs for step in stage.steps for node in step.lowered or ())
@@ -211,31 +211,31 @@ def _island(stage: Stage, engine: Engine) -> Compiled:
 
 
 def _is_open(image: Operand) -> bool:
-    """Whether not all sizes behind the batch and the channels are known."""
+    """Whether a spatial size is unknown."""
     return image.shape is None or None in image.shape[2:]
 
 
 def _converted(run: Compiled, before: list[tuple[int, Any]], after: list[tuple[int, Any]]) -> Compiled:
     def converted(arrays: Sequence[Any]) -> Sequence[Any]:
-        given = list(arrays)
+        inputs = list(arrays)
         for i, kind in before:
-            given[i] = np.asarray(given[i]).astype(kind)
-        answers = list(run(given))
+            inputs[i] = np.asarray(inputs[i]).astype(kind)
+        outputs = list(run(inputs))
         for i, kind in after:
-            answers[i] = answers[i].astype(kind)
-        return answers
+            outputs[i] = outputs[i].astype(kind)
+        return outputs
 
     return converted
 
 
 def island_nodes(nodes: Sequence[OnnxNode], outputs: Sequence[Operand]) -> list[OnnxNode]:
-    """The nodes of an island as the engine gets them: those that its outputs need, made better."""
+    """The nodes of an island after the ONNX passes: simplified, fewer transposes, fused convolutions."""
     better = fuse_convolutions(with_fewer_transposes(_live(simplified(nodes), outputs), outputs), outputs)
     return _live(better, outputs)
 
 
 def _live(nodes: Sequence[OnnxNode], wanted: Iterable[Operand]) -> list[OnnxNode]:
-    """The nodes that something wanted needs."""
+    """The nodes that the wanted operands depend on."""
     needed = set(wanted)
     kept = []
     for node in reversed(nodes):
@@ -247,28 +247,28 @@ def _live(nodes: Sequence[OnnxNode], wanted: Iterable[Operand]) -> list[OnnxNode
 
 
 def _on_host(stage: Stage) -> Compiled:
-    places = _Places(stage.reads)
+    numbers = _Slots(stage.reads)
     work = []
     for step in stage.steps:
         if step.run is None:
-            raise RunFailed(f"`{step.name}` ({step.op}) cannot run on the host")
-        work.append((step.run, [places[o] for o in step.inputs], [places[o] for o in step.outputs]))
-    starts = [places[o] for o in stage.reads]
-    ends = [places[o] for o in stage.writes]
-    # behind the slots, the last first: so a negative number counts from the end, as in `_Places`
-    blank, constants = [None] * len(places), places.constants[::-1]
+            raise RunFailed(f"`{step.name}` ({step.op}) has no host kernel")
+        work.append((step.run, [numbers[o] for o in step.inputs], [numbers[o] for o in step.outputs]))
+    starts = [numbers[o] for o in stage.reads]
+    ends = [numbers[o] for o in stage.writes]
+    # constants come after the slots, in reverse, so that their negative numbers index them
+    blank, constants = [None] * len(numbers), numbers.constants[::-1]
 
-    def run(given: Sequence[Any]) -> Sequence[Any]:
+    def run(inputs: Sequence[Any]) -> Sequence[Any]:
         slots = [*blank, *constants]
-        for place, value in zip(starts, given, strict=True):
-            if place >= 0:
-                slots[place] = value
+        for slot, value in zip(starts, inputs, strict=True):
+            if slot >= 0:
+                slots[slot] = value
         with np.errstate(all="ignore"):
             for step, reads, writes in work:
-                answers = step([slots[i] for i in reads])
-                for place, answer in zip(writes, answers, strict=True):
-                    if place >= 0:
-                        slots[place] = answer
+                outputs = step([slots[i] for i in reads])
+                for slot, output in zip(writes, outputs, strict=True):
+                    if slot >= 0:
+                        slots[slot] = output
         return [slots[i] for i in ends]
 
     return run

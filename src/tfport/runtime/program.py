@@ -1,7 +1,7 @@
-"""A program that is ready to be cut into islands: steps over operands, in an order that works.
+"""A program: steps over operands, in an order in which they can run; `plan` cuts it into islands.
 
-Each step is one node of the model with all that can run it: ONNX nodes, a host
-kernel, or both. Calls are inlined; a branch or loop is one step with programs of its own.
+Each step is one node of the model with what can run it: ONNX nodes, a host kernel, or both.
+Calls are inlined; a branch or loop is one step with inner programs.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ Run = Callable[[Sequence[Any]], Sequence[Any]]
 
 @dataclass(eq=False, slots=True)
 class OnnxNode:
-    """One node of ONNX; an input that is left out is None, and an attribute may be a `Program`."""
+    """One ONNX node. An omitted input is None; an attribute may be a `Program`."""
 
     op: str
     inputs: tuple[Operand | None, ...]
@@ -26,7 +26,7 @@ class OnnxNode:
     attrs: dict[str, Any]
     domain: str = ""
     means: tuple[str, Operand] | None = None
-    """What it says together with those before it, where ONNX has no word for it: an op, and of what."""
+    """What it computes together with the nodes before it, where ONNX has no op for that: op and input."""
 
     @property
     def programs(self) -> Iterator[Program]:
@@ -35,27 +35,27 @@ class OnnxNode:
 
 @dataclass(eq=False, slots=True)
 class Step:
-    """One node of the model that is to run."""
+    """One node of the model that has to run."""
 
     name: str
     op: str
     inputs: tuple[Operand, ...]
-    """All that it reads, what its programs capture included."""
+    """What it reads, including what its programs capture."""
     outputs: tuple[Operand, ...]
     lowered: list[OnnxNode] | None = None
     run: Run | None = None
     effect: bool = False
-    """Whether it must run though nobody may read it, in order with all others that have effects."""
+    """Whether it must run even if nothing reads its outputs, in order with other effects."""
     why: str = ""
     """Why it is not lowered."""
     programs: tuple[Program, ...] = ()
     attrs: Mapping[str, Any] = field(default_factory=dict)
-    """Of the node, for those who recognise what several steps compute together."""
+    """The attributes of the node, for recognizing what several steps compute together."""
 
 
 @dataclass(eq=False, slots=True)
 class Program:
-    """Steps from arguments to results; what else they read comes from the program around it."""
+    """Steps from arguments to results; what else they read is captured from the enclosing program."""
 
     args: list[Operand]
     steps: list[Step] = field(default_factory=list)
@@ -63,23 +63,23 @@ class Program:
 
     @property
     def is_lowered(self) -> bool:
-        """Whether all of it can be said in ONNX."""
+        """Whether every step is lowered to ONNX."""
         return all(step.lowered is not None and not step.effect for step in self.steps) and all(
             result.dtype.name in ONNX_TYPES for result in self.results
         )
 
     def captures(self) -> list[Operand]:
-        """What it reads from around it, constants left out."""
+        """What it reads from the enclosing program, except constants."""
         inside = {*self.args}
-        found: dict[Operand, None] = {}
+        captured: dict[Operand, None] = {}
         for step in self.steps:
             inside.update(step.outputs)
             for node in step.lowered or ():
                 inside.update(node.outputs)
         for operand in self._read():
             if operand not in inside and not operand.is_constant:
-                found[operand] = None
-        return list(found)
+                captured[operand] = None
+        return list(captured)
 
     def _read(self) -> Iterator[Operand]:
         for step in self.steps:
@@ -92,7 +92,7 @@ class Program:
 
 
 def needed(steps: Iterable[Step], results: Iterable[Operand]) -> list[Step]:
-    """The steps that have an effect or that a result needs; nobody needs to make a constant."""
+    """The steps that have an effect or that a result depends on; constants need no step."""
     wanted = {result for result in results if not result.is_constant}
     kept = []
     for step in reversed(list(steps)):
@@ -107,4 +107,4 @@ ONNX_TYPES: dict[str, int] = {
     "float32": 1, "uint8": 2, "int8": 3, "uint16": 4, "int16": 5, "int32": 6, "int64": 7, "bool": 9,
     "float16": 10, "float64": 11, "uint32": 12, "uint64": 13, "bfloat16": 16,
 }  # fmt: skip
-"""The number that ONNX has for each type of element that islands compute with."""
+"""ONNX's number for each element type that islands compute with."""

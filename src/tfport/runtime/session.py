@@ -1,12 +1,12 @@
-"""A model that answers: state restored and tables filled by the model's own ops, then runs of it.
+"""Run a model: restore its variables, initialize its tables, then compute fetches from feeds.
 
     session = Session(model)
     session.run(["y:0"], {"x:0": array})
     session.signature("serving_default")(x=array)
-    Session(model, registry=registry, stubs={"Acme>Op": function})      ops of one's own: `custom`
+    Session(model, registry=registry, stubs={"Acme>Op": function})      custom ops: `custom`
 
-A plan is made for each set of fetches and feeds when it is first asked for. Runs may
-come from any thread.
+A plan is made for each set of fetches and feeds when it is first needed, and cached. Any thread
+may call `run`.
 """
 
 from __future__ import annotations
@@ -43,11 +43,11 @@ if TYPE_CHECKING:
 
 Feeds = Mapping[str, "ArrayLike"]
 Key = tuple[tuple[str, ...], tuple[tuple[str, int | None], ...]]
-MOST_PLANS = 256
+MAX_PLANS = 256
 
 
 class Session:
-    """One model, ready to run."""
+    """A model that is ready to run."""
 
     def __init__(
         self,
@@ -65,32 +65,32 @@ class Session:
         self.engine = make_engine(engine, threads) if isinstance(engine, str) else engine
         self._plans: dict[Key, tuple[Plan, int]] = {}
         self._lock = threading.RLock()
-        self._initialise()
+        self._initialize()
 
     def run(self, fetches: str | Sequence[str], feeds: Feeds | None = None) -> Any:
-        """The values of tensors by name, `y:0`; a node's name alone runs it and answers None."""
+        """Compute tensors by name, `y:0`. A node's name alone runs the node and returns None."""
         names = (fetches,) if isinstance(fetches, str) else tuple(fetches)
         arrays = {_tensor_name(name): value for name, value in (feeds or {}).items()}
-        given = [self._fed(name, value) for name, value in arrays.items()]
-        plan = self._plan(names, list(arrays), given)
-        answers = iter(plan.run(given))
-        found = [next(answers) if ":" in name else None for name in names]
-        return found[0] if isinstance(fetches, str) else found
+        inputs = [self._fed(name, value) for name, value in arrays.items()]
+        plan = self._plan(names, list(arrays), inputs)
+        outputs = iter(plan.run(inputs))
+        results = [next(outputs) if ":" in name else None for name in names]
+        return results[0] if isinstance(fetches, str) else results
 
     def signature(self, name: str) -> Callable[..., dict[str, NDArray[Any]]]:
-        """A signature as a function of named arrays."""
+        """A function from the named inputs of a signature to its named outputs."""
         signature = self.model.signatures.get(name)
         if signature is None:
-            there = ", ".join(self.model.signatures) or "none"
-            raise Error(f"{self.model.where}: no signature `{name}`; there is {there}")
+            existing = ", ".join(self.model.signatures) or "none"
+            raise Error(f"{self.model.where}: no signature `{name}`; signatures: {existing}")
         return lambda **inputs: self._call(signature, inputs)
 
     def prepare(self, name: str) -> None:
-        """Make the plan of a signature before it is called, unless an input may have any rank."""
+        """Make the plan of a signature in advance, unless the rank of an input is unknown."""
         signature = self.model.signatures[name]
-        feeds = [one for spec in signature.inputs.values() for one in spec.tensors]
-        fetches = tuple(one for spec in signature.outputs.values() for one in spec.tensors)
-        shapes = [self._value(one).shape.dims for one in feeds]
+        feeds = [tensor for spec in signature.inputs.values() for tensor in spec.tensors]
+        fetches = tuple(tensor for spec in signature.outputs.values() for tensor in spec.tensors)
+        shapes = [self._value(tensor).shape.dims for tensor in feeds]
         if None not in shapes:
             self._plan(fetches, feeds, [np.empty((0,) * len(dims or ())) for dims in shapes])
 
@@ -102,36 +102,36 @@ class Session:
         return pack_outputs(signature, self.run(fetches, feeds))
 
     def program(self, fetches: Sequence[str], feeds: Sequence[str], *, bake: bool = True) -> Program:
-        """What would run for these, before it is cut."""
+        """The program for these fetches and feeds, before it is cut into islands."""
         return self._traced(fetches, feeds, [None] * len(feeds), bake=bake)[0]
 
-    def _plan(self, fetches: tuple[str, ...], feeds: list[str], given: Sequence[NDArray[Any]]) -> Plan:
+    def _plan(self, fetches: tuple[str, ...], feeds: list[str], inputs: Sequence[NDArray[Any]]) -> Plan:
         ranks = [
             None if self._value(name).shape.dims is not None else a.ndim
-            for name, a in zip(feeds, given, strict=True)
+            for name, a in zip(feeds, inputs, strict=True)
         ]
         key = (fetches, tuple(zip(feeds, ranks, strict=True)))
-        found = self._plans.get(key)
-        if found is not None and found[1] == self.state.version:
-            return found[0]
+        cached = self._plans.get(key)
+        if cached is not None and cached[1] == self.state.version:
+            return cached[0]
         with self._lock:
-            found = self._plans.get(key)
-            if found is None or found[1] != self.state.version:
-                if len(self._plans) >= MOST_PLANS:
+            cached = self._plans.get(key)
+            if cached is None or cached[1] != self.state.version:
+                if len(self._plans) >= MAX_PLANS:
                     self._plans.clear()
                 program, version = self._traced(fetches, feeds, ranks)
-                found = self._plans[key] = (Plan(program, self.engine), version)
-                self._let_go()
-        return found[0]
+                cached = self._plans[key] = (Plan(program, self.engine), version)
+                self._release_checkpoint()
+        return cached[0]
 
     def _traced(
         self, fetches: Sequence[str], feeds: Sequence[str], ranks: Sequence[int | None], *, bake: bool = True
     ) -> tuple[Program, int]:
-        wanted = [self._value(name) for name in fetches if ":" in name]
+        tensors = [self._value(name) for name in fetches if ":" in name]
         ends = [self._node(name) for name in fetches]
         for _ in range(len(self.model.graph) + 2):
             version = self.state.version
-            program, tracer = self._trace(ends, wanted, feeds, ranks, bake)
+            program, tracer = self._trace(ends, tensors, feeds, ranks, bake)
             raise_unsupported(tracer.unsupported, self.model.where)
             assigned = _assigned(program) & tracer.baked
             if not assigned:
@@ -146,7 +146,7 @@ class Session:
     def _trace(
         self,
         ends: Sequence[Node],
-        wanted: Sequence[Value],
+        tensors: Sequence[Value],
         feeds: Sequence[str],
         ranks: Sequence[int | None],
         bake: bool,
@@ -157,7 +157,7 @@ class Session:
 
         def walk() -> list[Operand]:
             tracer.region([end for end in ends if not any(v in env for v in end.outputs)], env)
-            return [self._read(tracer, value, env) for value in wanted]
+            return [self._read(tracer, value, env) for value in tensors]
 
         return tracer.program(args, walk), tracer
 
@@ -177,18 +177,18 @@ class Session:
             else operand
         )
 
-    def _initialise(self) -> None:
-        """Restore and initialise as TensorFlow's own loader does: the restore op, then the init op."""
+    def _initialize(self) -> None:
+        """Restore and initialize as TensorFlow's own loader does: the restore op, then the init op."""
         saver, prefix = self.model.meta.saver_def, self.model.checkpoint_prefix
         files = {asset.tensor: f"{ASSETS}/{asset.file}" for asset in assets(self.model)}
         if self.model.restore_nodes and prefix is not None and self.model.checkpoint is not None:
             self._run_once(self.model.restore_nodes, {**files, saver.filename_tensor_name: prefix})
             restore_from_objects(self.model, self.state)
         self._run_once(self.model.init_nodes, files)
-        self._let_go()
+        self._release_checkpoint()
 
-    def _let_go(self) -> None:
-        """What was read of the checkpoint is with the engine now, or will be read again."""
+    def _release_checkpoint(self) -> None:
+        """Free what was read of the checkpoint: the engine has its copy, and the rest is read again."""
         if self.model.checkpoint_prefix is not None and self.model.checkpoint is not None:
             self.model.checkpoint.release_memory()
 
@@ -207,11 +207,11 @@ class Session:
     def _node(self, name: str) -> Node:
         node = self.model.graph.find(name.partition(":")[0])
         if node is None:
-            raise MalformedGraph(f"there is no node `{name}` in the graph")
+            raise MalformedGraph(f"the graph has no node `{name}`")
         return node
 
     def _type(self, value: Value) -> DType:
-        """The type of a tensor's elements; of an op of one's own the registry tells it."""
+        """The type of a tensor's elements; for an output of a custom op, as the registry defines it."""
         signature = self.registry.signature_of(value.node.op)
         return (signature.output_type(value.index, value.node.attrs) if signature else value.dtype).base
 
@@ -237,10 +237,10 @@ def _tensor_name(name: str) -> str:
 
 def _assigned(program: Program) -> set[Variable]:
     """The variables that a program may assign to."""
-    found: set[Variable] = set()
+    variables: set[Variable] = set()
     for step in program.steps:
         if step.effect:
-            found |= {o.value for o in step.inputs if isinstance(o.value, Variable)}
+            variables |= {o.value for o in step.inputs if isinstance(o.value, Variable)}
         for inner in step.programs:
-            found |= _assigned(inner)
-    return found
+            variables |= _assigned(inner)
+    return variables

@@ -1,4 +1,4 @@
-"""What a session keeps between runs: variables, tables and whatever else has a name, safely under threads."""
+"""What a session keeps between runs: variables, tables and other named resources. Thread-safe."""
 
 from __future__ import annotations
 
@@ -22,62 +22,62 @@ R = TypeVar("R")
 
 
 class Variable:
-    """A variable of either kind: resource, or TF1's reference."""
+    """A variable: a resource variable, or a TF1 reference variable."""
 
     def __init__(self, name: str, dtype: DType, shape: Dims | None, state: State) -> None:
         self.name, self.dtype, self.shape = name, dtype, shape
         self.value: NDArray[Any] | None = None
         self.changes = False
-        """Whether something assigned to it after plans had taken its value for constant."""
+        """Whether something assigned to it after a plan had treated its value as constant."""
         self.lock = threading.RLock()
         self._state = state
 
     def read(self) -> NDArray[Any]:
         if self.value is None:
-            raise RunFailed(f"variable `{self.name}` is read before anything was assigned to it")
+            raise RunFailed(f"variable `{self.name}` is uninitialized")
         return self.value
 
     def assign(self, value: NDArray[Any]) -> None:
-        """A new value; the array is kept as it is and never written to."""
+        """Set the value; the array is kept and never modified."""
         with self.lock:
-            self.value = np.asarray(value)  # arithmetic on scalars gives numpy's own, which no engine takes
+            self.value = np.asarray(value)  # NumPy scalars become arrays: no engine takes them
             self._state.changed(self)
 
     def update(self, change: Callable[[NDArray[Any]], NDArray[Any]]) -> NDArray[Any]:
-        """Assign what a function makes of the value, with nobody between."""
+        """Assign `change(value)` atomically; the new value."""
         with self.lock:
-            made = np.asarray(change(self.read()))  # of scalars NumPy makes no arrays
-            self.assign(made)
-            return made
+            new = np.asarray(change(self.read()))
+            self.assign(new)
+            return new
 
 
 class State:
-    """The resources of one session by kind and name, and the files of its model."""
+    """The resources of a session by kind and name, and access to its model's files."""
 
     def __init__(self, model: Model | None = None) -> None:
         self.model = model
         self.version = 0
-        """Counts the times that a variable changed which plans had taken for constant."""
+        """Incremented when a variable changes that plans had treated as constant: they are stale then."""
         self.baked: set[Variable] = set()
         self._lock = threading.RLock()
         self._named: dict[tuple[type, str], Any] = {}
 
     def resource(self, kind: type[R], name: str, make: Callable[[], R]) -> R:
-        """The resource of this kind and name, made when first asked for."""
+        """The resource of this kind and name, made at its first use."""
         with self._lock:
             if (kind, name) not in self._named:
                 self._named[kind, name] = make()
-            found: R = self._named[kind, name]
-            return found
+            resource: R = self._named[kind, name]
+            return resource
 
     def variable(self, name: str, dtype: DType, shape: Dims | None) -> Variable:
         """The variable of this name."""
         return self.resource(Variable, name, lambda: Variable(name, dtype, shape, self))
 
     def is_set(self, name: str) -> bool:
-        """Whether there is a variable of this name, with a value."""
-        found = self._named.get((Variable, name))
-        return found is not None and found.value is not None
+        """Whether the variable of this name exists and has a value."""
+        variable = self._named.get((Variable, name))
+        return variable is not None and variable.value is not None
 
     def changed(self, variable: Variable) -> None:
         if variable in self.baked:
@@ -87,32 +87,32 @@ class State:
                 self.version += 1
 
     def checkpoint(self, prefix: str) -> Checkpoint:
-        """The model's own checkpoint, or another beside it; a model is not let read anything else."""
+        """The model's own checkpoint, or another in its folder; models may not read other files."""
         if self.model is None:
-            raise RunFailed(f"there is no checkpoint {prefix}: this graph came without files")
+            raise RunFailed(f"cannot read checkpoint {prefix}: this model has no files")
         if prefix == self.model.checkpoint_prefix and self.model.checkpoint is not None:
             return self.model.checkpoint
         if not _is_inside(prefix):
-            raise RunFailed(f"{prefix}: no checkpoint of this model; a model may read its own files only")
+            raise RunFailed(f"{prefix}: not a checkpoint of this model; models may only read their own files")
         try:
             return open_checkpoint(self.model.files, prefix)
         except UnreadableFile as error:
             raise RunFailed(str(error)) from None
 
     def read_file(self, name: str) -> memoryview:
-        """A file of the model, by its name within the model."""
+        """A file of the model, by its path within the model."""
         if self.model is None or not _is_inside(name) or not self.model.files.has(name):
-            raise RunFailed(f"{name}: no file of this model; a model may read its own files only")
+            raise RunFailed(f"{name}: not a file of this model; models may only read their own files")
         return memoryview(self.model.files.map(name))
 
 
 def _is_inside(name: str) -> bool:
-    """Whether a name stays below the folder that it is joined to."""
+    """Whether a relative path stays inside its folder."""
     parts = name.replace("\\", "/").split("/")
     return bool(parts[0]) and ".." not in parts and ":" not in parts[0]
 
 
 def as_bytes(array: NDArray[Any]) -> bytes:
-    """The one string in an array."""
+    """The string in an array of one element."""
     value = np.asarray(array).reshape(-1)[0]
     return value if isinstance(value, bytes) else str(value).encode()

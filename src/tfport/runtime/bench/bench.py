@@ -64,15 +64,15 @@ def bench_model(
     if chosen.name == WHOLE_GRAPH:
         raise Error(f"{path}: it has no signature; expected a SavedModel")
     names = contenders or available()
-    found = []
+    measured = []
     with tempfile.TemporaryDirectory() as folder:
         for batch in batches:
             inputs = _written(sample_inputs(chosen, batch, given or {}), folder)
             job = {"model": os.path.abspath(path), "signature": chosen.name, "inputs": inputs,
                    "engine": engine, "threads": threads, "seconds": seconds / ROUNDS,
                    "libraries": [os.path.abspath(library) for library in libraries]}  # fmt: skip
-            found += _in_turn(names, job, batch, folder)
-    return found
+            measured += _in_turn(names, job, batch, folder)
+    return measured
 
 
 def available() -> list[str]:
@@ -92,7 +92,7 @@ def _in_turn(names: Sequence[str], job: dict[str, Any], batch: int, folder: str)
             rounds[name].append(
                 run_worker([sys.executable, "-m", WORKER], {**job, "contender": name}, folder)
             )
-    return [summed_up(name, batch, told) for name, told in rounds.items()]
+    return [summed_up(name, batch, results) for name, results in rounds.items()]
 
 
 def run_worker(command: Sequence[str], job: dict[str, Any], folder: str) -> dict[str, Any]:
@@ -104,18 +104,18 @@ def run_worker(command: Sequence[str], job: dict[str, Any], folder: str) -> dict
     if done.returncode:
         lines = done.stderr.strip().splitlines()
         raise Error(f"{job['contender']} cannot run it: {lines[-1] if lines else done.returncode}")
-    told: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
-    return told
+    result: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
+    return result
 
 
 def summed_up(name: str, batch: int, rounds: Sequence[dict[str, Any]]) -> Measured:
-    best = min(rounds, key=lambda told: statistics.median(told["latencies"]))
+    best = min(rounds, key=lambda result: statistics.median(result["latencies"]))
     ordered = sorted(best["latencies"])
     return Measured(
         name,
         batch,
         statistics.median(ordered),
         ordered[min(len(ordered) - 1, int(len(ordered) * 0.95))],
-        min(told["first"] for told in rounds),
-        min(told["resident"] for told in rounds),
+        min(result["first"] for result in rounds),
+        min(result["resident"] for result in rounds),
     )

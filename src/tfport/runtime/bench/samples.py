@@ -11,10 +11,10 @@ from tfport.graph.dtypes import STRING
 from tfport.graph.model import Signature, TensorSpec
 
 
-def sample_inputs(signature: Signature, batch: int, given: dict[str, Any]) -> dict[str, Any]:
+def sample_inputs(signature: Signature, batch: int, inputs: dict[str, Any]) -> dict[str, Any]:
     """An array for each input: what was given, its first row repeated to the batch, or something small."""
     return {
-        name: _repeated(given[name], batch) if name in given else _made_up(name, spec, batch)
+        name: _repeated(inputs[name], batch) if name in inputs else _made_up(name, spec, batch)
         for name, spec in signature.inputs.items()
     }
 

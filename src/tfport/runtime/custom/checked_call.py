@@ -27,8 +27,8 @@ def checked_call(
     where = f"`{context.name}` ({context.op})"
     usual = _usual(context.outputs)
 
-    def run(given: Sequence[Any]) -> Sequence[Any]:
-        inputs: Sequence[Any] = [_unwritable(one) for one in given]
+    def run(arrays: Sequence[Any]) -> Sequence[Any]:
+        inputs: Sequence[Any] = [_unwritable(array) for array in arrays]
         if regroup is not None:
             inputs = regroup(inputs)
         try:
@@ -55,34 +55,34 @@ def _has_no_array(dtype: DType) -> bool:
     return dtype.name in ("resource", "variant") or dtype.is_ref
 
 
-def _unwritable(one: Any) -> Any:
-    if type(one) is np.ndarray and one.flags.writeable:
-        one = one.view()
-        one.flags.writeable = False
-    return one
+def _unwritable(value: Any) -> Any:
+    if type(value) is np.ndarray and value.flags.writeable:
+        value = value.view()
+        value.flags.writeable = False
+    return value
 
 
 def _looked_at(answer: Any, outputs: Sequence[DType], where: str) -> list[Any]:
     flat = _flat(answer)
     if len(flat) != len(outputs):
         raise RunFailed(f"{where}: the kernel gives {len(flat)} outputs; expected {len(outputs)}")
-    return [_typed(one, dtype, where) for one, dtype in zip(flat, outputs, strict=True)]
+    return [_typed(value, dtype, where) for value, dtype in zip(flat, outputs, strict=True)]
 
 
 def _flat(answer: Any) -> list[Any]:
     if isinstance(answer, tuple | list):
-        return [one for part in answer for one in _flat(part)]
+        return [value for part in answer for value in _flat(part)]
     return [] if answer is None else [answer]
 
 
-def _typed(one: Any, dtype: DType, where: str) -> Any:
+def _typed(value: Any, dtype: DType, where: str) -> Any:
     if _has_no_array(dtype):
-        return one
+        return value
     kind = dtype.numpy
     if kind.kind == "O":
-        return _strings(one, where)
+        return _strings(value, where)
     try:
-        array = np.asarray(one)
+        array = np.asarray(value)
     except (ValueError, TypeError) as error:
         raise RunFailed(f"{where}: the kernel gives no array: {error}") from None
     if array.dtype == kind:
@@ -93,9 +93,9 @@ def _typed(one: Any, dtype: DType, where: str) -> Any:
         return array.astype(kind)
 
 
-def _strings(one: Any, where: str) -> Any:
+def _strings(value: Any, where: str) -> Any:
     """Strings are bytes in an array of objects; text, and NumPy's own strings, are made that."""
-    array = one if isinstance(one, np.ndarray) else np.asarray(one, object)
+    array = value if isinstance(value, np.ndarray) else np.asarray(value, object)
     out = np.empty(array.shape, object)
     for place, text in np.ndenumerate(array):
         if not isinstance(text, bytes | str):

@@ -123,13 +123,13 @@ def _inputs_fit(
     if any(p.kind is p.VAR_POSITIONAL for p in parameters):
         return
     wanted = [BUILDER] * lowers + [_python_name(arg.name) for arg in signature.inputs]
-    found = [w if p.kind is p.POSITIONAL_ONLY else p.name for p, w in zip(positional, wanted, strict=False)]
+    names = [w if p.kind is p.POSITIONAL_ONLY else p.name for p, w in zip(positional, wanted, strict=False)]
     required = [p.name for p in positional if p.default is p.empty]
-    if found != wanted or len(required) > len(wanted):
-        given = ", ".join(p.name for p in positional)
+    if names != wanted or len(required) > len(wanted):
+        actual = ", ".join(p.name for p in positional)
         attributes = [p.name for p in positional[len(wanted) :] if p.name in (*signature.attr_types, CONTEXT)]
         hint = f"; attributes are given by keyword: `*, {', '.join(attributes)}`" if attributes else ""
-        raise BadRegistration(f"{where} takes ({given}); expected ({', '.join(wanted)}), the inputs{hint}")
+        raise BadRegistration(f"{where} takes ({actual}); expected ({', '.join(wanted)}), the inputs{hint}")
 
 
 def _python_name(name: str) -> str:
@@ -150,19 +150,19 @@ def _named_attributes(names: Iterable[str], signature: OpSignature, where: str) 
 
 def _allowed(definition: OpDef, name: str, values: Attr | Iterable[Attr], where: str) -> tuple[Attr, ...]:
     """The values of an attribute that a kernel is for."""
-    attr = next((one for one in definition.attr if one.name == name), None)
+    attr = next((value for value in definition.attr if value.name == name), None)
     if attr is None:
-        there = ", ".join(one.name for one in definition.attr) or "none"
+        there = ", ".join(value.name for value in definition.attr) or "none"
         raise BadRegistration(f"{where} is for some values of `{name}`; the attributes of the op are {there}")
     several = _listed(values)
     is_type = attr.type in ("type", "list(type)")
-    found = tuple(_type(one, name, where) if is_type else one for one in several)
+    allowed_here = tuple(_type(value, name, where) if is_type else value for value in several)
     if attr.HasField("allowed_values"):
         allowed = decode(attr.allowed_values)
-        if other := next((one for one in found if one not in allowed), None):
+        if other := next((value for value in allowed_here if value not in allowed), None):
             takes = ", ".join(map(str, allowed))
             raise BadRegistration(f"{where} is for {name}={other}; the op takes {takes}")
-    return found
+    return allowed_here
 
 
 def _listed(values: Any) -> list[Any]:

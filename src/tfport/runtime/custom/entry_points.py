@@ -45,10 +45,10 @@ def load_entry_points(registry: Registry) -> None:
         if _Progress.begun:
             return
         _Progress.begun = True
-        found = sorted(entry_points(group=GROUP), key=lambda point: (_package(point), point.name))
-        said = [sentence for point in found if (sentence := _load(point, registry))]
+        points = sorted(entry_points(group=GROUP), key=lambda point: (_package(point), point.name))
+        messages = [sentence for point in points if (sentence := _load(point, registry))]
         _Progress.done = True
-    for sentence in said:
+    for sentence in messages:
         warnings.warn(sentence, BrokenOps, stacklevel=2)
 
 
@@ -57,11 +57,11 @@ def _load(point: EntryPoint, registry: Registry) -> str | None:
     package = _package(point)
     try:
         with brought_by(package):
-            found = point.load()
-            if callable(found):
-                found(registry)
-            elif not isinstance(found, types.ModuleType):
-                raise TypeError(f"{type(found).__name__}; expected a module, or a function of a registry")
+            loaded = point.load()
+            if callable(loaded):
+                loaded(registry)
+            elif not isinstance(loaded, types.ModuleType):
+                raise TypeError(f"{type(loaded).__name__}; expected a module, or a function of a registry")
     except Exception as error:
         registry.forget(package)
         return f"the ops of {package} ({point.name} = {point.value}) cannot be loaded: {_reason(error)}"
@@ -74,5 +74,5 @@ def _package(point: EntryPoint) -> str:
 
 
 def _reason(error: Exception) -> str:
-    said = " ".join(str(error).split()) or "no more is said"
-    return f"{type(error).__name__}: {said}".replace(os.getcwd() + os.sep, "")
+    message = " ".join(str(error).split()) or "no more is said"
+    return f"{type(error).__name__}: {message}".replace(os.getcwd() + os.sep, "")

@@ -50,8 +50,8 @@ class _Reader:
         for at, clause in parts[1:]:
             self._clause(made, at, clause)
         inputs = pieces(self.text[:inside], ",", head.end())
-        made.input_arg.extend(self._argument(at, one, made) for at, one in inputs if one)
-        made.output_arg.extend(self._argument(at, one, made) for at, one in self._outputs(*parts[0]) if one)
+        made.input_arg.extend(self._argument(at, arg, made) for at, arg in inputs if arg)
+        made.output_arg.extend(self._argument(at, arg, made) for at, arg in self._outputs(*parts[0]) if arg)
         self._see_names(made)
         return made
 
@@ -93,11 +93,11 @@ class _Reader:
             raise self.wrong(at, f"the default of `{attr.name}` is {value}; it must be {may_be}")
 
     def _argument(self, at: int, text: str, made: OpDef) -> OpDef.ArgDef:
-        found = ARGUMENT.fullmatch(text)
-        if found is None:
+        match = ARGUMENT.fullmatch(text)
+        if match is None:
             raise self.wrong(at, f"expected `name: type`, found `{text}`")
         kinds = {attr.name: attr.type for attr in made.attr}
-        number, kind = found[3], found[4]
+        number, kind = match[3], match[4]
         if number and kinds.get(number) != "int":
             raise self.wrong(at, f"`{number}` says how many; expected `; {number}: int >= 1` further on")
         if kind not in kinds and not is_type(kind):

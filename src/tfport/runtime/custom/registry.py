@@ -144,14 +144,16 @@ class Registry(OpImplementations):
         with self.lock:
             table = self.lowerings if lowers else self.kernels
             there = table.get(op, [])
-            rivals = [one for one in there if isinstance(one, CustomKernel) and one.overlaps(made)]
-            if rival := next((one for one in rivals if not made.is_again(one)), None):
+            rivals = [
+                kernel for kernel in there if isinstance(kernel, CustomKernel) and kernel.overlaps(made)
+            ]
+            if rival := next((kernel for kernel in rivals if not made.is_again(kernel)), None):
                 raise BadRegistration(
                     f"{provider}: a kernel of {op} for the same as that of {rival.provider}; "
                     "a `priority` says which is taken"
                 )
-            kept = [one for one in there if one not in rivals]
-            table[op] = sorted([*kept, made], key=lambda one: -getattr(one, "priority", 0))
+            kept = [kernel for kernel in there if kernel not in rivals]
+            table[op] = sorted([*kept, made], key=lambda kernel: -getattr(kernel, "priority", 0))
 
     def mismatches(self, op: str, attrs: Mapping[str, Attr], inputs: Sequence[DType]) -> list[str]:
         definition = self.definition_of(op)
@@ -164,28 +166,30 @@ class Registry(OpImplementations):
 
     def provider_of(self, op: str) -> str | None:
         """Who defines an op; for one of TensorFlow's who brings its first kernel; None where nobody did."""
-        for one in self.registries():
-            if op in one.providers:
-                return one.providers[op]
-            declared = [*one.lowerings.get(op, ()), *one.kernels.get(op, ())]
-            if found := next((k.provider for k in declared if isinstance(k, CustomKernel)), None):
-                return found
+        for registry in self.registries():
+            if op in registry.providers:
+                return registry.providers[op]
+            declared = [*registry.lowerings.get(op, ()), *registry.kernels.get(op, ())]
+            if provider := next((k.provider for k in declared if isinstance(k, CustomKernel)), None):
+                return provider
         return None
 
     def table(self) -> list[RegisteredOp]:
         """All that was registered here and below, by name; tfport's own is not listed."""
         chain = list(self.registries())
-        names = {op for one in chain for op in (*one.definitions, *one.kernels, *one.lowerings)}
+        names = {
+            op for registry in chain for op in (*registry.definitions, *registry.kernels, *registry.lowerings)
+        }
         return [self._registered(op) for op in sorted(names)]
 
     def _registered(self, op: str) -> RegisteredOp:
         declared = [*self.lowerings_of(op), *self.kernels_of(op)]
-        kernels = tuple(one for one in declared if isinstance(one, CustomKernel))
+        kernels = tuple(kernel for kernel in declared if isinstance(kernel, CustomKernel))
         return RegisteredOp(op, self.definition_of(op), self.provider_of(op) or "", kernels)
 
     def registries(self) -> Iterator[Registry]:
         """This one and those that it stands on, tfport's own left out."""
-        return (one for one in self.chain() if isinstance(one, Registry))
+        return (layer for layer in self.chain() if isinstance(layer, Registry))
 
     def forget(self, package: str) -> None:
         """Take back what a package registered."""
@@ -196,11 +200,13 @@ class Registry(OpImplementations):
                     table.pop(op, None)
             for declared in (self.kernels, self.lowerings):
                 for op, some in list(declared.items()):
-                    declared[op] = [one for one in some if not getattr(one, "provider", "").startswith(mine)]
+                    declared[op] = [
+                        kernel for kernel in some if not getattr(kernel, "provider", "").startswith(mine)
+                    ]
 
     def ready(self) -> Registry:
         """Itself, once what installed packages bring to the process-wide registry is there."""
-        if any(one is PROCESS_WIDE for one in self.registries()):
+        if any(registry is PROCESS_WIDE for registry in self.registries()):
             from tfport.runtime.custom.entry_points import load_entry_points
 
             load_entry_points(PROCESS_WIDE)
@@ -222,7 +228,7 @@ def ready(registry: Registry | None) -> Registry:
 def definitions_with(registry: Registry) -> OpDefs:
     """TensorFlow's ops and a registry's, for those who read models."""
     chain = [each.definitions for each in registry.registries()]
-    own = {name: one for definitions in reversed(chain) for name, one in definitions.items()}
+    own = {name: definition for definitions in reversed(chain) for name, definition in definitions.items()}
     return _Layered(own) if own else known_ops()
 
 
@@ -233,8 +239,8 @@ class _Layered(Mapping[str, OpDef]):
         self._own = own
 
     def __getitem__(self, op: str) -> OpDef:
-        found = self._own.get(op)
-        return found if found is not None else known_ops()[op]
+        definition = self._own.get(op)
+        return definition if definition is not None else known_ops()[op]
 
     def __iter__(self) -> Iterator[str]:
         return iter({**dict.fromkeys(known_ops()), **self._own})

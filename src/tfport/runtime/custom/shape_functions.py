@@ -35,7 +35,7 @@ def shape_rule(definition: OpDef, function: ShapeFunction, provider: str) -> Sha
 
     def rule(inputs: Sequence[Operand], attrs: Mapping[str, Attr]) -> list[Dims | None]:
         shapes = [
-            [one.shape for one in group] if isinstance(group, list) else group.shape
+            [operand.shape for operand in group] if isinstance(group, list) else group.shape
             for group in group_inputs(list(inputs), attrs, signature)
         ]
         try:
@@ -60,8 +60,8 @@ def _named(function: ShapeFunction, signature: OpSignature, where: str) -> list[
 
 
 def _answered(answer: Any, count: int, signature: OpSignature, where: str) -> list[Dims | None]:
-    one = len(signature.outputs) == 1 and signature.flat
-    shapes = answer if isinstance(answer, list) and not one else [answer]
+    is_single = len(signature.outputs) == 1 and signature.flat
+    shapes = answer if isinstance(answer, list) and not is_single else [answer]
     if len(shapes) != count:
         raise CannotRun(f"{where} gives {len(shapes)} shapes for {count} outputs; expected a list of {count}")
     return [_dims(shape, where) for shape in shapes]
@@ -80,8 +80,8 @@ def with_checked_shapes(run: Run, shapes: Sequence[Dims | None], name: str, op: 
     if all(shape is None for shape in shapes):
         return run
 
-    def checked(given: Sequence[Any]) -> Sequence[Any]:
-        answers = run(given)
+    def checked(inputs: Sequence[Any]) -> Sequence[Any]:
+        answers = run(inputs)
         for answer, promised in zip(answers, shapes, strict=True):
             if promised is not None and not _fits(np.shape(answer), promised):
                 raise RunFailed(
@@ -93,7 +93,7 @@ def with_checked_shapes(run: Run, shapes: Sequence[Dims | None], name: str, op: 
     return checked
 
 
-def _fits(found: tuple[int, ...], promised: Dims) -> bool:
-    if len(found) != len(promised):
+def _fits(actual: tuple[int, ...], promised: Dims) -> bool:
+    if len(actual) != len(promised):
         return False
-    return all(size in (None, there) for there, size in zip(found, promised, strict=True))
+    return all(size in (None, there) for there, size in zip(actual, promised, strict=True))

@@ -75,27 +75,27 @@ def with_stubs(registry: Registry, stubs: Stubs | None) -> Registry:
     if not stubs:
         return registry
     made = _Stubbed(registry)
-    for one in [stub(*pair) for pair in stubs.items()] if isinstance(stubs, Mapping) else stubs:
-        made.add_stub(one)
+    for each in [stub(*pair) for pair in stubs.items()] if isinstance(stubs, Mapping) else stubs:
+        made.add_stub(each)
     return made
 
 
 class _Stubbed(Registry):
     """Stubs before what a session is given."""
 
-    def add_stub(self, one: Stub) -> None:
-        definition = one.definition or self.definition_of(one.op) or known_ops().get(one.op)
+    def add_stub(self, stub_: Stub) -> None:
+        definition = stub_.definition or self.definition_of(stub_.op) or known_ops().get(stub_.op)
         if definition is None:
             raise BadRegistration(
-                f"{one.place}: nobody has defined {one.op}, so its stub must: "
-                f"write what it takes and gives, as in `{one.op}: (x: float) -> y: float`"
+                f"{stub_.place}: nobody has defined {stub_.op}, so its stub must: "
+                f"write what it takes and gives, as in `{stub_.op}: (x: float) -> y: float`"
             )
-        self.define(definition, one.place, override=True)
-        if isinstance(one.instead, Function):
-            self.structures[one.op] = Implementation(one.op, _call_of(one.instead), frozenset(), {})
+        self.define(definition, stub_.place, override=True)
+        if isinstance(stub_.instead, Function):
+            self.structures[stub_.op] = Implementation(stub_.op, _call_of(stub_.instead), frozenset(), {})
         else:
-            self.structures[one.op] = Implementation(one.op, _plain, frozenset(), {})
-            self.kernels[one.op] = [_kernel(one, one.instead, OpSignature(definition))]
+            self.structures[stub_.op] = Implementation(stub_.op, _plain, frozenset(), {})
+            self.kernels[stub_.op] = [_kernel(stub_, stub_.instead, OpSignature(definition))]
 
     def mismatches(self, op: str, attrs: Mapping[str, Attr], inputs: Sequence[DType]) -> list[str]:
         if op in self.definitions:
@@ -106,10 +106,10 @@ class _Stubbed(Registry):
 def _function(text: str, op: str) -> Function:
     """The first function of a text; those behind it may be called by it."""
     graph = parse_graph(dedent(text).strip(), OpTable(definitions_with(PROCESS_WIDE)))
-    found = next(iter(graph.library.functions.values()), None)
-    if found is None:
+    function = next(iter(graph.library.functions.values()), None)
+    if function is None:
         raise BadRegistration(f"{op}: no function in the text; expected `def f(x: float32) -> (y: float32):`")
-    return found
+    return function
 
 
 def _call_of(function: Function) -> Callable[..., Sequence[Operand]]:
@@ -129,7 +129,7 @@ def _declared_only(attrs: Mapping[str, Attr], signature: OpSignature) -> dict[st
     return {name: value for name, value in attrs.items() if name in signature.attr_types}
 
 
-def _kernel(one: Stub, function: Callable[..., Any], signature: OpSignature) -> CustomKernel:
+def _kernel(stub_: Stub, function: Callable[..., Any], signature: OpSignature) -> CustomKernel:
     """A function that is given the attributes which it names, and no others."""
     parameters = inspect.signature(function).parameters.values()
     named = [p.name for p in parameters if p.kind is p.KEYWORD_ONLY]
@@ -137,19 +137,21 @@ def _kernel(one: Stub, function: Callable[..., Any], signature: OpSignature) -> 
     several = any(p.kind is p.VAR_POSITIONAL for p in parameters)
     if not several and len(positional) != len(signature.inputs):
         takes = f"takes {len(positional)} inputs; expected {len(signature.inputs)}"
-        raise BadRegistration(f"{one.place}: the stub of {one.op} {takes}")
+        raise BadRegistration(f"{stub_.place}: the stub of {stub_.op} {takes}")
     if unknown := next((name for name in named if name not in (*signature.attr_types, CONTEXT)), None):
-        raise BadRegistration(f"{one.place}: the stub takes `{unknown}`, which is no attribute of {one.op}")
+        raise BadRegistration(
+            f"{stub_.place}: the stub takes `{unknown}`, which is no attribute of {stub_.op}"
+        )
 
     def run(*inputs: Any, **attrs: Attr) -> Any:
         return function(*inputs, **{name: attrs[name] for name in named})
 
     return CustomKernel(
-        one.op,
+        stub_.op,
         run,
         frozenset(signature.attr_types),
         {},
         wants_context=CONTEXT in named,
         strict=True,
-        provider=one.place,
+        provider=stub_.place,
     )

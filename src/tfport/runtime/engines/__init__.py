@@ -1,1 +1,1 @@
-"""What runs islands: ONNX Runtime, OpenVINO, or nothing at all."""
+"""Engines that run islands: ONNX Runtime, OpenVINO, or none."""

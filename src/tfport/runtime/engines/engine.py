@@ -1,7 +1,7 @@
-"""The seam to what runs islands: an engine says which nodes of ONNX it has, and makes a model callable.
+"""The interface of engines: which ONNX nodes an engine supports, and how it compiles a model.
 
-ONNX Runtime is the one that is shipped (`onnx_runtime`); OpenVINO reads the same
-models (`openvino`); with `none` all runs on the host.
+ONNX Runtime is the default (`onnx_runtime`); OpenVINO runs the same models (`openvino`); with
+`none` everything runs on the host.
 """
 
 from __future__ import annotations
@@ -16,16 +16,16 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 Compiled = Callable[[Sequence[Any]], Sequence[Any]]
-"""Arrays for the inputs of an island in, arrays of its outputs out."""
+"""A function from the input arrays of an island to its output arrays."""
 
 
 class Engine(Protocol):
-    """Runs models of ONNX."""
+    """Compiles ONNX models."""
 
     name: str
 
     def takes(self, node: OnnxNode) -> bool:
-        """Whether it has a kernel for the node with inputs of these types."""
+        """Whether the engine has a kernel for this node and the types of its inputs."""
         ...
 
     def compile(
@@ -37,15 +37,15 @@ class Engine(Protocol):
         *,
         open_windows: bool = False,
     ) -> Compiled:
-        """A serialized model as a function; `weights` are its initialisers that are not inside.
+        """A serialized model as a function; `weights` are the initializers that are not in the message.
 
-        `open_windows`: some convolution does not know the size of what it goes over.
+        `open_windows`: the spatial sizes of some convolution are unknown.
         """
         ...
 
 
 def make_engine(name: str, threads: int | None = None, *, spins: bool = True) -> Engine:
-    """The engine of this name; `spins` is for ONNX Runtime."""
+    """The engine of this name; `spins`: see `OnnxRuntime`."""
     if name == "onnxruntime":
         from tfport.runtime.engines.onnx_runtime import OnnxRuntime
 
@@ -58,4 +58,4 @@ def make_engine(name: str, threads: int | None = None, *, spins: bool = True) ->
         from tfport.runtime.engines.no_engine import NoEngine
 
         return NoEngine()
-    raise Error(f"there is no engine `{name}`; expected onnxruntime, openvino or none")
+    raise Error(f"unknown engine `{name}`; expected onnxruntime, openvino or none")

@@ -1,4 +1,4 @@
-"""No engine at all: every node that has a host kernel runs there."""
+"""No engine: every node runs on its host kernel."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from tfport.runtime.program import OnnxNode
 
 
 class NoEngine:
-    """Takes nothing, so nothing is lowered."""
+    """An engine that supports no node, so nothing is lowered."""
 
     name = "no engine"
 
@@ -27,4 +27,4 @@ class NoEngine:
         *,
         open_windows: bool = False,
     ) -> Compiled:
-        raise Error("there is no engine to run an island")
+        raise Error("no engine was selected, so no island can run")

@@ -21,26 +21,26 @@ if TYPE_CHECKING:
 
 ONLY_FATAL = 4
 BLOCKED_LAYOUT = ("NchwcTransformer",)
-"""With it a convolution over nothing, which others refuse, divides by zero and ends the process."""
+"""With this optimizer, a convolution over an empty image divides by zero and kills the process."""
 LARGE = 128
-"""So many rows and columns last through any network; fewer may not."""
+"""Images of at least this size do not shrink to nothing in any known network."""
 _HAS: dict[tuple[object, ...], bool] = {}
-"""Whether it has a kernel, by op and types: asked of ONNX Runtime itself, once in a process."""
+"""Whether ONNX Runtime has a kernel, by op and types: tried once per process."""
 
 
 class OnnxRuntime:
-    """Makes sessions of ONNX Runtime; they may be run by any thread."""
+    """Compiles islands to ONNX Runtime sessions; any thread may run them."""
 
     name = "ONNX Runtime"
 
     def __init__(self, threads: int | None = None, *, spins: bool = True) -> None:
-        """`spins`: threads that wait for work keep their core; quicker where nobody else wants it."""
+        """`spins`: idle threads spin while they wait; faster if no other process needs the core."""
         self.threads = threads or len(os.sched_getaffinity(0))
         self.spins = spins
 
     def takes(self, node: OnnxNode) -> bool:
         if any(node.programs):
-            return True  # their nodes were asked about one by one
+            return True  # their inner nodes were checked one by one
         key = (
             node.domain,
             node.op,
@@ -61,20 +61,20 @@ class OnnxRuntime:
         open_windows: bool = False,
     ) -> Compiled:
         options = _options(self.threads, self.spins)
-        values = _give(options, weights)
+        values = _share_weights(options, weights)
         run = _session(model, options).run
-        careful = functools.cache(lambda: _session(model, options, without=BLOCKED_LAYOUT).run)
+        safe = functools.cache(lambda: _session(model, options, without=BLOCKED_LAYOUT).run)
         wanted, fed = list(outputs), list(inputs)
 
         def compiled(arrays: Sequence[Any]) -> Sequence[Any]:
-            chosen = careful() if open_windows and _may_run_out(arrays) else run
+            selected = safe() if open_windows and _may_run_out(arrays) else run
             try:
-                answers: Sequence[Any] = chosen(wanted, dict(zip(fed, arrays, strict=True)))
+                results: Sequence[Any] = selected(wanted, dict(zip(fed, arrays, strict=True)))
             except Exception as error:
                 raise RunFailed(_sentence(error)) from None
-            return answers
+            return results
 
-        compiled.keeps = values  # type: ignore[attr-defined]  # the session does not
+        compiled.keeps = values  # type: ignore[attr-defined]  # the session does not keep them alive
         return compiled
 
 
@@ -83,12 +83,12 @@ def _session(model: bytes, options: ort.SessionOptions, without: Sequence[str] =
         return ort.InferenceSession(
             model, options, providers=["CPUExecutionProvider"], disabled_optimizers=list(without)
         )
-    except Exception as error:  # ONNX Runtime has an exception of its own for each kind of error
-        raise Error(f"ONNX Runtime does not take what tfport made of the model: {_sentence(error)}") from None
+    except Exception as error:  # ONNX Runtime raises many exception classes
+        raise Error(f"ONNX Runtime rejects the model that tfport made: {_sentence(error)}") from None
 
 
 def _may_run_out(arrays: Sequence[Any]) -> bool:
-    """Whether some image is so small that nothing may be left of it on the way."""
+    """Whether an image is so small that pooling and strides may shrink it to nothing."""
     return any(a.ndim == 4 and sum(size < LARGE for size in a.shape[1:]) > 1 for a in arrays)
 
 
@@ -103,8 +103,8 @@ def _options(threads: int, spins: bool = True) -> ort.SessionOptions:
     return options
 
 
-def _give(options: ort.SessionOptions, weights: Mapping[str, NDArray[Any]]) -> list[Any]:
-    """Hand over constants that stay where they are; what is returned must live as long as the session."""
+def _share_weights(options: ort.SessionOptions, weights: Mapping[str, NDArray[Any]]) -> list[Any]:
+    """Pass constants without copying; the returned objects must live as long as the session."""
     arrays = [np.ascontiguousarray(array) for array in weights.values()]
     values = [_ort_value(array) for array in arrays]
     if values:
@@ -120,7 +120,7 @@ def _ort_value(array: NDArray[Any]) -> ort.OrtValue:
 
 
 def _has(node: OnnxNode) -> bool:
-    """Try a model of this one node."""
+    """Try to load a model of this one node."""
     inputs = [o if o is None or _is_small(o) else Operand(o.dtype) for o in node.inputs]
     fresh = [o for o in inputs if o is not None and o.array is None]
     alone = OnnxNode(node.op, tuple(inputs), node.outputs, node.attrs, node.domain)
@@ -128,9 +128,9 @@ def _has(node: OnnxNode) -> bool:
         island = onnx_model([alone], fresh, node.outputs)
         options = _options(1)
         options.graph_optimization_level = ort.GraphOptimizationLevel.ORT_DISABLE_ALL
-        _kept = _give(options, island.weights)
+        _kept = _share_weights(options, island.weights)
         ort.InferenceSession(island.model.SerializeToString(), options, providers=["CPUExecutionProvider"])
-    except Exception:  # of whatever kind: it does not take the node
+    except Exception:  # any error means: not supported
         return False
     return True
 
@@ -140,6 +140,6 @@ def _is_small(operand: Operand) -> bool:
 
 
 def _sentence(error: Exception) -> str:
-    """What went wrong, without the codes and places in ONNX Runtime's own sources."""
+    """The first line of the error, without source locations of ONNX Runtime."""
     text = str(error).strip().splitlines()
     return text[0] if text else type(error).__name__

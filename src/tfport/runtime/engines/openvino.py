@@ -1,4 +1,4 @@
-"""OpenVINO on the CPU, in float32 throughout: an extra (`pip install tfport[openvino]`)."""
+"""OpenVINO on the CPU, always in float32; optional (`pip install tfport[openvino]`)."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _FLOAT32 = {"INFERENCE_PRECISION_HINT": "f32"}
 
 
 class OpenVino:
-    """Reads the same islands; which nodes it has is asked of ONNX Runtime, whose kernels are a subset."""
+    """Compiles the same islands; asks ONNX Runtime which nodes are supported, as its kernels are a subset."""
 
     name = "OpenVINO"
 
@@ -25,15 +25,15 @@ class OpenVino:
         try:
             import openvino
         except ImportError:
-            raise Error("OpenVINO is not installed; `pip install openvino` brings it") from None
+            raise Error("OpenVINO is not installed: pip install 'tfport[openvino]'") from None
         from tfport.runtime.engines.onnx_runtime import OnnxRuntime
 
         self._core = openvino.Core()
         self._options = _FLOAT32 | ({"INFERENCE_NUM_THREADS": str(threads)} if threads else {})
-        self._like = OnnxRuntime(threads)
+        self._onnx_runtime = OnnxRuntime(threads)
 
     def takes(self, node: OnnxNode) -> bool:
-        return self._like.takes(node)
+        return self._onnx_runtime.takes(node)
 
     def compile(
         self,
@@ -48,23 +48,23 @@ class OpenVino:
             read = self._core.read_model(_with_weights(model, weights))
             compiled = self._core.compile_model(read, "CPU", self._options)
         except RuntimeError as error:
-            raise Error(f"OpenVINO does not take what tfport made of the model: {_sentence(error)}") from None
+            raise Error(f"OpenVINO rejects the model that tfport made: {_sentence(error)}") from None
         places = [compiled.output(name) for name in outputs]
         fed = list(inputs)
 
         def run(arrays: Sequence[Any]) -> Sequence[Any]:
-            request = compiled.create_infer_request()  # one for each call, as threads may call at once
+            request = compiled.create_infer_request()  # one per call: several threads may call at once
             try:
-                found = request.infer(dict(zip(fed, arrays, strict=True)), share_inputs=True)
+                results = request.infer(dict(zip(fed, arrays, strict=True)), share_inputs=True)
             except RuntimeError as error:
                 raise RunFailed(_sentence(error)) from None
-            return [found[place] for place in places]
+            return [results[place] for place in places]
 
         return run
 
 
 def _with_weights(model: bytes, weights: Mapping[str, NDArray[Any]]) -> bytes:
-    """The model with its constants inside: OpenVINO takes no others from memory."""
+    """The model with its constants inside: OpenVINO cannot take them from memory."""
     whole = pb.ModelProto.FromString(model)
     for tensor in whole.graph.initializer:
         if tensor.name in weights:

@@ -110,11 +110,11 @@ class AffineReader:
     def _product_of_parts(self, parts: Step, matrix: NDArray[Any]) -> Affine | None:
         """What is put side by side, of which one size may be unknown: the others tell it."""
         *operands, axis = parts.inputs
-        told = [o.shape[-1] if o.shape else None for o in operands]
-        if axis.array is None or int(axis.array) not in (1, -1) or told.count(None) > 1:
+        widths = [o.shape[-1] if o.shape else None for o in operands]
+        if axis.array is None or int(axis.array) not in (1, -1) or widths.count(None) > 1:
             return None
-        known = sum(size for size in told if size is not None)
-        sizes = [matrix.shape[0] - known if size is None else size for size in told]
+        known = sum(size for size in widths if size is not None)
+        sizes = [matrix.shape[0] - known if size is None else size for size in widths]
         if not all(operand in self.sources for operand in operands):
             return None
         rows = np.split(matrix, np.cumsum(sizes)[:-1])

@@ -66,12 +66,12 @@ class _Together:
         ]
         self._one_by_one = [_one_by_one(*both, inputs) for both in zip(lookups, outputs, strict=True)]
 
-    def run(self, given: Sequence[Any]) -> Sequence[Any]:
+    def run(self, inputs: Sequence[Any]) -> Sequence[Any]:
         try:
-            answers = self._quickly([[given[i] for i in source] for source in self._sources])
+            answers = self._quickly([[inputs[i] for i in source] for source in self._sources])
         except (MemoryError, OverflowError, ValueError):  # so many rows that there cannot be an answer
             answers = None
-        return [one(given) for one in self._one_by_one] if answers is None else answers
+        return [lookup(inputs) for lookup in self._one_by_one] if answers is None else answers
 
     def _quickly(self, sources: Sequence[Sequence[Any]]) -> list[Any] | None:
         """The answers; None where something is not as usual."""
@@ -89,7 +89,7 @@ class _Together:
         if min(rows) < 1 or min(bound[1] for bound in bounds) < 0:
             return None
         ids = [source[1] for source in sources]
-        of = self._numbers.repeat([len(one) for one in ids])
+        of = self._numbers.repeat([len(values) for values in ids])
         elements = np.empty((len(of), 3), np.int64)
         np.concatenate([source[0] for source in sources], out=elements[:, :2])
         np.concatenate(ids, out=elements[:, 2])
@@ -186,8 +186,8 @@ def _one_by_one(
     """A lookup as its steps compute it."""
     steps = [(step.run, step.inputs, step.outputs) for step in lookup.steps]
 
-    def run(given: Sequence[Any]) -> Any:
-        known = dict(zip(inputs, given, strict=True))
+    def run(arrays: Sequence[Any]) -> Any:
+        known = dict(zip(inputs, arrays, strict=True))
         for step, reads, writes in steps:
             assert step is not None
             answers = step([operand.value if operand.is_constant else known[operand] for operand in reads])

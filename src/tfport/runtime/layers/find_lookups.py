@@ -36,26 +36,26 @@ def with_embedding_lookups(program: Program) -> Program:
     """The same program with its sparse embedding lookups as one step each, or several in one."""
     if not any(step.op in _COMBINES for step in program.steps):
         return program
-    found = list(_Reading(program).lookups())
-    if not found:
+    matches = list(_Reading(program).lookups())
+    if not matches:
         return program
     steps = list(program.steps)
-    for group in _independent(steps, found):
+    for group in _independent(steps, matches):
         steps = _replaced(steps, group)
     return Program(program.args, needed(steps, program.results), program.results)
 
 
-def _independent(steps: Sequence[Step], found: Sequence[_Found]) -> list[list[_Found]]:
+def _independent(steps: Sequence[Step], matches: Sequence[_Found]) -> list[list[_Found]]:
     """Lookups by how many others come before them: those of a group do not need each other."""
-    by_last = {one.last: one for one in found}
+    by_last = {match.last: match for match in matches}
     depth: dict[Operand, int] = {}
     groups: dict[int, list[_Found]] = {}
     for step in steps:
-        one = by_last.get(step)
-        reads = step.inputs if one is None else one.lookup.source
+        match = by_last.get(step)
+        reads = step.inputs if match is None else match.lookup.source
         before = max((depth.get(operand, 0) for operand in reads), default=0)
-        if one is not None:
-            groups.setdefault(before, []).append(one)
+        if match is not None:
+            groups.setdefault(before, []).append(match)
             before += 1
         for operand in (*step.outputs, *(o for node in step.lowered or () for o in node.outputs)):
             depth[operand] = max(depth.get(operand, 0), before)
@@ -64,7 +64,7 @@ def _independent(steps: Sequence[Step], found: Sequence[_Found]) -> list[list[_F
 
 def _replaced(steps: Sequence[Step], group: Sequence[_Found]) -> list[Step]:
     """The steps with a group of lookups in one step, or in one each where they cannot be brought together."""
-    alone = {one.last: looked_up([one.last], [one.lookup]) for one in group}
+    alone = {match.last: looked_up([match.last], [match.lookup]) for match in group}
     first = next(i for i, step in enumerate(steps) if step in alone)
     last = max(i for i, step in enumerate(steps) if step in alone)
     before, after = list(steps[:first]), []
@@ -74,12 +74,12 @@ def _replaced(steps: Sequence[Step], group: Sequence[_Found]) -> list[Step]:
             late.update(step.outputs)
         elif any(operand in late for operand in _reads(step)):
             if step.effect or any(o.dtype.name == "resource" or o.dtype.is_ref for o in step.inputs):
-                return [alone.get(one, one) for one in steps]  # it may not wait
+                return [alone.get(match, match) for match in steps]  # it may not wait
             late.update(step.outputs, *(node.outputs for node in step.lowered or ()))
             after.append(step)
         else:
             before.append(step)
-    together = looked_up([one.last for one in group], [one.lookup for one in group])
+    together = looked_up([match.last for match in group], [match.lookup for match in group])
     return [*before, together, *after, *steps[last + 1 :]]
 
 
@@ -106,8 +106,8 @@ class _Reading:
 
     def lookups(self) -> Iterator[_Found]:
         for step in self.steps:
-            if step.op in _COMBINES and (found := self._lookup(step)) is not None:
-                yield found
+            if step.op in _COMBINES and (match := self._lookup(step)) is not None:
+                yield match
 
     def _lookup(self, combine: Step) -> _Found | None:
         data, inverse, segments = combine.inputs
@@ -237,14 +237,14 @@ class _Reading:
 
     def _between(self, last: Step, source: Iterable[Operand]) -> list[Step] | None:
         """All steps from a source to the last; None where they read something else, or cannot run here."""
-        given = set(source)
+        sources = set(source)
         wanted, inside = [last], {last}
         while wanted:
             step = wanted.pop()
             if step.run is None or step.effect:
                 return None
             for operand in step.inputs:
-                if operand in given or operand.is_constant:
+                if operand in sources or operand.is_constant:
                     continue
                 maker = self.maker.get(operand)
                 if maker is None:

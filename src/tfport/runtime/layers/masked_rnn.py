@@ -70,28 +70,28 @@ def _is_read_only_by(turns: TimeLoop, arg: Operand, selects: list[Step]) -> bool
     return all(any(step is s for s in selects) for step in turns.steps if arg in step.inputs)
 
 
-def lengths_of(tracer: Tracer, found: MaskedLayer) -> tuple[Operand, Operand] | None:
+def lengths_of(tracer: Tracer, layer: MaskedLayer) -> tuple[Operand, Operand] | None:
     """The length of each sequence, and whether the mask says no more than that."""
-    limits = limits_of(found.turns)
+    limits = limits_of(layer.turns)
     if not limits:
         return None
-    name = found.turns.name
-    mask = exactly(tracer, name, found.mask, smallest(tracer, name, limits))
+    name = layer.turns.name
+    mask = exactly(tracer, name, layer.mask, smallest(tracer, name, limits))
     lengths = emit(
         tracer,
         name,
         "Sum",
         [mask],
-        lambda given: given[..., 0].sum(0).astype(np.int32),
+        lambda mask: mask[..., 0].sum(0).astype(np.int32),
         (INT32, (None,)),
-        lambda b, given: b.squeeze(b.ReduceSum(b.cast(given, INT32), b.ints(0), keepdims=0), 1),
+        lambda b, mask: b.squeeze(b.ReduceSum(b.cast(mask, INT32), b.ints(0), keepdims=0), 1),
     )
 
-    def run(given: Any, counts: Any) -> Any:
-        return np.asarray(np.array_equal(given[..., 0], np.arange(len(given))[:, None] < counts))
+    def run(mask: Any, counts: Any) -> Any:
+        return np.asarray(np.array_equal(mask[..., 0], np.arange(len(mask))[:, None] < counts))
 
-    def say(b: Any, given: Operand, counts: Operand) -> Any:
-        differ = b.cast(b.Xor(given, _before_end(b, given, counts)), INT32)
+    def say(b: Any, mask: Operand, counts: Operand) -> Any:
+        differ = b.cast(b.Xor(mask, _before_end(b, mask, counts)), INT32)
         return b.Equal(b.ReduceSum(differ, b.ints(0, 1, 2), keepdims=0), b.const(0, INT32))
 
     return lengths, emit(tracer, name, "Equal", [mask, lengths], run, (BOOL, ()), say)
@@ -104,14 +104,14 @@ def _before_end(b: Any, rows: Operand, lengths: Operand) -> Any:
     return b.Less(b.unsqueeze(steps, 1, 2), b.unsqueeze(b.int64(lengths), 0, 2))
 
 
-def by_lengths(tracer: Tracer, found: MaskedLayer, lengths: Operand) -> Recurrence | None:
+def by_lengths(tracer: Tracer, layer: MaskedLayer, lengths: Operand) -> Recurrence | None:
     """The layer as one node; masked steps hand out what the last step did that was not."""
-    node = as_node(tracer, found.turns, lengths)
-    if node is None or not found.kept:
+    node = as_node(tracer, layer.turns, lengths)
+    if node is None or not layer.kept:
         return node
-    (kept,) = found.kept
-    output = next(i for i in node.states if found.turns.results[i] is found.turns.results[kept])
-    name, first = found.turns.name, found.turns.initial[kept]
+    (kept,) = layer.kept
+    output = next(i for i in node.states if layer.turns.results[i] is layer.turns.results[kept])
+    name, first = layer.turns.name, layer.turns.initial[kept]
     last = emit(
         tracer,
         name,

@@ -56,10 +56,10 @@ def as_node(tracer: Tracer, turns: TimeLoop, lengths: Operand | None) -> Recurre
     rows, x = read
     if rows.dtype != FLOAT32 or rows.rank != 3 or any(turns.args[i].rank != 2 for i in turns.states):
         return None
-    found = _cell(turns, x)
-    if found is None:
+    match = _cell(turns, x)
+    if match is None:
         return None
-    cell, places = found
+    cell, places = match
     if any(item is not turns.results[places[0]] for item in turns.handed_out):
         return None
     limit = smallest(tracer, turns.name, limits)
@@ -142,11 +142,11 @@ def _is_zero(tracer: Tracer) -> Callable[[Operand], bool]:
 def _within(tracer: Tracer, name: str, lengths: Operand, rows: Operand) -> Operand:
     """Lengths as the engine takes them: no longer than the rows."""
 
-    def run(given: Any, tensor: Any) -> Any:
-        return np.clip(given, 0, len(tensor)).astype(np.int32)
+    def run(counts: Any, tensor: Any) -> Any:
+        return np.clip(counts, 0, len(tensor)).astype(np.int32)
 
-    def say(b: Any, given: Operand, tensor: Operand) -> Operand:
-        most = b.Min(b.int64(given), b.Shape(tensor, start=0, end=1))
+    def say(b: Any, counts: Operand, tensor: Operand) -> Operand:
+        most = b.Min(b.int64(counts), b.Shape(tensor, start=0, end=1))
         out: Operand = b.cast(b.Max(most, b.ints(0)), INT32)
         return out
 
@@ -180,7 +180,9 @@ def _node(
 ) -> Recurrence:
     first = [turns.initial[i] for i in places]
     b = Builder(turns.name)
-    weights = [b.const(one[None], FLOAT32) for one in (cell.w, cell.r, np.concatenate([cell.b, cell.rb]))]
+    weights = [
+        b.const(weight[None], FLOAT32) for weight in (cell.w, cell.r, np.concatenate([cell.b, cell.rb]))
+    ]
     attrs: dict[str, Any] = {"hidden_size": cell.units}
     if cell.kind == "GRU":
         attrs["linear_before_reset"] = int(cell.reset_behind)
@@ -189,9 +191,17 @@ def _node(
     assert x.shape is not None
     batch = x.shape[1]
     shapes: Any = [(x.shape[0], 1, batch, cell.units), *[(1, batch, cell.units)] * len(first)]
-    given = [b.unsqueeze(state, 0) for state in first]
+    initial = [b.unsqueeze(state, 0) for state in first]
     y, *last = b.nodes(
-        cell.kind, x, *weights, lengths, *given, outputs=1 + len(first), dtype=FLOAT32, shape=shapes, **attrs
+        cell.kind,
+        x,
+        *weights,
+        lengths,
+        *initial,
+        outputs=1 + len(first),
+        dtype=FLOAT32,
+        shape=shapes,
+        **attrs,
     )
     rows = b.squeeze(y, 1)
     states = [b.squeeze(state, 0) for state in last]
@@ -216,11 +226,11 @@ def _run(cell: RnnCell, has_lengths: bool) -> Any:
     w, r, wb, rb = ordered(cell.w).T, ordered(cell.r).T, ordered(cell.b), ordered(cell.rb)
     activations = {"Tanh": np.tanh, "Relu": lambda v: np.maximum(v, 0), "Sigmoid": recurrence.sigmoid}
 
-    def run(given: Sequence[Any]) -> Sequence[Any]:
-        x, h = given[:2]
-        lengths = given[-1] if has_lengths else None
+    def run(inputs: Sequence[Any]) -> Sequence[Any]:
+        x, h = inputs[:2]
+        lengths = inputs[-1] if has_lengths else None
         if cell.kind == "LSTM":
-            return recurrence.lstm(x, h, given[2], w, r, wb + rb, lengths)
+            return recurrence.lstm(x, h, inputs[2], w, r, wb + rb, lengths)
         if cell.kind == "RNN":
             return recurrence.plain(x, h, w, r, wb + rb, activations[cell.activation], lengths)
         if cell.reset_behind:

@@ -65,39 +65,39 @@ def gru(reader: AffineReader, x: Operand, h: Operand, new_h: Operand) -> RnnCell
                 if not _is_one_minus(reader, rest, z):
                     continue
                 step = reader.made_by(new, "Tanh")
-                found = _new_gate(reader, x, h, update[1], step.inputs[0]) if step is not None else None
-                if found is not None:
-                    return found
+                cell = _new_gate(reader, x, h, update[1], step.inputs[0]) if step is not None else None
+                if cell is not None:
+                    return cell
     return None
 
 
 def plain(reader: AffineReader, x: Operand, h: Operand, new_h: Operand) -> RnnCell | None:
     """`h' = act(x W + h R + b)`"""
-    found = reader.activated(new_h)
-    if found is None or found[0] not in PLAIN:
+    activated = reader.activated(new_h)
+    if activated is None or activated[0] not in PLAIN:
         return None
-    made = _cell("RNN", x, h, [found[1]])
-    return None if made is None else RnnCell("RNN", made.w, made.r, made.b, made.rb, activation=found[0])
+    made = _cell("RNN", x, h, [activated[1]])
+    return None if made is None else RnnCell("RNN", made.w, made.r, made.b, made.rb, activation=activated[0])
 
 
 def _new_gate(
     reader: AffineReader, x: Operand, h: Operand, update: Affine, inside: Operand
 ) -> RnnCell | None:
     for left, right in _both(reader, inside, *ADDS):
-        given = reader.affine(left)
+        from_input = reader.affine(left)
         for r, product in _both(reader, right, "Mul"):
             reset, recurrent = reader.activated(r), reader.affine(product)
-            if given is None or reset is None or reset[0] != "Sigmoid" or recurrent is None:
+            if from_input is None or reset is None or reset[0] != "Sigmoid" or recurrent is None:
                 continue
-            if set(given.terms) <= {x} and set(recurrent.terms) == {h}:
-                return _reset_behind(x, h, [update, reset[1]], given, recurrent)
+            if set(from_input.terms) <= {x} and set(recurrent.terms) == {h}:
+                return _reset_behind(x, h, [update, reset[1]], from_input, recurrent)
     return _reset_before(reader, x, h, update, inside)
 
 
 def _reset_behind(
-    x: Operand, h: Operand, gates: list[Affine], given: Affine, recurrent: Affine
+    x: Operand, h: Operand, gates: list[Affine], from_input: Affine, recurrent: Affine
 ) -> RnnCell | None:
-    both = given.plus(Affine(recurrent.terms, np.zeros_like(recurrent.bias)))
+    both = from_input.plus(Affine(recurrent.terms, np.zeros_like(recurrent.bias)))
     made = _cell("GRU", x, h, [*gates, both])
     if made is None:
         return None
@@ -131,7 +131,7 @@ def _cell(kind: str, x: Operand, h: Operand, gates: list[Affine]) -> RnnCell | N
     w = np.concatenate([gate.terms[x].T for gate in gates])
     r = np.concatenate([gate.terms[h].T for gate in gates])
     b = np.concatenate([gate.bias for gate in gates])
-    if any(one.dtype != np.float32 for one in (w, r)):
+    if any(matrix.dtype != np.float32 for matrix in (w, r)):
         return None
     return RnnCell(kind, w, r, b.astype(np.float32), np.zeros(len(b), np.float32))
 
@@ -147,16 +147,16 @@ def _both(reader: AffineReader, operand: Operand, *ops: str) -> Iterator[tuple[O
 
 def _gate_times(reader: AffineReader, operand: Operand, state: Operand) -> Affine | None:
     for gate, other in _both(reader, operand, "Mul"):
-        if other is state and (found := reader.activated(gate)) is not None and found[0] == "Sigmoid":
-            return found[1]
+        if other is state and (activated := reader.activated(gate)) is not None and activated[0] == "Sigmoid":
+            return activated[1]
     return None
 
 
 def _two_gates(reader: AffineReader, operand: Operand) -> tuple[Affine, Affine] | None:
     for gate, new in _both(reader, operand, "Mul"):
-        one, other = reader.activated(gate), reader.activated(new)
-        if one is not None and other is not None and (one[0], other[0]) == ("Sigmoid", "Tanh"):
-            return one[1], other[1]
+        entered, other = reader.activated(gate), reader.activated(new)
+        if entered is not None and other is not None and (entered[0], other[0]) == ("Sigmoid", "Tanh"):
+            return entered[1], other[1]
     return None
 
 
@@ -164,5 +164,5 @@ def _is_one_minus(reader: AffineReader, operand: Operand, z: Operand) -> bool:
     step = reader.made_by(operand, "Sub")
     if step is None or step.inputs[1] is not z:
         return False
-    one = step.inputs[0].array
-    return one is not None and one.size == 1 and float(one.reshape(-1)[0]) == 1
+    constant = step.inputs[0].array
+    return constant is not None and constant.size == 1 and float(constant.reshape(-1)[0]) == 1

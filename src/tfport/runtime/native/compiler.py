@@ -33,7 +33,7 @@ def flags_for_tfport(*, checked: bool = False) -> list[str]:
 
 def sources_in(folder: Path) -> list[str]:
     """The C++ files of a folder."""
-    return sorted(os.path.relpath(one) for one in folder.iterdir() if one.suffix in ENDINGS)
+    return sorted(os.path.relpath(path) for path in folder.iterdir() if path.suffix in ENDINGS)
 
 
 def compile_library(sources: Sequence[str], output: str, flags: Sequence[str]) -> list[str]:
@@ -60,12 +60,12 @@ def _compiler() -> list[str]:
         if shutil.which(asked[0]) is None:
             raise BuildFailed(f"there is no compiler {asked[0]}, which CXX names")
         return asked
-    found = next((name for name in COMPILERS if shutil.which(name)), None)
-    if found is None:
+    compiler = next((name for name in COMPILERS if shutil.which(name)), None)
+    if compiler is None:
         raise BuildFailed(
             f"there is no C++ compiler here: none of {', '.join(COMPILERS)}, and CXX is not set"
         )
-    return [found]
+    return [compiler]
 
 
 def _run(command: Sequence[str]) -> subprocess.CompletedProcess[str]:
@@ -86,5 +86,5 @@ def _why(done: subprocess.CompletedProcess[str], compiler: str) -> str:
         return errors[0] + (f" (and {more} more)" if more else "")
     if linking := LINKING.search(done.stderr):
         return f"the linker says: {linking[1].strip()}"
-    said = [line for line in done.stderr.splitlines() if line.strip()]
-    return f"{compiler} ends with code {done.returncode}" + (f": {said[-1].strip()}" if said else "")
+    lines = [line for line in done.stderr.splitlines() if line.strip()]
+    return f"{compiler} ends with code {done.returncode}" + (f": {lines[-1].strip()}" if lines else "")

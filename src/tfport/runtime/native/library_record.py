@@ -50,10 +50,10 @@ class KernelRecord:
     priority: int = 0
 
     def __str__(self) -> str:
-        said = [f"{name}={','.join(values)}" for name, values in self.constraints.items()]
-        said += [f"label={self.label}"] * bool(self.label)
-        said += [f"priority={self.priority}"] * bool(self.priority)
-        return "; ".join(said)
+        parts = [f"{name}={','.join(values)}" for name, values in self.constraints.items()]
+        parts += [f"label={self.label}"] * bool(self.label)
+        parts += [f"priority={self.priority}"] * bool(self.priority)
+        return "; ".join(parts)
 
 
 @dataclass(frozen=True)
@@ -70,31 +70,31 @@ class LibraryRecord:
     @cached_property
     def ops(self) -> list[OpRecord]:
         """By name: the linker decides in which order they lie."""
-        found = [OpRecord(text[3:]) for text in self.texts if text.startswith("op ")]
-        return sorted(found, key=lambda one: one.name)
+        ops = [OpRecord(text[3:]) for text in self.texts if text.startswith("op ")]
+        return sorted(ops, key=lambda op: op.name)
 
     @cached_property
     def kernels(self) -> list[KernelRecord]:
-        found = [self._kernel(i, text) for i, text in enumerate(self.texts) if text.startswith("kernel ")]
-        return sorted(found, key=lambda one: (one.op, str(one)))
+        kernels = [self._kernel(i, text) for i, text in enumerate(self.texts) if text.startswith("kernel ")]
+        return sorted(kernels, key=lambda kernel: (kernel.op, str(kernel)))
 
     def _kernel(self, place: int, text: str) -> KernelRecord:
         _, op, what = text.split(" ", 2)
-        given: dict[str, str] = {}
+        options: dict[str, str] = {}
         for part in what.split(";"):
-            found = FOR.fullmatch(part)
-            if part.strip() and found is None:
+            match = FOR.fullmatch(part)
+            if part.strip() and match is None:
                 raise BadLibrary(
                     f"{self.where}: a kernel of {op} is for `{part.strip()}`; expected `T=float`"
                 )
-            if found is not None:
-                given[found[1]] = found[2]
-        label, priority = given.pop("label", ""), given.pop("priority", "0")
+            if match is not None:
+                options[match[1]] = match[2]
+        label, priority = options.pop("label", ""), options.pop("priority", "0")
         if not re.fullmatch(r"-?\d{1,9}", priority):
             raise BadLibrary(
                 f"{self.where}: a kernel of {op} has the priority `{priority}`; expected a number"
             )
-        values = {name: tuple(one.strip() for one in text.split(",")) for name, text in given.items()}
+        values = {name: tuple(value.strip() for value in text.split(",")) for name, text in options.items()}
         return KernelRecord(place, op, values, label, int(priority))
 
 
@@ -120,13 +120,13 @@ def _texts(library: ElfLibrary, address: int) -> list[str]:
     count, rest = divmod(end - first, REGISTRATION_SIZE)
     if rest or not 0 <= count <= MOST_REGISTRATIONS:
         raise UnreadableFile(f"{library.where}: its table of registrations has {end - first} bytes")
-    found = []
+    texts = []
     for place in range(count):
         text = library.image.text(pointers.at(first + place * REGISTRATION_SIZE), LONGEST)
         if text is None:
             raise UnreadableFile(f"{library.where}: registration {place} has no text")
-        found.append(text.decode(errors="replace"))
-    return found
+        texts.append(text.decode(errors="replace"))
+    return texts
 
 
 class _Pointers:

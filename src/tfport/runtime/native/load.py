@@ -40,7 +40,7 @@ def load_op_library(path: str | Path, registry: Registry | None = None) -> list[
     try_to_load(path, installed_tvm_ffi().library)
     kernels = _loaded(_spelled(os.path.abspath(path)), about)
     _register(about, definitions, provider, into, kernels)
-    return sorted({*(one.name for one in definitions), *(one.op for one in about.kernels)})
+    return sorted({*(record.name for record in definitions), *(record.op for record in about.kernels)})
 
 
 def registry_with_unloaded(
@@ -81,8 +81,8 @@ def _register(
     registry: Registry,
     kernels: dict[int, NativeKernel],
 ) -> None:
-    for one in definitions:
-        registry.define(one, provider)
+    for definition in definitions:
+        registry.define(definition, provider)
     for line in about.kernels:
         registry.add_kernel(
             line.op,
@@ -108,11 +108,11 @@ _VERSIONS: dict[str, list[tuple[int, int, int]]] = {}
 
 def _spelled(path: str) -> str:
     """A path as the loader has not seen it yet, if another file is there now: it goes by names."""
-    found = os.stat(path)
-    file, changed = (found.st_dev, found.st_ino), found.st_mtime_ns
+    stat = os.stat(path)
+    file, changed = (stat.st_dev, stat.st_ino), stat.st_mtime_ns
     versions = _VERSIONS.setdefault(path, [])
     if (*file, changed) not in versions:
-        if any(one[:2] == file for one in versions):
+        if any(version[:2] == file for version in versions):
             raise BadLibrary(f"{path}: written over since it was loaded; remove it before it is built again")
         versions.append((*file, changed))
     folder, name = os.path.split(path)

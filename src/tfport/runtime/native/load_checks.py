@@ -67,7 +67,7 @@ def _stranger(subject: LibrarySubject) -> str:
     """What a library is that says nothing about tfport."""
     library = subject.library
     of_tensorflow = any(map(is_tensorflow, library.needed)) or any(
-        is_of_tensorflow(one.name) for one in library.symbols.undefined
+        is_of_tensorflow(symbol.name) for symbol in library.symbols.undefined
     )
     if not of_tensorflow:
         return f"{subject.file}: registers nothing with tfport; {AGAIN}"

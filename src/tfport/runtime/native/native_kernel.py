@@ -46,24 +46,24 @@ class NativeKernel:
         flat = [o for group in groups for o in (group if isinstance(group, list) else [group])]
         types = [operand.dtype for operand in flat]
         node = packed_node(counts, types, context.outputs, attrs)
-        takes = {place: _TAKES[one.name] for place, one in enumerate(types) if one.name in _TAKES}
-        gives = [_given(one) for one in context.outputs]
+        takes = {place: _TAKES[dtype.name] for place, dtype in enumerate(types) if dtype.name in _TAKES}
+        gives = [_given(dtype) for dtype in context.outputs]
         call, place, number = self._call, self._place, _number(context, self._forget)
 
         only = gives[0] if len(gives) == 1 else None
 
-        def run(given: Sequence[Any]) -> Sequence[Any]:
+        def run(inputs: Sequence[Any]) -> Sequence[Any]:
             kept: list[Any] = []
             if takes:
-                given = [takes[i](one, kept) if i in takes else one for i, one in enumerate(given)]
-            tensors = [one if one.flags.carray else _shared(one) for one in given]
+                inputs = [takes[i](array, kept) if i in takes else array for i, array in enumerate(inputs)]
+            tensors = [array if array.flags.carray else _shared(array) for array in inputs]
             try:
                 answer = call(place, node, number, *tensors)
             except Exception as error:
                 raise RunFailed(f"`{context.name}` ({context.op}): {error}") from None
             if only is not None:
                 return [only(answer)]
-            return [give(one) for give, one in zip(gives, answer or (), strict=True)]
+            return [give(array) for give, array in zip(gives, answer or (), strict=True)]
 
         return run
 

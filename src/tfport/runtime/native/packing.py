@@ -32,7 +32,7 @@ def packed_node(
     counts: Sequence[int], inputs: Sequence[DType], outputs: Sequence[DType], attrs: Mapping[str, Attr]
 ) -> bytes:
     """How many tensors stand behind each argument, all types, and the attributes."""
-    types = [_sizes([_type_word(one) for one in each]) for each in (inputs, outputs)]
+    types = [_sizes([_type_word(dtype) for dtype in each]) for each in (inputs, outputs)]
     named = b"".join(_attribute(name, value) for name, value in attrs.items())
     return b"".join((_sizes(counts), *types, _word(len(attrs)), named))
 
@@ -65,7 +65,7 @@ def _type_word(dtype: DType) -> int:
 
 def _attribute(name: str, value: Attr) -> bytes:
     is_list = isinstance(value, list)
-    letters = {_letter(one, name) for one in value} if is_list else {_letter(value, name)}
+    letters = {_letter(element, name) for element in value} if is_list else {_letter(value, name)}
     body = b"".join(map(_value, value)) if is_list else _value(value)
     letter = letters.pop() if letters else ANY
     return b"".join(

@@ -53,23 +53,24 @@ class TensorflowTree:
         include = self.folder / "include"
         if not (include / "tensorflow").is_dir():
             raise BuildFailed(f"{self.folder}: it has no headers of TensorFlow")
-        found = [f"-std=c++{self._standard(include)}", *COMMON, "-O2", f"-I{include}"]
-        found += [f"-I{one}" for one in [include / "external" / "nsync" / "public"] if one.is_dir()]
+        flags = [f"-std=c++{self._standard(include)}", *COMMON, "-O2", f"-I{include}"]
+        flags += [f"-I{folder}" for folder in [include / "external" / "nsync" / "public"] if folder.is_dir()]
         if (abi := self._new_abi()) is not None:
-            found.append(f"-D_GLIBCXX_USE_CXX11_ABI={int(abi)}")
+            flags.append(f"-D_GLIBCXX_USE_CXX11_ABI={int(abi)}")
         if EIGEN in _text(self.folder / "python" / "platform" / "sysconfig.py"):
-            found.append(f"-D{EIGEN}=64")  # what `tf.sysconfig` of 2.21 answers; no file tells
+            flags.append(f"-D{EIGEN}=64")  # what `tf.sysconfig` of 2.21 answers; no file tells
         if self.framework is not None:
-            found += [f"-L{self.folder}", f"-l:{self.framework.name}"]
-            found += [f"-Wl,-rpath,{self.folder}"] * self.stays
-        return found
+            flags += [f"-L{self.folder}", f"-l:{self.framework.name}"]
+            flags += [f"-Wl,-rpath,{self.folder}"] * self.stays
+        return flags
 
     @property
     def framework(self) -> Path | None:
         """The library that ops are linked to; TensorFlow before 1.4 has none."""
         assert self.target.build is not None
         wanted = next(
-            (one for one in libraries_of(self.target.build.version) if FRAMEWORK.fullmatch(one)), None
+            (library for library in libraries_of(self.target.build.version) if FRAMEWORK.fullmatch(library)),
+            None,
         )
         if wanted is None:
             return None
@@ -105,15 +106,15 @@ def tensorflow_tree(
         if download:
             wheel = _downloaded(target, Path(scratch))
         if wheel is not None:
-            found = PYTHON_TAG.search(os.path.basename(wheel))
-            python = f"{found[1]}.{found[2]}" if found else ""
+            tag = PYTHON_TAG.search(os.path.basename(wheel))
+            python = f"{tag[1]}.{tag[2]}" if tag else ""
             yield TensorflowTree(
                 _unpacked(wheel, target, Path(scratch) / "wheel"), target, python, stays=False
             )
         else:
             folder = _installed(target, _folders(site_packages), site_packages or "this environment")
-            found = OF_PYTHON.fullmatch(folder.parent.parent.name)
-            yield TensorflowTree(folder, target, found[1] if found else "")
+            tag = OF_PYTHON.fullmatch(folder.parent.parent.name)
+            yield TensorflowTree(folder, target, tag[1] if tag else "")
 
 
 def _release(text: str) -> Target:
@@ -126,9 +127,9 @@ def _release(text: str) -> Target:
 def _folders(site_packages: str | None) -> list[Path]:
     if site_packages is None:
         return [Path(place) for place in dict.fromkeys(sys.path) if place and os.path.isdir(place)]
-    given = Path(site_packages)
-    inside = [place for pattern in SITE_PACKAGES for place in sorted(given.glob(pattern))]
-    return inside or [given]
+    root = Path(site_packages)
+    inside = [place for pattern in SITE_PACKAGES for place in sorted(root.glob(pattern))]
+    return inside or [root]
 
 
 def _installed(target: Target, folders: Sequence[Path], where: str) -> Path:
@@ -137,12 +138,12 @@ def _installed(target: Target, folders: Sequence[Path], where: str) -> Path:
     assert build is not None
     others = set[str]()
     for folder in folders:
-        for found in map(METADATA.fullmatch, sorted(os.listdir(folder)) if folder.is_dir() else ()):
-            if found is None or found[1].replace("_", "-").lower() not in (build.package, "tensorflow-cpu"):
+        for match in map(METADATA.fullmatch, sorted(os.listdir(folder)) if folder.is_dir() else ()):
+            if match is None or match[1].replace("_", "-").lower() not in (build.package, "tensorflow-cpu"):
                 continue
-            if found[2] == build.version:
+            if match[2] == build.version:
                 return _root(folder, target)
-            others.add(f"{found[1].replace('_', '-')} {found[2]}")
+            others.add(f"{match[1].replace('_', '-')} {match[2]}")
     has = f"has {', '.join(sorted(others))}" if others else "has none"
     raise BuildFailed(
         f"{build.name} is not installed: {where} {has}; name another with --site-packages or --wheel, "
@@ -151,12 +152,12 @@ def _installed(target: Target, folders: Sequence[Path], where: str) -> Path:
 
 
 def _root(folder: Path, target: Target) -> Path:
-    found = next(
+    package = next(
         (folder / root for root in ROOTS if (folder / root / "include" / "tensorflow").is_dir()), None
     )
-    if found is None:
+    if package is None:
         raise BuildFailed(f"{folder}: {target.name} is there without its headers")
-    return found.absolute()
+    return package.absolute()
 
 
 def _unpacked(wheel: str, target: Target, into: Path) -> Path:
@@ -185,7 +186,8 @@ def _is_wanted(name: str) -> bool:
 def _purelib(unpacked: Path) -> Path:
     """TF1's wheels have their files in a folder for data."""
     return next(
-        (one.parent for root in ROOTS for one in unpacked.rglob(root) if (one / "include").is_dir()), unpacked
+        (path.parent for root in ROOTS for path in unpacked.rglob(root) if (path / "include").is_dir()),
+        unpacked,
     )
 
 
@@ -200,13 +202,13 @@ def _downloaded(target: Target, folder: Path) -> str:
     done = subprocess.run(
         [*pip, *other, "-d", str(folder), build.requirement], capture_output=True, text=True, errors="replace"
     )
-    found = sorted(folder.glob("*.whl"))
-    if done.returncode != 0 or not found:
-        said = [line for line in done.stderr.splitlines() if line.startswith("ERROR")]
+    wheels = sorted(folder.glob("*.whl"))
+    if done.returncode != 0 or not wheels:
+        errors = [line for line in done.stderr.splitlines() if line.startswith("ERROR")]
         raise BuildFailed(
-            f"pip does not fetch {build.requirement}: {said[-1] if said else 'it says nothing'}"
+            f"pip does not fetch {build.requirement}: {errors[-1] if errors else 'it says nothing'}"
         )
-    return str(found[0])
+    return str(wheels[0])
 
 
 def _text(path: Path) -> str:

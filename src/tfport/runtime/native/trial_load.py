@@ -32,8 +32,8 @@ _SURVIVORS: set[tuple[int, ...]] = set()
 
 def try_to_load(path: str | Path, tvm_ffi: Path) -> None:
     """BadLibrary where loading it ends the process, or fails."""
-    found = os.stat(path)
-    key = (found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns)
+    stat = os.stat(path)
+    key = (stat.st_dev, stat.st_ino, stat.st_size, stat.st_mtime_ns)
     if key in _SURVIVORS or not sys.executable:
         return
     command = [sys.executable, "-I", "-S", "-c", TRY, str(tvm_ffi), os.path.abspath(path)]
@@ -46,8 +46,8 @@ def try_to_load(path: str | Path, tvm_ffi: Path) -> None:
     _SURVIVORS.add(key)
 
 
-def _why(code: int, said: str) -> str:
-    lines = [line.strip() for line in said.splitlines() if line.strip()]
+def _why(code: int, stderr: str) -> str:
+    lines = [line.strip() for line in stderr.splitlines() if line.strip()]
     last = f": {lines[-1].removeprefix('what():').strip()}" if lines else ""
     if code == 3 and lines:
         return f"the loader refuses it{last}"

@@ -36,10 +36,10 @@ class TvmFfi:
 
 def installed_tvm_ffi() -> TvmFfi:
     """The one of this environment."""
-    found = importlib.util.find_spec(MODULE)
-    if found is None or not found.submodule_search_locations:
+    spec = importlib.util.find_spec(MODULE)
+    if spec is None or not spec.submodule_search_locations:
         raise Error(
             "kernels in C++ need apache-tvm-ffi, which is not installed: pip install 'tfport[native]'"
         )
     numbers = re.findall(r"\d+", importlib.metadata.version(PACKAGE))
-    return TvmFfi((int(numbers[0]), int(numbers[1])), Path(next(iter(found.submodule_search_locations))))
+    return TvmFfi((int(numbers[0]), int(numbers[1])), Path(next(iter(spec.submodule_search_locations))))

@@ -133,8 +133,8 @@ def _types(op: str, inputs: Sequence[Operand | None], attrs: dict[str, Any], out
         return [INT64] * outputs
     if op == "ConstantOfShape":
         return [DType.of(FLOAT32.number)]
-    given = [operand for operand in inputs if operand is not None]
-    first = given[1] if op in _SECOND else given[0]
+    present = [operand for operand in inputs if operand is not None]
+    first = present[1] if op in _SECOND else present[0]
     types = [first.dtype] * outputs
     if op in _SECOND_OUTPUT_INT64:
         types[1:] = [INT64] * (outputs - 1)

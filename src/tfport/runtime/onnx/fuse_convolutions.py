@@ -68,8 +68,8 @@ class _Pass:
         conv = self._convolution_before(node.inputs if node.op in ("Mul", "Add") else node.inputs[:1])
         squeeze = None
         if conv is None:
-            found = (self.maker(o, "Squeeze") for o in node.inputs if o is not None and self.uses[o] == 1)
-            squeeze = next(filter(None, found), None)
+            squeezes = (self.maker(o, "Squeeze") for o in node.inputs if o is not None and self.uses[o] == 1)
+            squeeze = next(filter(None, squeezes), None)
             conv = self._convolution_before(squeeze.inputs[:1]) if squeeze is not None else None
         if conv is None:
             return False
@@ -77,9 +77,9 @@ class _Pass:
         if taken is None:
             return False
         del self.kept[conv]
-        for one in taken:
-            self.keep(one)
-        self.uses.update(one.outputs[0] for one in taken[:-1])
+        for new in taken:
+            self.keep(new)
+        self.uses.update(new.outputs[0] for new in taken[:-1])
         return True
 
     def _convolution_before(self, inputs: Iterable[Operand | None]) -> OnnxNode | None:

@@ -55,8 +55,8 @@ def _together(moves: LayoutState, node: OnnxNode) -> bool:
 
 
 def _shared_perm(moves: LayoutState, inputs: Iterable[Operand | None]) -> Perm | None:
-    found = {moves.moved[o].perm for o in inputs if o is not None and o in moves.moved}
-    return found.pop() if len(found) == 1 else None
+    perms = {moves.moved[o].perm for o in inputs if o is not None and o in moves.moved}
+    return perms.pop() if len(perms) == 1 else None
 
 
 def _laid_out(moves: LayoutState, operand: Operand | None, perm: Perm) -> Operand | None:

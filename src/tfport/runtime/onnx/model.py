@@ -167,7 +167,7 @@ class _Writer:
                 out.t.raw_data = np.ascontiguousarray(value).tobytes()
             case [str(), *_]:
                 out.type = kinds.STRINGS
-                out.strings.extend(one.encode() for one in value)
+                out.strings.extend(text.encode() for text in value)
             case [float(), *_]:
                 out.type = kinds.FLOATS
                 out.floats.extend(value)

@@ -22,10 +22,10 @@ def layer_norm(node: OnnxNode, makers: Makers) -> OnnxNode | None:
         return None
     for scaled, rest in makers.pairs(node.outputs[0], "Add"):
         for x, g in makers.pairs(scaled, "Mul"):
-            found = _scale(g, makers)
-            if x is None or g is None or found is None:
+            parts = _scale(g, makers)
+            if x is None or g is None or parts is None:
                 continue
-            scale, epsilon, variance = found
+            scale, epsilon, variance = parts
             mean = _mean_of_square(variance, x, makers)
             offset = _offset(rest, mean, g, makers)
             if offset is not None and _along_last(scale, x) and _along_last(offset, x):

@@ -16,8 +16,8 @@ _BY_OP = {"Mul": gelu, "Add": layer_norm, "Reshape": dense}
 def simplified(nodes: Sequence[OnnxNode]) -> list[OnnxNode]:
     """The nodes with those replaced that end a pattern; what only they read is left over."""
     makers = Makers(nodes)
-    found = []
+    replaced = []
     for node in nodes:
         pattern = _BY_OP.get(node.op)
-        found.append((pattern(node, makers) if pattern else None) or node)
-    return found
+        replaced.append((pattern(node, makers) if pattern else None) or node)
+    return replaced
