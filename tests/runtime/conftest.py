@@ -1,4 +1,4 @@
-"""No island is too small for the engine here: a case of one op would be left to the host otherwise."""
+"""In these tests no island is too small for the engine, so that a case of one op is lowered too."""
 
 import pytest
 
@@ -7,4 +7,4 @@ from tfport.runtime import plan
 
 @pytest.fixture(autouse=True)
 def lower_everything(monkeypatch):
-    monkeypatch.setattr(plan, "WORTHWHILE", 0)
+    monkeypatch.setattr(plan, "MIN_ISLAND", 0)

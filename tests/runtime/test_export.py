@@ -57,7 +57,7 @@ def test_constants_inputs_and_doubles_may_be_outputs(tmp_path):
 
 
 def test_weights_too_large_for_one_message_go_beside_it(tmp_path, monkeypatch):
-    monkeypatch.setattr(export, "MOST_INSIDE", 10)
+    monkeypatch.setattr(export, "MAX_INLINE_BYTES", 10)
     monkeypatch.setattr("tfport.runtime.onnx.model.SMALL", 4)
     session = tfport.Session(load("keras_sequential"))
     exported(session, tmp_path / "m.onnx")
@@ -75,20 +75,20 @@ def test_what_cannot_be_said_in_onnx_is_named_and_nothing_is_written(tmp_path):
         n = StringToNumber(s) {out_type=float32}
     """)
     with pytest.raises(
-        tfport.CannotRun, match=r"2 nodes cannot be said in ONNX, only run: `s` \(AsString\).*`n`"
+        tfport.CannotRun, match=r"2 nodes cannot be exported to ONNX, only run: `s` \(AsString\).*`n`"
     ):
         exported(session, tmp_path / "m.onnx")
     assert list(tmp_path.iterdir()) == []
 
 
 def test_effects_stay_out_of_onnx(tmp_path):
-    with pytest.raises(tfport.CannotRun, match=r"`AssignAddVariableOp`.*: it has an effect"):
+    with pytest.raises(tfport.CannotRun, match=r"`AssignAddVariableOp`.*: it has side effects"):
         exported(tfport.Session(load("module")), tmp_path / "m.onnx")
 
 
 def test_strings_at_the_border_stay_out_of_onnx(tmp_path):
     session = session_of("x = Placeholder() {dtype=string, shape=(?,)}\ny = StringLower(x)")
-    with pytest.raises(tfport.CannotRun, match="`x` is dense string, which stays out of ONNX"):
+    with pytest.raises(tfport.CannotRun, match="`x` is dense string, which ONNX does not support"):
         exported(session, tmp_path / "m.onnx")
 
 

@@ -75,7 +75,7 @@ def test_many_threads_get_their_own_answers():
 
 
 def test_a_variable_that_nothing_has_set_is_named():
-    with pytest.raises(tfport.RunFailed, match="variable `n` is read before"):
+    with pytest.raises(tfport.RunFailed, match="variable `n` is uninitialized"):
         session_of(COUNTER).run("peek:0")
 
 
@@ -146,7 +146,7 @@ def test_lists_are_converted_to_the_type_of_the_input(dtype, value, answer):
 
 def test_all_that_is_wrong_with_inputs_of_a_signature_is_said_at_once():
     session = tfport.Session(load("module"))
-    with pytest.raises(tfport.Error, match="`z` is no input; `x` is missing; its inputs are x"):
+    with pytest.raises(tfport.Error, match="`z` is not an input; `x` is missing; its inputs are x"):
         session.signature("serving_default")(z=1)
 
 
@@ -199,5 +199,5 @@ def test_engines_answer_alike(engine):
 
 
 def test_an_unknown_engine_is_a_sentence():
-    with pytest.raises(tfport.Error, match="no engine `cuda`; expected onnxruntime, openvino or none"):
+    with pytest.raises(tfport.Error, match="unknown engine `cuda`; expected onnxruntime, openvino or none"):
         tfport.Session(load("module"), engine="cuda")

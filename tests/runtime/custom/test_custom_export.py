@@ -47,7 +47,7 @@ def test_a_lowered_op_is_exported(kernels, tmp_path):
 
 def test_an_op_of_the_host_is_named(tmp_path):
     session = session_of(MODEL, registry=registry_with(host=gelu_in_numpy))
-    said = r"1 node cannot be said in ONNX, only run: `a` \(Acme>Gelu\): it has no lowering"
+    said = r"1 node cannot be exported to ONNX, only run: `a` \(Acme>Gelu\): it has no lowering"
     with pytest.raises(tfport.CannotRun, match=said):
         export_signature(session, select_signature(session.model), str(tmp_path / "m.onnx"))
     assert not list(tmp_path.iterdir())

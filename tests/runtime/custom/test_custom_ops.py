@@ -248,10 +248,10 @@ def test_the_label_of_a_node_and_the_priority_choose_the_kernel():
 
 KERNELS = [  # a kernel that does wrong          what is said
     (lambda x: 1 / 0, r"`y` \(Acme>Bad\): ZeroDivisionError: division by zero"),
-    (lambda x: x.astype(float), r"`y` \(Acme>Bad\): the kernel gives float64; expected int32"),
-    (lambda x: "seven", r"`y` \(Acme>Bad\): the kernel gives <U5; expected int32"),
-    (lambda x: (x, x), r"`y` \(Acme>Bad\): the kernel gives 2 outputs; expected 1"),
-    (lambda x: x[:1], r"the kernel gives a tensor of shape \(1,\); the shape function says \(3,\)"),
+    (lambda x: x.astype(float), r"`y` \(Acme>Bad\): the kernel returns float64; expected int32"),
+    (lambda x: "seven", r"`y` \(Acme>Bad\): the kernel returns <U5; expected int32"),
+    (lambda x: (x, x), r"`y` \(Acme>Bad\): the kernel returns 2 outputs; expected 1"),
+    (lambda x: x[:1], r"the kernel returns shape \(1,\); the shape function says \(3,\)"),
     (lambda x: x.__iadd__(1), r"`y` \(Acme>Bad\): ValueError: output array is read-only"),
 ]
 
@@ -315,13 +315,13 @@ def test_it_may_stand_in_a_branch():
 
 
 def test_what_is_no_registry_is_a_sentence():
-    with pytest.raises(tfport.Error, match=r"a registry of dict; expected a tfport\.Registry"):
+    with pytest.raises(tfport.Error, match=r"registry must be a tfport\.Registry, got dict"):
         session_of(X, registry={"Acme>Scale": None})
 
 
 BAD_SHAPES = [  # a shape function            what is said
-    (lambda x: [x, x], "gives .* expected a tuple of sizes"),
-    (lambda x: 3, "gives 3; expected a tuple of sizes, with None for one not known"),
+    (lambda x: [x, x], "returns .* expected a tuple of sizes"),
+    (lambda x: 3, "returns 3; expected a tuple of sizes, None for an unknown one"),
     (lambda x: x[7], "fails: IndexError: tuple index out of range"),
 ]
 

@@ -77,7 +77,7 @@ def test_they_are_loaded_once_with_the_first_session(packages):
         "ModuleNotFoundError: No module named 'no_such_module'",
         "the ops of acme-late 1.0 (ops = acme_late:register) cannot be loaded: RuntimeError: no licence",
         "the ops of acme-number 1.0 (ops = acme_number:seven) cannot be loaded: "
-        "TypeError: int; expected a module, or a function of a registry",
+        "TypeError: expected a module or a function of a registry, got int",
     ]
 
 

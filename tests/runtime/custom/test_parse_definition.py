@@ -46,15 +46,15 @@ def test_every_kind_of_attribute_may_have_bounds_and_a_default():
 
 WRONG = [  # text                                               at  what is said
     ("Mul", 1, "expected `Name: (inputs) -> outputs; attributes`"),
-    ("mul: (x: float) -> ()", 1, "`mul` is no name of an op; expected one in CamelCase"),
+    ("mul: (x: float) -> ()", 1, "`mul` is not an op name; expected CamelCase"),
     ("A: (x: T, y T) -> z: T; T: type", 11, "expected `name: type`, found `y T`"),
     ("A: (x: flaot) -> y: float", 5,
-     "`flaot` is neither a type nor an attribute; `; flaot: type` declares it"),
-    ("A: (xs: N*float) -> ()", 5, "`N` says how many; expected `; N: int >= 1` further on"),
-    ("A: (x: n) -> (); n: int", 5, "`n` is an attribute of type int, and no type of elements"),
-    ("A: (x: float -> y: float", 4, "this bracket is never closed"),
-    ("A: (x: float) y: float", 14, "expected `->` and the outputs behind the inputs"),
-    ("A: (x: float) -> ", 18, "expected outputs; write `()` for an op that has none"),
+     "`flaot` is neither a type nor an attribute; declare it with `; flaot: type`"),
+    ("A: (xs: N*float) -> ()", 5, "`N` is not an int attribute; declare it with `; N: int >= 1`"),
+    ("A: (x: n) -> (); n: int", 5, "`n` is an attribute of type int; expected type"),
+    ("A: (x: float -> y: float", 4, "this parenthesis is never closed"),
+    ("A: (x: float) y: float", 14, "expected `->` and the outputs after the inputs"),
+    ("A: (x: float) -> ", 18, "expected outputs; write `()` for an op without outputs"),
     ("A: () -> (); n: int >= 3 = 1", 14, "the default of `n` is 1; it must be at least 3"),
     ("A: () -> (); m: {'u', 'v'} = 'w'", 14, "the default of `m` is w; it must be u or v"),
     ("A: () -> (); n: integer", 14, "`n: integer`: no type of attribute: integer"),
@@ -62,9 +62,9 @@ WRONG = [  # text                                               at  what is said
     ("A: () -> (); n: list(int) = 3", 14,
      "`n: list(int) = 3`: the default of a list is written in [], not 3"),
     ("A: () -> (); stable", 14,
-     "`stable` is no attribute; expected `name: type` or stateful, commutative, aggregate"),
-    ("A: (x: float, x: float) -> ()", 1, "two things are called `x`"),
-    ("A: () -> (); _n: int", 1, "attribute `_n` begins with `_`, and nobody looks at such"),
+     "`stable` is not an attribute; expected `name: type` or stateful, commutative, aggregate"),
+    ("A: (x: float, x: float) -> ()", 1, "the name `x` is used twice"),
+    ("A: () -> (); _n: int", 1, "attribute `_n` begins with `_`; such attributes are ignored"),
 ]  # fmt: skip
 
 

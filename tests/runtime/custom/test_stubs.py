@@ -62,13 +62,13 @@ def test_a_stub_is_for_its_session_alone():
 
 
 WRONG = [  # stubs                                    what is said
-    ({"Acme>Scale": lambda x: x}, "nobody has defined Acme>Scale, so its stub must"),
+    ({"Acme>Scale": lambda x: x}, "Acme>Scale is not defined, so its stub needs a signature"),
     ({SIGNATURE: lambda x, y: x}, "the stub of Acme>Scale takes 2 inputs; expected 1"),
-    ({SIGNATURE: lambda x, *, to: x}, "the stub takes `to`, which is no attribute of Acme>Scale"),
-    ({"Acme>Scale": 3}, "Acme>Scale: a stub of int; expected a function or a graph"),
+    ({SIGNATURE: lambda x, *, to: x}, "the stub takes `to`, which is not an attribute of Acme>Scale"),
+    ({"Acme>Scale": 3}, "Acme>Scale: a stub must be a function or a graph, got int"),
     ({"Acme>Scale": "y = Neg(x)"}, "there is no tensor `x`"),
-    ({"Acme>Scale": "# nothing"}, "Acme>Scale: no function in the text"),
-    ({SIGNATURE: BODY}, "a subgraph says itself what it takes; expected the name alone"),
+    ({"Acme>Scale": "# nothing"}, "Acme>Scale: the text has no function"),
+    ({SIGNATURE: BODY}, "a subgraph has its own signature; expected only the name of the op"),
 ]
 
 

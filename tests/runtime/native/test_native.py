@@ -207,7 +207,7 @@ def test_check_finds_nothing_with_the_registry_and_names_the_op_without(registry
 def test_export_names_it_as_staying_on_the_host(registry, tmp_path):
     session = session_of(X + "y = Native>Scale(x) {T=float32}\nz = Neg(y) {T=float32}", registry=registry)
     with pytest.raises(
-        tfport.CannotRun, match=r"1 node cannot be said in ONNX, only run: `y` \(Native>Scale\)"
+        tfport.CannotRun, match=r"1 node cannot be exported to ONNX, only run: `y` \(Native>Scale\)"
     ):
         export_signature(session, select_signature(session.model), str(tmp_path / "model.onnx"))
 
@@ -247,7 +247,7 @@ def test_a_name_that_is_taken_registers_nothing_of_the_library(registry):
     other = tfport.Registry()
     other.op("Native>Count: () -> n: int32")
     with pytest.raises(
-        tfport.BadRegistration, match=r"op Native>Count is registered already, by .*test_native\.py"
+        tfport.BadRegistration, match=r"op Native>Count is already registered by .*test_native\.py"
     ):
         tfport.load_op_library(library("ops"), other)
     assert list(other.definitions) == ["Native>Count"]
@@ -275,8 +275,8 @@ def test_a_broken_library_is_refused_with_a_sentence(how, said):
     ("how", "said"),
     [
         ("HAS_A_BAD_SPEC", "`T` is neither a type nor an attribute"),
-        ("HAS_NO_OP", "a kernel of Native>Broken, which nobody has defined"),
-        ("HAS_A_BAD_TYPE", "the kernel of Native>Broken is for T=flaot, which is no type of elements"),
+        ("HAS_NO_OP", "a kernel of the unknown op Native>Broken"),
+        ("HAS_A_BAD_TYPE", "the kernel of Native>Broken is for T=flaot, which is not an element type"),
     ],
 )
 def test_what_cannot_be_registered_is_said(how, said):

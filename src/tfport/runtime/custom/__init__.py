@@ -1,1 +1,1 @@
-"""Ops of one's own: definitions and kernels that a program or a package adds to what tfport runs."""
+"""Custom ops: definitions and kernels that a program or a package adds to tfport's own."""

@@ -1,9 +1,8 @@
-"""A kernel of one's own: a function, checked against the op that it is for when it is declared.
+"""Custom kernels: functions that are checked against the definition of their op when declared.
 
-A host kernel takes the op's inputs by position, named as the op names them (with `_` behind a
-name that Python keeps for itself), and its attributes by keyword; `context` is given to one
-that names it. A lowering takes `b` before all that. What a function does not name it does not
-get; an attribute that the inputs do not decide must be named, or taken with `**`.
+A host kernel takes the op's inputs by position, with the names of the op (and a trailing `_` if the
+name is a Python keyword), and its attributes by keyword; it may name `context`. A lowering takes `b`
+first. An attribute that does not follow from the inputs must be named, or taken with `**`.
 """
 
 from __future__ import annotations
@@ -30,7 +29,7 @@ CPU = "CPU"
 
 @dataclass(frozen=True, slots=True)
 class CustomKernel(Implementation):
-    """A kernel or a lowering that somebody registered."""
+    """A kernel or lowering of a custom registry."""
 
     device: str = CPU
     label: str = ""
@@ -39,28 +38,28 @@ class CustomKernel(Implementation):
     provider: str = ""
 
     def takes(self, attrs: Mapping[str, Attr]) -> bool:
-        """Whether it is for these attributes, and runs here."""
-        fits = Implementation.takes(self, attrs)  # `super()` does not know a class with slots
+        """Whether it supports these attributes, and runs on this device."""
+        fits = Implementation.takes(self, attrs)  # `super()` does not work in a dataclass with slots
         return fits and self.device == CPU and attrs.get(LABEL, "") == self.label
 
     @property
     def rank(self) -> tuple[object, ...]:
-        """What is asked before the attributes."""
+        """What is compared before the attributes."""
         return self.device, self.label, self.priority, self.lowers
 
     def as_kernel(self) -> Kernel:
-        """The same as every registry tells of kernels."""
+        """As a `Kernel` of the registry layer."""
         return Kernel(self.op, self.device, dict(self.constraints), label=self.label, priority=self.priority)
 
     def overlaps(self, other: CustomKernel) -> bool:
-        """Whether a node may find both equally good."""
+        """Whether a node may match both, with the same priority."""
         shared = self.constraints.keys() & other.constraints.keys()
         return self.rank == other.rank and all(
             set(self.constraints[name]) & set(other.constraints[name]) for name in shared
         )
 
     def is_again(self, other: CustomKernel) -> bool:
-        """Whether the same declaration was run twice."""
+        """Whether the same declaration ran twice."""
         return (self.provider, self.constraints) == (other.provider, other.constraints)
 
 
@@ -75,10 +74,12 @@ def custom_kernel(
     provider: str,
     lowers: bool,
 ) -> CustomKernel:
-    """The kernel, or BadRegistration where the function does not fit the op."""
+    """The kernel; BadRegistration if the function does not match the op."""
     where = f"{provider}: the {'lowering' if lowers else 'kernel'} of {definition.name}"
     if lowers and definition.is_stateful:
-        raise BadRegistration(f"{where}: a stateful op keeps its order on the host; expected a kernel alone")
+        raise BadRegistration(
+            f"{where}: a stateful op cannot be lowered, it runs on the host; expected a kernel"
+        )
     named, wants_context = _parameters(function, OpSignature(definition), where, lowers=lowers)
     return CustomKernel(
         definition.name,
@@ -105,7 +106,7 @@ def _parameters(
         raise BadRegistration(f"{where} is a coroutine or a generator; expected a plain function")
     try:
         parameters = list(inspect.signature(function).parameters.values())
-    except (ValueError, TypeError):  # a function of C that tells nothing
+    except (ValueError, TypeError):  # a C function without a signature
         return _named_attributes([], signature, where), False
     _inputs_fit(parameters, signature, where, lowers=lowers)
     if any(p.kind is p.VAR_KEYWORD for p in parameters):
@@ -128,8 +129,8 @@ def _inputs_fit(
     if names != wanted or len(required) > len(wanted):
         actual = ", ".join(p.name for p in positional)
         attributes = [p.name for p in positional[len(wanted) :] if p.name in (*signature.attr_types, CONTEXT)]
-        hint = f"; attributes are given by keyword: `*, {', '.join(attributes)}`" if attributes else ""
-        raise BadRegistration(f"{where} takes ({actual}); expected ({', '.join(wanted)}), the inputs{hint}")
+        hint = f"; attributes are keyword-only: `*, {', '.join(attributes)}`" if attributes else ""
+        raise BadRegistration(f"{where} takes ({actual}); expected the inputs ({', '.join(wanted)}){hint}")
 
 
 def _python_name(name: str) -> str:
@@ -137,45 +138,45 @@ def _python_name(name: str) -> str:
 
 
 def _named_attributes(names: Iterable[str], signature: OpSignature, where: str) -> frozenset[str]:
-    there = signature.attr_types
-    if unknown := next((name for name in names if name not in there), None):
-        has = f"it has {', '.join(there)}" if there else "it has none"
-        raise BadRegistration(f"{where} takes an attribute `{unknown}`, which the op has not; {has}")
-    left_out = [n for n in there if n not in names and n not in inferred_attrs(signature)]
-    if left_out:
-        wanted = ", ".join(left_out)
-        raise BadRegistration(f"{where} does not take the attribute {wanted}; write `*, {wanted}` at its end")
+    attrs = signature.attr_types
+    if unknown := next((name for name in names if name not in attrs), None):
+        existing = ", ".join(attrs) or "none"
+        raise BadRegistration(f"{where} takes `{unknown}`; the attributes of the op are {existing}")
+    missing = [n for n in attrs if n not in names and n not in inferred_attrs(signature)]
+    if missing:
+        wanted = ", ".join(missing)
+        raise BadRegistration(f"{where} must take the attribute {wanted}; add `*, {wanted}` at the end")
     return frozenset(names)
 
 
 def _allowed(definition: OpDef, name: str, values: Attr | Iterable[Attr], where: str) -> tuple[Attr, ...]:
-    """The values of an attribute that a kernel is for."""
-    attr = next((value for value in definition.attr if value.name == name), None)
+    """The values of an attribute that a kernel supports."""
+    attr = next((attr for attr in definition.attr if attr.name == name), None)
     if attr is None:
-        there = ", ".join(value.name for value in definition.attr) or "none"
-        raise BadRegistration(f"{where} is for some values of `{name}`; the attributes of the op are {there}")
-    several = _listed(values)
+        existing = ", ".join(attr.name for attr in definition.attr) or "none"
+        raise BadRegistration(f"{where} restricts `{name}`; the attributes of the op are {existing}")
+    listed = _listed(values)
     is_type = attr.type in ("type", "list(type)")
-    allowed_here = tuple(_type(value, name, where) if is_type else value for value in several)
+    supported = tuple(_type(value, name, where) if is_type else value for value in listed)
     if attr.HasField("allowed_values"):
         allowed = decode(attr.allowed_values)
-        if other := next((value for value in allowed_here if value not in allowed), None):
+        if other := next((value for value in supported if value not in allowed), None):
             takes = ", ".join(map(str, allowed))
-            raise BadRegistration(f"{where} is for {name}={other}; the op takes {takes}")
-    return allowed_here
+            raise BadRegistration(f"{where} is for {name}={other}; the op allows {takes}")
+    return supported
 
 
 def _listed(values: Any) -> list[Any]:
-    alone = isinstance(values, str | bytes | DType | type) or not isinstance(values, Iterable)
-    return [values] if alone else list(values)
+    is_single = isinstance(values, str | bytes | DType | type) or not isinstance(values, Iterable)
+    return [values] if is_single else list(values)
 
 
 def _type(value: Any, name: str, where: str) -> DType:
-    """A type by our name for it, or NumPy's class."""
+    """A type from its name or NumPy class."""
     if isinstance(value, DType):
         return value
     text = value if isinstance(value, str) else getattr(value, "__name__", str(value))
     try:
         return DType.parse({"bytes": "string", "object_": "string", "str": "string"}.get(text, text))
     except KeyError:
-        raise BadRegistration(f"{where} is for {name}={text}, which is no type of elements") from None
+        raise BadRegistration(f"{where} is for {name}={text}, which is not an element type") from None

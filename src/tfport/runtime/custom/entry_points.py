@@ -1,12 +1,12 @@
-"""What installed packages bring to the process-wide registry: the entry point group `tfport.ops`.
+"""Load custom ops of installed packages into the process-wide registry: entry points `tfport.ops`.
 
     [project.entry-points."tfport.ops"]
-    acme = "acme_ops"               # a module that declares with `tfport.op` and `tfport.kernel`,
-    acme = "acme_ops:register"      # or a function that is given the registry
+    acme = "acme_ops"               # a module that calls `tfport.op` and `tfport.kernel`,
+    acme = "acme_ops:register"      # or a function that takes the registry
 
-They are loaded once, when a session, a check or a listing first needs the process-wide registry.
-One that fails is a warning of one sentence with the distribution's name; what it had registered
-until then is taken back, and the others are loaded all the same.
+They are loaded once, when a session, a check or a listing first needs the process-wide registry. If
+one fails, a warning names its distribution, what it had registered is removed, and the others are
+loaded.
 """
 
 from __future__ import annotations
@@ -27,18 +27,18 @@ GROUP = "tfport.ops"
 
 
 class BrokenOps(UserWarning):
-    """The ops of an installed package cannot be loaded; everything else can."""
+    """The ops of an installed package cannot be loaded; the others can."""
 
 
 class _Progress:
-    """How far it is; a package that makes a session while it is loaded finds it begun."""
+    """The progress of loading; a package may make a session while it is being loaded."""
 
-    lock = threading.RLock()  # not the registry's: an import in another thread may wait for that
+    lock = threading.RLock()  # not the registry's: an import in another thread may wait for that lock
     begun = done = False
 
 
 def load_entry_points(registry: Registry) -> None:
-    """Load all of the group, once in a process; every thread waits until it is done."""
+    """Load all entry points, once per process; other threads wait until it is done."""
     if _Progress.done:
         return
     with _Progress.lock:
@@ -53,7 +53,7 @@ def load_entry_points(registry: Registry) -> None:
 
 
 def _load(point: EntryPoint, registry: Registry) -> str | None:
-    """Load one; why it cannot be, where it cannot."""
+    """Load an entry point; the error message if that fails."""
     package = _package(point)
     try:
         with brought_by(package):
@@ -61,7 +61,7 @@ def _load(point: EntryPoint, registry: Registry) -> str | None:
             if callable(loaded):
                 loaded(registry)
             elif not isinstance(loaded, types.ModuleType):
-                raise TypeError(f"{type(loaded).__name__}; expected a module, or a function of a registry")
+                raise TypeError(f"expected a module or a function of a registry, got {type(loaded).__name__}")
     except Exception as error:
         registry.forget(package)
         return f"the ops of {package} ({point.name} = {point.value}) cannot be loaded: {_reason(error)}"
@@ -74,5 +74,5 @@ def _package(point: EntryPoint) -> str:
 
 
 def _reason(error: Exception) -> str:
-    message = " ".join(str(error).split()) or "no more is said"
+    message = " ".join(str(error).split()) or "no message"
     return f"{type(error).__name__}: {message}".replace(os.getcwd() + os.sep, "")

@@ -1,13 +1,12 @@
-"""An op's definition from one line: `MyMul: (x: T, y: T) -> z: T; T: {float, double}`.
+"""Parse the one-line definition of an op: `MyMul: (x: T, y: T) -> z: T; T: {float, double}`.
 
     NAME: (INPUT, …) -> OUTPUT, …; ATTRIBUTE; …; stateful
 
 Inputs and outputs are written as in `REGISTER_OP`: `x: float`, `x: T`, a list `xs: N*T`, a
-list of any types `xs: Ts`. No outputs are `()`; several may stand in brackets. Behind each
-`;` stands an attribute, as in `REGISTER_OP` too (`axis: int >= 0 = 1`, `mode: {'a', 'b'} = 'a'`,
-`Ts: list(type) >= 1`), or a word: `stateful`, `commutative`, `aggregate`.
-What is wrong is said with its place in the text. The grammar of one input, output or
-attribute is `registry.op_spec`'s.
+list of any types `xs: Ts`. No outputs are `()`; several may be in parentheses. After each `;` comes
+an attribute, also as in `REGISTER_OP` (`axis: int >= 0 = 1`, `mode: {'a', 'b'} = 'a'`,
+`Ts: list(type) >= 1`), or a flag: `stateful`, `commutative`, `aggregate`.
+Errors name the position in the text. `registry.op_spec` parses a single input, output or attribute.
 """
 
 from __future__ import annotations
@@ -23,11 +22,11 @@ from tfport.registry.unresolved import Question
 
 HEAD = re.compile(r"\s*([^\s:]*)\s*:\s*\(")
 ARROW = re.compile(r"\s*->\s*")
-WORDS = {"stateful": "is_stateful", "commutative": "is_commutative", "aggregate": "is_aggregate"}
+FLAGS = {"stateful": "is_stateful", "commutative": "is_commutative", "aggregate": "is_aggregate"}
 
 
 def parse_op_definition(text: str) -> OpDef:
-    """The definition that a line says, or BadRegistration with the place of what is wrong."""
+    """The definition that a line describes; BadRegistration names the position of an error."""
     return _Reader(text).read()
 
 
@@ -40,11 +39,11 @@ class _Reader:
         if head is None:
             raise self.wrong(0, "expected `Name: (inputs) -> outputs; attributes`")
         if not OP_NAME.fullmatch(head[1]):
-            raise self.wrong(head.start(1), f"`{head[1]}` is no name of an op; expected one in CamelCase")
+            raise self.wrong(head.start(1), f"`{head[1]}` is not an op name; expected CamelCase")
         inside = self._closing(head.end() - 1)
         arrow = ARROW.match(self.text, inside + 1)
         if arrow is None:
-            raise self.wrong(inside + 1, "expected `->` and the outputs behind the inputs")
+            raise self.wrong(inside + 1, "expected `->` and the outputs after the inputs")
         parts = pieces(self.text, ";", arrow.end())
         made = OpDef(name=head[1])
         for at, clause in parts[1:]:
@@ -52,7 +51,7 @@ class _Reader:
         inputs = pieces(self.text[:inside], ",", head.end())
         made.input_arg.extend(self._argument(at, arg, made) for at, arg in inputs if arg)
         made.output_arg.extend(self._argument(at, arg, made) for at, arg in self._outputs(*parts[0]) if arg)
-        self._see_names(made)
+        self._check_names(made)
         return made
 
     def _closing(self, opening: int) -> int:
@@ -61,20 +60,20 @@ class _Reader:
             depth += {"(": 1, ")": -1}.get(self.text[at], 0)
             if not depth:
                 return at
-        raise self.wrong(opening, "this bracket is never closed")
+        raise self.wrong(opening, "this parenthesis is never closed")
 
     def _outputs(self, at: int, text: str) -> list[tuple[int, str]]:
         if text.startswith("(") and text.endswith(")"):
             return pieces(self.text[: at + len(text) - 1], ",", at + 1)
         if not text:
-            raise self.wrong(at, "expected outputs; write `()` for an op that has none")
+            raise self.wrong(at, "expected outputs; write `()` for an op without outputs")
         return pieces(self.text[: at + len(text)], ",", at)
 
     def _clause(self, made: OpDef, at: int, text: str) -> None:
-        if text in WORDS:
-            setattr(made, WORDS[text], True)
+        if text in FLAGS:
+            setattr(made, FLAGS[text], True)
         elif text and ATTR.fullmatch(text) is None:
-            raise self.wrong(at, f"`{text}` is no attribute; expected `name: type` or {', '.join(WORDS)}")
+            raise self.wrong(at, f"`{text}` is not an attribute; expected `name: type` or {', '.join(FLAGS)}")
         elif text:
             try:
                 made.attr.extend(definition(made.name, attrs=[text]).attr)
@@ -89,8 +88,8 @@ class _Reader:
         wrong = next(unresolved_attributes({attr.name: value}, OpDef(attr=[attr])), None)
         if wrong is not None:
             least = wrong.question is Question.ATTR_MINIMUM
-            may_be = f"at least {wrong.expected}" if least else " or ".join(map(str, wrong.expected))
-            raise self.wrong(at, f"the default of `{attr.name}` is {value}; it must be {may_be}")
+            allowed = f"at least {wrong.expected}" if least else " or ".join(map(str, wrong.expected))
+            raise self.wrong(at, f"the default of `{attr.name}` is {value}; it must be {allowed}")
 
     def _argument(self, at: int, text: str, made: OpDef) -> OpDef.ArgDef:
         match = ARGUMENT.fullmatch(text)
@@ -99,21 +98,25 @@ class _Reader:
         kinds = {attr.name: attr.type for attr in made.attr}
         number, kind = match[3], match[4]
         if number and kinds.get(number) != "int":
-            raise self.wrong(at, f"`{number}` says how many; expected `; {number}: int >= 1` further on")
+            raise self.wrong(
+                at, f"`{number}` is not an int attribute; declare it with `; {number}: int >= 1`"
+            )
         if kind not in kinds and not is_type(kind):
-            raise self.wrong(at, f"`{kind}` is neither a type nor an attribute; `; {kind}: type` declares it")
+            raise self.wrong(
+                at, f"`{kind}` is neither a type nor an attribute; declare it with `; {kind}: type`"
+            )
         if kinds.get(kind, "type") not in (("type",) if number else ("type", "list(type)")):
-            raise self.wrong(at, f"`{kind}` is an attribute of type {kinds[kind]}, and no type of elements")
+            raise self.wrong(at, f"`{kind}` is an attribute of type {kinds[kind]}; expected type")
         return definition(made.name, inputs=[text], given=made).input_arg[0]
 
-    def _see_names(self, made: OpDef) -> None:
+    def _check_names(self, made: OpDef) -> None:
         attrs = [attr.name for attr in made.attr]
         for args in (made.input_arg, made.output_arg):
             names = attrs + [arg.name for arg in args]
             if twice := next((name for name in names if names.count(name) > 1), None):
-                raise self.wrong(0, f"two things are called `{twice}`")
+                raise self.wrong(0, f"the name `{twice}` is used twice")
         if hidden := next((name for name in attrs if name.startswith("_")), None):
-            raise self.wrong(0, f"attribute `{hidden}` begins with `_`, and nobody looks at such")
+            raise self.wrong(0, f"attribute `{hidden}` begins with `_`; such attributes are ignored")
 
     def wrong(self, at: int, what: str) -> BadRegistration:
         before = self.text[:at]

@@ -1,14 +1,14 @@
-"""Ops and kernels of one's own: a registry is a value, and adds to the one that it stands on.
+"""Registries of custom ops and kernels; each is layered on another registry.
 
     registry = Registry()                       # on the process-wide one
     @registry.op("MyMul: (x: T, y: T) -> z: T; T: {float, double}")
     @registry.kernel("MyMul")
     def my_mul(x, y): return x * y
 
-`tfport.op` and `tfport.kernel` are those of `PROCESS_WIDE`, which every session uses that is
-given no other. What a registry has comes before what it stands on; one that defines an op
-itself starts anew for it. Nothing here is taken back: a session plans with what there is when
-it is first asked.
+`tfport.op` and `tfport.kernel` are those of `PROCESS_WIDE`, the default registry of sessions. A
+registry takes precedence over the one below it; where it defines an op, kernels for that op in
+registries below do not count. Registrations are permanent: a session plans with those that exist
+when it first runs.
 """
 
 from __future__ import annotations
@@ -37,17 +37,17 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 @dataclass(frozen=True, slots=True)
 class RegisteredOp:
-    """One op of one's own, or one of TensorFlow's with kernels of one's own."""
+    """A custom op, or one of TensorFlow's ops with custom kernels."""
 
     op: str
     definition: OpDef | None
-    """None where it is TensorFlow's."""
+    """None for TensorFlow's ops."""
     provider: str
     kernels: tuple[CustomKernel, ...]
 
 
 class Registry(OpImplementations):
-    """Definitions, kernels and lowerings by op; may be given to a session and asked by any thread."""
+    """Definitions, kernels and lowerings of custom ops, by op. Thread-safe."""
 
     def __init__(self, base: OpImplementations | None = None) -> None:
         super().__init__(PROCESS_WIDE if base is None else base)
@@ -57,7 +57,7 @@ class Registry(OpImplementations):
     def op(
         self, signature: str, *, shape: ShapeFunction | None = None, override: bool = False
     ) -> Callable[[F], F]:
-        """Define an op; what it decorates is handed on as it is. `override`: it may be defined already."""
+        """Define an op; usable as a decorator. `override`: replace an existing definition."""
         self.define(parse_op_definition(signature), here(), shape=shape, override=override)
         return lambda function: function
 
@@ -71,7 +71,7 @@ class Registry(OpImplementations):
         lowers: bool = False,
         **constraints: Attr | Iterable[Attr],
     ) -> Callable[[F], F]:
-        """Declare the function below as a kernel of an op, for some values of its attributes."""
+        """Declare the decorated function as a kernel of an op, for some values of its attributes."""
 
         def declare(function: F) -> F:
             self.add_kernel(
@@ -91,20 +91,21 @@ class Registry(OpImplementations):
     def define(
         self, op_def: OpDef, provider: str, *, shape: ShapeFunction | None = None, override: bool = False
     ) -> None:
-        """Register an op; BadRegistration where its name is taken."""
+        """Register an op; BadRegistration if its name is taken."""
         op, provider = op_def.name, with_package(provider)
         rule = shape_rule(op_def, shape, provider) if shape is not None else None
         with self.lock:
             before = self.definitions.get(op)
-            again = before == op_def and self.providers[op] == provider  # the same line was run again
+            again = before == op_def and self.providers[op] == provider  # the same line ran again
             if before is not None and not (override or again):
                 raise BadRegistration(
-                    f"{provider}: op {op} is registered already, by {self.providers[op]}; "
+                    f"{provider}: op {op} is already registered by {self.providers[op]}; "
                     "`override=True` replaces it"
                 )
             if not override and (releases := known_ops().releases(op)) is not None:
                 raise BadRegistration(
-                    f"{provider}: op {op} is TensorFlow's, since {releases[0]}; `override=True` replaces it"
+                    f"{provider}: {op} is an op of TensorFlow since {releases[0]}; "
+                    "`override=True` replaces it"
                 )
             self.definitions[op], self.providers[op] = op_def, provider
             self.shapes.pop(op, None)
@@ -126,11 +127,11 @@ class Registry(OpImplementations):
         provider: str = "",
         lowers: bool = False,
     ) -> None:
-        """Register a kernel; BadRegistration where it does not fit its op, or one is there for the same."""
+        """Register a kernel; BadRegistration if it does not match its op, or clashes with another kernel."""
         provider = with_package(provider or place_of(function))
         definition = self.definition_of(op) or known_ops().get(op)
         if definition is None:
-            raise BadRegistration(f"{provider}: a kernel of {op}, which nobody has defined; `op` comes first")
+            raise BadRegistration(f"{provider}: a kernel of the unknown op {op}; define it with `op` first")
         made = custom_kernel(
             definition,
             function,
@@ -143,16 +144,16 @@ class Registry(OpImplementations):
         )
         with self.lock:
             table = self.lowerings if lowers else self.kernels
-            there = table.get(op, [])
+            existing = table.get(op, [])
             rivals = [
-                kernel for kernel in there if isinstance(kernel, CustomKernel) and kernel.overlaps(made)
+                kernel for kernel in existing if isinstance(kernel, CustomKernel) and kernel.overlaps(made)
             ]
             if rival := next((kernel for kernel in rivals if not made.is_again(kernel)), None):
                 raise BadRegistration(
-                    f"{provider}: a kernel of {op} for the same as that of {rival.provider}; "
-                    "a `priority` says which is taken"
+                    f"{provider}: this kernel of {op} clashes with that of {rival.provider}; "
+                    "set a `priority` to prefer one"
                 )
-            kept = [kernel for kernel in there if kernel not in rivals]
+            kept = [kernel for kernel in existing if kernel not in rivals]
             table[op] = sorted([*kept, made], key=lambda kernel: -getattr(kernel, "priority", 0))
 
     def mismatches(self, op: str, attrs: Mapping[str, Attr], inputs: Sequence[DType]) -> list[str]:
@@ -165,7 +166,7 @@ class Registry(OpImplementations):
         return why_missing([*self.kernels_of(op), *self.lowerings_of(op)], attrs, why)
 
     def provider_of(self, op: str) -> str | None:
-        """Who defines an op; for one of TensorFlow's who brings its first kernel; None where nobody did."""
+        """The provider of an op's definition, or for TensorFlow's ops of its first kernel; None if none."""
         for registry in self.registries():
             if op in registry.providers:
                 return registry.providers[op]
@@ -175,7 +176,7 @@ class Registry(OpImplementations):
         return None
 
     def table(self) -> list[RegisteredOp]:
-        """All that was registered here and below, by name; tfport's own is not listed."""
+        """Everything registered here and in the registries below, by name, except tfport's own ops."""
         chain = list(self.registries())
         names = {
             op for registry in chain for op in (*registry.definitions, *registry.kernels, *registry.lowerings)
@@ -188,11 +189,11 @@ class Registry(OpImplementations):
         return RegisteredOp(op, self.definition_of(op), self.provider_of(op) or "", kernels)
 
     def registries(self) -> Iterator[Registry]:
-        """This one and those that it stands on, tfport's own left out."""
+        """This registry and those below it, except tfport's own."""
         return (layer for layer in self.chain() if isinstance(layer, Registry))
 
     def forget(self, package: str) -> None:
-        """Take back what a package registered."""
+        """Remove what a package registered."""
         mine = f"{package}: "
         with self.lock:
             for op in [op for op, provider in self.providers.items() if provider.startswith(mine)]:
@@ -205,7 +206,7 @@ class Registry(OpImplementations):
                     ]
 
     def ready(self) -> Registry:
-        """Itself, once what installed packages bring to the process-wide registry is there."""
+        """This registry, after the entry points of installed packages have been loaded."""
         if any(registry is PROCESS_WIDE for registry in self.registries()):
             from tfport.runtime.custom.entry_points import load_entry_points
 
@@ -214,26 +215,26 @@ class Registry(OpImplementations):
 
 
 PROCESS_WIDE = Registry(BUILT_IN)
-"""What `tfport.op` and `tfport.kernel` add to."""
+"""The registry of `tfport.op` and `tfport.kernel`."""
 op, kernel = PROCESS_WIDE.op, PROCESS_WIDE.kernel
 
 
 def ready(registry: Registry | None) -> Registry:
-    """The registry that a caller gives, or the process-wide one, with all that packages bring."""
+    """The given registry, or the process-wide one, with the entry points of packages loaded."""
     if registry is not None and not isinstance(registry, Registry):
-        raise Error(f"a registry of {type(registry).__name__}; expected a tfport.Registry")
+        raise Error(f"registry must be a tfport.Registry, got {type(registry).__name__}")
     return (registry or PROCESS_WIDE).ready()
 
 
 def definitions_with(registry: Registry) -> OpDefs:
-    """TensorFlow's ops and a registry's, for those who read models."""
+    """The definitions of TensorFlow's ops and of a registry, for reading models."""
     chain = [each.definitions for each in registry.registries()]
     own = {name: definition for definitions in reversed(chain) for name, definition in definitions.items()}
     return _Layered(own) if own else known_ops()
 
 
 class _Layered(Mapping[str, OpDef]):
-    """A registry's definitions before those that are recorded."""
+    """Custom definitions, then the recorded ones of TensorFlow."""
 
     def __init__(self, own: Mapping[str, OpDef]) -> None:
         self._own = own

@@ -1,9 +1,9 @@
-"""The shape function of an op: from what is known of its inputs' shapes to those of its outputs.
+"""Shape functions of custom ops: from the known input shapes to the output shapes.
 
-It is called as a kernel is: a shape for each input, a list of shapes for a list, the attributes
-that it names by keyword. A shape is a tuple with None for a size that is not known yet, or None
-where not even the rank is. It answers with one shape, or a list of them where there are several
-outputs. What a kernel then gives is held against it: a shape function that is wrong is found.
+A shape function is called like a kernel: a shape for each input, a list of shapes for a list input,
+and the attributes that it names by keyword. A shape is a tuple with None for an unknown size, or
+None if the rank is unknown. It returns a shape, or a list of shapes for several outputs. The outputs
+of the kernel are checked against it, so a wrong shape function is an error.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ ShapeRule = Callable[[Sequence[Operand], Mapping[str, Attr]], list[Dims | None]]
 
 
 def shape_rule(definition: OpDef, function: ShapeFunction, provider: str) -> ShapeRule:
-    """A shape function as the runtime asks for it."""
+    """A shape function in the form that the runtime calls."""
     signature = OpSignature(definition)
     where = f"{provider}: the shape function of {definition.name}"
     named = _named(function, signature, where)
@@ -39,10 +39,10 @@ def shape_rule(definition: OpDef, function: ShapeFunction, provider: str) -> Sha
             for group in group_inputs(list(inputs), attrs, signature)
         ]
         try:
-            answer = function(*shapes, **{name: attrs[name] for name in named if name in attrs})
+            result = function(*shapes, **{name: attrs[name] for name in named if name in attrs})
         except Exception as error:
             raise CannotRun(f"{where} fails: {type(error).__name__}: {error}") from error
-        return _answered(answer, signature.output_count(attrs) or 0, signature, where)
+        return _validated(result, signature.output_count(attrs) or 0, signature, where)
 
     return rule
 
@@ -50,20 +50,20 @@ def shape_rule(definition: OpDef, function: ShapeFunction, provider: str) -> Sha
 def _named(function: ShapeFunction, signature: OpSignature, where: str) -> list[str]:
     parameters = list(inspect.signature(function).parameters.values())
     positional = [p for p in parameters if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
-    several = any(p.kind is p.VAR_POSITIONAL for p in parameters)
-    if not several and len(positional) != len(signature.inputs):
+    is_variadic = any(p.kind is p.VAR_POSITIONAL for p in parameters)
+    if not is_variadic and len(positional) != len(signature.inputs):
         raise BadRegistration(f"{where} takes {len(positional)} shapes; expected {len(signature.inputs)}")
     named = [p.name for p in parameters if p.kind is p.KEYWORD_ONLY]
     if unknown := next((name for name in named if name not in signature.attr_types), None):
-        raise BadRegistration(f"{where} takes an attribute `{unknown}`, which the op has not")
+        raise BadRegistration(f"{where} takes `{unknown}`, which is not an attribute of the op")
     return named
 
 
-def _answered(answer: Any, count: int, signature: OpSignature, where: str) -> list[Dims | None]:
+def _validated(result: Any, count: int, signature: OpSignature, where: str) -> list[Dims | None]:
     is_single = len(signature.outputs) == 1 and signature.flat
-    shapes = answer if isinstance(answer, list) and not is_single else [answer]
+    shapes = result if isinstance(result, list) and not is_single else [result]
     if len(shapes) != count:
-        raise CannotRun(f"{where} gives {len(shapes)} shapes for {count} outputs; expected a list of {count}")
+        raise CannotRun(f"{where} returns {len(shapes)} shapes; expected a list of {count}")
     return [_dims(shape, where) for shape in shapes]
 
 
@@ -71,29 +71,29 @@ def _dims(shape: Any, where: str) -> Dims | None:
     if shape is None:
         return None
     if not isinstance(shape, tuple | list) or not all(d is None or isinstance(d, Integral) for d in shape):
-        raise CannotRun(f"{where} gives {shape!r}; expected a tuple of sizes, with None for one not known")
+        raise CannotRun(f"{where} returns {shape!r}; expected a tuple of sizes, None for an unknown one")
     return tuple(None if size is None else int(size) for size in shape)
 
 
 def with_checked_shapes(run: Run, shapes: Sequence[Dims | None], name: str, op: str) -> Run:
-    """A kernel whose answers are held against the shapes that its op promises."""
+    """A kernel whose outputs are checked against the shapes of the shape function."""
     if all(shape is None for shape in shapes):
         return run
 
     def checked(inputs: Sequence[Any]) -> Sequence[Any]:
-        answers = run(inputs)
-        for answer, promised in zip(answers, shapes, strict=True):
-            if promised is not None and not _fits(np.shape(answer), promised):
+        outputs = run(inputs)
+        for output, expected in zip(outputs, shapes, strict=True):
+            if expected is not None and not _fits(np.shape(output), expected):
                 raise RunFailed(
-                    f"`{name}` ({op}): the kernel gives a tensor of shape {np.shape(answer)}; "
-                    f"the shape function says {promised}"
+                    f"`{name}` ({op}): the kernel returns shape {np.shape(output)}; "
+                    f"the shape function says {expected}"
                 )
-        return answers
+        return outputs
 
     return checked
 
 
-def _fits(actual: tuple[int, ...], promised: Dims) -> bool:
-    if len(actual) != len(promised):
+def _fits(actual: tuple[int, ...], expected: Dims) -> bool:
+    if len(actual) != len(expected):
         return False
-    return all(size in (None, there) for there, size in zip(actual, promised, strict=True))
+    return all(size in (None, known) for known, size in zip(actual, expected, strict=True))

@@ -1,12 +1,12 @@
-"""An op that nobody can run, mapped to something that can, for one session.
+"""Stubs: replace an op that has no kernel by a function or a subgraph, for one session.
 
     stub("Acme>Scale: (x: float) -> y: float", lambda x: 2 * x)      a Python function
     stub("Acme>Scale", "def scale(x: float32) -> (y: float32): …")   a standard subgraph, as text
     stub("Acme>Scale", model.graph.library.functions["scale"])       or a function of a model
 
-A Python function needs to know what the op takes and gives: the signature, unless a registry or
-TensorFlow defines the op. A subgraph says it itself. Unlike a kernel, a stub need not take every
-attribute of the op: it is given those that it names, and others may stand at the node.
+A Python function needs the signature of the op, unless a registry or TensorFlow defines the op. A
+subgraph has its own signature. Unlike a kernel, a stub need not take every attribute of the op: it
+gets those that it names, and the node may have others.
 """
 
 from __future__ import annotations
@@ -40,11 +40,11 @@ Instead = Callable[..., Any] | str | Function
 
 @dataclass(frozen=True, slots=True)
 class Stub:
-    """What runs in place of an op."""
+    """What runs instead of an op."""
 
     op: str
     definition: OpDef | None
-    """None where the op must be known already."""
+    """None where the op must already be defined."""
     instead: Callable[..., Any] | Function
     place: str
 
@@ -53,42 +53,44 @@ Stubs = Mapping[str, Instead] | Iterable[Stub]
 
 
 def stub(op: str, instead: Instead) -> Stub:
-    """What `Session(stubs=…)` takes; `op` is a name, or a signature as `tfport.op` takes it."""
+    """A stub for `Session(stubs=…)`; `op` is a name, or a signature as for `tfport.op`."""
     definition = parse_op_definition(op) if ":" in op else None
     name = definition.name if definition is not None else op
     if isinstance(instead, str):
         instead = _function(instead, name)
     if isinstance(instead, Function):
         if definition is not None:
-            raise BadRegistration(f"{name}: a subgraph says itself what it takes; expected the name alone")
+            raise BadRegistration(
+                f"{name}: a subgraph has its own signature; expected only the name of the op"
+            )
         definition = OpDef()
         definition.CopyFrom(instead.definition)
         definition.name, definition.is_stateful = name, any(node.is_stateful for node in instead)
         return Stub(name, definition, instead, here())
     if not callable(instead):
-        raise BadRegistration(f"{name}: a stub of {type(instead).__name__}; expected a function or a graph")
+        raise BadRegistration(f"{name}: a stub must be a function or a graph, got {type(instead).__name__}")
     return Stub(name, definition, instead, place_of(instead))
 
 
 def with_stubs(registry: Registry, stubs: Stubs | None) -> Registry:
-    """The registry of one session: the one that it is given, and its stubs."""
+    """The registry of one session: `registry` with the stubs on top."""
     if not stubs:
         return registry
-    made = _Stubbed(registry)
+    stubbed = _Stubbed(registry)
     for each in [stub(*pair) for pair in stubs.items()] if isinstance(stubs, Mapping) else stubs:
-        made.add_stub(each)
-    return made
+        stubbed.add_stub(each)
+    return stubbed
 
 
 class _Stubbed(Registry):
-    """Stubs before what a session is given."""
+    """Stubs, layered on the registry of a session."""
 
     def add_stub(self, stub_: Stub) -> None:
         definition = stub_.definition or self.definition_of(stub_.op) or known_ops().get(stub_.op)
         if definition is None:
             raise BadRegistration(
-                f"{stub_.place}: nobody has defined {stub_.op}, so its stub must: "
-                f"write what it takes and gives, as in `{stub_.op}: (x: float) -> y: float`"
+                f"{stub_.place}: {stub_.op} is not defined, so its stub needs a signature, "
+                f"such as `{stub_.op}: (x: float) -> y: float`"
             )
         self.define(definition, stub_.place, override=True)
         if isinstance(stub_.instead, Function):
@@ -104,11 +106,13 @@ class _Stubbed(Registry):
 
 
 def _function(text: str, op: str) -> Function:
-    """The first function of a text; those behind it may be called by it."""
+    """The first function in a text; it may call those after it."""
     graph = parse_graph(dedent(text).strip(), OpTable(definitions_with(PROCESS_WIDE)))
     function = next(iter(graph.library.functions.values()), None)
     if function is None:
-        raise BadRegistration(f"{op}: no function in the text; expected `def f(x: float32) -> (y: float32):`")
+        raise BadRegistration(
+            f"{op}: the text has no function; expected `def f(x: float32) -> (y: float32):`"
+        )
     return function
 
 
@@ -130,17 +134,17 @@ def _declared_only(attrs: Mapping[str, Attr], signature: OpSignature) -> dict[st
 
 
 def _kernel(stub_: Stub, function: Callable[..., Any], signature: OpSignature) -> CustomKernel:
-    """A function that is given the attributes which it names, and no others."""
+    """A kernel that passes only the attributes that the function names."""
     parameters = inspect.signature(function).parameters.values()
     named = [p.name for p in parameters if p.kind is p.KEYWORD_ONLY]
     positional = [p for p in parameters if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
-    several = any(p.kind is p.VAR_POSITIONAL for p in parameters)
-    if not several and len(positional) != len(signature.inputs):
+    is_variadic = any(p.kind is p.VAR_POSITIONAL for p in parameters)
+    if not is_variadic and len(positional) != len(signature.inputs):
         takes = f"takes {len(positional)} inputs; expected {len(signature.inputs)}"
         raise BadRegistration(f"{stub_.place}: the stub of {stub_.op} {takes}")
     if unknown := next((name for name in named if name not in (*signature.attr_types, CONTEXT)), None):
         raise BadRegistration(
-            f"{stub_.place}: the stub takes `{unknown}`, which is no attribute of {stub_.op}"
+            f"{stub_.place}: the stub takes `{unknown}`, which is not an attribute of {stub_.op}"
         )
 
     def run(*inputs: Any, **attrs: Attr) -> Any:

@@ -198,7 +198,7 @@ def test_a_model_reads_its_own_files(files):
 
 @pytest.mark.parametrize("name", [b"/etc/passwd", b"../secret", b"assets/../../secret", b"none"])
 def test_a_model_reads_no_other_file(files, name):
-    with pytest.raises(tfport.Error, match="a model may read its own files only"):
+    with pytest.raises(tfport.Error, match="models may only read their own files"):
         files.run("text:0", {"name": name})
 
 
