@@ -114,5 +114,5 @@ def test_what_cannot_be_asked_is_one_sentence(tmp_path, capsys, words, says):
 def test_nothing_is_overwritten(tmp_path, capsys):
     (tmp_path / "out").mkdir()
     assert fix(ATTENTION, "--for", "tensorflow==1.13.2", "-o", tmp_path / "out") == 2
-    assert "already there" in capsys.readouterr().err
+    assert "already exists" in capsys.readouterr().err
     assert written(tmp_path) == ["out"]

@@ -70,7 +70,7 @@ def test_a_page_is_written_once_and_not_over_another(capsys, tmp_path):
     before = page.read_text()
     assert before.startswith("<!DOCTYPE html>")
     assert main(["matrix", ATTENTION, "--html", str(page)]) == 2
-    assert capsys.readouterr().err.startswith(f"tfport: {page}: already there")
+    assert capsys.readouterr().err.startswith(f"tfport: {page}: already exists")
     assert page.read_text() == before
     assert list(page.parent.iterdir()) == [page]
 

@@ -83,7 +83,7 @@ def test_nothing_is_overwritten(name, tmp_path):
     there = tmp_path / f"there{end}"
     there.write_text("mine")
     with pytest.raises(
-        tfport.Error, match=r"already there; tfport overwrites nothing, so name another place"
+        tfport.Error, match=r"already exists; tfport does not overwrite files, so choose another path"
     ):
         tfport.save(model, str(tmp_path / "there"))
     assert [p.name for p in tmp_path.iterdir()] == [f"there{end}"]

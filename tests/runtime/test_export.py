@@ -94,6 +94,6 @@ def test_strings_at_the_border_stay_out_of_onnx(tmp_path):
 
 def test_nothing_is_overwritten(tmp_path):
     (tmp_path / "m.onnx").write_text("mine")
-    with pytest.raises(tfport.Error, match="already there"):
+    with pytest.raises(tfport.Error, match="already exists"):
         exported(tfport.Session(load("keras_sequential")), tmp_path / "m.onnx")
     assert (tmp_path / "m.onnx").read_text() == "mine"

@@ -1,6 +1,6 @@
-"""Where a model's bytes are: a read-only tree of files, whatever holds it.
+"""The files of a model: a read-only tree in a folder, an archive or memory.
 
-`Files` is all that the readers know: a folder here, an archive in `archive`.
+Readers only use the interface `Files`; `archive` implements it for archives.
 Names are relative, with forward slashes. Large files are mapped, not read.
 """
 
@@ -18,14 +18,14 @@ class Files(Protocol):
     """A tree of files to read from."""
 
     where: str
-    """The tree as a person names it, for messages: `export/1`, `model.zip`."""
+    """The tree as messages call it: `export/1`, `model.zip`."""
 
     def list(self, folder: str = "") -> tuple[list[str], list[str]]:
-        """The names of the files and of the folders directly in `folder`, both sorted."""
+        """The names of the files and of the folders in `folder`, both sorted."""
         ...
 
     def has(self, name: str) -> bool:
-        """Whether there is a file of this name."""
+        """Whether there is a file with this name."""
         ...
 
     def size(self, name: str) -> int:
@@ -33,15 +33,15 @@ class Files(Protocol):
         ...
 
     def map(self, name: str) -> memoryview:
-        """The bytes of a file, brought into memory as they are touched."""
+        """The bytes of a file, loaded into memory on access."""
         ...
 
     def under(self, folder: str) -> Files:
-        """The same tree seen from one of its folders."""
+        """The tree below one of its folders."""
         ...
 
     def label(self, name: str) -> str:
-        """The file as a person names it, for messages."""
+        """The file as messages call it."""
         ...
 
 
@@ -63,7 +63,7 @@ class Folder:
         return sorted(files), sorted(folders)
 
     def has(self, name: str) -> bool:
-        return os.path.isfile(self.path / name)  # unlike Path.is_file, of any name
+        return os.path.isfile(self.path / name)  # unlike Path.is_file, works for any name
 
     def size(self, name: str) -> int:
         try:
@@ -74,7 +74,7 @@ class Folder:
     def map(self, name: str) -> memoryview:
         try:
             with open(self.path / name, "rb") as file:
-                # mmap refuses a file of no bytes
+                # mmap does not support empty files
                 if os.fstat(file.fileno()).st_size == 0:
                     return memoryview(file.read())
                 return memoryview(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ))
@@ -117,6 +117,6 @@ class MemoryFiles:
 
 
 def reason(error: OSError | ValueError) -> str:
-    """What the system said, as the end of a sentence."""
+    """The message of the operating system, for the end of a sentence."""
     message = error.strerror if isinstance(error, OSError) else None
     return (message or str(error)).lower()

@@ -1,7 +1,7 @@
-"""New files and folders that appear whole or not at all.
+"""Write new files and folders atomically.
 
-They are written beside their final place under another name and renamed at the
-end; when anything goes wrong on the way, nothing is left. Nothing is overwritten.
+They are written under a temporary name beside their final path and renamed at the
+end. After an error nothing is left. Nothing is overwritten.
 """
 
 from __future__ import annotations
@@ -21,10 +21,12 @@ CHUNK = 1 << 24
 
 @contextmanager
 def new_path(path: str | os.PathLike[str]) -> Iterator[Path]:
-    """A name to write a file or folder under; it becomes `path` when the block ends well."""
+    """A temporary path to write to; it is renamed to `path` when the block ends without an error."""
     final = Path(path)
     if os.path.lexists(final):
-        raise Error(f"{final}: already there; tfport overwrites nothing, so name another place or remove it")
+        raise Error(
+            f"{final}: already exists; tfport does not overwrite files, so choose another path or remove it"
+        )
     temporary = final.with_name(f".{final.name}.{secrets.token_hex(8)}")
     new_folders = [folder for folder in final.parents if not os.path.lexists(folder)]
     try:
@@ -39,7 +41,7 @@ def new_path(path: str | os.PathLike[str]) -> Iterator[Path]:
 
 
 def _remove(path: Path, folders: Iterable[Path]) -> None:
-    """Take away what was begun, and the folders made for it as far as nothing else is in them."""
+    """Remove an incomplete output, and the folders created for it if they are empty."""
     shutil.rmtree(path, ignore_errors=True)
     with suppress(OSError):
         path.unlink()
@@ -49,7 +51,7 @@ def _remove(path: Path, folders: Iterable[Path]) -> None:
 
 
 def copy_file(files: Files, name: str, to: Path) -> None:
-    """Copy one file of a model, as it is."""
+    """Copy a file of a model."""
     to.parent.mkdir(parents=True, exist_ok=True)
     data = files.map(name)
     with open(to, "xb") as out:
@@ -58,7 +60,7 @@ def copy_file(files: Files, name: str, to: Path) -> None:
 
 
 def copy_folder(files: Files, folder: str, to: Path) -> None:
-    """Copy a folder of a model with all that is in it; one that is not there is no folder."""
+    """Copy a folder of a model with its contents."""
     names, folders = files.list(folder)
     for name in names:
         copy_file(files, f"{folder}/{name}", to / name)

@@ -150,7 +150,7 @@ def test_a_header_for_a_model(tfport, tmp_path):
     assert file.read_text() == out
     code, _, err = tfport("targets", "header", ATTENTION, "--for", "tensorflow==2.8.4", "-o", str(file))
     assert code == 2
-    assert "already there" in err
+    assert "already exists" in err
 
 
 def test_a_reduced_build_is_a_target(tfport, tmp_path):

@@ -27,7 +27,7 @@ FORMS = {
     "OpenCV's dialect": TEXT.replace(b"{", b": {").replace(b"\n", b"\r\n"),
 }
 
-SENTENCES = [  # a text GraphDef, what is said of it
+MESSAGES = [  # a text GraphDef, part of the error
     (b"node {", 'line 1, column 6: Expected "}"'),
     (b'node { name: "x }', "line 1, column 14: String missing ending quote: '\"x }'"),
     (b"node { names: 3 }", 'line 1, column 8: Message type "NodeDef" has no field named "names"'),
@@ -37,22 +37,22 @@ SENTENCES = [  # a text GraphDef, what is said of it
 
 
 @pytest.mark.parametrize("form", FORMS)
-def test_the_form_is_known_from_the_content(form):
+def test_binary_and_text_are_recognized_by_the_content(form):
     assert parse_message(pb.GraphDef, FORMS[form], "graph") == GRAPH
     assert is_text(FORMS[form]) == (form != "binary")
 
 
-def test_a_message_comes_out_of_a_map(tmp_path):
+def test_a_message_is_read_from_a_file(tmp_path):
     (tmp_path / "graph.pb").write_bytes(BINARY)
     assert read_message(pb.GraphDef, Folder(tmp_path), "graph.pb") == GRAPH
 
 
-@pytest.mark.parametrize(("text", "said"), SENTENCES, ids=[said for _, said in SENTENCES])
-def test_text_that_is_no_graph_gives_a_sentence(text, said):
+@pytest.mark.parametrize(("text", "message"), MESSAGES, ids=[message for _, message in MESSAGES])
+def test_malformed_text_is_refused(text, message):
     with pytest.raises(UnreadableFile) as raised:
         parse_message(pb.GraphDef, text, "graph.pbtxt")
     assert str(raised.value).startswith("graph.pbtxt")
-    assert said in str(raised.value)
+    assert message in str(raised.value)
 
 
 def test_the_innermost_field_is_named():
@@ -73,15 +73,15 @@ class Huge(bytes):
         return 2**31
 
 
-def test_more_than_protobuf_can_hold_is_said():
-    with pytest.raises(UnreadableFile, match="2147483648 bytes are more than the 2 GiB"):
+def test_a_message_that_is_too_large_for_protobuf_is_refused():
+    with pytest.raises(UnreadableFile, match="can have at most 2 GiB, found 2147483648 bytes"):
         parse_message(pb.GraphDef, Huge(b"\x0a\x00"), "graph.pb")
 
 
 @given(st.integers(0, len(BINARY) - 1))
-def test_a_cut_message_parses_or_says_that_it_was_cut(size):
-    said = error_of(pb.GraphDef, BINARY[:size])
-    assert not said or ("cut short" in said) == bool(size)
+def test_a_truncated_message_parses_or_is_reported_as_truncated(size):
+    error = error_of(pb.GraphDef, BINARY[:size])
+    assert not error or ("cut short" in error) == bool(size)
 
 
 @given(st.integers(0, len(BINARY) - 1), st.integers(0, 255))
@@ -90,7 +90,7 @@ def test_a_changed_byte_gives_a_message_or_an_error(at, byte):
 
 
 @given(st.integers(0, len(TEXT) - 1), st.integers(0, 255))
-@example(26, ord("\\"))  # an escape that is none
+@example(26, ord("\\"))  # an invalid escape
 def test_a_changed_character_gives_a_message_or_an_error(at, byte):
     error_of(pb.GraphDef, TEXT[:at] + bytes([byte]) + TEXT[at + 1 :])
 
@@ -102,7 +102,7 @@ def test_any_bytes_give_a_message_or_an_error(data):
 
 
 def error_of(kind, data):
-    """What is said of these bytes; nothing if they parse. Anything but an Error is a failure."""
+    """The error for these bytes; empty if they parse. Anything but an Error is a failure."""
     try:
         parse_message(kind, data, "file")
     except Error as error:

@@ -1,4 +1,4 @@
-"""Warm-up requests beside a model: what is asked, and files that are damaged."""
+"""Warm-up requests of a SavedModel, and damaged files of them."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def test_a_model_without_the_file_has_no_requests(tmp_path):
     assert read_warmup(Folder(tmp_path)) == []
 
 
-def test_a_predict_request_is_its_arrays(folder):
+def test_a_predict_request_becomes_arrays(folder):
     x, words = np.float32([[1, 2]]), np.array([b"a", b"\xff"], object)
     (request,) = read_warmup(folder(predict("serve", x=x, words=words)))
     assert (request.signature, request.method) == ("serve", PREDICT)
@@ -53,15 +53,15 @@ def test_a_predict_request_is_its_arrays(folder):
     assert request.inputs["words"].tolist() == [b"a", b"\xff"]
 
 
-def test_examples_are_serialised_and_get_their_context(folder):
+def test_examples_are_serialized_with_their_context(folder):
     log = pb.PredictionLog()
     log.classify_log.request.model_spec.signature_name = "classify"
-    given = log.classify_log.request.input.example_list_with_context
-    given.context.CopyFrom(example(query=[1.0]))
-    given.examples.extend([example(x=[2.0]), example(x=[3.0])])
+    examples = log.classify_log.request.input.example_list_with_context
+    examples.context.CopyFrom(example(query=[1.0]))
+    examples.examples.extend([example(x=[2.0]), example(x=[3.0])])
     (request,) = read_warmup(folder(log))
     assert (request.signature, request.method) == ("classify", CLASSIFY)
-    parsed = [pb.Example.FromString(one) for one in request.inputs[""]]
+    parsed = [pb.Example.FromString(data) for data in request.inputs[""]]
     assert parsed == [example(query=[1.0], x=[2.0]), example(query=[1.0], x=[3.0])]
 
 
@@ -72,34 +72,36 @@ def test_regressions_and_several_inferences(folder):
         task = several.multi_inference_log.request.tasks.add(method_name=method)
         task.model_spec.signature_name = name
     several.multi_inference_log.request.input.example_list.examples.append(example(x=[1.0]))
-    found = read_warmup(folder(regress, several))
-    assert [(one.signature, one.method) for one in found] == [("", REGRESS), ("a", CLASSIFY), ("b", REGRESS)]
-    assert all(one.inputs[""].tolist() == [example(x=[1.0]).SerializeToString()] for one in found)
+    requests = read_warmup(folder(regress, several))
+    methods = [(request.signature, request.method) for request in requests]
+    assert methods == [("", REGRESS), ("a", CLASSIFY), ("b", REGRESS)]
+    serialized = [example(x=[1.0]).SerializeToString()]
+    assert all(request.inputs[""].tolist() == serialized for request in requests)
 
 
-def test_requests_that_cannot_be_asked_again_are_passed_over(folder):
+def test_logs_without_a_request_are_skipped(folder):
     log = pb.PredictionLog()
     log.session_run_log.SetInParent()
     assert read_warmup(folder(log, pb.PredictionLog())) == []
 
 
 WHOLE = record(predict("s", x=np.float32([1])).SerializeToString())
-DAMAGED = [  # how, bytes, what is said
-    ("cut within a record", WHOLE[:-7], "byte 0: the record is cut off"),
-    ("cut within a length", WHOLE + WHOLE[:5], f"byte {len(WHOLE)}: the record is cut off"),
-    ("a changed byte", WHOLE[:20] + bytes([WHOLE[20] ^ 1]) + WHOLE[21:], "byte 0: the record is corrupted"),
-    ("a changed length", bytes([WHOLE[0] ^ 1]) + WHOLE[1:], "byte 0: the record is corrupted"),
-    ("a length beyond everything", record(b"")[:0] + b"\xff" * 12, "byte 0: the record is corrupted"),
+DAMAGED = [  # the damage, bytes, part of the error
+    ("cut within a record", WHOLE[:-7], "byte 0: the record is truncated"),
+    ("cut within a length", WHOLE + WHOLE[:5], f"byte {len(WHOLE)}: the record is truncated"),
+    ("a changed byte", WHOLE[:20] + bytes([WHOLE[20] ^ 1]) + WHOLE[21:], "byte 0: the record is corrupt"),
+    ("a changed length", bytes([WHOLE[0] ^ 1]) + WHOLE[1:], "byte 0: the record is corrupt"),
+    ("a length beyond everything", record(b"")[:0] + b"\xff" * 12, "byte 0: the record is corrupt"),
     ("no message", record(b"\xff\xff\xff"), WARMUP),
 ]
 
 
-@pytest.mark.parametrize(("data", "said"), [c[1:] for c in DAMAGED], ids=[c[0] for c in DAMAGED])
-def test_a_damaged_file_is_refused_with_its_place(folder, data, said):
-    with pytest.raises(UnreadableFile, match=said):
+@pytest.mark.parametrize(("data", "message"), [c[1:] for c in DAMAGED], ids=[c[0] for c in DAMAGED])
+def test_a_damaged_file_is_refused_with_its_position(folder, data, message):
+    with pytest.raises(UnreadableFile, match=message):
         read_warmup(folder(data=data))
 
 
-def test_a_record_holds_what_was_put_in(tmp_path):
+def test_records_are_read_as_they_were_written(tmp_path):
     (tmp_path / "r").write_bytes(record(b"") + record(b"abc"))
-    assert [bytes(one) for one in read_records(Folder(tmp_path), "r")] == [b"", b"abc"]
+    assert [bytes(data) for data in read_records(Folder(tmp_path), "r")] == [b"", b"abc"]

@@ -101,7 +101,7 @@ def test_a_weight_is_what_tensorflow_js_makes_of_it(dtype, shape, quantization, 
     assert not array.flags.writeable
 
 
-def test_weights_lie_one_after_the_other_across_shards():
+def test_weights_are_stored_one_after_another_across_shards():
     data = np.arange(5, dtype=F4).tobytes()
     text = struct.pack("<I", 4) + b"four"
     whole = data + text + data
@@ -113,7 +113,7 @@ def test_weights_lie_one_after_the_other_across_shards():
         assert weights.read("s").tolist() == [b"four"]
 
 
-def test_weights_of_several_groups_lie_in_their_own_files(tmp_path):
+def test_each_group_of_weights_has_its_own_files(tmp_path):
     groups = [
         {"paths": [f"{name}.bin"], "weights": [{"name": name, "dtype": "float32", "shape": [1]}]}
         for name in "ab"
@@ -129,22 +129,22 @@ def test_weights_of_several_groups_lie_in_their_own_files(tmp_path):
     assert "c" not in weights
 
 
-SHORT = [  # the shards there are, what is said of reading w
+SHORT = [  # the existing shards, the error of reading w
     ({"a": b"1234"}, "model.json: ends 4 bytes before the weight w does; it was cut short"),
-    ({}, "model.json: missing; model.json keeps the weight w there"),
+    ({}, "model.json: missing; model.json expects the weight w in it"),
 ]
 
 
-@pytest.mark.parametrize(("shards", "said"), SHORT)
-def test_a_missing_or_short_shard_is_named_with_its_weight(shards, said):
+@pytest.mark.parametrize(("shards", "message"), SHORT)
+def test_a_missing_or_short_shard_is_named_with_its_weight(shards, message):
     weights = weights_of(("w", "float32", [2]), **shards)
     assert weights.entry("w").nbytes == 8
     with pytest.raises(UnreadableFile) as raised:
         weights.read("w")
-    assert str(raised.value) == said
+    assert str(raised.value) == message
 
 
-def test_a_weight_that_is_not_there_has_near_names():
+def test_the_error_for_an_unknown_weight_lists_similar_names():
     with pytest.raises(MissingTensor, match="no tensor kernal; similar names: kernel"):
         weights_of(("kernel", "float32", [2])).read("kernal")
 
@@ -231,7 +231,7 @@ def read_or_error(data):
     return ""
 
 
-def test_nesting_without_end_is_refused():
+def test_excessive_nesting_is_refused():
     assert "too deep" in read_or_error(b'{"a":' * 100_000)
     inner = b'{"func": {"attr": {"a": ' * 300 + b"{}" + b"}}}" * 300
     node = b'{"modelTopology": {"node": [{"attr": {"a": ' + inner + b"}}]}}"

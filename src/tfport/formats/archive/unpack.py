@@ -62,7 +62,7 @@ def unpack(source: ByteSource, packed: int, where: str, declared: int | None = N
         with tempfile.TemporaryFile() as file:
             total = copy_bounded(source, file, packed, where, declared)
             file.flush()
-            # mmap refuses a file of no bytes
+            # mmap does not support empty files
             return mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) if total else b""
     except BROKEN as error:
         raise damaged(where, error) from None

@@ -1,8 +1,8 @@
-"""A protobuf message from a file, binary or text, or the byte at which it is none.
+"""Parse protobuf messages, binary or text, and locate the byte at which one is malformed.
 
-`read_message(GraphDef, files, "graph.pb")` looks at the content to tell the two
-forms apart. The parser only says that bytes are corrupt; where and how is found
-afterwards, by walking down to the field that does not parse.
+`read_message(GraphDef, files, "graph.pb")` recognizes binary and text by the content.
+The protobuf parser only reports that bytes are corrupt. Where and why is determined
+afterwards, by descending to the field that does not parse.
 """
 
 from __future__ import annotations
@@ -32,44 +32,42 @@ LONGEST_QUOTE = 160
 
 
 def read_message(kind: type[M], files: Files, name: str) -> M:
-    """The message that a file holds."""
+    """Read the message in a file."""
     return parse_message(kind, files.map(name), files.label(name))
 
 
 def parse_message(kind: type[M], data: Bytes, where: str) -> M:
-    """The message that these bytes hold; `where` is what they are called in errors."""
+    """Parse a message; errors call its bytes `where`."""
     if not len(data):
         raise UnreadableFile(f"{where}: expected a {kind.DESCRIPTOR.name}, found an empty file")
     if is_text(data):
         return parse_text(kind, data, where)
     if len(data) > LARGEST:
-        raise UnreadableFile(
-            f"{where}: {len(data)} bytes are more than the 2 GiB that a protobuf message can have"
-        )
+        raise UnreadableFile(f"{where}: a protobuf message can have at most 2 GiB, found {len(data)} bytes")
     try:
-        return kind.FromString(data)  # type: ignore[arg-type]  # upb takes a memoryview as well
+        return kind.FromString(data)  # type: ignore[arg-type]  # upb accepts a memoryview too
     except DecodeError:
         raise UnreadableFile(explain(cast(Descriptor, kind.DESCRIPTOR), data, where)) from None
 
 
 def is_text(data: Bytes) -> bool:
-    """Whether a message is in text form. A binary one has a control character in its first field."""
+    """Whether a message is in text format. A binary message has a control character in its first field."""
     head = bytes(data[:HEAD])
     return CONTROL.search(head) is None and TEXT.match(head) is not None
 
 
 def parse_text(kind: type[M], data: Bytes, where: str) -> M:
-    from google.protobuf import text_format  # here, as few models are text
+    from google.protobuf import text_format  # imported here, as few models are text
 
     message = kind()
     try:
-        with warnings.catch_warnings():  # Python warns of escapes such as `\l`, which protobuf lets pass
+        with warnings.catch_warnings():  # Python warns of escapes such as `\l`, which protobuf allows
             warnings.simplefilter("ignore", DeprecationWarning)
             text_format.Parse(str(data, "utf-8-sig"), message)
     except UnicodeDecodeError as error:
         raise UnreadableFile(f"{where}, byte {error.start}: the text is not UTF-8") from None
     except RecursionError:
-        raise UnreadableFile(f"{where}: the messages are nested too deep to read") from None
+        raise UnreadableFile(f"{where}: the messages are nested too deeply") from None
     except text_format.ParseError as error:
         raise UnreadableFile(f"{where}{place(error)}: {quote(error)}") from None
     return message
@@ -81,17 +79,17 @@ def place(error: ParseError) -> str:
 
 
 def quote(error: ParseError) -> str:
-    """What the text parser said, without the line that it repeats and the full names of types."""
+    """The message of the text parser, without the repeated line and the full names of types."""
     text = re.sub(r"^\d+:\d+ : ", "", str(error)).rpartition("': ")[2]
     text = text.replace("tfport.formats.proto.", "").rstrip(".").replace("\n", " ")
     return text if len(text) <= LONGEST_QUOTE else text[:LONGEST_QUOTE] + "…"
 
 
 def explain(kind: Descriptor, data: Bytes, where: str) -> str:
-    """The sentence for bytes that do not parse."""
+    """The error message for bytes that do not parse."""
     path, fault = first_fault(kind, data)
-    if fault is None:  # every field parses by itself: only the depth of the whole is left
-        return f"{where}: the messages are nested too deep to read"
+    if fault is None:  # every field parses on its own, so the nesting is too deep
+        return f"{where}: the messages are nested too deeply"
     inside = f", in {path}" if path else ""
     if not fault.cut:
         return f"{where}, byte {fault.at}{inside}: {fault.why}"
@@ -101,7 +99,7 @@ def explain(kind: Descriptor, data: Bytes, where: str) -> str:
 
 
 def first_fault(kind: Descriptor, data: Bytes, at: int = 0) -> tuple[str, Fault | None]:
-    """The innermost field that does not parse, as `node[3].attr[0]`, and what is wrong there."""
+    """The innermost field that does not parse, as `node[3].attr[0]`, and its fault."""
     steps = walk(data)
     if steps.fault:
         return "", Fault(at + steps.fault.at, steps.fault.why, steps.fault.cut)
@@ -118,7 +116,7 @@ def first_fault(kind: Descriptor, data: Bytes, at: int = 0) -> tuple[str, Fault 
 
 
 def fault_of(field: FieldDescriptor, data: memoryview, at: int) -> tuple[str, Fault | None]:
-    """What is wrong with one field's value, if anything."""
+    """The fault of the value of a field, if it has one."""
     if field.type == FieldDescriptor.TYPE_STRING:
         return "", bad_text(data, at)
     if field.message_type is None:

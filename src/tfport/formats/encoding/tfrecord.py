@@ -1,6 +1,6 @@
-"""TFRecord files: a length, the bytes, and checksums of both, record after record.
+"""Read TFRecord files: for each record a length, the bytes, and checksums of both.
 
-What a model reads while it runs is cut in `runtime.datasets`; this reads files that lie beside a model.
+This reads files that belong to a model. `runtime.ops.data` reads the data files of input pipelines.
 """
 
 from __future__ import annotations
@@ -16,17 +16,17 @@ HEAD, FOOT = 12, 4
 
 
 def read_records(files: Files, name: str) -> Iterator[memoryview]:
-    """The records of a file, in order; an error at the first that is cut off or damaged."""
+    """The records of a file, in order; an error at the first record that is truncated or damaged."""
     data, where = files.map(name), files.label(name)
     at = 0
     while at < len(data):
         if len(data) - at < HEAD:
-            raise UnreadableFile(f"{where}, byte {at}: the record is cut off")
+            raise UnreadableFile(f"{where}, byte {at}: the record is truncated")
         length = data[at : at + 8]
         _check(length, data[at + 8 : at + HEAD], where, at)
         end = at + HEAD + struct.unpack("<Q", length)[0]
         if end + FOOT > len(data):
-            raise UnreadableFile(f"{where}, byte {at}: the record is cut off")
+            raise UnreadableFile(f"{where}, byte {at}: the record is truncated")
         record = data[at + HEAD : end]
         _check(record, data[end : end + FOOT], where, at)
         yield record
@@ -35,11 +35,11 @@ def read_records(files: Files, name: str) -> Iterator[memoryview]:
 
 def _check(data: memoryview, stored: memoryview, where: str, at: int) -> None:
     if masked(checksum(data)) != struct.unpack("<I", stored)[0]:
-        raise UnreadableFile(f"{where}, byte {at}: the record is corrupted, its checksum is wrong")
+        raise UnreadableFile(f"{where}, byte {at}: the record is corrupt: its checksum does not match")
 
 
 def record(data: bytes) -> bytes:
-    """One record as a file holds it."""
+    """The bytes of a record in a file."""
     length = struct.pack("<Q", len(data))
     sums = [struct.pack("<I", masked(checksum(part))) for part in (length, data)]
     return length + sums[0] + data + sums[1]

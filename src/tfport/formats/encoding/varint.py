@@ -1,4 +1,4 @@
-"""Numbers of seven bits a byte, as protobuf and TensorFlow's tables write them."""
+"""Variable-length integers with seven bits per byte, as in protobuf and TensorFlow's tables."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ _ALL = (1 << 64) - 1
 
 
 def to_varint(value: int) -> bytes:
-    """The bytes of a number that is not negative."""
+    """The bytes of a non-negative integer."""
     out = bytearray()
     while value > 127:
         out.append(value & 127 | 128)
@@ -16,7 +16,7 @@ def to_varint(value: int) -> bytes:
 
 
 def from_varint(data: bytes | memoryview, at: int) -> tuple[int, int]:
-    """The number at a place, and where it ends. ValueError where there is none."""
+    """The integer at an offset, and where it ends. ValueError if it does not end."""
     value = shift = 0
     while at < len(data) and shift < 64:
         byte = data[at]

@@ -1,9 +1,9 @@
-"""Where the fields of a protobuf message lie, and where it breaks off.
+"""The positions of the fields of a protobuf message, and where it is malformed.
 
-`walk(data)` lists the top-level fields without reading what is in them: number,
-wire type, offset and size. It needs no schema and copies nothing, so that a
-mapped file of gigabytes costs what its tags cost. What the fields mean is for
-`message` and `recognise`.
+`walk(data)` lists the top-level fields without reading their values: number, wire
+type, offset and size. It needs no schema and copies nothing, so that the cost for a
+mapped file depends on the number of fields, not on its size. `message` parses
+fields, `structure` compares them with known messages.
 """
 
 from __future__ import annotations
@@ -16,11 +16,11 @@ Bytes: TypeAlias = bytes | memoryview
 VARINT, FIXED64, LENGTH, START_GROUP, END_GROUP, FIXED32 = range(6)
 WIDTH = {FIXED64: 8, FIXED32: 4}
 LARGEST = 2**31 - 1
-"""No protobuf library reads or writes a message of more bytes than this."""
+"""The largest message that protobuf libraries support."""
 
 
 class Field(NamedTuple):
-    """One field: `size` bytes of value from `start` on, the tag (and length) before them."""
+    """A field: its value is `size` bytes at `start`, after the tag (and length)."""
 
     number: int
     wire: int
@@ -34,28 +34,28 @@ class Field(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Fault:
-    """The byte from which on this is no message, and why."""
+    """The byte at which a message is malformed, and why."""
 
     at: int
     why: str
     cut: bool = False
-    """Whether the data just stops: `why` then says what comes before its subject, `ends within …`."""
+    """Whether the data is truncated; `why` is then a predicate, `ends within …`."""
 
 
 @dataclass(frozen=True, slots=True)
 class Walk:
-    """The fields up to the end of the data, or up to a fault, or as many as were asked for."""
+    """The fields up to the end of the data, to a fault, or to the requested number."""
 
     fields: list[Field]
     fault: Fault | None = None
 
     @property
-    def whole(self) -> bool:
+    def is_complete(self) -> bool:
         return self.fault is None
 
 
 def walk(data: Bytes, most: int | None = None) -> Walk:
-    """The top-level fields of a message; at most `most` of them."""
+    """The top-level fields of a message, at most `most` of them."""
     fields: list[Field] = []
     at = 0
     while at < len(data) and (most is None or len(fields) < most):
@@ -68,39 +68,39 @@ def walk(data: Bytes, most: int | None = None) -> Walk:
 
 
 def read_field(data: Bytes, at: int) -> Field | Fault:
-    """The field whose tag stands at `at`."""
+    """The field whose tag is at `at`."""
     tag, start = read_varint(data, at)
     if tag is None:
-        return no_varint(data, at, "a field tag")
+        return bad_varint(data, at, "a field tag")
     number, wire = tag >> 3, tag & 7
     if not 0 < number < 2**29:
         return Fault(at, f"expected a field tag, found field number {number}")
     if wire == VARINT:
         value, end = read_varint(data, start)
         if value is None:
-            return no_varint(data, start, f"field {number}")
+            return bad_varint(data, start, f"field {number}")
         return Field(number, wire, start, end - start)
     size: int | None = WIDTH.get(wire)
     if wire == LENGTH:
         size, start = read_varint(data, start)
         if size is None:
-            return no_varint(data, start, f"the length of field {number}")
-    if size is None:  # groups went out of use before TensorFlow began
+            return bad_varint(data, start, f"the length of field {number}")
+    if size is None:  # groups were deprecated before TensorFlow existed
         return Fault(at, f"expected a field tag, found wire type {wire}")
     return bounded(Field(number, wire, start, size), at, len(data))
 
 
 def bounded(field: Field, at: int, end: int) -> Field | Fault:
-    """The field, unless it is larger than what holds it."""
+    """The field, or a fault if it is larger than the data."""
     if field.size > LARGEST:
-        return Fault(at, f"field {field.number} claims {field.size} bytes, more than any message has")
+        return Fault(at, f"field {field.number} has {field.size} bytes, more than a message can have")
     if field.end > end:
         return Fault(at, f"ends {count(field.end - end)} before field {field.number} does", cut=True)
     return field
 
 
 def read_varint(data: Bytes, at: int) -> tuple[int, int] | tuple[None, int]:
-    """The number at `at` and where it ends; no number if it does not end in time."""
+    """The integer at `at` and where it ends; None if it is too long or cut off."""
     value = shift = 0
     for end in range(at, min(at + 10, len(data))):
         byte = data[end]
@@ -111,14 +111,14 @@ def read_varint(data: Bytes, at: int) -> tuple[int, int] | tuple[None, int]:
     return None, at
 
 
-def no_varint(data: Bytes, at: int, what: str) -> Fault:
+def bad_varint(data: Bytes, at: int, what: str) -> Fault:
     if len(data) - at < 10:
         return Fault(at, f"ends within {what}", cut=True)
-    return Fault(at, f"{what} is a number of more than 10 bytes")
+    return Fault(at, f"{what} is an integer of more than 10 bytes")
 
 
 def content(data: Bytes, field: Field) -> memoryview:
-    """The bytes of a field's value, where they are."""
+    """The value of a field, without a copy."""
     return memoryview(data)[field.start : field.end]
 
 

@@ -1,6 +1,6 @@
-"""A SavedModel folder: its MetaGraphs by tag set, and where its variables and assets are.
+"""Read a SavedModel folder: its MetaGraphs with their tags, and its fingerprint.
 
-The tensors of the variables stay unread: see `checkpoint`.
+The variables are a checkpoint, which `checkpoint` reads.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ SCHEMA = 1
 
 @dataclass(frozen=True, slots=True)
 class SavedModelFile:
-    """What a SavedModel folder says."""
+    """The messages of a SavedModel folder."""
 
     proto: pb.SavedModel
     fingerprint: pb.FingerprintDef | None
@@ -31,7 +31,7 @@ class SavedModelFile:
 
 
 def read_saved_model(files: Files, name: str) -> SavedModelFile:
-    """The SavedModel whose message is the file `name`, binary or text."""
+    """Read the SavedModel in the file `name`, binary or text."""
     proto = read_message(pb.SavedModel, files, name)
     label = files.label(name)
     if proto.saved_model_schema_version != SCHEMA:
@@ -39,7 +39,7 @@ def read_saved_model(files: Files, name: str) -> SavedModelFile:
             f"{label}: expected SavedModel schema version {SCHEMA}, found {proto.saved_model_schema_version}"
         )
     if not proto.meta_graphs:
-        raise UnreadableFile(f"{label}: expected at least one MetaGraph, found none; nothing was saved")
+        raise UnreadableFile(f"{label}: expected at least one MetaGraph, found none")
     fingerprint = None
     if files.has(FINGERPRINT):
         fingerprint = read_message(pb.FingerprintDef, files, FINGERPRINT)

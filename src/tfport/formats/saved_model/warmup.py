@@ -1,8 +1,8 @@
-"""Warm-up requests: what a SavedModel's author left for a server to ask when it has loaded the model.
+"""Read warm-up requests: requests in a SavedModel that a server runs after loading it.
 
 TensorFlow Serving reads `assets.extra/tf_serving_warmup_requests`, a TFRecord file of logged
-requests. Here each becomes the arrays of a signature's inputs; who asks them, and whether the
-signature is there, is decided elsewhere.
+requests. `read_warmup` converts them to arrays for the inputs of a signature; callers
+run them and check that the signature exists.
 """
 
 from __future__ import annotations
@@ -22,22 +22,22 @@ from tfport.formats.proto import serving_pb2 as pb
 
 WARMUP = "assets.extra/tf_serving_warmup_requests"
 MOST_REQUESTS = 1000
-"""As many as TensorFlow Serving takes; it refuses a model with more."""
+"""The limit of TensorFlow Serving, which refuses a model with more."""
 CLASSIFY, REGRESS, PREDICT = (f"tensorflow/serving/{name}" for name in ("classify", "regress", "predict"))
 
 
 @dataclass(frozen=True, slots=True)
 class WarmupRequest:
-    """One request: a signature, by name or else the default one, and what it is given."""
+    """A request: the name of a signature, empty for the default, and its inputs."""
 
     signature: str
     method: str
     inputs: dict[str, Any]
-    """Arrays by the names of the signature's inputs; of Examples the one array, under the name `""`."""
+    """Arrays by input name; the single array of serialized Examples has the name `""`."""
 
 
 def read_warmup(files: Files) -> list[WarmupRequest]:
-    """The requests of a model, as far as they can be asked again; none where it has no such file."""
+    """The requests of a model; none if it has no such file."""
     if not files.has(WARMUP):
         return []
     where = files.label(WARMUP)
@@ -71,13 +71,13 @@ def _predict(request: pb.PredictRequest) -> WarmupRequest:
 
 
 def _of_examples(spec: pb.ModelSpec, method: str, input_proto: pb.Input) -> WarmupRequest:
-    """Examples as the one string tensor that the server makes of them."""
+    """Examples as one string tensor, as the server converts them."""
     context = b""
     examples = input_proto.example_list.examples
     if input_proto.WhichOneof("kind") == "example_list_with_context":
         context = input_proto.example_list_with_context.context.SerializeToString(deterministic=True)
         examples = input_proto.example_list_with_context.examples
     array = np.empty(len(examples), object)
-    # messages written one after the other are one message with the fields of both
+    # two concatenated messages are one message with the fields of both
     array[:] = [context + example.SerializeToString(deterministic=True) for example in examples]
     return WarmupRequest(spec.signature_name, method, {"": array})

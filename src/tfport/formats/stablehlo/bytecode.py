@@ -1,8 +1,8 @@
-"""MLIR's bytecode as operations, for programs of StableHLO: what XlaCallModule holds.
+"""Read MLIR bytecode, the form in which XlaCallModule stores StableHLO programs.
 
-The file is a list of sections: strings, names of ops, a table of attributes and types, and operations that
-refer to these by number. Attributes and types are left as bytes until something asks for them; what
-they mean in a dialect is said in `vhlo`. Every read is bounded by its section.
+The file is a list of sections: strings, names of ops, a table of attributes and types, and operations
+that refer to these by number. Attributes and types stay bytes here; `vhlo` decodes them. Every read is
+limited to its section.
 """
 
 from __future__ import annotations
@@ -16,14 +16,14 @@ from tfport.errors import UnreadableFile
 T = TypeVar("T")
 MAGIC = b"ML\xefR"
 NEWEST = 6
-"""The bytecode that this reads."""
+"""The newest supported version of the bytecode."""
 DEEPEST = 60
 _STRINGS, _DIALECTS, _ENTRIES, _OFFSETS, _IR, _RESOURCES, _RESOURCE_OFFSETS, _VERSIONS, _PROPERTIES = range(9)
 _ATTRS, _RESULTS, _OPERANDS, _SUCCESSORS, _REGIONS, _USES, _HAS_PROPERTIES = (1 << i for i in range(7))
 
 
 class BytecodeReader:
-    """Bytes with a place in them; what goes past the end is an error."""
+    """Bytes with a read position; reading past the end is an error."""
 
     def __init__(self, data: memoryview, where: str) -> None:
         self.data, self.at, self.where = data, 0, where
@@ -41,7 +41,7 @@ class BytecodeReader:
         return self.take(1)[0]
 
     def varint(self) -> int:
-        """As many zero bits at the low end of the first byte as there are further bytes."""
+        """An integer; the number of trailing zero bits of the first byte is the number of further bytes."""
         first = self.byte()
         if first & 1:
             return first >> 1
@@ -55,7 +55,7 @@ class BytecodeReader:
         return value >> 1 ^ -(value & 1)
 
     def count(self) -> int:
-        """Of things that take at least a byte each."""
+        """The number of elements, each of which takes at least a byte."""
         count = self.varint()
         if count > len(self.data) - self.at:
             raise self.fail(f"expected {count} elements, found {len(self.data) - self.at} bytes")
@@ -70,22 +70,22 @@ class BytecodeReader:
 
 @dataclass(slots=True)
 class Operation:
-    """One op: values are numbers that are unique in the module."""
+    """An operation; its operands and results are numbers that are unique in the module."""
 
     name: str
     operands: list[int]
     results: list[int]
     types: list[int]
-    """The types of its results, as entries."""
+    """The types of the results, as numbers of entries."""
     attrs: int | None
-    """The entry of its dictionary of attributes."""
+    """The entry with the dictionary of attributes."""
     properties: memoryview | None
     regions: list[BytecodeBlock]
 
 
 @dataclass(slots=True)
 class BytecodeBlock:
-    """Arguments and operations; regions here have one block."""
+    """The arguments and operations of a region; a region has one block here."""
 
     args: list[int]
     ops: list[Operation] = field(default_factory=list)
@@ -93,16 +93,18 @@ class BytecodeBlock:
 
 @dataclass(slots=True)
 class BytecodeEntry:
-    """An attribute or type as it was written."""
+    """The bytes of an attribute or type."""
 
     dialect: str
     data: memoryview
     custom: bool
-    """Whether the dialect's own encoding was used, rather than text."""
+    """Whether it has the encoding of its dialect, not text."""
 
 
 @dataclass(slots=True)
 class BytecodeModule:
+    """The tables and operations of a module."""
+
     strings: list[str]
     attributes: list[BytecodeEntry]
     types: list[BytecodeEntry]
@@ -112,13 +114,15 @@ class BytecodeModule:
 
 
 def read_bytecode(data: bytes, where: str = "module") -> BytecodeModule:
-    """The operations of a module."""
+    """Read a module."""
     reader = BytecodeReader(memoryview(data), where)
     if bytes(reader.take(4)) != MAGIC:
         raise UnreadableFile(f"{where}: expected MLIR bytecode, found {bytes(data[:4])!r}")
     version = reader.varint()
     if version > NEWEST:
-        raise UnreadableFile(f"{where}: bytecode of version {version} is newer than {NEWEST}")
+        raise UnreadableFile(
+            f"{where}: expected bytecode of version {NEWEST} or older, found version {version}"
+        )
     producer = _text(reader)
     sections: dict[int, BytecodeReader] = {}
     while reader.rest():
@@ -131,7 +135,7 @@ def _text(reader: BytecodeReader) -> str:
     rest = bytes(reader.data[reader.at :])
     length = rest.find(b"\0")
     if length < 0:
-        raise reader.fail("expected a text that ends with a zero byte")
+        raise reader.fail("expected a zero-terminated text")
     reader.take(length + 1)
     return rest[:length].decode("utf-8", "replace")
 
@@ -148,7 +152,7 @@ def _section(reader: BytecodeReader) -> tuple[int, BytecodeReader]:
 
 
 class _Scope:
-    """The values that operations see: those of a region are behind those of the regions around it."""
+    """The values that operations can use; those of a region follow those of the enclosing regions."""
 
     def __init__(self) -> None:
         self.values: list[int | None] = []
@@ -173,7 +177,7 @@ class _Parser:
 
     def _needed(self, number: int) -> BytecodeReader:
         if number not in self._sections:
-            raise UnreadableFile(f"{self._where}: the bytecode lacks its section {number}")
+            raise UnreadableFile(f"{self._where}: the bytecode has no section {number}")
         return self._sections[number]
 
     def _read_strings(self) -> list[str]:
@@ -261,7 +265,7 @@ class _Parser:
             for _ in range(reader.count()):
                 block.args.append(self._argument(reader, scopes[-1]))
             if self._version >= 3 and reader.byte():
-                raise reader.fail("an order of uses is not read")
+                raise reader.fail("use-list orders are not supported")
         for _ in range(encoding >> 1):
             block.ops.append(self._operation(reader, scopes, depth))
         return block
@@ -275,7 +279,7 @@ class _Parser:
     def _define(self, reader: BytecodeReader, scope: _Scope) -> int:
         place = scope.next[-1] if scope.next else -1
         if not 0 <= place < len(scope.values):
-            raise reader.fail("there are more values than a region said")
+            raise reader.fail("a region defines more values than it declares")
         self._count += 1
         scope.values[place] = self._count
         scope.next[-1] += 1
@@ -295,7 +299,7 @@ class _Parser:
         numbers = reader.many(reader.varint) if mask & _OPERANDS else []
         operands = [self._value(reader, scopes[-1], n) for n in numbers]
         if mask & (_SUCCESSORS | _USES):
-            raise reader.fail(f"{name} has successors or an order of uses, which are not read")
+            raise reader.fail(f"{name} has successors or a use-list order, which are not supported")
         results = [self._define(reader, scopes[-1]) for _ in types]
         regions = self._nested(reader, scopes, depth) if mask & _REGIONS else []
         return Operation(name, operands, results, types, attrs, properties, regions)
@@ -314,5 +318,5 @@ class _Parser:
     def _value(self, reader: BytecodeReader, scope: _Scope, number: int) -> int:
         value = scope.values[number] if number < len(scope.values) else None
         if value is None:
-            raise reader.fail(f"value {number} is read before it is made")
+            raise reader.fail(f"value {number} is used before it is defined")
         return value

@@ -1,7 +1,7 @@
-"""StableHLO as it is serialized: the dialect vhlo, whose ops, attributes and types carry versions.
+"""Read serialized StableHLO: the MLIR dialect vhlo, whose ops, attributes and types have versions.
 
-`read_vhlo` gives functions of operations, named without their versions, with attributes as plain
-values: integers, texts, lists, arrays. An attribute is decoded when it is asked for.
+`read_vhlo` returns functions with operations named without their versions. Attributes are plain
+values: integers, strings, lists, arrays. They are decoded on first access.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from tfport.formats.stablehlo.bytecode import (
 DYNAMIC = -(1 << 63)
 MOST_AXES = 32
 MOST_ELEMENTS = 1 << 40
-"""Of a constant, all the same: one that is written out is bounded by the file."""
+"""The limit for a constant stored as one element; any other is limited by the size of the file."""
 _ELEMENTS: dict[int, Any] = {
     0: np.bool_, 2: ml_dtypes.bfloat16, 3: np.float16, 4: np.float32, 5: np.float64, 9: np.int64, 11: np.int8,
     12: np.int16, 13: np.int32, 14: np.int64, 16: np.uint8, 17: np.uint16, 18: np.uint32, 19: np.uint64,
@@ -111,12 +111,12 @@ PROPERTIES = {
     "transpose_v1": "permutation",
     "triangular_solve_v1": "left_side lower transpose_a unit_diagonal",
 }
-"""The attributes that each op has, in the order of their names, as properties are written."""
+"""The attributes of each op, in the order of their names, in which properties are stored."""
 
 
 @dataclass(frozen=True, slots=True)
 class TensorType:
-    """What a value is; a size that is not known is None, and so is the element of a token."""
+    """The type of a value; an unknown size is None, and so is the element type of a token."""
 
     element: Any
     shape: tuple[int | None, ...] = ()
@@ -125,7 +125,7 @@ class TensorType:
 
 @dataclass(slots=True)
 class HloOp:
-    """One operation of a function, ready to be run."""
+    """An operation of a function."""
 
     name: str
     operands: list[int]
@@ -137,13 +137,13 @@ class HloOp:
 
 @dataclass(slots=True)
 class HloBody:
-    """Arguments, operations, and what the last one, a return, answers."""
+    """The arguments, operations and returned values of a function or region."""
 
     args: list[int]
     ops: list[HloOp]
     returns: list[int]
     known: Any = field(default=None)
-    """For whoever runs it, to keep what it found out about it."""
+    """A cache for the interpreter."""
 
 
 class HloAttributes:
@@ -154,7 +154,7 @@ class HloAttributes:
 
     def __getitem__(self, name: str) -> Any:
         if name not in self._entries:
-            raise UnreadableFile(f"{self._op} lacks its attribute {name}")
+            raise UnreadableFile(f"{self._op} has no attribute {name}")
         return self._decoder.attribute(self._entries[name])
 
     def names(self) -> list[str]:
@@ -185,7 +185,7 @@ class _Decoder:
                     if op.name == "vhlo.func_v1" and op.regions:
                         functions[str(self._attrs(op, "func_v1")["sym_name"])] = self._body(op.regions[0])
         if not functions:
-            raise UnreadableFile(f"{self._where}: expected functions of vhlo, found none")
+            raise UnreadableFile(f"{self._where}: expected vhlo functions, found none")
         return functions
 
     def _body(self, block: BytecodeBlock) -> HloBody:
@@ -202,7 +202,7 @@ class _Decoder:
     def _op(self, op: Operation, name: str) -> HloOp:
         plain, _, version = name.rpartition("_v")
         if not op.name.startswith("vhlo.") or not version.isdigit():
-            raise UnreadableFile(f"{self._where}: expected an op of vhlo, found {op.name}")
+            raise UnreadableFile(f"{self._where}: expected a vhlo op, found {op.name}")
         types = [self.type(t) for t in op.types]
         regions = [self._body(region) for region in op.regions]
         return HloOp(plain, op.operands, op.results, types, self._attrs(op, name), regions)
@@ -218,12 +218,14 @@ class _Decoder:
             while reader.rest():
                 numbers.append(reader.varint())
             if names is None or len(names.split()) != len(numbers):
-                raise UnreadableFile(f"{self._where}: {op.name} with {len(numbers)} attributes is not known")
+                raise UnreadableFile(
+                    f"{self._where}: {op.name} with {len(numbers)} attributes is unsupported"
+                )
             entries |= dict(zip(names.split(), numbers, strict=True))
         return HloAttributes(self, entries, op.name)
 
     def _dictionary(self, number: int) -> dict[str, int]:
-        """MLIR's own dictionary of attributes, whose keys are its own strings."""
+        """A dictionary of attributes of the builtin dialect, whose keys are builtin strings."""
         reader = self._entry(self._module.attributes, number, "builtin", 1)
         return {self._name(reader.varint()): reader.varint() for _ in range(reader.count())}
 
@@ -243,7 +245,9 @@ class _Decoder:
             raise UnreadableFile(f"{self._where}: there is no attribute or type {number}")
         entry = table[number]
         if entry.dialect != dialect or not entry.custom:
-            raise UnreadableFile(f"{self._where}: expected something of {dialect}, found {entry.dialect}")
+            raise UnreadableFile(
+                f"{self._where}: expected an entry of dialect {dialect}, found {entry.dialect}"
+            )
         reader = BytecodeReader(entry.data, self._where)
         if code is not None and (actual := reader.varint()) != code:
             raise reader.fail(f"expected code {code}, found {actual}")
@@ -294,7 +298,7 @@ class _Decoder:
             return self.type(reader.varint())
         if code == _BOUNDS:
             return reader.many(reader.signed)
-        raise reader.fail(f"an attribute of vhlo with code {code} is not known")
+        raise reader.fail(f"unknown vhlo attribute with code {code}")
 
     def _array(self, reader: BytecodeReader) -> Any:
         kind = self.type(reader.varint())
@@ -304,11 +308,11 @@ class _Decoder:
         shape = tuple(n or 0 for n in kind.shape)
         size = math.prod(shape)
         if size > MOST_ELEMENTS:
-            raise reader.fail(f"a constant of {size} elements is too large")
+            raise reader.fail(f"a constant has {size} elements, more than {MOST_ELEMENTS}")
         element = np.dtype(kind.element)
         if element == np.bool_:
             return _booleans(raw, size, reader).reshape(shape)
-        if len(raw) == element.itemsize:  # all elements are this one
+        if len(raw) == element.itemsize:  # one element for all
             return np.broadcast_to(np.frombuffer(raw, element)[0], shape)
         if len(raw) != size * element.itemsize:
             raise reader.fail(f"expected {size} elements of {element}, found {len(raw)} bytes")
@@ -336,15 +340,15 @@ class _Decoder:
             return TensorType(None, (), tuple(self.type(n) for n in reader.many(reader.varint)))
         if code == _FUNCTION:
             return TensorType(None)
-        raise reader.fail(f"a type of vhlo with code {code} is not known")
+        raise reader.fail(f"unknown vhlo type with code {code}")
 
 
 def _booleans(raw: bytes, size: int, reader: BytecodeReader) -> Any:
-    """One byte for all, one each, or one bit each."""
+    """Booleans stored as one byte for all, a byte each, or a bit each."""
     if len(raw) == 1 and (size == 1 or raw in (b"\xff", b"\x00")):
         return np.broadcast_to(np.array(bool(raw[0])), (size,))
     if len(raw) == size:
         return np.frombuffer(raw, np.uint8).astype(np.bool_)
     if len(raw) == -(-size // 8):
         return np.unpackbits(np.frombuffer(raw, np.uint8), count=size, bitorder="little").astype(np.bool_)
-    raise reader.fail(f"expected {size} truth values, found {len(raw)} bytes")
+    raise reader.fail(f"expected {size} booleans, found {len(raw)} bytes")

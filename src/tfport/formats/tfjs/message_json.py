@@ -1,8 +1,8 @@
-"""Protobuf messages from JSON, in all the ways that TensorFlow.js converters wrote it.
+"""Parse protobuf messages from JSON, in all variants that TensorFlow.js converters wrote.
 
-Names in camelCase or snake_case; bytes as base64 or as lists of numbers; enums
-by name or number; 64-bit integers as strings, numbers or halves. Fields that the
-message does not have are left out, as every protobuf reader does.
+Names are in camelCase or snake_case; bytes are base64 or lists of numbers; enums are
+names or numbers; 64-bit integers are strings, numbers or pairs. Unknown fields are
+ignored, as in every protobuf parser.
 """
 
 from __future__ import annotations
@@ -17,12 +17,12 @@ from google.protobuf.message import Message
 from tfport.errors import UnreadableFile
 
 REAL = (FieldDescriptor.CPPTYPE_FLOAT, FieldDescriptor.CPPTYPE_DOUBLE)
-BUFFER = "data"  # what Node.js makes of bytes: {"type": "Buffer", "data": […]}
+BUFFER = "data"  # Node.js writes bytes as {"type": "Buffer", "data": […]}
 MOST_SHOWN = 40
 
 
 def fill(message: Message, data: object, where: str) -> None:
-    """Set the fields of `message` to what the JSON object `data` says."""
+    """Set the fields of `message` from the JSON object `data`."""
     if not isinstance(data, dict):
         raise bad(where, "an object", data)
     descriptor = message.DESCRIPTOR
@@ -31,7 +31,7 @@ def fill(message: Message, data: object, where: str) -> None:
         if field is not None and value is not None:
             try:
                 set_field(message, field, value, f"{where}.{key}")
-            except (ValueError, TypeError, OverflowError):  # out of range, or no UTF-8
+            except (ValueError, TypeError, OverflowError):  # out of range, or not UTF-8
                 raise bad(f"{where}.{key}", f"a {kind_name(field)}", value) from None
 
 
@@ -45,7 +45,7 @@ def set_field(message: Message, field: Any, value: object, where: str) -> None:
         for index, item in enumerate(value):
             add_item(current, field, item, f"{where}[{index}]")
     elif field.message_type is not None:
-        current.SetInParent()  # {"list": {}} is an empty list, not nothing
+        current.SetInParent()  # {"list": {}} is an empty list, not a missing one
         fill(current, value, where)
     else:
         setattr(message, field.name, scalar(field, value, where))
@@ -72,7 +72,7 @@ def fill_map(current: Any, field: Any, value: object, where: str) -> None:
 
 
 def scalar(field: Any, value: object, where: str) -> object:
-    """One value, as the field takes it."""
+    """A JSON value as the type of the field."""
     if field.type == FieldDescriptor.TYPE_BYTES:
         return to_bytes(value, where)
     if field.enum_type is not None:
@@ -111,15 +111,15 @@ def to_enum(values: Any, value: object, where: str) -> int:
 
 
 def to_int(value: object, where: str) -> int:
-    if isinstance(value, dict) and {"low", "high"} <= value.keys():  # as long.js keeps 64 bits
+    if isinstance(value, dict) and {"low", "high"} <= value.keys():  # as long.js represents 64 bits
         return (to_int(value["high"], where) << 32) | (to_int(value["low"], where) & 0xFFFFFFFF)
     if isinstance(value, int | str) or (isinstance(value, float) and value.is_integer()):
         return int(value)
-    raise bad(where, "a whole number", value)
+    raise bad(where, "an integer", value)
 
 
 def kind_name(field: Any) -> str:
-    names = {FieldDescriptor.CPPTYPE_STRING: "string", FieldDescriptor.CPPTYPE_BOOL: "true or false"}
+    names = {FieldDescriptor.CPPTYPE_STRING: "string", FieldDescriptor.CPPTYPE_BOOL: "boolean"}
     return names.get(field.cpp_type, "number")
 
 

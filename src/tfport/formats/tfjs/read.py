@@ -1,7 +1,7 @@
-"""A TensorFlow.js graph model: a GraphDef in JSON, with its constants in files beside it.
+"""Read a TensorFlow.js graph model: a GraphDef in JSON, with its constants in files beside it.
 
 `read_tfjs(files, "model.json")` reads the JSON. The values of Const nodes are not
-in the graph: they are in `weights`, by node name, and are read when asked for.
+in the graph. They are in `weights`, by node name, and read on request.
 """
 
 from __future__ import annotations
@@ -13,7 +13,6 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from tfport.errors import NotAModel, UnreadableFile
-from tfport.formats.encoding.wire import count
 from tfport.formats.files import Files
 from tfport.formats.proto import graph_pb2 as pb
 from tfport.formats.proto.saved_model_pb2 import SignatureDef
@@ -25,17 +24,17 @@ MOST_JSON = 512 * 2**20
 
 @dataclass(frozen=True, slots=True)
 class TfjsModel:
-    """What a model.json says."""
+    """The contents of a model.json."""
 
     graph: pb.GraphDef
     weights: TfjsWeights
     """The constants of both graphs, by node name."""
     signature: SignatureDef | None = None
     initializer: pb.GraphDef | None = None
-    """A graph to run once, which makes tables; only some models have it."""
+    """A graph that runs once to initialize tables; only some models have it."""
     initializer_signature: SignatureDef | None = None
     captured: Mapping[str, str] = field(default_factory=dict)
-    """The signature's inputs that no caller feeds, and the initializer's outputs that they stand for."""
+    """Inputs of the signature that callers do not pass, and the initializer outputs used for them."""
     metadata: Mapping[str, Any] = field(default_factory=dict)
     format: str = ""
     generated_by: str = ""
@@ -49,13 +48,15 @@ def read_tfjs(files: Files, name: str) -> TfjsModel:
     try:
         return model_from(data, files.under(posixpath.dirname(name)), label)
     except RecursionError:
-        raise UnreadableFile(f"{label}: the objects are nested too deep to read") from None
+        raise UnreadableFile(f"{label}: the objects are nested too deeply") from None
 
 
 def parse_json(files: Files, name: str) -> dict[str, Any]:
     label = files.label(name)
     if files.size(name) > MOST_JSON:
-        raise UnreadableFile(f"{label}: {count(files.size(name))} of JSON; no graph model has so much")
+        raise UnreadableFile(
+            f"{label}: a graph model has at most {MOST_JSON} bytes of JSON, found {files.size(name)}"
+        )
     try:
         data = json.loads(str(files.map(name), "utf-8-sig"))
     except UnicodeDecodeError as error:
@@ -63,8 +64,8 @@ def parse_json(files: Files, name: str) -> dict[str, Any]:
     except json.JSONDecodeError as error:
         where = f"{label}, line {error.lineno}, column {error.colno}"
         raise UnreadableFile(f"{where}: not JSON, or cut short ({error.msg})") from None
-    except (RecursionError, ValueError):  # too deep, or a number of thousands of digits
-        raise UnreadableFile(f"{label}: JSON too deep or too large to read") from None
+    except (RecursionError, ValueError):  # too deep, or a number with thousands of digits
+        raise UnreadableFile(f"{label}: the JSON is nested too deeply or too large") from None
     if not isinstance(data, dict):
         raise NotAModel(f"{label}: expected a JSON object, found a {type(data).__name__}")
     return data
@@ -76,7 +77,7 @@ def model_from(data: dict[str, Any], beside: Files, label: str) -> TfjsModel:
         raise NotAModel(f"{label}: expected a graph of nodes in `modelTopology`, found none")
     metadata = data.get("userDefinedMetadata")
     metadata = metadata if isinstance(metadata, dict) else {}
-    # the converters up to 2.x kept the signature there
+    # converters up to 2.x store the signature there
     signature = data.get("signature") or metadata.get("signature")
     starts = either(data, "initializerSignature", "initializer_signature")
     return TfjsModel(
@@ -109,7 +110,7 @@ def graph_from(topology: object, where: str) -> pb.GraphDef:
 
 
 def initializer_from(topology: object, label: str) -> pb.GraphDef | None:
-    """Converters write an empty object where there is nothing to initialise."""
+    """The initializer graph; converters write an empty object if there is none."""
     has_nodes = isinstance(topology, dict) and topology.get("node")
     return graph_from(topology, f"{label}: modelInitializer") if has_nodes else None
 
@@ -123,7 +124,7 @@ def signature_from(data: object, where: str) -> SignatureDef | None:
 
 
 def captured(signature: object, starts: object) -> dict[str, str]:
-    """Inputs and initializer outputs with the same resource number belong together."""
+    """Match inputs and initializer outputs by their resource number."""
     made = {number: name for name, number in resources(starts, "outputs")}
     return {name: made[number] for name, number in resources(signature, "inputs") if number in made}
 

@@ -1,7 +1,7 @@
-"""The weights of a TensorFlow.js model: what the manifest lists, read from its shards when asked for.
+"""Read the weights of a TensorFlow.js model: listed in the manifest, stored in shards.
 
-A group of weights is one run of bytes, cut into shards anywhere. Quantized
-weights are given back as what they were before, computed as TensorFlow.js does.
+The weights of a group are concatenated and split into shards at any byte. Quantized
+weights are dequantized as TensorFlow.js does it.
 """
 
 from __future__ import annotations
@@ -34,17 +34,17 @@ LENGTH_BYTES = 4
 
 @dataclass(frozen=True, slots=True)
 class Weight:
-    """One line of the manifest."""
+    """An entry of the manifest."""
 
     entry: CheckpointEntry
     stored: int
-    """The type in the file, a DataType: another one than the entry's if it is quantized."""
+    """The DataType in the file; it differs from the type of the entry if the weight is quantized."""
     scale: float = 1.0
-    least: float = 0.0
+    minimum: float = 0.0
 
 
 class WeightGroup:
-    """Weights whose bytes follow each other, in files that follow each other."""
+    """Weights that are stored one after another, in a sequence of files."""
 
     def __init__(self, files: Files, paths: list[str], weights: list[Weight], label: str) -> None:
         self.files = files
@@ -54,12 +54,12 @@ class WeightGroup:
 
     @cached_property
     def starts(self) -> list[int]:
-        """Where each shard begins, and where the last one ends."""
+        """The offset of each shard, and the end of the last one."""
         starts = [0]
         for path in self.paths:
             if not self.files.has(path):
                 raise UnreadableFile(
-                    f"{self.files.label(path)}: missing; {self.label} keeps {self.names()} there"
+                    f"{self.files.label(path)}: missing; {self.label} expects {self.names()} in it"
                 )
             starts.append(starts[-1] + self.files.size(path))
         return starts
@@ -72,7 +72,7 @@ class WeightGroup:
 
     @cached_property
     def spans(self) -> dict[str, tuple[int, int]]:
-        """Where each weight begins and ends. Strings say their length only in the data."""
+        """The start and end of each weight. The length of strings is only in the data."""
         spans: dict[str, tuple[int, int]] = {}
         at = 0
         for weight in self.weights:
@@ -99,7 +99,7 @@ class WeightGroup:
         return at
 
     def between(self, start: int, end: int) -> memoryview | bytes:
-        """The bytes from `start` to `end`; in place if they lie in one shard."""
+        """The bytes from `start` to `end`; not copied if they are in one shard."""
         parts = []
         for path, begins, ends in zip(self.paths, self.starts, self.starts[1:], strict=False):
             if begins < end and start < ends:
@@ -108,11 +108,11 @@ class WeightGroup:
 
 
 class TfjsWeights:
-    """The weights of a model, as a checkpoint's tensors: see `checkpoint.Checkpoint`."""
+    """The weights of a model, with the interface of a `Checkpoint`."""
 
     def __init__(self, manifest: object, files: Files, label: str) -> None:
         self.where = label
-        self.found: dict[str, tuple[WeightGroup, Weight]] = {}
+        self._weights: dict[str, tuple[WeightGroup, Weight]] = {}
         for number, group in enumerate(listed(manifest, f"{label}: weightsManifest")):
             where = f"{label}: weightsManifest[{number}]"
             if not isinstance(group, dict):
@@ -120,14 +120,14 @@ class TfjsWeights:
             paths = [inside(path, where) for path in listed(group.get("paths"), f"{where}.paths")]
             weights = [weight_from(w, where) for w in listed(group.get("weights"), f"{where}.weights")]
             whole = WeightGroup(files, paths, weights, label)
-            self.found.update((w.entry.name, (whole, w)) for w in weights)
+            self._weights.update((w.entry.name, (whole, w)) for w in weights)
 
     def names(self) -> list[str]:
-        """The names of the weights, sorted: those of Const nodes."""
-        return sorted(self.found)
+        """The names of the weights, which are names of Const nodes, sorted."""
+        return sorted(self._weights)
 
     def entry(self, name: str) -> CheckpointEntry:
-        """The type and shape of a weight, as the graph uses it."""
+        """The type and shape of a weight in the graph."""
         return self.find(name)[1].entry
 
     def read(self, name: str) -> NDArray[Any]:
@@ -139,12 +139,12 @@ class TfjsWeights:
         return out
 
     def find(self, name: str) -> tuple[WeightGroup, Weight]:
-        if name not in self.found:
+        if name not in self._weights:
             raise missing(self.where, name, self.names())
-        return self.found[name]
+        return self._weights[name]
 
     def __contains__(self, name: object) -> bool:
-        return name in self.found
+        return name in self._weights
 
 
 def listed(value: object, where: str) -> list[Any]:
@@ -156,12 +156,12 @@ def listed(value: object, where: str) -> list[Any]:
 
 
 def inside(path: object, where: str) -> str:
-    """A shard's path, which is relative to the JSON and must stay beside it."""
+    """The path of a shard, which must be within the folder of the JSON file."""
     if not isinstance(path, str) or not path or "\0" in path:
         raise UnreadableFile(f"{where}: expected the path of a weights file, found {path!r:.40}")
     plain = posixpath.normpath(path)
     if plain.startswith(("/", "..")) or "://" in path:
-        raise UnreadableFile(f"{where}: the weights file `{path}` lies outside of the model's folder")
+        raise UnreadableFile(f"{where}: the weights file `{path}` is outside the folder of the model")
     return plain
 
 
@@ -173,40 +173,40 @@ def weight_from(data: object, where: str) -> Weight:
     dtype = DTYPES.get(str(data.get("dtype")))
     if dtype is None:
         raise UnreadableFile(
-            f"{where}: expected a type that TensorFlow.js has, found {data.get('dtype')!r:.40}"
+            f"{where}: expected a type that TensorFlow.js supports, found {data.get('dtype')!r:.40}"
         )
     shape = shape_from(data.get("shape"), where)
-    stored, scale, least = int(dtype), 1.0, 0.0
+    stored, scale, minimum = int(dtype), 1.0, 0.0
     if (quantization := data.get("quantization")) is not None:
-        stored, scale, least = quantization_from(quantization, dtype, where)
+        stored, scale, minimum = quantization_from(quantization, dtype, where)
     size = None if dtype == pb.DT_STRING else prod(shape) * ITEM_SIZE[stored]
-    return Weight(CheckpointEntry(name, dtype, shape, size), stored, scale, least)
+    return Weight(CheckpointEntry(name, dtype, shape, size), stored, scale, minimum)
 
 
 def shape_from(value: object, where: str) -> tuple[int, ...]:
     shape = tuple(listed(value, f"{where}: shape"))
     fine = all(isinstance(n, int) and not isinstance(n, bool) and n >= 0 for n in shape)
     if not fine or len(shape) > MOST_AXES or prod(max(n, 1) for n in shape) > MOST_BYTES:
-        raise UnreadableFile(f"{where}: says its shape is {list(shape)!r:.60}")
+        raise UnreadableFile(f"{where}: invalid shape {list(shape)!r:.60}")
     return shape
 
 
 def quantization_from(data: object, dtype: int, where: str) -> tuple[int, float, float]:
-    """The type in the file, and the scale and the least value, of which half precision has none."""
+    """The type in the file, the scale and the minimum; half precision has no scale and minimum."""
     kind = data.get("dtype") if isinstance(data, dict) else None
     stored = QUANTIZED.get(str(kind))
     if not isinstance(data, dict) or stored is None or dtype not in (pb.DT_FLOAT, pb.DT_INT32):
-        raise UnreadableFile(f"{where}: quantized to {kind!r:.40}, which TensorFlow.js does not do")
+        raise UnreadableFile(f"{where}: unsupported quantization to {kind!r:.40}")
     if stored == pb.DT_HALF:
         return stored, 1.0, 0.0
     try:
         return stored, float(data["scale"]), float(data["min"])
     except (KeyError, TypeError, ValueError, OverflowError):
-        raise UnreadableFile(f"{where}: quantized without the numbers `scale` and `min`") from None
+        raise UnreadableFile(f"{where}: the quantization has no numbers `scale` and `min`") from None
 
 
 def decode(data: memoryview | bytes, weight: Weight) -> NDArray[Any]:
-    """The array that a weight's bytes say."""
+    """Decode the bytes of a weight."""
     import numpy as np
 
     from tfport.formats.encoding.tensor import NUMPY
@@ -219,8 +219,8 @@ def decode(data: memoryview | bytes, weight: Weight) -> NDArray[Any]:
         return raw.reshape(entry.shape)
     with np.errstate(over="ignore", invalid="ignore"):
         if weight.stored != pb.DT_HALF:
-            # in double precision, then to the type; halves of integers go up, as Math.round does
-            raw = raw.astype(np.float64) * weight.scale + weight.least
+            # computed in double precision; Math.round rounds halves up
+            raw = raw.astype(np.float64) * weight.scale + weight.minimum
             raw = np.floor(raw + 0.5) if entry.dtype == pb.DT_INT32 else raw
         return raw.astype(NUMPY[entry.dtype]).reshape(entry.shape)
 

@@ -107,7 +107,7 @@ def _tags(summary: bytes) -> Iterator[bytes]:
 
 def _fields(message: bytes, number: int) -> list[bytes]:
     found = walk(message)
-    if not found.whole:
+    if not found.is_complete:
         raise RunFailed("could not parse one of the summary inputs")
     return [message[f.start : f.end] for f in found.fields if f.number == number and f.wire == _LENGTH]
 
