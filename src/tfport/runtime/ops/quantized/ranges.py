@@ -1,8 +1,8 @@
-"""Numbers in steps: what an integer of a quantized type means within a range, and back.
+"""Conversion between floats and quantized integers within a range.
 
-The names follow TensorFlow's quantization utilities, whose roundings differ from place to
-place: here floats become integers relative to the lowest one ("min first"), with the lower
-end of the range moved to a whole step.
+The names follow TensorFlow's quantization utilities, which round in different ways. Here
+floats become integers relative to the lowest one ("min first"), with the lower end of the
+range moved to a whole step.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ def limits(dtype: Any) -> tuple[int, int]:
 
 def scalar(array: Any, what: str = "a range") -> np.float32:
     if array.size != 1:
-        raise RunFailed(f"{what} must be one number, found the shape {array.shape}")
+        raise RunFailed(f"{what} must be a scalar, found shape {array.shape}")
     return np.float32(array.reshape(-1)[0])
 
 
@@ -31,7 +31,7 @@ def scalars(low: Any, high: Any) -> tuple[np.float32, np.float32]:
 
 
 def round_away(x: Any) -> Any:
-    """To the nearest integer, halves away from zero."""
+    """Round to the nearest integer, halves away from zero."""
     wide = np.asarray(x, np.float64)
     return np.copysign(np.floor(np.abs(wide) + 0.5), wide)
 
@@ -41,7 +41,7 @@ def _steps(dtype: Any) -> int:
 
 
 def to_float(q: Any, low: Any, high: Any, dtype: Any) -> Any:
-    """What integers of a type mean."""
+    """Dequantize integers of a type."""
     low, high = np.float32(low), np.float32(high)
     if low == high:
         return np.full(np.shape(q), low, np.float32)
@@ -66,7 +66,7 @@ def from_float(x: Any, low: Any, high: Any, dtype: Any) -> Any:
 
 
 def zero_of(low: Any, high: Any, dtype: Any) -> int:
-    """The integer that means nothing."""
+    """The integer that represents zero."""
     return int(from_float_unclamped(np.float32(0), low, high, dtype))
 
 
@@ -103,11 +103,11 @@ def product_range(a: Any, b: Any, a_type: Any, b_type: Any, out: Any) -> tuple[n
 
 
 def sum_range(*ends: Any, spare_bits: int = 14) -> tuple[np.float32, np.float32]:
-    """The range of a sum: symmetric, with room for many of them."""
+    """The range of a sum: symmetric, with room for many terms."""
     most = np.float32(max(abs_end for low, high in ends for abs_end in (-low, high)) * (1 << spare_bits))
     return -most, most
 
 
 def check_range(low: Any, high: Any) -> None:
     if not low <= high:
-        raise RunFailed(f"a range from {low} to {high} is none")
+        raise RunFailed(f"a range must not decrease, found {low} to {high}")

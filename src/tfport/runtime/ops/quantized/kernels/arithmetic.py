@@ -1,4 +1,4 @@
-"""Arithmetic on quantized tensors: each comes with the range that its integers span, and answers with one."""
+"""Arithmetic on quantized tensors; each input and output comes with the range of its integers."""
 
 from __future__ import annotations
 
@@ -28,8 +28,8 @@ from tfport.runtime.ops.quantized.ranges import (
 _NHWC = Layout("NHWC")
 
 
-def _centred(q: Any, low: Any, high: Any) -> Any:
-    """Integers relative to the one that means nothing."""
+def _centered(q: Any, low: Any, high: Any) -> Any:
+    """Integers relative to the one that represents zero."""
     return q.astype(np.int32) - np.int32(zero_of(low, high, q.dtype))
 
 
@@ -49,8 +49,8 @@ def quantized_conv2d(
 ):
     a, b = scalars(min_input, max_input), scalars(min_filter, max_filter)
     if input.ndim != 4 or filter.ndim != 4 or input.shape[-1] != filter.shape[-2]:
-        raise RunFailed(f"a filter of the shape {filter.shape} does not fit {input.shape}")
-    x, w = _centred(input, *a), _centred(filter, *b)
+        raise RunFailed(f"filter {filter.shape} does not match input {input.shape}")
+    x, w = _centered(input, *a), _centered(filter, *b)
     win = windows(x.shape[1:-1], w.shape[:2], _NHWC.spatial(strides), _NHWC.spatial(dilations), padding)
     return convolve(x, w, win), *product_range(a, b, input.dtype, filter.dtype, out_type.numpy)
 
@@ -58,9 +58,9 @@ def quantized_conv2d(
 @host("QuantizedMatMul")
 def quantized_matmul(a, b, min_a, max_a, min_b, max_b, *, Toutput, transpose_a, transpose_b, Tactivation):
     if a.ndim != 2 or b.ndim != 2:
-        raise RunFailed("both must be matrices")
+        raise RunFailed("a and b must be matrices")
     ends = scalars(min_a, max_a), scalars(min_b, max_b)
-    x, y = _centred(a, *ends[0]), _centred(b, *ends[1])
+    x, y = _centered(a, *ends[0]), _centered(b, *ends[1])
     product = (x.T if transpose_a else x) @ (y.T if transpose_b else y)
     return product, *product_range(*ends, a.dtype, b.dtype, Toutput.numpy)
 
@@ -68,7 +68,7 @@ def quantized_matmul(a, b, min_a, max_a, min_b, max_b, *, Toutput, transpose_a, 
 @host("QuantizedMul")
 def quantized_mul(x, y, min_x, max_x, min_y, max_y, *, Toutput):
     ends = scalars(min_x, max_x), scalars(min_y, max_y)
-    product = _centred(x, *ends[0]) * _centred(y, *ends[1])
+    product = _centered(x, *ends[0]) * _centered(y, *ends[1])
     return product, *product_range(*ends, x.dtype, y.dtype, Toutput.numpy)
 
 
@@ -82,20 +82,20 @@ def quantized_add(x, y, min_x, max_x, min_y, max_y, *, Toutput):
 
 
 def _in_range(q: Any, low: Any, high: Any, new_low: Any, new_high: Any, kind: Any) -> Any:
-    """Integers of one range in another, by a whole number of its steps for each."""
+    """Convert integers from one range to another, by a whole number of steps each."""
     if q.size == 1:
         return from_float(to_float(q, low, high, q.dtype), new_low, new_high, kind)
-    nothing, one = (
+    zero, unit = (
         int(from_float_unclamped(to_float(np.array(n), low, high, q.dtype), new_low, new_high, kind))
         for n in (0, 1)
     )
-    return np.clip(nothing + q.astype(np.int64) * (one - nothing), *limits(kind)).astype(kind)
+    return np.clip(zero + q.astype(np.int64) * (unit - zero), *limits(kind)).astype(kind)
 
 
 @host("QuantizedBiasAdd")
 def quantized_bias_add(input, bias, min_input, max_input, min_bias, max_bias, *, out_type):
     if input.ndim < 2 or bias.shape != input.shape[-1:]:
-        raise RunFailed(f"a bias of the shape {bias.shape} does not fit {input.shape}")
+        raise RunFailed(f"bias {bias.shape} does not match input {input.shape}")
     ends = scalars(min_input, max_input), scalars(min_bias, max_bias)
     total = sum_range(*ends, spare_bits=17)
     parts = [
@@ -198,7 +198,7 @@ def quantized_batch_norm(
     variance_epsilon,
     scale_after_normalization,
 ):
-    """In fixed point: a factor and an offset for each channel, in steps of the answer's range."""
+    """In fixed point: a factor and an offset per channel, in steps of the output range."""
     kind = out_type.numpy
     total = np.float32(-(1 << 20)), np.float32(1 << 20)
     mean, spread, shift, factor = (
@@ -213,7 +213,7 @@ def quantized_batch_norm(
     scale = np.float32(1) / np.sqrt(spread + np.float32(variance_epsilon))
     scale = scale * factor if scale_after_normalization else scale
     scales, offsets = (from_float(x, *total, kind) for x in (scale, -mean * scale + shift))
-    one = int(from_float(np.float32(1), *total, kind))
+    unit = int(from_float(np.float32(1), *total, kind))
     x = from_float(to_float(t, *scalars(t_min, t_max), t.dtype), *total, kind)
     product = x * scales
-    return np.trunc(product / one).astype(kind) + offsets, *total
+    return np.trunc(product / unit).astype(kind) + offsets, *total

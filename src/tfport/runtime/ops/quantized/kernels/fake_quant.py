@@ -1,4 +1,4 @@
-"""Fake quantization: floats rounded to the steps of a range in which zero is a step, and the gradients."""
+"""Fake quantization: round floats to the steps of a range that includes zero; and its gradients."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from tfport.runtime.ops.quantized.ranges import round_away, scalar
 
 
 def nudged(low: Any, high: Any, num_bits: int, narrow_range: bool) -> tuple[Any, Any, Any]:
-    """The range moved so that zero is a step, and the size of a step."""
+    """Move the range so that zero is a step; also the size of a step."""
     first, last = np.float32(narrow_range), np.float32((1 << num_bits) - 1)
     low, high = np.asarray(low, np.float32), np.asarray(high, np.float32)
     scale = (high - low) / (last - first)
@@ -20,41 +20,41 @@ def nudged(low: Any, high: Any, num_bits: int, narrow_range: bool) -> tuple[Any,
     return (first - zero) * scale, (last - zero) * scale, scale
 
 
-def _faked(x: Any, low: Any, high: Any, num_bits: int, narrow_range: bool, by_step: bool = False) -> Any:
-    """`by_step`: divided by the size of a step, which rounds some halves otherwise than what others do."""
+def _snapped(x: Any, low: Any, high: Any, num_bits: int, narrow_range: bool, by_step: bool = False) -> Any:
+    """Round to steps. `by_step` divides by the step size, which rounds some halves differently."""
     start, end, scale = nudged(low, high, num_bits, narrow_range)
     moved = np.clip(x, start, end) - start
     per_unit = np.float32((1 << num_bits) - 1 - narrow_range) / (high - low)
     steps = np.floor((moved / scale if by_step else moved * per_unit) + np.float32(0.5))
-    # a range of nothing has no steps: TensorFlow answers zero
+    # an empty range has no steps: TensorFlow returns zero
     return np.where((low == 0) & (high == 0), np.float32(0), steps * scale + start)
 
 
 @host("FakeQuantWithMinMaxArgs")
 def with_args(inputs, *, min, max, num_bits, narrow_range):
-    return _faked(inputs, np.float32(min), np.float32(max), num_bits, narrow_range)
+    return _snapped(inputs, np.float32(min), np.float32(max), num_bits, narrow_range)
 
 
 @host("FakeQuantWithMinMaxVars")
 def with_vars(inputs, min, max, *, num_bits, narrow_range):
-    return _faked(inputs, scalar(min), scalar(max), num_bits, narrow_range, by_step=True)
+    return _snapped(inputs, scalar(min), scalar(max), num_bits, narrow_range, by_step=True)
 
 
 @host("FakeQuantWithMinMaxVarsPerChannel")
 def with_vars_per_channel(inputs, min, max, *, num_bits, narrow_range):
     _check(inputs, min, max)
-    return _faked(inputs, min, max, num_bits, narrow_range)
+    return _snapped(inputs, min, max, num_bits, narrow_range)
 
 
 def _check(x: Any, low: Any, high: Any) -> None:
     if not x.ndim or low.shape != x.shape[-1:] or high.shape != x.shape[-1:]:
-        raise RunFailed(f"ranges of the shapes {low.shape} and {high.shape} do not fit {x.shape}")
+        raise RunFailed(f"ranges {low.shape} and {high.shape} do not match inputs {x.shape}")
 
 
 def _gradients(grads: Any, x: Any, low: Any, high: Any, num_bits: int, narrow_range: bool, axes: Any) -> Any:
-    """Of the input, and of both ends of the range."""
+    """Gradients of the input and of both ends of the range."""
     if grads.shape != x.shape:
-        raise RunFailed(f"gradients of the shape {grads.shape} do not fit {x.shape}")
+        raise RunFailed(f"gradients {grads.shape} do not match inputs {x.shape}")
     start, end, _ = nudged(low, high, num_bits, narrow_range)
     nothing = (low == 0) & (high == 0)
     below, above = (x < start) & ~nothing, (x > end) & ~nothing

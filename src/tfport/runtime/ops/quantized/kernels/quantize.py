@@ -1,4 +1,4 @@
-"""Floats to quantized types and back."""
+"""Conversion of floats to quantized types and back."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ _HUGE = np.float32(np.finfo(np.float32).max)
 
 
 def _along(axis: int, x: Any, *ranges: Any) -> list[Any]:
-    """Ranges that broadcast along an axis; single numbers where there is none."""
+    """Reshape ranges to broadcast along an axis; scalars if there is none."""
     if axis == -1:
         return [scalar(r) for r in ranges]
     if not 0 <= axis < x.ndim:
-        raise RunFailed(f"there is no axis {axis} in {x.ndim}")
+        raise RunFailed(f"axis {axis} is out of range for rank {x.ndim}")
     for r in ranges:
         if r.shape != (x.shape[axis],):
-            raise RunFailed(f"expected {x.shape[axis]} ranges, found the shape {r.shape}")
+            raise RunFailed(f"expected {x.shape[axis]} ranges, found shape {r.shape}")
     return [r.astype(np.float32).reshape(-1, *[1] * (x.ndim - axis - 1)) for r in ranges]
 
 
@@ -48,7 +48,7 @@ def quantize_v2(
     lowest, highest = limits(kind)
     if mode == "MIN_FIRST":
         if axis != -1:
-            raise RunFailed("the mode MIN_FIRST takes no axis")
+            raise RunFailed("mode MIN_FIRST does not support an axis")
         if kind == np.uint8:
             whole = np.rint((input - low) * (np.float32(255) / (high - low)))
         else:
@@ -73,9 +73,9 @@ def quantize_v2(
     return whole, *(np.reshape(end, () if axis == -1 else -1).astype(np.float32) for end in (low, high))
 
 
-def min_like(axis: int, given: Any, low: Any) -> Any:
-    """The lower ends as they were given, in the shape of the others."""
-    return scalar(given) if axis == -1 else given.astype(np.float32).reshape(low.shape)
+def min_like(axis: int, min_range: Any, low: Any) -> Any:
+    """The original lower ends, in the shape of `low`."""
+    return scalar(min_range) if axis == -1 else min_range.astype(np.float32).reshape(low.shape)
 
 
 @host("Dequantize")
@@ -85,7 +85,7 @@ def dequantize(input, min_range, max_range, *, mode, narrow_range, axis, dtype):
     lowest, highest = limits(kind)
     if mode == "MIN_FIRST":
         if axis != -1 or dtype.name != "float32":
-            raise RunFailed("the mode MIN_FIRST takes no axis and answers in float32")
+            raise RunFailed("mode MIN_FIRST does not support an axis and answers in float32")
         return to_float_fast(input, low, high, kind)
     x = input.astype(np.float32)
     if mode == "MIN_COMBINED":
@@ -99,7 +99,7 @@ def dequantize(input, min_range, max_range, *, mode, narrow_range, axis, dtype):
 
 
 def range_of_steps(signed: bool, bits: int, narrow: bool, low: Any, high: Any) -> tuple[Any, Any, Any, Any]:
-    """The range moved so that zero is a step, steps per unit, and units per step."""
+    """Move the range so that zero is a step; also steps per unit, and units per step."""
     lowest = (-(1 << bits - 1) + narrow) if signed else 0
     highest = (1 << bits - 1) - 1 if signed else (1 << bits) - 1
     kind = low.dtype
@@ -118,14 +118,14 @@ def range_of_steps(signed: bool, bits: int, narrow: bool, low: Any, high: Any) -
     )
 
 
-def _there_and_back(
+def _round_trip(
     x: Any,
     low: Any,
     high: Any,
     *,
     signed: bool,
     bits: int,
-    given: bool,
+    fixed_range: bool,
     round_mode: str = "HALF_TO_EVEN",
     narrow: bool = False,
     axis: int = -1,
@@ -133,18 +133,18 @@ def _there_and_back(
     if not 1 <= bits <= 63:
         raise RunFailed(f"num_bits {bits} is out of range")
     if axis < -1 or axis >= x.ndim:
-        raise RunFailed(f"there is no axis {axis} in {x.ndim}")
+        raise RunFailed(f"axis {axis} is out of range for rank {x.ndim}")
     if not x.size:
         return x
     others = None if axis == -1 else tuple(i for i in range(x.ndim) if i != axis)
-    if not given:
+    if not fixed_range:
         low, high = x.min(others), x.max(others)
     shape = () if axis == -1 else (-1, *[1] * (x.ndim - axis - 1))
     low, high = np.reshape(low, shape).astype(x.dtype), np.reshape(high, shape).astype(x.dtype)
-    if given and np.any(low > high):
-        raise RunFailed("the lower end of the range is above its upper end")
+    if fixed_range and np.any(low > high):
+        raise RunFailed("input_min must not exceed input_max")
     low, high, scale, back = range_of_steps(signed, bits, narrow, low, high)
-    kept = np.clip(x, low, high) if given else x
+    kept = np.clip(x, low, high) if fixed_range else x
     scaled = kept * scale
     whole = np.rint(scaled) if round_mode == "HALF_TO_EVEN" else np.floor(scaled + x.dtype.type(0.5))
     return (whole * back).astype(x.dtype)
@@ -153,20 +153,20 @@ def _there_and_back(
 @host("QuantizeAndDequantize")
 def quantize_and_dequantize(input, *, signed_input, num_bits, range_given, input_min, input_max):
     low, high = np.array(input_min), np.array(input_max)
-    return _there_and_back(input, low, high, signed=signed_input, bits=num_bits, given=range_given)
+    return _round_trip(input, low, high, signed=signed_input, bits=num_bits, fixed_range=range_given)
 
 
 @host("QuantizeAndDequantizeV2 QuantizeAndDequantizeV4")
 def quantize_and_dequantize_v2(
     input, input_min, input_max, *, signed_input, num_bits, range_given, round_mode, narrow_range, axis
 ):
-    return _there_and_back(
+    return _round_trip(
         input,
         input_min,
         input_max,
         signed=signed_input,
         bits=num_bits,
-        given=range_given,
+        fixed_range=range_given,
         round_mode=round_mode,
         narrow=narrow_range,
         axis=axis,
@@ -177,13 +177,13 @@ def quantize_and_dequantize_v2(
 def quantize_and_dequantize_v3(
     input, input_min, input_max, num_bits, *, signed_input, range_given, narrow_range, axis
 ):
-    return _there_and_back(
+    return _round_trip(
         input,
         input_min,
         input_max,
         signed=signed_input,
         bits=int(num_bits),
-        given=range_given,
+        fixed_range=range_given,
         narrow=narrow_range,
         axis=axis,
     )

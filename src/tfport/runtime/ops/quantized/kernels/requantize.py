@@ -1,4 +1,4 @@
-"""Quantized tensors in another range: a given one, or the one that they really span."""
+"""Requantize: convert quantized tensors to a requested range, or to the range of their values."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from tfport.runtime.ops.quantized.ranges import check_range, from_float, limits,
 
 @host("RequantizationRange")
 def requantization_range(input, input_min, input_max):
-    return _used(input, *scalars(input_min, input_max))
+    return _actual_range(input, *scalars(input_min, input_max))
 
 
-def _used(q: Any, low: Any, high: Any) -> tuple[Any, Any]:
-    """The range that the integers really span, zero included below."""
+def _actual_range(q: Any, low: Any, high: Any) -> tuple[Any, Any]:
+    """The range of the values, extended to zero at the lower end."""
     check_range(low, high)
     least, most = (q.min(), q.max()) if q.size else limits(q.dtype)[::-1]
     return min(np.float32(0), to_float(least, low, high, q.dtype)), to_float(most, low, high, q.dtype)
@@ -37,24 +37,24 @@ def requantize(input, input_min, input_max, requested_output_min, requested_outp
 @host("QuantizeDownAndShrinkRange")
 def quantize_down_and_shrink_range(input, input_min, input_max, *, out_type):
     low, high = scalars(input_min, input_max)
-    new_low, new_high = _used(input, low, high)
+    new_low, new_high = _actual_range(input, low, high)
     return _narrowed(input, low, high, new_low, new_high, out_type.numpy), new_low, new_high
 
 
 def _narrowed(q: Any, low: Any, high: Any, new_low: Any, new_high: Any, kind: Any) -> Any:
-    """Integers of one range in another; from 32 bits to 8 in fixed point, with 16 bits behind it."""
+    """Convert integers to another range; from 32 to 8 bits in fixed point with 16 fractional bits."""
     if q.dtype != np.int32 or kind != np.uint8:
         return from_float(to_float(q, low, high, q.dtype), new_low, new_high, kind)
     span, wanted = np.float32(high - low), np.float32(new_high - new_low)
     if wanted == 0:
         return np.zeros(q.shape, kind)
-    one = 1 << 16
-    scale = int(255.0 * one * float(span) / float(wanted))
+    unit = 1 << 16
+    scale = int(255.0 * unit * float(span) / float(wanted))
     middle = int(
-        float(np.float32((float(low) + float(high)) / 2.0)) * float(np.float32(255.0 / float(wanted))) * one
+        float(np.float32((float(low) + float(high)) / 2.0)) * float(np.float32(255.0 / float(wanted))) * unit
     )
-    bottom = int(one * (float(new_low) * 255.0) / float(wanted))
-    fixed = (q.astype(np.int64) * scale >> 32) + (middle - bottom + (one >> 1))
+    bottom = int(unit * (float(new_low) * 255.0) / float(wanted))
+    fixed = (q.astype(np.int64) * scale >> 32) + (middle - bottom + (unit >> 1))
     return np.clip(fixed >> 16, 0, 255).astype(kind)
 
 

@@ -1,4 +1,4 @@
-"""Uniform quantization: integers with a scale and a zero point, for all or for each slice of an axis."""
+"""Uniform quantization: integers with a scale and a zero point, per tensor or per slice of an axis."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from tfport.runtime.lower import host
 
 
 def _along(x: Any, axis: int, *arrays: Any) -> list[Any]:
-    """Scales and zero points in a shape that broadcasts along an axis."""
+    """Reshape scales and zero points to broadcast along an axis."""
     if axis < -1 or axis >= x.ndim:
-        raise RunFailed(f"there is no axis {axis} in {x.ndim}")
+        raise RunFailed(f"axis {axis} is out of range for rank {x.ndim}")
     wanted = () if axis == -1 else (x.shape[axis],)
     for array in arrays:
         if array.shape != wanted:
-            raise RunFailed(f"expected scales and zero points of the shape {wanted}, found {array.shape}")
+            raise RunFailed(f"scales and zero points must have shape {wanted}, found {array.shape}")
     return [a if axis == -1 else a.reshape(-1, *[1] * (x.ndim - axis - 1)) for a in arrays]
 
 
@@ -39,7 +39,7 @@ def uniform_dequantize(
 
 
 def _rescaled(q: Any, zero: Any, new_zero: Any, ratio: Any, low: int, high: int) -> Any:
-    """Integers of one scale in another, by a factor of 31 bits and a shift."""
+    """Convert integers to another scale, by a 31-bit factor and a shift."""
     part, power = np.frexp(np.asarray(ratio, np.float64))
     factor = np.floor(part * (1 << 31) + 0.5).astype(np.int64)
     shift = 31 - power
@@ -107,7 +107,7 @@ def uniform_add(
     output_quantization_max_val,
 ):
     if max(lhs_quantization_axis, rhs_quantization_axis, output_quantization_axis) != -1:
-        raise RunFailed("only one scale for all is known here")
+        raise RunFailed("only per-tensor scales are supported")
     ends = output_quantization_min_val, output_quantization_max_val
     x, y = (
         _rescaled(q, zero, output_zero_points, float(scale) / float(output_scales), *ends)

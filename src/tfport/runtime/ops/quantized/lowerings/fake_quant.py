@@ -1,4 +1,4 @@
-"""Floats rounded to the steps of a constant range, in ONNX: what quantization-aware training leaves."""
+"""Fake quantization with a constant range, lowered to ONNX."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from tfport.runtime.ops.quantized.kernels.fake_quant import nudged
 def snapped(
     b: Builder, x: Operand, low: Any, high: Any, num_bits: int, narrow_range: bool, by_step: bool = False
 ) -> Operand:
-    """The same operations in the same order as on the host, so that halves round alike."""
+    """The operations of the host kernel in the same order, so that halves round the same."""
     if np.any(low >= high):
-        raise CannotLower("its range is empty")
+        raise CannotLower("the range is empty")
     start, end, scale = nudged(low, high, num_bits, narrow_range)
     per_unit = np.float32((1 << num_bits) - 1 - narrow_range) / (high - low)
     const = {
@@ -46,12 +46,12 @@ def with_vars(b, inputs, min, max, *, num_bits, narrow_range):
 def with_vars_per_channel(b, inputs, min, max, *, num_bits, narrow_range):
     low, high = (constant_of(o, "the range") for o in (min, max))
     if rank_of(inputs) < 1 or inputs.shape[-1] != len(low) or low.shape != high.shape:
-        raise CannotLower("it is not known that the ranges fit")
+        raise CannotLower("the ranges may not match the channels")
     return snapped(b, inputs, low, high, num_bits, narrow_range)
 
 
 def single(operand: Operand) -> np.float32:
     array = constant_of(operand, "the range")
     if array.size != 1:
-        raise CannotLower("the range is not one")
+        raise CannotLower("the range is not a scalar")
     return np.float32(array.reshape(-1)[0])
