@@ -1,7 +1,7 @@
-"""The session behind a server that reads nothing: `python serve_bare.py MODEL NAME PORT REST_PORT`.
+"""A server that does not read its requests: `python serve_bare.py MODEL NAME PORT REST_PORT`.
 
-Whatever comes, it runs the session on what the requests of this benchmark say, and sends an answer
-that was made beforehand: what the session, the network and the libraries take, and no translation.
+For any request it runs the session on the inputs of this benchmark and sends a prepared answer. It shows
+the time of the session, the network and the libraries, without decoding and encoding.
 """
 
 import sys

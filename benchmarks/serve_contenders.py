@@ -1,4 +1,4 @@
-"""The servers that are measured: started as processes of their own, asked for the first time, and ended."""
+"""Start the servers to measure as processes, wait for their first answer, and stop them."""
 
 import http.client
 import socket
@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from serve_models import Asked
+from serve_models import BenchModel
 
 HERE = Path(__file__).resolve().parent
 TFPORT, BATCHED, BARE, TENSORFLOW = "tfport", "batched", "bare", "TensorFlow"
@@ -20,49 +20,49 @@ PATIENCE = 120.0
 
 @dataclass
 class Running:
-    """A server that has answered."""
+    """A running server that has answered."""
 
     contender: str
     process: subprocess.Popen[bytes]
     ports: dict[str, int]
     first: float
-    """Seconds from its start to its first answer."""
+    """Seconds from process start to first answer."""
     answer: bytes
 
     def resident(self) -> int:
-        """Bytes of memory that it holds now."""
+        """Return its resident memory in bytes."""
         status = Path(f"/proc/{self.process.pid}/status").read_text()
         return int(status.split("VmRSS:")[1].split()[0]) * 1024
 
 
 @contextmanager
-def running(contender: str, asked: Asked) -> Iterator[Running]:
+def running(contender: str, model: BenchModel) -> Iterator[Running]:
     ports = {"grpc": _free(), "rest": _free()}
     began = time.perf_counter()
-    process = subprocess.Popen(_command(contender, asked, ports), stderr=subprocess.DEVNULL)
+    process = subprocess.Popen(_command(contender, model, ports), stderr=subprocess.DEVNULL)
     try:
-        answer = _first_answer(process, ports["rest"], asked)
+        answer = _first_answer(process, ports["rest"], model)
         yield Running(contender, process, ports, time.perf_counter() - began, answer)
     finally:
         process.terminate()
         process.wait(30)
 
 
-def _command(contender: str, asked: Asked, ports: dict[str, int]) -> list[str | Path]:
+def _command(contender: str, model: BenchModel, ports: dict[str, int]) -> list[str | Path]:
     if contender in SCRIPTS:
         script = HERE / SCRIPTS[contender]
-        return [sys.executable, script, asked.model, asked.name, str(ports["grpc"]), str(ports["rest"])]
-    command = [Path(sys.executable).with_name("tfport"), "serve", asked.model, "--model_name", asked.name,
+        return [sys.executable, script, model.path, model.name, str(ports["grpc"]), str(ports["rest"])]
+    command = [Path(sys.executable).with_name("tfport"), "serve", model.path, "--model_name", model.name,
                "--port", str(ports["grpc"]), "--rest_api_port", str(ports["rest"])]  # fmt: skip
     return [*command, "--enable_batching"] if contender == BATCHED else command
 
 
-def _first_answer(process: subprocess.Popen[bytes], port: int, asked: Asked) -> bytes:
-    body, end = asked.rest.read_bytes(), time.perf_counter() + PATIENCE
+def _first_answer(process: subprocess.Popen[bytes], port: int, model: BenchModel) -> bytes:
+    body, end = model.rest.read_bytes(), time.perf_counter() + PATIENCE
     while time.perf_counter() < end and process.poll() is None:
         connection = http.client.HTTPConnection("127.0.0.1", port, timeout=PATIENCE)
         try:
-            connection.request("POST", f"/v1/models/{asked.name}:predict", body)
+            connection.request("POST", f"/v1/models/{model.name}:predict", body)
             response = connection.getresponse()
             answer = response.read()
             if response.status == 200:
@@ -76,7 +76,7 @@ def _first_answer(process: subprocess.Popen[bytes], port: int, asked: Asked) -> 
 
 
 def _free() -> int:
-    with socket.socket() as one:
-        one.bind(("127.0.0.1", 0))
-        port: int = one.getsockname()[1]
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port: int = probe.getsockname()[1]
         return port

@@ -1,8 +1,7 @@
-"""Clients that ask a server as fast as it answers: `python serve_load.py JOB.json`.
+"""Clients that send requests as fast as a server answers: `python serve_load.py JOB.json`.
 
-Each of so many clients has a connection of its own and asks again as soon as it is answered. Requests
-are bytes made beforehand. An answer that is none ends the run with an error: a server that refuses
-is not fast.
+Each client has its own connection and sends the next request as soon as it gets an answer. Requests are
+serialized beforehand. A failed request ends the run with an error: rejecting requests is not speed.
 """
 
 import asyncio
@@ -17,7 +16,7 @@ Ask = Callable[[], Awaitable[Any]]
 EACH = 3
 PREDICT = "/tensorflow.serving.PredictionService/Predict"
 ALONE = (("grpc.use_local_subchannel_pool", 1), ("grpc.max_receive_message_length", -1))
-"""Channels that share no connection."""
+"""Options for channels that do not share connections."""
 
 
 async def over_rest(job: dict[str, Any], body: bytes) -> None:
@@ -46,32 +45,32 @@ async def over_grpc(job: dict[str, Any], body: bytes) -> None:
 
 
 async def measure(job: dict[str, Any], clients: list[Ask]) -> None:
-    """Ask until the time is over and all were answered `EACH` times; the beginning does not count."""
+    """Send requests until the time is over and each client has `EACH` answers; skip the beginning."""
     began = time.perf_counter()
     enough = began + job["seconds"]
     firsts: list[float] = [began]
     answers: list[tuple[float, float]] = []
 
-    async def one(ask: Ask) -> None:
+    async def client(ask: Ask) -> None:
         now, count = time.perf_counter(), 0
         while now < enough or count < EACH:
             await ask()
-            asked, now = now, time.perf_counter()
-            answers.append((now, now - asked))
+            sent, now = now, time.perf_counter()
+            answers.append((now, now - sent))
             count += 1
             if count == 1:
                 firsts.append(now)
 
-    await asyncio.gather(*(one(ask) for ask in clients))
+    await asyncio.gather(*(client(ask) for ask in clients))
     start = max(began + job["seconds"] / 4, *firsts)
     end = enough if start < began + job["seconds"] / 2 else answers[-1][0]
     took = sorted(seconds for at, seconds in answers if start < at <= end)
-    found = {
+    result = {
         "rate": len(took) / (end - start),
         "p50": took[len(took) // 2],
         "p99": took[len(took) * 99 // 100],
     }
-    print(json.dumps(found))
+    print(json.dumps(result))
 
 
 def main(path: str) -> None:

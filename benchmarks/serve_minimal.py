@@ -1,9 +1,9 @@
-"""A minimal server of this kind, as one writes it in an afternoon.
+"""A minimal server for comparison.
 
     run(name, port, rest_port, rows, message)
 
-The same libraries as `tfport serve`: one event loop (uvloop), aiohttp and grpc.aio, and a pool of as many
-threads as there are cores, in which `rows` answers bodies of REST and `message` those of gRPC's Predict.
+It uses the same libraries as `tfport serve`: one event loop (uvloop), aiohttp and grpc.aio, and a pool with
+one thread per core, in which `rows` answers REST bodies and `message` answers gRPC Predict messages.
 """
 
 import asyncio

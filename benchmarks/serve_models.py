@@ -1,4 +1,4 @@
-"""The models of the server's benchmark and what is asked of them, made once in `.cache/`.
+"""The models and requests of the server benchmark, made once in `.cache/`.
 
 python serve_models.py dense PATH
 """
@@ -20,28 +20,28 @@ MODELS = ("dense", "mobilenet_v2")
 
 
 @dataclass(frozen=True)
-class Asked:
-    """One model, and one request of it in every form."""
+class BenchModel:
+    """A model, and one request in every format."""
 
     name: str
-    model: Path
+    path: Path
     inputs: Path
     """For the session: an .npz file."""
     rest: Path
     grpc: Path
 
 
-def asked(name: str) -> Asked:
-    """A model with its requests."""
-    model = _made(name)
+def bench_model(name: str) -> BenchModel:
+    """Return a model with its requests."""
+    path = _made(name)
     folder = CACHE / f"{name}_requests"
     folder.mkdir(parents=True, exist_ok=True)
-    found = Asked(name, model, model / "inputs_1.npz", folder / "request.json", folder / "request.pb")
-    ((key, array),) = np.load(found.inputs).items()
+    bench = BenchModel(name, path, path / "inputs_1.npz", folder / "request.json", folder / "request.pb")
+    ((key, array),) = np.load(bench.inputs).items()
     body = orjson.dumps({"instances": array}, option=orjson.OPT_SERIALIZE_NUMPY)
-    found.rest.write_bytes(body)
-    found.grpc.write_bytes(_predict(name, key, array))
-    return found
+    bench.rest.write_bytes(body)
+    bench.grpc.write_bytes(_predict(name, key, array))
+    return bench
 
 
 def _made(name: str) -> Path:
@@ -64,7 +64,7 @@ def _predict(name: str, key: str, array: np.ndarray) -> bytes:
 
 
 def dense(path: str) -> None:
-    """32 numbers through 64 units to 10 classes."""
+    """Make a model with 32 inputs, 64 hidden units and 10 classes."""
     import keras
     from keras import layers
 

@@ -1,4 +1,4 @@
-"""The bare session in a loop, with no network: `python serve_session.py JOB.json`."""
+"""Measure the session in a loop, without a network: `python serve_session.py JOB.json`."""
 
 import json
 import sys
@@ -20,9 +20,9 @@ def main(path: str) -> None:
     took, now = [], began
     while now < end:
         call(**inputs)
-        asked, now = now, time.perf_counter()
+        started, now = now, time.perf_counter()
         if now >= counts_from:
-            took.append(now - asked)
+            took.append(now - started)
     took.sort()
     print(json.dumps({"rate": len(took) / sum(took), "p50": took[len(took) // 2],
                       "p99": took[len(took) * 99 // 100]}))  # fmt: skip

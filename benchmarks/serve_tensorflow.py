@@ -16,7 +16,7 @@ from tensorflow_serving.apis import predict_pb2
 
 
 class TensorFlowServer:
-    """One model over REST rows and gRPC Predict."""
+    """Serves one model over REST (rows) and gRPC Predict."""
 
     def __init__(self, path: str, name: str) -> None:
         self.name, self.loaded = name, tf.saved_model.load(path)

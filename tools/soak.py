@@ -1,11 +1,11 @@
-"""`make soak`: a real server under mixed load for ten minutes; what is accepted is answered, memory is flat.
+"""`make soak`: run a server under mixed load for ten minutes and check answers and memory.
 
     python tools/soak.py [--seconds 600] [--seed 1]
 
-Good, bad, oversized, slow and abandoned requests over REST, gRPC and v2, while versions come, go and
-are broken, and configurations change. In the end the server is told to go in the midst of requests.
-Fails where an answer is wrong or missing, a status is not the one deserved, memory still grows after
-the first third, or the server does not end by itself.
+Clients send good, bad, oversized, slow and abandoned requests over REST, gRPC and v2 while versions are
+added, removed and broken, and configurations change. At the end the server is stopped during requests.
+Fails if an answer is wrong or missing, a status is not the expected one, memory still grows after the
+first third, or the server does not exit.
 """
 
 import argparse
@@ -30,11 +30,11 @@ from soak_clients import CLIENTS, MOST_BYTES, TIMEOUT, Client, Target, Wrong, re
 
 MODEL = 'config {{ name: "{}" base_path: "{}" model_platform: "tensorflow" }}'
 MOST_GROWTH = 1.0
-"""Megabytes a minute, after the first third."""
+"""Maximum growth of memory in megabytes per minute, after the first third."""
 
 
 class Soak:
-    """One run."""
+    """One soak test."""
 
     def __init__(self, folder: Path, seconds: float) -> None:
         self.folder, self.seconds = folder, seconds
@@ -56,28 +56,30 @@ class Soak:
             {1},
         )
         end = time.monotonic() + self.seconds
-        clients = [self.client(target, kind, end) for kind, count in CLIENTS.items() for _ in range(count)]
+        clients = [
+            self.run_client(target, kind, end) for kind, count in CLIENTS.items() for _ in range(count)
+        ]
         await asyncio.gather(*clients, self.versions(target, end), self.sample(server, end))
         await self.drain(target, server)
         await target.session.close()
         await target.channel.close()
 
-    async def client(self, target: Target, ask: Client, end: float) -> None:
+    async def run_client(self, target: Target, client: Client, end: float) -> None:
         while time.monotonic() < end:
-            await self.asked(target, ask)
+            await self.ask(target, client)
             await asyncio.sleep(random.random() / 100)
 
-    async def asked(self, target: Target, ask: Client) -> None:
+    async def ask(self, target: Target, client: Client) -> None:
         try:
-            await ask(target)
-            self.counts[ask.__name__] += 1
+            await client(target)
+            self.counts[client.__name__] += 1
         except Exception as error:
             if len(self.wrong) < 1000:
                 message = str(error) if isinstance(error, Wrong) else repr(error)
-                self.wrong.append(f"{time.strftime('%X')} {ask.__name__}: {message}"[:300])
+                self.wrong.append(f"{time.strftime('%X')} {client.__name__}: {message}"[:300])
 
     async def versions(self, target: Target, end: float) -> None:
-        """A new version every few seconds, a broken one now and then; old ones are deleted."""
+        """Add a version every few seconds, sometimes a broken one, and delete old ones."""
         number = 1
         while time.monotonic() < end - 5:
             number += 1
@@ -107,17 +109,17 @@ class Soak:
             await asyncio.sleep(1)
 
     async def drain(self, target: Target, server: Command) -> None:
-        """Told to go while it is asked: what it has taken it answers."""
-        asked = [asyncio.ensure_future(self.asked(target, ask)) for ask in (rest, rpc) * 10]
+        """Stop the server during requests: it must answer those it has accepted."""
+        requests = [asyncio.ensure_future(self.ask(target, client)) for client in (rest, rpc) * 10]
         await asyncio.sleep(0.05)
         server.process.terminate()
-        await asyncio.gather(*asked)
+        await asyncio.gather(*requests)
         code = await asyncio.to_thread(server.ended)
         if code:
             self.wrong.append(f"exit code {code}")
 
     def growth(self) -> float:
-        """Megabytes a minute, by least squares, after the first third."""
+        """Return the growth of memory in megabytes per minute after the first third, by least squares."""
         late = self.samples[len(self.samples) // 3 :]
         times, sizes = [sample[0] / 60 for sample in late], [sample[1] for sample in late]
         middle, mean = sum(times) / len(times), sum(sizes) / len(sizes)
@@ -129,10 +131,10 @@ class Soak:
         print("answered:", ", ".join(f"{name} {count}" for name, count in sorted(self.counts.items())))
         print("versions:", ", ".join(f"{count} {name}" for name, count in self.changes.items()))
         for process, what in zip(
-            (self.samples[0], third, last), ("at first", "after a third", "at last"), strict=True
+            (self.samples[0], third, last), ("start", "after a third", "end"), strict=True
         ):
             print(f"{what}: {process[1]:.0f} MB, {process[2]} threads, {process[3]} files")
-        print(f"growth: {self.growth():+.2f} MB a minute; highest {max(s[1] for s in self.samples):.0f} MB")
+        print(f"growth: {self.growth():+.2f} MB per minute; peak {max(s[1] for s in self.samples):.0f} MB")
         print(f"wrong: {len(self.wrong)}", *self.wrong[:20], sep="\n  ")
         return not self.wrong and self.growth() <= MOST_GROWTH
 
@@ -160,7 +162,7 @@ def main() -> int:
             server.close() if server.process.poll() is None else None
         traces = [line for line in server.lines if "Traceback" in line]
         good = soak.report() and not traces
-        print("\n".join(server.lines[-5:]) if traces else "", "fine" if good else "NOT FINE")
+        print("\n".join(server.lines[-5:]) if traces else "", "passed" if good else "FAILED")
     return 0 if good else 1
 
 

@@ -1,7 +1,7 @@
-"""The clients of `soak`: each asks once in its own way, and says what is wrong with the answer.
+"""The clients of `soak`: each sends one kind of request and checks the answer.
 
-Models add their version to what they get, so every answer tells who gave it. A client that asks
-rightly must be answered rightly; one that asks wrongly must get the status that it deserves.
+Models add their version to their input, so every answer shows its version. A valid request must get the
+right answer, an invalid one the right status.
 """
 
 import asyncio
@@ -18,25 +18,25 @@ from tests.serve.process import PREDICT, predict_request
 from tfport.formats.proto import serving_api_pb2
 
 MOST_BYTES = 1_000_000
-"""The limit of a body that the server is started with."""
+"""The server's limit for the size of a body."""
 TIMEOUT = 5
-"""Seconds that the server gives a request."""
+"""The server's timeout in seconds."""
 
 
 class Wrong(Exception):
-    """An answer that should not be."""
+    """An answer that is wrong."""
 
 
 @dataclass
 class Target:
-    """The server as clients see it, and which versions may answer now."""
+    """The server's addresses, and the versions that may answer now."""
 
     rest: int
     grpc: int
     session: aiohttp.ClientSession
     channel: grpc.aio.Channel
     versions: set[int] = field(default_factory=set)
-    """All that were there since the last that was surely gone."""
+    """All versions that may still be loaded."""
     draining: bool = False
 
     @property
@@ -51,7 +51,9 @@ def numbers() -> list[float]:
 def is_right(target: Target, asked: list[float], answered: list[float], version: int | None = None) -> None:
     added = {y - x for x, y in zip(asked, answered, strict=True)}
     if len(added) != 1 or not (added <= target.versions) or (version is not None and added != {version}):
-        raise Wrong(f"asked {asked[:3]}, answered {answered[:3]} by {version}; there is {target.versions}")
+        raise Wrong(
+            f"sent {asked[:3]}, answered {answered[:3]} by {version}; expected one of {target.versions}"
+        )
 
 
 async def posted(target: Target, path: str, body: Any) -> tuple[int, Any]:
@@ -61,7 +63,7 @@ async def posted(target: Target, path: str, body: Any) -> tuple[int, Any]:
 
 
 async def rest(target: Target) -> None:
-    """Rows."""
+    """Predict rows over REST."""
     x = numbers()
     status, answer = await posted(target, "/v1/models/m:predict", json.dumps({"instances": x}))
     if status != 200:
@@ -70,7 +72,7 @@ async def rest(target: Target) -> None:
 
 
 async def v2(target: Target) -> None:
-    """The Open Inference Protocol."""
+    """Infer with the Open Inference Protocol."""
     x = numbers()
     body = {"inputs": [{"name": "x", "shape": [len(x)], "datatype": "FP32", "data": x}]}
     status, answer = await posted(target, "/v2/models/m/infer", json.dumps(body))
@@ -88,7 +90,7 @@ async def rpc(target: Target) -> None:
 
 
 async def sometimes_there(target: Target) -> None:
-    """A model that configurations bring and take away."""
+    """Ask a model that configurations add and remove."""
     status, answer = await posted(target, "/v1/models/extra:predict", b'{"instances": [1]}')
     if (status, answer) != (200, {"predictions": [8.0]}) and status != 404:
         raise Wrong(f"{status} {answer}")
@@ -111,21 +113,21 @@ BAD_BODIES = [  # path                         body                             
 
 
 async def bad_rest(target: Target) -> None:
-    """What is no request, or too large a one."""
+    """Send an invalid or too large request."""
     path, body, wanted = random.choice(BAD_BODIES)
     try:
         status, answer = await posted(target, path, body)
     except aiohttp.ClientError:
-        if len(body) > MOST_BYTES:  # told while it was still sending
+        if len(body) > MOST_BYTES:  # rejected while the body was still being sent
             return
         raise
-    # a path of no meaning is 404 or 400, as TensorFlow Serving has it
+    # an unknown path gets 404 or 400, as in TensorFlow Serving
     if status != wanted and not (wanted == 400 and status == 404 and b"nonsense" in path.encode()):
         raise Wrong(f"{path} {body[:50]!r}: {status} {str(answer)[:200]}")
 
 
 async def bad_rpc(target: Target) -> None:
-    """Bytes that are no message, an unknown model, and an input that is not there."""
+    """Send invalid bytes, an unknown model, or an unknown input over gRPC."""
     other = predict_request(1)
     other.inputs["z"].CopyFrom(other.inputs["x"])
     requests = [
@@ -149,10 +151,10 @@ def _request(body: bytes, length: int | None = None) -> bytes:
 
 
 async def cancelling(target: Target) -> None:
-    """A call that its client gives up, some each second.
+    """Cancel a call, a few times per second.
 
-    Not more: gRPC's own library keeps some 80 to 240 bytes of a call that is cancelled at the wrong moment
-    (grpc/grpc issue 43360; a server of a few lines shows it), which would be all that is seen here.
+    Not more often: gRPC's own library leaks 80 to 240 bytes of a call that is cancelled at the wrong
+    moment (grpc/grpc issue 43360), which would hide other growth.
     """
     call = target.channel.unary_unary(PREDICT)(predict_request(*numbers()).SerializeToString())
     await asyncio.sleep(random.random() / 200)
@@ -161,7 +163,7 @@ async def cancelling(target: Target) -> None:
 
 
 async def leaving(target: Target) -> None:
-    """Gone in the middle of a request, or before its answer."""
+    """Disconnect during a request or before its answer."""
     data = _request(json.dumps({"instances": numbers()}).encode())
     _, writer = await asyncio.open_connection("127.0.0.1", target.rest)
     writer.write(data[: random.randrange(1, len(data) + 1)])
@@ -170,7 +172,7 @@ async def leaving(target: Target) -> None:
 
 
 async def slow(target: Target) -> None:
-    """A body that comes bit by bit is answered; one that never ends is not waited for."""
+    """Send a body slowly, which must be answered, or an endless one, which must time out."""
     ends, x = random.random() < 0.8, numbers()[:3]
     body = json.dumps({"instances": x}).encode()
     reader, writer = await asyncio.open_connection("127.0.0.1", target.rest)
@@ -196,4 +198,4 @@ CLIENTS: dict[Client, int] = {
     rest: 6, v2: 3, rpc: 6, sometimes_there: 1, bad_rest: 2, bad_rpc: 1, leaving: 2, cancelling: 1,
     slow: 3,
 }  # fmt: skip
-"""How many of each kind ask at the same time."""
+"""Number of parallel clients of each kind."""

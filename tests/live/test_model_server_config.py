@@ -1,4 +1,4 @@
-"""Our configuration messages beside TensorFlow Serving's own: the same text, bytes and fields."""
+"""tfport's configuration messages have the same text, bytes and fields as TensorFlow Serving's."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ model_config_list {
 """
 
 
-def test_what_tensorflow_serving_writes_is_what_we_read():
+def test_messages_of_tensorflow_serving_are_read_unchanged():
     config = text_format.Parse(TEXT, theirs.ModelServerConfig())
     read = ours.ModelServerConfig.FromString(config.SerializeToString())
     assert read == text_format.Parse(TEXT, ours.ModelServerConfig())

@@ -1,6 +1,6 @@
-"""`tfport serve s3://…` with a real S3 client and a server that speaks its protocol.
+"""`tfport serve s3://…` with a real S3 client and a mock S3 server.
 
-It needs `s3fs` and `moto[server]`, which nothing else does; without them the test is left out.
+Needs `s3fs` and `moto[server]`; skipped without them.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ Put = Callable[[str, bytes], object]
 
 @pytest.fixture
 def put(monkeypatch) -> Iterator[Put]:
-    """A store with an empty bucket, and how to write into it; the server finds it by its environment."""
+    """Run a store with an empty bucket and return how to write to it; the environment points to it."""
     store = ThreadedMotoServer(ip_address="127.0.0.1", port=0, verbose=False)
     store.start()
     host, port = store.get_host_and_port()
@@ -39,7 +39,7 @@ def put(monkeypatch) -> Iterator[Put]:
     store.stop()
 
 
-def test_versions_of_an_object_store_are_served_as_they_come(put):
+def test_new_versions_in_an_object_store_are_served(put):
     put("m/1/saved_model.pb", adder(1))
     flags = ("--model_base_path=s3://models/m", "--model_name=m", "--max_num_load_retries=0")
     with command(*flags) as running:
@@ -53,7 +53,7 @@ def test_versions_of_an_object_store_are_served_as_they_come(put):
         assert running.end() == 0
 
 
-def test_a_store_without_the_model_is_told(put):
+def test_a_store_without_the_model_is_an_error(put):
     code, message = refused("--model_base_path=s3://models/none", "--model_name=m", *FREE)
     assert code == 2
     assert "s3://models/none" in message.splitlines()[-1]

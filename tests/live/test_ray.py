@@ -1,4 +1,4 @@
-"""A model served by a real Ray on this machine: over HTTP, by a handle, and what is left when it ends."""
+"""A model served by a real Ray on this machine: over HTTP, by a handle, and clean-up at the end."""
 
 import gc
 import http.client
@@ -33,22 +33,22 @@ def free_port() -> int:
 
 
 def processes_of(folder: str) -> list[str]:
-    """The command lines of the processes that name a folder."""
-    ports = []
+    """Return the command lines of processes that contain a folder's name."""
+    lines = []
     for file in Path("/proc").glob("[0-9]*/cmdline"):
         try:
             line = file.read_bytes().replace(b"\0", b" ").decode(errors="replace")
-        except OSError:  # it has just ended
+        except OSError:  # the process has just ended
             continue
         if folder in line:
-            ports.append(line)
-    return ports
+            lines.append(line)
+    return lines
 
 
 def end() -> None:
     serve.shutdown()
     ray.shutdown()
-    with warnings.catch_warnings():  # Ray does not wait for the processes that it has ended
+    with warnings.catch_warnings():  # Ray does not wait for the processes that it ends
         warnings.simplefilter("ignore")
         gc.collect()
 
@@ -62,7 +62,7 @@ def folder():
 
 @pytest.fixture(scope="module")
 def port(folder):
-    """Two applications: one from a folder of versions, one as a config file builds it from a store."""
+    """Run two applications: one from a folder of versions, one from a store, as in a config file."""
     port = free_port()
     patch = pytest.MonkeyPatch()
     patch.setenv("TMPDIR", folder)
@@ -121,7 +121,7 @@ def test_status_over_http(port):
 @pytest.mark.parametrize(
     ("path", "body", "status", "message"),
     [
-        ("/v1/models/nobody:predict", {"instances": [1]}, 404, "Servable not found"),
+        ("/v1/models/unknown:predict", {"instances": [1]}, 404, "Servable not found"),
         ("/v1/models/keras:predict", {"instances": ["a"]}, 400, "JSON Value"),
         ("/v1/models/keras:predict", {}, 400, "JSON Parse error: The document is empty"),
         ("/v1/models/keras:guess", {"instances": [1]}, 400, "Malformed request"),
@@ -146,7 +146,7 @@ def test_an_error_by_a_handle(port):
         handle.predict.remote({"x": ROWS}, "x").result(timeout_s=60)
 
 
-def test_when_it_ends_nothing_of_ray_is_left(port, folder):
+def test_nothing_of_ray_is_left_at_the_end(port, folder):
     """The last test of this file: it ends what the others used."""
     assert processes_of(folder)
     assert list(Path(folder).glob("tfport-*/model"))

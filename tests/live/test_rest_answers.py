@@ -1,4 +1,4 @@
-"""What the REST port answers is what TensorFlow computes from the same inputs, for every type of tensor."""
+"""REST answers equal TensorFlow's for the same inputs, for every tensor type."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ RECORDED = ["keras_sequential", "keras_functional", "strings", "tables_in_memory
 
 
 class Every(tf.Module):
-    """Something of every type that JSON can say, in and out."""
+    """A signature with inputs and outputs of every type that JSON supports."""
 
     @tf.function
     def __call__(self, f, i, b, s):
@@ -55,7 +55,7 @@ def every(tmp_path_factory) -> str:
 
 
 def asked(path: str, method: str, bodies: list[dict[str, Any]]) -> list[Any]:
-    """What a server of this model answers."""
+    """Return a server's answers for this model."""
 
     async def run() -> list[Any]:
         catalog = ModelCatalog()
@@ -80,7 +80,7 @@ async def _ask(client: aiohttp.ClientSession, url: str, body: dict[str, Any]) ->
 
 
 def as_json(array: np.ndarray) -> Any:
-    """An array as a client writes it; strings in base64."""
+    """Return an array as a client writes it, strings in base64."""
     if array.dtype != object:
         return array.tolist()
     encoded = [{"b64": base64.b64encode(item).decode()} for item in array.ravel()]
@@ -125,7 +125,8 @@ def compare(path: str, name: str, feeds: dict[str, np.ndarray]) -> None:
     if len(feeds) == 1:
         (only,) = columns.values()
         bodies += [{"signature_name": name, "inputs": only}, {"signature_name": name, "instances": only}]
-    if any(array.shape[:1] != (count,) for array in expected.values()):  # no rows can be made of the answer
+    # an answer without rows can only be returned in columns
+    if any(array.shape[:1] != (count,) for array in expected.values()):
         bodies = [body for body in bodies if "inputs" in body]
     for body, answer in zip(bodies, asked(path, "predict", bodies), strict=True):
         key = "outputs" if "inputs" in body else "predictions"

@@ -1,6 +1,6 @@
-"""schemathesis asks the port whatever its OpenAPI document allows, and much that it does not.
+"""Fuzz the REST port with schemathesis: requests that the OpenAPI document allows, and others.
 
-It needs `schemathesis`, which nothing else does; without it the test is left out.
+Needs `schemathesis`; skipped without it.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from tests.serve.process import command
 from tests.serve.rest.server import serving
 
 CHECKS = "not_a_server_error,status_code_conformance,content_type_conformance,response_schema_conformance"
-# what a request may ask for and the server not have is no to_status_error of it
+# a request for something that the server does not have is not a failure
 SETTINGS = """
 [checks.not_a_server_error]
 expected-statuses = ["2xx", "4xx", 501, 503, 504]
@@ -61,7 +61,7 @@ def test_no_request_brings_the_server_down(tmp_path, caplog):
     assert not [record for record in caplog.records if record.exc_info]
 
 
-def test_nor_one_with_both_protocols_in_front(tmp_path):
+def test_no_request_brings_down_a_server_with_both_protocols(tmp_path):
     export(tmp_path / "m", 1)
     (tmp_path / "monitoring.txt").write_text(MONITORING)
     with command(tmp_path / "m", f"--monitoring_config_file={tmp_path / 'monitoring.txt'}") as running:

@@ -1,4 +1,4 @@
-"""Sampled requests, read by TensorFlow's own reader and TensorFlow Serving's own messages."""
+"""Sampled requests, read with TensorFlow's reader and TensorFlow Serving's messages."""
 
 import pytest
 
@@ -12,7 +12,7 @@ log_pb = pytest.importorskip(
 pytest.importorskip("prometheus_client")
 
 
-def test_the_log_is_one_that_tensorflow_serving_could_have_written(tmp_path):
+def test_the_log_has_tensorflow_serving_s_format(tmp_path):
     from tensorflow_serving.apis import classification_pb2, predict_pb2
 
     from tfport.serve.monitoring.metrics import Metrics

@@ -1,4 +1,4 @@
-"""The stubs of `tensorflow-serving-api` against a real port: every call, in one process with TensorFlow."""
+"""The stubs of `tensorflow-serving-api` against a real server: every call, in one process with TensorFlow."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def echo_of(dtype: tf.DType) -> object:
 
 
 class Echo(tf.Module):
-    """Every type of element comes back."""
+    """Returns its input, for every element type."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -62,7 +62,7 @@ class Echo(tf.Module):
 
 
 class Linear(tf.Module):
-    """A product and a sum, with variables."""
+    """A linear layer with variables."""
 
     def __init__(self, bias: float) -> None:
         super().__init__()
@@ -76,7 +76,7 @@ class Linear(tf.Module):
 
 
 class Classifier(tf.Module):
-    """Examples to classes, and to a number."""
+    """Classifies and regresses Examples."""
 
     @tf.function(input_signature=[tf.TensorSpec([None], tf.string, "inputs")])
     def classify(self, inputs: tf.Tensor) -> dict[str, tf.Tensor]:
@@ -90,7 +90,7 @@ class Classifier(tf.Module):
 
 @dataclass
 class Server:
-    """A port, its stubs and the models behind it."""
+    """A server, its stubs and its models."""
 
     port: int
     folders: dict[str, str]
@@ -152,7 +152,7 @@ def server(folders) -> Iterator[Server]:
 
 
 async def never(*_: object) -> dict[str, np.ndarray]:
-    """A runner that does not answer."""
+    """A runner that never answers."""
     await asyncio.get_running_loop().create_future()
     raise AssertionError
 
@@ -175,7 +175,7 @@ def values_of(dtype: tf.DType) -> np.ndarray:
 
 
 def typed(array: np.ndarray, dtype: tf.DType) -> tf.compat.v1.TensorProto:
-    """A TensorProto with its elements in typed fields, which lists of Python become."""
+    """Return a TensorProto with its elements in typed fields, made from Python lists."""
     return tf.make_tensor_proto(array.tolist(), dtype, array.shape)
 
 
@@ -274,7 +274,7 @@ def test_status_of_every_version(server):
     assert versions == [(3, states.END, 2), (2, states.AVAILABLE, 0), (1, states.AVAILABLE, 0)]
 
 
-def test_a_configuration_is_handed_on(server):
+def test_a_configuration_is_passed_on(server):
     request = model_management_pb2.ReloadConfigRequest()
     config = request.config.model_config_list.config.add(name="linear", base_path="/models/linear")
     config.model_version_policy.specific.versions.append(4)
@@ -317,7 +317,7 @@ REFUSED = [
 
 
 @pytest.mark.parametrize(("request_", "code", "message"), REFUSED)
-def test_errors_have_their_code_and_words(server, request_, code, message):
+def test_errors_have_their_code_and_message(server, request_, code, message):
     assert refused(server.predictions.Predict, request_) == (grpc.StatusCode[code], message)
 
 
@@ -340,13 +340,13 @@ def test_too_large_a_request(server):
     assert code is grpc.StatusCode.RESOURCE_EXHAUSTED
 
 
-def test_a_call_that_takes_longer_than_its_client_waits_is_given_up(server):
+def test_a_call_that_exceeds_its_deadline_is_cancelled(server):
     code, _ = refused(server.predictions.Predict, predict("stuck", x=X), 0.5)
     assert code is grpc.StatusCode.DEADLINE_EXCEEDED
     assert comes_to_rest(server.catalog.get("stuck"))
 
 
-def test_a_call_that_its_client_cancels_is_given_up(server):
+def test_a_call_that_its_client_cancels_is_stopped(server):
     stuck = server.catalog.get("stuck")
     calls = [server.predictions.Predict.future(predict("stuck", x=X)) for _ in range(20)]
     assert within_seconds(lambda: stuck.running == len(calls))
@@ -360,11 +360,11 @@ def comes_to_rest(servable: Servable) -> bool:
     return within_seconds(lambda: not servable.running)
 
 
-def within_seconds(is_so: Callable[[], bool]) -> bool:
+def within_seconds(condition: Callable[[], bool]) -> bool:
     end = time.monotonic() + 20
-    while not is_so() and time.monotonic() < end:
+    while not condition() and time.monotonic() < end:
         time.sleep(0.01)
-    return is_so()
+    return condition()
 
 
 def test_reflection_agrees_with_the_real_descriptors(server):
@@ -387,7 +387,7 @@ def _calls(service: object) -> set[tuple[str, str, str]]:
 
 
 def _agree(ours: object, theirs: object, seen: set[str]) -> None:
-    """Every field that we have is theirs, with its number, type and label."""
+    """Check that every field of tfport's message exists in theirs with the same number, type and label."""
     if ours.full_name in seen:
         return
     seen.add(ours.full_name)

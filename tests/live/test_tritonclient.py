@@ -9,7 +9,7 @@ import pytest
 pytest.importorskip("aiohttp", reason="pip install tfport[serve]")
 from tests.serve.v2.server import TYPES, serving
 
-with warnings.catch_warnings():  # its generated code is of an older protobuf
+with warnings.catch_warnings():  # its generated code was made by an older protobuf
     warnings.simplefilter("ignore")
     triton_http = pytest.importorskip("tritonclient.http", reason="pip install tritonclient[http,grpc]")
     triton_grpc = pytest.importorskip("tritonclient.grpc", reason="pip install tritonclient[http,grpc]")
@@ -49,7 +49,7 @@ def module(client):
     return triton_http if isinstance(client, triton_http.InferenceServerClient) else triton_grpc
 
 
-def given(client, name, datatype, array, **how):
+def input_of(client, name, datatype, array, **how):
     tensor = module(client).InferInput(name, list(array.shape), datatype)
     tensor.set_data_from_numpy(array, **how)
     return tensor
@@ -57,7 +57,7 @@ def given(client, name, datatype, array, **how):
 
 def rows(client, **how):
     a, b = np.array([[1, 2, 3]], np.float32), np.array([[4, 5, 6]], np.float32)
-    return [given(client, "a", "FP32", a, **how), given(client, "b", "FP32", b, **how)]
+    return [input_of(client, "a", "FP32", a, **how), input_of(client, "b", "FP32", b, **how)]
 
 
 def field(answer, name):
@@ -103,23 +103,25 @@ def r_keys(row):
 
 @pytest.mark.parametrize("name", TYPES)
 def test_arrays_of_every_datatype_come_back(client, name):
-    asked = [given(client, "x", name, ARRAYS[name])]
+    asked = [input_of(client, "x", name, ARRAYS[name])]
     answer = client.infer("echo", asked, request_id="7", parameters={"signature_name": name})
     array = answer.as_numpy("y")
     assert (array.dtype, array.tolist()) == (ARRAYS[name].dtype, ARRAYS[name].tolist())
     assert field(answer.get_response(), "id") == "7"
 
 
-@pytest.mark.parametrize("name", sorted(set(TYPES) - {"FP16", "BF16"}))  # which the client sends binary only
+@pytest.mark.parametrize(
+    "name", sorted(set(TYPES) - {"FP16", "BF16"})
+)  # the client sends these as binary only
 def test_json_data_of_every_datatype_comes_back(over_http, name):
     array = np.array([["a", "Größe"]], object) if name == "BYTES" else ARRAYS[name]
-    asked = [given(over_http, "x", name, array, binary_data=False)]
+    asked = [input_of(over_http, "x", name, array, binary_data=False)]
     wanted = [triton_http.InferRequestedOutput("y", binary_data=False)]
     answer = over_http.infer("echo", asked, outputs=wanted, parameters={"signature_name": name})
     assert answer.as_numpy("y").tolist() == array.tolist()
 
 
-def test_the_outputs_that_are_asked_for(client):
+def test_requested_outputs(client):
     answer = client.infer("sums", rows(client), outputs=[module(client).InferRequestedOutput("sum")])
     assert answer.as_numpy("sum").tolist() == [[5, 7, 9]]
     assert answer.as_numpy("difference") is None
@@ -143,17 +145,17 @@ def test_compressed_requests(client, algorithm):
 @pytest.mark.parametrize("algorithm", ["gzip", "deflate"])
 def test_compressed_answers(over_http, algorithm):
     many = np.zeros((5000, 3), np.float32)
-    asked = [given(over_http, name, "FP32", many) for name in "ab"]
+    asked = [input_of(over_http, name, "FP32", many) for name in "ab"]
     answer = over_http.infer("sums", asked, response_compression_algorithm=algorithm)
     assert answer.as_numpy("sum").shape == (5000, 3)
 
 
-def test_calls_that_do_not_wait(over_http):
+def test_asynchronous_calls(over_http):
     waiting = [over_http.async_infer("sums", rows(over_http)) for _ in range(8)]
     assert [w.get_result().as_numpy("sum").tolist() for w in waiting] == [[[5, 7, 9]]] * 8
 
 
-BAD = [  # model, datatype, shape, http, grpc, what is said
+BAD = [  # model, datatype, shape, http, grpc, message
     ("nobody", "FP32", (1, 3), "404", "NOT_FOUND", "Request for unknown model: 'nobody' is not found"),
     ("sums", "INT32", (1, 3), "400", "INVALID_ARGUMENT",
      "inference input 'a' data-type is 'INT32', but model 'sums' expects 'FP32'"),
@@ -166,12 +168,12 @@ BAD = [  # model, datatype, shape, http, grpc, what is said
 def test_errors(client, model, datatype, shape, http, grpc, message):
     array = np.zeros(shape, np.float32 if datatype == "FP32" else np.int32)
     with pytest.raises(InferenceServerException) as caught:
-        client.infer(model, [given(client, "a", datatype, array)])
+        client.infer(model, [input_of(client, "a", datatype, array)])
     assert caught.value.status() == (http if module(client) is triton_http else f"StatusCode.{grpc}")
     assert caught.value.message() == message
 
 
 @pytest.mark.parametrize("call", ["get_model_metadata", "get_model_config"])
-def test_what_is_not_there_is_an_error_and_no_crash(client, call):
+def test_unsupported_calls_are_errors(client, call):
     with pytest.raises(InferenceServerException):
         getattr(client, call)("nobody")
