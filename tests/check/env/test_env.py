@@ -1,4 +1,4 @@
-"""What differs between two environments that matters, rule by rule."""
+"""The relevant differences between two environments, rule by rule."""
 
 import json
 import tomllib
@@ -27,7 +27,7 @@ def cuda(cudart: str, cudnn: str) -> str:
 
 
 FITTING, TEXT = cuda("12.5.82", "9.3.0.75"), "2.8.4 tensorflow-text=="
-CASES = [  # build              runtime                       what it is about, how grave, how sure
+CASES = [  # build              runtime                       name, severity, certainty
     (NEW,                       "2.8.4",                      "ops-lost breaks measured"),
     (NEW,                       "2.8.4",                      "attributes-lost may-break measured"),
     (NEW,                       "2.8.4",                      "kernels-lost may-break measured"),
@@ -63,7 +63,7 @@ CASES = [  # build              runtime                       what it is about, 
     ("tensorflow-gpu==2.4.4",   FITTING,                      "cuda-sonames breaks declared"),
     ("tensorflow-gpu==2.4.4",   FITTING,                      "capabilities-lost may-break measured"),
 ]  # fmt: skip
-SILENT = [  # build             runtime                       what is not said
+SILENT = [  # build             runtime                       not reported
     ("2.16.1",                  "2.16.2",                     "symbols-lost"),
     ("2.16.2 numpy==1.26.4",    "2.16.2 numpy==1.25.0",       "package-out-of-range"),
     ("2.15.1 protobuf==4.25.9", "2.15.1 protobuf==3.20.3",    "protobuf-too-old"),
@@ -76,32 +76,32 @@ SILENT = [  # build             runtime                       what is not said
 ]  # fmt: skip
 
 
-def found(build, runtime, **options):
+def differences(build, runtime, **options):
     named = (text if text[0].isalpha() or "/" in text else f"tensorflow=={text}" for text in (build, runtime))
-    return {one.name: one for one in compare(*named, **options).differences}
+    return {difference.name: difference for difference in compare(*named, **options).differences}
 
 
 @pytest.mark.parametrize(("build", "runtime", "says"), CASES, ids=[f"{c[2]}: {c[1]}" for c in CASES])
 def test_a_difference_is_found(build, runtime, says):
     name, severity, sure = says.split()
-    one = found(build, runtime)[name]
-    assert (one.severity, one.sure) == (severity, sure)
-    assert one.breaks
-    assert one.source
-    assert "{" not in one.breaks + one.source + "".join(one.fixes)
+    difference = differences(build, runtime)[name]
+    assert (difference.severity, difference.sure) == (severity, sure)
+    assert difference.breaks
+    assert difference.source
+    assert "{" not in difference.breaks + difference.source + "".join(difference.fixes)
 
 
 @pytest.mark.parametrize(("build", "runtime", "name"), SILENT, ids=[f"{c[2]}: {c[1]}" for c in SILENT])
-def test_what_makes_no_difference_is_not_said(build, runtime, name):
-    assert name not in found(build, runtime)
+def test_irrelevant_differences_are_not_reported(build, runtime, name):
+    assert name not in differences(build, runtime)
 
 
 def test_cuda_makes_no_difference_without_gpus():
-    assert "cuda-unfit" not in found(FITTING, cuda("11.8.89", "8.9.7.29"), device="cpu")
+    assert "cuda-unfit" not in differences(FITTING, cuda("11.8.89", "8.9.7.29"), device="cpu")
 
 
 NEWEST = {"packages": ("tensorflow-2.21.0",), "python": "3.11"}
-SYSTEMS = [  # the first  the second                        what is said
+SYSTEMS = [  # the first  the second                        reported
     ({},                  {"glibc": "2.24"},                "system-older GLIBC"),
     ({},                  {"glibcxx": "3.4.19"},            "system-older GLIBCXX"),
     (NEWEST,              NEWEST | {"glibc": "2.24"},       "below-floor GLIBC"),
@@ -117,17 +117,17 @@ def test_systems_are_compared(first, second, says, tmp_path):
     build, runtime = image(tmp_path / "build", **first), image(tmp_path / "runtime", **second)
     comparison = compare(str(build), str(runtime))
     name, subject = says.split()
-    assert subject in {one.subject for one in comparison.differences if one.name == name}
+    assert subject in {difference.subject for difference in comparison.differences if difference.name == name}
     assert comparison.exit_code == 1
 
 
 def test_a_system_that_is_older_than_tensorflow_needs(tmp_path):
     runtime = image(tmp_path / "runtime", **NEWEST, glibc="2.24")
-    one = found("2.21.0", str(runtime))["below-floor"]
-    assert one.breaks == "everything: tensorflow 2.21.0 needs GLIBC_2.27, and the system has 2.24"
+    difference = differences("2.21.0", str(runtime))["below-floor"]
+    assert difference.breaks == "everything: tensorflow 2.21.0 needs GLIBC_2.27, and the system has 2.24"
 
 
-def test_the_same_image_differs_in_nothing(tmp_path):
+def test_equal_images_have_no_differences(tmp_path):
     build, runtime = image(tmp_path / "build"), image(tmp_path / "runtime")
     comparison = compare(str(build), str(runtime))
     assert (comparison.differences, comparison.exit_code) == ([], 0)
@@ -139,10 +139,10 @@ def test_a_system_without_glibc(tmp_path):
     for library in runtime.glob("usr/lib/*/lib*"):
         library.unlink()
     (runtime / "lib/ld-musl-x86_64.so.1").write_bytes(b"\x7fELF")
-    assert "no-glibc" in found("tensorflow==2.8.4", str(runtime))
+    assert "no-glibc" in differences("tensorflow==2.8.4", str(runtime))
 
 
-def test_every_sentence_has_a_case_that_finds_it():
+def test_every_row_of_the_table_has_a_case():
     table = tomllib.loads(Path(difference_module.__file__).with_name("breaks.toml").read_text())
     tried = {case[2].split()[0] for case in [*CASES, *SYSTEMS]}
     assert set(table) == tried | {"no-tensorflow", "no-glibc"}
@@ -153,24 +153,24 @@ def test_every_sentence_has_a_case_that_finds_it():
 def test_an_environment_without_tensorflow(tmp_path):
     (tmp_path / "freeze.txt").write_text("numpy==1.22.0\n")
     nothing = str(tmp_path / "freeze.txt")
-    assert list(found("tensorflow==2.8.4", nothing)) == ["no-tensorflow"]
+    assert list(differences("tensorflow==2.8.4", nothing)) == ["no-tensorflow"]
     with pytest.raises(Error, match="no TensorFlow in it"):
         compare(nothing, nothing)
     with pytest.raises(Error, match="no TensorFlow in it"):
         compare("tensorflow==2.8.4", nothing, model=tfport.load(ATTENTION))
 
 
-def test_a_model_is_told_what_it_meets_and_nothing_else():
+def test_with_a_model_only_its_findings_are_reported():
     comparison = compare("tensorflow==2.8.4", "tensorflow==1.13.2", model=tfport.load(ATTENTION))
     assert comparison.differences == []
-    assert [(one.code, one.op) for one in comparison.model.new] == [("TFP101", "BatchMatMulV2")]
+    assert [(finding.code, finding.op) for finding in comparison.model.new] == [("TFP101", "BatchMatMulV2")]
     assert comparison.exit_code == 1
     text = str(comparison)
     assert "examples/attention does not run in the second environment" in text
     assert "error[TFP101]: op `BatchMatMulV2` is not registered in tensorflow 1.13.2" in text
 
 
-def test_a_model_that_carries_over():
+def test_a_model_that_runs_in_both():
     model = tfport.load(path_of("keras_sequential"))
     comparison = compare(NEW, "tensorflow==2.15.1", model=model)
     assert (comparison.differences, comparison.model.new, comparison.exit_code) == ([], [], 0)
@@ -185,21 +185,21 @@ def test_what_fails_in_both_is_not_new():
 def test_what_stops_tensorflow_itself_stops_every_model():
     runtime = "tensorflow==2.11.1 numpy==2.0.2"
     comparison = compare(NEW, runtime, model=tfport.load(path_of("keras_sequential")))
-    assert [one.name for one in comparison.differences] == ["numpy-too-new"]
+    assert [difference.name for difference in comparison.differences] == ["numpy-too-new"]
     assert comparison.exit_code == 1
 
 
-def test_json_tells_the_same():
+def test_json_has_the_same_content():
     comparison = compare(f"{NEW} tensorflow-text==2.21.1", "tensorflow==1.13.2", model=tfport.load(ATTENTION))
-    told = json.loads(json.dumps(comparison.to_json()))
-    assert (told["version"], told["breaks"]) == (1, True)
-    assert told["build"]["target"] == "tensorflow==2.21.0 tensorflow-text==2.21.1"
-    assert told["build"]["has"]["tensorflow-text"] == "2.21.1"
-    assert [one["op"] for one in told["model"]["new"]] == ["BatchMatMulV2"]
-    assert {result["verdict"] for result in told["model"]["build"]} == {"runs"}
+    record = json.loads(json.dumps(comparison.to_json()))
+    assert (record["version"], record["breaks"]) == (1, True)
+    assert record["build"]["target"] == "tensorflow==2.21.0 tensorflow-text==2.21.1"
+    assert record["build"]["has"]["tensorflow-text"] == "2.21.1"
+    assert [finding["op"] for finding in record["model"]["new"]] == ["BatchMatMulV2"]
+    assert {result["verdict"] for result in record["model"]["build"]} == {"runs"}
 
 
-def test_long_lists_are_cut_unless_all_is_asked_for():
+def test_long_lists_are_cut_unless_everything_is_requested():
     comparison = compare(NEW, "tensorflow==2.8.4")
     assert "more; --all shows them" in str(comparison)
     whole = plain(lambda width: render(comparison, width, everything=True))

@@ -1,4 +1,4 @@
-"""`check.explain`: every message that real binaries were heard to say, however logs wrap it."""
+"""`check.explain`: every message of real binaries is recognized, in any log format."""
 
 import io
 import json
@@ -24,7 +24,7 @@ from tfport.check.findings.finding import all_findings
 HERE = Path(__file__).parent / "messages"
 RECORDS = read_small_model_outcomes()
 SAMPLES = tomllib.loads((HERE / "samples.toml").read_text())["sample"]
-NOT_TENSORFLOWS = re.compile(  # what those who watched put in their own words, and bare names
+NOT_TENSORFLOWS = re.compile(  # messages of the recording scripts, and bare names
     r"TF_GraphOperationByName finds|there is no such signature|does not end in|ends the process"
     r"|StopIteration: $|KeyError: 'ghost'|IndexError: list index out of range$|no answer in|KeyError: 0$"
 )
@@ -39,41 +39,41 @@ def names(explained):
     return [explanation.name for explanation in explained.explanations]
 
 
-def told(explanation):
+def all_texts(explanation):
     return "\n".join([*explanation.means, *explanation.ways_out, *explanation.on_target])
 
 
 @pytest.mark.parametrize("sample", SAMPLES, ids=lambda sample: f"{sample['name']}: {sample['says'][:40]}")
-def test_a_message_is_explained_by_what_is_recorded(sample):
-    found = explain_texts([sample["says"]]).explanations
-    assert [explanation.name for explanation in found] == [sample["name"]]
-    assert found[0].code == sample.get("code")
+def test_a_message_is_explained_from_the_records(sample):
+    explanations = explain_texts([sample["says"]]).explanations
+    assert [explanation.name for explanation in explanations] == [sample["name"]]
+    assert explanations[0].code == sample.get("code")
     for words in sample["tells"]:
-        assert words in told(found[0])
+        assert words in all_texts(explanations[0])
 
 
 @pytest.mark.parametrize("message", messages(), ids=lambda message: message.name)
 def test_every_wording_is_found_by_its_row(message):
     for pattern in message.says:
         text = GAP.sub(lambda gap: FILLED[gap[2] or gap[1]], pattern.text).replace("…", " and so on ")
-        said = {said.message.name for said in MessageFinder().read([text])}
-        assert message.name in said, pattern.text
+        names_found = {match.message.name for match in MessageFinder().read([text])}
+        assert message.name in names_found, pattern.text
 
 
 @pytest.mark.parametrize("message", messages(), ids=lambda message: message.name)
-def test_a_row_of_the_table_holds_together(message):
+def test_a_row_of_the_table_is_consistent(message):
     assert message.code is None or message.code in all_findings()
     assert message.lookup is None or callable(lookup_function(message.lookup))
     assert message.means.endswith(".")
     for pattern in message.says:
         assert len(pattern.anchor) >= 6, pattern.text
-        assert pattern.text.count("…") <= 1, "time grows with the square of two"
+        assert pattern.text.count("…") <= 1, "two make the search quadratic"
         assert {kind or name for name, kind in GAP.findall(pattern.text)} <= KINDS.keys()
 
 
-def test_no_two_rows_have_one_name():
-    found = [message.name for message in messages()]
-    assert len(found) == len(set(found))
+def test_names_of_rows_are_unique():
+    names_of_rows = [message.name for message in messages()]
+    assert len(names_of_rows) == len(set(names_of_rows))
 
 
 @pytest.mark.parametrize("name", RECORDS)
@@ -87,41 +87,41 @@ def test_messages_of_real_releases_are_recognized(name):
 
 
 def test_the_same_message_is_explained_once():
-    found = explain_texts(["Op type not registered 'AddV2' in binary running on box.\n" * 300])
-    assert [(e.name, e.count) for e in found.explanations] == [("unregistered-op", 300)]
+    explained = explain_texts(["Op type not registered 'AddV2' in binary running on box.\n" * 300])
+    assert [(e.name, e.count) for e in explained.explanations] == [("unregistered-op", 300)]
 
 
-def test_a_log_of_serving_is_one_cause_and_one_remark():
+def test_a_log_of_serving_gives_one_error_and_one_harmless_message():
     with (HERE / "serving.log").open() as log:
-        found = explain_log(lines_of(log))
-    assert [(e.name, e.kind, e.count) for e in found.explanations] == [
+        explained = explain_log(lines_of(log))
+    assert [(e.name, e.kind, e.count) for e in explained.explanations] == [
         ("unregistered-op", "error", 3),
         ("harmless-remark", "harmless", 1),
     ]
-    assert "since 2.5.0" in told(found.explanations[0])
+    assert "since 2.5.0" in all_texts(explained.explanations[0])
 
 
-def test_a_message_over_several_records_of_a_container_is_whole():
+def test_a_message_across_several_container_records_is_recognized():
     with (HERE / "kubernetes.jsonl").open() as log:
-        (found,) = explain_log(lines_of(log)).explanations
-    assert (found.name, found.names["op"]) == ("no-kernel", "CudnnRNN")
-    assert "only kernels for GPU" in told(found)
+        (explanation,) = explain_log(lines_of(log)).explanations
+    assert (explanation.name, explanation.names["op"]) == ("no-kernel", "CudnnRNN")
+    assert "only kernels for GPU" in all_texts(explanation)
 
 
 @pytest.mark.parametrize("name", ["terminal.log", "response.json"])
-def test_colours_broken_words_and_escapes_do_not_matter(name):
+def test_colors_wrapped_words_and_escapes_are_ignored(name):
     with (HERE / name).open() as log:
-        (found,) = explain_log(lines_of(log)).explanations
-    assert found.names == {"op": "BatchMatMulV2"}
+        (explanation,) = explain_log(lines_of(log)).explanations
+    assert explanation.names == {"op": "BatchMatMulV2"}
 
 
 @pytest.mark.parametrize("quote", ["'", '"', "`", "\u2018", "\\'", "&#39;", ""])
-def test_any_quotes_will_do(quote):
-    (found,) = explain_texts([f"Op type not registered {quote}AddV2{quote} in binary"]).explanations
-    assert found.names == {"op": "AddV2"}
+def test_any_quotes_are_accepted(quote):
+    (explanation,) = explain_texts([f"Op type not registered {quote}AddV2{quote} in binary"]).explanations
+    assert explanation.names == {"op": "AddV2"}
 
 
-def test_what_wraps_an_error_is_told_beside_it():
+def test_a_wrapping_message_is_reported_with_the_error():
     inner = "Op type not registered 'SelectV2' in binary running on box."
     wrapped = (
         f"Converting GraphDef to Graph has failed with an error: '{inner}' The binary trying to import the "
@@ -131,26 +131,26 @@ def test_what_wraps_an_error_is_told_beside_it():
     assert names(explain_texts([wrapped])) == ["unregistered-op", "graph-versions"]
 
 
-def test_where_something_happened_is_told_only_where_nothing_else_is():
+def test_the_place_of_an_error_is_reported_only_without_other_messages():
     trace = "InvalidArgumentError: max_a must be larger than min_a.\n\t [[{{node m}}]]"
     assert names(explain_texts([trace])) == ["raised-at-node"]
     assert names(explain_texts([trace, "\nTable not initialized\n"])) == ["table-not-initialized"]
 
 
-def test_a_key_error_about_no_op_is_no_message():
+def test_a_key_error_that_names_no_op_is_ignored():
     assert names(explain_texts(["KeyError: 'user_id'"])) == []
 
 
-def test_a_target_is_asked_too():
+def test_facts_about_the_target_are_added():
     (target,) = resolve_targets("tensorflow==1.13.2")
-    (found,) = explain_texts(["Op type not registered 'BatchMatMulV2'"], target=target).explanations
-    assert found.on_target == ["tensorflow 1.13.2 does not register BatchMatMulV2; it has BatchMatMul"]
+    (explanation,) = explain_texts(["Op type not registered 'BatchMatMulV2'"], target=target).explanations
+    assert explanation.on_target == ["tensorflow 1.13.2 does not register BatchMatMulV2; it has BatchMatMul"]
 
 
-def test_an_add_on_is_named_in_the_version_that_goes_with_a_target():
+def test_an_add_on_is_named_in_the_version_that_matches_the_target():
     (target,) = resolve_targets("tensorflow==2.8.4")
-    (found,) = explain_texts(["Op type not registered 'CaseFoldUTF8'"], target=target).explanations
-    assert "tensorflow-text==2.8.2 matches the target and registers CaseFoldUTF8" in found.on_target
+    (explanation,) = explain_texts(["Op type not registered 'CaseFoldUTF8'"], target=target).explanations
+    assert "tensorflow-text==2.8.2 matches the target and registers CaseFoldUTF8" in explanation.on_target
 
 
 @pytest.mark.parametrize(
@@ -174,21 +174,21 @@ def test_the_nodes_of_a_model_are_shown():
     model = tfport.load("examples/attention")
     (target,) = resolve_targets("tensorflow==1.13.2")
     text = ["Op type not registered 'BatchMatMulV2'"]
-    (found,) = explain_texts(text, model=model, target=target).explanations
-    assert found.affected.count == 5
-    assert found.affected.examples[0].signatures == ["serving_default"]
-    assert found.affected.predicted[0].startswith("TFP101 op `BatchMatMulV2` is not registered")
+    (explanation,) = explain_texts(text, model=model, target=target).explanations
+    assert explanation.affected.count == 5
+    assert explanation.affected.examples[0].signatures == ["serving_default"]
+    assert explanation.affected.predicted[0].startswith("TFP101 op `BatchMatMulV2` is not registered")
 
 
-def test_a_message_about_another_model_is_said_to_be():
+def test_a_message_about_another_model_has_no_nodes():
     model = tfport.load("examples/attention")
-    (found,) = explain_texts(["Op type not registered 'FusedBatchNormV3'"], model=model).explanations
-    assert found.affected.count == 0
+    (explanation,) = explain_texts(["Op type not registered 'FusedBatchNormV3'"], model=model).explanations
+    assert explanation.affected.count == 0
 
 
-def test_what_nobody_knows_gets_the_nearest():
-    found = explain_texts(["the op type was not registred"])
-    assert (found.explanations, found.nearest) == ([], "Op type not registered '{op}'")
+def test_an_unknown_message_gets_the_nearest_known_one():
+    explained = explain_texts(["the op type was not registred"])
+    assert (explained.explanations, explained.nearest) == ([], "Op type not registered '{op}'")
     assert explain_texts(["nothing of interest"]).nearest is None
 
 
@@ -204,11 +204,11 @@ def test_a_message_across_the_end_of_a_window_is_found_once():
 
 
 def test_too_many_different_messages_are_counted():
-    found = explain_texts([f"Table x: Key k{i} not found in checkpoint\n" for i in range(130)])
-    assert (len(found.explanations), found.more) == (100, 30)
+    explained = explain_texts([f"Table x: Key k{i} not found in checkpoint\n" for i in range(130)])
+    assert (len(explained.explanations), explained.more) == (100, 30)
 
 
-def test_a_line_without_end_is_read_in_pieces():
+def test_a_very_long_line_is_read_in_pieces():
     lines = list(lines_of(io.StringIO("x" * (3 * LONGEST_LINE))))
     assert max(map(len, lines)) == LONGEST_LINE
 
@@ -236,17 +236,17 @@ HOSTILE = st.lists(st.sampled_from(PIECES) | st.sampled_from(SIGNS) | st.text(ma
 
 @given(HOSTILE.map("".join))
 @settings(max_examples=150, deadline=None)
-def test_no_text_breaks_it(text):
-    found = explain_texts([text])
-    assert isinstance(str(found), str)
-    assert json.dumps(found.to_json())
+def test_no_text_causes_an_error(text):
+    explained = explain_texts([text])
+    assert isinstance(str(explained), str)
+    assert json.dumps(explained.to_json())
 
 
 @given(st.sampled_from(PIECES), st.sampled_from(PIECES), st.text(max_size=20))
 @settings(max_examples=40, deadline=None)
-def test_what_begins_like_messages_a_thousand_times_does_not_keep_it(one, other, between):
-    found = MessageFinder().read((f"{one}{between}{other} " * 1000).splitlines(keepends=True))
-    assert all(said.count <= 2000 for said in found)
+def test_thousands_of_partial_matches_are_fast(first, other, between):
+    matches = MessageFinder().read((f"{first}{between}{other} " * 1000).splitlines(keepends=True))
+    assert all(match.count <= 2000 for match in matches)
 
 
 @given(st.text(max_size=300))

@@ -91,12 +91,12 @@ def assert_fits(value: object, kind: object, where: str = "") -> None:
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_json_has_the_form_that_version_1_promises(name):
-    told = json.loads(json.dumps(tfport.inspect(shared(name)).to_json()))
-    assert told["version"] == 1
-    assert_fits(told, CONTRACT)
-    assert told["kind"] == EXPECTED[name]["kind"]
-    assert told["problems"] == []
+def test_json_has_the_structure_of_version_1(name):
+    record = json.loads(json.dumps(tfport.inspect(shared(name)).to_json()))
+    assert record["version"] == 1
+    assert_fits(record, CONTRACT)
+    assert record["kind"] == EXPECTED[name]["kind"]
+    assert record["problems"] == []
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -143,17 +143,17 @@ def test_a_whole_report():
 
 
 def test_json_of_a_small_model():
-    told = tfport.inspect(shared("frozen")).to_json()
-    said = EXPECTED["frozen"]["graphs"][0]
-    assert told["graph"] == {
-        "nodes": sum(said["main"]["ops"].values()),
+    record = tfport.inspect(shared("frozen")).to_json()
+    expected = EXPECTED["frozen"]["graphs"][0]
+    assert record["graph"] == {
+        "nodes": sum(expected["main"]["ops"].values()),
         "functions": 0,
-        "devices": said["devices"],
+        "devices": expected["devices"],
     }
-    assert told["ops"]["total"] == said["main"]["ops"]
-    assert told["inputs"]
-    assert told["outputs"]
-    assert told["signatures"] == {}
+    assert record["ops"]["total"] == expected["main"]["ops"]
+    assert record["inputs"]
+    assert record["outputs"]
+    assert record["signatures"] == {}
 
 
 def test_counts_come_with_the_most_frequent_first():
@@ -171,7 +171,7 @@ MADE_WITH = [
 
 
 @pytest.mark.parametrize(("name", "traces"), MADE_WITH)
-def test_what_made_a_model_is_told_by_its_traces(name, traces):
+def test_what_made_a_model_is_derived_from_its_traces(name, traces):
     assert tfport.inspect(shared(name)).made_with == traces
 
 
@@ -190,7 +190,7 @@ def test_functions_are_not_custom_ops():
     assert report.custom_ops == Counter()
 
 
-def test_several_metagraphs_are_told_with_their_tags():
+def test_several_metagraphs_are_listed_with_their_tags():
     assert "tags      serve, cpu+train" in str(tfport.inspect(shared("estimator")))
     assert tfport.inspect(load("estimator", ["cpu", "train"])).tags == ("cpu", "train")
 
@@ -213,17 +213,17 @@ LOST = [
 
 
 @pytest.mark.parametrize(("name", "lost", "problems"), LOST)
-def test_what_is_missing_is_a_problem_and_no_error(name, lost, problems, tmp_path):
+def test_a_missing_file_is_a_problem_not_an_error(name, lost, problems, tmp_path):
     folder = copy(name, tmp_path)
     shutil.rmtree(folder / lost) if (folder / lost).is_dir() else (folder / lost).unlink()
     report = inspected(folder)
-    found = [p.replace(f"{folder}/", "") for p in report.problems]
-    assert [p[: len(start)] for p, start in zip(found, problems, strict=True)] == problems
+    relative_problems = [p.replace(f"{folder}/", "") for p in report.problems]
+    assert [p[: len(start)] for p, start in zip(relative_problems, problems, strict=True)] == problems
     assert ("problems" in str(report)) == bool(problems)
     assert report.signatures
 
 
-def test_one_shard_of_two_is_missed(tmp_path):
+def test_a_missing_shard_is_a_problem(tmp_path):
     for file in Path(path_of("sharded_checkpoint")).parent.iterdir():
         shutil.copy(file, tmp_path)
     (tmp_path / "model.ckpt.data-00001-of-00002").unlink()
@@ -231,7 +231,7 @@ def test_one_shard_of_two_is_missed(tmp_path):
     assert problem.endswith("model.ckpt.data-00001-of-00002: missing; it contains variables")
 
 
-def test_an_index_that_is_none_is_a_problem_and_no_error(tmp_path):
+def test_an_invalid_index_is_a_problem_not_an_error(tmp_path):
     folder = copy("module", tmp_path)
     (folder / "variables/variables.index").write_bytes(
         b"no table at all, and long enough to have had a footer" * 2
@@ -243,7 +243,7 @@ def test_an_index_that_is_none_is_a_problem_and_no_error(tmp_path):
     assert len(report.variables) == 3
 
 
-def test_a_node_that_reads_nothing_that_is_there_is_a_problem():
+def test_a_missing_input_is_a_problem():
     model = load("frozen")
     gone = next(node for node in model.graph if node.users)
     name, user = gone.name, gone.users[0].name
@@ -281,7 +281,7 @@ def test_names_of_any_length_fit_80_columns(names):
     assert json.loads(json.dumps(report.to_json()))["signatures"].keys() == set(names)
 
 
-def test_long_lists_are_cut_unless_all_is_asked_for():
+def test_long_lists_are_cut_unless_everything_is_requested():
     report = tfport.inspect(shared("large_index"))
     short, full = text_of(report), text_of(report, everything=True)
     more = len(report.stored) - 8
@@ -304,5 +304,5 @@ SIZES = [
 
 
 @pytest.mark.parametrize(("n", "text"), SIZES)
-def test_sizes_are_told_in_units_of_a_thousand(n, text):
+def test_sizes_have_decimal_units(n, text):
     assert byte_size(n) == text

@@ -1,4 +1,4 @@
-"""Each cause has its finding; where the loader looks, and what a machine has."""
+"""Each cause has its finding; the folders that the loader searches, and the libraries of a machine."""
 
 import shutil
 from pathlib import Path
@@ -16,10 +16,10 @@ FOLDER = Path(__file__).parents[2] / "libraries"
 ELSEWHERE = LoadOptions(machine=X86, use_this_machine=False)
 
 
-def asked(case, on="tensorflow==2.21.0", how=ELSEWHERE):
+def diagnosis(case, on="tensorflow==2.21.0", options=ELSEWHERE):
     (target,) = resolve_targets(on)
     file = str(FOLDER / case / "op.so")
-    return diagnose(LibrarySubject(file, file, how), target)
+    return diagnose(LibrarySubject(file, file, options), target)
 
 
 def codes(result):
@@ -70,23 +70,23 @@ CAUSES = {  # case: its code on 2.21.0
 
 @pytest.mark.parametrize(("case", "code"), CAUSES.items())
 def test_a_cause_has_its_finding(case, code):
-    assert code in codes(asked(case))
+    assert code in codes(diagnosis(case))
 
 
 @pytest.mark.parametrize("code", sorted(code for code in all_findings() if code.startswith("TFP4")))
-def test_a_page_tells_cause_and_fix(code):
+def test_a_page_has_a_cause_and_a_fix(code):
     page = all_findings()[code].page
     assert "## Cause" in page
     assert "## Fix" in page
 
 
 def test_a_good_library_has_no_findings():
-    result = asked("good")
+    result = diagnosis("good")
     assert (result.verdict, codes(result)) == (LOADS, [])
 
 
 def test_symbols_are_named_as_in_cxx_with_the_releases_that_have_them():
-    (finding,) = [f for f in asked("for_2_16_2").findings if f.code == "TFP420"]
+    (finding,) = [f for f in diagnosis("for_2_16_2").findings if f.code == "TFP420"]
     assert "tsl::internal::LogMessageFatal::LogMessageFatal" in finding.cause()
     assert "compiled with Abseil lts_20230802" in finding.cause()
     assert finding.fixes()[0] == "use TensorFlow 2.16.1 to 2.19.1"
@@ -94,34 +94,34 @@ def test_symbols_are_named_as_in_cxx_with_the_releases_that_have_them():
 
 def test_a_library_compiled_as_cxx17_for_a_release_compiled_as_cxx14():
     (finding,) = [
-        f for f in asked("other_standard_for_2_8_4", "tensorflow==2.8.4").findings if f.code == "TFP420"
+        f for f in diagnosis("other_standard_for_2_8_4", "tensorflow==2.8.4").findings if f.code == "TFP420"
     ]
     assert "-std=c++14" in finding.cause()
 
 
-def test_a_library_that_is_not_linked_to_tensorflow_loads_where_all_see_it():
-    assert asked("without_framework", "tensorflow==2.21.0").verdict == LOADS
-    older = asked("framework_dropped", "tensorflow==2.8.4")
+def test_a_library_that_is_not_linked_to_tensorflow_loads_if_symbols_are_global():
+    assert diagnosis("without_framework", "tensorflow==2.21.0").verdict == LOADS
+    older = diagnosis("framework_dropped", "tensorflow==2.8.4")
     assert older.verdict == FAILS
 
 
-def test_a_missing_class_is_told_by_its_vtable():
-    (finding,) = [f for f in asked("missing_vtable").findings if f.code == "TFP423"]
+def test_a_missing_class_is_reported_by_its_vtable():
+    (finding,) = [f for f in diagnosis("missing_vtable").findings if f.code == "TFP423"]
     assert "vtable for HollowOp" in finding.cause()
 
 
 def test_serving_loads_no_libraries():
-    assert "TFP437" in codes(asked("good", "tensorflow-serving==2.19"))
+    assert "TFP437" in codes(diagnosis("good", "tensorflow-serving==2.19"))
 
 
-def test_an_arm_machine_does_not_load_what_is_for_x86():
-    result = asked("good", how=LoadOptions(machine=ARM, use_this_machine=False))
+def test_an_arm_machine_does_not_load_an_x86_library():
+    result = diagnosis("good", options=LoadOptions(machine=ARM, use_this_machine=False))
     assert codes(result) == ["TFP403"]
     assert result.says.endswith("cannot open shared object file: No such file or directory")
 
 
 def image(folder, libraries, configuration=""):
-    """The root of an image with libraries for x86-64 in it, each a copy of a real one under some name."""
+    """An image with x86-64 libraries, each a copy of a real library under some name."""
     places = {"usr/lib/x86_64-linux-gnu/libc.so.6": "needed_by_rpath/deps/libacme.so.1", **libraries}
     for place, file in places.items():
         (folder / place).parent.mkdir(parents=True, exist_ok=True)
@@ -137,7 +137,7 @@ ACME = "needed_by_rpath/deps/libacme.so.1"
 
 
 def test_an_image_without_the_library(tmp_path):
-    result = asked("needed_without_path", how=image(tmp_path, {}))
+    result = diagnosis("needed_without_path", options=image(tmp_path, {}))
     assert result.says == "libacme.so.1: cannot open shared object file: No such file or directory"
     (finding,) = [f for f in result.findings if f.code == "TFP410"]
     assert "/usr/lib/x86_64-linux-gnu" in finding.cause()
@@ -145,34 +145,36 @@ def test_an_image_without_the_library(tmp_path):
 
 
 @pytest.mark.parametrize("place", ["usr/lib/libacme.so.1", "opt/acme/libacme.so.1"])
-def test_an_image_with_the_library_in_a_folder_that_its_loader_knows(place, tmp_path):
-    how = image(tmp_path, {place: ACME}, "# ours\n/opt/acme\n")
-    assert "TFP410" not in codes(asked("needed_without_path", how=how))
+def test_an_image_with_the_library_in_a_configured_folder(place, tmp_path):
+    options = image(tmp_path, {place: ACME}, "# ours\n/opt/acme\n")
+    assert "TFP410" not in codes(diagnosis("needed_without_path", options=options))
 
 
-def test_links_of_an_image_lead_to_within_it(tmp_path):
-    how = image(tmp_path, {"usr/lib/real/libacme.so.1.2": ACME})
+def test_links_of_an_image_stay_inside_it(tmp_path):
+    options = image(tmp_path, {"usr/lib/real/libacme.so.1.2": ACME})
     (tmp_path / "usr/lib/libacme.so.1").symlink_to("/usr/lib/real/libacme.so.1.2")
-    assert "TFP410" not in codes(asked("needed_without_path", how=how))
+    assert "TFP410" not in codes(diagnosis("needed_without_path", options=options))
 
 
-def test_a_library_of_cuda_names_the_package_that_brings_it(tmp_path):
+def test_a_cuda_library_names_its_package(tmp_path):
     (finding,) = [
-        f for f in asked("needed_of_other_cuda", how=image(tmp_path, {})).findings if f.code == "TFP411"
+        f
+        for f in diagnosis("needed_of_other_cuda", options=image(tmp_path, {})).findings
+        if f.code == "TFP411"
     ]
     assert finding.library == "libcudart.so.9.0"
     assert "CUDA 12.5.1" in finding.cause()
 
 
-def test_without_a_machine_nobody_knows_its_libraries():
-    assert asked("needed_missing").verdict == UNKNOWN
+def test_without_a_machine_the_verdict_is_unknown():
+    assert diagnosis("needed_missing").verdict == UNKNOWN
 
 
-def test_no_image_is_an_error(tmp_path):
+def test_a_folder_that_is_not_an_image_is_an_error(tmp_path):
     with pytest.raises(Error, match="no libc"):
-        asked("good", how=LoadOptions(machine=X86, sysroot=str(tmp_path)))
+        diagnosis("good", options=LoadOptions(machine=X86, sysroot=str(tmp_path)))
     with pytest.raises(Error, match="not a folder"):
-        asked("good", how=LoadOptions(machine=X86, sysroot=str(tmp_path / "none")))
+        diagnosis("good", options=LoadOptions(machine=X86, sysroot=str(tmp_path / "none")))
 
 
 def test_every_release_is_tried_without_a_target():

@@ -1,8 +1,8 @@
-"""What tfport says of a library is what a real TensorFlow said when it was loaded.
+"""Diagnoses of libraries agree with what real TensorFlow releases did.
 
-`tests/libraries/outcomes.json` holds libraries and ways to load them, each with what
-`tf.load_op_library` did on TensorFlow 2.21.0; `pairs.json.xz` what many releases did with the
-libraries of real wheels, of which `wheels.tar.xz` has all that the loader reads.
+`tests/libraries/outcomes.json` has libraries and ways to load them, each with what
+`tf.load_op_library` did on TensorFlow 2.21.0. `pairs.json.xz` has what many releases did with
+the libraries of real wheels; `wheels.tar.xz` has the parts of them that the loader reads.
 """
 
 import json
@@ -25,21 +25,19 @@ FOLDER = Path(__file__).parents[2] / "libraries"
 RECORDED = json.loads((FOLDER / "outcomes.json").read_text())
 OUTCOMES = RECORDED["outcomes"]
 UNDECIDABLE = {
-    "throws": "an initialiser that throws is only known by running it",
+    "throws": "whether an initializer throws is known only by running it",
 }
-pytestmark = pytest.mark.skipif(
-    this_machine() != X86, reason="the machine that loads them is looked at, and is another"
-)
+pytestmark = pytest.mark.skipif(this_machine() != X86, reason="the outcomes were recorded on x86-64")
 
 
 @pytest.fixture
 def target():
-    (found,) = resolve_targets(f"tensorflow=={RECORDED['tensorflow']}")
-    return found
+    (target_of_record,) = resolve_targets(f"tensorflow=={RECORDED['tensorflow']}")
+    return target_of_record
 
 
-def ask(case, target, tmp_path, monkeypatch):
-    """As the case was loaded: from where, under which name, with which library path."""
+def diagnose_case(case, target, tmp_path, monkeypatch):
+    """Diagnose a case as it was loaded: working directory, name and library path."""
     outcome = OUTCOMES[case]
     load, path = outcome["load"], FOLDER / outcome["file"]
     folder = path.parent
@@ -61,24 +59,24 @@ CASES = [pytest.param(case, id=case) for case in OUTCOMES if case not in UNDECID
 
 
 @pytest.mark.parametrize("case", CASES)
-def test_it_loads_or_fails_as_it_did(case, target, tmp_path, monkeypatch):
-    result, _, _ = ask(case, target, tmp_path, monkeypatch)
+def test_the_verdict_is_the_recorded_outcome(case, target, tmp_path, monkeypatch):
+    result, _, _ = diagnose_case(case, target, tmp_path, monkeypatch)
     assert result.verdict == (LOADS if OUTCOMES[case]["loads"] else FAILS), result.findings
 
 
 @pytest.mark.parametrize("case", [c for c in OUTCOMES if c not in UNDECIDABLE and OUTCOMES[c].get("says")])
-def test_the_loader_says_what_it_said(case, target, tmp_path, monkeypatch):
-    result, _, path = ask(case, target, tmp_path, monkeypatch)
-    said = OUTCOMES[case]["says"].replace("LIBRARIES/good/no_permission.so", str(path))
-    said = said.partition("; in OpDef:")[0]  # and the whole definition, which releases print differently
-    assert result.says == said.replace("LIBRARIES", str(FOLDER))
+def test_the_message_is_the_recorded_message(case, target, tmp_path, monkeypatch):
+    result, _, path = diagnose_case(case, target, tmp_path, monkeypatch)
+    message = OUTCOMES[case]["says"].replace("LIBRARIES/good/no_permission.so", str(path))
+    message = message.partition("; in OpDef:")[0]  # releases print the definition differently
+    assert result.says == message.replace("LIBRARIES", str(FOLDER))
 
 
 @pytest.mark.parametrize(
     "case", [c for c in OUTCOMES if c not in UNDECIDABLE and OUTCOMES[c].get("registers")]
 )
-def test_what_it_registers_is_read_from_its_code(case, target, tmp_path, monkeypatch):
-    _, subject, _ = ask(case, target, tmp_path, monkeypatch)
+def test_registrations_are_read_from_the_code(case, target, tmp_path, monkeypatch):
+    _, subject, _ = diagnose_case(case, target, tmp_path, monkeypatch)
     registers = OUTCOMES[case]["registers"]
     assert set(registers["ops"]) <= set(subject.registered.op_names)
     assert {(k["op"], k["device_type"]) for k in registers["kernels"]} <= {
@@ -88,7 +86,7 @@ def test_what_it_registers_is_read_from_its_code(case, target, tmp_path, monkeyp
 
 PAIRS = read_json(FOLDER / "pairs.json.xz")
 RELEASES = [release for release in PAIRS["releases"] if not release.endswith("-cp36")]
-"""Of 1.14 the symbols for Python 3.7 are recorded; those for 3.6 have the other ABI of C++."""
+"""For 1.14 the symbols for Python 3.7 are recorded; those for 3.6 have the other C++ ABI."""
 
 
 @pytest.fixture(scope="module")
@@ -101,25 +99,25 @@ def wheels(tmp_path_factory):
 
 @pytest.mark.skipif(
     not any(name.endswith(FRAMEWORK_ONLY) for name in symbols().builds),
-    reason="symbols.sqlite does not tell which symbols libtensorflow_framework has",
+    reason="symbols.sqlite does not record the symbols of libtensorflow_framework alone",
 )
 @pytest.mark.parametrize("name", PAIRS["libraries"])
-def test_releases_load_it_or_say_why_not_as_they_did(name, wheels):
+def test_the_verdicts_of_many_releases_are_the_recorded_outcomes(name, wheels):
     path = name.replace("WHEELS", str(wheels)).replace("LIBRARIES", str(FOLDER))
     subject = LibrarySubject(name, path, LoadOptions(machine=X86, python="3.7"))
-    for release, said in PAIRS["libraries"][name]["outcomes"].items():
+    for release, outcome in PAIRS["libraries"][name]["outcomes"].items():
         if release not in RELEASES:
             continue
         (target,) = resolve_targets(f"tensorflow=={release.partition('-')[0]}")
         result = diagnose(subject, target)
         if result.verdict == UNKNOWN and any(f.code == "TFP438" for f in result.findings):
-            continue  # both fit by all that the file tells
-        assert result.verdict == (LOADS if said["loads"] else FAILS), release
-        if said.get("says"):
-            assert result.says == said["says"], release
+            continue  # the file does not show which of two layouts it has
+        assert result.verdict == (LOADS if outcome["loads"] else FAILS), release
+        if outcome.get("says"):
+            assert result.says == outcome["says"], release
 
 
-def test_few_end_the_process_though_all_symbols_are_there():
-    """Classes are laid out differently, which no symbol tells."""
-    said = [said for library in PAIRS["libraries"].values() for said in library["outcomes"].values()]
-    assert len([1 for one in said if "ends_process" in one]) * 100 < len(said)
+def test_few_crash_although_all_symbols_exist():
+    """The memory layout of classes differs, which no symbol shows."""
+    outcomes = [o for library in PAIRS["libraries"].values() for o in library["outcomes"].values()]
+    assert len([1 for outcome in outcomes if "ends_process" in outcome]) * 100 < len(outcomes)

@@ -42,7 +42,7 @@ def changed(text: str) -> Model:
 
 
 @pytest.mark.parametrize("name", COMPARED)
-def test_every_cell_is_what_a_check_says(name):
+def test_every_cell_is_the_result_of_a_check(name):
     for strip in matrix(name).strips:
         for signature in strip.signatures:
             subject = CheckedModel(shared(name), [signature])
@@ -55,7 +55,7 @@ def test_every_cell_is_what_a_check_says(name):
 
 
 @pytest.mark.parametrize("device", ["cpu", "gpu"])
-def test_every_final_release_is_there_once_and_has_the_device(device):
+def test_every_final_release_occurs_once_with_the_device(device):
     targets = releases(device)
     versions = [target.build.version for target in targets]
     assert len(set(versions)) == len(versions) >= 100
@@ -63,24 +63,24 @@ def test_every_final_release_is_there_once_and_has_the_device(device):
     assert {target.device for target in targets} == {device}
 
 
-def test_a_range_takes_the_patches_of_its_ends_in():
+def test_a_range_includes_the_patches_of_its_ends():
     versions = [target.build.version for target in releases("cpu", since="2.7.2", until="2.8")]
     assert versions == ["2.7.2", "2.7.3", "2.7.4", "2.8.0", "2.8.1", "2.8.2", "2.8.3", "2.8.4"]
 
 
-def test_a_range_without_releases_is_refused():
+def test_a_range_without_releases_is_an_error():
     with pytest.raises(Error, match=r"no release from 2.9 to 2.8 is recorded"):
         releases("cpu", since="2.9", until="2.8")
     with pytest.raises(Error, match="is no release number"):
         releases("cpu", since="two")
 
 
-def test_stretches_cover_every_release_in_order(attention):
+def test_ranges_cover_every_release_in_order(attention):
     for strip in attention.strips:
         cells = [cell for cell_range in strip.ranges() for cell in cell_range.cells]
         assert cells == strip.cells
-        for cause, stretches in strip.broken():
-            within = {cell.release for stretch in stretches for cell in stretch.cells}
+        for cause, ranges in strip.broken():
+            within = {cell.release for cell_range in ranges for cell in cell_range.cells}
             assert within == {cell.release for cell in strip.cells if cause in cell.causes}
 
 
@@ -93,26 +93,26 @@ def test_the_story_of_attention(attention):
         assert list(map(str, where)) == ["before 1.14.0"]
 
 
-def test_attention_does_what_real_releases_did(attention):
+def test_attention_agrees_with_real_releases(attention):
     recorded = json.loads(Path(f"{ATTENTION}.recorded.json").read_text())["outcomes"]
     capi = matrix_of(tfport.load(ATTENTION), loader="capi", device="cpu").strips[0]
-    told = {c.release: c.verdict if c.stage is None else f"{c.verdict} at {c.stage}" for c in capi.cells}
+    predicted = {c.release: c.verdict if c.stage is None else f"{c.verdict} at {c.stage}" for c in capi.cells}
     assert {o["release"]: o["outcome"] for o in recorded} == {
-        o["release"]: told[o["release"]] for o in recorded
+        o["release"]: predicted[o["release"]] for o in recorded
     }
 
 
-def test_signatures_that_fare_differently_have_strips_of_their_own():
+def test_signatures_with_different_results_have_separate_strips():
     model = load("module")
     body = model.graph.library.functions["__inference_back_45"]
     body.nodes["add"].become("BatchMatMulV3", {"Ta": FLOAT32, "Tb": FLOAT32, "Tout": FLOAT32})
-    told = matrix_of(model, loader="serving", device="cpu", since="2.5")
-    runs = {s.signatures: str(s.where(lambda c: c.verdict == "runs")[0]) for s in told.strips}
+    result = matrix_of(model, loader="serving", device="cpu", since="2.5")
+    runs = {s.signatures: str(s.where(lambda c: c.verdict == "runs")[0]) for s in result.strips}
     assert runs == {("back",): "since 2.6.0", ("serving_default",): "every release"}
-    assert "  before 2.6.0  back  run  TFP101  BatchMatMulV3" in str(told)
+    assert "  before 2.6.0  back  run  TFP101  BatchMatMulV3" in str(result)
 
 
-def test_only_the_signatures_asked_for_count():
+def test_only_requested_signatures_count():
     assert {strip.signatures for strip in matrix_of(shared("module"), signatures=["back"]).strips} == {
         ("back",)
     }
@@ -120,10 +120,10 @@ def test_only_the_signatures_asked_for_count():
         matrix_of(shared("module"), signatures=["nonsense"])
 
 
-def test_a_model_that_runs_everywhere_is_told_in_one_line():
-    told = matrix_of(changed("x = Placeholder() {dtype=float32, shape=(2,)}\ny = Neg(x) {T=float32}"))
-    assert str(told).splitlines()[-1] == (
-        f"  runs on all {len(told.strips[0].cells)} releases, 1.0.0 to 2.21.0: "
+def test_a_model_that_runs_everywhere_is_one_line():
+    result = matrix_of(changed("x = Placeholder() {dtype=float32, shape=(2,)}\ny = Neg(x) {T=float32}"))
+    assert str(result).splitlines()[-1] == (
+        f"  runs on all {len(result.strips[0].cells)} releases, 1.0.0 to 2.21.0: "
         "CPU and GPU, python and serving"
     )
 
@@ -146,14 +146,14 @@ def test_every_line_of_the_text_fits_eighty_columns():
             assert max(map(len, shown.splitlines()[2:])) <= 80
 
 
-def test_symbols_can_be_told_apart_without_colour():
+def test_symbols_differ_without_color():
     assert len({look.symbol for look in CELL_MARKS.values()}) == len(CELL_MARKS)
 
 
 def test_json_has_every_release_and_the_spans(attention):
-    told = attention.to_json()
-    assert (told["version"], told["model"], told["signatures"]) == (1, ATTENTION, ["serving_default"])
-    strip = told["strips"][0]
+    record = attention.to_json()
+    assert (record["version"], record["model"], record["signatures"]) == (1, ATTENTION, ["serving_default"])
+    strip = record["strips"][0]
     assert {**strip["releases"][0], "causes": []} == {
         "release": "1.0.0", "target": "tensorflow==1.0.0", "verdict": "fails", "stage": "load", "causes": []
     }  # fmt: skip
@@ -163,7 +163,7 @@ def test_json_has_every_release_and_the_spans(attention):
     assert strip["spans"][-2]["causes"] == [
         {"code": "TFP101", "op": "BatchMatMulV2", "attr": None, "stage": "load"}
     ]
-    assert json.loads(json.dumps(told)) == told
+    assert json.loads(json.dumps(record)) == record
 
 
 EVERY = [
@@ -182,7 +182,7 @@ EVERY = [
         (EVERY[:5], ["CPU", "GPU, python, a"]),
     ],
 )
-def test_some_settings_among_all_are_told_in_few_words(settings, words):
+def test_labels_of_settings_are_short(settings, words):
     assert among(settings, EVERY) == words
 
 
@@ -202,9 +202,9 @@ def test_all_settings_have_a_label_too():
 )
 def test_the_nearest_releases_that_run_a_model(on, device, below, above):
     (target,) = resolve_targets(on, device=device)
-    found = nearest_releases(CheckedModel(tfport.load(ATTENTION)), target, "serving")
-    assert (found.below and found.below.requirement, found.above and found.above.requirement) == (
+    nearest = nearest_releases(CheckedModel(tfport.load(ATTENTION)), target, "serving")
+    assert (nearest.below and nearest.below.requirement, nearest.above and nearest.above.requirement) == (
         below,
         above,
     )
-    assert all(name in found.ways_out[0] for name in (below, above) if name)
+    assert all(name in nearest.ways_out[0] for name in (below, above) if name)

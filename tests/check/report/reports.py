@@ -1,4 +1,4 @@
-"""Reports made by hand, so that their forms can be looked at without a check."""
+"""Reports made by hand, for tests of report formats without a check."""
 
 from __future__ import annotations
 

@@ -14,38 +14,38 @@ NAMES = [  # of                       among                                     
 
 
 @pytest.mark.parametrize(("some", "order", "called"), NAMES)
-def test_targets_in_a_row_are_called_by_the_first_and_the_last(some, order, called):
+def test_consecutive_targets_are_named_by_the_first_and_the_last(some, order, called):
     targets = {version: target(version) for version in order.split()}
     assert names_of([targets[version] for version in some.split()], list(targets.values())) == called
 
 
-def test_targets_of_other_packages_are_called_by_their_names():
+def test_targets_of_other_packages_are_named_in_full():
     order = [target("2.8.4 tensorflow-text==2.8.2"), target("2.8.4"), target("2.9.3"), target("2.10.1")]
     assert names_of(order, order) == ("tensorflow 2.8.4 + tensorflow-text 2.8.2, tensorflow 2.8.4 to 2.10.1")
 
 
-def test_the_same_finding_of_several_targets_is_one():
+def test_a_finding_on_several_targets_is_grouped():
     on = [target(version) for version in ("1.11.0", "1.12.3", "1.13.2")]
-    (one,) = grouped_findings(report(*(fails(t, unregistered(t)) for t in on), runs(target("1.14.0"))))
-    assert one.message == "op `BatchMatMulV2` is not registered in tensorflow 1.11.0 to 1.13.2"
-    assert one.cause == "registered since 1.14.0; tensorflow 1.11.0 to 1.13.2 has BatchMatMul only"
-    assert one.stages() == {"load": ["python", "serving"]}
+    (group,) = grouped_findings(report(*(fails(t, unregistered(t)) for t in on), runs(target("1.14.0"))))
+    assert group.message == "op `BatchMatMulV2` is not registered in tensorflow 1.11.0 to 1.13.2"
+    assert group.cause == "registered since 1.14.0; tensorflow 1.11.0 to 1.13.2 has BatchMatMul only"
+    assert group.stages() == {"load": ["python", "serving"]}
 
 
-def test_who_notices_it_and_when_is_kept():
+def test_stages_and_loaders_are_kept():
     on = target("2.8.4")
-    (one,) = grouped_findings(
+    (group,) = grouped_findings(
         report(
             runs(on, unregistered(on, stage=None), loaders=("serving",)),
             fails(on, unregistered(on), loaders=("python",)),
         )
     )
-    assert one.severity == "error"
-    assert one.stages() == {"load": ["python"], None: ["serving"]}
-    assert one.signatures == ["serving_default"]
+    assert group.severity == "error"
+    assert group.stages() == {"load": ["python"], None: ["serving"]}
+    assert group.signatures == ["serving_default"]
 
 
 def test_errors_come_before_notes():
     on = target("1.13.2")
-    found = grouped_findings(report(fails(on, unregistered(on, "Lost", stage=None), unregistered(on))))
-    assert [one.severity for one in found] == ["error", "note"]
+    groups = grouped_findings(report(fails(on, unregistered(on, "Lost", stage=None), unregistered(on))))
+    assert [group.severity for group in groups] == ["error", "note"]

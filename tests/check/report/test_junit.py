@@ -38,7 +38,7 @@ def test_a_case_for_each_target_and_loader():
     assert top[2][0].find("error").get("message") == "c: empty"
 
 
-def test_letters_that_xml_has_not_are_spelled_out():
+def test_characters_that_xml_does_not_allow_are_escaped():
     on = target("1.13.2")
     top = suites(report_junit.part(report(fails(on, unregistered(on, "a\x00<b>\udc80")), model="\x1b")))
     assert top[0].get("name") == "\\x1b"

@@ -25,20 +25,20 @@ TWO = """\
 """  # noqa: E501
 
 
-def test_a_table_and_the_details_folded():
+def test_a_table_and_folded_details():
     old = [target(version) for version in ("1.11.0", "1.12.3", "1.13.2")]
     made = report(*(fails(on, unregistered(on)) for on in old), runs(target("1.14.0")))
     parts = [report_markdown.part(made), report_markdown.unreadable("c", "c: an empty file")]
     assert report_markdown.whole(parts) == TWO
 
 
-def test_of_very_many_findings_the_first_are_shown():
+def test_only_the_first_of_many_findings_are_shown():
     on = target("1.13.2")
     made = report(fails(on, *(unregistered(on, f"Op{i}") for i in range(60))))
-    said = report_markdown.whole([report_markdown.part(made)])
-    assert said.count("<details>") == report_markdown.MOST_DETAILS
-    assert said.endswith("… and 10 more findings; `tfport check` prints them all\n")
-    assert "`TFP101 Op3`, 56 more |" in said
+    markdown = report_markdown.whole([report_markdown.part(made)])
+    assert markdown.count("<details>") == report_markdown.MOST_DETAILS
+    assert markdown.endswith("… and 10 more findings; `tfport check` prints them all\n")
+    assert "`TFP101 Op3`, 56 more |" in markdown
 
 
 MEANT = [
@@ -51,5 +51,5 @@ MEANT = [
 
 
 @pytest.mark.parametrize(("text", "prose", "span"), MEANT)
-def test_text_from_a_model_means_itself(text, prose, span):
+def test_text_from_a_model_is_escaped(text, prose, span):
     assert (escaped(text), code(text)) == (prose, span)

@@ -39,14 +39,14 @@ def test_a_finding_is_a_result_with_its_rule_and_place(tmp_path, monkeypatch):
     assert result["properties"]["target"] == "tensorflow==1.13.2"
 
 
-def test_the_same_trouble_has_the_same_fingerprint_in_every_run():
+def test_a_finding_has_the_same_fingerprint_in_every_run():
     on = target("1.13.2")
     made = [report_sarif.part(report(fails(on, unregistered(on, op)))) for op in ("A", "A", "B")]
     first, again, other = (part["results"][0]["partialFingerprints"] for part in made)
     assert first == again != other
 
 
-def test_what_leaves_the_verdict_open_is_a_warning_and_what_nobody_needs_a_note():
+def test_an_undecided_finding_is_a_warning_and_an_unneeded_one_a_note():
     on = target("1.13.2")
     made = report(unknown(on, custom(on), unregistered(on, stage=None)))
     assert [result["level"] for result in report_sarif.part(made)["results"]] == ["warning", "note"]

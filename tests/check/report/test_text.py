@@ -36,7 +36,7 @@ def text(made, **options) -> str:
     return plain(lambda width: render(made, width, **options))
 
 
-def test_what_runs_is_a_line():
+def test_a_model_that_runs_is_one_line():
     assert text(report(runs(target("2.8.4")))).splitlines()[1:] == [
         "export/1  TensorFlow 2.21.0, GraphDef 2474",
         "  tensorflow 2.8.4  runs  python, serving",
@@ -45,8 +45,8 @@ def test_what_runs_is_a_line():
 
 def test_loaders_that_differ_have_a_column_each():
     on = target("2.8.4")
-    found = unregistered(on)
-    made = report(fails(on, found, loaders=("python",)), runs(on, loaders=("serving",)))
+    finding = unregistered(on)
+    made = report(fails(on, finding, loaders=("python",)), runs(on, loaders=("serving",)))
     assert text(made).splitlines()[2:4] == [
         "                    python         serving",
         "  tensorflow 2.8.4  fails at load  runs     TFP101",
@@ -73,29 +73,29 @@ def test_notes_are_short_and_last():
     ]
 
 
-def test_what_nobody_can_tell_is_unknown():
+def test_an_undecided_finding_is_unknown():
     on = target("2.8.4")
-    said = text(report(unknown(on, custom(on))))
-    assert "tensorflow 2.8.4  unknown  python, serving  TFP102" in said
-    assert "fix:   name its library with --library FILE" in said
+    output = text(report(unknown(on, custom(on))))
+    assert "tensorflow 2.8.4  unknown  python, serving  TFP102" in output
+    assert "fix:   name its library with --library FILE" in output
 
 
-def test_a_doubt_is_told_and_keeps_findings_apart():
+def test_a_doubt_is_shown_and_separates_findings():
     old, new = target("1.12.3"), target("1.13.2")
     doubtful = unregistered(old)
     doubtful.doubt = "it may be linked in"
-    said = text(report(unknown(old, doubtful), fails(new, unregistered(new))))
-    assert said.count("error[TFP101]") == 2
-    assert "\n  doubt: it may be linked in\n" in said
+    output = text(report(unknown(old, doubtful), fails(new, unregistered(new))))
+    assert output.count("error[TFP101]") == 2
+    assert "\n  doubt: it may be linked in\n" in output
 
 
-def test_signatures_are_named_where_others_run():
+def test_stopped_signatures_are_named_if_others_run():
     on = target("2.8.4")
-    said = text(report(fails(on, unregistered(on, stage="run")), signatures=("serving_default", "train")))
-    assert "fails at run  python, serving  TFP101 in serving_default" in said
+    output = text(report(fails(on, unregistered(on, stage="run")), signatures=("serving_default", "train")))
+    assert "fails at run  python, serving  TFP101 in serving_default" in output
 
 
-def test_a_gpu_is_told():
+def test_the_gpu_is_shown():
     assert "tensorflow 2.8.4 (gpu)  runs" in text(report(runs(target("2.8.4", device="gpu"))))
 
 
@@ -106,14 +106,14 @@ def test_no_line_is_wider_than_the_page(everything):
     assert max(map(len, text(made, everything=everything).splitlines())) <= 80
 
 
-def test_all_of_a_text_is_there_when_asked_for():
+def test_everything_shows_the_full_text():
     on = target("1.13.2")
     made = report(fails(on, unregistered(on)))
     assert "first accessed." not in text(made)
     assert text(made, everything=True).endswith("first accessed.")
 
 
-def test_names_from_a_model_move_no_cursor():
+def test_control_characters_in_names_are_escaped():
     on = target("1.13.2")
     assert "\x1b" not in text(report(fails(on, unregistered(on, "\x1b[2J")), model="\x1b[2J"))
 
@@ -127,5 +127,5 @@ SAID = [  # whole                                      shown
 
 
 @pytest.mark.parametrize(("whole", "shown"), SAID)
-def test_of_what_tensorflow_says_the_first_part_is_shown(whole, shown):
+def test_the_first_part_of_the_message_is_shown(whole, shown):
     assert shortened_message(whole) == shown

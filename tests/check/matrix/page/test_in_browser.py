@@ -1,4 +1,4 @@
-"""The page in a real browser: what the script does, what stays without it, and whose scripts run.
+"""The page in a real browser: what its script does, what works without it, and that no other script runs.
 
 The page stands in a frame; a page around it acts as a person would and writes down what is to be seen.
 """
@@ -50,7 +50,7 @@ def lstm() -> Matrix:
     return matrix_of(shared("keras_lstm"))
 
 
-def test_one_table_is_shown_and_switches_choose_another(lstm, tmp_path):
+def test_one_table_is_shown_and_controls_select_another(lstm, tmp_path):
     act = """
       const before = shown().map((s) => s.querySelector("h2").textContent);
       page.querySelector("input[value=serving]").click();
@@ -82,7 +82,7 @@ def test_bars_can_be_reached_by_keyboard_and_have_a_name(lstm, tmp_path):
     assert seen(lstm, tmp_path, act) == 0
 
 
-def test_without_scripts_all_tables_and_words_are_there(lstm, tmp_path):
+def test_without_scripts_all_tables_and_cards_are_shown(lstm, tmp_path):
     act = """
       const tall = (e) => e.getBoundingClientRect().height > 0;
       return [page.querySelectorAll(".strip").length === shown().filter(tall).length,
@@ -96,7 +96,7 @@ def test_no_script_of_a_model_runs(tmp_path):
     assert seen(hostile(), tmp_path, act) == [f"{EVIL}: where it runs", 1, 0]
 
 
-def test_a_script_that_got_in_would_not_run(lstm, tmp_path):
+def test_an_injected_script_does_not_run(lstm, tmp_path):
     act = """
       const script = page.createElement("script");
       script.textContent = "document.title = 'broken'";

@@ -1,4 +1,4 @@
-"""The page by itself: whole, small, and with nothing of a stranger's in it unescaped."""
+"""The page as a file: self-contained, small, with all names from models escaped."""
 
 import re
 from html.parser import HTMLParser
@@ -49,7 +49,7 @@ def hostile() -> Matrix:
 
 
 @pytest.mark.parametrize("name", PROGRAMS[::4])
-def test_it_is_whole_and_small_and_asks_for_nothing(name):
+def test_it_is_small_and_loads_nothing(name):
     html = page(matrix_of(shared(name)))
     elements = Elements(html)
     assert len(html) < 1_000_000
@@ -58,7 +58,7 @@ def test_it_is_whole_and_small_and_asks_for_nothing(name):
     assert all("src" not in attrs for _, attrs in elements.found)
 
 
-def test_every_bar_leads_to_its_words_and_every_row_is_as_long_as_the_strip():
+def test_every_bar_links_to_its_card_and_every_row_spans_the_strip():
     matrix = matrix_of(shared("keras_lstm"))
     html = page(matrix)
     elements = Elements(html)
@@ -70,7 +70,7 @@ def test_every_bar_leads_to_its_words_and_every_row_is_as_long_as_the_strip():
         assert sum(map(int, re.findall(r'colspan="(\d+)"', row))) == len(matrix.strips[0].cells)
 
 
-def test_names_from_a_model_are_text_and_nothing_else():
+def test_names_from_a_model_are_escaped():
     html = page(hostile())
     elements = Elements(html)
     assert len(elements.all("script")) == 1
