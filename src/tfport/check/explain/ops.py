@@ -31,7 +31,7 @@ def unregistered_op(match: MessageMatch, target: Target | None) -> Meaning:
     if history.releases:
         meaning = _released(op, history)
     elif history.providers:
-        meaning = _provided(op, history)
+        meaning = _provided(op)
     else:
         meaning = _unknown(op)
     if target is not None:
@@ -85,7 +85,7 @@ def _export_without(op: str, writer: str) -> list[str]:
     return [f"export with {writer.removesuffix(' later')}: its op is {earlier}"]
 
 
-def _provided(op: str, history: OpSummary) -> Meaning:
+def _provided(op: str) -> Meaning:
     history = op_history(atlas(), op)
     provisions = [p for p in history.provisions if p.releases] if history else []
     places = " and ".join(map(_place, provisions))

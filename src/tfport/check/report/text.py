@@ -130,8 +130,8 @@ def _finding(
     grid = Table.grid()
     grid.add_column(width=_LABEL, no_wrap=True)
     grid.add_column(overflow="fold")
-    for label, text in _body(group, several_stages=several_stages, everything=everything):
-        grid.add_row(Text(label, style="dim"), Text("\n".join(map(printable, text.split("\n")))))
+    for label, words in _body(group, several_stages=several_stages, everything=everything):
+        grid.add_row(Text(label, style="dim"), Text("\n".join(map(printable, words.split("\n")))))
     if grid.row_count:
         yield indented(grid)
 
