@@ -1,4 +1,4 @@
-"""How long the atlas takes to open and to answer for the ops of one model, and how large its files are."""
+"""Measure opening the atlas and looking up the ops of one model, and the size of its files."""
 
 import statistics
 import time
@@ -15,7 +15,7 @@ FOLDER = Path(recorded.__file__).parent
 
 
 def milliseconds(work: Callable[[], object]) -> float:
-    """The median of some rounds; the files are in the memory of the system after the first."""
+    """Return the median of several rounds; the first one, which fills the file cache, does not count."""
     times = []
     for _ in range(ROUNDS + 1):
         started = time.perf_counter()
@@ -29,7 +29,7 @@ def open_atlas() -> recorded.Atlas:
 
 
 def ops_of_a_model(atlas: recorded.Atlas) -> list[str]:
-    """As many ops as a model has, spread over all names."""
+    """Return as many ops as a model has, spread over all names."""
     ops = atlas.source(atlas.find("tensorflow", RELEASE)).ops()
     return ops[:: len(ops) // MODEL][:MODEL]
 
@@ -47,8 +47,8 @@ def main() -> None:
     works = {
         "open": open_atlas,
         f"definitions and kernels of {MODEL} ops in one release": lambda: look_up(atlas, ops),
-        "open, and the same": lambda: look_up(open_atlas(), ops),
-        f"the histories of {MODEL} ops": lambda: [op_history(atlas, op) for op in ops],
+        "open and look up": lambda: look_up(open_atlas(), ops),
+        f"histories of {MODEL} ops": lambda: [op_history(atlas, op) for op in ops],
     }
     print(f"The atlas of {len(atlas.builds(platform=None))} builds\n")
     print(f"| | milliseconds (median of {ROUNDS}) |\n|---|---|")

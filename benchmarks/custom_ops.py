@@ -1,12 +1,12 @@
-"""What does it cost to call an op of one's own? A kernel in C++ and one in Python, beside TensorFlow's.
+"""Measure the cost of calling a custom op, in C++ and in Python, compared with TensorFlow's.
 
     .venv-live/bin/python benchmarks/custom_ops.py
 
-The op is the same everywhere: the smaller of each element and a number. On one element nothing
-is computed, and what is left is the way there and back. Each row is the best of several rounds,
-in which all contenders take turns. `alone` is one call: of a kernel as a plan of tfport's makes it,
-of an op as TensorFlow's Python has it. `a graph of one` is a whole run, by `tfport.Session` or as a
-`tf.function`; `one more` what each op more costs in it.
+The op is the same everywhere: the minimum of each element and a number. With one element there is nearly
+nothing to compute, which leaves the overhead of the call. Each row is the best of several rounds, in which
+all contenders take turns. `alone` is one call: of a kernel as in a plan of tfport, of an op as in
+TensorFlow's Python API. `a graph of one` is a whole run, with `tfport.Session` or as a `tf.function`;
+`one more` is the cost of each additional op in it.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from tfport.graph.dtypes import FLOAT32
 from tfport.runtime.host import host_run
 from tfport.runtime.lower import Context
 from tfport.runtime.native.compiler import compile_library, flags_for_tfport
-from tfport.runtime.native.tensorflow_flags import tree_of
+from tfport.runtime.native.tensorflow_flags import tensorflow_tree
 from tfport.runtime.operand import Operand
 from tfport.runtime.state import State
 
@@ -52,12 +52,12 @@ SIZES = (1, 1000, 100_000)
 Call = Callable[[Any], Any]
 
 
-def built(folder: Path) -> tuple[Path, Path]:
-    """The op as a library of tfport's and of TensorFlow's."""
+def build_libraries(folder: Path) -> tuple[Path, Path]:
+    """Build the op as a library for tfport and one for TensorFlow."""
     ours, theirs = folder / "libclip.so", folder / "clip_tf.so"
     (folder / "clip.cc").write_text(FOR_TFPORT)
     compile_library([str(folder / "clip.cc")], str(ours), flags_for_tfport())
-    with tree_of(f"tensorflow=={tf.__version__}") as tree:
+    with tensorflow_tree(f"tensorflow=={tf.__version__}") as tree:
         compile_library([str(FOR_TENSORFLOW)], str(theirs), tree.flags())
     return ours, theirs
 
@@ -88,7 +88,7 @@ def in_cpp(library: Path) -> tfport.Registry:
 
 
 def alone(registry: tfport.Registry) -> Call:
-    """A kernel as a plan calls it."""
+    """Return a kernel, called as in a plan."""
     (kernel,) = registry.kernels_of("Bench>Clip")
     context = Context(State(), "y", "Bench>Clip", (FLOAT32,))
     run = host_run(kernel, [Operand(FLOAT32, (None,))], {"most": 1.0}, context)
@@ -96,7 +96,7 @@ def alone(registry: tfport.Registry) -> Call:
 
 
 def chain(registry: tfport.Registry, length: int) -> Call:
-    """A session of so many ops one behind the other."""
+    """Return a session of a chain of ops."""
     nodes = ['node { name: "n0" op: "Placeholder" attr { key: "dtype" value { type: DT_FLOAT } } }']
     nodes += [f'node {{ name: "n{i + 1}" op: "Bench>Clip" input: "n{i}" }}' for i in range(length)]
     session = tfport.Session("\n".join(nodes).encode(), registry=registry)
@@ -114,8 +114,8 @@ def tensorflow_chain(op: Call, length: int) -> Call:
 
 
 def best(contenders: dict[str, Callable[[], Any]]) -> dict[str, float]:
-    """Microseconds of each, the best of many short rounds in turn: a busy moment hits all alike."""
-    found = dict.fromkeys(contenders, float("inf"))
+    """Return the microseconds of each contender: the best of many short rounds, in turn."""
+    times = dict.fromkeys(contenders, float("inf"))
     for _ in range(ROUNDS):
         for name, call in contenders.items():
             start, calls = time.perf_counter(), 0
@@ -123,14 +123,14 @@ def best(contenders: dict[str, Callable[[], Any]]) -> dict[str, float]:
                 for _ in range(BATCH):
                     call()
                 took = (time.perf_counter() - now) / BATCH * 1e6
-                found[name] = min(found[name], took)
+                times[name] = min(times[name], took)
                 calls += BATCH
-    return found
+    return times
 
 
 def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
-        ours, theirs = built(Path(folder))
+        ours, theirs = build_libraries(Path(folder))
         clip = tf.load_op_library(str(theirs)).acme_clip
         registries = {"tfport, C++": in_cpp(ours), "tfport, Python": in_python()}
         python = {
@@ -158,7 +158,7 @@ def main() -> None:
 
 
 def graphs(registries: dict[str, tfport.Registry], theirs: dict[str, Call]) -> list[dict[str, float]]:
-    """A whole run of a graph with one op, and what one op more costs."""
+    """Measure a whole run of a graph with one op, and the cost of each additional op."""
     x, t = np.ones(1, np.float32), tf.constant([1.0])
     times = []
     for length in (1, CHAIN + 1):

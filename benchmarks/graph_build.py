@@ -1,9 +1,9 @@
-"""How fast a large graph becomes a Graph and bytes again: nodes per second.
+"""Measure converting a large graph to a Graph and back to bytes, in nodes per second.
 
-    python benchmarks/graph_build.py [NODES]       100,000 unless told
+    python benchmarks/graph_build.py [NODES]       default: 100,000
 
-The graph is a chain of convolution blocks with constants, shapes and control edges, one
-node in ten inside functions, as exported models have them.
+The graph is a chain of convolution blocks with constants, shapes and control edges, with one node in ten
+inside functions, as in exported models.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ CONV = {
     "data_format": pb.AttrValue(s=b"NHWC"), "use_cudnn_on_gpu": pb.AttrValue(b=True),
     "explicit_paddings": pb.AttrValue(list={}), "_output_shapes": SHAPE,
 }  # fmt: skip
-BLOCK = (  # name, op, what it reads, attributes
+BLOCK = (  # name, op, inputs, attributes
     ("kernel", "Const", (), {"dtype": FLOAT, "value": VALUE}),
     ("conv", "Conv2D", ("{x}", "kernel"), CONV),
     ("offset", "Const", ("^conv",), {"dtype": FLOAT, "value": VALUE}),
@@ -40,7 +40,7 @@ PORTS = {"Const": "output", "Conv2D": "output", "BiasAdd": "output", "Relu": "ac
 
 
 def write_blocks(into: Any, blocks: int, first: str, *, ports: bool) -> str:
-    """Append that many blocks to a graph or function body; the name of the last result."""
+    """Append blocks to a graph or function body; return the name of the last result."""
     ops = {name: op for name, op, _, _ in BLOCK}
     x = first
     for i in range(blocks):
@@ -57,7 +57,7 @@ def write_blocks(into: Any, blocks: int, first: str, *, ports: bool) -> str:
 
 
 def large(nodes: int) -> pb.GraphDef:
-    """A GraphDef of about that many nodes."""
+    """Return a GraphDef of about this many nodes."""
     record = pb.GraphDef(versions={"producer": 2000})
     record.node.add(name="x", op="Placeholder").attr["dtype"].CopyFrom(FLOAT)
     write_blocks(record.node, nodes * 9 // 10 // len(BLOCK), "x", ports=False)

@@ -1,6 +1,6 @@
-"""`make bench`: how long tfport takes beside its peers, as ratios of one run on one machine.
+"""`make bench`: compare the speed of tfport with other tools, as ratios of one run on one machine.
 
-Run by the Python of an environment with TensorFlow. Models are made once, in `.cache/`.
+Run with the Python of an environment that has TensorFlow. Models are made once, in `.cache/`.
 """
 
 import os
@@ -16,11 +16,11 @@ CACHE = ROOT / ".cache" / "bench"
 BIN = Path(sys.executable).parent
 ROUNDS = 5
 QUIET = {**os.environ, "TF_CPP_MIN_LOG_LEVEL": "3", "KERAS_BACKEND": "tensorflow"}
-QUIET.pop("PYTHONDONTWRITEBYTECODE", None)  # pip compiles what it installs; so may we
+QUIET.pop("PYTHONDONTWRITEBYTECODE", None)  # pip compiles what it installs; tfport is compiled, too
 
 
 def resnet50() -> Path:
-    """ResNet-50 as Keras exports it, with weights nobody trained: 100 MB of variables."""
+    """Return ResNet-50 as exported by Keras, untrained: 100 MB of variables."""
     path = CACHE / "resnet50"
     if not path.exists():
         CACHE.mkdir(parents=True, exist_ok=True)
@@ -36,12 +36,12 @@ def seconds(command: list[str | Path]) -> float:
 
 
 def compare(title: str, commands: dict[str, list[str | Path]]) -> None:
-    """Time the commands in turn, so that a busy moment hits them alike; the first is the measure."""
+    """Time commands in turn, so that other load affects them equally, and print ratios to the first."""
     times: dict[str, list[float]] = {name: [] for name in commands}
     for _ in range(ROUNDS):
         for name, command in commands.items():
             times[name].append(seconds(command))
-    medians = {name: statistics.median(found) for name, found in times.items()}
+    medians = {name: statistics.median(values) for name, values in times.items()}
     first = next(iter(medians.values()))
     print(f"\n{title}\n\n| | seconds (median of {ROUNDS}) | times the first |\n|---|---|---|")
     for name, median in medians.items():
@@ -49,12 +49,12 @@ def compare(title: str, commands: dict[str, list[str | Path]]) -> None:
 
 
 def many(count: int = 1000) -> Path:
-    """A folder of small models, each a copy of the recorded ones."""
+    """Return a folder of small models, copies of the recorded ones."""
     folder = CACHE / f"models_{count}"
     if not folder.exists():
-        there = sorted(path.parent for path in (ROOT / "tests" / "models").glob("*/saved_model.pb"))
+        recorded = sorted(path.parent for path in (ROOT / "tests" / "models").glob("*/saved_model.pb"))
         for number in range(count):
-            model = there[number % len(there)]
+            model = recorded[number % len(recorded)]
             shutil.copytree(model, folder / f"{number:04}_{model.name}")
     return folder
 
@@ -64,7 +64,7 @@ def main() -> None:
     load = f"import tensorflow as tf; tf.saved_model.load({str(model)!r})"
     tfport, runs, fails = BIN / "tfport", "tensorflow==2.21.0", "tensorflow==2.8.4"
     compare(
-        "Look into a ResNet-50 SavedModel, whole process",
+        "Inspect a ResNet-50 SavedModel, whole process",
         {
             "`tfport inspect`": [tfport, "inspect", model],
             "`tfport inspect --json`": [tfport, "inspect", model, "--json"],
@@ -73,7 +73,7 @@ def main() -> None:
         },
     )
     compare(
-        "Will a ResNet-50 SavedModel run there? Whole process",
+        "Check a ResNet-50 SavedModel, whole process",
         {
             f"`tfport check --on {runs}`": [tfport, "check", model, "--on", runs],
             f"`tfport check --on {fails} --json`": [
@@ -86,7 +86,7 @@ def main() -> None:
     )  # fmt: skip
     folder = many()
     took = seconds([tfport, "check", folder, "--on", fails, "--json", "--fail-on", "never"])
-    print(f"\n`tfport check` of a folder: {len(list(folder.iterdir())) / took:.0f} models a second")
+    print(f"\n`tfport check` of a folder: {len(list(folder.iterdir())) / took:.0f} models per second")
     for other in ("graph_build.py", "atlas.py"):
         print(flush=True)
         subprocess.run([sys.executable, ROOT / "benchmarks" / other], check=True)

@@ -1,8 +1,8 @@
-"""`make bench-runtime`: tfport's answers beside its peers, one table from one run on one machine.
+"""`make bench-runtime`: compare tfport's runtime with other engines, in one run on one machine.
 
     python benchmarks/runtime.py [MODEL…]
 
-Each contender runs in a process of its own, in turn, so that a busy moment hits all alike.
+Each contender runs in its own process, in turn, so that other load affects all equally.
 `—` means that it cannot run the model. Models are made once, in `.cache/`.
 """
 
@@ -15,7 +15,7 @@ from pathlib import Path
 from runtime_models import BATCHES, MODELS
 
 from tfport.errors import Error
-from tfport.runtime.bench.bench import ROUNDS, Measured, run_worker, summed_up
+from tfport.runtime.bench.bench import ROUNDS, Measured, run_worker, summarize
 
 HERE = Path(__file__).resolve().parent
 CACHE = HERE.parent / ".cache" / "bench-runtime"
@@ -30,7 +30,7 @@ PACKAGES = {
 }
 
 
-def made(name: str) -> Path:
+def make_model(name: str) -> Path:
     path = CACHE / name
     if not path.exists():
         CACHE.mkdir(parents=True, exist_ok=True)
@@ -45,27 +45,27 @@ def made(name: str) -> Path:
 
 
 def measured(name: str, batch: int) -> list[Measured | None]:
-    """Each contender, or None for one that cannot run the model."""
-    path = made(name)
+    """Measure each contender; None for one that cannot run the model."""
+    path = make_model(name)
     job = {"model": str(path), "signature": "serving_default", "inputs": f"{path}/inputs_{batch}.npz",
            "engine": "onnxruntime", "threads": None, "seconds": SECONDS / ROUNDS}  # fmt: skip
     rounds: dict[str, list] = {contender: [] for contender in CONTENDERS}
-    lost: set[str] = set()
+    failed: set[str] = set()
     with tempfile.TemporaryDirectory() as folder:
         for _ in range(ROUNDS):
-            for contender in set(CONTENDERS) - lost:
+            for contender in set(CONTENDERS) - failed:
                 command = [sys.executable, str(HERE / "runtime_contenders.py")]
                 try:
                     rounds[contender].append(run_worker(command, {**job, "contender": contender}, folder))
                 except Error as error:
                     print(f"{name}: {error}"[:200], file=sys.stderr)
-                    lost.add(contender)
-    return [None if c in lost else summed_up(c, batch, rounds[c]) for c in CONTENDERS]
+                    failed.add(contender)
+    return [None if c in failed else summarize(c, batch, rounds[c]) for c in CONTENDERS]
 
 
-def row(name: str, batch: int, found: list[Measured | None]) -> str:
+def row(name: str, batch: int, results: list[Measured | None]) -> str:
     def cells(text) -> str:
-        return " | ".join("—" if one is None else text(one) for one in found)
+        return " | ".join("—" if result is None else text(result) for result in results)
 
     return (
         f"| {name}, {batch} | {cells(lambda m: f'{m.latency * 1e3:.2f}')} "
@@ -96,13 +96,13 @@ def summary(contender: str, tables: list[list[Measured | None]]) -> None:
     slowest = min((a.latency / b.latency for a, b in pairs), default=0)
     print(
         f"\n{contender}: tfport is {mean(lambda m: m.latency):.2f}x faster (geometric mean of {len(pairs)}; "
-        f"least {slowest:.2f}x), first answer {mean(lambda m: m.first):.1f}x sooner, "
+        f"least {slowest:.2f}x), first answer {mean(lambda m: m.first):.1f}x faster, "
         f"memory {1 / mean(lambda m: m.resident):.2f}x"
     )
 
 
 def sizes() -> None:
-    """What must be installed, each in an environment of its own."""
+    """Print the size of each contender's packages, installed separately."""
     for contender, packages in PACKAGES.items():
         with tempfile.TemporaryDirectory() as folder:
             source = [str(HERE.parent)] if contender == "tfport" else packages

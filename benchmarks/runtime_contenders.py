@@ -1,4 +1,4 @@
-"""The peers of tfport's runtime, each in a process of its own: `python runtime_contenders.py JOB.json`."""
+"""The other engines of the runtime benchmark, in their own processes: `runtime_contenders.py JOB.json`."""
 
 import json
 import sys
@@ -9,7 +9,7 @@ from tfport.runtime.bench import worker
 
 
 def tf2onnx_call(job: dict[str, Any]) -> worker.Call:
-    """ONNX Runtime on what tf2onnx made of the model beforehand."""
+    """Run the model that tf2onnx converted before, with ONNX Runtime."""
     import onnxruntime as ort
 
     session = ort.InferenceSession(job["model"] + "/tf2onnx.onnx", providers=["CPUExecutionProvider"])
@@ -18,7 +18,7 @@ def tf2onnx_call(job: dict[str, Any]) -> worker.Call:
 
 
 def openvino_call(job: dict[str, Any]) -> worker.Call:
-    """OpenVINO's own TensorFlow frontend on the SavedModel."""
+    """Run the SavedModel with OpenVINO's TensorFlow frontend."""
     import openvino
 
     core = openvino.Core()

@@ -1,6 +1,6 @@
-"""The models of the runtime's benchmark, made by a real TensorFlow: `python runtime_models.py NAME PATH`.
+"""The models of the runtime benchmark, made with TensorFlow: `python runtime_models.py NAME PATH`.
 
-Weights are random, as nobody trained them; sizes are those of the real models.
+Weights are random; sizes are those of the real models.
 """
 
 import sys
@@ -57,7 +57,7 @@ def efficientnet_b0(path: str) -> None:
 
 
 def transformer(path: str) -> None:
-    """A 6-layer encoder of width 256 over 128 tokens."""
+    """Make a 6-layer encoder of width 256 for 128 tokens."""
     import keras
     from keras import layers
 
@@ -73,7 +73,7 @@ def transformer(path: str) -> None:
 
 
 def text_lstm(path: str) -> None:
-    """A bidirectional LSTM over words, from text."""
+    """Make a bidirectional LSTM over the words of a text."""
     import keras
     import tensorflow as tf
     from keras import layers
@@ -97,7 +97,7 @@ def text_lstm(path: str) -> None:
 
 
 def wide_and_deep(path: str) -> None:
-    """As an Estimator exported it: serialized Examples in, hashed and embedded categories, buckets, a DNN."""
+    """Make a model like an Estimator: serialized Examples, hashed and embedded categories, buckets, a DNN."""
     import tensorflow as tf
 
     keys = [f"c{i}" for i in range(8)]
@@ -150,7 +150,9 @@ def examples(batch: int) -> np.ndarray:
             made.features.feature[f"c{i}"].bytes_list.value.extend(words)
         for i in range(4):
             made.features.feature[f"n{i}"].float_list.value.extend(rng.normal(size=4))
-        return made.SerializeToString() + b"\x78\x01"  # an unknown field: numpy's bytes lose zeros at the end
+        return (
+            made.SerializeToString() + b"\x78\x01"
+        )  # an unknown field: numpy's bytes type drops trailing zeros
 
     return np.array([example() for _ in range(batch)])
 

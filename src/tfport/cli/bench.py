@@ -54,7 +54,7 @@ def run(args: argparse.Namespace) -> int:
             args.model,
             signature=signature.name,
             batches=_batches(args.batch),
-            given=read_inputs(signature, args.input, args.inputs),
+            inputs=read_inputs(signature, args.input, args.inputs),
             seconds=args.seconds,
             threads=args.threads,
             engine=args.engine,

@@ -1,1 +1,1 @@
-"""How long does a model take here, and beside TensorFlow where that is installed?"""
+"""Latency and throughput of a model, compared with TensorFlow if that is installed."""

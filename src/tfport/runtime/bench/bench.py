@@ -1,4 +1,4 @@
-"""Contenders measured in turn, each in a process of its own, so that a busy moment hits them alike."""
+"""Measure contenders in turn, each in its own process, so that other load affects them equally."""
 
 from __future__ import annotations
 
@@ -27,22 +27,22 @@ WORKER = "tfport.runtime.bench.worker"
 
 @dataclass(frozen=True, slots=True)
 class Measured:
-    """What one contender took for one size of batch; of several rounds, the medians of the best."""
+    """Results of one contender for one batch size: the medians of its best round."""
 
     contender: str
     batch: int
     latency: float
-    """Seconds for an answer, median."""
+    """Median seconds per call."""
     slowest: float
-    """That of which 95 in 100 are no slower."""
+    """95th percentile of the seconds per call."""
     first: float
-    """From the start of the process to the first answer."""
+    """Seconds from process start to first answer."""
     resident: int
-    """Bytes of memory held afterwards."""
+    """Resident memory afterwards, in bytes."""
 
     @property
     def throughput(self) -> float:
-        """Rows a second."""
+        """Rows per second."""
         return self.batch / self.latency
 
 
@@ -52,23 +52,23 @@ def bench_model(
     *,
     signature: str | None = None,
     batches: Sequence[int] = (1,),
-    given: dict[str, Any] | None = None,
+    inputs: dict[str, Any] | None = None,
     seconds: float = 2.0,
     threads: int | None = None,
     engine: str = "onnxruntime",
     libraries: Sequence[str] = (),
     contenders: Sequence[str] | None = None,
 ) -> list[Measured]:
-    """Measure tfport, and TensorFlow where it is installed; one row for each and each size of batch."""
+    """Measure tfport, and TensorFlow if it is installed; one result per contender and batch size."""
     chosen = select_signature(model, signature)
     if chosen.name == WHOLE_GRAPH:
-        raise Error(f"{path}: it has no signature; expected a SavedModel")
+        raise Error(f"{path}: no signature; expected a SavedModel with signatures")
     names = contenders or available()
     measured = []
     with tempfile.TemporaryDirectory() as folder:
         for batch in batches:
-            inputs = _written(sample_inputs(chosen, batch, given or {}), folder)
-            job = {"model": os.path.abspath(path), "signature": chosen.name, "inputs": inputs,
+            file = _save(sample_inputs(chosen, batch, inputs or {}), folder)
+            job = {"model": os.path.abspath(path), "signature": chosen.name, "inputs": file,
                    "engine": engine, "threads": threads, "seconds": seconds / ROUNDS,
                    "libraries": [os.path.abspath(library) for library in libraries]}  # fmt: skip
             measured += _in_turn(names, job, batch, folder)
@@ -76,10 +76,11 @@ def bench_model(
 
 
 def available() -> list[str]:
+    """Return the contenders that are installed."""
     return ["tfport"] + ["tensorflow"] * (importlib.util.find_spec("tensorflow") is not None)
 
 
-def _written(inputs: dict[str, Any], folder: str) -> str:
+def _save(inputs: dict[str, Any], folder: str) -> str:
     path = f"{folder}/inputs.npz"
     np.savez(path, **{k: a.astype(bytes) if a.dtype == object else a for k, a in inputs.items()})
     return path
@@ -92,23 +93,24 @@ def _in_turn(names: Sequence[str], job: dict[str, Any], batch: int, folder: str)
             rounds[name].append(
                 run_worker([sys.executable, "-m", WORKER], {**job, "contender": name}, folder)
             )
-    return [summed_up(name, batch, results) for name, results in rounds.items()]
+    return [summarize(name, batch, results) for name, results in rounds.items()]
 
 
 def run_worker(command: Sequence[str], job: dict[str, Any], folder: str) -> dict[str, Any]:
-    """What a worker says to a job."""
+    """Run a job in a worker process and return its result."""
     file = Path(folder) / "job.json"
     file.write_text(json.dumps(job))
     quiet = {**os.environ, "TF_CPP_MIN_LOG_LEVEL": "3"}
     done = subprocess.run([*command, str(file)], capture_output=True, text=True, env=quiet)
     if done.returncode:
         lines = done.stderr.strip().splitlines()
-        raise Error(f"{job['contender']} cannot run it: {lines[-1] if lines else done.returncode}")
+        raise Error(f"{job['contender']} failed: {lines[-1] if lines else done.returncode}")
     result: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
     return result
 
 
-def summed_up(name: str, batch: int, rounds: Sequence[dict[str, Any]]) -> Measured:
+def summarize(name: str, batch: int, rounds: Sequence[dict[str, Any]]) -> Measured:
+    """Return the results of several rounds of one contender."""
     best = min(rounds, key=lambda result: statistics.median(result["latencies"]))
     ordered = sorted(best["latencies"])
     return Measured(

@@ -1,7 +1,7 @@
-"""One contender in a process of its own: `python -m tfport.runtime.bench.worker JOB.json`.
+"""Measure one contender in this process: `python -m tfport.runtime.bench.worker JOB.json`.
 
-It loads the model, answers once, answers again and again for some seconds, and prints
-what that took as JSON. Time counts from before the contender is imported.
+It loads the model, calls it once, then repeatedly for some seconds, and prints the times as JSON. The time
+to the first answer includes importing the contender.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ def tensorflow_call(job: dict[str, Any]) -> Call:
             kept[:] = [(inputs, {name: tf.constant(array) for name, array in inputs.items()})]
         return {name: value.numpy() for name, value in call(**kept[0][1]).items()}
 
-    run.model = model  # type: ignore[attr-defined]  # its variables live as long as it does
+    run.model = model  # type: ignore[attr-defined]  # keeps the variables alive
     return run
 
 
@@ -62,22 +62,22 @@ def read_inputs(path: str) -> dict[str, Any]:
 
 
 def measure(job: dict[str, Any], make: Callable[[dict[str, Any]], Call]) -> dict[str, Any]:
-    """Load, first answer, then as many as fit into the time."""
+    """Load the model, call it once, then repeatedly until the time is over."""
     call = make(job)
     inputs = read_inputs(job["inputs"])
     call(inputs)
     first = time.perf_counter() - STARTED
     end = time.perf_counter() + job["seconds"]
-    taken: list[float] = []
-    while not taken or time.perf_counter() < end:
-        begun = time.perf_counter()
+    latencies: list[float] = []
+    while not latencies or time.perf_counter() < end:
+        started = time.perf_counter()
         call(inputs)
-        taken.append(time.perf_counter() - begun)
-    return {"first": first, "latencies": taken, "resident": resident()}
+        latencies.append(time.perf_counter() - started)
+    return {"first": first, "latencies": latencies, "resident": resident()}
 
 
 def resident() -> int:
-    """Bytes of memory that the process holds now."""
+    """Return the resident memory of this process in bytes."""
     return int(Path("/proc/self/statm").read_text().split()[1]) * PAGE
 
 
