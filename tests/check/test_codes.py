@@ -11,17 +11,16 @@ from tests.recorded_models import graph
 
 import tfport
 from tfport.check.findings.finding import ANSWERS, FINDINGS, all_findings
+from tfport.check.lib.host_system import this_machine
 from tfport.check.noticed import FIRST, LIVE, LOAD, LOADING, PATHS, REACHED, RUN, SKIPPED, Noticed
 from tfport.cli.main import main
+from tfport.formats.elf.library import X86
 from tfport.graph.build import graph_to_def
 from tfport.registry.unresolved import Question
 
 ROOT = Path(__file__).parents[2]
 CODES = all_findings()
 SETTINGS = ("on", "loader", "producer", "min_consumer", "bad_consumers", "op")
-PENDING = ("TFP046", "TFP047", "TFP307", "TFP415", "TFP425", "TFP426", "TFP427")
-"""Codes whose example is still to be written."""
-WITH_EXAMPLE = [code for code in CODES if code not in PENDING]
 STAGES = {LOAD, RUN, LIVE, REACHED, LOADING, FIRST, SKIPPED, None}
 COMMAND = "tfport "
 
@@ -32,7 +31,7 @@ def example_of(code: str) -> str:
     return re.sub(r"\\\n\s*", "", match[1])
 
 
-@pytest.mark.parametrize("code", WITH_EXAMPLE)
+@pytest.mark.parametrize("code", CODES)
 def test_a_page_has_a_cause_a_fix_and_an_example(code):
     page = CODES[code].page
     assert re.findall("^## (.*)", page, re.MULTILINE) == ["Cause", "Fix", "Example"]
@@ -61,9 +60,11 @@ def test_all_classes_that_answer_a_question_are_noticed_alike(question):
     assert all(noticed == first for noticed in others)
 
 
-@pytest.mark.parametrize("code", WITH_EXAMPLE)
+@pytest.mark.parametrize("code", CODES)
 def test_the_example_of_a_page_reports_the_finding(code, tmp_path, monkeypatch, capsys):
     example = example_of(code)
+    if CODES[code].is_about_library() and this_machine() != X86:
+        pytest.skip("the libraries of this machine count, and the examples are for x86-64")
     for name in ("examples", "tests"):
         (tmp_path / name).symlink_to(ROOT / name)
     monkeypatch.chdir(tmp_path)

@@ -43,7 +43,7 @@ class GpuNotSupported(Finding):
     ## Fix
     Use a build that has it (`tfport targets show` lists it), or run on the CPU.
     ## Example
-        tfport check examples/attention --on tensorflow==2.8.4 --gpu 7.2 --loader capi
+        tfport check examples/attention --on tensorflow==2.3.4 --gpu 5.0 --loader capi
     """
 
     capability: str

@@ -206,6 +206,10 @@ class LoadedTwice(Finding):
     each copy with its own globals: what is registered in one is unknown to the other.
     ## Fix
     Make both find the same file: one RPATH, one LD_LIBRARY_PATH, no copy beside it.
+    ## Example
+        cp -r tests/libraries/needed_inner_by_rpath acme
+        cp acme/deps/libacme.so.1 acme/deps/libacme_inner.so.1
+        tfport lib acme/op.so --on tensorflow==2.21.0
     """
 
     file: str
@@ -227,8 +231,9 @@ class UnknownMachine(Finding):
     Give the root of an unpacked image with `--sysroot`, and further folders with
     `--library-path`.
     ## Example
-        sed s/libc.so.6/libq.so.6/ tests/libraries/arm64/op.so > op.so
-        tfport lib ./op.so --on tensorflow==2.21.0
+        cp tests/libraries/needed_missing/op.so arm.so
+        printf '\\xb7' | dd of=arm.so bs=1 seek=18 conv=notrunc status=none
+        tfport lib ./arm.so --on tensorflow==2.21.0
     """
 
     decides = False

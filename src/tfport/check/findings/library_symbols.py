@@ -174,6 +174,8 @@ class NotInFramework(SymbolFinding):
     Avoid those functions: copy what is needed from TensorFlow's source, as for the functors
     of kernels. Or link to the other library too, or make Python load it with global symbols
     before TensorFlow is imported: `sys.setdlopenflags(os.RTLD_GLOBAL | os.RTLD_NOW)`.
+    ## Example
+        tfport lib tests/libraries/c_api_of_2_4_4/op.so --on tensorflow==2.4.4
     """
 
     library: str
@@ -196,7 +198,9 @@ class UnrecordedSymbols(Finding):
     ## Fix
     Check against a recorded release; `tfport targets` lists them.
     ## Example
-        tfport lib tests/libraries/arm64/op.so --on tensorflow==2.8.4
+        cp tests/libraries/good/op.so arm.so
+        printf '\\xb7' | dd of=arm.so bs=1 seek=18 conv=notrunc status=none
+        tfport lib ./arm.so --on tensorflow==2.8.4
     """
 
     decides = False

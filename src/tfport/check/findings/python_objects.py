@@ -160,6 +160,8 @@ class NewerObject(Finding):
     A later release added this kind of object. Only Python restores objects.
     ## Fix
     Use that release, or load it with TensorFlow Serving or the C API.
+    ## Example
+        tfport check tests/check/models/newer_object --on tensorflow==2.5.3 --loader python
     """
 
     kind: str
@@ -186,6 +188,8 @@ class InputNamedTwice(Finding):
     tensor once. A session accepts both inputs.
     ## Fix
     Export again with one input for the tensor, or load it in a session.
+    ## Example
+        tfport check tests/check/models/input_named_twice --on tensorflow==2.8.4 --loader python
     """
 
     tensor: str
