@@ -118,6 +118,7 @@ docs: $(DOCS_READY)
 
 # What the pages show of commands, their numbers, the code pages and the picture, made again.
 docs-refresh: $(READY)
+	$(BIN)/python tools/code_pages.py
 	$(BIN)/python tools/refresh_docs.py
 	$(BIN)/python tools/docs_picture.py
 

@@ -4,6 +4,7 @@ import json
 import re
 import shlex
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -113,3 +114,12 @@ def test_codes_and_names_are_unique():
     assert all(len(classes) == 1 for classes in FINDINGS.entries.values())
     assert len({declared.name for declared in CODES.values()}) == len(CODES) == 98
     assert all(re.fullmatch(r"TFP\d{3}", code) for code in CODES)
+
+
+def test_the_pages_in_docs_are_current():
+    program = (
+        "import json, sys; sys.path.append('tools'); import code_pages; print(json.dumps(code_pages.pages()))"
+    )
+    made = subprocess.run([sys.executable, "-c", program], cwd=ROOT, text=True, stdout=subprocess.PIPE)
+    written = {page.name: page.read_text() for page in (ROOT / "docs/codes").glob("*.md")}
+    assert written == json.loads(made.stdout), "run `make docs-refresh`"

@@ -21,7 +21,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from copy import copy
-from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeVar, dataclass_transform
+from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeVar, cast, dataclass_transform
 
 from tfport.atlas.target import OURS, Target
 from tfport.check.noticed import LOAD, NOT_CHECKED, RUN, STRUCTURE, Noticed
@@ -71,8 +71,8 @@ class Finding(_KeywordFields):
     page: ClassVar[Any] = _DocstringPart(1)
     usual: ClassVar[str]
     """Its severity where it is noticed."""
-    noticed: ClassVar[Noticed | Mapping[Question, Noticed]]
-    """When each loader notices it; for each question of the registry, where it answers some."""
+    noticed: ClassVar[Noticed | Mapping[Question, Noticed] | Mapping[str, Noticed]]
+    """When each loader notices it; by question of the registry, or by `case`, where that differs."""
     decides: ClassVar[bool] = True
     """Whether the verdict is `fails`; otherwise it is `unknown`."""
 
@@ -82,6 +82,8 @@ class Finding(_KeywordFields):
     """Where; the most important first."""
     op: str | None = None
     attr: str | None = None
+    case: str = ""
+    """Which of the cases of `noticed` it is, where there are several."""
     unresolved: Unresolved | None = None
     """The registry's answer behind it, if any."""
     contexts: NodesByContext | None = None
@@ -137,11 +139,12 @@ class Finding(_KeywordFields):
 
     def when(self) -> Noticed:
         """When each loader notices this one."""
+        noticed: Any = self.noticed
+        if isinstance(noticed, Noticed):
+            return noticed
         if self.unresolved is None:
-            assert isinstance(self.noticed, Noticed)
-            return self.noticed
-        assert isinstance(self.noticed, Mapping)
-        return STRUCTURE if self.unresolved.structural else self.noticed[self.unresolved.question]
+            return cast(Noticed, noticed[self.case])
+        return STRUCTURE if self.unresolved.structural else cast(Noticed, noticed[self.unresolved.question])
 
     def cause(self) -> str:
         """What is known about this case."""
@@ -201,7 +204,11 @@ C = TypeVar("C", bound=Check)
 
 
 def finding(
-    code: str, name: str, severity: str = ERROR, *, noticed: Noticed | Mapping[Question, Noticed]
+    code: str,
+    name: str,
+    severity: str = ERROR,
+    *,
+    noticed: Noticed | Mapping[Question, Noticed] | Mapping[str, Noticed],
 ) -> Callable[[F], F]:
     """Declare a finding class."""
 
@@ -209,7 +216,8 @@ def finding(
         declared.code, declared.name, declared.usual, declared.noticed = code, name, severity, noticed
         FINDINGS.add(code, declared)
         for question in noticed if isinstance(noticed, Mapping) else ():
-            ANSWERS.add(question.name, declared)
+            if isinstance(question, Question):
+                ANSWERS.add(question.name, declared)
         return declared
 
     return declare

@@ -19,7 +19,6 @@ from tfport.check.noticed import (
     GENERIC_FUNCTIONS,
     PLACEMENT,
     RECURSION,
-    Noticed,
 )
 from tfport.check.unresolved_usage import CALLS
 from tfport.graph.attrs import FunctionRef
@@ -28,8 +27,10 @@ from tfport.graph.graph import Function, Node
 from tfport.graph.reach import called_by
 from tfport.registry.unresolved import Question
 
+BY_CALL, BY_ATTRIBUTE = "an op that only calls it", "an attribute of another op"
 
-@finding("TFP105", "missing-function", noticed=CALLED_FUNCTIONS)
+
+@finding("TFP105", "missing-function", noticed={BY_CALL: CALLEES, BY_ATTRIBUTE: CALLED_FUNCTIONS})
 class MissingFunction(Finding):
     """function `{called}` is called and is not in the model
 
@@ -43,11 +44,6 @@ class MissingFunction(Finding):
     """
 
     called: str
-    by_call: bool = False
-    """Whether an op that only calls names it, which a session resolves sooner."""
-
-    def when(self) -> Noticed:
-        return CALLEES if self.by_call else CALLED_FUNCTIONS
 
     def says(self) -> str:
         return tensorflow_messages.no_function(self.called, self.on)
@@ -180,7 +176,8 @@ def _calls(node: Node, names: list[str]) -> Iterator[Finding]:
             if node.op in CALLS:
                 yield from _types(node, functions[name])
         elif node.graph.ops.get(name) is None:
-            yield MissingFunction(nodes=[node], op=node.op, called=name, by_call=node.op in CALLS)
+            case = BY_CALL if node.op in CALLS else BY_ATTRIBUTE
+            yield MissingFunction(nodes=[node], op=node.op, called=name, case=case)
 
 
 def _types(node: Node, function: Function) -> Iterator[Finding]:
