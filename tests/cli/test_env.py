@@ -11,7 +11,7 @@ ROOT = Path(__file__).parents[2]
 TRAINING, SERVER = (str(ROOT / "examples/environments" / name) for name in ("training.txt", "server.json"))
 
 
-def test_text_and_json_are_those_of_the_comparison(capsys):
+def test_text_and_json_equal_those_of_the_api(capsys):
     comparison = compare(TRAINING, SERVER)
     assert main(["env", TRAINING, SERVER]) == 1
     assert capsys.readouterr().out == f"{comparison}\n"
@@ -19,12 +19,12 @@ def test_text_and_json_are_those_of_the_comparison(capsys):
     assert json.loads(capsys.readouterr().out) == comparison.to_json()
 
 
-def test_all_shows_lists_whole(capsys):
+def test_all_does_not_shorten_lists(capsys):
     assert main(["env", TRAINING, SERVER, "--all"]) == 1
     assert "--all shows them" not in capsys.readouterr().out
 
 
-def test_nothing_that_matters_is_exit_code_0(capsys):
+def test_no_relevant_difference_is_exit_code_0(capsys):
     assert main(["env", "tensorflow==2.16.1", "tensorflow==2.16.2"]) == 0
     assert "no relevant differences" in capsys.readouterr().out
 
@@ -32,8 +32,8 @@ def test_nothing_that_matters_is_exit_code_0(capsys):
 def test_a_model_and_its_loader(capsys):
     options = ["--model", path_of("keras_sequential"), "--loader", "keras", "--device", "cpu", "--json"]
     assert main(["env", "tensorflow==2.15.1", "tensorflow==2.21.0", *options]) == 1
-    told = json.loads(capsys.readouterr().out)
-    assert [one["code"] for one in told["model"]["new"]] == ["TFP051"]
+    document = json.loads(capsys.readouterr().out)
+    assert [finding["code"] for finding in document["model"]["new"]] == ["TFP051"]
 
 
 @pytest.mark.parametrize(
@@ -47,9 +47,9 @@ def test_a_model_and_its_loader(capsys):
         ),
     ],
 )
-def test_what_cannot_be_read_is_one_sentence(words, ending, capsys):
+def test_an_unreadable_environment_is_one_sentence(words, ending, capsys):
     assert main(["env", *words.split()]) == 2
-    said = capsys.readouterr()
-    assert said.out == ""
-    assert said.err.startswith("tfport: ")
-    assert said.err.endswith(ending)
+    printed = capsys.readouterr()
+    assert printed.out == ""
+    assert printed.err.startswith("tfport: ")
+    assert printed.err.endswith(ending)

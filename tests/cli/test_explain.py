@@ -20,14 +20,14 @@ def tfport(capsys):
 
     def run(*argv):
         code = main(argv)
-        said = capsys.readouterr()
-        return code, said.out, said.err
+        printed = capsys.readouterr()
+        return code, printed.out, printed.err
 
     return run
 
 
 @pytest.mark.parametrize("argv", [[MESSAGE], MESSAGE.split()], ids=["one argument", "many"])
-def test_a_message_may_be_one_argument_or_many(tfport, argv):
+def test_a_message_can_be_one_argument_or_many(tfport, argv):
     code, out, err = tfport("explain", *argv)
     assert (code, err) == (0, "")
     assert out.splitlines()[1] == "unregistered-op  TFP101"
@@ -42,7 +42,7 @@ def test_a_log_is_read_from_a_file_or_from_standard_input(tfport, monkeypatch):
     assert "unregistered-op  TFP101, 3 times" in from_file[1]
 
 
-def test_bytes_that_are_no_text_are_read_all_the_same(tfport, monkeypatch):
+def test_bytes_that_are_not_utf_8_are_accepted(tfport, monkeypatch):
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(b"\xff\x00\x1b[31m" + MESSAGE.encode())))
     code, out, _ = tfport("explain", "-")
     assert code == 0
@@ -54,11 +54,11 @@ def test_lines_fit_in_80_columns(tfport):
     assert max(map(len, out.splitlines())) <= 80
 
 
-def test_json_says_what_the_text_says(tfport):
+def test_json_has_the_same_explanations(tfport):
     code, out, _ = tfport("explain", MESSAGE, "--on", "tensorflow==1.13.2", "--json")
-    told = json.loads(out)
-    assert (code, told["version"], told["target"]) == (0, 1, "tensorflow==1.13.2")
-    (explanation,) = told["explanations"]
+    document = json.loads(out)
+    assert (code, document["version"], document["target"]) == (0, 1, "tensorflow==1.13.2")
+    (explanation,) = document["explanations"]
     assert (explanation["code"], explanation["names"]) == ("TFP101", {"op": "BatchMatMulV2"})
     assert explanation["on_target"] == [
         "tensorflow 1.13.2 does not register BatchMatMulV2; it has BatchMatMul"
@@ -90,7 +90,7 @@ def test_an_unknown_message_is_reported(tfport):
         ([MESSAGE, "--model", "nowhere"], "nowhere"),
     ],
 )
-def test_what_cannot_be_read_is_one_sentence(tfport, argv, sentence):
+def test_an_error_is_one_sentence(tfport, argv, sentence):
     code, out, err = tfport("explain", *argv)
     assert (code, out) == (2, "")
     assert sentence in err
@@ -113,6 +113,6 @@ def test_every_code_is_listed(tfport):
     assert [code["code"] for code in listed["codes"]] == sorted(all_findings())
 
 
-def test_a_hostile_message_moves_no_cursor(tfport):
+def test_control_characters_in_messages_are_escaped(tfport):
     _, out, _ = tfport("explain", "Key \x1b[2J\x07k not found in checkpoint")
     assert "\x1b" not in out

@@ -30,9 +30,9 @@ def frozen(tmp_path, lines):
 def test_a_model_is_written_with_its_certificate(tmp_path, capsys):
     out = tmp_path / "out" / "1"
     assert fix(ATTENTION, "--for", "tensorflow==1.13.2", "-o", out) == 0
-    said = capsys.readouterr().out
-    assert "answers alike on" in said
-    assert "broadcast" in said
+    text = capsys.readouterr().out
+    assert "answers alike on" in text
+    assert "broadcast" in text
     assert written(tmp_path / "out") == ["1", "1.certificate.html", "1.certificate.json"]
     paper = json.loads((tmp_path / "out/1.certificate.json").read_text())
     assert (paper["version"], paper["verdict"], paper["target"]) == (1, "alike", "tensorflow==1.13.2")
@@ -40,43 +40,45 @@ def test_a_model_is_written_with_its_certificate(tmp_path, capsys):
     assert len(paper["input"]["sha256"]) == len(paper["output"]["sha256"]) == 64
     assert main(["check", str(out), "--on", "tensorflow==1.13.2"]) == 0
     words = [["river", "rises"]]
-    one, other = (tfport.Session(path).signature("serving_default")(words=words) for path in (ATTENTION, out))
-    np.testing.assert_allclose(other["scores"], one["scores"], rtol=1e-6)
+    before, after = (
+        tfport.Session(path).signature("serving_default")(words=words) for path in (ATTENTION, out)
+    )
+    np.testing.assert_allclose(after["scores"], before["scores"], rtol=1e-6)
 
 
-def test_the_same_for_programs(tmp_path, capsys):
+def test_the_result_as_json(tmp_path, capsys):
     out = tmp_path / "m"
     assert fix(ATTENTION, "--for", "tensorflow==1.13.2", "-o", out, "--json") == 0
-    told = json.loads(capsys.readouterr().out)
-    assert (told["version"], told["verdict"], told["output"]) == (1, "fixed", str(out))
-    assert {rule["keeps"] for rule in told["rules"]} == {"exact"}
-    assert told["certificate"]["verdict"] == "alike"
+    document = json.loads(capsys.readouterr().out)
+    assert (document["version"], document["verdict"], document["output"]) == (1, "fixed", str(out))
+    assert {rule["keeps"] for rule in document["rules"]} == {"exact"}
+    assert document["certificate"]["verdict"] == "alike"
 
 
-def test_what_remains_is_told_and_nothing_written(tmp_path, capsys):
+def test_remaining_findings_are_listed_and_nothing_is_written(tmp_path, capsys):
     model = frozen(tmp_path, "x = Placeholder() {dtype=string, shape=()}\ny = DecodeImage(x) {dtype=uint8}")
     assert fix(model, "--for", "tensorflow==1.15.5", "-o", tmp_path / "out.pb") == 1
-    said = capsys.readouterr().out
-    assert "TFP101" in said
-    assert "DecodeImage" in said
-    assert "nothing was written" in said
+    text = capsys.readouterr().out
+    assert "TFP101" in text
+    assert "DecodeImage" in text
+    assert "nothing was written" in text
     assert written(tmp_path) == ["m.pb"]
 
 
-def test_a_frozen_graph_stays_one(tmp_path, capsys):
+def test_a_frozen_graph_stays_a_frozen_graph(tmp_path, capsys):
     model = frozen(tmp_path, "x = Placeholder() {dtype=float32, shape=(?, 3)}\ny = AddV2(x, x) {T=float32}")
     assert fix(model, "--for", "tensorflow==1.4.1", "-o", tmp_path / "out.pb") == 0
     assert [node.op for node in tfport.load(tmp_path / "out.pb").graph] == ["Placeholder", "Add"]
     capsys.readouterr()
 
 
-def test_a_model_that_runs_already_is_written_as_it_is(tmp_path, capsys):
+def test_a_model_that_already_runs_is_written_unchanged(tmp_path, capsys):
     out = tmp_path / "m"
     assert fix(ATTENTION, "--for", "tensorflow==2.8.4", "-o", out) == 0
     assert "none was needed" in capsys.readouterr().out
 
 
-def test_rules_of_ones_own_come_first(tmp_path, capsys):
+def test_rules_of_the_user_come_first(tmp_path, capsys):
     model = frozen(tmp_path, "x = Placeholder() {dtype=float32, shape=(?, 3)}\ny = AddV2(x, x) {T=float32}")
     rules = tmp_path / "mine.py"
     rules.write_text(
@@ -90,7 +92,7 @@ def test_rules_of_ones_own_come_first(tmp_path, capsys):
 
 
 @pytest.mark.parametrize(
-    ("words", "says"),
+    ("words", "sentence"),
     [
         (["nowhere", "--for", "tensorflow==1.15.5"], "nowhere"),
         ([ATTENTION, "--for", "tensorflow==0.1"], "tensorflow 0.1 is not recorded"),
@@ -103,11 +105,11 @@ def test_rules_of_ones_own_come_first(tmp_path, capsys):
         (["tests/broken/files/cut_graph.pb", "--for", "tensorflow==1.15.5"], "cut short"),
     ],
 )
-def test_what_cannot_be_asked_is_one_sentence(tmp_path, capsys, words, says):
+def test_an_error_is_one_sentence(tmp_path, capsys, words, sentence):
     assert fix(*words, "-o", tmp_path / "out") == 2
-    said = capsys.readouterr()
-    assert says in said.err
-    assert len(said.err.strip().splitlines()) == 1
+    printed = capsys.readouterr()
+    assert sentence in printed.err
+    assert len(printed.err.strip().splitlines()) == 1
     assert not written(tmp_path)
 
 

@@ -18,14 +18,14 @@ def run(*args: str, **options: object) -> subprocess.CompletedProcess[str]:
     )
 
 
-def test_without_a_command_it_says_how_it_is_used(capsys):
+def test_without_a_command_the_usage_is_printed(capsys):
     with pytest.raises(SystemExit) as left:
         main([])
     assert left.value.code == 2
     assert "usage: tfport" in capsys.readouterr().err
 
 
-def test_the_version_is_told(capsys):
+def test_the_version_is_printed(capsys):
     with pytest.raises(SystemExit) as left:
         main(["--version"])
     assert left.value.code == 0
@@ -48,12 +48,12 @@ def test_completion_is_printed_for_each_shell(shell, capsys):
     assert "inspect" in script
 
 
-def test_the_completion_of_bash_is_a_script_that_bash_reads():
+def test_the_completion_for_bash_is_valid_bash():
     script = run("completion", "bash").stdout
     subprocess.run(["bash", "-n"], input=script, text=True, check=True)
 
 
-def test_completion_for_an_unknown_shell_is_refused(capsys):
+def test_completion_for_an_unknown_shell_is_an_error(capsys):
     with pytest.raises(SystemExit) as left:
         main(["completion", "fish?"])
     assert left.value.code == 2
@@ -78,7 +78,7 @@ def interruptible() -> None:
     signal.signal(signal.SIGINT, signal.SIG_DFL)
 
 
-def test_an_interruption_is_one_line():
+def test_an_interrupt_prints_one_line():
     process = subprocess.Popen(
         [sys.executable, "-c", SLOW],
         stdout=subprocess.PIPE,
@@ -88,11 +88,11 @@ def test_an_interruption_is_one_line():
     )
     assert process.stdout.readline() == "ready\n"
     process.send_signal(signal.SIGINT)
-    _, said = process.communicate(timeout=30)
-    assert (process.returncode, said) == (130, "tfport: interrupted\n")
+    _, error = process.communicate(timeout=30)
+    assert (process.returncode, error) == (130, "tfport: interrupted\n")
 
 
-def test_a_reader_that_leaves_early_is_no_error():
+def test_a_closed_pipe_is_not_an_error():
     process = subprocess.Popen(
         [*TFPORT, "inspect", path_of("large_index"), "--all", "--json"],
         stdout=subprocess.PIPE,
@@ -101,24 +101,24 @@ def test_a_reader_that_leaves_early_is_no_error():
     )
     process.stdout.read(10)
     process.stdout.close()
-    said = process.stderr.read()
+    error = process.stderr.read()
     process.stderr.close()
     process.wait(timeout=30)
-    assert said == ""
+    assert error == ""
 
 
-def test_letters_that_a_terminal_has_not_are_spelled_out():
+def test_characters_outside_the_encoding_are_escaped():
     done = run("inspect", path_of("table_from_file"), env={**os.environ, "PYTHONIOENCODING": "ascii"})
     assert done.returncode == 0
     assert "string \\u2192 int64" in done.stdout
     assert done.stderr == ""
 
 
-def test_an_error_is_one_line_that_moves_no_cursor():
+def test_control_characters_in_errors_are_escaped():
     assert printable("a\nb\x1b[2J\u2028é") == "a\\nb\\x1b[2J\\u2028é"
 
 
-def test_help_is_there_before_anything_heavy_is_loaded():
+def test_help_imports_nothing_heavy():
     code = "import sys; from tfport.cli.main import parser; parser(); print(*sys.modules)"
     loaded = subprocess.run(
         [sys.executable, "-c", code], capture_output=True, text=True, check=True
@@ -126,6 +126,6 @@ def test_help_is_there_before_anything_heavy_is_loaded():
     assert not {"numpy", "google.protobuf", "rich", "shtab", "sqlite3", "tensorflow"} & set(loaded)
 
 
-def test_every_command_is_a_parser_with_something_to_run():
+def test_a_parsed_command_can_be_run():
     args = parser().parse_args(["inspect", "model", "--tags", "serve,gpu"])
     assert callable(args.run)

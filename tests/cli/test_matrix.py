@@ -11,7 +11,7 @@ from tfport.cli.main import main
 ATTENTION = str(Path(__file__).parents[2] / "examples/attention")
 
 
-def test_text_and_json_are_those_of_the_matrix(capsys):
+def test_text_and_json_equal_those_of_the_api(capsys):
     matrix = matrix_of(tfport.load(ATTENTION))
     assert main(["matrix", ATTENTION]) == 0
     assert capsys.readouterr().out == f"{matrix}\n"
@@ -19,17 +19,17 @@ def test_text_and_json_are_those_of_the_matrix(capsys):
     assert json.loads(capsys.readouterr().out) == matrix.to_json()
 
 
-def test_options_say_what_is_asked(capsys):
+def test_options_restrict_the_matrix(capsys):
     options = (
         "--device gpu --loader capi --loader serving --signature serving_default --since 1.13 --until 1.14"
     )
     assert main(["matrix", ATTENTION, *options.split(), "--tags", "serve", "--json"]) == 0
-    told = json.loads(capsys.readouterr().out)
-    assert [(s["device"], s["loader"], s["signatures"]) for s in told["strips"]] == [
+    document = json.loads(capsys.readouterr().out)
+    assert [(s["device"], s["loader"], s["signatures"]) for s in document["strips"]] == [
         ("gpu", "capi", ["serving_default"]),
         ("gpu", "serving", ["serving_default"]),
     ]
-    assert [r["target"] for r in told["strips"][0]["releases"]] == [
+    assert [r["target"] for r in document["strips"][0]["releases"]] == [
         "tensorflow-gpu==1.13.1", "tensorflow-gpu==1.13.2", "tensorflow-gpu==1.14.0"
     ]  # fmt: skip
 
@@ -49,22 +49,22 @@ def test_all_lists_every_patch(capsys):
         ("--until two", "'two' is no release number; expected one such as 2.8.4"),
     ],
 )
-def test_what_is_not_there_is_refused_in_one_sentence(options, ending, capsys):
+def test_unknown_values_are_one_sentence(options, ending, capsys):
     assert main(["matrix", ATTENTION, *options.split()]) == 2
-    said = capsys.readouterr()
-    assert said.out == ""
-    assert said.err.startswith("tfport: ")
-    assert said.err.endswith(f"{ending}\n")
+    printed = capsys.readouterr()
+    assert printed.out == ""
+    assert printed.err.startswith("tfport: ")
+    assert printed.err.endswith(f"{ending}\n")
 
 
-def test_an_unknown_loader_is_refused(capsys):
+def test_an_unknown_loader_is_an_error(capsys):
     with pytest.raises(SystemExit) as error:
         main(["matrix", ATTENTION, "--loader", "java"])
     assert error.value.code == 2
     assert "argument --loader: invalid choice: 'java'" in capsys.readouterr().err
 
 
-def test_a_page_is_written_once_and_not_over_another(capsys, tmp_path):
+def test_an_existing_page_is_not_overwritten(capsys, tmp_path):
     page = tmp_path / "new" / "out.html"
     assert main(["matrix", ATTENTION, "--html", str(page)]) == 0
     before = page.read_text()
@@ -75,7 +75,7 @@ def test_a_page_is_written_once_and_not_over_another(capsys, tmp_path):
     assert list(page.parent.iterdir()) == [page]
 
 
-def test_on_a_terminal_it_is_in_colour(monkeypatch, capsys):
+def test_on_a_terminal_the_matrix_has_color(monkeypatch, capsys):
     monkeypatch.setattr("sys.stdout.isatty", lambda: True)
     monkeypatch.setenv("COLUMNS", "140")
     monkeypatch.setenv("TERM", "xterm-256color")

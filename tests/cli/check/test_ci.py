@@ -45,7 +45,7 @@ def run(command: list[str], folder: Path, **env: str) -> subprocess.CompletedPro
 
 
 @pytest.mark.parametrize(("on", "code"), [("1.13.2", 1), ("1.14.0", 0)])
-def test_the_hook_asks_what_is_declared(on, code, repository):
+def test_the_hook_checks_the_declared_models(on, code, repository):
     (repository / "tfport.toml").write_text(f'[[check]]\nmodel = "models"\non = "tensorflow=={on}"\n')
     assert run(HOOK["entry"].split(), repository).returncode == code
     assert HOOK["pass_filenames"] is False
@@ -65,14 +65,14 @@ FILES = [  # of a repository                    asks?
 
 
 @pytest.mark.parametrize(("file", "asks"), FILES)
-def test_the_hook_looks_at_models_and_what_is_declared(file, asks):
+def test_the_hook_runs_when_a_model_or_the_configuration_changes(file, asks):
     assert bool(re.search(HOOK["files"], file)) == asks
 
 
 def act(repository: Path, **inputs: str) -> tuple[subprocess.CompletedProcess[str], Path, dict[str, str]]:
     """Run the step that checks, as a runner does."""
-    given = {name: spec["default"] for name, spec in ACTION["inputs"].items()} | inputs
-    env = {name: INPUT.sub(lambda found: given[found[1]], text) for name, text in CHECK["env"].items()}
+    values = {name: spec["default"] for name, spec in ACTION["inputs"].items()} | inputs
+    env = {name: INPUT.sub(lambda match: values[match[1]], text) for name, text in CHECK["env"].items()}
     summary, output = repository / "summary.md", repository / "output"
     env |= {"GITHUB_STEP_SUMMARY": str(summary), "GITHUB_OUTPUT": str(output), "RUNNER_TEMP": str(repository)}
     done = run(["bash", "--noprofile", "--norc", "-eo", "pipefail", "-c", CHECK["run"]], repository, **env)
@@ -80,7 +80,7 @@ def act(repository: Path, **inputs: str) -> tuple[subprocess.CompletedProcess[st
 
 
 @pytest.mark.parametrize(("on", "code"), [("1.13.2", 1), ("1.14.0", 0)])
-def test_the_action_says_it_in_the_log_the_summary_and_a_sarif_file(on, code, repository):
+def test_the_action_writes_a_log_a_summary_and_a_sarif_file(on, code, repository):
     done, summary, outputs = act(
         repository, model="models/attention", on=f"tensorflow=={on}\ntensorflow==2.8.4"
     )
@@ -93,7 +93,7 @@ def test_the_action_says_it_in_the_log_the_summary_and_a_sarif_file(on, code, re
     )
 
 
-def test_the_action_hands_every_input_on(repository):
+def test_the_action_passes_every_input_on(repository):
     done, _, _ = act(
         repository,
         model="models\nmodels/attention",
@@ -103,16 +103,16 @@ def test_the_action_hands_every_input_on(repository):
         format="json",
         **{"fail-on": "never"},
     )
-    said = json.loads(done.stdout)
+    document = json.loads(done.stdout)
     assert done.returncode == 0
-    assert len(said["models"]) == 2
-    assert {name for result in said["models"][0]["results"] for name in result["loaders"]} == {
+    assert len(document["models"]) == 2
+    assert {name for result in document["models"][0]["results"] for name in result["loaders"]} == {
         "capi",
         "serving",
     }
 
 
-def test_the_action_asks_what_is_declared(repository):
+def test_the_action_checks_the_declared_models(repository):
     (repository / "tfport.toml").write_text('[[check]]\nmodel = "models"\non = "tensorflow==1.14.0"\n')
     done, _, _ = act(repository)
     assert (done.returncode, done.stderr) == (0, "")

@@ -36,13 +36,13 @@ def test_the_exit_code_is_the_verdict(on, code, capsys):
     assert capsys.readouterr().err == ""
 
 
-def test_the_json_is_the_contract(capsys):
+def test_the_json_has_the_documented_fields(capsys):
     assert check(ATTENTION, "--on", "tensorflow==1.13.2", "--device", "cpu", "--json") == 1
-    said = json.loads(capsys.readouterr().out)
-    assert said["version"] == 1
-    assert said["model"] == ATTENTION
-    assert said["producer"] == {"tensorflow": "2.21.0", "graph_def": 2474, "min_consumer": 0}
-    (result,) = said["results"]
+    document = json.loads(capsys.readouterr().out)
+    assert document["version"] == 1
+    assert document["model"] == ATTENTION
+    assert document["producer"] == {"tensorflow": "2.21.0", "graph_def": 2474, "min_consumer": 0}
+    (result,) = document["results"]
     assert (result["target"], result["device"]) == ("tensorflow==1.13.2", "cpu")
     assert (result["verdict"], result["stage"]) == ("fails", "load")
     (finding,) = result["findings"]
@@ -80,17 +80,17 @@ REFUSED = [  # what is given                                     the sentence
 
 
 @pytest.mark.parametrize(("args", "sentence"), REFUSED, ids=lambda case: " ".join(case)[-50:])
-def test_what_makes_no_sense_is_one_sentence(args, sentence, capsys, monkeypatch, tmp_path):
+def test_an_error_is_one_sentence(args, sentence, capsys, monkeypatch, tmp_path):
     monkeypatch.chdir(tmp_path)
     assert check(*args) == 2
-    said = capsys.readouterr()
-    assert said.out == ""
-    assert said.err.startswith("tfport: ")
-    assert sentence in said.err
-    assert said.err.count("\n") == 1
+    printed = capsys.readouterr()
+    assert printed.out == ""
+    assert printed.err.startswith("tfport: ")
+    assert sentence in printed.err
+    assert printed.err.count("\n") == 1
 
 
-def test_what_the_parser_takes_is_what_the_check_knows():
+def test_the_parser_accepts_the_loaders_and_devices_of_check():
     from tfport.atlas.target import DEVICES
 
     assert arguments.LOADERS == KNOWN_LOADERS
@@ -108,21 +108,21 @@ CODES = [  # verdict   severities            error unknown warning note never
 
 
 @pytest.mark.parametrize(("verdict", "severities", "codes"), CODES)
-def test_fail_on_says_what_makes_the_exit_code_1(verdict, severities, codes):
-    found = frozenset(severities)
-    assert [exit_code(verdict, found, fail_on) for fail_on in FAIL_ON] == codes
-    assert exit_code(verdict, found, None) == codes[0]
+def test_fail_on_sets_what_makes_the_exit_code_1(verdict, severities, codes):
+    all_severities = frozenset(severities)
+    assert [exit_code(verdict, all_severities, fail_on) for fail_on in FAIL_ON] == codes
+    assert exit_code(verdict, all_severities, None) == codes[0]
 
 
 @pytest.mark.parametrize(("codes", "code"), [([0, 0], 0), ([0, 2], 2), ([2, 1, 0], 1), ([], 0)])
-def test_one_that_does_not_run_outweighs_one_that_cannot_be_read(codes, code):
+def test_a_failing_model_outweighs_an_unreadable_one(codes, code):
     assert worst(codes) == code
 
 
 # Forms and files
 
 
-def test_every_form_is_written_to_a_file_which_is_replaced(tmp_path, capsys):
+def test_every_format_can_be_written_to_a_file_which_is_replaced(tmp_path, capsys):
     out = tmp_path / "report"
     readers = {"json": json.loads, "sarif": json.loads, "junit": ElementTree.fromstring, "markdown": str}
     for form, read in readers.items():
@@ -134,7 +134,7 @@ def test_every_form_is_written_to_a_file_which_is_replaced(tmp_path, capsys):
     assert capsys.readouterr().out == ""
 
 
-def test_a_file_that_cannot_be_written_is_one_sentence(tmp_path, capsys):
+def test_an_output_file_that_cannot_be_written_is_one_sentence(tmp_path, capsys):
     assert check(ATTENTION, "--on", "tensorflow==2.8", "-o", str(tmp_path / "no" / "where")) == 2
     assert "where: cannot write: no such file or directory" in capsys.readouterr().err
     assert check(ATTENTION, "--on", "tensorflow==2.8", "-o", str(tmp_path)) == 2
@@ -142,14 +142,14 @@ def test_a_file_that_cannot_be_written_is_one_sentence(tmp_path, capsys):
 
 
 @pytest.mark.parametrize("form", ["sarif", "junit", "markdown"])
-def test_a_model_that_cannot_be_read_has_its_place_in_what_ci_reads(form, capsys):
+def test_an_unreadable_model_is_part_of_the_formats_for_ci(form, capsys):
     assert check(f"{BROKEN}/lfs.pb", "--on", "tensorflow==2.8.4", "--format", form) == 2
-    said = capsys.readouterr()
-    assert "git lfs pull" in said.out
-    assert said.err == ""
+    printed = capsys.readouterr()
+    assert "git lfs pull" in printed.out
+    assert printed.err == ""
 
 
-def test_only_text_loads_what_draws_it():
+def test_only_the_text_format_imports_rich():
     code = (
         "import sys; from tfport.cli.main import main; "
         f"main(['check', {ATTENTION!r}, '--on', 'tensorflow==2.8.4', '--json', '-o', '/dev/null']); "
@@ -176,26 +176,26 @@ def folder(tmp_path):
     return tmp_path
 
 
-def test_every_model_below_a_folder_is_checked_and_one_that_is_broken_stops_none(folder, capsys):
+def test_every_model_below_a_folder_is_checked_even_if_one_is_broken(folder, capsys):
     assert check(str(folder), "--on", "tensorflow==1.13.2", "--json") == 1
-    said = json.loads(capsys.readouterr().out)
-    assert said["version"] == 1
-    names = [os.path.relpath(model["model"], folder) for model in said["models"]]
+    document = json.loads(capsys.readouterr().out)
+    assert document["version"] == 1
+    names = [os.path.relpath(model["model"], folder) for model in document["models"]]
     assert names == ["graph.pb", "graph_2.pb", "attention/3", "cut"]
-    assert [model.get("verdict") for model in said["models"]] == ["runs", "runs", "fails", None]
-    assert "the download or copy was cut short" in said["models"][3]["error"]
+    assert [model.get("verdict") for model in document["models"]] == ["runs", "runs", "fails", None]
+    assert "the download or copy was cut short" in document["models"][3]["error"]
 
 
-def test_the_text_has_a_line_for_what_runs_and_sums_up(folder, capsys):
+def test_the_text_has_a_line_per_running_model_and_a_summary(folder, capsys):
     assert check(str(folder), "--on", "tensorflow==1.14.0") == 2
-    said = capsys.readouterr().out
-    together = "".join(said.split())  # a long path is broken over lines
+    text = capsys.readouterr().out
+    together = "".join(text.split())  # a long path is broken over lines
     assert f"{folder}/attention/3runsontensorflow1.14.0" in together
     assert f"{folder}/cutcannotberead:saved_model.pb,byte" in together
-    assert said.endswith("\n4 models: 3 run, 1 cannot be read\n")
+    assert text.endswith("\n4 models: 3 run, 1 cannot be read\n")
 
 
-def test_the_order_is_that_of_the_question_however_many_there_are(tmp_path, capsys):
+def test_many_models_keep_the_order_of_the_command_line(tmp_path, capsys):
     names = [f"graph_{number:02}.pb" for number in range(40)]
     for name in names:
         (tmp_path / name).write_bytes(GRAPH)
@@ -206,7 +206,7 @@ def test_the_order_is_that_of_the_question_however_many_there_are(tmp_path, caps
     assert [name for name, model in zip(names, models, strict=True) if "error" in model] == ["graph_07.pb"]
 
 
-def test_an_interruption_of_many_is_one_line(tmp_path):
+def test_an_interrupt_of_many_models_prints_one_line(tmp_path):
     for number in range(300):
         shutil.copytree(ATTENTION, tmp_path / str(number) / "1")
     command = [*TFPORT, "check", str(tmp_path), "--on", "tensorflow==2.8.4"]

@@ -41,7 +41,7 @@ def in_pyproject(text: str) -> str:
 @pytest.mark.parametrize(
     ("file", "text"), [("tfport.toml", DECLARED), ("pyproject.toml", in_pyproject(DECLARED))]
 )
-def test_a_bare_check_asks_what_is_declared(file, text, repository, capsys):
+def test_check_without_arguments_checks_the_declared_models(file, text, repository, capsys):
     (repository / file).write_text(text)
     assert main(["check", "--json", "-o", "out.json"]) == 0
     assert capsys.readouterr().err == ""
@@ -52,7 +52,7 @@ def test_a_bare_check_asks_what_is_declared(file, text, repository, capsys):
     assert second["verdict"] == "fails"
 
 
-def test_the_command_line_overrides_what_is_declared(repository, capsys):
+def test_the_command_line_takes_precedence(repository, capsys):
     (repository / "tfport.toml").write_text(DECLARED)
     assert main(["check", "--fail-on", "error", "--loader", "capi", "--json"]) == 1
     models = json.loads(capsys.readouterr().out)["models"]
@@ -61,7 +61,7 @@ def test_the_command_line_overrides_what_is_declared(repository, capsys):
     }
 
 
-def test_targets_that_are_files_are_meant_from_the_folder_of_the_file(repository, capsys):
+def test_paths_are_relative_to_the_folder_of_the_configuration(repository, capsys):
     (repository / "requirements.txt").write_text("tensorflow==1.14.0\n")
     (repository / "tfport.toml").write_text('[[check]]\nmodel = "models"\non = "requirements.txt"\n')
     before = os.getcwd()
@@ -70,14 +70,14 @@ def test_targets_that_are_files_are_meant_from_the_folder_of_the_file(repository
     assert os.getcwd() == before
 
 
-def test_what_lies_beyond_the_repository_is_not_asked(repository, capsys):
+def test_the_search_ends_at_the_root_of_the_repository(repository, capsys):
     (repository / "tfport.toml").write_text(DECLARED)
     (repository / "deep" / ".git").touch()  # as in a worktree
     assert main(["check"]) == 2
     assert "no tfport.toml in this folder or above it" in capsys.readouterr().err
 
 
-def test_a_pyproject_that_says_nothing_to_tfport_is_passed_by(repository, capsys):
+def test_a_pyproject_without_tfport_is_ignored(repository, capsys):
     (repository / "deep" / "pyproject.toml").write_text("[tool.ruff]\nline-length = 110\n")
     (repository / "tfport.toml").write_text(DECLARED)
     assert main(["check"]) == 0
@@ -108,15 +108,15 @@ WRONG = [  # what is declared           the sentence after the name of the file
 
 
 @pytest.mark.parametrize(("text", "sentence"), WRONG)
-def test_what_is_declared_wrongly_is_one_sentence_with_file_and_key(text, sentence, repository, capsys):
+def test_an_invalid_configuration_is_one_sentence_with_file_and_key(text, sentence, repository, capsys):
     (repository / "tfport.toml").write_text(text, errors="surrogateescape")
     assert main(["check"]) == 2
-    said = capsys.readouterr().err
-    assert said.startswith(f"tfport: ../../tfport.toml: {sentence}")
-    assert said.count("\n") == 1
+    error = capsys.readouterr().err
+    assert error.startswith(f"tfport: ../../tfport.toml: {sentence}")
+    assert error.count("\n") == 1
 
 
-def test_a_table_of_another_kind_in_pyproject_is_refused(repository, capsys):
+def test_a_value_of_another_type_in_pyproject_is_an_error(repository, capsys):
     (repository / "pyproject.toml").write_text("[tool]\ntfport = 1\n")
     assert main(["check"]) == 2
     assert (

@@ -23,7 +23,7 @@ def wheel(tmp_path):
     return str(path)
 
 
-def said(capsys):
+def printed(capsys):
     return capsys.readouterr().out
 
 
@@ -35,9 +35,9 @@ def test_the_exit_code_is_the_verdict(case, code, capsys):
     assert main(["lib", str(FOLDER / case / "op.so"), "--on", "tensorflow==2.21.0", *X86]) == code
 
 
-def test_json_has_what_it_is_and_what_targets_do(capsys):
+def test_json_has_the_library_and_its_results(capsys):
     assert main(["lib", GOOD, "--on", "tensorflow==2.21.0", "--on", "tensorflow==2.8.4", "--json", *X86]) == 1
-    report = json.loads(said(capsys))
+    report = json.loads(printed(capsys))
     (library,) = report["libraries"]
     assert report["version"] == 1
     assert library["library"]["registers"]["ops"][0]["name"] == "AcmeCopy"
@@ -47,34 +47,34 @@ def test_json_has_what_it_is_and_what_targets_do(capsys):
     assert library["results"][1]["says"].startswith(f"{GOOD}: undefined symbol: _ZN")
 
 
-def test_without_a_target_there_is_a_strip_of_releases(capsys):
+def test_without_a_target_every_release_is_checked(capsys):
     assert main(["lib", GOOD, *X86]) == 0
-    text = said(capsys)
+    text = printed(capsys)
     assert "2.x    x" in text
     assert "since 2.21.0" in text
 
 
-def test_a_wheel_is_looked_into(wheel, capsys):
+def test_the_libraries_of_a_wheel_are_checked(wheel, capsys):
     assert main(["lib", wheel, "--on", "tensorflow==2.16.2", *X86]) == 1
-    text = said(capsys)
+    text = printed(capsys)
     assert "2 libraries  1 load, 1 do not" in text
     assert "1 other shared library" in text
     assert "tfport" not in text  # nothing of where it was unpacked
 
 
-def test_what_a_package_declares_is_held_against_the_target(wheel, capsys):
+def test_requirements_of_a_package_are_compared_with_the_target(wheel, capsys):
     assert main(["lib", wheel, "--on", "tensorflow==2.17.1", *X86, "--json"]) == 1
-    old = json.loads(said(capsys))["libraries"][1]
+    old = json.loads(printed(capsys))["libraries"][1]
     assert [f["code"] for f in old["results"][0]["findings"]] == ["TFP428"]
     assert old["library"]["built_with"]["declares"] == "tensorflow<2.17,>=2.16"
 
 
-def test_a_folder_is_looked_into(tmp_path, capsys):
+def test_the_libraries_of_a_folder_are_checked(tmp_path, capsys):
     (tmp_path / "ops").mkdir()
     (tmp_path / "ops" / "a.so").write_bytes(Path(GOOD).read_bytes())
     (tmp_path / "notes.txt").write_text("none")
     assert main(["lib", str(tmp_path), "--on", "tensorflow==2.21.0", *X86]) == 0
-    assert "AcmeCopy (CPU)" in said(capsys)
+    assert "AcmeCopy (CPU)" in printed(capsys)
 
 
 def test_a_folder_without_op_libraries_is_an_error(tmp_path, capsys):
@@ -82,11 +82,11 @@ def test_a_folder_without_op_libraries_is_an_error(tmp_path, capsys):
     assert "no op library found; no shared library" in capsys.readouterr().err
 
 
-def test_a_bare_name_is_warned_of(monkeypatch, capsys):
+def test_a_path_without_a_slash_is_a_warning(monkeypatch, capsys):
     monkeypatch.chdir(FOLDER / "good")
     assert main(["lib", "op.so", "--on", "tensorflow==2.21.0", *X86]) == 0
-    assert "TFP407" in said(capsys)
+    assert "TFP407" in printed(capsys)
 
 
-def test_the_environment_that_runs_this_is_a_target(capsys):
+def test_an_unknown_target_is_an_error(capsys):
     assert main(["lib", GOOD, "--on", "nothing-of-that-name==1", *X86]) == 2

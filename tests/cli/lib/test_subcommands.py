@@ -25,10 +25,12 @@ def test_a_new_project_builds_and_passes_its_own_test(capsys):
     assert main(["lib", "new", "count_twice"]) == 0
     assert "next: cd count_twice && tfport lib build" in capsys.readouterr().out
     folder = Path("count_twice")
-    assert sorted(one.name for one in folder.iterdir()) == [
+    assert sorted(file.name for file in folder.iterdir()) == [
         "Makefile", "README.md", "count_twice.cc", "test_count_twice.py",
     ]  # fmt: skip
-    assert not [one for one in folder.iterdir() if "@name@" in one.read_text() or "@Op@" in one.read_text()]
+    assert not [
+        file for file in folder.iterdir() if "@name@" in file.read_text() or "@Op@" in file.read_text()
+    ]
     built = [str(folder / "count_twice.cc"), "-o", str(folder / "libcount_twice.so")]
     assert main(["lib", "build", *built]) == 0
     assert "CountTwice: (x: T) -> values: T, counts: int64" in capsys.readouterr().out
@@ -37,32 +39,32 @@ def test_a_new_project_builds_and_passes_its_own_test(capsys):
     assert done.returncode == 0, done.stdout + done.stderr
 
 
-def test_a_project_is_written_where_it_is_asked_for_and_told_as_json(capsys):
+def test_a_project_is_written_to_the_given_folder_and_listed_as_json(capsys):
     assert main(["lib", "new", "my_op", "--folder", "deep/in", "--json"]) == 0
-    said = json.loads(capsys.readouterr().out)
-    assert (said["version"], said["op"]) == (1, "MyOp")
-    assert sorted(said["files"]) == [
+    document = json.loads(capsys.readouterr().out)
+    assert (document["version"], document["op"]) == (1, "MyOp")
+    assert sorted(document["files"]) == [
         "deep/in/Makefile", "deep/in/README.md", "deep/in/my_op.cc", "deep/in/test_my_op.py",
     ]  # fmt: skip
 
 
 @pytest.mark.parametrize(
-    ("name", "said"),
+    ("name", "sentence"),
     [
         ("taken", "tfport: taken: is there already; give another place with --folder"),
         ("MyOp", "tfport: `MyOp` is no name for an op's project; expected one such as my_op"),
         ("../up", "tfport: `../up` is no name for an op's project; expected one such as my_op"),
     ],
 )
-def test_a_project_that_cannot_be_written(name, said, capsys):
+def test_a_project_that_cannot_be_created_is_one_sentence(name, sentence, capsys):
     Path("taken").mkdir()
     Path("taken/file").touch()
     assert main(["lib", "new", name]) == 2
-    assert capsys.readouterr().err.strip() == said
+    assert capsys.readouterr().err.strip() == sentence
 
 
 @needs_compiler
-def test_build_without_sources_takes_those_of_the_folder(capsys):
+def test_build_without_sources_compiles_the_current_folder(capsys):
     Path("one.cc").write_text('#include <tfport/op.h>\nTFPORT_OP("One: () -> y: float");\n')
     Path("two.cc").write_text(
         "#include <tfport/op.h>\n"
@@ -70,10 +72,10 @@ def test_build_without_sources_takes_those_of_the_folder(capsys):
         'TFPORT_KERNEL(One, "label=fast; priority=2", one);\n'
     )
     assert main(["lib", "build", "-o", "libboth.so", "--json", "--checked", "--flag=-O0"]) == 0
-    said = json.loads(capsys.readouterr().out)
-    assert "-DTFPORT_CHECKED" in said["command"]
-    assert said["command"][-1] == "-O0"
-    registers = said["library"]["registers"]
+    document = json.loads(capsys.readouterr().out)
+    assert "-DTFPORT_CHECKED" in document["command"]
+    assert document["command"][-1] == "-O0"
+    registers = document["library"]["registers"]
     assert registers["ops"] == [{"name": "One", "signature": "One: () -> y: float"}]
     assert registers["kernels"] == [{"op": "One", "constraints": {}, "label": "fast", "priority": 2}]
 
@@ -90,8 +92,8 @@ WRONG = [
 
 
 @needs_compiler
-@pytest.mark.parametrize(("text", "said"), WRONG)
-def test_what_does_not_build_is_said_with_its_place_and_leaves_nothing(text, said, capsys, monkeypatch):
+@pytest.mark.parametrize(("text", "sentence"), WRONG)
+def test_a_compiler_error_has_its_place_and_leaves_no_file(text, sentence, capsys, monkeypatch):
     monkeypatch.setenv("CXX", "g++")
     if shutil.which("g++") is None:
         pytest.skip("the words are those of g++")
@@ -99,19 +101,19 @@ def test_what_does_not_build_is_said_with_its_place_and_leaves_nothing(text, sai
     assert main(["lib", "build", "op.cc"]) == 2
     error = capsys.readouterr().err
     assert error.startswith("tfport: ")
-    assert said in error.replace("op.cc:3:23", "op.cc:3:1")
-    assert [one.name for one in Path().iterdir()] == ["op.cc"]
+    assert sentence in error.replace("op.cc:3:23", "op.cc:3:1")
+    assert [file.name for file in Path().iterdir()] == ["op.cc"]
 
 
 @needs_compiler
-def test_a_library_that_would_not_load_is_not_called_built(capsys):
+def test_a_library_that_cannot_load_is_an_error(capsys):
     Path("op.cc").write_text("int f() { return 1; }\n")
     assert main(["lib", "build", "op.cc"]) == 2
     assert "./libop.so: registers nothing with tfport" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(
-    ("compiler", "arguments", "said"),
+    ("compiler", "arguments", "sentence"),
     [
         ("no-such-compiler", ["op.cc"], "there is no compiler no-such-compiler, which CXX names"),
         ("", ["other.cc"], "other.cc: there is no such file"),
@@ -140,15 +142,15 @@ def test_a_library_that_would_not_load_is_not_called_built(capsys):
     ],
 )
 @needs_compiler
-def test_what_a_build_cannot_do_is_one_sentence(compiler, arguments, said, monkeypatch, capsys):
+def test_an_impossible_build_is_one_sentence(compiler, arguments, sentence, monkeypatch, capsys):
     monkeypatch.setenv("CXX", compiler)
     Path("op.cc").touch()
     assert main(["lib", "build", *arguments]) == 2
-    assert said in capsys.readouterr().err
+    assert sentence in capsys.readouterr().err
 
 
 @needs_compiler
-def test_no_compiler_at_all(monkeypatch, capsys):
+def test_a_missing_compiler_is_one_sentence(monkeypatch, capsys):
     monkeypatch.delenv("CXX", raising=False)
     monkeypatch.setenv("PATH", "/nowhere")
     Path("op.cc").touch()
@@ -156,7 +158,7 @@ def test_no_compiler_at_all(monkeypatch, capsys):
     assert "there is no C++ compiler here: none of g++, clang++, c++" in capsys.readouterr().err
 
 
-def test_nothing_to_build(capsys, monkeypatch):
+def test_no_sources_is_one_sentence(capsys, monkeypatch):
     pytest.importorskip("tvm_ffi")
     assert main(["lib", "build"]) == 2
     assert "no C++ files in the current folder; name the files to compile" in capsys.readouterr().err
@@ -181,12 +183,12 @@ def test_show_reads_a_library_for_another_machine(capsys):
     assert "ARM64" in capsys.readouterr().out
 
 
-def test_show_of_what_is_no_library(capsys):
+def test_show_reports_a_file_that_is_not_a_library(capsys):
     assert main(["lib", "show", str(LIBRARIES / "lfs_pointer" / "op.so")]) == 2
     assert "a Git LFS pointer, not the file itself" in capsys.readouterr().err
 
 
-def test_a_file_that_is_called_like_a_word_is_still_a_file(capsys):
+def test_a_file_with_the_name_of_a_subcommand_can_be_checked(capsys):
     shutil.copy(GOOD, "new")
     assert main(["lib", "./new", "--on", "tensorflow==2.21.0", "--machine", "x86_64"]) == 0
     assert "AcmeCopy" in capsys.readouterr().out

@@ -13,8 +13,8 @@ def tfport(capsys):
 
     def run(*argv):
         code = main(argv)
-        said = capsys.readouterr()
-        return code, said.out, said.err
+        printed = capsys.readouterr()
+        return code, printed.out, printed.err
 
     return run
 
@@ -27,20 +27,20 @@ def test_a_history_fits_in_80_columns(tfport, op):
     assert max(map(len, out.splitlines())) <= 80
 
 
-def test_a_history_says_what_changed_and_what_runs(tfport):
+def test_a_history_shows_changes_and_kernels(tfport):
     _, out, _ = tfport("ops", "FusedBatchNormV3")
     assert "FusedBatchNormV3  tensorflow since 1.14.0" in out
     assert "2.2.0  attribute exponential_avg_factor: float = 1 added" in out
     assert ["CPU", "since", "1.14.0", "float32,", "float16"] in map(str.split, out.splitlines())
 
 
-def test_later_ops_are_named_and_nothing_is_claimed_of_them(tfport):
+def test_later_versions_of_an_op_are_listed(tfport):
     assert (
         "later       BatchMatMulV2 since 1.14.0, BatchMatMulV3 since 2.6.0" in tfport("ops", "BatchMatMul")[1]
     )
 
 
-def test_several_ops_in_one_go(tfport):
+def test_several_ops_at_once(tfport):
     code, out, _ = tfport("ops", "AddV2", "NoOp")
     assert code == 0
     assert out.index("\nAddV2 ") < out.index("\nNoOp ")
@@ -56,7 +56,7 @@ def test_an_unknown_op_gets_suggestions(tfport):
     assert tfport("ops", "Zzzzzzzzzz") == (2, "", "tfport: Zzzzzzzzzz: no recorded build registers this op\n")
 
 
-def test_known_ops_are_shown_beside_unknown_ones(tfport):
+def test_known_ops_are_shown_even_if_others_are_unknown(tfport):
     code, out, err = tfport("ops", "NoOp", "Nop\x1b[2J")
     assert code == 2
     assert "NoOp  tensorflow" in out
@@ -65,9 +65,9 @@ def test_known_ops_are_shown_beside_unknown_ones(tfport):
 
 def test_the_history_as_json(tfport):
     code, out, _ = tfport("ops", "FusedBatchNormV3", "Zzzzzzzzzz", "--json")
-    said = json.loads(out)
-    (op,) = said["ops"]
-    assert (code, said["version"], said["unknown"]) == (2, 1, {"Zzzzzzzzzz": []})
+    document = json.loads(out)
+    (op,) = document["ops"]
+    assert (code, document["version"], document["unknown"]) == (2, 1, {"Zzzzzzzzzz": []})
     assert (op["name"], op["since"], op["until"], op["type_attr"]) == (
         "FusedBatchNormV3",
         "1.14.0",
@@ -90,24 +90,24 @@ def test_a_search(tfport):
     assert code == 0
     assert "FusedBatchNormV3" in out
     assert max(map(len, out.splitlines())) <= 80
-    found = json.loads(tfport("ops", "--search", "batchmatmul?2", "--json")[1])
-    assert [op["name"] for op in found["ops"]] == ["BatchMatMulV2"]
-    assert found["version"] == 1
+    document = json.loads(tfport("ops", "--search", "batchmatmul?2", "--json")[1])
+    assert [op["name"] for op in document["ops"]] == ["BatchMatMulV2"]
+    assert document["version"] == 1
 
 
-def test_a_search_without_hits_says_so(tfport):
+def test_a_search_without_matches_is_an_error(tfport):
     assert tfport("ops", "--search", "Zzz") == (2, "", "tfport: no recorded op matches 'Zzz'\n")
     assert json.loads(tfport("ops", "--search", "Zzz", "--json")[1])["ops"] == []
 
 
-def test_names_or_a_search_and_not_both(tfport):
+def test_names_and_search_exclude_each_other(tfport):
     expected = "tfport: expected either names of ops or --search PATTERN\n"
     assert tfport("ops") == (2, "", expected)
     assert tfport("ops", "NoOp", "--search", "No") == (2, "", expected)
     assert tfport("ops", "--search", "No", "--on", "tensorflow==2.8")[0] == 2
 
 
-def test_what_one_target_has(tfport):
+def test_the_definition_that_one_target_registers(tfport):
     code, out, _ = tfport("ops", "HashTableV2", "--on", "tensorflow==1.4.1")
     assert code == 0
     assert out.splitlines()[1:4] == [
@@ -120,18 +120,18 @@ def test_what_one_target_has(tfport):
     assert max(map(len, out.splitlines())) <= 80
 
 
-def test_what_one_target_has_as_json(tfport):
+def test_the_definition_that_one_target_registers_as_json(tfport):
     code, out, _ = tfport("ops", "Sum", "BatchMatMulV2", "--on", "tensorflow==1.13.2", "--json")
-    said = json.loads(out)
-    assert (code, said["version"], said["target"]) == (1, 1, "tensorflow==1.13.2")
-    assert said["missing"] == ["BatchMatMulV2"]
-    (op,) = said["ops"]
+    document = json.loads(out)
+    assert (code, document["version"], document["target"]) == (1, 1, "tensorflow==1.13.2")
+    assert document["missing"] == ["BatchMatMulV2"]
+    (op,) = document["ops"]
     assert (op["name"], op["provider"]) == ("Sum", "tensorflow 1.13.2")
     gpu = next(k for k in op["kernels"] if k["device"] == "CPU")
     assert set(gpu) == {"device", "constraints", "host_memory", "label", "priority"}
 
 
-def test_what_a_target_has_not_is_said_with_who_has_it(tfport):
+def test_an_unregistered_op_names_the_releases_that_register_it(tfport):
     assert tfport("ops", "BatchMatMulV2", "--on", "tensorflow==1.13.2") == (
         1,
         "",
@@ -142,7 +142,7 @@ def test_what_a_target_has_not_is_said_with_who_has_it(tfport):
     assert "nor does any recorded build; did you mean BatchMatMulV2" in err
 
 
-def test_only_one_target_at_a_time(tfport):
+def test_only_one_target_is_accepted(tfport):
     code, _, err = tfport("ops", "NoOp", "--on", "tensorflow>=2.20")
     assert code == 2
     assert "tensorflow>=2.20: expected one target, found 2: " in err

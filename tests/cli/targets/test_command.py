@@ -30,13 +30,13 @@ def tfport(capsys):
 
     def run(*argv):
         code = main(argv)
-        said = capsys.readouterr()
-        return code, said.out, said.err
+        printed = capsys.readouterr()
+        return code, printed.out, printed.err
 
     return run
 
 
-def test_all_that_is_recorded_fits_in_80_columns(tfport):
+def test_the_list_of_builds_fits_in_80_columns(tfport):
     code, out, err = tfport("targets")
     assert (code, err) == (0, "")
     assert max(map(len, out.splitlines())) <= 80
@@ -46,17 +46,17 @@ def test_all_that_is_recorded_fits_in_80_columns(tfport):
     assert not any(row[:1] == ["2.8.3"] for row in rows)
 
 
-def test_every_patch_is_shown_when_asked_for(tfport):
+def test_all_lists_every_patch(tfport):
     _, out, _ = tfport("targets", "--all")
     rows = [line.split() for line in out.splitlines()]
     shown = {row[0] for row in rows if row}
     assert {build.version for build in atlas().builds("tensorflow")} <= shown
 
 
-def test_all_that_is_recorded_as_json(tfport):
-    said = json.loads(tfport("targets", "--json")[1])
-    assert said["version"] == 1
-    first = said["packages"][0]
+def test_the_list_of_builds_as_json(tfport):
+    document = json.loads(tfport("targets", "--json")[1])
+    assert document["version"] == 1
+    first = document["packages"][0]
     release = next(r for r in first["releases"] if r["version"] == "2.8.4")
     assert (first["name"], release["target"], release["ops"]) == ("tensorflow", "tensorflow==2.8.4", 1780)
     assert len(release["sha256"]) == 64
@@ -79,21 +79,27 @@ def test_each_of_several_targets_is_shown(tfport):
 
 
 def test_a_target_as_json(tfport):
-    said = json.loads(tfport("targets", "show", "tensorflow==2.8", "--json")[1])
-    (target,) = said["targets"]
-    assert (said["version"], target["name"], target["target"]) == (1, "tensorflow 2.8.4", "tensorflow==2.8.4")
+    document = json.loads(tfport("targets", "show", "tensorflow==2.8", "--json")[1])
+    (target,) = document["targets"]
+    assert (document["version"], target["name"], target["target"]) == (
+        1,
+        "tensorflow 2.8.4",
+        "tensorflow==2.8.4",
+    )
     assert (target["kind"], target["ops"]) == ("tensorflow", 1780)
     (part,) = target["parts"]
     assert part["kernels"]["CPU"] == 8635
     assert part["libraries"] == {"lite/experimental/microfrontend/python/ops/_audio_microfrontend_op.so": 1}
 
 
-def test_a_contrib_library_is_told_with_its_ops(tfport):
-    said = json.loads(tfport("targets", "show", "tensorflow==1.15.5", "--json")[1])
-    assert said["targets"][0]["parts"][0]["libraries"]["contrib/resampler/python/ops/_resampler_ops.so"] == 2
+def test_a_contrib_library_is_listed_with_its_ops(tfport):
+    document = json.loads(tfport("targets", "show", "tensorflow==1.15.5", "--json")[1])
+    assert (
+        document["targets"][0]["parts"][0]["libraries"]["contrib/resampler/python/ops/_resampler_ops.so"] == 2
+    )
 
 
-def test_the_options_may_stand_before_the_command(tfport):
+def test_options_can_precede_the_subcommand(tfport):
     assert json.loads(tfport("targets", "--json", "show", "tensorflow==2.8")[1])["version"] == 1
 
 
@@ -104,7 +110,7 @@ def test_a_difference(tfport):
     assert "AssignVariableOp  CPU  +  dtype=float4_e2m1fn" in out
 
 
-def test_a_large_difference_is_cut_unless_all_is_asked_for(tfport):
+def test_a_large_difference_is_shortened_without_all(tfport):
     _, short, _ = tfport("targets", "diff", "tensorflow==2.0.4", "tensorflow==2.1.0")
     _, long, _ = tfport("targets", "diff", "tensorflow==2.0.4", "tensorflow==2.1.0", "--all")
     assert "more; --all shows them" in short
@@ -114,9 +120,9 @@ def test_a_large_difference_is_cut_unless_all_is_asked_for(tfport):
 
 
 def test_a_difference_as_json(tfport):
-    said = json.loads(tfport("targets", "diff", "tensorflow==2.20.0", "tensorflow==2.21.0", "--json")[1])
-    assert said["version"] == 1
-    assert said["ops"]["came"] == ["DecodeJxl"]
+    document = json.loads(tfport("targets", "diff", "tensorflow==2.20.0", "tensorflow==2.21.0", "--json")[1])
+    assert document["version"] == 1
+    assert document["ops"]["came"] == ["DecodeJxl"]
 
 
 ERRORS = [
@@ -129,13 +135,13 @@ ERRORS = [
 ]
 
 
-@pytest.mark.parametrize(("argv", "says"), ERRORS)
-def test_what_cannot_be_is_one_sentence(tfport, argv, says):
+@pytest.mark.parametrize(("argv", "sentence"), ERRORS)
+def test_an_error_is_one_sentence(tfport, argv, sentence):
     code, out, err = tfport("targets", *argv)
     assert (code, out) == (2, "")
     assert err.startswith("tfport: ")
     assert err.count("\n") == 1
-    assert says in err
+    assert sentence in err
 
 
 def test_a_header_for_a_model(tfport, tmp_path):
@@ -187,16 +193,16 @@ def test_facts_of_a_build_in_full():
     }
 
 
-def test_facts_that_were_not_read_are_not_told():
+def test_unread_facts_are_left_out():
     assert set(build_facts.cells({})) == {""}
     assert not any(items for _, items in build_facts.rows({}))
     assert dict(build_facts.rows({"cuda": None}))["CUDA"] == ["none"]
 
 
-def test_rich_waits_until_there_is_text():
+def test_rich_is_imported_only_for_text():
     code = (
         "import sys; from tfport.cli.main import main; main(['ops', 'NoOp', '--json']);"
         "main(['targets', '--json']); print(any(m.startswith('rich') for m in sys.modules), file=sys.stderr)"
     )
-    said = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert said.stderr == "False\n"
+    completed = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert completed.stderr == "False\n"

@@ -1,0 +1,23 @@
+"""`tfport export`: the file, the summary, and unsupported models."""
+
+import json
+import re
+
+from tests.recorded_models import path_of
+
+from tfport.cli.main import main
+
+
+def test_export_reports_what_it_wrote(capsys, tmp_path):
+    model, path = path_of("keras_sequential"), tmp_path / "m.onnx"
+    assert main(["export", model, "-o", str(path)]) == 0
+    assert re.fullmatch(rf"{path}: \d+ nodes, validated\n", capsys.readouterr().out)
+    assert main(["export", model, "-o", str(tmp_path / "n.onnx"), "--json"]) == 0
+    document = json.loads(capsys.readouterr().out)
+    assert (document["version"], len(document["inputs"]), document["outputs"]) == (1, 1, ["output_0"])
+
+
+def test_export_names_unsupported_inputs(capsys, tmp_path):
+    assert main(["export", path_of("strings"), "-o", str(tmp_path / "m.onnx")]) == 2
+    assert "stays out of ONNX" in capsys.readouterr().err
+    assert list(tmp_path.iterdir()) == []
