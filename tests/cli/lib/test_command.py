@@ -57,7 +57,7 @@ def test_without_a_target_every_release_is_checked(capsys):
 def test_the_libraries_of_a_wheel_are_checked(wheel, capsys):
     assert main(["lib", wheel, "--on", "tensorflow==2.16.2", *X86]) == 1
     text = printed(capsys)
-    assert "2 libraries  1 load, 1 do not" in text
+    assert "2 libraries  1 load, 1 fail" in text
     assert "1 other shared library" in text
     assert "tfport" not in text  # nothing of where it was unpacked
 

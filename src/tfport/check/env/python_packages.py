@@ -65,31 +65,31 @@ def _keras(build: Environment, runtime: Environment) -> Iterator[EnvironmentDiff
 
 
 def _python(build: Environment, runtime: Environment) -> Iterator[EnvironmentDifference]:
-    here, there = build.python or UNKNOWN, runtime.python
-    if not there or here == there:
+    build_version, runtime_version = build.python or UNKNOWN, runtime.python
+    if not runtime_version or build_version == runtime_version:
         return
     tensorflow = runtime.target.build if runtime.target else None
     pythons = (tensorflow.facts.get("pythons") or []) if tensorflow else []
-    if tensorflow and pythons and there not in pythons:
+    if tensorflow and pythons and runtime_version not in pythons:
         yield difference(
-            "python-without-wheel", "Python", here, there,
+            "python-without-wheel", "Python", build_version, runtime_version,
             tensorflow=tensorflow.name, pythons=", ".join(pythons), newest=pythons[-1],
         )  # fmt: skip
     elif build.python:
-        yield difference("python-other", "Python", here, there)
+        yield difference("python-other", "Python", build_version, runtime_version)
 
 
 def _package(package: str, build: Environment, runtime: Environment) -> Iterator[EnvironmentDifference]:
-    here, there = build.version(package), runtime.version(package)
-    if not there:
+    build_version, runtime_version = build.version(package), runtime.version(package)
+    if not runtime_version:
         return
-    sides = (package, here or UNKNOWN, there)
+    sides = (package, build_version or UNKNOWN, runtime_version)
     tensorflow = runtime.target.build if runtime.target else None
     mismatch = _mismatch(package, sides, tensorflow, runtime) if tensorflow else None
     if mismatch:
-        if here != there or build.target is None or build.target.build is not tensorflow:
+        if build_version != runtime_version or build.target is None or build.target.build is not tensorflow:
             yield mismatch
-    elif here and package in MAJOR_DIFFERS and major_of(here) != major_of(there):
+    elif build_version and package in MAJOR_DIFFERS and major_of(build_version) != major_of(runtime_version):
         yield difference(MAJOR_DIFFERS[package], *sides)
 
 
@@ -102,7 +102,7 @@ def _mismatch(
     first, later = TRIED.get(package, major + 1), _later(package, tensorflow)
     supported = any(is_major_allowed(number, allowed) for number in range(first, min(major, MOST_MAJORS) + 1))
     values: dict[str, Any] = {"package": package, "tensorflow": tensorflow.name}
-    values["asks"] = _limits(allowed[-1]) if allowed else ""
+    values["required"] = _limits(allowed[-1]) if allowed else ""
     if major >= first and (first in later or not supported):
         return difference(f"{package}-too-new", *sides, first=first, **values)
     if not is_allowed(version, allowed):

@@ -33,9 +33,9 @@ def machine_of(environment: Environment) -> str:
 
 
 def _machine(build: Environment, runtime: Environment) -> Iterator[EnvironmentDifference]:
-    here, there = machine_of(build), machine_of(runtime)
-    if here and there and here != there:
-        yield difference("machine-other", "machine", here, there)
+    first, second = machine_of(build), machine_of(runtime)
+    if first and second and first != second:
+        yield difference("machine-other", "machine", first, second)
 
 
 def _tensorflow(environment: Environment) -> Build | None:
@@ -45,38 +45,38 @@ def _tensorflow(environment: Environment) -> Build | None:
 def _libc(build: Environment, runtime: Environment) -> Iterator[EnvironmentDifference]:
     tensorflow = _tensorflow(runtime)
     if tensorflow and runtime.system.libc == "musl" and build.system.libc != "musl":
-        here = build.system.libc or UNKNOWN
-        yield difference("no-glibc", "C library", here, "musl", tensorflow=tensorflow.name)
+        first = build.system.libc or UNKNOWN
+        yield difference("no-glibc", "C library", first, "musl", tensorflow=tensorflow.name)
 
 
 def _runtime(fact: str, build: Environment, runtime: Environment) -> Iterator[EnvironmentDifference]:
     """Compare GLIBC, GLIBCXX or CXXABI with what TensorFlow needs and with the other system."""
-    here, there = getattr(build.system, fact), getattr(runtime.system, fact)
-    if not there:
+    first, second = getattr(build.system, fact), getattr(runtime.system, fact)
+    if not second:
         return
     tensorflow, name = _tensorflow(runtime), RUNTIMES[fact]
     floor = tensorflow.facts.get(fact) if tensorflow else None
-    if tensorflow and floor and version_key(there) < version_key(floor):
+    if tensorflow and floor and version_key(second) < version_key(floor):
         values = {"tensorflow": tensorflow.name, "library": name, "floor": floor}
-        yield difference("below-floor", name, here or UNKNOWN, there, **values)
-    elif here and version_key(here) > version_key(there):
-        yield difference("system-older", name, here, there, library=name)
+        yield difference("below-floor", name, first or UNKNOWN, second, **values)
+    elif first and version_key(first) > version_key(second):
+        yield difference("system-older", name, first, second, library=name)
 
 
 def _cuda_library(library: str, build: Environment, runtime: Environment) -> Iterator[EnvironmentDifference]:
     """Compare an installed CUDA library with the version that TensorFlow was built with."""
-    here, there = build.cuda.get(library, ""), runtime.cuda.get(library, "")
+    first, second = build.cuda.get(library, ""), runtime.cuda.get(library, "")
     fact, name = CUDA[library]
     tensorflow = _tensorflow(runtime)
     required = cuda_of(tensorflow.facts).get(fact) if tensorflow else None
-    mismatch = there and required and not same_cuda(required, there, by_major=library == "cudnn")
+    mismatch = second and required and not same_cuda(required, second, by_major=library == "cudnn")
     if tensorflow and mismatch and has_gpus(runtime):
         yield difference(
-            "cuda-unfit", name, here or UNKNOWN, there,
-            tensorflow=tensorflow.name, library=name, wants=required,
+            "cuda-unfit", name, first or UNKNOWN, second,
+            tensorflow=tensorflow.name, library=name, required=required,
         )  # fmt: skip
-    elif here and not there and has_gpus(build):
-        yield difference("cuda-missing", name, here, NONE, library=name)
+    elif first and not second and has_gpus(build):
+        yield difference("cuda-missing", name, first, NONE, library=name)
 
 
 def same_cuda(required: str, installed: str, *, by_major: bool) -> bool:
@@ -84,26 +84,26 @@ def same_cuda(required: str, installed: str, *, by_major: bool) -> bool:
 
     Since CUDA 11 the name contains only the major version.
     """
-    needed, found_version = version_key(required).release, version_key(installed).release
+    needed, present = version_key(required).release, version_key(installed).release
     exact = 1 if by_major or needed[0] >= ONE_FOR_ALL_MINORS else 2
-    return needed[:exact] == found_version[:exact]
+    return needed[:exact] == present[:exact]
 
 
 def _cuda_builds(build: Environment, runtime: Environment) -> Iterator[EnvironmentDifference]:
     """Compare the CUDA versions and GPU code of two TensorFlow builds, if GPUs are used."""
-    here, there = _tensorflow(build), _tensorflow(runtime)
-    if here is None or there is None or here is there or not (has_gpus(build) or has_gpus(runtime)):
+    first, second = _tensorflow(build), _tensorflow(runtime)
+    if first is None or second is None or first is second or not (has_gpus(build) or has_gpus(runtime)):
         return
-    before, after = cuda_of(here.facts), cuda_of(there.facts)
+    before, after = cuda_of(first.facts), cuda_of(second.facts)
     old, new = before.get("version"), after.get("version")
     if old and new and not same_cuda(new, old, by_major=False):
-        yield difference("cuda-sonames", "CUDA", old, new, tensorflow=there.name)
+        yield difference("cuda-sonames", "CUDA", old, new, tensorflow=second.name)
     codes, left = before.get("sass") or [], after.get("sass") or []
     lost = [code for code in codes if left and not runs_natively(left, code)]
     if lost:
         sides = (", ".join(codes), ", ".join(left))
         yield difference(
-            "capabilities-lost", "compute capability", *sides, lost=", ".join(lost), tensorflow=there.name
+            "capabilities-lost", "compute capability", *sides, lost=", ".join(lost), tensorflow=second.name
         )
 
 

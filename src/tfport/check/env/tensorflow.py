@@ -22,28 +22,28 @@ def tensorflow_differs(
     build: Environment, runtime: Environment, atlas: Atlas
 ) -> Iterator[EnvironmentDifference]:
     """The differences of TensorFlow itself, then of its add-ons."""
-    here, there = build.target, runtime.target
-    if here is None or there is None:
-        if here and here.build and not any(name.startswith(SUBJECT) for name in runtime.packages):
+    first, second = build.target, runtime.target
+    if first is None or second is None:
+        if first and first.build and not any(name.startswith(SUBJECT) for name in runtime.packages):
             yield difference(
-                "no-tensorflow", SUBJECT, _version(here), NONE, where=runtime.name,
-                package=here.build.package, version=here.build.version,
+                "no-tensorflow", SUBJECT, _version(first), NONE, where=runtime.name,
+                package=first.build.package, version=first.build.version,
             )  # fmt: skip
         return
-    yield from _registries(here, there, atlas)
-    yield from _libraries(here, there)
-    yield from _addons(here, there, atlas)
+    yield from _registries(first, second, atlas)
+    yield from _libraries(first, second)
+    yield from _addons(first, second, atlas)
 
 
 def _version(target: Target) -> str:
     return target.build.version if target.build else target.name
 
 
-def _registries(here: Target, there: Target, atlas: Atlas) -> Iterator[EnvironmentDifference]:
+def _registries(first: Target, second: Target, atlas: Atlas) -> Iterator[EnvironmentDifference]:
     """Compare the ops, attributes and kernels of TensorFlow itself."""
-    before, after = (Registry(t.name, t.registry.sources[:1], t.registry.selection) for t in (here, there))
+    before, after = (Registry(t.name, t.registry.sources[:1], t.registry.selection) for t in (first, second))
     diff = diff_registries(before, after, atlas)
-    sides = (SUBJECT, _version(here), _version(there))
+    sides = (SUBJECT, _version(first), _version(second))
     if diff.went:
         ops = sorted(diff.went, key=_by_kernels(before))
         yield difference("ops-lost", *sides, names=ops, count=count(len(ops), "op"))
@@ -51,7 +51,7 @@ def _registries(here: Target, there: Target, atlas: Atlas) -> Iterator[Environme
     if attributes:
         number = count(len(attributes), "attribute")
         yield difference("attributes-lost", *sides, names=attributes, count=number)
-    for device in _devices(here, there):
+    for device in _devices(first, second):
         lost = {change.op: len(change.went) for change in diff.kernels if change.device == device}
         ops = sorted(
             (op for op, kernels in lost.items() if kernels), key=lambda op: (op.startswith("_"), -lost[op])
@@ -70,8 +70,8 @@ def _by_kernels(registry: Registry) -> Callable[[str], tuple[bool, int]]:
     return lambda op: (op.startswith("_"), -len(registry.kernels(op)))
 
 
-def _devices(here: Target, there: Target) -> list[str]:
-    return ["CPU", "GPU"] if here.device == there.device == "gpu" else ["CPU"]
+def _devices(first: Target, second: Target) -> list[str]:
+    return ["CPU", "GPU"] if first.device == second.device == "gpu" else ["CPU"]
 
 
 def _attributes_lost(diff: RegistryDiff, before: Registry, after: Registry) -> Iterator[str]:
@@ -80,27 +80,27 @@ def _attributes_lost(diff: RegistryDiff, before: Registry, after: Registry) -> I
         yield from (f"{op}.{attr.name}" for attr in before[op].attr if attr.name not in left)
 
 
-def _libraries(here: Target, there: Target) -> Iterator[EnvironmentDifference]:
+def _libraries(first: Target, second: Target) -> Iterator[EnvironmentDifference]:
     """Compare what a compiled op library would use."""
-    if here.build is None or there.build is None or here.build is there.build:
+    if first.build is None or second.build is None or first.build is second.build:
         return
-    sides = (SUBJECT, here.build.version, there.build.version)
-    exported = symbols().lost(here.build.requirement, there.build.requirement)
+    sides = (SUBJECT, first.build.version, second.build.version)
+    exported = symbols().lost(first.build.requirement, second.build.requirement)
     if exported is not None and exported.lost:
-        name = "symbols-lost-in-patch" if _same_minor(here.build, there.build) else "symbols-lost"
+        name = "symbols-lost-in-patch" if _same_minor(first.build, second.build) else "symbols-lost"
         yield difference(name, *sides, lost=f"{exported.lost:,}", had=f"{exported.had:,}")
-    abi = [build.facts.get("cxx11_abi") for build in (here.build, there.build)]
+    abi = [build.facts.get("cxx11_abi") for build in (first.build, second.build)]
     if None not in abi and abi[0] != abi[1]:
         yield difference("cxx-abi", *sides, abi=int(bool(abi[1])))
 
 
-def _same_minor(here: Build, there: Build) -> bool:
-    return version_key(here.version).release[:2] == version_key(there.version).release[:2]
+def _same_minor(first: Build, second: Build) -> bool:
+    return version_key(first.version).release[:2] == version_key(second.version).release[:2]
 
 
-def _addons(here: Target, there: Target, atlas: Atlas) -> Iterator[EnvironmentDifference]:
-    after = {addon.package: addon for addon in there.addons}
-    for addon in here.addons:
+def _addons(first: Target, second: Target, atlas: Atlas) -> Iterator[EnvironmentDifference]:
+    after = {addon.package: addon for addon in second.addons}
+    for addon in first.addons:
         other = after.get(addon.package)
         if other is None:
             ops = atlas.source(addon).ops()
@@ -110,12 +110,12 @@ def _addons(here: Target, there: Target, atlas: Atlas) -> Iterator[EnvironmentDi
             )  # fmt: skip
         else:
             yield from _addon_ops(addon, other, atlas)
-    for addon in there.addons:
-        if there.build and there.kind != "serving" and not suits(addon, there.build):
-            before = next((a.version for a in here.addons if a.package == addon.package), NONE)
+    for addon in second.addons:
+        if second.build and second.kind != "serving" and not suits(addon, second.build):
+            before = next((a.version for a in first.addons if a.package == addon.package), NONE)
             yield difference(
                 "addon-refuses", addon.package, before, addon.version, addon=addon.package,
-                asks=addon.facts["requires_tensorflow"], tensorflow=there.build.name,
+                required=addon.facts["requires_tensorflow"], tensorflow=second.build.name,
             )  # fmt: skip
 
 

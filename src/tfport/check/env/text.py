@@ -56,9 +56,9 @@ def _verdict(comparison: EnvironmentComparison) -> str:
 
 def _sides(comparison: EnvironmentComparison) -> Iterator[tuple[str, str, str]]:
     """The facts that are known of at least one environment."""
-    here, there = environment_facts(comparison.build), environment_facts(comparison.runtime)
-    for name in dict.fromkeys([*here, *there]):
-        before, after = here.get(name, NONE), there.get(name, NONE)
+    build_facts, runtime_facts = environment_facts(comparison.build), environment_facts(comparison.runtime)
+    for name in dict.fromkeys([*build_facts, *runtime_facts]):
+        before, after = build_facts.get(name, NONE), runtime_facts.get(name, NONE)
         if before or after:
             yield name, before or UNKNOWN, after or UNKNOWN
 

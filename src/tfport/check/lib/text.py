@@ -28,7 +28,7 @@ from tfport.formats.elf.library import ElfLibrary
 STYLES = {LOADS: "green", FAILS: "bold red", UNKNOWN: "bold yellow"}
 MARKS = {LOADS: "●", FAILS: "x", UNKNOWN: "?"}
 MIXED, MIXED_STYLE = "~", "cyan"
-WORDS = {LOADS: "load", FAILS: "do not", UNKNOWN: "unknown"}
+WORDS = {LOADS: "load", FAILS: "fail", UNKNOWN: "unknown"}
 MOST_IN_FULL = 3
 MOST_OPS = 8
 MOST_NEEDED = 6
@@ -134,10 +134,10 @@ def _needs(library: ElfLibrary) -> list[str]:
                 family not in newest or version_key(number) > version_key(newest[family])
             ):
                 newest[family] = number
-        wants = ", ".join(
+        versions = ", ".join(
             f"{family} {number}" for family, number in sorted(newest.items()) if family != "GCC"
         )
-        shown.append(f"{name} ({wants})" if wants else name)
+        shown.append(f"{name} ({versions})" if versions else name)
     return shown
 
 
