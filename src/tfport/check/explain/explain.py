@@ -125,7 +125,7 @@ class _LogText:
 def _explanations(
     matches: list[MessageMatch], target: Target | None, model: ModelContext | None
 ) -> list[Explanation]:
-    """Explain matches, errors first; messages that only name a place are left out beside others."""
+    """Explain matches, errors first; messages that only name a place are dropped if there are others."""
     made = [e for match in matches if (e := _explain(match, target, model)) is not None]
     only_alone = {match.message.name for match in matches if match.message.only_alone}
     errors = [e for e in made if e.name not in only_alone and e.kind != HARMLESS]

@@ -1,7 +1,7 @@
 """The known messages of TensorFlow and its surroundings: the table `messages.toml`.
 
 A pattern is the message with placeholders: `Op type not registered '{op}'`. A placeholder
-matches text of the kind that its name, or the name after a colon, stands for (`KINDS`); `…`
+matches text of a kind (`KINDS`), which is its name or the name after the colon; `…`
 matches any short text; a quote matches any quote or none. A text is searched for the longest
 literal part of each pattern, so that long logs are fast.
 """

@@ -130,7 +130,7 @@ def _stored(model: Model, model_variables: list[GraphVariable], problems: list[s
 
 
 def _missing_files(model: Model, *, needed: bool) -> list[str]:
-    """The index or the shards that a checkpoint lacks, as far as the names of its files tell."""
+    """The missing index or shards of a checkpoint, by the names of its files."""
     prefix = model.checkpoint_prefix
     if prefix is None:
         return []
@@ -165,7 +165,7 @@ def _custom(model: Model, counted: Census, known: KnownOps) -> Counter[str]:
 
 
 def _needed(counted: Census) -> list[str]:
-    """The ops that calling the model needs, or all of them where it has no signatures."""
+    """The ops that the signatures need, or all ops if there are no signatures."""
     return sorted(set().union(*counted.signatures.values()) if counted.signatures else counted.total)
 
 
