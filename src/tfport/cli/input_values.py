@@ -16,6 +16,7 @@ from tfport.errors import Error, UnreadableFile
 from tfport.formats.files import reason
 from tfport.graph.dtypes import STRING
 from tfport.graph.model import Signature, TensorSpec
+from tfport.runtime.feeds import as_array
 
 
 def read_inputs(signature: Signature, values: list[str], file: str | None) -> dict[str, Any]:
@@ -46,10 +47,15 @@ def _value(text: str, spec: TensorSpec, name: str) -> Any:
         parsed = text
     if is_string:
         return _wrapped(_strings(parsed, name), spec)
+    return as_array(_complex(parsed, spec), spec.dtype, name)
+
+
+def _complex(parsed: Any, spec: TensorSpec) -> Any:
+    """JSON has no complex numbers; real ones are converted here, and wrong values refused by `as_array`."""
     try:
-        return np.asarray(parsed, spec.dtype.numpy)
-    except (ValueError, TypeError, OverflowError):
-        raise Error(f"--input {name}: expected {spec.dtype} {spec.shape}, found {text!r}") from None
+        return np.asarray(parsed, spec.dtype.numpy) if spec.dtype.numpy.kind == "c" else parsed
+    except (ValueError, TypeError, KeyError):
+        return parsed
 
 
 def _strings(parsed: Any, name: str) -> Any:

@@ -4,9 +4,10 @@ import json
 
 import numpy as np
 import pytest
-from tests.recorded_models import path_of
+from tests.recorded_models import graph, path_of
 
 from tfport.cli.main import main
+from tfport.graph.build import graph_to_def
 
 MODULE = path_of("module")
 
@@ -41,10 +42,6 @@ def test_arrays_are_read_from_files_and_written_to_one(capsys, tmp_path):
 
 
 def test_strings_are_text_and_other_bytes_base64(capsys, tmp_path):
-    from tests.recorded_models import graph
-
-    from tfport.graph.build import graph_to_def
-
     lines = "x = Placeholder() {dtype=string, shape=(?,)}\ny = Identity(x) {T=string}\nz = StringUpper(y)"
     model = tmp_path / "m.pb"
     model.write_bytes(graph_to_def(graph(lines)).SerializeToString())
@@ -59,7 +56,10 @@ WRONG = [
     (["--input", "x"], "--input x: expected name=VALUE or name=@file.npy"),
     (["--input", "z=1"], "--input z: unknown input; the inputs of serving_default are: x"),
     (["--input", "x=one"], "--input x: expected float32 as JSON, such as [1, 2], found 'one'"),
-    (["--input", "x=[[1], [1, 2]]"], "--input x: expected float32 (?, 2), found '[[1], [1, 2]]'"),
+    (
+        ["--input", "x=[[1], [1, 2]]"],
+        "`x` must be a rectangular float32 array, got nested lists of different lengths",
+    ),
     (["--input", "x=@nowhere.npy"], "nowhere.npy: no such file or directory"),
     ([], "signature serving_default: `x` is missing; its inputs are x (float32 (?, 2))"),
     (["--input", "x=[1, 2]"], "`serving_default_x:0` must have shape (?, 2), got (2,)"),
@@ -72,6 +72,36 @@ def test_invalid_inputs_are_one_sentence(capsys, args, sentence):
     code, out, err = run(capsys, MODULE, *args)
     assert (code, out) == (2, "")
     assert err.strip().lower() == f"tfport: {sentence}".lower()
+
+
+VALUES = [  # dtype, value, and the output or the error
+    ("uint8", "[255]", [255]),
+    ("uint8", "[300]", "`x` must be uint8 (0 to 255), got 300"),
+    ("int32", "[2147483648]", "`x` must be int32 (-2147483648 to 2147483647), got 2147483648"),
+    ("int32", "[1.5]", "`x` must be int32, got float64"),
+    (
+        "int32",
+        "[[1], [1, 2]]",
+        "`x` must be a rectangular int32 array, got nested lists of different lengths",
+    ),
+    ("int32", '{"a": 1}', "`x` must be int32, got {'a': 1}"),
+    ("float32", '["a"]', "`x` must be float32, got strings"),
+    ("bool", "[true]", [True]),
+    ("complex64", "[1.5]", [[1.5, 0.0]]),
+    ("complex64", '["a"]', "`x` must be complex64, got strings"),
+]
+
+
+@pytest.mark.parametrize(("dtype", "value", "result"), VALUES)
+def test_a_value_is_converted_without_loss_or_refused(dtype, value, result, tmp_path, capsys):
+    lines = f"x = Placeholder() {{dtype={dtype}, shape=(...)}}\ny = Identity(x) {{T={dtype}}}"
+    model = tmp_path / "m.pb"
+    model.write_bytes(graph_to_def(graph(lines)).SerializeToString())
+    code, out, err = run(capsys, str(model), "--input", f"x={value}", "--json")
+    if isinstance(result, str):
+        assert (code, out, err) == (2, "", f"tfport: {result}\n")
+    else:
+        assert (code, json.loads(out)["outputs"]["y"]["value"], err) == (0, result, "")
 
 
 def test_a_file_without_arrays_is_an_error(capsys, tmp_path):
