@@ -1,43 +1,21 @@
-"""`tfport serve` as a command: flags, start-up message, every protocol, errors, TLS and tokens."""
+"""`tfport serve` as a command: start-up errors and messages, every protocol, several models."""
 
-import argparse
 import json
-import re
 import socket
-import ssl
-import subprocess
 from concurrent.futures import ThreadPoolExecutor
-from pathlib import Path
 
 import grpc
 import pytest
-from google.protobuf import text_format
 from grpc_health.v1 import health_pb2
 from grpc_reflection.v1alpha import reflection_pb2
-from tests.serve.models.exports import adder, config_text, export, model, warm_up_file
-from tests.serve.process import COMMAND, FREE, GONE, command, predict_over, predict_request, refused, until
-from tests.serve.rest.certificates import make
+from tests.serve.models.exports import adder, config_text, export, model
+from tests.serve.process import FREE, GONE, command, predict_over, predict_request, refused, until
 
-from tfport.cli.main import parser
 from tfport.formats.proto import inference_pb2, serving_api_pb2
-from tfport.serve.flags import FLAGS, OURS, FlagValues, ignored_flag_warnings
 from tfport.serve.v2.grpc import SERVICE
 
-SPELLINGS = {True: ["", "=true", "=True", "=1", "=t", "=yes"], False: ["=false", "=FALSE", "=0", "=f", "=no"]}
-WORDS = {bool: "true", int: "7", float: "0.5", str: "text"}
 LOADS = "/tensorflow/cc/saved_model/load_attempt_count"
 MONITORING = 'prometheus_config { enable: true path: "/metrics" }'
-
-
-def parsed(*args: str) -> argparse.Namespace:
-    return parser().parse_args(["serve", *args])
-
-
-@pytest.fixture(scope="module")
-def exports(tmp_path_factory):
-    base = tmp_path_factory.mktemp("models") / "m"
-    export(base, 3, warm_up=warm_up_file(("", {"x": [1]})))
-    return base
 
 
 @pytest.fixture(scope="module")
@@ -52,51 +30,6 @@ def server(exports, tmp_path_factory):
 def channel(server):
     with server.channel() as opened:
         yield opened
-
-
-# -- flags -------------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("flag", [*FLAGS, *OURS], ids=lambda flag: flag.name)
-def test_a_flag_is_taken_in_every_spelling(flag):
-    word = flag.choices[-1] if flag.choices else WORDS[flag.kind]
-    value = True if flag.kind is bool else flag.kind(word)
-    for name in {flag.name, flag.name.replace("_", "-")}:
-        for args in ([f"--{name}={word}"], [f"--{name}", word]):
-            assert getattr(parsed(*args), flag.name) == value
-    if not flag.ignored:
-        assert FlagValues(parsed())._values[flag.name] == flag.default
-    assert len(list(ignored_flag_warnings(parsed(f"--{flag.name}={word}")))) == bool(flag.ignored)
-
-
-@pytest.mark.parametrize(
-    ("spelling", "value"), [(spelling, value) for value, them in SPELLINGS.items() for spelling in them]
-)
-def test_truths_in_every_spelling(spelling, value):
-    flags = FlagValues(parsed(f"--enable_batching{spelling}", f"--enable_model_warmup{spelling}"))
-    assert flags.boolean("enable_batching") is flags.boolean("enable_model_warmup") is value
-
-
-def test_every_flag_of_tensorflow_serving_at_once(exports):
-    """Each ignored flag is logged once, and a word after a boolean flag is the model."""
-    ignored = [flag for flag in FLAGS if flag.ignored]
-    flags = [f"--{flag.name}={WORDS[flag.kind]}" for flag in ignored]
-    with command(*flags, "--enable_batching", exports, "--grpc_channel_arguments=a.b=1,c=d") as running:
-        assert running.predict(1) == (200, {"predictions": [4.0]})
-    for flag in ignored:
-        assert running.output.count(f"--{flag.name} is ignored: {flag.ignored}") == 1
-
-
-def test_the_page_has_every_flag():
-    page = (Path(__file__).parents[2] / "docs" / "commands" / "serve.md").read_text().partition("## Flags")[2]
-    shown = set(re.findall(r"`--(\w+)`", page))
-    assert shown == {flag.name for flag in (*FLAGS, *OURS)} - {"version"}
-
-
-def test_the_version():
-    done = subprocess.run([*COMMAND, "--version"], capture_output=True, text=True)
-    assert (done.returncode, done.stderr) == (0, "")
-    assert done.stdout.startswith("tfport ")
 
 
 # -- start-up errors ---------------------------------------------------------------------------------
@@ -296,65 +229,6 @@ def test_wrong_requests_over_every_protocol(server, channel):
     assert caught.value.code() in (grpc.StatusCode.INVALID_ARGUMENT, grpc.StatusCode.FAILED_PRECONDITION)
 
 
-# -- access control ----------------------------------------------------------------------------------
-
-
-def ssl_config(folder, **more) -> str:
-    certificate, key = folder / "server.pem", folder / "server.key"
-    config = serving_api_pb2.SSLConfig(
-        server_key=key.read_text(), server_cert=certificate.read_text(), **more
-    )
-    return text_format.MessageToString(config)
-
-
-@pytest.fixture(scope="module")
-def certificates(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("certificates")
-    make(folder, "ca")
-    for name in ("server", "client"):
-        make(folder, name, "ca")
-    make(folder, "stranger")
-    (folder / "plain.ssl").write_text(ssl_config(folder))
-    (folder / "mutual.ssl").write_text(
-        ssl_config(folder, client_verify=True, custom_ca=(folder / "ca.pem").read_text())
-    )
-    return folder
-
-
-def test_tls_and_tokens(certificates, exports, tmp_path):
-    tokens = tmp_path / "tokens"
-    tokens.write_text("secret\n")
-    tls = ssl.create_default_context(cafile=certificates / "ca.pem")
-    flags = [f"--ssl_config_file={certificates / 'plain.ssl'}", f"--auth_token_file={tokens}"]
-    with command(exports, *flags) as running:
-        until(lambda: "curl -k -H" in running.output)
-        path, body = "/v1/models/m:predict", {"instances": [1]}
-        assert running.ask("POST", path, body, tls=tls)[0] == 401
-        assert running.ask("POST", path, body, tls=tls, Authorization="Bearer other")[0] == 401
-        assert running.ask("POST", path, body, tls=tls, Authorization="Bearer secret")[0] == 200
-        for page in ("/v1/health/ready", "/v2/health/ready"):
-            assert running.ask("GET", page, tls=tls)[0] == 200
-        with pytest.raises(GONE):
-            running.ask("GET", "/v1/models")
-        credentials = grpc.ssl_channel_credentials((certificates / "ca.pem").read_bytes())
-        with grpc.secure_channel(f"127.0.0.1:{running.grpc}", credentials) as channel:
-            with pytest.raises(grpc.RpcError) as caught:
-                predict_over(channel, 1)
-            assert caught.value.code() is grpc.StatusCode.UNAUTHENTICATED
-            assert predict_over(channel, 1, metadata=[("authorization", "Bearer secret")]) == [4.0]
-            probes = (
-                "/grpc.health.v1.Health/Check",
-                *(f"/{SERVICE}/Server{word}" for word in ("Live", "Ready")),
-            )
-            for probe in probes:
-                assert (
-                    channel.unary_unary(probe)(b"", timeout=10) == b"\x08\x01"
-                )  # field 1 is true, or SERVING
-            with pytest.raises(grpc.RpcError) as caught:
-                channel.unary_unary(f"/{SERVICE}/ServerMetadata")(b"", timeout=10)
-            assert caught.value.code() is grpc.StatusCode.UNAUTHENTICATED
-
-
 def test_a_reload_tells_how_it_changed_a_count(exports):
     request = serving_api_pb2.ReloadConfigRequest(metric_names=[LOADS])
     request.config.model_config_list.config.add(
@@ -367,28 +241,6 @@ def test_a_reload_tells_how_it_changed_a_count(exports):
         )
     assert answer.status.error_code == 0
     assert [(metric.name, metric.int64_value_increase) for metric in answer.metric] == [(LOADS, 1)]
-
-
-def test_mutual_tls(certificates, exports):
-    def context(name: str | None) -> ssl.SSLContext:
-        made = ssl.create_default_context(cafile=certificates / "ca.pem")
-        if name:
-            made.load_cert_chain(certificates / f"{name}.pem", certificates / f"{name}.key")
-        return made
-
-    with command(exports, f"--ssl_config_file={certificates / 'mutual.ssl'}") as running:
-        assert running.ask("GET", "/v1/models", tls=context("client"))[0] == 200
-        for name in (None, "stranger"):
-            with pytest.raises(GONE):
-                running.ask("GET", "/v1/models", tls=context(name))
-        ca = (certificates / "ca.pem").read_bytes()
-        pair = [(certificates / f"client.{end}").read_bytes() for end in ("key", "pem")]
-        address = f"127.0.0.1:{running.grpc}"
-        with grpc.secure_channel(address, grpc.ssl_channel_credentials(ca, *pair)) as channel:
-            assert predict_over(channel, 1) == [4.0]
-        without = grpc.ssl_channel_credentials(ca)
-        with grpc.secure_channel(address, without) as channel, pytest.raises(grpc.RpcError):
-            predict_over(channel, 1)
 
 
 # -- together ----------------------------------------------------------------------------------------

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import threading
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -96,3 +97,12 @@ def rows(*values: float, width: int = 1) -> np.ndarray[Any, Any]:
 
 def listed(answers: Sequence[dict[str, Any]], name: str = "y") -> list[Any]:
     return [answer[name].tolist() for answer in answers]
+
+
+ONE_THREAD = "num_batch_threads { value: 1 } max_batch_size { value: 4 } "
+
+
+async def call_all(servable: Servable, *inputs: Any, outputs: Sequence[str] = ()) -> list[Any]:
+    """Call in parallel; return answers and exceptions."""
+    calls = [servable.predict("", {"x": x}, outputs) for x in inputs]
+    return await asyncio.gather(*calls, return_exceptions=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager
@@ -229,3 +230,19 @@ def with_port(
 ) -> None:
     """Run a test against its own server."""
     run_with(serving(options, **more), test)
+
+
+X = {"x": tensor("float32", [2.0])}
+HALF = {"model_spec": {"name": "half"}, "inputs": X}
+GATED = {"model_spec": {"name": "gated"}, "inputs": X}
+
+
+async def until(condition: Callable[[], bool]) -> None:
+    """Wait for a condition."""
+    while not condition():
+        await asyncio.sleep(0.005)
+
+
+async def never(config: object) -> None:
+    """A reload function that must not be called."""
+    raise AssertionError

@@ -37,7 +37,7 @@ BROKEN = [  # fault, model, warm-up, code, message
      'Serving signature name: "other" not found in signature def'),
     ("warm-up of another shape", None, warm_up_file(("", {"x": [[1]]})), StatusCode.INVALID_ARGUMENT,
      "shape"),
-    ("warm-up cut off", None, X_TWICE[:-3], StatusCode.DATA_LOSS, "the record is cut off"),
+    ("warm-up cut off", None, X_TWICE[:-3], StatusCode.DATA_LOSS, "the record is truncated"),
     ("too many warm-up requests", None, warm_up_file(("", {"x": [1]})) * 1001, StatusCode.INVALID_ARGUMENT,
      "Number of warmup records exceeds the maximum (1000) at"),
 ]  # fmt: skip

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from collections.abc import AsyncIterator, Awaitable, Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -134,3 +135,20 @@ def with_port(
 ) -> None:
     """Run a test against its own server."""
     run_with(serving(options, **more), test)
+
+
+ASK = "/v1/models/half:predict"
+BODY = b'{"instances": [1]}'
+HEAD = b"POST /v1/models/half:predict HTTP/1.1\r\nHost: x\r\n"
+
+
+async def raw(port: Port, sent: bytes, *, half_closed: bool = False) -> bytes:
+    """Return everything received on a new connection until it is closed."""
+    reader, writer = await asyncio.open_connection("127.0.0.1", port.port)
+    writer.write(sent)
+    await writer.drain()
+    if half_closed:
+        writer.write_eof()
+    answer = await reader.read()
+    writer.close()
+    return answer

@@ -1,80 +1,16 @@
-"""HTTP itself: compression, browsers, limits, broken and slow clients, many connections, stopping."""
+"""HTTP: CORS, broken clients, many connections, stopping."""
 
 import asyncio
-import gzip
-import json
 import resource
-import zlib
 
 import pytest
 from aiohttp import web
-from tests.serve.rest.server import Port, serving, with_port
+from tests.serve.rest.server import ASK, BODY, HEAD, Port, raw, serving, with_port
 
 from tfport.errors import Error
 from tfport.serve.monitoring.metrics import Metrics
-from tfport.serve.rest import read_body
 from tfport.serve.rest.options import RestOptions
 from tfport.serve.rest.server import RestServer
-
-ASK = "/v1/models/half:predict"
-BODY = b'{"instances": [1]}'
-HEAD = b"POST /v1/models/half:predict HTTP/1.1\r\nHost: x\r\n"
-
-
-async def raw(port: Port, sent: bytes, *, half_closed: bool = False) -> bytes:
-    """Return everything received on a new connection until it is closed."""
-    reader, writer = await asyncio.open_connection("127.0.0.1", port.port)
-    writer.write(sent)
-    await writer.drain()
-    if half_closed:
-        writer.write_eof()
-    answer = await reader.read()
-    writer.close()
-    return answer
-
-
-# -- compression -------------------------------------------------------------------------------------
-
-
-def test_compressed_requests_are_read():
-    async def check(port: Port) -> None:
-        for coding, data in {"gzip": gzip.compress(BODY), "deflate": zlib.compress(BODY)}.items():
-            answer = await port.ask("POST", ASK, data, headers={"Content-Encoding": coding})
-            assert answer == (200, {"predictions": [2.5]})
-        for data in (BODY, gzip.compress(BODY)[:16], b""):
-            status, body = await port.ask("POST", ASK, data, headers={"Content-Encoding": "gzip"})
-            assert (status, list(body)) == (400, ["error"])
-
-    with_port(check)
-
-
-def test_a_small_request_that_becomes_huge_is_stopped():
-    bomb = gzip.compress(b" " * 2**26)
-
-    async def check(port: Port) -> None:
-        status, body = await port.ask("POST", ASK, bomb, headers={"Content-Encoding": "gzip"})
-        assert (status, body) == (413, {"error": f"The body is larger than {2**20} bytes"})
-
-    with_port(check, RestOptions(port=0, most_bytes=2**20))
-
-
-@pytest.mark.parametrize(
-    ("accepted", "coding"),
-    [("gzip", "gzip"), ("deflate, gzip;q=0.5", "gzip"), ("*", "gzip"), ("gzip;q=0", None), ("", None)],
-)
-def test_large_answers_are_compressed_for_clients_that_accept_it(accepted, coding):
-    numbers = list(range(4000))
-
-    async def check(port: Port) -> None:
-        for rows, expected in ((numbers, coding), (numbers[:3], None)):
-            sent = json.dumps({"instances": rows})
-            headers = {"Accept-Encoding": accepted}
-            async with port.client.post(ASK, data=sent, headers=headers) as response:
-                assert response.headers.get("Content-Encoding") == expected
-                assert (await response.json())["predictions"] == [n / 2 + 2 for n in rows]
-
-    with_port(check)
-
 
 # -- browsers ----------------------------------------------------------------------------------------
 
@@ -102,66 +38,6 @@ def test_the_content_type_of_a_request_does_not_matter(kind):
         assert (await port.ask("POST", ASK, BODY, headers={"Content-Type": kind}))[0] == 200
 
     with_port(check)
-
-
-# -- limits ------------------------------------------------------------------------------------------
-
-
-def test_a_body_that_is_too_large_is_refused_before_it_comes():
-    async def check(port: Port) -> None:
-        for framing in (
-            b"Content-Length: 5000\r\n\r\n",
-            b"Transfer-Encoding: chunked\r\n\r\n1388\r\n" + b" " * 5000,
-        ):
-            answer = await raw(port, HEAD + framing)
-            assert answer.startswith(b"HTTP/1.1 413 ")
-            assert b'"error": "The body is larger than 1000 bytes"' in answer
-        assert (await port.ask("POST", ASK, BODY))[0] == 200
-
-    with_port(check, RestOptions(port=0, most_bytes=1000))
-
-
-def test_a_body_that_does_not_come_ends_the_connection():
-    async def check(port: Port) -> None:
-        answer = await raw(port, HEAD + b'Content-Length: 100\r\n\r\n{"inst')
-        assert answer.startswith(b"HTTP/1.1 408 ")
-        assert b"The body was not received within 0.2 seconds" in answer
-
-    with_port(check, RestOptions(port=0, timeout_seconds=0.2))
-
-
-def test_a_large_body_that_keeps_coming_gets_more_time(monkeypatch):
-    monkeypatch.setattr(read_body, "SLOWEST", 10)
-
-    async def pieces():
-        yield b'{"instances": [1'
-        for _ in range(4):
-            await asyncio.sleep(0.1)
-            yield b"," + b" " * 9 + b"1"
-        yield b"]}"
-
-    async def check(port: Port) -> None:
-        async with port.client.post(ASK, data=pieces()) as response:
-            assert await response.json() == {"predictions": [2.5] * 5}
-
-    with_port(check, RestOptions(port=0, timeout_seconds=0.2))
-
-
-def test_a_request_line_that_does_not_come_ends_the_connection():
-    async def check(port: Port) -> None:
-        for sent in (b"", b"POST /v1/mod", HEAD):
-            assert await raw(port, sent) == b""
-
-    with_port(check, RestOptions(port=0, idle_seconds=0.2))
-
-
-def test_an_answer_that_does_not_come_is_given_up():
-    async def check(port: Port) -> None:
-        answer = await port.ask("POST", "/v1/models/gated:predict", BODY)
-        assert answer == (504, {"error": "Timed out: no answer within 0.2 seconds"})
-        assert (await port.ask("POST", ASK, BODY))[0] == 200
-
-    with_port(check, RestOptions(port=0, timeout_seconds=0.2))
 
 
 # -- broken clients ----------------------------------------------------------------------------------

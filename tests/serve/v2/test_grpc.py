@@ -5,7 +5,7 @@ from google.protobuf import descriptor_pool, message_factory
 from grpc_reflection.v1alpha.proto_reflection_descriptor_database import ProtoReflectionDescriptorDatabase
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.serve.v2.server import TYPES, serving
+from tests.serve.v2.server import TYPES
 
 from tfport.formats.proto import inference_pb2 as pb
 from tfport.serve.v2.grpc import SERVICE, file_descriptor
@@ -13,12 +13,6 @@ from tfport.serve.v2.tensors import CONTENTS, NUMPY
 
 Input, Output = pb.ModelInferRequest.InferInputTensor, pb.ModelInferRequest.InferRequestedOutputTensor
 METHODS = {m.name: m for m in pb.DESCRIPTOR.services_by_name["GRPCInferenceService"].methods}
-
-
-@pytest.fixture(scope="module")
-def server():
-    with serving() as running:
-        yield running
 
 
 @pytest.fixture(scope="module")
