@@ -28,7 +28,7 @@ from tfport.fix.engine import complete
 from tfport.fix.facts import Facts
 from tfport.fix.node_checker import NodeChecker
 from tfport.fix.nodes.builder import NodeBuilder
-from tfport.fix.nodes.replace import outcome, put_in_place
+from tfport.fix.nodes.replace import put_in_place, replacement_values
 from tfport.fix.rule import EXACT, Refusal, Rule
 from tfport.formats.proto import graph_pb2 as pb
 from tfport.graph.build import graph_to_def
@@ -126,14 +126,14 @@ def apply(rule: Rule, model: Model, target: str = NEWEST) -> list[str]:
     node = node_for(model, rule)
     complete(node)
     facts, checker = Facts(model), NodeChecker(resolve_targets(target)[0], PRODUCER)
-    maker = NodeBuilder(node, facts, checker)
+    builder = NodeBuilder(node, facts, checker)
     try:
-        values = outcome(node, rule.make(maker, node))
+        values = replacement_values(node, rule.make(builder, node))
     except Refusal:
-        maker.undo()
+        builder.undo()
         raise
-    ops = [made.op for made in maker.made]
-    put_in_place(node, values, maker.made, facts, named=node.graph is model.graph)
+    ops = [made.op for made in builder.made]
+    put_in_place(node, values, builder.made, facts, named=node.graph is model.graph)
     return ops
 
 

@@ -15,7 +15,7 @@ from tfport.fix.journal import Journal
 from tfport.fix.node_checker import NodeChecker
 from tfport.fix.rule import RULES
 from tfport.fix.rulebook import Rulebook
-from tfport.fix.structure.function_bodies import forget_lost_places
+from tfport.fix.structure.function_bodies import drop_lost_colocations
 from tfport.fix.structure.lower import lower_all
 from tfport.fix.structure.tables import tables_to_v1
 from tfport.graph.build import graph_to_def
@@ -65,7 +65,7 @@ def test_text_becomes_the_same_numbers():
     checker, journal = NodeChecker(resolve_targets("tensorflow==1.4.1")[0], 24), Journal()
     assert not RuleEngine(checker, Rulebook((), RULES), Facts(model), journal).rewrite(model.graph, ENDS)
     model.graph.prune(needed_by([model.graph[name] for name in ENDS]))
-    forget_lost_places(model.graph)
+    drop_lost_colocations(model.graph)
     assert not [node for node in model.graph if checker.unresolved(node)]
     made = v1.GraphDef.FromString(graph_to_def(model.graph).SerializeToString())
     assert answers(made) == answers(record)

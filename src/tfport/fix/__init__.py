@@ -1,1 +1,1 @@
-"""Which equivalent graph would a target accept, and does it answer alike?"""
+"""Rewrites a model so that a target accepts it, and verifies that the outputs agree."""

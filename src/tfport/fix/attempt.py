@@ -1,8 +1,8 @@
-"""One way to make a target accept a model: a form that the model is put into, then rules for its nodes.
+"""One attempt at a rewrite: convert the model to a form, then apply rules to its nodes.
 
 Forms, from the one that changes least: as it is, with functions and objects kept; as TF1
-writes models, one main graph; the same with branches and loops in it; and with variables as
-constants.
+writes models, with one main graph; the same with branches and loops lowered into it; and with
+variables as constants.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from tfport.check.report.report import CheckReport, check_model
 from tfport.fix.engine import RuleEngine, Stuck
 from tfport.fix.facts import Facts
 from tfport.fix.journal import Journal
-from tfport.fix.metadata import finish, producer_for
+from tfport.fix.metadata import producer_for, update_metadata
 from tfport.fix.node_checker import NodeChecker
 from tfport.fix.options import FixOptions
 from tfport.fix.rule import RULES
@@ -26,11 +26,11 @@ from tfport.fix.rulebook import Rulebook
 from tfport.fix.rules.nn.layout import channels_last
 from tfport.fix.structure.freeze import freeze
 from tfport.fix.structure.functional_ops import FUNCTIONAL, StructureRefusal
-from tfport.fix.structure.prune import ASSERTS, SUMMARIES, prune, silence
+from tfport.fix.structure.prune import ASSERTS, SUMMARIES, disable, prune
 from tfport.fix.structure.restructure import Restructuring
 from tfport.fix.structure.saver import add_saver
 from tfport.fix.structure.session_form import to_session_form
-from tfport.fix.structure.signature_outputs import answer_past, answer_through_nodes
+from tfport.fix.structure.signature_outputs import bypass_op, return_inputs_through_identities
 from tfport.fix.structure.transposes import cancel_transposes
 from tfport.fix.structure.working_copy import working_copy
 from tfport.formats.saved_model.signature import SAVED_MODEL
@@ -46,7 +46,7 @@ LAYOUT = channels_last.name
 
 
 class ModelForm(Enum):
-    """What a model is put into before its nodes are rewritten."""
+    """The form into which a model is converted before its nodes are rewritten."""
 
     AS_IT_IS = "as it is"
     SESSION = "as TF1 writes models"
@@ -56,7 +56,7 @@ class ModelForm(Enum):
 
 @dataclass
 class FixAttempt:
-    """A model rewritten in one form, and what the target does with it."""
+    """A model rewritten in one form, and the report of the target about it."""
 
     form: ModelForm
     model: Model
@@ -64,18 +64,18 @@ class FixAttempt:
     report: CheckReport
     stuck: list[Stuck] = field(default_factory=list)
     reasons: list[str] = field(default_factory=list)
-    """Why some structure stayed."""
+    """Why some structure was not converted."""
     keys: set[str] | None = None
-    """The tensors of the checkpoint that are still needed; None for all as they are."""
+    """The tensors of the checkpoint that are still needed; None for all of them."""
 
     @property
     def runs(self) -> bool:
-        """Whether the target loads and runs it, and does not pass over an attribute that means something."""
-        return self.report.verdict == RUNS and not any(map(_passed_over, self.stuck))
+        """Whether the target loads and runs the model, and ignores no attribute that matters."""
+        return self.report.verdict == RUNS and not any(map(_is_ignored, self.stuck))
 
 
-def _passed_over(stuck: Stuck) -> bool:
-    """Whether a node says something that the target does not know, or does otherwise without a word."""
+def _is_ignored(stuck: Stuck) -> bool:
+    """Whether the target silently ignores an attribute of a node, or computes something else."""
     known = stuck.node.signature.attr_types if stuck.node.signature is not None else {}
     return any(
         p.question is Question.KERNEL_LIMIT or (p.question is Question.UNKNOWN_ATTR and p.attr in known)
@@ -84,7 +84,7 @@ def _passed_over(stuck: Stuck) -> bool:
 
 
 def forms_for(model: Model, options: FixOptions) -> Sequence[ModelForm]:
-    """Those worth trying, in order."""
+    """The forms worth trying, in order."""
     if options.freeze:
         return (ModelForm.FROZEN,)
     ops = {node.op for node in every_node(model.graph)}
@@ -94,15 +94,17 @@ def forms_for(model: Model, options: FixOptions) -> Sequence[ModelForm]:
 
 
 def attempt(model: Model, target: Target, form: ModelForm, options: FixOptions) -> FixAttempt:
-    """Put a copy of the model into a form, rewrite its nodes, and ask what the target says."""
+    """Convert a copy of the model to a form, rewrite its nodes, and check it against the target."""
     work, journal = working_copy(model), Journal()
     _choose(work, options)
     producer = producer_for(work, target)
     checker = NodeChecker(target, producer)
     _unpin(work, target, journal)
-    _silence(work, journal, options)
-    echoes = answer_through_nodes(work)
-    journal.changed("answered through nodes", "A signature gives back an input through an Identity.", echoes)
+    _disable(work, journal, options)
+    identities = return_inputs_through_identities(work)
+    journal.changed(
+        "answered through nodes", "A signature returns an input through an Identity node.", identities
+    )
     keys, reasons = None, list[str]()
     if form is not ModelForm.AS_IT_IS:
         try:
@@ -114,17 +116,17 @@ def attempt(model: Model, target: Target, form: ModelForm, options: FixOptions) 
     named = set(_names(work, options))
     stuck = engine.rewrite(every_node(work.graph), named)
     if any(entry.name == LAYOUT for entry in journal.entries):
-        went = cancel_transposes(work.graph, named)
-        says = "Transpositions that undo one another are left out."
-        journal.changed("without transpositions", says, [("Transpose", "Transpose")] * went)
-    finish(work, target, producer, journal, flat=form is not ModelForm.AS_IT_IS)
+        removed = cancel_transposes(work.graph, named)
+        says = "Pairs of transpositions that cancel each other are removed."
+        journal.changed("without transpositions", says, [("Transpose", "Transpose")] * removed)
+    update_metadata(work, target, producer, journal, flat=form is not ModelForm.AS_IT_IS)
     loaders, names = options.loaders, options.signatures
     report = check_model(work, [target], loader=loaders, signatures=names, ways_out=False)
     return FixAttempt(form, work, journal, report, stuck, reasons, keys)
 
 
 def _choose(model: Model, options: FixOptions) -> None:
-    """Keep the signatures that are asked for."""
+    """Keep the requested signatures."""
     if options.signatures is not None:
         for name in set(model.signatures) - set(options.signatures):
             del model.meta.signature_def[name]
@@ -139,59 +141,61 @@ def _unpin(model: Model, target: Target, journal: Journal) -> None:
         ):
             changed.append((node.name, node.op))
             node.device = ""
-    journal.changed("unpinned", "Nodes run on whatever device is there, not on one that is not.", changed)
+    journal.changed("unpinned", "Nodes are not pinned to a device that the target does not have.", changed)
 
 
-def _silence(model: Model, journal: Journal, options: FixOptions) -> None:
+def _disable(model: Model, journal: Journal, options: FixOptions) -> None:
     answers = set(_ends(model, options))
     nodes = [node for node in every_node(model.graph) if node not in answers]
-    quiet = silence(nodes, SUMMARIES)
-    journal.changed("without summaries", "Nodes that only write summaries do nothing.", quiet)
+    disabled = disable(nodes, SUMMARIES)
+    journal.changed("without summaries", "Nodes that only write summaries become NoOp.", disabled)
     if options.drop_asserts:
-        dropped = silence(nodes, ASSERTS)
-        journal.changed("without asserts", "Asserts do nothing, as was asked for.", dropped)
+        dropped = disable(nodes, ASSERTS)
+        journal.changed("without asserts", "Asserts become NoOp, as requested.", dropped)
 
 
 def _flatten(
     model: Model, checker: NodeChecker, form: ModelForm, journal: Journal, options: FixOptions
 ) -> tuple[set[str] | None, list[str]]:
-    """The model as TF1 writes it: the tensors of the checkpoint that it still needs, and why some stayed."""
-    held = to_session_form(model, _ends(model, options), journal)
-    reasons = _frozen(model, held, journal, options) if form is ModelForm.FROZEN else []
+    """Convert the model to TF1's form; the checkpoint tensors that it needs, and why some structure stays."""
+    variables = to_session_form(model, _ends(model, options), journal)
+    reasons = _frozen(model, variables, journal, options) if form is ModelForm.FROZEN else []
     if checker.definition("IdentityN") is None:
-        past = answer_past(model, "IdentityN")
-        journal.changed("answered one by one", "Signatures answer with one Identity for each tensor.", past)
+        bypassed = bypass_op(model, "IdentityN")
+        journal.changed(
+            "answered one by one", "Signatures return each tensor through an Identity of its own.", bypassed
+        )
         prune(model, [*_ends(model, options), *model.init_nodes], journal)
     restructuring = Restructuring(model, checker, journal, lower=form is ModelForm.LOWERED)
     restructuring.run()
     reasons += restructuring.reasons
-    if not held:
+    if not variables:
         return (set() if model.format is SAVED_MODEL else None), reasons
-    ordered = sorted(held.values(), key=lambda one: one.name)
+    ordered = sorted(variables.values(), key=lambda variable: variable.name)
     saver = add_saver(model.graph, ordered, saves=checker.definition("SaveV2") is not None)
     model.meta.saver_def.CopyFrom(saver)
-    return {str(one.key) for one in ordered}, reasons
+    return {str(variable.key) for variable in ordered}, reasons
 
 
 def _frozen(
-    model: Model, held: dict[Node, GraphVariable], journal: Journal, options: FixOptions
+    model: Model, variables: dict[Node, GraphVariable], journal: Journal, options: FixOptions
 ) -> list[str]:
-    """Make constants of variables, and forget those; why some are still variables."""
-    frozen, reasons = freeze(model, held)
+    """Turn variables into constants, and drop them from `variables`; why some remain variables."""
+    frozen, reasons = freeze(model, variables)
     names = [(node.name, node.op) for node in frozen]
-    journal.changed("frozen", "Variables are constants with the checkpoint's values.", names)
+    journal.changed("frozen", "Variables become constants with the checkpoint's values.", names)
     prune(model, [*_ends(model, options), *model.init_nodes], journal)
     for node in frozen:
-        del held[node]
-    if not held:
+        del variables[node]
+    if not variables:
         model.checkpoint_prefix = None
     return reasons
 
 
 def _ends(model: Model, options: FixOptions) -> list[Node]:
-    """What answers, and in a graph without signatures all else that nothing reads."""
+    """The output nodes; in a graph without signatures also all other nodes that nothing reads."""
     if model.signatures:
-        return [value.node for one in model.signatures.values() for value in model.ends_of(one)]
+        return [value.node for signature in model.signatures.values() for value in model.ends_of(signature)]
     answers = [model.graph.value(name).node for name in answers_of(model, options)]
     if options.fetches:
         return answers
@@ -200,7 +204,7 @@ def _ends(model: Model, options: FixOptions) -> list[Node]:
 
 
 def answers_of(model: Model, options: FixOptions) -> tuple[str, ...]:
-    """The tensors that a graph without signatures answers with: those asked for, or what nothing reads."""
+    """The outputs of a graph without signatures: the requested tensors, or those that nothing reads."""
     if options.fetches or model.signatures:
         return options.fetches
     saving = {node.name for node in _saving(model)}
@@ -209,12 +213,12 @@ def answers_of(model: Model, options: FixOptions) -> tuple[str, ...]:
 
 
 def _saving(model: Model) -> set[Node]:
-    """What saves and restores, and all that it needs."""
+    """The nodes that save and restore, and everything that they need."""
     return needed_by([*model.save_nodes, *model.restore_nodes])
 
 
 def _names(model: Model, options: FixOptions) -> Iterator[str]:
-    """The nodes of the main graph that something outside of it names."""
+    """The nodes of the main graph whose names are used outside of it."""
     saver = model.meta.saver_def
     tensors = [saver.filename_tensor_name, saver.save_tensor_name, saver.restore_op_name, *options.fetches]
     for signature in model.signatures.values():

@@ -1,8 +1,8 @@
-"""Rules applied until the target resolves every node, the cheapest chain for each; a journal is kept.
+"""Apply rules until the target resolves every node: the cheapest chain of rules for each.
 
-A chain is a rule, and rules for what it made where the target does not take that either. It costs
-what its promises cost (`Keeps.price`), one for each rule and one for each node made. A chain that
-does not end is taken back whole, so a node is rewritten fully or left as it was.
+A chain is a rule, followed by rules for those of its new nodes that the target does not run either.
+Its cost is the price of its promises (`Keeps.price`), plus one for each rule and each new node. A
+chain that does not succeed is undone, so a node is either rewritten completely or unchanged.
 """
 
 from __future__ import annotations
@@ -15,46 +15,45 @@ from tfport.fix.facts import Facts
 from tfport.fix.journal import Journal
 from tfport.fix.node_checker import NodeChecker
 from tfport.fix.nodes.builder import NodeBuilder
-from tfport.fix.nodes.replace import Values, outcome, put_in_place
-from tfport.fix.rule import LOSSY, Refusal, Rule
+from tfport.fix.nodes.replace import Values, put_in_place, replacement_values
+from tfport.fix.rule import LOSSY, Refusal, Rule, is_own
 from tfport.fix.rulebook import Rulebook
 from tfport.graph.attrs import Attr
 from tfport.graph.graph import Node, Value
 from tfport.registry.unresolved import Unresolved
 
 Refusals = list[tuple[Rule, str]]
-OURS = "tfport.fix.rules."
 DRAW_ONLY = ("Stateless", "Rng")
-"""Ops that are called stateful, and matter only to those who read the numbers that they draw."""
+"""Prefixes of ops that are marked stateful, but have no effect except for their outputs."""
 LONGEST = 6
-"""Rules one after another for one node."""
+"""The most rules in a chain."""
 
 
 @dataclass(frozen=True, slots=True)
 class Stuck:
-    """A node that no chain of rules makes the target take."""
+    """A node for which no chain of rules succeeds."""
 
     node: Node
     problems: Sequence[Unresolved]
     refusals: Refusals
-    """Each rule that was tried, and why it did not do."""
+    """Each rule that was tried, and why it was not used."""
 
 
 @dataclass
 class RuleChain:
-    """What one rule made of a node, all of which the target takes."""
+    """The result of a rule and the rules after it; the target runs all of its nodes."""
 
     rule: Rule
-    maker: NodeBuilder
+    builder: NodeBuilder
     values: Values
     steps: list[tuple[Rule, str, str]] = field(default_factory=list)
-    """Every rule used, with the name and op of the node it was used on."""
+    """Every applied rule, with the name and op of the node."""
 
     @property
     def cost(self) -> tuple[bool, int]:
-        """What to compare chains by; one that begins with a user's own rule comes before all others."""
+        """The sort key of chains; a chain that begins with a user's rule comes before all others."""
         price = sum(rule.keeps.price + 1 for rule, _, _ in self.steps)
-        return self.rule.origin.startswith(OURS), price + len(self.maker.made)
+        return is_own(self.rule), price + len(self.builder.made)
 
 
 class RuleEngine:
@@ -71,10 +70,10 @@ class RuleEngine:
     ) -> None:
         self.checker, self.book, self.facts, self.journal = checker, book, facts, journal
         self.allow_lossy = allow_lossy
-        checker.facts = facts  # what a kernel refuses may depend on shapes that no file tells
+        checker.facts = facts  # whether a kernel refuses may depend on shapes that the file does not state
 
     def rewrite(self, nodes: Iterable[Node], named: Collection[str] = ()) -> list[Stuck]:
-        """Rewrite what the target does not take; `named` nodes of the main graph keep name and outputs."""
+        """Rewrite nodes that the target does not run; `named` nodes of the main graph keep their outputs."""
         stuck, nodes = list[Stuck](), list(nodes)
         read = {node for node in nodes if node.users}
         for node in nodes:
@@ -88,19 +87,19 @@ class RuleEngine:
                 continue
             for rule, name, op in chain.steps:
                 self.journal.applied(rule, name, op)
-            put_in_place(node, chain.values, chain.maker.made, self.facts, named=_is_known(node, named))
+            put_in_place(node, chain.values, chain.builder.made, self.facts, named=_is_known(node, named))
         return _without_unread(stuck, nodes, read, named)
 
     def _cheapest(
         self, node: Node, path: tuple[tuple[str, str], ...], refusals: Refusals
     ) -> RuleChain | None:
         best: RuleChain | None = None
-        said = complete(node)
+        before = complete(node)
         for rule in self.book.of(node.op):
             if (rule.name, node.op) in path:
                 continue
             if rule.keeps is LOSSY and not self.allow_lossy:
-                refusals.append((rule, f"loses something ({rule.says}) and that was not allowed"))
+                refusals.append((rule, f"is lossy ({rule.says}); allow it with --allow-lossy"))
                 continue
             try:
                 chain = self._chain(node, rule, path, refusals)
@@ -110,26 +109,29 @@ class RuleEngine:
             if best is None or chain.cost < best.cost:
                 best, chain = chain, best or chain
             if chain is not best:
-                chain.maker.undo()
+                chain.builder.undo()
         if best is None:
-            node.become(node.op, said)
+            node.become(node.op, before)
         return best
 
     def _chain(
         self, node: Node, rule: Rule, path: tuple[tuple[str, str], ...], refusals: Refusals
     ) -> RuleChain:
-        maker = NodeBuilder(node, self.facts, self.checker)
+        builder = NodeBuilder(node, self.facts, self.checker)
         try:
             chain = RuleChain(
-                rule, maker, outcome(node, rule.make(maker, node)), [(rule, node.name, node.op)]
+                rule,
+                builder,
+                replacement_values(node, rule.make(builder, node)),
+                [(rule, node.name, node.op)],
             )
-            for made in list(maker.made):
+            for made in list(builder.made):
                 if problems := self.checker.unresolved(made):
                     self._go_on(chain, made, problems, (*path, (rule.name, node.op)), refusals)
             if lost := next((v for v in node.read_outputs if chain.values[v.index] is None), None):
-                raise Refusal(f"it leaves out `{lost}`, which is read")
+                raise Refusal(f"it does not replace `{lost}`, which is read")
         except (Refusal, MalformedGraph) as error:
-            maker.undo()
+            builder.undo()
             raise error if isinstance(error, Refusal) else Refusal(f"it fails: {error}") from None
         return chain
 
@@ -141,49 +143,51 @@ class RuleEngine:
         path: tuple[tuple[str, str], ...],
         refusals: Refusals,
     ) -> None:
-        """Let rules replace something that was made; refused where none does."""
+        """Let rules replace a new node; refuses if none does."""
         further = self._cheapest(made, path, refusals) if len(path) < LONGEST else None
         if further is None:
             raise Refusal(
-                f"it makes {made.op}, which the target does not take ({problems[0].question.value})"
+                f"it builds {made.op}, which the target does not run ({problems[0].question.value})"
             )
         chain.steps += further.steps
-        own, new = chain.maker.made, further.maker.made
+        own, new = chain.builder.made, further.builder.made
         placed = put_in_place(made, further.values, new, self.facts, named=False)
         chain.values = [_placed(v, placed) if v and v.node is made else v for v in chain.values]
-        chain.maker.made = [one for one in (*own, *new) if one.graph.nodes.get(one.name) is one]
+        chain.builder.made = [
+            new_node for new_node in (*own, *new) if new_node.graph.nodes.get(new_node.name) is new_node
+        ]
 
 
 def complete(node: Node) -> dict[str, Attr]:
-    """Say the attributes outright that are at their defaults; the answer is what was said before."""
-    said = dict(node.attrs)
+    """Make default attributes of a node explicit; returns the attributes as they were before."""
+    before = dict(node.attrs)
     if (signature := node.signature) is not None:
-        node.attrs.update(signature.with_defaults(said))
-    return said
+        node.attrs.update(signature.with_defaults(before))
+    return before
 
 
 def _placed(value: Value, placed: Values) -> Value | None:
-    """What an output is now; nothing where an op of fewer outputs took the place of its node."""
+    """The value of an output after a replacement; None if the new op has fewer outputs."""
     return placed[value.index] if value.index < len(placed) else None
 
 
 def _without_unread(
     stuck: list[Stuck], nodes: list[Node], read: Collection[Node], named: Collection[str]
 ) -> list[Stuck]:
-    """Those that are still needed: what was read only by nodes that are gone is taken out."""
-    kept = {one.node: one for one in stuck}
+    """The nodes that are still needed; removes nodes that only replaced nodes read."""
+    kept = {entry.node: entry for entry in stuck}
     for node in reversed(nodes):  # readers before what they read
         is_there = node.graph.nodes.get(node.name) is node
         if not is_there or node not in read or node.users or node.name in named:
             continue
         acts = node.is_stateful and not node.op.startswith(DRAW_ONLY)
-        if not acts and (node.inputs or node in kept):  # what may be fed stays
+        if not acts and (node.inputs or node in kept):  # a node that may be fed stays
             node.graph.remove(node)
             kept.pop(node, None)
     return list(kept.values())
 
 
 def _is_known(node: Node, named: Collection[str]) -> bool:
-    """Whether somebody may ask for a node by its name: in the main graph an end, or one said to be."""
+    """Whether a node must keep its name: in the main graph, a named node or one without readers."""
     graph = node.graph
     return not graph.ends and (node.name in named or not node.users)

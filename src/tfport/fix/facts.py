@@ -1,7 +1,7 @@
-"""What is known of the values of a program while it is rewritten: shapes and constants.
+"""Known shapes and constants of a program while it is rewritten.
 
-First what the file itself says (`_output_shapes`), then what planning the program for
-tfport's runtime finds out. A fact stays true when the node that makes a value is replaced.
+They come from the file (`_output_shapes`), and from planning the program for tfport's runtime
+(`fix.plan_facts`). A fact stays valid when the node of a value is replaced.
 """
 
 from __future__ import annotations
@@ -24,29 +24,29 @@ MOST_CARRIED = 32
 
 
 class Facts:
-    """Shapes and constants of one program; without a model only what the nodes say."""
+    """Shapes and constants of one program; without a model only those that the nodes state."""
 
     def __init__(self, model: Model | None = None) -> None:
         self._model = model
-        self._told: dict[Value, Shape] = {}
+        self._shapes: dict[Value, Shape] = {}
 
     def shape(self, value: Value) -> Shape:
-        """The shape as far as it is known."""
-        if value in self._told:
-            return self._told[value]
-        found = value.shape
-        if found.dims is None or None in found.dims:
+        """The shape of a value, as far as it is known."""
+        if value in self._shapes:
+            return self._shapes[value]
+        shape = value.shape
+        if shape.dims is None or None in shape.dims:
             operand = self._traced.get(value)
             if operand is not None and operand.shape is not None:
-                found = _merged(found, operand.shape)
-        self._told[value] = found
-        return found
+                shape = _merged(shape, operand.shape)
+        self._shapes[value] = shape
+        return shape
 
     def rank(self, value: Value) -> int | None:
         return self.shape(value).rank
 
     def constant(self, value: Value) -> NDArray[Any] | None:
-        """The array that a value always is, where that is known."""
+        """The array of a value that is known to be constant, else None."""
         for _ in range(MOST_CARRIED):
             if value.node.op not in CARRY:
                 break
@@ -56,13 +56,13 @@ class Facts:
         operand = self._traced.get(value)
         return operand.array if operand is not None else None
 
-    def tell(self, value: Value, shape: Shape) -> None:
-        """A value that was made has this shape."""
-        self._told[value] = shape
+    def set_shape(self, value: Value, shape: Shape) -> None:
+        """Record the shape of a new value."""
+        self._shapes[value] = shape
 
     @cached_property
     def _traced(self) -> Env:
-        """What a plan for the main graph knows of its values; nothing where none can be made."""
+        """What a plan of the main graph knows about its values; empty if planning fails."""
         if self._model is None:
             return {}
         from tfport.fix.plan_facts import traced

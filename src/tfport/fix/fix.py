@@ -1,8 +1,8 @@
-"""A model that the target accepts, and what shows that it answers alike: the whole way.
+"""Rewrite a model for a target and verify the result: the whole pass.
 
-Forms are tried from the one that changes least (`attempt`); the first that the target
-resolves is compared with the model as it was (`proof`). What no form makes acceptable is
-told as it stands in the one that comes closest.
+Forms are tried from the one that changes least (`attempt`). The first that the target runs is
+compared with the original (`certify`). If the target runs none, the result describes the form
+that leaves the fewest errors.
 """
 
 from __future__ import annotations
@@ -25,19 +25,19 @@ Progress = Callable[[str], None]
 def fix_model(
     model: Model, target: Target, options: FixOptions, progress: Progress = lambda doing: None
 ) -> Fixed:
-    """Rewrite a model for a target, and compare the answers where it resolves."""
+    """Rewrite a model for a target, and compare the outputs if the target runs it."""
     if target.kind == OURS:
-        raise Error("tfport runs models as they are: `tfport check MODEL --on tfport` says which")
+        raise Error("tfport runs models without a rewrite; `tfport check MODEL --on tfport` checks this one")
     if not len(model.graph):
-        raise Error(f"{model.where}: {model.format.name} without a graph; there is nothing in it to rewrite")
+        raise Error(f"{model.where}: {model.format.name} without a graph; there is nothing to rewrite")
     best = _best(model, target, options, progress)
     if not best.runs:
         return Fixed(model, target, best, None)
-    progress("comparing answers")
+    progress("comparing outputs")
     verification = verify(
         model,
         best.model,
-        given=options.inputs or None,
+        inputs=options.inputs or None,
         signatures=options.signatures,
         fetches=answers_of(model, options),
         only_answers=not options.fetches,
@@ -57,9 +57,9 @@ def _best(model: Model, target: Target, options: FixOptions, progress: Progress)
         tried.append(attempt(model, target, form, options))
         if tried[-1].runs:
             return tried[-1]
-    return min(reversed(tried), key=_errors)  # of equals the last: structure does not stand in its way
+    return min(reversed(tried), key=_errors)  # the last of equals: its structure is not an obstacle
 
 
-def _errors(one: FixAttempt) -> int:
-    stopping = {f.message for f in one.report.findings if f.severity == ERROR and f.stage}
-    return len(stopping) + (one.report.verdict != RUNS)
+def _errors(attempt: FixAttempt) -> int:
+    stopping = {f.message for f in attempt.report.findings if f.severity == ERROR and f.stage}
+    return len(stopping) + (attempt.report.verdict != RUNS)

@@ -1,4 +1,4 @@
-"""What was done to a model: each rule and change with what it keeps and the nodes it was used on."""
+"""The changes to a model: each rule and change with its promise and the nodes that it changed."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ MOST_EXAMPLES = 5
 
 @dataclass
 class JournalEntry:
-    """One rule or change, however often."""
+    """One rule or change, and how often it was applied."""
 
     name: str
     keeps: Keeps
@@ -21,11 +21,11 @@ class JournalEntry:
     count: int = 0
     examples: list[str] = field(default_factory=list)
     ops: Counter[str] = field(default_factory=Counter)
-    """The ops of the nodes that it was used on."""
+    """The ops of the changed nodes."""
 
 
 class Journal:
-    """Entries in the order in which they came up."""
+    """Entries in the order of their first use."""
 
     def __init__(self) -> None:
         self._entries: dict[str, JournalEntry] = {}
@@ -36,15 +36,15 @@ class Journal:
 
     @property
     def keeps(self) -> Keeps:
-        """The weakest promise among all."""
+        """The weakest promise of all entries."""
         return max((entry.keeps for entry in self.entries), key=lambda k: k.price, default=EXACT)
 
     def applied(self, rule: Rule, name: str, op: str) -> None:
-        """A rule was used on a node."""
+        """Record that a rule was applied to a node."""
         self._note(JournalEntry(rule.name, rule.keeps, rule.says), [(name, op)])
 
     def changed(self, name: str, says: str, nodes: Iterable[tuple[str, str]], keeps: Keeps = EXACT) -> None:
-        """Something was done to nodes, given by name and op; nothing is noted where there are none."""
+        """Record a change of nodes, each a name and an op; records nothing without nodes."""
         self._note(JournalEntry(name, keeps, says), nodes)
 
     def _note(self, new: JournalEntry, nodes: Iterable[tuple[str, str]]) -> None:

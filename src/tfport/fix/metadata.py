@@ -1,4 +1,4 @@
-"""What a file says beside its nodes, made true for the target: versions, the list of ops, loose ends."""
+"""Metadata of the rewritten file for the target: versions, the list of ops, leftover attributes."""
 
 from __future__ import annotations
 
@@ -12,18 +12,18 @@ from tfport.graph.model import Model
 CLASS = "_class"
 LOCATION = "loc:@"
 KEPT = (CLASS, "_kernel", "_lower_using_switch_merge")
-"""Attributes of nobody's op that mean something to a session."""
+"""Attributes that no op declares, but that a session uses."""
 
 
 def producer_for(model: Model, target: Target) -> int:
-    """The version that the graph will say it is of: its own, or the target's where that is older."""
+    """The producer version of the rewritten graph: its own, or the target's if that is older."""
     own = model.graph.rest.versions.producer or model.graph.rest.version
     known = target.build.facts.get("graph_def", {}).get("producer") if target.build is not None else None
     return min(own, int(known)) if known and own else own
 
 
-def finish(model: Model, target: Target, producer: int, journal: Journal, *, flat: bool) -> None:
-    """Set versions, drop hints that mean nothing, and list the target's definitions of the ops used."""
+def update_metadata(model: Model, target: Target, producer: int, journal: Journal, *, flat: bool) -> None:
+    """Set versions, drop unused hints, and list the target's definitions of the used ops."""
     versions = model.graph.rest.versions
     model.graph.rest.ClearField("debug_info")
     if producer:
@@ -43,7 +43,7 @@ def finish(model: Model, target: Target, producer: int, journal: Journal, *, fla
 
 
 def _strip(model: Model, journal: Journal) -> None:
-    """Drop attributes that no op declares: hints, and places beside nodes that are gone."""
+    """Drop attributes that no op declares: hints, and colocation with removed nodes."""
     changed = []
     for node in every_node(model.graph):
         loose = [name for name in node.attrs if name.startswith("_") and name not in KEPT]
@@ -51,18 +51,18 @@ def _strip(model: Model, journal: Journal) -> None:
             del node.attrs[name]
         if CLASS in node.attrs:
             _keep_true_places(model, node.attrs)
-        node.become(node.op, node.attrs)  # what the file said of it is no longer so
+        node.become(node.op, node.attrs)  # drops what the file recorded about the node
         if loose:
             changed.append((node.name, node.op))
-    journal.changed("stripped", "Hints that no op declares, such as inferred shapes, are left out.", changed)
+    journal.changed("stripped", "Hints that no op declares, such as inferred shapes, are removed.", changed)
 
 
 def _keep_true_places(model: Model, attrs: dict[str, Attr]) -> None:
     places = attrs[CLASS]
     there = [
-        one
-        for one in (places if isinstance(places, list) else [])
-        if isinstance(one, str) and one.removeprefix(LOCATION) in model.graph.nodes
+        place
+        for place in (places if isinstance(places, list) else [])
+        if isinstance(place, str) and place.removeprefix(LOCATION) in model.graph.nodes
     ]
     if there:
         attrs[CLASS] = there

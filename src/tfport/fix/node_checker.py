@@ -1,4 +1,4 @@
-"""What a rewrite is after: nodes that the target resolves, device and types included."""
+"""Whether a target runs a single node, with its device and types, and why not."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ from tfport.registry.resolve import Resolver
 from tfport.registry.unresolved import Question, Unresolved
 
 HARMLESS = frozenset((Question.OUTDATED, Question.DEVICE, Question.JOB, Question.DEVICE_NAME))
-"""No rule is for these: an op that is only deprecated runs, and devices are taken off all nodes."""
+"""Questions that need no rule: a deprecated op still runs, and devices are removed from all nodes."""
 
 
 @dataclass(eq=False, slots=True)
 class KnownUsage(Usage):
-    """A node of which more is known than its file tells."""
+    """A node with more known shapes than its file states."""
 
     facts: Facts | None = None
 
@@ -33,7 +33,7 @@ class KnownUsage(Usage):
 
 
 class NodeChecker:
-    """A target, asked about single nodes."""
+    """Checks single nodes against a target."""
 
     def __init__(self, target: Target, producer: int) -> None:
         self.target, self.producer = target, producer
@@ -43,7 +43,7 @@ class NodeChecker:
         self._asked: list[Usage] = []  # the resolver knows them by identity
 
     def unresolved(self, node: Node) -> Sequence[Unresolved]:
-        """Why the target would not run a node; nothing where it would."""
+        """Why the target does not run a node; empty if it does."""
         if node.op in node.graph.library.functions:
             return ()
         usage = KnownUsage(node, tuple(value.dtype for value in node.inputs), [node], self.facts)
@@ -51,11 +51,11 @@ class NodeChecker:
         problems = unresolved_usage(
             usage, self.target, self._resolver, self.producer, newer_types(node.attrs)
         )
-        found = (*problems, *ignored_attributes(usage, self.target), *self._unsaid(node))
-        return [reason for reason in found if reason.question not in HARMLESS]
+        unresolved = (*problems, *ignored_attributes(usage, self.target), *self._missing_defaults(node))
+        return [reason for reason in unresolved if reason.question not in HARMLESS]
 
-    def _unsaid(self, node: Node) -> Iterator[Unresolved]:
-        """Attributes with defaults that a function must say all the same."""
+    def _missing_defaults(self, node: Node) -> Iterator[Unresolved]:
+        """Attributes that a function must state even though they have defaults."""
         definition = self.definition(node.op)
         if definition is None or not isinstance(node.graph, Function) or self._fills_defaults:
             return
@@ -64,5 +64,5 @@ class NodeChecker:
                 yield Unresolved(Question.DEFAULT_ATTR, attr.name, expected=attr.type)
 
     def definition(self, op: str) -> OpDef | None:
-        """How the target defines an op; None for one that it does not register."""
+        """The target's definition of an op; None if it does not register the op."""
         return self.target.registry.get(op)

@@ -1,4 +1,4 @@
-"""What a caller asks of a rewrite."""
+"""The options of a rewrite."""
 
 from __future__ import annotations
 
@@ -11,23 +11,23 @@ from tfport.fix.rule import Rule
 
 @dataclass(frozen=True, slots=True)
 class FixOptions:
-    """Beside the model and the target."""
+    """How to rewrite and verify a model."""
 
     signatures: tuple[str, ...] | None = None
-    """Those to keep; all unless said."""
+    """The signatures to keep (default: all)."""
     fetches: tuple[str, ...] = ()
-    """The tensors that a graph without signatures answers with; what nothing reads unless said."""
+    """The outputs of a graph without signatures (default: the tensors that nothing reads)."""
     loaders: tuple[str, ...] | None = None
-    """Who must be able to load it; the target's own loaders unless said."""
+    """The loaders that must accept the model (default: the usual ones for the target)."""
     allow_lossy: bool = False
     freeze: bool = False
-    """Whether variables become constants in any case."""
+    """Whether variables always become constants."""
     drop_asserts: bool = False
     rules: Sequence[Rule] = ()
-    """One's own; they come before tfport's."""
+    """The user's rules; they are tried before tfport's."""
     inputs: dict[str, Any] = field(default_factory=dict)
-    """Real inputs to compare answers on."""
+    """Inputs to compare outputs on, in addition to generated ones."""
     rtol: float | None = None
     atol: float | None = None
     pythons: tuple[str, ...] = ()
-    """Interpreters that have the target's TensorFlow."""
+    """Python interpreters that have the target's TensorFlow installed."""

@@ -1,4 +1,4 @@
-"""What tfport's runtime finds out about the values of a main graph when it plans it."""
+"""Shapes and constants that tfport's runtime infers when it plans a main graph."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ FED = ("Placeholder", "PlaceholderV2", "PlaceholderWithDefault")
 
 
 def traced(model: Model) -> Env:
-    """What is known of each value that the model's answers need; variables keep theirs to themselves."""
+    """The inferred facts of each value that the outputs need; values of variables are not used."""
     tracer = Tracer(State(model), make_engine("onnxruntime", 1), bake=False, implementations=PROCESS_WIDE)
     env: Env = {node.output(0): _fed(node.output(0)) for node in model.graph if node.op in FED}
     signatures = list(model.signatures.values())
-    ends = [value.node for one in signatures for value in model.ends_of(one)]
+    ends = [value.node for signature in signatures for value in model.ends_of(signature)]
     ends = ends or [node for node in model.graph if not node.users]
-    with contextlib.suppress(Error):  # what was found until then stays true
+    with contextlib.suppress(Error):  # the facts inferred until then remain valid
         tracer.region(dict.fromkeys(ends), env)
     return env
 

@@ -1,4 +1,4 @@
-"""What keeps a target from running a rewritten model: in sentences, one for each kind of node."""
+"""Why a target does not run a rewritten model, in sentences."""
 
 from __future__ import annotations
 
@@ -21,55 +21,55 @@ FEW_OPS = 12
 
 
 def remaining(fixed: Fixed) -> Iterator[str]:
-    """Findings with why no rule helped, structure that stayed, and where it would run."""
+    """The findings with why no rule helped, structure that was not converted, and where the model runs."""
     by_op: dict[str, list[Stuck]] = {}
-    for one in fixed.attempt.stuck:
-        by_op.setdefault(one.node.op, []).append(one)
-    told = set()
+    for entry in fixed.attempt.stuck:
+        by_op.setdefault(entry.node.op, []).append(entry)
+    explained = set()
     for finding in fixed.attempt.report.findings:
         if finding.severity == ERROR and finding.stage:
             op = getattr(finding, "op", "")
-            told.add(op)
+            explained.add(op)
             why = f" ({_why(by_op[op])})" if op in by_op else ""
             yield f"{finding.code}: {finding.message}{why}"
     for op, stuck in by_op.items():
-        if op not in told:
+        if op not in explained:
             problem = stuck[0].problems[0]
             about = f" {problem.attr}={problem.actual}" if problem.attr else ""
-            yield f"{op}{about}: {problem.question.value} no, in {count(len(stuck), 'node')} ({_why(stuck)})"
+            yield f"{op}{about}: {problem.question.value} No, in {count(len(stuck), 'node')} ({_why(stuck)})"
     yield from fixed.attempt.reasons
     yield from _to_add(fixed)
     yield from _elsewhere(fixed)
 
 
 def _why(stuck: list[Stuck]) -> str:
-    """The reasons that rules for this op gave; those for many ops only where there are no others."""
+    """The refusals of the rules for this op; those of rules for many ops only if there are no others."""
     op = stuck[0].node.op
-    own = (_said(one, lambda rule: op in rule.ops and len(rule.ops) <= FEW_OPS) for one in stuck)
+    own = (_refusals(node, lambda rule: op in rule.ops and len(rule.ops) <= FEW_OPS) for node in stuck)
     reasons = list(dict.fromkeys(reason for some in own for reason in some))
     if not reasons and stuck[0].problems[0].question is not Question.OP:
-        reasons = list(dict.fromkeys(r for one in stuck for r in _said(one, lambda rule: True)))
+        reasons = list(dict.fromkeys(r for node in stuck for r in _refusals(node, lambda rule: True)))
     if not reasons:
         return "there is no rule for it"
     rest = f"; and {len(reasons) - MOST_REASONS} more" if len(reasons) > MOST_REASONS else ""
     return "; ".join(reasons[:MOST_REASONS]) + rest
 
 
-def _said(stuck: Stuck, counts: Callable[[Rule], bool]) -> list[str]:
+def _refusals(stuck: Stuck, counts: Callable[[Rule], bool]) -> list[str]:
     return [f"{rule.name}: {why}" for rule, why in stuck.refusals if counts(rule)]
 
 
 def _to_add(fixed: Fixed) -> Iterator[str]:
     """The ops that a reduced build would have to register."""
     if fixed.target.kind == "reduced":
-        there = fixed.target.registry
-        missing = sorted({one.node.op for one in fixed.attempt.stuck if one.node.op not in there})
+        registry = fixed.target.registry
+        missing = sorted({stuck.node.op for stuck in fixed.attempt.stuck if stuck.node.op not in registry})
         if missing:
-            yield f"or build it with {', '.join(missing)} too; `tfport targets header` writes the header"
+            yield f"or add {', '.join(missing)} to the build; `tfport targets header` writes the header"
 
 
 def _elsewhere(fixed: Fixed) -> Iterator[str]:
     results = [r for r in fixed.attempt.report.results if r.verdict != "runs"]
     if results and fixed.target.build is not None:
-        found = nearest_releases(CheckedModel(fixed.model), fixed.target, results[0].loaders[0])
-        yield from found.ways_out
+        releases = nearest_releases(CheckedModel(fixed.model), fixed.target, results[0].loaders[0])
+        yield from releases.ways_out

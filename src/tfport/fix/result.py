@@ -1,7 +1,7 @@
-"""What a rewrite came to: the model, what was done to it, what remains, and the proof.
+"""The result of a rewrite: the model, the journal of changes, what remains, and the certificate.
 
-`str(…)` for people, `.to_json()` for programs; `.save(path)` writes the model and its
-certificate where the target accepts it and the answers agree, and nothing otherwise.
+`str(…)` for people, `.to_json()` for programs. `.save(path)` writes the model and its
+certificate if the target accepts the model and the outputs agree; otherwise it writes nothing.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from tfport.errors import Error
 from tfport.fix.attempt import FixAttempt
 from tfport.fix.certify.certificate import Applied, Certificate, digest
 from tfport.fix.certify.verification import ALIKE, Verification
-from tfport.fix.journal import Journal, JournalEntry
+from tfport.fix.journal import Journal
 from tfport.fix.structure.checkpoint_tensors import tensors
 from tfport.formats.graph_def.signature import META_GRAPH
 from tfport.formats.output import new_path
@@ -42,7 +42,7 @@ class Fixed:
     target: Target
     attempt: FixAttempt
     verification: Verification | None
-    """None where the target does not accept what came out."""
+    """None if the target does not accept the rewritten model."""
 
     @property
     def model(self) -> Model:
@@ -54,7 +54,7 @@ class Fixed:
 
     @property
     def verdict(self) -> str:
-        """`fixed`; `remains`: the target does not take it; `differs` or `not compared`: the answers."""
+        """`fixed`; `remains`: the target does not accept it; `differs` or `not compared`: the outputs."""
         if self.verification is None:
             return REMAINS
         return FIXED if self.verification.verdict == ALIKE else self.verification.verdict
@@ -65,18 +65,18 @@ class Fixed:
 
     @cached_property
     def remaining(self) -> list[str]:
-        """What keeps the target from running it, and why no rule helps."""
+        """Why the target does not run the model, and why no rule helps."""
         from tfport.fix.remaining import remaining
 
         return list(remaining(self)) if self.verification is None else []
 
     @cached_property
     def certificate(self) -> Certificate:
-        """The paper for it, of the model before it is written."""
+        """The certificate of the model before it is saved."""
         return self._certificate("", "")
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the model, `PATH.certificate.json` and `PATH.certificate.html`; or say why not."""
+        """Write the model, `PATH.certificate.json` and `PATH.certificate.html`; raises if not `ok`."""
         if not self.ok:
             why = self.verification.statement if self.verification else "; ".join(self.remaining)
             raise Error(f"{self.source.where}: not written for {self.target.name}: {why}")
@@ -84,14 +84,14 @@ class Fixed:
         weights = None if keys is None else tensors(self.source, keys)
         beside = str(path).removesuffix(".meta")
         with ExitStack() as together:
-            papers = [
+            certificates = [
                 together.enter_context(new_path(f"{beside}.certificate.{end}")) for end in ("json", "html")
             ]
             save_model(self.model, path, weights)
             written = f"{beside}.meta" if self.model.format is META_GRAPH else str(path)
-            paper = self.certificate = self._certificate(written, digest(written))
-            papers[0].write_text(json.dumps(paper.to_json(), indent=1) + "\n")
-            papers[1].write_text(paper.page())
+            certificate = self.certificate = self._certificate(written, digest(written))
+            certificates[0].write_text(json.dumps(certificate.to_json(), indent=1) + "\n")
+            certificates[1].write_text(certificate.page())
 
     def to_json(self) -> dict[str, Any]:
         return {
@@ -126,20 +126,11 @@ class Fixed:
 
     def _certificate(self, output: str, output_digest: str) -> Certificate:
         if self.verification is None:
-            raise Error(f"{self.source.where}: {self.target.name} does not take it, so nothing was compared")
+            raise Error(
+                f"{self.source.where}: {self.target.name} does not accept it, so nothing was compared"
+            )
         source = self.source.where
         known = digest(source) if Path(source).exists() else ""
         rules = [Applied(e.name, e.keeps.value, e.count, e.examples, e.says) for e in self.journal.entries]
         target = self.target.requirement
         return Certificate(source, known, output, output_digest, target, self.verification, rules)
-
-
-def _entry(entry: JournalEntry) -> dict[str, Any]:
-    return {
-        "name": entry.name,
-        "keeps": entry.keeps.value,
-        "count": entry.count,
-        "says": entry.says,
-        "nodes": entry.examples,
-        "ops": dict(entry.ops),
-    }

@@ -62,7 +62,7 @@ def refuse(why: str) -> Refusal:
     return Refusal(why)
 
 
-Made = Node | Value | Sequence[Node | Value | None] | Refusal
+Replacement = Node | Value | Sequence[Node | Value | None] | Refusal
 """The result of a rule."""
 
 
@@ -75,7 +75,7 @@ class Rule:
     keeps: Keeps
     says: str
     """What it does, in one sentence for users."""
-    make: Callable[[NodeBuilder, Node], Made]
+    make: Callable[[NodeBuilder, Node], Replacement]
     origin: str
     """The module that declares it."""
 
@@ -84,10 +84,10 @@ RULES = Catalog[Rule]("rules", "tfport.fix.rules")
 """The rules of tfport by op, and under `ANY` those for every op."""
 
 
-def rule(ops: str, *, keeps: Keeps) -> Callable[[Callable[[NodeBuilder, Node], Made]], Rule]:
+def rule(ops: str, *, keeps: Keeps) -> Callable[[Callable[[NodeBuilder, Node], Replacement]], Rule]:
     """Declare a rule for one or more ops, `"Add AddV2"`; the function gives its name and sentence."""
 
-    def declare(make: Callable[[NodeBuilder, Node], Made]) -> Rule:
+    def declare(make: Callable[[NodeBuilder, Node], Replacement]) -> Rule:
         says = " ".join((make.__doc__ or make.__name__).partition("\n\n")[0].split())
         declared = Rule(make.__name__, tuple(ops.split()), keeps, says, make, make.__module__ or "")
         if is_own(declared):

@@ -1,4 +1,4 @@
-"""A rewrite as a person reads it: the certificate where there is one, or what remains."""
+"""Format the result of a rewrite as text: the certificate, or what remains."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ if TYPE_CHECKING:
 
 
 def render(fixed: Fixed, width: int) -> Iterator[RenderableType]:
-    """The whole of it."""
+    """Format the whole result."""
     if fixed.verification is not None:
         yield from certificate_text(fixed.certificate, width)
         return
     yield title(fixed.source.where, f"for {fixed.target.requirement}")
-    yield indented(Text(f"{fixed.target.name} does not take it yet", style="bold red"))
+    yield indented(Text(f"{fixed.target.name} does not run the rewritten model", style="bold red"))
     for line in fixed.remaining:
         yield indented(Text(printable(f"- {line}")))
     entries = fixed.journal.entries
-    yield title("what rules did", "nothing was written")
+    yield title("rules applied", "nothing was written")
     yield columns([(e.keeps.value, f"{e.count:,}x", f"{e.name}: {e.says}") for e in entries], width)

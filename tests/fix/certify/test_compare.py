@@ -81,8 +81,8 @@ DIFFERENT = [  # what, answer, expected, elements beyond, problem
     ("another type", F64([1]), F32([1]), 0, "it is float64; expected float32"),
     ("another shape", F32([[1]]), F32([1]), 0, "its shape is [1, 1]; expected [1]"),
     ("strings for numbers", np.array([b"1"], object), F32([1]), 0, "it is string; expected float32"),
-    ("fewer parts", (F32([1]),), (F32([1]), F32([1])), 0, "it has other parts than were expected"),
-    ("no parts", F32([1]), (F32([1]), F32([1])), 0, "it has other parts than were expected"),
+    ("fewer parts", (F32([1]),), (F32([1]), F32([1])), 0, "its parts differ from the expected ones"),
+    ("no parts", F32([1]), (F32([1]), F32([1])), 0, "its parts differ from the expected ones"),
 ]  # fmt: skip
 
 

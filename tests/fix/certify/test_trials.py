@@ -75,8 +75,8 @@ def test_a_node_that_parses_examples_says_which_features_it_wants(op):
 def test_a_model_that_parses_examples_takes_those_made_up(op, profile):
     model = frozen(PARSERS[op])
     signature = select_signature(model)
-    maker = TrialBuilder(model, signature)
-    trial = maker.made(maker.sizings()[0][-1], profile)
+    builder = TrialBuilder(model, signature)
+    trial = builder.made(builder.sizings()[0][-1], profile)
     first = pb.Example.FromString(np.ravel(trial.inputs["s"])[0])
     assert set(first.features.feature) >= set(WANTED)
     assert len(first.features.feature["x"].float_list.value) == 6
@@ -89,8 +89,8 @@ def test_keys_and_text_are_followed_into_functions_and_out_of_them():
     model = load("estimator")
     nodes = {node.op for node in model.graph}
     assert "ParseExampleV2" in nodes
-    maker = TrialBuilder(model, model.signatures["serving_default"])
-    (array,) = maker.made(Sizing(3, 4), ORDINARY).inputs.values()
+    builder = TrialBuilder(model, model.signatures["serving_default"])
+    (array,) = builder.made(Sizing(3, 4), ORDINARY).inputs.values()
     parsed = [pb.Example.FromString(one) for one in array]
     assert len(parsed) == 3
     assert all(len(one.features.feature["x"].float_list.value) == 2 for one in parsed)
@@ -100,10 +100,10 @@ def test_keys_and_text_are_followed_into_functions_and_out_of_them():
 def test_parts_that_the_exporter_flattened_fit_together(name):
     model = shared(name)
     session, signature = tfport.Session(model), model.signatures["serving_default"]
-    maker = TrialBuilder(model, signature)
-    for sizing in maker.sizings()[0]:
-        for profile in (ORDINARY, *maker.profiles()):
-            answers = session.signature("serving_default")(**maker.made(sizing, profile).inputs)
+    builder = TrialBuilder(model, signature)
+    for sizing in builder.sizings()[0]:
+        for profile in (ORDINARY, *builder.profiles()):
+            answers = session.signature("serving_default")(**builder.made(sizing, profile).inputs)
             assert set(answers) == set(signature.outputs)
 
 
@@ -116,8 +116,8 @@ def test_the_parts_of_a_sparse_tensor_are_found_by_the_ops_that_read_them():
         dense = SparseToDense(i, s, v, zero) {T=float32, Tindices=int64}
         r = SparseReorder(i, v, s) {T=float32}
     """)
-    maker = TrialBuilder(model, select_signature(model))
-    inputs = maker.made(Sizing(3, 4), ORDINARY).inputs
+    builder = TrialBuilder(model, select_signature(model))
+    inputs = builder.made(Sizing(3, 4), ORDINARY).inputs
     assert inputs["s"].tolist() == [3, 4]
     assert inputs["i"].shape == (len(inputs["v"]), 2)
     assert (inputs["i"] < inputs["s"]).all()
@@ -190,7 +190,7 @@ def test_open_sizes_get_several_and_fixed_ones_one():
 
 def test_a_tensor_that_no_machine_holds_is_not_made_up():
     model = frozen("x = Placeholder() {dtype=float32, shape=(99999999, 99999)}\ny = Neg(x) {T=float32}")
-    with pytest.raises(tfport.Error, match="too large to make up"):
+    with pytest.raises(tfport.Error, match="too large to generate"):
         TrialBuilder(model, select_signature(model)).made(Sizing(1, 1), ORDINARY)
 
 
@@ -230,9 +230,9 @@ def test_every_flavour_has_values_of_every_type(name, profile):
 def test_what_is_made_up_has_the_shape_of_the_signature(dims, profile, kind):
     sizes = "".join(f"{'?' if d is None else d}, " for d in dims)
     model = frozen(f"x = Placeholder() {{dtype={kind}, shape=({sizes})}}\ny = Identity(x) {{T={kind}}}")
-    maker = TrialBuilder(model, select_signature(model))
-    for sizing in maker.sizings()[0]:
-        (array,) = maker.made(sizing, profile).inputs.values()
+    builder = TrialBuilder(model, select_signature(model))
+    for sizing in builder.sizings()[0]:
+        (array,) = builder.made(sizing, profile).inputs.values()
         assert Shape(tuple(dims)).fits(Shape(array.shape))
 
 

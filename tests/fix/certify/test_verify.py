@@ -28,8 +28,8 @@ from tfport.formats.saved_model.warmup import WARMUP
 X = "x = Placeholder() {dtype=float32, shape=(?, 3)}\n"
 TWICE = X + "two = Const() {dtype=float32, value=float32()[2]}\ny = Mul(x, two) {T=float32}"
 PAIRS = [  # what, before, after, verdict, what the statement says
-    ("the same", TWICE, TWICE, ALIKE, "answers alike on 12 inputs, compared by tfport's runtime"),
-    ("another way", TWICE, X + "y = AddV2(x, x) {T=float32}", ALIKE, "answers alike on 12 inputs"),
+    ("the same", TWICE, TWICE, ALIKE, "outputs agree on 12 inputs, compared in tfport's runtime"),
+    ("another way", TWICE, X + "y = AddV2(x, x) {T=float32}", ALIKE, "outputs agree on 12 inputs"),
     ("a wrong factor", TWICE, TWICE.replace("[2]", "[2.1]"), DIFFERS, "y of graph on tfport"),
     ("another type", X + "y = Cast(x) {SrcT=float32, DstT=float64}", TWICE, DIFFERS,
      "it is float32; expected float64"),
@@ -43,7 +43,7 @@ PAIRS = [  # what, before, after, verdict, what the statement says
     ("only the rewritten one refuses", TWICE, TWICE.replace("y =", "m =") + """
         y = CheckNumerics(m) {T=float32, message="no"}""", DIFFERS, "refuses `not finite"),
     ("only the original refuses", TWICE.replace("y =", "m =") + """
-        y = CheckNumerics(m) {T=float32, message="no"}""", TWICE, ALIKE, "answers alike on 11 inputs"),
+        y = CheckNumerics(m) {T=float32, message="no"}""", TWICE, ALIKE, "outputs agree on 11 inputs"),
     ("both refuse all", X + 'y = CheckNumerics(z) {T=float32, message="no"}\nz = Log(m) {T=float32}\n'
      "m = Sub(x, w) {T=float32}\nw = Const() {dtype=float32, value=float32()[inf]}", TWICE, NOT_COMPARED,
      "not compared: graph"),
@@ -154,20 +154,20 @@ def test_given_inputs_and_warm_up_requests_are_tried_first(tmp_path):
     (tmp_path / "m" / WARMUP).parent.mkdir()
     (tmp_path / "m" / WARMUP).write_bytes(record(log.SerializeToString()))
     model = tfport.load(tmp_path / "m")
-    verification = verify(model, tfport.load(tmp_path / "m"), given={"x": np.float32([[4, 5, 6]])})
+    verification = verify(model, tfport.load(tmp_path / "m"), inputs={"x": np.float32([[4, 5, 6]])})
     assert [one.origin for one in verification.trials[:3]] == ["given", "warm-up", "made up"]
     assert verification.verdict == ALIKE
 
 
 def test_given_inputs_that_no_signature_takes_are_an_error():
-    with pytest.raises(Error, match="given inputs are z: they fit no signature; graph takes x"):
-        verify(frozen(TWICE), frozen(TWICE), given={"z": np.float32([1])})
+    with pytest.raises(Error, match="the inputs z match no signature; graph takes x"):
+        verify(frozen(TWICE), frozen(TWICE), inputs={"z": np.float32([1])})
 
 
 def test_given_inputs_that_the_original_refuses_are_told():
-    verification = verify(frozen(TWICE), frozen(TWICE), given={"x": np.float64([[1, 2, 3]])})
+    verification = verify(frozen(TWICE), frozen(TWICE), inputs={"x": np.float64([[1, 2, 3]])})
     assert any(
-        "the original refuses what was given: `x:0` must be float32" in one for one in verification.caveats
+        "the original refuses the user's inputs: `x:0` must be float32" in one for one in verification.caveats
     )
     assert verification.verdict == ALIKE
 
@@ -199,7 +199,7 @@ def test_what_takes_too_long_is_left_out_and_told(monkeypatch):
     monkeypatch.setattr(verify_module, "SECONDS", -1.0)
     verification = verify(frozen(TWICE), frozen(TWICE))
     assert verification.verdict == NOT_COMPARED
-    assert any("for want of time" in one for one in verification.left_out)
+    assert any("(out of time)" in one for one in verification.left_out)
 
 
 def test_ends_of_a_graph_that_answer_nothing_are_left_out():
@@ -219,7 +219,7 @@ def test_progress_is_told():
 
 
 def test_a_python_that_is_not_there_is_refused_at_once():
-    with pytest.raises(Error, match="no program that can be run"):
+    with pytest.raises(Error, match="not an executable program"):
         verify(frozen(TWICE), frozen(TWICE), pythons=["/no/such/python"])
 
 
@@ -246,7 +246,7 @@ def test_a_process_that_never_ends_is_ended(tmp_path, monkeypatch):
         frozen(TWICE), frozen(TWICE), pythons=[script(tmp_path, f"echo $$ >> {noted}; sleep 600")]
     )
     assert time.monotonic() - begun < 60
-    assert "it took more than" in verification.statement
+    assert "timeout after" in verification.statement
     for pid in noted.read_text().split():
         with pytest.raises(ProcessLookupError):
             os.kill(int(pid), 0)

@@ -14,7 +14,7 @@ from tfport.graph.build import graph_to_def
 from tfport.graph.dtypes import BOOL, FLOAT32, INT32, INT64, STRING
 
 
-def maker(target="tensorflow==2.21.0"):
+def builder(target="tensorflow==2.21.0"):
     made = graph("x = Placeholder() {dtype=int64, shape=(2,)}\ny = Neg(x) {T=int64}")
     return NodeBuilder(made["y"], Facts(), NodeChecker(resolve_targets(target)[0], PRODUCER)), made[
         "x"
@@ -22,7 +22,7 @@ def maker(target="tensorflow==2.21.0"):
 
 
 def test_types_come_from_the_inputs_and_plain_numbers_follow():
-    op, x = maker()
+    op, x = builder()
     assert op.Add(x, 1).attrs["T"] == INT64
     assert op.Add(1, x).inputs[0].dtype == INT64
     packed = op.Pack([x, x], axis=1)
@@ -37,19 +37,19 @@ def test_types_come_from_the_inputs_and_plain_numbers_follow():
     ("value", "dtype"), [(1, INT32), (1.5, FLOAT32), (True, BOOL), ("a", STRING), (np.int64([1]), INT64)]
 )
 def test_constants_have_the_type_of_what_is_given(value, dtype):
-    op, _ = maker()
+    op, _ = builder()
     assert op.const(value).dtype == dtype
 
 
 def test_inputs_may_be_given_one_after_the_other():
-    op, x = maker()
+    op, x = builder()
     assert len(op.Pack(x, x, x, N=3).inputs) == 3
 
 
 def test_defaults_are_said_outright_as_far_as_the_target_knows_them():
-    op, x = maker()
+    op, x = builder()
     assert op.MatMul(x, x).attrs["grad_a"] is False
-    op, x = maker("tensorflow==1.4.1")
+    op, x = builder("tensorflow==1.4.1")
     assert "grad_a" not in op.MatMul(x, x).attrs
     assert op.MatMul(x, x).attrs["transpose_a"] is False
     assert op.MatMul(x, x, grad_a=True).attrs["grad_a"] is True
@@ -58,19 +58,19 @@ def test_defaults_are_said_outright_as_far_as_the_target_knows_them():
 @pytest.mark.parametrize(
     ("make", "says"),
     [
-        (lambda op, x: op.Nonsense(x), "nobody has defined"),
-        (lambda op, x: op.Add(x, x, mode="fast"), "attribute mode"),
+        (lambda op, x: op.Nonsense(x), "Nonsense, an unknown op"),
+        (lambda op, x: op.Add(x, x, mode="fast"), "Add.mode, but Add has no such attribute"),
         (lambda op, x: op.Neg(x, x), "too many"),
     ],
 )
 def test_mistakes_of_a_rule_are_told(make, says):
-    op, x = maker()
+    op, x = builder()
     with pytest.raises(MalformedGraph, match=says):
         make(op, x)
 
 
 def test_what_was_made_can_be_taken_back():
-    op, x = maker()
+    op, x = builder()
     before = list(op.beside.graph.nodes)
     op.Add(op.Mul(x, 2), 3)
     assert len(op.beside.graph) > len(before)

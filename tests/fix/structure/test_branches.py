@@ -187,15 +187,15 @@ DOUBLING = """
 @pytest.mark.parametrize(
     ("text", "why"),
     [
-        (RECURSIVE, "f calls itself, and a graph without functions cannot"),
-        (DOUBLING, "nodes, and more than 1000000 are too many"),
+        (RECURSIVE, "f calls itself; a graph without functions cannot be recursive"),
+        (DOUBLING, "nodes; the limit is 1000000"),
         (PLAIN.replace("@other", "@none"), "calls none, which"),
         (
             PLAIN.replace("(p, x) {", "(p, x, x) {").replace("Tin=[float32]", "Tin=[float32, float32]"),
-            "passes 2 tensors; then takes 1",
+            "passes 2 tensors, but then expects 1",
         ),
         (PLAIN.replace("Tout=[float32, int32]", "Tout=[float32]"),
-         "wants 1 results; then returns 2"),
+         "expects 1 results, but then returns 2"),
         (CASE.replace("BRANCHES", ""), "does not name the functions of a Case"),
     ],
 )  # fmt: skip

@@ -72,22 +72,23 @@ def many(count):
 
 
 REFUSED = {
-    "mutable": (PROGRAMS["mutable"].text, "`t` is a MutableHashTableV2, which may change while it is used"),
+    "mutable": (PROGRAMS["mutable"].text, "`t` is a MutableHashTableV2, whose entries may change"),
     "never filled": (CONSTANT.replace("init = InitializeTableV2(t, keys, values)", "init = NoOp()")
-                     .replace("{Tkey=string, Tval=int64}", ""), "`t` is filled by 0 nodes, not by one"),
+                     .replace("{Tkey=string, Tval=int64}", ""), "`t` is filled by 0 nodes; expected one"),
     "fed": (CONSTANT.replace('keys = Const() {dtype=string, value=string(3)["a", "b", "c"]}',
-                             "keys = Placeholder() {dtype=string}"), "from what is no constant"),
-    "two values": (CONSTANT.replace('"c"', '"a"'), "`t` is filled with two values for the key b'a'"),
+                             "keys = Placeholder() {dtype=string}"), "from values that are not constant"),
+    "two values": (CONSTANT.replace('"c"', '"a"'), "`t` has two values for the key b'a'"),
     "too many": (many(MOST_KEYS + 1), f"`t` has {MOST_KEYS + 1} keys; expected 1 to {MOST_KEYS}"),
     "exported": (CONSTANT + "e = LookupTableExportV2(t) {Tkeys=string, Tvalues=int64}",
-                 "`e` does more than look up `t`: LookupTableExportV2"),
+                 "`e` (LookupTableExportV2) does more than look up `t`"),
     "file": (f"{HEAD}\nt = HashTableV2() {{{KINDS}}}\ny = LookupTableFindV2(t, asked, default) {FIND}\n"
              "init = InitializeTableFromTextFileV2(t, keys) {key_index=-2, value_index=-1}",
-             "`init` does more than look up `t`: InitializeTableFromTextFileV2"),
-    "floats": (CONSTANT.replace("key_dtype=string", "key_dtype=float32"), "`t` has keys of type float32"),
+             "`init` (InitializeTableFromTextFileV2) does more than look up `t`"),
+    "floats": (CONSTANT.replace("key_dtype=string", "key_dtype=float32"),
+               "`t` has keys of the unsupported dtype float32"),
     "size in a branch": (
         PROGRAMS["branch"].text.replace("n = LookupTableSizeV2(t, ^init)", "n = LookupTableSizeV2(st:1)"),
-        "`n` asks for a size in a branch or loop"),
+        "`n` reads the size of a table inside a branch or loop"),
 }  # fmt: skip
 
 

@@ -213,13 +213,13 @@ ANEW = ANEW.replace("TensorListSetItem(r, i, square)", "TensorListSetItem(r, i, 
     ("text", "why"),
     [
         (HEAD + TWICE, "`m` and `o` both change the list `l`"),
-        (HEAD + LATE, "`g` reads the list `l`, which `m` changes meanwhile"),
-        (FIRST.replace("ITEM", "a"), "`g` reads the list `m`, which `o` changes meanwhile"),
-        (HEAD + OTHER, "a list may be that of `l`, `e`, and an array is one only"),
-        (EACH_TURN.replace("SHAPE", "scalar"), "`w/body/set` sets the same element in each turn of a loop"),
-        (ANEW.replace("SHAPE", "scalar"), "each turn of a loop changes the list `w/enter_3` anew"),
-        (HEAD + "v = Placeholder() {dtype=variant}\n    y = TensorListLength(v)", "nothing here makes that"),
-        (HEAD + f"y = TensorListPopBack(l, shape) {ITEM}", "nothing does the same to a TensorArray"),
+        (HEAD + LATE, "`g` reads the list `l`, which `m` may change before"),
+        (FIRST.replace("ITEM", "a"), "`g` reads the list `m`, which `o` may change before"),
+        (HEAD + OTHER, "a list may come from `l`, `e`; an array has one origin"),
+        (EACH_TURN.replace("SHAPE", "scalar"), "`w/body/set` sets the same element in each iteration"),
+        (ANEW.replace("SHAPE", "scalar"), "each iteration of a loop changes the original list `w/enter_3`"),
+        (HEAD + "v = Placeholder() {dtype=variant}\n    y = TensorListLength(v)", "no node of this graph"),
+        (HEAD + f"y = TensorListPopBack(l, shape) {ITEM}", "has no equivalent for a TensorArray"),
         (HEAD + "y = ZerosLike(l) {T=variant}", r"`y` \(ZerosLike\) reads the list of `l`"),
         (HEAD.replace("element_dtype=float32", "element_dtype=variant"), "`l` is a list of lists"),
     ],
@@ -234,5 +234,5 @@ def test_what_stays_a_list_and_why(text, why):
 
 
 def test_functional_branches_and_loops_come_first():
-    with pytest.raises(StructureRefusal, match=r"`w` \(StatelessWhile\) hides lists"):
+    with pytest.raises(StructureRefusal, match=r"`w` \(StatelessWhile\) must be lowered"):
         lists_to_arrays(graph(LOOP.replace("SHAPE", "scalar")))

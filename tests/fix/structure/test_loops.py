@@ -159,5 +159,5 @@ def test_a_loop_without_variables_stays():
         "(p: bool) -> (q: bool)", "() -> ()"
     )
     made = graph(text.replace("go(p: bool)", "go()").replace("return q=p", "return"))
-    with pytest.raises(StructureRefusal, match="`y` is a loop without variables"):
+    with pytest.raises(StructureRefusal, match="`y` is a loop without loop variables"):
         lower_all(made)

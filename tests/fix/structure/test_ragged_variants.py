@@ -5,7 +5,7 @@ from tests.recorded_models import graph
 from tests.runtime.cases import f32, i64
 
 import tfport
-from tfport.fix.structure.ragged_variants import without_boxes
+from tfport.fix.structure.ragged_variants import drop_ragged_variants
 from tfport.graph.build import graph_to_def
 
 HEAD = """
@@ -37,7 +37,7 @@ def test_what_was_packed_is_handed_on(name):
     made = graph(HEAD + PASSED[name])
     feeds = {"s:0": i64(0, 2, 2, 3), "v:0": f32(1, 2, 3)}
     before = tfport.Session(tfport.load(graph_to_def(made).SerializeToString())).run(["u:0", "u:1"], feeds)
-    gone = without_boxes(made)
+    gone = drop_ragged_variants(made)
     assert {op for _, op in gone} >= {"RaggedTensorToVariant", "RaggedTensorFromVariant"}
     assert {node.op for node in made} == {"Placeholder", "IdentityN"}
     after = tfport.Session(tfport.load(graph_to_def(made).SerializeToString())).run(["u:0", "u:1"], feeds)
@@ -48,5 +48,5 @@ def test_what_was_packed_is_handed_on(name):
 def test_other_boxes_stay(name):
     made = graph(HEAD + KEPT[name])
     before = graph_to_def(made).SerializeToString(deterministic=True)
-    assert without_boxes(made) == []
+    assert drop_ragged_variants(made) == []
     assert graph_to_def(made).SerializeToString(deterministic=True) == before

@@ -98,9 +98,9 @@ LOST = LOOP.replace("BODY", BODY) + """
 @pytest.mark.parametrize(
     ("text", "why"),
     [
-        (UNDECIDED, r"`m` \(Merge\) is part of nothing that can be recognised"),
-        (EFFECT, r"`s` \(Switch\) is part of nothing that can be recognised"),
-        (LOST, r"no result of its loop waits for `e` \(Print\)"),
+        (UNDECIDED, r"`m` \(Merge\) is not part of a recognized branch or loop"),
+        (EFFECT, r"`s` \(Switch\) is not part of a recognized branch or loop"),
+        (LOST, r"no result of the loop depends on `e` \(Print\)"),
     ],
 )
 def test_what_stays_and_why(text, why):

@@ -124,22 +124,22 @@ def test_a_key_for_what_was_deleted_is_left_out():
 
 REFUSED = {
     "removed from": (tables_to_v1, MUTABLE + "gone = LookupTableRemoveV2(t, keys) {Tin=string}",
-                     "no LookupTableRemoveV2 reads tables that are references"),
+                     "LookupTableRemoveV2 cannot read tables that are references"),
     "called": (tables_to_v1, CONSTANT + "z = StatefulPartitionedCall(t) {Tin=[resource], Tout=[], f=f}",
-               "the table `t` goes into a function with `z`"),
+               "`z` passes the table `t` to a function"),
     "merged with another thing": (
         tables_to_v1,
         CONSTANT + "other = VarHandleOp() {dtype=float32, shape=()}\nm = Merge(t, other) {N=2, T=resource}",
-        "`m` hands on `other` as well as a table"),
+        "`m` passes on `other` as well as a table"),
     "anonymous": (tables_to_v1, CONSTANT.replace("HashTableV2(", "AnonymousHashTable("),
-                  "`t` is a AnonymousHashTable, a table for one run"),
+                  "`t` is a AnonymousHashTable, which lives for one run"),
     "dense": (
         tables_to_v2,
         "e = Const() {dtype=int64, value=int64()[0]}\n"
         "t = MutableDenseHashTable(e) {key_dtype=int64, value_dtype=int64}",
-        "`t` is a MutableDenseHashTable; as a resource it needs a key that no entry may have"),
+        "`t` is a MutableDenseHashTable; its V2 op needs a deleted key, which V1 does not have"),
     "named": (tables_to_v2, f"{HEAD}\nt = HashTable() {{{KINDS}}}\nname = Identity(t) {{T=string}}",
-              "no Identity reads tables that are resources"),
+              "Identity cannot read tables that are resources"),
 }  # fmt: skip
 
 

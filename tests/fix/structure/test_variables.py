@@ -76,5 +76,5 @@ def test_what_needs_a_resource_keeps_it(line, says):
 
 def test_a_reference_that_is_handed_on_stays():
     made = graph(REFERENCES + "z = Neg(set) {T=float32}")
-    with pytest.raises(StructureRefusal, match="hands on the reference"):
+    with pytest.raises(StructureRefusal, match="passes on the reference"):
         to_resources(made)

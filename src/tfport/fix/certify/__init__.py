@@ -1,1 +1,1 @@
-"""Whether a model before and after a rewrite answers alike, tried out; and the paper that says so."""
+"""Verifies that a rewritten model has the outputs of the original, and writes the certificate."""

@@ -1,7 +1,6 @@
-"""Arrays of a type and shape, ordinary ones and those at which models break: each profile is a row.
+"""Generate arrays of a dtype and shape, with ordinary values and edge cases.
 
-A profile says what numbers, whole numbers and strings are like. What the array is for, and how
-large, is decided elsewhere: `inputs`.
+A profile describes the floats, integers and strings of an array. `trials` chooses the shapes.
 """
 
 from __future__ import annotations
@@ -30,19 +29,19 @@ LARGE = {"float16": 1e3, "bfloat16": 1e6, "float32": 1e6, "float64": 1e6, "compl
 
 @dataclass(frozen=True, slots=True)
 class ValueProfile:
-    """What made-up values are like."""
+    """A kind of generated values."""
 
     name: str
     number: Callable[[Random, tuple[int, ...], np.dtype[Any]], Any]
     whole: tuple[int, int]
-    """The least and the greatest; of what the type has not, its own."""
+    """The least and the greatest integer, clipped to the range of the dtype."""
     texts: tuple[bytes, ...]
     finite: bool = True
-    """Whether every number is one that arithmetic is meant for."""
+    """Whether every number is finite."""
 
     @property
     def huge(self) -> bool:
-        """Whether a whole number of it would be a large size."""
+        """Whether its integers would be large sizes."""
         return self.whole[1] > 9
 
 
@@ -59,7 +58,7 @@ def _large(random: Random, shape: tuple[int, ...], kind: np.dtype[Any]) -> Any:
 
 
 def _tiny(random: Random, shape: tuple[int, ...], kind: np.dtype[Any]) -> Any:
-    # not so small that products are denormal: engines take a hundred times as long for those
+    # not so small that products are denormal: engines are a hundred times slower for those
     return random.standard_normal(shape) * step_at_one(kind)
 
 
@@ -81,23 +80,23 @@ PROFILES = (
     ValueProfile("large", _large, (-GREAT, GREAT), (b"long " * 2000, b"9" * 400)),
     ValueProfile("not finite", _not_finite, (0, 1), NO_TEXT, finite=False),
 )
-"""The edges, from those that most models take to those that few do."""
+"""The edge cases, from those that most models accept to those that few do."""
 
 
 def random_for(*what: object) -> Random:
-    """Chance that is the same each time for the same things."""
+    """A random generator whose seed depends only on the arguments."""
     seed = hashlib.sha256("\0".join(map(str, what)).encode()).digest()
     return np.random.default_rng(int.from_bytes(seed[:8], "little"))
 
 
 def array_of(dtype: DType, shape: tuple[int, ...], profile: ValueProfile, random: Random) -> NDArray[Any]:
-    """An array of a profile."""
+    """An array with values of a profile."""
     if math.prod(shape) > MOST_ELEMENTS:
-        raise Error(f"a tensor of shape {list(shape)} is too large to make up; give one with --inputs")
+        raise Error(f"a tensor of shape {list(shape)} is too large to generate; pass one with --inputs")
     try:
         kind = dtype.numpy
     except KeyError:
-        raise Error(f"nothing can be made up for a {dtype}") from None
+        raise Error(f"cannot generate inputs of dtype {dtype}") from None
     if kind.kind == "O":
         return _strings(shape, profile, random)
     if kind.kind == "b":

@@ -1,7 +1,7 @@
-"""The paper that goes with a rewritten model: what was changed, what was tried, and what came of it.
+"""The certificate of a rewritten model: the applied rules, the inputs tried, and the differences.
 
-`str(…)` for people, `.to_json()` for programs, `.page()` for a browser. It says what was seen and
-no more; whoever doubts it finds the digests of both models and may ask the same things again.
+`str(…)` for people, `.to_json()` for programs, `.page()` for a browser. It states only what was
+observed, with the digests of both models, so that the comparison can be repeated.
 """
 
 from __future__ import annotations
@@ -25,20 +25,20 @@ CHUNK = 1 << 24
 
 @dataclass(frozen=True, slots=True)
 class Applied:
-    """A rule that was applied, and what it promises to keep."""
+    """An applied rule, and its promise."""
 
     name: str
     keeps: str
     count: int
     nodes: Sequence[str]
-    """A few of the nodes that it changed."""
+    """Examples of the nodes that it changed."""
     doc: str
     """What it does, in a sentence."""
 
 
 @dataclass(slots=True)
 class Certificate:
-    """What is known of a rewritten model."""
+    """The rules applied to a model, and the verification of the result."""
 
     source: str
     source_digest: str
@@ -58,7 +58,7 @@ class Certificate:
 
     @property
     def keeps(self) -> str:
-        """The weakest promise of the rules that were applied."""
+        """The weakest promise of the applied rules."""
         order = (EXACT, ROUNDING, LOSSY)
         return max((rule.keeps for rule in self.rules), key=order.index, default=EXACT)
 
@@ -68,7 +68,7 @@ class Certificate:
         return certificate_json(self)
 
     def page(self) -> str:
-        """The same as one HTML page that needs nothing else."""
+        """The certificate as one self-contained HTML page."""
         from tfport.fix.certify.html import page
 
         return page(self)
@@ -80,10 +80,10 @@ class Certificate:
 
 
 def digest(path: str | os.PathLike[str], leave_out: Collection[str] = ()) -> str:
-    """The SHA-256 of a file; of a folder that of the list of its files.
+    """The SHA-256 of a file, or of the list of files of a folder.
 
     The list has a line for each file, sorted by name: its SHA-256, two spaces and its name within
-    the folder, as `sha256sum` prints it. `leave_out` are names that do not count.
+    the folder, as `sha256sum` prints it. Files named in `leave_out` are not listed.
     """
     place = Path(path)
     if not place.is_dir():
@@ -100,11 +100,11 @@ def _names(folder: Path) -> Iterator[str]:
 
 
 def _of_file(path: Path) -> str:
-    found = hashlib.sha256()
+    sha256 = hashlib.sha256()
     try:
         with open(path, "rb") as file:
             while chunk := file.read(CHUNK):
-                found.update(chunk)
+                sha256.update(chunk)
     except OSError as error:
         raise UnreadableFile(f"{path}: {reason(error)}") from None
-    return found.hexdigest()
+    return sha256.hexdigest()

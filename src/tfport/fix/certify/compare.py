@@ -1,17 +1,17 @@
-"""How far two answers are apart: absolutely, relatively, in steps of their type, and whether that is much.
+"""The difference of two outputs: absolute, relative and in ulps, and whether it is within the tolerance.
 
-Zero is no sensible tolerance for floating-point numbers even where every rule is exact. An engine
-chooses how to sum by the shapes and neighbours of an op, fuses a product with the sum behind it, and
-takes its own polynomial for `exp`: the same mathematics gives other last bits once the graph around it
-changes, and a long sum of both signs loses as many digits as cancel. So numbers are alike where
+A tolerance of zero does not work for floating-point numbers, even if every rule is exact. An engine
+chooses the order of a sum by the shapes and neighbors of an op, fuses a product with a following sum,
+and has its own polynomial for `exp`: the same mathematics gives different last bits when the graph
+around it changes, and a long sum of both signs loses digits by cancellation. So numbers agree if
 
     |a - b| <= atol + rtol * |b|
 
-with an `atol` that grows with the largest number of the output, as rounding errors do. Where an output
-has large numbers usually and small ones in some trial, they are what is left of larger ones, and are
-as uncertain as those: of numbers up to one the usual size counts. Nor is `atol` ever smaller than the
-smallest normal number, since engines may take what is smaller for zero. Whole numbers, truth values and
-strings are alike where they are equal; shapes and types always must be.
+with an `atol` that grows with the largest number of the output, as rounding errors do. If an output is
+usually large, and small in one trial, the small numbers are what remains of larger ones, and have
+their rounding errors: for numbers up to one, the usual size counts. `atol` is at least the smallest
+normal number, since engines may flush smaller numbers to zero. Integers, bools and strings agree if
+they are equal; shapes and dtypes must always be equal.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ import ml_dtypes
 import numpy as np
 from numpy.typing import NDArray
 
-# type: rtol, and atol as a part of the largest |b| of the output; some 1000, 100 and 10 steps of each type
+# dtype: rtol, and atol as a fraction of the largest |b| of the output; about 1000, 100 and 10 ulps
 DEFAULTS = {
     "float64": (1e-10, 1e-11),
     "float32": (1e-4, 1e-5),
@@ -33,19 +33,19 @@ DEFAULTS = {
     "complex64": (1e-4, 1e-5),
 }
 EIGHT_BITS = (0.25, 0.125)
-"""What floating-point types of eight bits or fewer get: a step of them is an eighth or a quarter."""
+"""The tolerances of floating-point types of eight bits or fewer, whose ulp is an eighth or a quarter."""
 _PARTS = {"complex64": np.float32, "complex128": np.float64}
 
 
 @dataclass(frozen=True, slots=True)
 class Tolerance:
-    """What the caller allows; None is the type's own."""
+    """The caller's tolerances; None for the defaults of the dtype."""
 
     rtol: float | None = None
     atol: float | None = None
 
     def of(self, kind: np.dtype[Any], largest: float) -> tuple[float, float]:
-        """`rtol` and `atol` for a type, in an output whose largest number is this."""
+        """`rtol` and `atol` for a dtype, in an output with this largest number."""
         rtol, part = DEFAULTS.get(kind.name, EIGHT_BITS)
         return (
             rtol if self.rtol is None else self.rtol,
@@ -55,24 +55,24 @@ class Tolerance:
 
 @dataclass(frozen=True, slots=True)
 class OutputDifference:
-    """How far an output was from what was expected, over all trials so far."""
+    """The difference of an output from the expected one, over all trials so far."""
 
     dtype: str = ""
     trials: int = 0
     elements: int = 0
     unequal: int = 0
-    """Elements that are not the same bits; NaN equals NaN, and 0 equals -0."""
+    """Elements that are not equal; NaN equals NaN, and 0 equals -0."""
     beyond: int = 0
-    """Elements that are further apart than is allowed."""
+    """Elements beyond the tolerance."""
     absolute: float = 0.0
-    """The largest; infinite where a NaN or an infinity stands against something else."""
+    """The largest absolute difference; infinite if only one side is NaN or infinite."""
     relative: float = 0.0
     ulps: int = 0
-    """Steps of the type between the two; whatever stands against a NaN is not counted."""
+    """The largest difference in ulps; pairs with a NaN are not counted."""
     problem: str = ""
-    """The first shape or type that is another."""
+    """The first difference in shape or dtype."""
     largest: float = 0.0
-    """The largest finite number that was expected."""
+    """The largest finite expected number."""
 
     @property
     def alike(self) -> bool:
@@ -99,27 +99,27 @@ DEFAULT, NOTHING = Tolerance(), OutputDifference()
 def compare(
     answer: Any, expected: Any, tolerance: Tolerance = DEFAULT, so_far: OutputDifference = NOTHING
 ) -> OutputDifference:
-    """The difference of one output in one trial; of several parts, all of theirs together.
+    """The difference of one output in one trial; the parts of a composite tensor are added up.
 
-    Where all that is expected is zero, what the output was in the trials so far tells how large it is.
+    `so_far` tells how large the output usually is.
     """
     if isinstance(expected, tuple) or isinstance(answer, tuple):
         return _parts(answer, expected, tolerance)
     a, b = np.asarray(answer), np.asarray(expected)
-    found = OutputDifference(_named(b), 1, b.size)
+    difference = OutputDifference(_named(b), 1, b.size)
     if _named(a) != _named(b):
-        return replace(found, problem=f"it is {_named(a)}; expected {_named(b)}")
+        return replace(difference, problem=f"it is {_named(a)}; expected {_named(b)}")
     if a.shape != b.shape:
-        return replace(found, problem=f"its shape is {list(a.shape)}; expected {list(b.shape)}")
+        return replace(difference, problem=f"its shape is {list(a.shape)}; expected {list(b.shape)}")
     if is_float(b.dtype):
-        return _floats(a, b, tolerance, found, so_far.largest)
+        return _floats(a, b, tolerance, difference, so_far.largest)
     unequal = int(np.count_nonzero(_texts(a) != _texts(b))) if b.size else 0
-    return replace(found, unequal=unequal, beyond=unequal)
+    return replace(difference, unequal=unequal, beyond=unequal)
 
 
 def _parts(answer: Any, expected: Any, tolerance: Tolerance) -> OutputDifference:
     if not (isinstance(answer, tuple) and isinstance(expected, tuple)) or len(answer) != len(expected):
-        return OutputDifference(trials=1, problem="it has other parts than were expected")
+        return OutputDifference(trials=1, problem="its parts differ from the expected ones")
     total = OutputDifference()
     for a, b in zip(answer, expected, strict=True):
         total += compare(a, b, tolerance)
@@ -131,12 +131,12 @@ def smallest_normal(kind: np.dtype[Any]) -> float:
 
 
 def step_at_one(kind: np.dtype[Any]) -> float:
-    """How far the number after one is from it."""
+    """The distance from one to the next number of a dtype."""
     return float(ml_dtypes.finfo(_PARTS.get(kind.name, kind)).eps)  # type: ignore[no-untyped-call]
 
 
 def is_float(kind: np.dtype[Any]) -> bool:
-    """Whether these are numbers that get rounded; those of `ml_dtypes` are void to numpy."""
+    """Whether a dtype is floating-point or complex; those of `ml_dtypes` have kind void in numpy."""
     return kind.name.startswith(("float", "bfloat", "complex"))
 
 
@@ -145,28 +145,28 @@ def _named(array: NDArray[Any]) -> str:
 
 
 def _texts(array: NDArray[Any]) -> NDArray[Any]:
-    """Strings as bytes, whatever holds them; numpy's own bytes would lose zeros at their ends."""
+    """Strings as objects; numpy's own bytes would lose trailing zeros."""
     return array.astype(object) if array.dtype.kind in "SU" else array
 
 
 def _floats(
-    a: NDArray[Any], b: NDArray[Any], tolerance: Tolerance, found: OutputDifference, usual: float
+    a: NDArray[Any], b: NDArray[Any], tolerance: Tolerance, difference: OutputDifference, usual: float
 ) -> OutputDifference:
     with np.errstate(all="ignore"):
         exact_a, exact_b = _exact(a), _exact(b)
         equal = (exact_a == exact_b) | (np.isnan(exact_a) & np.isnan(exact_b))
         size = np.abs(exact_b)
-        found = replace(found, largest=float(size[np.isfinite(size)].max(initial=0.0)))
+        difference = replace(difference, largest=float(size[np.isfinite(size)].max(initial=0.0)))
         if equal.all():
-            return found
+            return difference
         apart = np.where(equal, 0.0, np.abs(exact_a - exact_b))
         apart = np.where(np.isnan(apart), np.inf, apart)
-        rtol, atol = tolerance.of(b.dtype, max(found.largest, min(usual, 1.0)))
+        rtol, atol = tolerance.of(b.dtype, max(difference.largest, min(usual, 1.0)))
         # an infinite |b| would allow everything
         allowed = atol + rtol * np.where(np.isfinite(size), size, 0.0)
         relative = np.where(apart > 0, apart / size, 0.0)
         return replace(
-            found,
+            difference,
             unequal=int(np.count_nonzero(~equal)),
             beyond=int(np.count_nonzero(apart > allowed)),
             absolute=float(apart.max()),
@@ -176,20 +176,20 @@ def _floats(
 
 
 def _exact(array: NDArray[Any]) -> NDArray[Any]:
-    """The same numbers in a type that holds them all and can be computed with."""
+    """The same numbers in a dtype that represents all of them exactly."""
     return array.astype(np.complex128 if array.dtype.kind == "c" else np.float64)
 
 
 def steps_apart(a: NDArray[Any], b: NDArray[Any]) -> int:
-    """The most numbers of the type that lie between two elements, counted through zero; NaN is none."""
+    """The largest distance of two elements in ulps, counted through zero; NaN is ignored."""
     if a.dtype.name in _PARTS:
         part = _PARTS[a.dtype.name]
-        a, b = (np.ascontiguousarray(one).reshape(-1).view(part) for one in (a, b))
+        a, b = (np.ascontiguousarray(array).reshape(-1).view(part) for array in (a, b))
     known = ~(np.isnan(a) | np.isnan(b))
     if not known.any():
         return 0
     x, y = _places(a[known]), _places(b[known])
-    # as unsigned numbers: two doubles can be further apart than a signed one counts
+    # unsigned, since the distance of two doubles may exceed a signed integer
     apart = np.where(
         x > y, x.astype(np.uint64) - y.astype(np.uint64), y.astype(np.uint64) - x.astype(np.uint64)
     )
@@ -197,7 +197,7 @@ def steps_apart(a: NDArray[Any], b: NDArray[Any]) -> int:
 
 
 def _places(array: NDArray[Any]) -> NDArray[Any]:
-    """Where each number stands among all of its type: the bits, with the sign as a sign."""
+    """The index of each number among all numbers of its dtype: the bits, as a signed integer."""
     width = array.dtype.itemsize
     bits = np.ascontiguousarray(array).view(f"u{width}").astype(np.uint64)
     sign = np.uint64(1 << (8 * width - 1))

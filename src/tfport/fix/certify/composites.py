@@ -1,4 +1,4 @@
-"""The parts of a sparse or ragged tensor, made up so that they fit together."""
+"""Generate the parts of a sparse or ragged tensor so that they are consistent."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from tfport.fix.certify.arrays import Random, ValueProfile, array_of
 from tfport.fix.certify.input_roles import INDICES, SHAPE, SPLITS, VALUES, TensorPart
 from tfport.graph.dtypes import DType
 
-Made = dict[str, NDArray[Any]]
+Arrays = dict[str, NDArray[Any]]
 MOST_FILLED = 7
-"""Elements of a sparse tensor that are there."""
+"""The most elements of a generated sparse tensor."""
 
 
 def made_parts(
@@ -23,8 +23,8 @@ def made_parts(
     sizes: tuple[int, ...],
     profile: ValueProfile,
     random: Random,
-) -> Made:
-    """An array for each tensor of one whole; `sizes` are those of the whole, rows first."""
+) -> Arrays:
+    """An array for each part of one tensor; `sizes` is the shape of the whole."""
     if any(part.kind == SPLITS for part, _, _ in parts.values()):
         return _ragged(parts, sizes[0] if sizes else 1, profile, random)
     return _sparse(parts, sizes, profile, random)
@@ -35,15 +35,15 @@ def _sparse(
     sizes: tuple[int, ...],
     profile: ValueProfile,
     random: Random,
-) -> Made:
-    """Elements at places of their own, in order, as sparse ops expect them."""
+) -> Arrays:
+    """Elements with distinct, sorted indices, as sparse ops require."""
     total = math.prod(sizes)
     filled = min(total, MOST_FILLED)
     places = (
         np.sort(random.choice(min(total, 1 << 20), filled, replace=False)) if filled else np.zeros(0, int)
     )
     indices = np.stack(np.unravel_index(places, sizes), 1) if sizes else np.zeros((filled, 0))
-    made: Made = {}
+    made: Arrays = {}
     for tensor, (part, dtype, _) in parts.items():
         if part.kind == INDICES:
             made[tensor] = indices.astype(np.int64)
@@ -59,9 +59,9 @@ def _ragged(
     rows: int,
     profile: ValueProfile,
     random: Random,
-) -> Made:
-    """Row splits from the outermost: each says how long the rows are that the one before it counts."""
-    made: Made = {}
+) -> Arrays:
+    """Row splits from the outermost to the innermost, and values."""
+    made: Arrays = {}
     splits = sorted(
         (t for t, (part, _, _) in parts.items() if part.kind == SPLITS), key=lambda t: parts[t][0].place
     )

@@ -1,4 +1,4 @@
-"""Serialised Examples made up for a model that parses them: the features that its own node asks for."""
+"""Generate serialized Examples with the features that a model parses."""
 
 from __future__ import annotations
 
@@ -18,23 +18,23 @@ from tfport.graph.graph import Node
 from tfport.graph.shapes import Shape
 
 MOST_VALUES = 3
-"""Of a feature that may have any number."""
+"""The most values of a variable-length feature."""
 
 
 @dataclass(frozen=True, slots=True)
 class WantedFeature:
-    """A feature that a node asks for."""
+    """A feature that a node parses."""
 
     key: str
     dtype: DType
     shape: Shape | None = None
-    """Of a dense one; its first size may be open."""
+    """The shape of a dense feature; its first size may be unknown."""
     optional: bool = True
-    """Whether an Example may come without it: it is sparse or ragged, or has a default."""
+    """Whether an Example may lack it: it is sparse or ragged, or has a default."""
 
 
 def wanted_by(reading: Reading) -> list[WantedFeature] | None:
-    """The features that a node asks of the Examples it reads; None for a node that parses none."""
+    """The features that a node parses; None if it does not parse Examples."""
     find = _FINDERS.get(reading.node.op)
     return list(find(reading)) if find is not None and reading.index == 0 else None
 
@@ -77,18 +77,18 @@ def _dense(
     shapes = _shapes(reading.node)
     for i, (key, dtype, shape) in enumerate(zip(keys, types, shapes, strict=False)):
         default = reading.constant(defaults + i)
-        # one whose first size is open is padded where it is short, so it may be missing
+        # a feature of unknown first size is padded, so it may be missing
         open_first = shape.dims is not None and None in shape.dims[:1]
         yield WantedFeature(key, dtype, shape, open_first or (default is not None and default.size > 0))
 
 
 def _shapes(node: Node) -> list[Shape]:
     shapes = node.attrs.get("dense_shapes")
-    return [one for one in shapes if isinstance(one, Shape)] if isinstance(shapes, list) else []
+    return [shape for shape in shapes if isinstance(shape, Shape)] if isinstance(shapes, list) else []
 
 
 def _types(attr: Any) -> list[DType]:
-    return [one for one in attr if isinstance(one, DType)] if isinstance(attr, list) else []
+    return [dtype for dtype in attr if isinstance(dtype, DType)] if isinstance(attr, list) else []
 
 
 def _keys(array: NDArray[Any] | None) -> list[str]:
@@ -103,14 +103,14 @@ def _listed(keys: Any) -> list[str]:
 def made_examples(
     wanted: Sequence[WantedFeature], shape: tuple[int, ...], profile: ValueProfile, random: Random
 ) -> NDArray[Any]:
-    """Examples of a profile in an array of this shape."""
+    """Examples with values of a profile, in an array of this shape."""
     flat = np.empty(math.prod(shape), object)
     flat[:] = [_example(wanted, profile, random, first=i == 0) for i in range(flat.size)]
     return flat.reshape(shape)
 
 
 def _example(wanted: Sequence[WantedFeature], profile: ValueProfile, random: Random, *, first: bool) -> bytes:
-    """One Example: the first of each array has every feature, others may lack what may be lacking."""
+    """One Example: the first has every feature, others may lack optional ones."""
     example = pb.Example()
     for feature in wanted:
         if first or not feature.optional or random.random() < 0.75:

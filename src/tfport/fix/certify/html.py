@@ -1,4 +1,4 @@
-"""A certificate as one page that needs nothing else. Names come from strangers' files: each is escaped."""
+"""Format a certificate as a self-contained HTML page. Names come from untrusted files: each is escaped."""
 
 from __future__ import annotations
 
@@ -50,15 +50,16 @@ def _rules(certificate: Certificate) -> str:
     return _table(("keeps", "times", "rule", "what it does", "for example"), rows)
 
 
-def _comparison(one: AnswerComparison) -> str:
+def _comparison(comparison: AnswerComparison) -> str:
     refusals = "".join(
         f"<li>refuses <code>{text(trial)}</code>: {text(why)}</li>"
-        for trial, why in one.only_rewritten_refuses
+        for trial, why in comparison.only_rewritten_refuses
     )
-    stopped = f"<li>{text(one.stopped)}</li>" if one.stopped else ""
+    stopped = f"<li>{text(comparison.stopped)}</li>" if comparison.stopped else ""
     return (
-        f'<section class="{MARKS[one.verdict]}"><h3>{text(one.signature)}</h3><p>{text(heading(one))}</p>'
-        f"<ul>{stopped}{refusals}</ul>{_table(HEAD, rows_of(one))}</section>"
+        f'<section class="{MARKS[comparison.verdict]}">'
+        f"<h3>{text(comparison.signature)}</h3><p>{text(heading(comparison))}</p>"
+        f"<ul>{stopped}{refusals}</ul>{_table(HEAD, rows_of(comparison))}</section>"
     )
 
 

@@ -1,8 +1,8 @@
-"""What an input of a signature is for, where its type and shape alone would make nonsense of it.
+"""The role of an input, if its dtype and shape are not enough to generate useful values.
 
-A string may be an Example, an image or the text of a number; that is told by the nodes that read it.
-Three inputs may be one sparse tensor, two a ragged one; that is told by the signature, or by the
-structure that the exporting program noted for each function, or by the sparse ops that read them.
+A string may be an Example, an image or a number as text; the nodes that read it tell which.
+Three inputs may form a sparse tensor, two a ragged one; the signature tells, or the structure that
+the exporting program recorded for each function, or the sparse ops that read them.
 """
 
 from __future__ import annotations
@@ -33,19 +33,19 @@ class TensorPart:
     place: int = 0
     """Which row splits, from the outermost."""
     of: Shape = UNKNOWN
-    """The shape of the whole, where that is known."""
+    """The shape of the whole, if it is known."""
 
 
 @dataclass(slots=True)
 class Role:
-    """What one tensor is for."""
+    """The role of one tensor."""
 
     examples: list[WantedFeature] | None = None
     text: str = ""
-    """`image` or `number`, of strings that must be that."""
+    """`image` or `number`, for strings that must be that."""
     part: TensorPart | None = None
     guessed: list[TensorPart] = field(default_factory=list)
-    """What sparse ops take it for."""
+    """The parts that sparse ops read it as."""
 
 
 @dataclass(slots=True)
@@ -65,13 +65,13 @@ def roles_of(model: Model, signature: Signature) -> Roles:
             for tensor, part in zip(spec.tensors, _declared(name, spec), strict=False):
                 roles.of(tensor).part = part
         elif model.has_tensor(spec.tensors[0]):
-            _told(model, spec, roles.of(spec.tensors[0]))
+            _infer(model, spec, roles.of(spec.tensors[0]))
     _settle(roles.by_tensor.values())
     return roles
 
 
 def _settle(roles: Collection[Role]) -> None:
-    """Of what sparse ops take a tensor for, keep what most other tensors have a part in."""
+    """Of the guessed parts of a tensor, keep the one whose whole has the most other parts."""
     wholes = Counter(part.whole for role in roles for part in role.guessed)
     for role in roles:
         if role.part is None and role.guessed:
@@ -79,7 +79,7 @@ def _settle(roles: Collection[Role]) -> None:
 
 
 def _declared(name: str, spec: TensorSpec) -> Iterator[TensorPart]:
-    """The parts of an input that the signature itself says is several tensors."""
+    """The parts of an input that the signature declares as composite."""
     if spec.form == "sparse":
         yield from (TensorPart(name, kind, of=spec.shape) for kind in (VALUES, INDICES, SHAPE))
     elif spec.form == "ragged":
@@ -87,8 +87,8 @@ def _declared(name: str, spec: TensorSpec) -> Iterator[TensorPart]:
         yield from (TensorPart(name, SPLITS, place) for place in range(len(spec.tensors) - 1))
 
 
-def _told(model: Model, spec: TensorSpec, role: Role) -> None:
-    """What the readers of an input say."""
+def _infer(model: Model, spec: TensorSpec, role: Role) -> None:
+    """Infer a role from the nodes that read an input."""
     features: dict[str, WantedFeature] = {}
     for reading in readings(model.graph.value(spec.tensors[0])):
         op = reading.node.op
@@ -97,7 +97,7 @@ def _told(model: Model, spec: TensorSpec, role: Role) -> None:
         elif part := _sparse_op(reading):
             role.guessed.append(part)
         if spec.dtype == STRING:
-            features.update({one.key: one for one in wanted_by(reading) or ()})
+            features.update({feature.key: feature for feature in wanted_by(reading) or ()})
             role.text = role.text or ("image" if op in IMAGES else "number" if op in NUMBERS else "")
     role.examples = list(features.values()) or None
 
@@ -116,7 +116,7 @@ def _sparse_op(reading: Reading) -> TensorPart | None:
 
 
 def _noted(model: Model, reading: Reading) -> TensorPart | None:
-    """The part that an argument of a function is, by what the exporting program noted of its structure."""
+    """The part that an argument of a function is, by the structure that the exporting program recorded."""
     function = reading.node.graph
     assert isinstance(function, Function)
     noted = model.meta.object_graph_def.concrete_functions

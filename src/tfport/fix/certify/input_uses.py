@@ -1,7 +1,7 @@
-"""Where an input of a model ends up: the nodes that read it, through calls, branches and what hands on.
+"""The nodes that read an input of a model, through calls, branches and pass-through ops.
 
-Only ways are followed on which an element stays the same: into functions, round loops, through
-slices and lists. What that means for the input is decided elsewhere: `roles`.
+Only paths on which elements stay the same are followed: into functions, around loops, through
+slices and lists. `input_roles` interprets the result.
 """
 
 from __future__ import annotations
@@ -29,20 +29,20 @@ HANDS_ON = frozenset(_HANDS_ON.split())
 _SKIPPED_INPUTS = {"If": 1, "StatelessIf": 1, "Case": 1, "StatelessCase": 1}
 _CALLS_BODIES = {*_SKIPPED_INPUTS, "While", "StatelessWhile"}
 MOST = 100_000
-"""Values that are looked at: a stranger's graph may be large."""
+"""The most values to visit: an untrusted graph may be large."""
 
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """A node that reads what is followed, as one of its inputs; or the argument of a function that it is."""
+    """A node that reads the followed value as one of its inputs, or the function argument that it becomes."""
 
     node: Node
     index: int
     passed: dict[Value, Value]
-    """What was passed for each argument on the way."""
+    """The value that was passed for each function argument."""
 
     def constant(self, index: int) -> NDArray[Any] | None:
-        """The constant that the node reads as another of its inputs; None where it is none."""
+        """Another input of the node, if it is constant."""
         return constant(self.node.inputs[index], self.passed) if index < len(self.node.inputs) else None
 
 
@@ -50,40 +50,40 @@ Onward = Callable[[Node, int], Iterable[Value]]
 
 
 def handed_on(node: Node, index: int) -> list[Value]:
-    """The outputs in which the elements of an input come out again."""
+    """The outputs that contain the elements of an input."""
     return node.outputs if node.op in HANDS_ON else []
 
 
 def readings(start: Value, onward: Onward = handed_on) -> Iterator[Reading]:
-    """Everything that reads a value, and each argument of a function that it becomes, nearest first.
+    """All readers of a value, and each function argument that it becomes, nearest first.
 
-    `onward` says which outputs of a node that reads it are followed too.
+    `onward` returns the outputs of a reader that are followed too.
     """
-    way = _Way({}, {})
-    found, seen = [start], {start}
-    for value in found:  # grows while we walk it
-        if len(found) > MOST:
+    path = _CallPath({}, {})
+    values, seen = [start], {start}
+    for value in values:  # grows during the loop
+        if len(values) > MOST:
             return
         for node in value.uses:
             for index in (i for i, read in enumerate(node.inputs) if read is value):
-                yield Reading(node, index, way.passed)
-                inside = list(way.into(node, index))
-                yield from (Reading(argument.node, argument.index, way.passed) for argument in inside)
-                further = way.out_of(node, index) if node.op == RETURN else inside or onward(node, index)
-                new = [one for one in dict.fromkeys(further) if one not in seen]
+                yield Reading(node, index, path.passed)
+                inside = list(path.into(node, index))
+                yield from (Reading(argument.node, argument.index, path.passed) for argument in inside)
+                further = path.out_of(node, index) if node.op == RETURN else inside or onward(node, index)
+                new = [unseen for unseen in dict.fromkeys(further) if unseen not in seen]
                 seen.update(new)
-                found += new
+                values += new
 
 
 @dataclass(slots=True)
-class _Way:
-    """Through which calls the walk went."""
+class _CallPath:
+    """The calls through which a value was followed."""
 
     passed: dict[Value, Value]
     callers: dict[Function, list[Node]]
 
     def into(self, node: Node, index: int) -> Iterator[Value]:
-        """What an input of a call is called inside; notes what else is passed there."""
+        """The argument for an input of a call; records the other arguments too."""
         for function, skipped in _bodies(node):
             arguments = function.arguments
             if not 0 <= index - skipped < len(arguments):
@@ -96,7 +96,7 @@ class _Way:
             yield arguments[index - skipped]
 
     def out_of(self, node: Node, index: int) -> Iterator[Value]:
-        """What a result of a function is called where it was called."""
+        """The outputs of calls for a result of a function."""
         function = node.graph
         assert isinstance(function, Function)
         before = 0
@@ -110,7 +110,7 @@ class _Way:
 
 
 def _bodies(node: Node) -> Iterator[tuple[Function, int]]:
-    """The functions that take the inputs of a node, and how many inputs come before those."""
+    """The functions that a node calls with its inputs, and how many inputs are skipped."""
     if function := callee(node):
         yield function, 0
     elif node.op in _CALLS_BODIES:

@@ -1,4 +1,4 @@
-"""A certificate as programs read it; numbers that JSON has not, infinite ones, are null."""
+"""Format a certificate as JSON; infinite numbers, which JSON does not have, are null."""
 
 from __future__ import annotations
 
@@ -34,32 +34,32 @@ def verification_json(verification: Verification) -> dict[str, Any]:
         "signatures": verification.signatures,
         "tolerance": {"rtol": verification.rtol, "atol": verification.atol},
         "trials": [
-            {"signature": one.signature, "name": one.name, "origin": one.origin, "finite": one.finite,
-             "original": one.original, "why": one.why}
-            for one in verification.trials
+            {"signature": trial.signature, "name": trial.name, "origin": trial.origin, "finite": trial.finite,
+             "original": trial.original, "why": trial.why}
+            for trial in verification.trials
         ],
-        "comparisons": [_comparison(one) for one in verification.comparisons],
+        "comparisons": [_comparison(trial) for trial in verification.comparisons],
         "caveats": verification.caveats,
         "not_asked": [{"runner": runner, "why": why} for runner, why in verification.not_asked],
         "left_out": verification.left_out,
     }  # fmt: skip
 
 
-def _comparison(one: AnswerComparison) -> dict[str, Any]:
-    refuses = [{"trial": name, "why": why} for name, why in one.only_rewritten_refuses]
+def _comparison(comparison: AnswerComparison) -> dict[str, Any]:
+    refuses = [{"trial": name, "why": why} for name, why in comparison.only_rewritten_refuses]
     return {
-        "signature": one.signature,
-        "runner": one.runner,
-        "reference": one.reference,
-        "verdict": one.verdict,
-        "answered": one.answered,
-        "refused": one.refused,
-        "only_rewritten_answers": one.only_rewritten_answers,
+        "signature": comparison.signature,
+        "runner": comparison.runner,
+        "reference": comparison.reference,
+        "verdict": comparison.verdict,
+        "answered": comparison.answered,
+        "refused": comparison.refused,
+        "only_rewritten_answers": comparison.only_rewritten_answers,
         "only_rewritten_refuses": refuses,
-        "random": one.random,
-        "stopped": one.stopped,
-        "outputs": _differences(one.outputs),
-        "not_finite": _differences(one.not_finite),
+        "random": comparison.random,
+        "stopped": comparison.stopped,
+        "outputs": _differences(comparison.outputs),
+        "not_finite": _differences(comparison.not_finite),
     }
 
 

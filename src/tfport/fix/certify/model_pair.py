@@ -1,4 +1,4 @@
-"""The two models of a verification, and the ways into them that both must have."""
+"""The two models of a verification, and the signatures that both must have."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ from tfport.runtime.custom.registry import Registry
 from tfport.runtime.select_signature import WHOLE_GRAPH, select_signature
 
 MOST_ENDS = 64
-"""Of a graph without signatures."""
+"""The most outputs of a graph without signatures that are compared."""
 
 
 def both_sides(
     before: Model, after: Model, names: Iterable[str] | None, fetches: Sequence[str]
 ) -> tuple[ModelSide, ModelSide]:
-    """Both models with the same ways in."""
+    """Both models with the same signatures."""
     if before.signatures and not fetches:
         asked = None if names is None else [names] if isinstance(names, str) else list(names)
-        first = {one.name: one for one in chosen(before.signatures, asked, before.where)}
+        first = {entry.name: entry for entry in chosen(before.signatures, asked, before.where)}
         second = {name: select_signature(after, name) for name in first}
     else:
         whole = select_signature(before, None, fetches)
@@ -41,30 +41,30 @@ def both_sides(
 def answerable(
     sides: tuple[ModelSide, ModelSide], registry: Registry | None
 ) -> tuple[tuple[ModelSide, ModelSide], list[str]]:
-    """Both sides with those ends of a graph only that the original answers, each by itself.
+    """Both sides with only those outputs that the original computes, each tried separately.
 
-    A graph without signatures ends in savers and training steps too, and one that refuses would
-    make all refuse. What is left out is told. Where nothing answers, all are kept.
+    The outputs of a graph without signatures include savers and training steps, and one that fails
+    would make all fail. Returns also what was skipped. If no output works, all are kept.
     """
     before = sides[0]
     whole = before.entrances[WHOLE_GRAPH]
-    maker = TrialBuilder(before.model, whole)
+    builder = TrialBuilder(before.model, whole)
     asked = {name: replace(whole, name=name, outputs={name: spec}) for name, spec in whole.outputs.items()}
     session = OwnSession(ModelSide(before.model, asked), registry)
     try:
-        trials = [maker.made(sizing, ORDINARY) for sizing in maker.sizings()[0]]
+        trials = [builder.made(sizing, ORDINARY) for sizing in builder.sizings()[0]]
     except Error:
         return sides, []
     kept = [
         name
         for name in list(asked)[:MOST_ENDS]
-        # a variable itself: nobody says whether it is read before or after what assigns to it
+        # not a reference: it is undefined whether a variable is read before or after an assignment
         if not before.model.graph.value(asked[name].outputs[name].tensors[0]).dtype.is_ref
         and any(session.ask(replace(trial, signature=name)).outputs is not None for trial in trials)
     ]
     if not kept:
         return sides, []
-    left_out = [f"`{name}`, which is no answer of the original" for name in asked if name not in kept]
+    left_out = [f"`{name}`, which the original does not compute" for name in asked if name not in kept]
     return (_only(sides[0], kept), _only(sides[1], kept)), left_out
 
 
@@ -74,8 +74,8 @@ def _only(side: ModelSide, outputs: Collection[str]) -> ModelSide:
     return replace(side, entrances={WHOLE_GRAPH: replace(whole, outputs=kept)})
 
 
-def _same_names(name: str, one: Signature, other: Signature) -> None:
-    # of a graph without signatures, placeholders that nothing reads may be gone
-    same_inputs = set(one.inputs) == set(other.inputs) or name == WHOLE_GRAPH
-    if set(one.outputs) != set(other.outputs) or not same_inputs:
-        raise Error(f"signature {name} has other inputs or outputs after the rewrite than before")
+def _same_names(name: str, first: Signature, second: Signature) -> None:
+    # in a graph without signatures, placeholders that nothing reads may have been removed
+    same_inputs = set(first.inputs) == set(second.inputs) or name == WHOLE_GRAPH
+    if set(first.outputs) != set(second.outputs) or not same_inputs:
+        raise Error(f"the rewrite changed the inputs or outputs of signature {name}")

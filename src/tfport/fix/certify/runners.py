@@ -1,7 +1,7 @@
-"""Who answers: tfport's own runtime in this process, and TensorFlow of any release in another.
+"""Runners of a verification: tfport's own runtime in this process, and TensorFlow in another.
 
-A runner is asked for a model's answers to trials, and says for each the outputs or why it refused.
-What the answers mean is decided elsewhere: `certify`.
+A runner runs a model on trials, and returns for each the outputs or why it refused. `verify`
+compares them.
 """
 
 from __future__ import annotations
@@ -36,42 +36,42 @@ WORKER = Path(__file__).with_name("target_worker.py")
 SECONDS_TO_LOAD = 600
 SECONDS_A_TRIAL = 60
 MOST_MEMORY = 3 / 4
-"""Of what the machine has, for a process with another TensorFlow."""
+"""The fraction of the machine's memory that a process with another TensorFlow may use."""
 KINDS = {SAVED_MODEL: "saved_model", META_GRAPH: "meta_graph"}
 _NOT_FOR_OTHERS = ("PYTHONPATH", "PYTHONHOME", "PYTHONSTARTUP", "VIRTUAL_ENV")
 
 
 @dataclass(frozen=True, slots=True)
 class TrialOutcome:
-    """What came of a trial: outputs by name, or why there are none."""
+    """The outcome of a trial: outputs by name, or why there are none."""
 
     outputs: dict[str, Any] | None = None
     why: str = ""
     ran: bool = True
-    """Whether it was tried at all: a process may have ended before."""
+    """Whether the trial was run at all: a process may have ended before."""
 
 
 @dataclass(frozen=True, slots=True)
 class ModelSide:
-    """A model that is asked, with the way in for each signature by name."""
+    """One of the two models, with the signatures to run by name."""
 
     model: Model
     entrances: dict[str, Signature]
     path: str | None = None
-    """Where it lies as files that are the same; otherwise it is written out for others to read."""
+    """The path of the unchanged model; None if it must be saved for other processes."""
 
 
 @dataclass(slots=True)
-class Answers:
-    """What a runner says of one side."""
+class RunnerResult:
+    """The outcomes of one side on a runner."""
 
     outcomes: list[TrialOutcome] = field(default_factory=list)
     why: str = ""
-    """Why there are none: it does not load, or the runner has not all of its ops."""
+    """Why there are none: the model does not load, or the runner lacks ops."""
 
 
 class OwnSession:
-    """tfport's runtime, with one side loaded; one trial after the other."""
+    """tfport's runtime with one side loaded."""
 
     def __init__(self, side: ModelSide, registry: Registry | None) -> None:
         self.side = side
@@ -96,19 +96,21 @@ class OwnSession:
             return TrialOutcome(why=str(error))
         except MemoryError:
             return TrialOutcome(why="out of memory")
-        except Exception as error:  # an engine's own, which must not end the other trials
+        except Exception as error:  # of an engine; the other trials must go on
             return TrialOutcome(why=f"{type(error).__name__}: {error}")
         return TrialOutcome(pack_outputs(signature, values))
 
 
 class TensorFlow:
-    """A Python with some TensorFlow, in a process for each question."""
+    """A Python with a TensorFlow, run in a new process for each model."""
 
     def __init__(self, python: str, *, own: bool = False) -> None:
-        found = shutil.which(python)
-        if found is None:
-            raise Error(f"{python}: no program that can be run; expected the Python of the target")
-        self.python = found
+        program = shutil.which(python)
+        if program is None:
+            raise Error(
+                f"{python}: not an executable program; expected a Python with the target's TensorFlow"
+            )
+        self.python = program
         self.own = own
         """Whether it is the Python that tfport runs in."""
         self.version = self.python_version = ""
@@ -117,21 +119,21 @@ class TensorFlow:
     def name(self) -> str:
         return f"TensorFlow {self.version or '(unknown)'}, Python {self.python_version or '(unknown)'}"
 
-    def ask(self, side: ModelSide, trials: Sequence[Trial]) -> Answers:
-        """The answers of a side to trials, in order."""
+    def ask(self, side: ModelSide, trials: Sequence[Trial]) -> RunnerResult:
+        """Run a side on trials; the outcomes are in the same order."""
         with tempfile.TemporaryDirectory(prefix="tfport-") as folder:
             place = Path(folder)
             asked = [{"fetches": _fetches(side.entrances[trial.signature])} for trial in trials]
             job = {**_placed(side, place / "model"), "memory": _memory(), "trials": asked}
             for i, trial in enumerate(trials):
-                with suppress(Error):  # what cannot be fed is missing there, and refused
+                with suppress(Error):  # the worker refuses a trial whose inputs are missing
                     write_tensors(place / f"{i}.in", _feeds(side, trial))
             (place / "job.json").write_text(json.dumps(job))
             ended = self._run(place, SECONDS_TO_LOAD + SECONDS_A_TRIAL * len(trials))
             return self._read(place, side, trials, ended)
 
     def _run(self, place: Path, seconds: float) -> str:
-        """How the process ended, where not well."""
+        """Run the worker; returns how it failed, or an empty string."""
         dropped = () if self.own else _NOT_FOR_OTHERS
         kept = {name: value for name, value in os.environ.items() if name not in dropped}
         quiet = {**kept, "TF_CPP_MIN_LOG_LEVEL": "3", "PYTHONDONTWRITEBYTECODE": "1"}
@@ -144,33 +146,33 @@ class TensorFlow:
             try:
                 code = process.wait(seconds)
             except subprocess.TimeoutExpired:
-                return f"it took more than {seconds:.0f} seconds"
-            finally:  # also when the user has had enough
+                return f"timeout after {seconds:.0f} seconds"
+            finally:  # also when the user interrupts
                 with suppress(ProcessLookupError, PermissionError):
                     os.killpg(process.pid, signal.SIGKILL)
                 process.wait()
         if code == 0:
             return ""
         last = [line for line in _tail(place / "log.txt").splitlines() if line.strip()]
-        killed = f"it was ended by {signal.Signals(-code).name}" if code < 0 else f"it ended with {code}"
-        return f"{killed}: {last[-1].strip()}" if last else killed
+        ended = f"killed by {signal.Signals(-code).name}" if code < 0 else f"exit code {code}"
+        return f"{ended}: {last[-1].strip()}" if last else ended
 
-    def _read(self, place: Path, side: ModelSide, trials: Sequence[Trial], ended: str) -> Answers:
+    def _read(self, place: Path, side: ModelSide, trials: Sequence[Trial], ended: str) -> RunnerResult:
         if (place / "about.json").exists():
             about = json.loads((place / "about.json").read_text())
             self.version, self.python_version = str(about["tensorflow"]), str(about["python"])
         if (place / "load.txt").exists():
-            return Answers(why=(place / "load.txt").read_text(errors="replace"))
+            return RunnerResult(why=(place / "load.txt").read_text(errors="replace"))
         if not (place / "loaded.txt").exists():
-            return Answers(why=ended or "it ended without a word")
-        return Answers([self._outcome(place / str(i), side, t, ended) for i, t in enumerate(trials)])
+            return RunnerResult(why=ended or "the process ended without a message")
+        return RunnerResult([self._outcome(place / str(i), side, t, ended) for i, t in enumerate(trials)])
 
     def _outcome(self, place: Path, side: ModelSide, trial: Trial, ended: str) -> TrialOutcome:
         if (out := place.with_suffix(".out")).exists():
             signature = side.entrances[trial.signature]
             try:
-                found = read_tensors(out)
-                return TrialOutcome(pack_outputs(signature, [found[name] for name in _fetches(signature)]))
+                tensors = read_tensors(out)
+                return TrialOutcome(pack_outputs(signature, [tensors[name] for name in _fetches(signature)]))
             except (Error, KeyError) as error:
                 return TrialOutcome(why=str(error))
         if (refused := place.with_suffix(".txt")).exists():
@@ -179,12 +181,12 @@ class TensorFlow:
 
 
 def live_tensorflow() -> TensorFlow | None:
-    """The TensorFlow of this environment, where there is one."""
+    """The TensorFlow of this environment, if it is installed."""
     return TensorFlow(sys.executable, own=True) if importlib.util.find_spec("tensorflow") else None
 
 
 def _placed(side: ModelSide, path: Path) -> dict[str, Any]:
-    """Where a model lies as files, written there where it does not lie as it is."""
+    """The files of a model for a worker; saves the model if it is not on disk unchanged."""
     model = side.model
     job: dict[str, Any] = {
         "kind": KINDS.get(model.format, "graph_def"),
@@ -205,7 +207,7 @@ def _fetches(signature: Signature) -> list[str]:
 
 
 def _fed(signature: Signature, trial: Trial) -> dict[str, Any]:
-    """An array for each tensor; what this side has no input for is not fed."""
+    """An array for each tensor; inputs that this side does not have are dropped."""
     return flatten_inputs(signature, {n: array for n, array in trial.inputs.items() if n in signature.inputs})
 
 

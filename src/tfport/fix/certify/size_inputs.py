@@ -1,7 +1,7 @@
-"""Whether the value of an input decides how large something becomes, or how often something runs.
+"""Whether the value of an input determines a size or an iteration count.
 
-A huge number made up for such an input would only fill the memory. Sizes are told by the names
-that ops give their arguments; a sum, a product or a cast of the input counts as the input.
+A huge value for such an input would only fill the memory. Sizes are recognized by the argument
+names of ops; a sum, product or cast of the input counts as the input.
 """
 
 from __future__ import annotations
@@ -17,12 +17,12 @@ SIZES = {
     "padding", "paddings", "segment_ids", "shape", "size", "sizes", "starts", "start",
 }  # fmt: skip
 NO_SIZES = {"Reshape", "EnsureShape", "Slice"}
-"""Ops whose result has as many elements as their input at most, whatever they are told."""
+"""Ops whose result never has more elements than their input."""
 NO_VALUES = {"sparse_indices", "sparse_shapes", "ragged_row_splits"}
-"""Outputs of what parses Examples that tell how many there are."""
+"""Outputs of ops that parse Examples, whose values do not come from the input."""
 LOOPS = {"While", "StatelessWhile", "Enter", "RefEnter"}
 FORGETS = {"Shape", "ShapeN", "Size", "Rank", "ZerosLike", "OnesLike", "Gather", "GatherV2", "ResourceGather"}
-"""Ops in whose result the magnitude of what they read is gone."""
+"""Ops whose result does not depend on the magnitude of their input."""
 
 
 def decides_sizes(start: Value) -> bool:
@@ -38,7 +38,7 @@ def decides_sizes(start: Value) -> bool:
 
 
 def _numbers(node: Node, index: int) -> Iterable[Value]:
-    """Outputs that may be as large as an input."""
+    """Outputs whose values may be as large as the input's."""
     if node.op in FORGETS:
         return ()
     outputs = [v for v in node.outputs if v.dtype.is_integer or v.dtype.is_floating]
@@ -46,7 +46,7 @@ def _numbers(node: Node, index: int) -> Iterable[Value]:
 
 
 def _argument(node: Node, index: int) -> str:
-    """The name of the argument that an input belongs to; nothing behind a list."""
+    """The name of the argument for an input; empty after a list argument."""
     for i, arg in enumerate(node.signature.inputs if node.signature else ()):
         if arg.is_list:
             return ""

@@ -1,10 +1,10 @@
 # mypy: ignore-errors
 # ruff: noqa
-"""A TensorFlow of any release from 1.4 on, asked for answers: `python target_worker.py FOLDER`.
+"""Run a model in any TensorFlow from 1.4 on: `python target_worker.py FOLDER`.
 
-This runs in a process of its own, under whatever Python that TensorFlow has: standard library,
-numpy and tensorflow only, and nothing that Python 2.7 would not read. What is asked lies in
-FOLDER/job.json, what comes of it is written there; the form of tensor files is that of `exchange`.
+This runs in a process of its own, in the Python of that TensorFlow: it uses only the standard
+library, numpy and tensorflow, and must be valid Python 2.7. It reads FOLDER/job.json and writes
+the outputs to FOLDER; `tensor_file` describes the format of tensor files.
 """
 
 from __future__ import print_function
@@ -13,7 +13,7 @@ import os
 import sys
 
 HERE = os.path.dirname(os.path.abspath(__file__))
-# the modules beside this file are not for that Python, and some are called as its own are
+# the modules next to this file are not for that Python, and some have names of its standard library
 sys.path[:] = [path for path in sys.path if os.path.abspath(path) != HERE]
 
 import io
@@ -25,35 +25,35 @@ def read_tensors(path, tf, np):
     with io.open(path, "rb") as file:
         data = file.read()
     (length,) = struct.unpack("<Q", data[:8])
-    found, at = {}, 8 + length
-    for one in json.loads(data[8 : 8 + length].decode("utf-8")):
-        raw = data[at : at + one["bytes"]]
-        at += one["bytes"]
-        if one["dtype"] == "string":
-            array, start = np.empty(len(one["lengths"]), object), 0
-            for i, size in enumerate(one["lengths"]):
+    tensors, at = {}, 8 + length
+    for header in json.loads(data[8 : 8 + length].decode("utf-8")):
+        raw = data[at : at + header["bytes"]]
+        at += header["bytes"]
+        if header["dtype"] == "string":
+            array, start = np.empty(len(header["lengths"]), object), 0
+            for i, size in enumerate(header["lengths"]):
                 array[i] = raw[start : start + size]
                 start += size
         else:
-            array = np.frombuffer(raw, np.dtype(tf.as_dtype(one["dtype"]).as_numpy_dtype))
-        found[one["name"]] = array.reshape(one["shape"])
-    return found
+            array = np.frombuffer(raw, np.dtype(tf.as_dtype(header["dtype"]).as_numpy_dtype))
+        tensors[header["name"]] = array.reshape(header["shape"])
+    return tensors
 
 
 def write_tensors(path, names, values, types, np):
-    told, blobs = [], []
+    headers, blobs = [], []
     for name, value, dtype in zip(names, values, types):
         array = np.asarray(value)
-        one = {"name": name, "dtype": dtype, "shape": list(array.shape)}
+        header = {"name": name, "dtype": dtype, "shape": list(array.shape)}
         if dtype == "string":
             flat = [t if isinstance(t, bytes) else t.encode("utf-8") for t in array.reshape(-1).tolist()]
-            one["lengths"], raw = [len(t) for t in flat], b"".join(flat)
+            header["lengths"], raw = [len(t) for t in flat], b"".join(flat)
         else:
             raw = np.ascontiguousarray(array).tobytes()
-        one["bytes"] = len(raw)
-        told.append(one)
+        header["bytes"] = len(raw)
+        headers.append(header)
         blobs.append(raw)
-    head = json.dumps(told).encode("utf-8")
+    head = json.dumps(headers).encode("utf-8")
     with io.open(path + ".part", "wb") as file:
         file.write(struct.pack("<Q", len(head)) + head)
         for raw in blobs:
@@ -69,10 +69,10 @@ def write_text(path, text):
     os.rename(path + ".part", path)
 
 
-def said(error):
+def message(error):
     try:
         return "%s: %s" % (type(error).__name__, error)
-    except UnicodeError:  # Python 2, and a message that is not ASCII
+    except UnicodeError:  # Python 2 with a message that is not ASCII
         return "%s: %r" % (type(error).__name__, error)
 
 
@@ -81,7 +81,7 @@ def limit_memory(size):
         import resource
 
         resource.setrlimit(resource.RLIMIT_DATA, (size, size))
-    except Exception:  # a system without: then only time is limited
+    except Exception:  # not supported on this system: only time is limited
         pass
 
 
@@ -107,7 +107,7 @@ def answer(folder, job, tf, v1, np):
         try:
             load(job, v1, session)
         except Exception as error:
-            write_text(os.path.join(folder, "load.txt"), said(error))
+            write_text(os.path.join(folder, "load.txt"), message(error))
             return
         write_text(os.path.join(folder, "loaded.txt"), "")
         for i, trial in enumerate(job["trials"]):
@@ -118,7 +118,7 @@ def answer(folder, job, tf, v1, np):
                 types = [graph.get_tensor_by_name(n).dtype.base_dtype.name for n in trial["fetches"]]
                 write_tensors(place + ".out", trial["fetches"], values, types, np)
             except Exception as error:
-                write_text(place + ".txt", said(error))
+                write_text(place + ".txt", message(error))
 
 
 def main(folder):

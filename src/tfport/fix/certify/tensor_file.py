@@ -1,7 +1,7 @@
-"""Tensors as a file that any Python reads without pickle: for processes with another TensorFlow.
+"""A file format for tensors without pickle, for processes with another Python and TensorFlow.
 
-A length, a JSON list of what follows (name, type, shape, bytes, of strings their lengths), then the
-elements of one tensor after the other. `target_worker` has the other end of it.
+A file has a length, a JSON list of headers (name, dtype, shape, bytes, lengths of strings), and the
+elements of one tensor after the other. `target_worker` reads and writes the same format.
 """
 
 from __future__ import annotations
@@ -21,17 +21,17 @@ from tfport.graph.dtypes import STRING, DType
 
 
 def write_tensors(path: Path, tensors: Mapping[str, tuple[DType, NDArray[Any]]]) -> None:
-    told, blobs = [], []
+    headers, blobs = [], []
     for name, (dtype, array) in tensors.items():
-        one: dict[str, Any] = {"name": name, "dtype": dtype.name, "shape": list(array.shape)}
+        header: dict[str, Any] = {"name": name, "dtype": dtype.name, "shape": list(array.shape)}
         if dtype == STRING:
             texts = [bytes(text) for text in array.ravel().tolist()]
-            one["lengths"] = [len(text) for text in texts]
+            header["lengths"] = [len(text) for text in texts]
             blobs.append(b"".join(texts))
         else:
             blobs.append(np.ascontiguousarray(array).tobytes())
-        told.append({**one, "bytes": len(blobs[-1])})
-    head = json.dumps(told).encode()
+        headers.append({**header, "bytes": len(blobs[-1])})
+    head = json.dumps(headers).encode()
     path.write_bytes(b"".join([struct.pack("<Q", len(head)), head, *blobs]))
 
 
@@ -40,22 +40,22 @@ def read_tensors(path: Path) -> dict[str, NDArray[Any]]:
     data = path.read_bytes()
     try:
         length = struct.unpack("<Q", data[:8])[0]
-        found, at = {}, 8 + length
-        for one in json.loads(data[8 : 8 + length]):
-            raw = data[at : at + one["bytes"]]
+        tensors, at = {}, 8 + length
+        for header in json.loads(data[8 : 8 + length]):
+            raw = data[at : at + header["bytes"]]
             at += len(raw)
-            found[one["name"]] = _array(one, raw)
-        return found
+            tensors[header["name"]] = _array(header, raw)
+        return tensors
     except (KeyError, TypeError, ValueError, struct.error) as error:
         raise UnreadableFile(f"{path.name}: what the other process wrote makes no tensors: {error}") from None
 
 
-def _array(told: dict[str, Any], raw: bytes) -> NDArray[Any]:
-    shape = tuple(int(size) for size in told["shape"])
-    dtype = DType.parse(told["dtype"])
+def _array(header: dict[str, Any], raw: bytes) -> NDArray[Any]:
+    shape = tuple(int(size) for size in header["shape"])
+    dtype = DType.parse(header["dtype"])
     if dtype != STRING:
         return np.frombuffer(raw, dtype.numpy).reshape(shape)
-    lengths = told["lengths"]
+    lengths = header["lengths"]
     if len(lengths) != math.prod(shape) or sum(lengths) != len(raw):
         raise ValueError("the strings do not fit their lengths")
     flat = np.empty(len(lengths), object)

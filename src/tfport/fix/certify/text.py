@@ -1,4 +1,4 @@
-"""A certificate as a person reads it: the verdict, what was changed, what differs, what was tried."""
+"""Format a certificate as text: the verdict, the rules, the differences and the inputs tried."""
 
 from __future__ import annotations
 
@@ -26,23 +26,23 @@ STYLES = {ALIKE: "bold green", DIFFERS: "bold red", NOT_COMPARED: "bold yellow"}
 MOST_OUTPUTS = 20
 MOST_CAVEATS = 12
 LONGEST_NAME = 26
-LONGEST_SAID = 300
+LONGEST_MESSAGE = 300
 HEAD = ("output", "type", "largest absolute", "relative", "ulps", "unequal")
 
 
 def render(certificate: Certificate, width: int) -> Iterator[RenderableType]:
     verification = certificate.verification
     yield title(certificate.source, f"for {certificate.target}")
-    said = cut_off(printable(verification.statement), LONGEST_SAID)
-    yield indented(Text(said, style=STYLES[verification.verdict]))
+    statement = cut_off(printable(verification.statement), LONGEST_MESSAGE)
+    yield indented(Text(statement, style=STYLES[verification.verdict]))
     for caveat in verification.caveats[:MOST_CAVEATS]:
-        yield indented(Text(cut_off(printable(caveat), LONGEST_SAID), style="yellow"))
-    yield title("rules", f"keeping: {certificate.keeps}" if certificate.rules else "none was needed")
+        yield indented(Text(cut_off(printable(caveat), LONGEST_MESSAGE), style="yellow"))
+    yield title("rules", f"keeping: {certificate.keeps}" if certificate.rules else "no rule was needed")
     if certificate.rules:
         rows = [(rule.keeps, f"{rule.count:,}x", f"{rule.name}: {rule.doc}") for rule in certificate.rules]
         yield columns(rows, width)
-    for one in verification.comparisons:
-        yield from _comparison(one, width)
+    for comparison in verification.comparisons:
+        yield from _comparison(comparison, width)
     yield title("tried", summary(verification))
     yield columns([(name, words) for name, words in tried(verification)], width)
     yield title("models", f"tfport {certificate.tfport}")
@@ -50,7 +50,7 @@ def render(certificate: Certificate, width: int) -> Iterator[RenderableType]:
 
 
 def _models(certificate: Certificate) -> Iterator[tuple[str, list[str]]]:
-    """Both, as far as they are files."""
+    """The paths and digests of both models, if they are files."""
     for name, path, digest in (
         ("input", certificate.source, certificate.source_digest),
         ("output", certificate.output, certificate.output_digest),
@@ -61,13 +61,13 @@ def _models(certificate: Certificate) -> Iterator[tuple[str, list[str]]]:
             yield "sha256", [digest]
 
 
-def _comparison(one: AnswerComparison, width: int) -> Iterator[RenderableType]:
-    yield title(one.signature, heading(one))
-    if one.stopped:
-        yield indented(Text(cut_off(printable(one.stopped), LONGEST_SAID), style="red"))
-    for trial, why in one.only_rewritten_refuses[:3]:
-        yield indented(Text(cut_off(printable(f"refuses `{trial}`: {why}"), LONGEST_SAID), style="red"))
-    rows = list(rows_of(one))
+def _comparison(comparison: AnswerComparison, width: int) -> Iterator[RenderableType]:
+    yield title(comparison.signature, heading(comparison))
+    if comparison.stopped:
+        yield indented(Text(cut_off(printable(comparison.stopped), LONGEST_MESSAGE), style="red"))
+    for trial, why in comparison.only_rewritten_refuses[:3]:
+        yield indented(Text(cut_off(printable(f"refuses `{trial}`: {why}"), LONGEST_MESSAGE), style="red"))
+    rows = list(rows_of(comparison))
     if rows:
         shown = [(cut_off(name, LONGEST_NAME), *rest) for name, *rest in rows[:MOST_OUTPUTS]]
         yield columns(shown, width, head=HEAD, right=4)
@@ -75,18 +75,19 @@ def _comparison(one: AnswerComparison, width: int) -> Iterator[RenderableType]:
         yield indented(Text(f"… {len(rows) - MOST_OUTPUTS:,} more; the JSON has them", style="dim"))
 
 
-def heading(one: AnswerComparison) -> str:
-    """Who was asked, and how many answers there are."""
-    beside = "" if one.reference in ("", one.runner) else f", the original on {one.reference}"
-    return f"{one.runner}{beside}: {one.verdict}, {count(one.answered, 'answer')}"
+def heading(comparison: AnswerComparison) -> str:
+    """The runners, the verdict, and the number of inputs."""
+    other = comparison.reference not in ("", comparison.runner)
+    beside = f", the original on {comparison.reference}" if other else ""
+    return f"{comparison.runner}{beside}: {comparison.verdict}, {count(comparison.answered, 'input')}"
 
 
-def rows_of(one: AnswerComparison) -> Iterator[tuple[str, ...]]:
-    """A row for each output; a second where inputs that are not finite made a difference."""
-    for name, difference in one.outputs.items():
-        yield name, *cells(difference, random=name in one.random)
-    for name, difference in one.not_finite.items():
-        if difference.unequal and name not in one.random:
+def rows_of(comparison: AnswerComparison) -> Iterator[tuple[str, ...]]:
+    """A row for each output; a second row for differences on inputs that are not finite."""
+    for name, difference in comparison.outputs.items():
+        yield name, *cells(difference, random=name in comparison.random)
+    for name, difference in comparison.not_finite.items():
+        if difference.unequal and name not in comparison.random:
             yield f"{name} (NaN, inf)", *cells(difference)
 
 
@@ -112,12 +113,12 @@ def _short(number: float) -> str:
 
 
 def summary(verification: Verification) -> str:
-    refused = sum(one.original == REFUSED for one in verification.trials)
+    refused = sum(trial.original == REFUSED for trial in verification.trials)
     return f"{count(len(verification.trials), 'input')}, of which the original refused {refused:,}"
 
 
 def tried(verification: Verification) -> Iterator[tuple[str, str]]:
-    """For each signature, where its inputs come from."""
+    """The origins of the inputs of each signature."""
     for signature in verification.signatures:
-        origins = Counter(one.origin for one in verification.trials if one.signature == signature)
+        origins = Counter(trial.origin for trial in verification.trials if trial.signature == signature)
         yield signature, ", ".join(f"{n:,} {origin}" for origin, n in origins.items()) or "nothing"

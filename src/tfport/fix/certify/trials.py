@@ -1,8 +1,8 @@
-"""The inputs on which two models are compared: what a user gave, what the author left, what is made up.
+"""The inputs on which two models are compared: the user's, warm-up requests, and generated ones.
 
-Made up are all sizes and profiles that a signature's types and shapes allow, the same ones each
-time. A size that the original refuses (an image too small for its filters) is no use for the edges:
-`TrialBuilder.sizings` are tried first, from likely to unlikely, and whoever runs them says which were taken.
+Inputs are generated for all sizes and value profiles that a signature allows, and are always the
+same. Value profiles need a size that the original accepts (an image may be too small for its
+filters): `TrialBuilder.sizings` are tried first, from likely to unlikely.
 """
 
 from __future__ import annotations
@@ -34,24 +34,24 @@ class Trial:
 
     signature: str
     name: str
-    """What is special about it: `ordinary, 2 rows`."""
+    """Its values and sizes: `ordinary, 2 rows`."""
     origin: str
     inputs: dict[str, Any]
-    """By the names of the signature; of an input with several tensors the tuple of its parts."""
+    """Arrays by the names of the signature; a composite input is a tuple of its parts."""
     finite: bool = True
     """Whether no number in it is NaN or infinite."""
 
 
 @dataclass(frozen=True, slots=True)
 class Sizing:
-    """What stands for the sizes that a signature leaves open."""
+    """Values for the unknown sizes of a signature."""
 
     rows: int
     other: int
     spread: int = 0
     """How much larger each further axis is than the one before."""
     rank: int = 2
-    """Of tensors of which not even that is known."""
+    """The rank of tensors of unknown rank."""
 
     def shape(self, shape: Shape) -> tuple[int, ...]:
         dims = (None,) * self.rank if shape.dims is None else shape.dims
@@ -70,11 +70,11 @@ UNUSUAL = tuple(
     for rank in (2, 1, 0, 4, 3)
     for rows, other in ((2, 1), (2, 16), (1, 32), (2, 2), (1, 224), (1, 3))
 )
-"""Tried where the usual ones are refused: ranks, and sizes that images and channels have."""
+"""Tried if the usual ones are refused: other ranks, and sizes of images and channels."""
 
 
 class TrialBuilder:
-    """Makes up inputs for one signature of a model."""
+    """Generates inputs for one signature of a model."""
 
     def __init__(self, model: Model, signature: Signature) -> None:
         self.model = model
@@ -86,28 +86,29 @@ class TrialBuilder:
     def has_numbers(self) -> bool:
         """Whether any input could be NaN."""
         types = [self._type(spec, t) for spec in self.signature.inputs.values() for t in spec.tensors]
-        return any(one.is_floating or one.is_complex for one in types) or self._floats_in_examples()
+        return any(dtype.is_floating or dtype.is_complex for dtype in types) or self._floats_in_examples()
 
     def profiles(self) -> list[ValueProfile]:
-        """The edges to try: no huge numbers where those would be sizes or counts of turns."""
+        """The value profiles to try: without huge numbers if an input is a size or an iteration count."""
         tensors = [t for spec in self.signature.inputs.values() for t in spec.tensors]
         free = [t for t in tensors if self.roles.of(t).part is None and self.model.has_tensor(t)]
         decides = any(decides_sizes(self.model.graph.value(t)) for t in free)
-        return [one for one in PROFILES if not (decides and one.huge)]
+        return [profile for profile in PROFILES if not (decides and profile.huge)]
 
     def sizings(self) -> tuple[list[Sizing], list[Sizing]]:
-        """The sizes to try, and those to try where none of the first was taken; no shapes twice."""
+        """The sizes to try, and those to try if the original refuses them; without repeated shapes."""
         wholes = [role.part.of for role in self.roles.by_tensor.values() if role.part]
         shapes = [*self.shapes.values(), *wholes]
         distinct: dict[tuple[tuple[int, ...], ...], Sizing] = {}
         for sizing in (*USUAL, *UNUSUAL):
             distinct.setdefault(tuple(map(sizing.shape, shapes)), sizing)
         kept = list(distinct.values())
-        return [one for one in kept if one in USUAL], [one for one in kept if one not in USUAL]
+        usual = [candidate for candidate in kept if candidate in USUAL]
+        return usual, [candidate for candidate in kept if candidate not in USUAL]
 
     def made(self, sizing: Sizing, profile: ValueProfile) -> Trial:
         """A trial with these sizes and values."""
-        random = random_for(self.signature.name, self._told(), sizing, profile.name)
+        random = random_for(self.signature.name, self._described(), sizing, profile.name)
         wholes = self._wholes(sizing, profile, random)
         inputs = {
             name: self._input(spec, sizing, profile, random, wholes)
@@ -145,7 +146,7 @@ class TrialBuilder:
         return array_of(dtype, shape, profile, random)
 
     def _wholes(self, sizing: Sizing, profile: ValueProfile, random: Random) -> dict[str, NDArray[Any]]:
-        """Arrays for the tensors that are parts of something."""
+        """Arrays for the parts of sparse and ragged tensors."""
         groups: dict[str, dict[str, tuple[TensorPart, DType, tuple[int, ...]]]] = {}
         for spec in self.signature.inputs.values():
             for tensor in spec.tensors:
@@ -186,27 +187,27 @@ class TrialBuilder:
         roles = self.roles.by_tensor.values()
         return any(feature.dtype.is_floating for role in roles for feature in role.examples or ())
 
-    def _told(self) -> str:
+    def _described(self) -> str:
         return "; ".join(f"{n} {s.dtype} {s.shape}" for n, s in self.signature.inputs.items())
 
 
-def given_trials(signature: Signature, given: Mapping[str, Any] | None) -> Iterator[Trial]:
-    """What the user gave, where it is all that this signature needs and nothing else."""
-    if given is None:
+def given_trials(signature: Signature, user_inputs: Mapping[str, Any] | None) -> Iterator[Trial]:
+    """The user's inputs, if they match this signature."""
+    if user_inputs is None:
         return
     needed = set(signature.inputs) - set(signature.defaults)
-    if needed <= set(given) and (needed or set(given) <= set(signature.inputs)):
-        inputs = {name: array for name, array in given.items() if name in signature.inputs}
+    if needed <= set(user_inputs) and (needed or set(user_inputs) <= set(signature.inputs)):
+        inputs = {name: array for name, array in user_inputs.items() if name in signature.inputs}
         yield Trial(signature.name, "given", GIVEN, inputs, _is_finite(inputs.values()))
 
 
 def warmup_trials(signature: Signature, requests: list[WarmupRequest], default: str) -> Iterator[Trial]:
-    """The warm-up requests that ask this signature."""
+    """The warm-up requests of this signature."""
     for number, request in enumerate(requests, 1):
         if (request.signature or default) != signature.name:
             continue
         inputs = request.inputs
-        if "" in inputs:  # Examples, which the server gives to the only input
+        if "" in inputs:  # Examples, which the server feeds to the only input
             if len(signature.inputs) != 1:
                 continue
             inputs = dict.fromkeys(signature.inputs, inputs[""])
@@ -215,7 +216,7 @@ def warmup_trials(signature: Signature, requests: list[WarmupRequest], default: 
 
 
 def _is_finite(arrays: Any) -> bool:
-    flat = [part for one in arrays for part in (one if isinstance(one, tuple) else (one,))]
+    flat = [part for array in arrays for part in (array if isinstance(array, tuple) else (array,))]
     floats = [a for a in map(np.asarray, flat) if a.dtype.kind in "fc"]
     return all(bool(np.isfinite(a).all()) for a in floats)
 
@@ -229,7 +230,7 @@ def _texts(kind: str, shape: tuple[int, ...], random: Random) -> NDArray[Any]:
 
 
 def _image(random: Random) -> bytes:
-    """A small picture as a PNG file."""
+    """A small image as a PNG file."""
     from PIL import Image
 
     file = io.BytesIO()
@@ -238,8 +239,10 @@ def _image(random: Random) -> bytes:
 
 
 def chosen(signatures: Mapping[str, Signature], names: list[str] | None, where: str) -> list[Signature]:
-    """The signatures of these names; all without any."""
+    """The signatures of these names; all of them if there are no names."""
     for name in names or ():
         if name not in signatures:
-            raise Error(f"{where}: no signature `{name}`; there is {', '.join(signatures) or 'none'}")
+            raise Error(
+                f"{where}: no signature `{name}`; expected one of: {', '.join(signatures) or '(none)'}"
+            )
     return [signature for name, signature in signatures.items() if names is None or name in names]

@@ -1,7 +1,7 @@
-"""What comes of comparing two models: trials, differences for each runner, and what may be said of them.
+"""The result of comparing two models: trials, differences for each runner, and the verdict.
 
-The strongest verdict is that both answered alike on the inputs that were tried. Nothing here says
-that they are equal: nobody has looked at the inputs that were not.
+The strongest verdict is that the outputs agree on the inputs that were tried. It does not claim
+that they agree on other inputs.
 """
 
 from __future__ import annotations
@@ -17,12 +17,12 @@ ALIKE, DIFFERS, NOT_COMPARED = "alike", "differs", "not compared"
 ANSWERED, REFUSED = "answered", "refused"
 GIVEN, WARMUP, MADE_UP = "given", "warm-up", "made up"
 """Where the inputs of a trial come from."""
-REAL = {GIVEN: "given", WARMUP: "left for warming up"}
+REAL = {GIVEN: "the user's inputs", WARMUP: "a warm-up request"}
 
 
 @dataclass(frozen=True, slots=True)
-class Tried:
-    """A trial, and what the original said to it."""
+class TrialRecord:
+    """A trial, and the outcome of the original."""
 
     signature: str
     name: str
@@ -35,15 +35,15 @@ class Tried:
 
 @dataclass(slots=True)
 class AnswerComparison:
-    """The rewritten model on one runner beside the original, on that runner or another."""
+    """The rewritten model on one runner, compared with the original on the same or another runner."""
 
     signature: str
     runner: str
     reference: str
-    """Who ran the original."""
+    """The runner of the original."""
     outputs: dict[str, OutputDifference] = field(default_factory=dict)
     not_finite: dict[str, OutputDifference] = field(default_factory=dict)
-    """The same for inputs with NaN or infinities; they are told and do not decide."""
+    """The differences on inputs with NaN or infinities; they are reported, but do not affect the verdict."""
     answered: int = 0
     """Trials that both answered."""
     refused: int = 0
@@ -52,14 +52,14 @@ class AnswerComparison:
     only_rewritten_refuses: list[tuple[str, str]] = field(default_factory=list)
     """Names of trials, and why."""
     random: list[str] = field(default_factory=list)
-    """Outputs in which the original does not even agree with itself."""
+    """Outputs that differ between two runs of the original."""
     stopped: str = ""
-    """Why the rewritten model does not run where it should."""
+    """Why the rewritten model does not run on the target."""
 
     @property
     def verdict(self) -> str:
-        judged = [one for name, one in self.outputs.items() if name not in self.random]
-        if self.stopped or self.only_rewritten_refuses or not all(one.alike for one in judged):
+        judged = [difference for name, difference in self.outputs.items() if name not in self.random]
+        if self.stopped or self.only_rewritten_refuses or not all(difference.alike for difference in judged):
             return DIFFERS
         return ALIKE if self.answered and judged else NOT_COMPARED
 
@@ -70,35 +70,39 @@ class AnswerComparison:
 
 @dataclass(slots=True)
 class Verification:
-    """All that was tried."""
+    """All trials and comparisons."""
 
     signatures: list[str]
-    trials: list[Tried] = field(default_factory=list)
+    trials: list[TrialRecord] = field(default_factory=list)
     comparisons: list[AnswerComparison] = field(default_factory=list)
     not_asked: list[tuple[str, str]] = field(default_factory=list)
-    """Runners that could not take part, and why."""
+    """Runners that could not be used, and why."""
     left_out: list[str] = field(default_factory=list)
-    """Trials that were not made, and why."""
+    """Trials that were skipped, and why."""
     rtol: float | None = None
     atol: float | None = None
 
     @property
     def verdict(self) -> str:
-        """Alike where nobody saw a difference and every signature was compared by somebody."""
-        if any(one.verdict == DIFFERS for one in self.comparisons):
+        """`alike` if no runner found a difference, and every signature was compared."""
+        if any(comparison.verdict == DIFFERS for comparison in self.comparisons):
             return DIFFERS
-        compared = {one.signature for one in self.comparisons if one.verdict == ALIKE}
+        compared = {comparison.signature for comparison in self.comparisons if comparison.verdict == ALIKE}
         return ALIKE if self.signatures and compared >= set(self.signatures) else NOT_COMPARED
 
     @property
     def not_compared(self) -> list[str]:
-        """Signatures of which nothing can be said."""
-        compared = {one.signature for one in self.comparisons if one.verdict != NOT_COMPARED}
+        """Signatures that no runner could compare."""
+        compared = {
+            comparison.signature for comparison in self.comparisons if comparison.verdict != NOT_COMPARED
+        }
         return [name for name in self.signatures if name not in compared]
 
     @property
     def runners(self) -> list[str]:
-        return list(dict.fromkeys(one.runner for one in self.comparisons if one.answered))
+        return list(
+            dict.fromkeys(comparison.runner for comparison in self.comparisons if comparison.answered)
+        )
 
     @property
     def statement(self) -> str:
@@ -107,58 +111,68 @@ class Verification:
             answered = min(self._answered(name) for name in self.signatures)
             each = " for each signature" if len(self.signatures) > 1 else ""
             most = "at least " if len(self.signatures) > 1 else ""
-            return f"answers alike on {most}{count(answered, 'input')}{each}, compared by {self._who()}"
+            return f"outputs agree on {most}{count(answered, 'input')}{each}, compared in {self._who()}"
         if self.verdict == DIFFERS:
-            return f"answers differently: {self._first_problem()}"
+            return f"outputs differ: {self._first_difference()}"
         why = self._why_not()
         return f"not compared: {', '.join(self.not_compared) or 'no signature'}{f' ({why})' if why else ''}"
 
     @property
     def caveats(self) -> list[str]:
-        """What a reader should know beside the statement."""
+        """What a reader should know in addition to the statement."""
         return list(dict.fromkeys(self._caveats()))
 
     def _caveats(self) -> Iterable[str]:
-        for one in self.comparisons:
-            if one.random:
-                yield f"{one.signature}: {', '.join(one.random)} cannot be compared, being random"
-            odd = [name for name, d in one.not_finite.items() if not d.alike and name not in one.random]
+        for comparison in self.comparisons:
+            signature, runner = comparison.signature, comparison.runner
+            if comparison.random:
+                yield f"{signature}: {', '.join(comparison.random)} is random and cannot be compared"
+            odd = [
+                name
+                for name, d in comparison.not_finite.items()
+                if not d.alike and name not in comparison.random
+            ]
             if odd:
-                yield f"{one.signature}: {', '.join(odd)} differs on NaN or infinite inputs ({one.runner})"
-            if one.only_rewritten_answers:
-                trials = count(len(one.only_rewritten_answers), "input")
-                yield f"{one.signature}: answers {trials} that the original refuses ({one.runner})"
+                yield f"{signature}: {', '.join(odd)} differs on NaN or infinite inputs ({runner})"
+            if comparison.only_rewritten_answers:
+                trials = count(len(comparison.only_rewritten_answers), "input")
+                yield f"{signature}: accepts {trials} that the original refuses ({runner})"
         for trial in self.trials:
             if trial.origin in REAL and trial.original == REFUSED:
-                yield f"{trial.signature}: the original refuses what was {REAL[trial.origin]}: {trial.why}"
-        yield from (f"{runner} was not asked: {why}" for runner, why in self.not_asked)
-        yield from (f"left out: {what}" for what in self.left_out)
+                yield f"{trial.signature}: the original refuses {REAL[trial.origin]}: {trial.why}"
+        yield from (f"{runner} was not used: {why}" for runner, why in self.not_asked)
+        yield from (f"skipped: {what}" for what in self.left_out)
 
     def _answered(self, signature: str) -> int:
         return max(
-            one.answered for one in self.comparisons if one.signature == signature and one.verdict == ALIKE
+            comparison.answered
+            for comparison in self.comparisons
+            if comparison.signature == signature and comparison.verdict == ALIKE
         )
 
     def _who(self) -> str:
         names = ["tfport's runtime" if name.startswith("tfport") else name for name in self.runners]
         return " and ".join(filter(None, [", ".join(names[:-1]), names[-1]]))
 
-    def _first_problem(self) -> str:
-        one = next(one for one in self.comparisons if one.verdict == DIFFERS)
-        if one.stopped:
-            return f"{one.signature} does not run on {one.runner}: {one.stopped}"
-        if one.only_rewritten_refuses:
-            trial, why = one.only_rewritten_refuses[0]
-            return f"{one.signature} refuses `{trial}` on {one.runner}, which the original answers: {why}"
-        name = one.first_different or ""
-        difference = one.outputs[name]
+    def _first_difference(self) -> str:
+        comparison = next(comparison for comparison in self.comparisons if comparison.verdict == DIFFERS)
+        signature, runner = comparison.signature, comparison.runner
+        if comparison.stopped:
+            return f"{signature} does not run on {runner}: {comparison.stopped}"
+        if comparison.only_rewritten_refuses:
+            trial, why = comparison.only_rewritten_refuses[0]
+            return f"{signature} refuses `{trial}` on {runner}, which the original accepts: {why}"
+        name = comparison.first_different or ""
+        difference = comparison.outputs[name]
         if difference.problem:
-            return f"{name} of {one.signature} on {one.runner}: {difference.problem}"
+            return f"{name} of {signature} on {runner}: {difference.problem}"
         beyond = f"{difference.beyond:,} of {difference.elements:,} elements"
-        return f"{name} of {one.signature} on {one.runner}: {beyond} beyond the tolerance"
+        return f"{name} of {signature} on {runner}: {beyond} beyond the tolerance"
 
     def _why_not(self) -> str:
         if self.not_asked:
             return self.not_asked[0][1]
-        reasons = Counter(one.why for one in self.trials if one.signature in self.not_compared and one.why)
+        reasons = Counter(
+            trial.why for trial in self.trials if trial.signature in self.not_compared and trial.why
+        )
         return reasons.most_common(1)[0][0] if reasons else ""

@@ -1,8 +1,8 @@
-"""Two models asked the same things: does the rewritten one answer as the original did?
+"""Compare a rewritten model with its original on the same inputs.
 
-`verify(before, after)` makes up inputs that the original takes, adds those that were given or that
-the model's author left, and lets every runner answer: tfport's own runtime always, TensorFlow where
-it is installed, and each Python that the caller names. What is made of it on paper: `certificate`.
+`verify(before, after)` generates inputs that the original accepts, adds the user's inputs and the
+model's warm-up requests, and runs both models on every runner: tfport's own runtime, TensorFlow if
+it is installed, and each Python that the caller names. `certificate` presents the result.
 """
 
 from __future__ import annotations
@@ -16,15 +16,15 @@ from tfport.fix.certify.arrays import ORDINARY
 from tfport.fix.certify.compare import OutputDifference, Tolerance, compare
 from tfport.fix.certify.model_pair import answerable, both_sides
 from tfport.fix.certify.runners import (
-    Answers,
     ModelSide,
     OwnSession,
+    RunnerResult,
     TensorFlow,
     TrialOutcome,
     live_tensorflow,
 )
 from tfport.fix.certify.trials import Sizing, Trial, TrialBuilder, given_trials, warmup_trials
-from tfport.fix.certify.verification import ANSWERED, REFUSED, AnswerComparison, Tried, Verification
+from tfport.fix.certify.verification import ANSWERED, REFUSED, AnswerComparison, TrialRecord, Verification
 from tfport.fix.certify.version import own_name
 from tfport.formats.saved_model.signature import SAVED_MODEL
 from tfport.formats.saved_model.warmup import WarmupRequest, read_warmup
@@ -34,16 +34,16 @@ from tfport.runtime.select_signature import DEFAULT
 
 Progress = Callable[[str], None]
 SECONDS = 120.0
-"""For the made-up trials of a signature; those that no time is left for are left out, and told."""
+"""The time for the generated trials of a signature; trials beyond it are skipped and reported."""
 ENOUGH = 3
-"""Sizes that the original takes, before unusual ones need not be tried."""
+"""If the original accepts this many sizes, unusual ones are not tried."""
 
 
 def verify(
     before: Model,
     after: Model,
     *,
-    given: Mapping[str, Any] | None = None,
+    inputs: Mapping[str, Any] | None = None,
     signatures: Iterable[str] | None = None,
     fetches: Sequence[str] = (),
     only_answers: bool = False,
@@ -53,34 +53,36 @@ def verify(
     registry: Registry | None = None,
     progress: Progress = lambda doing: None,
 ) -> Verification:
-    """Compare the answers of a model before and after it was rewritten.
+    """Compare the outputs of a model before and after a rewrite.
 
-    `fetches` are what a graph without signatures answers with; with `only_answers` those of them
-    that the original does not answer are left out, and told.
+    `fetches` are the outputs of a graph without signatures; with `only_answers`, those that the
+    original cannot compute are skipped and reported.
     """
     sides = both_sides(before, after, signatures, fetches)
-    others = [TensorFlow(python) for python in pythons]  # refuses what is no program before the work begins
-    _fits_somewhere(given, sides[0])
+    others = [TensorFlow(python) for python in pythons]  # fails early for what is not a program
+    _fits_somewhere(inputs, sides[0])
     verification = Verification(list(sides[0].entrances), rtol=rtol, atol=atol)
     if not before.signatures and (only_answers or not fetches):
         sides, verification.left_out = answerable(sides, registry)
     verifier = _Verifier(sides, verification, Tolerance(rtol, atol), registry, progress)
-    verifier.own(given)
+    verifier.own(inputs)
     live = live_tensorflow()
     for runner in [*([live] if live else []), *others]:
         verifier.foreign(runner)
     return verification
 
 
-def _fits_somewhere(given: Mapping[str, Any] | None, side: ModelSide) -> None:
-    if given is None or any(any(given_trials(one, given)) for one in side.entrances.values()):
+def _fits_somewhere(inputs: Mapping[str, Any] | None, side: ModelSide) -> None:
+    if inputs is None or any(any(given_trials(signature, inputs)) for signature in side.entrances.values()):
         return
-    wanted = "; ".join(f"{name} takes {', '.join(one.inputs)}" for name, one in side.entrances.items())
-    raise Error(f"the given inputs are {', '.join(given) or 'none'}: they fit no signature; {wanted}")
+    wanted = "; ".join(
+        f"{name} takes {', '.join(signature.inputs)}" for name, signature in side.entrances.items()
+    )
+    raise Error(f"the inputs {', '.join(inputs) or '(none)'} match no signature; {wanted}")
 
 
 class _Verifier:
-    """The work on one verification."""
+    """Runs one verification."""
 
     def __init__(
         self,
@@ -97,35 +99,35 @@ class _Verifier:
         self.progress = progress
         self.trials: list[Trial] = []
         self.references: dict[str, list[TrialOutcome]] = {}
-        """What the original answered, by who ran it, to each of the trials."""
+        """The outcomes of the original for all trials, by runner."""
         self._again: dict[tuple[str, str], list[TrialOutcome]] = {}
 
-    def own(self, given: Mapping[str, Any] | None) -> None:
-        """Make the trials and let tfport's runtime answer them, one after the other on both sides."""
+    def own(self, inputs: Mapping[str, Any] | None) -> None:
+        """Generate the trials, and run both models on them in tfport's runtime."""
         original, rewritten = (OwnSession(side, self.registry) for side in (self.before, self.after))
         outcomes: list[TrialOutcome] = []
         answers: list[TrialOutcome] = []
-        for trial, take in self._planned(given):
+        for trial, take in self._planned(inputs):
             self.progress(f"{trial.signature}: {trial.name}")
             outcome = original.ask(trial)
             take(outcome)
             self.trials.append(trial)
             outcomes.append(outcome)
             answers.append(rewritten.ask(trial))
-            told = ANSWERED if outcome.outputs is not None else REFUSED
+            result = ANSWERED if outcome.outputs is not None else REFUSED
             self.verification.trials.append(
-                Tried(trial.signature, trial.name, trial.origin, trial.finite, told, outcome.why)
+                TrialRecord(trial.signature, trial.name, trial.origin, trial.finite, result, outcome.why)
             )
-        whys = [one.why for one in [*outcomes, *answers] if not one.ran]
+        whys = [answer.why for answer in [*outcomes, *answers] if not answer.ran]
         if whys:
             self.verification.not_asked.append((own_name(), whys[0]))
-        if any(one.ran for one in outcomes):
+        if any(answer.ran for answer in outcomes):
             self.references[own_name()] = outcomes
         self._compare(own_name(), own_name(), outcomes, answers, self._ask_own)
 
     def foreign(self, runner: TensorFlow) -> None:
-        """Let another process answer the trials, for the original as far as it loads there."""
-        self.progress(f"asking {runner.python}")
+        """Run both models on the trials in another process; the original if it loads there."""
+        self.progress(f"running {runner.python}")
         first = runner.ask(self.before, self.trials)
         second = runner.ask(self.after, self.trials)
         if second.why:
@@ -135,7 +137,9 @@ class _Verifier:
             self.references[runner.name] = first.outcomes
         reference = runner.name if not first.why else self._best_reference()
         if reference is None:
-            self.verification.not_asked.append((runner.name, f"nobody could run the original: {first.why}"))
+            self.verification.not_asked.append(
+                (runner.name, f"no runner could run the original: {first.why}")
+            )
             return
         again = self._ask_own if first.why else lambda trial: _first(runner.ask(self.before, [trial]))
         self._compare(runner.name, reference, self.references[reference], second.outcomes, again)
@@ -144,7 +148,7 @@ class _Verifier:
         return OwnSession(self.before, self.registry).ask(trial)
 
     def _stopped(self, runner: TensorFlow, why: str) -> None:
-        """A rewritten model that does not load: a failure on the target, and a fact about any other."""
+        """Record a rewritten model that does not load: a failure on the target, a caveat elsewhere."""
         if runner.own:
             self.verification.not_asked.append((runner.name, f"it does not load the rewritten model: {why}"))
             return
@@ -152,24 +156,24 @@ class _Verifier:
             self.verification.comparisons.append(AnswerComparison(signature, runner.name, "", stopped=why))
 
     def _best_reference(self) -> str | None:
-        """TensorFlow before tfport: the target is one too."""
+        """The runner of the original to compare with: TensorFlow before tfport."""
         return min(self.references, key=lambda name: name == own_name(), default=None)
 
     def _planned(
-        self, given: Mapping[str, Any] | None
+        self, inputs: Mapping[str, Any] | None
     ) -> Iterator[tuple[Trial, Callable[[TrialOutcome], None]]]:
-        """Trials, each with whom to tell what the original said to it."""
+        """The trials, each with a callback for the outcome of the original."""
         requests = self._warmup()
         for signature in self.before.entrances.values():
-            real = [*given_trials(signature, given), *warmup_trials(signature, requests, DEFAULT)]
-            yield from ((trial, _nobody) for trial in real)
+            real = [*given_trials(signature, inputs), *warmup_trials(signature, requests, DEFAULT)]
+            yield from ((trial, _ignore) for trial in real)
             try:
-                yield from self._made_up(TrialBuilder(self.before.model, signature))
-            except Error as error:  # a type or size of which nothing can be made up
-                self.verification.left_out.append(f"made-up inputs of {signature.name}: {error}")
+                yield from self._generated(TrialBuilder(self.before.model, signature))
+            except Error as error:  # a dtype or size for which no inputs can be generated
+                self.verification.left_out.append(f"generated inputs of {signature.name}: {error}")
 
     def _warmup(self) -> list[WarmupRequest]:
-        """What the author left; a file that cannot be read is no reason to give up."""
+        """The warm-up requests of the model; an unreadable file is a caveat, not an error."""
         if self.before.model.format is not SAVED_MODEL:
             return []
         try:
@@ -178,27 +182,25 @@ class _Verifier:
             self.verification.left_out.append(f"the warm-up requests: {error}")
             return []
 
-    def _made_up(self, maker: TrialBuilder) -> Iterator[tuple[Trial, Callable[[TrialOutcome], None]]]:
+    def _generated(self, builder: TrialBuilder) -> Iterator[tuple[Trial, Callable[[TrialOutcome], None]]]:
         end = time.monotonic() + SECONDS
         taken: list[Sizing] = []
-        usual, unusual = maker.sizings()
+        usual, unusual = builder.sizings()
         for sizing in [*usual, *unusual]:
             if len(taken) >= ENOUGH and sizing not in usual:
                 break
             if time.monotonic() > end:
-                self.verification.left_out.append(f"{maker.signature.name}: further sizes, for want of time")
+                self.verification.left_out.append(f"{builder.signature.name}: more sizes (out of time)")
                 break
-            said: list[TrialOutcome] = []
-            yield maker.made(sizing, ORDINARY), said.append
-            if said[0].outputs is not None or not said[0].ran:
+            outcomes: list[TrialOutcome] = []
+            yield builder.made(sizing, ORDINARY), outcomes.append
+            if outcomes[0].outputs is not None or not outcomes[0].ran:
                 taken.append(sizing)
-        for profile in maker.profiles() if maker.signature.inputs else ():
+        for profile in builder.profiles() if builder.signature.inputs else ():
             if time.monotonic() > end:
-                self.verification.left_out.append(
-                    f"{maker.signature.name}: `{profile.name}`, for want of time"
-                )
+                self.verification.left_out.append(f"{builder.signature.name}: `{profile.name}` (out of time)")
                 continue
-            yield maker.made((taken or usual)[min(1, len(taken or usual) - 1)], profile), _nobody
+            yield builder.made((taken or usual)[min(1, len(taken or usual) - 1)], profile), _ignore
 
     def _compare(
         self,
@@ -208,17 +210,17 @@ class _Verifier:
         answers: Sequence[TrialOutcome],
         again: Callable[[Trial], TrialOutcome],
     ) -> None:
-        """Compare all answers; `again` asks the original afresh, to see whether it agrees with itself."""
+        """Compare all outputs; `again` runs the original once more, to find outputs that are random."""
         for signature in self.verification.signatures:
-            found = AnswerComparison(signature, runner, reference)
+            comparison = AnswerComparison(signature, runner, reference)
             for trial, a, b in zip(self.trials, answers, expected, strict=True):
                 if trial.signature == signature and a.ran and b.ran:
-                    self._add(found, trial, a, b, again)
-            self.verification.comparisons.append(found)
+                    self._add(comparison, trial, a, b, again)
+            self.verification.comparisons.append(comparison)
 
     def _add(
         self,
-        found: AnswerComparison,
+        comparison: AnswerComparison,
         trial: Trial,
         answer: TrialOutcome,
         expected: TrialOutcome,
@@ -226,42 +228,42 @@ class _Verifier:
     ) -> None:
         if expected.outputs is None:
             if answer.outputs is None:
-                found.refused += 1
+                comparison.refused += 1
             else:
-                found.only_rewritten_answers.append(trial.name)
+                comparison.only_rewritten_answers.append(trial.name)
             return
         if answer.outputs is None:
-            found.only_rewritten_refuses.append((trial.name, answer.why))
+            comparison.only_rewritten_refuses.append((trial.name, answer.why))
             return
-        found.answered += 1
-        table = found.outputs if trial.finite else found.not_finite
+        comparison.answered += 1
+        table = comparison.outputs if trial.finite else comparison.not_finite
         for name, wanted in expected.outputs.items():
             so_far = table.get(name, OutputDifference())
             difference = compare(answer.outputs[name], wanted, self.tolerance, so_far)
             table[name] = so_far + difference
             if (
                 not difference.alike
-                and name not in found.random
-                and self._is_random(found, trial, name, again)
+                and name not in comparison.random
+                and self._is_random(comparison, trial, name, again)
             ):
-                found.random.append(name)
+                comparison.random.append(name)
 
     def _is_random(
-        self, found: AnswerComparison, trial: Trial, name: str, again: Callable[[Trial], TrialOutcome]
+        self, comparison: AnswerComparison, trial: Trial, name: str, again: Callable[[Trial], TrialOutcome]
     ) -> bool:
         """Whether two fresh runs of the original differ in an output."""
-        key = (found.runner, trial.signature)
-        if key not in self._again:  # on the first trial that shows a difference: asking again takes long
+        key = (comparison.runner, trial.signature)
+        if key not in self._again:  # only for the first trial that differs: running again is slow
             self._again[key] = [again(trial), again(trial)]
-        one, other = (outcome.outputs for outcome in self._again[key])
-        if one is None or other is None:
+        first, second = (outcome.outputs for outcome in self._again[key])
+        if first is None or second is None:
             return False
-        return not compare(one[name], other[name], self.tolerance).alike
+        return not compare(first[name], second[name], self.tolerance).alike
 
 
-def _first(answers: Answers) -> TrialOutcome:
+def _first(answers: RunnerResult) -> TrialOutcome:
     return next(iter(answers.outcomes), TrialOutcome(why=answers.why, ran=False))
 
 
-def _nobody(outcome: TrialOutcome) -> None:
-    """Who need not be told."""
+def _ignore(outcome: TrialOutcome) -> None:
+    """Ignore the outcome of a trial."""

@@ -1,4 +1,4 @@
-"""What this program calls itself on paper."""
+"""The name and version of tfport in certificates."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from importlib import metadata
 def own_version() -> str:
     try:
         return metadata.version("tfport")
-    except metadata.PackageNotFoundError:  # run from a checkout that nobody installed
+    except metadata.PackageNotFoundError:  # a checkout that is not installed
         return "unknown"
 
 

@@ -1,1 +1,1 @@
-"""Builds the nodes of a rewrite: shapes, sizes, loops and recurrent layers as nodes."""
+"""Nodes that rules build: the builder, and helpers for shapes, sizes, rows, loops and recurrent layers."""

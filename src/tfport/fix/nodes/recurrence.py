@@ -1,50 +1,55 @@
-"""A recurrent cell turned over the steps of sequences: unrolled where they are few, else in a loop.
+"""Run a recurrent cell over the steps of sequences: unrolled for a few steps, else in a loop.
 
-`x` is (time, batch, …), each state (batch, units). With `lengths`, for each sequence or one for
-all, a sequence that has ended keeps its states, and its outputs are zero. What a cell computes
-is its rule's business.
+`x` is (time, batch, …), each state (batch, units). With `lengths`, one per sequence or one for
+all, a sequence that has ended keeps its states, and its outputs are zero. The rule that calls
+`run_cell` defines what the cell computes.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 
-from tfport.fix.nodes.builder import Given, NodeBuilder
+from tfport.fix.nodes.builder import NodeBuilder, OperandLike
 from tfport.fix.nodes.loop import FrameLoop
 from tfport.graph.graph import Node, Value
 
 MOST_UNROLLED = 64
 Inside = Mapping[str, Value]
-"""What a cell reads in every step, by name."""
+"""The loop-invariant values of a cell by name."""
 Cell = Callable[[NodeBuilder, Inside, Value, list[Value]], tuple[list[Value], list[Value]]]
-"""Outputs and new states, of a step's input and the states before."""
+"""Computes outputs and new states from the input of a step and the previous states."""
 
 
-def over_time(
+def run_cell(
     op: NodeBuilder,
     cell: Cell,
     x: Value,
     states: Sequence[Value],
-    given: Mapping[str, Given],
+    constants: Mapping[str, OperandLike],
     *,
     outputs: int = 1,
     steps: int | None = None,
     lengths: Value | None = None,
     layers: int = 1,
 ) -> tuple[list[Value], list[Value]]:
-    """All outputs, each (time, batch, units), and the last states; `layers` run in the same graph."""
-    given = dict(given)
+    """All outputs, each (time, batch, units), and the final states; `layers` is the number in the graph."""
+    constants = dict(constants)
     if lengths is not None:
-        given |= {"lengths": lengths, "zeros": op.ZerosLike(states[0])}
+        constants |= {"lengths": lengths, "zeros": op.ZerosLike(states[0])}
     if steps is not None and 0 < steps * layers <= MOST_UNROLLED:
-        return _unrolled(op, cell, x, list(states), given, steps)
-    return _looped(op, cell, x, states, given, outputs)
+        return _unrolled(op, cell, x, list(states), constants, steps)
+    return _looped(op, cell, x, states, constants, outputs)
 
 
 def _unrolled(
-    op: NodeBuilder, cell: Cell, x: Value, states: list[Value], given: Mapping[str, Given], steps: int
+    op: NodeBuilder,
+    cell: Cell,
+    x: Value,
+    states: list[Value],
+    constants: Mapping[str, OperandLike],
+    steps: int,
 ) -> tuple[list[Value], list[Value]]:
-    inside = {name: _value(op, one) for name, one in given.items()}
+    inside = {name: _value(op, operand) for name, operand in constants.items()}
     rows = op.Unpack(x, num=steps, axis=0)
     made: list[list[Value]] = []
     for at in range(steps):
@@ -54,7 +59,12 @@ def _unrolled(
 
 
 def _looped(
-    op: NodeBuilder, cell: Cell, x: Value, states: Sequence[Value], given: Mapping[str, Given], outputs: int
+    op: NodeBuilder,
+    cell: Cell,
+    x: Value,
+    states: Sequence[Value],
+    constants: Mapping[str, OperandLike],
+    outputs: int,
 ) -> tuple[list[Value], list[Value]]:
     kind = x.dtype.base
     count = op.StridedSlice(op.Shape(x, out_type="int32"), [0], [1], [1], shrink_axis_mask=1)
@@ -62,9 +72,13 @@ def _looped(
     rows, *made = (op.TensorArrayV3(count, dtype=kind) for _ in range(1 + outputs))
     filled = op.TensorArrayScatterV3(rows, places, x, rows.output(1))
     loop = FrameLoop(op, count)
-    inside = {name: loop.given(one) for name, one in given.items()}
-    read, full, written = loop.given(rows), loop.given(filled), [loop.given(one) for one in made]
-    before = loop.start([*states, *(one.output(1) for one in made)])
+    inside = {name: loop.invariant(element) for name, element in constants.items()}
+    read, full, written = (
+        loop.invariant(rows),
+        loop.invariant(filled),
+        [loop.invariant(element) for element in made],
+    )
+    before = loop.start([*states, *(element.output(1) for element in made)])
     row = op.TensorArrayReadV3(read, loop.index, full, dtype=kind)
     answers, after = _step(op, cell, inside, loop.index, row.output(0), before[: len(states)])
     flows = [
@@ -78,7 +92,7 @@ def _looped(
 
 
 def _step(
-    op: NodeBuilder, cell: Cell, inside: Inside, at: Given, row: Value, states: list[Value]
+    op: NodeBuilder, cell: Cell, inside: Inside, at: OperandLike, row: Value, states: list[Value]
 ) -> tuple[list[Value], list[Value]]:
     outputs, after = cell(op, inside, row, states)
     if "lengths" not in inside:
@@ -89,7 +103,7 @@ def _step(
     return shown, kept
 
 
-def _value(op: NodeBuilder, given: Given) -> Value:
-    if isinstance(given, Node):
-        return given.output(0)
-    return given if isinstance(given, Value) else op.const(given)
+def _value(op: NodeBuilder, operand: OperandLike) -> Value:
+    if isinstance(operand, Node):
+        return operand.output(0)
+    return operand if isinstance(operand, Value) else op.const(operand)

@@ -1,4 +1,4 @@
-"""One node's place taken by what a rule made for it: users, names and order stay as they were."""
+"""Replace a node by the result of a rule; readers, names and control dependencies stay the same."""
 
 from __future__ import annotations
 
@@ -6,15 +6,15 @@ from collections.abc import Sequence
 
 from tfport.errors import MalformedGraph
 from tfport.fix.facts import Facts
-from tfport.fix.rule import Made, Refusal
+from tfport.fix.rule import Refusal, Replacement
 from tfport.graph.graph import Node, Value
 
 Values = list[Value | None]
 SHAPES = "_output_shapes"
 
 
-def outcome(node: Node, made: Made) -> Values:
-    """What takes the place of each output; a refusal is raised."""
+def replacement_values(node: Node, made: Replacement) -> Values:
+    """The replacement of each output; raises the refusal of a rule."""
     if isinstance(made, Refusal):
         raise made
     if isinstance(made, Value):
@@ -22,36 +22,38 @@ def outcome(node: Node, made: Made) -> Values:
     elif isinstance(made, Node):
         values = [made.output(value.index) for value in node.outputs] if node.outputs else []
     else:
-        values = [one.output(0) if isinstance(one, Node) else one for one in made]
+        values = [result.output(0) if isinstance(result, Node) else result for result in made]
     for value in node.read_outputs:
         if value.index >= len(values) or values[value.index] is None:
-            raise MalformedGraph(f"a rule makes nothing of `{value}`, which `{value.uses[0]}` reads")
+            raise MalformedGraph(f"a rule returns nothing for `{value}`, which `{value.uses[0]}` reads")
     return values
 
 
 def put_in_place(node: Node, values: Values, made: Sequence[Node], facts: Facts, *, named: bool) -> Values:
-    """Let `values` be what the node's outputs were; `named`: somebody knows the node by its name.
+    """Replace the node's outputs by `values`; a `named` node keeps its name.
 
-    The answer is what the outputs are now.
+    Returns the values that are the outputs now.
     """
     for place, value in enumerate(values):
         shape = facts.shape(node.output(place))
         if value is not None and value.node in made and shape.dims is not None:
-            facts.tell(value, shape)
+            facts.set_shape(value, shape)
     _wait(node, made)
     if (heir := _heir(node, values, made, named)) is not None:
         now = [node.output(v.index) if v is not None and v.node is heir else v for v in values]
         _become(node, heir)
         return now
     ends = list(dict.fromkeys(value.node for value in values if value is not None))
-    ends = ends or [one for one in made if not one.users]
+    ends = ends or [new for new in made if not new.users]
     node.replace_by([value or node.output(i) for i, value in enumerate(values)], ends)
     if not named:
         node.graph.remove(node)
         return values
     kept = [value for value in values if value is not None]
     if kept != values[: len(kept)]:
-        raise MalformedGraph(f"`{node.name}` is known by its name, and a rule gives only some of its outputs")
+        raise MalformedGraph(
+            f"`{node.name}` must keep its name, but a rule replaces only some of its outputs"
+        )
     types = [value.dtype.base for value in kept]
     op = ("NoOp", "Identity", "IdentityN")[min(len(types), 2)]
     node.become(op, {"T": types if len(types) > 1 else types[0]} if types else {})
@@ -61,17 +63,17 @@ def put_in_place(node: Node, values: Values, made: Sequence[Node], facts: Facts,
 
 
 def _wait(node: Node, made: Sequence[Node]) -> None:
-    """What the node waited for, the first of what was made waits for."""
+    """Let the first of the new nodes wait for the control inputs of the old node."""
     if not node.controls:
         return
     among = set(made)
-    for one in made:
-        if one.op != "Const" and not any(value.node in among for value in one.inputs):
-            one.set_controls([*one.controls, *node.controls])
+    for new in made:
+        if new.op != "Const" and not any(value.node in among for value in new.inputs):
+            new.set_controls([*new.controls, *node.controls])
 
 
 def _heir(node: Node, values: Values, made: Sequence[Node], named: bool) -> Node | None:
-    """The node among those made that answers all that is asked of the old one, output for output."""
+    """The new node that has every required output of the old node at the same index, if any."""
     there = [place for place, value in enumerate(values) if value is not None]
     asked = there if named else [value.index for value in node.read_outputs]
     heirs = {value.node if (value := values[i]) is not None else None for i in asked}
@@ -82,11 +84,11 @@ def _heir(node: Node, values: Values, made: Sequence[Node], named: bool) -> Node
 
 
 def _become(node: Node, heir: Node) -> None:
-    """Go on as the heir, under the old name, for the old users and the heir's."""
+    """Turn the node into the heir: it keeps its name and readers, and gets those of the heir."""
     outputs = [node.output(value.index) for value in heir.outputs]
     inputs, controls, op, attrs = heir.inputs, heir.controls, heir.op, dict(heir.attrs)
     if SHAPES in node.attrs:
-        attrs[SHAPES] = node.attrs[SHAPES]  # the outputs are what they were
+        attrs[SHAPES] = node.attrs[SHAPES]  # the shapes of the outputs do not change
     heir.set_inputs(())
     heir.set_controls(())
     heir.replace_by(outputs, [node])

@@ -3,20 +3,20 @@
 from __future__ import annotations
 
 from tfport.fix.nodes.builder import NodeBuilder
-from tfport.fix.rule import EXACT, Made, refuse, rule
+from tfport.fix.rule import EXACT, Replacement, refuse, rule
 from tfport.fix.rules.nn.windows import without
 from tfport.graph.dtypes import FLOAT32
 from tfport.graph.graph import Node
 
 
 @rule("QuantizeAndDequantizeV4", keeps=EXACT)
-def with_another_gradient(op: NodeBuilder, n: Node) -> Made:
+def with_another_gradient(op: NodeBuilder, n: Node) -> Replacement:
     """QuantizeAndDequantizeV2 answers the same; only its gradient is another."""
     return op.QuantizeAndDequantizeV2(*n.inputs, **n.attrs)
 
 
 @rule("QuantizeAndDequantizeV3", keeps=EXACT)
-def with_constant_bits(op: NodeBuilder, n: Node) -> Made:
+def with_constant_bits(op: NodeBuilder, n: Node) -> Replacement:
     """QuantizeAndDequantizeV2 has the number of bits as an attribute."""
     if (bits := op.constant(n.inputs[3])) is None:
         return refuse("num_bits is computed")
@@ -24,7 +24,7 @@ def with_constant_bits(op: NodeBuilder, n: Node) -> Made:
 
 
 @rule("QuantizeAndDequantizeV2", keeps=EXACT)
-def with_bits_as_input(op: NodeBuilder, n: Node) -> Made:
+def with_bits_as_input(op: NodeBuilder, n: Node) -> Replacement:
     """QuantizeAndDequantizeV3 is given the number of bits as an input."""
     if n.attrs["round_mode"] != "HALF_TO_EVEN":
         return refuse(f"QuantizeAndDequantizeV3 does not round {n.attrs['round_mode']}")
@@ -32,7 +32,7 @@ def with_bits_as_input(op: NodeBuilder, n: Node) -> Made:
 
 
 @rule("Dequantize", keeps=EXACT)
-def dequantized_in_float32(op: NodeBuilder, n: Node) -> Made:
+def dequantized_in_float32(op: NodeBuilder, n: Node) -> Replacement:
     """Numbers are dequantized to float32, and only then made short."""
     kind = n.attrs["dtype"]
     if kind == FLOAT32:

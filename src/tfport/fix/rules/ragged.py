@@ -8,14 +8,14 @@ from tfport.fix.nodes.builder import NodeBuilder
 from tfport.fix.nodes.row_splits import (
     column,
     count_of,
+    indices_of,
     lengths_of,
     longest,
-    places_of,
     splits_of,
     starts_of,
     wide,
 )
-from tfport.fix.rule import EXACT, Made, refuse, rule
+from tfport.fix.rule import EXACT, Replacement, refuse, rule
 from tfport.graph.dtypes import INT64, DType
 from tfport.graph.graph import Node, Value
 
@@ -23,17 +23,17 @@ Size = Node | Value
 
 
 @rule("RaggedTensorToSparse", keeps=EXACT)
-def sparse_by_places(op: NodeBuilder, n: Node) -> Made:
+def sparse_by_places(op: NodeBuilder, n: Node) -> Replacement:
     """The index of a value is, level for level, the row that it is in and its place in that."""
     values = n.inputs[-1]
     if (dims := op.shape(values)) is None or len(dims) != 1:
         return refuse("its values are not known to be a vector")
     splits = [wide(op, value) for value in n.inputs[:-1]]
-    lengths = [lengths_of(op, one) for one in splits]
-    sizes = [count_of(op, lengths[0]), *(longest(op, one) for one in lengths)]
-    index: Size = places_of(op, lengths[0])
-    for one in lengths[1:]:
-        index = _deeper(op, index, places_of(op, one))
+    lengths = [lengths_of(op, row_lengths) for row_lengths in splits]
+    sizes = [count_of(op, lengths[0]), *(longest(op, row_lengths) for row_lengths in lengths)]
+    index: Size = indices_of(op, lengths[0])
+    for row_lengths in lengths[1:]:
+        index = _deeper(op, index, indices_of(op, row_lengths))
     return [index.output(0) if isinstance(index, Node) else index, values, op.Pack(sizes)]
 
 
@@ -44,7 +44,7 @@ def _deeper(op: NodeBuilder, index: Size, places: Node) -> Node:
 
 
 @rule("RaggedTensorToTensor", keeps=EXACT)
-def dense_by_places(op: NodeBuilder, n: Node) -> Made:
+def dense_by_places(op: NodeBuilder, n: Node) -> Replacement:
     """Each element of the result is gathered from the values with the default behind them."""
     shape, values, default, *partitions = n.inputs
     rows, levels = _levels(op, partitions, n.attrs["row_partition_types"])
@@ -56,7 +56,7 @@ def dense_by_places(op: NodeBuilder, n: Node) -> Made:
     for (lengths, starts), size in zip(levels, asked[1:], strict=True):
         most = longest(op, lengths)
         sizes.append(most if size is None else _unless_open(op, size, most))
-        places = places_of(op, op.Minimum(op.Gather(lengths, ids), sizes[-1]))
+        places = indices_of(op, op.Minimum(op.Gather(lengths, ids), sizes[-1]))
         in_row = op.Gather(op.Gather(starts, ids), column(op, places, 0))
         index, ids = _deeper(op, index, places), op.Add(in_row, column(op, places, 1))
     behind = count_of(op, values)
@@ -67,7 +67,7 @@ def dense_by_places(op: NodeBuilder, n: Node) -> Made:
 def _levels(op: NodeBuilder, tensors: Sequence[Value], types: object) -> tuple[Size, list[tuple[Size, Size]]]:
     """How many rows there are, and of each level the lengths of its rows and where they start."""
     assert isinstance(types, list)
-    kinds = [one.decode() if isinstance(one, bytes) else str(one) for one in types]
+    kinds = [name.decode() if isinstance(name, bytes) else str(name) for name in types]
     parts = [wide(op, value) for value in tensors]
     if kinds[0] == "FIRST_DIM_SIZE":
         above, kinds, parts = op.Reshape(parts[0], []), kinds[1:], parts[1:]
@@ -101,11 +101,11 @@ def _asked(op: NodeBuilder, shape: Value, rank: int) -> list[Size | None]:
     return [op.StridedSlice(wanted, [i], [i + 1], [1], shrink_axis_mask=1) for i in range(rank)]
 
 
-def _unless_open(op: NodeBuilder, asked: Size, found: Size) -> Size:
+def _unless_open(op: NodeBuilder, asked: Size, actual: Size) -> Size:
     """A size that is asked for; the one that is found where it is -1."""
     if op.constant(asked.output(0) if isinstance(asked, Node) else asked) is not None:
         return asked
-    return op.Select(op.Less(asked, op.const(0, INT64)), found, asked)
+    return op.Select(op.Less(asked, op.const(0, INT64)), actual, asked)
 
 
 def _element(op: NodeBuilder, values: Value, default: Value) -> Size:
@@ -122,7 +122,7 @@ def _element(op: NodeBuilder, values: Value, default: Value) -> Size:
 
 
 @rule("RaggedGather", keeps=EXACT)
-def rows_gathered_by_places(op: NodeBuilder, n: Node) -> Made:
+def rows_gathered_by_places(op: NodeBuilder, n: Node) -> Replacement:
     """Of each row that is asked for, the values from where it starts on, as many as it is long."""
     *nested, values, indices = n.inputs
     if (dims := op.shape(indices)) is None or len(dims) != 1:
@@ -130,9 +130,9 @@ def rows_gathered_by_places(op: NodeBuilder, n: Node) -> Made:
     ids: Size = wide(op, indices)
     out: list[Node | Value | None] = []
     kind = n.attrs["Tsplits"]
-    for splits in (wide(op, one) for one in nested):
+    for splits in (wide(op, row_splits) for row_splits in nested):
         lengths = op.Gather(lengths_of(op, splits), ids)
-        places = places_of(op, lengths)
+        places = indices_of(op, lengths)
         starts = op.Gather(op.Gather(splits, ids), column(op, places, 0))
         ids = op.Add(starts, column(op, places, 1))
         out.append(_as(op, splits_of(op, lengths), kind))
@@ -140,7 +140,7 @@ def rows_gathered_by_places(op: NodeBuilder, n: Node) -> Made:
 
 
 @rule("RaggedRange", keeps=EXACT)
-def ranges_by_places(op: NodeBuilder, n: Node) -> Made:
+def ranges_by_places(op: NodeBuilder, n: Node) -> Replacement:
     """A row has its start, and place times delta more at each place."""
     kind = n.attrs["T"]
     if not isinstance(kind, DType) or not kind.is_integer:
@@ -148,7 +148,7 @@ def ranges_by_places(op: NodeBuilder, n: Node) -> Made:
     starts, limits, deltas = (wide(op, value) for value in n.inputs)
     steps = op.Neg(op.FloorDiv(op.Sub(starts, limits), deltas))
     lengths = op.Reshape(op.Maximum(steps, op.const(0, INT64)), [-1])
-    places = places_of(op, lengths)
+    places = indices_of(op, lengths)
     rows, within = column(op, places, 0), op.Cast(column(op, places, 1), DstT=kind)
     start, delta = (_of_rows(op, n.inputs[i], lengths, rows) for i in (0, 2))
     return [_as(op, splits_of(op, lengths), n.attrs["Tsplits"]), op.Add(start, op.Mul(within, delta))]

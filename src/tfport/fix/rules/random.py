@@ -6,7 +6,7 @@ import numpy as np
 
 from tfport.fix.nodes.builder import NodeBuilder
 from tfport.fix.nodes.shapes import cast
-from tfport.fix.rule import EXACT, LOSSY, Made, refuse, rule
+from tfport.fix.rule import EXACT, LOSSY, Replacement, refuse, rule
 from tfport.graph.dtypes import INT64
 from tfport.graph.graph import Node, Value
 
@@ -29,7 +29,7 @@ KEYS = ("StatelessRandomGetKeyCounter", "StatelessRandomGetKeyCounterAlg")
 
 
 @rule(" ".join(FIRST_FORMS), keeps=EXACT)
-def from_the_seed(op: NodeBuilder, n: Node) -> Made:
+def from_the_seed(op: NodeBuilder, n: Node) -> Replacement:
     """The first form takes the seed of which the later one is given a key and a counter, for Philox."""
     shape, key, counter, algorithm, *bounds = n.inputs
     seed = _seed(key, counter)
@@ -49,7 +49,7 @@ def _seed(key: Value, counter: Value) -> Value:
 
 
 @rule(" ".join(FIRST_FORMS), keeps=LOSSY)
-def other_numbers_for_a_key(op: NodeBuilder, n: Node) -> Made:
+def other_numbers_for_a_key(op: NodeBuilder, n: Node) -> Replacement:
     """Numbers of the same distribution, but others, which no key and no generator decides."""
     if (made := STATEFUL.get(FIRST_FORMS[n.op])) is None:
         return refuse("no older op draws from all integers")
@@ -58,7 +58,7 @@ def other_numbers_for_a_key(op: NodeBuilder, n: Node) -> Made:
 
 
 @rule(" ".join(STATEFUL), keeps=LOSSY)
-def other_numbers(op: NodeBuilder, n: Node) -> Made:
+def other_numbers(op: NodeBuilder, n: Node) -> Replacement:
     """Numbers of the same distribution, but others, and others each time."""
     size, *rest = n.inputs
     if n.op == "StatelessMultinomial":
@@ -69,7 +69,7 @@ def other_numbers(op: NodeBuilder, n: Node) -> Made:
 
 
 @rule("RngReadAndSkip", keeps=LOSSY)
-def no_generator(op: NodeBuilder, n: Node) -> Made:
+def no_generator(op: NodeBuilder, n: Node) -> Replacement:
     """Where other numbers are drawn, nobody reads the state of a generator, and it stays as it is."""
     if op.has("StatelessRandomUniformV2"):
         return refuse("the target draws by key and counter, which would always be the same")
@@ -77,7 +77,7 @@ def no_generator(op: NodeBuilder, n: Node) -> Made:
 
 
 @rule("Multinomial", keeps=EXACT)
-def drawn_in_int64(op: NodeBuilder, n: Node) -> Made:
+def drawn_in_int64(op: NodeBuilder, n: Node) -> Replacement:
     """The older op draws the same numbers in int64."""
     kind = n.outputs[0].dtype.base
     if kind == INT64:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tfport.fix.nodes.builder import NodeBuilder
-from tfport.fix.rule import EXACT, ROUNDING, Made, refuse, rule
+from tfport.fix.rule import EXACT, ROUNDING, Replacement, refuse, rule
 from tfport.graph.dtypes import INT32, INT64
 from tfport.graph.graph import Node, Value
 
@@ -13,7 +13,7 @@ GRADIENTS = "SparseSegmentMeanGrad SparseSegmentSqrtNGrad SparseSegmentSumGrad"
 
 
 @rule(f"{SEGMENTS} {NUMBERED} {GRADIENTS}", keeps=EXACT)
-def segment_ids_of_32_bits(op: NodeBuilder, n: Node) -> Made:
+def segment_ids_of_32_bits(op: NodeBuilder, n: Node) -> Replacement:
     """Older releases have ids of segments in int32, which holds those of all rows that fit into memory."""
     if n.attrs["Tsegmentids"] != INT64:
         return refuse("its segment ids are int32 already")
@@ -23,7 +23,7 @@ def segment_ids_of_32_bits(op: NodeBuilder, n: Node) -> Made:
 
 
 @rule(NUMBERED, keeps=EXACT)
-def rows_of_zeros_behind(op: NodeBuilder, n: Node) -> Made:
+def rows_of_zeros_behind(op: NodeBuilder, n: Node) -> Replacement:
     """Segments behind the last one that has rows are zeros."""
     data, indices, ids, count = n.inputs
     made = op.node(n.op.removesuffix("WithNumSegments"), data, indices, ids)
@@ -36,30 +36,30 @@ def rows_of_zeros_behind(op: NodeBuilder, n: Node) -> Made:
 
 
 @rule("SparseSegmentSumGrad", keeps=ROUNDING)
-def gradients_added_by_row(op: NodeBuilder, n: Node) -> Made:
+def gradients_added_by_row(op: NodeBuilder, n: Node) -> Replacement:
     """The gradient of a row is the sum of those of all segments that it is in."""
     gradient, indices, ids, count = n.inputs
     return op.UnsortedSegmentSum(op.Gather(gradient, ids), indices, count)
 
 
 @rule("SparseToDense", keeps=EXACT)
-def gathered_by_number(op: NodeBuilder, n: Node) -> Made:
+def gathered_by_number(op: NodeBuilder, n: Node) -> Replacement:
     """The numbers of the values are made dense, and the values gathered with the default behind them."""
     indices, shape, values, default = n.inputs
     if (rank := op.shape(values)) is None or len(rank) != 1:
         return refuse("its values are not known to be a vector")
     if values.dtype.base in (INT32, INT64):
         return refuse("its values are plain numbers already")
-    zero, one = op.const(0, INT32), op.const(1, INT32)
+    zero, step = op.const(0, INT32), op.const(1, INT32)
     count = op.Size(values, out_type="int32")
     number = op.SparseToDense(
-        indices, shape, op.Range(zero, count, one), count, validate_indices=n.attrs["validate_indices"]
+        indices, shape, op.Range(zero, count, step), count, validate_indices=n.attrs["validate_indices"]
     )
     return op.Gather(op.ConcatV2([values, op.Reshape(default, [1])], 0), number)
 
 
 @rule("SparseTensorDenseMatMul", keeps=EXACT)
-def indices_of_64_bits(op: NodeBuilder, n: Node) -> Made:
+def indices_of_64_bits(op: NodeBuilder, n: Node) -> Replacement:
     """The first releases take indices of 64 bits only, which hold those of 32."""
     if n.attrs["Tindices"] == INT64:
         return refuse("its indices have 64 bits already")

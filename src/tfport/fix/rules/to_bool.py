@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from tfport.fix.nodes.builder import NodeBuilder
 from tfport.fix.nodes.shapes import rank
-from tfport.fix.rule import EXACT, Made, rule
+from tfport.fix.rule import EXACT, Replacement, rule
 from tfport.graph.dtypes import BOOL, STRING
 from tfport.graph.graph import Node
 
 
 @rule("ToBool", keeps=EXACT)
-def not_zero_or_not_empty(op: NodeBuilder, n: Node) -> Made:
+def not_zero_or_not_empty(op: NodeBuilder, n: Node) -> Replacement:
     """A scalar is true that is neither zero nor an empty string; any other tensor is that has elements."""
     x = n.inputs[0]
     if rank(op, x, "tensor"):

@@ -6,27 +6,27 @@ import functools
 from typing import Any
 
 from tfport.fix.nodes.builder import NodeBuilder
-from tfport.fix.nodes.shapes import told
+from tfport.fix.nodes.shapes import with_dims
 from tfport.fix.nodes.sizes import Size, Sizes
-from tfport.fix.rule import EXACT, ROUNDING, Made, refuse, rule
+from tfport.fix.rule import EXACT, ROUNDING, Replacement, refuse, rule
 from tfport.graph.graph import Node, Value
 from tfport.runtime.ops.xla.dimension_numbers import DOT, dimension_numbers
 
 
 @rule("XlaSharding", keeps=EXACT)
-def on_one_device(op: NodeBuilder, n: Node) -> Made:
+def on_one_device(op: NodeBuilder, n: Node) -> Replacement:
     """How a value is spread over devices changes nothing where there is one."""
     return op.Identity(n.inputs[0])
 
 
 @rule("XlaOptimizationBarrier", keeps=EXACT)
-def without_barrier(op: NodeBuilder, n: Node) -> Made:
+def without_barrier(op: NodeBuilder, n: Node) -> Replacement:
     """What the compiler may not reorder keeps its values."""
     return op.IdentityN(list(n.inputs))
 
 
 @rule("XlaLaunch", keeps=EXACT)
-def as_call(op: NodeBuilder, n: Node) -> Made:
+def as_call(op: NodeBuilder, n: Node) -> Replacement:
     """A function compiled as one piece answers what it answers when it is called."""
     types = [value.dtype.base for value in n.inputs]
     return op.StatefulPartitionedCall(
@@ -35,31 +35,31 @@ def as_call(op: NodeBuilder, n: Node) -> Made:
 
 
 @rule("XlaIf", keeps=EXACT)
-def as_if(op: NodeBuilder, n: Node) -> Made:
+def as_if(op: NodeBuilder, n: Node) -> Replacement:
     """If chooses between the same functions."""
     return op.If(n.inputs[0], list(n.inputs[1:]), **n.attrs)
 
 
 @rule("XlaWhile", keeps=EXACT)
-def as_while(op: NodeBuilder, n: Node) -> Made:
+def as_while(op: NodeBuilder, n: Node) -> Replacement:
     """While repeats the same function."""
     return op.While(list(n.inputs), **n.attrs)
 
 
 @rule("XlaEinsum", keeps=EXACT)
-def as_einsum(op: NodeBuilder, n: Node) -> Made:
+def as_einsum(op: NodeBuilder, n: Node) -> Replacement:
     """Einsum sums the same products."""
     return op.Einsum(list(n.inputs), equation=n.attrs["equation"])
 
 
 @rule("XlaPad", keeps=EXACT)
-def as_pad(op: NodeBuilder, n: Node) -> Made:
+def as_pad(op: NodeBuilder, n: Node) -> Replacement:
     """Padding without holes in between is PadV2."""
     image, value, *amounts = n.inputs
-    known = [op.constant(one) for one in amounts]
-    if any(one is None for one in known):
+    known = [op.constant(array) for array in amounts]
+    if any(array is None for array in known):
         return refuse("how much is padded is computed")
-    low, high, inside = (one.tolist() for one in known if one is not None)
+    low, high, inside = (array.tolist() for array in known if array is not None)
     if any(inside):
         return refuse(f"it pads between elements (padding_interior={inside})")
     if min([*low, *high, 0]) < 0:
@@ -68,14 +68,14 @@ def as_pad(op: NodeBuilder, n: Node) -> Made:
 
 
 @rule("XlaDynamicSlice", keeps=EXACT)
-def as_slice(op: NodeBuilder, n: Node) -> Made:
+def as_slice(op: NodeBuilder, n: Node) -> Replacement:
     """A slice that would stand out is moved back into the value first."""
     image, begin, size = n.inputs
     return op.Slice(image, _inside(op, image, begin, size), size)
 
 
 @rule("XlaDynamicUpdateSlice", keeps=EXACT)
-def as_choice(op: NodeBuilder, n: Node) -> Made:
+def as_choice(op: NodeBuilder, n: Node) -> Replacement:
     """The update, padded to the whole, is chosen where it is, and the old value elsewhere."""
     image, update, begin = n.inputs
     kind = begin.dtype.base
@@ -93,7 +93,7 @@ def _inside(op: NodeBuilder, image: Value, begin: Value, size: Value) -> Any:
 
 
 @rule("XlaDot XlaDotV2", keeps=ROUNDING)
-def as_batch_matmul(op: NodeBuilder, n: Node) -> Made:
+def as_batch_matmul(op: NodeBuilder, n: Node) -> Replacement:
     """Along which dimensions is summed only decides how the factors are matrices."""
     kind = n.attrs.get("preferred_element_type", n.attrs.get("T"))
     if any(value.dtype.base != kind for value in n.inputs):
@@ -117,10 +117,10 @@ def _matrix(
     ends = [_product(sizes, kept), _product(sizes, [dims[place] for place in summed])]
     shape = [*(dims[place] for place in batch), *(ends if last else reversed(ends))]
     made = op.Reshape(op.Transpose(value, order), sizes.vector(shape))
-    known = [one if isinstance(one, int) else None for one in shape]
-    return told(op, made, known), kept, [dims[place] for place in order]
+    known = [size if isinstance(size, int) else None for size in shape]
+    return with_dims(op, made, known), kept, [dims[place] for place in order]
 
 
 def _product(sizes: Sizes, several: list[Size]) -> Size:
-    one: Size = 1
-    return functools.reduce(sizes.mul, several, one)
+    size: Size = 1
+    return functools.reduce(sizes.mul, several, size)

@@ -1,1 +1,4 @@
-"""Branches, loops and lists said in another way; whether a target needs that is decided elsewhere."""
+"""Conversions of whole structures: calls, branches, loops, lists, tables, variables, signatures.
+
+`restructure` decides which of them a target needs.
+"""

@@ -1,4 +1,4 @@
-"""Calls replaced by the bodies of what they call, until none is left."""
+"""Inline function calls until none is left."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ MOST_NODES = 2_000_000
 
 
 def inline_calls(graph: Graph, ends: Iterable[Node]) -> list[tuple[str, str]]:
-    """Inline every call that these nodes need, and those in functions of branches and loops; what it was."""
+    """Inline every call that these nodes need, also in functions of branches and loops; the inlined calls."""
     last = list(ends)
     done = _inline_in(graph, last)
     for function in list(called_by(needed_by(last)).values()):
@@ -39,5 +39,5 @@ def _inline_in(graph: Graph, ends: list[Node]) -> list[tuple[str, str]]:
             break
     where = f"function {graph.name}" if isinstance(graph, Function) else "the graph"
     raise StructureRefusal(
-        f"calls in {where} cannot be inlined: a function calls itself, or they are too many"
+        f"calls in {where} cannot be inlined: a function is recursive, or there are too many calls"
     )

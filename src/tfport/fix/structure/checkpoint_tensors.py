@@ -1,4 +1,4 @@
-"""The variables of a model and the tensors of its checkpoint that fill them, by whatever way it says so."""
+"""The variables of a model, and the tensors of its checkpoint that restore them."""
 
 from __future__ import annotations
 
@@ -12,24 +12,27 @@ from tfport.graph.state import GraphVariable, variables
 from tfport.runtime.object_restore import checkpoint_keys
 
 DATA = tuple[str, tuple[object, ...]]
-"""A name, and an array with its DataType, as checkpoints are written."""
+"""A name, and an array with its DataType number."""
 
 
-def held_variables(model: Model) -> dict[Node, GraphVariable]:
-    """Each variable of the main graph that the checkpoint fills: by the restore op, or by the objects."""
-    found = variables(model)
+def restored_variables(model: Model) -> dict[Node, GraphVariable]:
+    """The variables of the main graph that the checkpoint restores, by the restore op or the object graph."""
+    known = variables(model)
     if (
-        any(one.key is None for one in found)
+        any(variable.key is None for variable in known)
         and model.checkpoint is not None
         and model.meta.object_graph_def.nodes
     ):
         by_name = checkpoint_keys(model)
-        found = [one if one.key else replace(one, key=by_name.get(one.name)) for one in found]
-    return {one.node: one for one in found if _is_held(model, one)}
+        known = [
+            variable if variable.key else replace(variable, key=by_name.get(variable.name))
+            for variable in known
+        ]
+    return {variable.node: variable for variable in known if _is_in_checkpoint(model, variable)}
 
 
-def _is_held(model: Model, variable: GraphVariable) -> bool:
-    """Whether the checkpoint has its tensor; names of objects may be those of other variables."""
+def _is_in_checkpoint(model: Model, variable: GraphVariable) -> bool:
+    """Whether the checkpoint has a matching tensor; names of objects may belong to other variables."""
     checkpoint, key = model.checkpoint, variable.key
     if checkpoint is None or key is None or key not in checkpoint:
         return False
@@ -39,7 +42,7 @@ def _is_held(model: Model, variable: GraphVariable) -> bool:
 
 
 def tensors(model: Model, keys: Collection[str]) -> Iterator[DATA]:
-    """The tensors of these names, read one at a time and let go."""
+    """Read the tensors of these names, one at a time."""
     checkpoint = model.checkpoint
     if checkpoint is None:
         return

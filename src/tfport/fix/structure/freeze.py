@@ -1,4 +1,4 @@
-"""Variables as constants: what only reads them reads the checkpoint's values, and nothing is restored."""
+"""Freeze variables: readers get constants with the checkpoint's values, and nothing is restored."""
 
 from __future__ import annotations
 
@@ -18,22 +18,22 @@ from tfport.graph.state import GraphVariable
 from tfport.graph.tensors import Tensor
 
 MOST_BYTES = (1 << 31) - (1 << 24)
-"""What fits into one message with room for the rest of the graph."""
+"""The limit of a protobuf message, with room for the rest of the graph."""
 CARRY = ("Identity", "Enter", "RefEnter", "Switch", "RefSwitch", "RefIdentity")
 
 
 def freeze(
     model: Model, variables: Mapping[Node, GraphVariable]
 ) -> tuple[dict[Node, GraphVariable], list[str]]:
-    """Let variables be constants; those that were, and why others must stay what they are."""
+    """Turn variables into constants; the frozen variables, and why others were not frozen."""
     graph = model.graph
-    used = {node: one for node, one in variables.items() if graph.nodes.get(node.name) is node}
+    used = {node: entry for node, entry in variables.items() if graph.nodes.get(node.name) is node}
     _fits(model, used)
     frozen, reasons = dict[Node, GraphVariable](), list[str]()
     for node, variable in used.items():
         try:
             if variable.slice:
-                raise StructureRefusal(f"`{variable.name}` is filled with a part of a tensor")
+                raise StructureRefusal(f"`{variable.name}` is restored from a slice of a tensor")
             _only_read(node.output(0), node)
         except StructureRefusal as refusal:
             reasons.append(str(refusal))
@@ -45,11 +45,15 @@ def freeze(
 
 def _fits(model: Model, variables: Mapping[Node, GraphVariable]) -> None:
     checkpoint = model.checkpoint
-    sizes = [checkpoint.entry(str(one.key)) for one in variables.values()] if checkpoint is not None else []
+    sizes = (
+        [checkpoint.entry(str(variable.key)) for variable in variables.values()]
+        if checkpoint is not None
+        else []
+    )
     total = sum(_nbytes(entry.dtype, entry.shape) for entry in sizes)
     if total > MOST_BYTES:
         raise StructureRefusal(
-            f"the variables take {total} bytes, and a graph holds {MOST_BYTES} as constants"
+            f"the variables have {total} bytes; a graph can hold {MOST_BYTES} bytes of constants"
         )
 
 
@@ -58,7 +62,7 @@ def _nbytes(dtype: int, shape: tuple[int, ...]) -> int:
 
 
 def _only_read(value: Value, variable: Node) -> None:
-    """Refuse where something writes to a variable, or takes it where only a variable will do."""
+    """Refuse if an op writes to a variable, or requires a variable."""
     for user in value.uses:
         if user.op in CARRY:
             for output in user.outputs:
@@ -70,7 +74,7 @@ def _only_read(value: Value, variable: Node) -> None:
 
 
 def _writes(user: Node, value: Value) -> bool:
-    """Whether an op takes a reference where this value goes in."""
+    """Whether an op takes this value as a reference."""
     signature = user.signature
     if signature is None:
         return True
@@ -90,12 +94,12 @@ def _constant(model: Model, variable: GraphVariable, node: Node) -> Value:
 
 
 def _read_instead(graph: Graph, handle: Value, value: Value) -> None:
-    """Let what reads the variable read the constant; what only carries it carries that."""
+    """Let readers of the variable read the constant; pass-through nodes pass the constant on."""
     for user in handle.uses:
         if user.op in READS:
             READS[user.op](user, value)
         else:
-            user.set_inputs([value if one is handle else one for one in user.inputs])
+            user.set_inputs([value if read is handle else read for read in user.inputs])
             if user.op in CARRY:
                 _retype(graph, user, value)
 

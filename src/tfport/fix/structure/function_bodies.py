@@ -1,7 +1,7 @@
-"""The body of a function, put where a branch or a loop runs it.
+"""Insert the body of a function where a branch or a loop runs it.
 
-Whatever runs in a branch or in a turn of a loop hangs on one node, its pivot: a node
-without inputs would otherwise run outside. Results wait for the effects of the body.
+Every node in a branch or loop iteration depends on one node, its pivot: a node without inputs
+would otherwise run outside. Results wait for the effects of the body.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from tfport.fix.nodes.control_ops import ENTERS, SWITCHES
 from tfport.fix.structure.functional_ops import is_expanded, is_stateful, parts_of, types_of
 from tfport.graph.attrs import Attr, FunctionRef
 from tfport.graph.dtypes import DType
@@ -18,18 +19,16 @@ from tfport.graph.graph import Graph, Node, Value
 from tfport.graph.inline import inline
 from tfport.graph.tensors import Tensor
 
-ENTERS, SWITCHES, MERGES = ("Enter", "RefEnter"), ("Switch", "RefSwitch", "_SwitchN"), ("Merge", "RefMerge")
-
 
 @dataclass(frozen=True)
 class Site:
-    """Where new nodes go: beside the node that they replace, under its name."""
+    """Adds new nodes next to the node that they replace, with its name as a prefix."""
 
     graph: Graph
     name: str
     device: str = ""
     inner: list[tuple[Node, Node]] = field(default_factory=list)
-    """What came with bodies and must be expanded too, each with the pivot of its body."""
+    """Nodes of inserted bodies that must be expanded too, each with the pivot of its body."""
 
     @classmethod
     def of(cls, node: Node) -> Site:
@@ -54,18 +53,18 @@ class Site:
         return self.add("Identity", [value], {"T": value.dtype.base}, name=name, controls=controls)
 
     def constant(self, value: object, dtype: DType, near: Node | None = None, name: str = "const") -> Value:
-        """A constant; beside a node where it has to be in the same turn of a loop."""
+        """A constant; depends on `near` if it must be in the same loop iteration."""
         tensor = Tensor.from_numpy(np.array(value, dtype.numpy), dtype)
         waits = [near] if near is not None else []
         return self.add("Const", (), {"dtype": dtype, "value": tensor}, name=name, controls=waits).output(0)
 
 
-def put(
-    site: Site, name: str, ref: FunctionRef, given: Sequence[Value], types: Sequence[DType], pivot: Node
+def insert_body(
+    site: Site, name: str, ref: FunctionRef, values: Sequence[Value], types: Sequence[DType], pivot: Node
 ) -> list[Value]:
-    """What a function answers where the pivot runs; where it answers nothing, a bool for having run."""
-    attrs = {"f": ref, "Tin": [value.dtype.base for value in given], "Tout": list(types)}
-    call = site.add("PartitionedCall", given, attrs, name=name, controls=[pivot])
+    """The results of a function that runs with the pivot; without any, a value that depends on the call."""
+    attrs = {"f": ref, "Tin": [value.dtype.base for value in values], "Tout": list(types)}
+    call = site.add("PartitionedCall", values, attrs, name=name, controls=[pivot])
     body = site.below(name)
     results = [body.identity(call.output(i), f"result_{i}") for i in range(len(types))]
     if not results:
@@ -81,13 +80,13 @@ def put(
 
 
 def expand(call: Node, pivot: Node, inner: list[tuple[Node, Node]]) -> None:
-    """Put the body of a called function in place of the call; `inner` gains what must follow."""
+    """Replace a call by the body of the function; nodes to expand next are added to `inner`."""
     stateful, waits = is_stateful(parts_of(call)), list(call.controls)
     made = inline(call)
     if made and made[0].op == "NoOp" and made[0].name.startswith(f"{call.name}/before"):
         before, *made = made
         arrived = [node for node in before.controls if node not in waits]
-        # all of a body is there when its pivot is: only effects have to wait for what is passed
+        # a body runs when its pivot does; only its effects have to wait for the arguments
         kept = [node for node in arrived if stateful and node.op not in ENTERS]
         before.replace_by([], dict.fromkeys([pivot, *waits, *kept]))
         call.graph.remove(before)
@@ -98,11 +97,10 @@ def expand(call: Node, pivot: Node, inner: list[tuple[Node, Node]]) -> None:
 
 
 def gates(node: Node, pivot: Node | None, stateful: bool) -> list[Node]:
-    """What must have run before anything of a branch or loop does.
+    """The nodes that must run before any node of a branch or loop.
 
-    In the body of another that is its pivot. Elsewhere in a graph with branches of its own it is
-    every input, since what is passed decides whether a functional node runs; and
-    effects wait for whatever is passed.
+    In the body of another branch or loop, that is its pivot. In a graph with TF1 branches, it is
+    every input, since inputs decide whether a functional node runs. Effects wait for all inputs.
     """
     waits = [*node.controls, *([pivot] if pivot is not None else [])]
     if stateful or (pivot is None and node.graph.has_branches):
@@ -117,8 +115,8 @@ def gates(node: Node, pivot: Node | None, stateful: bool) -> list[Node]:
     return list(dict.fromkeys(waits))
 
 
-def pass_on(node: Node, results: Sequence[Value], waits: Iterable[Node]) -> None:
-    """Turn a node into what hands results on under its name, for those who know it by that or wait for it."""
+def forward_results(node: Node, results: Sequence[Value], waits: Iterable[Node]) -> None:
+    """Turn a node into an Identity of the results; it keeps its name and the nodes that wait for it."""
     types = types_of(node)
     shapes = node.attrs.get("_output_shapes")
     node.replace_by(results, [node])
@@ -130,8 +128,8 @@ def pass_on(node: Node, results: Sequence[Value], waits: Iterable[Node]) -> None
     node.set_controls(waits)
 
 
-def forget_lost_places(graph: Graph) -> None:
-    """Let no node want to be where a node is that has gone: TensorFlow refuses such a graph."""
+def drop_lost_colocations(graph: Graph) -> None:
+    """Drop colocation with removed nodes: TensorFlow refuses such a graph."""
     for node in graph:
         places = node.attr("_class")
         if isinstance(places, list) and any(_is_lost(place, graph) for place in places):

@@ -1,4 +1,7 @@
-"""What cannot be said in another way, and why; asked before anything in the graph changes."""
+"""Functional branches and loops: their functions and types, and whether they can be lowered.
+
+Conversions ask before they change anything in the graph, and raise a `StructureRefusal` if they cannot.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +23,7 @@ _PARTS = {
 
 
 class StructureRefusal(Error):
-    """A branch, a loop or a list stays as it is; the sentence says why."""
+    """Why a branch, loop, list, table or variable cannot be converted."""
 
 
 def is_expanded(node: Node) -> bool:
@@ -29,7 +32,7 @@ def is_expanded(node: Node) -> bool:
 
 
 def parts_of(node: Node) -> list[Function]:
-    """The functions whose bodies take the place of a node, in the order of its attributes."""
+    """The functions whose bodies replace a node, in the order of its attributes."""
     if node.op not in FUNCTIONAL:
         called = callee(node)
         return [called] if called is not None else []
@@ -49,13 +52,13 @@ def refs_of(node: Node) -> list[FunctionRef]:
 
 
 def types_of(node: Node) -> list[DType]:
-    """The types of what a branch or a loop answers."""
+    """The dtypes of the results of a branch or a loop."""
     types = node.attrs.get("T" if node.op in WHILES else "Tout")
     return [t for t in types if isinstance(t, DType)] if isinstance(types, list) else []
 
 
 def is_stateful(functions: list[Function]) -> bool:
-    """Whether running these can matter beyond their results."""
+    """Whether these functions have effects besides their results."""
     seen: set[str] = set()
     stack = list(functions)
     while stack:
@@ -72,16 +75,14 @@ def is_stateful(functions: list[Function]) -> bool:
 
 
 def can_be_lowered(node: Node) -> None:
-    """Raise the reason why the bodies of a branch or loop cannot take its place."""
+    """Raise a refusal if the bodies of a branch or loop cannot replace it."""
     if node.op not in FUNCTIONAL:
-        raise StructureRefusal(f"`{node.name}` is {node.op or 'missing'}, no branch or loop")
+        raise StructureRefusal(f"`{node.name}` is {node.op or 'missing'}, not a branch or loop")
     _counts_agree(node)
     sizes: dict[str, int] = {}
     total = sum(_size(function, (), sizes) for function in parts_of(node))
     if total > MOST_NODES:
-        raise StructureRefusal(
-            f"`{node.name}` would become {total} nodes, and more than {MOST_NODES} are too many"
-        )
+        raise StructureRefusal(f"`{node.name}` would become {total} nodes; the limit is {MOST_NODES}")
 
 
 def _function(node: Node, ref: FunctionRef) -> Function:
@@ -92,30 +93,32 @@ def _function(node: Node, ref: FunctionRef) -> Function:
 
 
 def _counts_agree(node: Node) -> None:
-    """A loop hands on as many tensors as it takes; the sides of a branch answer as many as it says."""
-    given = len(node.inputs) - (node.op not in WHILES)
+    """Refuse a node whose numbers of arguments or results do not match its functions."""
+    passed = len(node.inputs) - (node.op not in WHILES)
     parts = parts_of(node)
     if lost := next((o for o in node.read_outputs if not 0 <= o.index < len(types_of(node))), None):
-        raise StructureRefusal(f"`{lost.uses[0].name}` reads `{lost}`, and there is no such result")
+        raise StructureRefusal(f"`{lost.uses[0].name}` reads `{lost}`, which does not exist")
     for i, function in enumerate(parts):
         wanted = 1 if node.op in WHILES and i == 0 else len(types_of(node))
         taken, answered = len(function.arguments), len(function.results)
-        if taken != given:
-            raise StructureRefusal(f"`{node.name}` passes {given} tensors; {function.name} takes {taken}")
+        if taken != passed:
+            raise StructureRefusal(
+                f"`{node.name}` passes {passed} tensors, but {function.name} expects {taken}"
+            )
         if answered != wanted:
             raise StructureRefusal(
-                f"`{node.name}` wants {wanted} results; {function.name} returns {answered}"
+                f"`{node.name}` expects {wanted} results, but {function.name} returns {answered}"
             )
-    if node.op in WHILES and not given:
-        raise StructureRefusal(f"`{node.name}` is a loop without variables")
+    if node.op in WHILES and not passed:
+        raise StructureRefusal(f"`{node.name}` is a loop without loop variables")
 
 
 def _size(function: Function, around: tuple[str, ...], sizes: dict[str, int]) -> int:
-    """How many nodes a body becomes when all that it calls is put in place."""
+    """The number of nodes of a body after inlining everything that it calls."""
     if function.name in around:
-        raise StructureRefusal(f"{function.name} calls itself, and a graph without functions cannot")
+        raise StructureRefusal(f"{function.name} calls itself; a graph without functions cannot be recursive")
     if len(around) > DEEPEST:
-        raise StructureRefusal(f"{around[0]} calls functions more than {DEEPEST} deep")
+        raise StructureRefusal(f"{around[0]} nests calls more than {DEEPEST} deep")
     if function.name not in sizes:
         inside = (*around, function.name)
         called = [part for node in function if is_expanded(node) for part in parts_of(node)]

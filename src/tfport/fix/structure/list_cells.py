@@ -1,7 +1,7 @@
-"""A list of one element, set again and again, is that element: a tensor goes where the list went.
+"""Lists of one element, which is set repeatedly, become plain tensors.
 
-So Keras hands on the last output of a recurrent layer. Before it is set, the element is
-zeros of the shape that the list says; a size that it does not say is 0 here, and an error in a list.
+Keras passes on the last output of a recurrent layer this way. Before it is set, the element is
+zeros of the list's element shape; an unknown size is 0 here, and an error in a list.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ MOST_ELEMENTS = 1 << 20
 
 
 def is_cell(group: ListGroup) -> bool:
-    """Whether all lists of a group have one element, and all places are 0."""
+    """Whether all lists of a group have one element, and all indices are 0."""
     made = all(maker.op == "TensorListReserve" and known(maker.inputs[1]) == 1 for maker in group.makers)
     return (
         made
@@ -59,7 +59,7 @@ def to_cells(group: ListGroup) -> None:
             read.become("ExpandDims", {"T": dtype, "Tdim": INT32})
             read.set_inputs([element, axis])
         else:
-            one = Tensor.from_numpy(np.array(1, np.int32), INT32)
+            first_size = Tensor.from_numpy(np.array(1, np.int32), INT32)
             read.set_inputs(())
-            read.become("Const", {"dtype": INT32, "value": one})
+            read.become("Const", {"dtype": INT32, "value": first_size})
             read.set_controls([*read.controls, element.node])

@@ -1,7 +1,7 @@
-"""Which values of a graph are lists of tensors, where they come from, and what is done with them.
+"""The tensor lists of a graph: where they are created, and the nodes that change and read them.
 
-Lists that can meet, in a Merge say, are one group; a group that cannot be said in
-another way is refused here. Branches and loops must be those of TF1 by now.
+Lists that can meet, for example in a Merge, form one group. A group that cannot be converted is
+refused here. Branches and loops must be lowered to those of TF1 before.
 """
 
 from __future__ import annotations
@@ -9,16 +9,16 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from tfport.fix.structure.function_bodies import ENTERS, MERGES, SWITCHES
+from tfport.fix.nodes.control_ops import ENTERS, EXITS, MERGES, NEXTS, SWITCHES
 from tfport.fix.structure.functional_ops import StructureRefusal
 from tfport.graph.dtypes import VARIANT, DType
 from tfport.graph.edit import constant
 from tfport.graph.graph import Graph, Node, Value
 from tfport.graph.shapes import UNKNOWN, Shape
 
-EXITS, NEXTS, ALIASES = ("Exit", "RefExit"), ("NextIteration", "RefNextIteration"), ("Identity", "IdentityN")
+ALIASES = ("Identity", "IdentityN")
 HANDS_ON = (*ALIASES, *ENTERS, *EXITS, *NEXTS, *MERGES, "Switch", "RefSwitch")
-MAKERS = {  # and which input says the shape of the elements
+MAKERS = {  # and which input is the shape of the elements
     "TensorListReserve": 0, "EmptyTensorList": 0, "TensorListFromTensor": 1, "TensorListScatter": 2,
     "TensorListScatterV2": 2, "TensorListSplit": 1,
 }  # fmt: skip
@@ -31,7 +31,7 @@ READS = (
 
 @dataclass(eq=False)
 class ListGroup:
-    """Lists that can meet, with all that touches them."""
+    """Lists that can meet, with all nodes that use them."""
 
     makers: list[Node] = field(default_factory=list)
     values: list[Value] = field(default_factory=list)
@@ -47,32 +47,32 @@ class ListGroup:
     def dtype(self) -> DType:
         dtype = self.makers[0].attrs.get("element_dtype")
         if not isinstance(dtype, DType):
-            raise StructureRefusal(f"`{self.name}` does not say of what it is a list")
+            raise StructureRefusal(f"`{self.name}` does not state the dtype of its elements")
         return dtype
 
     @property
     def element_shape(self) -> Shape:
-        """The shape of the elements as far as constants tell it where lists are made and stacked."""
-        told = [shape_at(maker, MAKERS[maker.op]) for maker in self.makers]
-        if told[0].size is None:
-            told += [shape_at(node, 1) for node in self.reads if node.op == "TensorListStack"]
-        return _together(told)
+        """The shape of the elements, as far as the nodes that create and stack the lists state it."""
+        shapes = [shape_at(maker, MAKERS[maker.op]) for maker in self.makers]
+        if shapes[0].size is None:
+            shapes += [shape_at(node, 1) for node in self.reads if node.op == "TensorListStack"]
+        return _together(shapes)
 
 
 def list_groups(graph: Graph) -> list[ListGroup]:
-    """All lists of a graph, or the reason why they stay."""
+    """All list groups of a graph; refuses if a list cannot be converted."""
     for node in graph:
         if node.op.startswith("TensorList") and node.op not in (*MAKERS, *CHANGES, *READS):
-            raise StructureRefusal(f"`{node.name}` ({node.op}): nothing does the same to a TensorArray")
+            raise StructureRefusal(f"`{node.name}` ({node.op}) has no equivalent for a TensorArray")
     makers = [node for node in graph if node.op in MAKERS]
-    boss: dict[Value, Value] = {}
+    parents: dict[Value, Value] = {}
     for maker in makers:
-        _follow(maker, boss)
+        _follow(maker, parents)
     groups: dict[Value, ListGroup] = {}
-    for value in boss:
-        groups.setdefault(_boss(value, boss), ListGroup()).values.append(value)
+    for value in parents:
+        groups.setdefault(_root(value, parents), ListGroup()).values.append(value)
     for node in graph:
-        _sort_in(node, boss, groups)
+        _sort_in(node, parents, groups)
     for group in groups.values():
         if group.dtype == VARIANT:
             raise StructureRefusal(f"`{group.name}` is a list of lists")
@@ -82,14 +82,14 @@ def list_groups(graph: Graph) -> list[ListGroup]:
 def handed_on(node: Node, value: Value) -> list[Value]:
     """The outputs of a node that are the same list."""
     if node.op == "IdentityN":
-        return [node.output(i) for i, given in enumerate(node.inputs) if given is value]
+        return [node.output(i) for i, source in enumerate(node.inputs) if source is value]
     if node.op in SWITCHES:
         return [node.output(0), node.output(1)] if node.inputs[0] is value else []
     return [node.output(0)]
 
 
 def known(value: Value) -> object:
-    """The number that a value always is, in whatever turn or branch it is read; None if nobody can tell."""
+    """The number of a constant scalar, also when read inside a loop or branch; None if it is not constant."""
     while value.node.op in ("Identity", *ENTERS, *SWITCHES) and value.node.inputs:
         value = value.node.inputs[0]
     tensor = constant(value)
@@ -97,7 +97,7 @@ def known(value: Value) -> object:
 
 
 def is_invariant(value: Value) -> bool:
-    """Whether a value is the same in each turn of the loop where it is read."""
+    """Whether a value is the same in each iteration of the loop where it is read."""
     while value.node.op in ("Identity", *SWITCHES) and value.node.inputs:
         value = value.node.inputs[0]
     return constant(value) is not None or (
@@ -106,7 +106,7 @@ def is_invariant(value: Value) -> bool:
 
 
 def shape_at(node: Node, place: int) -> Shape:
-    """The shape that an input of a node says, where it is a constant."""
+    """The shape that a constant input of a node states."""
     value = node.inputs[place]
     while value.node.op in ("Identity", *ENTERS, *SWITCHES) and value.node.inputs:
         value = value.node.inputs[0]
@@ -128,17 +128,17 @@ def _together(shapes: list[Shape]) -> Shape:
     return Shape(dims)
 
 
-def _follow(maker: Node, boss: dict[Value, Value]) -> None:
+def _follow(maker: Node, parents: dict[Value, Value]) -> None:
     start = maker.output(0)
-    boss.setdefault(start, start)
+    parents.setdefault(start, start)
     stack = [start]
     while stack:
         value = stack.pop()
         for following in _after(value):
-            if following not in boss:
-                boss[following] = following
+            if following not in parents:
+                parents[following] = following
                 stack.append(following)
-            boss[_boss(following, boss)] = _boss(value, boss)
+            parents[_root(following, parents)] = _root(value, parents)
 
 
 def _after(value: Value) -> Iterator[Value]:
@@ -149,30 +149,30 @@ def _after(value: Value) -> Iterator[Value]:
             yield user.output(0)
 
 
-def _boss(value: Value, boss: dict[Value, Value]) -> Value:
-    while boss[value] is not value:
-        boss[value] = boss[boss[value]]
-        value = boss[value]
+def _root(value: Value, parents: dict[Value, Value]) -> Value:
+    while parents[value] is not value:
+        parents[value] = parents[parents[value]]
+        value = parents[value]
     return value
 
 
-def _sort_in(node: Node, boss: dict[Value, Value], groups: dict[Value, ListGroup]) -> None:
-    """Put a node to the lists that it touches, or say why it must not touch them."""
+def _sort_in(node: Node, parents: dict[Value, Value], groups: dict[Value, ListGroup]) -> None:
+    """Add a node to the group of lists that it uses; refuses an unsupported use."""
     if node.op in MAKERS:
-        groups[_boss(node.output(0), boss)].makers.append(node)
-    lists = [value for value in node.inputs if value in boss]
+        groups[_root(node.output(0), parents)].makers.append(node)
+    lists = [value for value in node.inputs if value in parents]
     touches = node.op in CHANGES or node.op in READS
-    if touches and (not node.inputs or node.inputs[0] not in boss):
-        raise StructureRefusal(f"`{node.name}` is given a list, and nothing here makes that")
+    if touches and (not node.inputs or node.inputs[0] not in parents):
+        raise StructureRefusal(f"`{node.name}` reads a list that no node of this graph creates")
     if not lists:
         return
-    group = groups[_boss(lists[0], boss)]
+    group = groups[_root(lists[0], parents)]
     if touches and len(lists) == 1:
         (group.changes if node.op in CHANGES else group.reads).append(node)
     elif node.op in HANDS_ON:
         if node.op in MERGES and len(lists) != len(node.inputs):
-            raise StructureRefusal(f"`{node.name}` merges a list with what nothing here makes")
-        for one in dict.fromkeys(_boss(value, boss) for value in lists):
-            groups[one].hands_on.append(node)
+            raise StructureRefusal(f"`{node.name}` merges a list with one that no node of this graph creates")
+        for root in dict.fromkeys(_root(value, parents) for value in lists):
+            groups[root].hands_on.append(node)
     else:
         raise StructureRefusal(f"`{node.name}` ({node.op}) reads the list of `{group.name}`")

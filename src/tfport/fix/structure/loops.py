@@ -1,22 +1,23 @@
-"""While as TF1 has it: variables that enter a frame, go round in it, and leave.
+"""Lower While to a TF1 loop: variables enter a frame, are updated in each iteration, and exit.
 
-What the body hands on unchanged enters as a constant and is no variable.
+A variable that the body returns unchanged enters as a constant.
 """
 
 from __future__ import annotations
 
-from tfport.fix.structure.conditions import truth
-from tfport.fix.structure.function_bodies import ENTERS, Site, gates, pass_on, put
+from tfport.fix.nodes.loop import free_frame_name
+from tfport.fix.structure.conditions import as_condition
+from tfport.fix.structure.function_bodies import Site, forward_results, gates, insert_body
 from tfport.fix.structure.functional_ops import is_stateful, parts_of, refs_of
 from tfport.graph.dtypes import RESOURCE
-from tfport.graph.graph import Function, Graph, Node, Value
+from tfport.graph.graph import Function, Node, Value
 from tfport.graph.shapes import Shape
 
 _SCALAR = Shape(())
 
 
 def lowered_while(node: Node, pivot: Node | None) -> list[tuple[Node, Node]]:
-    """Put condition and body in place of the node; what of them is still to be expanded."""
+    """Replace a While by its condition and body; the nodes of them that must still be expanded."""
     site, (condition, body) = Site.of(node), refs_of(node)
     stateful = is_stateful(parts_of(node))
     carried = _carried(parts_of(node)[1])
@@ -28,13 +29,13 @@ def lowered_while(node: Node, pivot: Node | None) -> list[tuple[Node, Node]]:
     start = merges[carried[0]]
     seen = [merges.get(i, enter).output(0) for i, enter in enumerate(enters)]
     asked = [value.dtype.base for value in parts_of(node)[0].results]
-    (told,) = put(site, "cond", condition, seen, asked, start)
-    goes_on = site.add("LoopCond", [truth(site, told, start)], name="loop_cond").output(0)
+    (decision,) = insert_body(site, "cond", condition, seen, asked, start)
+    continues = site.add("LoopCond", [as_condition(site, decision, start)], name="loop_cond").output(0)
 
-    switches = {i: _switch(site, merges[i].output(0), goes_on) for i in carried}
-    turns = {i: site.identity(switches[i].output(1), "turn") for i in carried}
-    values = [turns.get(i, enter).output(0) for i, enter in enumerate(enters)]
-    results = put(site, "body", body, values, types, turns[carried[0]])
+    switches = {i: _switch(site, merges[i].output(0), continues) for i in carried}
+    inside = {i: site.identity(switches[i].output(1), "turn") for i in carried}
+    values = [inside.get(i, enter).output(0) for i, enter in enumerate(enters)]
+    results = insert_body(site, "body", body, values, types, inside[carried[0]])
     exits: dict[int, Value] = {}
     for i in carried:
         attrs = {"T": types[i]}
@@ -52,22 +53,22 @@ def lowered_while(node: Node, pivot: Node | None) -> list[tuple[Node, Node]]:
 
 
 def _carried(body: Function) -> list[int]:
-    """The variables that a turn may change; where it changes none, the first that is a tensor."""
+    """The variables that an iteration may change; if it changes none, the first that is a tensor."""
     passed = body.arguments
     fixed = {i for i, value in enumerate(body.results) if _origin(value) is passed[i]}
-    found = [i for i in range(len(passed)) if i not in fixed]
-    return found or [next((i for i, v in enumerate(passed) if v.dtype != RESOURCE), 0)]
+    varying = [i for i in range(len(passed)) if i not in fixed]
+    return varying or [next((i for i, v in enumerate(passed) if v.dtype != RESOURCE), 0)]
 
 
 def _origin(value: Value) -> Value:
-    """The value itself behind nodes that hand it on."""
+    """The value before any Identity nodes."""
     while value.node.op == "Identity" and value.node.inputs:
         value = value.node.inputs[0]
     return value
 
 
 def _enters(site: Site, node: Node, carried: list[int], waits: list[Node]) -> list[Node]:
-    frame, most = _frame_name(site.graph, node.name), node.attrs.get("parallel_iterations", 10)
+    frame, most = free_frame_name(site.graph, node.name), node.attrs.get("parallel_iterations", 10)
     return [
         site.add(
             "Enter",
@@ -85,25 +86,16 @@ def _enters(site: Site, node: Node, carried: list[int], waits: list[Node]) -> li
     ]
 
 
-def _frame_name(graph: Graph, name: str) -> str:
-    taken = {node.attr("frame_name") for node in graph if node.op in ENTERS}
-    frame, n = name, 0
-    while frame in taken:
-        n += 1
-        frame = f"{name}_{n}"
-    return frame
-
-
 def _merges(site: Site, node: Node, carried: list[int], enters: list[Node]) -> dict[int, Node]:
-    """The variables where a turn begins; the second input, what the turn before made, follows later."""
+    """The variables at the start of an iteration; the second input, from the previous one, is set later."""
     shapes = node.attrs.get("output_shapes")
-    told = shapes if isinstance(shapes, list) and len(shapes) == len(enters) else None
+    known = shapes if isinstance(shapes, list) and len(shapes) == len(enters) else None
     merges = {}
     for i in carried:
         start = enters[i].output(0)
         attrs = {"T": start.dtype.base, "N": 2}
-        if told is not None:
-            attrs["_output_shapes"] = [told[i], _SCALAR]
+        if known is not None:
+            attrs["_output_shapes"] = [known[i], _SCALAR]
         merges[i] = site.add("Merge", [start, start], attrs, name="merge")
     return merges
 
@@ -113,7 +105,7 @@ def _switch(site: Site, value: Value, condition: Value) -> Node:
 
 
 def _hand_on(site: Site, node: Node, exits: dict[int, Value], stateful: bool) -> None:
-    """What never changed is read from before the loop, unless the loop has effects to wait for."""
+    """Return the results; unchanged variables come from before a loop without effects."""
     left = next(iter(exits.values())).node
     results = []
     for i, value in enumerate(node.inputs):
@@ -121,4 +113,4 @@ def _hand_on(site: Site, node: Node, exits: dict[int, Value], stateful: bool) ->
             results.append(exits[i])
         else:
             results.append(site.identity(value, "after", [left]).output(0) if stateful else value)
-    pass_on(node, results, [left])
+    forward_results(node, results, [left])

@@ -1,13 +1,13 @@
-"""Functional branches and loops as the nodes that TF1 has for them.
+"""Lower functional branches and loops to the control flow nodes of TF1.
 
-A node keeps its name and hands the results on; all that its functions call is put in
-place too, the innermost included. What cannot be is refused before anything changes.
+A node keeps its name and returns the results. Everything that its functions call is inlined
+too. A node that cannot be lowered is refused before anything changes.
 """
 
 from __future__ import annotations
 
 from tfport.fix.structure.branches import lowered_case, lowered_if
-from tfport.fix.structure.function_bodies import expand, forget_lost_places
+from tfport.fix.structure.function_bodies import drop_lost_colocations, expand
 from tfport.fix.structure.functional_ops import (
     CASES,
     FUNCTIONAL,
@@ -27,34 +27,34 @@ _LOWERED = {
 
 
 def lower_if(node: Node) -> None:
-    """If and StatelessIf as Switch and Merge."""
+    """Lower If and StatelessIf to Switch and Merge."""
     _lower(node, IFS)
 
 
 def lower_case(node: Node) -> None:
-    """Case and StatelessCase as Switch and Merge."""
+    """Lower Case and StatelessCase to Switch and Merge."""
     _lower(node, CASES)
 
 
 def lower_while(node: Node) -> None:
-    """While and StatelessWhile as Enter, Merge, LoopCond, Switch, NextIteration and Exit."""
+    """Lower While and StatelessWhile to Enter, Merge, LoopCond, Switch, NextIteration and Exit."""
     _lower(node, WHILES)
 
 
 def lower(node: Node) -> None:
-    """Any of these."""
+    """Lower a branch or a loop."""
     _lower(node, FUNCTIONAL)
 
 
 def lower_all(graph: Graph) -> int:
-    """Every branch and loop of a graph; how many there were."""
-    found = [node for node in graph if node.op in FUNCTIONAL]
-    for node in found:
+    """Lower every branch and loop of a graph; returns their number."""
+    functional = [node for node in graph if node.op in FUNCTIONAL]
+    for node in functional:
         can_be_lowered(node)
-    for node in found:
+    for node in functional:
         _expand(node)
-    forget_lost_places(graph)
-    return len(found)
+    drop_lost_colocations(graph)
+    return len(functional)
 
 
 def _lower(node: Node, ops: tuple[str, ...]) -> None:
@@ -62,7 +62,7 @@ def _lower(node: Node, ops: tuple[str, ...]) -> None:
         raise StructureRefusal(f"`{node.name}` is {node.op or 'missing'}, not {ops[0]}")
     can_be_lowered(node)
     _expand(node)
-    forget_lost_places(node.graph)
+    drop_lost_colocations(node.graph)
 
 
 def _expand(node: Node) -> None:

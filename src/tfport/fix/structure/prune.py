@@ -1,4 +1,4 @@
-"""What the answers do not need, taken out: training, saving, summaries, functions that nothing calls."""
+"""Remove what the outputs do not need: training, saving, summaries, unused functions."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ ASSERTS = ("Assert",)
 
 
 def prune(model: Model, ends: Iterable[Node], journal: Journal) -> None:
-    """Keep what these nodes need and what the signatures are fed through; functions likewise."""
+    """Keep only what these nodes need, the inputs of signatures, and the functions that are called."""
     fed = [
         node
         for signature in model.signatures.values()
@@ -27,12 +27,12 @@ def prune(model: Model, ends: Iterable[Node], journal: Journal) -> None:
         if (node := model.graph.find(name.partition(":")[0])) is not None
     ]
     gone = model.graph.prune(needed_by([*ends, *fed]))
-    journal.changed("pruned", "What no signature needs is left out.", [(n.name, n.op) for n in gone])
+    journal.changed("pruned", "Nodes that no signature needs are removed.", [(n.name, n.op) for n in gone])
     drop_functions(model.graph, journal)
 
 
 def drop_functions(graph: Graph, journal: Journal, keep: Iterable[str] = ()) -> None:
-    """Leave out functions that nothing calls, with the gradients of those."""
+    """Remove functions that nothing calls, with their gradients."""
     library = graph.library
     named = [library.functions[name] for name in keep if name in library.functions]
     called = called_by(graph)
@@ -44,11 +44,11 @@ def drop_functions(graph: Graph, journal: Journal, keep: Iterable[str] = ()) -> 
     kept = [g for g in library.rest.gradient if g.function_name in called and g.gradient_func in called]
     library.rest.ClearField("gradient")
     library.rest.gradient.extend(kept)
-    journal.changed("without functions", "Functions that nothing calls are left out.", [(n, n) for n in lost])
+    journal.changed("without functions", "Functions that nothing calls are removed.", [(n, n) for n in lost])
 
 
-def silence(nodes: Iterable[Node], ops: Iterable[str]) -> list[tuple[str, str]]:
-    """Let nodes that only say something, asserts or summaries, do nothing; what was changed."""
+def disable(nodes: Iterable[Node], ops: Iterable[str]) -> list[tuple[str, str]]:
+    """Turn asserts or summaries into NoOp nodes; the changed nodes."""
     changed = []
     for node in list(nodes):
         if node.op in ops and not node.read_outputs:

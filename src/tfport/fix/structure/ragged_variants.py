@@ -1,8 +1,8 @@
-"""Ragged tensors that are packed into one variant and unpacked again, handed on as they are.
+"""Ragged tensors that are packed into a variant and unpacked again are passed on as their parts.
 
-A variant of a ragged tensor is only a box for its splits and values, and releases before 1.14 have
-none. Where all that reads a box unpacks what was packed, the box is left out; any other use of it
-is left as it is, for the check to tell.
+A ragged variant only wraps row splits and values, and releases before 1.14 do not have it. If
+every reader of a variant unpacks it, the variant is removed. Any other use stays, and the check
+reports it.
 """
 
 from __future__ import annotations
@@ -13,14 +13,14 @@ PACK, UNPACK = "RaggedTensorToVariant", "RaggedTensorFromVariant"
 CARRY = ("Identity", "StopGradient", "PreventGradient")
 
 
-def without_boxes(graph: Graph) -> list[tuple[str, str]]:
-    """Leave out every box that is only unpacked; the names and ops of the nodes that went."""
+def drop_ragged_variants(graph: Graph) -> list[tuple[str, str]]:
+    """Remove every variant that is only unpacked; the names and ops of the removed nodes."""
     gone: list[tuple[str, str]] = []
     for node in [node for node in graph if node.op == PACK]:
-        inside = _box(node)
-        if inside is None:
+        readers = _readers(node)
+        if readers is None:
             continue
-        for reader in inside:
+        for reader in readers:
             gone.append((reader.name, reader.op))
             if reader.op == UNPACK:
                 _hand_on(reader, node)
@@ -31,9 +31,9 @@ def without_boxes(graph: Graph) -> list[tuple[str, str]]:
     return gone
 
 
-def _box(pack: Node) -> list[Node] | None:
-    """The nodes that hand a box on or unpack it, the last first; None where it is read otherwise."""
-    found: list[Node] = []
+def _readers(pack: Node) -> list[Node] | None:
+    """The nodes that pass a variant on or unpack it, the last first; None if it has other readers."""
+    nodes: list[Node] = []
     waiting = [pack]
     while waiting:
         node = waiting.pop()
@@ -41,17 +41,17 @@ def _box(pack: Node) -> list[Node] | None:
             return None
         for reader in node.output(0).uses:
             if reader.op == UNPACK and _undoes(reader, pack):
-                found.append(reader)
+                nodes.append(reader)
             elif reader.op in CARRY:
-                found.append(reader)
+                nodes.append(reader)
                 waiting.append(reader)
             else:
                 return None
-    return found[::-1] if any(node.op == UNPACK for node in found) else None
+    return nodes[::-1] if any(node.op == UNPACK for node in nodes) else None
 
 
 def _undoes(unpack: Node, pack: Node) -> bool:
-    """Whether what comes out is what went in."""
+    """Whether unpacking returns exactly what was packed."""
     rank, batched = pack.attrs.get("RAGGED_RANK"), bool(pack.attrs.get("batched_input"))
     if not isinstance(rank, int) or unpack.attrs.get("output_ragged_rank") != rank or (batched and not rank):
         return False
@@ -65,7 +65,7 @@ def _typed(node: Node, name: str) -> object:
 
 
 def _hand_on(unpack: Node, pack: Node) -> None:
-    """Keep the name, which may be known: its outputs are the splits and values that were packed."""
+    """Turn the unpacking node into an IdentityN of the packed parts; it keeps its name."""
     values: list[Value] = list(pack.inputs)
     unpack.set_inputs(values)
     unpack.become("IdentityN", {"T": [value.dtype.base for value in values]})

@@ -1,14 +1,14 @@
-"""TF1's branches and loops as If and While, whose parts are functions: the way back.
+"""Raise TF1's branches and loops to If and While with functions: the inverse of lowering.
 
-What is recognised is what the runtime recognises (`runtime.control.raised`). The innermost
-comes first, so that whatever is raised next has only plain nodes inside.
+The runtime recognizes the structures (`runtime.ops.control.switch_merge`). The innermost come
+first, so that the next ones contain only plain nodes.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from tfport.fix.structure.function_bodies import Site, forget_lost_places
+from tfport.fix.structure.function_bodies import Site, drop_lost_colocations
 from tfport.fix.structure.functional_ops import StructureRefusal
 from tfport.fix.structure.raise_functions import Origin, inside_of, made_function
 from tfport.graph.attrs import Attr, FunctionRef
@@ -20,12 +20,12 @@ from tfport.runtime.ops.control.switch_merge import ENTERS, EXITS, MERGES, SWITC
 
 
 def raise_control(graph: Graph) -> int:
-    """Raise every branch and loop; how many there were. One that cannot be is told, those inside it done."""
+    """Raise every branch and loop; returns their number. Refuses if one cannot be raised."""
     count = 0
     while units := list(dict.fromkeys(Structures.of(set(graph)).units.values())):
         innermost = [unit for unit in units if _is_innermost(unit)]
         if not innermost:
-            raise StructureRefusal("each of the branches and loops that are left has another inside")
+            raise StructureRefusal("each remaining branch or loop contains another one")
         for unit in innermost:
             if isinstance(unit, Frame):
                 _raise_loop(graph, unit)
@@ -33,20 +33,20 @@ def raise_control(graph: Graph) -> int:
                 _raise_branch(graph, unit)
         count += len(innermost)
     _nothing_is_left(graph)
-    forget_lost_places(graph)
+    drop_lost_colocations(graph)
     return count
 
 
 def _nothing_is_left(nodes: Iterable[Node]) -> None:
     for node in sorted(nodes, key=lambda node: node.name):
         if node.op in (*SWITCHES, *MERGES, *ENTERS, *EXITS):
-            raise StructureRefusal(f"`{node.name}` ({node.op}) is part of nothing that can be recognised")
+            raise StructureRefusal(f"`{node.name}` ({node.op}) is not part of a recognized branch or loop")
 
 
 def _is_innermost(unit: object) -> bool:
     if isinstance(unit, Frame):
         own = {*unit.merges, *unit.enters}
-        return not any(node.op in (*MERGES, *ENTERS) and node not in own for node in _turned(unit))
+        return not any(node.op in (*MERGES, *ENTERS) and node not in own for node in _nodes_in(unit))
     assert isinstance(unit, Branch)
     return not any(node.op in (*MERGES, *EXITS) for side in unit.sides.values() for node in side)
 
@@ -54,25 +54,25 @@ def _is_innermost(unit: object) -> bool:
 def _no_references(values: Iterable[Value]) -> None:
     for value in values:
         if value.dtype.is_ref:
-            raise StructureRefusal(f"`{value}` is a reference to a variable, which no function takes")
+            raise StructureRefusal(f"`{value}` is a reference to a variable, which functions cannot take")
 
 
 def _no_effect_is_lost(nodes: Iterable[Node]) -> None:
     for node in sorted(nodes, key=lambda node: node.name):
         if node.is_stateful:
-            raise StructureRefusal(f"no result of its loop waits for `{node.name}` ({node.op})")
+            raise StructureRefusal(f"no result of the loop depends on `{node.name}` ({node.op})")
 
 
-def _turned(frame: Frame) -> set[Node]:
-    """All nodes of a frame: whatever is behind what enters, up to the exits."""
-    found = set(frame.enters)
-    stack = list(found)
+def _nodes_in(frame: Frame) -> set[Node]:
+    """All nodes of a frame, from its Enter nodes to its exits."""
+    inside = set(frame.enters)
+    stack = list(inside)
     while stack:
         for user in stack.pop().users:
-            if user not in found and user.op not in EXITS:
-                found.add(user)
+            if user not in inside and user.op not in EXITS:
+                inside.add(user)
                 stack.append(user)
-    return found
+    return inside
 
 
 def _raise_loop(graph: Graph, frame: Frame) -> None:
@@ -88,7 +88,7 @@ def _raise_loop(graph: Graph, frame: Frame) -> None:
     assert frame.condition is not None
     ends = [following.inputs[0] for following in frame.nexts]
     waits = [node for following in frame.nexts for node in following.controls]
-    gone = _turned(frame)
+    gone = _nodes_in(frame)
     _reads_nothing_around(gone, set(frame.enters))
     results = [*ends, *entered[len(ends) :]]
     inside = {*inside_of([frame.condition], [], same.get)[0], *inside_of(results, waits, same.get)[0]}
@@ -125,10 +125,10 @@ def _raise_branch(graph: Graph, branch: Branch) -> None:
     merges = branch.merges
     origins = {side: _origin(branch, side) for side in (True, False)}
     taken = {side: [_taken(branch, merge, side) for merge in merges] for side in (True, False)}
-    found = {side: inside_of(taken[side], [], origins[side]) for side in (True, False)}
-    passed = list(dict.fromkeys(value for side in (True, False) for value in found[side][1]))
+    parts = {side: inside_of(taken[side], [], origins[side]) for side in (True, False)}
+    passed = list(dict.fromkeys(value for side in (True, False) for value in parts[side][1]))
     _no_references(passed)
-    copied = {node for side in (True, False) for node in found[side][0]}
+    copied = {node for side in (True, False) for node in parts[side][0]}
     _nothing_is_left(copied)
     name = branch.name
     made = {
@@ -151,7 +151,7 @@ def _raise_branch(graph: Graph, branch: Branch) -> None:
 
 
 def _origin(branch: Branch, side: bool) -> Origin:
-    """On one side: what a switch of the condition sends there is from outside, and what runs anyway."""
+    """The values that come from outside of one side: those of its switches, and those that always run."""
 
     def origin(value: Value) -> Value | None:
         node = value.node
@@ -168,7 +168,7 @@ def _taken(branch: Branch, merge: Node, side: bool) -> Value:
 
 
 def _becomes_result(branch: Branch, merge: Node, result: Value) -> None:
-    """The merge hands the result on under its name; which of its inputs it took, the condition tells."""
+    """Turn the Merge into an Identity of the result; its value_index follows from the condition."""
     site = Site.of(merge)
     if merge.output(1).uses:
         places = [
@@ -195,16 +195,16 @@ def _remove(graph: Graph, nodes: set[Node]) -> None:
 
 
 def _only_there(branch: Branch) -> set[Node]:
-    """The switches of a condition, and what runs on either side without effect."""
-    found = set(_switches_of(branch.condition))
-    stack = list(found)
+    """The switches of a condition, and nodes without effects that run on one side."""
+    switches = set(_switches_of(branch.condition))
+    stack = list(switches)
     while stack:
         for user in stack.pop().users:
             runs = {literal.condition for literal in branch.conditions.of(user)}
-            if user not in found and branch.condition in runs and not user.is_stateful:
-                found.add(user)
+            if user not in switches and branch.condition in runs and not user.is_stateful:
+                switches.add(user)
                 stack.append(user)
-    return found
+    return switches
 
 
 def _switches_of(condition: Value) -> Iterator[Node]:
@@ -216,7 +216,7 @@ def _switches_of(condition: Value) -> Iterator[Node]:
 
 
 def _remove_unread(graph: Graph, nodes: set[Node]) -> None:
-    """Take out those of the nodes that nothing reads any more."""
+    """Remove those of the nodes that nothing reads any more."""
     stack = list(nodes)
     while stack:
         node = stack.pop()

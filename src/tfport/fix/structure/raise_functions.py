@@ -1,4 +1,4 @@
-"""A function made of nodes of a graph, so that a functional node can call it in their place."""
+"""Move nodes of a graph into a new function, for a functional node to call."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from tfport.graph.graph import CONTROL_RETURN, RETURN, Argument, Function, Graph
 from tfport.graph.reach import in_order
 
 Origin = Callable[[Value], Value | None]
-"""For a value that comes from outside: the one that is passed for it. None for one made inside."""
+"""Maps a value from outside to the value that is passed for it, and a value made inside to None."""
 
 
 def inside_of(
     results: Sequence[Value], waits: Sequence[Node], origin: Origin
 ) -> tuple[list[Node], list[Value]]:
-    """The nodes that results need, up to what comes from outside; and what that is."""
+    """The nodes that results need inside, and the values that they need from outside."""
     nodes: dict[Node, None] = {}
     outer: dict[Value, None] = {}
     values = list(results)
@@ -43,7 +43,7 @@ def made_function(
     waits: Sequence[Node],
     origin: Origin,
 ) -> Function:
-    """A new function of the library that answers what `results` are, given what they need from outside."""
+    """Add a function to the library that computes `results` from the values passed to it."""
     definition = pb.OpDef(name=_free(graph, name))
     for i, value in enumerate(passed):
         definition.input_arg.add(name=f"arg_{i}", type=value.dtype.base.number)
@@ -52,11 +52,11 @@ def made_function(
     function = Function(definition, graph.ops, graph.library)
     for i, arg in enumerate(definition.input_arg):
         function.args[arg.name] = Argument(function, arg, i)
-    given = {value: function.args[f"arg_{i}"].output(0) for i, value in enumerate(passed)}
-    copies = _copied(function, results, waits, origin, given)
+    arguments = {value: function.args[f"arg_{i}"].output(0) for i, value in enumerate(passed)}
+    copies = _copied(function, results, waits, origin, arguments)
     for i, value in enumerate(results):
         node = function.returns[f"ret_{i}"] = Node(function, f"ret_{i}", RETURN)
-        node.set_inputs([_moved(value, origin, given, copies)])
+        node.set_inputs([_moved(value, origin, arguments, copies)])
     ends = [copies[node] for node in waits if node in copies]
     for node in dict.fromkeys([*ends, *(copy for copy in copies.values() if copy.is_stateful)]):
         definition.control_output.append(node.name)
@@ -72,7 +72,7 @@ def _copied(
     results: Sequence[Value],
     waits: Sequence[Node],
     origin: Origin,
-    given: Mapping[Value, Value],
+    arguments: Mapping[Value, Value],
 ) -> dict[Node, Node]:
     nodes, _ = inside_of(results, waits, origin)
     copies: dict[Node, Node] = {}
@@ -80,14 +80,16 @@ def _copied(
         attrs = {key: value for key, value in node.attrs.items() if key != "_class"}
         copies[node] = function.new_node(function.free_name(node.name), node.op, attrs, node.device)
     for node, copy in copies.items():
-        copy.set_inputs([_moved(value, origin, given, copies) for value in node.inputs])
+        copy.set_inputs([_moved(value, origin, arguments, copies) for value in node.inputs])
         copy.set_controls([copies[c] for c in node.controls if c in copies])
     return copies
 
 
-def _moved(value: Value, origin: Origin, given: Mapping[Value, Value], copies: Mapping[Node, Node]) -> Value:
+def _moved(
+    value: Value, origin: Origin, arguments: Mapping[Value, Value], copies: Mapping[Node, Node]
+) -> Value:
     outer = origin(value)
-    return given[outer] if outer is not None else copies[value.node].output(value.index)
+    return arguments[outer] if outer is not None else copies[value.node].output(value.index)
 
 
 def _is_start(node: Node, origin: Origin) -> bool:
@@ -99,8 +101,8 @@ def _is_start(node: Node, origin: Origin) -> bool:
 
 def _free(graph: Graph, name: str) -> str:
     base = "".join(c if c.isalnum() or c == "_" else "_" for c in name)
-    found, n = base, 0
-    while found in graph.library.functions or graph.ops.get(found) is not None:
+    free, n = base, 0
+    while free in graph.library.functions or graph.ops.get(free) is not None:
         n += 1
-        found = f"{base}_{n}"
-    return found
+        free = f"{base}_{n}"
+    return free

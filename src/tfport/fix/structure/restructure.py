@@ -1,4 +1,4 @@
-"""Changes of a whole program that rules for single nodes cannot make, where the target needs them."""
+"""Convert structures of a whole program that rules for single nodes cannot change, if the target needs it."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from tfport.fix.structure.constant_tables import tables_to_constants
 from tfport.fix.structure.functional_ops import FUNCTIONAL, StructureRefusal
 from tfport.fix.structure.lower import lower_all
 from tfport.fix.structure.prune import drop_functions
-from tfport.fix.structure.ragged_variants import without_boxes
+from tfport.fix.structure.ragged_variants import drop_ragged_variants
 from tfport.fix.structure.raise_control import raise_control
 from tfport.fix.structure.tables import (
     IMPORTS,
@@ -32,64 +32,64 @@ from tfport.registry.unresolved import Question
 Changed = list[tuple[str, str]]
 LISTS = "TensorList"
 OF_TF1 = ("Switch", "Merge", "Enter", "Exit", "NextIteration", "LoopCond")
-BOXES = ("RaggedTensorToVariant", "RaggedTensorFromVariant")
+RAGGED_VARIANTS = ("RaggedTensorToVariant", "RaggedTensorFromVariant")
 
 
 class Restructuring:
-    """One model on its way to one target."""
+    """Converts one model for one target."""
 
     def __init__(self, model: Model, checker: NodeChecker, journal: Journal, *, lower: bool = False) -> None:
         self.model, self.checker, self.journal, self.lower = model, checker, journal, lower
         self.reasons: list[str] = []
-        """Why some structure stayed."""
+        """Why some structure was not converted."""
 
     def run(self) -> None:
-        """Branches and loops, lists, tables, variables: each in the form that the target has."""
+        """Convert branches, loops, lists, tables and variables to the forms that the target supports."""
         self._control()
-        self._boxes()
+        self._ragged_variants()
         self._lists()
         self._tables()
         self._variables()
         drop_functions(self.model.graph, self.journal)
 
     def _control(self) -> None:
-        found = [(node.name, node.op) for node in self.model.graph if node.op in FUNCTIONAL]
-        if found and (self.lower or self._lacks(FUNCTIONAL) or self._lacks_lists()):
-            says = "Branches and loops are Switch, Merge, Enter and Exit, as TF1 has them."
-            self._change("lowered", says, lambda: found if lower_all(self.model.graph) else [])
+        functional = [(node.name, node.op) for node in self.model.graph if node.op in FUNCTIONAL]
+        if functional and (self.lower or self._lacks(FUNCTIONAL) or self._lacks_lists()):
+            says = "Branches and loops are lowered to Switch, Merge, Enter and Exit, as in TF1."
+            self._change("lowered", says, lambda: functional if lower_all(self.model.graph) else [])
         elif self._lacks(OF_TF1):
             mixed = [(node.name, node.op) for node in self.model.graph if node.op in OF_TF1]
-            says = "Branches and loops of TF1 are If and While, with functions."
+            says = "Branches and loops of TF1 become If and While with functions."
             self._change("raised", says, lambda: mixed if raise_control(self.model.graph) else [])
 
     def _lists(self) -> None:
         if self._lacks_lists():
-            found = [(node.name, node.op) for node in self.model.graph if node.op.startswith(LISTS)]
-            says = "Lists of tensors are TensorArrays, written once in each place."
-            self._change("lists as arrays", says, lambda: self._arrays(found))
+            lists = [(node.name, node.op) for node in self.model.graph if node.op.startswith(LISTS)]
+            says = "Tensor lists become TensorArrays, in which each element is written once."
+            self._change("lists as arrays", says, lambda: self._arrays(lists))
 
-    def _arrays(self, found: Changed) -> Changed:
+    def _arrays(self, lists: Changed) -> Changed:
         lists_to_arrays(self.model.graph)
-        return found
+        return lists
 
-    def _boxes(self) -> None:
-        if self._lacks(BOXES):
-            says = "Ragged tensors are handed on as their parts, not in a variant."
-            self._change("without variants", says, lambda: without_boxes(self.model.graph))
+    def _ragged_variants(self) -> None:
+        if self._lacks(RAGGED_VARIANTS):
+            says = "Ragged tensors are passed on as their parts, not in a variant."
+            self._change("without variants", says, lambda: drop_ragged_variants(self.model.graph))
 
     def _tables(self) -> None:
         graph = self.model.graph
         if self._lacks(IMPORTS):
-            says = "Tables that are filled once are initialised, which every release does."
-            self._change("initialised once", says, lambda: imports_to_initializers(graph))
+            says = "Tables that are filled once use an initializer op, which every release has."
+            self._change("initialized once", says, lambda: imports_to_initializers(graph))
         for form, name, says, change in (
             (
                 V2,
                 "tables by reference",
-                "Look-up tables are held by reference, as TF1 had them.",
+                "Lookup tables become references, as in TF1.",
                 tables_to_v1,
             ),
-            (V1, "tables as resources", "Look-up tables are resources.", tables_to_v2),
+            (V1, "tables as resources", "Lookup tables become resources.", tables_to_v2),
         ):
             ops = {**form.made, **form.read}
             if not self._lacks(ops):
@@ -102,7 +102,7 @@ class Restructuring:
             return
 
     def _constant_tables(self) -> None:
-        says = "Small look-up tables are comparisons with their keys."
+        says = "Small lookup tables become comparisons with their keys."
         self._change("tables as constants", says, self._without_tables)
 
     def _without_tables(self) -> Changed:
@@ -112,10 +112,10 @@ class Restructuring:
     def _variables(self) -> None:
         graph = self.model.graph
         if self._lacks([RESOURCE]) and self.checker.definition(REFERENCES[0]) is not None:
-            says = "Variables are held by reference, as TF1 had them."
+            says = "Variables become references, as in TF1."
             self._change("variables by reference", says, lambda: to_references(graph))
         elif self._lacks(REFERENCES) and self.checker.definition(RESOURCE) is not None:
-            says = "Variables are resources."
+            says = "Variables become resources."
             self._change("variables as resources", says, lambda: to_resources(graph))
 
     def _change(self, name: str, says: str, make: Callable[[], Changed]) -> None:
@@ -125,7 +125,7 @@ class Restructuring:
             self.reasons.append(str(refusal))
 
     def _lacks(self, ops: Collection[str]) -> bool:
-        """Whether the target does not take some node of these ops; rules take unknown attributes off."""
+        """Whether the target does not run some node of these ops; unknown attributes are left to rules."""
         asked = frozenset(ops)
         nodes = (node for node in every_node(self.model.graph) if node.op in asked)
         return any(

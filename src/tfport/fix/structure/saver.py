@@ -1,4 +1,4 @@
-"""What TF1 has in a graph to restore and save variables: one RestoreV2 and one SaveV2 with assignments."""
+"""Add the nodes with which TF1 restores and saves variables: RestoreV2, assignments and SaveV2."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ V2 = pb.SaverDef.V2
 
 
 def add_saver(graph: Graph, variables: Sequence[GraphVariable], *, saves: bool) -> pb.SaverDef:
-    """Nodes that restore these variables and, where that is asked, save them; and where they are."""
+    """Add nodes that restore these variables, and optionally save them; returns the SaverDef."""
     prefix = _strings(graph, "save/Const", "model")
-    names = _strings(graph, "save/RestoreV2/tensor_names", [str(one.key) for one in variables])
-    parts = _strings(graph, "save/RestoreV2/shape_and_slices", [one.slice for one in variables])
-    types: list[Attr] = [one.dtype.base for one in variables]
+    names = _strings(graph, "save/RestoreV2/tensor_names", [str(variable.key) for variable in variables])
+    parts = _strings(graph, "save/RestoreV2/shape_and_slices", [variable.slice for variable in variables])
+    types: list[Attr] = [variable.dtype.base for variable in variables]
     restored = graph.add("RestoreV2", [prefix, names, parts], {"dtypes": types}, name="save/RestoreV2")
-    assigned = [_assign(graph, one, restored.output(i)) for i, one in enumerate(variables)]
+    assigned = [_assign(graph, variable, restored.output(i)) for i, variable in enumerate(variables)]
     everything = graph.add("NoOp", name="save/restore_all", controls=assigned)
     saved = _save(graph, prefix, variables) if saves else prefix
     return pb.SaverDef(
@@ -44,10 +44,10 @@ def _assign(graph: Graph, variable: GraphVariable, value: Value) -> Node:
 
 
 def _save(graph: Graph, prefix: Value, variables: Sequence[GraphVariable]) -> Value:
-    whole = {one.key: one for one in variables if not one.slice}
+    whole = {variable.key: variable for variable in variables if not variable.slice}
     names = _strings(graph, "save/SaveV2/tensor_names", map(str, whole))
     parts = _strings(graph, "save/SaveV2/shape_and_slices", [""] * len(whole))
-    read = [_read(graph, one) for one in whole.values()]
+    read = [_read(graph, variable) for variable in whole.values()]
     types: list[Attr] = [value.dtype.base for value in read]
     if not types:
         return prefix
@@ -64,8 +64,8 @@ def _read(graph: Graph, variable: GraphVariable) -> Value:
 
 
 def _strings(graph: Graph, name: str, texts: str | Iterable[str]) -> Value:
-    given = texts if isinstance(texts, str) else list(texts)
-    array = np.empty((), object) if isinstance(given, str) else np.empty(len(given), object)
-    array[...] = given.encode() if isinstance(given, str) else [text.encode() for text in given]
+    strings = texts if isinstance(texts, str) else list(texts)
+    array = np.empty((), object) if isinstance(strings, str) else np.empty(len(strings), object)
+    array[...] = strings.encode() if isinstance(strings, str) else [text.encode() for text in strings]
     attrs: dict[str, Attr] = {"dtype": STRING, "value": Tensor.from_numpy(array, STRING)}
     return graph.add("Const", (), attrs, name=name).output(0)

@@ -1,7 +1,7 @@
-"""A model as TF1 writes it: one main graph, restored by a saver, initialised by an op, no objects.
+"""Convert a model to TF1's form: one main graph, a saver, an init op, and no objects.
 
-Every TensorFlow reads this form, from 1.4 to the newest, in Python and in Serving. Calls
-become the bodies of what they call; functions stay only for branches and loops.
+Every TensorFlow from 1.4 to the newest reads this form, in Python and in Serving. Calls are
+inlined; functions remain only for branches and loops.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from collections.abc import Collection, Iterable, Sequence
 
 from tfport.fix.journal import Journal
 from tfport.fix.structure.calls import inline_calls
-from tfport.fix.structure.checkpoint_tensors import held_variables
+from tfport.fix.structure.checkpoint_tensors import restored_variables
 from tfport.fix.structure.prune import prune
 from tfport.formats.proto import saved_model_pb2 as pb
 from tfport.graph.graph import Node
@@ -22,25 +22,27 @@ ASSET_TYPE = "type.googleapis.com/tensorflow.AssetFileDef"
 
 
 def to_session_form(model: Model, ends: Sequence[Node], journal: Journal) -> dict[Node, GraphVariable]:
-    """Flatten a model to what these nodes and its init op need; the variables that the checkpoint fills.
+    """Flatten a model to what these nodes and its init op need; the variables that the checkpoint restores.
 
-    What restores them is left to the caller: a saver (`saver`), or nothing where they become
+    The caller decides how they are restored: by a saver (`saver`), or not at all if they become
     constants (`freeze`).
     """
-    held = held_variables(model)
+    variables = restored_variables(model)
     first = [node for node in model.init_nodes if node.op != "NoOp" or node.controls]
     assets = list(asset_definitions(model.meta))
     calls = inline_calls(model.graph, [*ends, *first])
-    journal.changed("inlined", "Calls are replaced by the bodies of what they call.", calls)
+    journal.changed("inlined", "Function calls are replaced by the bodies of the functions.", calls)
     prune(model, [*ends, *first], journal)
     _rewrite_meta(model.meta, [node.name for node in first], assets, model.graph.nodes)
-    return {node: one for node, one in held.items() if model.graph.nodes.get(node.name) is node}
+    return {
+        node: variable for node, variable in variables.items() if model.graph.nodes.get(node.name) is node
+    }
 
 
 def _rewrite_meta(
     meta: pb.MetaGraphDef, first: Iterable[str], assets: Sequence[pb.AssetFileDef], there: Collection[str]
 ) -> None:
-    """Drop what speaks of objects and of nodes that are gone; say assets and the init op as TF1 does."""
+    """Drop metadata about objects and removed nodes; write assets and the init op as TF1 does."""
     for name in (INIT_SIGNATURE, TRAIN_SIGNATURE):
         meta.signature_def.pop(name, None)
     for field in ("object_graph_def", "collection_def", "saver_def", "asset_file_def"):
@@ -52,7 +54,7 @@ def _rewrite_meta(
 
 
 def collect_assets(meta: pb.MetaGraphDef) -> None:
-    """Say the assets where TF1 looks for them too: releases before 1.13 know no other place."""
+    """List the assets also in TF1's collection: releases before 1.13 look nowhere else."""
     if ASSET_COLLECTION not in meta.collection_def:
         for asset in meta.asset_file_def:
             packed = meta.collection_def[ASSET_COLLECTION].any_list.value.add()

@@ -1,4 +1,4 @@
-"""Where signatures answer from: not from their own inputs, which no session does, nor from ops not there."""
+"""The tensors that signatures return: no fed inputs, and no outputs of ops that the target lacks."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ from tfport.formats.proto import saved_model_pb2 as pb
 from tfport.graph.model import Model
 
 
-def answer_through_nodes(model: Model) -> list[tuple[str, str]]:
-    """Let each output of a signature that is one of its inputs come out of an Identity; what those are."""
+def return_inputs_through_identities(model: Model) -> list[tuple[str, str]]:
+    """Return inputs of a signature through Identity nodes, since sessions cannot fetch a fed tensor."""
     made = []
     for name in list(model.signatures):
         signature = model.meta.signature_def[name]
@@ -21,12 +21,12 @@ def answer_through_nodes(model: Model) -> list[tuple[str, str]]:
                     node = model.graph.add("Identity", [value], attrs, name=f"{value.node.name}/answer")
                     setattr(holder, field, node.output(0).name)
                     made.append((node.name, value.node.op))
-    model.__dict__.pop("signatures", None)  # read again when asked for
+    model.__dict__.pop("signatures", None)  # a cached property
     return made
 
 
-def answer_past(model: Model, op: str) -> list[tuple[str, str]]:
-    """Let signatures answer with what nodes of an op hand on, for targets that have no such op."""
+def bypass_op(model: Model, op: str) -> list[tuple[str, str]]:
+    """Return the inputs of pass-through nodes of an op instead of their outputs; the changed nodes."""
     changed = []
     for signature in list(model.signatures):
         for info in model.meta.signature_def[signature].outputs.values():
@@ -49,7 +49,7 @@ def _names(info: pb.TensorInfo) -> list[str]:
 
 
 def _places(info: pb.TensorInfo) -> list[tuple[object, str]]:
-    """Where a TensorInfo names tensors."""
+    """The messages and fields of a TensorInfo that name tensors."""
     form = info.WhichOneof("encoding")
     if form == "coo_sparse":
         fields = ("values_tensor_name", "indices_tensor_name", "dense_shape_tensor_name")

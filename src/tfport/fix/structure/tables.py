@@ -1,9 +1,9 @@
-"""Look-up tables as resources (V2) and as references (V1), all tables of a main graph at once.
+"""Convert lookup tables between resources (V2) and references (V1), all tables of a main graph at once.
 
-The type of a handle changes wherever it goes, so this is no rule for single nodes: each table is
-followed from where it is made through what only hands it on to all that reads it. What cannot be
-said in the other form is refused before anything changes. Bodies of functions are put in place
-before (`graph.inline`, `structure.lower`). Tables said without any table: `structure.constant_tables`.
+The dtype of a handle changes everywhere, so rules for single nodes cannot do this: each table is
+followed from its creation through pass-through nodes to all of its readers. A table that cannot be
+converted is refused before anything changes. Functions must be inlined before (`graph.inline`,
+`structure.lower`). Tables as constants: `structure.constant_tables`.
 """
 
 from __future__ import annotations
@@ -52,16 +52,16 @@ DELETED_KEY = 1
 MOST_HANDED_ON = 100
 
 Changed = list[tuple[str, str]]
-"""The nodes that were changed: their names, and the ops that they were."""
+"""The changed nodes: their names, and their ops before the change."""
 
 
 class TableRefusal(StructureRefusal):
-    """A table cannot be said in another form; the sentence says why."""
+    """Why a table cannot be converted."""
 
 
 @dataclass(frozen=True, slots=True)
 class TableVersion:
-    """One of the two forms, and what each of its ops is in the other."""
+    """One of the two versions, and the op of the other version for each of its ops."""
 
     name: str
     made: Mapping[str, str]
@@ -74,25 +74,25 @@ V1 = TableVersion("V1", *({new: old for old, new in ops.items()} for ops in (MAD
 
 
 def tables_to_v1(graph: Graph) -> Changed:
-    """Every resource table becomes a reference, for releases and builds without resource tables."""
+    """Convert every resource table to a reference, for targets without resource tables."""
     if node := next((node for node in graph if node.op in ANONYMOUS), None):
-        raise TableRefusal(f"`{node.name}` is a {node.op}, a table for one run; V1 tables outlive it")
+        raise TableRefusal(f"`{node.name}` is a {node.op}, which lives for one run; a V1 table outlives it")
     changed = _convert(graph, V2, STRING)
     known = {name for name, _ in changed}
-    return [*changed, *(one for one in imports_to_initializers(graph) if one[0] not in known)]
+    return [*changed, *(change for change in imports_to_initializers(graph) if change[0] not in known)]
 
 
 def tables_to_v2(graph: Graph) -> Changed:
-    """Every reference to a table becomes a resource, for builds that have only these."""
+    """Convert every table reference to a resource, for targets that have only resources."""
     if node := next((node for node in graph if node.op == "MutableDenseHashTable"), None):
         raise TableRefusal(
-            f"`{node.name}` is a MutableDenseHashTable; as a resource it needs a key that no entry may have"
+            f"`{node.name}` is a MutableDenseHashTable; its V2 op needs a deleted key, which V1 does not have"
         )
     return _convert(graph, V1, RESOURCE)
 
 
 def imports_to_initializers(graph: Graph) -> Changed:
-    """Tables that are filled once are initialised: until 1.10 they take no LookupTableImport."""
+    """Use InitializeTable for tables that are filled once: before 1.11 they reject LookupTableImport."""
     changed: Changed = []
     for node in graph:
         if node.op in IMPORTS and node.inputs and _origin(node.inputs[0]).op in FILLED_ONCE:
@@ -104,7 +104,7 @@ def imports_to_initializers(graph: Graph) -> Changed:
 
 
 def _origin(handle: Value) -> Node:
-    """The node that makes what is handed on."""
+    """The node that creates a handle, before any pass-through nodes."""
     node = handle.node
     for _ in range(MOST_HANDED_ON):
         if node.op not in (*HANDED_ON, *HANDED_ON.values()) or not node.inputs:
@@ -115,11 +115,11 @@ def _origin(handle: Value) -> Node:
 
 def _convert(graph: Graph, form: TableVersion, handle: Attr) -> Changed:
     tables = [node for node in graph if node.op in form.made]
-    handles = past_lists(handles_of(tables, form))
+    handles = bypass_lists(handles_of(tables, form))
     readers = list(dict.fromkeys(user for value in handles for user in value.uses))
     changed = [(node.name, node.op) for node in (*tables, *readers)]
     for table in tables:
-        # before 1.13 nothing was deleted, and no table had a key for that
+        # releases before 1.13 have no deleted_key
         table.set_inputs(table.inputs[:DELETED_KEY])
         table.become(form.made[table.op], dict(_still_true(table.attrs)))
     for node in readers:
@@ -131,36 +131,36 @@ def _convert(graph: Graph, form: TableVersion, handle: Attr) -> Changed:
 
 
 def handles_of(tables: Iterable[Node], form: TableVersion) -> list[Value]:
-    """Every value that is the handle of one of these tables; refused where one goes astray."""
-    found: dict[Value, None] = {table.output(0): None for table in tables}
-    waiting = list(found)
+    """Every value that is the handle of one of these tables; refuses an unsupported reader."""
+    handles: dict[Value, None] = {table.output(0): None for table in tables}
+    waiting = list(handles)
     while waiting:
         value = waiting.pop()
         for user in value.uses:
             if user.op in form.read and value not in user.inputs[1:]:
                 continue
             if user.op not in (LIST, *form.handed_on):
-                raise TableRefusal(_astray(value, user, form))
-            new = [one for one in _handed(user, value) if one not in found]
-            found.update(dict.fromkeys(new))
+                raise TableRefusal(_why_unsupported(value, user, form))
+            new = [output for output in _handed(user, value) if output not in handles]
+            handles.update(dict.fromkeys(new))
             waiting += new
-    for value in found:
+    for value in handles:
         if value.node.op in form.handed_on:
-            _has_only_handles(value.node, found)
-    return list(found)
+            _has_only_handles(value.node, handles)
+    return list(handles)
 
 
-def _astray(value: Value, user: Node, form: TableVersion) -> str:
+def _why_unsupported(value: Value, user: Node, form: TableVersion) -> str:
     if user.op in user.graph.library.functions or (user.signature and user.signature.calls):
-        return f"the table `{value}` goes into a function with `{user.name}`, where it keeps its form"
-    forms = "references" if form is V2 else "resources"
-    return f"`{user.name}` reads the table `{value}`, and no {user.op} reads tables that are {forms}"
+        return f"`{user.name}` passes the table `{value}` to a function, where it cannot be converted"
+    others = "references" if form is V2 else "resources"
+    return f"`{user.name}` reads the table `{value}`, but {user.op} cannot read tables that are {others}"
 
 
-def past_lists(handles: list[Value]) -> list[Value]:
-    """Let who reads a handle out of a list, as a loop leaves one behind, read it from before the list.
+def bypass_lists(handles: list[Value]) -> list[Value]:
+    """Let readers of a handle that an IdentityN passes on, as after a loop, read it from before that.
 
-    The handles that are left; their places in the lists are taken by others, as nobody reads them.
+    Returns the remaining handles. Inputs of the IdentityN that nothing reads any more become others.
     """
     among = set(handles)
     for node in dict.fromkeys(value.node for value in handles if value.node.op == LIST):
@@ -179,18 +179,18 @@ def past_lists(handles: list[Value]) -> list[Value]:
 
 
 def _handed(node: Node, handle: Value) -> list[Value]:
-    """The outputs that are what a node is handed: both of a Switch, the first of a Merge."""
+    """The outputs that pass a handle on: both of a Switch, the first of a Merge."""
     if node.op == LIST:
         return [node.output(place) for place, value in enumerate(node.inputs) if value is handle]
     return [node.output(0), node.output(1)] if node.op.endswith("Switch") else [node.output(0)]
 
 
 def _has_only_handles(node: Node, handles: Mapping[Value, None]) -> None:
-    given = node.inputs if node.op.endswith("Merge") else node.inputs[:1]
-    if strange := next((value for value in given if value not in handles), None):
-        raise TableRefusal(f"`{node.name}` hands on `{strange}` as well as a table")
+    sources = node.inputs if node.op.endswith("Merge") else node.inputs[:1]
+    if other := next((value for value in sources if value not in handles), None):
+        raise TableRefusal(f"`{node.name}` passes on `{other}` as well as a table")
 
 
 def _still_true(attrs: Mapping[str, Attr]) -> dict[str, Attr]:
-    """Without shapes: as a resource a handle is a scalar, as a reference two names."""
+    """The attributes without shapes: a resource handle is a scalar, a reference has two elements."""
     return {name: value for name, value in attrs.items() if name != "_output_shapes"}

@@ -1,22 +1,22 @@
-"""TensorLists as TensorArrays, which TensorFlow has had since 1.0.
+"""Convert TensorLists to TensorArrays, which TensorFlow has had since 1.0.
 
-Where a list went from node to node now goes the flow of an array, a number that orders
-what is done to it; the array itself is a resource, and enters a loop as a constant.
-Answers are the same as far as each element is set once, and before it is read: one that
-was never set is zeros in a list, in an array only where the shape of its elements is known in
-full, and only from TensorFlow 1.5 on. `lists_to_arrays` says so; a run that finds it untrue stops.
+The flow of the array, a number that orders its changes, replaces the list between nodes. The
+array itself is a resource, and enters a loop as a constant. Outputs are the same if each element
+is set once and before it is read: an element that was never set is zeros in a list, but in an
+array only if the element shape is fully known, and only from TensorFlow 1.5 on. `lists_to_arrays`
+returns these assumptions; a run that violates them fails.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 
-from tfport.fix.structure.function_bodies import ENTERS, Site
+from tfport.fix.nodes.control_ops import ENTERS, EXITS
+from tfport.fix.structure.function_bodies import Site
 from tfport.fix.structure.functional_ops import FUNCTIONAL, StructureRefusal
 from tfport.fix.structure.list_cells import is_cell, to_cells
 from tfport.fix.structure.list_groups import (
     CHANGES,
-    EXITS,
     READS,
     ListGroup,
     handed_on,
@@ -32,37 +32,39 @@ from tfport.graph.shapes import UNKNOWN, Shape
 
 
 def lists_to_arrays(graph: Graph) -> list[str]:
-    """Make every list an array, or refuse before anything changes; what is taken for granted."""
+    """Convert every list, or refuse before anything changes; returns the assumptions."""
     for node in graph:
         if node.op in FUNCTIONAL:
-            raise StructureRefusal(f"`{node.name}` ({node.op}) hides lists: branches and loops come first")
+            raise StructureRefusal(
+                f"`{node.name}` ({node.op}) must be lowered before its lists can be converted"
+            )
     groups = list_groups(graph)
     cells = [group for group in groups if is_cell(group)]
     arrays = [(group, _checked(group)) for group in groups if group not in cells]
-    told = [_granted(group) for group, _ in arrays]
+    assumptions = [_assumption(group) for group, _ in arrays]
     for group in cells:
         dtype = group.dtype
         to_cells(group)
         _retype(group, dtype, keep_shapes=False)
     for group, waits in arrays:
         _to_array(group, waits)
-    return told
+    return assumptions
 
 
 def _checked(group: ListGroup) -> Waits:
     maker = group.makers[0]
     if maker.op == "TensorListScatterV2" and known(maker.inputs[3]) is None:
-        raise StructureRefusal(f"`{maker.name}` is told its size only while running")
+        raise StructureRefusal(f"the size of `{maker.name}` is known only at run time")
     return waits_of(group)
 
 
-def _granted(group: ListGroup) -> str:
+def _assumption(group: ListGroup) -> str:
     until = "" if group.element_shape.size is None else " (until TensorFlow 1.4)"
     return f"each element of `{group.name}` is set once, and before it is read{until}"
 
 
 def _retype(group: ListGroup, dtype: DType, *, keep_shapes: bool) -> None:
-    """Let the nodes that handed lists on hand on tensors of this type."""
+    """Change the dtype of the nodes that pass lists on."""
     inside = set(group.values)
     for node in group.hands_on:
         attrs = dict(node.attrs)
@@ -92,7 +94,7 @@ def _to_array(group: ListGroup, waits: Waits) -> None:
 
 
 def _made(maker: Node, dtype: DType, shape: Shape, grows: bool) -> Value:
-    """Let the maker of a list make an array; its handle."""
+    """Turn the node that creates a list into one that creates an array; returns its handle."""
     site = Site(maker.graph, maker.name, maker.device)
     attrs: dict[str, Attr] = {
         "dtype": dtype, "element_shape": shape, "dynamic_size": grows, "clear_after_read": False,
@@ -116,7 +118,7 @@ def _made(maker: Node, dtype: DType, shape: Shape, grows: bool) -> Value:
 
 
 def _size(site: Site, maker: Node) -> Value:
-    """How many elements a list has when it is made."""
+    """The initial number of elements of a list."""
     near = maker.inputs[0].node if maker.graph.has_branches else None
     if maker.op == "TensorListReserve":
         return maker.inputs[1]
@@ -133,21 +135,21 @@ def _size(site: Site, maker: Node) -> Value:
         return site.add("StridedSlice", [shape, *ends], attrs, name="size").output(0)
     if maker.op == "TensorListScatterV2" and known(maker.inputs[3]) != -1:
         return maker.inputs[3]
-    zero, one = (site.constant(n, INT32, near, "const") for n in (0, 1))
+    zero, step = (site.constant(n, INT32, near, "const") for n in (0, 1))
     attrs = {"T": INT32, "Tidx": INT32, "keep_dims": False}
     last = site.add("Max", [maker.inputs[1], zero], attrs, name="last").output(0)
-    return site.add("Add", [last, one], {"T": INT32}, name="size").output(0)
+    return site.add("Add", [last, step], {"T": INT32}, name="size").output(0)
 
 
 def _count_up(site: Site, size: Value) -> Value:
     """0, 1, 2 … up to a size."""
     near = size.node if site.graph.has_branches else None
-    zero, one = (site.constant(n, INT32, near, "const") for n in (0, 1))
-    return site.add("Range", [zero, size, one], {"Tidx": INT32}, name="places").output(0)
+    zero, step = (site.constant(n, INT32, near, "const") for n in (0, 1))
+    return site.add("Range", [zero, size, step], {"Tidx": INT32}, name="places").output(0)
 
 
 def _handles(maker: Node, handle: Value) -> dict[Value, Value]:
-    """The handle of the array for each flow: the one that is known in the frame of that."""
+    """The handle of the array for each flow, in the frame of the flow."""
     stacks: dict[Value, tuple[Value, ...]] = {maker.output(0): (handle,)}
     entered: dict[tuple[Value, Attr], Value] = {}
     following = list(stacks)
@@ -224,8 +226,8 @@ def _length(node: Node, handle: Value, flow: Value, dtype: DType, shape: Shape) 
 
 
 def _concat(node: Node, handle: Value, flow: Value, dtype: DType, shape: Shape) -> None:
-    told = shape_at(node, 1) if node.op == "TensorListConcatV2" else node.attrs.get("element_shape", UNKNOWN)
-    rows = Shape(told.dims[1:] if isinstance(told, Shape) and told.dims else None)
+    known = shape_at(node, 1) if node.op == "TensorListConcatV2" else node.attrs.get("element_shape", UNKNOWN)
+    rows = Shape(known.dims[1:] if isinstance(known, Shape) and known.dims else None)
     node.become("TensorArrayConcatV3", {"dtype": dtype, "element_shape_except0": rows})
     node.set_inputs([handle, flow])
 

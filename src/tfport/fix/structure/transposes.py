@@ -1,8 +1,7 @@
-"""Transpositions that undo one another are taken out, also where arithmetic stands between them.
+"""Remove pairs of transpositions that cancel each other, also across elementwise ops.
 
-A transposition in front of arithmetic on single elements may as well stand behind it. So each
-is moved towards the answers, and where it meets the one that undoes it, both go. No value that
-somebody can ask for by name changes: a node keeps its name and what it answers.
+A transposition before an elementwise op can be moved behind it. So each is moved towards the
+outputs, and where it meets its inverse, both are removed. Named nodes keep their names and values.
 """
 
 from __future__ import annotations
@@ -27,12 +26,12 @@ ELEMENTWISE = (
     "LogicalAnd LogicalNot LogicalOr Maximum Minimum Mul Neg NotEqual Pow RealDiv Reciprocal Relu Relu6 "
     "Rint Round Rsqrt Selu Sigmoid Sign Sin Sinh Softplus Softsign Sqrt Square SquaredDifference Sub Tan Tanh"
 )
-"""Ops that compute each element from the elements at its place, broadcasting as numpy does."""
+"""Ops that compute each element from the elements at the same index, with broadcasting."""
 Order = tuple[int, ...]
 
 
 def cancel_transposes(graph: Graph, named: Collection[str] = ()) -> int:
-    """Take out pairs that undo one another; how many transpositions went. `named` nodes stay."""
+    """Remove pairs that cancel each other; returns how many were removed. `named` nodes stay."""
     before = _count(graph)
     kept = {*named, *(node.name for node in graph if not node.users)}
     for node in in_order(graph):
@@ -50,7 +49,7 @@ def _count(graph: Graph) -> int:
 
 
 def _order(value: Value) -> Order | None:
-    """How the dimensions of a value were put in order, where a transposition with a known order did."""
+    """The permutation of a value that is the output of a Transpose with a constant permutation."""
     node = value.node
     if node.op != "Transpose" or len(node.inputs) != 2 or (known := constant(node.inputs[1])) is None:
         return None
@@ -63,13 +62,13 @@ def _inverse(order: Order) -> Order:
 
 
 def _meet(node: Node) -> None:
-    """Let readers of a transposition that undoes another read what both started from."""
+    """Let readers of a transposition that cancels another read the value before both."""
     if (start := _undone(node)) is not None:
         node.output(0).replace_by(start)
 
 
 def _undone(node: Node) -> Value | None:
-    """What a transposition is, where it undoes another."""
+    """The value before a transposition and the one that it cancels, if it cancels one."""
     before, own = node.inputs[0], _order(node.output(0))
     if own is None or _order(before) != _inverse(own) or node.controls:
         return None
@@ -77,7 +76,7 @@ def _undone(node: Node) -> Value | None:
 
 
 def _hand_on(graph: Graph, kept: Collection[str]) -> None:
-    """Transpositions that somebody may ask for, and that undo another, hand on what both started from."""
+    """Turn named transpositions that cancel another into an Identity of the value before both."""
     for node in graph:
         if node.op == "Transpose" and node.name in kept and (start := _undone(node)) is not None:
             node.become("Identity", {"T": start.dtype.base})
@@ -85,7 +84,7 @@ def _hand_on(graph: Graph, kept: Collection[str]) -> None:
 
 
 def _move_behind(graph: Graph, node: Node, kept: Collection[str]) -> None:
-    """Compute of what was transposed, and transpose the answer."""
+    """Apply an op before the transposition of its inputs, and transpose its output."""
     sources = [value for value in node.inputs if _order(value) is not None]
     orders = {_order(value) for value in sources}
     if len(orders) != 1 or (order := orders.pop()) is None:
@@ -104,7 +103,7 @@ def _move_behind(graph: Graph, node: Node, kept: Collection[str]) -> None:
 
 
 def _is_needed(transposed: Node, by: Node, kept: Collection[str]) -> bool:
-    """Whether somebody else than a node needs a value transposed, so that it would have to be anyway."""
+    """Whether another node needs the transposed value too, so that the transposition must stay."""
     for user in transposed.users:
         if user.op == "Transpose":
             _meet(user)
@@ -119,7 +118,7 @@ def _without_shapes(node: Node) -> dict[str, Any]:
 
 
 def _elementwise(graph: Graph, node: Node, order: Order) -> list[Value] | None:
-    """Each input before it was transposed; a constant is transposed the other way at once."""
+    """The inputs before transposition; constants are transposed inversely at once."""
     inputs = []
     for value in node.inputs:
         if _order(value) is not None:
@@ -134,7 +133,7 @@ def _elementwise(graph: Graph, node: Node, order: Order) -> list[Value] | None:
 
 
 def _joined(graph: Graph, node: Node, order: Order) -> list[Value] | None:
-    """ConcatV2: along the dimension that the axis was before."""
+    """The inputs of ConcatV2, with the axis before transposition."""
     *parts, axis = node.inputs
     known = constant(axis)
     if known is None or any(_order(value) is None for value in parts):
@@ -144,7 +143,7 @@ def _joined(graph: Graph, node: Node, order: Order) -> list[Value] | None:
 
 
 def _padded(graph: Graph, node: Node, order: Order) -> list[Value] | None:
-    """Pad, PadV2, MirrorPad: by the same amounts, given in the order before."""
+    """The inputs of Pad, PadV2 and MirrorPad, with the paddings in the order before transposition."""
     image, paddings, *rest = node.inputs
     known = constant(paddings)
     if known is None or _order(image) is None:
@@ -160,7 +159,7 @@ MOVED: dict[str, Callable[[Graph, Node, Order], list[Value] | None]] = {
     "Pad": _padded,
     "PadV2": _padded,
 }
-"""What reads transposed values, and what it has to read instead so that its answer can be transposed."""
+"""Ops that a transposition can be moved behind, and how to compute their inputs for that."""
 
 
 def _const(graph: Graph, like: Value, array: NDArray[Any], dtype: DType) -> Value:
@@ -171,7 +170,7 @@ def _const(graph: Graph, like: Value, array: NDArray[Any], dtype: DType) -> Valu
 
 
 def _drop_unread(graph: Graph, kept: Collection[str]) -> None:
-    """Take out transpositions that nothing reads any more, and the constants that only those read."""
+    """Remove transpositions that nothing reads any more, and constants that only they read."""
     gone = [node for node in graph if node.op == "Transpose"]
     while gone:
         node = gone.pop()

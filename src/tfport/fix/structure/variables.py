@@ -1,7 +1,7 @@
-"""Variables held as resources or as references: the one kind said as the other, with all that uses it.
+"""Convert variables between resources and references, with all nodes that use them.
 
-Both kinds are read and written alike where nothing but a read, an assignment or a gather
-touches them in the main graph; anything else keeps the kind that it is.
+Both kinds are equivalent if only reads, assignments and gathers of the main graph use a
+variable; a variable with any other use is refused.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ RESOURCE, REFERENCES = "VarHandleOp", ("VariableV2", "Variable")
 NAMES = ("container", "shared_name")
 
 
-def _held(attrs: Attrs, dtype: DType) -> dict[str, Attr]:
+def _variable_attrs(attrs: Attrs, dtype: DType) -> dict[str, Attr]:
     names = {name: attrs[name] for name in NAMES if name in attrs}
     return {"dtype": dtype, "shape": attrs["shape"], **names}
 
@@ -31,7 +31,7 @@ def _typed(name: str, **more: Attr) -> Callable[[Attrs, DType], dict[str, Attr]]
 
 def _indices(attrs: Attrs, dtype: DType) -> dict[str, Attr]:
     if attrs.get("batch_dims"):
-        raise StructureRefusal("a gather by batches needs its variable to be a resource")
+        raise StructureRefusal("a gather with batch_dims needs a resource variable")
     return {"Tparams": dtype, "Tindices": attrs["Tindices"]}
 
 
@@ -60,12 +60,12 @@ TO_RESOURCES: dict[str, New] = {
 
 
 def to_references(graph: Graph) -> Changed:
-    """Every resource variable of a main graph becomes a reference."""
+    """Convert every resource variable of a main graph to a reference."""
     return _convert(graph, (RESOURCE,), REFERENCES[0], TO_REFERENCES)
 
 
 def to_resources(graph: Graph) -> Changed:
-    """Every reference to a variable becomes a resource; what reads it directly reads through a node."""
+    """Convert every reference variable to a resource; direct readers get a read node."""
     variables = [node for node in graph if node.op in REFERENCES]
     for node in variables:
         _read_through(graph, node)
@@ -79,7 +79,7 @@ def _convert(graph: Graph, ops: tuple[str, ...], new: str, table: Mapping[str, N
             if user.op not in table or user.inputs[0] is not node.output(0):
                 raise StructureRefusal(f"`{user.name}` ({user.op}) needs `{node.name}` to be a {node.op}")
             if user.op in ("Assign", "AssignAdd", "AssignSub") and user.read_outputs:
-                raise StructureRefusal(f"`{user.name}` hands on the reference to `{node.name}`")
+                raise StructureRefusal(f"`{user.name}` passes on the reference to `{node.name}`")
     changed = [(node.name, node.op) for node in variables]
     for node in variables:
         dtype = node.attrs["dtype"]
@@ -90,16 +90,16 @@ def _convert(graph: Graph, ops: tuple[str, ...], new: str, table: Mapping[str, N
             user.become(op, made)
             if op == "NoOp":
                 user.set_inputs(())
-        node.become(new, _held(node.attrs, dtype))
+        node.become(new, _variable_attrs(node.attrs, dtype))
     return changed
 
 
 def _read_through(graph: Graph, variable: Node) -> None:
-    """Put a node between a variable and what reads its value without saying so."""
+    """Add a read node between a variable and nodes that read its value directly."""
     value = variable.output(0)
     direct = [user for user in value.uses if user.op not in TO_RESOURCES]
     if any(_takes_reference(user, i) for user in direct for i, v in enumerate(user.inputs) if v is value):
-        return  # refused later, with its name
+        return  # `_convert` refuses this node
     for user in direct:
         attrs: dict[str, Attr] = {"T": value.dtype.base}
         read = graph.add(

@@ -1,4 +1,4 @@
-"""Tables that files of the model fill, filled from constants instead: what the file holds is in the graph."""
+"""Fill tables from constants instead of vocabulary files of the model."""
 
 from __future__ import annotations
 
@@ -24,31 +24,33 @@ LAYOUT = ("key_index", "value_index", "vocab_size", "delimiter", "offset")
 
 
 def files_to_constants(model: Model) -> Changed:
-    """Let every table of a main graph that a file of the model fills be filled from constants."""
+    """Fill every table of a main graph that a file of the model fills from constants."""
     files = {table.node: table.asset for table in tables(model) if table.asset is not None}
-    found = [node for node in model.graph if node.op in FROM_FILE]
-    read = [(node, _entries(model, node, files)) for node in found]
+    initializers = [node for node in model.graph if node.op in FROM_FILE]
+    read = [(node, _entries(model, node, files)) for node in initializers]
     for node, (keys, values) in read:
-        held = [_constant(model.graph, node, *one).output(0) for one in (keys, values)]
+        constants = [
+            _constant(model.graph, node, *array_and_dtype).output(0) for array_and_dtype in (keys, values)
+        ]
         node.become(FROM_FILE[node.op], {"Tkey": keys[1], "Tval": values[1]})
-        node.set_inputs([node.inputs[0], *held])
-    return [(node.name, node.op) for node in found]
+        node.set_inputs([node.inputs[0], *constants])
+    return [(node.name, node.op) for node in initializers]
 
 
 def _entries(model: Model, node: Node, files: dict[Node, str]) -> tuple[tuple[Any, DType], tuple[Any, DType]]:
     table = node.inputs[0].node
     name = files.get(table)
     if name is None:
-        raise TableRefusal(f"`{node.name}` reads a file that is none of the model's")
+        raise TableRefusal(f"`{node.name}` reads a file that is not part of the model")
     key, value = table.attrs.get("key_dtype"), table.attrs.get("value_dtype")
     if not isinstance(key, DType) or not isinstance(value, DType):
-        raise TableRefusal(f"`{node.name}` fills `{table.name}`, of which the types are not known")
+        raise TableRefusal(f"`{node.name}` fills `{table.name}`, whose dtypes are unknown")
     path = f"{ASSETS}/{name}"
     if model.files.size(path) > MOST_BYTES:
-        raise TableRefusal(f"{name} is larger than the {MOST_BYTES} bytes that constants may take")
-    said: dict[str, Any] = {one: node.attrs[one] for one in LAYOUT if one in node.attrs}
+        raise TableRefusal(f"{name} is larger than {MOST_BYTES} bytes, the limit for constants")
+    layout: dict[str, Any] = {attr: node.attrs[attr] for attr in LAYOUT if attr in node.attrs}
     try:
-        keys, values = entries(name, bytes(model.files.map(path)), Layout(**said), key, value)
+        keys, values = entries(name, bytes(model.files.map(path)), Layout(**layout), key, value)
     except RunFailed as error:
         raise TableRefusal(str(error)) from None
     return (keys, key), (values, value)

@@ -1,4 +1,4 @@
-"""A model of one's own to change, read from the same files."""
+"""Copy a model, so that a rewrite does not change the original."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from tfport.graph.model import Model
 
 
 def working_copy(model: Model) -> Model:
-    """The same MetaGraph in a graph of its own; weights stay in the files of the model."""
+    """Copy the MetaGraph and graph of a model; weights are still read from its files."""
     meta = pb.MetaGraphDef()
     meta.CopyFrom(model.meta)
     graph = graph_from_def(graph_to_def(model.graph), model.graph.ops)

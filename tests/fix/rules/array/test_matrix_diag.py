@@ -94,7 +94,7 @@ def test_refuses():
     refuses(make(main_diagonal, f32(1, 2), scalar(1)), "diagonals 1 to 1")
     refuses(make(main_diagonal, f32(1, 2), scalar(0), 3, 3), "[3, 3]")
     refuses(make(main_diagonal, f32(1, 2), scalar(0), pad=1), "pad with zeros")
-    refuses(make(diagonals_by_place, f32(1, 2), scalar(1), constants=()), "k is no constant")
+    refuses(make(diagonals_by_place, f32(1, 2), scalar(1), constants=()), "k is not constant")
     refuses(make(diagonals_by_place, f32(1, 2), i32(1, 0)), "k is [1, 0]")
     refuses(read(part_of_main_diagonal, numbers(3, 3), i32(0, 1)), "diagonals 0 to 1")
     refuses(write(main_diagonal_set, numbers(3, 3), numbers(2), scalar(1)), "diagonals 1 to 1")

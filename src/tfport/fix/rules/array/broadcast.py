@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from tfport.fix.nodes.builder import NodeBuilder
 from tfport.fix.nodes.shapes import cast, joined, sizes
-from tfport.fix.rule import EXACT, Made, refuse, rule
+from tfport.fix.rule import EXACT, Replacement, refuse, rule
 from tfport.graph.dtypes import BOOL, INT32, STRING, DType
 from tfport.graph.graph import Node, Value
 
@@ -13,7 +13,7 @@ NOT_TILED = (DType.parse("int8"), DType.parse("uint16"))
 
 
 @rule("BroadcastTo", keeps=EXACT)
-def tiled(op: NodeBuilder, n: Node) -> Made:
+def tiled(op: NodeBuilder, n: Node) -> Replacement:
     """Tile repeats each axis that has another size, and moves every element as it is."""
     x, shape = n.inputs[0], cast(op, n.inputs[1], INT32)
     own, out = op.shape(x), op.shape(n.output(0))
@@ -32,7 +32,7 @@ def tiled(op: NodeBuilder, n: Node) -> Made:
 
 
 @rule("BroadcastTo", keeps=EXACT)
-def or_false(op: NodeBuilder, n: Node) -> Made:
+def or_false(op: NodeBuilder, n: Node) -> Replacement:
     """LogicalOr with a tensor of false repeats truth values as BroadcastTo does."""
     if n.attrs["T"] != BOOL:
         return refuse(f"its elements are {n.attrs['T']} and no truth values")
@@ -40,21 +40,21 @@ def or_false(op: NodeBuilder, n: Node) -> Made:
 
 
 @rule("BroadcastArgs", keeps=EXACT)
-def common_shape(op: NodeBuilder, n: Node) -> Made:
+def common_shape(op: NodeBuilder, n: Node) -> Replacement:
     """The common shape has, on each axis, the size that is not one; shapes are first made equally long."""
     whole = op.Maximum(op.Size(n.inputs[0]), op.Size(n.inputs[1]))
 
     def padded(shape: Value) -> Node:
-        ones = op.Fill(op.ExpandDims(op.Sub(whole, op.Size(shape)), 0), op.const(1, shape.dtype.base))
-        return op.ConcatV2([ones, shape], 0)
+        padding = op.Fill(op.ExpandDims(op.Sub(whole, op.Size(shape)), 0), op.const(1, shape.dtype.base))
+        return op.ConcatV2([padding, shape], 0)
 
     a, b = (padded(shape) for shape in n.inputs)
     return op.Select(op.Equal(a, 1), b, a)
 
 
 @rule("OnesLike ZerosLike", keeps=EXACT)
-def filled_alike(op: NodeBuilder, n: Node) -> Made:
+def filled_alike(op: NodeBuilder, n: Node) -> Replacement:
     """Fill makes a tensor of ones or zeros of the same shape."""
     kind = n.inputs[0].dtype.base
-    one = op.const(int(n.op == "OnesLike"), kind) if kind != STRING else op.const("", STRING)
-    return op.Fill(sizes(op, n.inputs[0]), one)
+    element = op.const(int(n.op == "OnesLike"), kind) if kind != STRING else op.const("", STRING)
+    return op.Fill(sizes(op, n.inputs[0]), element)

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from tfport.fix.nodes.builder import NodeBuilder
 from tfport.fix.nodes.shapes import cast, count_to, item, joined, number, part, product, rank, scalar, sizes
-from tfport.fix.rule import EXACT, Made, refuse, rule
+from tfport.fix.rule import EXACT, Replacement, refuse, rule
 from tfport.graph.graph import Node, Value
 
 
 @rule("GatherV2", keeps=EXACT)
-def along_the_first_axis(op: NodeBuilder, n: Node) -> Made:
+def along_the_first_axis(op: NodeBuilder, n: Node) -> Replacement:
     """Gather takes slices along the first axis."""
     if batch := n.attrs["batch_dims"]:
         return refuse(f"each of its {batch} batch axes has indices of its own")
@@ -19,13 +19,13 @@ def along_the_first_axis(op: NodeBuilder, n: Node) -> Made:
 
 
 @rule("Gather", keeps=EXACT)
-def as_gather_v2(op: NodeBuilder, n: Node) -> Made:
+def as_gather_v2(op: NodeBuilder, n: Node) -> Replacement:
     """GatherV2 along axis 0 takes the slices that Gather takes."""
     return op.GatherV2(n.inputs[0], n.inputs[1], 0)
 
 
 @rule("GatherV2", keeps=EXACT)
-def with_the_axis_first(op: NodeBuilder, n: Node) -> Made:
+def with_the_axis_first(op: NodeBuilder, n: Node) -> Replacement:
     """The axis is brought to the front, slices are taken there, and the axes of indices take its place."""
     if batch := n.attrs["batch_dims"]:
         return refuse(f"each of its {batch} batch axes has indices of its own")
@@ -38,7 +38,7 @@ def with_the_axis_first(op: NodeBuilder, n: Node) -> Made:
 
 
 @rule("GatherV2", keeps=EXACT)
-def batches_in_one(op: NodeBuilder, n: Node) -> Made:
+def batches_in_one(op: NodeBuilder, n: Node) -> Replacement:
     """Slices of all batches lie one after another on one axis, where indices count on from batch to batch."""
     params, indices = n.inputs[:2]
     if not (batch := int(n.attrs["batch_dims"])):
@@ -67,7 +67,7 @@ def _axis(op: NodeBuilder, n: Node) -> int:
 
 
 @rule("ResourceGather", keeps=EXACT)
-def gathered_from_what_is_read(op: NodeBuilder, n: Node) -> Made:
+def gathered_from_what_is_read(op: NodeBuilder, n: Node) -> Replacement:
     """Slices of what ReadVariableOp reads are those of the variable."""
     resource, indices = n.inputs
     batch = n.attrs["batch_dims"]
@@ -77,7 +77,7 @@ def gathered_from_what_is_read(op: NodeBuilder, n: Node) -> Made:
 
 
 @rule("ResourceGatherNd", keeps=EXACT)
-def gathered_nd_from_what_is_read(op: NodeBuilder, n: Node) -> Made:
+def gathered_nd_from_what_is_read(op: NodeBuilder, n: Node) -> Replacement:
     """Elements of what ReadVariableOp reads are those of the variable."""
     return op.GatherNd(_read(op, n, n.inputs[0]), n.inputs[1])
 

@@ -4,20 +4,20 @@ from __future__ import annotations
 
 from tfport.fix.nodes.builder import NodeBuilder
 from tfport.fix.nodes.shapes import cast, count_to, size_at
-from tfport.fix.rule import EXACT, ROUNDING, Made, refuse, rule
+from tfport.fix.rule import EXACT, ROUNDING, Replacement, refuse, rule
 from tfport.graph.dtypes import INT32
 from tfport.graph.graph import Node, Value
 
 
 @rule("InplaceUpdate", keeps=EXACT)
-def rows_stitched(op: NodeBuilder, n: Node) -> Made:
+def rows_stitched(op: NodeBuilder, n: Node) -> Replacement:
     """DynamicStitch puts the rows of the tensor, then the new ones, in their places; the last one stays."""
     x, rows, values = _alone(op, n)
     return op.DynamicStitch([count_to(op, size_at(op, x, 0)), rows], [x, values])
 
 
 @rule("InplaceAdd InplaceSub", keeps=EXACT)
-def rows_combined(op: NodeBuilder, n: Node) -> Made:
+def rows_combined(op: NodeBuilder, n: Node) -> Replacement:
     """Each row is added to, or taken from, one row of the tensor."""
     x, rows, values = _alone(op, n)
     if (count := op.shape(rows)) is None or count not in ((), (0,), (1,)):
@@ -35,13 +35,13 @@ def _alone(op: NodeBuilder, n: Node) -> tuple[Value, Value, Value]:
 
 
 @rule("Empty", keeps=EXACT)
-def filled(op: NodeBuilder, n: Node) -> Made:
+def filled(op: NodeBuilder, n: Node) -> Replacement:
     """Zeros, where anything may be."""
     return op.Fill(n.inputs[0], op.const(0, n.outputs[0].dtype.base))
 
 
 @rule("DeepCopy", keeps=EXACT)
-def handed_on(op: NodeBuilder, n: Node) -> Made:
+def handed_on(op: NodeBuilder, n: Node) -> Replacement:
     """Without changes in place, a copy need not be one."""
     if any(user.op.startswith("Inplace") and op.has(user.op) for user in n.outputs[0].uses):
         return refuse("something changes the copy in place")
@@ -49,6 +49,6 @@ def handed_on(op: NodeBuilder, n: Node) -> Made:
 
 
 @rule("AccumulateNV2", keeps=ROUNDING)
-def added_at_once(op: NodeBuilder, n: Node) -> Made:
+def added_at_once(op: NodeBuilder, n: Node) -> Replacement:
     """AddN adds the same tensors, in an order of its own."""
     return op.AddN(list(n.inputs))

@@ -10,19 +10,19 @@ from dataclasses import dataclass
 
 from tfport.fix.nodes.builder import NodeBuilder
 from tfport.fix.nodes.shapes import (
-    Given,
+    NodeOrValue,
     count_to,
     first,
     joined,
-    like,
     numbers,
     part,
     product,
     size_at,
     sizes,
-    told,
+    with_dims,
+    with_shape_of,
 )
-from tfport.fix.rule import EXACT, Made, refuse, rule
+from tfport.fix.rule import EXACT, Replacement, refuse, rule
 from tfport.fix.rules.math.arithmetic import truth_over
 from tfport.graph.dtypes import INT32
 from tfport.graph.graph import Node, Value
@@ -63,20 +63,20 @@ def _main_only(band: Band) -> None:
 
 
 @rule("MatrixDiagV2 MatrixDiagV3", keeps=EXACT)
-def main_diagonal(op: NodeBuilder, n: Node) -> Made:
+def main_diagonal(op: NodeBuilder, n: Node) -> Replacement:
     """MatrixDiag makes square matrices of main diagonals, zero elsewhere."""
     diagonal, k, rows, columns, padding = n.inputs
     _main_only(_band(op, n, k))
-    given = numbers(op, rows, "num_rows") + numbers(op, columns, "num_cols")
+    sizes = numbers(op, rows, "num_rows") + numbers(op, columns, "num_cols")
     length = dims[-1] if (dims := op.shape(diagonal)) else None
-    if any(size not in (-1, length) for size in given):
-        return refuse(f"its matrices are given the sizes {given}")
+    if any(size not in (-1, length) for size in sizes):
+        return refuse(f"its matrices are given the sizes {sizes}")
     _pads_with_zeros(op, padding)
     return op.MatrixDiag(diagonal)
 
 
 @rule("MatrixDiagPartV2 MatrixDiagPartV3", keeps=EXACT)
-def part_of_main_diagonal(op: NodeBuilder, n: Node) -> Made:
+def part_of_main_diagonal(op: NodeBuilder, n: Node) -> Replacement:
     """MatrixDiagPart reads main diagonals."""
     _main_only(_band(op, n, n.inputs[1]))
     if (dims := op.shape(n.inputs[1])) != ():
@@ -85,7 +85,7 @@ def part_of_main_diagonal(op: NodeBuilder, n: Node) -> Made:
 
 
 @rule("MatrixSetDiagV2 MatrixSetDiagV3", keeps=EXACT)
-def main_diagonal_set(op: NodeBuilder, n: Node) -> Made:
+def main_diagonal_set(op: NodeBuilder, n: Node) -> Replacement:
     """MatrixSetDiag writes main diagonals."""
     x, diagonal, k = n.inputs
     _main_only(_band(op, n, k))
@@ -95,7 +95,7 @@ def main_diagonal_set(op: NodeBuilder, n: Node) -> Made:
 
 
 @rule("MatrixDiag MatrixDiagPart MatrixSetDiag", keeps=EXACT)
-def as_v3(op: NodeBuilder, n: Node) -> Made:
+def as_v3(op: NodeBuilder, n: Node) -> Replacement:
     """The later op with the main diagonal, and zeros elsewhere."""
     k, zero = op.const(0, INT32), op.const(0, n.outputs[0].dtype.base)
     if n.op == "MatrixDiag":
@@ -104,34 +104,34 @@ def as_v3(op: NodeBuilder, n: Node) -> Made:
 
 
 @rule("MatrixDiagV2 MatrixDiagPartV2 MatrixSetDiagV2", keeps=EXACT)
-def aligned_left(op: NodeBuilder, n: Node) -> Made:
+def aligned_left(op: NodeBuilder, n: Node) -> Replacement:
     """V3 aligns diagonals as it is told, and V2 to the left."""
     return op.node(n.op.replace("V2", "V3"), *n.inputs, align="LEFT_LEFT")
 
 
 @rule("MatrixDiagV2 MatrixDiagV3", keeps=EXACT)
-def diagonals_by_place(op: NodeBuilder, n: Node) -> Made:
+def diagonals_by_place(op: NodeBuilder, n: Node) -> Replacement:
     """Each element of the band is gathered from the diagonals, and the others are the padding."""
-    diagonal, k, *given, padding = n.inputs
+    diagonal, k, *sizes, padding = n.inputs
     band = _band(op, n, k)
     longest = size_at(op, diagonal, -1)
-    rows, columns = _sizes(op, band, longest, *[numbers(op, v, "num_rows or num_cols")[0] for v in given])
+    rows, columns = _sizes(op, band, longest, *[numbers(op, v, "num_rows or num_cols")[0] for v in sizes])
     taken, inside = _written(op, band, diagonal, rows, columns, several=_several(op, k))
     return op.Select(truth_over(op, inside, first(taken)), taken, op.Fill(op.Shape(taken), padding))
 
 
 @rule("MatrixSetDiagV2 MatrixSetDiagV3", keeps=EXACT)
-def band_by_place(op: NodeBuilder, n: Node) -> Made:
+def band_by_place(op: NodeBuilder, n: Node) -> Replacement:
     """Each element of the band is gathered from the diagonals, and the others stay."""
     x, diagonal, k = n.inputs
     taken, inside = _written(
         op, _band(op, n, k), diagonal, size_at(op, x, -2), size_at(op, x, -1), several=_several(op, k)
     )
-    return op.Select(truth_over(op, inside, x), like(op, taken, x), x)
+    return op.Select(truth_over(op, inside, x), with_shape_of(op, taken, x), x)
 
 
 @rule("MatrixDiagPartV2 MatrixDiagPartV3", keeps=EXACT)
-def read_by_place(op: NodeBuilder, n: Node) -> Made:
+def read_by_place(op: NodeBuilder, n: Node) -> Replacement:
     """Each element of the diagonals is gathered from its row and column, and the rest is the padding."""
     x, k, padding = n.inputs
     band, whole = _band(op, n, k), sizes(op, x)
@@ -143,7 +143,7 @@ def read_by_place(op: NodeBuilder, n: Node) -> Made:
     inside = op.LogicalAnd(op.GreaterEqual(place, 0), op.Less(place, length))
     row, column = op.Add(place, op.Maximum(op.Neg(diagonal), 0)), op.Add(place, op.Maximum(diagonal, 0))
     taken = _taken(op, x, op.Add(op.Mul(row, columns), column), inside)
-    shape: list[Given] = [part(op, whole, stop=-2), op.ExpandDims(longest, 0)]
+    shape: list[NodeOrValue] = [part(op, whole, stop=-2), op.ExpandDims(longest, 0)]
     if _several(op, k):
         shape.insert(1, op.const([band.count], INT32))
     result = op.Select(truth_over(op, inside, first(taken)), taken, op.Fill(op.Shape(taken), padding))
@@ -162,7 +162,9 @@ def _pads_with_zeros(op: NodeBuilder, padding: Value) -> None:
         raise refuse("it is not known to pad with zeros")
 
 
-def _sizes(op: NodeBuilder, band: Band, longest: Value, rows: int, columns: int) -> tuple[Given, Given]:
+def _sizes(
+    op: NodeBuilder, band: Band, longest: Value, rows: int, columns: int
+) -> tuple[NodeOrValue, NodeOrValue]:
     """The sizes of the matrices: as given, or -1 for the smallest that hold the diagonals."""
     least_rows = op.Sub(longest, min(band.high, 0))
     least_columns = op.Add(longest, max(band.low, 0))
@@ -175,13 +177,18 @@ def _sizes(op: NodeBuilder, band: Band, longest: Value, rows: int, columns: int)
     )
 
 
-def _longest(op: NodeBuilder, band: Band, rows: Given, columns: Given) -> Value:
+def _longest(op: NodeBuilder, band: Band, rows: NodeOrValue, columns: NodeOrValue) -> Value:
     return op.Minimum(op.Add(rows, min(band.high, 0)), op.Sub(columns, max(band.low, 0))).output(0)
 
 
 def _content(
-    op: NodeBuilder, band: Band, diagonal: Value, longest: Given, rows: Given, columns: Given
-) -> tuple[Node, Given]:
+    op: NodeBuilder,
+    band: Band,
+    diagonal: Value,
+    longest: NodeOrValue,
+    rows: NodeOrValue,
+    columns: NodeOrValue,
+) -> tuple[Node, NodeOrValue]:
     """The length of each diagonal, and how far from the start of its row it begins."""
     length = op.Minimum(op.Add(rows, op.Minimum(diagonal, 0)), op.Sub(columns, op.Maximum(diagonal, 0)))
     left = band.starts_left(op, diagonal)
@@ -191,7 +198,7 @@ def _content(
 
 
 def _written(
-    op: NodeBuilder, band: Band, diagonals: Value, rows: Given, columns: Given, *, several: bool
+    op: NodeBuilder, band: Band, diagonals: Value, rows: NodeOrValue, columns: NodeOrValue, *, several: bool
 ) -> tuple[Node, Node]:
     """Matrices with the diagonals in their places, and where those are."""
     whole, longest = sizes(op, diagonals), size_at(op, diagonals, -1)
@@ -210,6 +217,6 @@ def _taken(op: NodeBuilder, source: Value, flat: Node, inside: Node, axes: int =
     """Elements of the last axes by their place there; something else where they are not inside."""
     whole = sizes(op, source)
     shape = joined(op, product(op, part(op, whole, stop=-axes)), product(op, part(op, whole, -axes)))
-    runs = told(op, op.Reshape(source, shape), (None, None))
-    places = told(op, op.Select(inside, flat, op.ZerosLike(flat)), (None, None))
+    runs = with_dims(op, op.Reshape(source, shape), (None, None))
+    places = with_dims(op, op.Select(inside, flat, op.ZerosLike(flat)), (None, None))
     return op.GatherV2(runs, places, 1)

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from tfport.fix.nodes.builder import NodeBuilder
-from tfport.fix.nodes.shapes import cast, count_to, item, like, numbers, rank
-from tfport.fix.rule import EXACT, Made, refuse, rule
+from tfport.fix.nodes.shapes import cast, count_to, item, numbers, rank, with_shape_of
+from tfport.fix.rule import EXACT, Replacement, refuse, rule
 from tfport.graph.dtypes import BOOL, INT32
 from tfport.graph.graph import Node, Value
 
 
 @rule("Roll", keeps=EXACT)
-def gathered_from_behind(op: NodeBuilder, n: Node) -> Made:
+def gathered_from_behind(op: NodeBuilder, n: Node) -> Replacement:
     """Along each axis that is rolled, a slice is taken from as many places before, counted in a circle."""
     x, shift, axis = n.inputs
     axes, dims = numbers(op, axis, "axis"), op.shape(shift)
@@ -22,7 +22,7 @@ def gathered_from_behind(op: NodeBuilder, n: Node) -> Made:
         size = _size(op, x, at)
         # no number is a remainder of zero, not even of nothing
         wanted = op.FloorMod(op.Sub(count_to(op, size), by), op.Maximum(size, 1))
-        x = like(op, op.GatherV2(x, wanted, op.const(at)), n.inputs[0])
+        x = with_shape_of(op, op.GatherV2(x, wanted, op.const(at)), n.inputs[0])
     return x if axes else op.Identity(x)
 
 
@@ -34,7 +34,7 @@ def _size(op: NodeBuilder, x: Value, axis: int) -> Value:
 
 
 @rule("ReverseV2", keeps=EXACT)
-def axes_as_flags(op: NodeBuilder, n: Node) -> Made:
+def axes_as_flags(op: NodeBuilder, n: Node) -> Replacement:
     """Reverse has a flag for each axis."""
     x, axes = n.inputs
     last = rank(op, x, "tensor")
@@ -43,39 +43,39 @@ def axes_as_flags(op: NodeBuilder, n: Node) -> Made:
 
 
 @rule("Reverse", keeps=EXACT)
-def flags_as_axes(op: NodeBuilder, n: Node) -> Made:
+def flags_as_axes(op: NodeBuilder, n: Node) -> Replacement:
     """ReverseV2 is told the axes."""
     axes = [axis for axis, turned in enumerate(numbers(op, n.inputs[1], "dims")) if turned]
     return op.ReverseV2(n.inputs[0], op.const(axes, INT32))
 
 
 @rule("ConjugateTranspose", keeps=EXACT)
-def transposed_then_conjugated(op: NodeBuilder, n: Node) -> Made:
+def transposed_then_conjugated(op: NodeBuilder, n: Node) -> Replacement:
     """Transpose moves the elements, and Conj turns each complex one into its conjugate."""
     made = op.Transpose(*n.inputs)
     return op.Conj(made) if n.inputs[0].dtype.is_complex else made
 
 
 @rule("ConcatV2", keeps=EXACT)
-def axis_first(op: NodeBuilder, n: Node) -> Made:
+def axis_first(op: NodeBuilder, n: Node) -> Replacement:
     """Concat is told the axis first, and counts it from the front."""
     *parts, axis = n.inputs
     at = op.constant(axis)
     if at is None:
-        return refuse("its axis is no constant")
+        return refuse("its axis is not constant")
     front = int(at) if at >= 0 else int(at) + rank(op, parts[0], "tensors")
     return op.Concat(op.const(front, INT32), parts)
 
 
 @rule("Concat", keeps=EXACT)
-def axis_last(op: NodeBuilder, n: Node) -> Made:
+def axis_last(op: NodeBuilder, n: Node) -> Replacement:
     """ConcatV2 is told the axis last."""
     axis, *parts = n.inputs
     return op.ConcatV2(parts, axis)
 
 
 @rule("PadV2", keeps=EXACT)
-def padded_with_zeros(op: NodeBuilder, n: Node) -> Made:
+def padded_with_zeros(op: NodeBuilder, n: Node) -> Replacement:
     """Pad pads with zeros."""
     x, paddings, value = n.inputs
     known = op.constant(value)
@@ -85,7 +85,7 @@ def padded_with_zeros(op: NodeBuilder, n: Node) -> Made:
 
 
 @rule("PadV2", keeps=EXACT)
-def chosen_where_padded(op: NodeBuilder, n: Node) -> Made:
+def chosen_where_padded(op: NodeBuilder, n: Node) -> Replacement:
     """Pad puts zeros where the value belongs, and a padded tensor of truth values tells where that is."""
     x, paddings, value = n.inputs
     inner = op.Pad(op.Fill(op.Shape(x), True), paddings)
@@ -94,13 +94,13 @@ def chosen_where_padded(op: NodeBuilder, n: Node) -> Made:
 
 
 @rule("Pad", keeps=EXACT)
-def padded_with_a_value(op: NodeBuilder, n: Node) -> Made:
+def padded_with_a_value(op: NodeBuilder, n: Node) -> Replacement:
     """PadV2 is told what to pad with."""
     return op.PadV2(*n.inputs, op.const(0, n.inputs[0].dtype.base))
 
 
 @rule("UnravelIndex", keeps=EXACT)
-def by_division(op: NodeBuilder, n: Node) -> Made:
+def by_division(op: NodeBuilder, n: Node) -> Replacement:
     """Each coordinate is what is left of the index when it is divided by the size of what follows."""
     indices, dims = n.inputs
     at = rank(op, indices, "indices")
@@ -111,7 +111,7 @@ def by_division(op: NodeBuilder, n: Node) -> Made:
 
 
 @rule("UniqueV2 UniqueWithCountsV2", keeps=EXACT)
-def of_a_vector(op: NodeBuilder, n: Node) -> Made:
+def of_a_vector(op: NodeBuilder, n: Node) -> Replacement:
     """Unique finds the different elements of a vector."""
     x, axis = n.inputs
     if rank(op, x, "tensor") != 1:
@@ -122,24 +122,24 @@ def of_a_vector(op: NodeBuilder, n: Node) -> Made:
 
 
 @rule("Unique UniqueWithCounts", keeps=EXACT)
-def of_the_first_axis(op: NodeBuilder, n: Node) -> Made:
+def of_the_first_axis(op: NodeBuilder, n: Node) -> Replacement:
     """The later op finds the different slices along an axis, which of a vector are its elements."""
     return op.node(f"{n.op}V2", n.inputs[0], op.const([0], INT32), out_idx=n.attrs["out_idx"])
 
 
 @rule("TopK", keeps=EXACT)
-def as_top_k_v2(op: NodeBuilder, n: Node) -> Made:
+def as_top_k_v2(op: NodeBuilder, n: Node) -> Replacement:
     """TopKV2 has the number as an input."""
     return op.TopKV2(n.inputs[0], op.const(n.attrs["k"], INT32), sorted=n.attrs["sorted"])
 
 
 @rule("NthElement", keeps=EXACT)
-def last_of_the_top(op: NodeBuilder, n: Node) -> Made:
+def last_of_the_top(op: NodeBuilder, n: Node) -> Replacement:
     """The n-th element in order is the last of the n + 1 that TopKV2 finds, of -x for the smallest ones."""
     x, place = n.inputs
     if not n.attrs["reverse"] and not x.dtype.is_floating:
         return refuse(f"the smallest {x.dtype} has no opposite")
     turned = x if n.attrs["reverse"] else op.Neg(x)
     top = op.TopKV2(turned, op.Add(place, 1), sorted=True).output(0)
-    found = op.StridedSlice(top, [0, -1], [0, 0], [1, 1], ellipsis_mask=1, end_mask=2, shrink_axis_mask=2)
-    return found if n.attrs["reverse"] else op.Neg(found)
+    last = op.StridedSlice(top, [0, -1], [0, 0], [1, 1], ellipsis_mask=1, end_mask=2, shrink_axis_mask=2)
+    return last if n.attrs["reverse"] else op.Neg(last)

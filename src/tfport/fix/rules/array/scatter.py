@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from tfport.fix.nodes.builder import NodeBuilder
 from tfport.fix.nodes.shapes import cast, count_to, joined, part, product, scalar, sizes
-from tfport.fix.rule import EXACT, ROUNDING, Made, refuse, rule
+from tfport.fix.rule import EXACT, ROUNDING, Replacement, refuse, rule
 from tfport.graph.dtypes import INT32
 from tfport.graph.graph import Node, Value
 
@@ -12,7 +12,7 @@ COMBINE = {"TensorScatterAdd": "Add", "TensorScatterSub": "Sub"}
 
 
 @rule("TensorScatterUpdate", keeps=EXACT)
-def stitched(op: NodeBuilder, n: Node) -> Made:
+def stitched(op: NodeBuilder, n: Node) -> Replacement:
     """DynamicStitch puts all slices of the tensor, then the updates, in their places; the last one stays."""
     _wants_good_indices(n)
     tensor, indices, updates = n.inputs
@@ -23,7 +23,7 @@ def stitched(op: NodeBuilder, n: Node) -> Made:
 
 
 @rule("TensorScatterAdd TensorScatterSub", keeps=EXACT)
-def with_all_updates_of_integers(op: NodeBuilder, n: Node) -> Made:
+def with_all_updates_of_integers(op: NodeBuilder, n: Node) -> Replacement:
     """ScatterNd adds up the updates of each slice; integers may be added in any order."""
     if not n.inputs[0].dtype.is_integer:
         return refuse(f"the order in which updates of {n.inputs[0].dtype} are added matters")
@@ -31,7 +31,7 @@ def with_all_updates_of_integers(op: NodeBuilder, n: Node) -> Made:
 
 
 @rule("TensorScatterAdd TensorScatterSub", keeps=ROUNDING)
-def with_all_updates(op: NodeBuilder, n: Node) -> Made:
+def with_all_updates(op: NodeBuilder, n: Node) -> Replacement:
     """ScatterNd adds up the updates of each slice, before they are added to the tensor."""
     return _with_all_updates(op, n)
 
@@ -44,7 +44,7 @@ def _with_all_updates(op: NodeBuilder, n: Node) -> Node:
 
 
 @rule("TensorScatterMax TensorScatterMin", keeps=EXACT)
-def largest_of_a_segment(op: NodeBuilder, n: Node) -> Made:
+def largest_of_a_segment(op: NodeBuilder, n: Node) -> Replacement:
     """A slice and all its updates are one segment, of which the largest or smallest elements stay."""
     _wants_good_indices(n)
     tensor, indices, updates = n.inputs

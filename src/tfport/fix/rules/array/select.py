@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from tfport.fix.nodes.builder import NodeBuilder
-from tfport.fix.nodes.shapes import covers, like, sizes
-from tfport.fix.rule import EXACT, Made, refuse, rule
+from tfport.fix.nodes.shapes import covers, sizes, with_shape_of
+from tfport.fix.rule import EXACT, Replacement, refuse, rule
 from tfport.graph.dtypes import BOOL
 from tfport.graph.graph import Node, Value
 
 
 @rule("SelectV2", keeps=EXACT)
-def all_of_one_shape(op: NodeBuilder, n: Node) -> Made:
+def all_of_one_shape(op: NodeBuilder, n: Node) -> Replacement:
     """Select takes all three of one shape, or one truth value: so they are repeated first."""
     condition, yes, no = n.inputs
     shapes = [op.shape(value) for value in n.inputs]
@@ -27,7 +27,7 @@ def all_of_one_shape(op: NodeBuilder, n: Node) -> Made:
         if all(covers(op.shape(value), other) for other in shapes):
             return value
         made = op.BroadcastTo(value, shape)
-        return like(op, made, n.output(0)) if out is not None else made.output(0)
+        return with_shape_of(op, made, n.output(0)) if out is not None else made.output(0)
 
     return op.Select(*[spread(value) for value in n.inputs])
 
@@ -44,7 +44,7 @@ def _same(op: NodeBuilder, a: Value, b: Value) -> bool:
 
 
 @rule("Select", keeps=EXACT)
-def as_select_v2(op: NodeBuilder, n: Node) -> Made:
+def as_select_v2(op: NodeBuilder, n: Node) -> Replacement:
     """SelectV2 broadcasts: a condition for each row gets axes of size one at its end."""
     condition, yes, no = n.inputs
     shape, rows = op.shape(condition), op.shape(yes)
@@ -57,7 +57,7 @@ def as_select_v2(op: NodeBuilder, n: Node) -> Made:
 
 
 @rule("Where", keeps=EXACT)
-def where_not_zero(op: NodeBuilder, n: Node) -> Made:
+def where_not_zero(op: NodeBuilder, n: Node) -> Replacement:
     """The older Where takes truth values: those of being other than zero."""
     if n.inputs[0].dtype.base == BOOL:
         return refuse("it is given truth values")

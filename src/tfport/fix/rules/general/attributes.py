@@ -11,7 +11,7 @@ from collections.abc import Callable, Collection
 from dataclasses import dataclass
 
 from tfport.fix.nodes.builder import NodeBuilder
-from tfport.fix.rule import ANY, EXACT, LOSSY, Made, refuse, rule
+from tfport.fix.rule import ANY, EXACT, LOSSY, Replacement, refuse, rule
 from tfport.graph.dtypes import DType
 from tfport.graph.graph import Node
 from tfport.registry.unresolved import Question
@@ -107,18 +107,18 @@ HINTS = (
 
 
 @rule(ANY, keeps=EXACT)
-def without_attributes_that_change_nothing(op: NodeBuilder, n: Node) -> Made:
+def without_attributes_that_change_nothing(op: NodeBuilder, n: Node) -> Replacement:
     """The target's op has no such attributes, and does what they say without them."""
     return _without(op, n, lambda name: _is_idle(op, n, name))
 
 
 @rule("Equal NotEqual", keeps=LOSSY)
-def failing_where_shapes_do_not_fit(op: NodeBuilder, n: Node) -> Made:
+def failing_where_shapes_do_not_fit(op: NodeBuilder, n: Node) -> Replacement:
     """Without incompatible_shape_error=false, values whose shapes do not fit are an error, not unequal."""
     return _without(op, n, lambda name: name == "incompatible_shape_error" or _is_idle(op, n, name))
 
 
-def _without(op: NodeBuilder, n: Node, may_go: Callable[[str], bool]) -> Made:
+def _without(op: NodeBuilder, n: Node, may_go: Callable[[str], bool]) -> Replacement:
     problems = op.checker.unresolved(n)
     if other := next((p for p in problems if p.question is not Question.UNKNOWN_ATTR), None):
         return refuse(f"more is wrong than its attributes ({other.question.value})")

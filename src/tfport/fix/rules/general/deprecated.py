@@ -1,7 +1,7 @@
 """Ops that later graphs may not use any more, under the names that took their place."""
 
 from tfport.fix.nodes.builder import NodeBuilder
-from tfport.fix.rule import EXACT, Made, rule
+from tfport.fix.rule import EXACT, Replacement, rule
 from tfport.graph.graph import Node
 
 SUCCESSORS = {
@@ -29,6 +29,6 @@ SUCCESSORS = {
 
 
 @rule(" ".join(SUCCESSORS), keeps=EXACT)
-def under_its_later_name(op: NodeBuilder, n: Node) -> Made:
+def under_its_later_name(op: NodeBuilder, n: Node) -> Replacement:
     """The op that took its place does the same."""
     return op.node(SUCCESSORS[n.op], *n.inputs, **n.attrs)

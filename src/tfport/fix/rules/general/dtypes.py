@@ -15,7 +15,7 @@ import numpy as np
 
 from tfport.check.devices import kinds_of_devices
 from tfport.fix.nodes.builder import NodeBuilder
-from tfport.fix.rule import ANY, EXACT, LOSSY, ROUNDING, Made, refuse, rule
+from tfport.fix.rule import ANY, EXACT, LOSSY, ROUNDING, Replacement, refuse, rule
 from tfport.graph.attrs import Attr
 from tfport.graph.dtypes import INT32, INT64, RESOURCE, VARIANT, DType
 from tfport.graph.graph import Node, Value
@@ -43,7 +43,9 @@ HOLDS = _ladder(
 )  # fmt: skip
 """Types that hold all values of another."""
 WHOLE: Ladder = {
-    kind: tuple(one for one in wider if one.is_integer) for kind, wider in HOLDS.items() if kind.is_integer
+    kind: tuple(dtype for dtype in wider if dtype.is_integer)
+    for kind, wider in HOLDS.items()
+    if kind.is_integer
 }
 BITS = {**HOLDS, **_ladder(uint64="int64")}
 """With types of as many bits, to which a conversion changes none."""
@@ -117,14 +119,14 @@ OF_BITS = ("Bitcast", "NextAfter", "SerializeTensor", "Print", "PrintV2")
 
 
 @rule(ANY, keeps=EXACT)
-def in_a_wider_type(op: NodeBuilder, n: Node) -> Made:
+def in_a_wider_type(op: NodeBuilder, n: Node) -> Replacement:
     """The wider type holds every value, and the op answers the same there; what runs over is cut off."""
     of_elements = dict.fromkeys(_type_attrs(n), EXACTLY.get(n.op, {}))
     return _converted(op, n, {**of_elements, **dict.fromkeys(_index_attrs(n), COUNTS)})
 
 
 @rule(ANY, keeps=ROUNDING)
-def in_longer_floats(op: NodeBuilder, n: Node) -> Made:
+def in_longer_floats(op: NodeBuilder, n: Node) -> Replacement:
     """The same is computed with more digits, and only the answer is shortened."""
     if n.op != "Cast" and EXACTLY.get(n.op, {}).keys() & FLOATS:
         return refuse("it can be computed exactly, or not at all")
@@ -134,14 +136,14 @@ def in_longer_floats(op: NodeBuilder, n: Node) -> Made:
 
 
 @rule(ANY, keeps=LOSSY)
-def in_shorter_floats(op: NodeBuilder, n: Node) -> Made:
+def in_shorter_floats(op: NodeBuilder, n: Node) -> Replacement:
     """The same is computed with fewer digits."""
     if n.is_stateful or n.op in OF_BITS:
         return refuse(f"what {n.op} answers depends on the type")
     return _converted(op, n, dict.fromkeys((*_type_attrs(n), *FOURIER.get(n.op, ())), SHORTER))
 
 
-def _converted(op: NodeBuilder, n: Node, ladders: Mapping[str, Ladder]) -> Made:
+def _converted(op: NodeBuilder, n: Node, ladders: Mapping[str, Ladder]) -> Replacement:
     signature = n.signature
     if signature is None or op.checker.definition(n.op) is None:
         return refuse("the op is not there in any type")
@@ -202,14 +204,14 @@ def _is_taken(op: NodeBuilder, n: Node, attrs: dict[str, Attr]) -> bool:
     definition, defaults = op.checker.definition(n.op), n.signature.defaults if n.signature else {}
     assert definition is not None
     names = {attr.name for attr in definition.attr}
-    said = {k: v for k, v in attrs.items() if k in names or v != defaults.get(k)}
-    if any(unresolved_attributes(said, definition)):
+    known = {k: v for k, v in attrs.items() if k in names or v != defaults.get(k)}
+    if any(unresolved_attributes(known, definition)):
         return False
     registry, devices = op.checker.target.registry, kinds_of_devices(op.checker.target)
-    return not registry.is_whole(n.op) or not unresolved_kernel(said, registry.kernels(n.op), devices)
+    return not registry.is_whole(n.op) or not unresolved_kernel(known, registry.kernels(n.op), devices)
 
 
-def _with_types(op: NodeBuilder, n: Node, signature: OpSignature, types: dict[str, DType]) -> Made:
+def _with_types(op: NodeBuilder, n: Node, signature: OpSignature, types: dict[str, DType]) -> Replacement:
     inputs: list[Any] = []
     rest = list(n.inputs)
     for arg in signature.inputs:
@@ -236,8 +238,8 @@ def _fits(op: NodeBuilder, value: Value, deep: int = 0) -> bool:
         return node.inputs[0].dtype.base in WHOLE
     if node.op in SIZES or deep > DEEPEST:
         return node.op in SIZES
-    parts = [one for one in node.inputs if one.dtype.base == INT64]
-    return node.op in HANDED_ON and bool(parts) and all(_fits(op, one, deep + 1) for one in parts)
+    parts = [dtype for dtype in node.inputs if dtype.dtype.base == INT64]
+    return node.op in HANDED_ON and bool(parts) and all(_fits(op, dtype, deep + 1) for dtype in parts)
 
 
 def _given_back(

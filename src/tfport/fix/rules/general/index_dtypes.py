@@ -9,7 +9,7 @@ import numpy as np
 
 from tfport.fix.nodes.builder import NodeBuilder
 from tfport.fix.nodes.shapes import arguments, cast
-from tfport.fix.rule import EXACT, Made, refuse, rule
+from tfport.fix.rule import EXACT, Replacement, refuse, rule
 from tfport.graph.dtypes import INT32, INT64
 from tfport.graph.graph import Node, Value
 
@@ -35,7 +35,7 @@ INPUTS: dict[str, tuple[int, ...]] = {
 
 
 @rule(" ".join(INPUTS), keeps=EXACT)
-def places_in_int32(op: NodeBuilder, n: Node) -> Made:
+def places_in_int32(op: NodeBuilder, n: Node) -> Replacement:
     """Sizes, axes and places in a tensor are the same numbers in int32."""
     wanted = {place % len(n.inputs) for place in INPUTS[n.op]}
     if not any(n.inputs[place].dtype.base == INT64 for place in wanted):
@@ -56,7 +56,7 @@ def _narrowed(op: NodeBuilder, value: Value) -> Value | Node:
 
 
 @rule("BroadcastArgs BroadcastGradientArgs", keeps=EXACT)
-def shapes_in_int32(op: NodeBuilder, n: Node) -> Made:
+def shapes_in_int32(op: NodeBuilder, n: Node) -> Replacement:
     """Shapes are compared in int32, and what comes of it is given in int64."""
     if n.inputs[0].dtype.base == INT32:
         return refuse("its shapes are in int32")

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from tfport.fix.nodes.builder import NodeBuilder
-from tfport.fix.rule import EXACT, Made, refuse, rule
+from tfport.fix.rule import EXACT, Replacement, refuse, rule
 from tfport.fix.rules.nn.windows import without
 from tfport.graph.dtypes import FLOAT32, INT32
 from tfport.graph.graph import Node, Value
@@ -16,7 +16,7 @@ LOWEST = float(np.finfo(np.float32).min)
 
 
 @rule("NonMaxSuppressionV5", keeps=EXACT)
-def without_soft_scores(op: NodeBuilder, n: Node) -> Made:
+def without_soft_scores(op: NodeBuilder, n: Node) -> Replacement:
     """Where soft_nms_sigma is 0, NonMaxSuppressionV4 chooses the same boxes, and their scores stay."""
     boxes, scores, most, overlap, least, sigma = n.inputs
     if (known := op.constant(sigma)) is None or known != 0:
@@ -30,7 +30,7 @@ def without_soft_scores(op: NodeBuilder, n: Node) -> Made:
 
 
 @rule("NonMaxSuppressionV4", keeps=EXACT)
-def without_padding(op: NodeBuilder, n: Node) -> Made:
+def without_padding(op: NodeBuilder, n: Node) -> Replacement:
     """NonMaxSuppressionV3 chooses the same boxes; their number is counted and zeros are put behind them."""
     chosen = op.NonMaxSuppressionV3(*n.inputs, **without(n, "pad_to_max_output_size")).output(0)
     count = op.Size(chosen, out_type=INT32).output(0)
@@ -38,7 +38,7 @@ def without_padding(op: NodeBuilder, n: Node) -> Made:
 
 
 @rule("NonMaxSuppressionV3", keeps=EXACT)
-def without_score_threshold(op: NodeBuilder, n: Node) -> Made:
+def without_score_threshold(op: NodeBuilder, n: Node) -> Replacement:
     """NonMaxSuppressionV2 is given only the boxes whose scores are above score_threshold."""
     boxes, scores, most, overlap, least = n.inputs
     known = op.constant(least)
@@ -52,7 +52,7 @@ def without_score_threshold(op: NodeBuilder, n: Node) -> Made:
 
 
 @rule("NonMaxSuppressionV2", keeps=EXACT)
-def with_constant_overlap(op: NodeBuilder, n: Node) -> Made:
+def with_constant_overlap(op: NodeBuilder, n: Node) -> Replacement:
     """NonMaxSuppression has iou_threshold as an attribute."""
     boxes, scores, most, overlap = n.inputs
     if (known := op.constant(overlap)) is None:
@@ -63,13 +63,13 @@ def with_constant_overlap(op: NodeBuilder, n: Node) -> Made:
 
 
 @rule("NonMaxSuppression", keeps=EXACT)
-def with_overlap_as_input(op: NodeBuilder, n: Node) -> Made:
+def with_overlap_as_input(op: NodeBuilder, n: Node) -> Replacement:
     """NonMaxSuppressionV2 is given iou_threshold as an input."""
     return op.NonMaxSuppressionV2(*n.inputs, n.attrs["iou_threshold"])
 
 
 @rule("NonMaxSuppressionV2", keeps=EXACT)
-def with_any_score(op: NodeBuilder, n: Node) -> Made:
+def with_any_score(op: NodeBuilder, n: Node) -> Replacement:
     """NonMaxSuppressionV3 with the lowest score_threshold there is chooses the same boxes."""
     kind = n.inputs[3].dtype.base
     least = op.const(float(np.finfo(kind.numpy).min), kind)
@@ -77,13 +77,13 @@ def with_any_score(op: NodeBuilder, n: Node) -> Made:
 
 
 @rule("NonMaxSuppressionV2 NonMaxSuppressionV3 NonMaxSuppressionV4", keeps=EXACT)
-def boxes_in_float32(op: NodeBuilder, n: Node) -> Made:
+def boxes_in_float32(op: NodeBuilder, n: Node) -> Replacement:
     """Short floats are compared in float32 by the kernels too."""
     kinds = {value.dtype.base for place, value in enumerate(n.inputs) if place != 2}
     if kinds == {FLOAT32}:
         return refuse("its numbers are float32")
     boxes, scores, most, *thresholds = n.inputs
-    wide = [_wide(op, one) for one in (boxes, scores, *thresholds)]
+    wide = [_wide(op, operand) for operand in (boxes, scores, *thresholds)]
     made = op.node(n.op, *wide[:2], most, *wide[2:], **without(n, "T", "T_threshold"))
     return list(made.outputs)
 
@@ -99,7 +99,7 @@ def _filled(op: NodeBuilder, value: Value, length: Value) -> Value:
 
 
 @rule("ImageProjectiveTransformV3", keeps=EXACT)
-def filled_with_zeros(op: NodeBuilder, n: Node) -> Made:
+def filled_with_zeros(op: NodeBuilder, n: Node) -> Replacement:
     """ImageProjectiveTransformV2 fills with zeros, or from the image as fill_mode says."""
     known = op.constant(n.inputs[3])
     if n.attrs["fill_mode"] == "CONSTANT" and (known is None or known != 0):
@@ -108,14 +108,14 @@ def filled_with_zeros(op: NodeBuilder, n: Node) -> Made:
 
 
 @rule("SpaceToBatch BatchToSpace", keeps=EXACT)
-def in_any_dimensions(op: NodeBuilder, n: Node) -> Made:
+def in_any_dimensions(op: NodeBuilder, n: Node) -> Replacement:
     """SpaceToBatchND and BatchToSpaceND have a block for each dimension, here the same for two."""
     image, margins = n.inputs
     return op.node(f"{n.op}ND", image, [n.attrs["block_size"]] * 2, margins)
 
 
 @rule("SpaceToBatchND BatchToSpaceND", keeps=EXACT)
-def in_two_dimensions(op: NodeBuilder, n: Node) -> Made:
+def in_two_dimensions(op: NodeBuilder, n: Node) -> Replacement:
     """SpaceToBatch and BatchToSpace have one block for two dimensions."""
     image, blocks, margins = n.inputs
     known, dims = op.constant(blocks), op.shape(image)

@@ -10,7 +10,7 @@ from typing import Any
 
 from tfport.fix.nodes.builder import NodeBuilder
 from tfport.fix.nodes.sizes import Size, Sizes
-from tfport.fix.rule import EXACT, ROUNDING, Made, refuse, rule
+from tfport.fix.rule import EXACT, ROUNDING, Replacement, refuse, rule
 from tfport.graph.dtypes import FLOAT32, INT32
 from tfport.graph.graph import Node, Value
 
@@ -22,7 +22,7 @@ AXES = (1, 2)
 
 
 @rule("ResizeNearestNeighbor", keeps=EXACT)
-def nearest_by_gather(op: NodeBuilder, n: Node) -> Made:
+def nearest_by_gather(op: NodeBuilder, n: Node) -> Replacement:
     """Each pixel is one of the image, and which one its place decides."""
     image, ends = _image(op, n)
     made: Value | Node = image
@@ -33,12 +33,12 @@ def nearest_by_gather(op: NodeBuilder, n: Node) -> Made:
 
 
 @rule("ResizeBilinear", keeps=ROUNDING)
-def bilinear_by_gather(op: NodeBuilder, n: Node) -> Made:
+def bilinear_by_gather(op: NodeBuilder, n: Node) -> Replacement:
     """Each pixel is a mean of four of the image, weighed by how near they are."""
     image, ends = _image(op, n)
     (top, bottom, down), (left, right, across) = (_between(op, *end) for end in ends)
     shapes = ([-1, 1, 1], [-1, 1])
-    down, across = (op.Reshape(one, shape) for one, shape in zip((down, across), shapes, strict=True))
+    down, across = (op.Reshape(weights, shape) for weights, shape in zip((down, across), shapes, strict=True))
     wide = op.Cast(image, DstT=FLOAT32)
 
     def row(places: Node) -> Node:
@@ -49,7 +49,7 @@ def bilinear_by_gather(op: NodeBuilder, n: Node) -> Made:
 
 
 @rule("ResizeBicubic", keeps=ROUNDING)
-def bicubic_by_gather(op: NodeBuilder, n: Node) -> Made:
+def bicubic_by_gather(op: NodeBuilder, n: Node) -> Replacement:
     """Each pixel is a mean of sixteen of the image, weighed by a cubic of their distance."""
     image, ends = _image(op, n)
     made = op.Cast(image, DstT=FLOAT32)
@@ -95,7 +95,9 @@ def _between(op: NodeBuilder, size: Size, wanted: Size) -> tuple[Any, Any, Any]:
     """For each new pixel the old ones before and behind it, and how far it is from the first."""
     place = op.Sub(_centres(op, size, wanted), 0.5)
     before = op.Floor(place)
-    first, second = (_within(op, op.Cast(one, DstT=INT32), size) for one in (before, op.Ceil(place)))
+    first, second = (
+        _within(op, op.Cast(position, DstT=INT32), size) for position in (before, op.Ceil(place))
+    )
     return first, second, op.Sub(place, before)
 
 
@@ -126,7 +128,7 @@ def _cubic(op: NodeBuilder, size: Size, wanted: Size) -> list[tuple[Node, Node]]
 def _polynomial(op: NodeBuilder, x: Any, coefficients: Sequence[float]) -> Node:
     first, *rest = coefficients
     made = op.Mul(x, first)
-    for place, one in enumerate(rest):
-        made = op.Add(made, one)
+    for place, position in enumerate(rest):
+        made = op.Add(made, position)
         made = op.Mul(made, x) if place < len(rest) - 1 else made
     return made

@@ -3,20 +3,20 @@
 from __future__ import annotations
 
 from tfport.fix.nodes.builder import NodeBuilder
-from tfport.fix.nodes.shapes import Given, covers, first, like
-from tfport.fix.rule import EXACT, ROUNDING, Made, refuse, rule
+from tfport.fix.nodes.shapes import NodeOrValue, covers, first, with_shape_of
+from tfport.fix.rule import EXACT, ROUNDING, Replacement, refuse, rule
 from tfport.graph.dtypes import STRING
 from tfport.graph.graph import Node, Value
 
 
 @rule("AddV2", keeps=EXACT)
-def as_add(op: NodeBuilder, n: Node) -> Made:
+def as_add(op: NodeBuilder, n: Node) -> Replacement:
     """Add adds the same numbers; it also joins strings, which AddV2 does not."""
     return op.Add(*n.inputs)
 
 
 @rule("Add", keeps=EXACT)
-def as_add_v2(op: NodeBuilder, n: Node) -> Made:
+def as_add_v2(op: NodeBuilder, n: Node) -> Replacement:
     """AddV2 adds all numbers that Add does."""
     if n.attrs["T"] == STRING:
         return refuse("AddV2 joins no strings")
@@ -24,13 +24,13 @@ def as_add_v2(op: NodeBuilder, n: Node) -> Made:
 
 
 @rule("Div", keeps=EXACT)
-def division_by_type(op: NodeBuilder, n: Node) -> Made:
+def division_by_type(op: NodeBuilder, n: Node) -> Replacement:
     """Div is RealDiv for real and complex numbers, and TruncateDiv for integers."""
     return op.TruncateDiv(*n.inputs) if _is_integer(n) else op.RealDiv(*n.inputs)
 
 
 @rule("RealDiv TruncateDiv", keeps=EXACT)
-def as_div(op: NodeBuilder, n: Node) -> Made:
+def as_div(op: NodeBuilder, n: Node) -> Replacement:
     """Div divides real numbers as RealDiv does, and integers as TruncateDiv does."""
     if _is_integer(n) != (n.op == "TruncateDiv"):
         return refuse(f"Div does something else with {n.attrs['T']}")
@@ -47,46 +47,46 @@ OTHER_NAMES = {
 
 
 @rule(" ".join(OTHER_NAMES), keeps=EXACT)
-def by_its_other_name(op: NodeBuilder, n: Node) -> Made:
+def by_its_other_name(op: NodeBuilder, n: Node) -> Replacement:
     """Both names have the same kernel."""
     return op.node(OTHER_NAMES[n.op], *n.inputs)
 
 
 @rule("DivNoNan", keeps=EXACT)
-def quotient_or_zero(op: NodeBuilder, n: Node) -> Made:
+def quotient_or_zero(op: NodeBuilder, n: Node) -> Replacement:
     """The quotient, and zero where the divisor is zero."""
     x, y = n.inputs
-    return _zero_where(op, op.Equal(y, 0), y, like(op, op.RealDiv(x, y), n.output(0)))
+    return _zero_where(op, op.Equal(y, 0), y, with_shape_of(op, op.RealDiv(x, y), n.output(0)))
 
 
 @rule("MulNoNan", keeps=EXACT)
-def product_or_zero(op: NodeBuilder, n: Node) -> Made:
+def product_or_zero(op: NodeBuilder, n: Node) -> Replacement:
     """The product, and zero where the second factor is zero."""
     x, y = n.inputs
-    return _zero_where(op, op.Equal(y, 0), y, like(op, op.Mul(x, y), n.output(0)))
+    return _zero_where(op, op.Equal(y, 0), y, with_shape_of(op, op.Mul(x, y), n.output(0)))
 
 
 @rule("Xdivy", keeps=EXACT)
-def zero_or_quotient(op: NodeBuilder, n: Node) -> Made:
+def zero_or_quotient(op: NodeBuilder, n: Node) -> Replacement:
     """The quotient, and zero where the dividend is zero."""
     x, y = n.inputs
-    return _zero_where(op, op.Equal(x, 0), x, like(op, op.RealDiv(x, y), n.output(0)))
+    return _zero_where(op, op.Equal(x, 0), x, with_shape_of(op, op.RealDiv(x, y), n.output(0)))
 
 
 @rule("Xlogy Xlog1py", keeps=ROUNDING)
-def zero_or_log(op: NodeBuilder, n: Node) -> Made:
+def zero_or_log(op: NodeBuilder, n: Node) -> Replacement:
     """The product with the logarithm, and zero where the factor before it is zero."""
     x, y = n.inputs
     log = op.Log(y) if n.op == "Xlogy" else op.Log1p(y)
-    return _zero_where(op, op.Equal(x, 0), x, like(op, op.Mul(x, log), n.output(0)))
+    return _zero_where(op, op.Equal(x, 0), x, with_shape_of(op, op.Mul(x, log), n.output(0)))
 
 
 def _zero_where(op: NodeBuilder, condition: Node, of: Value, result: Value) -> Node:
     """Zero where a condition holds, which has the shape of one of the operands."""
-    return op.Select(truth_over(op, like(op, condition, of), result), op.ZerosLike(result), result)
+    return op.Select(truth_over(op, with_shape_of(op, condition, of), result), op.ZerosLike(result), result)
 
 
-def truth_over(op: NodeBuilder, condition: Given, result: Value) -> Value:
+def truth_over(op: NodeBuilder, condition: NodeOrValue, result: Value) -> Value:
     """Truth values repeated to the shape of a result that they were broadcast into."""
     own, out = op.shape(first(condition)), op.shape(result)
     if own is not None and own == out and covers(own, out):

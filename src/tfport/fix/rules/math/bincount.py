@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from tfport.fix.nodes.builder import NodeBuilder
-from tfport.fix.nodes.shapes import Given, cast, count_to, first, item, joined, part, rank
-from tfport.fix.rule import EXACT, ROUNDING, Made, refuse, rule
+from tfport.fix.nodes.shapes import NodeOrValue, cast, count_to, first, item, joined, part, rank
+from tfport.fix.rule import EXACT, ROUNDING, Replacement, refuse, rule
 from tfport.graph.dtypes import INT32
 from tfport.graph.graph import Node, Value
 
@@ -14,7 +14,7 @@ OPS = "DenseBincount RaggedBincount SparseBincount"
 
 
 @rule(OPS, keeps=EXACT)
-def counted_by_segment(op: NodeBuilder, n: Node) -> Made:
+def counted_by_segment(op: NodeBuilder, n: Node) -> Replacement:
     """Each number is a segment, of which UnsortedSegmentSum counts the members."""
     counts = n.attrs["binary_output"] or op.shape(n.inputs[-1]) == (0,)
     if not counts and not n.inputs[-1].dtype.is_integer:
@@ -23,12 +23,12 @@ def counted_by_segment(op: NodeBuilder, n: Node) -> Made:
 
 
 @rule(OPS, keeps=ROUNDING)
-def weighed_by_segment(op: NodeBuilder, n: Node) -> Made:
+def weighed_by_segment(op: NodeBuilder, n: Node) -> Replacement:
     """Each number is a segment, of which UnsortedSegmentSum adds up the weights."""
     return _counted(op, n)
 
 
-def _counted(op: NodeBuilder, n: Node) -> Given:
+def _counted(op: NodeBuilder, n: Node) -> NodeOrValue:
     values, size, rows, row_count, weights = PARTS[n.op](op, n)
     kind = n.outputs[0].dtype.base
     wide = cast(op, size, INT32)
@@ -43,7 +43,7 @@ def _counted(op: NodeBuilder, n: Node) -> Given:
     data = (
         op.Fill(op.Shape(segments), op.const(1, kind)) if weighs else op.Reshape(weights, op.Shape(segments))
     )
-    sums: Given = op.UnsortedSegmentSum(data, segments, total)
+    sums: NodeOrValue = op.UnsortedSegmentSum(data, segments, total)
     if n.attrs["binary_output"]:
         sums = op.Minimum(sums, 1)
     if row_count is None:

@@ -7,14 +7,14 @@ from collections.abc import Sequence
 import numpy as np
 
 from tfport.fix.nodes.builder import NodeBuilder
-from tfport.fix.nodes.shapes import Given, cast
-from tfport.fix.rule import EXACT, Made, rule
+from tfport.fix.nodes.shapes import NodeOrValue, cast
+from tfport.fix.rule import EXACT, Replacement, rule
 from tfport.graph.dtypes import INT32, INT64, DType
 from tfport.graph.graph import Node, Value
 
 
 @rule("LeftShift", keeps=EXACT)
-def times_a_power(op: NodeBuilder, n: Node) -> Made:
+def times_a_power(op: NodeBuilder, n: Node) -> Replacement:
     """Each place to the left doubles an integer, and what does not fit is cut off either way."""
     x, y = n.inputs
     bits = x.dtype.base.numpy.itemsize * 8
@@ -23,7 +23,7 @@ def times_a_power(op: NodeBuilder, n: Node) -> Made:
 
 
 @rule("RightShift", keeps=EXACT)
-def by_a_power(op: NodeBuilder, n: Node) -> Made:
+def by_a_power(op: NodeBuilder, n: Node) -> Replacement:
     """Each place to the right halves an integer, rounded down: of a negative x, ~x is halved."""
     x, y = n.inputs
     kind = x.dtype.base
@@ -41,14 +41,14 @@ def by_a_power(op: NodeBuilder, n: Node) -> Made:
 
 
 @rule("Invert", keeps=EXACT)
-def what_is_left_of_all_bits(op: NodeBuilder, n: Node) -> Made:
+def what_is_left_of_all_bits(op: NodeBuilder, n: Node) -> Replacement:
     """All bits less those of a number are the others."""
     x = n.inputs[0]
-    ones = -1 if x.dtype.base.name.startswith("int") else np.iinfo(x.dtype.base.numpy).max
-    return op.Sub(op.const(ones, x.dtype.base), x)
+    all_bits = -1 if x.dtype.base.name.startswith("int") else np.iinfo(x.dtype.base.numpy).max
+    return op.Sub(op.const(all_bits, x.dtype.base), x)
 
 
-def _divided(op: NodeBuilder, x: Given, distance: Node, places: Sequence[int], kind: DType) -> Node:
+def _divided(op: NodeBuilder, x: NodeOrValue, distance: Node, places: Sequence[int], kind: DType) -> Node:
     """Divided by two as often as is said for the distance."""
     powers = np.array([1 << place for place in places], np.uint64)
     return op.FloorDiv(x, op.Gather(op.const(powers, kind), distance))

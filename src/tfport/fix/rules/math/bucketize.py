@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from tfport.fix.nodes.builder import NodeBuilder
-from tfport.fix.rule import EXACT, Made, refuse, rule
+from tfport.fix.rule import EXACT, Replacement, refuse, rule
 from tfport.graph.dtypes import FLOAT32, DType
 from tfport.graph.graph import Node
 
@@ -14,7 +14,7 @@ FLOAT64 = DType.parse("float64")
 
 
 @rule("Bucketize", keeps=EXACT)
-def boundaries_not_above(op: NodeBuilder, n: Node) -> Made:
+def boundaries_not_above(op: NodeBuilder, n: Node) -> Replacement:
     """The bucket of a number is how many boundaries there are, less those above it."""
     boundaries = n.attrs["boundaries"]
     assert isinstance(boundaries, list)
@@ -22,13 +22,13 @@ def boundaries_not_above(op: NodeBuilder, n: Node) -> Made:
         return refuse(f"there are {len(boundaries)} boundaries; expected 1 to {MOST_BOUNDARIES}")
     kind = FLOAT64 if n.attrs["T"] == FLOAT64 else FLOAT32
     edges = op.const(np.array(boundaries, np.float32).astype(kind.numpy), kind)
-    given = n.inputs[0] if n.attrs["T"] == kind else op.Cast(n.inputs[0], DstT=kind)
-    above = op.Cast(op.Less(op.ExpandDims(given, -1), edges), DstT="int32")
+    x = n.inputs[0] if n.attrs["T"] == kind else op.Cast(n.inputs[0], DstT=kind)
+    above = op.Cast(op.Less(op.ExpandDims(x, -1), edges), DstT="int32")
     return op.Sub(len(boundaries), op.Sum(above, [-1]))
 
 
 @rule("BoostedTreesBucketize", keeps=EXACT)
-def boundaries_below(op: NodeBuilder, n: Node) -> Made:
+def boundaries_below(op: NodeBuilder, n: Node) -> Replacement:
     """The bucket of a number is how many boundaries are below it, or the last one."""
     half = len(n.inputs) // 2
     return [_below(op, values, edges) for values, edges in zip(n.inputs[:half], n.inputs[half:], strict=True)]

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tfport.fix.nodes.builder import NodeBuilder
-from tfport.fix.nodes.shapes import like
-from tfport.fix.rule import EXACT, Made, refuse, rule
+from tfport.fix.nodes.shapes import with_shape_of
+from tfport.fix.rule import EXACT, Replacement, refuse, rule
 from tfport.graph.graph import Node
 
 if TYPE_CHECKING:
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 @rule("ClipByValue", keeps=EXACT)
-def below_then_above(op: NodeBuilder, n: Node) -> Made:
+def below_then_above(op: NodeBuilder, n: Node) -> Replacement:
     """The smaller of a number and the upper bound, then the larger of that and the lower bound."""
     x, low, high = n.inputs
     if not x.dtype.is_integer and not all(_are_numbers(op.constant(bound)) for bound in (low, high)):
@@ -29,22 +29,22 @@ def _are_numbers(known: NDArray[Any] | None) -> bool:
 
 
 @rule("ClipByValue", keeps=EXACT)
-def replaced_by_bounds(op: NodeBuilder, n: Node) -> Made:
+def replaced_by_bounds(op: NodeBuilder, n: Node) -> Replacement:
     """The upper bound where a number is greater, then the lower bound where that is smaller."""
     x, low, high = n.inputs
     if x.dtype.is_complex:
         return refuse("complex numbers are not compared")
-    below = like(op, op.SelectV2(like(op, op.Greater(x, high), x), high, x), x)
-    return op.SelectV2(like(op, op.Less(below, low), x), low, below)
+    below = with_shape_of(op, op.SelectV2(with_shape_of(op, op.Greater(x, high), x), high, x), x)
+    return op.SelectV2(with_shape_of(op, op.Less(below, low), x), low, below)
 
 
 @rule("CheckNumericsV2", keeps=EXACT)
-def as_check_numerics(op: NodeBuilder, n: Node) -> Made:
+def as_check_numerics(op: NodeBuilder, n: Node) -> Replacement:
     """CheckNumerics fails for the same numbers, with a message that tells less."""
     return op.CheckNumerics(*n.inputs, message=n.attrs["message"])
 
 
 @rule("CheckNumerics", keeps=EXACT)
-def as_check_numerics_v2(op: NodeBuilder, n: Node) -> Made:
+def as_check_numerics_v2(op: NodeBuilder, n: Node) -> Replacement:
     """CheckNumericsV2 fails for the same numbers."""
     return op.CheckNumericsV2(*n.inputs, message=n.attrs["message"])

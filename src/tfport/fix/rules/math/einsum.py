@@ -10,8 +10,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from tfport.fix.nodes.builder import NodeBuilder
-from tfport.fix.nodes.shapes import Given, first, joined, part, product, rank, size_at
-from tfport.fix.rule import ROUNDING, Made, refuse, rule
+from tfport.fix.nodes.shapes import NodeOrValue, first, joined, part, product, rank, size_at
+from tfport.fix.rule import ROUNDING, Replacement, refuse, rule
 from tfport.graph.dtypes import INT32
 from tfport.graph.graph import Node
 
@@ -22,12 +22,12 @@ Axes = tuple[str, ...]
 class Named:
     """A value, and the names of its axes; those that `...` stands for are called `.0`, `.1` from the end."""
 
-    value: Given
+    value: NodeOrValue
     axes: Axes
 
 
 @rule("Einsum", keeps=ROUNDING)
-def matrices_multiplied(op: NodeBuilder, n: Node) -> Made:
+def matrices_multiplied(op: NodeBuilder, n: Node) -> Replacement:
     """Axes are summed away, put in order and joined, so that BatchMatMul multiplies what Einsum does."""
     factors, out = _read(op, n)
     if len(factors) == 1:
@@ -73,7 +73,7 @@ def _reduced(op: NodeBuilder, factor: Named, keep: Axes) -> Named:
     return Named(summed, tuple(axis for axis in factor.axes if axis in keep))
 
 
-def _ordered(op: NodeBuilder, factor: Named, axes: Sequence[str]) -> Given:
+def _ordered(op: NodeBuilder, factor: Named, axes: Sequence[str]) -> NodeOrValue:
     """The factor with its axes in another order."""
     order = [factor.axes.index(axis) for axis in axes]
     return factor.value if order == sorted(order) else op.Transpose(factor.value, op.const(order, INT32))
@@ -107,13 +107,13 @@ def _matrices(op: NodeBuilder, factor: Named, batch: list[str], rows: list[str],
     return op.Reshape(value, joined(op, *sizes, *sides))
 
 
-def _sizes(op: NodeBuilder, factor: Named, axes: Sequence[str]) -> list[Given]:
+def _sizes(op: NodeBuilder, factor: Named, axes: Sequence[str]) -> list[NodeOrValue]:
     """The sizes of some axes, each a vector of one."""
     places = [factor.axes.index(axis) for axis in axes]
     return [op.Reshape(size_at(op, factor.value, place), op.const([1], INT32)) for place in places]
 
 
-def _joined_size(op: NodeBuilder, factor: Named, axes: list[str]) -> Given:
+def _joined_size(op: NodeBuilder, factor: Named, axes: list[str]) -> NodeOrValue:
     sizes = _sizes(op, factor, axes)
     if len(sizes) == 1:
         return sizes[0]

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from tfport.fix.nodes.builder import NodeBuilder
 from tfport.fix.nodes.shapes import Dims, cast, covers, part, sizes
-from tfport.fix.rule import EXACT, Made, refuse, rule
+from tfport.fix.rule import EXACT, Replacement, refuse, rule
 from tfport.graph.dtypes import DType
 from tfport.graph.graph import Node, Value
 
 
 @rule("BatchMatMulV3", keeps=EXACT)
-def with_one_type(op: NodeBuilder, n: Node) -> Made:
+def with_one_type(op: NodeBuilder, n: Node) -> Replacement:
     """BatchMatMulV2 does what V3 does where both factors and the product are of one type."""
     if not n.attrs["Ta"] == n.attrs["Tb"] == n.attrs["Tout"]:
         return refuse("the factors and the product are of different types")
@@ -18,7 +18,7 @@ def with_one_type(op: NodeBuilder, n: Node) -> Made:
 
 
 @rule("BatchMatMulV3", keeps=EXACT)
-def in_the_type_of_the_product(op: NodeBuilder, n: Node) -> Made:
+def in_the_type_of_the_product(op: NodeBuilder, n: Node) -> Replacement:
     """Integers are multiplied in the product's type, into which both factors are turned first."""
     kind = n.outputs[0].dtype.base
     if not (kind.is_integer and all(value.dtype.is_integer for value in n.inputs)):
@@ -27,7 +27,7 @@ def in_the_type_of_the_product(op: NodeBuilder, n: Node) -> Made:
 
 
 @rule("BatchMatMulV2", keeps=EXACT)
-def broadcast_outright(op: NodeBuilder, n: Node) -> Made:
+def broadcast_outright(op: NodeBuilder, n: Node) -> Replacement:
     """BatchMatMul multiplies batches of the same shape: each factor is first repeated to the common one."""
     x, y = n.inputs
     left, right = _batch(op, x), _batch(op, y)
@@ -52,13 +52,13 @@ def _batch(op: NodeBuilder, value: Value) -> Dims | None:
 
 
 @rule("BatchMatMul", keeps=EXACT)
-def as_batch_matmul_v2(op: NodeBuilder, n: Node) -> Made:
+def as_batch_matmul_v2(op: NodeBuilder, n: Node) -> Replacement:
     """BatchMatMulV2 does the same with batches of the same shape."""
     return op.BatchMatMulV2(*n.inputs, **_flags(n))
 
 
 @rule("BatchMatMul BatchMatMulV2", keeps=EXACT)
-def as_matmul(op: NodeBuilder, n: Node) -> Made:
+def as_matmul(op: NodeBuilder, n: Node) -> Replacement:
     """MatMul multiplies two matrices that are no batch."""
     if any((dims := op.shape(value)) is None or len(dims) != 2 for value in n.inputs):
         return refuse("its factors are not known to be matrices")
@@ -73,7 +73,7 @@ def _conjugated(op: NodeBuilder, value: Value, adjoint: object) -> Value | Node:
 
 
 @rule("MatMul BatchMatMul BatchMatMulV2", keeps=EXACT)
-def sum_of_products(op: NodeBuilder, n: Node) -> Made:
+def sum_of_products(op: NodeBuilder, n: Node) -> Replacement:
     """Integers may be multiplied and added in any order: all products at once, then their sums."""
     kind = n.attrs["T"]
     if not (isinstance(kind, DType) and kind.is_integer):

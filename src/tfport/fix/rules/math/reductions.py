@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from tfport.fix.nodes.builder import NodeBuilder
 from tfport.fix.nodes.shapes import cast
-from tfport.fix.rule import EXACT, ROUNDING, Made, refuse, rule
+from tfport.fix.rule import EXACT, ROUNDING, Replacement, refuse, rule
 from tfport.graph.graph import Node
 
 
 @rule("EuclideanNorm", keeps=ROUNDING)
-def root_of_squares(op: NodeBuilder, n: Node) -> Made:
+def root_of_squares(op: NodeBuilder, n: Node) -> Replacement:
     """The square root of the sum of squares."""
     x, axes = n.inputs
     if x.dtype.is_integer:
@@ -19,7 +19,7 @@ def root_of_squares(op: NodeBuilder, n: Node) -> Made:
 
 
 @rule("LowerBound UpperBound", keeps=EXACT)
-def count_of_smaller(op: NodeBuilder, n: Node) -> Made:
+def count_of_smaller(op: NodeBuilder, n: Node) -> Replacement:
     """A bound is the number of elements in the sorted row that come before it."""
     rows, values = n.inputs
     element, value = op.ExpandDims(rows, 1), op.ExpandDims(values, 2)

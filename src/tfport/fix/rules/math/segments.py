@@ -6,13 +6,13 @@ import numpy as np
 
 from tfport.fix.nodes.builder import NodeBuilder
 from tfport.fix.nodes.shapes import cast, count_to, joined, product, sizes
-from tfport.fix.rule import EXACT, ROUNDING, Made, refuse, rule
+from tfport.fix.rule import EXACT, ROUNDING, Replacement, refuse, rule
 from tfport.graph.dtypes import INT32
 from tfport.graph.graph import Node, Value
 
 
 @rule("UnsortedSegmentMin", keeps=EXACT)
-def largest_of_opposites(op: NodeBuilder, n: Node) -> Made:
+def largest_of_opposites(op: NodeBuilder, n: Node) -> Replacement:
     """The smallest number is the opposite of the largest of the opposites: -x, and of an integer ~x."""
     data, segments, count = n.inputs
     turn = op.Invert if data.dtype.is_integer else op.Neg
@@ -21,13 +21,13 @@ def largest_of_opposites(op: NodeBuilder, n: Node) -> Made:
 
 
 @rule("UnsortedSegmentProd", keeps=ROUNDING)
-def product_of_sorted(op: NodeBuilder, n: Node) -> Made:
+def product_of_sorted(op: NodeBuilder, n: Node) -> Replacement:
     """SegmentProd multiplies rows that are sorted by segment, with a row of ones for each."""
     return _sorted(op, n, "SegmentProd", 1)
 
 
 @rule("UnsortedSegmentMax", keeps=EXACT)
-def largest_of_sorted(op: NodeBuilder, n: Node) -> Made:
+def largest_of_sorted(op: NodeBuilder, n: Node) -> Replacement:
     """SegmentMax has the largest of rows sorted by segment, with a row of lowest numbers for each."""
     kind = n.inputs[0].dtype.base
     if kind.name == "bfloat16":
@@ -65,7 +65,7 @@ def _without_the_first(op: NodeBuilder, rows: Node) -> Node:
 
 
 @rule("SegmentSumV2 SegmentMaxV2 SegmentMinV2 SegmentProdV2", keeps=ROUNDING)
-def unsorted(op: NodeBuilder, n: Node) -> Made:
+def unsorted(op: NodeBuilder, n: Node) -> Replacement:
     """Sorted segments of a given number are what the op for unsorted ones takes too; sums round elsewhere."""
     return op.node(f"Unsorted{n.op.removesuffix('V2')}", *n.inputs)
 
@@ -74,21 +74,21 @@ MEANS = ("SparseSegmentMeanWithNumSegments", "SparseSegmentSqrtNWithNumSegments"
 
 
 @rule(f"SparseSegmentSumWithNumSegments {' '.join(MEANS)}", keeps=ROUNDING)
-def gathered_then_added(op: NodeBuilder, n: Node) -> Made:
+def gathered_then_added(op: NodeBuilder, n: Node) -> Replacement:
     """The rows are gathered and added up by segment, then divided by their number, or its root."""
     data, indices, segments, count = n.inputs
     total = op.UnsortedSegmentSum(op.Gather(data, indices), segments, cast(op, count, INT32))
     if n.op not in MEANS:
         return total
-    ones = op.Fill(op.Shape(segments), op.const(1, data.dtype.base))
-    members = op.Maximum(op.UnsortedSegmentSum(ones, segments, cast(op, count, INT32)), 1)
+    counts = op.Fill(op.Shape(segments), op.const(1, data.dtype.base))
+    members = op.Maximum(op.UnsortedSegmentSum(counts, segments, cast(op, count, INT32)), 1)
     by = members if "Mean" in n.op else op.Sqrt(members)
     column = joined(op, op.Shape(by), op.Fill(op.ExpandDims(op.Sub(op.Rank(data), 1), 0), 1))
     return op.RealDiv(total, op.Reshape(by, column))
 
 
 @rule("SparseSegmentMean SparseSegmentSqrtN", keeps=ROUNDING)
-def sum_then_divided(op: NodeBuilder, n: Node) -> Made:
+def sum_then_divided(op: NodeBuilder, n: Node) -> Replacement:
     """The sum of each segment's rows, divided by their number or its root."""
     data, indices, segments = n.inputs
     kind = data.dtype.base

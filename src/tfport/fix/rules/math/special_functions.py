@@ -7,8 +7,8 @@ from collections.abc import Sequence
 import numpy as np
 
 from tfport.fix.nodes.builder import NodeBuilder
-from tfport.fix.nodes.shapes import like
-from tfport.fix.rule import ROUNDING, Made, refuse, rule
+from tfport.fix.nodes.shapes import with_shape_of
+from tfport.fix.rule import ROUNDING, Replacement, refuse, rule
 from tfport.graph.dtypes import FLOAT32
 from tfport.graph.graph import Node, Value
 
@@ -25,14 +25,14 @@ TURN = 5.0
 
 
 @rule("Erfinv", keeps=ROUNDING)
-def erfinv_by_series(op: NodeBuilder, n: Node) -> Made:
+def erfinv_by_series(op: NodeBuilder, n: Node) -> Replacement:
     """A polynomial in the logarithm of 1 - x², accurate to a few units in the last place of float32."""
     x = n.inputs[0]
     if x.dtype.base != FLOAT32:
         return refuse(f"the series is for float32 and not for {x.dtype}")
 
     def alike(node: Node) -> Value:
-        return like(op, node, x)
+        return with_shape_of(op, node, x)
 
     # x² would lose what tells x from 1
     w = alike(op.Neg(op.Log(op.Mul(op.Sub(1.0, x), op.Add(x, 1.0)))))

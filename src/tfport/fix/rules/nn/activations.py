@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from tfport.fix.nodes.builder import NodeBuilder
-from tfport.fix.nodes.shapes import told
+from tfport.fix.nodes.shapes import with_dims
 from tfport.fix.nodes.sizes import Size, Sizes
-from tfport.fix.rule import EXACT, ROUNDING, Made, refuse, rule
+from tfport.fix.rule import EXACT, ROUNDING, Replacement, refuse, rule
 from tfport.graph.graph import Node, Value
 
 SELU_SCALE = 1.0507009873554804934193349852946
@@ -15,14 +15,14 @@ SELU_ALPHA = 1.6732632423543772848170429916717
 
 
 @rule("LeakyRelu", keeps=EXACT)
-def leaky_by_select(op: NodeBuilder, n: Node) -> Made:
+def leaky_by_select(op: NodeBuilder, n: Node) -> Replacement:
     """What is above zero stays, and the rest is multiplied by alpha."""
     (x,) = n.inputs
     return op.Select(op.Greater(x, 0), x, op.Mul(x, n.attrs["alpha"]))
 
 
 @rule("Relu", keeps=EXACT)
-def relu_as_maximum(op: NodeBuilder, n: Node) -> Made:
+def relu_as_maximum(op: NodeBuilder, n: Node) -> Replacement:
     """Relu is the maximum with zero."""
     if n.inputs[0].dtype.base.is_quantized:
         return refuse(f"Maximum takes no {n.inputs[0].dtype.base}")
@@ -30,20 +30,20 @@ def relu_as_maximum(op: NodeBuilder, n: Node) -> Made:
 
 
 @rule("Relu6", keeps=EXACT)
-def relu6_as_minimum(op: NodeBuilder, n: Node) -> Made:
+def relu6_as_minimum(op: NodeBuilder, n: Node) -> Replacement:
     """Relu6 is the minimum of Relu and six."""
     return op.Minimum(op.Relu(n.inputs[0]), 6)
 
 
 @rule("Elu", keeps=ROUNDING)
-def elu_by_select(op: NodeBuilder, n: Node) -> Made:
+def elu_by_select(op: NodeBuilder, n: Node) -> Replacement:
     """What is below zero becomes its exponential less one."""
     (x,) = n.inputs
     return op.Select(op.Less(x, 0), op.Expm1(x), x)
 
 
 @rule("Selu", keeps=ROUNDING)
-def selu_as_elu(op: NodeBuilder, n: Node) -> Made:
+def selu_as_elu(op: NodeBuilder, n: Node) -> Replacement:
     """Selu is Elu with a factor for what is below zero, and one for all."""
     (x,) = n.inputs
     below = op.Mul(op.Elu(x), SELU_SCALE * SELU_ALPHA)
@@ -51,21 +51,21 @@ def selu_as_elu(op: NodeBuilder, n: Node) -> Made:
 
 
 @rule("Softsign", keeps=EXACT)
-def softsign_as_quotient(op: NodeBuilder, n: Node) -> Made:
+def softsign_as_quotient(op: NodeBuilder, n: Node) -> Replacement:
     """Softsign divides by one more than the absolute value."""
     (x,) = n.inputs
     return op.RealDiv(x, op.Add(op.Abs(x), 1))
 
 
 @rule("Softplus", keeps=ROUNDING)
-def softplus_as_logarithm(op: NodeBuilder, n: Node) -> Made:
+def softplus_as_logarithm(op: NodeBuilder, n: Node) -> Replacement:
     """Softplus is the logarithm of one more than the exponential, taken where that is small."""
     (x,) = n.inputs
     return op.Add(op.Maximum(x, 0), op.Log1p(op.Exp(op.Neg(op.Abs(x)))))
 
 
 @rule("Softmax LogSoftmax", keeps=EXACT)
-def row_by_row(op: NodeBuilder, n: Node) -> Made:
+def row_by_row(op: NodeBuilder, n: Node) -> Replacement:
     """Every vector is a row of one matrix, and by itself anyway."""
     (x,) = n.inputs
     sizes = Sizes(op)
@@ -75,19 +75,19 @@ def row_by_row(op: NodeBuilder, n: Node) -> Made:
     rows: Size = 1
     for size in rest:
         rows = sizes.mul(rows, size)
-    matrix = told(op, op.Reshape(x, sizes.vector([rows, last])), (None, None))
+    matrix = with_dims(op, op.Reshape(x, sizes.vector([rows, last])), (None, None))
     return op.Reshape(op.node(n.op, matrix), sizes.vector(whole))
 
 
 @rule("Softmax", keeps=ROUNDING)
-def softmax_as_quotient(op: NodeBuilder, n: Node) -> Made:
+def softmax_as_quotient(op: NodeBuilder, n: Node) -> Replacement:
     """Softmax is the exponentials divided by their sum."""
     powers = op.Exp(_below_largest(op, n.inputs[0]))
     return op.RealDiv(powers, op.Sum(powers, [-1], keep_dims=True))
 
 
 @rule("LogSoftmax", keeps=ROUNDING)
-def log_softmax_as_difference(op: NodeBuilder, n: Node) -> Made:
+def log_softmax_as_difference(op: NodeBuilder, n: Node) -> Replacement:
     """LogSoftmax takes away the logarithm of the sum of the exponentials."""
     less = _below_largest(op, n.inputs[0])
     return op.Sub(less, op.Log(op.Sum(op.Exp(less), [-1], keep_dims=True)))

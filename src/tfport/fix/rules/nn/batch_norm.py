@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from tfport.fix.nodes.builder import NodeBuilder
-from tfport.fix.nodes.shapes import told
+from tfport.fix.nodes.shapes import with_dims
 from tfport.fix.nodes.sizes import Sizes
-from tfport.fix.rule import EXACT, ROUNDING, Made, refuse, rule
+from tfport.fix.rule import EXACT, ROUNDING, Replacement, refuse, rule
 from tfport.graph.dtypes import FLOAT32, INT32
 from tfport.graph.graph import Node, Value
 
@@ -15,7 +15,7 @@ FLAT = {"NDHWC": "NHWC", "NCDHW": "NCHW"}
 
 
 @rule("FusedBatchNormV3", keeps=EXACT)
-def without_reserve_space(op: NodeBuilder, n: Node) -> Made:
+def without_reserve_space(op: NodeBuilder, n: Node) -> Replacement:
     """FusedBatchNormV2 has the first five outputs of V3, and no reserve_space_3."""
     _unread(n, 5)
     if n.attrs["data_format"] in FLAT:
@@ -26,7 +26,7 @@ def without_reserve_space(op: NodeBuilder, n: Node) -> Made:
 
 
 @rule("FusedBatchNormV2", keeps=EXACT)
-def as_first_batch_norm(op: NodeBuilder, n: Node) -> Made:
+def as_first_batch_norm(op: NodeBuilder, n: Node) -> Replacement:
     """FusedBatchNorm does in float32 what V2 does."""
     if n.attrs["T"] != FLOAT32:
         return refuse(f"FusedBatchNorm takes no {n.attrs['T']}")
@@ -34,19 +34,19 @@ def as_first_batch_norm(op: NodeBuilder, n: Node) -> Made:
 
 
 @rule("FusedBatchNorm", keeps=EXACT)
-def as_batch_norm_v2(op: NodeBuilder, n: Node) -> Made:
+def as_batch_norm_v2(op: NodeBuilder, n: Node) -> Replacement:
     """FusedBatchNormV2 does all that FusedBatchNorm does."""
     return op.FusedBatchNormV2(*n.inputs, **n.attrs, U=n.attrs["T"])
 
 
 @rule("FusedBatchNormV2", keeps=EXACT)
-def as_batch_norm_v3(op: NodeBuilder, n: Node) -> Made:
+def as_batch_norm_v3(op: NodeBuilder, n: Node) -> Replacement:
     """FusedBatchNormV3 does all that V2 does."""
     return op.FusedBatchNormV3(*n.inputs, **n.attrs).outputs[:5]
 
 
 @rule("FusedBatchNorm FusedBatchNormV2 FusedBatchNormV3", keeps=EXACT)
-def without_unused_averages(op: NodeBuilder, n: Node) -> Made:
+def without_unused_averages(op: NodeBuilder, n: Node) -> Replacement:
     """In training no averages are used, and releases before 2.2 want none to be given."""
     if not n.attrs["is_training"] or n.attrs["exponential_avg_factor"] != 1 or op.shape(n.inputs[3]) == (0,):
         return refuse("it uses all that it is given")
@@ -54,18 +54,18 @@ def without_unused_averages(op: NodeBuilder, n: Node) -> Made:
 
 
 @rule("FusedBatchNormV2 FusedBatchNormV3", keeps=EXACT)
-def normalized_in_float32(op: NodeBuilder, n: Node) -> Made:
+def normalized_in_float32(op: NodeBuilder, n: Node) -> Replacement:
     """Short floats are normalized in float32 by the kernels too, and only then made short again."""
     kind = n.attrs["T"]
     if kind == FLOAT32 or n.attrs["U"] != FLOAT32:
         return refuse(f"it has numbers of {kind} and statistics of {n.attrs['U']}")
-    wide = told(op, op.Cast(n.inputs[0], DstT=FLOAT32), op.shape(n.inputs[0]))
+    wide = with_dims(op, op.Cast(n.inputs[0], DstT=FLOAT32), op.shape(n.inputs[0]))
     made = op.node(n.op, wide, *n.inputs[1:], **_without(n, "T"))
     return [op.Cast(made, DstT=kind).output(0), *_with_statistics(n, made)[1:]]
 
 
 @rule("FusedBatchNormV3", keeps=EXACT)
-def normalized_in_two_dimensions(op: NodeBuilder, n: Node) -> Made:
+def normalized_in_two_dimensions(op: NodeBuilder, n: Node) -> Replacement:
     """Statistics are over all but the channels, so depth and rows can be one dimension."""
     layout = n.attrs["data_format"]
     if layout not in FLAT:
@@ -84,7 +84,7 @@ def normalized_in_two_dimensions(op: NodeBuilder, n: Node) -> Made:
 
 
 @rule("FusedBatchNorm FusedBatchNormV2 FusedBatchNormV3", keeps=ROUNDING)
-def with_averages_apart(op: NodeBuilder, n: Node) -> Made:
+def with_averages_apart(op: NodeBuilder, n: Node) -> Replacement:
     """The running averages are the given ones and the batch's own, weighed by exponential_avg_factor."""
     factor = n.attrs["exponential_avg_factor"]
     if factor == 1 or not n.attrs["is_training"]:
@@ -101,7 +101,7 @@ def with_averages_apart(op: NodeBuilder, n: Node) -> Made:
 
 
 @rule("FusedBatchNorm FusedBatchNormV2 FusedBatchNormV3", keeps=ROUNDING)
-def normalized_by_arithmetic(op: NodeBuilder, n: Node) -> Made:
+def normalized_by_arithmetic(op: NodeBuilder, n: Node) -> Replacement:
     """Normalizing is to subtract the mean, divide by the deviation, scale and shift."""
     training, kind = n.attrs["is_training"], n.attrs["T"]
     if training and n.attrs["exponential_avg_factor"] != 1:
@@ -118,7 +118,7 @@ def normalized_by_arithmetic(op: NodeBuilder, n: Node) -> Made:
     unbiased: Any = variance
     if training:
         mean, variance, unbiased = _moments(op, wide, layout)
-    parts = (_along(op, one, layout) for one in (mean, variance, scale, offset))
+    parts = (_along(op, vector, layout) for vector in (mean, variance, scale, offset))
     m, v, s, o = parts
     factor = op.Mul(op.Rsqrt(op.Add(v, n.attrs["epsilon"])), s)
     y = op.Add(op.Mul(op.Sub(wide, m), factor), o)
@@ -144,7 +144,7 @@ def _along(op: NodeBuilder, value: Any, layout: str) -> Any:
 
 
 @rule("BatchNormWithGlobalNormalization", keeps=ROUNDING)
-def global_normalization_by_arithmetic(op: NodeBuilder, n: Node) -> Made:
+def global_normalization_by_arithmetic(op: NodeBuilder, n: Node) -> Replacement:
     """Normalizing is to subtract the mean, divide by the deviation, scale and shift."""
     t, m, v, beta, gamma = n.inputs
     factor = op.Rsqrt(op.Add(v, n.attrs["variance_epsilon"]))
@@ -154,7 +154,7 @@ def global_normalization_by_arithmetic(op: NodeBuilder, n: Node) -> Made:
 
 
 @rule("_FusedBatchNormEx", keeps=EXACT)
-def batch_norm_and_activation(op: NodeBuilder, n: Node) -> Made:
+def batch_norm_and_activation(op: NodeBuilder, n: Node) -> Replacement:
     """What was fused behind the normalization is an addition and an activation."""
     mode = n.attrs["activation_mode"]
     if mode not in ("Identity", "Relu"):
@@ -167,7 +167,7 @@ def batch_norm_and_activation(op: NodeBuilder, n: Node) -> Made:
 
 
 @rule("FusedBatchNormGradV3", keeps=EXACT)
-def gradient_without_reserve_space(op: NodeBuilder, n: Node) -> Made:
+def gradient_without_reserve_space(op: NodeBuilder, n: Node) -> Replacement:
     """FusedBatchNormGradV2 does without reserve_space_3, which only GPUs fill."""
     if n.attrs["data_format"] in FLAT:
         return refuse(f"FusedBatchNormGradV2 has no layout {n.attrs['data_format']}")
@@ -175,7 +175,7 @@ def gradient_without_reserve_space(op: NodeBuilder, n: Node) -> Made:
 
 
 @rule("FusedBatchNormGradV2", keeps=EXACT)
-def as_first_gradient(op: NodeBuilder, n: Node) -> Made:
+def as_first_gradient(op: NodeBuilder, n: Node) -> Replacement:
     """FusedBatchNormGrad does in float32 what V2 does."""
     if n.attrs["T"] != FLOAT32:
         return refuse(f"FusedBatchNormGrad takes no {n.attrs['T']}")

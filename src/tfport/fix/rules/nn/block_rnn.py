@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from tfport.fix.nodes.builder import Given, NodeBuilder
-from tfport.fix.nodes.recurrence import Inside, over_time
-from tfport.fix.rule import ROUNDING, Made, refuse, rule
+from tfport.fix.nodes.builder import NodeBuilder, OperandLike
+from tfport.fix.nodes.recurrence import Inside, run_cell
+from tfport.fix.rule import ROUNDING, Replacement, refuse, rule
 from tfport.graph.dtypes import FLOAT32, INT32, DType
 from tfport.graph.graph import Node, Value
 
@@ -33,24 +33,26 @@ class Lstm:
         a = n.attrs
         return cls(order, a.get("forget_bias", 0.0), a["cell_clip"], a["use_peephole"])
 
-    def given(self, op: NodeBuilder, weights: Sequence[Value]) -> dict[str, Given]:
+    def constants(self, op: NodeBuilder, weights: Sequence[Value]) -> dict[str, OperandLike]:
         """What every step reads: matrix and biases, and numbers of their type."""
         w, wci, wcf, wco, b = weights
         kind = w.dtype.base
-        found: dict[str, Given] = {"w": w, "b": b, "axis": op.const(1)}
+        constants: dict[str, OperandLike] = {"w": w, "b": b, "axis": op.const(1)}
         if self.peepholes:
-            found |= {"wci": wci, "wcf": wcf, "wco": wco}
+            constants |= {"wci": wci, "wcf": wcf, "wco": wco}
         if self.forget_bias:
-            found["forget"] = op.const(self.forget_bias, kind)
+            constants["forget"] = op.const(self.forget_bias, kind)
         if self.clip > 0:
-            found |= {"most": op.const(self.clip, kind), "least": op.const(-self.clip, kind)}
-        return found
+            constants |= {"most": op.const(self.clip, kind), "least": op.const(-self.clip, kind)}
+        return constants
 
-    def cell(self, op: NodeBuilder, inside: Inside, x: Value, cs_prev: Value, h_prev: Value) -> list[Given]:
+    def cell(
+        self, op: NodeBuilder, inside: Inside, x: Value, cs_prev: Value, h_prev: Value
+    ) -> list[OperandLike]:
         """i, cs, f, o, ci, co, h of one step."""
         both = op.ConcatV2([x, h_prev], inside["axis"])
         gates = op.Split(inside["axis"], op.Add(op.MatMul(both, inside["w"]), inside["b"]), num_split=4)
-        of_gates: list[Given] = [gates.output(place) for place in self.order]
+        of_gates: list[OperandLike] = [gates.output(place) for place in self.order]
         i, ci, f, o = of_gates
         if self.forget_bias:
             f = op.Add(f, inside["forget"])
@@ -67,16 +69,16 @@ class Lstm:
 
 
 @rule("LSTMBlockCell", keeps=ROUNDING)
-def cell_as_arithmetic(op: NodeBuilder, n: Node) -> Made:
+def cell_as_arithmetic(op: NodeBuilder, n: Node) -> Replacement:
     """A matrix product, sigmoids and tanhs compute what the fused cell does."""
     form = Lstm.of(n)
     x, cs_prev, h_prev, *weights = (_wide(op, value) for value in n.inputs)
-    made = form.cell(op, _values(form.given(op, weights)), x, cs_prev, h_prev)
-    return [_given_back(op, one.output(0), n.attrs["T"]) for one in made]
+    made = form.cell(op, _values(form.constants(op, weights)), x, cs_prev, h_prev)
+    return [_given_back(op, output.output(0), n.attrs["T"]) for output in made]
 
 
 @rule("BlockLSTM BlockLSTMV2", keeps=ROUNDING)
-def steps_as_arithmetic(op: NodeBuilder, n: Node) -> Made:
+def steps_as_arithmetic(op: NodeBuilder, n: Node) -> Replacement:
     """A matrix product, sigmoids and tanhs, step by step, compute what the fused layer does."""
     form = Lstm.of(n)
     length, *rest = n.inputs
@@ -91,20 +93,22 @@ def steps_as_arithmetic(op: NodeBuilder, n: Node) -> Made:
     def cell(
         op: NodeBuilder, inside: Inside, row: Value, states: list[Value]
     ) -> tuple[list[Value], list[Value]]:
-        made = [one.output(0) for one in form.cell(op, inside, row, *states)]
+        made = [output.output(0) for output in form.cell(op, inside, row, *states)]
         return [made[place] for place in read], [made[CS], made[H]]
 
     whole = known is not None and steps is not None and int(known) == steps
-    outputs, _ = over_time(
-        op, cell, x, [cs_prev, h_prev], form.given(op, weights), outputs=len(read), steps=steps,
+    outputs, _ = run_cell(
+        op, cell, x, [cs_prev, h_prev], form.constants(op, weights), outputs=len(read), steps=steps,
         lengths=None if whole else op.Cast(length, DstT=INT32).output(0),
     )  # fmt: skip
-    found = dict(zip(read, outputs, strict=True))
-    return [_given_back(op, found[place], n.attrs["T"]) if place in found else None for place in range(7)]
+    by_output = dict(zip(read, outputs, strict=True))
+    return [
+        _given_back(op, by_output[place], n.attrs["T"]) if place in by_output else None for place in range(7)
+    ]
 
 
 @rule("GRUBlockCell", keeps=ROUNDING)
-def gru_cell_as_arithmetic(op: NodeBuilder, n: Node) -> Made:
+def gru_cell_as_arithmetic(op: NodeBuilder, n: Node) -> Replacement:
     """Two matrix products, sigmoids and a tanh compute what the fused cell does."""
     x, h_prev, w_ru, w_c, b_ru, b_c = n.inputs
     gates = op.Sigmoid(op.Add(op.MatMul(op.ConcatV2([x, h_prev], 1), w_ru), b_ru))
@@ -115,8 +119,8 @@ def gru_cell_as_arithmetic(op: NodeBuilder, n: Node) -> Made:
     return [r, u, c, h]
 
 
-def _values(given: Mapping[str, Given]) -> dict[str, Value]:
-    return {name: one.output(0) if isinstance(one, Node) else one for name, one in given.items()}
+def _values(constants: Mapping[str, OperandLike]) -> dict[str, Value]:
+    return {name: value.output(0) if isinstance(value, Node) else value for name, value in constants.items()}
 
 
 def _wide(op: NodeBuilder, value: Value) -> Value:

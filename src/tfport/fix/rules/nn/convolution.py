@@ -8,9 +8,9 @@ from __future__ import annotations
 import math
 
 from tfport.fix.nodes.builder import NodeBuilder
-from tfport.fix.nodes.shapes import told
+from tfport.fix.nodes.shapes import with_dims
 from tfport.fix.nodes.sizes import Sizes
-from tfport.fix.rule import EXACT, ROUNDING, Made, refuse, rule
+from tfport.fix.rule import EXACT, ROUNDING, Replacement, refuse, rule
 from tfport.fix.rules.nn.windows import (
     every,
     explicit_pads,
@@ -27,7 +27,7 @@ from tfport.graph.graph import Node
 
 
 @rule("Conv2D DepthwiseConv2dNative", keeps=EXACT)
-def padded_outright(op: NodeBuilder, n: Node) -> Made:
+def padded_outright(op: NodeBuilder, n: Node) -> Replacement:
     """Explicit padding is Pad before a convolution without any."""
     if n.attrs["padding"] != "EXPLICIT":
         return refuse(f"its padding is {n.attrs['padding']}")
@@ -37,7 +37,7 @@ def padded_outright(op: NodeBuilder, n: Node) -> Made:
 
 
 @rule("Conv2DBackpropInput", keeps=EXACT)
-def cut_after_padding(op: NodeBuilder, n: Node) -> Made:
+def cut_after_padding(op: NodeBuilder, n: Node) -> Replacement:
     """The gradient of what was padded is cut out of the gradient of the padded image."""
     if n.attrs["padding"] != "EXPLICIT":
         return refuse(f"its padding is {n.attrs['padding']}")
@@ -52,7 +52,7 @@ def cut_after_padding(op: NodeBuilder, n: Node) -> Made:
 
 
 @rule("Conv2D DepthwiseConv2dNative Conv3D", keeps=ROUNDING)
-def through_space_to_batch(op: NodeBuilder, n: Node) -> Made:
+def through_space_to_batch(op: NodeBuilder, n: Node) -> Replacement:
     """A dilated convolution is a plain one over every so-manieth element, all beginnings as a batch."""
     dilations, strides = in_space(n, "dilations"), in_space(n, "strides")
     if max(dilations) == 1:
@@ -73,7 +73,7 @@ def through_space_to_batch(op: NodeBuilder, n: Node) -> Made:
         crops.append([0, extra])
     dims = op.shape(x)
     known = dims and [*(None for _ in dims[:-1]), dims[-1]]  # whether it is grouped is asked of the channels
-    phases = told(op, op.SpaceToBatchND(x, dilations, sizes.matrix(pads)), known)
+    phases = with_dims(op, op.SpaceToBatchND(x, dilations, sizes.matrix(pads)), known)
     plain = op.node(
         n.op, phases, kernel, **unpadded(n, "strides", "dilations"), **ones(n, "strides", "dilations")
     )
@@ -81,7 +81,7 @@ def through_space_to_batch(op: NodeBuilder, n: Node) -> Made:
 
 
 @rule("DepthwiseConv2dNative", keeps=EXACT)
-def strided_outright(op: NodeBuilder, n: Node) -> Made:
+def strided_outright(op: NodeBuilder, n: Node) -> Replacement:
     """Strides that differ are a convolution at every place, of which only some are kept."""
     strides = in_space(n, "strides")
     if len(set(strides)) == 1:
@@ -106,7 +106,7 @@ def _groups(op: NodeBuilder, n: Node) -> int:
 
 
 @rule("Conv2D", keeps=ROUNDING)
-def group_by_group(op: NodeBuilder, n: Node) -> Made:
+def group_by_group(op: NodeBuilder, n: Node) -> Replacement:
     """Groups of channels are convolved one by one, and joined."""
     groups = _groups(op, n)
     if groups <= 1:
@@ -122,7 +122,7 @@ def group_by_group(op: NodeBuilder, n: Node) -> Made:
 
 
 @rule("Conv2D", keeps=ROUNDING)
-def channel_by_channel(op: NodeBuilder, n: Node) -> Made:
+def channel_by_channel(op: NodeBuilder, n: Node) -> Replacement:
     """Where each channel is a group, DepthwiseConv2dNative does the same."""
     groups = _groups(op, n)
     rows, columns, depth, made = filter_sizes(op, n)
@@ -134,7 +134,7 @@ def channel_by_channel(op: NodeBuilder, n: Node) -> Made:
 
 
 @rule("Conv2D", keeps=ROUNDING)
-def as_product_of_patches(op: NodeBuilder, n: Node) -> Made:
+def as_product_of_patches(op: NodeBuilder, n: Node) -> Replacement:
     """Each number is the product of a patch of the image and the filter."""
     if n.attrs["padding"] == "EXPLICIT":
         return refuse("its padding is EXPLICIT")
@@ -153,7 +153,7 @@ def as_product_of_patches(op: NodeBuilder, n: Node) -> Made:
 
 
 @rule("Conv", keeps=EXACT)
-def as_conv_of_its_rank(op: NodeBuilder, n: Node) -> Made:
+def as_conv_of_its_rank(op: NodeBuilder, n: Node) -> Replacement:
     """Conv2D and Conv3D do what Conv does for images and volumes in one batch."""
     dims = op.shape(n.inputs[0])
     if dims is None or len(dims) not in (4, 5):
@@ -173,26 +173,26 @@ def as_conv_of_its_rank(op: NodeBuilder, n: Node) -> Made:
 
 
 @rule("Conv2DBackpropInputV2", keeps=EXACT)
-def gradient_for_its_sizes(op: NodeBuilder, n: Node) -> Made:
+def gradient_for_its_sizes(op: NodeBuilder, n: Node) -> Replacement:
     """Conv2DBackpropInput is given the shape of the image instead of the image."""
     return op.Conv2DBackpropInput(op.Shape(n.inputs[0], out_type=INT32), *n.inputs[1:], **n.attrs)
 
 
 @rule("Conv2DBackpropFilterV2", keeps=EXACT)
-def gradient_for_sizes_of_filter(op: NodeBuilder, n: Node) -> Made:
+def gradient_for_sizes_of_filter(op: NodeBuilder, n: Node) -> Replacement:
     """Conv2DBackpropFilter is given the shape of the filter instead of the filter."""
     x, kernel, gradient = n.inputs
     return op.Conv2DBackpropFilter(x, op.Shape(kernel, out_type=INT32), gradient, **n.attrs)
 
 
 @rule("Conv3DBackpropInput", keeps=EXACT)
-def volume_gradient_for_its_sizes(op: NodeBuilder, n: Node) -> Made:
+def volume_gradient_for_its_sizes(op: NodeBuilder, n: Node) -> Replacement:
     """Conv3DBackpropInputV2 is given the shape of the volume instead of the volume."""
     return op.Conv3DBackpropInputV2(op.Shape(n.inputs[0], out_type=INT32), *n.inputs[1:], **n.attrs)
 
 
 @rule("Conv3DBackpropInputV2", keeps=EXACT)
-def sizes_as_int32(op: NodeBuilder, n: Node) -> Made:
+def sizes_as_int32(op: NodeBuilder, n: Node) -> Replacement:
     """Older releases take the shape of the volume as int32."""
     if n.attrs["Tshape"] == INT32:
         return refuse("its sizes are int32")

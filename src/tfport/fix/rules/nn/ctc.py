@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tfport.fix.nodes.builder import NodeBuilder
-from tfport.fix.rule import LOSSY, ROUNDING, Made, refuse, rule
+from tfport.fix.rule import LOSSY, ROUNDING, Replacement, refuse, rule
 from tfport.graph.dtypes import FLOAT32, INT64, DType
 from tfport.graph.graph import Node, Value
 
@@ -12,7 +12,7 @@ FLAGS = ("preprocess_collapse_repeated", "ctc_merge_repeated", "ignore_longer_ou
 
 
 @rule("CTCGreedyDecoder", keeps=ROUNDING)
-def blank_behind_the_other_classes(op: NodeBuilder, n: Node) -> Made:
+def blank_behind_the_other_classes(op: NodeBuilder, n: Node) -> Replacement:
     """With the blank moved behind the other classes the same ones are best, but of equals perhaps another."""
     blank = n.attrs["blank_index"]
     assert isinstance(blank, int)
@@ -29,13 +29,13 @@ def blank_behind_the_other_classes(op: NodeBuilder, n: Node) -> Made:
         merge_repeated=n.attrs["merge_repeated"],
         blank_index=-1,
     )
-    found = made.output(1)
-    behind = op.Cast(op.GreaterEqual(found, op.const(blank, INT64)), DstT="int64")
-    return [made.output(0), op.Add(found, behind), made.output(2), made.output(3)]
+    decoded = made.output(1)
+    behind = op.Cast(op.GreaterEqual(decoded, op.const(blank, INT64)), DstT="int64")
+    return [made.output(0), op.Add(decoded, behind), made.output(2), made.output(3)]
 
 
 @rule("CTCLossV2", keeps=ROUNDING)
-def blank_as_the_last_class(op: NodeBuilder, n: Node) -> Made:
+def blank_as_the_last_class(op: NodeBuilder, n: Node) -> Replacement:
     """CTCLoss takes the last class for the blank where CTCLossV2 takes the first."""
     inputs, index, labels, length = n.inputs
     made = op.CTCLoss(
@@ -51,13 +51,13 @@ def blank_as_the_last_class(op: NodeBuilder, n: Node) -> Made:
 
 
 @rule("CTCLoss CTCGreedyDecoder CTCBeamSearchDecoder", keeps=LOSSY)
-def in_single_precision(op: NodeBuilder, n: Node) -> Made:
+def in_single_precision(op: NodeBuilder, n: Node) -> Replacement:
     """What was computed with numbers of 64 bits is computed with 32."""
     if n.attrs["T"] != FLOAT64:
         return refuse("its numbers have 32 bits already")
     attrs = {name: value for name, value in n.attrs.items() if name != "T"}
     made = op.node(n.op, op.Cast(n.inputs[0], DstT="float32"), *n.inputs[1:], **attrs, T=FLOAT32)
-    return [op.Cast(one, DstT="float64") if one.dtype == FLOAT32 else one for one in made.outputs]
+    return [op.Cast(output, DstT="float64") if output.dtype == FLOAT32 else output for output in made.outputs]
 
 
 def _class_last(op: NodeBuilder, inputs: Value, place: int) -> Node | Value:

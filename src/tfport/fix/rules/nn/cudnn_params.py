@@ -6,26 +6,26 @@ import numpy as np
 
 from tfport.errors import CannotRun
 from tfport.fix.nodes.builder import NodeBuilder
-from tfport.fix.rule import EXACT, Made, refuse, rule
+from tfport.fix.rule import EXACT, Replacement, refuse, rule
 from tfport.graph.graph import Node
 from tfport.runtime.ops.nn.cudnn_params import Form
 
 
 @rule("CudnnRNNParamsSize", keeps=EXACT)
-def counted_beforehand(op: NodeBuilder, n: Node) -> Made:
+def counted_beforehand(op: NodeBuilder, n: Node) -> Replacement:
     """The size of the vector of weights follows from sizes that are known."""
     return op.const(np.array([_form(op, n).size]), n.attrs["S"])
 
 
 @rule("CudnnRNNCanonicalToParams CudnnRNNCanonicalToParamsV2", keeps=EXACT)
-def one_after_another(op: NodeBuilder, n: Node) -> Made:
+def one_after_another(op: NodeBuilder, n: Node) -> Replacement:
     """The vector of weights is all matrices, row by row, and then all biases."""
     _form(op, n)
     return op.ConcatV2([op.Reshape(value, [-1]) for value in n.inputs[3:]], 0)
 
 
 @rule("CudnnRNNParamsToCanonical CudnnRNNParamsToCanonicalV2", keeps=EXACT)
-def split_into_parts(op: NodeBuilder, n: Node) -> Made:
+def split_into_parts(op: NodeBuilder, n: Node) -> Replacement:
     """The vector of weights is all matrices, row by row, and then all biases."""
     form = _form(op, n)
     shapes: list[tuple[int, ...]] = [*form.matrices(), *[(form.units,)] * form.biases]

@@ -13,9 +13,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from tfport.fix.nodes.builder import NodeBuilder
-from tfport.fix.nodes.recurrence import Cell, Inside, over_time
+from tfport.fix.nodes.recurrence import Cell, Inside, run_cell
 from tfport.fix.nodes.sizes import Size, Sizes
-from tfport.fix.rule import ROUNDING, Made, refuse, rule
+from tfport.fix.rule import ROUNDING, Replacement, refuse, rule
 from tfport.graph.dtypes import FLOAT32, DType
 from tfport.graph.graph import Node, Value
 from tfport.graph.shapes import Shape
@@ -54,7 +54,7 @@ class Weights:
 
 
 @rule("CudnnRNN CudnnRNNV2 CudnnRNNV3", keeps=ROUNDING)
-def as_arithmetic(op: NodeBuilder, n: Node) -> Made:
+def as_arithmetic(op: NodeBuilder, n: Node) -> Replacement:
     """Matrix products, sigmoids and tanhs, step by step, compute what cuDNN's layers do."""
     a = n.attrs
     if a["is_training"] and a["dropout"] > 0:
@@ -68,8 +68,8 @@ def as_arithmetic(op: NodeBuilder, n: Node) -> Made:
     form = _layers(op, n, x, h, turned)
     steps = (op.shape(x) or (None, None))[1 if turned else 0]
     lengths = _lengths(op, n, steps)
-    given = [_prepared(op, value, turned) for value in ((x, h, c) if a["rnn_mode"] == "lstm" else (x, h))]
-    y, last = _run(op, form, given, _weights(op, form, _wide(op, params)), steps, lengths)
+    inputs = [_prepared(op, value, turned) for value in ((x, h, c) if a["rnn_mode"] == "lstm" else (x, h))]
+    y, last = _run(op, form, inputs, _weights(op, form, _wide(op, params)), steps, lengths)
     kind = x.dtype.base
     answers = [_given_back(op, value, kind, turned) for value in (y, *last)]
     if len(answers) == 2 and n.outputs[2].uses:
@@ -89,7 +89,7 @@ def _layers(op: NodeBuilder, n: Node, x: Value, h: Value, turned: bool) -> Layer
     a = n.attrs
     for value in (x, h):
         if op.shape(value) is None:  # the op takes no other rank
-            op.facts.tell(value, Shape((None,) * 3))
+            op.facts.set_shape(value, Shape((None,) * 3))
     known = _count(op, h, 1 if turned else 0)
     sizes = Sizes(op)
     units, inputs = sizes.of(h)[2], sizes.of(x)[2]
@@ -144,21 +144,21 @@ def _weights(op: NodeBuilder, form: Layers, params: Value) -> list[Weights]:
     shapes += [[rows]] * (2 * form.layers * form.directions)
     sizes = known.vector([functools.reduce(known.mul, shape) for shape in shapes])
     parts = op.SplitV(op.Reshape(params, [-1]), sizes, 0, num_split=len(shapes))
-    found = iter([op.Reshape(parts.output(i), known.vector(shapes[i])).output(0) for i in range(matrices)])
+    matrix = iter([op.Reshape(parts.output(i), known.vector(shapes[i])).output(0) for i in range(matrices)])
     biases = iter([parts.output(i) for i in range(matrices, len(shapes))])
     return [
-        Weights(None if form.skips and not layer else next(found), next(found), next(biases), next(biases))
+        Weights(None if form.skips and not layer else next(matrix), next(matrix), next(biases), next(biases))
         for layer in range(form.layers)
         for _ in range(form.directions)
     ]
 
 
 def _run(
-    op: NodeBuilder, form: Layers, given: list[Value], weights: list[Weights], steps: int | None,
+    op: NodeBuilder, form: Layers, inputs: list[Value], weights: list[Weights], steps: int | None,
     lengths: Value | None,
 ) -> tuple[Value, list[Value]]:  # fmt: skip
     """All outputs, and the last states of all layers."""
-    x, *first = given
+    x, *first = inputs
     count = form.layers * form.directions
     states = [op.Unpack(value, num=count, axis=0) for value in first]
     last: list[list[Value]] = [[] for _ in first]
@@ -167,7 +167,7 @@ def _run(
         for way in range(form.directions):
             at = layer * form.directions + way
             given_way = _backwards(op, x, lengths) if way else x
-            (y,), after = over_time(
+            (y,), after = run_cell(
                 op, CELLS[form.mode], _inputs(op, form, given_way, weights[at]),
                 [state.output(at) for state in states], _read_in_steps(op, form, weights[at]),
                 steps=steps, lengths=lengths, layers=count,
@@ -201,10 +201,10 @@ def _inputs(op: NodeBuilder, form: Layers, x: Value, weights: Weights) -> Value:
 
 
 def _read_in_steps(op: NodeBuilder, form: Layers, weights: Weights) -> dict[str, object]:
-    given: dict[str, object] = {"r": weights.r, "axis": op.const(1)}
+    constants: dict[str, object] = {"r": weights.r, "axis": op.const(1)}
     if form.mode == "gru":
-        given |= {"rb": weights.rb, "one": op.const(1, weights.rb.dtype.base)}
-    return given
+        constants |= {"rb": weights.rb, "one": op.const(1, weights.rb.dtype.base)}
+    return constants
 
 
 def _recurrent(op: NodeBuilder, inside: Inside, h: Value) -> Node:

@@ -12,8 +12,8 @@ from collections.abc import Callable
 from typing import Any
 
 from tfport.fix.nodes.builder import NodeBuilder
-from tfport.fix.nodes.shapes import told
-from tfport.fix.rule import ROUNDING, Made, refuse, rule
+from tfport.fix.nodes.shapes import with_dims
+from tfport.fix.rule import ROUNDING, Replacement, refuse, rule
 from tfport.graph.dtypes import FLOAT32
 from tfport.graph.graph import Node, Value
 
@@ -23,7 +23,7 @@ CONVOLVES = ("strides", "padding", "explicit_paddings", "data_format", "dilation
 
 
 @rule("_FusedConv2D", keeps=ROUNDING)
-def conv2d_and_what_follows(op: NodeBuilder, n: Node) -> Made:
+def conv2d_and_what_follows(op: NodeBuilder, n: Node) -> Replacement:
     """A fused convolution is Conv2D, and the fused ops one after another."""
     if n.attrs["filter_format"] != "HWIO":
         return refuse(f"its filter is {n.attrs['filter_format']}")
@@ -34,14 +34,14 @@ def conv2d_and_what_follows(op: NodeBuilder, n: Node) -> Made:
 
 
 @rule("_FusedDepthwiseConv2dNative FusedDepthwiseConv2dNative", keeps=ROUNDING)
-def depthwise_and_what_follows(op: NodeBuilder, n: Node) -> Made:
+def depthwise_and_what_follows(op: NodeBuilder, n: Node) -> Replacement:
     """A fused convolution is DepthwiseConv2dNative, and the fused ops one after another."""
     made = op.DepthwiseConv2dNative(*n.inputs[:2], **_convolving(n))
     return _followed(op, n, made)
 
 
 @rule("_FusedMatMul", keeps=ROUNDING)
-def matmul_and_what_follows(op: NodeBuilder, n: Node) -> Made:
+def matmul_and_what_follows(op: NodeBuilder, n: Node) -> Replacement:
     """A fused product is MatMul, and the fused ops one after another."""
     flags = {name: n.attrs[name] for name in ("transpose_a", "transpose_b")}
     return _followed(op, n, op.MatMul(*n.inputs[:2], **flags))
@@ -62,18 +62,18 @@ def _layout(n: Node) -> str:
 def _followed(op: NodeBuilder, n: Node, first: Node) -> Value:
     rest = list(n.inputs[2:])
     dims = op.shape(n.output(0))
-    y = told(op, first, dims)
+    y = with_dims(op, first, dims)
     for name in _fused_ops(n):
-        y = told(op, _step(op, n, name, y, rest), dims)
+        y = with_dims(op, _step(op, n, name, y, rest), dims)
     if rest:
         raise refuse(f"nothing is known of its {len(rest)} further inputs")
     return y
 
 
 def _fused_ops(n: Node) -> list[str]:
-    found = n.attrs["fused_ops"]
-    names = found if isinstance(found, list) else []
-    return [one.decode() if isinstance(one, bytes) else str(one) for one in names]
+    fused_ops = n.attrs["fused_ops"]
+    names = fused_ops if isinstance(fused_ops, list) else []
+    return [name.decode() if isinstance(name, bytes) else str(name) for name in names]
 
 
 def _step(op: NodeBuilder, n: Node, name: str, y: Value, rest: list[Value]) -> Node:
@@ -97,9 +97,9 @@ def _step(op: NodeBuilder, n: Node, name: str, y: Value, rest: list[Value]) -> N
 def _normalized(op: NodeBuilder, n: Node, y: Value, rest: list[Value]) -> Node:
     if (kind := y.dtype.base) != FLOAT32:
         raise refuse(f"FusedBatchNorm takes no {kind}")
-    given = [_next("FusedBatchNorm", rest) for _ in range(4)]
-    said = {"epsilon": n.attrs.get("epsilon", 1e-4), "is_training": False}
-    return op.FusedBatchNorm(y, *given, **said, data_format=_layout(n))
+    statistics = [_next("FusedBatchNorm", rest) for _ in range(4)]
+    attrs = {"epsilon": n.attrs.get("epsilon", 1e-4), "is_training": False}
+    return op.FusedBatchNorm(y, *statistics, **attrs, data_format=_layout(n))
 
 
 def _next(name: str, rest: list[Value]) -> Value:

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from tfport.fix.nodes.builder import NodeBuilder
-from tfport.fix.nodes.shapes import told
-from tfport.fix.rule import EXACT, Made, refuse, rule
+from tfport.fix.nodes.shapes import with_dims
+from tfport.fix.rule import EXACT, Replacement, refuse, rule
 from tfport.graph.attrs import Attr
 from tfport.graph.graph import Node, Value
 
@@ -31,7 +31,7 @@ VECTORS = {"Conv2DBackpropInput": (0,), "Conv3DBackpropInputV2": (0,), "MaxPoolV
     "FusedBatchNormGradV2 FusedBatchNormGradV3 DepthToSpace SpaceToDepth",
     keeps=EXACT,
 )
-def channels_last(op: NodeBuilder, n: Node) -> Made:
+def channels_last(op: NodeBuilder, n: Node) -> Replacement:
     """The same is computed with channels last, between two transpositions."""
     layout = str(n.attrs["data_format"])
     if layout not in LAST:
@@ -56,7 +56,7 @@ def transposed(op: NodeBuilder, value: Value, order: Sequence[int]) -> Any:
     if before is not None and before.tolist() == back:
         return node.inputs[0]
     dims = op.shape(value)
-    return told(op, op.Transpose(value, list(order)), dims and [dims[place] for place in order])
+    return with_dims(op, op.Transpose(value, list(order)), dims and [dims[place] for place in order])
 
 
 def _permuted(op: NodeBuilder, value: Value, order: Sequence[int]) -> Any:

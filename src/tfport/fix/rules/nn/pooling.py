@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from tfport.fix.nodes.builder import NodeBuilder
-from tfport.fix.rule import EXACT, Made, refuse, rule
+from tfport.fix.rule import EXACT, Replacement, refuse, rule
 from tfport.fix.rules.nn.windows import explicit_pads, padded, unpadded, without
 from tfport.graph.dtypes import DType
 from tfport.graph.graph import Node
@@ -14,7 +14,7 @@ LEAST_BFLOAT16 = -float.fromhex("0x1.fep127")
 
 
 @rule("MaxPool", keeps=EXACT)
-def padded_with_the_least(op: NodeBuilder, n: Node) -> Made:
+def padded_with_the_least(op: NodeBuilder, n: Node) -> Replacement:
     """Explicit padding is PadV2 with the least number, which is where looking for the largest begins."""
     if n.attrs["padding"] != "EXPLICIT":
         return refuse(f"its padding is {n.attrs['padding']}")
@@ -32,18 +32,18 @@ def _least(kind: DType) -> float:
 
 
 @rule("MaxPoolV2 MaxPoolGradV2 MaxPoolGradGradV2", keeps=EXACT)
-def with_constant_windows(op: NodeBuilder, n: Node) -> Made:
+def with_constant_windows(op: NodeBuilder, n: Node) -> Replacement:
     """Windows and strides that are constant can be attributes."""
     *rest, size, stride = n.inputs
     windows, strides = op.constant(size), op.constant(stride)
     if windows is None or strides is None:
         return refuse("its windows and strides are computed")
-    said = {"ksize": windows.tolist(), "strides": strides.tolist()}
-    return op.node(n.op.removesuffix("V2"), *rest, **n.attrs, **said)
+    attrs = {"ksize": windows.tolist(), "strides": strides.tolist()}
+    return op.node(n.op.removesuffix("V2"), *rest, **n.attrs, **attrs)
 
 
 @rule("MaxPool", keeps=EXACT)
-def with_windows_as_inputs(op: NodeBuilder, n: Node) -> Made:
+def with_windows_as_inputs(op: NodeBuilder, n: Node) -> Replacement:
     """MaxPoolV2 is given windows and strides as inputs."""
     if n.attrs["padding"] == "EXPLICIT":
         return refuse("MaxPoolV2 has no explicit padding")
@@ -55,7 +55,7 @@ def with_windows_as_inputs(op: NodeBuilder, n: Node) -> Made:
 
 
 @rule("MaxPoolWithArgmax", keeps=EXACT)
-def counted_in_each_image(op: NodeBuilder, n: Node) -> Made:
+def counted_in_each_image(op: NodeBuilder, n: Node) -> Replacement:
     """Counting over the whole batch is counting in each image, and the images before."""
     if not n.attrs["include_batch_in_index"]:
         return refuse("it counts in each image")

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from tfport.fix.nodes.builder import NodeBuilder
-from tfport.fix.nodes.shapes import told
+from tfport.fix.nodes.shapes import with_dims
 from tfport.fix.nodes.sizes import Size, Sizes
 from tfport.fix.rule import refuse
 from tfport.graph.graph import Node, Value
@@ -39,8 +39,8 @@ def in_space(n: Node, name: str) -> list[int]:
 
 def explicit_pads(n: Node) -> list[tuple[int, int]]:
     """What is added in each dimension, that of the batch and the channels too."""
-    given = _numbers(n, "explicit_paddings")
-    return list(zip(given[::2], given[1::2], strict=True))
+    amounts = _numbers(n, "explicit_paddings")
+    return list(zip(amounts[::2], amounts[1::2], strict=True))
 
 
 def padded(op: NodeBuilder, x: Value, pads: Sequence[tuple[int, int]], *, like: Any = 0) -> Value | Node:
@@ -51,7 +51,7 @@ def padded(op: NodeBuilder, x: Value, pads: Sequence[tuple[int, int]], *, like: 
     made = op.PadV2(x, around, like) if like else op.Pad(x, around)
     dims = op.shape(x)
     grown = dims and [size and size + sum(pair) for size, pair in zip(dims, pads, strict=True)]
-    return told(op, made, grown)
+    return with_dims(op, made, grown)
 
 
 def filter_sizes(op: NodeBuilder, n: Node, place: int = 1) -> list[int]:
@@ -99,7 +99,7 @@ def every(op: NodeBuilder, value: Node, strides: list[int]) -> Node:
 
 
 def _numbers(n: Node, name: str) -> list[int]:
-    found = n.attrs[name]
-    if not isinstance(found, list):
-        raise refuse(f"its {name} is {found}")
-    return [int(one) for one in found if isinstance(one, int)]
+    attr = n.attrs[name]
+    if not isinstance(attr, list):
+        raise refuse(f"its {name} is {attr}")
+    return [int(number) for number in attr if isinstance(number, int)]

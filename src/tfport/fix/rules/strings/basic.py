@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tfport.fix.nodes.builder import NodeBuilder
-from tfport.fix.rule import EXACT, LOSSY, Made, refuse, rule
+from tfport.fix.rule import EXACT, LOSSY, Replacement, refuse, rule
 from tfport.fix.rules.strings.string_bytes import Bytes, leads, single_bytes
 from tfport.graph.dtypes import INT64, STRING, DType
 from tfport.graph.graph import Node
@@ -18,25 +18,25 @@ WIDER = {
 
 
 @rule("StringLower", keeps=EXACT)
-def lower_by_bytes(op: NodeBuilder, n: Node) -> Made:
+def lower_by_bytes(op: NodeBuilder, n: Node) -> Replacement:
     """Without an encoding the letters A to Z become a to z, byte by byte, and nothing else changes."""
     if n.attrs["encoding"]:
         return refuse(f"with the encoding {n.attrs['encoding']} other letters than A to Z change too")
     strings = Bytes(op, n.inputs[0])
-    return strings.joined(strings.mapped([one.lower() for one in single_bytes()]))
+    return strings.joined(strings.mapped([byte.lower() for byte in single_bytes()]))
 
 
 @rule("StringUpper", keeps=EXACT)
-def upper_by_bytes(op: NodeBuilder, n: Node) -> Made:
+def upper_by_bytes(op: NodeBuilder, n: Node) -> Replacement:
     """Without an encoding the letters a to z become A to Z, byte by byte, and nothing else changes."""
     if n.attrs["encoding"]:
         return refuse(f"with the encoding {n.attrs['encoding']} other letters than a to z change too")
     strings = Bytes(op, n.inputs[0])
-    return strings.joined(strings.mapped([one.upper() for one in single_bytes()]))
+    return strings.joined(strings.mapped([byte.upper() for byte in single_bytes()]))
 
 
 @rule("StringLower StringUpper", keeps=LOSSY)
-def only_ascii_letters(op: NodeBuilder, n: Node) -> Made:
+def only_ascii_letters(op: NodeBuilder, n: Node) -> Replacement:
     """Without the encoding only the 26 letters of ASCII change their case."""
     if not n.attrs["encoding"]:
         return refuse("it has no encoding")
@@ -44,7 +44,7 @@ def only_ascii_letters(op: NodeBuilder, n: Node) -> Made:
 
 
 @rule("StringStrip", keeps=EXACT)
-def stripped_by_bytes(op: NodeBuilder, n: Node) -> Made:
+def stripped_by_bytes(op: NodeBuilder, n: Node) -> Replacement:
     """What is kept has a byte that is no blank at or before it, and one at or behind it."""
     strings = Bytes(op, n.inputs[0])
     solid = strings.matrix(strings.numbered([int(code not in BLANKS) for code in range(256)]), 0)
@@ -53,7 +53,7 @@ def stripped_by_bytes(op: NodeBuilder, n: Node) -> Made:
 
 
 @rule("StringLength", keeps=EXACT)
-def counted_by_bytes(op: NodeBuilder, n: Node) -> Made:
+def counted_by_bytes(op: NodeBuilder, n: Node) -> Replacement:
     """The number of bytes, or for UTF8_CHAR of those that do not continue a character."""
     strings = Bytes(op, n.inputs[0])
     counts = [1 if n.attrs["unit"] == "BYTE" else leads(code) for code in range(256)]
@@ -61,7 +61,7 @@ def counted_by_bytes(op: NodeBuilder, n: Node) -> Made:
 
 
 @rule("Substr", keeps=EXACT)
-def parts_by_bytes(op: NodeBuilder, n: Node) -> Made:
+def parts_by_bytes(op: NodeBuilder, n: Node) -> Replacement:
     """Characters are numbered by the bytes that begin one; those from pos on, len of them, are kept."""
     if n.attrs["unit"] != "UTF8_CHAR":
         return refuse("its unit is the byte already")
@@ -83,7 +83,7 @@ def parts_by_bytes(op: NodeBuilder, n: Node) -> Made:
 
 
 @rule("AsString", keeps=EXACT)
-def wider_number_as_string(op: NodeBuilder, n: Node) -> Made:
+def wider_number_as_string(op: NodeBuilder, n: Node) -> Replacement:
     """A number reads the same in a wider type, which holds it exactly."""
     kind = n.attrs["T"]
     if isinstance(kind, DType) and kind == STRING and n.attrs["width"] == -1:
@@ -95,13 +95,13 @@ def wider_number_as_string(op: NodeBuilder, n: Node) -> Made:
 
 
 @rule("StringJoin", keeps=EXACT)
-def nothing_joined(op: NodeBuilder, n: Node) -> Made:
+def nothing_joined(op: NodeBuilder, n: Node) -> Replacement:
     """Of no strings the empty one is made."""
     return refuse("it joins strings") if n.inputs else op.const(b"")
 
 
 @rule("StringSplitV2", keeps=EXACT)
-def split_at_each_byte(op: NodeBuilder, n: Node) -> Made:
+def split_at_each_byte(op: NodeBuilder, n: Node) -> Replacement:
     """StringSplit cuts at each of the bytes that it is given: at blanks, or at a separator of one byte."""
     separator = op.constant(n.inputs[1])
     if separator is None or separator.ndim:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from tfport.fix.nodes.builder import NodeBuilder
-from tfport.fix.nodes.row_splits import column, count_of, lengths_of, places_of, splits_of, starts_of, wide
-from tfport.fix.rule import EXACT, Made, refuse, rule
+from tfport.fix.nodes.row_splits import column, count_of, indices_of, lengths_of, splits_of, starts_of, wide
+from tfport.fix.rule import EXACT, Replacement, refuse, rule
 from tfport.graph.dtypes import INT64, STRING
 from tfport.graph.graph import Node, Value
 from tfport.runtime.ops.strings.byte_strings import raw
@@ -31,16 +31,16 @@ class Sentences:
         op, rows, first = self.op, column(self.op, places, 0), column(self.op, places, 1)
         start, length = op.Gather(self.starts, rows), op.Gather(self.lengths, rows)
         left, right = (op.Add(op.ZerosLike(first), op.Add(self.count, op.const(i, INT64))) for i in (0, 1))
-        found = []
+        widths = []
         for step in range(-pad, width - pad):
             at = op.Add(first, op.const(step, INT64))
             inside = op.Select(op.Less(at, length), op.Add(start, at), right)
-            found.append(op.Gather(self.words, op.Select(op.Less(at, op.const(0, INT64)), left, inside)))
-        return op.StringJoin(found, separator=self.separator)
+            widths.append(op.Gather(self.words, op.Select(op.Less(at, op.const(0, INT64)), left, inside)))
+        return op.StringJoin(widths, separator=self.separator)
 
 
 @rule("StringNGrams", keeps=EXACT)
-def words_side_by_side(op: NodeBuilder, n: Node) -> Made:
+def words_side_by_side(op: NodeBuilder, n: Node) -> Replacement:
     """The words at each place and the next ones, pads where a row has none, are joined."""
     widths = n.attrs["ngram_widths"]
     assert isinstance(widths, list)
@@ -69,7 +69,7 @@ def words_side_by_side(op: NodeBuilder, n: Node) -> Made:
     total = op.AddN(counts) if len(counts) > 1 else counts[0]
     offset = starts_of(op, total)
     for width, pad, count in zip(widths, pads, counts, strict=True):
-        places = places_of(op, count)
+        places = indices_of(op, count)
         grams.append(sentences.grams(places, width, pad))
         order.append(op.Add(op.Gather(offset, column(op, places, 0)), column(op, places, 1)))
         offset = op.Add(offset, count)
@@ -87,4 +87,4 @@ def _merged(op: NodeBuilder, order: list[Node], grams: list[Node]) -> Node | Val
     """The n-grams of all widths, row after row."""
     if len(grams) == 1:
         return grams[0]
-    return op.DynamicStitch([op.Cast(one, DstT="int32") for one in order], grams)
+    return op.DynamicStitch([op.Cast(places, DstT="int32") for places in order], grams)

@@ -7,7 +7,7 @@ from itertools import pairwise
 
 from tfport.fix.nodes.builder import NodeBuilder
 from tfport.fix.nodes.row_splits import column, count_of, splits_of
-from tfport.fix.rule import EXACT, Made, refuse, rule
+from tfport.fix.rule import EXACT, Replacement, refuse, rule
 from tfport.graph.attrs import Attr
 from tfport.graph.dtypes import BOOL, INT64, STRING, DType
 from tfport.graph.graph import Node, Value
@@ -18,7 +18,7 @@ Outputs = list[Node | Value | None]
 
 
 @rule("ParseExampleV2", keeps=EXACT)
-def keys_one_by_one(op: NodeBuilder, n: Node) -> Made:
+def keys_one_by_one(op: NodeBuilder, n: Node) -> Replacement:
     """ParseExample takes each key by itself; a ragged feature is a sparse one whose rows are counted."""
     serialized, names, sparse, dense, ragged, *defaults = n.inputs
     dims, count = op.shape(serialized), n.attrs["num_sparse"]
@@ -46,7 +46,7 @@ def keys_one_by_one(op: NodeBuilder, n: Node) -> Made:
 
 
 @rule("ParseExample", keeps=EXACT)
-def keys_at_once(op: NodeBuilder, n: Node) -> Made:
+def keys_at_once(op: NodeBuilder, n: Node) -> Replacement:
     """ParseExampleV2 takes all keys in one vector."""
     sparse, dense = n.attrs["Nsparse"], n.attrs["Ndense"]
     assert isinstance(sparse, int)
@@ -61,7 +61,7 @@ def keys_at_once(op: NodeBuilder, n: Node) -> Made:
 
 
 @rule("ParseSingleExample", keeps=EXACT)
-def example_in_a_batch(op: NodeBuilder, n: Node) -> Made:
+def example_in_a_batch(op: NodeBuilder, n: Node) -> Replacement:
     """One Example is parsed like the only one of a batch, and the axis of the batch is taken off."""
     serialized, *defaults = n.inputs
     sparse, dense = ([raw(key) for key in _list(n.attrs[name])] for name in ("sparse_keys", "dense_keys"))
@@ -87,9 +87,9 @@ def _alone(
     dense: Sequence[Value],
 ) -> Outputs:
     """The answers for the only Example of a batch."""
-    places = [op.StridedSlice(one, [0, 1], [0, 2], [1, 1], begin_mask=1, end_mask=1) for one in index]
-    sizes = [op.StridedSlice(one, [1], [2], [1]) for one in shapes]
-    return [*places, *values, *sizes, *(op.Squeeze(one, squeeze_dims=[0]) for one in dense)]
+    places = [op.StridedSlice(tensor, [0, 1], [0, 2], [1, 1], begin_mask=1, end_mask=1) for tensor in index]
+    sizes = [op.StridedSlice(tensor, [1], [2], [1]) for tensor in shapes]
+    return [*places, *values, *sizes, *(op.Squeeze(tensor, squeeze_dims=[0]) for tensor in dense)]
 
 
 def _splits(op: NodeBuilder, index: Value, serialized: Value) -> Node:
@@ -123,27 +123,27 @@ PREFIXES = ("context_sparse", "context_dense", "feature_list_sparse", "feature_l
 
 
 @rule("ParseSequenceExampleV2", keeps=EXACT)
-def keys_as_attributes(op: NodeBuilder, n: Node) -> Made:
+def keys_as_attributes(op: NodeBuilder, n: Node) -> Replacement:
     """ParseSequenceExample has the keys, which are constants, as attributes, and no ragged features."""
-    serialized, name, *given = n.inputs
+    serialized, name, *inputs = n.inputs
     if n.attrs["context_ragged_value_types"] or n.attrs["feature_list_ragged_value_types"]:
         return refuse("it has ragged features")
     if (dims := op.shape(serialized)) is None or len(dims) != 1:
         return refuse("it is not known to parse a vector of SequenceExamples")
-    known = [op.constant(value) for value in given[:7]]
-    if any(one is None for one in known):
+    known = [op.constant(value) for value in inputs[:7]]
+    if any(array is None for array in known):
         return refuse("its keys are not known beforehand")
-    held = [one.tolist() for one in known if one is not None]
-    keys = dict(zip(PREFIXES, (held[0], held[1], held[3], held[4]), strict=True))
-    missing = [key for key, may in zip(held[4], held[6], strict=True) if may]
+    arrays = [array.tolist() for array in known if array is not None]
+    keys = dict(zip(PREFIXES, (arrays[0], arrays[1], arrays[3], arrays[4]), strict=True))
+    missing = [key for key, may in zip(arrays[4], arrays[6], strict=True) if may]
     names = ("Ncontext_sparse", "Nfeature_list_sparse", "Nfeature_list_dense", "Tcontext_dense")
     kinds = ("context_sparse_types", "feature_list_dense_types", "feature_list_sparse_types")
     shapes = ("context_dense_shapes", "feature_list_dense_shapes")
     parsed = op.ParseSequenceExample(
-        serialized, name, given[7:],
-        **{f"{prefix}_keys": [_text(key) for key in found] for prefix, found in keys.items()},
+        serialized, name, inputs[7:],
+        **{f"{prefix}_keys": [_text(key) for key in values] for prefix, values in keys.items()},
         feature_list_dense_missing_assumed_empty=[_text(key) for key in missing],
-        Ncontext_dense=len(given) - 7, **{one: n.attrs[one] for one in (*names, *kinds, *shapes)},
+        Ncontext_dense=len(inputs) - 7, **{array: n.attrs[array] for array in (*names, *kinds, *shapes)},
     )  # fmt: skip
     return list(parsed.outputs)
 
@@ -156,7 +156,7 @@ def _text(key: bytes) -> str | bytes:
 
 
 @rule("DecodePaddedRaw", keeps=EXACT)
-def padded_then_decoded(op: NodeBuilder, n: Node) -> Made:
+def padded_then_decoded(op: NodeBuilder, n: Node) -> Replacement:
     """DecodeRaw decodes strings of one length: each is lengthened by zeros and cut to that."""
     length = op.constant(n.inputs[1])
     if length is None or not 0 < int(length) <= LONGEST_PADDING:
@@ -171,7 +171,7 @@ def padded_then_decoded(op: NodeBuilder, n: Node) -> Made:
 
 
 @rule("DecodeRaw", keeps=EXACT)
-def decoded_as_bytes(op: NodeBuilder, n: Node) -> Made:
+def decoded_as_bytes(op: NodeBuilder, n: Node) -> Replacement:
     """A bool is one byte, 0 or 1."""
     if n.attrs["out_type"] != BOOL:
         return refuse("it decodes no bools")

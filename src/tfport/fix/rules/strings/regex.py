@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from tfport.fix.nodes.builder import NodeBuilder
-from tfport.fix.rule import EXACT, LOSSY, Made, refuse, rule
+from tfport.fix.rule import EXACT, LOSSY, Replacement, refuse, rule
 from tfport.fix.rules.strings.string_bytes import Bytes, leads, single_bytes
 from tfport.graph.dtypes import INT64
 from tfport.graph.graph import Node, Value
@@ -27,26 +27,26 @@ ESCAPED = re.compile(rb"\\(.)", re.DOTALL)
 
 
 @rule("StaticRegexFullMatch", keeps=EXACT)
-def match_a_constant_pattern(op: NodeBuilder, n: Node) -> Made:
+def match_a_constant_pattern(op: NodeBuilder, n: Node) -> Replacement:
     """RegexFullMatch takes the same pattern as an input."""
     return op.RegexFullMatch(n.inputs[0], raw(n.attrs["pattern"]))
 
 
 @rule("StaticRegexReplace", keeps=EXACT)
-def replace_a_constant_pattern(op: NodeBuilder, n: Node) -> Made:
+def replace_a_constant_pattern(op: NodeBuilder, n: Node) -> Replacement:
     """RegexReplace takes the same pattern and rewrite as inputs."""
     pattern, rewrite = raw(n.attrs["pattern"]), raw(n.attrs["rewrite"])
     return op.RegexReplace(n.inputs[0], pattern, rewrite, replace_global=n.attrs["replace_global"])
 
 
 @rule("RegexFullMatch", keeps=EXACT)
-def pattern_as_attribute(op: NodeBuilder, n: Node) -> Made:
+def pattern_as_attribute(op: NodeBuilder, n: Node) -> Replacement:
     """StaticRegexFullMatch has the pattern, which is a constant, as an attribute."""
     return op.StaticRegexFullMatch(n.inputs[0], pattern=_text(op, n.inputs[1]))
 
 
 @rule("RegexReplace", keeps=EXACT)
-def pattern_and_rewrite_as_attributes(op: NodeBuilder, n: Node) -> Made:
+def pattern_and_rewrite_as_attributes(op: NodeBuilder, n: Node) -> Replacement:
     """StaticRegexReplace has the pattern and rewrite, which are constants, as attributes."""
     pattern, rewrite = _text(op, n.inputs[1]), _text(op, n.inputs[2])
     return op.StaticRegexReplace(
@@ -55,21 +55,21 @@ def pattern_and_rewrite_as_attributes(op: NodeBuilder, n: Node) -> Made:
 
 
 @rule("RegexFullMatch", keeps=EXACT)
-def equal_to_a_literal(op: NodeBuilder, n: Node) -> Made:
+def equal_to_a_literal(op: NodeBuilder, n: Node) -> Replacement:
     """A pattern of plain characters is matched by the string that has these characters."""
     pattern = _bytes(op, n.inputs[1])
-    if not (found := LITERAL.fullmatch(pattern)):
+    if not (match := LITERAL.fullmatch(pattern)):
         return refuse(f"its pattern {pattern!r} has more than plain characters")
-    return op.Equal(n.inputs[0], ESCAPED.sub(rb"\1", found[1]))
+    return op.Equal(n.inputs[0], ESCAPED.sub(rb"\1", match[1]))
 
 
 @rule("RegexFullMatch", keeps=LOSSY)
-def begins_with_a_literal(op: NodeBuilder, n: Node) -> Made:
+def begins_with_a_literal(op: NodeBuilder, n: Node) -> Replacement:
     """Plain characters with .* behind them begin a string; that no line ends in it is not asked."""
     pattern = _bytes(op, n.inputs[1])
-    if not (found := PREFIX.fullmatch(pattern)):
+    if not (match := PREFIX.fullmatch(pattern)):
         return refuse(f"its pattern {pattern!r} is not plain characters and .*")
-    start = ESCAPED.sub(rb"\1", found[1])
+    start = ESCAPED.sub(rb"\1", match[1])
     if b"\0" in start:
         return refuse(f"its pattern {pattern!r} has a zero byte")
     # in 1.4 an empty string has no part at all
@@ -77,35 +77,35 @@ def begins_with_a_literal(op: NodeBuilder, n: Node) -> Made:
 
 
 @rule("RegexReplace", keeps=EXACT)
-def replaced_by_bytes(op: NodeBuilder, n: Node) -> Made:
+def replaced_by_bytes(op: NodeBuilder, n: Node) -> Replacement:
     """Where characters of ASCII are replaced everywhere, each byte becomes itself, the rewrite or nothing."""
     pattern, rewrite = _bytes(op, n.inputs[1]), _plain_rewrite(op, n)
-    found = ONE_OF.fullmatch(pattern)
-    if not found or not pattern.isascii():
+    match = ONE_OF.fullmatch(pattern)
+    if not match or not pattern.isascii():
         return refuse(f"its pattern {pattern!r} is more than one of some characters of ASCII")
-    return _replaced(op, n.inputs[0], pattern, bool(found[1]), rewrite)
+    return _replaced(op, n.inputs[0], pattern, bool(match[1]), rewrite)
 
 
 @rule("RegexReplace", keeps=LOSSY)
-def others_replaced_by_bytes(op: NodeBuilder, n: Node) -> Made:
+def others_replaced_by_bytes(op: NodeBuilder, n: Node) -> Replacement:
     """Where all but some characters of ASCII are replaced, so are bytes that are not UTF-8."""
     pattern, rewrite = _bytes(op, n.inputs[1]), _plain_rewrite(op, n)
-    found = NONE_OF.fullmatch(pattern)
-    if not found or not pattern.isascii():
+    match = NONE_OF.fullmatch(pattern)
+    if not match or not pattern.isascii():
         return refuse(f"its pattern {pattern!r} is more than all but some characters of ASCII")
-    return _replaced(op, n.inputs[0], pattern, bool(found[1]), rewrite)
+    return _replaced(op, n.inputs[0], pattern, bool(match[1]), rewrite)
 
 
 def _replaced(op: NodeBuilder, text: Value, pattern: bytes, several: bool, rewrite: bytes) -> Node:
     """Characters that a pattern matches replaced one by one, or several side by side at once."""
     match = compiled(pattern).fullmatch
     others = bool(match("\u00e9".encode()))
-    inside = [bool(match(one)) if one.isascii() else others for one in single_bytes()]
+    inside = [bool(match(byte)) if byte.isascii() else others for byte in single_bytes()]
     strings = Bytes(op, text)
     if not several or not rewrite:
         parts = [(rewrite if leads(code) else b"") if inside[code] else bytes([code]) for code in range(256)]
         return strings.joined(strings.mapped(parts))
-    matrix = strings.matrix(strings.numbered([int(one) for one in inside]), 0)
+    matrix = strings.matrix(strings.numbered([int(byte) for byte in inside]), 0)
     before = op.Pad(
         op.StridedSlice(matrix, [0, 0], [0, -1], [1, 1], begin_mask=3, end_mask=1), [[0, 0], [1, 0]]
     )
@@ -116,11 +116,11 @@ def _replaced(op: NodeBuilder, text: Value, pattern: bytes, several: bool, rewri
 
 
 @rule("RegexReplace", keeps=EXACT)
-def literal_replaced_by_bytes(op: NodeBuilder, n: Node) -> Made:
+def literal_replaced_by_bytes(op: NodeBuilder, n: Node) -> Replacement:
     """Where a word stands, its first byte becomes the rewrite and the others nothing."""
     pattern, rewrite = _bytes(op, n.inputs[1]), _plain_rewrite(op, n)
-    found = LITERAL.fullmatch(pattern)
-    word = ESCAPED.sub(rb"\1", found[1]) if found and found[0] == found[1] else b""
+    match = LITERAL.fullmatch(pattern)
+    word = ESCAPED.sub(rb"\1", match[1]) if match and match[0] == match[1] else b""
     if not word or len(word) > LONGEST_WORD:
         return refuse(f"its pattern {pattern!r} is no word of up to {LONGEST_WORD} plain characters")
     if any(word.startswith(word[i:]) for i in range(1, len(word))):
@@ -142,10 +142,10 @@ def _begins(op: NodeBuilder, strings: Bytes, word: bytes) -> Node:
     behind = len(word) - 1
     text = op.ConcatV2([strings.bytes, op.const([b""] * behind)], 0) if behind else strings.bytes
     rows = op.ConcatV2([row, op.const([-1] * behind, INT64)], 0) if behind else row
-    found = op.Equal(row, op.Slice(rows, [behind], size))
+    equal = op.Equal(row, op.Slice(rows, [behind], size))
     for place in range(len(word)):
-        found = op.LogicalAnd(found, op.Equal(op.Slice(text, [place], size), word[place : place + 1]))
-    return found
+        equal = op.LogicalAnd(equal, op.Equal(op.Slice(text, [place], size), word[place : place + 1]))
+    return equal
 
 
 def _shifted(op: NodeBuilder, begins: Node, by: int) -> Node:
@@ -168,16 +168,16 @@ def _plain_rewrite(op: NodeBuilder, n: Node) -> bytes:
 
 
 def _bytes(op: NodeBuilder, value: Value) -> bytes:
-    found = op.constant(value)
-    if found is None or found.ndim:
+    array = op.constant(value)
+    if array is None or array.ndim:
         raise refuse(f"`{value}` is not known beforehand")
-    return raw(found.item())
+    return raw(array.item())
 
 
 def _text(op: NodeBuilder, value: Value) -> str | bytes:
     """A constant as an attribute holds it."""
-    found = _bytes(op, value)
+    text = _bytes(op, value)
     try:
-        return found.decode()
+        return text.decode()
     except UnicodeDecodeError:
-        return found
+        return text

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from tfport.fix.nodes.builder import NodeBuilder
-from tfport.fix.nodes.row_splits import column, count_of, lengths_of, longest, places_of, splits_of, wide
-from tfport.fix.rule import EXACT, LOSSY, Made, refuse, rule
+from tfport.fix.nodes.row_splits import column, count_of, indices_of, lengths_of, longest, splits_of, wide
+from tfport.fix.rule import EXACT, LOSSY, Replacement, refuse, rule
 from tfport.fix.rules.strings.string_bytes import Bytes, leads, single_bytes
 from tfport.graph.dtypes import INT32, INT64, STRING
 from tfport.graph.graph import Node
@@ -22,7 +22,7 @@ def _follow(code: int) -> int:
 
 
 @rule("UnicodeDecode UnicodeDecodeWithOffsets", keeps=LOSSY)
-def decoded_by_bytes(op: NodeBuilder, n: Node) -> Made:
+def decoded_by_bytes(op: NodeBuilder, n: Node) -> Replacement:
     """The code points of valid UTF-8, by arithmetic on bytes; what is not valid is not replaced."""
     if not _is_utf8(n.attrs["input_encoding"]):
         return refuse(f"its strings are {n.attrs['input_encoding']}, not UTF-8")
@@ -54,7 +54,7 @@ def _by(op: NodeBuilder, codes: Node, number: object) -> Node:
 
 
 @rule("UnicodeEncode", keeps=EXACT)
-def encoded_by_bytes(op: NodeBuilder, n: Node) -> Made:
+def encoded_by_bytes(op: NodeBuilder, n: Node) -> Replacement:
     """The bytes of UTF-8 by arithmetic on code points, those that are none replaced or left out."""
     if n.attrs["output_encoding"] != "UTF-8":
         return refuse(f"its strings become {n.attrs['output_encoding']}, not UTF-8")
@@ -75,7 +75,7 @@ def encoded_by_bytes(op: NodeBuilder, n: Node) -> Made:
         parts.append(op.Gather(table, op.Select(op.Less(points, 0), none, code)))
     lengths = lengths_of(op, wide(op, splits))
     shape = op.Pack([count_of(op, lengths), op.Add(longest(op, lengths), op.const(1, INT64))])
-    matrix = op.SparseToDense(places_of(op, lengths), shape, op.StringJoin(parts), b"")
+    matrix = op.SparseToDense(indices_of(op, lengths), shape, op.StringJoin(parts), b"")
     return op.ReduceJoin(matrix, [1])
 
 
@@ -91,7 +91,7 @@ def _settled(op: NodeBuilder, n: Node) -> Node:
 
 
 @rule("UnicodeTranscode", keeps=LOSSY)
-def valid_already(op: NodeBuilder, n: Node) -> Made:
+def valid_already(op: NodeBuilder, n: Node) -> Replacement:
     """Valid UTF-8 stays as it is; what is not valid is not replaced."""
     if not _is_utf8(n.attrs["input_encoding"]) or n.attrs["output_encoding"] != "UTF-8":
         return refuse(f"it is from {n.attrs['input_encoding']} to {n.attrs['output_encoding']}")
