@@ -178,7 +178,7 @@ def test_a_damaged_warm_up_file_is_told_and_nothing_more(tmp_path):
     (tmp_path / "m" / WARMUP).write_bytes(b"cut")
     verification = verify(tfport.load(tmp_path / "m"), tfport.load(tmp_path / "m"))
     assert verification.verdict == ALIKE
-    assert any("the record is cut off" in one for one in verification.left_out)
+    assert any("the record is truncated" in one for one in verification.left_out)
 
 
 def test_an_image_too_small_for_its_filters_is_made_larger():

@@ -1,7 +1,7 @@
 """Sizes of values: numbers where they are known, nodes where they are not."""
 
 import pytest
-from tests.recorded import graph
+from tests.recorded_models import graph
 
 from tfport.atlas.target import resolve_targets
 from tfport.fix.facts import Facts
