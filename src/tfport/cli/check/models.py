@@ -29,7 +29,7 @@ T = TypeVar("T")
 
 
 @dataclass(frozen=True)
-class CheckedModel:
+class ModelResult:
     """The result for one model."""
 
     verdict: str | None
@@ -84,12 +84,12 @@ def _libraries(paths: tuple[str, ...]) -> tuple[Registry | None, list[str]]:
     return registry_with_unloaded(paths)
 
 
-def checked_model(report: CheckReport, report_format: ReportFormat) -> CheckedModel:
+def model_result(report: CheckReport, report_format: ReportFormat) -> ModelResult:
     severities = frozenset(finding.severity for finding in report.findings)
-    return CheckedModel(report.verdict, severities, report_format.part(report))
+    return ModelResult(report.verdict, severities, report_format.part(report))
 
 
-def check_models(requests: Sequence[CheckRequest], report_format: ReportFormat) -> Iterator[CheckedModel]:
+def check_models(requests: Sequence[CheckRequest], report_format: ReportFormat) -> Iterator[ModelResult]:
     """Check each model; one that cannot be read does not stop the others."""
     for request in requests:
         targets_of(request)  # an unknown target is one error, not one for each model
@@ -99,14 +99,14 @@ def check_models(requests: Sequence[CheckRequest], report_format: ReportFormat) 
     return _in_parallel(requests, report_format, processors)
 
 
-def _check_or_report(request: CheckRequest, report_format: ReportFormat) -> CheckedModel:
+def _check_or_report(request: CheckRequest, report_format: ReportFormat) -> ModelResult:
     try:
-        return checked_model(check_request(request, ways_out=False), report_format)
+        return model_result(check_request(request, ways_out=False), report_format)
     except Error as error:
-        return CheckedModel(None, frozenset(), report_format.unreadable(request.model, str(error)))
+        return ModelResult(None, frozenset(), report_format.unreadable(request.model, str(error)))
 
 
-def _sequentially(requests: Sequence[CheckRequest], report_format: ReportFormat) -> Iterator[CheckedModel]:
+def _sequentially(requests: Sequence[CheckRequest], report_format: ReportFormat) -> Iterator[ModelResult]:
     for request in requests:
         yield _check_or_report(request, report_format)
         gc.collect()  # automatic collection is disabled in commands, and models are large
@@ -114,7 +114,7 @@ def _sequentially(requests: Sequence[CheckRequest], report_format: ReportFormat)
 
 def _in_parallel(
     requests: Sequence[CheckRequest], report_format: ReportFormat, processors: int
-) -> Iterator[CheckedModel]:
+) -> Iterator[ModelResult]:
     import multiprocessing
     from concurrent.futures.process import BrokenProcessPool, ProcessPoolExecutor
 

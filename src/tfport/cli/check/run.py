@@ -85,11 +85,11 @@ def _layout(args: argparse.Namespace, *, many: bool) -> ReportLayout:
 
 
 def _check_one(args: argparse.Namespace, request: CheckRequest, report_format: ReportFormat) -> int:
-    from tfport.cli.check.models import check_request, checked_model
+    from tfport.cli.check.models import check_request, model_result
     from tfport.cli.progress import show_progress
 
     with show_progress(f"checking {request.model}"):
-        model = checked_model(check_request(request, ways_out=True), report_format)
+        model = model_result(check_request(request, ways_out=True), report_format)
     _print(report_format.whole([model.part]), args.output)
     return exit_code(model.verdict, model.severities, request.fail_on)
 

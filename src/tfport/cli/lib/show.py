@@ -23,13 +23,13 @@ def run(args: argparse.Namespace) -> int:
     from tfport.runtime.native.load_checks import read_library
 
     libraries = [read_library(file) for file in args.files]
-    for subject, about in libraries:
-        if about is None and subject.damage:
+    for subject, record in libraries:
+        if record is None and subject.damage:
             raise BadLibrary(f"{subject.file}: {subject.damage}")
     if args.json:
         from tfport.cli.json_output import print_json
 
-        rows = [library_json(subject, about) for subject, about in libraries]
+        rows = [library_json(subject, record) for subject, record in libraries]
         print_json({"version": VERSION, "libraries": rows})
     else:
         from tfport.check.console import show

@@ -16,14 +16,14 @@ from tfport.runtime.native.library_record import LibraryRecord
 TFPORT, TENSORFLOW = "tfport", "tensorflow"
 
 
-def library_json(subject: LibrarySubject, about: LibraryRecord | None) -> dict[str, Any]:
+def library_json(subject: LibrarySubject, record: LibraryRecord | None) -> dict[str, Any]:
     """A library as JSON; `for` is null if it registers nothing."""
     header: dict[str, Any] = {"file": subject.file, "machine": subject.library.header.machine}
-    if about is None:
+    if record is None:
         registered = subject.registered
         runtime = TENSORFLOW if registered.ops or registered.kernels or registered.partial else None
         return {**header, "for": runtime, "registers": registers_json(registered)}
-    ops = [{"name": line.name, "signature": line.spec} for line in about.ops]
+    ops = [{"name": line.name, "signature": line.spec} for line in record.ops]
     kernels = [
         {
             "op": line.op,
@@ -31,29 +31,29 @@ def library_json(subject: LibrarySubject, about: LibraryRecord | None) -> dict[s
             "label": line.label,
             "priority": line.priority,
         }
-        for line in about.kernels
+        for line in record.kernels
     ]
-    versions = {"abi": about.abi, "header": _dotted(about.header), "tvm_ffi": _dotted(about.ffi)}
+    versions = {"abi": record.abi, "header": _dotted(record.header), "tvm_ffi": _dotted(record.ffi)}
     return {**header, "for": TFPORT, **versions, "registers": {"ops": ops, "kernels": kernels}}
 
 
 def render_library(
-    subject: LibrarySubject, about: LibraryRecord | None, width: int
+    subject: LibrarySubject, record: LibraryRecord | None, width: int
 ) -> Iterator[RenderableType]:
     """A library as text."""
     elf = subject.library
     yield title(subject.file, f"{machine_text(elf.header.machine)}, {elf.size:,} bytes")
-    yield facts(_tensorflow_rows(subject) if about is None else _tfport_rows(about), width)
+    yield facts(_tensorflow_rows(subject) if record is None else _tfport_rows(record), width)
 
 
-def _tfport_rows(about: LibraryRecord) -> Iterator[tuple[str, list[str]]]:
-    header = f"tfport/op.h {_dotted(about.header)}"
-    yield "built with", [header, f"ABI {about.abi}", f"tvm-ffi {_dotted(about.ffi)}"]
-    for line in about.ops:
+def _tfport_rows(record: LibraryRecord) -> Iterator[tuple[str, list[str]]]:
+    header = f"tfport/op.h {_dotted(record.header)}"
+    yield "built with", [header, f"ABI {record.abi}", f"tvm-ffi {_dotted(record.ffi)}"]
+    for line in record.ops:
         yield "op", [line.spec]
-    for kernel in about.kernels:
+    for kernel in record.kernels:
         yield "kernel", [f"{kernel.op} for {kernel}" if str(kernel) else f"{kernel.op} for all types"]
-    if not about.ops and not about.kernels:
+    if not record.ops and not record.kernels:
         yield "registers", ["nothing"]
 
 
