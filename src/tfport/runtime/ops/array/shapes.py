@@ -1,6 +1,7 @@
-"""Shapes of what the host moves: asked of the lowering, as if the elements were numbers that ONNX has.
+"""Output shapes of array host kernels, taken from the lowering of the op.
 
-So the rank of strings is known where they become numbers.
+Elements that ONNX has no type for, such as strings, are treated as float32, so that ranks are known
+after them.
 """
 
 from __future__ import annotations
@@ -36,7 +37,7 @@ def _shapes_of(op: str) -> Callable[[Sequence[Operand], Mapping[str, Any]], list
                 )
             except CannotLower:
                 continue
-            return [one.shape for one in (answer if isinstance(answer, list) else [answer])]
+            return [output.shape for output in (answer if isinstance(answer, list) else [answer])]
         return [None] * (signature.output_count(attrs) or 0)
 
     return shapes

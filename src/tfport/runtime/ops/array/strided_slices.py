@@ -1,4 +1,4 @@
-"""What a strided slice takes: begin, end and strides with five masks, as an index for NumPy."""
+"""Strided slices: begin, end, strides and five masks as a NumPy index."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ ALL, NEW, ONE, SPAN = "all", "new", "one", "span"
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """What happens at one axis; `at` is its place in begin, end and strides."""
+    """What happens to one axis; `at` is its index in begin, end and strides."""
 
     kind: str
     at: int = -1
@@ -25,50 +25,50 @@ class Part:
 
 
 def parts(length: int, rank: int, begin: int, end: int, ellipsis: int, new: int, shrink: int) -> list[Part]:
-    """The masks spelled out: a part for each axis that is read or made, in order."""
+    """Expand the masks: a part for each axis that is read or added, in order."""
     if (ellipsis & ((1 << length) - 1)).bit_count() > 1:
-        raise RunFailed("a slice has more than one ellipsis")
+        raise RunFailed("ellipsis_mask must have at most one bit set")
     dots = next((i for i in range(length) if ellipsis >> i & 1), None)
-    spoken = sum(1 for i in range(length) if i != dots and not new >> i & 1)
-    if spoken > rank:
-        raise RunFailed(f"a slice over {spoken} axes of a tensor that has {rank}")
-    rest = [Part(ALL)] * (rank - spoken)
-    found: list[Part] = []
+    specified = sum(1 for i in range(length) if i != dots and not new >> i & 1)
+    if specified > rank:
+        raise RunFailed(f"the slice specifies {specified} axes, the input has {rank}")
+    rest = [Part(ALL)] * (rank - specified)
+    expanded: list[Part] = []
     for i in range(length):
         if i == dots:
-            found += rest
+            expanded += rest
         elif new >> i & 1:
-            found.append(Part(NEW, i))
+            expanded.append(Part(NEW, i))
         else:
             kind = ONE if shrink >> i & 1 else SPAN
-            found.append(Part(kind, i, bool(begin >> i & 1), bool(end >> i & 1)))
-    return found if dots is not None else found + rest
+            expanded.append(Part(kind, i, bool(begin >> i & 1), bool(end >> i & 1)))
+    return expanded if dots is not None else expanded + rest
 
 
 def index_of(
     shape: Sequence[int], begin: NDArray[Any], end: NDArray[Any], strides: NDArray[Any], masks: Sequence[int]
 ) -> tuple[Any, ...]:
-    """The index that takes what a strided slice takes of a tensor of this shape."""
+    """The NumPy index of a strided slice of a tensor of this shape."""
     if not begin.shape == end.shape == strides.shape or begin.ndim != 1:
-        raise RunFailed("begin, end and strides must be vectors of one length")
-    found: list[Any] = []
+        raise RunFailed("begin, end and strides must be vectors of the same length")
+    index: list[Any] = []
     axis = 0
     for part in parts(len(begin), len(shape), *masks):
         if part.kind == NEW:
-            found.append(np.newaxis)
+            index.append(np.newaxis)
             continue
-        found.append(slice(None) if part.kind == ALL else _taken(part, shape[axis], begin, end, strides))
+        index.append(slice(None) if part.kind == ALL else _axis_index(part, shape[axis], begin, end, strides))
         axis += 1
-    return tuple(found)
+    return tuple(index)
 
 
-def _taken(part: Part, size: int, begin: NDArray[Any], end: NDArray[Any], strides: NDArray[Any]) -> Any:
-    first, last, step = (int(one[part.at]) for one in (begin, end, strides))
+def _axis_index(part: Part, size: int, begin: NDArray[Any], end: NDArray[Any], strides: NDArray[Any]) -> Any:
+    first, last, step = (int(vector[part.at]) for vector in (begin, end, strides))
     if step == 0:
         raise RunFailed(f"strides[{part.at}] is zero")
     if part.kind == ONE:
         if step < 0:
-            raise RunFailed("only a positive stride is allowed where an axis is taken away")
+            raise RunFailed("the stride must be positive where shrink_axis_mask is set")
         if not -size <= first < size:
             raise RunFailed(f"index {first} of dimension {part.at} is out of bounds; its size is {size}")
         return first % size

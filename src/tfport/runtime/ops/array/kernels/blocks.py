@@ -1,4 +1,4 @@
-"""Blocks of space moved into the batch or the depth, and back."""
+"""SpaceToBatch, SpaceToDepth and their inverses."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def space_to_batch_nd(input, block_shape, paddings):
     made = full(shape, zero_of(input.dtype), input.dtype)
     made[tuple(slice(a, a + n) for n, (a, _) in zip(input.shape, around, strict=True))] = input
     if any(n % b for n, b in zip(shape[1:], block, strict=False)):
-        raise RunFailed(f"the padded shape {shape} is no multiple of the block {block}")
+        raise RunFailed(f"the padded shape {shape} must be a multiple of the block {block}")
     split = [shape[0]]
     for n, b in zip(shape[1 : m + 1], block, strict=True):
         split += [n // b, b]
@@ -48,7 +48,7 @@ def batch_to_space_nd(input, block_shape, crops):
     block = _block(input, block_shape, crops, "crops")
     m, whole = len(block), int(np.prod(block))
     if input.shape[0] % whole:
-        raise RunFailed(f"the batch of {input.shape[0]} is no multiple of the block {block}")
+        raise RunFailed(f"the batch size {input.shape[0]} must be a multiple of the block {block}")
     batch, space, rest = input.shape[0] // whole, input.shape[1 : m + 1], input.shape[m + 1 :]
     blocks = input.reshape(*block, batch, *space, *rest)
     order = [m]
@@ -58,18 +58,16 @@ def batch_to_space_nd(input, block_shape, crops):
     made = blocks.transpose(*order, *range(2 * m + 1, blocks.ndim)).reshape(batch, *larger, *rest)
     ends = [n - int(z) for n, (_, z) in zip(larger, crops, strict=True)]
     if any(int(a) > end for (a, _), end in zip(crops, ends, strict=True)):
-        raise RunFailed(f"crops {crops.tolist()} leave nothing of {larger}")
+        raise RunFailed(f"crops {crops.tolist()} exceed the sizes {larger}")
     return made[(slice(None), *(slice(int(a), end) for (a, _), end in zip(crops, ends, strict=True)))]
 
 
 def _block(x, block_shape, around, what):
     block = [int(n) for n in block_shape.reshape(-1)]
     if x.ndim < len(block) + 1 or around.shape != (len(block), 2):
-        raise RunFailed(
-            f"a block of {len(block)} axes for shape {list(x.shape)}, {what} {list(around.shape)}"
-        )
+        raise RunFailed(f"block {block} does not match input {list(x.shape)} and {what} {list(around.shape)}")
     if any(n < 1 for n in block) or np.any(around < 0):
-        raise RunFailed(f"the block {block} must be positive, and {what} must not be negative")
+        raise RunFailed(f"block_shape {block} must be positive, and {what} must not be negative")
     return block
 
 
@@ -77,7 +75,7 @@ def _block(x, block_shape, around, what):
 def space_to_depth(input, *, block_size, data_format):
     n, h, w, c = _nhwc(input, data_format).shape
     if h % block_size or w % block_size:
-        raise RunFailed(f"an image of {h} by {w} is no multiple of {block_size}")
+        raise RunFailed(f"height {h} and width {w} must be multiples of block_size {block_size}")
     down, across = h // block_size, w // block_size
     if data_format == "NHWC":
         blocks = input.reshape(n, down, block_size, across, block_size, c)
@@ -90,7 +88,7 @@ def space_to_depth(input, *, block_size, data_format):
 def depth_to_space(input, *, block_size, data_format):
     n, h, w, c = _nhwc(input, data_format).shape
     if c % block_size**2:
-        raise RunFailed(f"a depth of {c} is no multiple of {block_size} by {block_size}")
+        raise RunFailed(f"depth {c} must be a multiple of block_size squared, {block_size**2}")
     depth = c // block_size**2
     if data_format == "NHWC":
         blocks = input.reshape(n, h, w, block_size, block_size, depth)
@@ -101,5 +99,5 @@ def depth_to_space(input, *, block_size, data_format):
 
 def _nhwc(x, data_format):
     if x.ndim != 4:
-        raise RunFailed(f"its input must have four axes; it has {x.ndim}")
+        raise RunFailed(f"input must have 4 axes, found {x.ndim}")
     return x if data_format == "NHWC" else x.transpose(0, 2, 3, 1)

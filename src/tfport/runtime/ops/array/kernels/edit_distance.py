@@ -1,4 +1,4 @@
-"""How many edits make one sequence of another, for sequences in sparse tensors."""
+"""Levenshtein distance of sequences in sparse tensors."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ def edit_distance(
     *,
     normalize,
 ):
-    """One number for each sequence, divided by the length of the truth if so asked."""
+    """One distance per sequence, divided by the length of the truth if `normalize`."""
     if hypothesis_shape.shape != truth_shape.shape or hypothesis_shape.size < 2:
-        raise RunFailed("both shapes must have one length, of at least two")
+        raise RunFailed("both shapes must have the same length, at least 2")
     shape = tuple(int(n) for n in np.maximum(hypothesis_shape, truth_shape)[:-1])
     guesses = _sequences(hypothesis_indices, hypothesis_values, shape)
     truths = _sequences(truth_indices, truth_values, shape)
@@ -38,15 +38,15 @@ def edit_distance(
 
 
 def _sequences(indices, values, shape):
-    """The elements of each sequence, by where it stands."""
+    """The elements of each sequence, by its index."""
     if indices.ndim != 2 or indices.shape != (len(values), len(shape) + 1):
-        raise RunFailed(f"indices of shape {list(indices.shape)} for {len(values)} values")
+        raise RunFailed(f"indices {list(indices.shape)} do not match {len(values)} values")
     for axis, size in enumerate(shape):
         check_places(indices[:, axis], size)
-    found: dict[tuple[int, ...], list[Any]] = {}
+    sequences: dict[tuple[int, ...], list[Any]] = {}
     for at, value in zip(map(tuple, indices[:, :-1].tolist()), values.tolist(), strict=True):
-        found.setdefault(at, []).append(value)
-    return found
+        sequences.setdefault(at, []).append(value)
+    return sequences
 
 
 def _levenshtein(left, right):

@@ -1,4 +1,4 @@
-"""Tensors made from nothing: filled, counted, one-hot."""
+"""Fill, Range, LinSpace and OneHot."""
 
 from __future__ import annotations
 
@@ -31,24 +31,24 @@ def ones_like(x):
 
 @host("Empty")
 def empty(shape, *, dtype, init):
-    """What TensorFlow leaves undefined is zero here."""
+    """Zeros, where TensorFlow leaves elements undefined."""
     return full(sizes_of(shape), zero_of(dtype.numpy), dtype.numpy)
 
 
 @host("Range")
 def range_(start, limit, delta):
     kind = start.dtype
-    if any(one.ndim for one in (start, limit, delta)):
+    if any(number.ndim for number in (start, limit, delta)):
         raise RunFailed("start, limit and delta must be scalars")
     if delta == 0:
-        raise RunFailed("delta is 0")
+        raise RunFailed("delta must not be 0")
     if (start > limit) if delta > 0 else (start < limit):
-        raise RunFailed(f"from {start} one does not come to {limit} in steps of {delta}")
+        raise RunFailed(f"delta {delta} leads from {start} away from limit {limit}")
     if kind.kind in "iu":
         return np.array(range(int(start), int(limit), int(delta)), kind)
     count = np.ceil(np.abs((limit - start) / delta))
     if not np.isfinite(count):
-        raise RunFailed(f"from {start} to {limit} in steps of {delta} has no end")
+        raise RunFailed(f"a range from {start} to {limit} by {delta} is infinite")
     wide = wide_type(kind)
     return (start.astype(wide) + np.arange(int(count)).astype(wide) * delta.astype(wide)).astype(kind)
 
@@ -56,7 +56,7 @@ def range_(start, limit, delta):
 @host("LinSpace")
 def lin_space(start, stop, num):
     if num <= 0:
-        raise RunFailed(f"num is {num}; it must be positive")
+        raise RunFailed(f"num must be positive, found {num}")
     count = int(num)
     made = np.empty(count, start.dtype)
     if count > 1:
@@ -71,10 +71,10 @@ def lin_space(start, stop, num):
 
 @host("OneHot")
 def one_hot(indices, depth, on_value, off_value, *, axis):
-    """A place outside of [0, depth) is nowhere, so all is off there."""
+    """An index outside of [0, depth) gives off_value everywhere."""
     size = int(depth.reshape(()))
     if size < 0:
-        raise RunFailed(f"depth is {size}; it must not be negative")
+        raise RunFailed(f"depth must not be negative, found {size}")
     if not -1 <= axis <= indices.ndim:
         raise RunFailed(f"axis {axis} is not in [-1, {indices.ndim}]")
     at = indices.ndim if axis == -1 else axis

@@ -1,4 +1,4 @@
-"""Elements picked by their places, and the places of elements."""
+"""Gather, Where, DynamicPartition and DynamicStitch."""
 
 from __future__ import annotations
 
@@ -14,43 +14,45 @@ def gather_v2(params, indices, axis, *, batch_dims):
     batch = batch_dims + indices.ndim if batch_dims < 0 else batch_dims
     at = axis_in(axis, params.ndim)
     if not 0 <= batch <= min(indices.ndim, at):
-        raise RunFailed(f"batch_dims {batch_dims} does not fit axis {at} and indices of rank {indices.ndim}")
+        raise RunFailed(
+            f"batch_dims {batch_dims} is out of range for axis {at} and indices of rank {indices.ndim}"
+        )
     slices = params.shape[:at] + params.shape[at + 1 :]
-    if not batch and 0 in slices:  # TensorFlow looks at no index where there is nothing to pick
+    if not batch and 0 in slices:  # TensorFlow does not check indices if slices are empty
         return np.empty((*params.shape[:at], *indices.shape, *params.shape[at + 1 :]), params.dtype)
     check_places(indices, params.shape[at])
     if not batch:
         return np.take(params, indices, at)
     if params.shape[:batch] != indices.shape[:batch]:
-        raise RunFailed(f"the batches {params.shape[:batch]} and {indices.shape[:batch]} differ")
+        raise RunFailed(f"the batch shapes {params.shape[:batch]} and {indices.shape[:batch]} differ")
     front = np.moveaxis(params, at, batch)
     ahead = [
         np.arange(n).reshape([-1 if i == j else 1 for j in range(indices.ndim)])
         for i, n in enumerate(params.shape[:batch])
     ]
-    found = front[(*ahead, indices)]
-    # the picked axes stand right behind the batch; put those before `axis` back in front of them
+    gathered = front[(*ahead, indices)]
+    # the gathered axes follow the batch; move the axes before `axis` in front of them
     new = indices.ndim - batch
     order = [
         *range(batch),
         *range(batch + new, batch + new + at - batch),
         *range(batch, batch + new),
-        *range(at + new, found.ndim),
+        *range(at + new, gathered.ndim),
     ]
-    return np.transpose(found, order)
+    return np.transpose(gathered, order)
 
 
 @host("Gather")
 def gather(params, indices, *, validate_indices):
     if not params.ndim:
-        raise RunFailed("params must have at least one axis")
+        raise RunFailed("params must have at least 1 axis")
     check_places(indices, params.shape[0])
     return np.take(params, indices, 0)
 
 
 @host("ResourceGather", once=True)
 def resource_gather(resource, indices, *, batch_dims, validate_indices, dtype):
-    """Of what was read of the variable: see `lowerings.gathering`."""
+    """Gather from the value of the variable: see `lowerings.gathering`."""
     return gather_v2(resource, indices, np.array(batch_dims), batch_dims=batch_dims)
 
 
@@ -65,36 +67,36 @@ def resource_gather_nd(resource, indices, *, dtype):
 
 
 def _gathered(params, indices, policy):
-    """Slices of `params`; those out of bounds are zero where the policy is to ignore them."""
+    """Slices of `params`; out-of-bounds ones are zero if the policy is IGNORE."""
     if not indices.ndim or not params.ndim:
-        raise RunFailed("params and indices must have at least one axis")
+        raise RunFailed("params and indices must have at least 1 axis")
     depth = indices.shape[-1]
     if depth > params.ndim:
-        raise RunFailed(f"indices of depth {depth} for a tensor of rank {params.ndim}")
+        raise RunFailed(f"indices have depth {depth}, params has rank {params.ndim}")
     sizes = np.array(params.shape[:depth])
     bad = ((indices < 0) | (indices >= sizes)).any(-1)
     if bad.any() and policy != "IGNORE":
         raise RunFailed(
-            f"indices {indices[bad][0].tolist()} is not in a tensor of shape {list(params.shape)}"
+            f"indices {indices[bad][0].tolist()} are out of bounds for shape {list(params.shape)}"
         )
     shape = (*indices.shape[:-1], *params.shape[depth:])
     if bad.size and not params.size:
-        raise RunFailed(f"{bad.size} slices are asked for of an empty tensor")
+        raise RunFailed(f"{bad.size} slices requested from an empty tensor")
     if not np.prod(shape) or bad.all():
         return full(shape, zero_of(params.dtype), params.dtype)
     safe = np.where(bad[..., None], 0, indices)
-    found = (
+    slices = (
         params[tuple(safe[..., i] for i in range(depth))] if depth else np.broadcast_to(params, shape).copy()
     )
     if bad.any():
-        found[bad] = zero_of(params.dtype)
-    return found.reshape(shape) if depth and found.shape != shape else found
+        slices[bad] = zero_of(params.dtype)
+    return slices.reshape(shape) if depth and slices.shape != shape else slices
 
 
 @host("Where")
 def where(input):
     if not input.ndim:
-        raise RunFailed("its input must have at least one axis")
+        raise RunFailed("input must have at least 1 axis")
     return np.argwhere(input)
 
 
@@ -106,7 +108,9 @@ def where_shape(inputs, attrs):
 @host("DynamicPartition")
 def dynamic_partition(data, partitions, *, num_partitions):
     if data.shape[: partitions.ndim] != partitions.shape:
-        raise RunFailed(f"data {list(data.shape)} does not begin with the shape {list(partitions.shape)}")
+        raise RunFailed(
+            f"data {list(data.shape)} must begin with the axes of partitions {list(partitions.shape)}"
+        )
     check_places(partitions, num_partitions, "partitions")
     rows = data.reshape(partitions.size, *data.shape[partitions.ndim :])
     flat = partitions.reshape(-1)
@@ -123,11 +127,11 @@ def dynamic_partition_shapes(inputs, attrs):
 
 @host("DynamicStitch ParallelDynamicStitch")
 def dynamic_stitch(indices, data):
-    """Rows put at places; of several for one place the last stays, and places of none are zero."""
+    """Put rows at indices; the last of several for one index wins, missing indices are zero."""
     rest = data[0].shape[indices[0].ndim :]
     for places, values in zip(indices, data, strict=True):
         if values.shape != (*places.shape, *rest):
-            raise RunFailed(f"data of shape {list(values.shape)} for indices of shape {list(places.shape)}")
+            raise RunFailed(f"data {list(values.shape)} does not match indices {list(places.shape)}")
     flat = np.concatenate([places.reshape(-1) for places in indices])
     count = int(flat.max()) + 1 if flat.size else 0
     check_places(flat, count)

@@ -1,4 +1,4 @@
-"""Tensors joined, cut, turned, repeated and padded: elements of any type move and stay what they are."""
+"""Concat, split, transpose, tile, pad, reverse and roll, for elements of any type."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def pack(values, *, axis):
 def unpack(value, *, num, axis):
     at = axis_in(axis, value.ndim)
     if value.shape[at] != num:
-        raise RunFailed(f"axis {at} has size {value.shape[at]}, not {num}")
+        raise RunFailed(f"axis {at} must have size {num}, found {value.shape[at]}")
     front = np.moveaxis(value, at, 0)
     return [np.asarray(front[i, ...], order="C") for i in range(num)]
 
@@ -27,7 +27,7 @@ def unpack(value, *, num, axis):
 @host("ConcatV2")
 def concat_v2(values, axis):
     if not values[0].ndim:
-        raise RunFailed("scalars cannot be joined")
+        raise RunFailed("scalars cannot be concatenated")
     return np.concatenate(values, axis_in(axis, values[0].ndim))
 
 
@@ -38,9 +38,9 @@ def concat(concat_dim, values):
 
 @host("ParallelConcat")
 def parallel_concat(values, *, shape):
-    """Of values with one row each."""
-    if any(one.shape[:1] != (1,) for one in values):
-        raise RunFailed("each of its values must have one row")
+    """Concatenate values of one row each."""
+    if any(value.shape[:1] != (1,) for value in values):
+        raise RunFailed("each value must have one row")
     return np.concatenate(values)
 
 
@@ -57,27 +57,27 @@ def split_v(value, size_splits, split_dim, *, num_split):
     if sizes.count(-1) == 1:
         sizes[sizes.index(-1)] = whole - sum(n for n in sizes if n != -1)
     if any(n < 0 for n in sizes) or sum(sizes) != whole or len(sizes) != num_split:
-        raise RunFailed(f"axis {at}, of size {whole}, cannot be split into {size_splits.tolist()}")
+        raise RunFailed(f"axis {at} of size {whole} cannot be split into {size_splits.tolist()}")
     return np.split(value, np.cumsum(sizes)[:-1], at)
 
 
 @host("Transpose ConjugateTranspose")
 def transpose(x, perm, *, context):
     if perm.shape != (x.ndim,):
-        raise RunFailed(f"perm has shape {list(perm.shape)}; its input has {x.ndim} axes")
+        raise RunFailed(f"perm must have {x.ndim} elements, found shape {list(perm.shape)}")
     order = [axis_in(axis, x.ndim, "perm") for axis in perm]
     if len(set(order)) != x.ndim:
-        raise RunFailed(f"{perm.tolist()} is no permutation")
-    turned = np.transpose(x, order)
+        raise RunFailed(f"perm {perm.tolist()} is not a permutation")
+    transposed = np.transpose(x, order)
     conjugate = context.op == "ConjugateTranspose" and x.dtype.kind == "c"
-    return np.conj(turned) if conjugate else np.asarray(turned, order="C")
+    return np.conj(transposed) if conjugate else np.asarray(transposed, order="C")
 
 
 @host("Tile")
 def tile(input, multiples):
-    _one_for_each_axis(multiples, input, "multiples")
+    _check_length(multiples, input, "multiples")
     if np.any(multiples < 0):
-        raise RunFailed(f"a multiple is negative in {multiples.tolist()}")
+        raise RunFailed(f"multiples must not be negative, found {multiples.tolist()}")
     return np.tile(input, tuple(int(n) for n in multiples))
 
 
@@ -102,9 +102,9 @@ def _padded(x, paddings, value):
 
 def _paddings(x, paddings):
     if paddings.shape != (x.ndim, 2):
-        raise RunFailed(f"paddings has shape {list(paddings.shape)}, not [{x.ndim}, 2]")
+        raise RunFailed(f"paddings must have shape [{x.ndim}, 2], found {list(paddings.shape)}")
     if np.any(paddings < 0):
-        raise RunFailed(f"a padding is negative in {paddings.tolist()}")
+        raise RunFailed(f"paddings must not be negative, found {paddings.tolist()}")
     return [(int(before), int(after)) for before, after in paddings]
 
 
@@ -116,7 +116,7 @@ def mirror_pad(input, paddings, *, mode):
 
 @host("MirrorPadGrad")
 def mirror_pad_grad(input, paddings, *, mode):
-    """What each element was mirrored to is added to it, one axis after the other."""
+    """Add the gradients of mirrored elements to their sources, axis by axis."""
     around = _paddings(input, paddings)
     inner = [n - before - after for n, (before, after) in zip(input.shape, around, strict=True)]
     _mirrored(around, inner, mode)
@@ -143,15 +143,15 @@ def _mirrored(around, sizes, mode):
 @host("Reverse")
 def reverse(tensor, dims):
     if dims.shape != (tensor.ndim,):
-        raise RunFailed(f"dims has {dims.size} elements; its input has {tensor.ndim} axes")
+        raise RunFailed(f"dims must have {tensor.ndim} elements, found {dims.size}")
     return np.flip(tensor, tuple(np.flatnonzero(dims)))
 
 
 @host("ReverseV2")
 def reverse_v2(tensor, axis):
-    axes = [axis_in(one, tensor.ndim) for one in axis.reshape(-1)]
+    axes = [axis_in(number, tensor.ndim) for number in axis.reshape(-1)]
     if len(set(axes)) != len(axes):
-        raise RunFailed(f"an axis is twice in {axis.tolist()}")
+        raise RunFailed(f"axis {axis.tolist()} has a duplicate")
     return np.flip(tensor, tuple(axes))
 
 
@@ -160,34 +160,36 @@ def reverse_sequence(input, seq_lengths, *, seq_dim, batch_dim):
     along, batch = axis_in(seq_dim, input.ndim, "seq_dim"), axis_in(batch_dim, input.ndim, "batch_dim")
     size = input.shape[along]
     if along == batch or seq_lengths.shape != (input.shape[batch],):
-        raise RunFailed(f"seq_lengths has shape {list(seq_lengths.shape)}, not [{input.shape[batch]}]")
+        raise RunFailed(
+            f"seq_lengths must have shape [{input.shape[batch]}], found {list(seq_lengths.shape)}"
+        )
     if np.any(seq_lengths < 0) or np.any(seq_lengths > size):
-        raise RunFailed(f"a length of {seq_lengths.tolist()} is not in [0, {size}]")
+        raise RunFailed(f"seq_lengths {seq_lengths.tolist()} must be in [0, {size}]")
     places, lengths = np.arange(size), seq_lengths.astype(np.int64)[:, None]
-    turned = np.where(places < lengths, lengths - 1 - places, places)
+    source = np.where(places < lengths, lengths - 1 - places, places)
     shape = [1] * input.ndim
     shape[batch], shape[along] = input.shape[batch], size
-    return np.take_along_axis(input, (turned if batch < along else turned.T).reshape(shape), along)
+    return np.take_along_axis(input, (source if batch < along else source.T).reshape(shape), along)
 
 
 @host("Roll")
 def roll(input, shift, axis):
     if shift.shape != axis.shape or shift.ndim > 1:
-        raise RunFailed("shift and axis must be scalars, or vectors of one length")
-    axes = [axis_in(one, input.ndim) for one in axis.reshape(-1)]
+        raise RunFailed("shift and axis must be scalars or vectors of the same length")
+    axes = [axis_in(number, input.ndim) for number in axis.reshape(-1)]
     return np.roll(input, tuple(int(n) for n in shift.reshape(-1)), tuple(axes))
 
 
 @host("TileGrad")
 def tile_grad(input, multiples):
-    """The sum over all copies."""
-    _one_for_each_axis(multiples, input, "multiples")
+    """Sum over all copies."""
+    _check_length(multiples, input, "multiples")
     shape = [
         n for size, m in zip(input.shape, multiples.tolist(), strict=True) for n in (m, size // max(m, 1))
     ]
     return input.reshape(shape).sum(tuple(range(0, 2 * input.ndim, 2)), dtype=input.dtype)
 
 
-def _one_for_each_axis(numbers, x, what):
+def _check_length(numbers, x, what):
     if numbers.shape != (x.ndim,):
-        raise RunFailed(f"{what} has shape {list(numbers.shape)}; its input has {x.ndim} axes")
+        raise RunFailed(f"{what} must have {x.ndim} elements, found shape {list(numbers.shape)}")

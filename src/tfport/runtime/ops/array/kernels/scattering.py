@@ -1,4 +1,4 @@
-"""Elements written, added or compared into places of tensors and variables."""
+"""Scatter ops on tensors and variables."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from tfport.runtime.ops.shared.precision import wide_type
 
 
 def _larger(old, new):
-    """The larger one; where either is NaN the old one, which is what TensorFlow's comparison leaves."""
+    """The larger value; the old one if either is NaN, as in TensorFlow's comparison."""
     return np.where(new > old, new, old)
 
 
@@ -35,16 +35,16 @@ def _kind(op):
 
 
 def _combine(made, places, updates, kind):
-    """Change `made` at places (an index, for rows in order) by updates, one after the other."""
+    """Apply updates to `made` in order, each at its index."""
     if kind == "Update":
         made[places] = updates
     elif kind == "Div":
         for i in range(len(updates)):
-            at = tuple(one[i] for one in places)
+            at = tuple(axis[i] for axis in places)
             made[at] = _divided(made[at], updates[i])
     elif kind in _CAREFUL and made.dtype.kind in "fV" and (np.isnan(made).any() or np.isnan(updates).any()):
         for i in range(len(updates)):
-            at = tuple(one[i] for one in places)
+            at = tuple(axis[i] for axis in places)
             made[at] = _CAREFUL[kind](made[at], updates[i])
     else:
         _AT[kind].at(made, places, updates)
@@ -65,24 +65,24 @@ def _wide_copy(x):
 
 def _scattered_nd(old, indices, updates, kind, policy):
     if indices.ndim < 2 or not updates.ndim:
-        raise RunFailed("indices must have at least two axes, and updates one")
+        raise RunFailed("indices must have at least 2 axes and updates at least 1")
     depth = indices.shape[-1]
     if depth > old.ndim:
-        raise RunFailed(f"indices of depth {depth} for a tensor of rank {old.ndim}")
+        raise RunFailed(f"indices have depth {depth}, the tensor has rank {old.ndim}")
     wanted = (*indices.shape[:-1], *old.shape[depth:])
     if updates.shape != wanted:
-        raise RunFailed(f"updates has shape {list(updates.shape)}, not {list(wanted)}")
+        raise RunFailed(f"updates must have shape {list(wanted)}, found {list(updates.shape)}")
     if not updates.size:
         return old
     if not depth or not old.size:
-        raise RunFailed("there are indices and updates, and nothing to put them in")
+        raise RunFailed("cannot scatter updates into an empty tensor")
     rows = indices.reshape(-1, depth)
     values = updates.reshape(len(rows), *old.shape[depth:])
     good = ((rows >= 0) & (rows < np.array(old.shape[:depth]))).all(-1)
     if not good.all():
         if policy != "IGNORE":
             raise RunFailed(
-                f"indices {rows[~good][0].tolist()} is not in a tensor of shape {list(old.shape)}"
+                f"indices {rows[~good][0].tolist()} are out of bounds for shape {list(old.shape)}"
             )
         rows, values = rows[good], values[good]
     made = _wide_copy(old)
@@ -92,7 +92,7 @@ def _scattered_nd(old, indices, updates, kind, policy):
 
 @host("ScatterNd")
 def scatter_nd(indices, updates, shape, *, bad_indices_policy):
-    """Onto zeros; what comes to one place is added up."""
+    """Scatter onto zeros; values for the same index are added."""
     zeros = full(sizes_of(shape), zero_of(updates.dtype), updates.dtype)
     kind = "Update" if updates.dtype.kind == "O" else "Add"
     return _scattered_nd(zeros, indices, updates, kind, bad_indices_policy)
@@ -117,12 +117,12 @@ def variable_scatter_nd(ref, indices, updates, *, use_locking, bad_indices_polic
 
 
 def _scattered(old, indices, updates, kind):
-    """Rows of `old`; one number may stand for all updates."""
+    """Update rows of `old`; a scalar update applies to all of them."""
     if not old.ndim:
-        raise RunFailed("the variable has no axis to scatter along")
+        raise RunFailed("the variable must have at least 1 axis")
     wanted = (*indices.shape, *old.shape[1:])
     if updates.ndim and updates.shape != wanted:
-        raise RunFailed(f"updates has shape {list(updates.shape)}, not {list(wanted)}")
+        raise RunFailed(f"updates must have shape {list(wanted)}, found {list(updates.shape)}")
     check_places(indices, old.shape[0])
     if not indices.size:
         return old
@@ -148,10 +148,10 @@ def resource_scatter(resource, indices, updates, *, context):
 
 @host("InplaceUpdate InplaceAdd InplaceSub")
 def inplace(x, i, v, *, context):
-    """Rows of a copy; places go round, so that -1 and the size of `x` are places too."""
+    """Update rows of a copy; indices wrap around, so -1 and the size of `x` are valid."""
     kind = _kind(context.op)
     if not x.ndim or v.shape != (*i.shape, *x.shape[1:]):
-        raise RunFailed(f"v has shape {list(v.shape)}, for places of shape {list(i.shape)}")
+        raise RunFailed(f"v {list(v.shape)} does not match indices {list(i.shape)}")
     if not i.size:
         return x
     made = _wide_copy(x)

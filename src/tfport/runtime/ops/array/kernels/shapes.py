@@ -1,4 +1,4 @@
-"""Shapes asked for, changed and broadcast."""
+"""Shape, Reshape, Squeeze, broadcasting and related ops."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def shape(input, *, out_type):
 
 @host("ShapeN")
 def shape_n(input, *, out_type):
-    return [np.array(np.shape(one), out_type.numpy) for one in input]
+    return [np.array(np.shape(tensor), out_type.numpy) for tensor in input]
 
 
 @host("Size")
@@ -34,13 +34,13 @@ def rank(input):
 @host("Reshape")
 def reshape(tensor, shape):
     if shape.ndim > 1:
-        raise RunFailed(f"its shape must be a vector; it has rank {shape.ndim}")
+        raise RunFailed(f"shape must be a vector, found rank {shape.ndim}")
     sizes = [int(n) for n in shape.reshape(-1)]
     if any(n < -1 for n in sizes):
-        raise RunFailed(f"a size is negative in the shape {sizes}")
+        raise RunFailed(f"sizes must not be negative, found {sizes}")
     if sizes.count(-1) == 1 and 0 in sizes:
-        # NumPy cannot tell; TensorFlow leaves the zeros of both shapes out of its division
-        whole, rest = (math.prod(n for n in one if n > 0) for one in (tensor.shape, sizes))
+        # NumPy refuses this; TensorFlow ignores the zeros of both shapes in its division
+        whole, rest = (math.prod(n for n in dims if n > 0) for dims in (tensor.shape, sizes))
         sizes[sizes.index(-1)] = whole // rest
     return tensor.reshape(sizes)
 
@@ -50,14 +50,14 @@ def squeeze(input, *, squeeze_dims):
     gone = [axis_in(axis, input.ndim) for axis in squeeze_dims]
     for axis in gone:
         if input.shape[axis] != 1:
-            raise RunFailed(f"cannot squeeze axis {axis}, of size {input.shape[axis]}")
+            raise RunFailed(f"cannot squeeze axis {axis} of size {input.shape[axis]}")
     return np.squeeze(input, tuple(dict.fromkeys(gone)) if gone else None)
 
 
 @host("ExpandDims")
 def expand_dims(input, dim):
     if dim.size != 1:
-        raise RunFailed(f"dim must be one number; it has {dim.size}")
+        raise RunFailed(f"dim must have 1 element, found {dim.size}")
     return np.expand_dims(input, axis_in(dim.reshape(()), input.ndim + 1, "dim"))
 
 
@@ -67,14 +67,14 @@ def ensure_shape(input, *, shape):
         len(shape.dims) != input.ndim
         or any(n is not None and n != m for n, m in zip(shape.dims, input.shape, strict=True))
     ):
-        raise RunFailed(f"its input has shape {list(input.shape)}, which is not {shape}")
+        raise RunFailed(f"input must have shape {shape}, found {list(input.shape)}")
     return input
 
 
 @host("BroadcastTo")
 def broadcast_to(input, shape):
     if shape.ndim != 1:
-        raise RunFailed("its shape must be a vector")
+        raise RunFailed("shape must be a vector")
     return np.array(np.broadcast_to(input, sizes_of(shape)), order="C")
 
 
@@ -85,10 +85,10 @@ def broadcast_args(s0, s1):
 
 @host("BroadcastGradientArgs")
 def broadcast_gradient_args(s0, s1):
-    """The axes over which each gradient is summed; none where both shapes are the same."""
+    """The axes to sum each gradient over; none if both shapes are the same."""
     if s0.shape == s1.shape and np.array_equal(s0, s1):
-        nothing = np.array([], s0.dtype)
-        return nothing, nothing
+        no_axes = np.array([], s0.dtype)
+        return no_axes, no_axes
     together = np.broadcast_shapes(sizes_of(s0), sizes_of(s1))
     return _stretched(s0, s1, together), _stretched(s1, s0, together)
 
@@ -107,49 +107,55 @@ def _stretched(mine, other, together):
 
 @host("ConcatOffset")
 def concat_offset(concat_dim, shape):
-    """Where each of several tensors begins in what they are joined to."""
+    """The offset of each tensor in their concatenation."""
     axis = axis_in(concat_dim, len(shape[0]), "concat_dim")
     rest = [np.delete(sizes, axis) for sizes in shape]
-    if any(len(one) != len(shape[0]) for one in shape) or any(not np.array_equal(r, rest[0]) for r in rest):
-        raise RunFailed(f"these shapes cannot be joined along axis {axis}: {[s.tolist() for s in shape]}")
-    found = []
+    if any(len(sizes) != len(shape[0]) for sizes in shape) or any(
+        not np.array_equal(r, rest[0]) for r in rest
+    ):
+        raise RunFailed(
+            f"these shapes cannot be concatenated along axis {axis}: {[s.tolist() for s in shape]}"
+        )
+    offsets = []
     at = 0
     for sizes in shape:
         offset = np.zeros_like(sizes)
         offset[axis] = at
-        found.append(offset)
+        offsets.append(offset)
         at += int(sizes[axis])
-    return found
+    return offsets
 
 
 @host("InvertPermutation")
 def invert_permutation(x):
     if x.ndim != 1:
-        raise RunFailed("a permutation is a vector")
+        raise RunFailed("the permutation must be a vector")
     check_places(x, len(x), "the permutation")
     if len(np.unique(x)) != len(x):
-        raise RunFailed("a place is twice in the permutation")
-    found = np.empty_like(x)
-    found[x] = np.arange(len(x), dtype=x.dtype)
-    return found
+        raise RunFailed("the permutation has a duplicate")
+    inverse = np.empty_like(x)
+    inverse[x] = np.arange(len(x), dtype=x.dtype)
+    return inverse
 
 
 @host("UnravelIndex")
 def unravel_index(indices, dims):
-    """Only too large places are refused; a negative one answers with what C's division gives."""
+    """Only indices that are too large are refused; negative ones give what C's division gives."""
     if indices.ndim > 1 or dims.ndim != 1:
         raise RunFailed("indices must be a scalar or vector and dims a vector")
     if np.any(dims == 0):
-        raise RunFailed("a dimension is zero")
+        raise RunFailed("dims must not be zero")
     if np.any(indices >= np.prod(dims, dtype=np.int64)):
         raise RunFailed(f"an index is out of bounds for dims {dims.tolist()}")
     steps = np.concatenate([np.cumprod(dims[::-1])[::-1], [1]]).astype(np.int64)
     column = indices.astype(np.int64)
-    found = [np.trunc(np.fmod(column, steps[i]) / steps[i + 1]) for i in range(len(dims))]
-    return np.stack(found).astype(indices.dtype) if found else np.zeros((0, *indices.shape), indices.dtype)
+    columns = [np.trunc(np.fmod(column, steps[i]) / steps[i + 1]) for i in range(len(dims))]
+    return (
+        np.stack(columns).astype(indices.dtype) if columns else np.zeros((0, *indices.shape), indices.dtype)
+    )
 
 
 @host("ToBool")
 def to_bool(input):
-    """A scalar is false where it is zero or empty; any other tensor where it has no elements."""
+    """A scalar is false if it is zero or empty, any other tensor if it has no elements."""
     return np.array(bool(input.reshape(-1)[0]) if input.ndim == 0 else input.size > 0)

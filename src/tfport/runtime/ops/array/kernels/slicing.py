@@ -1,4 +1,4 @@
-"""Parts of tensors, taken and written: slices by begin and size, and with strides and masks."""
+"""Slices, read and assigned: by begin and size, or with strides and masks."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ def slice_(input, begin, size):
     taken = []
     for axis, (first, count, n) in enumerate(zip(begin.tolist(), size.tolist(), input.shape, strict=True)):
         if not 0 <= first <= n:
-            raise RunFailed(f"begin[{axis}] is {first}, which is not in [0, {n}]")
+            raise RunFailed(f"begin[{axis}] must be in [0, {n}], found {first}")
         if not -1 <= count <= n - first:
-            raise RunFailed(f"size[{axis}] is {count}, which is not in [0, {n - first}]")
+            raise RunFailed(f"size[{axis}] must be in [0, {n - first}], found {count}")
         taken.append(slice(first, n if count == -1 else first + count))
     return input[tuple(taken)] if taken else input
 
@@ -38,7 +38,7 @@ def strided_slice_grad(
 ):
     masks = (begin_mask, end_mask, ellipsis_mask, new_axis_mask, shrink_axis_mask)
     made = full(sizes_of(shape), zero_of(dy.dtype), dy.dtype)
-    return _written(made, index_of(made.shape, begin, end, strides, masks), dy, stretch=False)
+    return _with_slice(made, index_of(made.shape, begin, end, strides, masks), dy, stretch=False)
 
 
 @host("TensorStridedSliceUpdate")
@@ -46,7 +46,7 @@ def tensor_strided_slice_update(
     input, begin, end, strides, value, *, begin_mask, end_mask, ellipsis_mask, new_axis_mask, shrink_axis_mask
 ):
     masks = (begin_mask, end_mask, ellipsis_mask, new_axis_mask, shrink_axis_mask)
-    return _written(input, index_of(input.shape, begin, end, strides, masks), value)
+    return _with_slice(input, index_of(input.shape, begin, end, strides, masks), value)
 
 
 @host("StridedSliceAssign ResourceStridedSliceAssign")
@@ -65,15 +65,15 @@ def strided_slice_assign(
     context,
 ):
     masks = (begin_mask, end_mask, ellipsis_mask, new_axis_mask, shrink_axis_mask)
-    ref.update(lambda old: _written(old, index_of(old.shape, begin, end, strides, masks), value))
+    ref.update(lambda old: _with_slice(old, index_of(old.shape, begin, end, strides, masks), value))
     return ref if context.outputs else None
 
 
-def _written(old, index, value, *, stretch=True):
-    """A copy of `old` with a part of it replaced."""
+def _with_slice(old, index, value, *, stretch=True):
+    """A copy of `old` with a slice replaced."""
     made = old.copy()
     wanted = made[(*index, ...)].shape
     if value.shape != wanted and not stretch:
-        raise RunFailed(f"a slice of shape {list(wanted)} is given a value of shape {list(value.shape)}")
+        raise RunFailed(f"the value must have shape {list(wanted)}, found {list(value.shape)}")
     made[(*index, ...)] = np.broadcast_to(value, wanted)
     return made

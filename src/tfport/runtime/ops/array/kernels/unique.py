@@ -12,16 +12,14 @@ from tfport.runtime.ops.shared.axes import axis_in
 from tfport.runtime.ops.shared.precision import NARROW, wide_type
 
 _FEW = 64
-
-
-"""So many integers at most are compared one by one: sorting them would take longer."""
+"""Up to this many integers are compared one by one, which is faster than sorting."""
 
 
 @host("Unique")
 def unique(x, *, out_idx):
     if x.ndim == 1 and x.dtype.kind in "iu" and x.size <= _FEW:
         seen: dict[int, int] = {}
-        where = [seen.setdefault(one, len(seen)) for one in x.tolist()]
+        where = [seen.setdefault(number, len(seen)) for number in x.tolist()]
         return np.array(list(seen), x.dtype), np.array(where, out_idx.numpy)
     return _unique(x, np.array([], np.int64), out_idx)[:2]
 
@@ -47,25 +45,25 @@ def unique_shape(inputs, attrs):
 
 
 def _unique(x, axis, out_idx):
-    """What is different, in the order in which it first comes, where each went, and how often."""
+    """The distinct rows in order of appearance, the index of each row in them, and counts."""
     if axis.ndim != 1 or axis.size > 1:
         raise RunFailed("axis must be a vector of at most one element")
     if not axis.size and x.ndim != 1:
-        raise RunFailed("without an axis it takes a vector")
+        raise RunFailed("without an axis, x must be a vector")
     at = axis_in(axis[0], x.ndim) if axis.size else 0
     rows = np.moveaxis(x, at, 0)
-    first, where, counts = _different(
+    first, where, counts = _distinct(
         rows.reshape(len(rows), math.prod(rows.shape[1:])) if rows.ndim > 1 else rows
     )
     kind = out_idx.numpy
     return np.take(x, first, at), where.astype(kind), counts.astype(kind)
 
 
-def _different(rows):
-    """The first place of each row that is different, in order, where each row went, and how often."""
+def _distinct(rows):
+    """The first index of each distinct row in order, the index of each row in them, and counts."""
     if not len(rows):
-        nothing = np.array([], np.int64)
-        return nothing, nothing, nothing
+        empty = np.array([], np.int64)
+        return empty, empty, empty
     keys = _comparable(rows)
     _, first, where, counts = np.unique(
         keys,
@@ -82,7 +80,7 @@ def _different(rows):
 
 
 def _comparable(rows):
-    """Rows as NumPy compares them: of strings, several to a row, their numbers instead."""
+    """Rows that NumPy can compare: rows of several strings become rows of integers."""
     if rows.dtype.name in NARROW:
         rows = rows.astype(np.float32)
     if rows.ndim > 1 and rows.shape[1] == 1:
@@ -90,19 +88,19 @@ def _comparable(rows):
     if rows.ndim > 1 and rows.dtype == object:
         return np.unique(rows.reshape(-1), return_inverse=True)[1].reshape(rows.shape)
     if rows.ndim > 1 and rows.dtype.kind in "fc":
-        # as one number for each different value, since rows are compared by their bytes; a NaN is like none
+        # as one integer per distinct value, since rows are compared by their bytes; NaN equals nothing
         return np.unique(rows.reshape(-1), return_inverse=True, equal_nan=False)[1].reshape(rows.shape)
     return rows
 
 
 @host("ListDiff")
 def list_diff(x, y, *, out_idx):
-    """What of x is not in y, and where it was."""
+    """The elements of x that are not in y, and their indices."""
     if x.ndim != 1 or y.ndim != 1:
         raise RunFailed("x and y must be vectors")
     if x.dtype == object:
-        there = set(y.tolist())
-        kept = np.array([one not in there for one in x.tolist()], bool)
+        excluded = set(y.tolist())
+        kept = np.array([element not in excluded for element in x.tolist()], bool)
     else:
         wide = wide_type(x.dtype)
         kept = ~np.isin(x.astype(wide), y.astype(wide))

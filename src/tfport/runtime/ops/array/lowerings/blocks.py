@@ -1,4 +1,4 @@
-"""Blocks of space moved into the batch or the depth, and back, in ONNX: a reshape, a transpose, a reshape."""
+"""SpaceToBatch, SpaceToDepth and their inverses, lowered to ONNX: reshape, transpose, reshape."""
 
 from __future__ import annotations
 
@@ -61,15 +61,15 @@ def _to_space(b, x, block, crops):
     assert made.shape is not None
     for axis in spans:
         size, gone = made.shape[axis], int(crops[axis - 1].sum())
-        # ONNX crops what there is, TensorFlow refuses more; a size is that of a block at least
+        # ONNX crops what exists, TensorFlow refuses more; a size is at least that of a block
         if gone > (block[axis - 1] if size is None else size):
-            raise CannotLower("crops may be more than there is")
+            raise CannotLower("crops may exceed the size")
     return cut(b, made, spans)
 
 
 def _check(rank, block, around):
     if rank < len(block) + 1 or around.shape != (len(block), 2) or np.any(around < 0) or min(block) < 1:
-        raise CannotLower("the block is for NumPy to refuse")
+        raise CannotLower("the block is invalid")
 
 
 @lower("SpaceToDepth", data_format=("NHWC", "NCHW"))
@@ -105,5 +105,5 @@ def depth_to_space(b, input, *, block_size, data_format):
 
 def _image(b, x):
     if rank_of(x) != 4:
-        raise CannotLower("its input is no image")
+        raise CannotLower("the input must have 4 axes")
     return sizes_of(b, x)

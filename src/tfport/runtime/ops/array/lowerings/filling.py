@@ -1,4 +1,4 @@
-"""Tensors made from nothing, in ONNX: filled, counted, one-hot."""
+"""Fill, Range, LinSpace and OneHot, lowered to ONNX."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from tfport.runtime.lower import CannotLower, constant_of, lower, rank_of
 from tfport.runtime.ops.shared.lowered_sizes import place, select, whole
 
 FEW = 1024
-"""Elements up to which a filled tensor of known shape is a constant."""
+"""A filled tensor of known shape with up to this many elements is a constant."""
 
 
 @lower("Fill")
 def fill(b, dims, value):
     if value.rank != 0:
-        raise CannotLower("its value is no scalar")
+        raise CannotLower("value is not a scalar")
     sizes = whole(dims)
     if sizes is None:
         return b.Expand(value, b.vector(dims))
@@ -36,7 +36,7 @@ def ones_like(b, x):
 
 def _like(b, x, value):
     if x.dtype.numpy.kind not in "biufV":
-        raise CannotLower("ONNX has no such numbers")
+        raise CannotLower("ONNX has no such type")
     if x.shape is not None and None not in x.shape and np.prod(x.shape) <= FEW:
         return b.const(np.full(x.shape, value), x.dtype)
     made = b.Expand(b.const(value, x.dtype), b.Shape(x))
@@ -46,10 +46,12 @@ def _like(b, x, value):
 
 @lower("Range")
 def range_(b, start, limit, delta):
-    """TensorFlow refuses steps that lead away from the limit, where ONNX has nothing: the count that the
-    absolute difference gives is no longer the count that there is, and the reshape fails."""
-    if any(one.rank != 0 for one in (start, limit, delta)):
-        raise CannotLower("not all of its inputs are scalars")
+    """A range whose reshape fails if `delta` leads away from the limit.
+
+    ONNX returns nothing then, TensorFlow an error; the count from the absolute difference does not match.
+    """
+    if any(number.rank != 0 for number in (start, limit, delta)):
+        raise CannotLower("the inputs must be scalars")
     step = constant_of(delta, "delta")[()]
     if step == 0:
         raise CannotLower("delta is zero")
@@ -83,7 +85,7 @@ def lin_space(b, start, stop, num):
 
 @lower("OneHot")
 def one_hot(b, indices, depth, on_value, off_value, *, axis):
-    """By comparison, since ONNX's OneHot counts negative places from the end, where TensorFlow has none."""
+    """By comparison, since ONNX's OneHot counts negative indices from the end and TensorFlow does not."""
     rank = rank_of(indices, "indices")
     at = rank if axis == -1 else place(axis, rank + 1)
     size = whole(depth)
@@ -92,7 +94,7 @@ def one_hot(b, indices, depth, on_value, off_value, *, axis):
     if size is not None:
         places = b.const(np.arange(size[0]).reshape([-1 if i == at else 1 for i in range(rank + 1)]), INT64)
     else:
-        # of a negative depth there is nothing, which does not have the absolute of it as its size
+        # for a negative depth the range is empty, and the reshape to its absolute value fails
         counted = b.Range(b.const(0, INT64), b.reshape(b.int64(depth)), b.const(1, INT64))
         places = b.Reshape(counted, b.Abs(b.vector(depth)), allowzero=1)
         others = [i for i in range(rank + 1) if i != at]

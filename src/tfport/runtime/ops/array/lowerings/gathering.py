@@ -1,6 +1,6 @@
-"""Elements picked by their places, in ONNX.
+"""Gather and Where, lowered to ONNX.
 
-A negative place is an error in TensorFlow and counts from the end in ONNX: see `never_negative`.
+A negative index is an error in TensorFlow and counts from the end in ONNX: see `never_negative`.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from tfport.runtime.lower import CannotLower, lower, rank_of, structure
 from tfport.runtime.ops.shared.lowered_sizes import axis_of, never_negative, numbers_of, place, settled
 
 _COUNTED = ("bool", "float32", "int32", "int64", "uint8")
-"""Types in which ONNX Runtime looks for what is not zero."""
+"""Types for which ONNX Runtime has NonZero."""
 
 
 @lower("GatherV2")
@@ -24,13 +24,13 @@ def gather_v2(b, params, indices, axis, *, batch_dims):
     picked = rank_of(indices, "indices")
     batch = place(batch_dims, picked + 1) if batch_dims > 0 else batch_dims + picked
     if not 0 <= batch <= min(picked, at):
-        raise CannotLower("batch_dims is for NumPy to refuse")
+        raise CannotLower("batch_dims is out of range")
     if batch == 0:
         return _gathered(b, params, indices, at)
     front = b.transpose(params, [*range(batch), at, *(i for i in range(batch, rank) if i != at)])
-    # what is picked by one place each is a place of one number
+    # GatherND takes index vectors, here of one element
     places = b.unsqueeze(b.int64(never_negative(b, indices)), picked)
-    found = b.GatherND(front, places, batch_dims=batch)
+    gathered = b.GatherND(front, places, batch_dims=batch)
     new = picked - batch
     order = [
         *range(batch),
@@ -38,7 +38,7 @@ def gather_v2(b, params, indices, axis, *, batch_dims):
         *range(batch, batch + new),
         *range(at + new, rank - 1 + new),
     ]
-    return b.transpose(found, order)
+    return b.transpose(gathered, order)
 
 
 @lower("Gather")
@@ -53,17 +53,17 @@ def _gathered(b, params, indices, axis):
 @lower("GatherNd")
 def gather_nd(b, params, indices, *, bad_indices_policy):
     if bad_indices_policy == "IGNORE":
-        raise CannotLower("ONNX does not ignore bad places")
+        raise CannotLower("ONNX does not ignore bad indices")
     if not indices.shape or not indices.shape[-1]:
-        raise CannotLower("the depth of its indices is not known, or zero")
+        raise CannotLower("the depth of the indices is unknown or zero")
     if params.shape is not None and 0 in params.shape:
-        raise CannotLower("its input is empty")
+        raise CannotLower("the input is empty")
     return b.GatherND(params, b.int64(never_negative(b, indices)))
 
 
 @structure("ResourceGather ResourceGatherNd")
 def of_a_variable(tracer, node, inputs, attrs):
-    """A read of the variable, and a gather of what was read; so tables of embeddings are constants."""
+    """Read the variable, then gather; so embedding tables are constants."""
     handle, indices = inputs
     read = tracer.read_variable(handle, node.name, attrs["dtype"])
     return tracer._step(node, [read, indices], attrs, node.signature)
@@ -82,6 +82,6 @@ def resource_gather_nd(b, resource, indices, *, dtype):
 @lower("Where")
 def where(b, input):
     if not rank_of(input) or input.dtype.is_complex:
-        raise CannotLower("its input is a scalar, or complex")
+        raise CannotLower("the input is a scalar or complex")
     plain = input if input.dtype.name in _COUNTED else b.cast(input, BOOL)
     return b.transpose(b.NonZero(plain), [1, 0])

@@ -1,4 +1,4 @@
-"""Tensors joined, cut, turned, repeated and padded, in ONNX."""
+"""Concat, split, transpose, tile, pad, reverse and roll, lowered to ONNX."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ from tfport.runtime.ops.shared.lowered_sizes import (
 
 @lower("Pack")
 def pack(b, values, *, axis):
-    rank = next((one.rank for one in values if one.rank is not None), None)
+    rank = next((value.rank for value in values if value.rank is not None), None)
     if rank is None:
-        raise CannotLower("the rank of its inputs is not known")
+        raise CannotLower("the rank of the inputs is unknown")
     at = place(axis, rank + 1)
-    parts = [_unsqueezed(b, one, at) for one in values]
+    parts = [_unsqueezed(b, value, at) for value in values]
     return settled(b, b.Concat(*parts, axis=at) if len(parts) > 1 else parts[0])
 
 
@@ -41,7 +41,7 @@ def _unsqueezed(b, x, axis):
 def unpack(b, value, *, num, axis):
     at = place(axis, rank_of(value))
     if num == 0:
-        raise CannotLower("there is nothing to answer")
+        raise CannotLower("there are no outputs")
     if num == 1:
         return [b.squeeze(value, at)]
     if value.rank == 1 and value.known is not None and len(value.known) == num:
@@ -51,7 +51,7 @@ def unpack(b, value, *, num, axis):
 
 
 def _number(b, x, i):
-    """One of the numbers of a vector."""
+    """One element of a vector."""
     if x.known[i] is not None:
         return b.const(x.known[i], x.dtype)
     return b.squeeze(cut(b, x, {0: (i, i + 1, 1)}), 0)
@@ -59,14 +59,17 @@ def _number(b, x, i):
 
 @lower("ConcatV2")
 def concat_v2(b, values, axis):
-    """ONNX Runtime joins an empty tensor whose other sizes differ, which TensorFlow refuses: a shape that
-    is wrong already, and asking each would cost more than the join."""
-    rank = next((one.rank for one in values if one.rank is not None), None)
-    if not rank or any(one.rank not in (rank, None) for one in values):
-        raise CannotLower("the ranks of its inputs are not known, or differ")
+    """Concatenate.
+
+    ONNX Runtime accepts an empty tensor whose other sizes differ, TensorFlow does not; checking each
+    input would cost more than the concatenation.
+    """
+    rank = next((value.rank for value in values if value.rank is not None), None)
+    if not rank or any(value.rank not in (rank, None) for value in values):
+        raise CannotLower("the ranks of the inputs are unknown or differ")
     at = axis_of(axis, rank)
     for i in range(rank):
-        if i != at and len({one.shape[i] for one in values if one.shape} - {None}) > 1:
+        if i != at and len({value.shape[i] for value in values if value.shape} - {None}) > 1:
             raise CannotLower("sizes differ")
     return settled(b, b.Concat(*values, axis=at)) if len(values) > 1 else values[0]
 
@@ -78,7 +81,7 @@ def concat(b, concat_dim, values):
 
 @lower("Split")
 def split(b, split_dim, value, *, num_split):
-    """Into parts whose sizes are said, since ONNX would make the last one smaller."""
+    """With explicit sizes, since ONNX would make the last part smaller."""
     at = axis_of(split_dim, rank_of(value))
     if num_split == 1:
         return [value]
@@ -96,15 +99,15 @@ def split_v(b, value, size_splits, split_dim, *, num_split):
     if sizes is None:
         raise CannotLower("size_splits is not constant")
     if len(sizes) != num_split or any(n < -1 for n in sizes) or sizes.count(-1) > 1:
-        raise CannotLower("these sizes are for NumPy to refuse")
-    given = sum(n for n in sizes if n != -1)
+        raise CannotLower("size_splits is invalid")
+    known = sum(n for n in sizes if n != -1)
     size = size_of(b, value, at)
     if -1 not in sizes:
         wanted = b.ints(*sizes)
     elif isinstance(size, int):
-        wanted = b.ints(*(size - given if n == -1 else n for n in sizes))
+        wanted = b.ints(*(size - known if n == -1 else n for n in sizes))
     else:
-        wanted = vector(b, [b.Sub(size, b.ints(given)) if n == -1 else n for n in sizes])
+        wanted = vector(b, [b.Sub(size, b.ints(known)) if n == -1 else n for n in sizes])
     if num_split == 1:
         return [value] if -1 in sizes or size == sizes[0] else [checked(b, value, at, sizes[0])]
     return b.nodes("Split", value, wanted, outputs=num_split, axis=at)
@@ -113,11 +116,11 @@ def split_v(b, value, size_splits, split_dim, *, num_split):
 @lower("Transpose ConjugateTranspose")
 def transpose(b, x, perm):
     if x.dtype.numpy.kind not in "biufV":
-        raise CannotLower("ONNX has no such numbers")
+        raise CannotLower("ONNX has no such type")
     axes = numbers_of(perm, "perm")
     order = [place(axis, len(axes)) for axis in axes]
     if x.rank not in (None, len(axes)) or len(set(order)) < len(order):
-        raise CannotLower("this is no permutation of its axes")
+        raise CannotLower("perm is not a permutation of the axes")
     return b.transpose(x, order)
 
 
@@ -128,7 +131,7 @@ def tile(b, input, multiples):
     if times is None:
         return b.Tile(input, b.vector(multiples))
     if len(times) != rank or any(n < 0 for n in times):
-        raise CannotLower("multiples are for NumPy to refuse")
+        raise CannotLower("multiples is invalid")
     return b.Tile(input, b.ints(*times)) if set(times) - {1} else input
 
 
@@ -151,7 +154,7 @@ def _padded(b, x, paddings, value):
         if not around.any():
             return x
         return b.Pad(x, b.ints(*around.T.reshape(-1).tolist()), value)
-    # a negative padding crops in ONNX; with its absolute in the shape that is asked for, the reshape fails
+    # a negative padding crops in ONNX; the reshape to a shape with its absolute value then fails
     pads = b.int64(paddings)
     made = b.Pad(x, b.reshape(b.transpose(pads, [1, 0]), -1), value)
     sizes = b.Add(b.Shape(x), b.ReduceSum(b.Abs(pads), b.ints(1), keepdims=0))
@@ -160,7 +163,7 @@ def _padded(b, x, paddings, value):
 
 def _around(paddings, rank):
     if paddings.shape != (rank, 2) or np.any(paddings < 0):
-        raise CannotLower("paddings are for NumPy to refuse")
+        raise CannotLower("paddings is invalid")
     return paddings
 
 
@@ -170,7 +173,7 @@ def mirror_pad(b, input, paddings, *, mode):
     around = _around(constant_of(paddings, "paddings"), rank)
     if mode == "REFLECT":
         if input.shape is not None and 0 in input.shape:
-            raise CannotLower("an empty tensor is for NumPy to pad")
+            raise CannotLower("the input is empty")
         return b.Pad(input, b.ints(*around.T.reshape(-1).tolist()), mode="reflect")
     made = input
     for axis, (before, after) in enumerate(around.tolist()):
@@ -179,7 +182,7 @@ def mirror_pad(b, input, paddings, *, mode):
 
 
 def _symmetric(b, x, axis, before, after):
-    """Both ends of an axis, turned round, beside it; that there is enough of it is checked."""
+    """Mirror both ends of an axis; check that it is long enough."""
     parts = [x]
     if before:
         front = cut(b, x, {axis: (before - 1, FIRST, -1)})
@@ -198,9 +201,9 @@ def reverse(b, tensor, dims):
 
 @lower("ReverseV2")
 def reverse_v2(b, tensor, axis):
-    axes = [place(one, rank_of(tensor)) for one in numbers_of(axis, "the axis")]
+    axes = [place(number, rank_of(tensor)) for number in numbers_of(axis, "the axis")]
     if len(set(axes)) < len(axes):
-        raise CannotLower("an axis is twice there")
+        raise CannotLower("an axis is repeated")
     return cut(b, tensor, dict.fromkeys(axes, (LAST, FIRST, -1)))
 
 
@@ -209,7 +212,7 @@ def reverse_sequence(b, input, seq_lengths, *, seq_dim, batch_dim):
     rank = rank_of(input)
     along, batch = place(seq_dim, rank), place(batch_dim, rank)
     if along == batch:
-        raise CannotLower("one axis cannot be both")
+        raise CannotLower("seq_dim and batch_dim are the same")
     lengths = b.int64(seq_lengths)
     if {along, batch} == {0, 1}:
         return b.ReverseSequence(input, lengths, batch_axis=batch, time_axis=along)
@@ -225,13 +228,13 @@ def roll(b, input, shift, axis):
     if len(shifts) != len(axes):
         raise CannotLower("shift and axis differ in length")
     made = input
-    for by, one in zip(shifts, axes, strict=True):
-        made = _rolled(b, made, by, place(one, rank))
+    for by, number in zip(shifts, axes, strict=True):
+        made = _rolled(b, made, by, place(number, rank))
     return made
 
 
 def _rolled(b, x, by, axis):
-    """What is behind a place before what is ahead of it."""
+    """Swap the two parts of an axis."""
     size = size_of(b, x, axis)
     if isinstance(size, int):
         at = -by % size if size else 0

@@ -1,7 +1,7 @@
-"""Elements put into places, in ONNX.
+"""Scatter ops, lowered to ONNX.
 
-All is said with ScatterElements on rows. ScatterND would be shorter, but ONNX Runtime shares its
-work among threads without care for places that come twice: sums come out wrong.
+All use ScatterElements on rows. ScatterND would be shorter, but ONNX Runtime runs it in several
+threads that race on repeated indices, and sums are wrong.
 """
 
 from __future__ import annotations
@@ -13,11 +13,11 @@ from tfport.runtime.ops.shared.lowered_sizes import LAST, reshaped, sizes_of, ti
 
 
 def _tensor_scatter(reduction, negate=False):
-    def said(b, tensor, indices, updates, *, bad_indices_policy):
+    def scatter(b, tensor, indices, updates, *, bad_indices_policy):
         values = b.Neg(updates) if negate else updates
         return scattered(b, tensor, indices, values, reduction, bad_indices_policy)
 
-    return said
+    return scatter
 
 
 lower("TensorScatterUpdate")(_tensor_scatter("none"))
@@ -37,15 +37,15 @@ def tensor_scatter_min(b, tensor, indices, updates, *, bad_indices_policy):
 
 def _extreme(b, tensor, indices, updates, reduction, policy):
     if not tensor.dtype.is_integer:
-        raise CannotLower("ONNX Runtime compares NaN in another way")
+        raise CannotLower("ONNX Runtime compares NaN differently")
     return scattered(b, tensor, indices, updates, reduction, policy)
 
 
 @lower("ScatterNd")
 def scatter_nd(b, indices, updates, shape, *, bad_indices_policy):
-    """Onto zeros; what comes to one place is added up."""
+    """Scatter onto zeros; values for the same index are added."""
     if updates.dtype == BOOL or not shape.shape or shape.shape[0] is None:
-        raise CannotLower("its rank is not known, or it adds bools")
+        raise CannotLower("the rank is unknown, or the type is bool")
     sizes = whole(shape)
     base = b.Expand(b.const(0, updates.dtype), b.ints(*sizes) if sizes else b.vector(shape))
     return scattered(b, base, indices, updates, "add", bad_indices_policy)
@@ -53,22 +53,22 @@ def scatter_nd(b, indices, updates, shape, *, bad_indices_policy):
 
 def scattered(b, tensor, indices, updates, reduction, policy):
     if policy == "IGNORE":
-        raise CannotLower("ONNX does not ignore bad places")
+        raise CannotLower("ONNX does not ignore bad indices")
     if reduction != "none":
         check_type(tensor)
     rank = rank_of(tensor)
     depth = indices.shape[-1] if indices.shape else None
     if not depth or depth > rank or len(indices.shape) < 2:
-        raise CannotLower("the depth of its indices is not known, or for NumPy to refuse")
+        raise CannotLower("the depth of the indices is unknown or invalid")
     if tensor.shape is not None and 0 in tensor.shape:
-        raise CannotLower("its input is empty")
+        raise CannotLower("the input is empty")
     if updates.rank != len(indices.shape) - 1 + rank - depth:
-        raise CannotLower("the rank of updates is not known, or wrong")
+        raise CannotLower("the rank of updates is unknown or wrong")
     sizes = sizes_of(b, tensor)
     count, width = product_of_sizes(b, sizes[:depth]), product_of_sizes(b, sizes[depth:])
     rows = reshaped(b, tensor, [count, width])
     places = row_numbers(b, b.int64(indices), sizes[:depth])
-    # the shape that updates must have, so that they do not fit otherwise
+    # the shape that updates must have
     wanted = [*sizes_of(b, indices, 0, len(indices.shape) - 1), *sizes[depth:]]
     values = updates if not wanted else in_shape(b, updates, wanted)
     number = product_of_sizes(b, wanted[: len(indices.shape) - 1])
@@ -82,14 +82,14 @@ def scattered(b, tensor, indices, updates, reduction, policy):
 
 def check_type(x):
     if x.dtype.name in ("float16", "bfloat16", "bool"):
-        raise CannotLower("ONNX Runtime adds up no such numbers")
+        raise CannotLower("ONNX Runtime does not add this type")
 
 
 def in_shape(b, x, wanted):
-    """`x`, if the sizes that both are known to have are the same; the reshape to rows sees to the rest."""
+    """`x`, if its known sizes match; the reshape to rows checks the rest."""
     for there, size in zip(x.shape, wanted, strict=True):
         if isinstance(size, int) and there is not None and there != size:
-            raise CannotLower("updates are for NumPy to refuse")
+            raise CannotLower("updates have a wrong shape")
     return x
 
 
@@ -101,7 +101,7 @@ def product_of_sizes(b, sizes):
 
 
 def row_numbers(b, indices, sizes):
-    """Indices as numbers of rows, and one that no tensor has for those that are out of bounds."""
+    """Row numbers of indices; an impossible one for indices out of bounds."""
     limits, zero = vector(b, sizes), b.ints(0)
     bad = b.Or(b.Less(indices, zero), b.GreaterOrEqual(indices, limits))
     if len(sizes) == 1:

@@ -1,4 +1,4 @@
-"""Shapes asked for and changed, in ONNX; what is known of them becomes constant."""
+"""Shape, Reshape, Squeeze and broadcasting, lowered to ONNX; known sizes become constants."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def shape(b, input, *, out_type):
 
 @lower("ShapeN")
 def shape_n(b, input, *, out_type):
-    return [_shape(b, one, out_type) for one in input]
+    return [_shape(b, tensor, out_type) for tensor in input]
 
 
 def _shape(b, x, out_type):
@@ -53,7 +53,7 @@ def reshape(b, tensor, shape):
     if sizes is None:
         return settled(b, b.Reshape(tensor, b.vector(shape), allowzero=1))
     if any(n < -1 for n in sizes) or sizes.count(-1) > 1 or (-1 in sizes and 0 in sizes):
-        raise CannotLower("this shape is for NumPy to look at")
+        raise CannotLower("the shape is invalid, or has both -1 and 0")
     return settled(b, b.Reshape(tensor, b.ints(*sizes), allowzero=1))
 
 
@@ -82,34 +82,34 @@ def ensure_shape(b, input, *, shape):
         return input
     if rank_of(input) != len(shape.dims):
         raise CannotLower("the rank differs")
-    made, asked = input, 0
+    made, checks = input, 0
     for axis, (wanted, there) in enumerate(zip(shape.dims, input.shape, strict=True)):
         if wanted is not None and there is not None and wanted != there:
             raise CannotLower("a size differs")
         if wanted is not None and there is None:
-            made, asked = checked(b, made, axis, wanted), asked + 1
-    if asked > 1:  # ONNX Runtime makes one reshape of several, which then may change the shape
-        raise CannotLower("several sizes are to be checked")
+            made, checks = checked(b, made, axis, wanted), checks + 1
+    if checks > 1:  # ONNX Runtime merges several reshapes into one that may change the shape
+        raise CannotLower("several sizes need a check")
     return made
 
 
 @structure("GuaranteeConst DeepCopy")
-def hand_on(tracer, node, inputs, attrs):
+def pass_on(tracer, node, inputs, attrs):
     return inputs
 
 
 @lower("BroadcastTo")
 def broadcast_to(b, input, shape):
-    """ONNX stretches both ways, TensorFlow only the input: the reshape fails where more came out."""
+    """ONNX broadcasts both ways, TensorFlow only the input: the reshape fails if the result is larger."""
     sizes = whole(shape)
     wanted = b.vector(shape) if sizes is None else vector(b, sizes)
     if shape.rank != 1 or shape.shape[0] is None or shape.shape[0] < rank_of(input):
-        raise CannotLower("its shape is no vector, or of unknown length, or too short")
+        raise CannotLower("the shape is not a vector, of unknown length, or too short")
     made = b.Expand(input, wanted)
     sizes, there = whole(shape), input.shape
     if sizes is not None and there is not None:
         if any(n < 0 for n in sizes) or len(there) > len(sizes):
-            raise CannotLower("this shape is for NumPy to refuse")
+            raise CannotLower("the shape is invalid")
         pairs = zip(sizes[len(sizes) - len(there) :], there, strict=True)
         if all(wide != 1 or narrow == 1 for wide, narrow in pairs):
             return made
@@ -118,7 +118,7 @@ def broadcast_to(b, input, shape):
 
 @lower("BroadcastArgs")
 def broadcast_args(b, s0, s1):
-    """Of shapes as long as each other the larger size, where both are made of known sizes."""
+    """Broadcast two constant shapes."""
     known = whole(s0), whole(s1)
     shapes = [shape for shape in known if shape is not None]
     if len(shapes) < len(known):
@@ -126,4 +126,4 @@ def broadcast_args(b, s0, s1):
     try:
         return b.const(np.array(np.broadcast_shapes(*shapes), np.int64), s0.dtype)
     except ValueError:
-        raise CannotLower("these shapes do not fit") from None
+        raise CannotLower("the shapes do not broadcast") from None

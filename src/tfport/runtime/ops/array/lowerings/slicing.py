@@ -1,4 +1,4 @@
-"""Slices in ONNX: by begin and size, and with strides and masks."""
+"""Slices, lowered to ONNX: by begin and size, or with strides and masks."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from tfport.runtime.ops.shared.lowered_sizes import (
 )
 
 REFUSED = -2
-"""No size to reshape to."""
+"""An invalid size, so that a reshape fails."""
 
 
 @lower("Slice")
@@ -30,7 +30,7 @@ def slice_(b, input, begin, size):
     if first is None or count is None:
         return _slice_at_run_time(b, input, begin, size)
     if len(first) != rank or len(count) != rank or any(n < 0 for n in first) or any(n < -1 for n in count):
-        raise CannotLower("begin and size are for NumPy to refuse")
+        raise CannotLower("begin or size is invalid")
     made = input
     for axis in range(rank):
         made = _span(b, made, axis, first[axis], count[axis])
@@ -38,7 +38,7 @@ def slice_(b, input, begin, size):
 
 
 def _span(b, x, axis, first, count):
-    """ONNX cuts what is too long, TensorFlow refuses it; so the size that comes out is checked."""
+    """ONNX truncates a slice that is too long, TensorFlow refuses it; so check the resulting size."""
     if first == 0 and count == -1:
         return x
     there = size_of(b, x, axis)
@@ -49,14 +49,14 @@ def _span(b, x, axis, first, count):
         return cut(b, x, {axis: (first, end, 1)}) if end - first < there else x
     if count > 0:
         return checked(b, cut(b, x, {axis: (first, first + count, 1)}), axis, count)
-    # what is left of the axis is no size to split by where `first` is behind its end
+    # Split fails if `first` is beyond the end, since the remaining size is negative
     left = b.Sub(there, b.ints(first))
     _, behind = b.nodes("Split", x, b.Concat(b.ints(first), left, axis=0), outputs=2, axis=axis)
     return behind if count == -1 else cut(b, behind, {axis: (0, 0, 1)})
 
 
 def _slice_at_run_time(b, x, begin, size):
-    """The shape that must come out is worked out beside the slice, and is none where it cannot be cut."""
+    """Compute the expected shape beside the slice; it is invalid if the slice is out of bounds."""
     first, count, there = b.vector(begin), b.vector(size), b.Shape(x)
     zero = b.ints(0)
     rest = b.Sub(there, first)
@@ -76,9 +76,9 @@ def strided_slice(
     b, input, begin, end, strides, *, begin_mask, end_mask, ellipsis_mask, new_axis_mask, shrink_axis_mask
 ):
     steps = numbers_of(strides, "strides")
-    # without an ellipsis, axes behind those that are spoken of may be as many as they like
-    spoken = len(steps) - (new_axis_mask & ((1 << len(steps)) - 1)).bit_count()
-    rank = rank_of(input) if ellipsis_mask or input.rank is not None else spoken
+    # without an ellipsis, there may be any number of axes after the specified ones
+    specified = len(steps) - (new_axis_mask & ((1 << len(steps)) - 1)).bit_count()
+    rank = rank_of(input) if ellipsis_mask or input.rank is not None else specified
     if begin.shape != (len(steps),) or end.shape != (len(steps),):
         raise CannotLower("begin, end and strides differ in length")
     try:
@@ -88,7 +88,7 @@ def strided_slice(
     read = [part for part in todo if part.kind != NEW]
     cuts = {axis: part for axis, part in enumerate(read) if part.kind in (SPAN, ONE)}
     if any(steps[p.at] == 0 or (p.kind == ONE and steps[p.at] < 0) for p in cuts.values()):
-        raise CannotLower("strides are for NumPy to refuse")
+        raise CannotLower("strides is invalid")
     for axis, part in cuts.items():
         _check_start(part, input.shape[axis] if input.shape is not None else None, begin, steps)
     made = _cut(b, input, cuts, begin, end, steps)
@@ -101,12 +101,12 @@ def strided_slice(
 
 
 def _check_start(part, size, begin, steps):
-    """Backwards from before the first there is nothing; ONNX would begin at the first."""
+    """A backward slice from before the first element is empty; ONNX would start at the first."""
     if part.kind == ONE or part.from_first or steps[part.at] > 0:
         return
     first = begin.known[part.at] if begin.known is not None else None
     if first is None or first < (-1 if size is None else -size):
-        raise CannotLower("it may begin before the first")
+        raise CannotLower("it may start before the first element")
 
 
 def _cut(b, x, cuts, begin, end, steps):
@@ -118,15 +118,15 @@ def _cut(b, x, cuts, begin, end, steps):
         return cut(b, x, {axis: span for axis, span in bounds.items() if axis not in trivial})
     starts = _vector(b, begin, [(part.at, bounds[axis][0]) for axis, part in cuts.items()])
     ends = _vector(b, end, [(part.at, bounds[axis][1]) for axis, part in cuts.items()])
-    ones = [part.kind == ONE and bounds[axis][0] is None for axis, part in cuts.items()]
-    if any(ones):
+    single = [part.kind == ONE and bounds[axis][0] is None for axis, part in cuts.items()]
+    if any(single):
         behind = b.Where(b.Equal(starts, b.ints(-1)), b.ints(LAST), b.Add(starts, b.ints(1)))
-        ends = behind if all(ones) else b.Where(b.const(ones, BOOL), behind, ends)
+        ends = behind if all(single) else b.Where(b.const(single, BOOL), behind, ends)
     return b.Slice(x, starts, ends, b.ints(*cuts), b.ints(*(steps[part.at] for part in cuts.values())))
 
 
 def _bounds(part, begin, end, steps):
-    """First, end and step of a part as ONNX has them; None for what only a run tells."""
+    """Start, end and step of a part for ONNX; None for what is known only at run time."""
     first = begin.known[part.at] if begin.known is not None else None
     last = end.known[part.at] if end.known is not None else None
     step = steps[part.at]
@@ -139,10 +139,10 @@ def _bounds(part, begin, end, steps):
     return first, last, step
 
 
-def _vector(b, given, wanted):
-    """Elements of a vector that are asked for by place, or known."""
-    wide = b.int64(given)
-    if [at for at, _ in wanted] != list(range(given.shape[0])):
+def _vector(b, vector, wanted):
+    """Elements of a vector by index, or their known values."""
+    wide = b.int64(vector)
+    if [at for at, _ in wanted] != list(range(vector.shape[0])):
         wide = b.Gather(wide, b.ints(*(at for at, _ in wanted)), axis=0)
     if all(known is None for _, known in wanted):
         return wide
