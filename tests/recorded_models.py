@@ -13,8 +13,8 @@ import tfport
 from tfport.atlas.known_ops import known_ops
 from tfport.graph.graph import Graph
 from tfport.graph.model import Model
+from tfport.graph.op_signature import OpTable
 from tfport.graph.parse import parse_graph
-from tfport.graph.signature import OpTable
 
 MODELS = Path(__file__).parent / "models"
 EXPECTED: dict[str, Any] = read_json(MODELS / "expected.json.xz")["models"]

@@ -30,8 +30,8 @@ from tfport.formats.proto.saved_model_pb2 import MetaGraphDef
 from tfport.formats.saved_model.read import read_saved_model
 from tfport.formats.saved_model.signature import SAVED_MODEL
 from tfport.graph.build import graph_from_def, graph_to_def
-from tfport.graph.census import every_node
-from tfport.graph.signature import OpTable
+from tfport.graph.op_signature import OpTable
+from tfport.graph.reach import every_node
 
 SHOWN = 5
 

@@ -35,8 +35,8 @@ from tfport.formats.encoding.message import parse_message
 from tfport.formats.files import Folder
 from tfport.formats.proto import graph_pb2, saved_model_pb2
 from tfport.graph.build import graph_from_def, graph_to_def
+from tfport.graph.op_signature import OpTable
 from tfport.graph.parse import parse_graph
-from tfport.graph.signature import OpTable
 from tfport.graph.text import graph_text
 
 ROOT = Path(__file__).resolve().parent.parent

@@ -13,8 +13,8 @@ import tfport
 from tfport.atlas.known_ops import known_ops
 from tfport.graph.build import graph_to_def
 from tfport.graph.model import TensorSpec
+from tfport.graph.op_signature import OpTable
 from tfport.graph.parse import parse_graph
-from tfport.graph.signature import OpTable
 from tfport.runtime.select_signature import select_signature
 
 DECODERS = {

@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from tfport.fix.result import Fixed
     from tfport.formats.find import ModelSource
     from tfport.graph.model import Model
-    from tfport.graph.signature import OpDefs
+    from tfport.graph.op_signature import OpDefs
     from tfport.runtime.custom.registry import Registry, kernel, op
     from tfport.runtime.custom.stub import stub
     from tfport.runtime.native.load import load_op_library

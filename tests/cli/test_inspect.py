@@ -40,7 +40,7 @@ def assert_refused(printed, ending: str) -> None:
 
 def test_unknown_tags_are_an_error(capsys):
     assert main(["inspect", path_of("estimator"), "--tags", "gpu"]) == 2
-    assert_refused(capsys.readouterr(), "no MetaGraph has the tags {gpu}; there is {serve} and {cpu, train}")
+    assert_refused(capsys.readouterr(), "no MetaGraph has the tags {gpu}; expected {serve} and {cpu, train}")
 
 
 def test_a_missing_path_is_an_error(capsys, tmp_path):

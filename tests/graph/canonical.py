@@ -1,4 +1,4 @@
-"""GraphDefs without what TensorFlow ignores: two that say the same become equal bytes.
+"""Canonical GraphDefs: equivalent ones become equal bytes.
 
 `x:0` is `x`; control inputs come last, in any order, and once is enough; maps have no order; a library
 without functions is none.
@@ -12,7 +12,7 @@ from tfport.formats.proto import graph_pb2 as pb
 
 
 def canonical(record: pb.GraphDef) -> bytes:
-    """What a GraphDef says."""
+    """The canonical form of a GraphDef."""
     out = pb.GraphDef()
     out.CopyFrom(record)
     for node in out.node:

@@ -1,4 +1,4 @@
-"""Attributes, as hypothesis makes them."""
+"""Hypothesis strategies for attributes."""
 
 from __future__ import annotations
 

@@ -20,7 +20,7 @@ def as_bytes(value: pb.AttrValue) -> bytes:
 
 @given(ATTRS)
 @settings(max_examples=200)
-def test_a_value_is_the_same_after_the_file(value):
+def test_a_value_survives_a_round_trip(value):
     once = encode(value)
     again = decode(pb.AttrValue.FromString(as_bytes(once)))
     assert as_bytes(encode(again)) == as_bytes(once)
@@ -66,7 +66,7 @@ def test_each_kind_of_value(proto, value):
     assert as_bytes(encode(value)) == as_bytes(proto)
 
 
-def test_a_tensor_stays_the_message_it_was():
+def test_a_tensor_keeps_its_message():
     proto = pb.AttrValue(
         tensor={"dtype": pb.DT_FLOAT, "tensor_shape": {"dim": [{"size": 1000}]}, "float_val": [1]}
     )
@@ -84,7 +84,7 @@ def test_all_attributes_of_a_node():
 def test_a_list_of_two_kinds_is_refused():
     both = pb.AttrValue(list={"i": [1], "s": [b"x"]})
     with pytest.raises(
-        MalformedGraph, match=r"^an attribute is a list of s and i; expected elements of one kind$"
+        MalformedGraph, match=r"^expected a list attribute with elements of one kind, found s and i$"
     ):
         decode(both)
 
@@ -92,8 +92,8 @@ def test_a_list_of_two_kinds_is_refused():
 @pytest.mark.parametrize(
     "value", [1 << 63, -(1 << 63) - 1, [[1]], object(), {"a": 1}, [None], [Placeholder("T")]]
 )
-def test_what_no_attribute_can_be_is_refused(value):
-    with pytest.raises(MalformedGraph, match=r"is no value for an attribute$"):
+def test_a_value_that_no_attribute_can_have_is_refused(value):
+    with pytest.raises(MalformedGraph, match=r"is not a valid attribute value$"):
         encode(value)
 
 

@@ -9,18 +9,18 @@ from tfport.formats.find import find_model
 from tfport.formats.proto import graph_pb2 as pb
 from tfport.formats.proto import saved_model_pb2
 from tfport.graph.build import graph_from_def, graph_to_def
-from tfport.graph.census import every_node
+from tfport.graph.reach import every_node
 
 
 def records(name: str) -> list[pb.GraphDef]:
-    """The GraphDefs of a recorded model, as the file has them."""
-    found = find_model(path_of(name))
+    """The GraphDefs of a recorded model."""
+    location = find_model(path_of(name))
     kind = {
-        "SAVED_MODEL": saved_model_pb2.SavedModel,
-        "META_GRAPH": saved_model_pb2.MetaGraphDef,
-        "GRAPH_DEF": pb.GraphDef,
-    }[found.format.name]
-    message = read_message(kind, found.files, found.name)
+        "saved_model": saved_model_pb2.SavedModel,
+        "meta_graph": saved_model_pb2.MetaGraphDef,
+        "graph_def": pb.GraphDef,
+    }[location.format.key]
+    message = read_message(kind, location.files, location.name)
     if kind is pb.GraphDef:
         return [message]
     return [
@@ -35,7 +35,7 @@ def test_bytes_to_graph_to_bytes_is_the_same_program(name):
 
 
 @pytest.mark.parametrize("name", PROGRAMS)
-def test_it_is_the_same_program_once_every_attribute_was_asked_for(name):
+def test_it_is_the_same_program_after_every_attribute_was_decoded(name):
     for record in records(name):
         graph = graph_from_def(record, OPS)
         for node in every_node(graph):
@@ -45,7 +45,7 @@ def test_it_is_the_same_program_once_every_attribute_was_asked_for(name):
 
 
 @pytest.mark.parametrize("name", PROGRAMS)
-def test_what_is_written_builds_the_same_graph_again(name):
+def test_a_written_graph_is_read_as_the_same_graph(name):
     graph = shared(name).graph
     again = graph_from_def(graph_to_def(graph), OPS)
     for ours, theirs in zip(every_node(graph), every_node(again), strict=True):
@@ -114,12 +114,12 @@ SAME_FUNCTIONS = {
 
 
 @pytest.mark.parametrize("text", [*SAME.values(), *SAME_FUNCTIONS.values()], ids=[*SAME, *SAME_FUNCTIONS])
-def test_is_the_same_after_a_round_trip(text):
+def test_a_graph_survives_a_round_trip(text):
     written, read = rebuilt(text)
     assert written == read
 
 
-def test_ports_of_an_unknown_op_are_told_apart_from_those_it_declares():
+def test_unknown_outputs_are_distinct_from_declared_ones():
     text = SAME_FUNCTIONS["a port that the op does not declare"]
     body = build(text).library.functions["f"]
     y, extra, idx = body["m"].inputs
@@ -137,7 +137,7 @@ def test_a_missing_input_is_a_stand_in():
     assert graph.missing == {}
 
 
-def test_a_whole_list_is_all_its_tensors():
+def test_a_list_resolves_to_all_its_tensors():
     text = (
         'library {function {signature {name:"f" input_arg {name:"x" type:DT_FLOAT number_attr:"N"}'
         ' output_arg {name:"y" type:DT_FLOAT number_attr:"N"} attr {name:"N" type:"int"}}'
@@ -150,32 +150,32 @@ def test_a_whole_list_is_all_its_tensors():
 
 
 REFUSED = [
-    ('node {name:"x" op:"A"} node {name:"x" op:"B"}', "two nodes are called `x`"),
-    ('node {name:"x" op:"A" input:"y:z"}', "`y:z` names no tensor: expected a number after the last colon"),
-    ('node {name:"x" op:"A" input:"y:-1"}', "`y:-1` names no tensor: expected a number after the last colon"),
+    ('node {name:"x" op:"A"} node {name:"x" op:"B"}', "two nodes have the name `x`"),
+    ('node {name:"x" op:"A" input:"y:z"}', "`y:z` is not a tensor: expected a number after the last colon"),
+    ('node {name:"x" op:"A" input:"y:-1"}', "`y:-1` is not a tensor: expected a number after the last colon"),
     (
         'node {name:"x" op:"A" input:"y:99999999999"}',
-        "`y:99999999999` names no tensor: expected a number after the last colon",
+        "`y:99999999999` is not a tensor: expected a number after the last colon",
     ),
-    (FUNCTION + '}} function {signature {name:"f"}}}', "two functions are called `f`"),
+    (FUNCTION + '}} function {signature {name:"f"}}}', "two functions have the name `f`"),
     ("library {function {signature {}}}", "a function has no name"),
-    (FUNCTION + ' input_arg {name:"x"}}}}', "two arguments of function `f` are called `x`"),
-    (FUNCTION + ' output_arg {name:"y"}}}}', "two arguments of function `f` are called `y`"),
-    (FUNCTION + '} node_def {name:"x" op:"A"}}}', "two nodes are called `x`"),
+    (FUNCTION + ' input_arg {name:"x"}}}}', "two arguments of function `f` have the name `x`"),
+    (FUNCTION + ' output_arg {name:"y"}}}}', "two arguments of function `f` have the name `y`"),
+    (FUNCTION + '} node_def {name:"x" op:"A"}}}', "two nodes have the name `x`"),
     (
         FUNCTION + '} node_def {name:"n" op:"Neg" input:"m:y:one"}}}',
-        "`m:y:one` names no tensor: expected a number after the last colon",
+        "`m:y:one` is not a tensor: expected a number after the last colon",
     ),
     (
         FUNCTION + '} node_def {name:"s" op:"Split" attr {key:"num_split" value {i:9000000000}}}'
         ' node_def {name:"n" op:"AddN" input:"s:output"}}}',
-        "`s:output` in function `f` names 9000000000 tensors",
+        "`s:output` in function `f` refers to 9000000000 tensors, too many",
     ),
 ]
 
 
 @pytest.mark.parametrize(("text", "sentence"), REFUSED)
-def test_what_makes_no_graph_is_refused(text, sentence):
+def test_a_malformed_graph_is_refused(text, sentence):
     with pytest.raises(MalformedGraph) as refused:
         build(text)
     assert str(refused.value) == sentence
@@ -183,7 +183,9 @@ def test_what_makes_no_graph_is_refused(text, sentence):
 
 def test_a_malformed_attribute_is_named_with_its_node():
     graph = build('node {name:"x" op:"A" attr {key:"a" value {list {i:1 s:"b"}}}}')
-    with pytest.raises(MalformedGraph, match=r"^node `x`: an attribute is a list of s and i"):
+    with pytest.raises(
+        MalformedGraph, match=r"^node `x`: expected a list attribute with elements of one kind, found s and i"
+    ):
         graph["x"].attrs  # noqa: B018
 
 
@@ -191,11 +193,11 @@ def test_many_small_references_to_a_long_list_are_refused(monkeypatch):
     monkeypatch.setattr("tfport.graph.build.MOST_OUTPUTS", 1000)
     nodes = "".join(f'node_def {{name:"n{i}" op:"AddN" input:"s:output"}}' for i in range(11))
     text = FUNCTION + '} node_def {name:"s" op:"Split" attr {key:"num_split" value {i:100}}}' + nodes + "}}"
-    with pytest.raises(MalformedGraph, match=r"^`s:output` in function `f` names 100 tensors$"):
+    with pytest.raises(MalformedGraph, match=r"^`s:output` in function `f` refers to 100 tensors, too many$"):
         build(text)
 
 
-def test_a_return_that_gathers_from_many_places_cannot_be_written():
+def test_a_return_of_several_sources_cannot_be_written():
     text = (
         'library {function {signature {name:"f" input_arg {name:"x" type:DT_FLOAT number_attr:"N"}'
         ' output_arg {name:"y" type:DT_FLOAT number_attr:"N"} attr {name:"N" type:"int"}}'
@@ -205,7 +207,7 @@ def test_a_return_that_gathers_from_many_places_cannot_be_written():
     returned = graph.library.functions["f"].returns["y"]
     returned.set_inputs(reversed(returned.inputs))
     with pytest.raises(
-        MalformedGraph, match=r"^return `y` gathers x:1, x:0; a function can return only a whole list$"
+        MalformedGraph, match=r"^return `y` returns x:1, x:0; a function can only return a whole list$"
     ):
         graph_to_def(graph)
 

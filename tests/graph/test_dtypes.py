@@ -19,7 +19,7 @@ NAMES = [  # number, ours, TensorFlow's
 
 
 @pytest.mark.parametrize(("number", "name", "tf"), NAMES)
-def test_a_type_has_a_name_here_and_one_in_the_file(number, name, tf):
+def test_a_type_has_a_name_in_tfport_and_in_tensorflow(number, name, tf):
     assert (DType.of(number).name, DType.of(number).tf, str(DType.of(number))) == (name, tf, name)
     assert DType.parse(name) == DType.parse(tf) == DType.of(number)
 
@@ -35,7 +35,7 @@ def test_the_names_are_those_of_tensorflow():
     assert {DType.parse(t["dtype"]).name for t in tensors.values()} == {t["dtype"] for t in tensors.values()}
 
 
-def test_a_number_nobody_knows_is_its_own_name():
+def test_an_unknown_number_is_its_own_name():
     strange = DType.of(999)
     assert (strange.name, strange.tf, strange == DType.parse("type999")) == ("type999", "999", True)
     with pytest.raises(KeyError):
@@ -71,7 +71,7 @@ def test_a_type_belongs_to_one_family_at_most(family, members):
         assert not getattr(other, family)
 
 
-def test_elements_have_a_numpy_type_where_there_are_any():
+def test_types_with_elements_have_a_numpy_type():
     assert FLOAT32.numpy == np.float32
     assert INT64.ref.numpy == np.int64
     assert STRING.numpy.hasobject

@@ -14,7 +14,7 @@ from tfport.graph.shapes import UNKNOWN, Shape
 
 
 def assert_true_uses(g: Graph) -> None:
-    """What values and nodes say of their users is what the users read."""
+    """The users of values and nodes are the nodes that read them."""
     readers: dict[object, Counter] = {}
     waiters: dict[object, set] = {}
     for node in (*g, *g.ends):
@@ -32,7 +32,7 @@ def assert_true_uses(g: Graph) -> None:
 
 
 class Edits(RuleBasedStateMachine):
-    """Any edits in any order keep both ends of every edge true."""
+    """Edits in any order keep both ends of every edge consistent."""
 
     @initialize()
     def begin(self):
@@ -118,7 +118,7 @@ def test_a_node_that_reads_a_value_twice_is_one_use():
     assert_true_uses(g)
 
 
-def test_reading_and_waiting_are_told_apart():
+def test_data_and_control_edges_are_separate():
     g = graph("x = Const()\ny = Neg(x)\nz = NoOp(^x)")
     assert g["x"].output(0).uses == [g["y"]]
     assert g["x"].control_users == [g["z"]]
@@ -143,7 +143,7 @@ def test_ten_thousand_nodes_of_one_name_are_added_at_once():
 def test_in_a_function_the_names_of_arguments_are_taken():
     body = graph("def f(x: float32) -> (y: float32):\n  return y=x").library.functions["f"]
     assert body.add("NoOp", name="x").name == "x_1"
-    with pytest.raises(MalformedGraph, match=r"^two nodes are called `x`$"):
+    with pytest.raises(MalformedGraph, match=r"^two nodes have the name `x`$"):
         body.new_node("x", "NoOp")
 
 
@@ -156,7 +156,7 @@ def test_a_value_is_found_by_name():
             g.value(wrong)
 
 
-def test_types_and_shapes_are_told_as_far_as_the_file_has_them():
+def test_types_and_shapes_come_from_the_file():
     g = graph("""
         x = Placeholder() {dtype=float32, shape=(?, 3)}
         c = Const() {dtype=float32, value=float32(2,)[1.0, 2.0]}
@@ -172,9 +172,9 @@ def test_types_and_shapes_are_told_as_far_as_the_file_has_them():
     ]
 
 
-def test_more_results_than_there_are_replacements_is_refused():
+def test_too_few_replacements_are_refused():
     g = graph("x = Split() {num_split=3}\ny = Neg(x:2)\nc = Const()")
-    with pytest.raises(MalformedGraph, match=r"^`y` reads `x:2`; there are 1 values to read instead$"):
+    with pytest.raises(MalformedGraph, match=r"^`y` reads `x:2`, but there are only 1 replacements$"):
         g["x"].replace_by([g["c"].output(0)], [])
     assert g["y"].inputs == (g["x"].output(2),)
 

@@ -1,4 +1,4 @@
-"""Programs made to break their reader: each ends in a tfport.Error or is read, and soon."""
+"""Malicious programs: each is read or refused with a tfport.Error, in reasonable time."""
 
 import pytest
 from hypothesis import given, settings
@@ -24,7 +24,7 @@ def model_of(program: Graph, meta: saved_model_pb2.MetaGraphDef | None = None) -
 
 
 def read_everything(model: Model) -> None:
-    """All that a user may ask of a model."""
+    """Read everything of a model."""
     report = tfport.inspect(model)
     assert str(report)
     assert report.to_json()
@@ -39,7 +39,7 @@ def read_everything(model: Model) -> None:
                 inline(call)
 
 
-def test_a_hundred_thousand_signatures_are_shown_and_counted_as_far_as_it_makes_sense():
+def test_a_hundred_thousand_signatures_are_shown_and_counted_up_to_a_limit():
     program = Graph(OPS)
     node = program.add("Placeholder", name="x")
     for i in range(300):
@@ -52,7 +52,7 @@ def test_a_hundred_thousand_signatures_are_shown_and_counted_as_far_as_it_makes_
     assert len(str(report).splitlines()) < 100
 
 
-def test_signatures_that_name_nothing_are_problems():
+def test_signatures_without_tensors_are_reported():
     meta = saved_model_pb2.MetaGraphDef()
     for i, name in enumerate(["x:99999999999", "", "gone:0", "x:7", "x:-1", "::::"]):
         meta.signature_def["s"].outputs[f"y{i}"].name = name
@@ -148,7 +148,7 @@ def test_ten_thousand_calls_are_inlined_in_time():
 @given(st.sampled_from(PROGRAMS), st.data())
 @settings(max_examples=60, deadline=None)
 def test_a_changed_program_is_read_or_refused(name, data):
-    """Bytes of a real program with some bits turned: protobuf still reads many of them."""
+    """The bytes of a real program with some bits flipped: protobuf still parses many of them."""
     good = graph_to_def(load(name).graph).SerializeToString(deterministic=True)
     bad = bytearray(good)
     for _ in range(data.draw(st.integers(1, 5))):

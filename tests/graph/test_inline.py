@@ -39,7 +39,7 @@ def test_a_call_becomes_the_body_and_keeps_its_name():
     assert_true_uses(g)
 
 
-def test_what_the_call_waited_for_the_first_nodes_of_the_body_wait_for():
+def test_the_first_nodes_of_the_body_wait_for_the_control_inputs_of_the_call():
     g = graph(
         f"x = Placeholder()\nw = NoOp()\nc = PartitionedCall(x, ^w) {{f=@square, Tout=[float32]}}\n{SQUARE}"
     )
@@ -62,7 +62,7 @@ def count(v: resource, x: float32) -> (y: float32):
 """
 
 
-def test_who_reads_a_result_or_waits_for_the_call_has_its_effects_run():
+def test_users_of_the_call_still_run_its_side_effects():
     g = graph(f"""\
 v = VarHandleOp() {{dtype=float32}}
 x = Placeholder() {{dtype=float32}}
@@ -77,13 +77,13 @@ waiter = NoOp(^c)
     assert_true_uses(g)
 
 
-def test_without_control_returns_whatever_is_stateful_is_an_effect():
+def test_without_control_returns_all_stateful_nodes_are_side_effects():
     g = graph("v = VarHandleOp()\nx = Placeholder()\nc = count(v, x)\n" + EFFECTS.replace(", ^add", ""))
     inline(g["c"])
     assert g["c/add"] in needed_by([g["c"]])
 
 
-def test_several_results_are_passed_on_together_and_none_by_waiting():
+def test_several_results_become_identity_n_and_none_a_no_op():
     g = graph("""\
 x = Placeholder() {dtype=float32}
 n = Placeholder() {dtype=int32}
@@ -149,7 +149,7 @@ def generic(x: $T) -> (y: $T):
 """
 
 
-def test_placeholders_become_what_the_call_gives_at_any_depth():
+def test_placeholders_become_attributes_of_the_call_at_any_depth():
     g = graph(f"x = Placeholder()\nc = generic(x) {{T=int32}}\n{GENERIC}")
     inline(g["c"])
     assert node_text(g["c/m"]) == "c/m = Mul(x, x) {T=int32}"
@@ -166,7 +166,7 @@ def test_a_function_called_by_attribute_gets_the_attributes_there():
     assert g["c/m"].attrs == {"T": INT32}
 
 
-def test_loops_and_places_get_names_of_their_own():
+def test_loops_and_colocations_get_their_own_names():
     g = graph("""\
 x = Placeholder()
 a = f(x)
@@ -195,7 +195,7 @@ c = square(s:1)
     assert node_text(g["c/arrival"]) == "c/arrival = Identity(s:1) {T=float32}"
 
 
-def test_the_body_runs_where_the_call_would():
+def test_the_body_has_the_device_of_the_call():
     text = SQUARE.replace("Mul(x, x) {T=float32}", 'Mul(x, x) {T=float32} @"/gpu:0"')
     g = graph(f'x = Placeholder()\nc = square(x) @"/cpu:0"\n{text}')
     inline(g["c"])
@@ -203,27 +203,27 @@ def test_the_body_runs_where_the_call_would():
 
 
 REFUSED = [
-    ("c = Neg(x)", "", "`c` calls no function that the model defines"),
-    ("c = PartitionedCall(x) {f=@nobody}", "", "`c` calls no function that the model defines"),
+    ("c = Neg(x)", "", "`c` calls a function that the model does not define"),
+    ("c = PartitionedCall(x) {f=@nobody}", "", "`c` calls a function that the model does not define"),
     ("c = square(x, x)", SQUARE, "`c` passes 2 tensors; square takes 1"),
     ("c = square(x)\nd = Neg(c:3)", SQUARE, "`c` has 4 results; square returns 1"),
     ("c = PartitionedCall(x) {f=@square}", SQUARE, "`c` has 0 results; square returns 1"),
     (
         "c = PartitionedCall(x) {f=@square, Tout=[1]}",
         SQUARE,
-        "`c` does not say of which types its results are",
+        "the types of the results of `c` are unknown",
     ),
-    ("c = generic(x)", GENERIC, "`c` gives generic no value for its attribute T"),
+    ("c = generic(x)", GENERIC, "`c` passes no value for the attribute T of generic"),
     (
         "c = PartitionedCall(x) {f=@generic, Tout=[int32]}",
         GENERIC,
-        "`c` gives generic no value for its attribute T",
+        "`c` passes no value for the attribute T of generic",
     ),
 ]
 
 
 @pytest.mark.parametrize(("call", "functions", "sentence"), REFUSED)
-def test_what_cannot_be_inlined_is_left_as_it_was(call, functions, sentence):
+def test_a_call_that_cannot_be_inlined_stays_unchanged(call, functions, sentence):
     g = graph(f"x = Placeholder()\n{call}\n{functions}")
     before = lines(g)
     with pytest.raises(MalformedGraph) as refused:
@@ -232,7 +232,7 @@ def test_what_cannot_be_inlined_is_left_as_it_was(call, functions, sentence):
     assert lines(g) == before
 
 
-def test_a_function_calls_itself_only_as_often_as_one_asks():
+def test_a_recursive_function_is_inlined_one_level_at_a_time():
     g = graph("""\
 x = Placeholder()
 c = f(x)
@@ -244,7 +244,7 @@ def f(x: float32) -> (y: float32):
     assert node_text(g["c/c"]) == "c/c = f(x)"
 
 
-def test_lists_are_as_long_as_the_call_makes_them():
+def test_the_call_determines_the_length_of_lists():
     g = load("list_arguments").graph
     assert node_text(g.library.functions["Interleave"]["pack"]) == "pack = Pack(parts:*) {N=$N, T=$T, axis=1}"
     inline(g["y"])

@@ -15,7 +15,7 @@ from tfport.graph.dtypes import DType
 from tfport.graph.model import TensorSpec, tensor_spec
 from tfport.graph.shapes import UNKNOWN, Shape
 
-KINDS = [
+FORMATS = [
     ("module", SAVED_MODEL),
     ("legacy_init", SAVED_MODEL),
     ("ref_variables", META_GRAPH),
@@ -25,22 +25,22 @@ KINDS = [
 ]
 
 
-@pytest.mark.parametrize(("name", "kind"), KINDS)
-def test_each_kind_of_file_becomes_a_model(name, kind):
+@pytest.mark.parametrize(("name", "format_"), FORMATS)
+def test_each_format_becomes_a_model(name, format_):
     model = shared(name)
-    assert model.format is kind
-    assert bool(len(model.graph)) == (kind is not CHECKPOINT)
+    assert model.format is format_
+    assert bool(len(model.graph)) == (format_ is not CHECKPOINT)
 
 
 def test_text_and_binary_are_the_same_graph():
     assert [str(n) for n in shared("frozen").graph] == [str(n) for n in shared("frozen_text").graph]
 
 
-def test_bytes_and_an_open_file_will_do():
+def test_bytes_and_an_open_file_are_accepted():
     with open(path_of("frozen"), "rb") as file:
         opened = tfport.load(file)
-    given = tfport.load(Path(path_of("frozen")).read_bytes())
-    assert len(opened.graph) == len(given.graph) == len(shared("frozen").graph)
+    from_bytes = tfport.load(Path(path_of("frozen")).read_bytes())
+    assert len(opened.graph) == len(from_bytes.graph) == len(shared("frozen").graph)
 
 
 def test_the_metagraph_for_serving_is_the_default():
@@ -53,19 +53,19 @@ def test_tags_choose_a_metagraph_in_any_order(tags):
     assert tfport.load(path_of("estimator"), tags=tags).tags == ("cpu", "train")
 
 
-def test_one_tag_may_be_a_word():
+def test_one_tag_may_be_a_string():
     assert tfport.load(path_of("estimator"), tags="serve").tags == ("serve",)
 
 
-def test_tags_that_no_metagraph_has_are_told_with_those_there_are():
+def test_the_error_for_unknown_tags_lists_the_existing_ones():
     with pytest.raises(UnreadableFile) as refused:
         tfport.load(path_of("estimator"), tags=["gpu", "serve"])
     assert str(refused.value).endswith(
-        "no MetaGraph has the tags {gpu, serve}; there is {serve} and {cpu, train}"
+        "no MetaGraph has the tags {gpu, serve}; expected {serve} and {cpu, train}"
     )
 
 
-def test_of_numbered_versions_the_newest_is_meant():
+def test_the_newest_numbered_version_is_loaded():
     assert shared("numbered_versions").where.endswith("10")
 
 
@@ -76,12 +76,12 @@ def test_a_metagraph_under_another_name_has_no_checkpoint(tmp_path):
     assert model.checkpoint is None
 
 
-def test_a_checkpoint_that_is_not_there_is_none(tmp_path):
+def test_a_missing_checkpoint_is_none(tmp_path):
     shutil.copy(path_of("ref_variables"), tmp_path / "model.meta")
     assert tfport.load(str(tmp_path / "model.meta")).checkpoint is None
 
 
-def test_the_graph_is_told_apart_from_what_stands_beside_it():
+def test_the_metagraph_does_not_repeat_the_graph():
     model = shared("module")
     assert not model.meta.HasField("graph_def")
     assert model.meta.object_graph_def.nodes
@@ -134,11 +134,11 @@ SPECS = [
 
 
 @pytest.mark.parametrize(("proto", "spec"), SPECS)
-def test_a_tensor_of_a_signature_is_dense_sparse_or_made_of_parts(proto, spec):
+def test_a_tensor_of_a_signature_is_dense_sparse_or_composite(proto, spec):
     assert tensor_spec(proto) == spec
 
 
-def test_defaults_of_arguments_are_told():
+def test_defaults_of_arguments_are_read():
     signature = shared("default_arguments").signatures["serving_default"]
     assert list(signature.defaults) == ["by"]
     assert signature.defaults["by"].numpy().shape == (2,)
@@ -148,7 +148,7 @@ NO_TENSORS = ["", "nobody:0", "x:99999999999", "x:-1", "x:1", "x:\u0663", "x:" +
 
 
 @pytest.mark.parametrize("name", NO_TENSORS, ids=lambda n: n[:14])
-def test_a_signature_may_name_what_is_not_there(name):
+def test_a_signature_may_refer_to_missing_tensors(name):
     model = load("frozen")
     inputs = [n.name for n in model.graph if n.op == "Placeholder"]
     named = name.replace("x", inputs[0], 1)

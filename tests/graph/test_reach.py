@@ -61,8 +61,8 @@ CYCLES = [
 
 
 @pytest.mark.parametrize(("text", "on_it"), CYCLES)
-def test_a_cycle_has_no_order_and_is_named(text, on_it):
-    with pytest.raises(MalformedGraph, match=f"^the graph has no order: `{on_it}` needs its own result$"):
+def test_a_cycle_is_refused_and_named(text, on_it):
+    with pytest.raises(MalformedGraph, match=f"^the graph has a cycle: `{on_it}` needs its own result$"):
         in_order(graph(text))
 
 
@@ -84,20 +84,20 @@ LOOP = """
 """
 
 
-def test_a_loop_has_an_order_and_an_inside():
+def test_a_loop_has_an_order_and_nodes():
     g = graph(LOOP)
     assert_in_order(in_order(g))
-    found = loops(g)
-    assert list(found) == ["outer", "inner"]
-    assert "after" not in names(found["outer"])
-    assert {"enter", "exit", "inner", "next2", "exit2", "next"} <= set(names(found["outer"]))
-    assert names(found["inner"]) == ["exit2", "inner", "merge2", "next2", "switch2"]
+    frames = loops(g)
+    assert list(frames) == ["outer", "inner"]
+    assert "after" not in names(frames["outer"])
+    assert {"enter", "exit", "inner", "next2", "exit2", "next"} <= set(names(frames["outer"]))
+    assert names(frames["inner"]) == ["exit2", "inner", "merge2", "next2", "switch2"]
 
 
 def test_the_loops_of_a_recorded_graph_are_found():
-    found = loops(shared("loops").graph)
-    assert found
-    for frame, nodes in found.items():
+    frames = loops(shared("loops").graph)
+    assert frames
+    for frame, nodes in frames.items():
         assert {node.attrs["frame_name"] for node in nodes if node.op == "Enter"} >= {frame}
         assert {"Enter", "Merge", "Switch", "NextIteration", "Exit"} <= {node.op for node in nodes}
         assert_in_order(in_order(shared("loops").graph, nodes))
@@ -130,7 +130,7 @@ def test_a_node_calls_functions_by_op_or_attribute(name, functions):
     assert list(functions_of(graph(CALLS)[name])) == functions.split()
 
 
-def test_functions_are_followed_and_recursion_ends():
+def test_functions_are_followed_and_recursion_terminates():
     g = graph(CALLS)
     assert set(called_by([g["a"]])) == {"f", "g"}
     assert set(called_by([g["b"]])) == {"g", "h"}
@@ -138,7 +138,7 @@ def test_functions_are_followed_and_recursion_ends():
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_every_function_named_in_a_recorded_graph_is_there(name):
+def test_every_function_used_in_a_recorded_graph_exists(name):
     program = shared(name).graph
     for body in (program, *program.library.functions.values()):
         for node in body:

@@ -1,4 +1,4 @@
-"""Everything that TensorFlow said of the recorded models is what tfport says."""
+"""tfport reads the recorded models as TensorFlow does."""
 
 from collections import Counter
 from typing import Any
@@ -7,14 +7,14 @@ import pytest
 from tests.live import sums
 from tests.recorded_models import EXPECTED, NAMES, load, of_kind, shared
 
-from tfport.graph.edit import constant
+from tfport.graph.constants import constant
 from tfport.graph.graph import Graph
 from tfport.graph.model import INIT_SIGNATURE, Model, Signature, TensorSpec
 from tfport.graph.shapes import Shape
 from tfport.graph.state import assets, variables
 from tfport.graph.tensors import Tensor
 
-# Keras 3 gives the objects other names than the variables have
+# in Keras 3, objects and variables have different names
 OBJECTS = [
     n for n in NAMES if EXPECTED[n]["objects"] and EXPECTED[n]["graphs"] and not n.startswith("keras_")
 ]
@@ -22,10 +22,10 @@ GRAPHS = [(name, i) for name in NAMES for i in range(len(EXPECTED[name]["graphs"
 
 
 def opened(name: str, index: int) -> tuple[Model, dict[str, Any]]:
-    """A model with the MetaGraph at this place, and what TensorFlow said of that."""
-    said = EXPECTED[name]["graphs"][index]
+    """A model with the MetaGraph at this index, and the facts recorded from TensorFlow."""
+    expected = EXPECTED[name]["graphs"][index]
     several = len(EXPECTED[name]["graphs"]) > 1
-    return load(name, said["tags"]) if several else shared(name), said
+    return load(name, expected["tags"]) if several else shared(name), expected
 
 
 def dims(shape: Shape) -> list[int | None] | None:
@@ -37,7 +37,7 @@ def value(tensor: Tensor) -> dict[str, Any]:
 
 
 def body(graph: Graph) -> dict[str, Any]:
-    """What `facts.census` tells of the nodes of a graph."""
+    """The nodes of a graph in the form of `facts.census`."""
     return {
         "ops": dict(Counter(node.op for node in graph)),
         "inputs": sum(len(node.inputs) for node in graph),
@@ -50,78 +50,80 @@ def body(graph: Graph) -> dict[str, Any]:
 
 @pytest.mark.parametrize(("name", "index"), GRAPHS)
 def test_nodes_edges_and_constants(name, index):
-    model, said = opened(name, index)
-    assert body(model.graph) == said["main"]
-    assert {n: body(f) for n, f in model.graph.library.functions.items()} == said["functions"]
+    model, expected = opened(name, index)
+    assert body(model.graph) == expected["main"]
+    assert {n: body(f) for n, f in model.graph.library.functions.items()} == expected["functions"]
     gradients = {g.function_name: g.gradient_func for g in model.graph.library.rest.gradient}
-    assert gradients == said["gradients"]
-    assert sorted({node.device for node in model.graph} - {""}) == said["devices"]
+    assert gradients == expected["gradients"]
+    assert sorted({node.device for node in model.graph} - {""}) == expected["devices"]
 
 
 @pytest.mark.parametrize(("name", "index"), GRAPHS)
-def test_where_it_was_made(name, index):
-    model, said = opened(name, index)
+def test_producer_and_tags(name, index):
+    model, expected = opened(name, index)
     versions = model.graph.rest.versions
-    assert said["producer"] == {
+    assert expected["producer"] == {
         "tensorflow": model.meta.meta_info_def.tensorflow_version,
         "graph_def": versions.producer,
         "min_consumer": versions.min_consumer,
     }
-    if "tags" in said:
-        assert list(model.tags) == said["tags"]
-        assert dict(model.meta.meta_info_def.function_aliases) == said["aliases"]
+    if "tags" in expected:
+        assert list(model.tags) == expected["tags"]
+        assert dict(model.meta.meta_info_def.function_aliases) == expected["aliases"]
     if model.tag_sets:
         assert [list(tags) for tags in model.tag_sets] == [g["tags"] for g in EXPECTED[name]["graphs"]]
 
 
-def tensor(spec: TensorSpec, said: dict[str, Any]) -> dict[str, Any]:
-    """A TensorSpec in the words of `facts.tensor`."""
-    if "parts" in said:
-        parts = [{**part, "name": tensor} for part, tensor in zip(said["parts"], spec.tensors, strict=True)]
+def tensor(spec: TensorSpec, expected: dict[str, Any]) -> dict[str, Any]:
+    """A TensorSpec in the form of `facts.tensor`."""
+    if "parts" in expected:
+        parts = [
+            {**part, "name": tensor} for part, tensor in zip(expected["parts"], spec.tensors, strict=True)
+        ]
         return {"type": f"{spec.form.upper()}_TENSOR_SPEC", "parts": parts}
-    told = {"dtype": spec.dtype.name, "shape": dims(spec.shape)}
+    fields = {"dtype": spec.dtype.name, "shape": dims(spec.shape)}
     if spec.form == "sparse":
         values, indices, shape = spec.tensors
-        return {**told, "sparse": [indices, values, shape]}
-    return {**told, "name": spec.tensors[0]}
+        return {**fields, "sparse": [indices, values, shape]}
+    return {**fields, "name": spec.tensors[0]}
 
 
-def signature(ours: Signature, said: dict[str, Any]) -> dict[str, Any]:
+def signature(ours: Signature, expected: dict[str, Any]) -> dict[str, Any]:
     return {
         "method": ours.method,
-        "inputs": {n: tensor(spec, said["inputs"][n]) for n, spec in ours.inputs.items()},
-        "outputs": {n: tensor(spec, said["outputs"][n]) for n, spec in ours.outputs.items()},
+        "inputs": {n: tensor(spec, expected["inputs"][n]) for n, spec in ours.inputs.items()},
+        "outputs": {n: tensor(spec, expected["outputs"][n]) for n, spec in ours.outputs.items()},
         "defaults": {n: value(t) for n, t in ours.defaults.items()},
     }
 
 
 @pytest.mark.parametrize(("name", "index"), [g for g in GRAPHS if g[0] not in of_kind("graph_def")])
-def test_signatures_assets_and_initialisers(name, index):
-    model, said = opened(name, index)
-    assert set(model.signatures) == set(said["signatures"])
+def test_signatures_assets_and_initializers(name, index):
+    model, expected = opened(name, index)
+    assert set(model.signatures) == set(expected["signatures"])
     for key, ours in model.signatures.items():
-        assert signature(ours, said["signatures"][key]) == said["signatures"][key]
+        assert signature(ours, expected["signatures"][key]) == expected["signatures"][key]
         assert all(
             model.has_tensor(t) for s in (*ours.inputs.values(), *ours.outputs.values()) for t in s.tensors
         )
-    assert sorted([asset.file, asset.tensor] for asset in assets(model)) == said["assets"]
-    init = said["init_op"]
+    assert sorted([asset.file, asset.tensor] for asset in assets(model)) == expected["assets"]
+    init = expected["init_op"]
     assert [node.name for node in model.init_nodes] == ([init.partition(":")[0]] if init else [])
     assert INIT_SIGNATURE not in model.signatures
 
 
 @pytest.mark.parametrize("name", NAMES)
 def test_variables_and_their_values(name):
-    model, said = shared(name), EXPECTED[name]
+    model, expected = shared(name), EXPECTED[name]
     stored = model.checkpoint
     names = stored.names() if stored else []
-    assert {n: sums.value(dtype(model, n), stored.read(n)) for n in names} == said["variables"]
+    assert {n: sums.value(dtype(model, n), stored.read(n)) for n in names} == expected["variables"]
     for variable in variables(model):
         if variable.key is not None:
-            assert variable.key in said["variables"]
+            assert variable.key in expected["variables"]
         if variable.key is not None and not variable.slice:
-            told = said["variables"][variable.key]
-            assert (variable.dtype.base.name, dims(variable.shape)) == (told["dtype"], told["shape"])
+            entry = expected["variables"][variable.key]
+            assert (variable.dtype.base.name, dims(variable.shape)) == (entry["dtype"], entry["shape"])
 
 
 def dtype(model: Model, name: str) -> str:
@@ -131,15 +133,15 @@ def dtype(model: Model, name: str) -> str:
 
 
 @pytest.mark.parametrize("name", OBJECTS)
-def test_variables_have_the_names_that_the_object_graph_gives(name):
+def test_variables_have_the_names_of_the_object_graph(name):
     ours = {v.key: v.name for v in variables(shared(name)) if v.key}
-    said = EXPECTED[name]["objects"]
-    assert {key: said[key] for key in ours} == ours
+    expected = EXPECTED[name]["objects"]
+    assert {key: expected[key] for key in ours} == ours
 
 
 @pytest.mark.parametrize("name", [n for n in NAMES if "fingerprint" in EXPECTED[n]])
 def test_fingerprints(name):
-    found = shared(name).fingerprint
-    assert {key: getattr(found, key) for key in EXPECTED[name]["fingerprint"]} == EXPECTED[name][
+    fingerprint = shared(name).fingerprint
+    assert {key: getattr(fingerprint, key) for key in EXPECTED[name]["fingerprint"]} == EXPECTED[name][
         "fingerprint"
     ]

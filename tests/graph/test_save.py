@@ -8,8 +8,8 @@ import tfport
 from tfport.formats import output
 from tfport.graph import save
 from tfport.graph.build import graph_to_def
-from tfport.graph.census import every_node
 from tfport.graph.inline import callee, inline
+from tfport.graph.reach import every_node
 
 
 def saved(model, path: Path):
@@ -19,7 +19,7 @@ def saved(model, path: Path):
 
 
 @pytest.mark.parametrize("name", PROGRAMS)
-def test_what_is_saved_loads_as_the_same_model(name, tmp_path):
+def test_a_saved_model_loads_as_the_same_model(name, tmp_path):
     model = load(name)
     again = saved(model, tmp_path / "out" / "model")
     assert again.format is model.format
@@ -62,7 +62,7 @@ def test_assets_and_what_keras_wrote_are_copied(tmp_path):
     assert (tmp_path / "n/assets.extra/deep/notes.txt").read_bytes() == b"kept too"
 
 
-def test_a_changed_graph_is_what_is_saved(tmp_path):
+def test_the_changed_graph_is_saved(tmp_path):
     model = load("nested_functions")
     for call in [node for node in model.graph if callee(node)]:
         inline(call)
@@ -71,7 +71,7 @@ def test_a_changed_graph_is_what_is_saved(tmp_path):
     assert len(again.graph) > EXPECTED["nested_functions"]["graphs"][0]["main"]["inputs"]
 
 
-def test_the_first_checkpoint_format_goes_along(tmp_path):
+def test_a_v1_checkpoint_is_copied(tmp_path):
     tfport.save(load("first_checkpoint_format"), str(tmp_path / "m.meta"))
     assert sorted(p.name for p in tmp_path.iterdir()) == ["m", "m.meta"]
 
@@ -96,13 +96,13 @@ def test_an_interrupted_write_leaves_nothing(name, error, tmp_path, monkeypatch)
     def interrupted(*_):
         raise error
 
-    monkeypatch.setattr(save, "_serialised", interrupted)
+    monkeypatch.setattr(save, "_serialize", interrupted)
     with pytest.raises(tfport.Error if error is OSError else error):
         tfport.save(shared(name), str(tmp_path / "deep" / "er" / "m"))
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_copy_cut_short_leaves_nothing(tmp_path, monkeypatch):
+def test_an_interrupted_copy_leaves_nothing(tmp_path, monkeypatch):
     def full(*_):
         raise OSError(28, "No space left on device")
 
@@ -112,7 +112,7 @@ def test_a_copy_cut_short_leaves_nothing(tmp_path, monkeypatch):
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_place_where_nothing_can_be_written_is_told(tmp_path):
+def test_a_path_that_cannot_be_written_is_refused(tmp_path):
     (tmp_path / "file").write_text("no folder")
     with pytest.raises(tfport.Error, match="cannot be written"):
         tfport.save(shared("frozen"), str(tmp_path / "file" / "m"))
@@ -124,7 +124,7 @@ def test_a_checkpoint_has_no_graph_to_write(tmp_path):
             tfport.save(shared(name), str(tmp_path / "m"))
 
 
-def test_every_attribute_of_a_saved_model_is_as_it_was(tmp_path):
+def test_attributes_survive_saving(tmp_path):
     again = saved(shared("keras_lstm"), tmp_path / "m")
     for ours, theirs in zip(every_node(shared("keras_lstm").graph), every_node(again.graph), strict=True):
         assert ours.attrs == theirs.attrs

@@ -10,7 +10,7 @@ SHAPES = st.just(UNKNOWN) | st.builds(Shape, st.lists(SIZES, max_size=5).map(tup
 
 
 @given(SHAPES)
-def test_a_shape_is_the_same_after_the_file(shape):
+def test_a_shape_survives_a_round_trip(shape):
     assert Shape.from_proto(shape.to_proto()) == shape
 
 
@@ -29,7 +29,7 @@ WRITTEN = [
 
 
 @pytest.mark.parametrize(("shape", "text"), WRITTEN)
-def test_a_shape_reads_like_a_tuple(shape, text):
+def test_a_shape_prints_like_a_tuple(shape, text):
     assert str(shape) == text
 
 
@@ -45,5 +45,5 @@ SIZED = [
 
 
 @pytest.mark.parametrize(("shape", "rank", "size"), SIZED, ids=[str(s)[:20] for s, _, _ in SIZED])
-def test_rank_and_size_are_told_where_they_are_known(shape, rank, size):
+def test_rank_and_size_are_none_if_unknown(shape, rank, size):
     assert (shape.rank, shape.size) == (rank, size)

@@ -16,7 +16,7 @@ def rows(name: str) -> list[tuple]:
     return [(v.name, str(v.dtype), str(v.shape), v.key, v.slice) for v in variables(shared(name))]
 
 
-def test_the_variables_of_objects_have_the_keys_of_objects():
+def test_tf2_variables_have_the_keys_of_their_objects():
     assert rows("module") == [
         ("calls", "int32", "()", "calls/.ATTRIBUTES/VARIABLE_VALUE", ""),
         ("b", "float32", "(3,)", "b/.ATTRIBUTES/VARIABLE_VALUE", ""),
@@ -25,13 +25,13 @@ def test_the_variables_of_objects_have_the_keys_of_objects():
 
 
 @pytest.mark.parametrize("name", ["ref_variables", "resource_variables", "first_checkpoint_format"])
-def test_the_variables_of_a_session_have_their_own_names(name):
-    found = rows(name)
-    assert found
-    assert [key for _, _, _, key, _ in found] == [name for name, *_ in found]
+def test_tf1_variables_have_their_own_names_as_keys(name):
+    listed = rows(name)
+    assert listed
+    assert [key for _, _, _, key, _ in listed] == [name for name, *_ in listed]
 
 
-def test_a_partitioned_variable_is_parts_of_one_tensor():
+def test_a_partitioned_variable_is_slices_of_one_tensor():
     parts = [row for row in rows("partitioned_variables") if row[3] == "p/table"]
     assert [part[4] for part in parts] == ["7 2 0,3:0,2", "7 2 3,2:0,2", "7 2 5,2:0,2"]
     assert [part[2] for part in parts] == ["(3, 2)", "(2, 2)", "(2, 2)"]
@@ -54,20 +54,20 @@ def test_a_table_has_the_asset_that_fills_it():
 
 
 def test_a_table_in_memory_is_filled_by_constants_or_the_checkpoint():
-    found = tables(shared("tables_in_memory"))
-    assert {t.node.op for t in found} >= {"HashTableV2", "MutableHashTableV2"}
-    assert {t.asset for t in found} == {None}
-    assert "LookupTableImportV2" in {t.filled_by for t in found}
+    in_memory = tables(shared("tables_in_memory"))
+    assert {t.node.op for t in in_memory} >= {"HashTableV2", "MutableHashTableV2"}
+    assert {t.asset for t in in_memory} == {None}
+    assert "LookupTableImportV2" in {t.filled_by for t in in_memory}
 
 
-def test_assets_are_told_with_their_size():
+def test_assets_have_a_size():
     assert assets(shared("table_from_file")) == [
         Asset("words.txt", "asset_path_initializer:0", 17),
         Asset("unread.txt", "asset_path_initializer_1:0", 7),
     ]
 
 
-def test_assets_stood_in_a_collection_before():
+def test_tf1_assets_are_in_a_collection():
     model = load("estimator")
     collected = model.meta.collection_def["saved_model_assets"].any_list
     assert collected.value
@@ -78,8 +78,8 @@ def test_assets_stood_in_a_collection_before():
 def test_a_missing_asset_has_no_size(tmp_path):
     shutil.copytree(path_of("table_from_file"), tmp_path / "m")
     (tmp_path / "m/assets/words.txt").unlink()
-    found = assets(tfport.load(str(tmp_path / "m")))
-    assert [a.nbytes for a in found] == [None, 7]
+    listed = assets(tfport.load(str(tmp_path / "m")))
+    assert [a.nbytes for a in listed] == [None, 7]
 
 
 def model_of(text: str, restore: str = "restore") -> Model:
@@ -102,31 +102,31 @@ RESTORE = """
 """
 
 
-def test_what_restores_a_variable_is_followed_through_what_only_passes_it_on():
-    found = variables(model_of(RESTORE))
-    assert [(v.name, v.key, v.slice) for v in found] == [("v", "a", ""), ("shared", "b", "4 0,2")]
+def test_a_restore_is_followed_through_nodes_that_only_pass_on_values():
+    restored = variables(model_of(RESTORE))
+    assert [(v.name, v.key, v.slice) for v in restored] == [("v", "a", ""), ("shared", "b", "4 0,2")]
 
 
 HOSTILE = {
-    "names that are no strings": RESTORE.replace(
+    "names that are not strings": RESTORE.replace(
         'dtype=string, value=string(2,)["a", "b"]', "value=float32(1,)[1.0]"
     ),
     "too few names": RESTORE.replace('string(2,)["a", "b"]', 'string(1,)["a"]'),
     "no names": RESTORE.replace("(file, names, parts)", "(file)"),
     "names that are computed": RESTORE.replace("names = Const() {dtype=string", "names = Op() {dtype=string"),
-    "types and shapes that are none": RESTORE.replace("dtype=float32, shape=(2,)", 'dtype="x", shape=1'),
-    "a name that is none": RESTORE.replace('"shared"', "7"),
+    "types and shapes that are invalid": RESTORE.replace("dtype=float32, shape=(2,)", 'dtype="x", shape=1'),
+    "a name that is a number": RESTORE.replace('"shared"', "7"),
 }
 
 
 @pytest.mark.parametrize("text", HOSTILE.values(), ids=HOSTILE)
-def test_a_strange_restore_leaves_variables_without_key(text):
-    found = variables(model_of(text))
-    assert len(found) == 2
-    assert all(str(v.dtype) and v.shape is not None for v in found)
+def test_a_malformed_restore_leaves_variables_without_a_key(text):
+    listed = variables(model_of(text))
+    assert len(listed) == 2
+    assert all(str(v.dtype) and v.shape is not None for v in listed)
 
 
-def test_functions_that_call_themselves_and_each_other_are_followed_to_an_end():
+def test_following_recursive_functions_terminates():
     bodies = "\n".join(
         f"    def f{i}(x: float32, y: float32) -> (z: float32):\n"
         + "".join(f"      c{j} = f{(i + j) % 20}({'x, y' if j % 2 else 'y, x'})\n" for j in range(20))
@@ -137,7 +137,7 @@ def test_functions_that_call_themselves_and_each_other_are_followed_to_an_end():
     assert variables(model) == []
 
 
-def test_a_program_that_calls_without_end_is_left_at_some_point(monkeypatch):
+def test_following_endless_calls_stops_at_a_limit(monkeypatch):
     monkeypatch.setattr(state, "MOST_STEPS", 1000)
     text = """
     x = Const()

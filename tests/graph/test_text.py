@@ -12,10 +12,10 @@ from tfport.errors import MalformedGraph
 from tfport.formats.proto import graph_pb2 as pb
 from tfport.graph.attrs import FunctionRef, Placeholder
 from tfport.graph.build import graph_to_def
-from tfport.graph.census import every_node
 from tfport.graph.dtypes import DType
 from tfport.graph.graph import Graph
 from tfport.graph.parse import parse_graph
+from tfport.graph.reach import every_node
 from tfport.graph.shapes import UNKNOWN, Shape
 from tfport.graph.tensors import Tensor
 from tfport.graph.text import graph_text, node_text
@@ -71,7 +71,7 @@ def test_functions_are_printed_as_they_were_written():
 @given(st.dictionaries(NAMES, ATTRS, max_size=3), NAMES, st.text(max_size=5))
 @settings(max_examples=150)
 @example({"a": "\u2028 # \x85"}, "x", "\x00\x1b")
-def test_any_node_is_the_same_after_the_notation(attrs, name, device):
+def test_any_node_survives_a_round_trip(attrs, name, device):
     made = Graph(OPS)
     made.add("Op", (), attrs, name=name, device=device)
     line = node_text(made[name])
@@ -83,7 +83,7 @@ def test_any_node_is_the_same_after_the_notation(attrs, name, device):
 
 
 def has_nan(value: object) -> bool:
-    """Whether some number is none: the notation has one `nan`, numpy has many."""
+    """Whether a value is NaN: the notation has one `nan`, NumPy has many."""
     if isinstance(value, Tensor):
         return value.dtype.is_floating or value.dtype.is_complex
     if isinstance(value, FunctionRef):
@@ -98,7 +98,7 @@ def has_nan(value: object) -> bool:
 
 
 @pytest.mark.parametrize("name", PROGRAMS)
-def test_recorded_models_are_the_same_after_the_notation(name):
+def test_recorded_models_survive_a_round_trip(name):
     program = load(name).graph
     for function in program.library.functions.values():
         if any(arg.is_list for arg in function.args.values()):
@@ -120,10 +120,10 @@ def without_large_constants(program: Graph) -> Graph:
     return program
 
 
-def test_a_large_tensor_is_cut_and_one_without_elements_is_empty():
-    ones = pb.TensorProto(dtype=pb.DT_FLOAT, tensor_shape={"dim": [{"size": 1 << 40}]}, float_val=[1])
+def test_a_large_tensor_is_truncated_and_one_without_elements_is_empty():
+    large = pb.TensorProto(dtype=pb.DT_FLOAT, tensor_shape={"dim": [{"size": 1 << 40}]}, float_val=[1])
     made = Graph(OPS)
-    node = made.add("Const", (), {"value": Tensor.from_proto(ones)})
+    node = made.add("Const", (), {"value": Tensor.from_proto(large)})
     assert node_text(node) == f"Const = Const() {{value=float32(1099511627776,)[{'1.0, ' * 16}…]}}"
     for broken in (
         pb.TensorProto(dtype=pb.DT_RESOURCE),
@@ -134,7 +134,7 @@ def test_a_large_tensor_is_cut_and_one_without_elements_is_empty():
         assert node_text(node).endswith("[…]}")
 
 
-def test_what_hides_the_point_is_hidden():
+def test_attributes_can_be_hidden():
     made = graph("x = Const() {dtype=float32, _output_shapes=[(1,)]}")
     assert node_text(made["x"]) == "x = Const() {dtype=float32}"
     assert node_text(made["x"], attrs=False) == "x = Const()"
@@ -152,7 +152,7 @@ def test_bare_words_are_types_or_strings():
     }
 
 
-def test_comments_and_blank_lines_do_not_count():
+def test_comments_and_blank_lines_are_ignored():
     read = graph("""
         # the input
         x = Placeholder()   # comes first
@@ -163,7 +163,7 @@ def test_comments_and_blank_lines_do_not_count():
     assert read["y"].attrs == {"s": "not # a comment"}
 
 
-def test_values_that_need_a_name_of_their_own():
+def test_special_values():
     attrs = graph("x = Op() {a=@f {T=$T}, b=$N, c=(...), d=(?, 2)}")["x"].attrs
     assert attrs["a"] == FunctionRef("f", {"T": Placeholder("T")})
     assert (attrs["b"], attrs["c"], attrs["d"]) == (Placeholder("N"), UNKNOWN, Shape((None, 2)))
@@ -180,23 +180,26 @@ WRONG = [
     ("x = Op() {a}", "in `x = Op() {a}`: expected =, found }"),
     ("x = Op() {a=}", "in `x = Op() {a=}`: expected a value, found }"),
     ("x = Op() {a=~}", "column 13 of `x = Op() {a=~}`: expected a name, a value or a mark"),
-    ('x = Op() {a="\\q"}', 'in `x = Op() {a="\\q"}`: "\\q" is no string as JSON has them'),
-    (r'x = Op() {a=b"\q"}', r'in `x = Op() {a=b"\q"}`: b"\q" has an escape that bytes have not'),
-    ("x = Op() {a=(1.5)}", "in `x = Op() {a=(1.5)}`: 1.5 is no size of a dimension"),
-    ("x = Op() {a=(-2)}", "in `x = Op() {a=(-2)}`: -2 is no size of a dimension"),
+    ('x = Op() {a="\\q"}', 'in `x = Op() {a="\\q"}`: "\\q" is not a JSON string'),
+    (r'x = Op() {a=b"\q"}', r'in `x = Op() {a=b"\q"}`: b"\q" has an escape that is invalid in bytes'),
+    ("x = Op() {a=(1.5)}", "in `x = Op() {a=(1.5)}`: 1.5 is not a valid size of an axis"),
+    ("x = Op() {a=(-2)}", "in `x = Op() {a=(-2)}`: -2 is not a valid size of an axis"),
     ("x = Op() {a=(y)}", "in `x = Op() {a=(y)}`: expected number or ?, found y"),
-    ("x = Op() {a=int32(2)[1]}", "in `x = Op() {a=int32(2)[1]}`: 1 elements for a tensor of shape (2,)"),
+    (
+        "x = Op() {a=int32(2)[1]}",
+        "in `x = Op() {a=int32(2)[1]}`: expected 2 elements for a tensor of shape (2,), found 1",
+    ),
     (
         'x = Op() {a=int32(1)["b"]}',
-        'in `x = Op() {a=int32(1)["b"]}`: these are no elements of a int32 tensor',
+        'in `x = Op() {a=int32(1)["b"]}`: the elements are not valid for a int32 tensor',
     ),
     (
         "x = Op() {a=resource(1)[1]}",
-        "in `x = Op() {a=resource(1)[1]}`: these are no elements of a resource tensor",
+        "in `x = Op() {a=resource(1)[1]}`: the elements are not valid for a resource tensor",
     ),
-    ("x = Op()\nx = Op()", "two nodes are called `x`"),
-    ("return y=x", "`return y=x` stands outside a function"),
-    ("def f() -> ():\n  return\ndef f() -> ():\n  return", "two functions are called `f`"),
+    ("x = Op()\nx = Op()", "two nodes have the name `x`"),
+    ("return y=x", "`return y=x` is outside a function"),
+    ("def f() -> ():\n  return\ndef f() -> ():\n  return", "two functions have the name `f`"),
     ("def f(x) -> ():", "in `f(x) -> ():`: expected :, found )"),
     ("def f(x: float33) -> ():", "in `f(x: float33) -> ():`: expected a type, found float33"),
     ("def f() -> ()", "in `f() -> ()`: expected :, found the end"),
@@ -205,7 +208,7 @@ WRONG = [
 
 
 @pytest.mark.parametrize(("text", "sentence"), WRONG)
-def test_what_is_no_notation_is_told_with_its_line(text, sentence):
+def test_malformed_text_is_refused_with_its_line(text, sentence):
     with pytest.raises(MalformedGraph) as refused:
         parse_graph(text, OPS)
     assert str(refused.value) == sentence
@@ -220,7 +223,7 @@ HOSTILE = [
 
 
 @pytest.mark.parametrize("text", HOSTILE, ids=["lists", "functions", "digits", "axes"])
-def test_a_hostile_line_ends_in_one_sentence(text):
+def test_a_malicious_line_is_refused(text):
     with pytest.raises(MalformedGraph) as refused:
         parse_graph(text, OPS)
     assert len(str(refused.value)) < 100_000

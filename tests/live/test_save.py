@@ -7,7 +7,7 @@ from tests.live import answers
 from tests.recorded_models import EXPECTED, PROGRAMS, load, of_kind, path_of
 
 import tfport
-from tfport.graph.census import every_node
+from tfport.graph.reach import every_node
 
 # a seed of zero is another one each time
 RANDOM = {"randomness"}

@@ -27,9 +27,9 @@ from tfport.formats.proto.saved_model_pb2 import AssetFileDef, MetaGraphDef, Sav
 from tfport.graph.build import graph_to_def
 from tfport.graph.dtypes import INVALID, DType
 from tfport.graph.graph import Graph
+from tfport.graph.op_signature import OpTable
 from tfport.graph.parse import parse_graph
 from tfport.graph.parse_attrs import read_attrs
-from tfport.graph.signature import OpTable
 from tfport.graph.tensors import Tensor
 from tfport.graph.tokens import Tokens
 

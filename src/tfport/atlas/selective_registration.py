@@ -17,9 +17,9 @@ from tfport.atlas.requirements import read_text
 from tfport.errors import UnreadableFile
 from tfport.formats.proto.graph_pb2 import OpDef
 from tfport.graph.attrs import decode
-from tfport.graph.census import every_node
 from tfport.graph.graph import Node
 from tfport.graph.model import Model
+from tfport.graph.reach import every_node
 from tfport.registry.kernels import Kernel
 from tfport.registry.registry import Registry, Selection, Source
 from tfport.registry.resolve import fitting

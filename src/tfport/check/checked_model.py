@@ -15,9 +15,9 @@ from tfport.check.release_quirks import fills_defaults_in_functions, newer_types
 from tfport.check.unresolved_usage import unresolved_usage
 from tfport.errors import Error
 from tfport.graph.attrs import Attr, decode
-from tfport.graph.census import every_node
 from tfport.graph.dtypes import DType
 from tfport.graph.model import Model
+from tfport.graph.reach import every_node
 from tfport.graph.usage import Usage, usages
 from tfport.registry.resolve import Resolver
 from tfport.registry.unresolved import Question, Unresolved

@@ -13,8 +13,8 @@ from dataclasses import dataclass
 from tfport.atlas.target import Target
 from tfport.check.release_quirks import since
 from tfport.graph.attrs import Attr
+from tfport.graph.constants import constant
 from tfport.graph.dtypes import INT32, INT64, DType
-from tfport.graph.edit import constant
 from tfport.graph.usage import Usage
 from tfport.registry.unresolved import Question, Unresolved
 

@@ -34,10 +34,9 @@ from tfport.fix.structure.signature_outputs import bypass_op, return_inputs_thro
 from tfport.fix.structure.transposes import cancel_transposes
 from tfport.fix.structure.working_copy import working_copy
 from tfport.formats.saved_model.signature import SAVED_MODEL
-from tfport.graph.census import every_node
 from tfport.graph.graph import Node
 from tfport.graph.model import Model
-from tfport.graph.reach import needed_by
+from tfport.graph.reach import every_node, needed_by
 from tfport.graph.state import VARIABLES, GraphVariable, assets
 from tfport.registry.unresolved import Question
 from tfport.runtime.select_signature import select_signature

@@ -9,7 +9,7 @@ from __future__ import annotations
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from tfport.graph.edit import constant
+from tfport.graph.constants import constant
 from tfport.graph.graph import Value
 from tfport.graph.model import Model
 from tfport.graph.shapes import UNKNOWN, Shape

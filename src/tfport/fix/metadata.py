@@ -6,8 +6,8 @@ from tfport.atlas.target import Target
 from tfport.fix.journal import Journal
 from tfport.fix.structure.session_form import collect_assets
 from tfport.graph.attrs import Attr
-from tfport.graph.census import every_node
 from tfport.graph.model import Model
+from tfport.graph.reach import every_node
 
 CLASS = "_class"
 LOCATION = "loc:@"

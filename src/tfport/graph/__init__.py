@@ -1,1 +1,1 @@
-"""What is the program? One representation for every format: nodes, values, functions, state."""
+"""The intermediate representation of every model format: nodes, values, functions, state."""

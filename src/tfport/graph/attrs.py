@@ -1,13 +1,13 @@
-"""Attributes as Python values: AttrValue to what it means, and back.
+"""Convert attributes between AttrValue and Python values.
 
 | in the file | in Python |   | in the file | in Python |
 |---|---|---|---|---|
-| `s` | `str`; `bytes` where it is no UTF-8 | | `shape` | `Shape` |
+| `s` | `str`; `bytes` if it is not UTF-8 | | `shape` | `Shape` |
 | `i` `f` `b` | `int` `float` `bool` | | `tensor` | `Tensor` |
 | `type` | `DType` | | `func` | `FunctionRef` |
 | `list` | `list` of these | | `placeholder` | `Placeholder` |
 
-An attribute that is there without a value is `None`.
+An attribute without a value is `None`.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ Attr: TypeAlias = Any
 
 @dataclass(frozen=True, slots=True)
 class FunctionRef:
-    """A function by name, with attributes for its body: `@body {T=float32}`."""
+    """A reference to a function, with attributes for its body: `@body {T=float32}`."""
 
     name: str
     attrs: dict[str, Attr] = field(default_factory=dict)
@@ -36,7 +36,7 @@ class FunctionRef:
 
 @dataclass(frozen=True, slots=True)
 class Placeholder:
-    """Inside a function that is generic: the attribute of the call with this name."""
+    """In the body of a generic function: the attribute of the call with this name."""
 
     name: str
 
@@ -77,13 +77,13 @@ def _decode_list(value: pb.AttrValue.ListValue) -> list[Attr]:
     kinds = [descriptor.name for descriptor, _ in value.ListFields()]
     if len(kinds) > 1:
         raise MalformedGraph(
-            f"an attribute is a list of {' and '.join(kinds)}; expected elements of one kind"
+            f"expected a list attribute with elements of one kind, found {' and '.join(kinds)}"
         )
     return [_DECODE[kinds[0]](v) for v in getattr(value, kinds[0])] if kinds else []
 
 
 def encode(value: Attr) -> pb.AttrValue:
-    """The AttrValue of a Python value."""
+    """A Python value as an AttrValue."""
     out = pb.AttrValue()
     try:
         if isinstance(value, list | tuple):
@@ -93,7 +93,7 @@ def encode(value: Attr) -> pb.AttrValue:
         elif value is not None:
             _encode_into(out, value, repeated=False)
     except (ValueError, AttributeError):  # a number too large for its field, a list or placeholder in a list
-        raise MalformedGraph(f"{type(value).__name__} {value!r} is no value for an attribute") from None
+        raise MalformedGraph(f"{type(value).__name__} {value!r} is not a valid attribute value") from None
     return out
 
 
@@ -108,7 +108,7 @@ def _encode_into(out: Any, value: Attr, *, repeated: bool) -> None:
 
 
 def _plain(value: Attr) -> tuple[str, Any]:
-    """The field that holds a value, and the value as that field wants it."""
+    """The field for a value, and the value as the type of that field."""
     match value:
         case bool():
             return "b", value
@@ -132,7 +132,7 @@ def _plain(value: Attr) -> tuple[str, Any]:
             return "func", func
         case Placeholder():
             return "placeholder", value.name
-    raise MalformedGraph(f"{type(value).__name__} {value!r} is no value for an attribute")
+    raise MalformedGraph(f"{type(value).__name__} {value!r} is not a valid attribute value")
 
 
 def encode_all(attrs: Mapping[str, Attr], into: Any) -> None:

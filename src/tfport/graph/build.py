@@ -1,8 +1,8 @@
-"""Records to Graph and back: GraphDef and FunctionDef with their names turned into edges.
+"""Convert GraphDef and FunctionDef to a Graph and back: names become edges.
 
-The main graph names a tensor by position, `node:1`; a function body by argument,
-`node:output:1`, or `arg`. `^node` is a control edge. A name that nobody defines
-becomes a stand-in in `graph.missing`; what makes no graph at all is MalformedGraph.
+The main graph refers to a tensor by position, `node:1`; a function body by output
+argument, `node:output:1`, or `arg`. `^node` is a control edge. An undefined name
+becomes a stand-in in `graph.missing`; any other fault raises MalformedGraph.
 """
 
 from __future__ import annotations
@@ -25,20 +25,20 @@ from tfport.graph.graph import (
     Value,
 )
 from tfport.graph.node import WHOLE, tensor_index
-from tfport.graph.signature import OpTable
+from tfport.graph.op_signature import OpTable
 
 
 def graph_from_def(record: pb.GraphDef, ops: OpTable) -> Graph:
-    """The program that a GraphDef describes. Nodes are decoded as they are asked for: leave it unchanged."""
+    """The program in a GraphDef, which must not change afterwards: nodes are decoded on first access."""
     library = FunctionLibrary()
     graph = Graph(ops, library)
-    # signatures first: a function may be called before it is defined
+    # signatures first, as a function may be called before its definition
     pairs = [(Function(f.signature, ops, library), f) for f in record.library.function]
     for function, _ in pairs:
         if not function.name:
             raise MalformedGraph("a function has no name")
         if function.name in library.functions:
-            raise MalformedGraph(f"two functions are called `{function.name}`")
+            raise MalformedGraph(f"two functions have the name `{function.name}`")
         library.functions[function.name] = function
     for function, body in pairs:
         _fill_function(function, body)
@@ -87,7 +87,7 @@ def _by_position(graph: Graph, name: str) -> Value:
 def _index(text: str, reference: str) -> int:
     index = tensor_index(text)
     if index is None:
-        raise MalformedGraph(f"`{reference}` names no tensor: expected a number after the last colon")
+        raise MalformedGraph(f"`{reference}` is not a tensor: expected a number after the last colon")
     return index
 
 
@@ -98,11 +98,11 @@ def _fill_function(function: Function, record: pb.FunctionDef) -> None:
     for place, unique in record.resource_arg_unique_id.items():
         function.function_rest.resource_arg_unique_id[place] = unique
     for place, arg in enumerate(record.signature.input_arg):
-        _once(function.args, arg.name, function)
+        _check_unique(function.args, arg.name, function)
         function.args[arg.name] = Argument(function, arg, place)
     _fill(function, record.node_def, _BodyNames(function))
     for arg in record.signature.output_arg:
-        _once(function.returns, arg.name, function)
+        _check_unique(function.returns, arg.name, function)
         node = function.returns[arg.name] = Node(function, arg.name, RETURN)
         node.set_inputs(_BodyNames(function)(record.ret[arg.name]) if arg.name in record.ret else ())
     for name, target in record.control_ret.items():
@@ -110,20 +110,20 @@ def _fill_function(function: Function, record: pb.FunctionDef) -> None:
         node.set_controls([function.find_or_stand_in(target)])
 
 
-def _once(there: Mapping[str, Node], name: str, function: Function) -> None:
-    if name in there:
-        raise MalformedGraph(f"two arguments of function `{function.name}` are called `{name}`")
+def _check_unique(known: Mapping[str, Node], name: str, function: Function) -> None:
+    if name in known:
+        raise MalformedGraph(f"two arguments of function `{function.name}` have the name `{name}`")
 
 
 class _BodyNames:
-    """Names in a function body to values; whole lists only up to as many as any real program has."""
+    """Resolves names in a function body to values, up to a limit for whole lists."""
 
     def __init__(self, function: Function) -> None:
         self.function = function
         self.left = MOST_OUTPUTS
 
     def __call__(self, name: str) -> list[Value]:
-        """`arg`, `arg:1`, `node:output:1`, or `node:output` for all tensors of that argument."""
+        """The values of `arg`, `arg:1`, `node:output:1`, or `node:output` for all tensors of that output."""
         base, _, rest = name.partition(":")
         node = self.function.find_or_stand_in(base)
         if isinstance(node, Argument):
@@ -132,7 +132,7 @@ class _BodyNames:
             output, index = base, rest
         else:
             output, _, index = rest.partition(":")
-        if not output:  # no name at all: the one output of a node that is missing or has but one
+        if not output:  # without an output name: the only output of a node, which may be missing
             return [node.output(0)]
         if index:
             return [node.output_at(output, _index(index, name))]
@@ -142,12 +142,14 @@ class _BodyNames:
             return [node.output_at(output, WHOLE)]
         self.left -= length
         if self.left < 0:
-            raise MalformedGraph(f"`{name}` in function `{self.function.name}` names {length} tensors")
+            raise MalformedGraph(
+                f"`{name}` in function `{self.function.name}` refers to {length} tensors, too many"
+            )
         return [node.output_at(output, i) for i in range(length)]
 
 
 def graph_to_def(graph: Graph) -> pb.GraphDef:
-    """The GraphDef of a program, ready to be written."""
+    """A program as a GraphDef."""
     record = pb.GraphDef()
     record.CopyFrom(graph.rest)
     if graph.library.rest.ListFields():
@@ -183,9 +185,9 @@ def _argument(value: Value) -> str:
         return f"{node.name}:{value.index}" if node.is_list and value.is_placed else node.name
     if port is not None:
         return f"{node.name}:{port[0]}" + (f":{port[1]}" if port[1] != WHOLE else "")
-    if value.is_placed and value.index == 0:  # as in the file: what it meant nobody knows
+    if value.is_placed and value.index == 0:  # as in the file; its meaning is unknown
         return node.name
-    raise MalformedGraph(f"output {value.index} of `{node.name}` has no name: {node.op} has none such")
+    raise MalformedGraph(f"output {value.index} of `{node.name}` has no name: {node.op} does not declare it")
 
 
 def _write_function(function: Function, record: pb.FunctionDef) -> None:
@@ -198,7 +200,7 @@ def _write_function(function: Function, record: pb.FunctionDef) -> None:
         if node.inputs:
             record.ret[name] = _returned(node)
     for name, node in function.control_returns.items():
-        for place, waited in enumerate(node.controls):  # an edit may have put several in place of one
+        for place, waited in enumerate(node.controls):  # an edit may have replaced one node by several
             key = f"{name}_{place}" if place else name
             record.control_ret[key] = waited.name
             if key not in record.signature.control_output:
@@ -206,13 +208,13 @@ def _write_function(function: Function, record: pb.FunctionDef) -> None:
 
 
 def _returned(node: Node) -> str:
-    """One name for all that a return reads: a list must be the whole of some other list."""
+    """The name of what a return reads; a list must be the whole of another list."""
     names = [_argument(value) for value in node.inputs]
     if len(names) == 1:
         return names[0]
     base = names[0].rpartition(":")[0]
     if names != [f"{base}:{i}" for i in range(len(names))]:
         raise MalformedGraph(
-            f"return `{node.name}` gathers {', '.join(names)}; a function can return only a whole list"
+            f"return `{node.name}` returns {', '.join(names)}; a function can only return a whole list"
         )
     return base

@@ -1,6 +1,6 @@
-"""Types of elements, and what each is called: `float32` here and in Python, `DT_FLOAT` in TensorFlow's files.
+"""Element types and their names: `float32` in tfport and Python, `DT_FLOAT` in TensorFlow's files.
 
-A reference type (`float32_ref`, a TF1 variable's own memory) is the base type's number plus 100.
+A reference type (`float32_ref`, the memory of a TF1 variable) has the number of its base type plus 100.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ _FLOATS = ("float", "bfloat", "half", "double")
 
 
 class DType:
-    """A type of element. Equal numbers are equal types; `DType.of` and `DType.parse` make them."""
+    """An element type. Types with equal numbers are equal; `DType.of` and `DType.parse` create them."""
 
     __slots__ = ("name", "number")
 
@@ -28,12 +28,12 @@ class DType:
 
     @staticmethod
     def of(number: int) -> DType:
-        """The type with this DataType number; one that nobody knows is called by its number."""
+        """The type with this DataType number; an unknown one is called `type99`."""
         return _BY_NUMBER.get(number) or DType(number, f"type{number}")
 
     @staticmethod
     def parse(text: str) -> DType:
-        """The type called `float32`, `float`, `DT_FLOAT` or `type99`; KeyError if there is none."""
+        """The type with the name `float32`, `float`, `DT_FLOAT` or `type99`; KeyError if it is unknown."""
         number = text.removeprefix("type")
         if number != text and number.isascii() and number.isdecimal() and len(number) < 10:
             return DType.of(int(number))
@@ -51,7 +51,7 @@ class DType:
 
     @property
     def base(self) -> DType:
-        """The type that a reference refers to; any other type itself."""
+        """The type that a reference type refers to; for any other type, itself."""
         return DType.of(self.number - _REF) if self.is_ref else self
 
     @property
@@ -77,7 +77,7 @@ class DType:
 
     @property
     def numpy(self) -> np.dtype[Any]:
-        """The numpy type of the elements; KeyError for `resource` and `variant`, which have none."""
+        """The NumPy type; KeyError for `resource` and `variant`, which have none."""
         from tfport.formats.encoding.tensor import NUMPY
 
         return NUMPY[self.base.number]

@@ -1,7 +1,7 @@
-"""The program: nodes by name, the functions they call, what those take and return.
+"""The program: a graph of nodes by name, and the functions with their arguments and returns.
 
-Nodes and values are in `node`; here is what holds them. Only the methods of both
-change an edge, so that each end stays true to the other.
+Nodes and values are in `node`. Only methods of these classes change an edge, so
+that its two ends stay consistent.
 """
 
 from __future__ import annotations
@@ -13,8 +13,8 @@ from tfport.formats.proto import graph_pb2 as pb
 from tfport.graph.attrs import Attr
 from tfport.graph.dtypes import DType
 from tfport.graph.node import MOST_OUTPUTS, WHOLE, Node, Value, tensor_index
+from tfport.graph.op_signature import OpSignature, OpTable
 from tfport.graph.shapes import UNKNOWN, Shape
-from tfport.graph.signature import OpSignature, OpTable
 
 __all__ = [
     "ARG",
@@ -35,7 +35,7 @@ BRANCHES = ("Switch", "RefSwitch", "_SwitchN", "Enter", "RefEnter")
 
 
 class Argument(Node):
-    """What a function is passed for one of its arguments: one output for each tensor."""
+    """An argument of a function: a node with one output for each tensor passed."""
 
     __slots__ = ("_arg", "_place", "_signature", "is_list")
 
@@ -48,13 +48,13 @@ class Argument(Node):
 
     @property
     def signature(self) -> OpSignature:
-        if self._signature is None:  # made late: a function that saves has thousands of arguments
+        if self._signature is None:  # created on demand: a function that saves has thousands of arguments
             self._signature = OpSignature(pb.OpDef(name=ARG, output_arg=[self._arg]))
         return self._signature
 
     @property
     def plain_type(self) -> DType | None:
-        """The type of its elements, where no attribute decides it; found without making a signature."""
+        """The element type, if no attribute decides it; does not create a signature."""
         if not self._arg.type:
             return None
         dtype = DType.of(self._arg.type)
@@ -64,14 +64,18 @@ class Argument(Node):
         return super().output_at(arg, place) if place == WHOLE else self.output(place)
 
     def count(self, attrs: Mapping[str, Attr]) -> int | None:
-        """How many tensors it is where the function is called with these attributes, if they say."""
+        """The number of tensors in a call with these attributes, if they determine it."""
         return self.signature.output_count(attrs)
 
     def output_shape(self, index: int) -> Shape:
         function = self.graph
         assert isinstance(function, Function)
-        told = function.function_rest.arg_attr.get(self._place)
-        shapes = told.attr["_output_shapes"].list.shape if told and "_output_shapes" in told.attr else ()
+        arg_attrs = function.function_rest.arg_attr.get(self._place)
+        shapes = (
+            arg_attrs.attr["_output_shapes"].list.shape
+            if arg_attrs and "_output_shapes" in arg_attrs.attr
+            else ()
+        )
         return Shape.from_proto(shapes[index]) if index < len(shapes) else UNKNOWN
 
 
@@ -86,7 +90,7 @@ class Graph:
         self._numbered: dict[str, int] = {}
         self._ops: set[str] = set()
         self.rest = pb.GraphDef()
-        """What else the file says of the graph: versions, debug information."""
+        """Other fields of the GraphDef: versions, debug information."""
 
     def __iter__(self) -> Iterator[Node]:
         return iter(self.nodes.values())
@@ -102,35 +106,35 @@ class Graph:
 
     @property
     def has_branches(self) -> bool:
-        """Whether it has, or once had, nodes that run in one branch only or in each turn of a loop: TF1's."""
+        """Whether it has, or had, TF1 control flow: nodes that run in one branch or in each iteration."""
         return not self._ops.isdisjoint(BRANCHES)
 
     @property
     def missing(self) -> dict[str, Node]:
-        """Stand-ins, with op `""`, for nodes that are read and that nobody defines."""
+        """Stand-ins, with op `""`, for nodes that are used but not defined."""
         return {name: node for name, node in self._stand_ins.items() if node.users}
 
     @property
     def ends(self) -> list[Node]:
-        """What a function returns, as nodes that read it; a main graph has none."""
+        """The return nodes of a function; a main graph has none."""
         return []
 
     def signature_of(self, op: str) -> OpSignature | None:
         return self.library.signature_of(op) or self.ops.get(op)
 
     def find(self, name: str) -> Node | None:
-        """The node, or in a function the argument, of this name."""
+        """The node with this name; in a function also an argument."""
         return self.nodes.get(name)
 
     def find_or_stand_in(self, name: str) -> Node:
-        """The node of this name, or the stand-in for one that is missing."""
-        found = self.find(name) or self._stand_ins.get(name)
-        if found is None:
-            found = self._stand_ins[name] = Node(self, name, MISSING)
-        return found
+        """The node with this name, or a stand-in if it is missing."""
+        node = self.find(name) or self._stand_ins.get(name)
+        if node is None:
+            node = self._stand_ins[name] = Node(self, name, MISSING)
+        return node
 
     def value(self, name: str) -> Value:
-        """The value called `node` or `node:1`; MalformedGraph if there is none."""
+        """The value with the name `node` or `node:1`; MalformedGraph if there is none."""
         base, _, number = name.partition(":")
         node, index = self.find(base), tensor_index(number or "0")
         if node is None or index is None:
@@ -147,7 +151,7 @@ class Graph:
         controls: Iterable[Node] = (),
         device: str = "",
     ) -> Node:
-        """A new node; a name that is taken, or none, becomes one that is free."""
+        """Add a node; without a name, or if the name is taken, it gets a free one."""
         node = self.new_node(self.free_name(name or op), op, dict(attrs or {}), device)
         node.set_inputs(inputs)
         node.set_controls(controls)
@@ -161,15 +165,15 @@ class Graph:
         device: str = "",
         record: pb.NodeDef | None = None,
     ) -> Node:
-        """A node that reads nothing yet, under a name that is free; without `attrs`, those of the record."""
+        """Add a node without inputs; the name must be free. Without `attrs` it has those of the record."""
         if self.find(name) is not None:
-            raise MalformedGraph(f"two nodes are called `{name}`")
+            raise MalformedGraph(f"two nodes have the name `{name}`")
         node = self.nodes[name] = Node(self, name, op, attrs, device, record)
         self._ops.add(op)
         return node
 
     def free_name(self, base: str) -> str:
-        """`base`, or `base_1` and so on where that is taken."""
+        """`base`, or `base_1` and so on if it is taken."""
         name, n = base, self._numbered.get(base, 0)
         while self.find(name) is not None or name in self._stand_ins:
             n += 1
@@ -178,7 +182,7 @@ class Graph:
         return name
 
     def remove(self, node: Node) -> None:
-        """Take out a node that nothing reads or waits for."""
+        """Remove a node without users."""
         if users := node.users:
             raise MalformedGraph(f"`{node.name}` cannot be removed: `{users[0].name}` uses it")
         node.set_inputs(())
@@ -186,27 +190,27 @@ class Graph:
         del self.nodes[node.name]
 
     def prune(self, keep: Iterable[Node]) -> list[Node]:
-        """Remove every node outside `keep`, which must need nothing outside itself; return what went."""
+        """Remove all nodes outside `keep`, which must not use them; return the removed nodes."""
         kept = set(keep)
-        gone = [node for node in self if node not in kept]
-        going = set(gone)
-        for node in gone:
-            if user := next((u for u in node.users if u not in going), None):
+        removed = [node for node in self if node not in kept]
+        removing = set(removed)
+        for node in removed:
+            if user := next((u for u in node.users if u not in removing), None):
                 raise MalformedGraph(f"`{node.name}` cannot be removed: `{user.name}` uses it")
-        for node in gone:
+        for node in removed:
             node.set_inputs(())
             node.set_controls(())
             del self.nodes[node.name]
-        return gone
+        return removed
 
 
 class FunctionLibrary:
-    """The functions that a program defines, and which of them are gradients of which."""
+    """The functions of a program, and their gradients."""
 
     def __init__(self) -> None:
         self.functions: dict[str, Function] = {}
         self.rest = pb.FunctionDefLibrary()
-        """Gradients by function name, as the file has them."""
+        """Other fields of the FunctionDefLibrary: gradients by function name."""
 
     def signature_of(self, op: str) -> OpSignature | None:
         function = self.functions.get(op)
@@ -216,9 +220,9 @@ class FunctionLibrary:
 class Function(Graph):
     """A function: a graph with arguments and returns.
 
-    An argument is a node `_Arg` whose outputs are the tensors passed; a return is
-    a node `_Retval` that reads what is returned; a control return waits for the
-    node that must run. None of them is among `nodes`, so those are what the file has.
+    An argument is a node `_Arg` whose outputs are the tensors passed; a return is a
+    node `_Retval` that reads the result; a control return waits for the node that must
+    run. They are not in `nodes`, which has the nodes of the file only.
     """
 
     def __init__(self, definition: pb.OpDef, ops: OpTable, library: FunctionLibrary) -> None:
@@ -230,7 +234,7 @@ class Function(Graph):
         self.control_returns: dict[str, Node] = {}
         self.attrs: dict[str, Attr] = {}
         self.function_rest = pb.FunctionDef()
-        """What else the file says of the function: attributes of arguments, resource identities."""
+        """Other fields of the FunctionDef: attributes of arguments, resource identities."""
 
     @property
     def name(self) -> str:

@@ -1,9 +1,8 @@
-"""A call replaced by the body of the function that it calls.
+"""Replace a function call by the body of the function.
 
-The answers, the order of effects and every name of the caller stay as they were:
-the call becomes a node of the same name that only passes the results on, so that
-signatures, feeds and fetches find them. Everything is checked before anything
-changes.
+The results, the order of side effects and all names of the caller stay the same:
+the call becomes a node with the same name that only passes on the results, so that
+signatures, feeds and fetches still work. All checks come before the first change.
 """
 
 from __future__ import annotations
@@ -23,7 +22,7 @@ _COLOCATED = "loc:@"
 
 
 def callee(call: Node) -> Function | None:
-    """The function that a plain call runs, where the program defines it."""
+    """The function that a call runs, if the program defines it."""
     functions = call.graph.library.functions
     if call.op in CALLS and isinstance(target := call.attrs.get("f"), FunctionRef):
         return functions.get(target.name)
@@ -31,15 +30,15 @@ def callee(call: Node) -> Function | None:
 
 
 def inline(call: Node) -> list[Node]:
-    """Put the body of the called function in place of the call; return the new nodes.
+    """Replace a call by the body of the called function; return the new nodes.
 
-    What the call waited for, the body's first nodes wait for, through one NoOp. What
-    waited for the call waits for its effects and results: those are the control
-    returns, or in a function of TF1, which has none, whatever is stateful.
+    The first nodes of the body wait for the control inputs of the call, through a NoOp.
+    Nodes that waited for the call wait for its side effects and results: the control
+    returns or, in a TF1 function without any, all stateful nodes.
     """
     function = callee(call)
     if function is None:
-        raise MalformedGraph(f"`{call.name}` calls no function that the model defines")
+        raise MalformedGraph(f"`{call.name}` calls a function that the model does not define")
     passed, attrs = _checked(call, function)
     before = _before(call, function)
     moved = _copy(function, call, attrs)
@@ -47,7 +46,7 @@ def inline(call: Node) -> list[Node]:
         copy.set_inputs(_moved(node, moved, passed))
         waits = [moved[c] for c in node.controls if c in moved]
         first = not waits and not any(v.node in moved for v in node.inputs)
-        # a constant need not wait, unless it stands in a branch or a loop
+        # a constant need not wait, unless it is in a branch or a loop
         copy.set_controls(waits + before * (first and (copy.op != "Const" or call.graph.has_branches)))
     results = [value for node in function.returns.values() for value in _moved(node, moved, passed)]
     _pass_on(call, function, results, moved, before)
@@ -55,7 +54,7 @@ def inline(call: Node) -> list[Node]:
 
 
 def _checked(call: Node, function: Function) -> tuple[dict[Value, Value], dict[str, Attr]]:
-    """What the call passes: a value for each argument, and attributes; or why it cannot be inlined."""
+    """The value for each argument and the attributes; an error if the call cannot be inlined."""
     attrs = {**function.signature.defaults, **function.attrs, **call_attrs(call)}
     counts = [arg.count(attrs) or 0 for arg in function.args.values()]
     if sum(counts) != len(call.inputs):
@@ -63,7 +62,7 @@ def _checked(call: Node, function: Function) -> tuple[dict[Value, Value], dict[s
             f"`{call.name}` passes {len(call.inputs)} tensors; {function.name} takes {sum(counts)}"
         )
     if lost := next((p for node in function for p in _placeholders(node.attrs) if p not in attrs), None):
-        raise MalformedGraph(f"`{call.name}` gives {function.name} no value for its attribute {lost}")
+        raise MalformedGraph(f"`{call.name}` passes no value for the attribute {lost} of {function.name}")
     for value in (value for node in function for value in node.inputs):
         _length(value, call, function, attrs)
     results = sum(_length(value, call, function, attrs) for value in function.results)
@@ -72,14 +71,14 @@ def _checked(call: Node, function: Function) -> tuple[dict[Value, Value], dict[s
             f"`{call.name}` has {len(call.outputs)} results; {function.name} returns {results}"
         )
     if any(v.dtype == INVALID for v in call.outputs):
-        raise MalformedGraph(f"`{call.name}` does not say of which types its results are")
+        raise MalformedGraph(f"the types of the results of `{call.name}` are unknown")
     pairs = zip(function.args.values(), counts, strict=True)
     arguments = (arg.output(i) for arg, count in pairs for i in range(count))
     return dict(zip(arguments, call.inputs, strict=True)), attrs
 
 
 def _length(value: Value, call: Node, function: Function, attrs: Mapping[str, Attr]) -> int:
-    """How many tensors a value of the body is, once the call has given its attributes."""
+    """The number of tensors of a value in the body, with the attributes of the call."""
     node, port = value.node, value.port
     known: int | None = None
     if isinstance(node, Argument) and value.is_placed:
@@ -93,44 +92,44 @@ def _length(value: Value, call: Node, function: Function, attrs: Mapping[str, At
             known = node.signature.length_of(port[0], substitute(node.attrs, attrs))
     if known is None or known > MOST_OUTPUTS:
         what = node.op or f"`{node.name}`"
-        raise MalformedGraph(f"{function.name} cannot be inlined: nobody has defined the outputs of {what}")
+        raise MalformedGraph(f"{function.name} cannot be inlined: the outputs of {what} are unknown")
     return known
 
 
 def call_attrs(call: Node) -> dict[str, Attr]:
-    """The attributes that a call gives to a generic body."""
+    """The attributes that a call passes to a generic body."""
     target = call.attrs.get("f")
     return target.attrs if call.op in CALLS and isinstance(target, FunctionRef) else call.attrs
 
 
 def _placeholders(attrs: Mapping[str, Attr]) -> list[str]:
-    found = []
+    names = []
     for value in attrs.values():
         for element in value if isinstance(value, list) else [value]:
             if isinstance(element, Placeholder):
-                found.append(element.name)
+                names.append(element.name)
             elif isinstance(element, FunctionRef):
-                found += _placeholders(element.attrs)
-    return found
+                names += _placeholders(element.attrs)
+    return names
 
 
-def substitute(attrs: Mapping[str, Attr], given: Mapping[str, Attr]) -> dict[str, Attr]:
-    """Attributes of a body with each placeholder replaced by what the call gives."""
-    return {name: _substituted(value, given) for name, value in attrs.items()}
+def substitute(attrs: Mapping[str, Attr], values: Mapping[str, Attr]) -> dict[str, Attr]:
+    """Attributes of a body with each placeholder replaced by the attribute of the call."""
+    return {name: _substituted(value, values) for name, value in attrs.items()}
 
 
-def _substituted(value: Attr, given: Mapping[str, Attr]) -> Attr:
+def _substituted(value: Attr, values: Mapping[str, Attr]) -> Attr:
     if isinstance(value, Placeholder):
-        return given.get(value.name, value)
+        return values.get(value.name, value)
     if isinstance(value, FunctionRef):
-        return FunctionRef(value.name, substitute(value.attrs, given))
-    return [_substituted(element, given) for element in value] if isinstance(value, list) else value
+        return FunctionRef(value.name, substitute(value.attrs, values))
+    return [_substituted(element, values) for element in value] if isinstance(value, list) else value
 
 
 def _before(call: Node, function: Function) -> list[Node]:
-    """One node that waits for all that the call waited for, where anything in the body must."""
+    """A node that waits for all that the call waited for, if the body needs one."""
     controls = list(call.controls)
-    if call.graph.has_branches:  # a call in a branch not taken, or in a loop, runs when its inputs are there
+    if call.graph.has_branches:  # a call in a branch or a loop runs when its inputs are available
         controls += [_arrival(value, call) for value in call.inputs]
     if not controls or not len(function):
         return []
@@ -138,7 +137,7 @@ def _before(call: Node, function: Function) -> list[Node]:
 
 
 def _arrival(value: Value, call: Node) -> Node:
-    """What runs when a value arrives; a Switch itself runs whichever way it sends its value."""
+    """A node that runs when a value arrives; a Switch runs even if it sends its value elsewhere."""
     if value.node.op not in _SWITCHES:
         return value.node
     attrs = {"T": value.dtype.base}
@@ -146,13 +145,13 @@ def _arrival(value: Value, call: Node) -> Node:
 
 
 def _copy(function: Function, call: Node, attrs: Mapping[str, Attr]) -> dict[Node, Node]:
-    """Each node of the body with its copy in the caller's graph, which reads nothing yet."""
+    """The nodes of the body with their copies in the graph of the caller, still without inputs."""
     graph = call.graph
     names = {node: graph.free_name(f"{call.name}/{node.name}") for node in function}
     moved = {}
     for node, name in names.items():
         own = substitute(node.attrs, attrs)
-        if node.op in _ENTERS:  # loops of the same frame would be one loop
+        if node.op in _ENTERS:  # loops with the same frame name would be one loop
             own["frame_name"] = f"{call.name}/{own.get('frame_name', '')}"
         if "_class" in own:
             own["_class"] = _colocation(own["_class"], function, names)
@@ -161,7 +160,7 @@ def _copy(function: Function, call: Node, attrs: Mapping[str, Attr]) -> dict[Nod
 
 
 def _colocation(places: Attr, function: Function, names: Mapping[Node, str]) -> list[Attr]:
-    """Where a node wants to be, with the names of the copies; places outside the body are let go."""
+    """The colocation of a node, with the names of the copies; nodes outside the body are dropped."""
     kept = []
     for place in places if isinstance(places, list) else []:
         if not isinstance(place, str) or not place.startswith(_COLOCATED):
@@ -172,12 +171,12 @@ def _colocation(places: Attr, function: Function, names: Mapping[Node, str]) -> 
 
 
 def _moved(node: Node, moved: Mapping[Node, Node], passed: Mapping[Value, Value]) -> list[Value]:
-    """What the copy of a node reads, list after list."""
+    """The inputs of the copy of a node."""
     out: list[Value] = []
     for value in node.inputs:
         port = None if value.is_placed else value.port
         if port and port[1] == WHOLE and value.node not in moved:
-            out += [given for argument, given in passed.items() if argument.node is value.node]
+            out += [tensor for argument, tensor in passed.items() if argument.node is value.node]
         elif value in passed:
             out.append(passed[value])
         elif port and port[1] == WHOLE:
@@ -193,9 +192,9 @@ def _moved(node: Node, moved: Mapping[Node, Node], passed: Mapping[Value, Value]
 def _pass_on(
     call: Node, function: Function, results: Sequence[Value], moved: Mapping[Node, Node], before: list[Node]
 ) -> None:
-    """Turn the call into what passes the results on, for those who know it by name or wait for it.
+    """Turn the call into a node that passes on the results, for users that wait for it or use its name.
 
-    Who reads a result reads it directly, unless there is something to wait for.
+    Other users read a result directly, unless there is something to wait for.
     """
     effects = [moved[c] for r in function.control_returns.values() for c in r.controls if c in moved]
     if not function.control_returns:

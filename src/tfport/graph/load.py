@@ -1,6 +1,6 @@
-"""Files to Model: whatever the format, one program with its signatures and state.
+"""Load a model of any format as a `Model`: a program with its signatures and state.
 
-Nothing of the weights is read here.
+Weights are not read. A new format needs a row in `_LOADERS`.
 """
 
 from __future__ import annotations
@@ -19,23 +19,23 @@ from tfport.formats.tfjs.signature import TFJS
 from tfport.graph.build import graph_from_def
 from tfport.graph.graph import Graph
 from tfport.graph.model import Model
-from tfport.graph.signature import OpDefs, OpTable
+from tfport.graph.op_signature import OpDefs, OpTable
 
 SERVE = "serve"
 META = ".meta"
 
 
-def load_model(found: ModelLocation, definitions: OpDefs, tags: Iterable[str] | None = None) -> Model:
-    """The model in the files that were found; `tags` choose among several MetaGraphs."""
+def load_model(location: ModelLocation, definitions: OpDefs, tags: Iterable[str] | None = None) -> Model:
+    """Load the model at a location; `tags` choose one of several MetaGraphs."""
     wanted = (tags,) if isinstance(tags, str) else tags
     chosen = None if wanted is None else tuple(sorted(set(wanted)))
-    return _LOADERS[found.format](found, OpTable(definitions), chosen)
+    return _LOADERS[location.format](location, OpTable(definitions), chosen)
 
 
-def _saved_model(found: ModelLocation, ops: OpTable, tags: tuple[str, ...] | None) -> Model:
-    file = read_saved_model(found.files, found.name)
-    meta = _chosen(file, tags, found.where)
-    model = _model(found, meta, ops)
+def _saved_model(location: ModelLocation, ops: OpTable, tags: tuple[str, ...] | None) -> Model:
+    file = read_saved_model(location.files, location.name)
+    meta = _chosen(file, tags, location.where)
+    model = _model(location, meta, ops)
     model.tag_sets = file.tag_sets()
     model.asked_tags = tags is not None
     model.fingerprint = file.fingerprint
@@ -44,44 +44,44 @@ def _saved_model(found: ModelLocation, ops: OpTable, tags: tuple[str, ...] | Non
 
 
 def _chosen(file: SavedModelFile, tags: tuple[str, ...] | None, where: str) -> pb.MetaGraphDef:
-    """The MetaGraph with exactly these tags; without any, the one for serving or the first."""
+    """The MetaGraph with exactly these tags; without tags, the one for serving or the first."""
     sets = file.tag_sets()
     if tags is None:
         return file.proto.meta_graphs[sets.index((SERVE,)) if (SERVE,) in sets else 0]
     if tags not in sets:
-        there = " and ".join("{" + ", ".join(t) + "}" for t in sets)
-        raise UnreadableFile(f"{where}: no MetaGraph has the tags {{{', '.join(tags)}}}; there is {there}")
+        existing = " and ".join("{" + ", ".join(t) + "}" for t in sets)
+        raise UnreadableFile(f"{where}: no MetaGraph has the tags {{{', '.join(tags)}}}; expected {existing}")
     return file.proto.meta_graphs[sets.index(tags)]
 
 
-def _meta_graph(found: ModelLocation, ops: OpTable, tags: tuple[str, ...] | None) -> Model:
-    model = _model(found, read_meta_graph(found.files, found.name), ops)
-    if found.name.endswith(META):  # one under another name stands alone: nothing says where its variables are
-        model.checkpoint_prefix = found.name.removesuffix(META)
+def _meta_graph(location: ModelLocation, ops: OpTable, tags: tuple[str, ...] | None) -> Model:
+    model = _model(location, read_meta_graph(location.files, location.name), ops)
+    if location.name.endswith(META):  # with another name, nothing says where its variables are
+        model.checkpoint_prefix = location.name.removesuffix(META)
     return model
 
 
-def _graph_def(found: ModelLocation, ops: OpTable, tags: tuple[str, ...] | None) -> Model:
-    graph = graph_from_def(read_graph_def(found.files, found.name), ops)
-    return Model(found.where, found.format, found.files, graph, pb.MetaGraphDef())
+def _graph_def(location: ModelLocation, ops: OpTable, tags: tuple[str, ...] | None) -> Model:
+    graph = graph_from_def(read_graph_def(location.files, location.name), ops)
+    return Model(location.where, location.format, location.files, graph, pb.MetaGraphDef())
 
 
-def _checkpoint(found: ModelLocation, ops: OpTable, tags: tuple[str, ...] | None) -> Model:
-    model = Model(found.where, found.format, found.files, Graph(ops), pb.MetaGraphDef())
-    model.checkpoint_prefix = found.name
+def _checkpoint(location: ModelLocation, ops: OpTable, tags: tuple[str, ...] | None) -> Model:
+    model = Model(location.where, location.format, location.files, Graph(ops), pb.MetaGraphDef())
+    model.checkpoint_prefix = location.name
     return model
 
 
-def _tfjs(found: ModelLocation, ops: OpTable, tags: tuple[str, ...] | None) -> Model:
-    from tfport.graph.load_tfjs import load_tfjs  # here, as few models need it
+def _tfjs(location: ModelLocation, ops: OpTable, tags: tuple[str, ...] | None) -> Model:
+    from tfport.graph.load_tfjs import load_tfjs  # imported here, as few models need it
 
-    return load_tfjs(found, ops)
+    return load_tfjs(location, ops)
 
 
-def _model(found: ModelLocation, meta: pb.MetaGraphDef, ops: OpTable) -> Model:
+def _model(location: ModelLocation, meta: pb.MetaGraphDef, ops: OpTable) -> Model:
     graph = graph_from_def(meta.graph_def, ops)
-    meta.ClearField("graph_def")  # not kept twice
-    return Model(found.where, found.format, found.files, graph, meta)
+    meta.ClearField("graph_def")  # not stored twice
+    return Model(location.where, location.format, location.files, graph, meta)
 
 
 _LOADERS: dict[ModelFormat, Callable[[ModelLocation, OpTable, tuple[str, ...] | None], Model]] = {

@@ -1,4 +1,4 @@
-"""A TensorFlow.js graph model as a Model: its weights and its initializer become part of the graph."""
+"""Load a TensorFlow.js graph model: its weights and its initializer become part of the graph."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from tfport.graph.build import graph_from_def
 from tfport.graph.dtypes import DType
 from tfport.graph.graph import Graph
 from tfport.graph.model import MAIN_OP, Model
+from tfport.graph.op_signature import OpTable
 from tfport.graph.shapes import Shape
-from tfport.graph.signature import OpTable
 from tfport.graph.tensors import Tensor
 
 if TYPE_CHECKING:
@@ -23,9 +23,9 @@ if TYPE_CHECKING:
 SIGNATURE = "serving_default"
 
 
-def load_tfjs(found: ModelLocation, ops: OpTable) -> Model:
-    """The model in the files that were found."""
-    file = read_tfjs(found.files, found.name)
+def load_tfjs(location: ModelLocation, ops: OpTable) -> Model:
+    """Load the model at a location."""
+    file = read_tfjs(location.files, location.name)
     meta = pb.MetaGraphDef()
     if file.signature is not None:
         meta.signature_def[SIGNATURE].CopyFrom(file.signature)
@@ -33,17 +33,17 @@ def load_tfjs(found: ModelLocation, ops: OpTable) -> Model:
     _bind_weights(graph, file)
     _bind_captures(graph, file, meta.signature_def)
     made_by = ", ".join(filter(None, (file.generated_by, file.converted_by)))
-    return Model(found.where, found.format, found.files, graph, meta, written_by=made_by)
+    return Model(location.where, location.format, location.files, graph, meta, written_by=made_by)
 
 
 def _with_initializer(file: TfjsModel, meta: pb.MetaGraphDef) -> graph_pb2.GraphDef:
-    """One graph of the two that the file has; what the second ends in runs when the model is loaded."""
+    """The graph and the initializer as one graph; the ends of the initializer run at load."""
     if file.initializer is None:
         return file.graph
     both = graph_pb2.GraphDef()
     both.CopyFrom(file.graph)
-    there = {node.name for node in both.node}
-    both.node.extend(node for node in file.initializer.node if node.name not in there)
+    names = {node.name for node in both.node}
+    both.node.extend(node for node in file.initializer.node if node.name not in names)
     read = {name.lstrip("^").partition(":")[0] for node in file.initializer.node for name in node.input}
     ends = [node.name for node in file.initializer.node if node.name not in read]
     meta.collection_def[MAIN_OP].node_list.value.extend(ends)
@@ -51,7 +51,7 @@ def _with_initializer(file: TfjsModel, meta: pb.MetaGraphDef) -> graph_pb2.Graph
 
 
 def _bind_captures(graph: Graph, file: TfjsModel, signatures: Mapping[str, pb.SignatureDef]) -> None:
-    """Inputs that no caller feeds become the initializer's results."""
+    """Replace the inputs that callers do not pass by the results of the initializer."""
     if file.initializer_signature is None or file.initializer is None:
         return
     for name, made in file.captured.items():
@@ -61,7 +61,7 @@ def _bind_captures(graph: Graph, file: TfjsModel, signatures: Mapping[str, pb.Si
 
 
 def _bind_weights(graph: Graph, file: TfjsModel) -> None:
-    """TF.js keeps constants beside the graph, under the names of their nodes."""
+    """Set the values of Const nodes, which TF.js stores beside the graph by node name."""
     for name in file.weights.names():
         node = graph.find(name)
         if node is not None and node.op == "Const":
@@ -73,7 +73,7 @@ def _bind_weights(graph: Graph, file: TfjsModel) -> None:
 
 
 class _Weight:
-    """One weight, read when called. The file may hold it narrower than the graph: int64 as int32."""
+    """Reads a weight when called. The file may have a narrower type than the graph: int32 for int64."""
 
     def __init__(self, file: TfjsModel, name: str, dtype: DType) -> None:
         self.file, self.name, self.dtype = file, name, dtype

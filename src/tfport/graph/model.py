@@ -1,6 +1,6 @@
-"""A model: a program with its entrances (signatures) and the files that hold its state.
+"""A model: a program with its signatures and the files with its state.
 
-`variables`, `tables` and `assets` of a model are found by `graph.state`.
+`graph.state` finds the variables, tables and assets of a model.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ class TensorSpec:
 
 @dataclass(frozen=True, slots=True)
 class Signature:
-    """A way to call the model."""
+    """A signature: the named inputs and outputs of a call of the model."""
 
     name: str
     method: str
@@ -51,22 +51,22 @@ class Signature:
 
 @dataclass
 class Model:
-    """A model as it was read; `graph` may be changed and the model saved again."""
+    """A model that was read; its `graph` may be changed and the model saved again."""
 
     where: str
     format: ModelFormat
     files: Files
     graph: Graph
     meta: pb.MetaGraphDef
-    """What the file says beside the graph: signatures, saver, collections, object graph."""
+    """The rest of the MetaGraph: signatures, saver, collections, object graph."""
     tag_sets: list[tuple[str, ...]] = field(default_factory=list)
     asked_tags: bool = False
-    """Whether the MetaGraph was chosen by its tags."""
+    """Whether the caller chose the MetaGraph by its tags."""
     fingerprint: pb.FingerprintDef | None = None
     checkpoint_prefix: str | None = None
-    """Where the variables should be, without suffix; None for a model that has none."""
+    """The prefix of the checkpoint with the variables; None for a format without one."""
     written_by: str = ""
-    """The program that wrote the file, where it is not TensorFlow itself."""
+    """The program that wrote the file, if it is not TensorFlow."""
 
     @property
     def tags(self) -> tuple[str, ...]:
@@ -74,37 +74,37 @@ class Model:
 
     @cached_property
     def signatures(self) -> dict[str, Signature]:
-        """The ways to call the model, by name; what only loading calls is left out."""
+        """The signatures by name, without those that only loaders call."""
         hidden = (INIT_SIGNATURE, TRAIN_SIGNATURE)
         return {k: _signature(k, s) for k, s in sorted(self.meta.signature_def.items()) if k not in hidden}
 
     @cached_property
     def checkpoint(self) -> Checkpoint | None:
-        """The tensors of the variables; None where the file is not there."""
+        """The checkpoint with the variables; None if it is missing."""
         prefix = self.checkpoint_prefix
         if prefix is None or not any(checkpoint_files(self.files, prefix)):
             return None
         return open_checkpoint(self.files, prefix)
 
     def ends_of(self, signature: Signature) -> list[Value]:
-        """The values that a signature answers with, as far as the graph has them."""
+        """The output values of a signature that exist in the graph."""
         return [v for spec in signature.outputs.values() for name in spec.tensors if (v := self._value(name))]
 
     @property
     def init_nodes(self) -> list[Node]:
-        """What runs once when the model is loaded: tables are filled, TF1 variables set."""
+        """The nodes that run once at load, to initialize tables and TF1 variables."""
         return self.init_nodes_for()
 
     def init_nodes_for(self, *, by_signature: bool = True) -> list[Node]:
-        """The same for a loader that may not know the signature for it, which came with 1.13."""
+        """The same for a loader that may ignore the signature for it, which TensorFlow 1.13 added."""
         return self._nodes(self._init_names(by_signature))
 
     def missing_init_ops(self) -> list[str]:
-        """Names of what should run when the model is loaded, and is not in the graph."""
+        """The names of initialization ops that are not in the graph."""
         return [name for name in self._init_names() if self.graph.find(name.partition(":")[0]) is None]
 
     def _init_names(self, by_signature: bool = True) -> list[str]:
-        # a loader takes the first of these places that names anything (GetInitOp)
+        # a loader uses the first of these sources that exists (GetInitOp)
         if by_signature and INIT_SIGNATURE in self.meta.signature_def:
             return [info.name for info in self.meta.signature_def[INIT_SIGNATURE].outputs.values()]
         for collection in _INIT_COLLECTIONS:
@@ -114,12 +114,12 @@ class Model:
 
     @property
     def restore_nodes(self) -> list[Node]:
-        """What reads the checkpoint when the model is loaded."""
+        """The nodes that read the checkpoint at load."""
         return self._nodes([self.meta.saver_def.restore_op_name])
 
     @property
     def save_nodes(self) -> list[Node]:
-        """What writes a checkpoint."""
+        """The nodes that write a checkpoint."""
         return self._nodes([self.meta.saver_def.save_tensor_name])
 
     def has_tensor(self, name: str) -> bool:
@@ -130,18 +130,18 @@ class Model:
 
     def _value(self, name: str) -> Value | None:
         node, _, number = name.partition(":")
-        found, index = self.graph.find(node), tensor_index(number or "0")
-        if found is None or index is None or not found.may_have(index):
+        owner, index = self.graph.find(node), tensor_index(number or "0")
+        if owner is None or index is None or not owner.may_have(index):
             return None
-        return found.output(index)
+        return owner.output(index)
 
 
 def checkpoint_files(files: Files, prefix: str) -> Iterator[tuple[str, str]]:
-    """The files of a checkpoint that are there, and what the name of each has behind the prefix."""
+    """The existing files of a checkpoint, and the suffix of each after the prefix."""
     folder, slash, base = prefix.rpartition("/")
     try:
         names = files.list(folder)[0]
-    except UnreadableFile:  # there is not even the folder
+    except UnreadableFile:  # the folder does not exist
         return
     for name in names:
         end = name.removeprefix(base)
@@ -160,7 +160,7 @@ def _signature(name: str, proto: pb.SignatureDef) -> Signature:
 
 
 def tensor_spec(info: pb.TensorInfo) -> TensorSpec:
-    """What a TensorInfo says."""
+    """Convert a TensorInfo."""
     form = info.WhichOneof("encoding")
     shape = Shape.from_proto(info.tensor_shape) if info.HasField("tensor_shape") else UNKNOWN
     dtype = DType.of(info.dtype)
@@ -183,7 +183,7 @@ def _names(info: pb.TensorInfo) -> Iterator[str]:
 
 
 def _composite(spec: pb.TypeSpecProto) -> str:
-    """`ragged`, `indexed_slices`; a type that no release has of its own by the name of its class."""
+    """`ragged`, `indexed_slices`, or the class name of a type that is not part of TensorFlow."""
     known = {number: name for name, number in pb.TypeSpecProto.TypeSpecClass.items()}
     name = known.get(spec.type_spec_class, "")
     if name in ("", "UNKNOWN", "REGISTERED_TYPE_SPEC", "EXTENSION_TYPE_SPEC"):

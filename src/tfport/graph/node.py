@@ -1,9 +1,9 @@
-"""Nodes and the values between them; every edge is known from both ends.
+"""Nodes and the values between them, with edges in both directions.
 
-A node knows its inputs, a value its users, and only the methods here change
-either, so both stay true. Control edges are kept apart from data: `node.controls`
-and `node.control_users`. A node's attributes are decoded when first asked for.
-Nothing here knows what an op does; how many outputs it has comes from `OpTable`.
+A node has its inputs, a value its users. Only the methods here change either, so
+that both stay consistent. Control edges are separate: `node.controls` and
+`node.control_users`. Attributes are decoded on first access.
+Nothing here knows what an op does; the number of its outputs comes from `OpTable`.
 """
 
 from __future__ import annotations
@@ -15,8 +15,8 @@ from tfport.errors import MalformedGraph
 from tfport.formats.proto import graph_pb2 as pb
 from tfport.graph.attrs import Attr, decode, decode_all
 from tfport.graph.dtypes import INVALID, DType
+from tfport.graph.op_signature import OpSignature
 from tfport.graph.shapes import UNKNOWN, Shape
-from tfport.graph.signature import OpSignature
 from tfport.graph.tensors import Tensor
 
 if TYPE_CHECKING:
@@ -24,11 +24,11 @@ if TYPE_CHECKING:
 
 MOST_OUTPUTS = 1 << 20
 WHOLE = -1
-"""As the place in an argument: all its tensors, how many they may be."""
+"""As an index within an argument: all tensors of the argument."""
 
 
 def tensor_index(text: str) -> int | None:
-    """The number behind the colon of `node:1`, where it is one that an output can have."""
+    """The number after the colon of `node:1`, if it is a valid output index."""
     if not (text.isascii() and text.isdigit() and len(text) < 8):
         return None
     index = int(text)
@@ -53,35 +53,35 @@ class Value:
 
     @property
     def name(self) -> str:
-        """`node:1`, as TensorFlow names tensors; `node:*` where it is a list of unknown length."""
+        """`node:1`, as in TensorFlow; `node:*` for a list of unknown length."""
         return f"{self.node.name}:{self.index if self.index >= 0 else '*'}"
 
     @property
     def port(self) -> tuple[str, int] | None:
-        """Argument name and place in it, as function bodies name it, where that is known."""
+        """The output argument and the index within it, as function bodies use them, if known."""
         if self._port is None and (signature := self.node.signature):
-            found = signature.port_of(self.index, self.node.counts(signature))
-            return (found[0].name, found[1]) if found else None
+            port = signature.port_of(self.index, self.node.counts(signature))
+            return (port[0].name, port[1]) if port else None
         return self._port
 
     @property
     def is_placed(self) -> bool:
-        """Whether `index` is true; of an op that nobody has defined a function body tells only names."""
+        """Whether `index` is known; for an undefined op, a function body has only names of outputs."""
         return self._port is None
 
     @property
     def dtype(self) -> DType:
-        """The type of the elements; INVALID for an op that nobody has defined."""
+        """The element type; INVALID for an undefined op."""
         signature = self.node.signature
         return signature.output_type(self.index, self.node.attrs) if signature else INVALID
 
     @property
     def shape(self) -> Shape:
-        """The shape as far as the file tells it."""
+        """The shape, as far as the file has it."""
         return self.node.output_shape(self.index)
 
     def replace_by(self, other: Value) -> None:
-        """Let every user of this value read `other` instead."""
+        """Make every user of this value read `other` instead."""
         for user in self.uses:
             user.set_inputs([other if v is self else v for v in user.inputs])
 
@@ -104,7 +104,7 @@ class Value:
 
 
 class Node:
-    """One operation: what it computes is `op` and `attrs`, what it reads `inputs` and `controls`."""
+    """An operation: `op` and `attrs` say what it computes, `inputs` and `controls` what it reads."""
 
     __slots__ = (
         "_attrs", "_control_users", "_controls", "_inputs", "_outputs", "_ports",
@@ -125,7 +125,7 @@ class Node:
         self.op = op
         self.device = device
         self.record = record
-        """The NodeDef it was read from: what else that says, debug information say, is written again."""
+        """The NodeDef it was read from; its other fields, such as debug information, are written again."""
         self._attrs = attrs
         self._outputs: dict[int, Value] = {}
         self._ports: dict[tuple[str, int], Value] | None = None
@@ -143,14 +143,14 @@ class Node:
         return self._attrs
 
     def attr(self, name: str) -> Attr:
-        """One attribute, None where there is none; the others stay as they were read."""
+        """An attribute, or None; does not decode the others."""
         if self._attrs is not None or self.record is None:
             return self.attrs.get(name)
         return decode(self.record.attr[name]) if name in self.record.attr else None
 
     @property
     def attrs_are_as_read(self) -> bool:
-        """Whether nobody has asked for the attributes, so that the record still has them all."""
+        """Whether the attributes were never accessed, so that the record still has them."""
         return self._attrs is None
 
     @property
@@ -169,12 +169,12 @@ class Node:
 
     @property
     def users(self) -> list[Node]:
-        """Every node that reads an output or waits, each once."""
-        found = dict(self._control_users or {})
+        """All nodes that read an output or wait for this node, each once."""
+        users = dict(self._control_users or {})
         for value in self._outputs.values():
             if value._users:
-                found.update(dict.fromkeys(value._users))
-        return list(found)
+                users.update(dict.fromkeys(value._users))
+        return list(users)
 
     def set_inputs(self, values: Iterable[Value]) -> None:
         old, self._inputs = self._inputs, tuple(values)
@@ -199,15 +199,15 @@ class Node:
             node._control_users[self] = None
 
     def become(self, op: str, attrs: dict[str, Attr]) -> None:
-        """Compute something else under the same name, for the same users."""
+        """Change the op and attributes; the name and the users stay."""
         self.op, self._attrs, self.record, self._ports = op, attrs, None, None
 
     def replace_by(self, values: Sequence[Value], waits: Iterable[Node]) -> None:
-        """Let readers of each output read `values` instead, and what waits for this node wait for `waits`."""
+        """Make users of the outputs read `values` instead, and nodes that wait for this one `waits`."""
         read = {output: output.index for output in self.read_outputs}
         if lost := next((output for output in read if not 0 <= output.index < len(values)), None):
             raise MalformedGraph(
-                f"`{lost.uses[0].name}` reads `{lost}`; there are {len(values)} values to read instead"
+                f"`{lost.uses[0].name}` reads `{lost}`, but there are only {len(values)} replacements"
             )
         for user in dict.fromkeys(user for output in read for user in output.uses):
             user.set_inputs([values[read[v]] if v in read else v for v in user.inputs])
@@ -217,34 +217,34 @@ class Node:
 
     @property
     def read_outputs(self) -> list[Value]:
-        """The outputs that something reads, those included of which only the name is known."""
+        """The outputs with users, including those of which only the name is known."""
         return [value for value in self._outputs.values() if value._users]
 
     @property
     def outputs(self) -> list[Value]:
-        """Every output that the op declares or that something reads."""
+        """All outputs that the op declares or that have users."""
         signature = self.signature
         declared = (signature.output_count(self.counts(signature)) if signature else None) or 0
         count = max(declared, max(self._outputs, default=-1) + 1)
         if count > MOST_OUTPUTS:
-            raise MalformedGraph(f"`{self.name}` says that it has {count} outputs")
+            raise MalformedGraph(f"`{self.name}` has {count} outputs, more than {MOST_OUTPUTS}")
         return [self.output(i) for i in range(count)]
 
     def may_have(self, index: int) -> bool:
-        """Whether the op declares an output at this place, or does not say how many it has."""
+        """Whether the op declares an output with this index, or its number of outputs is unknown."""
         signature = self.signature
         declared = signature.output_count(self.counts(signature)) if signature else None
         return declared is None or index < declared
 
     def output(self, index: int) -> Value:
-        """The output at a place, made even where the op declares none: another release may have it."""
+        """The output with this index, created even if the op does not declare it: another release may."""
         value = self._outputs.get(index)
         if value is None:
             value = self._outputs[index] = Value(self, index)
         return value
 
     def output_at(self, arg: str, place: int) -> Value:
-        """The output called `arg:place` in function bodies, made likewise."""
+        """The output with the name `arg:place` in function bodies, created in the same way."""
         signature = self.signature
         counts = self.counts(signature)
         index = signature.index_of(arg, place, counts) if signature else None
@@ -253,38 +253,38 @@ class Node:
         if self._ports is None:
             self._ports = {}
         value = self._ports.get((arg, place))
-        if value is None:  # only the name is known: count on from what the op declares
+        if value is None:  # only the name is known: use the next free index
             declared = (signature.output_count(counts) if signature else None) or 0
             last = next(reversed(self._ports.values()), None)
             before = abs(last.index) if last else max(self._outputs, default=-1)
             index = max(declared, before + 1)
-            index = -1 - index if place == WHOLE else index  # no output by itself
+            index = -1 - index if place == WHOLE else index  # not an output itself
             value = self._outputs[index] = self._ports[arg, place] = Value(self, index, (arg, place))
         return value
 
     @property
     def signature(self) -> OpSignature | None:
-        """What the op takes and gives, where somebody has defined it."""
+        """The inputs and outputs of the op, if it is defined."""
         return self.graph.signature_of(self.op)
 
     def counts(self, signature: OpSignature | None) -> Mapping[str, Attr]:
-        """The attributes that say how many outputs there are: none where each argument is one tensor."""
+        """The attributes that affect the number of outputs; empty if each output argument is one tensor."""
         return {} if signature is None or signature.flat else self.attrs
 
     def output_shape(self, index: int) -> Shape:
-        told: object = None
+        shape: object = None
         shapes = self.attrs.get("_output_shapes")
         if isinstance(shapes, list) and index < len(shapes):
-            told = shapes[index]
+            shape = shapes[index]
         elif self.op == "Const" and isinstance(tensor := self.attrs.get("value"), Tensor):
-            told = tensor.shape
+            shape = tensor.shape
         elif self.op in ("Placeholder", "PlaceholderWithDefault"):
-            told = self.attrs.get("shape")
-        return told if isinstance(told, Shape) else UNKNOWN
+            shape = self.attrs.get("shape")
+        return shape if isinstance(shape, Shape) else UNKNOWN
 
     @property
     def is_stateful(self) -> bool:
-        """Whether running it can matter or differ beyond its outputs; an unknown op might."""
+        """Whether it may have side effects or state; True for an unknown op."""
         signature = self.signature
         return signature is None or signature.stateful
 

@@ -1,4 +1,4 @@
-"""The node notation of `text`, read back into a Graph."""
+"""Parse the node notation of `text` into a Graph."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from tfport.errors import MalformedGraph
 from tfport.formats.proto import graph_pb2 as pb
 from tfport.graph.dtypes import DType
 from tfport.graph.graph import CONTROL_RETURN, RETURN, Argument, Function, FunctionLibrary, Graph, Node
+from tfport.graph.op_signature import OpTable
 from tfport.graph.parse_attrs import read_attrs, read_string
-from tfport.graph.signature import OpTable
 from tfport.graph.tokens import Tokens
 
 # but `def = Op(x)` and `return = Op(x)` are nodes
@@ -21,7 +21,7 @@ Reads = tuple[Graph, Node, list[str]]
 
 
 def parse_graph(text: str, ops: OpTable) -> Graph:
-    """The graph that lines of the notation say; blank lines and `#` comments do not count."""
+    """Parse a graph; blank lines and `#` comments are ignored."""
     library = FunctionLibrary()
     main = Graph(ops, library)
     scope: Graph = main
@@ -75,14 +75,14 @@ def _function(line: str, ops: OpTable, library: FunctionLibrary) -> Function:
     tokens.next(":")
     tokens.done()
     if definition.name in library.functions:
-        raise MalformedGraph(f"two functions are called `{definition.name}`")
+        raise MalformedGraph(f"two functions have the name `{definition.name}`")
     function = library.functions[definition.name] = Function(definition, ops, library)
     function.args = {arg.name: Argument(function, arg, i) for i, arg in enumerate(definition.input_arg)}
     return function
 
 
 def _argument(tokens: Tokens, arg: pb.OpDef.ArgDef, definition: pb.OpDef) -> None:
-    """`x: float32`, or `x: $T` in a function that is generic."""
+    """`x: float32`, or `x: $T` in a generic function."""
     arg.name = tokens.next("word")[1]
     tokens.next(":")
     if tokens.skip("$"):
@@ -99,7 +99,7 @@ def _argument(tokens: Tokens, arg: pb.OpDef.ArgDef, definition: pb.OpDef) -> Non
 
 def _returns(tokens: Tokens, graph: Graph) -> list[Reads]:
     if not isinstance(graph, Function):
-        raise MalformedGraph(f"`return {tokens.shown}` stands outside a function")
+        raise MalformedGraph(f"`return {tokens.shown}` is outside a function")
     out: list[Reads] = []
     while not tokens.is_done:
         if tokens.skip("^"):

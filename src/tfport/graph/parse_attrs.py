@@ -1,4 +1,4 @@
-"""Values of attributes in the node notation, read back: the reverse of `text.attr_text`."""
+"""Parse attribute values in the node notation: the inverse of `text.attr_text`."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def _pair(tokens: Tokens, depth: int) -> tuple[str, Attr]:
 
 def _value(tokens: Tokens, depth: int) -> Attr:
     if depth > DEEPEST:
-        raise tokens.fail("nested too deep to read")
+        raise tokens.fail("nested too deeply")
     kind, text = tokens.next()
     if kind in _READ:
         return _READ[kind](text, tokens)
@@ -47,21 +47,21 @@ def _value(tokens: Tokens, depth: int) -> Attr:
 def _number(text: str, tokens: Tokens) -> int | float:
     try:
         return int(text) if re.fullmatch(r"[-+]?\d+", text) else float(text)
-    except ValueError:  # Python reads no integer of thousands of digits
-        raise tokens.fail("a number is too long to read") from None
+    except ValueError:  # Python parses no integer of thousands of digits
+        raise tokens.fail("a number has too many digits") from None
 
 
 def read_string(text: str, tokens: Tokens) -> str:
     try:
         return str(json.loads(text))
     except ValueError:
-        raise tokens.fail(f"{text} is no string as JSON has them") from None
+        raise tokens.fail(f"{text} is not a JSON string") from None
 
 
 def _bytes(text: str, tokens: Tokens) -> bytes:
     plain = re.sub(r"\\(x[0-9a-fA-F]{2}|[\\'\"abfnrtv]|[0-7]{1,3})", "", text[2:-1])
     if "\\" in plain or not plain.isascii():
-        raise tokens.fail(f"{text} has an escape that bytes have not")
+        raise tokens.fail(f"{text} has an escape that is invalid in bytes")
     return text[2:-1].encode().decode("unicode_escape").encode("latin-1", "replace")
 
 
@@ -95,7 +95,7 @@ def _size(tokens: Tokens) -> int | None:
     text = tokens.next("number", "?")[1]
     size = None if text == "?" else _number(text, tokens)
     if isinstance(size, float) or (size is not None and not 0 <= size < 1 << 63):
-        raise tokens.fail(f"{text} is no size of a dimension")
+        raise tokens.fail(f"{text} is not a valid size of an axis")
     return size
 
 
@@ -106,10 +106,14 @@ def _tensor(dtype: DType, tokens: Tokens) -> Tensor:
     tokens.next("[")
     elements = tokens.separated(lambda: _value(tokens, DEEPEST), "]")
     if shape.size != len(elements):
-        raise tokens.fail(f"{len(elements)} elements for a tensor of shape {shape}")
+        raise tokens.fail(
+            f"expected {shape.size} elements for a tensor of shape {shape}, found {len(elements)}"
+        )
     try:
         flat = np.empty(len(elements), dtype.numpy)
         flat[:] = [e.encode() if isinstance(e, str) else e for e in elements]
         return Tensor.from_numpy(flat.reshape([d or 0 for d in shape.dims or ()]), dtype)
     except (KeyError, TypeError, ValueError, OverflowError):
-        raise MalformedGraph(f"in `{tokens.shown}`: these are no elements of a {dtype} tensor") from None
+        raise MalformedGraph(
+            f"in `{tokens.shown}`: the elements are not valid for a {dtype} tensor"
+        ) from None

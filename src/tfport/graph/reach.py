@@ -1,12 +1,13 @@
-"""Which nodes a result needs, in which order they can run, and where the graph loops.
+"""Reachability: the nodes that a result needs, their order, and the loops of a graph.
 
-A TF1 loop is a cycle through `NextIteration`: that one edge leads back, and
-without it a graph has an order. Any other cycle is an error.
+A TF1 loop is a cycle through `NextIteration`. Without these back edges a graph can
+be sorted; any other cycle is an error.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from itertools import chain
 
 from tfport.errors import MalformedGraph
 from tfport.graph.attrs import FunctionRef
@@ -15,8 +16,13 @@ from tfport.graph.graph import Function, Graph, Node
 _BACK = ("NextIteration", "RefNextIteration")
 
 
+def every_node(graph: Graph) -> Iterable[Node]:
+    """The nodes of the main graph and of all functions."""
+    return chain(graph, *graph.library.functions.values())
+
+
 def needed_by(ends: Iterable[Node]) -> set[Node]:
-    """The nodes themselves and all that they read or wait for, directly or not."""
+    """These nodes and all that they read or wait for, directly or indirectly."""
     seen = set(ends)
     stack = list(seen)
     while stack:
@@ -35,7 +41,7 @@ def _before(node: Node) -> Iterator[Node]:
 
 
 def functions_of(node: Node) -> Iterator[str]:
-    """The names of the functions that a node calls: as its op, or in the attributes that name functions."""
+    """The names of the functions that a node calls: its op, or functions in its attributes."""
     if node.op in node.graph.library.functions:
         yield node.op
     signature = node.signature
@@ -59,14 +65,14 @@ def _function_names(value: object) -> Iterator[str]:
 
 
 class Callers:
-    """Which nodes call functions; decided by op, as there are few ops and many nodes."""
+    """Finds nodes that call functions; caches the decision by op, as there are few ops and many nodes."""
 
     def __init__(self) -> None:
         self._may_call: dict[str, bool] = {}
         self._of_graphs: dict[Graph, list[tuple[Node, list[str]]]] = {}
 
     def among(self, nodes: Iterable[Node]) -> Iterator[tuple[Node, list[str]]]:
-        """The nodes that call functions, with the names of those."""
+        """The nodes that call functions, with the names of the functions."""
         for node in nodes:
             may_call = self._may_call.get(node.op)
             if may_call is None:
@@ -79,48 +85,48 @@ class Callers:
                 yield node, names
 
     def of(self, graph: Graph) -> list[tuple[Node, list[str]]]:
-        """The same for all nodes of a graph, found once."""
-        found = self._of_graphs.get(graph)
-        if found is None:
-            found = self._of_graphs[graph] = list(self.among(graph))
-        return found
+        """The same for all nodes of a graph, cached."""
+        calls = self._of_graphs.get(graph)
+        if calls is None:
+            calls = self._of_graphs[graph] = list(self.among(graph))
+        return calls
 
 
 def called_by(nodes: Iterable[Node], callers: Callers | None = None) -> dict[str, Function]:
-    """Every function that these nodes call, directly or not, by name; names nobody defines are left out."""
+    """All functions that these nodes call, directly or indirectly, by name; undefined ones are left out."""
     known = callers or Callers()
-    found: dict[str, Function] = {}
+    functions: dict[str, Function] = {}
     stack = list(known.among(nodes))
     while stack:
         node, names = stack.pop()
         for name in names:
             function = node.graph.library.functions.get(name)
-            if function is not None and name not in found:
-                found[name] = function
+            if function is not None and name not in functions:
+                functions[name] = function
                 stack += known.of(function)
-    return found
+    return functions
 
 
 def in_order(graph: Graph, among: Iterable[Node] | None = None) -> list[Node]:
-    """The nodes, each after all that it needs; what leads back in a loop does not count."""
+    """The nodes in topological order, ignoring the back edges of loops."""
     order, stuck = _ordered(list(graph if among is None else among))
     if stuck is not None:
-        raise MalformedGraph(f"the graph has no order: `{stuck.name}` needs its own result")
+        raise MalformedGraph(f"the graph has a cycle: `{stuck.name}` needs its own result")
     return order
 
 
 def on_cycle(graph: Graph) -> Node | None:
-    """A node that needs its own result; None in a graph that has an order."""
+    """A node on a cycle, which needs its own result; None if there is no cycle."""
     return _ordered(list(graph))[1]
 
 
 def _ordered(nodes: list[Node]) -> tuple[list[Node], Node | None]:
-    """As many nodes as have an order, and one of those on a cycle that keeps others waiting."""
+    """The nodes in topological order, and a node on the first cycle, if there is one."""
     inside = set(nodes)
     waiting = {node: sum(1 for b in _needs(node) if b in inside) for node in nodes}
     ready = [node for node in nodes if not waiting[node]]
     order: list[Node] = []
-    for node in ready:  # grows while we walk it
+    for node in ready:  # grows during the loop
         order.append(node)
         for user in node.users:
             if user in inside and not _leads_back(node, user):
@@ -141,7 +147,7 @@ def _leads_back(before: Node, after: Node) -> bool:
 
 
 def _on_cycle(node: Node, waiting: dict[Node, int]) -> Node:
-    """A node on the cycle that keeps `node` waiting: follow what is missing until it comes round."""
+    """A node on the cycle that blocks `node`: follow unfinished inputs until one repeats."""
     seen: set[Node] = set()
     while node not in seen:
         seen.add(node)
@@ -150,7 +156,7 @@ def _on_cycle(node: Node, waiting: dict[Node, int]) -> Node:
 
 
 def loops(graph: Graph) -> dict[str, list[Node]]:
-    """The nodes of each TF1 loop by the name of its frame, inner loops with their outer ones."""
+    """The nodes of each TF1 loop by frame name; an outer loop includes its inner loops."""
     frames: dict[str, list[Node]] = {}
     for node in graph:
         frame = node.attrs.get("frame_name")
@@ -160,7 +166,7 @@ def loops(graph: Graph) -> dict[str, list[Node]]:
 
 
 def _inside(enters: list[Node]) -> list[Node]:
-    """What runs once per turn: all behind the Enters, up to the Exits that lead out again."""
+    """The nodes that run in each iteration: all after the Enter nodes, up to the Exit nodes."""
     depth = dict.fromkeys(enters, 1)
     stack = list(enters)
     while stack:

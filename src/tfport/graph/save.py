@@ -1,7 +1,7 @@
-"""Model to files that TensorFlow reads: what `load` read, with the graph as it is now.
+"""Save a model as files that TensorFlow reads, with its current graph.
 
-Variables and assets are copied as they are. A fingerprint is left out: it would
-be that of another graph.
+Variables and assets are copied unchanged. The fingerprint is left out, as it belongs
+to the original graph.
 """
 
 from __future__ import annotations
@@ -31,9 +31,9 @@ FILES = ("keras_metadata.pb",)
 
 
 def save_model(model: Model, path: str | os.PathLike[str], tensors: Tensors | None = None) -> None:
-    """Write a model: a SavedModel folder, a MetaGraph beside its checkpoint, else a GraphDef.
+    """Write a model: a SavedModel folder, a MetaGraph with its checkpoint, or a GraphDef.
 
-    `tensors` are written instead of the checkpoint as it is; where there are none, no checkpoint is.
+    `tensors` replace the checkpoint; if they are empty, no checkpoint is written.
     """
     if model.format is CHECKPOINT:
         raise Error(f"{model.where}: a checkpoint has no graph to write")
@@ -44,7 +44,7 @@ def save_model(model: Model, path: str | os.PathLike[str], tensors: Tensors | No
         _meta_graph_files(model, Path(path), tensors)
     else:
         with new_path(path) as file:
-            file.write_bytes(_serialised(graph_to_def(model.graph), path))
+            file.write_bytes(_serialize(graph_to_def(model.graph), path))
 
 
 def meta_graph(model: Model) -> pb.MetaGraphDef:
@@ -58,7 +58,7 @@ def meta_graph(model: Model) -> pb.MetaGraphDef:
 def _saved_model(model: Model, folder: Path, tensors: Tensors | None) -> None:
     folder.mkdir()
     proto = pb.SavedModel(saved_model_schema_version=SCHEMA, meta_graphs=[meta_graph(model)])
-    (folder / "saved_model.pb").write_bytes(_serialised(proto, model.where))
+    (folder / "saved_model.pb").write_bytes(_serialize(proto, model.where))
     files, folders = model.files.list()
     for name in FOLDERS if tensors is None else OTHER_FOLDERS:
         if name in folders:
@@ -71,7 +71,7 @@ def _saved_model(model: Model, folder: Path, tensors: Tensors | None) -> None:
 
 
 def _checkpoint(prefix: Path, tensors: Tensors) -> None:
-    """Write the tensors, where there are any."""
+    """Write the tensors, if there are any."""
     pairs = iter(tensors.items() if isinstance(tensors, Mapping) else tensors)
     first = next(pairs, None)
     if first is not None:
@@ -79,20 +79,20 @@ def _checkpoint(prefix: Path, tensors: Tensors) -> None:
 
 
 def _meta_graph_files(model: Model, path: Path, tensors: Tensors | None) -> None:
-    """`PATH.meta`, and the checkpoint under the prefix `PATH`."""
+    """Write `PATH.meta`, and the checkpoint with the prefix `PATH`."""
     prefix = Path(str(path).removesuffix(".meta"))
-    held = model.checkpoint_prefix
-    with ExitStack() as together:
-        for name, end in checkpoint_files(model.files, held) if held and tensors is None else ():
-            copy_file(model.files, name, together.enter_context(new_path(f"{prefix}{end}")))
+    old_prefix = model.checkpoint_prefix
+    with ExitStack() as stack:
+        for name, end in checkpoint_files(model.files, old_prefix) if old_prefix and tensors is None else ():
+            copy_file(model.files, name, stack.enter_context(new_path(f"{prefix}{end}")))
         if tensors is not None:
             _checkpoint(prefix, tensors)
-        file = together.enter_context(new_path(f"{prefix}.meta"))
-        file.write_bytes(_serialised(meta_graph(model), path))
+        file = stack.enter_context(new_path(f"{prefix}.meta"))
+        file.write_bytes(_serialize(meta_graph(model), path))
 
 
-def _serialised(message: Message, where: object) -> bytes:
+def _serialize(message: Message, where: object) -> bytes:
     try:
         return message.SerializeToString(deterministic=True)
-    except (EncodeError, ValueError):  # what the parser would not read either
-        raise Error(f"{where}: nested too deep, or larger than the 2 GiB of a message") from None
+    except (EncodeError, ValueError):  # the parser would not read it either
+        raise Error(f"{where}: nested too deeply, or larger than the 2 GiB of a message") from None

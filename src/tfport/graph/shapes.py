@@ -1,4 +1,4 @@
-"""Shapes of which some sizes, or even the rank, may be unknown."""
+"""Shapes with possibly unknown sizes or rank."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ MOST = 1 << 63
 
 @dataclass(frozen=True, slots=True)
 class Shape:
-    """`(?, 224, 3)`: the first size is unknown; `(...)`: not even the rank is known."""
+    """A shape: `(?, 224, 3)` has an unknown first size, `(...)` an unknown rank."""
 
     dims: tuple[int | None, ...] | None = None
     names: tuple[str, ...] = ()
-    """What the file calls its dimensions; almost always nothing."""
+    """The names of the axes in the file; almost always empty."""
 
     @classmethod
     def from_proto(cls, proto: pb.TensorShapeProto) -> Shape:
@@ -45,7 +45,7 @@ class Shape:
 
     @property
     def size(self) -> int | None:
-        """How many elements there are, where that is known and a machine could hold them."""
+        """The number of elements, if it is known and less than 2**63."""
         if self.dims is None or None in self.dims:
             return None
         size = int(0 not in self.dims)
@@ -56,7 +56,7 @@ class Shape:
         return size
 
     def fits(self, other: Shape) -> bool:
-        """Whether both can be the shape of one tensor."""
+        """Whether both can be the shape of the same tensor."""
         if self.dims is None or other.dims is None:
             return True
         pairs = zip(self.dims, other.dims, strict=False)

@@ -1,10 +1,9 @@
-"""What a model keeps between calls, and where each piece comes from when it is loaded.
+"""The state of a model: variables, tables and assets, and what initializes each of them at load.
 
-Variables and tables are nodes of the main graph. What fills them is found by
-following the model's own restore and init ops, into the functions they call: a
-`RestoreV2` output that ends in an assignment names the checkpoint's tensor, an
-initialiser that reads an asset names the file. So TF1 and TF2 are read alike,
-with no need of the object graph.
+Variables and tables are nodes of the main graph. To find their values, the restore and
+init ops of the model are followed, also into functions: a `RestoreV2` output that
+reaches an assignment has the name of the checkpoint tensor, and a table initializer
+that reads an asset has the file name. This works for TF1 and TF2, without the object graph.
 """
 
 from __future__ import annotations
@@ -16,9 +15,10 @@ from tfport.errors import UnreadableFile
 from tfport.formats.encoding.message import parse_message
 from tfport.formats.proto import saved_model_pb2 as pb
 from tfport.formats.saved_model.read import ASSETS
+from tfport.graph.constants import constant
 from tfport.graph.dtypes import INVALID, DType
-from tfport.graph.edit import callee, constant
 from tfport.graph.graph import Function, Node, Value
+from tfport.graph.inline import callee
 from tfport.graph.model import Model
 from tfport.graph.reach import needed_by
 from tfport.graph.shapes import UNKNOWN, Shape
@@ -42,7 +42,7 @@ MOST_STEPS = 1_000_000
 
 @dataclass(frozen=True, slots=True)
 class GraphVariable:
-    """A variable, and the tensor of the checkpoint that fills it, where one does."""
+    """A variable, and the checkpoint tensor that initializes it, if there is one."""
 
     name: str
     node: Node
@@ -50,12 +50,12 @@ class GraphVariable:
     shape: Shape
     key: str | None = None
     slice: str = ""
-    """Which part of that tensor, as TensorFlow writes it: `10 4 0,5:-`; empty for all of it."""
+    """The slice of that tensor, as TensorFlow writes it: `10 4 0,5:-`; empty for the whole."""
 
 
 @dataclass(frozen=True, slots=True)
 class GraphTable:
-    """A look-up table, and the asset that fills it, where one does."""
+    """A lookup table, and the asset that initializes it, if there is one."""
 
     name: str
     node: Node
@@ -67,27 +67,27 @@ class GraphTable:
 
 @dataclass(frozen=True, slots=True)
 class Asset:
-    """A file that belongs to the model, and the tensor that becomes its path."""
+    """A file of the model, and the tensor that receives its path."""
 
     file: str
     tensor: str
     nbytes: int | None
-    """None where the file is missing."""
+    """None if the file is missing."""
 
 
 def assets(model: Model) -> list[Asset]:
-    """The files that the model reads when it is loaded."""
-    found = {}
+    """The files that the model reads at load."""
+    unique = {}
     for definition in asset_definitions(model.meta):
         name = f"{ASSETS}/{definition.filename}"
         size = model.files.size(name) if model.files.has(name) else None
         tensor = definition.tensor_info.name
-        found[definition.filename, tensor] = Asset(definition.filename, tensor, size)
-    return list(found.values())
+        unique[definition.filename, tensor] = Asset(definition.filename, tensor, size)
+    return list(unique.values())
 
 
 def asset_definitions(meta: pb.MetaGraphDef) -> Iterator[pb.AssetFileDef]:
-    """From where TF2 keeps them, and from the collection where TF1 does."""
+    """The asset definitions: in a field since TF2, in a collection in TF1."""
     yield from meta.asset_file_def
     if _ASSET_COLLECTION in meta.collection_def:
         for packed in meta.collection_def[_ASSET_COLLECTION].any_list.value:
@@ -95,16 +95,16 @@ def asset_definitions(meta: pb.MetaGraphDef) -> Iterator[pb.AssetFileDef]:
 
 
 def variables(model: Model) -> list[GraphVariable]:
-    """The variables of the main graph with what restores them."""
+    """The variables of the main graph with the tensors that initialize them."""
     restored = dict(_restored(model))
-    found = []
+    out = []
     for node in model.graph:
         if node.op in VARIABLES:
             key, part = restored.get(node, (None, ""))
             shape = node.attr("shape")
             shape = shape if isinstance(shape, Shape) else UNKNOWN
-            found.append(GraphVariable(shared_name(node), node, _type(node, "dtype"), shape, key, part))
-    return found
+            out.append(GraphVariable(shared_name(node), node, _type(node, "dtype"), shape, key, part))
+    return out
 
 
 def _type(node: Node, attr: str) -> DType:
@@ -113,28 +113,28 @@ def _type(node: Node, attr: str) -> DType:
 
 
 def shared_name(node: Node) -> str:
-    """The name under which a resource is known: its own, or its node's."""
+    """The shared name of a resource, or the name of its node."""
     name = node.attr("shared_name")
     return name if isinstance(name, str) and name else node.name
 
 
 def tables(model: Model) -> list[GraphTable]:
-    """The look-up tables of the main graph with what fills them."""
+    """The lookup tables of the main graph with the ops that initialize them."""
     fills = _fillers(model)
-    found = []
+    out = []
     for node in model.graph:
         if node.op in TABLES:
             op, file = fills.get(node, (None, None))
             key, value = _type(node, "key_dtype"), _type(node, "value_dtype")
-            found.append(GraphTable(shared_name(node), node, key, value, op, file))
-    return found
+            out.append(GraphTable(shared_name(node), node, key, value, op, file))
+    return out
 
 
 def _fillers(model: Model) -> dict[Node, tuple[str, str | None]]:
-    """Each table that loading fills, with the op that does it and the asset which that reads."""
+    """The tables that are initialized at load, with the op that does it and the asset it reads."""
     files = {asset.tensor.partition(":")[0]: asset.file for asset in assets(model)}
     fills: dict[Node, tuple[str, Node | None]] = {}
-    kept: dict[Node, Node] = {}  # TF2 keeps the path of an asset in a variable
+    kept: dict[Node, Node] = {}  # TF2 stores the path of an asset in a variable
     for node, outer in _steps(model.init_nodes):
         if node.op in _FILLS and len(node.inputs) > 1:
             source = _origin(node.inputs[1], outer) if node.op in _FROM_FILE else None
@@ -148,29 +148,29 @@ def _fillers(model: Model) -> dict[Node, tuple[str, str | None]]:
 
 
 def filled_at_load(model: Model, *, by_signature: bool = True) -> set[Node]:
-    """The variables and tables that restoring and initialising fill, whatever with."""
-    found: set[Node] = set()
+    """The variables and tables that restore and init ops assign."""
+    nodes: set[Node] = set()
     for node, outer in _steps([*model.init_nodes_for(by_signature=by_signature), *model.restore_nodes]):
         if node.op in _ASSIGNS + _FILLS and node.inputs:
-            found.add(_origin(node.inputs[0], outer))
-    return found
+            nodes.add(_origin(node.inputs[0], outer))
+    return nodes
 
 
 Outer = Mapping[Value, Value]
-"""For the arguments of a function that is being followed: what the main graph passes."""
+"""The values that the main graph passes for the arguments of a function."""
 
 
 def _steps(ends: Iterable[Node]) -> Iterator[tuple[Node, Outer]]:
-    """Every node that runs when these do, in the main graph and in functions called, with the arguments.
+    """All nodes that these nodes need, in the main graph and in called functions, with the arguments.
 
-    A function called again with the same arguments is not followed again, and a
-    program that calls more often than any real one is not followed to its end.
-    A call with another number of arguments than the function has is not followed.
+    A function is not followed again with the same arguments. Calls are followed up to a
+    limit that real programs do not reach. A call with a wrong number of arguments is
+    not followed.
     """
     bodies: list[tuple[Iterable[Node], Outer]] = [(needed_by(ends), {})]
     followed: set[tuple[str, tuple[Value, ...]]] = set()
     steps = 0
-    for nodes, outer in bodies:  # grows while we walk it
+    for nodes, outer in bodies:  # grows during the loop
         for node in nodes:
             yield node, outer
             function = callee(node)
@@ -184,12 +184,12 @@ def _steps(ends: Iterable[Node]) -> Iterator[tuple[Node, Outer]]:
 
 
 def _arity(function: Function) -> int:
-    """How many tensors a function takes, without making them."""
+    """The number of tensors that a function takes, without creating them."""
     return sum(arg.count(function.attrs) or 0 for arg in function.args.values())
 
 
 def _origin(value: Value, outer: Outer) -> Node:
-    """The node that made a value or holds it, behind arguments and what only carries it."""
+    """The node that a value comes from, through arguments and nodes that only pass it on."""
     for _ in range(_DEEPEST):
         value = outer.get(value, value)
         if value.node.op not in _CARRY or not value.node.inputs:
@@ -199,7 +199,7 @@ def _origin(value: Value, outer: Outer) -> Node:
 
 
 def _restored(model: Model) -> Iterator[tuple[Node, tuple[str, str]]]:
-    """Each variable's node with the name and slice of the checkpoint tensor that it gets."""
+    """The node of each restored variable, with the name and slice of its checkpoint tensor."""
     for node, outer in _steps(model.restore_nodes):
         if node.op in _RESTORES:
             names, parts = (_strings(node, place, outer) for place in _RESTORES[node.op])
@@ -210,14 +210,14 @@ def _restored(model: Model) -> Iterator[tuple[Node, tuple[str, str]]]:
 
 
 def _strings(node: Node, place: int | None, outer: Outer) -> list[str]:
-    """The strings that a node reads at a place, where they are constant."""
+    """The constant strings of an input of a node; empty if they are not constant."""
     if place is None or place >= len(node.inputs):
         return []
     value = outer.get(node.inputs[place], node.inputs[place])
     tensor = constant(value)
     try:
         return [s.decode(errors="replace") for s in tensor.strings()] if tensor is not None else []
-    except UnreadableFile:  # a constant, but none of strings
+    except UnreadableFile:  # a constant, but not of strings
         return []
 
 

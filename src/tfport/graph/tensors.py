@@ -1,4 +1,4 @@
-"""A constant in a graph: type and shape at once, elements when asked for."""
+"""Constant tensors in a graph: type and shape, and the elements on request."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ MOST_STRINGS = 1 << 24
 
 
 class Tensor:
-    """An immutable tensor, held as TensorFlow's message, as an array, or as a way to read it."""
+    """An immutable tensor: a TensorProto, or a function that returns its array."""
 
     __slots__ = ("_load", "_proto", "dtype", "shape")
 
@@ -52,7 +52,9 @@ class Tensor:
         try:
             return to_numpy(self._proto)
         except MemoryError:
-            raise UnreadableFile(f"a {self.dtype} tensor says its shape is {self.shape}") from None
+            raise UnreadableFile(
+                f"a {self.dtype} tensor of shape {self.shape} is too large for the memory"
+            ) from None
 
     def to_proto(self) -> pb.TensorProto:
         if self._proto is not None:
@@ -62,17 +64,19 @@ class Tensor:
         return from_numpy(self.numpy(), self.dtype.number)
 
     def strings(self) -> list[bytes]:
-        """The elements of a string tensor, in order, without the help of numpy."""
+        """The elements of a string tensor, in order; does not import NumPy."""
         size = self.shape.size
         if self._proto is not None and len(self._proto.string_val) == size:
             return list(self._proto.string_val)
         if self.dtype != STRING or size is None or size > MOST_STRINGS:
-            raise UnreadableFile(f"a {self.dtype} tensor of shape {self.shape} is no list of strings")
+            raise UnreadableFile(
+                f"expected a list of strings, found a {self.dtype} tensor of shape {self.shape}"
+            )
         return [bytes(s) for s in self.numpy().ravel()]
 
     @property
     def nbytes(self) -> int:
-        """The memory that its elements take in the file, where the file holds them."""
+        """The size of the elements in the file, if they are in the graph."""
         return self._proto.ByteSize() if self._proto is not None else 0
 
     def __eq__(self, other: object) -> bool:

@@ -1,12 +1,12 @@
-"""One line for one node, printed and parsed: the notation of reports and tests.
+"""Print nodes and graphs, one line per node: the notation of reports and tests.
 
     y = FusedBatchNormV3(x, s, o, m, v, ^wait) {data_format="NHWC", epsilon=0.001} @"/cpu:0"
 
 `x` is output 0 of x and `x:2` output 2; `^x` waits for x. Values of attributes:
 `1`, `0.5`, `true`, `"text"`, `b"\\xff"`, `float32`, `(?, 3)` a shape, `[…]` a list,
 `@f` or `@f {…}` a function, `$T` a placeholder, `float32(2,)[1.0, 2.0]` a tensor, `none`.
-Bare words that name no type are strings when parsed.
-A graph is one node a line, then its functions:
+Words without quotes that are not types are parsed as strings.
+A graph has a line for each node, then its functions:
 
     def square(x: float32) -> (y: float32):
       m = Mul(x, x) {T=float32}
@@ -39,7 +39,7 @@ def node_text(node: Node, *, attrs: bool = True, hide: tuple[str, ...] = ("_outp
 
 
 def quoted(text: str) -> str:
-    """A string as it is read back, on one line and harmless to a terminal."""
+    """A string in quotes, on one line and safe for a terminal."""
     shown = (c if c.isprintable() else json.dumps(c)[1:-1] for c in json.dumps(text, ensure_ascii=False))
     return "".join(shown)
 
@@ -50,7 +50,7 @@ def attrs_text(attrs: dict[str, Attr]) -> str:
 
 
 def attr_text(value: Attr) -> str:
-    """An attribute's value as it is written after `name=`."""
+    """The value of an attribute, as it appears after `name=`."""
     match value:
         case None:
             return "none"
@@ -70,12 +70,12 @@ def attr_text(value: Attr) -> str:
 
 
 def tensor_text(tensor: Tensor) -> str:
-    """`float32(2,)[1.0, 2.0]`; a large one ends in `…` and cannot be parsed again."""
+    """`float32(2,)[1.0, 2.0]`; a large tensor ends in `…` and cannot be parsed."""
     head = f"{tensor.dtype}{tensor.shape}"
     size = tensor.shape.size
     try:
         flat = tensor.numpy().flat[:MOST_ELEMENTS] if size is not None else None
-    except UnreadableFile:  # resources and variants have no elements, a malformed tensor the wrong ones
+    except UnreadableFile:  # resources and variants have no elements, and a tensor may be malformed
         flat = None
     if flat is None or size is None:
         return f"{head}[…]"

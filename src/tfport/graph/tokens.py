@@ -1,4 +1,4 @@
-"""A line of the node notation cut into words and marks, read from left to right."""
+"""Split a line of the node notation into tokens."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from tfport.errors import MalformedGraph
 
 T = TypeVar("T")
 
-# what ends a number, so that `1x`, `3/conv` and `inf_2` are names
+# the end of a number, so that `1x`, `3/conv` and `inf_2` are names
 _END = r"(?![\w/.>:\\-])"
 _REAL = r"(?:inf|nan|\d+(?:\.\d*)?(?:[eE][-+]?\d+)?)"
 _TOKEN = re.compile(
@@ -29,11 +29,11 @@ LONGEST = 200
 
 
 class Tokens:
-    """What a line says, piece by piece; MalformedGraph where it is not what the reader expects."""
+    """The tokens of a line, read one by one; an unexpected one raises MalformedGraph."""
 
     def __init__(self, line: str) -> None:
         self.line = line
-        self.found: list[tuple[str, str]] = []
+        self.tokens: list[tuple[str, str]] = []
         self.at = 0
         at, end = 0, len(line.rstrip())
         while at < end:
@@ -41,7 +41,7 @@ class Tokens:
             if token is None or token.lastgroup is None:
                 raise MalformedGraph(f"column {at + 1} of `{self.shown}`: expected a name, a value or a mark")
             if token.lastgroup != "comment":
-                self.found.append((token.lastgroup, token.group(token.lastgroup)))
+                self.tokens.append((token.lastgroup, token.group(token.lastgroup)))
             at = token.end()
 
     @property
@@ -53,26 +53,26 @@ class Tokens:
 
     @property
     def is_done(self) -> bool:
-        return self.at >= len(self.found)
+        return self.at >= len(self.tokens)
 
     def peek(self, mark: str) -> bool:
-        return not self.is_done and self.found[self.at][1] == mark
+        return not self.is_done and self.tokens[self.at][1] == mark
 
     def next(self, *expected: str) -> tuple[str, str]:
-        """The next piece as kind and text; it must be of one of these kinds, or one of these texts."""
-        kind, text = ("end", "the end") if self.is_done else self.found[self.at]
+        """The next token as kind and text; it must have one of these kinds or texts."""
+        kind, text = ("end", "the end") if self.is_done else self.tokens[self.at]
         if kind == "end" or (expected and kind not in expected and text not in expected):
             raise self.fail(f"expected {' or '.join(expected) or 'a value'}, found {text}")
         self.at += 1
         return kind, text
 
     def skip(self, mark: str) -> bool:
-        found = self.peek(mark)
-        self.at += found
-        return found
+        is_next = self.peek(mark)
+        self.at += is_next
+        return is_next
 
     def separated(self, read: Callable[[], T], end: str) -> list[T]:
-        """What `read` gives, again and again between commas, up to `end`."""
+        """Call `read` for each element of a comma-separated list up to `end`."""
         out = []
         while not self.skip(end):
             out.append(read())
@@ -82,4 +82,4 @@ class Tokens:
 
     def done(self) -> None:
         if not self.is_done:
-            raise self.fail(f"expected the end, found {self.found[self.at][1]}")
+            raise self.fail(f"expected the end, found {self.tokens[self.at][1]}")

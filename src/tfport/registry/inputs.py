@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from tfport.graph.attrs import Attr, Placeholder
 from tfport.graph.dtypes import INVALID, DType
-from tfport.graph.signature import OpSignature
+from tfport.graph.op_signature import OpSignature
 from tfport.registry.unresolved import Question, Unresolved
 
 

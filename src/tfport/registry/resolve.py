@@ -14,7 +14,7 @@ from dataclasses import replace
 
 from tfport.formats.proto.graph_pb2 import OpDef
 from tfport.graph.attrs import Attr, Placeholder
-from tfport.graph.signature import OpSignature
+from tfport.graph.op_signature import OpSignature
 from tfport.graph.usage import LABEL, Usage
 from tfport.registry.attributes import unresolved_attributes
 from tfport.registry.inputs import unresolved_inputs

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from tfport.graph.attrs import Attr
-from tfport.graph.signature import OpSignature
+from tfport.graph.op_signature import OpSignature
 
 _COUNT, _TYPES = "num_args", "TArgs"
 

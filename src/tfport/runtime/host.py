@@ -11,7 +11,7 @@ from tfport.errors import CannotRun, InternalError
 from tfport.graph.attrs import Attr
 from tfport.graph.dtypes import DType
 from tfport.graph.graph import Node
-from tfport.graph.signature import OpSignature
+from tfport.graph.op_signature import OpSignature
 from tfport.runtime.custom.checked_call import checked_call
 from tfport.runtime.failures import naming_node
 from tfport.runtime.lower import Context, Implementation

@@ -13,7 +13,7 @@ from tfport import discovery
 from tfport.formats.proto.graph_pb2 import OpDef
 from tfport.graph.attrs import Attr
 from tfport.graph.dtypes import DType
-from tfport.graph.signature import OpSignature
+from tfport.graph.op_signature import OpSignature
 from tfport.runtime.lower import FAMILIES, KERNELS, LOWERINGS, SHAPES, STRUCTURES, Implementation
 from tfport.runtime.operand import Dims
 

@@ -14,7 +14,7 @@ from tfport.errors import CannotRun
 from tfport.graph.attrs import Attr
 from tfport.graph.dtypes import FLOAT32, DType
 from tfport.graph.graph import Node
-from tfport.graph.signature import OpSignature
+from tfport.graph.op_signature import OpSignature
 from tfport.runtime.engines.engine import Engine
 from tfport.runtime.host import Group, kernel_arguments
 from tfport.runtime.implementations import OpImplementations

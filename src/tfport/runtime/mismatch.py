@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from tfport.formats.proto.graph_pb2 import OpDef
 from tfport.graph.attrs import Attr
 from tfport.graph.dtypes import DType
-from tfport.graph.signature import OpSignature
+from tfport.graph.op_signature import OpSignature
 from tfport.registry.attributes import unresolved_attributes
 from tfport.registry.inputs import unresolved_inputs
 from tfport.registry.unresolved import Question, Unresolved

@@ -18,8 +18,8 @@ from tfport.graph.dtypes import FLOAT32, DType
 from tfport.graph.graph import Argument, Function, Graph, Node, Value
 from tfport.graph.inline import call_attrs, callee, substitute
 from tfport.graph.node import WHOLE
+from tfport.graph.op_signature import OpSignature
 from tfport.graph.shapes import UNKNOWN
-from tfport.graph.signature import OpSignature
 from tfport.runtime.attr_upgrade import upgraded_attrs
 from tfport.runtime.constant_folding import fold
 from tfport.runtime.custom.shape_functions import with_checked_shapes

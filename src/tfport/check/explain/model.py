@@ -11,9 +11,9 @@ from tfport.check.checked_model import CheckedModel
 from tfport.check.explain.lookup import MessageMatch
 from tfport.check.findings.finding import Finding
 from tfport.check.node_contexts import NodeContexts
-from tfport.graph.census import every_node
 from tfport.graph.graph import Node
 from tfport.graph.model import Model
+from tfport.graph.reach import every_node
 
 EXAMPLES = 3
 NAMES = ("node", "where", "source", "variable", "tensor")

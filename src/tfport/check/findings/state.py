@@ -16,8 +16,8 @@ from tfport.check.node_contexts import NodeContexts
 from tfport.check.noticed import AT_LOAD, AT_RUN, FILES, NEVER, Noticed
 from tfport.check.release_quirks import knows_init_signature
 from tfport.check.saved_parts import has_index
-from tfport.graph.edit import callee
 from tfport.graph.graph import Node, Value
+from tfport.graph.inline import callee
 from tfport.graph.model import Model
 from tfport.graph.state import VARIABLES, filled_at_load, shared_name
 

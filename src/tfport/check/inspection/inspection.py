@@ -13,9 +13,10 @@ from typing import Any
 from tfport.atlas.known_ops import KnownOps
 from tfport.errors import UnreadableFile
 from tfport.formats.format import ModelFormat
-from tfport.graph.census import Census, census, every_node
 from tfport.graph.dtypes import DType
 from tfport.graph.model import Model, Signature, TensorSpec, checkpoint_files
+from tfport.graph.op_counts import OpCounts, count_ops
+from tfport.graph.reach import every_node
 from tfport.graph.shapes import Shape
 from tfport.graph.state import Asset, GraphTable, GraphVariable, assets, tables, variables
 
@@ -53,7 +54,7 @@ class Inspection:
     """For a graph without signatures: the nodes whose outputs no node reads."""
     nodes: int
     functions: int
-    census: Census
+    census: OpCounts
     custom_ops: Counter[str]
     addon_ops: dict[str, list[str]]
     """Ops that TensorFlow itself does not register, with the packages or contrib libraries that do."""
@@ -83,7 +84,7 @@ class Inspection:
 def inspect_model(model: Model, known: KnownOps) -> Inspection:
     """Collect what is in a model; the weights are not read."""
     problems: list[str] = []
-    counted = census(model)
+    counted = count_ops(model)
     model_variables = variables(model)
     has_signatures = bool(model.signatures)
     return Inspection(
@@ -159,12 +160,12 @@ def _unread(model: Model) -> list[str]:
     ]
 
 
-def _custom(model: Model, counted: Census, known: KnownOps) -> Counter[str]:
+def _custom(model: Model, counted: OpCounts, known: KnownOps) -> Counter[str]:
     functions = model.graph.library.functions
     return Counter({op: n for op, n in counted.total.items() if op not in known and op not in functions})
 
 
-def _needed(counted: Census) -> list[str]:
+def _needed(counted: OpCounts) -> list[str]:
     """The ops that the signatures need, or all ops if there are no signatures."""
     return sorted(set().union(*counted.signatures.values()) if counted.signatures else counted.total)
 
@@ -198,7 +199,7 @@ def made_with(model: Model) -> list[str]:
     return [trace for trace, is_present in traces.items() if trace and is_present]
 
 
-def _uncounted(counted: Census) -> list[str]:
+def _uncounted(counted: OpCounts) -> list[str]:
     left = len(counted.uncounted)
     return [f"the ops of {left} signatures, from {counted.uncounted[0]} on, are not counted"] if left else []
 

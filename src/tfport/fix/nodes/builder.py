@@ -20,8 +20,8 @@ from tfport.fix.nodes.control_ops import SWITCHES
 from tfport.graph.attrs import Attr
 from tfport.graph.dtypes import BOOL, FLOAT32, INT32, STRING, DType
 from tfport.graph.graph import Node, Value
+from tfport.graph.op_signature import Arg, OpSignature
 from tfport.graph.shapes import Shape
-from tfport.graph.signature import Arg, OpSignature
 from tfport.graph.tensors import Tensor
 
 if TYPE_CHECKING:

@@ -11,8 +11,8 @@ from tfport.fix.nodes.builder import NodeBuilder
 from tfport.fix.rule import refuse
 from tfport.graph.dtypes import INT32, DType
 from tfport.graph.graph import Node, Value
+from tfport.graph.op_signature import Arg
 from tfport.graph.shapes import Shape
-from tfport.graph.signature import Arg
 
 NodeOrValue = Node | Value
 Dims = tuple[int | None, ...]

@@ -6,8 +6,8 @@ from collections.abc import Iterable
 
 from tfport.errors import MalformedGraph
 from tfport.fix.structure.functional_ops import StructureRefusal
-from tfport.graph.edit import callee, inline
 from tfport.graph.graph import Function, Graph, Node
+from tfport.graph.inline import callee, inline
 from tfport.graph.reach import called_by, needed_by
 
 DEEPEST = 100

@@ -11,8 +11,8 @@ from dataclasses import dataclass, field
 
 from tfport.fix.nodes.control_ops import ENTERS, EXITS, MERGES, NEXTS, SWITCHES
 from tfport.fix.structure.functional_ops import StructureRefusal
+from tfport.graph.constants import constant
 from tfport.graph.dtypes import VARIANT, DType
-from tfport.graph.edit import constant
 from tfport.graph.graph import Graph, Node, Value
 from tfport.graph.shapes import UNKNOWN, Shape
 

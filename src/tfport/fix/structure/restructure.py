@@ -25,8 +25,8 @@ from tfport.fix.structure.tables import (
 from tfport.fix.structure.tensor_lists import lists_to_arrays
 from tfport.fix.structure.variables import REFERENCES, RESOURCE, to_references, to_resources
 from tfport.fix.structure.vocabularies import files_to_constants
-from tfport.graph.census import every_node
 from tfport.graph.model import Model
+from tfport.graph.reach import every_node
 from tfport.registry.unresolved import Question
 
 Changed = list[tuple[str, str]]

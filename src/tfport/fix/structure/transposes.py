@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from tfport.graph.constants import constant
 from tfport.graph.dtypes import DType
-from tfport.graph.edit import constant
 from tfport.graph.graph import Graph, Node, Value
 from tfport.graph.reach import in_order
 from tfport.graph.tensors import Tensor

@@ -17,7 +17,7 @@ from tfport.errors import BadRegistration
 from tfport.formats.proto.graph_pb2 import OpDef
 from tfport.graph.attrs import Attr, decode
 from tfport.graph.dtypes import DType
-from tfport.graph.signature import OpSignature
+from tfport.graph.op_signature import OpSignature
 from tfport.graph.usage import LABEL
 from tfport.registry.kernels import Kernel
 from tfport.runtime.host import inferred_attrs

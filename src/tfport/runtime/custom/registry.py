@@ -23,7 +23,7 @@ from tfport.errors import BadRegistration, Error
 from tfport.formats.proto.graph_pb2 import OpDef
 from tfport.graph.attrs import Attr
 from tfport.graph.dtypes import DType
-from tfport.graph.signature import OpDefs
+from tfport.graph.op_signature import OpDefs
 from tfport.runtime import mismatch
 from tfport.runtime.custom.custom_kernel import CustomKernel, custom_kernel
 from tfport.runtime.custom.missing_kernel import why_missing

@@ -18,7 +18,7 @@ import numpy as np
 from tfport.errors import BadRegistration, CannotRun, RunFailed
 from tfport.formats.proto.graph_pb2 import OpDef
 from tfport.graph.attrs import Attr
-from tfport.graph.signature import OpSignature
+from tfport.graph.op_signature import OpSignature
 from tfport.runtime.host import group_inputs
 from tfport.runtime.operand import Dims, Operand
 from tfport.runtime.program import Run

@@ -23,8 +23,8 @@ from tfport.formats.proto.graph_pb2 import OpDef
 from tfport.graph.attrs import Attr
 from tfport.graph.dtypes import DType
 from tfport.graph.graph import Function, Node
+from tfport.graph.op_signature import OpSignature, OpTable
 from tfport.graph.parse import parse_graph
-from tfport.graph.signature import OpSignature, OpTable
 from tfport.runtime.custom.custom_kernel import CustomKernel
 from tfport.runtime.custom.parse_definition import parse_op_definition
 from tfport.runtime.custom.registry import PROCESS_WIDE, Registry, definitions_with

@@ -19,7 +19,7 @@ from tfport.fix.rule import ANY, EXACT, LOSSY, ROUNDING, Replacement, refuse, ru
 from tfport.graph.attrs import Attr
 from tfport.graph.dtypes import INT32, INT64, RESOURCE, VARIANT, DType
 from tfport.graph.graph import Node, Value
-from tfport.graph.signature import Arg, OpSignature
+from tfport.graph.op_signature import Arg, OpSignature
 from tfport.registry.attributes import unresolved_attributes
 from tfport.registry.resolve import unresolved_kernel
 from tfport.registry.unresolved import Question

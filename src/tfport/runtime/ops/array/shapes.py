@@ -12,7 +12,7 @@ from typing import Any
 
 from tfport.atlas.known_ops import known_ops
 from tfport.graph.dtypes import FLOAT32
-from tfport.graph.signature import OpSignature
+from tfport.graph.op_signature import OpSignature
 from tfport.runtime.host import group_inputs
 from tfport.runtime.lower import LOWERINGS, SHAPES, CannotLower
 from tfport.runtime.onnx.builder import Builder

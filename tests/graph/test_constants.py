@@ -3,7 +3,7 @@ import pytest
 from tests.graph.test_graph import assert_true_uses
 from tests.recorded_models import graph
 
-from tfport.graph.edit import constant, fold
+from tfport.graph.constants import constant, fold
 from tfport.graph.text import node_text
 
 CONSTANTS = """
@@ -13,7 +13,7 @@ CONSTANTS = """
 
 
 def evaluate(node, inputs):
-    """A very small machine."""
+    """Evaluate some ops."""
     if node.op == "AddV2":
         return [np.asarray(inputs[0] + inputs[1])]
     if node.op == "Unpack":
@@ -28,7 +28,7 @@ def folded(text: str):
     return g, count
 
 
-def test_what_constants_decide_becomes_a_constant_of_the_same_name():
+def test_a_folded_node_becomes_a_constant_with_the_same_name():
     g, count = folded("""
     c = AddV2(a, b) {T=int32}
     d = AddV2(c, c) {T=int32}
@@ -71,13 +71,13 @@ LEFT = [
 
 
 @pytest.mark.parametrize("text", LEFT)
-def test_what_is_not_decided_or_not_understood_stays(text):
+def test_nodes_that_cannot_be_folded_stay(text):
     g, count = folded(f"\n    {text}")
     assert count == 0
     assert g["c"].op != "Const"
 
 
-def test_constants_are_told():
+def test_constants_are_found():
     g = graph(CONSTANTS + "    x = Placeholder()\n    broken = Const() {value=1}")
     assert constant(g["a"].output(0)).numpy() == 2
     assert constant(g["x"].output(0)) is None

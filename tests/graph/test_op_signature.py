@@ -5,7 +5,7 @@ from tfport.errors import MalformedGraph
 from tfport.formats.proto import graph_pb2 as pb
 from tfport.graph.attrs import Placeholder
 from tfport.graph.dtypes import FLOAT32, INT32, INVALID, STRING
-from tfport.graph.signature import OpSignature, OpTable
+from tfport.graph.op_signature import OpSignature, OpTable
 
 TWO_LISTS = OpSignature(
     pb.OpDef(
@@ -31,8 +31,8 @@ PORTS = [  # index, argument, place, type
 
 @pytest.mark.parametrize(("index", "name", "place", "dtype"), PORTS)
 def test_an_output_has_a_position_and_a_name(index, name, place, dtype):
-    arg, found = TWO_LISTS.port_of(index, ATTRS)
-    assert (arg.name, found) == (name, place)
+    arg, index_in_arg = TWO_LISTS.port_of(index, ATTRS)
+    assert (arg.name, index_in_arg) == (name, place)
     assert TWO_LISTS.index_of(name, place, ATTRS) == index
     assert TWO_LISTS.output_type(index, ATTRS) == dtype
 
@@ -57,7 +57,7 @@ UNKNOWN = [
 
 
 @pytest.mark.parametrize("attrs", UNKNOWN, ids=str)
-def test_what_the_attributes_do_not_say_is_unknown(attrs):
+def test_missing_attributes_leave_outputs_unknown(attrs):
     assert TWO_LISTS.output_count(attrs) is None
     assert TWO_LISTS.length_of("last", attrs) is None
     assert TWO_LISTS.index_of("last", 0, attrs) is None
@@ -65,7 +65,7 @@ def test_what_the_attributes_do_not_say_is_unknown(attrs):
     assert TWO_LISTS.port_of(9, attrs) is None
 
 
-def test_beyond_its_outputs_an_op_has_none():
+def test_there_are_no_outputs_beyond_the_declared_ones():
     assert TWO_LISTS.index_of("first", 3, ATTRS) is None
     assert TWO_LISTS.index_of("nobody", 0, ATTRS) is None
     assert TWO_LISTS.port_of(6, ATTRS) is None
@@ -75,15 +75,15 @@ def test_beyond_its_outputs_an_op_has_none():
     assert plain.output_type(0, {"T": "no type"}) == INVALID
 
 
-def test_a_negative_number_of_tensors_is_none():
+def test_a_negative_number_of_tensors_means_none():
     assert TWO_LISTS.output_count({"N": -5, "Ts": []}) == 1
 
 
-def test_references_are_their_own_types():
+def test_references_have_their_own_types():
     assert OPS.get("VariableV2").output_type(0, {"dtype": FLOAT32}) == FLOAT32.ref
 
 
-def test_defaults_that_a_file_leaves_out_count():
+def test_defaults_apply_if_a_file_leaves_attributes_out():
     # exporters strip attributes that have their default: Unique without out_idx
     unique = graph("x = Placeholder() {dtype=float32}\nu = Unique(x) {T=float32}")["u"]
     assert [value.dtype for value in unique.outputs] == [FLOAT32, INT32]
@@ -103,7 +103,7 @@ def test_a_table_looks_up_each_op_once():
     assert asked == ["Two", "Nobody"]
 
 
-def test_a_node_that_says_it_has_a_million_million_outputs_is_refused():
+def test_a_node_with_too_many_outputs_is_refused():
     split = graph("x = Const()\ns = Split(x, x) {num_split=1000000000000, T=float32}")["s"]
-    with pytest.raises(MalformedGraph, match=r"^`s` says that it has 1000000000000 outputs$"):
+    with pytest.raises(MalformedGraph, match=r"^`s` has 1000000000000 outputs, more than 1048576$"):
         split.outputs  # noqa: B018

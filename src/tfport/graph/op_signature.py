@@ -1,9 +1,9 @@
-"""What an op takes and gives: how many tensors stand behind each argument, and of which types.
+"""The inputs and outputs of an op: the number and types of the tensors of each argument.
 
-An OpDef says it in terms of attributes (`N` tensors of type `T`); with a node's
-attributes it becomes a flat list. Function bodies name outputs by argument
-(`split:output:2`), the main graph by position (`split:2`): both need this.
-Attributes that a file leaves out have the op's defaults.
+An OpDef declares them with attributes (`N` tensors of type `T`); with the attributes
+of a node they become a flat list. Function bodies refer to outputs by argument
+(`split:output:2`), the main graph by position (`split:2`); this module converts them.
+Attributes that a file leaves out have the defaults of the op.
 """
 
 from __future__ import annotations
@@ -16,11 +16,11 @@ from tfport.graph.attrs import Attr, decode
 from tfport.graph.dtypes import INVALID, DType
 
 OpDefs: TypeAlias = Mapping[str, pb.OpDef]
-"""Definitions of ops by name, wherever they come from."""
+"""Definitions of ops by name."""
 
 
 class Arg:
-    """One argument of an op: one tensor, or a list of them."""
+    """An argument of an op: a tensor, or a list of tensors."""
 
     __slots__ = ("is_ref", "list_attr", "name", "number_attr", "type", "type_attr")
 
@@ -37,32 +37,32 @@ class Arg:
         return bool(self.number_attr or self.list_attr)
 
     def count(self, attrs: Mapping[str, Attr]) -> int:
-        """How many tensors; KeyError or TypeError where the attributes do not say."""
+        """The number of tensors; KeyError or TypeError if the attributes do not determine it."""
         if self.list_attr:
             types: list[Attr] = attrs[self.list_attr]
             if not isinstance(types, list):
-                raise TypeError(f"{self.list_attr} is no list")
+                raise TypeError(f"{self.list_attr} is not a list")
             return len(types)
         if self.number_attr:
             count = attrs[self.number_attr]
             if not isinstance(count, int):
-                raise TypeError(f"{self.number_attr} is no number")
+                raise TypeError(f"{self.number_attr} is not a number")
             return max(0, count)
         return 1
 
     def type_at(self, place: int, attrs: Mapping[str, Attr]) -> DType:
-        """The type of one of the tensors; INVALID where the attributes do not say."""
+        """The type of one of the tensors; INVALID if the attributes do not determine it."""
         try:
-            found = attrs[self.list_attr][place] if self.list_attr else self.type or attrs[self.type_attr]
+            dtype = attrs[self.list_attr][place] if self.list_attr else self.type or attrs[self.type_attr]
         except (KeyError, TypeError, IndexError):
             return INVALID
-        if not isinstance(found, DType):
+        if not isinstance(dtype, DType):
             return INVALID
-        return found.ref if self.is_ref else found
+        return dtype.ref if self.is_ref else dtype
 
 
 class OpSignature:
-    """An OpDef ready to be asked about nodes."""
+    """The signature of an op, from its OpDef."""
 
     __slots__ = (
         "_indices", "attr_types", "calls", "defaults", "flat", "inputs", "name", "outputs", "stateful",
@@ -75,14 +75,14 @@ class OpSignature:
         self.stateful = proto.is_stateful
         self.attr_types = {a.name: a.type for a in proto.attr}
         self.calls = tuple(a.name for a in proto.attr if a.type in ("func", "list(func)"))
-        """The attributes that name functions."""
+        """The attributes with names of functions."""
         self.flat = not any(arg.is_list for arg in self.outputs)
-        """Whether each output argument is one tensor, so that no attribute decides how many there are."""
+        """Whether each output argument is one tensor, so that no attribute affects their number."""
         self._indices = {arg.name: index for index, arg in enumerate(self.outputs)}
         self.defaults = {a.name: decode(a.default_value) for a in proto.attr if a.HasField("default_value")}
 
     def output_count(self, attrs: Mapping[str, Attr]) -> int | None:
-        """How many outputs there are; None where the attributes do not say."""
+        """The number of outputs; None if the attributes do not determine it."""
         if self.flat:
             return len(self.outputs)
         attrs = self.with_defaults(attrs)
@@ -92,7 +92,7 @@ class OpSignature:
             return None
 
     def index_of(self, name: str, place: int, attrs: Mapping[str, Attr]) -> int | None:
-        """Where the output `name:place` stands among all; None where that cannot be known."""
+        """The index of the output `name:place`; None if it is unknown."""
         if self.flat:
             return None if place else self._indices.get(name)
         for start, count, arg in self._spans(self.with_defaults(attrs)):
@@ -101,7 +101,7 @@ class OpSignature:
         return None
 
     def port_of(self, index: int, attrs: Mapping[str, Attr]) -> tuple[Arg, int] | None:
-        """The argument that output `index` belongs to, and its place in it; the reverse of `index_of`."""
+        """The argument of output `index`, and the index within it; the inverse of `index_of`."""
         if self.flat:
             return (self.outputs[index], 0) if index < len(self.outputs) else None
         for start, count, arg in self._spans(self.with_defaults(attrs)):
@@ -110,16 +110,16 @@ class OpSignature:
         return None
 
     def length_of(self, name: str, attrs: Mapping[str, Attr]) -> int | None:
-        """How many tensors the output argument `name` holds; None where that cannot be known."""
+        """The number of tensors of the output argument `name`; None if it is unknown."""
         return next((n for _, n, arg in self._spans(self.with_defaults(attrs)) if arg.name == name), None)
 
     def output_type(self, index: int, attrs: Mapping[str, Attr]) -> DType:
-        """The type of an output; INVALID where the attributes do not say."""
+        """The type of an output; INVALID if the attributes do not determine it."""
         port = self.port_of(index, attrs)
         return port[0].type_at(port[1], self.with_defaults(attrs)) if port else INVALID
 
     def _spans(self, attrs: Mapping[str, Attr]) -> Iterator[tuple[int, int, Arg]]:
-        """Each output argument, where it starts and how many tensors it holds, as far as is known."""
+        """The start and the number of tensors of each output argument, as far as they are known."""
         start = 0
         for arg in self.outputs:
             try:
@@ -134,15 +134,15 @@ class OpSignature:
 
 
 class OpTable:
-    """Signatures by op name, made when first asked for."""
+    """Signatures by op name, created on first access."""
 
     def __init__(self, definitions: OpDefs) -> None:
         self.definitions = definitions
         self._made: dict[str, OpSignature | None] = {}
 
     def get(self, op: str) -> OpSignature | None:
-        """The signature of an op, or None for an op that nobody has defined."""
+        """The signature of an op; None for an undefined op."""
         if op not in self._made:
-            found = self.definitions.get(op)
-            self._made[op] = OpSignature(found) if found is not None else None
+            definition = self.definitions.get(op)
+            self._made[op] = OpSignature(definition) if definition is not None else None
         return self._made[op]

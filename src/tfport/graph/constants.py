@@ -1,6 +1,6 @@
-"""Constants: where a graph says them, and folding what they alone decide.
+"""Find constants in a graph, and fold nodes whose inputs are all constants.
 
-What to evaluate with is the caller's business: `fold` takes a function.
+The caller evaluates the nodes: `fold` takes a function for it.
 """
 
 from __future__ import annotations
@@ -9,20 +9,17 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from tfport.graph.graph import Function, Graph, Node, Value
-from tfport.graph.inline import callee, inline
 from tfport.graph.reach import in_order
 from tfport.graph.tensors import Tensor
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["Evaluate", "callee", "constant", "fold", "inline"]
-
 Evaluate = Callable[[Node, list["NDArray[Any]"]], "Sequence[NDArray[Any]] | None"]
 
 
 def constant(value: Value) -> Tensor | None:
-    """The tensor that a value always is, where a Const node says so."""
+    """The tensor of a value that is the output of a Const node; else None."""
     if value.node.op != "Const":
         return None
     tensor = value.node.attrs.get("value")
@@ -30,10 +27,10 @@ def constant(value: Value) -> Tensor | None:
 
 
 def fold(graph: Graph, evaluate: Evaluate) -> int:
-    """Replace nodes whose inputs are all constants by what `evaluate` makes of them; how many went.
+    """Replace nodes whose inputs are all constants by constants; return the number of replaced nodes.
 
-    `evaluate` gets a node and its inputs as arrays, and answers with its outputs,
-    or None to leave the node as it is. Stateful nodes are not asked about.
+    `evaluate` gets a node and its inputs as arrays, and returns its outputs, or None
+    to keep the node. It is not called for stateful nodes.
     """
     folded = 0
     for node in in_order(graph):
@@ -48,8 +45,8 @@ def fold(graph: Graph, evaluate: Evaluate) -> int:
 
 
 def _become_constant(node: Node, results: Sequence[NDArray[Any]]) -> None:
-    """Under the same name, which signatures may know; several results are several constants behind it."""
-    # a constant in a branch waits for the branch to be taken
+    """Replace a node under the same name, which signatures may use; several results need a constant each."""
+    # a constant in a branch must wait until the branch is taken
     waits = dict.fromkeys(c for value in node.inputs for c in value.node.controls)
     types = [output.dtype for output in node.outputs]
     tensors = [Tensor.from_numpy(array, dtype) for array, dtype in zip(results, types, strict=True)]

@@ -1,8 +1,8 @@
-"""Which ops a model uses, and what for: each signature, loading, saving, the rest.
+"""Count the ops of a model by purpose: each signature, loading, saving, the rest.
 
-A node belongs to every signature that needs it. What no signature needs is
-counted once, as loading (restore, tables), saving, or the rest: training, and
-what nothing calls. The body of a function counts wherever it is called.
+A node belongs to every signature that needs it. A node that no signature needs is
+counted once, under loading (restore, tables), saving, or the rest: training and
+unused nodes. The body of a function counts wherever it is called.
 """
 
 from __future__ import annotations
@@ -10,32 +10,31 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from itertools import chain
 
-from tfport.graph.graph import Graph, Node
+from tfport.graph.graph import Node
 from tfport.graph.model import Model
-from tfport.graph.reach import called_by, needed_by
+from tfport.graph.reach import called_by, every_node, needed_by
 
 MOST_VISITS = 10_000_000
 
 
 @dataclass
-class Census:
-    """How often each op stands, by what it is for."""
+class OpCounts:
+    """The number of nodes of each op, by purpose."""
 
     signatures: dict[str, Counter[str]] = field(default_factory=dict)
     loading: Counter[str] = field(default_factory=Counter)
     saving: Counter[str] = field(default_factory=Counter)
     rest: Counter[str] = field(default_factory=Counter)
-    """Training, and what nothing calls; in a model without signatures, everything."""
+    """Training and unused nodes; in a model without signatures, all nodes."""
     total: Counter[str] = field(default_factory=Counter)
     uncounted: list[str] = field(default_factory=list)
-    """Signatures left out because there are more than any real model has."""
+    """Signatures that are not counted, because counting them all would take too long."""
 
 
-def census(model: Model) -> Census:
+def count_ops(model: Model) -> OpCounts:
     """Count the ops of a model."""
-    out = Census(total=Counter(node.op for node in every_node(model.graph)))
+    out = OpCounts(total=Counter(node.op for node in every_node(model.graph)))
     seen: set[Node] = set()
     counted: dict[frozenset[Node], Counter[str]] = {}
     visits = 0
@@ -61,12 +60,7 @@ def census(model: Model) -> Census:
     return out
 
 
-def every_node(graph: Graph) -> Iterable[Node]:
-    """The nodes of the main graph and of all functions."""
-    return chain(graph, *graph.library.functions.values())
-
-
 def _with_bodies(nodes: Iterable[Node]) -> set[Node]:
-    """Nodes of the file among these, and the bodies of the functions that they call."""
-    there = {node for node in nodes if node.op}
-    return there.union(*called_by(there).values())
+    """The defined nodes among these, and the bodies of the functions that they call."""
+    defined = {node for node in nodes if node.op}
+    return defined.union(*called_by(defined).values())
