@@ -1,1 +1,1 @@
-"""What is said in ONNX: how it is built, made better and written."""
+"""ONNX models: building nodes, optimizing islands, writing the file format."""

@@ -1,11 +1,11 @@
-"""`b`, with which a lowering says itself: `b.Add(x, y)` is a node of ONNX, and its output.
+"""The builder `b` of lowerings: `b.Add(x, y)` adds an ONNX node and returns its output.
 
     b.Conv(x, w, strides=[2, 2])            one output
     b.nodes("Split", x, sizes, outputs=3)   several
     b.const([1, -1], INT64)                 a constant
 
-Types and shapes of outputs are worked out as nodes are made (`shapes`), so that the
-next lowering knows them.
+Types and shapes of outputs are inferred as nodes are added (`shapes`), so that the next lowering
+knows them.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
 OPSET = 20
-MOST_KNOWN = 64
+MAX_KNOWN = 64
 _BOOLEAN = frozenset(
     ["Equal", "Less", "LessOrEqual", "Greater", "GreaterOrEqual", "And", "Or", "Xor", "Not", "IsNaN", "IsInf"]
 )
@@ -36,7 +36,7 @@ Dims = Sequence[int | None] | None
 
 
 class Builder:
-    """Collects the nodes of one lowering."""
+    """Collects the ONNX nodes of one lowering."""
 
     def __init__(self, name: str) -> None:
         self.name = name
@@ -57,7 +57,7 @@ class Builder:
         domain: str = "",
         **attrs: Any,
     ) -> list[Operand]:
-        """A node with several outputs; `dtype` and `shape` (a list, if several) where nothing else tells."""
+        """Add a node with several outputs; `dtype` and `shape` (or lists) override the inferred ones."""
         types = _types(op, inputs, attrs, outputs) if dtype is None else _spread(dtype, outputs)
         shapes: list[Dims] = list(infer_shapes(op, inputs, attrs, outputs))
         if shape is not None:
@@ -69,15 +69,15 @@ class Builder:
         return list(made)
 
     def const(self, value: ArrayLike, dtype: DType) -> Operand:
-        """A constant of a type."""
+        """A constant."""
         return Operand(dtype, value=np.asarray(value, dtype.numpy), name=self.name)
 
     def ints(self, *values: int) -> Operand:
-        """A constant vector of int64, as ONNX wants for axes, shapes and places."""
+        """A constant int64 vector, as ONNX takes axes, shapes and indices."""
         return self.const(np.array(values, np.int64).reshape(-1), INT64)
 
     def cast(self, x: Operand, dtype: DType) -> Operand:
-        """`x` in another type, or `x` itself where it has it."""
+        """`x` cast to `dtype`; `x` itself if it has that type."""
         if x.dtype == dtype:
             return x
         if x.array is not None:
@@ -88,12 +88,12 @@ class Builder:
         return self.cast(x, INT64)
 
     def vector(self, x: Operand) -> Operand:
-        """A scalar or vector of integers as a vector of int64."""
+        """An integer scalar or vector as an int64 vector."""
         wide = self.int64(x)
         return wide if wide.rank == 1 else self.Reshape(wide, self.ints(-1))
 
     def transpose(self, x: Operand, perm: Sequence[int]) -> Operand:
-        """`x` with its axes in another order; of a transpose, what it transposed, where both cancel."""
+        """`x` transposed; `x` itself if `perm` changes nothing."""
         if list(perm) == list(range(len(perm))):
             return x
         if x.array is not None:
@@ -113,12 +113,12 @@ class Builder:
 
 
 def _unknown(operand: Operand) -> tuple[None, ...] | None:
-    """Of a small vector of integers at least how many they are."""
+    """Unknown elements of a small integer vector: only their number is known."""
     shape = operand.shape
     if not operand.dtype.is_integer or shape is None or len(shape) > 1:
         return None
     size = shape[0] if shape else 1
-    return (None,) * size if size is not None and size < MOST_KNOWN else None
+    return (None,) * size if size is not None and size < MAX_KNOWN else None
 
 
 def _spread(dtype: DType | Sequence[DType], outputs: int) -> Sequence[DType]:
@@ -126,7 +126,7 @@ def _spread(dtype: DType | Sequence[DType], outputs: int) -> Sequence[DType]:
 
 
 def _types(op: str, inputs: Sequence[Operand | None], attrs: dict[str, Any], outputs: int) -> list[DType]:
-    """The types of the outputs: most ops answer in the type of their first input."""
+    """The types of the outputs: for most ops the type of the first input."""
     if op in _BOOLEAN:
         return [BOOL] * outputs
     if op in _INT64:

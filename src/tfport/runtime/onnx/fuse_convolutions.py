@@ -1,9 +1,9 @@
-"""Convolutions take in what stands around them: constant factors and offsets behind, padding before.
+"""Fuse nodes around convolutions into them: constant factors and offsets after, padding before.
 
-Batch normalization has been lowered to a factor and an offset for each channel, a bias to an
-offset; both become part of a convolution's weights and bias, as long as nobody else reads
-what the convolution answers. The mean of each channel becomes the pooling that engines have
-in the layout of convolutions.
+Batch normalization has been lowered to a factor and an offset per channel, a bias to an offset;
+both become part of a convolution's weights and bias if nothing else reads the output of the
+convolution. The mean of each channel becomes a global average pooling, for which engines have
+kernels in the layout of convolutions.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _SPACE = (2, 3)
 
 
 def fuse_convolutions(nodes: Sequence[OnnxNode], wanted: Iterable[Operand]) -> list[OnnxNode]:
-    """The same island; nodes that nobody needs any more are still in it. `wanted` are its outputs."""
+    """The same island with fused nodes; unused nodes stay in it. `wanted` are its outputs."""
     if not any(node.op in ("Conv", "ConvTranspose") for node in nodes):
         return list(nodes)
     pass_ = _Pass(nodes, wanted)
@@ -47,7 +47,7 @@ class _Pass:
         if node.op in ("Conv", "MaxPool"):
             self.keep(self._with_padding(node))
         elif node.op in ("Mul", "Div", "Add", "Sub"):
-            if not self._taken(node):
+            if not self._is_fused(node):
                 self.keep(self._normalization(node) or node)
         elif node.op == "ReduceMean" and _is_mean_of_channels(node):
             self._mean_of_channels(node)
@@ -59,12 +59,12 @@ class _Pass:
         self.makers.update(dict.fromkeys(node.outputs, node))
 
     def maker(self, operand: Operand | None, op: str) -> OnnxNode | None:
-        """The node that makes an operand, if it is this one."""
+        """The node that computes an operand, if it has this op."""
         node = self.makers.get(operand) if operand is not None else None
         return node if node is not None and node.op == op and not node.domain else None
 
-    def _taken(self, node: OnnxNode) -> bool:
-        """Whether a convolution before it does what the node did; an axis that it loses stays lost."""
+    def _is_fused(self, node: OnnxNode) -> bool:
+        """Whether the node was fused into a convolution before it, possibly through a Squeeze."""
         conv = self._convolution_before(node.inputs if node.op in ("Mul", "Add") else node.inputs[:1])
         squeeze = None
         if conv is None:
@@ -73,17 +73,17 @@ class _Pass:
             conv = self._convolution_before(squeeze.inputs[:1]) if squeeze is not None else None
         if conv is None:
             return False
-        taken = _taken_in(conv, node) if squeeze is None else _taken_through(conv, squeeze, node)
-        if taken is None:
+        fused = _fused_node(conv, node) if squeeze is None else _fused_through_squeeze(conv, squeeze, node)
+        if fused is None:
             return False
         del self.kept[conv]
-        for new in taken:
+        for new in fused:
             self.keep(new)
-        self.uses.update(new.outputs[0] for new in taken[:-1])
+        self.uses.update(new.outputs[0] for new in fused[:-1])
         return True
 
     def _convolution_before(self, inputs: Iterable[Operand | None]) -> OnnxNode | None:
-        """The convolution with constant weights whose answer only this node reads."""
+        """The convolution with constant weights whose output only this node reads."""
         for operand in inputs:
             maker = self.maker(operand, "Conv") or self.maker(operand, "ConvTranspose")
             if maker is not None and operand is not None and self.uses[operand] == 1:
@@ -91,7 +91,7 @@ class _Pass:
         return None
 
     def _normalization(self, node: OnnxNode) -> OnnxNode | None:
-        """A factor and then an offset for each channel as the one node that engines have for both."""
+        """A factor and then an offset per channel as one BatchNormalization node."""
         if node.op != "Add":
             return None
         x, offset = _and_constant(node)
@@ -112,9 +112,9 @@ class _Pass:
         return OnnxNode("BatchNormalization", inputs, node.outputs, {"epsilon": 0.0})
 
     def _with_padding(self, node: OnnxNode) -> OnnxNode:
-        """A node that pads by itself what a Pad of zeros gave it, maybe through a transpose."""
-        turn = self.maker(node.inputs[0], "Transpose")
-        pad = self.maker(turn.inputs[0] if turn is not None else node.inputs[0], "Pad")
+        """A node with the padding of a preceding zero Pad, possibly through a Transpose."""
+        transpose = self.maker(node.inputs[0], "Transpose")
+        pad = self.maker(transpose.inputs[0] if transpose is not None else node.inputs[0], "Pad")
         around = _zeros_around(pad) if pad is not None and "auto_pad" not in node.attrs else None
         if (
             pad is None
@@ -122,22 +122,22 @@ class _Pass:
             or (node.op == "MaxPool" and not self._is_harmless(pad, around, node))
         ):
             return node
-        if turn is not None:
-            around = around[:, list(turn.attrs["perm"])]
+        if transpose is not None:
+            around = around[:, list(transpose.attrs["perm"])]
         if around[:, :2].any():
             return node
         x = pad.inputs[0]
-        if turn is not None:
-            sizes = None if x is None or x.shape is None else [x.shape[i] for i in turn.attrs["perm"]]
-            turned = Operand(node.outputs[0].dtype, sizes, name="turned")
-            self.keep(OnnxNode("Transpose", (x,), (turned,), turn.attrs))
-            x = turned
+        if transpose is not None:
+            sizes = None if x is None or x.shape is None else [x.shape[i] for i in transpose.attrs["perm"]]
+            transposed = Operand(node.outputs[0].dtype, sizes, name="transposed")
+            self.keep(OnnxNode("Transpose", (x,), (transposed,), transpose.attrs))
+            x = transposed
         own = np.array(node.attrs.get("pads", [0] * (2 * around.shape[1] - 4))).reshape(2, -1)
         total = (own + around[:, 2:]).reshape(-1).tolist()
         return OnnxNode(node.op, (x, *node.inputs[1:]), node.outputs, {**node.attrs, "pads": total})
 
     def _is_harmless(self, pad: OnnxNode, around: NDArray[Any], node: OnnxNode) -> bool:
-        """Whether a maximum may leave out zeros: none is below them, and no window has nothing else."""
+        """Whether max pooling may ignore the zeros: no element is negative, no window has only padding."""
         if (
             self.maker(pad.inputs[0], "Relu") is None
             or around.shape[1] != len(node.attrs["kernel_shape"]) + 2
@@ -156,7 +156,7 @@ class _Pass:
 
 
 def _and_constant(node: OnnxNode) -> tuple[Operand | None, NDArray[Any] | None]:
-    """Of two inputs the one that is computed, and the other if it is constant."""
+    """The input that is computed, and the value of the other input if it is constant."""
     first, second = node.inputs
     if first is None or second is None:
         return None, None
@@ -171,7 +171,7 @@ def _is_mean_of_channels(node: OnnxNode) -> bool:
 
 
 def _zeros_around(pad: OnnxNode) -> NDArray[Any] | None:
-    """How many zeros a Pad puts before and after each axis; None where it does anything else."""
+    """The number of zeros that a Pad adds before and after each axis; None if it does anything else."""
     pads, value = pad.inputs[1], pad.inputs[2] if len(pad.inputs) > 2 else None
     zero = value is None or (value.array is not None and not value.array.any())
     if pads is None or pads.array is None or not zero or len(pad.inputs) > 3:
@@ -181,27 +181,27 @@ def _zeros_around(pad: OnnxNode) -> NDArray[Any] | None:
     return pads.array.reshape(2, -1)
 
 
-def _taken_through(conv: OnnxNode, squeeze: OnnxNode, node: OnnxNode) -> list[OnnxNode] | None:
-    """As `_taken_in`, for what stands behind a Squeeze of spatial axes."""
+def _fused_through_squeeze(conv: OnnxNode, squeeze: OnnxNode, node: OnnxNode) -> list[OnnxNode] | None:
+    """As `_fused_node`, for a node after a Squeeze of spatial axes."""
     axes = squeeze.inputs[1] if len(squeeze.inputs) > 1 else None
-    weights, place = conv.inputs[1], 0 if node.inputs[0] is squeeze.outputs[0] else 1
-    other = node.inputs[1 - place]
+    weights, index = conv.inputs[1], 0 if node.inputs[0] is squeeze.outputs[0] else 1
+    other = node.inputs[1 - index]
     if axes is None or axes.array is None or weights is None or other is None or other.array is None:
         return None
     rank = weights.rank or 0
     gone = tuple(sorted(int(axis) % rank for axis in axes.array.reshape(-1)))
     left = rank - len(gone)
-    if min(gone) < 2 or other.array.ndim > left or (place and node.op in ("Div", "Sub")):
+    if min(gone) < 2 or other.array.ndim > left or (index and node.op in ("Div", "Sub")):
         return None
     whole = other.array.reshape((1,) * (left - other.array.ndim) + other.array.shape)
     constant = Operand(other.dtype, value=np.expand_dims(whole, gone))
-    answer = Operand(node.outputs[0].dtype, conv.outputs[0].shape, name="fused")
-    taken = _taken_in(conv, OnnxNode(node.op, (conv.outputs[0], constant), (answer,), node.attrs))
-    return taken and [*taken, OnnxNode("Squeeze", (answer, axes), node.outputs, squeeze.attrs)]
+    output = Operand(node.outputs[0].dtype, conv.outputs[0].shape, name="fused")
+    fused = _fused_node(conv, OnnxNode(node.op, (conv.outputs[0], constant), (output,), node.attrs))
+    return fused and [*fused, OnnxNode("Squeeze", (output, axes), node.outputs, squeeze.attrs)]
 
 
-def _taken_in(conv: OnnxNode, node: OnnxNode) -> list[OnnxNode] | None:
-    """A convolution that does what follows it as well; None where that is not constant along channels."""
+def _fused_node(conv: OnnxNode, node: OnnxNode) -> list[OnnxNode] | None:
+    """A convolution that includes the node after it; None if that is not a constant per channel."""
     weights = conv.inputs[1]
     other = next((o for o in node.inputs if o is not conv.outputs[0]), None)
     if weights is None or weights.array is None or other is None or other.array is None:
@@ -228,7 +228,7 @@ def _constant(like: Operand, value: NDArray[Any]) -> Operand:
 
 
 def _per_channel(array: NDArray[Any], channels: int, rank: int) -> NDArray[Any] | None:
-    """A constant as one number for each channel, where it does not differ along any other axis."""
+    """A constant as one number per channel; None if it differs along another axis."""
     if array.ndim > rank:
         return None
     shape = (1,) * (rank - array.ndim) + array.shape

@@ -1,4 +1,4 @@
-"""What `layout` remembers on its way: operands that are others with their axes in another order."""
+"""The state of the `layout` pass: operands that are transposes of others, and the new nodes."""
 
 from __future__ import annotations
 
@@ -17,49 +17,53 @@ Perm = tuple[int, ...]
 
 @dataclass(frozen=True)
 class Transposed:
-    """What an operand is: axis `i` of it is axis `perm[i]` of `inner`."""
+    """An operand is a transpose of `inner`: its axis `i` is axis `perm[i]` of `inner`."""
 
     inner: Operand
     perm: Perm
 
     @property
-    def is_same(self) -> bool:
+    def is_identity(self) -> bool:
         return self.perm == tuple(range(len(self.perm)))
 
 
 class LayoutState:
-    """The nodes written so far, and what has moved."""
+    """The nodes added so far, and the operands that are transposed."""
 
     def __init__(self) -> None:
-        self.made: list[OnnxNode] = []
-        self.moved: dict[Operand, Transposed] = {}
-        self.written: set[Operand] = set()
-        """Those among them that something needed as they were."""
+        self.nodes: list[OnnxNode] = []
+        self.transposed: dict[Operand, Transposed] = {}
+        self.restored: set[Operand] = set()
+        """The transposed operands that were also computed in their original axis order."""
 
-    def plain(self, operand: Operand, named: bool = False) -> Operand:
-        """An operand with its axes as they were; `named` where it must be this very one."""
-        moved = self.moved.get(operand)
-        if moved is None:
+    def original(self, operand: Operand, named: bool = False) -> Operand:
+        """An operand in its original axis order; `named`: the operand itself must be computed."""
+        transposed = self.transposed.get(operand)
+        if transposed is None:
             return operand
-        if moved.is_same and not named:
-            return moved.inner
-        if operand in self.written:
+        if transposed.is_identity and not named:
+            return transposed.inner
+        if operand in self.restored:
             return operand
-        self.written.add(operand)
-        op, attrs = ("Identity", {}) if moved.is_same else ("Transpose", {"perm": list(moved.perm)})
-        self.made.append(OnnxNode(op, (moved.inner,), (operand,), attrs))
+        self.restored.add(operand)
+        op, attrs = (
+            ("Identity", {}) if transposed.is_identity else ("Transpose", {"perm": list(transposed.perm)})
+        )
+        self.nodes.append(OnnxNode(op, (transposed.inner,), (operand,), attrs))
         return operand
 
-    def carried(self, node: OnnxNode, inputs: Sequence[Operand | None], perm: Perm, **attrs: Any) -> bool:
-        """Write a node for other axes; what it answered is its new answer with axes in the order `perm`."""
+    def add_transposed(
+        self, node: OnnxNode, inputs: Sequence[Operand | None], perm: Perm, **attrs: Any
+    ) -> bool:
+        """Add a rewritten node; the old outputs are its new outputs transposed by `perm`. Always True."""
         if perm == tuple(range(len(perm))):
-            self.made.append(like(node, tuple(inputs), node.outputs, **attrs))
+            self.nodes.append(like(node, tuple(inputs), node.outputs, **attrs))
             return True
         outputs = tuple(
             Operand(o.dtype, _unpermuted(o.shape, perm), name=o.name.partition("#")[0]) for o in node.outputs
         )
-        self.made.append(like(node, tuple(inputs), outputs, **attrs))
-        self.moved.update(
+        self.nodes.append(like(node, tuple(inputs), outputs, **attrs))
+        self.transposed.update(
             (old, Transposed(new, perm)) for old, new in zip(node.outputs, outputs, strict=True)
         )
         return True

@@ -1,7 +1,7 @@
-"""Nodes and operands as a model in ONNX's own format.
+"""Write nodes and operands as an ONNX ModelProto.
 
-Large constants stay outside the message, by name, so that the engine takes them from
-where they are. Narrow types that no engine takes at its border (bfloat16) cross it as float32.
+Large constants stay outside the message and are referred to by name, so that the engine uses them
+without a copy. bfloat16, which engines do not take as inputs or outputs, is passed as float32.
 """
 
 from __future__ import annotations
@@ -23,26 +23,26 @@ if TYPE_CHECKING:
 
 IR_VERSION = 9
 SMALL = 1024
-"""Bytes of a constant that is written into the message."""
+"""Constants of at most so many bytes are written into the message."""
 CONTRIB = "com.microsoft"
 _AT_BORDER: dict[str, DType] = {"bfloat16": FLOAT32}
 
 
 @dataclass
 class OnnxModel:
-    """A model, and the constants that stay outside it."""
+    """A ModelProto, and the constants outside of it."""
 
     model: pb.ModelProto
     weights: dict[str, NDArray[Any]] = field(default_factory=dict)
 
 
 def border_type(dtype: DType) -> DType:
-    """The type in which a tensor crosses the border of an island."""
+    """The type in which a tensor is passed into or out of an island."""
     return _AT_BORDER.get(dtype.name, dtype)
 
 
 def is_narrow(dtype: DType) -> bool:
-    """Whether it crosses the border in another type."""
+    """Whether a type is passed as another type."""
     return dtype.name in _AT_BORDER
 
 
@@ -54,9 +54,9 @@ def onnx_model(
     names: dict[Operand, str] | None = None,
     exported: bool = False,
 ) -> OnnxModel:
-    """A model of these nodes; `names` are what outsiders call its inputs and outputs.
+    """A model of these nodes; `names` are the public names of its inputs and outputs.
 
-    One that is exported tells the shapes of its outputs, and keeps narrow types at its border.
+    An exported model has output shapes, and keeps bfloat16 inputs and outputs.
     """
     model = pb.ModelProto(ir_version=IR_VERSION, producer_name="tfport")
     model.opset_import.add(domain="", version=OPSET)
@@ -69,7 +69,7 @@ def onnx_model(
 
 
 class _Writer:
-    """Writes one top-level graph; the graphs inside it see its constants."""
+    """Writes the top-level graph; subgraphs share its constants."""
 
     def __init__(self, graph: pb.GraphProto, names: dict[Operand, str], exported: bool) -> None:
         self.graph, self.names, self.exported = graph, names, exported
@@ -94,7 +94,7 @@ class _Writer:
             if outside != name:
                 self._plain(self.graph, "Cast", [name], [outside], {"to": ONNX_TYPES["float32"]})
             elif operand not in made:  # a constant, or an input that is an output too
-                raise AssertionError(f"{operand} is no output of these nodes")
+                raise AssertionError(f"{operand} is not an output of these nodes")
 
     def _border(self, into: Any, operand: Operand) -> str:
         dtype = operand.dtype if self.exported else border_type(operand.dtype)
@@ -184,7 +184,9 @@ class _Writer:
         seen: set[str] = set()
         for operand in program.results:
             name = self.name(operand)
-            if operand not in made or name in seen:  # a graph's output must be an output of one of its nodes
+            if (
+                operand not in made or name in seen
+            ):  # an output of a graph must be an output of one of its nodes
                 fresh = f"{name}@{len(graph.output)}@{len(graph.node)}"
                 self._plain(graph, "Identity", [name], [fresh], {})
                 name = fresh
@@ -193,7 +195,7 @@ class _Writer:
 
 
 def nodes_of(program: Program) -> Iterator[OnnxNode]:
-    """All nodes of a program that is lowered."""
+    """All ONNX nodes of a lowered program."""
     for step in program.steps:
         yield from step.lowered or ()
 

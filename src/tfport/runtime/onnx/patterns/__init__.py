@@ -1,1 +1,1 @@
-"""What several nodes of an island say together, said in one that the engine has a kernel for."""
+"""Patterns: several nodes of an island that are replaced by one node with an engine kernel."""

@@ -1,7 +1,7 @@
-"""A product over the last axis that Keras writes flat: reshape to rows, multiply, reshape back.
+"""A dense layer over the last axis as Keras writes it: reshape to rows, multiply, reshape back.
 
-The engine multiplies tensors of any rank by a matrix, so the reshapes, and all that
-works their sizes out, can go. Only where the leading sizes are surely the same.
+The engine multiplies tensors of any rank by a matrix, so the reshapes and the computation of their
+sizes are removed, if the leading sizes are known to be the same.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from tfport.runtime.program import OnnxNode
 
 
 def dense(node: OnnxNode, makers: Makers) -> OnnxNode | None:
-    """The product for a reshape that ends this."""
+    """The MatMul that replaces a Reshape that ends this pattern."""
     product = makers.of(node.inputs[0], "MatMul") if node.op == "Reshape" else None
     rows = makers.of(product.inputs[0], "Reshape") if product is not None else None
     if product is None or rows is None:
@@ -23,8 +23,8 @@ def dense(node: OnnxNode, makers: Makers) -> OnnxNode | None:
     inner, outer = weights.shape
     if x.shape is None or x.shape[-1] is None or x.shape[-1] != inner or _columns(rows) != inner:
         return None
-    answered = node.outputs[0].shape
-    if answered is None or answered[-1] != outer or not _same_rows(x.shape[:-1], answered[:-1]):
+    shape = node.outputs[0].shape
+    if shape is None or shape[-1] != outer or not _same_rows(x.shape[:-1], shape[:-1]):
         return None
     return OnnxNode("MatMul", (x, weights), node.outputs, {})
 
@@ -38,6 +38,6 @@ def _columns(rows: OnnxNode) -> int | None:
 
 
 def _same_rows(before: Dims, after: Dims) -> bool:
-    """Whether two lists of sizes with the same product are the same: at most one is unknown, in one place."""
+    """Whether two shapes with the same product are equal: at most one size is unknown, at the same index."""
     unknown = [i for i, size in enumerate(before) if size is None]
     return len(before) == len(after) and before == after and len(unknown) <= 1 and 0 not in before

@@ -1,4 +1,4 @@
-"""`x/2 · erfc(-x/√2)` as one node `Gelu`: so Keras 3 writes it."""
+"""`x/2 · erfc(-x/√2)`, as Keras 3 writes it, as one node `Gelu`."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from tfport.runtime.program import ERFC, OnnxNode
 
 
 def gelu(node: OnnxNode, makers: Makers) -> OnnxNode | None:
-    """The node for a product that is this."""
+    """The Gelu that replaces a product that ends this pattern."""
     for half, tail in makers.pairs(node.outputs[0], "Mul"):
         made = makers.any(tail)
         if made is None or made.means is None or made.means[0] != ERFC:
@@ -25,7 +25,7 @@ def gelu(node: OnnxNode, makers: Makers) -> OnnxNode | None:
 
 
 def _times(operand: Operand | None, factor: float, makers: Makers) -> Operand | None:
-    """What is multiplied by this constant to make an operand."""
+    """`x` if an operand is `x · factor`."""
     for x, c in makers.pairs(operand, "Mul"):
         if c is not None and c.array is not None and c.array.size == 1:
             return x if np.isclose(c.array.reshape(-1)[0], factor, rtol=1e-6) else None

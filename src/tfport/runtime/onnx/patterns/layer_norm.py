@@ -1,6 +1,6 @@
 """Mean, variance, scale and offset over the last axis as one node `LayerNormalization`.
 
-Keras writes it as a batch normalisation: `x·g + (offset - mean·g)` where
+Keras writes it as a batch normalization: `x·g + (offset - mean·g)` where
 `g = scale / √(variance + ε)`.
 """
 
@@ -17,7 +17,7 @@ from tfport.runtime.program import OnnxNode
 
 
 def layer_norm(node: OnnxNode, makers: Makers) -> OnnxNode | None:
-    """The node for a sum that is this."""
+    """The LayerNormalization that replaces a sum that ends this pattern."""
     if node.op != "Add" or node.outputs[0].dtype != FLOAT32:
         return None
     for scaled, rest in makers.pairs(node.outputs[0], "Add"):
@@ -35,7 +35,7 @@ def layer_norm(node: OnnxNode, makers: Makers) -> OnnxNode | None:
 
 
 def _scale(g: Operand | None, makers: Makers) -> tuple[Any, float, Operand | None] | None:
-    """Of `scale / √(variance + ε)`: scale, ε and what makes the variance."""
+    """For `scale / √(variance + ε)`: scale, ε and the variance."""
     for inverse, scale in makers.pairs(g, "Mul"):
         reciprocal = makers.of(inverse, "Reciprocal")
         root = makers.of(reciprocal.inputs[0], "Sqrt") if reciprocal else None
@@ -48,7 +48,7 @@ def _scale(g: Operand | None, makers: Makers) -> tuple[Any, float, Operand | Non
 
 
 def _mean_of_square(variance: Operand | None, x: Operand, makers: Makers) -> Operand | None:
-    """The mean of `x` that the variance is taken around, both over the last axis."""
+    """The mean of `x` in its variance, both over the last axis."""
     reduced = _reduced(variance, makers)
     square = makers.of(reduced, "Mul")
     if square is None or square.inputs[0] is not square.inputs[1]:
@@ -61,7 +61,7 @@ def _mean_of_square(variance: Operand | None, x: Operand, makers: Makers) -> Ope
 
 
 def _reduced(operand: Operand | None, makers: Makers) -> Operand | None:
-    """What an operand is the mean of, where that is over the last axis alone."""
+    """`x` if an operand is the mean of `x` over the last axis only."""
     node = makers.of(operand, "ReduceMean")
     if node is None or not node.attrs.get("keepdims", 1) or len(node.inputs) < 2:
         return None
@@ -72,7 +72,7 @@ def _reduced(operand: Operand | None, makers: Makers) -> Operand | None:
 
 
 def _offset(rest: Operand | None, mean: Operand | None, g: Operand, makers: Makers) -> Any:
-    """Of `offset - mean·g`, however it is written: the offset."""
+    """The offset in `offset - mean·g`, in either form."""
     if mean is None:
         return None
     for product, offset in makers.pairs(rest, "Add"):

@@ -1,4 +1,4 @@
-"""Which node makes an operand: how patterns look backwards."""
+"""Find the node that computes an operand, for patterns that match backwards."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from tfport.runtime.program import OnnxNode
 
 
 class Makers:
-    """The nodes of an island by what they make."""
+    """The nodes of an island by their outputs."""
 
     def __init__(self, nodes: Sequence[OnnxNode]) -> None:
         self._of = {output: node for node in nodes for output in node.outputs}
 
     def of(self, operand: Operand | None, op: str) -> OnnxNode | None:
-        """The node that makes an operand, if it is this op."""
+        """The node that computes an operand, if it has this op."""
         node = self._of.get(operand) if operand is not None else None
         return node if node is not None and node.op == op else None
 
@@ -23,7 +23,7 @@ class Makers:
         return self._of.get(operand) if operand is not None else None
 
     def pairs(self, operand: Operand | None, op: str) -> Iterator[tuple[Operand | None, Operand | None]]:
-        """The two inputs of the node of this op that makes an operand, in both orders."""
+        """The two inputs of the node that computes an operand, in both orders, if it has this op."""
         node = self.of(operand, op)
         if node is not None and len(node.inputs) == 2:
             yield node.inputs[0], node.inputs[1]

@@ -1,4 +1,4 @@
-"""All patterns, tried at every node of an island."""
+"""Apply all patterns at every node of an island."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _BY_OP = {"Mul": gelu, "Add": layer_norm, "Reshape": dense}
 
 
 def simplified(nodes: Sequence[OnnxNode]) -> list[OnnxNode]:
-    """The nodes with those replaced that end a pattern; what only they read is left over."""
+    """The nodes, with those that end a pattern replaced; nodes that become unused stay."""
     makers = Makers(nodes)
     replaced = []
     for node in nodes:
