@@ -51,9 +51,9 @@ def test_a_project_is_written_to_the_given_folder_and_listed_as_json(capsys):
 @pytest.mark.parametrize(
     ("name", "sentence"),
     [
-        ("taken", "tfport: taken: is there already; give another place with --folder"),
-        ("MyOp", "tfport: `MyOp` is no name for an op's project; expected one such as my_op"),
-        ("../up", "tfport: `../up` is no name for an op's project; expected one such as my_op"),
+        ("taken", "tfport: taken: already exists; choose another folder with --folder"),
+        ("MyOp", "tfport: `MyOp` is not a valid project name; expected a name such as my_op"),
+        ("../up", "tfport: `../up` is not a valid project name; expected a name such as my_op"),
     ],
 )
 def test_a_project_that_cannot_be_created_is_one_sentence(name, sentence, capsys):
@@ -83,7 +83,7 @@ def test_build_without_sources_compiles_the_current_folder(capsys):
 WRONG = [
     ("int f() { return 1 }", "op.cc:1:19: error: expected ';' before '}' token"),
     ("#include <no_such.h>", "op.cc:1:10: fatal error: no_such.h: No such file or directory"),
-    ("int g();\nint f() { return g(); }", "the linker says: undefined reference to `g()'"),
+    ("int g();\nint f() { return g(); }", "linker error: undefined reference to `g()'"),
     (
         '#include <tfport/op.h>\nvoid f(int) {}\nTFPORT_KERNEL(Op, "", f);',
         "op.cc:3:1: error: invalid conversion from 'void (*)(int)'",
@@ -109,21 +109,21 @@ def test_a_compiler_error_has_its_place_and_leaves_no_file(text, sentence, capsy
 def test_a_library_that_cannot_load_is_an_error(capsys):
     Path("op.cc").write_text("int f() { return 1; }\n")
     assert main(["lib", "build", "op.cc"]) == 2
-    assert "./libop.so: registers nothing with tfport" in capsys.readouterr().err
+    assert "./libop.so: registers no ops with tfport" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(
     ("compiler", "arguments", "sentence"),
     [
-        ("no-such-compiler", ["op.cc"], "there is no compiler no-such-compiler, which CXX names"),
-        ("", ["other.cc"], "other.cc: there is no such file"),
-        ("", ["op.cc", "-o", "no/where.so"], "no/where.so: there is no folder no"),
+        ("no-such-compiler", ["op.cc"], "CXX names the compiler no-such-compiler, which does not exist"),
+        ("", ["other.cc"], "other.cc: no such file"),
+        ("", ["op.cc", "-o", "no/where.so"], "no/where.so: the folder no does not exist"),
         (
             "",
             ["op.cc", "--wheel", "x.whl"],
             "--wheel, --site-packages and --download need --for TARGET",
         ),
-        ("", ["op.cc", "--for", "tensorflow>=2.20"], "expected one release, such as tensorflow==2.21.0"),
+        ("", ["op.cc", "--for", "tensorflow>=2.20"], "expected a single release, such as tensorflow==2.21.0"),
         (
             "",
             ["op.cc", "--for", "tensorflow==2.8.4", "--site-packages", "."],
@@ -132,7 +132,7 @@ def test_a_library_that_cannot_load_is_an_error(capsys):
         (
             "",
             ["op.cc", "--for", "tensorflow==2.8.4", "--wheel", "x.whl"],
-            "x.whl: no wheel of tensorflow 2.8.4",
+            "x.whl: not a wheel of tensorflow 2.8.4",
         ),
         (
             "",
@@ -155,7 +155,7 @@ def test_a_missing_compiler_is_one_sentence(monkeypatch, capsys):
     monkeypatch.setenv("PATH", "/nowhere")
     Path("op.cc").touch()
     assert main(["lib", "build", "op.cc"]) == 2
-    assert "there is no C++ compiler here: none of g++, clang++, c++" in capsys.readouterr().err
+    assert "no C++ compiler found: none of g++, clang++, c++" in capsys.readouterr().err
 
 
 def test_no_sources_is_one_sentence(capsys, monkeypatch):

@@ -142,19 +142,19 @@ def test_an_answer_outlives_its_session_and_may_be_written_to(registry):
 
 WRONG = [
     ("throws", "x must be positive, äh"),
-    ("throws a number", "the kernel threw something that is no std::exception"),
-    ("makes none", "the kernel made no output 0"),
-    ("asks for another type", "input 0 is float32, and the kernel asks for float64"),
-    ("asks for another attribute", "attribute how is no int"),
+    ("throws a number", "the kernel threw something that is not a std::exception"),
+    ("makes none", "the kernel did not allocate output 0"),
+    ("asks for another type", "input 0 is float32; the kernel expects float64"),
+    ("asks for another attribute", "attribute how is not of type int"),
     ("asks for none such", "the op has no attribute nothing"),
     ("asks for another input", "there is no input 1"),
     ("makes another output", "there is no output 1"),
-    ("makes another type", "output 0 is float32, and the kernel asks for float64"),
-    ("has a negative size", "no tensor has such a shape"),
-    ("has no memory", f"no memory for an output of {1 << 62} bytes"),
-    ("overflows", "no tensor has such a shape"),
-    ("makes it twice", "output 0 is made twice"),
-    ("looks beyond", "element 2 of a tensor of 2"),
+    ("makes another type", "output 0 is float32; the kernel expects float64"),
+    ("has a negative size", "invalid shape of a tensor"),
+    ("has no memory", f"not enough memory for an output of {1 << 62} bytes"),
+    ("overflows", "invalid shape of a tensor"),
+    ("makes it twice", "output 0 is allocated twice"),
+    ("looks beyond", "element 2 is out of bounds for a tensor of size 2"),
     ("writes behind", "the kernel wrote outside the memory of output 0"),
     ("writes before", "the kernel wrote outside the memory of output 0"),
 ]
@@ -232,7 +232,7 @@ def test_a_library_that_is_built_again_is_loaded_again(tmp_path):
     with open(path, "r+b") as file:
         file.write(b"\x7fELF")
     os.utime(path)
-    with pytest.raises(tfport.BadLibrary, match="written over since it was loaded"):
+    with pytest.raises(tfport.BadLibrary, match="overwritten since it was loaded"):
         tfport.load_op_library(path, tfport.Registry())
 
 
@@ -258,8 +258,8 @@ BROKEN = [
     ("THROWS", "it ends the process that loads it (SIGABRT): no licence found"),
     ("ABORTS", "it ends the process that loads it (SIGABRT)"),
     ("EXITS", "it ends the process that loads it (exit code 0)"),
-    ("LACKS_A_SYMBOL", "needs acme::missing, which nothing that it is linked to defines"),
-    ("HAS_A_BAD_CONSTRAINT", "a kernel of Native>Broken is for `float`; expected `T=float`"),
+    ("LACKS_A_SYMBOL", "needs acme::missing, which none of its libraries defines"),
+    ("HAS_A_BAD_CONSTRAINT", "a kernel of Native>Broken has the constraint `float`; expected `T=float`"),
 ]
 
 
@@ -289,9 +289,9 @@ def test_a_library_may_register_nothing():
 
 
 PATCHED = [  # the place of a number behind the magic, what is written there, and what is said
-    (0, 7, "built for ABI 7 of tfport; this tfport has 1: build it again with `tfport lib build`"),
-    (1, 9, "built with tfport/op.h 9.0; this tfport has 1.0: build it again with `tfport lib build`"),
-    (2, 4, "built with tfport/op.h 1.4; this tfport has 1.0: build it again with `tfport lib build`"),
+    (0, 7, "built for ABI 7 of tfport; this tfport has 1: rebuild it with `tfport lib build`"),
+    (1, 9, "built with tfport/op.h 9.0; this tfport has 1.0: rebuild it with `tfport lib build`"),
+    (2, 4, "built with tfport/op.h 1.4; this tfport has 1.0: rebuild it with `tfport lib build`"),
     (4, 77, "built with tvm-ffi 0.77.16; here is"),
 ]
 
@@ -335,11 +335,11 @@ def test_a_library_of_tensorflows_is_refused_with_its_diagnosis():
     said = str(error.value)
     assert "a library for TensorFlow, built with TensorFlow 2.16.1 to 2.19.1" in said
     assert "it registers AcmeCopy" in said
-    assert "`tfport lib new` begins one with the same ops" in said
+    assert "port its ops with `tfport lib new`" in said
 
 
 def test_a_library_of_something_else_is_refused():
-    with pytest.raises(tfport.BadLibrary, match="registers nothing with tfport"):
+    with pytest.raises(tfport.BadLibrary, match="registers no ops with tfport"):
         tfport.load_op_library(installed_tvm_ffi().library, tfport.Registry())
 
 

@@ -1,1 +1,1 @@
-"""Kernels in C++, on a stable ABI: how a library of them is written, built, read and loaded."""
+"""Custom ops in C++, on a stable ABI: write, build, inspect and load libraries of them."""

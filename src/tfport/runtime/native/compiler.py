@@ -1,4 +1,4 @@
-"""From sources to a shared library, with the compiler of this machine: one sentence where that fails."""
+"""Compile sources to a shared library with the system's compiler; BuildFailed says why that fails."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ LINKING = re.compile(r"^.*?((?:undefined reference to|multiple definition of|can
 
 
 def flags_for_tfport(*, checked: bool = False) -> list[str]:
-    """How a library of tfport's is compiled and linked; `checked`: elements are only reached in bounds."""
+    """The flags that compile and link a library for tfport; `checked`: with bounds checks."""
     ffi = installed_tvm_ffi()
     includes = [f"-I{folder}" for folder in (INCLUDE, *ffi.includes)]
     bounds = ["-DTFPORT_CHECKED"] if checked else []
@@ -37,34 +37,32 @@ def sources_in(folder: Path) -> list[str]:
 
 
 def compile_library(sources: Sequence[str], output: str, flags: Sequence[str]) -> list[str]:
-    """Build a library; the command that did it. Nothing is left behind where it fails."""
+    """Build a library; the command line that was used. A failed build leaves no files."""
     if missing := next((source for source in sources if not os.path.isfile(source)), None):
-        raise BuildFailed(f"{missing}: there is no such file")
+        raise BuildFailed(f"{missing}: no such file")
     folder = os.path.dirname(output) or "."
     if not os.path.isdir(folder):
-        raise BuildFailed(f"{output}: there is no folder {folder}")
+        raise BuildFailed(f"{output}: the folder {folder} does not exist")
     compiler = _compiler()
     with tempfile.TemporaryDirectory(dir=folder, prefix=".build-") as scratch:
-        made = os.path.join(scratch, os.path.basename(output))
-        command = [*compiler, *sources, "-o", made, *flags]  # libraries count behind what needs them
+        built = os.path.join(scratch, os.path.basename(output))
+        command = [*compiler, *sources, "-o", built, *flags]  # libraries come after what needs them
         done = _run(command)
         if done.returncode != 0:
             raise BuildFailed(_why(done, compiler[0]))
-        os.replace(made, output)
+        os.replace(built, output)
     return [*compiler, *sources, "-o", output, *flags]
 
 
 def _compiler() -> list[str]:
-    asked = shlex.split(os.environ.get("CXX", ""))
-    if asked:
-        if shutil.which(asked[0]) is None:
-            raise BuildFailed(f"there is no compiler {asked[0]}, which CXX names")
-        return asked
+    requested = shlex.split(os.environ.get("CXX", ""))
+    if requested:
+        if shutil.which(requested[0]) is None:
+            raise BuildFailed(f"CXX names the compiler {requested[0]}, which does not exist")
+        return requested
     compiler = next((name for name in COMPILERS if shutil.which(name)), None)
     if compiler is None:
-        raise BuildFailed(
-            f"there is no C++ compiler here: none of {', '.join(COMPILERS)}, and CXX is not set"
-        )
+        raise BuildFailed(f"no C++ compiler found: none of {', '.join(COMPILERS)}, and CXX is not set")
     return [compiler]
 
 
@@ -75,16 +73,16 @@ def _run(command: Sequence[str]) -> subprocess.CompletedProcess[str]:
             command, stdin=subprocess.DEVNULL, capture_output=True, text=True, errors="replace", env=plain
         )
     except OSError as error:
-        raise BuildFailed(f"{command[0]} does not run: {error.strerror}") from None
+        raise BuildFailed(f"{command[0]} cannot be run: {error.strerror}") from None
 
 
 def _why(done: subprocess.CompletedProcess[str], compiler: str) -> str:
-    """The first error that the compiler names, else what it says last."""
+    """The first error of the compiler, otherwise its last line."""
     errors: list[str] = ERROR.findall(done.stderr)
     if errors:
         more = len(errors) - 1
         return errors[0] + (f" (and {more} more)" if more else "")
     if linking := LINKING.search(done.stderr):
-        return f"the linker says: {linking[1].strip()}"
+        return f"linker error: {linking[1].strip()}"
     lines = [line for line in done.stderr.splitlines() if line.strip()]
-    return f"{compiler} ends with code {done.returncode}" + (f": {lines[-1].strip()}" if lines else "")
+    return f"{compiler} failed with exit code {done.returncode}" + (f": {lines[-1].strip()}" if lines else "")

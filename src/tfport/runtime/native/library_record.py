@@ -1,7 +1,7 @@
-"""What does a library of ops say about itself? Read from its file, which is never loaded for that.
+"""Read the record of a custom-op library from its file, without loading it.
 
-`tfport/op.h` leaves a record `tfport_abi` in every library that is built with it: versions,
-and where a table of registrations lies. Each has a text, `op SPEC` or `kernel OP FOR`.
+`tfport/op.h` puts a record `tfport_abi` into every library that is built with it: versions, and the
+address of a table of registrations. Each registration is a text, `op SPEC` or `kernel OP FOR`.
 """
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ from tfport.formats.elf.library import ElfLibrary
 SYMBOL = "tfport_abi"
 MAGIC = b"tfport\n"
 ABI, HEADER = 1, (1, 0)
-"""What this tfport speaks, and the version of its header."""
+"""The ABI and the header version of this tfport."""
 RECORD = np.dtype([("magic", "S8"), ("abi", "<u4"), ("header", "<u4", 2), ("ffi", "<u4", 3)])
 REGISTRATION_SIZE = 16
-MOST_REGISTRATIONS = 1 << 14
-LONGEST = 1 << 16
+MAX_REGISTRATIONS = 1 << 14
+MAX_TEXT = 1 << 16
 FOR = re.compile(r"\s*(\w+)\s*=\s*(.*?)\s*")
 
 
@@ -42,8 +42,8 @@ class OpRecord:
 class KernelRecord:
     """A kernel that a library registers."""
 
-    place: int
-    """In the table of registrations, by which it is called."""
+    index: int
+    """Its index in the table of registrations, by which it is called."""
     op: str
     constraints: Mapping[str, tuple[str, ...]]
     label: str = ""
@@ -58,18 +58,18 @@ class KernelRecord:
 
 @dataclass(frozen=True)
 class LibraryRecord:
-    """What was read."""
+    """The ops and kernels that a library registers, and the versions that it was built with."""
 
     where: str
     abi: int
     header: tuple[int, int]
     ffi: tuple[int, int, int]
     texts: tuple[str, ...]
-    """Of all registrations, in the order of the table."""
+    """The texts of all registrations, in the order of the table."""
 
     @cached_property
     def ops(self) -> list[OpRecord]:
-        """By name: the linker decides in which order they lie."""
+        """The ops by name; their order in the table depends on the linker."""
         ops = [OpRecord(text[3:]) for text in self.texts if text.startswith("op ")]
         return sorted(ops, key=lambda op: op.name)
 
@@ -78,14 +78,14 @@ class LibraryRecord:
         kernels = [self._kernel(i, text) for i, text in enumerate(self.texts) if text.startswith("kernel ")]
         return sorted(kernels, key=lambda kernel: (kernel.op, str(kernel)))
 
-    def _kernel(self, place: int, text: str) -> KernelRecord:
+    def _kernel(self, index: int, text: str) -> KernelRecord:
         _, op, what = text.split(" ", 2)
         options: dict[str, str] = {}
         for part in what.split(";"):
             match = FOR.fullmatch(part)
             if part.strip() and match is None:
                 raise BadLibrary(
-                    f"{self.where}: a kernel of {op} is for `{part.strip()}`; expected `T=float`"
+                    f"{self.where}: a kernel of {op} has the constraint `{part.strip()}`; expected `T=float`"
                 )
             if match is not None:
                 options[match[1]] = match[2]
@@ -95,21 +95,21 @@ class LibraryRecord:
                 f"{self.where}: a kernel of {op} has the priority `{priority}`; expected a number"
             )
         values = {name: tuple(value.strip() for value in text.split(",")) for name, text in options.items()}
-        return KernelRecord(place, op, values, label, int(priority))
+        return KernelRecord(index, op, values, label, int(priority))
 
 
 def read_record(library: ElfLibrary) -> LibraryRecord | None:
-    """What a library says, or None where it is none of tfport's."""
+    """The record of a library; None if it was not built for tfport."""
     address = next((at for at, name in library.symbols.addresses().items() if name == SYMBOL), None)
     if address is None:
         return None
-    (record,) = library.image.table(address, 1, RECORD, "what it says about itself")
+    (record,) = library.image.table(address, 1, RECORD, "its record")
     if bytes(record["magic"]) != MAGIC:
-        raise UnreadableFile(f"{library.where}: its {SYMBOL} does not begin as it should")
+        raise UnreadableFile(f"{library.where}: its {SYMBOL} does not start with the expected magic")
     abi = int(record["abi"])
     header = (int(record["header"][0]), int(record["header"][1]))
     ffi = (int(record["ffi"][0]), int(record["ffi"][1]), int(record["ffi"][2]))
-    known = abi == ABI  # the rest is told in a way that another ABI may have changed
+    known = abi == ABI  # another ABI may have another layout
     texts = _texts(library, address + RECORD.itemsize) if known else ()
     return LibraryRecord(library.where, abi, header, ffi, tuple(texts))
 
@@ -118,24 +118,26 @@ def _texts(library: ElfLibrary, address: int) -> list[str]:
     pointers = _Pointers(library)
     first, end = pointers.at(address), pointers.at(address + 8)
     count, rest = divmod(end - first, REGISTRATION_SIZE)
-    if rest or not 0 <= count <= MOST_REGISTRATIONS:
-        raise UnreadableFile(f"{library.where}: its table of registrations has {end - first} bytes")
+    if rest or not 0 <= count <= MAX_REGISTRATIONS:
+        raise UnreadableFile(
+            f"{library.where}: its table of registrations has the invalid size {end - first}"
+        )
     texts = []
-    for place in range(count):
-        text = library.image.text(pointers.at(first + place * REGISTRATION_SIZE), LONGEST)
+    for index in range(count):
+        text = library.image.text(pointers.at(first + index * REGISTRATION_SIZE), MAX_TEXT)
         if text is None:
-            raise UnreadableFile(f"{library.where}: registration {place} has no text")
+            raise UnreadableFile(f"{library.where}: registration {index} has no text")
         texts.append(text.decode(errors="replace"))
     return texts
 
 
 class _Pointers:
-    """Addresses that the loader writes into a library: a relocation tells them, or the place itself."""
+    """Pointers that the loader relocates: read from the relocations, or from the file itself."""
 
     def __init__(self, library: ElfLibrary) -> None:
         self._library = library
         rows = library.relocations
-        self._moved = dict(
+        self._relocated = dict(
             zip(
                 rows["offset"].tolist(), zip(rows["symbol"].tolist(), rows["addend"].tolist(), strict=True),
                 strict=True,
@@ -143,7 +145,7 @@ class _Pointers:
         )  # fmt: skip
 
     def at(self, address: int) -> int:
-        if address in self._moved:
-            symbol, addend = self._moved[address]
+        if address in self._relocated:
+            symbol, addend = self._relocated[address]
             return int((self._library.symbols.address_of(symbol) if symbol else 0) + addend)
         return int(self._library.image.table(address, 1, np.dtype("<u8"), "a pointer")[0])

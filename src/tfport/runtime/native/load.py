@@ -1,7 +1,7 @@
-"""`tfport.load_op_library(path)`: ops and kernels in C++ become those of a registry.
+"""`tfport.load_op_library(path)`: load custom ops and kernels in C++ into a registry.
 
-The file is looked into first, then loaded in a process of its own, and only then here. It
-stays: nothing is ever unloaded. All that it registers is registered, or nothing.
+The file is checked first, then loaded in a separate process, and only then in this one. Libraries
+are never unloaded. Either everything that a library registers is registered, or nothing.
 """
 
 from __future__ import annotations
@@ -27,39 +27,40 @@ if TYPE_CHECKING:
 
 
 def load_op_library(path: str | Path, registry: Registry | None = None) -> list[str]:
-    """Load a library and register its ops and kernels; the names of its ops. Twice is as good as once.
+    """Load a library and register its ops and kernels; the names of its ops. Loading twice is harmless.
 
-    `registry` is the process-wide one unless another is given. BadLibrary says why a file is not
-    loaded, BadRegistration what is wrong with what it registers.
+    `registry` defaults to the process-wide one. BadLibrary says why a file cannot be loaded,
+    BadRegistration what is wrong with its registrations.
     """
-    about = check_library(path)
+    record = check_library(path)
     provider = os.path.basename(path)
-    definitions = _definitions(about, provider)
+    definitions = _definitions(record, provider)
     into = PROCESS_WIDE if registry is None else registry
-    _register(about, definitions, provider, _like(into), {})  # a rehearsal: what is wrong is raised here
+    # on a copy first: what is wrong with the registrations is raised before anything is loaded
+    _register(record, definitions, provider, _copy(into), {})
     try_to_load(path, installed_tvm_ffi().library)
-    kernels = _loaded(_spelled(os.path.abspath(path)), about)
-    _register(about, definitions, provider, into, kernels)
-    return sorted({*(record.name for record in definitions), *(record.op for record in about.kernels)})
+    kernels = _loaded(_spelled(os.path.abspath(path)), record)
+    _register(record, definitions, provider, into, kernels)
+    return sorted({*(definition.name for definition in definitions), *(line.op for line in record.kernels)})
 
 
 def registry_with_unloaded(
     paths: Iterable[str], registry: Registry | None = None
 ) -> tuple[Registry, list[str]]:
-    """A registry that also knows what libraries of tfport register, which are not loaded; and the others."""
+    """A registry with the ops of libraries for tfport, without loading them; and the other libraries."""
     into = Registry(registry)
     others = []
     for path in paths:
         if read_library(path)[1] is None:
             others.append(path)
             continue
-        about, provider = check_library(path), os.path.basename(path)
-        _register(about, _definitions(about, provider), provider, into, {})
+        record, provider = check_library(path), os.path.basename(path)
+        _register(record, _definitions(record, provider), provider, into, {})
     return into, others
 
 
-def _like(registry: Registry) -> Registry:
-    """A copy, to try on."""
+def _copy(registry: Registry) -> Registry:
+    """A copy, for a trial registration."""
     copy = Registry(registry.base)
     copy.definitions, copy.providers = dict(registry.definitions), dict(registry.providers)
     copy.kernels = {op: list(declared) for op, declared in registry.kernels.items()}
@@ -67,15 +68,15 @@ def _like(registry: Registry) -> Registry:
     return copy
 
 
-def _definitions(about: LibraryRecord, provider: str) -> list[OpDef]:
+def _definitions(record: LibraryRecord, provider: str) -> list[OpDef]:
     try:
-        return [parse_op_definition(line.spec) for line in about.ops]
+        return [parse_op_definition(line.spec) for line in record.ops]
     except BadRegistration as error:
         raise BadRegistration(f"{provider}: {error}") from None
 
 
 def _register(
-    about: LibraryRecord,
+    record: LibraryRecord,
     definitions: list[OpDef],
     provider: str,
     registry: Registry,
@@ -83,10 +84,10 @@ def _register(
 ) -> None:
     for definition in definitions:
         registry.define(definition, provider)
-    for line in about.kernels:
+    for line in record.kernels:
         registry.add_kernel(
             line.op,
-            kernels.get(line.place) or _not_loaded,
+            kernels.get(line.index) or _not_loaded,
             label=line.label,
             priority=line.priority,
             constraints=_constraints(line),
@@ -99,41 +100,43 @@ def _constraints(line: KernelRecord) -> dict[str, list[str]]:
 
 
 def _not_loaded(*inputs: Any, **attrs: Any) -> Any:
-    raise RunFailed("the library of this kernel was read, not loaded")
+    raise RunFailed("the library of this kernel has not been loaded")
 
 
 _VERSIONS: dict[str, list[tuple[int, int, int]]] = {}
-"""The files that were loaded by a path, one after the other."""
+"""The versions of the file that were loaded from a path, in order."""
 
 
 def _spelled(path: str) -> str:
-    """A path as the loader has not seen it yet, if another file is there now: it goes by names."""
+    """A spelling of the path that is new to the loader if the file was replaced: it compares names."""
     stat = os.stat(path)
     file, changed = (stat.st_dev, stat.st_ino), stat.st_mtime_ns
     versions = _VERSIONS.setdefault(path, [])
     if (*file, changed) not in versions:
         if any(version[:2] == file for version in versions):
-            raise BadLibrary(f"{path}: written over since it was loaded; remove it before it is built again")
+            raise BadLibrary(f"{path}: overwritten since it was loaded; remove the file before rebuilding it")
         versions.append((*file, changed))
     folder, name = os.path.split(path)
     return os.path.join(folder, *["."] * versions.index((*file, changed)), name)
 
 
 @functools.cache
-def _loaded(path: str, about: LibraryRecord) -> dict[int, NativeKernel]:
-    """The kernels of a library by their places; each file is loaded once."""
+def _loaded(path: str, record: LibraryRecord) -> dict[int, NativeKernel]:
+    """The kernels of a library by index; each file is loaded once."""
     import tvm_ffi
 
     from tfport.runtime.native.native_kernel import NativeKernel
 
-    ctypes.CDLL(path, os.RTLD_NOW | os.RTLD_NODELETE)  # arrays that it made may outlive everything else
+    ctypes.CDLL(path, os.RTLD_NOW | os.RTLD_NODELETE)  # its arrays may outlive everything else
     try:
         module = tvm_ffi.load_module(path)
         texts = str(module.get_function("tfport_registrations")()).splitlines()
         call, forget = module.get_function("tfport_call"), module.get_function("tfport_forget")
     except (AttributeError, RuntimeError, ValueError) as error:
-        raise BadLibrary(f"{path}: {str(error).splitlines()[0] if str(error) else 'not loaded'}") from None
-    if texts != list(about.texts):
-        raise BadLibrary(f"{path}: what it registers is not what its file says; it changed meanwhile")
+        raise BadLibrary(
+            f"{path}: {str(error).splitlines()[0] if str(error) else 'cannot be loaded'}"
+        ) from None
+    if texts != list(record.texts):
+        raise BadLibrary(f"{path}: the file changed while it was being loaded")
     call.release_gil = True
-    return {line.place: NativeKernel(call, forget, line.place) for line in about.kernels}
+    return {line.index: NativeKernel(call, forget, line.index) for line in record.kernels}

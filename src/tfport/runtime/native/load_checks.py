@@ -1,7 +1,7 @@
-"""May a library of ops be loaded here? Everything that its file tells, asked before it is.
+"""Check from its file whether a custom-op library can be loaded, before loading it.
 
-`check_library(path)` answers with what the library says about itself, or raises BadLibrary with one
-sentence. A library of TensorFlow's is refused with what `tfport lib` finds out, and how to port it.
+`check_library(path)` returns the record of the library, or raises BadLibrary. For a library built
+for TensorFlow the error says so, and how to port it.
 """
 
 from __future__ import annotations
@@ -20,32 +20,32 @@ from tfport.formats.elf.mangling import short_name
 from tfport.runtime.native.library_record import ABI, HEADER, LibraryRecord, read_record
 from tfport.runtime.native.tvm_ffi import TvmFfi, installed_tvm_ffi
 
-MOST_NAMED = 3
-AGAIN = "build it again with `tfport lib build`"
+MAX_LISTED = 3
+REBUILD = "rebuild it with `tfport lib build`"
 
 
 def check_library(path: str | Path) -> LibraryRecord:
-    """What a library that can be loaded says about itself."""
+    """The record of a library that can be loaded; BadLibrary otherwise."""
     ffi = installed_tvm_ffi()
-    with _in_one_sentence():
+    with _as_bad_library():
         subject = _subject(path, str(ffi.libraries))
-        about = read_record(subject.library)
-        if about is None:
-            raise BadLibrary(_stranger(subject))
-        _versions_fit(about, ffi)
-        _needs_are_there(subject)
-        return about
+        record = read_record(subject.library)
+        if record is None:
+            raise BadLibrary(_no_record(subject))
+        _check_versions(record, ffi)
+        _check_dependencies(subject)
+        return record
 
 
 def read_library(path: str | Path) -> tuple[LibrarySubject, LibraryRecord | None]:
-    """A library as its file tells it; None where it is none of tfport's. For any machine."""
-    with _in_one_sentence():
+    """A library and its record, for any machine; None if it was not built for tfport."""
+    with _as_bad_library():
         subject = _subject(path, "", machine=None)
         return subject, read_record(subject.library)
 
 
 @contextmanager
-def _in_one_sentence() -> Iterator[None]:
+def _as_bad_library() -> Iterator[None]:
     try:
         yield
     except UnreadableFile as error:
@@ -63,54 +63,56 @@ def _subject(path: str | Path, library_path: str, machine: str | None = platform
     return subject
 
 
-def _stranger(subject: LibrarySubject) -> str:
-    """What a library is that says nothing about tfport."""
+def _no_record(subject: LibrarySubject) -> str:
+    """Why a library without a record cannot be loaded."""
     library = subject.library
     of_tensorflow = any(map(is_tensorflow, library.needed)) or any(
         is_of_tensorflow(symbol.name) for symbol in library.symbols.undefined
     )
     if not of_tensorflow:
-        return f"{subject.file}: registers nothing with tfport; {AGAIN}"
+        return f"{subject.file}: registers no ops with tfport; {REBUILD}"
     ops = subject.registered.op_names or subject.registered.kernel_ops
     evidence = subject.origin.describe()
-    named = ", ".join(ops[:MOST_NAMED]) + (
-        f" and {len(ops) - MOST_NAMED} more" if len(ops) > MOST_NAMED else ""
+    named = ", ".join(ops[:MAX_LISTED]) + (
+        f" and {len(ops) - MAX_LISTED} more" if len(ops) > MAX_LISTED else ""
     )
     built = f", built with {evidence[0]}" if evidence else ""
     return (
-        f"{subject.file}: a library for TensorFlow{built}; it registers {named or 'no op in sight'}. "
-        "tfport loads no library of TensorFlow's: `tfport lib new` begins one with the same ops on its own "
-        f"ABI, and `tfport lib {subject.file}` says which releases load this one"
+        f"{subject.file}: a library for TensorFlow{built}; it registers {named or 'no visible ops'}. "
+        "tfport cannot load libraries for TensorFlow: port its ops with `tfport lib new`; "
+        f"`tfport lib {subject.file}` says which releases of TensorFlow load this one"
     )
 
 
-def _versions_fit(about: LibraryRecord, ffi: TvmFfi) -> None:
-    if about.abi != ABI:
+def _check_versions(record: LibraryRecord, ffi: TvmFfi) -> None:
+    if record.abi != ABI:
         raise BadLibrary(
-            f"{about.where}: built for ABI {about.abi} of tfport; this tfport has {ABI}: {AGAIN}"
+            f"{record.where}: built for ABI {record.abi} of tfport; this tfport has {ABI}: {REBUILD}"
         )
-    if about.header[0] != HEADER[0] or about.header > HEADER:
-        theirs, ours = (".".join(map(str, version)) for version in (about.header, HEADER))
-        raise BadLibrary(f"{about.where}: built with tfport/op.h {theirs}; this tfport has {ours}: {AGAIN}")
-    if about.ffi[0] != ffi.version[0] or about.ffi[1] > ffi.version[1]:
-        theirs, ours = (".".join(map(str, version)) for version in (about.ffi, ffi.version))
-        raise BadLibrary(f"{about.where}: built with tvm-ffi {theirs}; here is {ours}: {AGAIN}")
+    if record.header[0] != HEADER[0] or record.header > HEADER:
+        theirs, ours = (".".join(map(str, version)) for version in (record.header, HEADER))
+        raise BadLibrary(
+            f"{record.where}: built with tfport/op.h {theirs}; this tfport has {ours}: {REBUILD}"
+        )
+    if record.ffi[0] != ffi.version[0] or record.ffi[1] > ffi.version[1]:
+        theirs, ours = (".".join(map(str, version)) for version in (record.ffi, ffi.version))
+        raise BadLibrary(f"{record.where}: built with tvm-ffi {theirs}; {ours} is installed: {REBUILD}")
 
 
-def _needs_are_there(subject: LibrarySubject) -> None:
-    """That the loader would find all libraries, versions and symbols."""
+def _check_dependencies(subject: LibrarySubject) -> None:
+    """Check that the loader would find all libraries, versions and symbols."""
     closure = subject.closure
     absent = [*(search.name for search, _ in closure.missing), *closure.of_tensorflow]
     if absent:
         raise BadLibrary(f"{subject.file}: needs {', '.join(absent)}, not found on this machine")
     lack = next(closure.missing_versions(), None)
     if lack is not None:
-        older = f"{lack.version} of {lack.provider.name}"
-        raise BadLibrary(f"{subject.file}: needs {older}, which is older on this machine")
+        required = f"{lack.version} of {lack.provider.name}"
+        raise BadLibrary(f"{subject.file}: needs {required}; this machine has an older version")
     wanted = [
         short_name(symbol.name) for loaded in closure.own_libraries() for symbol in closure.undefined(loaded)
     ]
     if wanted:
-        more = f" and {len(wanted) - MOST_NAMED} more" if len(wanted) > MOST_NAMED else ""
-        named = ", ".join(wanted[:MOST_NAMED])
-        raise BadLibrary(f"{subject.file}: needs {named}{more}, which nothing that it is linked to defines")
+        more = f" and {len(wanted) - MAX_LISTED} more" if len(wanted) > MAX_LISTED else ""
+        named = ", ".join(wanted[:MAX_LISTED])
+        raise BadLibrary(f"{subject.file}: needs {named}{more}, which none of its libraries defines")

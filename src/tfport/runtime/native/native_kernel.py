@@ -1,8 +1,7 @@
-"""A kernel in C++ as the runtime calls it: arrays in as DLPack tensors, answers out the same way, no copies.
+"""Call kernels in C++: inputs and outputs are DLPack tensors, without copies.
 
-The call itself is tvm-ffi's, which lets go of Python's lock meanwhile. What a kernel throws
-becomes RunFailed with the node and the op. This module needs tvm-ffi, and is imported when a
-library is loaded.
+tvm-ffi makes the call and releases Python's GIL meanwhile. What a kernel throws becomes RunFailed
+with the node and the op. This module needs tvm-ffi, and is imported when a library is loaded.
 """
 
 from __future__ import annotations
@@ -27,69 +26,73 @@ from tfport.runtime.state import State
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-Take = Callable[[Any, list[Any]], Any]
+InputConverter = Callable[[Any, list[Any]], Any]
 
 
 class NativeKernel:
     """One kernel of a loaded library."""
 
-    def __init__(self, call: Callable[..., Any], forget: Callable[[int], Any], place: int) -> None:
-        self._call, self._forget, self._place = call, forget, place
+    def __init__(self, call: Callable[..., Any], forget: Callable[[int], Any], index: int) -> None:
+        self._call, self._forget, self._index = call, forget, index
 
     def __call__(self, *inputs: Any, **attrs: Any) -> Any:
-        """What any kernel looks like; the runtime asks for `for_node` instead."""
-        raise RunFailed("a kernel in C++ is called by a session, for a node")
+        """Not used: the runtime calls `for_node` instead."""
+        raise RunFailed("a kernel in C++ can only be called by a session")
 
     def for_node(self, groups: Sequence[Group], attrs: Mapping[str, Attr], context: Context) -> Run:
-        """The kernel for one node, whose attributes are written down once."""
+        """The kernel for one node, with its attributes packed once."""
         counts = [len(group) if isinstance(group, list) else 1 for group in groups]
         flat = [o for group in groups for o in (group if isinstance(group, list) else [group])]
         types = [operand.dtype for operand in flat]
         node = packed_node(counts, types, context.outputs, attrs)
-        takes = {place: _TAKES[dtype.name] for place, dtype in enumerate(types) if dtype.name in _TAKES}
-        gives = [_given(dtype) for dtype in context.outputs]
-        call, place, number = self._call, self._place, _number(context, self._forget)
+        converters = {
+            i: _INPUT_CONVERTERS[t.name] for i, t in enumerate(types) if t.name in _INPUT_CONVERTERS
+        }
+        output_converters = [_output_converter(dtype) for dtype in context.outputs]
+        call, index, number = self._call, self._index, _number(context, self._forget)
 
-        only = gives[0] if len(gives) == 1 else None
+        only = output_converters[0] if len(output_converters) == 1 else None
 
         def run(inputs: Sequence[Any]) -> Sequence[Any]:
             kept: list[Any] = []
-            if takes:
-                inputs = [takes[i](array, kept) if i in takes else array for i, array in enumerate(inputs)]
+            if converters:
+                inputs = [
+                    converters[i](array, kept) if i in converters else array for i, array in enumerate(inputs)
+                ]
             tensors = [array if array.flags.carray else _shared(array) for array in inputs]
             try:
-                answer = call(place, node, number, *tensors)
+                output = call(index, node, number, *tensors)
             except Exception as error:
                 raise RunFailed(f"`{context.name}` ({context.op}): {error}") from None
             if only is not None:
-                return [only(answer)]
-            return [give(array) for give, array in zip(gives, answer or (), strict=True)]
+                return [only(output)]
+            return [convert(part) for convert, part in zip(output_converters, output or (), strict=True)]
 
         return run
 
 
 def _shared(array: NDArray[Any]) -> Any:
-    """An array that lies in another order, or may not be written to, as tvm-ffi takes it."""
+    """An array that is not C-contiguous or is read-only, as tvm-ffi accepts it."""
     if not (array.flags.c_contiguous and array.flags.aligned):
         return np.array(array, order="C")
     try:
         return from_dlpack(array.__dlpack__(max_version=(1, 0)))
-    except TypeError:  # a NumPy before 2.1 cannot say that it must not be written to
+    except TypeError:  # NumPy before 2.1 cannot export read-only arrays
         return array.copy()
 
 
-_TAKES: dict[str, Take] = {
+_INPUT_CONVERTERS: dict[str, InputConverter] = {
     STRING: pointers_to,
     BFLOAT16: lambda array, _: np.ascontiguousarray(array).view(np.uint16).reshape(array.shape),
 }
 
 
-def _given(dtype: DType) -> Callable[[Any], Any]:
+def _output_converter(dtype: DType) -> Callable[[Any], Any]:
     if dtype.name == STRING:
-        return lambda answer: strings_in(np.from_dlpack(answer))
+        return lambda output: strings_in(np.from_dlpack(output))
     if dtype.name == BFLOAT16:
         kind = dtype.numpy
-        return lambda answer: np.from_dlpack(answer).view(kind)
+        return lambda output: np.from_dlpack(output).view(kind)
     return np.from_dlpack
 
 
@@ -98,7 +101,7 @@ _NODES: weakref.WeakKeyDictionary[State, dict[tuple[int, str], int]] = weakref.W
 
 
 def _number(context: Context, forget: Callable[[int], Any]) -> int:
-    """By which a node finds again what it keeps between the runs of its session."""
+    """The id under which a node keeps its state between the runs of a session."""
     nodes = _NODES.setdefault(context.state, {})
     key = (id(forget), context.name)
     if key not in nodes:

@@ -1,4 +1,4 @@
-"""A small complete project for an op in C++: source, build, test and README, written where nothing is yet."""
+"""Write a small complete project for a custom op in C++: source, Makefile, test and README."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ NAME = re.compile(r"[a-z][a-z0-9]*(?:_[a-z0-9]+)*")
 
 
 def write_project(name: str, folder: str | None = None) -> list[str]:
-    """Write the files of a project; their paths."""
+    """Write the files of a project to a new or empty folder; their paths."""
     if not NAME.fullmatch(name):
-        raise Error(f"`{name}` is no name for an op's project; expected one such as my_op")
+        raise Error(f"`{name}` is not a valid project name; expected a name such as my_op")
     into = Path(folder if folder is not None else name)
     if into.exists() and (not into.is_dir() or any(into.iterdir())):
-        raise Error(f"{into}: is there already; give another place with --folder")
+        raise Error(f"{into}: already exists; choose another folder with --folder")
     try:
         into.mkdir(parents=True, exist_ok=True)
         return [_write(template, into, name) for template in sorted(TEMPLATES.glob(f"*{TEMPLATE_ENDING}"))]
@@ -28,7 +28,7 @@ def write_project(name: str, folder: str | None = None) -> list[str]:
 
 
 def op_name(name: str) -> str:
-    """`my_op` as ops are called: `MyOp`."""
+    """The op name of a project: `MyOp` for `my_op`."""
     return "".join(word.capitalize() for word in name.split("_"))
 
 

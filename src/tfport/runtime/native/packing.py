@@ -1,7 +1,7 @@
-"""How a node is written down for a kernel in C++: 64-bit words, texts padded to them.
+"""Pack a node for a kernel in C++: 64-bit words, and texts padded to words.
 
-The other side is `packed.h`. Tensors themselves go as DLPack has them; what DLPack cannot say
-goes as something that it can: strings as pairs of address and length, bfloat16 as its bits.
+`packed.h` unpacks it. Tensors are passed as DLPack tensors; types that DLPack does not have are
+converted: strings to pairs of address and length, bfloat16 to its bits.
 """
 
 from __future__ import annotations
@@ -25,13 +25,13 @@ CODES = {"i": 0, "u": 1, "f": 2, "c": 5, "b": 6}
 """DLPack's numbers for NumPy's kinds."""
 HANDLE, BFLOAT = 3, 4
 ANY = "\0"
-"""The letter of an empty list, which may be of anything."""
+"""The letter of an empty list, whose element type is unknown."""
 
 
 def packed_node(
     counts: Sequence[int], inputs: Sequence[DType], outputs: Sequence[DType], attrs: Mapping[str, Attr]
 ) -> bytes:
-    """How many tensors stand behind each argument, all types, and the attributes."""
+    """The number of tensors of each argument, all types, and the attributes."""
     types = [_sizes([_type_word(dtype) for dtype in each]) for each in (inputs, outputs)]
     named = b"".join(_attribute(name, value) for name, value in attrs.items())
     return b"".join((_sizes(counts), *types, _word(len(attrs)), named))
@@ -58,7 +58,7 @@ def _type_word(dtype: DType) -> int:
     else:
         kind = dtype.numpy if dtype.name not in ("resource", "variant") and not dtype.is_ref else None
         if kind is None or kind.kind not in CODES:
-            raise CannotRun(f"kernels in C++ take no {dtype.name}")
+            raise CannotRun(f"kernels in C++ do not support {dtype.name}")
         code, bits = CODES[kind.kind], kind.itemsize * 8
     return code | bits << 8 | 1 << 16
 
@@ -93,7 +93,7 @@ def _letter(value: Attr, name: str) -> str:
         case Shape() if value.dims is not None:
             return "h"
     what = "a shape of unknown rank" if isinstance(value, Shape) else type(value).__name__
-    raise CannotRun(f"kernels in C++ take no attribute like {name}, which is {what}")
+    raise CannotRun(f"kernels in C++ do not support the attribute {name}: it is {what}")
 
 
 def _value(value: Attr) -> bytes:
@@ -113,7 +113,7 @@ def _value(value: Attr) -> bytes:
 
 
 def pointers_to(strings: NDArray[Any], kept: list[Any]) -> NDArray[Any]:
-    """Strings as address and length each; what they point to is kept by the caller for as long as needed."""
+    """Strings as pairs of address and length; `kept` keeps their bytes alive."""
     flat: Iterable[bytes] = strings.reshape(-1).tolist()
     joined = np.frombuffer(b"".join(flat) or b"\0", np.uint8)
     kept.append(joined)
@@ -123,7 +123,7 @@ def pointers_to(strings: NDArray[Any], kept: list[Any]) -> NDArray[Any]:
 
 
 def strings_in(words: NDArray[Any]) -> NDArray[Any]:
-    """Strings that a kernel answered with: rank, sizes, lengths, then all bytes."""
+    """Unpack the strings that a kernel returned: rank, sizes, lengths, then all bytes."""
     rank = int(words[0])
     shape = tuple(words[1 : 1 + rank].tolist())
     count = int(np.prod(shape, dtype=np.int64))

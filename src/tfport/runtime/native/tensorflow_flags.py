@@ -1,8 +1,8 @@
-"""How is an op compiled for a release of TensorFlow? With the flags that its own wheel wants.
+"""The compiler flags for building an op for a release of TensorFlow, from the release's own wheel.
 
-The wheel is one that is installed (in this environment or in a given folder), a file, or one
-that pip downloads. It is read, never imported: where its headers are, which C++ they ask for,
-which framework library there is; the C++ ABI is what was recorded of the release.
+The wheel is an installed one (in this environment or a given folder), a file, or one that pip
+downloads. It is read, never imported: its headers, the C++ standard that they need, its framework
+library. The C++ ABI is the one recorded for the release.
 """
 
 from __future__ import annotations
@@ -29,9 +29,9 @@ from tfport.formats.files import Folder
 from tfport.runtime.native.compiler import COMMON
 
 ROOTS = ("tensorflow", "tensorflow_core")
-"""The folders of a wheel that have the headers."""
+"""The folders of a wheel that contain the headers."""
 POLICY = "absl/base/policy_checks.h"
-ASKED = re.compile(r"__cplusplus < (20\d\d)\d\dL")
+STANDARD_CHECK = re.compile(r"__cplusplus < (20\d\d)\d\dL")
 PYTHON_TAG = re.compile(r"-cp(\d)(\d+)-")
 EIGEN = "EIGEN_MAX_ALIGN_BYTES"
 OLDEST_STANDARD = 14
@@ -39,34 +39,34 @@ OLDEST_STANDARD = 14
 
 @dataclass(frozen=True)
 class TensorflowTree:
-    """The files of a TensorFlow."""
+    """The files of an installed or unpacked TensorFlow."""
 
     folder: Path
-    """With `include` and the framework library in it."""
+    """Contains `include` and the framework library."""
     target: Target
     python: str = ""
-    stays: bool = True
-    """Whether it will be there when the library is loaded."""
+    is_permanent: bool = True
+    """Whether the folder still exists when the built library is loaded."""
 
     def flags(self) -> list[str]:
-        """What compiles and links an op for it."""
+        """The flags that compile and link an op for it."""
         include = self.folder / "include"
         if not (include / "tensorflow").is_dir():
-            raise BuildFailed(f"{self.folder}: it has no headers of TensorFlow")
+            raise BuildFailed(f"{self.folder}: TensorFlow's headers are missing")
         flags = [f"-std=c++{self._standard(include)}", *COMMON, "-O2", f"-I{include}"]
         flags += [f"-I{folder}" for folder in [include / "external" / "nsync" / "public"] if folder.is_dir()]
         if (abi := self._new_abi()) is not None:
             flags.append(f"-D_GLIBCXX_USE_CXX11_ABI={int(abi)}")
         if EIGEN in _text(self.folder / "python" / "platform" / "sysconfig.py"):
-            flags.append(f"-D{EIGEN}=64")  # what `tf.sysconfig` of 2.21 answers; no file tells
+            flags.append(f"-D{EIGEN}=64")  # as `tf.sysconfig` of 2.21 returns; it is in no file
         if self.framework is not None:
             flags += [f"-L{self.folder}", f"-l:{self.framework.name}"]
-            flags += [f"-Wl,-rpath,{self.folder}"] * self.stays
+            flags += [f"-Wl,-rpath,{self.folder}"] * self.is_permanent
         return flags
 
     @property
     def framework(self) -> Path | None:
-        """The library that ops are linked to; TensorFlow before 1.4 has none."""
+        """The library that ops are linked with; TensorFlow before 1.4 has none."""
         assert self.target.build is not None
         wanted = next(
             (library for library in libraries_of(self.target.build.version) if FRAMEWORK.fullmatch(library)),
@@ -75,13 +75,13 @@ class TensorflowTree:
         if wanted is None:
             return None
         if not (self.folder / wanted).is_file():
-            raise BuildFailed(f"{self.folder}: there is no {wanted}, which {self.target.build.name} has")
+            raise BuildFailed(f"{self.folder}: {wanted} of {self.target.build.name} is missing")
         return self.folder / wanted
 
     def _standard(self, include: Path) -> int:
-        """The C++ that its headers ask for, or that its library was compiled as."""
-        asked = [int(year) % 100 for year in ASKED.findall(_text(include / POLICY))]
-        return max([*asked, 17 if self._has_views_of_17() else OLDEST_STANDARD])
+        """The C++ standard that its headers require, or that its library was compiled with."""
+        required = [int(year) % 100 for year in STANDARD_CHECK.findall(_text(include / POLICY))]
+        return max([*required, 17 if self._has_views_of_17() else OLDEST_STANDARD])
 
     def _has_views_of_17(self) -> bool:
         if self.framework is None:
@@ -100,7 +100,7 @@ class TensorflowTree:
 def tensorflow_tree(
     text: str, *, wheel: str | None = None, site_packages: str | None = None, download: bool = False
 ) -> Iterator[TensorflowTree]:
-    """The files of the release that a target names."""
+    """The files of the release that a target names, for the time of the context."""
     target = _release(text)
     with tempfile.TemporaryDirectory() as scratch:
         if download:
@@ -109,7 +109,7 @@ def tensorflow_tree(
             tag = PYTHON_TAG.search(os.path.basename(wheel))
             python = f"{tag[1]}.{tag[2]}" if tag else ""
             yield TensorflowTree(
-                _unpacked(wheel, target, Path(scratch) / "wheel"), target, python, stays=False
+                _unpacked(wheel, target, Path(scratch) / "wheel"), target, python, is_permanent=False
             )
         else:
             folder = _installed(target, _folders(site_packages), site_packages or "this environment")
@@ -120,7 +120,7 @@ def tensorflow_tree(
 def _release(text: str) -> Target:
     targets = resolve_targets(text)
     if len(targets) != 1 or targets[0].build is None or not targets[0].build.is_tensorflow:
-        raise BuildFailed(f"--for {text}: expected one release, such as tensorflow==2.21.0")
+        raise BuildFailed(f"--for {text}: expected a single release, such as tensorflow==2.21.0")
     return targets[0]
 
 
@@ -133,7 +133,7 @@ def _folders(site_packages: str | None) -> list[Path]:
 
 
 def _installed(target: Target, folders: Sequence[Path], where: str) -> Path:
-    """The package in an environment, if it is of the version asked for."""
+    """The package in an environment; BuildFailed if it is not the requested version."""
     build = target.build
     assert build is not None
     others = set[str]()
@@ -144,10 +144,10 @@ def _installed(target: Target, folders: Sequence[Path], where: str) -> Path:
             if match[2] == build.version:
                 return _root(folder, target)
             others.add(f"{match[1].replace('_', '-')} {match[2]}")
-    has = f"has {', '.join(sorted(others))}" if others else "has none"
+    has = f"has {', '.join(sorted(others))}" if others else "has no TensorFlow"
     raise BuildFailed(
-        f"{build.name} is not installed: {where} {has}; name another with --site-packages or --wheel, "
-        "or let pip fetch it with --download"
+        f"{build.name} is not installed: {where} {has}; use --site-packages or --wheel, "
+        "or download it with --download"
     )
 
 
@@ -156,21 +156,21 @@ def _root(folder: Path, target: Target) -> Path:
         (folder / root for root in ROOTS if (folder / root / "include" / "tensorflow").is_dir()), None
     )
     if package is None:
-        raise BuildFailed(f"{folder}: {target.name} is there without its headers")
+        raise BuildFailed(f"{folder}: {target.name} has no headers")
     return package.absolute()
 
 
 def _unpacked(wheel: str, target: Target, into: Path) -> Path:
-    """The headers and the framework library of a wheel."""
+    """Unpack the headers and the framework library of a wheel."""
     assert target.build is not None
     if f"-{target.build.version}-" not in os.path.basename(wheel):
-        raise BuildFailed(f"{wheel}: no wheel of {target.name}, by its name")
+        raise BuildFailed(f"{wheel}: not a wheel of {target.name}")
     try:
         with zipfile.ZipFile(wheel) as archive:
             wanted = [name for name in archive.namelist() if _is_wanted(name)]
             archive.extractall(into, wanted)
     except (OSError, zipfile.BadZipFile) as error:
-        raise BuildFailed(f"{wheel}: {getattr(error, 'strerror', None) or 'no wheel'}") from None
+        raise BuildFailed(f"{wheel}: {getattr(error, 'strerror', None) or 'not a wheel'}") from None
     return _root(_purelib(into), target)
 
 
@@ -184,7 +184,7 @@ def _is_wanted(name: str) -> bool:
 
 
 def _purelib(unpacked: Path) -> Path:
-    """TF1's wheels have their files in a folder for data."""
+    """TF1 wheels have their files in a data folder."""
     return next(
         (path.parent for root in ROOTS for path in unpacked.rglob(root) if (path / "include").is_dir()),
         unpacked,
@@ -192,7 +192,7 @@ def _purelib(unpacked: Path) -> Path:
 
 
 def _downloaded(target: Target, folder: Path) -> str:
-    """A wheel for this Python, or for the newest that the release has one for."""
+    """A wheel for this Python, or for the newest Python that the release supports."""
     build = target.build
     assert build is not None
     pythons = build.facts.get("pythons") or []
@@ -206,7 +206,7 @@ def _downloaded(target: Target, folder: Path) -> str:
     if done.returncode != 0 or not wheels:
         errors = [line for line in done.stderr.splitlines() if line.startswith("ERROR")]
         raise BuildFailed(
-            f"pip does not fetch {build.requirement}: {errors[-1] if errors else 'it says nothing'}"
+            f"pip cannot download {build.requirement}: {errors[-1] if errors else 'no message'}"
         )
     return str(wheels[0])
 

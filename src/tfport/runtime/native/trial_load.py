@@ -1,7 +1,7 @@
-"""Does a library survive being loaded? Tried in a process of its own, before it is let into this one.
+"""Try to load a library in a separate process, before loading it into this one.
 
-The functions that run when a library is loaded may throw, abort, exit or hang, and nothing in
-the file tells. Each file is tried once.
+The functions that run when a library is loaded may throw, abort, exit or hang, and the file does
+not show that. Each file is tried once.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from pathlib import Path
 
 from tfport.errors import BadLibrary
 
-PATIENCE = 60.0
+TIMEOUT_SECONDS = 60.0
 SURVIVED = b"survived"
 TRY = """
 import ctypes, os, sys
@@ -31,16 +31,16 @@ _SURVIVORS: set[tuple[int, ...]] = set()
 
 
 def try_to_load(path: str | Path, tvm_ffi: Path) -> None:
-    """BadLibrary where loading it ends the process, or fails."""
+    """Raise BadLibrary if loading a library fails, or ends the process."""
     stat = os.stat(path)
     key = (stat.st_dev, stat.st_ino, stat.st_size, stat.st_mtime_ns)
     if key in _SURVIVORS or not sys.executable:
         return
     command = [sys.executable, "-I", "-S", "-c", TRY, str(tvm_ffi), os.path.abspath(path)]
     try:
-        done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, timeout=PATIENCE)
+        done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, timeout=TIMEOUT_SECONDS)
     except subprocess.TimeoutExpired:
-        raise BadLibrary(f"{path}: it was not loaded after {PATIENCE:.0f} seconds") from None
+        raise BadLibrary(f"{path}: loading it did not finish within {TIMEOUT_SECONDS:.0f} seconds") from None
     if done.returncode != 0 or done.stdout != SURVIVED:
         raise BadLibrary(f"{path}: {_why(done.returncode, done.stderr.decode(errors='replace'))}")
     _SURVIVORS.add(key)
@@ -50,7 +50,7 @@ def _why(code: int, stderr: str) -> str:
     lines = [line.strip() for line in stderr.splitlines() if line.strip()]
     last = f": {lines[-1].removeprefix('what():').strip()}" if lines else ""
     if code == 3 and lines:
-        return f"the loader refuses it{last}"
+        return f"the system's loader rejects it{last}"
     if code < 0:
         return f"it ends the process that loads it ({signal.Signals(-code).name}){last}"
     return f"it ends the process that loads it (exit code {code}){last}"

@@ -1,4 +1,4 @@
-"""Where tvm-ffi is: its headers and its library, found without importing it."""
+"""Find the installed tvm-ffi, its headers and its library, without importing it."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class TvmFfi:
 
 
 def installed_tvm_ffi() -> TvmFfi:
-    """The one of this environment."""
+    """The tvm-ffi of this environment; Error if it is not installed."""
     spec = importlib.util.find_spec(MODULE)
     if spec is None or not spec.submodule_search_locations:
         raise Error(

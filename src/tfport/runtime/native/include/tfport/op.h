@@ -1,4 +1,4 @@
-// Ops and kernels for tfport in C++17, on a C ABI: calls as tvm-ffi makes them, tensors as DLPack describes them.
+// Custom ops and kernels for tfport in C++17, on a C ABI: tvm-ffi calls, DLPack tensors.
 //
 //   #include <tfport/op.h>
 //
@@ -14,9 +14,9 @@
 //   TFPORT_KERNEL(MyMul, "T=float", my_mul<float>);
 //   TFPORT_KERNEL(MyMul, "T=double", my_mul<double>);
 //
-// What is registered stands in the file as data, to be read without loading it. A kernel may
-// throw: its text reaches whoever runs the model. It runs without Python's lock, and several
-// threads may be in it at once. context.h says what a kernel can ask for.
+// Registrations are data in the file, so they can be read without loading it. If a kernel throws,
+// the message becomes the error of the run. It runs without Python's GIL, and several threads may
+// call it at once. context.h declares what a kernel can access.
 #ifndef TFPORT_OP_H_
 #define TFPORT_OP_H_
 
@@ -32,10 +32,10 @@
   alignas(16) static const ::tfport::detail::Registration TFPORT_JOIN(tfport_registration_, __COUNTER__)    \
       __attribute__((used, section("tfport_ops"))) = {TEXT, KERNEL}
 
-/// Register an op: `Name: (inputs) -> outputs; attributes`, as REGISTER_OP writes each.
+/// Register an op: `Name: (inputs) -> outputs; attributes`, each written as for REGISTER_OP.
 #define TFPORT_OP(SPEC) TFPORT_REGISTER_("op " SPEC, nullptr)
 
-/// Register a kernel: the op, what it is for (`"T=float,double; label=fast; priority=1"`, or `""`), the function.
+/// Register a kernel: the op, its constraints (`"T=float,double; label=fast; priority=1"`, or `""`), the function.
 #define TFPORT_KERNEL(OP, FOR, ...) TFPORT_REGISTER_("kernel " #OP " " FOR, (__VA_ARGS__))
 
 #define TFPORT_ENTRY extern "C" __attribute__((weak, used, visibility("default")))
@@ -47,16 +47,16 @@ struct Registration {
   const char* text;
   void (*kernel)(Context&);
 };
-static_assert(sizeof(Registration) == 16, "tfport is for machines of 64 bits");
+static_assert(sizeof(Registration) == 16, "tfport needs a 64-bit machine");
 
-/// What can be read from the file: who made it, and where its registrations are.
-struct About {
+/// The record of the library, readable from the file: versions, and the table of registrations.
+struct LibraryRecord {
   char magic[8];
   uint32_t abi, header_major, header_minor, ffi_major, ffi_minor, ffi_patch;
   const Registration *first, *end;
 };
 
-/// Bytes as Python hands them over.
+/// The bytes of a Python object.
 inline std::string_view bytes_of(const TVMFFIAny& value) {
   if (value.type_index == kTVMFFISmallBytes) return {value.v_bytes, value.small_str_len};
   const TVMFFIByteArray* array = value.type_index == kTVMFFIByteArrayPtr
@@ -65,28 +65,28 @@ inline std::string_view bytes_of(const TVMFFIAny& value) {
   return {array->data, array->size};
 }
 
-/// A function of tvm-ffi itself.
+/// A global function of tvm-ffi.
 inline TVMFFIObjectHandle global(const char* name) {
   const TVMFFIByteArray text{name, std::strlen(name)};
-  TVMFFIObjectHandle found = nullptr;
-  if (TVMFFIFunctionGetGlobal(&text, &found) != 0) throw Raised();
-  if (found == nullptr) fail(std::string("this tvm-ffi has no ") + name);
-  return found;
+  TVMFFIObjectHandle function = nullptr;
+  if (TVMFFIFunctionGetGlobal(&text, &function) != 0) throw Raised();
+  if (function == nullptr) fail(std::string("this tvm-ffi has no ") + name);
+  return function;
 }
 
-/// One answer as it is, several as an array, which takes a share of each.
-inline void give(std::vector<TVMFFIAny> answers, TVMFFIAny* result) {
-  if (answers.size() == 1) {
-    *result = answers[0];
-  } else if (!answers.empty()) {
+/// Return one output as it is, several as an array, which takes a reference to each.
+inline void return_outputs(std::vector<TVMFFIAny> outputs, TVMFFIAny* result) {
+  if (outputs.size() == 1) {
+    *result = outputs[0];
+  } else if (!outputs.empty()) {
     static const TVMFFIObjectHandle array = global("ffi.Array");
-    const int code = TVMFFIFunctionCall(array, answers.data(), static_cast<int32_t>(answers.size()), result);
-    for (TVMFFIAny& one : answers) TVMFFIObjectDecRef(one.v_obj);
+    const int code = TVMFFIFunctionCall(array, outputs.data(), static_cast<int32_t>(outputs.size()), result);
+    for (TVMFFIAny& output : outputs) TVMFFIObjectDecRef(output.v_obj);
     if (code != 0) throw Raised();
   }
 }
 
-/// Run something for the host; whatever it throws becomes an error there.
+/// Run a function; what it throws becomes an error of the host.
 template <typename F>
 int guarded(F&& run) {
   try {
@@ -96,7 +96,7 @@ int guarded(F&& run) {
   } catch (const std::exception& error) {
     TVMFFIErrorSetRaisedFromCStr("RuntimeError", error.what());
   } catch (...) {
-    TVMFFIErrorSetRaisedFromCStr("RuntimeError", "the kernel threw something that is no std::exception");
+    TVMFFIErrorSetRaisedFromCStr("RuntimeError", "the kernel threw something that is not a std::exception");
   }
   return -1;
 }
@@ -109,8 +109,8 @@ extern const ::tfport::detail::Registration __start_tfport_ops[] __attribute__((
 extern const ::tfport::detail::Registration __stop_tfport_ops[] __attribute__((weak, visibility("hidden")));
 }
 
-extern "C" __attribute__((weak, visibility("default"))) const ::tfport::detail::About tfport_abi;
-const ::tfport::detail::About tfport_abi __attribute__((used)) = {
+extern "C" __attribute__((weak, visibility("default"))) const ::tfport::detail::LibraryRecord tfport_abi;
+const ::tfport::detail::LibraryRecord tfport_abi __attribute__((used)) = {
     {'t', 'f', 'p', 'o', 'r', 't', '\n', '\0'},
     TFPORT_ABI_VERSION,
     TFPORT_HEADER_MAJOR,
@@ -122,36 +122,36 @@ const ::tfport::detail::About tfport_abi __attribute__((used)) = {
     __stop_tfport_ops,
 };
 
-/// What the library registers, a line each, as it stands in the file.
+/// The texts of the registrations, one per line.
 TFPORT_ENTRY int __tvm_ffi_tfport_registrations(void*, const TVMFFIAny*, int32_t, TVMFFIAny* result) {
   return ::tfport::detail::guarded([&] {
     std::string all;
-    for (auto one = __start_tfport_ops; one != __stop_tfport_ops; ++one) all.append(one->text).append("\n");
+    for (auto entry = __start_tfport_ops; entry != __stop_tfport_ops; ++entry) all.append(entry->text).append("\n");
     const TVMFFIByteArray text{all.data(), all.size()};
     if (TVMFFIStringFromByteArray(&text, result) != 0) throw ::tfport::detail::Raised();
   });
 }
 
-/// Run a registered kernel: (registration, node, node id, tensors…); the answer is a tensor, or an array of them.
-TFPORT_ENTRY int __tvm_ffi_tfport_call(void*, const TVMFFIAny* given, int32_t count, TVMFFIAny* result) {
+/// Run a registered kernel: (registration, node, node id, tensors…); returns a tensor, or an array of tensors.
+TFPORT_ENTRY int __tvm_ffi_tfport_call(void*, const TVMFFIAny* args, int32_t count, TVMFFIAny* result) {
   return ::tfport::detail::guarded([&] {
-    const ::tfport::detail::Words node(::tfport::detail::bytes_of(given[1]));
-    ::tfport::Context context(node, given[2].v_int64, given + 3, count - 3);
-    __start_tfport_ops[given[0].v_int64].kernel(context);
-    ::tfport::detail::give(context.answers(), result);
+    const ::tfport::detail::Words node(::tfport::detail::bytes_of(args[1]));
+    ::tfport::Context context(node, args[2].v_int64, args + 3, count - 3);
+    __start_tfport_ops[args[0].v_int64].kernel(context);
+    ::tfport::detail::return_outputs(context.take_outputs(), result);
   });
 }
 
-/// Let go of what a node kept between runs: (node id).
-TFPORT_ENTRY int __tvm_ffi_tfport_forget(void*, const TVMFFIAny* given, int32_t, TVMFFIAny*) {
+/// Release the state that a node keeps between runs: (node id).
+TFPORT_ENTRY int __tvm_ffi_tfport_forget(void*, const TVMFFIAny* args, int32_t, TVMFFIAny*) {
   return ::tfport::detail::guarded([&] {
     auto& all = ::tfport::detail::states();
-    std::shared_ptr<void> last;  // let go after the lock
+    std::shared_ptr<void> last;  // destroyed after the lock is released
     std::lock_guard<std::mutex> hold(all.lock);
-    const auto found = all.by_node.find(given[0].v_int64);
-    if (found == all.by_node.end()) return;
-    last = std::move(found->second);
-    all.by_node.erase(found);
+    const auto state = all.by_node.find(args[0].v_int64);
+    if (state == all.by_node.end()) return;
+    last = std::move(state->second);
+    all.by_node.erase(state);
   });
 }
 

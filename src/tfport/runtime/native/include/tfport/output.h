@@ -1,4 +1,4 @@
-// The memory of an answer: made when its shape is known, fenced, and handed over to the host.
+// The memory of an output: allocated when its shape is known, with guards, and owned by the host afterwards.
 #ifndef TFPORT_OUTPUT_H_
 #define TFPORT_OUTPUT_H_
 
@@ -7,7 +7,7 @@
 namespace tfport TFPORT_HIDDEN {
 namespace detail {
 
-/// An output: its memory, with a fence on both sides that no kernel may touch.
+/// An output: its memory, with guard bytes on both sides that no kernel may write.
 class Made {
  public:
   static constexpr size_t FENCE = 1024;
@@ -18,13 +18,13 @@ class Made {
   Made(Made&& other) noexcept : type(other.type), strings(std::move(other.strings)), shape_(std::move(other.shape_)),
         base_(std::exchange(other.base_, nullptr)), size_(other.size_) {}
 
-  bool is_there() const { return base_ != nullptr; }
+  bool is_allocated() const { return base_ != nullptr; }
   bool is_intact() const { return is_marked(base_) && is_marked(base_ + FENCE + size_); }
 
   char* allocate(Shape shape, size_t size) {
     const size_t whole = (size + 2 * FENCE + 63) / 64 * 64;
     base_ = static_cast<char*>(whole < size ? nullptr : std::aligned_alloc(64, whole));
-    if (base_ == nullptr) fail("no memory for an output of " + std::to_string(size) + " bytes");
+    if (base_ == nullptr) fail("not enough memory for an output of " + std::to_string(size) + " bytes");
     std::memset(base_, MARK, FENCE);
     std::memset(base_ + FENCE + size, MARK, FENCE);
     shape_ = std::move(shape);
@@ -32,8 +32,8 @@ class Made {
     return base_ + FENCE;
   }
 
-  /// The memory as a tensor of the host, which lets go of it when it has done with it.
-  TVMFFIAny handed_over(DLDataType as) {
+  /// The memory as a tensor of the host, which frees it.
+  TVMFFIAny release_as(DLDataType as) {
     auto owner = std::make_unique<Owner>();
     owner->shape = std::move(shape_);
     owner->managed.version = {DLPACK_MAJOR_VERSION, DLPACK_MINOR_VERSION};

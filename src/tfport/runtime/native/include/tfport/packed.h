@@ -1,5 +1,5 @@
-// What the host hands over: a node as 64-bit words with texts padded to them, tensors as DLPack has them.
-// `packing.py` is the other side.
+// What the host passes: a node as 64-bit words with texts padded to words, and DLPack tensors.
+// `packing.py` packs it.
 #ifndef TFPORT_PACKED_H_
 #define TFPORT_PACKED_H_
 
@@ -14,7 +14,7 @@
 namespace tfport TFPORT_HIDDEN {
 namespace detail {
 
-/// The host has raised an error already; it only has to be handed on.
+/// The host has already set an error; it only has to be passed on.
 struct Raised {};
 
 inline TVMFFIAny nothing() {
@@ -25,7 +25,7 @@ inline TVMFFIAny nothing() {
   return made;
 }
 
-/// Words in memory of the host, read one after another.
+/// Words in the memory of the host, read in order.
 class Words {
  public:
   Words() = default;
@@ -53,7 +53,7 @@ class Words {
 
  private:
   const char* take(size_t size) {
-    if (size > static_cast<size_t>(end_ - at_)) fail("tfport and the library disagree about a call");
+    if (size > static_cast<size_t>(end_ - at_)) fail("tfport and the library have different formats of a call; rebuild the library");
     const char* taken = at_;
     at_ += size;
     return taken;
@@ -65,7 +65,7 @@ inline DLDataType unpacked_type(int64_t word) {
   return {static_cast<uint8_t>(word), static_cast<uint8_t>(word >> 8), static_cast<uint16_t>(word >> 16)};
 }
 
-/// One attribute of a node: its kind is a letter, and its values follow.
+/// An attribute of a node: a letter for its kind, then its values.
 template <typename T>
 struct Kind;
 #define TFPORT_KIND(T, LETTER, NAME, READ)            \
@@ -94,7 +94,7 @@ struct ElementOf<std::vector<T>> {
   using type = T;
 };
 
-/// The attributes of a node, looked through when one is asked for.
+/// The attributes of a node, searched by name.
 class Attributes {
  public:
   Attributes() = default;
@@ -104,11 +104,11 @@ class Attributes {
   T get(std::string_view name) const {
     Words words = words_;
     for (int64_t left = words.next(); left > 0; --left) {
-      const std::string_view found = words.text();
+      const std::string_view key = words.text();
       const char letter = static_cast<char>(words.next());
       const bool is_list = words.next() != 0;
       Words value(words.text());
-      if (found == name) return read<T>(value, name, letter, is_list);
+      if (key == name) return read<T>(value, name, letter, is_list);
     }
     fail("the op has no attribute " + std::string(name));
   }
@@ -122,7 +122,7 @@ class Attributes {
     }
     const bool is_empty = letter == '\0';
     if ((letter != Kind<Element>::letter && !is_empty) || is_list != ElementOf<T>::is_list)
-      fail("attribute " + std::string(name) + " is no " + Kind<Element>::name +
+      fail("attribute " + std::string(name) + " is not of type " + Kind<Element>::name +
            (ElementOf<T>::is_list ? " list" : ""));
     if constexpr (ElementOf<T>::is_list) {
       T all;
@@ -135,14 +135,14 @@ class Attributes {
   Words words_;
 };
 
-/// A tensor among the arguments of a call.
-inline DLTensor given_tensor(const TVMFFIAny& value) {
+/// A tensor argument of a call.
+inline DLTensor tensor_of(const TVMFFIAny& value) {
   if (value.type_index == kTVMFFIDLTensorPtr) return *static_cast<const DLTensor*>(value.v_ptr);
   if (value.type_index == kTVMFFITensor) return *reinterpret_cast<const DLTensor*>(value.v_obj + 1);
-  fail("tfport and the library disagree about a call");
+  fail("tfport and the library have different formats of a call; rebuild the library");
 }
 
-/// What nodes keep between runs.
+/// The state that nodes keep between runs.
 struct States {
   std::mutex lock;
   std::unordered_map<int64_t, std::shared_ptr<void>> by_node;

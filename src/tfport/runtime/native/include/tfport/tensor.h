@@ -1,4 +1,4 @@
-// Tensors as a kernel sees them: DLPack's types, and views that know their shape.
+// Tensors in kernels: DLPack types, and views with a shape.
 #ifndef TFPORT_TENSOR_H_
 #define TFPORT_TENSOR_H_
 
@@ -17,7 +17,7 @@
 #include <utility>
 #include <vector>
 
-// Nothing but the entry points is seen from outside: two libraries with this header never mix.
+// Only the entry points are visible: two libraries with this header do not share symbols.
 #define TFPORT_HIDDEN __attribute__((visibility("hidden")))
 
 namespace tfport TFPORT_HIDDEN {
@@ -26,14 +26,14 @@ using Shape = std::vector<int64_t>;
 
 [[noreturn]] inline void fail(const std::string& why) { throw std::runtime_error(why); }
 
-/// An element of a tensor of strings.
+/// An element of a string tensor.
 struct Bytes {
   const char* data;
   size_t size;
   operator std::string_view() const { return {data, size}; }
 };
 
-/// Elements that C++ has no type for, as their bits.
+/// Element types without a C++ type, as their bits.
 struct Half {
   uint16_t bits;
 };
@@ -85,16 +85,16 @@ inline std::string name_of(DLDataType type) {
   return kind + std::to_string(type.bits);
 }
 
-/// How many elements; an error where so many of a size would be no memory of a machine.
+/// The number of elements of a shape; an error if their size overflows.
 inline int64_t count_of(const Shape& shape, int64_t element = 1) {
   int64_t count = 1, bytes = 0;
   for (int64_t size : shape)
-    if (size < 0 || __builtin_mul_overflow(count, size, &count)) fail("no tensor has such a shape");
-  if (__builtin_mul_overflow(count, element, &bytes)) fail("no tensor has such a shape");
+    if (size < 0 || __builtin_mul_overflow(count, size, &count)) fail("invalid shape of a tensor");
+  if (__builtin_mul_overflow(count, element, &bytes)) fail("invalid shape of a tensor");
   return count;
 }
 
-/// Elements one after another, the last dimension first, and their shape.
+/// Elements in row-major order, and their shape.
 template <typename T>
 class View {
  public:
@@ -116,7 +116,7 @@ class View {
 #endif
   }
   T& at(int64_t i) const {
-    if (i < 0 || i >= size_) fail("element " + std::to_string(i) + " of a tensor of " + std::to_string(size_));
+    if (i < 0 || i >= size_) fail("element " + std::to_string(i) + " is out of bounds for a tensor of size " + std::to_string(size_));
     return data_[i];
   }
 
@@ -131,7 +131,7 @@ using Input = View<const T>;
 template <typename T>
 using Output = View<T>;
 
-/// Strings to be answered; each is empty at first.
+/// Strings of an output; each is empty at first.
 class StringOutput {
  public:
   explicit StringOutput(Shape shape) : strings_(static_cast<size_t>(count_of(shape))), shape_(std::move(shape)) {}
