@@ -147,7 +147,6 @@ def test_class_names_are_unique():
     assert not repeated, "\n".join(f"{name}: {', '.join(where)}" for name, where in repeated.items())
 
 
-@NOT_YET
 def test_no_folder_has_too_many_modules():
     sizes = {folder: len(list(folder.glob("*.py"))) for folder in folders(PACKAGE)}
     large = {str(folder.relative_to(SRC)): size for folder, size in sizes.items() if size > LARGEST_FOLDER}
