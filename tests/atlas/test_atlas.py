@@ -97,5 +97,5 @@ def test_every_build_can_be_traced_to_a_file():
 
 
 def test_what_is_no_release_number_is_refused():
-    with pytest.raises(Error, match=r"^'new' is no release number; expected one such as 2\.8\.4$"):
+    with pytest.raises(Error, match=r"^'new' is not a release number; expected one such as 2\.8\.4$"):
         atlas().find("tensorflow", "new")

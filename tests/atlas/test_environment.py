@@ -4,7 +4,7 @@ import pytest
 from tests.atlas.system_images import elf, image
 
 from tfport.atlas.environment import read_environment
-from tfport.atlas.system_image import inside, site_packages_of, system_of
+from tfport.atlas.system_image import path_in_image, site_packages_of, system_of
 from tfport.atlas.target import resolve_targets
 from tfport.errors import Error
 
@@ -39,7 +39,7 @@ def test_two_tensorflows_in_an_image_are_told(tmp_path):
     (note,) = site_packages_of(str(root)).notes
     assert note == (
         "TensorFlow is in opt/venv/lib/python3.10/site-packages, "
-        "usr/local/lib/python3.8/site-packages: taken from the first"
+        "usr/local/lib/python3.8/site-packages: the first one is used"
     )
 
 
@@ -68,12 +68,12 @@ def test_cuda_and_musl_are_seen_by_their_files(tmp_path):
     ("path", "leads"),
     [("a", "b/c"), ("up", "b"), ("round", None), ("gone", None), ("b/./c", "b/c"), ("../../b", "b")],
 )
-def test_links_stay_inside_an_image(path, leads, tmp_path):
+def test_links_stay_path_in_image_an_image(path, leads, tmp_path):
     (tmp_path / "b/c").mkdir(parents=True)
     links = {"a": "/b/c", "up": "../../../b", "round": "round", "gone": "/no/such"}
     for name, target in links.items():
         (tmp_path / name).symlink_to(target)
-    found = inside(str(tmp_path), path)
+    found = path_in_image(str(tmp_path), path)
     assert found == (None if leads is None else str(tmp_path / leads))
 
 
@@ -81,7 +81,7 @@ def test_what_a_file_does_not_say_stays_empty(tmp_path):
     (tmp_path / "requirements.txt").write_text("tensorflow==2.8.4\nnumpy>=1.20\n")
     found = read_environment(str(tmp_path / "requirements.txt"))
     assert (found.python, found.system.glibc, found.system.machine, found.cuda) == ("", "", "", {})
-    assert (found.version("numpy"), found.told("numpy"), found.told("h5py")) == ("", ">=1.20", "")
+    assert (found.version("numpy"), found.version_text("numpy"), found.version_text("h5py")) == ("", ">=1.20", "")
 
 
 def test_conda_names_python_and_cuda_as_packages(tmp_path):
@@ -102,11 +102,11 @@ def test_a_list_without_tensorflow_says_so(tmp_path):
     (tmp_path / "freeze.txt").write_text("numpy==1.22.0\n")
     found = read_environment(str(tmp_path / "freeze.txt"))
     assert found.target is None
-    assert found.notes == [f"{tmp_path / 'freeze.txt'}: no TensorFlow in it"]
+    assert found.notes == [f"{tmp_path / 'freeze.txt'}: no TensorFlow found"]
 
 
 def test_a_range_is_no_environment():
     with pytest.raises(
-        Error, match=r"tensorflow>=2.8,<2.9: \d+ environments, tensorflow 2.8.0 to .*; expected one"
+        Error, match=r"tensorflow>=2.8,<2.9: names \d+ environments, tensorflow 2.8.0 to .*; expected one"
     ):
         read_environment("tensorflow>=2.8,<2.9")

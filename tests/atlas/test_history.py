@@ -19,13 +19,13 @@ RELEASES = [  # op          since      until
 ]  # fmt: skip
 CHANGES = [  # op           release    what is said of it
     ("FusedBatchNormV3",   "2.2.0",   "attribute exponential_avg_factor: float = 1 added"),
-    ("FusedBatchNormV3",   "2.4.0",   "attribute data_format also takes 'NDHWC', 'NCDHW'"),
-    ("FusedBatchNormV3",   "2.9.0",   "attribute U also takes bfloat16"),
+    ("FusedBatchNormV3",   "2.4.0",   "attribute data_format also accepts 'NDHWC', 'NCDHW'"),
+    ("FusedBatchNormV3",   "2.9.0",   "attribute U also accepts bfloat16"),
     ("BatchMatMulV2",      "2.16.1",  "attribute grad_x: bool = false added"),
     ("VarHandleOp",        "2.15.0",  "attribute debug_name: string = '' added"),
     ("TopKV2",             "2.13.0",  "output indices is index_type, was int32"),
-    ("WriteScalarSummary", "1.5.0",   "input global_step is called step"),
-    ("InPolymorphicTwice", "2.1.0",   "attribute T has a default: int32"),
+    ("WriteScalarSummary", "1.5.0",   "input global_step was renamed to step"),
+    ("InPolymorphicTwice", "2.1.0",   "attribute T now has a default: int32"),
 ]  # fmt: skip
 KERNELS = [  # op           device  type         releases of `tensorflow`
     ("FusedBatchNormV3",   "CPU",  "float32",   "since 1.14.0"),
@@ -142,11 +142,11 @@ def test_what_a_definition_can_say_is_said_when_it_changes():
     assert definition_changes(before, after) == [
         "input y: T added",
         "input x is Ref(float32), was float32",
-        "attribute n has no default",
-        "attribute n is any number, before at least 1",
+        "attribute n no longer has a default",
+        "attribute n is any number, was at least 1",
         "is stateful",
         "is no longer commutative",
-        "deprecated from GraphDef version 9 on: use B",
+        "deprecated since GraphDef version 9: use B",
     ]
     assert definition_changes(after, after) == []
 

@@ -70,7 +70,7 @@ def test_this_environment_without_tensorflow_is_named(atlas, monkeypatch):
     monkeypatch.setattr(sys, "path", [])
     with pytest.raises(Error) as raised:
         resolve_targets(".", atlas=atlas)
-    assert str(raised.value) == f"this Python environment ({sys.prefix}): no TensorFlow in it"
+    assert str(raised.value) == f"this Python environment ({sys.prefix}): no TensorFlow found"
 
 
 def test_this_environment_has_what_the_tests_need():
@@ -87,14 +87,14 @@ def test_the_first_folder_counts(tmp_path, monkeypatch):
 def test_a_build_of_somebodys_own_is_noted(tmp_path):
     install(tmp_path, "tensorflow-2.8.4.dist-info", tag="cp38-cp38-linux_x86_64")
     assert installed_in(str(tmp_path)).notes == [
-        "tensorflow is a build for `linux_x86_64`, made by somebody for themselves"
+        "tensorflow is a custom build for `linux_x86_64`, not an official wheel"
     ]
 
 
 def test_a_build_of_conda_is_noted(tmp_path):
     install(tmp_path, "tensorflow-2.8.4.dist-info", installer="conda")
     assert installed_in(str(tmp_path)).notes == [
-        "tensorflow was installed by conda, whose builds are not recorded"
+        "tensorflow was installed by conda; conda builds are not recorded"
     ]
 
 
@@ -111,6 +111,6 @@ def test_a_folder_that_is_no_environment_is_named(tmp_path, atlas):
     with pytest.raises(Error) as raised:
         resolve_targets(str(tmp_path / "stuff"), atlas=atlas)
     assert str(raised.value) == (
-        f"{tmp_path / 'stuff'}: neither a site-packages folder nor a virtual environment "
-        "nor the root of an image"
+        f"{tmp_path / 'stuff'}: expected a site-packages folder, a virtual environment "
+        "or the root of an image"
     )

@@ -220,12 +220,12 @@ CONDA = [  # item                              what it asks for
     ("tensorflow[version='>=2']",              "tensorflow"),
 ]  # fmt: skip
 BROKEN = [  # name       text              the sentence
-    ("uv.lock",          "= broken",       "no TOML: "),
-    ("settings.toml",    "[tool]\na = 1",  "TOML, but no lock file: it has no `[[package]]`"),
-    ("Pipfile.lock",     "{",              "no JSON: "),
-    ("package.json",     '{"name": "x"}',  "JSON, but neither a Pipfile.lock nor what `pip list` prints"),
-    ("compose.yml",      "services:\n",    "YAML, but no conda environment: it has no `dependencies`"),
-    ("deep.json",        "[{" * 1 + '"a":' + "[" * 100_000, "nested too deeply to be a list of packages"),
+    ("uv.lock",          "= broken",       "not valid TOML: "),
+    ("settings.toml",    "[tool]\na = 1",  "TOML, but not a lock file: expected `[[package]]`"),
+    ("Pipfile.lock",     "{",              "not valid JSON: "),
+    ("package.json",     '{"name": "x"}',  "JSON, but neither a Pipfile.lock nor output of `pip list`"),
+    ("compose.yml",      "services:\n",    "YAML, but not a conda environment: expected `dependencies`"),
+    ("deep.json",        "[{" * 1 + '"a":' + "[" * 100_000, "too deeply nested for a list of packages"),
 ]  # fmt: skip
 
 

@@ -23,9 +23,9 @@ LINES = [  # text                                                      what it a
     ("tensorflow_text==2.8.2",                                         "tensorflow-text==2.8.2"),
 ]  # fmt: skip
 BROKEN = [  # text                     the sentence
-    ("numpy\ntensorflow=2.8", "line 2: 'tensorflow=2.8' is no requirement: "),
-    ("tensorflow==2.8 and more", "line 1: 'tensorflow==2.8 and more' is no requirement: "),
-    (f"tensorflow=={'9' * 200}", "is no requirement: it is too long, or a number in it"),
+    ("numpy\ntensorflow=2.8", "line 2: 'tensorflow=2.8' is not a requirement: "),
+    ("tensorflow==2.8 and more", "line 1: 'tensorflow==2.8 and more' is not a requirement: "),
+    (f"tensorflow=={'9' * 200}", "is not a requirement: it, or a number in it, is too long"),
     ("-r missing.txt", "missing.txt: no such file or directory"),
 ]
 
@@ -58,7 +58,7 @@ def test_lines_for_another_system_are_noted_beside_one_that_counts():
     text = "tensorflow==2.8.4; sys_platform == 'linux'\ntensorflow==2.4.1; sys_platform == 'win32'\n"
     listing = RequirementsReader().read("r.txt", text)
     assert [one.text for one in listing.wanted] == ["tensorflow==2.8.4"]
-    assert listing.notes == ["r.txt: lines for another system or Python are left out (tensorflow)"]
+    assert listing.notes == ["r.txt: lines for another system or Python are skipped (tensorflow)"]
 
 
 def test_what_a_windows_shell_writes_is_read(tmp_path):

@@ -103,7 +103,7 @@ def test_a_header_for_nothing_keeps_what_is_always_there():
 def test_another_header_is_named():
     with pytest.raises(UnreadableFile) as raised:
         parse_header("#pragma once\nint main();\n", "main.h")
-    assert str(raised.value) == "main.h: no ops_to_register.h: it does not define SHOULD_REGISTER_OP"
+    assert str(raised.value) == "main.h: not an ops_to_register.h: it does not define SHOULD_REGISTER_OP"
 
 
 def test_a_written_header_reads_back():

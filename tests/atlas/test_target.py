@@ -57,58 +57,58 @@ NOTES = [  # text                        what is said of it
     ("tensorflow==2.8.4", []),
     ("tensorflow-gpu==1.4.1", []),
     ("tensorflow-gpu==2.8",
-     ["tensorflow-gpu is another name of TensorFlow from 2.1 on: taken from tensorflow 2.8.4, as recorded"]),
+     ["tensorflow-gpu is another name of TensorFlow since 2.1: tensorflow 2.8.4 is used instead"]),
     ("tensorflow-macos==2.9",
-     ["tensorflow-macos is Apple's build for macOS: taken from tensorflow 2.9.0, as recorded"]),
-    ("tensorflow==2.8.4+nv22", ["tensorflow 2.8.4+nv22 is not recorded: taken from 2.8.4"]),
-    ("tensorflow==2.15.0.post1", ["tensorflow 2.15.0.post1 is not recorded: taken from 2.15.0"]),
-    ("tensorflow==2.8.4 acme-ops==1", ["acme-ops is not recorded: its ops count as unknown"]),
-    ("tensorflow==2.8.4 tensorflow-text==2.8.1", ["tensorflow-text 2.8.1 is not recorded: taken from 2.8.2"]),
-    ("tensorflow==2.8.4 tensorflow-text", ["tensorflow-text: 2.8.2 is the newest that is recorded"]),
+     ["tensorflow-macos is Apple's build for macOS: tensorflow 2.9.0 is used instead"]),
+    ("tensorflow==2.8.4+nv22", ["tensorflow 2.8.4+nv22 is not recorded: 2.8.4 is used instead"]),
+    ("tensorflow==2.15.0.post1", ["tensorflow 2.15.0.post1 is not recorded: 2.15.0 is used instead"]),
+    ("tensorflow==2.8.4 acme-ops==1", ["acme-ops is not recorded: its ops are unknown"]),
+    ("tensorflow==2.8.4 tensorflow-text==2.8.1", ["tensorflow-text 2.8.1 is not recorded: 2.8.2 is used instead"]),
+    ("tensorflow==2.8.4 tensorflow-text", ["tensorflow-text: 2.8.2 is the newest recorded release"]),
     ("tensorflow==2.4.4 tensorflow-text==2.8.2",
-     ["tensorflow-text 2.8.2 asks for tensorflow>=2.8.0,<2.9, so it may not load into "
+     ["tensorflow-text 2.8.2 requires tensorflow>=2.8.0,<2.9, so it may not load in "
       "tensorflow 2.4.4"]),
     ("tensorflow-serving==2.8",
      ["derived from Serving's sources, not measured: they link tensorflow-text 2.6.0 into TensorFlow"]),
     ("tensorflow-serving==2.9.3",
-     ["tensorflow 2.9.3 is not recorded: taken from 2.9.0",
+     ["tensorflow 2.9.3 is not recorded: 2.9.0 is used instead",
       "derived from Serving's sources, not measured: they link tensorflow-text 2.6.0 into TensorFlow"]),
     ("tensorflow-serving==2.11.0",
      ["derived from Serving's sources, not measured: they link tensorflow-text 2.8.2 and "
       "tensorflow-decision-forests 1.0.1 into TensorFlow",
-      "tensorflow-decision-forests 1.0.1 is not recorded: taken from 1.2.0"]),
+      "tensorflow-decision-forests 1.0.1 is not recorded: 1.2.0 is used instead"]),
     ("tensorflow-serving==1.12.3",
      ["derived from Serving's sources, not measured: TensorFlow with the contrib ops that 1.x links in"]),
 ]  # fmt: skip
 ERRORS = [  # text                       the sentence
-    ("", f"an empty target; {INSTEAD}"),
-    ("tfport", "tfport's own runtime is no TensorFlow; name a release"),
+    ("", f"the target is empty; {INSTEAD}"),
+    ("tfport", "`tfport` is not a TensorFlow release here; name one, such as tensorflow==2.8.4"),
     ("tensorflow==2.8.9",
-     "tensorflow 2.8.9 is not recorded; nearest to it: 2.8.4 and 2.9.0; recorded are 1.4.1 to 2.20.0"),
-    ("tensorflow==3", "tensorflow 3 is not recorded; nearest to it: 2.20.0; recorded are 1.4.1 to 2.20.0"),
+     "tensorflow 2.8.9 is not recorded; nearest: 2.8.4 and 2.9.0; recorded: 1.4.1 to 2.20.0"),
+    ("tensorflow==3", "tensorflow 3 is not recorded; nearest: 2.20.0; recorded: 1.4.1 to 2.20.0"),
     ("tensorflow==0.12",
-     "tensorflow 0.12 is not recorded; nearest to it: 1.4.1; recorded are 1.4.1 to 2.20.0"),
+     "tensorflow 0.12 is not recorded; nearest: 1.4.1; recorded: 1.4.1 to 2.20.0"),
     ("tensorflow==2.8.0rc1",
-     "tensorflow 2.8.0rc1 is not recorded; nearest to it: 2.5.3 and 2.8.0; recorded are 1.4.1 to 2.20.0"),
+     "tensorflow 2.8.0rc1 is not recorded; nearest: 2.5.3 and 2.8.0; recorded: 1.4.1 to 2.20.0"),
     ("tensorflow>=2.6,<2.8",
-     "no recorded release of tensorflow is <2.8,>=2.6; recorded are 1.4.1 to 2.20.0"),
+     "no recorded release of tensorflow matches <2.8,>=2.6; recorded: 1.4.1 to 2.20.0"),
     ("tensorflow-gpu==2.12.1",
-     "tensorflow-gpu 2.12.1 is not recorded; nearest to it: 2.11.0; recorded are 1.4.1 to 2.11.0"),
+     "tensorflow-gpu 2.12.1 is not recorded; nearest: 2.11.0; recorded: 1.4.1 to 2.11.0"),
     ("tensorfow==2.8", "tensorfow is not recorded; did you mean tensorflow?"),
     ("pandas==2", "pandas is not recorded; `tfport targets` lists what is recorded"),
-    ("tf-nightly==2.9.0.dev2", "tf-nightly is a nightly build, and final releases are recorded; "
-     "`tfport targets record` takes any wheel"),
-    ("tflite-runtime", "tflite-runtime is for TensorFlow Lite models, which are no TensorFlow graphs"),
-    ("tensorflow-text==2.8.2", "tensorflow-text is an add-on: name the TensorFlow that loads it too, "
+    ("tf-nightly==2.9.0.dev2", "tf-nightly is a nightly build; final releases are recorded; "
+     "`tfport targets record` records any wheel"),
+    ("tflite-runtime", "tflite-runtime is for TensorFlow Lite models, which are not TensorFlow graphs"),
+    ("tensorflow-text==2.8.2", "tensorflow-text is an add-on: name the TensorFlow it is used with, "
      "such as 'tensorflow tensorflow-text==2.8.2'"),
-    ("tensorflow=2.8", "tensorflow=2.8: one equals sign; write tensorflow==2.8"),
-    ("2.8.4", "2.8.4: a number alone; write tensorflow==2.8.4"),
+    ("tensorflow=2.8", "tensorflow=2.8 has one equals sign; write tensorflow==2.8"),
+    ("2.8.4", "2.8.4 is a version without a package; write tensorflow==2.8.4"),
     ("tensorflow==2.8.4 tensorflow==2.9.0",
-     "several TensorFlows in one target, tensorflow==2.8.4 and tensorflow==2.9.0; give them one by one"),
+     "several TensorFlow packages in one target, tensorflow==2.8.4 and tensorflow==2.9.0; name them one at a time"),
     ("tensorflow==2.8.4; sys_platform == 'win32'",
-     "tensorflow==2.8.4; sys_platform == 'win32': its marker is not for Linux and this Python"),
+     "tensorflow==2.8.4; sys_platform == 'win32': its marker excludes Linux or this Python"),
     ("no/such/requirements.txt", "no/such/requirements.txt: no such file or folder"),
-    ("ftp://example.org/tf.whl", "ftp://example.org/tf.whl: an address, not a path; download it first"),
+    ("ftp://example.org/tf.whl", "ftp://example.org/tf.whl is a URL, not a path; download the file first"),
 ]  # fmt: skip
 
 
@@ -167,7 +167,7 @@ def test_a_device_that_the_build_cannot_use_is_not_there(atlas):
     (target,) = resolve_targets("tensorflow==1.12.3", device="gpu", atlas=atlas)
     assert (target.device, target.notes) == (
         "cpu",
-        ["tensorflow 1.12.3 has no kernels for GPUs: it runs on the CPU"],
+        ["tensorflow 1.12.3 has no GPU kernels: it runs on the CPU"],
     )
     assert resolve_targets("tensorflow==2.8", device="gpu", atlas=atlas)[0].device == "gpu"
     assert resolve_targets("tensorflow-cpu==2.8", device="gpu", atlas=atlas)[0].device == "cpu"
@@ -175,7 +175,7 @@ def test_a_device_that_the_build_cannot_use_is_not_there(atlas):
 
 
 def test_an_unknown_device_is_refused(atlas):
-    with pytest.raises(Error, match="a device `tpu`; expected cpu or gpu"):
+    with pytest.raises(Error, match="unknown device `tpu`; expected cpu or gpu"):
         resolve_targets("tensorflow", device="tpu", atlas=atlas)
 
 
@@ -197,7 +197,7 @@ def test_a_range_in_a_file_is_its_newest(atlas, tmp_path):
     file.write_text("tensorflow>=2.4,<2.9\n")
     (target,) = resolve_targets(str(file), atlas=atlas)
     assert (target.name, target.notes) == (
-        "tensorflow 2.8.4", ["tensorflow<2.9,>=2.4: 2.8.4 is the newest that is recorded"]
+        "tensorflow 2.8.4", ["tensorflow<2.9,>=2.4: 2.8.4 is the newest recorded release"]
     )  # fmt: skip
 
 
@@ -215,13 +215,13 @@ def test_an_add_on_in_a_file_that_is_not_recorded_so_is_noted(atlas, tmp_path):
     file = tmp_path / "requirements.txt"
     file.write_text("tensorflow==2.8.4\ntensorflow-text>=2.13\n")
     (target,) = resolve_targets(str(file), atlas=atlas)
-    assert target.notes == ["no recorded release of tensorflow-text is >=2.13; recorded are 2.6.0 to 2.12.1"]
+    assert target.notes == ["no recorded release of tensorflow-text matches >=2.13; recorded: 2.6.0 to 2.12.1"]
 
 
 def test_serving_may_have_more_add_ons(atlas):
     (target,) = resolve_targets("tensorflow-serving==2.8 acme-ops", atlas=atlas)
     assert target.name == "tensorflow-serving 2.8.4"
-    assert target.notes[-1] == "acme-ops is not recorded: its ops count as unknown"
+    assert target.notes[-1] == "acme-ops is not recorded: its ops are unknown"
 
 
 def test_the_api_of_serving_beside_tensorflow_is_a_client(atlas):
@@ -234,7 +234,7 @@ def test_a_file_without_tensorflow_is_named(atlas, tmp_path):
     file.write_text("numpy\n")
     with pytest.raises(Error) as raised:
         resolve_targets(str(file), atlas=atlas)
-    assert str(raised.value) == f"{file}: no TensorFlow in it"
+    assert str(raised.value) == f"{file}: no TensorFlow found"
 
 
 @pytest.mark.parametrize(
@@ -243,13 +243,13 @@ def test_a_file_without_tensorflow_is_named(atlas, tmp_path):
         (
             "saved_model.pb",
             b"\x08\x01\x12\x0a\x12\x08\x0a\x06\x0a\x01x\x12\x01y",
-            "a SavedModel, which is a model",
+            "is a model (SavedModel), not a target",
         ),
         ("x.onnx.txt", b"\x89PNG\r\n\x1a\n\0\0", "a PNG image; expected a package"),
         ("lib.so", b"\x7fELF" + bytes(60), "a library; `tfport targets record`"),
         ("data.bin", b"\x80\x81\0\xff" * 9, "an unknown file format; expected a package"),
-        ("notes.txt", b"To whom it may concern\n", "line 1: 'To whom it may concern' is no requirement"),
-        ("x.target", b"nothing", "no recorded target; `tfport targets record` makes such files"),
+        ("notes.txt", b"To whom it may concern\n", "line 1: 'To whom it may concern' is not a requirement"),
+        ("x.target", b"nothing", "not a recorded target; `tfport targets record` writes such files"),
     ],
 )
 def test_a_file_that_is_something_else_is_named(name, content, sentence, atlas, tmp_path):
@@ -267,7 +267,7 @@ def test_a_wheel_is_compared_with_the_recorded_one(atlas, tmp_path):
     (target,) = resolve_targets(str(wheel), atlas=atlas)
     assert target.name == "tensorflow 2.8.4"
     assert target.notes == [
-        f"{wheel.name}: not the official wheel of this name: its SHA-256 differs, and so may its ops"
+        f"{wheel.name}: not the official wheel of this name: its SHA-256 differs, so its ops may differ too"
     ]
 
 
@@ -276,7 +276,7 @@ def test_a_wheel_for_another_python_is_noted(atlas, tmp_path):
     wheel.write_bytes(b"")
     (target,) = resolve_targets(str(wheel), atlas=atlas)
     recorded = "tensorflow-2.8.4-cp38-cp38-manylinux2010_x86_64.whl"
-    assert target.notes == [f"{wheel.name}: taken from {recorded}, which is recorded"]
+    assert target.notes == [f"{wheel.name}: the recorded wheel {recorded} is used instead"]
 
 
 def test_the_official_wheel_needs_no_note(tmp_path, monkeypatch):
@@ -305,7 +305,7 @@ def test_a_header_says_which_of_its_ops_the_release_has_not(atlas, tmp_path):
     header = tmp_path / "ops_to_register.h"
     header.write_text('#define SHOULD_REGISTER_OP(op) isequal(op, "BatchMatMulV2")\n')
     (target,) = resolve_targets(f"{header}@tensorflow==1.4.1", atlas=atlas)
-    assert target.notes == [f"{header}: BatchMatMulV2: not registered in tensorflow 1.4.1 at all"]
+    assert target.notes == [f"{header}: BatchMatMulV2: not registered in tensorflow 1.4.1"]
 
 
 def test_a_header_needs_a_base(atlas, tmp_path):
@@ -313,7 +313,7 @@ def test_a_header_needs_a_base(atlas, tmp_path):
     header.write_text("#define SHOULD_REGISTER_OP(op) true\n")
     with pytest.raises(Error) as raised:
         resolve_targets(str(header), atlas=atlas)
-    assert str(raised.value) == f"{header}: name the release that it reduces, {header}@tensorflow==…"
+    assert str(raised.value) == f"{header}: name the release it applies to: {header}@tensorflow==…"
 
 
 def test_the_recorded_releases_are_targets():

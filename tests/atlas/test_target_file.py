@@ -54,20 +54,20 @@ def test_a_file_by_another_name_is_known_by_its_content(target):
 
 
 CHANGES = [  # what was done to the file                      the sentence
-    ("CREATE VIEW v AS SELECT 1", "no recorded target: it has views or triggers"),
-    ("DELETE FROM build", "expected one build in a recorded target"),
+    ("CREATE VIEW v AS SELECT 1", "not a recorded target: it has views or triggers"),
+    ("DELETE FROM build", "expected exactly one build in a recorded target"),
     ("INSERT INTO build SELECT 1, package, version, platform, wheel, sha256, facts FROM build",
-     "damaged: the build has number 1, not 0"),
-    ("UPDATE build SET version = 'new'", "'new' is no release number; expected one such as 2.8.4"),
+     "damaged: the build has number 1, expected 0"),
+    ("UPDATE build SET version = 'new'", "'new' is not a release number; expected one such as 2.8.4"),
     ("UPDATE build SET version = NULL", "damaged: "),
-    ("UPDATE build SET facts = '[]'", "damaged: the facts of the build are no table"),
-    ("UPDATE build SET facts = '{'", "a damaged target, or another file: "),
-    ("UPDATE op SET definition = x'ffff'", "a damaged target, or another file: "),
-    ("UPDATE op SET name = 'Other'", "damaged: the definition of 'Other' is of another op"),
-    ("UPDATE op SET definition = NULL", "damaged: a row of `op` has values of other types"),
-    ("UPDATE kernels SET kernels = x'00'", "damaged: the kernels of 'MatMul' are of another"),
-    ("UPDATE kernels SET op = 'Other'", "damaged: the kernels of 'Other' are of another op"),
-    ("DROP TABLE op", "a damaged target, or another file: no such table: op"),
+    ("UPDATE build SET facts = '[]'", "damaged: the facts of the build are not a JSON object"),
+    ("UPDATE build SET facts = '{'", "damaged, or not a recorded target: "),
+    ("UPDATE op SET definition = x'ffff'", "damaged, or not a recorded target: "),
+    ("UPDATE op SET name = 'Other'", "damaged: the definition of 'Other' belongs to another op"),
+    ("UPDATE op SET definition = NULL", "damaged: a row of `op` has values of wrong types"),
+    ("UPDATE kernels SET kernels = x'00'", "damaged: the kernels of 'MatMul' belong to another"),
+    ("UPDATE kernels SET op = 'Other'", "damaged: the kernels of 'Other' belong to another op"),
+    ("DROP TABLE op", "damaged, or not a recorded target: no such table: op"),
 ]  # fmt: skip
 
 
@@ -100,14 +100,14 @@ def test_no_bytes_give_anything_but_a_target_or_an_error(target, at, noise):
 REFUSED = [  # what is there                                 the sentence
     ("no/such/file", None, "no/such/file: no such file or folder"),
     ("model.pb", b"", "expected a wheel, a site-packages folder or a libtensorflow*.so"),
-    ("libtensorflow.so", b"not a library", "no library for Linux"),
+    ("libtensorflow.so", b"not a library", "not a Linux library"),
     (
         "libtensorflow.so.2",
         b"\x7fELF" + bytes(14) + b"\x2a\x00",
-        "a library for another machine; this machine is ",
+        "built for another machine, but this machine is ",
     ),
-    ("tensorflow-2.8.4-cp38-cp38-linux_x86_64.whl", b"PK", "no wheel that can be unpacked: "),
-    ("tensorflow-2.8.4.whl", b"PK", "no name of a wheel"),
+    ("tensorflow-2.8.4-cp38-cp38-linux_x86_64.whl", b"PK", "cannot unpack this wheel: "),
+    ("tensorflow-2.8.4.whl", b"PK", "not the file name of a wheel"),
 ]
 
 
@@ -124,7 +124,7 @@ def test_what_cannot_be_recorded_is_named(name, content, sentence, tmp_path):
 
 def test_a_folder_without_tensorflow_is_named(tmp_path):
     with pytest.raises(
-        Error, match=r"no TensorFlow in this folder: expected tensorflow/libtensorflow_framework"
+        Error, match=r"no TensorFlow in this folder; expected tensorflow/libtensorflow_framework"
     ):
         record_target(str(tmp_path), str(tmp_path / "out.target"))
 
@@ -136,9 +136,9 @@ def test_a_library_that_does_not_load_is_named(tmp_path):
     library = tmp_path / "libtensorflow.so"
     library.write_bytes(b"\x7fELF\x02\x01\x01" + bytes(11) + machine + bytes(100))
     said = []
-    with pytest.raises(Error, match=r"it cannot be recorded: .*libtensorflow\.so"):
+    with pytest.raises(Error, match=r"cannot be recorded: .*libtensorflow\.so"):
         record_target(str(library), str(tmp_path / "out.target"), say=said.append)
     assert said == [
-        f"{library}: its library is now loaded, which runs code in it: "
-        "in a process of its own, for at most 600 s and with at most 16 GB"
+        f"{library}: loading its library, which runs code in it, "
+        "in a separate process limited to 600 s and 16 GB"
     ]

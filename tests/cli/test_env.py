@@ -40,7 +40,7 @@ def test_a_model_and_its_loader(capsys):
     ("words", "ending"),
     [
         ("no/such.txt tensorflow==2.8.4", "no/such.txt: no such file or folder\n"),
-        ("tensorflow==2.8.4 tensorflow==9.9", "recorded are 1.0.0 to 2.21.0\n"),
+        ("tensorflow==2.8.4 tensorflow==9.9", "recorded: 1.0.0 to 2.21.0\n"),
         (
             "tensorflow==2.8.4 tensorflow==2.9.3 --model no/model",
             "no/model: no such file or folder; the current folder has no `no/model`\n",

@@ -46,7 +46,7 @@ def test_all_lists_every_patch(capsys):
     [
         ("--signature other", "no signature other; available: serving_default"),
         ("--since 3", "no release from 3 to the newest is recorded"),
-        ("--until two", "'two' is no release number; expected one such as 2.8.4"),
+        ("--until two", "'two' is not a release number; expected one such as 2.8.4"),
     ],
 )
 def test_unknown_values_are_one_sentence(options, ending, capsys):

@@ -1,1 +1,1 @@
-"""What did the real TensorFlow binaries register? Recorded data, and ways to ask it."""
+"""Recorded registries of real TensorFlow builds, and queries on them."""

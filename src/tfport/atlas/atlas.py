@@ -1,8 +1,7 @@
-"""The recorded registries: which builds there are, what each registers, and the history of an op.
+"""Recorded registries: the builds, what each registers, and the definitions of an op over time.
 
-One file, `atlas.sqlite`, in which what many builds have in common stands once:
-a definition, or the kernels of an op, with the set of the builds that have it as
-bits. Nothing is decoded that is not asked for.
+All of it is in one file, `atlas.sqlite`. A definition, or the kernels of an op, that many
+builds share is stored once, with the builds as bits. Rows are decoded on demand.
 """
 
 from __future__ import annotations
@@ -30,7 +29,7 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class Build:
-    """One wheel that was asked, and what its files say."""
+    """One recorded wheel, and facts from its files."""
 
     number: int
     package: str
@@ -39,21 +38,21 @@ class Build:
     wheel: str
     sha256: str
     facts: dict[str, Any] = field(repr=False, hash=False, compare=False)
-    """CUDA, ABI, GLIBC, Python versions and so on; a fact that could not be read is not there."""
+    """CUDA, ABI, GLIBC, Python versions and so on; a fact that could not be read is missing."""
 
     @property
     def name(self) -> str:
-        """As a person names it."""
+        """The name for people: `tensorflow 2.8.4`."""
         return f"{self.package} {self.version}" + ("" if self.platform == X86 else f" ({self.platform})")
 
     @property
     def requirement(self) -> str:
-        """As pip writes it."""
+        """The pip requirement: `tensorflow==2.8.4`."""
         return f"{self.package}=={self.version}"
 
     @property
     def is_tensorflow(self) -> bool:
-        """Whether it is TensorFlow itself, and not an add-on."""
+        """Whether this is TensorFlow itself, not an add-on."""
         return self.package in TENSORFLOWS
 
 
@@ -62,17 +61,17 @@ TENSORFLOWS = ("tensorflow", "tensorflow-cpu", "tensorflow-cpu-aws", "tensorflow
 
 @dataclass(frozen=True, slots=True)
 class OpRecord:
-    """A part of an op's history: builds in which it is the same."""
+    """A definition or set of kernels of an op, and the builds that share it."""
 
     builds: list[Build]
     provider: str
-    """The library of the wheel that brings it when it is imported; empty for the package itself."""
+    """The library of the wheel that registers it when imported; empty for the package itself."""
     definition: OpDef | None = None
     kernels: list[Kernel] = field(default_factory=list)
 
 
 class Row(Generic[T]):
-    """Something that builds have alike: decoded when first read, and then the same object for all of them."""
+    """A row that several builds share: decoded on first use, then the same object for all of them."""
 
     __slots__ = ("_body", "_decode", "_read", "builds", "provider")
 
@@ -90,10 +89,10 @@ class Row(Generic[T]):
 
 
 class Atlas:
-    """The recorded builds. Any thread may ask."""
+    """The recorded builds; thread-safe."""
 
     def __init__(self, path: Path) -> None:
-        # one connection behind one lock: a look-up takes microseconds
+        # one connection and one lock: a lookup takes microseconds
         self._database = open_database(path)
         weakref.finalize(self, self._database.close)
         self._lock = threading.Lock()
@@ -114,46 +113,46 @@ class Atlas:
             return self._database.execute(query, values).fetchall()
 
     def builds(self, package: str | None = None, platform: str | None = X86) -> list[Build]:
-        """The builds of a package, or all of them, the oldest first."""
-        found = [
+        """Return the builds of a package (default: all), the oldest first."""
+        builds = [
             build
             for build in self._builds.values()
             if package in (None, build.package) and platform in (None, build.platform)
         ]
-        return sorted(found, key=lambda b: (b.package, version_key(b.version), b.platform))
+        return sorted(builds, key=lambda b: (b.package, version_key(b.version), b.platform))
 
     def packages(self) -> list[str]:
         return sorted({build.package for build in self._builds.values()})
 
     def find(self, package: str, version: str, platform: str = X86) -> Build | None:
-        """The build of exactly this version."""
+        """Return the build of exactly this version, or None."""
         wanted = version_key(version)
-        there = (b for b in self._builds.values() if (b.package, b.platform) == (package, platform))
-        return next((build for build in there if version_key(build.version) == wanted), None)
+        builds = (b for b in self._builds.values() if (b.package, b.platform) == (package, platform))
+        return next((build for build in builds if version_key(build.version) == wanted), None)
 
     def source(self, build: Build) -> RecordedSource:
-        """What a build registers."""
+        """Return what a build registers."""
         return RecordedSource(self, build)
 
     def op_names(self) -> list[str]:
         return [name for (name,) in self.rows("SELECT DISTINCT name FROM op ORDER BY name")]
 
     def definitions(self, op: str) -> list[OpRecord]:
-        """Every definition that an op has had, with the builds that have it."""
+        """Return every definition of an op, each with its builds."""
         return [
             OpRecord(self._builds_in(row.builds), row.provider, definition=row.read())
             for row in self.definition_rows(op)
         ]
 
     def kernel_sets(self, op: str) -> list[OpRecord]:
-        """Every set of kernels that an op has had, with the builds that have it."""
+        """Return every set of kernels of an op, each with its builds."""
         return [
             OpRecord(self._builds_in(row.builds), row.provider, kernels=row.read())
             for row in self.kernel_rows(op)
         ]
 
     def definition_rows(self, op: str) -> list[Row[OpDef]]:
-        """What builds say of an op; a row is decoded once, whoever asks for it."""
+        """Return the rows with definitions of an op; each is decoded at most once."""
         if op not in self._definitions:
             query = "SELECT provider, builds, definition FROM op WHERE name = ?"
             self._definitions[op] = [
@@ -176,7 +175,7 @@ class Atlas:
 
 
 class RecordedSource:
-    """What one build registers, as a source for a registry."""
+    """What one build registers, as a source of a registry."""
 
     def __init__(self, atlas: Atlas, build: Build, *, imported: Iterable[str] = ()) -> None:
         self.build = build
@@ -195,25 +194,25 @@ class RecordedSource:
 
     def definition(self, op: str) -> OpDef | None:
         if op not in self._definitions:
-            found = (row for row in self._atlas.definition_rows(op) if self._counts(row.provider, row.builds))
-            row = next(found, None)
+            rows = (row for row in self._atlas.definition_rows(op) if self._counts(row.provider, row.builds))
+            row = next(rows, None)
             self._definitions[op] = row.read() if row else None
         return self._definitions[op]
 
     def kernels(self, op: str) -> list[Kernel]:
         if op not in self._kernels:
             rows = [row for row in self._atlas.kernel_rows(op) if self._counts(row.provider, row.builds)]
-            # one row is given as it is: what was found out about it holds for every build that has it
+            # return a single row itself: results cached for its kernels apply to every build that shares it
             self._kernels[op] = rows[0].read() if len(rows) == 1 else [k for r in rows for k in r.read()]
         return self._kernels[op]
 
     def providers(self, op: str) -> list[str]:
-        """The libraries of this build that would bring an op when they are imported."""
+        """Return the libraries of this build that register an op when imported."""
         rows = self._atlas.rows("SELECT provider, builds FROM op WHERE name = ? AND provider <> ''", op)
         return sorted(provider for provider, bits in rows if has_bit(bits, self.build.number))
 
     def _counts(self, provider: str, bits: bytes) -> bool:
-        # every library of an add-on is loaded when the add-on is imported
+        # importing an add-on loads all its libraries
         return has_bit(bits, self.build.number) and (
             not self.build.is_tensorflow or provider in self._providers
         )
@@ -228,12 +227,12 @@ def _unpack(body: bytes) -> list[Kernel]:
 
 
 def open_database(path: Path) -> sqlite3.Connection:
-    """A file to be read by any thread, and never written to, nor anything beside it."""
+    """Open a file read-only, for any thread, without creating files beside it."""
     name = re.sub("[%?#]", lambda mark: f"%{ord(mark[0]):02x}", str(path.absolute()))
     return sqlite3.connect(f"file:{name}?immutable=1", uri=True, check_same_thread=False)
 
 
 @functools.cache
 def atlas() -> Atlas:
-    """The builds that tfport has recorded."""
+    """Return the atlas that comes with tfport."""
     return Atlas(Path(__file__).with_name("atlas.sqlite"))

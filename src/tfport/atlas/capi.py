@@ -1,8 +1,8 @@
-"""TensorFlow's C API in this process, from a library of any release. Loading one runs its code.
+"""TensorFlow's C API in this process, from a library of any release. Loading a library runs its code.
 
-The Python that runs this need not be the one that the library was built for: no
-Python code of TensorFlow runs, and what its libraries miss of Python is stubbed.
-One process can hold one release. It needs the standard library only.
+This Python need not be the one that the library was built for: no Python code of
+TensorFlow runs, and missing Python symbols are replaced by stubs. A process can load
+one release. This module needs only the standard library.
 """
 
 from __future__ import annotations
@@ -33,11 +33,11 @@ RETURNS = {
     ctypes.POINTER(TFBuffer): "TF_GetAllOpList TF_GetAllRegisteredKernels",
     TFBuffer: "TF_GetOpList",
 }
-"""What functions return, where it is no int."""
+"""Return types of functions that do not return an int."""
 
 
 def open_library(path: str | os.PathLike[str]) -> ctypes.CDLL:
-    """Load a library for all that follow, with a stub for each Python symbol that is missing here."""
+    """Load a library globally, with a stub for each Python symbol that is missing here."""
     defined = set()
     while True:
         try:
@@ -51,19 +51,21 @@ def open_library(path: str | os.PathLike[str]) -> ctypes.CDLL:
 
 
 def define(symbol: str) -> None:
-    """Bring a variable of this name into the process; OSError where there is no C compiler."""
+    """Define a variable of this name in the process; raise OSError if there is no C compiler."""
     with tempfile.TemporaryDirectory() as folder:
         stub = os.path.join(folder, "stub.so")
         compiler = [os.environ.get("CC", "cc"), "-shared", "-fPIC", "-x", "c", "-", "-o", stub]
         try:
             subprocess.run(compiler, input=f"long {symbol}[64];".encode(), check=True)
         except (OSError, subprocess.CalledProcessError):
-            raise OSError(f"it needs {symbol} of another Python, and there is no C compiler") from None
+            raise OSError(
+                f"the library needs the Python symbol {symbol}, and there is no C compiler to stub it"
+            ) from None
         ctypes.CDLL(stub, ctypes.RTLD_GLOBAL)
 
 
 def declare(tf: ctypes.CDLL) -> ctypes.CDLL:
-    """Say what the functions of the C API return, those that this release has."""
+    """Set the return types of the C API functions that this release has."""
     for kind, names in RETURNS.items():
         for name in names.split():
             if hasattr(tf, name):  # until 1.2 the C API is hidden; TF_GetAllRegisteredKernels came with 1.11
@@ -72,7 +74,7 @@ def declare(tf: ctypes.CDLL) -> ctypes.CDLL:
 
 
 class Status:
-    """TF_Status: what the last call said, word for word."""
+    """TF_Status: the outcome of the last call."""
 
     def __init__(self, tf: ctypes.CDLL) -> None:
         self.tf, self.handle = tf, ctypes.c_void_p(tf.TF_NewStatus())
@@ -83,13 +85,13 @@ class Status:
 
     @property
     def message(self) -> str:
-        said: bytes = self.tf.TF_Message(self.handle)
-        return said.decode(errors="replace")
+        message: bytes = self.tf.TF_Message(self.handle)
+        return message.decode(errors="replace")
 
 
 def entries(content: bytes) -> list[bytes]:
-    """The entries of an OpList or a KernelList, sorted: newer releases list them in any order."""
-    found, start = [], 0
+    """Return the entries of an OpList or a KernelList, sorted: newer releases list them in any order."""
+    items, start = [], 0
     while start < len(content):  # a tag of one byte, the size of the entry, the entry
         size, shift, at = 0, 0, start + 1
         while True:
@@ -97,6 +99,6 @@ def entries(content: bytes) -> list[bytes]:
             shift, at = shift + 7, at + 1
             if content[at - 1] < 128:
                 break
-        found.append(content[start : at + size])
+        items.append(content[start : at + size])
         start = at + size
-    return sorted(found)
+    return sorted(items)

@@ -1,7 +1,7 @@
-"""Which recorded builds does a requirement mean?
+"""Choose the recorded builds that a requirement refers to.
 
-What a person types is read kindly (`tensorflow==2.8` is its newest patch, a range is
-each release in it); what a file lists is read as pip does, a range as its newest.
+A typed requirement is read leniently (`tensorflow==2.8` is its newest patch, a range is
+each of its releases); one from a file is read as pip does (a range is its newest release).
 """
 
 from __future__ import annotations
@@ -20,12 +20,12 @@ from tfport.atlas.versions import version_key
 from tfport.errors import Error
 
 FULL = 3
-"""The numbers of a whole release: 2.8.4."""
+"""How many numbers a complete release has: 2.8.4."""
 
 
 @dataclass
 class ChosenBuild:
-    """A build that was chosen for a package."""
+    """The build chosen for a package."""
 
     package: str
     version: str
@@ -45,12 +45,12 @@ class ChosenBuild:
 def choose_tensorflow(
     wanted: PackageRequirement, *, typed: bool, atlas: Atlas, platform: str = X86
 ) -> list[ChosenBuild]:
-    """The builds of TensorFlow that are meant; an error that says what is recorded if there is none."""
-    flavour = TENSORFLOW_PACKAGES[wanted.package]
-    platform = ARM if ARM in (platform, flavour.platform) else X86
+    """Return the TensorFlow builds that a requirement refers to; raise an error if there is none."""
+    package = TENSORFLOW_PACKAGES[wanted.package]
+    platform = ARM if ARM in (platform, package.platform) else X86
     own = {b.version: b for b in builds(atlas, wanted.package, platform)}
     stock = builds(atlas, "tensorflow", platform)
-    first, last = version_key(flavour.first), version_key(flavour.last)
+    first, last = version_key(package.first), version_key(package.last)
     others = {b.version: b for b in stock if first <= version_key(b.version) <= last}
     there = {**others, **own}
     versions, notes = choose_versions(wanted, sorted(there, key=version_key), typed=typed)
@@ -58,23 +58,23 @@ def choose_tensorflow(
     for choice in chosen:
         if choice.version not in own:
             choice.notes.append(
-                f"{choice.package} is {flavour.what}: taken from tensorflow {choice.version}, as recorded"
+                f"{choice.package} is {package.what}: tensorflow {choice.version} is used instead"
             )
     return chosen
 
 
 def builds(atlas: Atlas, package: str, platform: str) -> list[Build]:
-    """The builds for a platform; for ARM64, those of x86-64 where its own registry is not recorded."""
-    found = {b.version: b for b in atlas.builds(package, X86)}
+    """Return the builds for a platform; for ARM64, x86-64 builds replace those that are not recorded."""
+    by_version = {b.version: b for b in atlas.builds(package, X86)}
     if platform == ARM:
-        found |= {b.version: b for b in atlas.builds(package, ARM)}
-    return list(found.values())
+        by_version |= {b.version: b for b in atlas.builds(package, ARM)}
+    return list(by_version.values())
 
 
 def choose_serving(
     wanted: PackageRequirement, *, typed: bool, atlas: Atlas, gpu: bool
 ) -> list[tuple[str, ChosenBuild]]:
-    """The releases of Serving that are meant, each with the build of TensorFlow in it."""
+    """Return the releases of Serving that a requirement refers to, each with its TensorFlow build."""
     gpu = gpu or SERVING_PACKAGES[wanted.package] == "gpu"
     package = "tensorflow-gpu" if gpu and atlas.builds("tensorflow-gpu") else "tensorflow"
     versions, notes = choose_versions(wanted, serving_releases.releases(atlas), typed=typed)
@@ -86,13 +86,13 @@ def choose_serving(
             raise not_recorded(
                 PackageRequirement("tensorflow", SpecifierSet(f"=={version}")), recorded(atlas, "tensorflow")
             )
-        more = [] if build else [f"tensorflow {version} is not recorded: taken from {patch.version}"]
+        more = [] if build else [f"tensorflow {version} is not recorded: {patch.version} is used instead"]
         chosen.append((version, ChosenBuild(patch.package, patch.version, patch, [*notes, *more])))
     return chosen
 
 
 def newest_patch(version: str, among: Iterable[Build]) -> Build | None:
-    """The newest patch of the same minor release."""
+    """Return the newest patch of the same minor release, or None."""
     wanted = version_key(version).release[:2]
     same = [build for build in among if version_key(build.version).release[:2] == wanted]
     return max(same, key=lambda build: version_key(build.version), default=None)
@@ -101,9 +101,9 @@ def newest_patch(version: str, among: Iterable[Build]) -> Build | None:
 def choose_versions(
     wanted: PackageRequirement, there: Sequence[str], *, typed: bool
 ) -> tuple[list[str], list[str]]:
-    """The versions that are meant, among those recorded, the oldest first; and what to note."""
+    """Return the matching recorded versions, the oldest first, and notes about the choice."""
     if not there:
-        raise Error(f"{wanted.package} is not recorded")
+        raise Error(f"{wanted.package} is not recorded; `tfport targets` lists what is")
     if not list(wanted.versions):
         return [there[-1]], [] if typed else [newest_note(wanted, there[-1])]
     if wanted.pin is not None:
@@ -115,7 +115,7 @@ def choose_versions(
 
 
 def newest_note(wanted: PackageRequirement, version: str) -> str:
-    return f"{wanted.text}: {version} is the newest that is recorded"
+    return f"{wanted.text}: {version} is the newest recorded release"
 
 
 def choose_pin(
@@ -130,7 +130,7 @@ def choose_pin(
     if not same and (asked.local or asked.post is not None):
         same = [v for v in there if version_key(v) == version_key(asked.base_version)]
         if same and not asked.is_prerelease:
-            return same, [f"{wanted.package} {pin} is not recorded: taken from {same[0]}"]
+            return same, [f"{wanted.package} {pin} is not recorded: {same[0]} is used instead"]
         same = []
     if not same:
         raise not_recorded(wanted, there)
@@ -147,19 +147,19 @@ def recorded(atlas: Atlas, package: str) -> list[str]:
 
 
 def not_recorded(wanted: PackageRequirement, there: Sequence[str]) -> Error:
-    """A sentence with the nearest neighbours of a release, and all that is there."""
-    extent = f"recorded are {there[0]} to {there[-1]}" if len(there) > 1 else f"recorded is {there[0]}"
+    """Return an error with the nearest recorded releases, and the range that is recorded."""
+    extent = f"recorded: {there[0]} to {there[-1]}" if len(there) > 1 else f"recorded: {there[0]}"
     if wanted.pin is None:
-        return Error(f"no recorded release of {wanted.package} is {wanted.versions}; {extent}")
+        return Error(f"no recorded release of {wanted.package} matches {wanted.versions}; {extent}")
     asked = version_key(wanted.pin)
     before = [v for v in there if version_key(v) < asked][-1:]
     after = [v for v in there if version_key(v) > asked][:1]
     near = " and ".join(before + after)
-    return Error(f"{wanted.package} {wanted.pin} is not recorded; nearest to it: {near}; {extent}")
+    return Error(f"{wanted.package} {wanted.pin} is not recorded; nearest: {near}; {extent}")
 
 
 def choose_addon(wanted: PackageRequirement, tensorflow: Build, atlas: Atlas) -> ChosenBuild | None:
-    """The build of an add-on that is meant, or the nearest to it; None if there is none at all."""
+    """Return the build of an add-on for a requirement, or the nearest; None if none is recorded."""
     there = addon_builds(atlas, wanted.package)
     if not there:
         return None
@@ -172,21 +172,25 @@ def choose_addon(wanted: PackageRequirement, tensorflow: Build, atlas: Atlas) ->
             wanted.package, suit[-1].version, suit[-1], [newest_note(wanted, suit[-1].version)]
         )
     build = matching[0] if matching else nearest(version_key(wanted.pin), there)
-    notes = [] if matching else [f"{wanted.package} {wanted.pin} is not recorded: taken from {build.version}"]
+    notes = (
+        []
+        if matching
+        else [f"{wanted.package} {wanted.pin} is not recorded: {build.version} is used instead"]
+    )
     if not suits(build, tensorflow):
-        asks = f"{build.package} {build.version} asks for tensorflow{build.facts['requires_tensorflow']}"
-        notes.append(f"{asks}, so it may not load into {tensorflow.name}")
+        asks = f"{build.package} {build.version} requires tensorflow{build.facts['requires_tensorflow']}"
+        notes.append(f"{asks}, so it may not load in {tensorflow.name}")
     return ChosenBuild(wanted.package, build.version, build, notes)
 
 
 def addon_builds(atlas: Atlas, package: str) -> list[Build]:
-    """The builds of an add-on, one for each version, the oldest first; its platform is told in many ways."""
-    found = {b.version: b for b in atlas.builds(package, None) if ARM not in b.platform}
-    return sorted(found.values(), key=lambda build: version_key(build.version))
+    """Return the x86-64 builds of an add-on, one for each version, the oldest first."""
+    by_version = {b.version: b for b in atlas.builds(package, None) if ARM not in b.platform}
+    return sorted(by_version.values(), key=lambda build: version_key(build.version))
 
 
 def nearest(version: Version, there: Sequence[Build]) -> Build:
-    """The build that shares most numbers with a version; of those, the closest below it, or above."""
+    """Return the build nearest to a version: the same minor release first, then an older one."""
 
     def distance(build: Build) -> tuple[bool, bool, list[int]]:
         other = version_key(build.version)
@@ -197,7 +201,7 @@ def nearest(version: Version, there: Sequence[Build]) -> Build:
 
 
 def suits(addon: Build, tensorflow: Build) -> bool:
-    """Whether an add-on says that it goes with a release; one that says nothing does."""
+    """Whether an add-on accepts a release of TensorFlow; without a requirement it does."""
     asks = addon.facts.get("requires_tensorflow")
     try:
         return not isinstance(asks, str) or SpecifierSet(asks).contains(tensorflow.version, prereleases=True)

@@ -1,6 +1,6 @@
-"""Which GPUs can run the code that a build carries?
+"""Compute capabilities of GPUs, and whether they can run the code of a build.
 
-A build has machine code for some compute capabilities and, for some, PTX, which a
+A build has machine code for some compute capabilities and PTX for others, which the
 driver compiles when the program starts.
 """
 
@@ -15,11 +15,11 @@ GPUS = {
     "a100": "8.0", "a30": "8.0", "a10": "8.6", "a40": "8.6", "l4": "8.9", "l40": "8.9", "l40s": "8.9",
     "h100": "9.0", "h200": "9.0", "gh200": "9.0", "b100": "10.0", "b200": "10.0",
 }  # fmt: skip
-"""The compute capabilities of GPUs in servers, as NVIDIA lists them."""
+"""Compute capabilities of server GPUs, as listed by NVIDIA."""
 
 
 def capability_of(gpu: str) -> str:
-    """The compute capability that a text names: `9.0`, `sm_90`, `H100`."""
+    """Return the compute capability that a text names: `9.0`, `sm_90`, `H100`."""
     name = gpu.strip().lower().removeprefix("nvidia").strip(" -_")
     if name in GPUS:
         return GPUS[name]
@@ -29,7 +29,9 @@ def capability_of(gpu: str) -> str:
     major, dot, minor = digits.partition(".")
     if dot and major.isascii() and major.isdecimal() and minor.isascii() and minor.isdecimal():
         return f"{int(major)}.{int(minor)}"
-    raise Error(f"a GPU `{gpu}`; expected a compute capability such as 9.0, or one of {', '.join(GPUS)}")
+    raise Error(
+        f"unknown GPU `{gpu}`; expected a compute capability such as 9.0, or one of {', '.join(GPUS)}"
+    )
 
 
 def major_minor(capability: str) -> tuple[int, int]:
@@ -38,11 +40,11 @@ def major_minor(capability: str) -> tuple[int, int]:
 
 
 def runs_natively(codes: Iterable[str], capability: str) -> bool:
-    """Machine code runs on the same major capability with an equal or higher minor one."""
+    """Whether machine code runs on a capability: the same major version, and no higher minor version."""
     major, minor = major_minor(capability)
     return any(m == major and n <= minor for m, n in map(major_minor, codes))
 
 
 def compiles(ptx: Iterable[str], capability: str) -> bool:
-    """PTX is compiled for any capability that is not lower."""
+    """Whether PTX can be compiled for a capability: it must not be lower than that of the PTX."""
     return any(major_minor(code) <= major_minor(capability) for code in ptx)

@@ -1,7 +1,7 @@
-"""Which C++ ABI has the wheel of a release for one Python? Only where that depends on the Python.
+"""The C++ ABI of wheels, for releases in which it depends on the Python.
 
-Elsewhere all wheels of a release have the ABI that `Build.facts` names. The releases were
-found by tools/atlas/cxx_abi.py, which looks into the wheels of every one from 1.12 to 2.9.
+All wheels of other releases have the ABI that `Build.facts` names. tools/atlas/cxx_abi.py
+found the releases: it reads the wheels of each one from 1.12 to 2.9.
 """
 
 from __future__ import annotations
@@ -16,5 +16,5 @@ NEW_ABI_BY_PYTHON: dict[str, dict[str, bool]] = dict.fromkeys(DIFFERENT, OLD_UNT
 
 
 def new_abi(build: str, python: str) -> bool | None:
-    """Whether the wheel of `tensorflow==1.14.0` for Python `3.7` has the new ABI; None if none differs."""
+    """Whether the wheel of `tensorflow==1.14.0` for Python `3.7` has the new ABI; None if all are alike."""
     return NEW_ABI_BY_PYTHON.get(build, {}).get(python)

@@ -1,6 +1,6 @@
-"""What changed from one runtime to another: ops, kernels and what their builds are made for.
+"""The difference between two runtimes: ops, kernels and build facts.
 
-Recorded builds share what they have in common, so only what differs is decoded.
+Recorded builds share equal rows, so only rows that differ are decoded.
 """
 
 from __future__ import annotations
@@ -18,42 +18,42 @@ from tfport.registry.registry import Registry, Source
 
 @dataclass(frozen=True, slots=True)
 class KernelChange:
-    """Kernels of an op on one device that came, went, or changed."""
+    """Kernels of an op on one device that were added, removed or changed."""
 
     op: str
     device: str
     came: list[Kernel]
     went: list[Kernel]
     changed: list[Kernel]
-    """For the same types, with other arguments in host memory or another priority; as they are after."""
+    """Same types, but different host memory arguments or priority; the newer kernels."""
 
 
 @dataclass(frozen=True, slots=True)
 class RegistryDiff:
-    """What is different in the second of two runtimes."""
+    """What differs in the second of two runtimes."""
 
     before: str
     after: str
     came: list[str]
     went: list[str]
     changed: dict[str, list[str]]
-    """Ops that both have, with what changed in their definitions."""
+    """Ops of both runtimes, with the changes of their definitions."""
     kernels: list[KernelChange]
-    """Of ops that both have."""
+    """Changes of kernels, for ops of both runtimes."""
     facts: dict[str, tuple[Any, Any]]
-    """What is told of both builds, and differs."""
+    """Build facts that differ, before and after."""
     kernels_missing: list[str]
-    """Which of the two did not tell its kernels; then `kernels` is empty."""
+    """Runtimes whose kernels are not recorded; if there are any, `kernels` is empty."""
 
     def __bool__(self) -> bool:
         return bool(self.came or self.went or self.changed or self.kernels or self.facts)
 
 
 def diff_registries(before: Registry, after: Registry, atlas: Atlas) -> RegistryDiff:
-    """What came, went and changed; `atlas` is where recorded builds are."""
+    """Compare two registries; `atlas` has the recorded builds."""
     missing = [r.name for r in (before, after) if not any(source.kernels("Const") for source in r.sources)]
     ops = _differing(before, after, atlas, "SELECT rowid, name, provider, builds FROM op")
-    partial = any(_told(registry).get("kernels_partial") for registry in (before, after))
+    partial = any(_facts_of(registry).get("kernels_partial") for registry in (before, after))
     changed = {op: definition_changes(before[op], after[op]) for op in ops if op in before and op in after}
     return RegistryDiff(
         before.name,
@@ -68,26 +68,26 @@ def diff_registries(before: Registry, after: Registry, atlas: Atlas) -> Registry
 
 
 def _differing(before: Registry, after: Registry, atlas: Atlas, query: str) -> list[str]:
-    """Ops that may not be the same in both."""
+    """Return the ops that may differ."""
     rows = atlas.rows(query)
     here, there = (_marks(registry, atlas, rows) for registry in (before, after))
     return sorted(op for op in here.keys() | there.keys() if here.get(op) != there.get(op))
 
 
 def _marks(registry: Registry, atlas: Atlas, rows: list[tuple[Any, ...]]) -> dict[str, list[object]]:
-    """For each op something that is equal only where two registries have it alike."""
-    found: dict[str, list[object]] = {}
+    """Return for each op a value that is equal only if two registries have the same op."""
+    marks_of: dict[str, list[object]] = {}
     for source in registry.sources:
         build = _recorded(source, atlas)
         if build is None:
             for op in source.ops():
-                found.setdefault(op, []).append(source)
+                marks_of.setdefault(op, []).append(source)
             continue
         for row, op, library, bits in rows:
-            if has_bit(bits, build.number):  # whether a library is imported is not seen here
-                found.setdefault(op, []).append((row, source) if library else row)
+            if has_bit(bits, build.number):  # whether a library is imported is unknown here
+                marks_of.setdefault(op, []).append((row, source) if library else row)
     kept = registry.selection.ops
-    return found if kept is None else {op: marks for op, marks in found.items() if op in kept}
+    return marks_of if kept is None else {op: marks for op, marks in marks_of.items() if op in kept}
 
 
 def _recorded(source: Source, atlas: Atlas) -> Build | None:
@@ -97,23 +97,23 @@ def _recorded(source: Source, atlas: Atlas) -> Build | None:
 
 
 def _kernel_changes(before: Registry, after: Registry, atlas: Atlas, *, partial: bool) -> list[KernelChange]:
-    """`partial` where one of the two does not tell host memory and priorities."""
+    """Compare kernels; `partial` if host memory and priorities of one side are unknown."""
     ops = _differing(before, after, atlas, "SELECT rowid, op, provider, builds FROM kernels")
-    found = []
+    changes = []
     for op in ops:
         if op in before and op in after:
             here, there = _by_device(before.kernels(op)), _by_device(after.kernels(op))
             for device in sorted(here.keys() | there.keys()):
                 change = _kernel_change(op, device, here.get(device, {}), there.get(device, {}))
-                found.append(replace(change, changed=[]) if partial else change)
-    return [change for change in found if change.came or change.went or change.changed]
+                changes.append(replace(change, changed=[]) if partial else change)
+    return [change for change in changes if change.came or change.went or change.changed]
 
 
 def _by_device(kernels: Iterable[Kernel]) -> dict[str, dict[object, Kernel]]:
-    found: dict[str, dict[object, Kernel]] = {}
+    by_device: dict[str, dict[object, Kernel]] = {}
     for kernel in kernels:
-        found.setdefault(kernel.device, {})[kernel_key(kernel)] = kernel
-    return found
+        by_device.setdefault(kernel.device, {})[kernel_key(kernel)] = kernel
+    return by_device
 
 
 def _kernel_change(
@@ -135,12 +135,12 @@ def _extras(kernel: Kernel) -> tuple[list[str], int]:
 
 
 def _facts(before: Registry, after: Registry) -> dict[str, tuple[Any, Any]]:
-    here, there = _told(before), _told(after)
+    here, there = _facts_of(before), _facts_of(after)
     return {key: (here.get(key), there.get(key)) for key in sorted(here.keys() | there.keys())
             if here.get(key) != there.get(key)}  # fmt: skip
 
 
-def _told(registry: Registry) -> dict[str, Any]:
-    """The facts of the first recorded build: TensorFlow, where there are add-ons beside it."""
+def _facts_of(registry: Registry) -> dict[str, Any]:
+    """Return the facts of the first recorded build: TensorFlow, if there are add-ons too."""
     builds = (source.build for source in registry.sources if isinstance(source, RecordedSource))
     return next((build.facts for build in builds), {})

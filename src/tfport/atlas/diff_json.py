@@ -1,4 +1,4 @@
-"""The difference between two targets as JSON: the contract of `tfport targets diff --json`, version 1."""
+"""The difference between two targets as JSON: the format of `tfport targets diff --json`, version 1."""
 
 from __future__ import annotations
 

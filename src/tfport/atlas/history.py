@@ -1,7 +1,7 @@
-"""The history of an op: who registers it since when, how its definition changed, which kernels it has had.
+"""The history of an op: which packages register it since when, changes of its definition, its kernels.
 
-Everything is read from the recorded x86-64 builds. Releases are in the order of
-their numbers: what 1.15.0 brought may be missing in 2.0.0, which is older.
+Everything comes from the recorded x86-64 builds. Releases are sorted by number:
+2.0.0 is older than 1.15.0 and may lack what 1.15.0 added.
 """
 
 from __future__ import annotations
@@ -24,17 +24,17 @@ from tfport.atlas.op_search import later_ops
 from tfport.atlas.release_spans import STOCK, Span, on_x86, spans
 from tfport.formats.proto.graph_pb2 import OpDef
 
-Whose = tuple[str, str]
-"""A package, and the library in it; all libraries of an add-on are loaded with it, so they have no name."""
+Provider = tuple[str, str]
+"""A package, and the library in it; empty for add-ons, which load all their libraries."""
 Defined = dict[int, OpDef]
-"""How builds, by their numbers, define an op."""
-Run = dict[Line, set[int]]
-"""The kernels of an op, and the builds that have each."""
+"""The definition of an op by build number."""
+Kernels = dict[Line, set[int]]
+"""The kernels of an op, with the numbers of the builds that have each."""
 
 
 @dataclass(frozen=True, slots=True)
 class ReleaseChange:
-    """What is different in a release from the one before."""
+    """Changes of a definition in a release."""
 
     release: str
     changes: list[str]
@@ -42,52 +42,52 @@ class ReleaseChange:
 
 @dataclass(frozen=True, slots=True)
 class ProviderHistory:
-    """What one package does for an op."""
+    """What one package registers for an op."""
 
     package: str
     library: str
-    """The library in TensorFlow's wheel that brings the op when imported; empty for the package itself."""
+    """The library in TensorFlow's wheel that registers the op when imported; empty for the package itself."""
     releases: tuple[Span, ...]
-    """Where it registers the op; none where it only adds kernels."""
+    """Releases that register the op; empty if the package only adds kernels."""
     changes: list[ReleaseChange]
     kernels: list[KernelAvailability]
 
 
 @dataclass(frozen=True, slots=True)
 class OpHistory:
-    """What the recorded builds tell of an op."""
+    """What is recorded about an op."""
 
     name: str
     definition: OpDef
-    """The newest."""
+    """The newest definition."""
     provisions: list[ProviderHistory]
-    """`tensorflow` first; of its other packages, only what they have beyond it."""
+    """`tensorflow` first; for its variants, only what they have in addition."""
     type_attr: str | None
-    """The attribute by whose values the kernels are listed."""
+    """The attribute by which kernels are listed."""
     later: dict[str, str]
-    """Ops of the same name with a higher number, and the first release of TensorFlow with each."""
+    """Newer versions of the op (`V2`, `V3`), and the first release of TensorFlow with each."""
     kernels_missing: tuple[Span, ...]
-    """Releases of TensorFlow with the op whose kernels are not recorded."""
+    """TensorFlow releases that have the op, but whose kernels are not recorded."""
 
     @property
     def stock(self) -> ProviderHistory | None:
-        """What `tensorflow` itself does for the op."""
+        """What `tensorflow` itself registers."""
         return next((p for p in self.provisions if (p.package, p.library) == (STOCK, "")), None)
 
     @property
     def since(self) -> str | None:
-        """The first recorded release of TensorFlow that registers it."""
+        """The first recorded TensorFlow release that registers the op."""
         return self.stock.releases[0].first if self.stock and self.stock.releases else None
 
     @property
     def until(self) -> str | None:
-        """The last one; None where the newest still does, or none ever did."""
+        """The last such release; None if the newest still has the op, or none ever did."""
         last = self.stock.releases[-1] if self.stock and self.stock.releases else None
         return last.last if last and not last.open else None
 
 
 def op_history(atlas: Atlas, name: str) -> OpHistory | None:
-    """The history of an op; None for one that no recorded build registers."""
+    """Return the history of an op; None if no recorded build registers it."""
     definitions = atlas.definitions(name)
     if not definitions:
         return None
@@ -105,41 +105,43 @@ def op_history(atlas: Atlas, name: str) -> OpHistory | None:
 
 
 def _newest(definitions: list[OpRecord]) -> OpDef:
-    """The definition of the newest TensorFlow that has the op, or else of whoever comes last."""
+    """Return the definition of the newest TensorFlow that has the op, else of the last add-on."""
     last = max(definitions, key=lambda chapter: max((b.package == STOCK, b.number) for b in chapter.builds))
     assert last.definition is not None
     return last.definition
 
 
-def _whose(build: Build, chapter: OpRecord) -> Whose:
+def _provider(build: Build, chapter: OpRecord) -> Provider:
     return build.package, chapter.provider if build.is_tensorflow else ""
 
 
-def _defined(definitions: list[OpRecord]) -> dict[Whose, Defined]:
-    """For each provider how each of its builds defines the op."""
-    found: dict[Whose, Defined] = {}
+def _defined(definitions: list[OpRecord]) -> dict[Provider, Defined]:
+    """Return the definitions of an op by provider."""
+    by_provider: dict[Provider, Defined] = {}
     for chapter in definitions:
         for build in chapter.builds:
             if ARM not in build.platform and chapter.definition is not None:
-                found.setdefault(_whose(build, chapter), {})[build.number] = chapter.definition
-    return found
+                by_provider.setdefault(_provider(build, chapter), {})[build.number] = chapter.definition
+    return by_provider
 
 
-def _run(kernel_sets: list[OpRecord], type_attr: str | None) -> dict[Whose, Run]:
-    """For each provider its kernels, with the builds that have them."""
-    found: dict[Whose, Run] = {}
+def _run(kernel_sets: list[OpRecord], type_attr: str | None) -> dict[Provider, Kernels]:
+    """Return the kernels of an op by provider."""
+    by_provider: dict[Provider, Kernels] = {}
     for chapter in kernel_sets:
         lines = lines_of(chapter, type_attr)
         for build in chapter.builds:
             if ARM not in build.platform:
-                mine = found.setdefault(_whose(build, chapter), {})
+                mine = by_provider.setdefault(_provider(build, chapter), {})
                 for line in lines:
                     mine.setdefault(line, set()).add(build.number)
-    return found
+    return by_provider
 
 
-def _provisions(atlas: Atlas, defined: dict[Whose, Defined], run: dict[Whose, Run]) -> list[ProviderHistory]:
-    found = []
+def _provisions(
+    atlas: Atlas, defined: dict[Provider, Defined], run: dict[Provider, Kernels]
+) -> list[ProviderHistory]:
+    histories = []
     for package, library in sorted(defined.keys() | run.keys(), key=_order):
         mine = defined.get((package, library), {}), run.get((package, library), {})
         if package in TENSORFLOWS and package != STOCK:
@@ -148,16 +150,16 @@ def _provisions(atlas: Atlas, defined: dict[Whose, Defined], run: dict[Whose, Ru
         definitions, lines = mine
         builds = on_x86(atlas, package)
         if definitions or lines:
-            kernels = kernel_lines(_tellers(atlas, builds, lines), lines)
+            kernels = kernel_lines(_builds_with_kernels(atlas, builds, lines), lines)
             changes = _changes(builds, definitions)
-            found.append(ProviderHistory(package, library, spans(builds, definitions), changes, kernels))
-    return found
+            histories.append(ProviderHistory(package, library, spans(builds, definitions), changes, kernels))
+    return histories
 
 
 def _beyond(
-    stock: tuple[Defined, Run], mine: tuple[Defined, Run], atlas: Atlas, package: str
-) -> tuple[Defined, Run]:
-    """What builds have that stock TensorFlow of the same release has not."""
+    stock: tuple[Defined, Kernels], mine: tuple[Defined, Kernels], atlas: Atlas, package: str
+) -> tuple[Defined, Kernels]:
+    """Return what builds have in addition to stock TensorFlow of the same release."""
     numbers = {build.version: build.number for build in on_x86(atlas, STOCK)}
     same = {build.number: numbers.get(build.version) for build in on_x86(atlas, package)}
     definitions = {n: definition for n, definition in mine[0].items() if same[n] not in stock[0]}
@@ -167,25 +169,25 @@ def _beyond(
     return definitions, {line: having for line, having in lines.items() if having}
 
 
-def _tellers(atlas: Atlas, builds: Sequence[Build], lines: Run) -> list[Build]:
-    """The builds whose kernels are recorded; others do not interrupt a span."""
-    told = with_kernels(atlas, builds).union(*lines.values())
-    return [build for build in builds if build.number in told or not build.is_tensorflow]
+def _builds_with_kernels(atlas: Atlas, builds: Sequence[Build], lines: Kernels) -> list[Build]:
+    """Return the builds whose kernels are recorded; the others do not interrupt a span."""
+    numbers = with_kernels(atlas, builds).union(*lines.values())
+    return [build for build in builds if build.number in numbers or not build.is_tensorflow]
 
 
-def _order(whose: Whose) -> tuple[bool, bool, Whose]:
-    package, _ = whose
-    return package != STOCK, package not in TENSORFLOWS, whose
+def _order(provider: Provider) -> tuple[bool, bool, Provider]:
+    package, _ = provider
+    return package != STOCK, package not in TENSORFLOWS, provider
 
 
 def _changes(builds: Sequence[Build], definitions: Defined) -> list[ReleaseChange]:
     having = [(build, definitions[build.number]) for build in builds if build.number in definitions]
-    found = [
+    changes = [
         ReleaseChange(build.version, definition_changes(before, now))
         for (_, before), (build, now) in itertools.pairwise(having)
         if before is not now
     ]
-    return [change for change in found if change.changes]
+    return [change for change in changes if change.changes]
 
 
 def _kernels_missing(atlas: Atlas, definitions: list[OpRecord]) -> tuple[Span, ...]:

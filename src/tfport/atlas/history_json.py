@@ -1,4 +1,4 @@
-"""The history of an op as JSON: the contract of `tfport ops --json`, version 1."""
+"""The history of an op as JSON: the format of `tfport ops --json`, version 1."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def _spans(spans: Iterable[Span]) -> list[dict[str, str]]:
 
 
 def definition_json(op: OpDef) -> dict[str, Any]:
-    """A definition; types are called `float32`, and an attribute without a default has no `default`."""
+    """Return a definition; dtypes are named as `float32`; without a default there is no key `default`."""
     return {
         "inputs": [{"name": arg.name, "type": arg_kind(arg)} for arg in op.input_arg],
         "outputs": [{"name": arg.name, "type": arg_kind(arg)} for arg in op.output_arg],

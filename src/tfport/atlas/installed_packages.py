@@ -1,6 +1,6 @@
-"""Which packages are installed in a Python environment? Read from names and notes that pip leaves.
+"""List the packages installed in a Python environment, from the metadata that pip writes.
 
-Nothing is imported, and nothing of a package is executed.
+Nothing is imported, and no code of a package runs.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ LOCAL_TAG = re.compile(r"^Tag:\s*\S+-(linux_\w+)\s*$", re.MULTILINE)
 
 
 def this_environment() -> PackageList:
-    """The packages that this Python would import."""
+    """Return the packages that this Python would import."""
     folders = [Path(place) for place in dict.fromkeys(sys.path) if place and os.path.isdir(place)]
     listing = installed(folders)
     listing.platform = listing.platform or platform.machine()
@@ -34,11 +34,11 @@ def this_environment() -> PackageList:
 
 
 def installed_in(folder: str) -> PackageList | None:
-    """The packages of a site-packages folder, a virtual environment or an image; None if it is none."""
+    """Return the packages of a site-packages folder, virtual environment or image; None for other folders."""
     if is_image(folder):
-        found = site_packages_of(folder)
-        listing = installed(found.chosen)
-        listing.notes += found.notes
+        site_packages = site_packages_of(folder)
+        listing = installed(site_packages.chosen)
+        listing.notes += site_packages.notes
         return listing
     places = [place for pattern in SITE_PACKAGES for place in sorted(Path(folder).glob(pattern))]
     if places:
@@ -48,12 +48,12 @@ def installed_in(folder: str) -> PackageList | None:
 
 
 def installed(folders: list[Path]) -> PackageList:
-    """The packages of some folders; the first folder that has one counts."""
+    """Return the packages of folders; the first folder with a package wins."""
     listing, seen = PackageList(), set[str]()
     for folder in folders:
         for name in names_in(folder):
-            found = METADATA.fullmatch(name)
-            wanted = pinned(found[1], found[2]) if found else None
+            match = METADATA.fullmatch(name)
+            wanted = pinned(match[1], match[2]) if match else None
             if wanted is None or wanted.package in seen:
                 continue
             seen.add(wanted.package)
@@ -66,14 +66,14 @@ def installed(folders: list[Path]) -> PackageList:
 
 
 def machine_of(tags: str) -> str:
-    """The machine that a wheel was built for, by its tags."""
+    """Return the machine that a wheel was built for, from its tags."""
     return next((machine for machine in (ARM, X86) if machine in tags), "")
 
 
 def python_of(site_packages: Path) -> str:
-    """The Python that a folder of packages belongs to: `lib/python3.10/site-packages`."""
-    found = OF_PYTHON.fullmatch(site_packages.absolute().parent.name)
-    return found[1] if found else ""
+    """Return the Python version of a folder such as `lib/python3.10/site-packages`."""
+    match = OF_PYTHON.fullmatch(site_packages.absolute().parent.name)
+    return match[1] if match else ""
 
 
 def names_in(folder: Path) -> list[str]:
@@ -84,12 +84,12 @@ def names_in(folder: Path) -> list[str]:
 
 
 def origin(metadata: Path, package: str) -> list[str]:
-    """What pip's notes say if a package is not the wheel that everybody gets."""
+    """Return notes if a package is not the official wheel, from its metadata."""
     notes = []
     if first_word(metadata / "INSTALLER") == "conda":
-        notes.append(f"{package} was installed by conda, whose builds are not recorded")
+        notes.append(f"{package} was installed by conda; conda builds are not recorded")
     if tag := LOCAL_TAG.search(text_of(metadata / "WHEEL")):
-        notes.append(f"{package} is a build for `{tag[1]}`, made by somebody for themselves")
+        notes.append(f"{package} is a custom build for `{tag[1]}`, not an official wheel")
     return notes
 
 

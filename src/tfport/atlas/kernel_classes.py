@@ -1,7 +1,7 @@
-"""The C++ classes of kernels, as selective registration names them: `MatMulOp<CPUDevice, float, false>`.
+"""The C++ classes of kernels, which selective registration uses: `MatMulOp<CPUDevice, float, false>`.
 
-No list of TensorFlow's tells them; they were asked of the libraries of some releases,
-one kernel at a time (tools/atlas/kernel_classes.py). `kernel_classes.sqlite` holds them.
+TensorFlow has no list of them; tools/atlas/kernel_classes.py queried the libraries of
+some releases for each kernel. They are stored in `kernel_classes.sqlite`.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from tfport.registry.kernels import Kernel
 
 
 class ClassTable:
-    """The classes of all releases that were asked. Any thread may ask."""
+    """The classes of all recorded releases; thread-safe."""
 
     def __init__(self, path: Path) -> None:
         self._database = open_database(path)
@@ -36,7 +36,7 @@ class ClassTable:
         return sorted(self._numbers)
 
     def of(self, build: Build) -> KernelClasses | None:
-        """The classes of one build; None if it was not asked."""
+        """Return the classes of one build; None if they are not recorded."""
         number = self._numbers.get((build.package, build.version))
         return None if number is None else KernelClasses(self, number)
 
@@ -49,22 +49,22 @@ class KernelClasses:
         self._read: dict[str, dict[str, str]] = {}
 
     def name(self, kernel: Kernel) -> str | None:
-        """The class of a kernel; None where the library did not tell it."""
+        """Return the class of a kernel; None if it is unknown."""
         if kernel.op not in self._read:
             rows = self._table.rows("SELECT classes, releases FROM class WHERE op = ?", kernel.op)
-            found = (body for body, bits in rows if has_bit(bits, self._number))
-            self._read[kernel.op] = {k: v for b in found for k, v in json.loads(zlib.decompress(b)).items()}
+            bodies = (body for body, bits in rows if has_bit(bits, self._number))
+            self._read[kernel.op] = {k: v for b in bodies for k, v in json.loads(zlib.decompress(b)).items()}
         return self._read[kernel.op].get(kernel_key(kernel))
 
 
 def kernel_key(kernel: Kernel) -> str:
-    """A kernel among those of its op: device, label and constraints."""
+    """Return a key that identifies a kernel among those of its op: device, label and constraints."""
     constraints = (f"{n}={','.join(sorted(map(str, v)))}" for n, v in sorted(kernel.constraints.items()))
     return " ".join([kernel.device, *([f"label={kernel.label}"] if kernel.label else []), *constraints])
 
 
 def classes_of(source: object) -> KernelClasses | None:
-    """The classes of the kernels of a source, if it is a recorded build whose library was asked."""
+    """Return the kernel classes of a source, if it is a recorded build that has them."""
     build = getattr(source, "build", None)
     return class_table().of(build) if isinstance(build, Build) else None
 

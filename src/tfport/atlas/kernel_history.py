@@ -1,4 +1,4 @@
-"""The kernels of an op over time, in few lines: device, types, label, releases."""
+"""The kernels of an op over time, summarized by device, types, label and releases."""
 
 from __future__ import annotations
 
@@ -12,23 +12,23 @@ from tfport.graph.dtypes import DType
 from tfport.registry.kernels import Kernel
 
 Line = tuple[str, str, str]
-"""A device, a type (empty for any) and a label."""
+"""A device, a dtype (empty for any) and a label."""
 DEVICES = ("CPU", "GPU", "DEFAULT")
 
 
 @dataclass(frozen=True, slots=True)
 class KernelAvailability:
-    """Types for which an op has kernels on a device, and in which releases."""
+    """The types for which an op has kernels on a device, and the releases that have them."""
 
     device: str
     types: tuple[str, ...]
-    """Values of the main type attribute; empty where any will do."""
+    """Values of the main type attribute; empty for any."""
     label: str
     releases: tuple[Span, ...]
 
 
 def main_type(op: OpDef, kernels: Iterable[Kernel]) -> str | None:
-    """The type attribute that tells most kernels of an op apart."""
+    """Return the type attribute that distinguishes most kernels of an op."""
     values: dict[str, set[DType]] = {attr.name: set() for attr in op.attr if "type" in attr.type}
     for kernel in kernels:
         for name in values.keys() & kernel.constraints:
@@ -37,27 +37,27 @@ def main_type(op: OpDef, kernels: Iterable[Kernel]) -> str | None:
     return best if best and values[best] else None
 
 
-def lines_of(chapter: OpRecord, type_attr: str | None) -> set[Line]:
-    """The lines to which the kernels of a chapter belong."""
+def lines_of(record: OpRecord, type_attr: str | None) -> set[Line]:
+    """Return the lines to which the kernels of a record belong."""
     return {
         (kernel.device, str(value), kernel.label)
-        for kernel in chapter.kernels
+        for kernel in record.kernels
         for value in (kernel.constraints.get(type_attr or "") or ("",))
     }
 
 
 def kernel_lines(builds: Sequence[Build], lines: dict[Line, set[int]]) -> list[KernelAvailability]:
-    """Types of one device that have had kernels in the same releases, together."""
+    """Group the types of one device that have kernels in the same releases."""
     groups: dict[tuple[str, str, tuple[Span, ...]], list[str]] = {}
     for (device, kind, label), numbers in lines.items():
         groups.setdefault((device, label, spans(builds, numbers)), []).append(kind)
-    found = [
+    entries = [
         KernelAvailability(device, tuple(_sorted(kind for kind in types if kind)), label, releases)
         for (device, label, releases), types in groups.items()
     ]
     order = [build.version for build in builds]
     return sorted(
-        found, key=lambda k: (device_order(k.device), k.label, order.index(k.releases[0].first), k.types)
+        entries, key=lambda k: (device_order(k.device), k.label, order.index(k.releases[0].first), k.types)
     )
 
 
@@ -66,11 +66,11 @@ def _sorted(types: Iterable[str]) -> list[str]:
 
 
 def device_order(device: str) -> tuple[int, str]:
-    """The usual devices first."""
+    """Sort the common devices first."""
     return DEVICES.index(device) if device in DEVICES else len(DEVICES), device
 
 
 def with_kernels(atlas: Atlas, builds: Iterable[Build]) -> set[int]:
-    """Those builds of TensorFlow whose kernels are recorded: every TensorFlow can run a Const."""
+    """Return the numbers of builds whose kernels are recorded: every TensorFlow has one for Const."""
     rows = atlas.rows("SELECT builds FROM kernels WHERE op = 'Const'")
     return {build.number for build in builds for (bits,) in rows if has_bit(bits, build.number)}

@@ -1,4 +1,4 @@
-"""Kernels in words: what each is for, and many of them in few."""
+"""Format kernels as text, and merge kernels that differ in one attribute."""
 
 from __future__ import annotations
 
@@ -10,30 +10,32 @@ from tfport.registry.kernels import Kernel
 
 
 def kernel_text(kernel: Kernel, between: str = "; ") -> str:
-    """What a kernel is for: `T=float32, int32; Tidx=int32`; `any` where nothing is asked for."""
+    """Format the constraints of a kernel: `T=float32, int32; Tidx=int32`; `any` if there are none."""
     shown = [f"{name}={', '.join(map(value_text, values))}" for name, values in kernel.constraints.items()]
     shown += [f"label={kernel.label}"] if kernel.label else []
     return between.join(shown) or "any"
 
 
 def kernel_key(kernel: Kernel) -> tuple[object, ...]:
-    """What tells a kernel from the others of its op."""
+    """Return a key that identifies a kernel among those of its op."""
     return kernel.device, kernel.label, tuple(sorted(kernel.constraints.items()))
 
 
 def merged(kernels: Iterable[Kernel]) -> list[Kernel]:
-    """As few kernels that are for exactly the same: `T=float32` and `T=int32` are one for both."""
-    found = list(kernels)
-    for name in dict.fromkeys(name for kernel in reversed(found) for name in reversed(kernel.constraints)):
+    """Merge kernels without changing what they cover: `T=float32` and `T=int32` become one."""
+    merged_kernels = list(kernels)
+    for name in dict.fromkeys(
+        name for kernel in reversed(merged_kernels) for name in reversed(kernel.constraints)
+    ):
         groups: dict[tuple[object, ...], list[Kernel]] = {}
-        for kernel in found:
+        for kernel in merged_kernels:
             groups.setdefault(_apart_from(name)(kernel), []).append(kernel)
-        found = [_union(name, group) for group in groups.values()]
-    return found
+        merged_kernels = [_union(name, group) for group in groups.values()]
+    return merged_kernels
 
 
 def _apart_from(name: str) -> Callable[[Kernel], tuple[object, ...]]:
-    """The key of a kernel in which one attribute does not count, unless it has none of that name."""
+    """Return a key function that ignores the values of one attribute."""
 
     def key(kernel: Kernel) -> tuple[object, ...]:
         others = {n: v for n, v in kernel.constraints.items() if n != name}

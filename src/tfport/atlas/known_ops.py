@@ -1,8 +1,8 @@
-"""Which ops has anything recorded ever registered, and how is each defined?
+"""Every op that any recorded build registers.
 
-`known_ops()[name]` is the newest definition, without its prose;
-`known_ops().releases(name)` the first and last release of TensorFlow that has it.
-What one release registers: `atlas`.
+`known_ops()[name]` is the newest definition, without documentation;
+`known_ops().releases(name)` the first and last TensorFlow release that has the op.
+`atlas` has what one release registers.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ DEFINITION = """SELECT op.definition FROM newest JOIN op ON op.rowid = newest.de
 
 
 class KnownOps(Mapping[str, OpDef]):
-    """Op definitions by name, read as they are asked for, by any thread."""
+    """Op definitions by name, read on demand; thread-safe."""
 
     def __init__(self, atlas: Atlas) -> None:
         self._atlas = atlas
@@ -40,22 +40,22 @@ class KnownOps(Mapping[str, OpDef]):
         return int(self._atlas.rows("SELECT count(*) FROM newest")[0][0])
 
     def releases(self, name: str) -> tuple[str, str] | None:
-        """The first and the last release of TensorFlow that has an op; None if none does."""
+        """Return the first and last TensorFlow release that has an op; None if none does."""
         rows = self._atlas.rows("SELECT first, last FROM newest WHERE name = ? AND first <> ''", name)
         return (rows[0][0], rows[0][1]) if rows else None
 
     def providers(self, name: str) -> list[str]:
-        """The add-on packages and contrib libraries that bring an op; none if TensorFlow itself does."""
+        """Return the add-ons and contrib libraries that register an op; empty if TensorFlow itself does."""
         rows = self._atlas.rows("SELECT providers FROM newest WHERE name = ?", name)
         return rows[0][0].splitlines() if rows else []
 
     def recorded(self) -> list[str]:
-        """The recorded releases of TensorFlow, oldest first."""
+        """Return the recorded TensorFlow releases, the oldest first."""
         query = "SELECT version FROM build WHERE package = ? AND platform = ? ORDER BY id"
         return [version for (version,) in self._atlas.rows(query, "tensorflow", X86)]
 
 
 @functools.cache
 def known_ops() -> KnownOps:
-    """The ops of all that tfport has recorded."""
+    """Return the ops of the atlas that comes with tfport."""
     return KnownOps(atlas())

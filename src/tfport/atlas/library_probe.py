@@ -1,12 +1,12 @@
-"""What does a library of TensorFlow register? Asked of itself, in a process that has nothing else to lose.
+"""Load a TensorFlow library in this process and write what it registers.
 
     python -I library_probe.py OUT < QUESTION
 
-QUESTION is JSON: `libraries`, to load one after the other; `adds`, libraries that add
-ops, by name; `seconds` and `bytes` that this process may use. Writes ops.pb (an
-OpList), kernels.pb (a KernelList, with those that a session brings) and said.json
-into OUT, and NUMBER.ops.pb and NUMBER.kernels.pb for each that adds.
-It runs as a script.
+QUESTION is JSON: `libraries`, to load in this order; `adds`, libraries that add ops, by
+name; `seconds` and `bytes`, the limits of this process. Writes to OUT: ops.pb (an
+OpList), kernels.pb (a KernelList, including kernels that a session adds), answers.json,
+and NUMBER.ops.pb and NUMBER.kernels.pb for each library that adds ops.
+It runs as a script, in its own process.
 """
 
 import ctypes
@@ -31,21 +31,21 @@ def main(out: Path) -> None:
     except OSError as error:
         raise SystemExit(str(error)) from None
     if not hasattr(tf, "TF_GetAllRegisteredKernels"):
-        raise SystemExit("it has no TF_GetAllRegisteredKernels, which came with 1.11")
+        raise SystemExit("it has no TF_GetAllRegisteredKernels; TensorFlow 1.11 or newer is needed")
     before = entries(kernel_list(tf))
     (out / "ops.pb").write_bytes(b"".join(entries(tf.TF_GetAllOpList().contents.bytes())))
     (out / "kernels.pb").write_bytes(b"".join(before))
     refused = {}
-    in_a_copy(lambda: add_session(tf, before, out / "kernels.pb"))
+    in_a_fork(lambda: add_session(tf, before, out / "kernels.pb"))
     for number, (name, path) in enumerate(question["adds"].items()):
-        if not in_a_copy(lambda: add_library(tf, before, path, out / str(number))):  # noqa: B023
+        if not in_a_fork(lambda: add_library(tf, before, path, out / str(number))):  # noqa: B023
             refused[name] = "it does not load"
-    said = {"version": tf.TF_Version().decode(), "refused": refused}
-    (out / "said.json").write_text(json.dumps(said))
+    answers = {"version": tf.TF_Version().decode(), "refused": refused}
+    (out / "answers.json").write_text(json.dumps(answers))
 
 
 def limit(seconds: int, size: int) -> None:
-    """Bound what the library can use up."""
+    """Limit the resources that the library can use."""
     for kind, most in (
         (resource.RLIMIT_CPU, seconds),
         (resource.RLIMIT_AS, size),
@@ -63,7 +63,7 @@ def kernel_list(tf: ctypes.CDLL) -> bytes:
 
 
 def add_session(tf: ctypes.CDLL, before: list[bytes], out: Path) -> None:
-    """Kernels of some devices are registered when the first session is made."""
+    """Add the kernels that are registered when the first session is created."""
     graph, options = ctypes.c_void_p(tf.TF_NewGraph()), ctypes.c_void_p(tf.TF_NewSessionOptions())
     tf.TF_NewSession(graph, options, Status(tf).handle)
     out.write_bytes(b"".join(before) + added(before, tf))
@@ -79,13 +79,13 @@ def add_library(tf: ctypes.CDLL, before: list[bytes], path: str, out: Path) -> N
 
 
 def added(before: list[bytes], tf: ctypes.CDLL) -> bytes:
-    """The kernels that are there now and were not."""
+    """Return the kernels that were registered since `before`."""
     new = Counter(entries(kernel_list(tf))) - Counter(before)
     return b"".join(sorted(new.elements()))
 
 
-def in_a_copy(work: Callable[[], None]) -> bool:
-    """Do this in a copy of this process, which it may end; whether it came to its own end."""
+def in_a_fork(work: Callable[[], None]) -> bool:
+    """Do this in a fork, which may crash; return whether it succeeded."""
     child = os.fork()
     if child:
         return os.waitpid(child, 0)[1] == 0

@@ -1,4 +1,4 @@
-"""A definition of an op as TensorFlow's sources write it, and what changed from one to the next, in words."""
+"""Op definitions as text: in the notation of TensorFlow's sources, and the changes between two of them."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from tfport.graph.text import attr_text
 ArgDef = pb.OpDef.ArgDef
 AttrDef = pb.OpDef.AttrDef
 
-FLAGS = {  # field: what it says of the op, and how REGISTER_OP says it
+FLAGS = {  # field: its text, and the call in REGISTER_OP
     "is_stateful": ("stateful", "SetIsStateful"),
     "is_commutative": ("commutative", "SetIsCommutative"),
     "is_aggregate": ("an aggregate", "SetIsAggregate"),
     "allows_uninitialized_input": (
-        "content with inputs that are not initialized",
+        "allowing uninitialized inputs",
         "SetAllowsUninitializedInput",
     ),
     "is_distributed_communication": ("communicating between machines", "SetIsDistributedCommunication"),
@@ -27,16 +27,16 @@ FLAGS = {  # field: what it says of the op, and how REGISTER_OP says it
 
 
 TypeName = Callable[[DType], str]
-"""How a type is written: `str` for `float32`, `tf_name` for `float`."""
+"""How to write a dtype: `str` for `float32`, `tf_name` for `float`."""
 
 
 def tf_name(dtype: DType) -> str:
-    """As TensorFlow's sources write it."""
+    """Return the name that TensorFlow's sources use."""
     return dtype.tf.removeprefix("DT_").lower()
 
 
 def register_op(op: pb.OpDef) -> list[str]:
-    """The definition as lines of a `REGISTER_OP`."""
+    """Return the definition as lines of a `REGISTER_OP`."""
     lines = [f'REGISTER_OP("{op.name}")']
     lines += [f'    .Input("{arg_text(arg, tf_name)}")' for arg in op.input_arg]
     lines += [f'    .Output("{arg_text(arg, tf_name)}")' for arg in op.output_arg]
@@ -73,14 +73,14 @@ def attr_def_text(attr: AttrDef, types: TypeName = str) -> str:
 
 
 def value_text(value: Attr, types: TypeName = str) -> str:
-    """A value as `REGISTER_OP` writes it, with strings in single quotes."""
+    """Format a value as in `REGISTER_OP`, with strings in single quotes."""
     match value:
         case DType():
             return types(value)
         case str():
             return f"'{value}'"
         case float():
-            return f"{value:.7g}"  # as many digits as the float32 of the file holds
+            return f"{value:.7g}"  # the precision of the float32 in the file
         case list():
             return f"[{', '.join(value_text(element, types) for element in value)}]"
     return attr_text(value)
@@ -90,9 +90,9 @@ def value_text(value: Attr, types: TypeName = str) -> str:
 
 
 def definition_changes(old: pb.OpDef, new: pb.OpDef) -> list[str]:
-    """What is different in a newer definition, one sentence for each thing.
+    """Return what changed in a newer definition, one sentence for each change.
 
-    The order of attributes, and of the values that one may have, means nothing.
+    The order of attributes, and of their allowed values, does not matter.
     """
     return [
         *_changed_args("input", old.input_arg, new.input_arg),
@@ -107,7 +107,7 @@ def _changed_args(what: str, old: Sequence[ArgDef], new: Sequence[ArgDef]) -> It
     if len(old) == len(new) and {a.name for a in old} != {a.name for a in new}:
         for before, now in zip(old, new, strict=True):
             if before.name != now.name:
-                yield f"{what} {before.name} is called {now.name}"
+                yield f"{what} {before.name} was renamed to {now.name}"
             yield from _changed_arg(what, before, now)
         return
     olds, news = {a.name: a for a in old}, {a.name: a for a in new}
@@ -117,20 +117,20 @@ def _changed_args(what: str, old: Sequence[ArgDef], new: Sequence[ArgDef]) -> It
         if name in olds:
             yield from _changed_arg(what, olds[name], news[name])
     if [n for n in olds if n in news] != [n for n in news if n in olds]:
-        yield f"{what}s in another order: {', '.join(news)}"
+        yield f"{what}s reordered: {', '.join(news)}"
 
 
 def _changed_arg(what: str, old: ArgDef, new: ArgDef) -> Iterator[str]:
     if arg_kind(old) != arg_kind(new):
         yield f"{what} {new.name} is {arg_kind(new)}, was {arg_kind(old)}"
-    for field, says in {"experimental_full_type": "full type", "handle_data": "handle data"}.items():
+    for field, title in {"experimental_full_type": "full type", "handle_data": "handle data"}.items():
         if getattr(old, field) != getattr(new, field):
-            yield f"{what} {new.name}: {says} {_given(old, new, field)}"
+            yield f"{what} {new.name}: {title} {_change_of(old, new, field)}"
 
 
-def _given(old: Message, new: Message, field: str) -> str:
+def _change_of(old: Message, new: Message, field: str) -> str:
     had, has = ({f.name for f, _ in message.ListFields()} for message in (old, new))
-    return "changed" if field in had & has else "given" if field in has else "no longer given"
+    return "changed" if field in had & has else "added" if field in has else "removed"
 
 
 def _changed_attrs(old: pb.OpDef, new: pb.OpDef) -> Iterator[str]:
@@ -152,42 +152,42 @@ def _changed_attr(old: AttrDef, new: AttrDef) -> Iterator[str]:
         yield f"{name} {_changed_default(old, new)}"
     if (old.has_minimum, old.minimum) != (new.has_minimum, new.minimum):
         before, now = (f"at least {a.minimum}" if a.has_minimum else "any number" for a in (old, new))
-        yield f"{name} is {now}, before {before}"
+        yield f"{name} is {now}, was {before}"
 
 
 def _changed_default(old: AttrDef, new: AttrDef) -> str:
     before, now = (value_text(decode(attr.default_value)) for attr in (old, new))
     if not old.HasField("default_value"):
-        return f"has a default: {now}"
-    return f"defaults to {now}, before to {before}" if new.HasField("default_value") else "has no default"
+        return f"now has a default: {now}"
+    return f"defaults to {now}, was {before}" if new.HasField("default_value") else "no longer has a default"
 
 
 def _changed_values(old: AttrDef, new: AttrDef) -> Iterator[str]:
     if not new.HasField("allowed_values"):
-        yield "takes any value"
+        yield "accepts any value"
         return
     now = [value_text(v) for v in decode(new.allowed_values)]
     if not old.HasField("allowed_values"):
-        yield f"takes only {', '.join(now)}"
+        yield f"accepts only {', '.join(now)}"
         return
     before = [value_text(v) for v in decode(old.allowed_values)]
     if more := [v for v in now if v not in before]:
-        yield f"also takes {', '.join(more)}"
+        yield f"also accepts {', '.join(more)}"
     if fewer := [v for v in before if v not in now]:
-        yield f"no longer takes {', '.join(fewer)}"
+        yield f"no longer accepts {', '.join(fewer)}"
 
 
 def _changed_flags(old: pb.OpDef, new: pb.OpDef) -> Iterator[str]:
-    for field, (says, _) in FLAGS.items():
+    for field, (text, _) in FLAGS.items():
         if getattr(old, field) != getattr(new, field):
-            yield f"is {says}" if getattr(new, field) else f"is no longer {says}"
+            yield f"is {text}" if getattr(new, field) else f"is no longer {text}"
 
 
 def _changed_rest(old: pb.OpDef, new: pb.OpDef) -> Iterator[str]:
     if old.deprecation != new.deprecation:
         if new.HasField("deprecation"):
             since, why = new.deprecation.version, new.deprecation.explanation
-            yield f"deprecated from GraphDef version {since} on: {why}"
+            yield f"deprecated since GraphDef version {since}: {why}"
         else:
             yield "no longer deprecated"
     if list(old.control_output) != list(new.control_output):

@@ -1,4 +1,4 @@
-"""Ops by name: those that match a pattern, those that are close, and those with a higher number."""
+"""Find ops by name: by a pattern, by similarity, and other versions of the same op (`V2`, `V3`)."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ NUMBERED = re.compile(r"(.+?)(?:V([0-9]+))?")
 
 @dataclass(frozen=True, slots=True)
 class OpSummary:
-    """An op in one line."""
+    """One line about an op."""
 
     name: str
     releases: tuple[Span, ...]
-    """Where `tensorflow` itself registers it."""
+    """Releases of `tensorflow` itself that register it."""
     providers: list[str]
-    """Others who bring it: add-ons, libraries in TensorFlow's wheel, or only its other packages."""
+    """Other providers: add-ons, libraries in TensorFlow's wheel, or variants of the package."""
 
 
 def search_ops(atlas: Atlas, pattern: str) -> list[OpSummary]:
-    """Ops whose names contain `pattern`, or match it where it has `*` or `?`; case does not count."""
+    """Return ops whose names contain `pattern`, or match it if it has `*` or `?`; case is ignored."""
     import fnmatch
 
     wanted = pattern if set("*?") & set(pattern) else f"*{pattern}*"
@@ -35,21 +35,25 @@ def search_ops(atlas: Atlas, pattern: str) -> list[OpSummary]:
 def summaries(atlas: Atlas, names: Iterable[str]) -> list[OpSummary]:
     builds = on_x86(atlas)
     stock = [build for build in builds if build.package == STOCK]
-    found = []
+    summary_list = []
     for name in names:
         having: set[int] = set()
         providers: set[str] = set()
         for library, bits in atlas.rows("SELECT provider, builds FROM op WHERE name = ?", name):
-            there = [build for build in builds if has_bit(bits, build.number)]
-            having.update(build.number for build in there if not library)
-            providers.update(library if build.is_tensorflow and library else build.package for build in there)
+            with_op = [build for build in builds if has_bit(bits, build.number)]
+            having.update(build.number for build in with_op if not library)
+            providers.update(
+                library if build.is_tensorflow and library else build.package for build in with_op
+            )
         releases = spans(stock, having)
-        found.append(OpSummary(name, releases, sorted(providers - set(TENSORFLOWS if releases else ()))))
-    return found
+        summary_list.append(
+            OpSummary(name, releases, sorted(providers - set(TENSORFLOWS if releases else ())))
+        )
+    return summary_list
 
 
 def suggestions(atlas: Atlas, name: str, most: int = 3) -> list[str]:
-    """Recorded ops whose names are close to one that is not recorded; case does not count."""
+    """Return recorded ops with similar names; case is ignored."""
     import difflib
 
     known: dict[str, list[str]] = {}
@@ -60,7 +64,7 @@ def suggestions(atlas: Atlas, name: str, most: int = 3) -> list[str]:
 
 
 def later_ops(atlas: Atlas, name: str) -> dict[str, str]:
-    """Ops of the same name with a higher number, and the first release of TensorFlow with each."""
+    """Return newer versions of an op, and the first TensorFlow release with each."""
     base, number = _numbered(name)
     query = "SELECT DISTINCT name FROM op WHERE name > ? AND name < ?"
     others = {op: _numbered(op) for (op,) in atlas.rows(query, f"{base}V", f"{base}W")}
@@ -69,12 +73,12 @@ def later_ops(atlas: Atlas, name: str) -> dict[str, str]:
 
 
 def earlier_ops(name: str) -> list[str]:
-    """The names that ops of the same name with a lower number would have, the highest first."""
+    """Return the names of older versions of an op, the newest first."""
     base, number = _numbered(name)
     return [f"{base}V{n}" if n > 1 else base for n in range(number - 1, 0, -1)]
 
 
 def _numbered(name: str) -> tuple[str, int]:
-    """`BatchMatMulV2` as `BatchMatMul` and 2; what has no number is the first."""
-    found = NUMBERED.fullmatch(name)
-    return (found[1], int(found[2] or 1)) if found else (name, 1)
+    """Split `BatchMatMulV2` into `BatchMatMul` and 2; without a number it is version 1."""
+    match = NUMBERED.fullmatch(name)
+    return (match[1], int(match[2] or 1)) if match else (name, 1)

@@ -1,4 +1,4 @@
-"""What is recorded: packages, their releases, and how much each registers."""
+"""An overview of the atlas: packages, releases, and how many ops and kernels each registers."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ VERSION = 1
 
 @dataclass(frozen=True, slots=True)
 class Release:
-    """A recorded build, and how much it registers by itself."""
+    """A recorded build, and how many ops and kernels it registers itself."""
 
     build: Build
     ops: int
     kernels: int | None
-    """None where they are not recorded."""
+    """None if not recorded."""
 
     def to_json(self) -> dict[str, Any]:
         build = self.build
@@ -41,7 +41,7 @@ class Release:
 
 @dataclass(frozen=True, slots=True)
 class Package:
-    """A package of which there are recorded builds for a machine, the oldest first."""
+    """A package and its recorded builds for one machine, the oldest first."""
 
     name: str
     releases: list[Release]
@@ -55,7 +55,7 @@ class Package:
         return ARM in self.releases[0].build.platform
 
     def newest_patches(self) -> list[Release]:
-        """The newest release of each minor version."""
+        """Return the newest release of each minor version."""
         return list({_minor(release): release for release in self.releases}.values())
 
 
@@ -65,7 +65,7 @@ def _minor(release: Release) -> tuple[int, ...]:
 
 @dataclass(frozen=True, slots=True)
 class Overview:
-    """All that is recorded."""
+    """All recorded packages."""
 
     packages: list[Package]
 
@@ -80,13 +80,13 @@ class Overview:
 
 
 def overview(atlas: Atlas) -> Overview:
-    """The packages, TensorFlow's own first."""
+    """Return the packages, TensorFlow's own first."""
     builds = atlas.builds(platform=None)
     ops, kernels = _ops(atlas, builds), _kernels(atlas, builds)
     packages: dict[tuple[str, bool], list[Release]] = {}
-    told = with_kernels(atlas, builds)
+    with_recorded_kernels = with_kernels(atlas, builds)
     for build in sorted(builds, key=lambda b: not b.is_tensorflow):
-        known = build.number in told or not build.is_tensorflow
+        known = build.number in with_recorded_kernels or not build.is_tensorflow
         release = Release(build, ops[build.number], kernels[build.number] if known else None)
         packages.setdefault((build.package, ARM in build.platform), []).append(release)
     return Overview([Package(name, releases) for (name, _), releases in packages.items()])
@@ -105,14 +105,14 @@ def _kernels(atlas: Atlas, builds: list[Build]) -> Counter[int]:
 
 
 def _per_build(rows: Iterable[tuple[str, bytes, int]], builds: list[Build]) -> Counter[int]:
-    """How much each build has; what a library of TensorFlow's wheel brings when imported does not count."""
+    """Return the counts by build; libraries of TensorFlow's wheel that must be imported do not count."""
     addons = sum(1 << build.number for build in builds if not build.is_tensorflow)
-    found: Counter[int] = Counter()
+    counts: Counter[int] = Counter()
     for provider, bits, n in rows:
         having = int.from_bytes(bits, "little")
         for number in _bits(having & addons if provider else having):
-            found[number] += n
-    return found
+            counts[number] += n
+    return counts
 
 
 def _bits(number: int) -> Iterator[int]:

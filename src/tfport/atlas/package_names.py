@@ -1,4 +1,4 @@
-"""The names that TensorFlow goes by among packages, and what each stands for."""
+"""Package names of TensorFlow and TensorFlow Serving, and what each is."""
 
 from __future__ import annotations
 
@@ -10,23 +10,23 @@ from tfport.atlas.atlas import ARM, X86
 
 @dataclass(frozen=True, slots=True)
 class TensorFlowPackage:
-    """A package that is TensorFlow itself."""
+    """A package that contains TensorFlow itself."""
 
     what: str = ""
-    """What it is, where it is not recorded under its own name."""
+    """A description, for packages that are not recorded under their own name."""
     device: str = "cpu"
     platform: str = X86
     first: str = "0"
     last: str = "99"
-    """The releases that may be taken from `tensorflow` instead."""
+    """The releases for which `tensorflow` can be used instead."""
 
 
 TENSORFLOW_PACKAGES = {
     "tensorflow": TensorFlowPackage(),
     "tensorflow-cpu": TensorFlowPackage("TensorFlow without kernels for GPUs"),
-    # a build of its own until 2.0; then `tensorflow` has the kernels for GPUs too, and 2.12 has no other name
+    # a separate build until 2.0; then `tensorflow` has GPU kernels too; the last one is 2.11
     "tensorflow-gpu": TensorFlowPackage(
-        "another name of TensorFlow from 2.1 on", "gpu", first="2.1", last="2.11.99"
+        "another name of TensorFlow since 2.1", "gpu", first="2.1", last="2.11.99"
     ),
     "tensorflow-intel": TensorFlowPackage("TensorFlow's build for Windows"),
     "tensorflow-macos": TensorFlowPackage("Apple's build for macOS"),
@@ -38,7 +38,7 @@ TENSORFLOW_PACKAGES = {
     "tensorflow-mkl": TensorFlowPackage("conda's name for a build with Intel's library"),
     "tensorflow-eigen": TensorFlowPackage("conda's name for a build without Intel's library"),
 }
-"""The first that is there counts, where a file lists several: some only bring others with them."""
+"""In order of precedence, if a file lists several: some only depend on others."""
 
 SERVING_PACKAGES = {
     "tensorflow-serving": "cpu",
@@ -49,28 +49,28 @@ SERVING_PACKAGES = {
     "tf-serving": "cpu",
 }
 NOT_TARGETS = {
-    "tf-nightly": "a nightly build, and final releases are recorded; `tfport targets record` takes any wheel",
-    "tflite-runtime": "for TensorFlow Lite models, which are no TensorFlow graphs",
-    "ai-edge-litert": "for TensorFlow Lite models, which are no TensorFlow graphs",
-    "tensorflowjs": "a converter, no runtime of its own; name the TensorFlow beside it",
-    "keras": "a library of layers; name the TensorFlow under it",
-    "tf-keras": "a library of layers; name the TensorFlow under it",
-    "tensorflow-estimator": "Python code over TensorFlow; name the TensorFlow under it",
-    "tensorflow-hub": "Python code over TensorFlow; name the TensorFlow under it",
-    "onnxruntime": "for ONNX models, not TensorFlow ones",
-    "torch": "PyTorch, which loads no TensorFlow models",
-    "jax": "JAX, which loads no TensorFlow models",
+    "tf-nightly": "a nightly build; final releases are recorded; `tfport targets record` records any wheel",
+    "tflite-runtime": "for TensorFlow Lite models, which are not TensorFlow graphs",
+    "ai-edge-litert": "for TensorFlow Lite models, which are not TensorFlow graphs",
+    "tensorflowjs": "a converter, not a runtime; name the TensorFlow it is used with",
+    "keras": "a library of layers; name the TensorFlow it is used with",
+    "tf-keras": "a library of layers; name the TensorFlow it is used with",
+    "tensorflow-estimator": "Python code on top of TensorFlow; name the TensorFlow it is used with",
+    "tensorflow-hub": "Python code on top of TensorFlow; name the TensorFlow it is used with",
+    "onnxruntime": "for ONNX models, not TensorFlow models",
+    "torch": "PyTorch, which does not load TensorFlow models",
+    "jax": "JAX, which does not load TensorFlow models",
 }
 NIGHTLY = ("tf-nightly", "tfp-nightly")
 
 
 def why_not(package: str) -> str | None:
-    """Why a package that people name is no target."""
+    """Return why a package is not a target; None if there is no known reason."""
     return NOT_TARGETS.get("tf-nightly" if package.startswith(NIGHTLY) else package)
 
 
 def suggestion(package: str, recorded: list[str]) -> str:
-    """The end of a sentence: names that may have been meant."""
+    """Return the end of an error message: similar package names."""
     known = sorted({*TENSORFLOW_PACKAGES, *SERVING_PACKAGES, *recorded})
     near = get_close_matches(package, known, 3, 0.85)
     return f"; did you mean {' or '.join(near)}?" if near else "; `tfport targets` lists what is recorded"

@@ -1,7 +1,7 @@
-"""Record a build of one's own: what a wheel, a site-packages folder or a `libtensorflow*.so` registers.
+"""Record a custom build: what a wheel, a site-packages folder or a `libtensorflow*.so` registers.
 
-`record_target(path, out)` loads the library, so its code runs: in a process of its
-own, with bounds on time and memory. Everything else of tfport only reads.
+`record_target(path, out)` loads the library, so its code runs: in a separate process
+with limits on time and memory. No other part of tfport runs code of a target.
 """
 
 from __future__ import annotations
@@ -41,15 +41,15 @@ SECONDS = 600
 GIGABYTES = 16
 LARGEST_WHEEL = 16 * 2**30
 LONGEST = 1000
-"""Characters of a name in a wheel."""
+"""Longest name of a file in a wheel, in characters."""
 LIBRARIES = (
     "libtensorflow_framework.so*",
     "libtensorflow_cc.so*",
     "python/lib_pywrap_tensorflow_common.so",
     "python/_pywrap_tensorflow_internal.so",
 )
-"""In the order in which they need one another."""
-# 1.15 and 2.0 call their package tensorflow_core
+"""In the order of their dependencies."""
+# the package is called tensorflow_core in 1.15 and 2.0
 PACKAGES = ("tensorflow", "tensorflow_core")
 IN_WHEEL = re.compile(
     r"(?:.*/)?tensorflow(?:_core)?/(?:[^/]*|python/[^/]*|(?:contrib|compiler|core|lite)/.*)\.so(?:\.\d+)*"
@@ -57,12 +57,12 @@ IN_WHEEL = re.compile(
 ADDS_OPS = re.compile(r"contrib/.*\.so|(?:compiler|core|lite)/.*_ops?\.so")
 ADDS_NONE = re.compile(r"(?:lib.*protos|_wrap_.*|_?pywrap_.*)\.so")
 MACHINES = {62: "x86_64", 183: "aarch64", 3: "i686", 40: "armv7l"}
-"""What ELF calls them."""
+"""By the machine number of ELF."""
 
 
 @dataclass
 class TensorFlowLibraries:
-    """What is to be loaded."""
+    """The libraries to load."""
 
     where: str
     package: str = "tensorflow"
@@ -70,36 +70,36 @@ class TensorFlowLibraries:
     sha256: str = ""
     load: list[Path] = field(default_factory=list)
     adds: dict[str, Path] = field(default_factory=dict)
-    """Libraries that add ops when something imports them, by their path in the package."""
+    """Libraries that add ops when imported, by their path in the package."""
 
 
 def announcement(path: str) -> str:
-    """What a person should know before."""
+    """Return what the user should know before the library is loaded."""
     return (
-        f"{path}: its library is now loaded, which runs code in it: "
-        f"in a process of its own, for at most {SECONDS} s and with at most {GIGABYTES} GB"
+        f"{path}: loading its library, which runs code in it, "
+        f"in a separate process limited to {SECONDS} s and {GIGABYTES} GB"
     )
 
 
 def record_target(path: str, out: str, *, say: Callable[[str], None] | None = None) -> Build:
-    """Write what a library of TensorFlow registers to `out`, a file that `--on` takes.
+    """Write what a TensorFlow library registers to `out`, a file that `--on` accepts.
 
-    `say` is told before the library is loaded.
+    `say` gets a message before the library is loaded.
     """
-    with libraries_at(path) as found, new_path(out) as file, tempfile.TemporaryDirectory() as answers:
-        for library in found.load:
-            _see_machine(library)
+    with libraries_at(path) as libraries, new_path(out) as file, tempfile.TemporaryDirectory() as folder:
+        for library in libraries.load:
+            _check_machine(library)
         if say is not None:
             say(announcement(path))
-        said = _ask(found, Path(answers))
-        _write(file, found, said, Path(answers))
+        answers = _probe(libraries, Path(folder))
+        _write(file, libraries, answers, Path(folder))
     (build,) = open_target_file(out).builds(None, None)
     return build
 
 
 @contextmanager
 def libraries_at(path: str) -> Iterator[TensorFlowLibraries]:
-    """The libraries in what a person names, for as long as they are needed."""
+    """Yield the libraries of a wheel, a folder or a file."""
     if os.path.isdir(path):
         yield _in_folder(path)
     elif not os.path.isfile(path):
@@ -108,7 +108,7 @@ def libraries_at(path: str) -> Iterator[TensorFlowLibraries]:
         with tempfile.TemporaryDirectory() as folder:
             yield _in_wheel(path, Path(folder))
     elif re.search(r"\.so(\.\d+)*$", path):
-        yield _alone(Path(path))
+        yield _single_library(Path(path))
     else:
         raise Error(f"{path}: expected a wheel, a site-packages folder or a libtensorflow*.so")
 
@@ -118,14 +118,14 @@ def _in_folder(path: str) -> TensorFlowLibraries:
     for place in [Path(path), *places]:
         for folder in [place, *(place / name for name in PACKAGES)]:
             if any(folder.glob(LIBRARIES[0])):
-                found = _of_package(folder, path)
-                found.package = _installed_name(folder.parent) or found.package
-                return found
-    raise Error(f"{path}: no TensorFlow in this folder: expected tensorflow/libtensorflow_framework.so.2")
+                libraries = _of_package(folder, path)
+                libraries.package = _installed_name(folder.parent) or libraries.package
+                return libraries
+    raise Error(f"{path}: no TensorFlow in this folder; expected tensorflow/libtensorflow_framework.so.2")
 
 
 def _installed_name(site_packages: Path) -> str | None:
-    """The package that brought TensorFlow, by pip's notes."""
+    """Return the package that contains TensorFlow, from pip's metadata."""
     metadata = filter(None, map(METADATA.fullmatch, names_in(site_packages)))
     names = {wanted.package for m in metadata if (wanted := pinned(m[1], m[2]))}
     return next((name for name in TENSORFLOW_PACKAGES if name in names), None)
@@ -150,50 +150,50 @@ def _in_wheel(path: str, folder: Path) -> TensorFlowLibraries:
                 m for m in archive.infolist() if len(m.filename) < LONGEST and IN_WHEEL.fullmatch(m.filename)
             ]
             if sum(m.file_size for m in members) > LARGEST_WHEEL:
-                raise UnreadableFile(f"{path}: its libraries take more than {LARGEST_WHEEL >> 30} GB")
+                raise UnreadableFile(f"{path}: its libraries are larger than {LARGEST_WHEEL >> 30} GB")
             for member in members:
                 archive.extract(member, folder)
             file.seek(0)
             digest = hashlib.file_digest(file, "sha256").hexdigest()
     except (OSError, ValueError, zipfile.BadZipFile, NotImplementedError, RuntimeError) as error:
-        raise UnreadableFile(f"{path}: no wheel that can be unpacked: {error}") from None
+        raise UnreadableFile(f"{path}: cannot unpack this wheel: {error}") from None
     framework = next(iter(sorted(folder.rglob(LIBRARIES[0]))), None)
     if framework is None:
-        raise Error(f"{path}: no TensorFlow in this wheel: expected tensorflow/libtensorflow_framework.so.2")
-    found = _of_package(framework.parent, path)
-    found.package, found.wheel, found.sha256 = wanted.package, name, digest
-    return found
+        raise Error(f"{path}: no TensorFlow in this wheel; expected tensorflow/libtensorflow_framework.so.2")
+    libraries = _of_package(framework.parent, path)
+    libraries.package, libraries.wheel, libraries.sha256 = wanted.package, name, digest
+    return libraries
 
 
-def _alone(path: Path) -> TensorFlowLibraries:
-    """A library of TensorFlow for C or C++, with the one that it needs beside it."""
+def _single_library(path: Path) -> TensorFlowLibraries:
+    """Return a TensorFlow library for C or C++, and the framework library beside it that it needs."""
     with open(path, "rb") as file:
         digest = hashlib.file_digest(file, "sha256").hexdigest()
     beside = [] if "framework" in path.name else sorted(path.parent.glob("libtensorflow_framework.so*"))
     return TensorFlowLibraries(str(path), wheel=path.name, sha256=digest, load=[*beside, path.absolute()])
 
 
-def _see_machine(library: Path) -> None:
-    """Refuse what this machine cannot load."""
+def _check_machine(library: Path) -> None:
+    """Raise an error if this machine cannot load the library."""
     try:
         with open(library, "rb") as file:
             head = file.read(20)
     except OSError as error:
         raise UnreadableFile(f"{library}: {reason(error)}") from None
     if not head.startswith(b"\x7fELF") or len(head) < 20:
-        raise Error(f"{library}: no library for Linux")
+        raise Error(f"{library}: not a Linux library")
     machine = MACHINES.get(int.from_bytes(head[18:20], "little"), "another machine")
     if machine != platform.machine():
         raise Error(
-            f"{library}: a library for {machine}; this machine is {platform.machine()}, record it there"
+            f"{library}: built for {machine}, but this machine is {platform.machine()}; record it there"
         )
 
 
-def _ask(found: TensorFlowLibraries, out: Path) -> dict[str, object]:
-    """Load the libraries in a process of their own, and have it write what they register."""
+def _probe(libraries: TensorFlowLibraries, out: Path) -> dict[str, object]:
+    """Load the libraries in a separate process, which writes what they register."""
     question = {
-        "libraries": [str(path.absolute()) for path in found.load],
-        "adds": {name: str(path.absolute()) for name, path in found.adds.items()},
+        "libraries": [str(path.absolute()) for path in libraries.load],
+        "adds": {name: str(path.absolute()) for name, path in libraries.adds.items()},
         "seconds": SECONDS,
         "bytes": GIGABYTES << 30,
     }
@@ -206,47 +206,50 @@ def _ask(found: TensorFlowLibraries, out: Path) -> dict[str, object]:
         try:
             _, log = process.communicate(json.dumps(question).encode(), timeout=SECONDS)
         except subprocess.TimeoutExpired:
-            raise Error(f"{found.where}: not loaded within {SECONDS} s") from None
+            raise Error(f"{libraries.where}: loading took longer than {SECONDS} s") from None
         finally:
             _end(process)
-    if process.returncode or not (out / "said.json").exists():
-        raise Error(f"{found.where}: it cannot be recorded: {_last(log, process.returncode)}")
-    said: dict[str, object] = json.loads((out / "said.json").read_text())
-    return said
+    if process.returncode or not (out / "answers.json").exists():
+        raise Error(f"{libraries.where}: cannot be recorded: {_last_line(log, process.returncode)}")
+    answers: dict[str, object] = json.loads((out / "answers.json").read_text())
+    return answers
 
 
 def _end(process: subprocess.Popen[bytes]) -> None:
-    """End the process and all that it started."""
+    """Kill the process and its children."""
     with suppress(ProcessLookupError):
         os.killpg(process.pid, signal.SIGKILL)
     process.communicate()
 
 
-def _last(log: bytes, code: int) -> str:
-    """The last that was said, or the signal that ended it."""
+def _last_line(log: bytes, code: int) -> str:
+    """Return the last line of the log, or the signal that ended the process."""
     lines = [line for line in log.decode(errors="replace").splitlines() if line.strip()]
     if code < 0:
-        return f"it ends the process that loads it ({signal.Signals(-code).name})"
-    return lines[-1].strip() if lines else "it says nothing"
+        return f"loading it crashes the process ({signal.Signals(-code).name})"
+    return lines[-1].strip() if lines else "no error message"
 
 
-def _write(file: Path, found: TensorFlowLibraries, said: dict[str, object], answers: Path) -> None:
-    ops = [("", op) for op in _read(OpList, answers / "ops.pb").op]
-    kernels = [("", kernel) for kernel in _read(KernelList, answers / "kernels.pb").kernel]
+def _write(file: Path, libraries: TensorFlowLibraries, answers: dict[str, object], folder: Path) -> None:
+    ops = [("", op) for op in _read(OpList, folder / "ops.pb").op]
+    kernels = [("", kernel) for kernel in _read(KernelList, folder / "kernels.pb").kernel]
     own = {op.name for _, op in ops}
-    for number, library in enumerate(found.adds):
-        if (answers / f"{number}.kernels.pb").exists():
-            new = _read(OpList, answers / f"{number}.ops.pb").op
-            ops += [(library, op) for op in new if op.name not in own]  # what it repeats it does not bring
-            kernels += [(library, k) for k in _read(KernelList, answers / f"{number}.kernels.pb").kernel]
+    for number, library in enumerate(libraries.adds):
+        if (folder / f"{number}.kernels.pb").exists():
+            new = _read(OpList, folder / f"{number}.ops.pb").op
+            ops += [(library, op) for op in new if op.name not in own]  # ignore ops that it registers again
+            kernels += [(library, k) for k in _read(KernelList, folder / f"{number}.kernels.pb").kernel]
     build = {
-        "package": found.package,
-        "version": str(said["version"]).replace("-", ""),
+        "package": libraries.package,
+        "version": str(answers["version"]).replace("-", ""),
         "platform": platform.machine(),
-        "wheel": found.wheel,
-        "sha256": found.sha256,
+        "wheel": libraries.wheel,
+        "sha256": libraries.sha256,
     }
-    facts = {"recorded_from": os.path.basename(found.where.rstrip("/")), "refused": said["refused"]}
+    facts = {
+        "recorded_from": os.path.basename(libraries.where.rstrip("/")),
+        "refused": answers["refused"],
+    }
     write_target_file(file, build, facts, ops, kernels)
 
 
@@ -254,4 +257,4 @@ def _read(kind: type[M], path: Path) -> M:
     try:
         return kind.FromString(path.read_bytes())
     except (DecodeError, OSError):
-        raise Error(f"{path.name}: the library's list of what it registers cannot be read") from None
+        raise Error(f"{path.name}: cannot read the ops and kernels that the library lists") from None

@@ -1,4 +1,4 @@
-"""Releases in a row as one span: `since 2.1.0`, `1.15.0 to 2.4.4`."""
+"""Spans of consecutive releases: `since 2.1.0`, `1.15.0 to 2.4.4`."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ STOCK = "tensorflow"
 
 @dataclass(frozen=True, slots=True)
 class Span:
-    """Recorded releases that follow one another."""
+    """Consecutive recorded releases."""
 
     first: str
     last: str
     open: bool
-    """Whether the last is the newest that is recorded, of a package that goes on."""
+    """Whether the last one is the newest recorded release of a package that is still published."""
 
     def __str__(self) -> str:
         if self.open:
@@ -29,30 +29,30 @@ class Span:
         return {"first": self.first, "last": self.last}
 
 
-@functools.lru_cache(maxsize=64)  # release numbers are slow to put in order
+@functools.lru_cache(maxsize=64)  # sorting release numbers is slow
 def on_x86(atlas: Atlas, package: str | None = None) -> tuple[Build, ...]:
-    """The builds for x86-64, the oldest first; an add-on for any machine counts."""
+    """Return the builds for x86-64, the oldest first; includes platform-independent add-ons."""
     return tuple(build for build in atlas.builds(package, platform=None) if ARM not in build.platform)
 
 
 def spans(all_builds: Sequence[Build], having: Collection[int]) -> tuple[Span, ...]:
-    """The stretches of `all_builds`, the oldest first, whose numbers are among `having`."""
-    found: list[list[Build]] = []
+    """Return the spans of `all_builds`, the oldest first, whose numbers are in `having`."""
+    rows: list[list[Build]] = []
     row: list[Build] | None = None
     for build in all_builds:
         if build.number not in having:
             row = None
         elif row is None:
-            found.append(row := [build])
+            rows.append(row := [build])
         else:
             row.append(build)
-    return tuple(Span(r[0].version, r[-1].version, _goes_on(r[-1], all_builds)) for r in found)
+    return tuple(Span(r[0].version, r[-1].version, _is_open(r[-1], all_builds)) for r in rows)
 
 
-def _goes_on(build: Build, all_builds: Sequence[Build]) -> bool:
+def _is_open(build: Build, all_builds: Sequence[Build]) -> bool:
     # from 2.1 on, tensorflow-gpu is tensorflow under another name
     return build is all_builds[-1] and (build.package == STOCK or not build.is_tensorflow)
 
 
-def spans_text(found: Iterable[Span]) -> str:
-    return ", ".join(map(str, found))
+def spans_text(all_spans: Iterable[Span]) -> str:
+    return ", ".join(map(str, all_spans))

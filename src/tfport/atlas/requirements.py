@@ -1,7 +1,7 @@
-"""Which packages does a requirement, or a requirements file, ask for?
+"""Parse requirements and requirements files.
 
-`read_requirements(path)` follows `-r` and `-c`, and leaves out lines that are for
-another system. Which recorded build satisfies a requirement: `target`.
+`read_requirements(path)` follows `-r` and `-c`, and skips lines for other systems.
+`choose_builds` finds the recorded build for a requirement.
 """
 
 from __future__ import annotations
@@ -21,25 +21,25 @@ from tfport.formats.files import reason
 
 LARGEST = 16 * 2**20
 LONGEST = 4096
-"""Characters of a line that names one package."""
+"""Longest line for one package, in characters."""
 MOST_FILES = 100
 LINUX = {
     "os_name": "posix", "sys_platform": "linux", "platform_system": "Linux", "platform_machine": "x86_64",
 }  # fmt: skip
-"""What markers are asked of: the builds that are recorded."""
+"""The environment for markers: that of the recorded builds."""
 
 INCLUDE = re.compile(r"(-r|--requirement|-c|--constraint)(?:\s*=\s*|\s+|(?<=-[rc]))(\S.*)")
 LOCAL_WHEEL = re.compile(r"[^\s;#]*\.whl(?=$|[\s;#])")
 AT_WHEEL = re.compile(r"[^/\\\s#?]+\.whl(?=$|[\s#?;])")
 COMMENT = re.compile(r"(^|\s)#.*")
 LONG = re.compile(r"\d{100}")
-"""What no version has, and what Python refuses to read as a number."""
+"""Too long for a version; Python refuses to parse such numbers."""
 OPTIONS = re.compile(r"\s--(hash|config-settings?|global-option|install-option)\b.*")
 
 
 @dataclass(frozen=True, slots=True)
 class PackageRequirement:
-    """A package, and which of its versions will do."""
+    """A package and its accepted versions."""
 
     package: str
     versions: SpecifierSet = field(default_factory=SpecifierSet)
@@ -47,7 +47,7 @@ class PackageRequirement:
 
     @property
     def pin(self) -> str | None:
-        """The one version that is asked for, if it is one."""
+        """The exact version, if there is one."""
         only = list(self.versions)
         if len(only) == 1 and only[0].operator in ("==", "===") and not only[0].version.endswith(".*"):
             return only[0].version
@@ -60,14 +60,14 @@ class PackageRequirement:
 
 @dataclass
 class PackageList:
-    """What a file, a folder or a text asks for."""
+    """The packages of a file, a folder or a text."""
 
     wanted: list[PackageRequirement] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
     platform: str = ""
-    """The machine that it is for, where it says so; others are taken for x86-64."""
+    """The machine it is for, if known; the default is x86-64."""
     python: str = ""
-    """The version of Python that it is for, where it says so."""
+    """The Python version it is for, if known."""
 
     def add(self, other: PackageList) -> None:
         self.wanted += other.wanted
@@ -77,12 +77,12 @@ class PackageList:
 
 
 def pinned(package: str, version: str) -> PackageRequirement | None:
-    """A package of one version; None if that is no version."""
+    """Return a requirement for one version; None if the version is invalid."""
     return requirement_if_valid(package, f"=={version}")
 
 
 def requirement_if_valid(package: str, versions: str) -> PackageRequirement | None:
-    """A package with these versions; None if they are none."""
+    """Return a requirement for these versions; None if they are invalid."""
     try:
         return (
             None
@@ -94,13 +94,13 @@ def requirement_if_valid(package: str, versions: str) -> PackageRequirement | No
 
 
 def parse_requirement(text: str) -> PackageRequirement | None:
-    """One requirement as pip reads it; None if its marker is not for Linux and this Python."""
+    """Parse a requirement as pip does; return None if its marker excludes Linux or this Python."""
     if len(text) > LONGEST or LONG.search(text):
-        raise Error(f"{text[:40]!r}… is no requirement: it is too long, or a number in it")
+        raise Error(f"{text[:40]!r}… is not a requirement: it, or a number in it, is too long")
     try:
         requirement = Requirement(text)
     except InvalidRequirement as error:
-        raise Error(f"{text!r} is no requirement: {str(error).splitlines()[0]}") from None
+        raise Error(f"{text!r} is not a requirement: {str(error).splitlines()[0]}") from None
     if requirement.marker is not None and not applies(requirement.marker):
         return None
     if requirement.url and (wheel := AT_WHEEL.search(requirement.url)):
@@ -111,7 +111,7 @@ def parse_requirement(text: str) -> PackageRequirement | None:
 
 
 def applies(marker: Marker) -> bool:
-    """Whether a marker holds on Linux with this Python."""
+    """Whether a marker is true on Linux with this Python."""
     environment = {**default_environment(), **LINUX, "extra": ""}
     try:
         return marker.evaluate(environment)  # type: ignore[arg-type]
@@ -120,37 +120,39 @@ def applies(marker: Marker) -> bool:
 
 
 def from_wheel_name(name: str) -> PackageRequirement:
-    """The package and the version in the name of a wheel."""
+    """Return the package and version in the file name of a wheel."""
     try:
         package, version, _, _ = parse_wheel_filename(name.replace("%2B", "+").replace("%2b", "+"))
     except (InvalidWheelFilename, ValueError):
-        raise Error(f"{name}: no name of a wheel; expected one such as tensorflow-2.8.4-cp310-…") from None
+        raise Error(
+            f"{name}: not the file name of a wheel; expected one such as tensorflow-2.8.4-cp310-…"
+        ) from None
     return PackageRequirement(package, SpecifierSet(f"=={version}"))
 
 
 def read_text(path: str) -> str:
-    """A text file in the encodings that tools write: UTF-8, or UTF-16 with its mark."""
+    """Read a text file in UTF-8, or in UTF-16 with a byte order mark."""
     try:
         with open(path, "rb") as file:
             data = file.read(LARGEST + 1)
     except (OSError, ValueError) as error:
         raise UnreadableFile(f"{path}: {reason(error)}") from None
     if len(data) > LARGEST:
-        raise UnreadableFile(f"{path}: larger than {LARGEST >> 20} MB, so it lists no packages")
+        raise UnreadableFile(f"{path}: larger than {LARGEST >> 20} MB, so not a list of packages")
     encoding = "utf-16" if data[:2] in (b"\xff\xfe", b"\xfe\xff") else "utf-8-sig"
     try:
         return data.decode(encoding)
     except UnicodeDecodeError:
-        raise UnreadableFile(f"{path}: not text, so it lists no packages") from None
+        raise UnreadableFile(f"{path}: not a text file, so not a list of packages") from None
 
 
 def read_requirements(path: str) -> PackageList:
-    """A requirements file, with the files that it includes."""
+    """Read a requirements file, and the files that it includes."""
     return RequirementsReader().read(path, read_text(path))
 
 
 class RequirementsReader:
-    """Requirements files: what they ask for, and the constraints on it."""
+    """Reads requirements files, with constraints."""
 
     def __init__(self) -> None:
         self._seen: set[str] = set()
@@ -161,9 +163,11 @@ class RequirementsReader:
     def read(self, path: str, text: str) -> PackageList:
         self._read(path, text, constraint=False)
         wanted = [self._constrained(w) for w in self._wanted]
-        gone = sorted(self._left_out & {w.package for w in wanted})
+        skipped = sorted(self._left_out & {w.package for w in wanted})
         notes = (
-            [f"{path}: lines for another system or Python are left out ({', '.join(gone)})"] if gone else []
+            [f"{path}: lines for another system or Python are skipped ({', '.join(skipped)})"]
+            if skipped
+            else []
         )
         return PackageList(wanted, notes)
 
@@ -178,13 +182,13 @@ class RequirementsReader:
                 raise UnreadableFile(f"{path}, line {number}: {error}") from None
 
     def _line(self, path: str, line: str, constraint: bool) -> None:
-        if found := INCLUDE.fullmatch(line):
+        if include := INCLUDE.fullmatch(line):
             self._include(
-                os.path.join(os.path.dirname(path), found[2].strip()), constraint or "-c" in found[1]
+                os.path.join(os.path.dirname(path), include[2].strip()), constraint or "-c" in include[1]
             )
             return
         if line.startswith("-"):
-            return  # where packages are looked for, and the like
+            return  # an option of pip
         if "@" not in line and (wheel := LOCAL_WHEEL.match(line)):
             self._wanted.append(from_wheel_name(re.split(r"[/\\]", wheel[0])[-1]))
         elif not is_location(line):
@@ -204,7 +208,7 @@ class RequirementsReader:
         if os.path.realpath(path) in self._seen:
             return
         if len(self._seen) >= MOST_FILES:
-            raise Error(f"more than {MOST_FILES} files include one another")
+            raise Error(f"more than {MOST_FILES} included files")
         self._read(path, read_text(path), constraint=constraint)
 
     def _constrained(self, wanted: PackageRequirement) -> PackageRequirement:
@@ -217,23 +221,23 @@ class RequirementsReader:
 
 
 def logical_lines(text: str) -> Iterator[tuple[int, str]]:
-    """Lines with their numbers: continued ones joined, comments and options of a requirement taken off."""
-    held, first = "", 0
+    """Yield lines with their numbers: continued ones joined, comments and options removed."""
+    continued, first = "", 0
     for number, line in enumerate(text.splitlines(), 1):
         first = first or number
         if line.endswith("\\") and not line.lstrip().startswith("#"):
-            held += line[:-1] + " "
+            continued += line[:-1] + " "
             continue
-        whole = OPTIONS.sub("", COMMENT.sub("", held + line)).strip()
+        whole = OPTIONS.sub("", COMMENT.sub("", continued + line)).strip()
         if whole:
             yield first, whole
-        held, first = "", 0
-    if held.strip():
-        yield first, OPTIONS.sub("", COMMENT.sub("", held)).strip()
+        continued, first = "", 0
+    if continued.strip():
+        yield first, OPTIONS.sub("", COMMENT.sub("", continued)).strip()
 
 
 def is_location(line: str) -> bool:
-    """Whether a line is a folder, an archive or an address without a name, which says nothing here."""
+    """Whether a line is a folder, an archive or a URL without a package name."""
     return bool(re.match(r"([a-z][a-z0-9+.-]*://|git\+|\.{0,2}[/\\]|\.+$)", line)) or bool(
         re.fullmatch(r"[^\s;@=<>~!]+\.(zip|tar\.gz|tgz|tar\.bz2)", line)
     )
@@ -242,13 +246,19 @@ def is_location(line: str) -> bool:
 def merged_requirements(
     wanted: Iterable[PackageRequirement], packages: Iterable[str]
 ) -> list[PackageRequirement]:
-    """Those of some packages, each once; where one is named twice, what both ask for."""
-    names, found = set(packages), dict[str, PackageRequirement]()
-    for one in wanted:
-        if one.package in names:
-            before = found.get(one.package)
-            both = one if before is None else PackageRequirement(
-                one.package, before.versions & one.versions, before.extras | one.extras
-            )  # fmt: skip
-            found[one.package] = both
-    return list(found.values())
+    """Return the requirements of some packages, merged so that each package occurs once."""
+    names, merged = set(packages), dict[str, PackageRequirement]()
+    for requirement in wanted:
+        if requirement.package in names:
+            before = merged.get(requirement.package)
+            both = (
+                requirement
+                if before is None
+                else PackageRequirement(
+                    requirement.package,
+                    before.versions & requirement.versions,
+                    before.extras | requirement.extras,
+                )
+            )
+            merged[requirement.package] = both
+    return list(merged.values())

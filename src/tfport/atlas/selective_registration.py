@@ -1,9 +1,8 @@
-"""Selective registration: which ops and kernels does an `ops_to_register.h` keep, and one for given models.
+"""Selective registration: read and write `ops_to_register.h`, which selects ops and kernels.
 
-TensorFlow built with `SELECTIVE_REGISTRATION` includes such a header, and registers
-only what it lets through. It is read as text, of any generation of TensorFlow's own
-tool or written by hand; nothing is compiled or executed.
-The names of kernel classes are in `kernel_classes`.
+TensorFlow built with `SELECTIVE_REGISTRATION` includes such a header and registers only
+what it keeps. The header is parsed as text, from any version of TensorFlow's own tool or
+written by hand; nothing is compiled or executed. `kernel_classes` has the kernel classes.
 """
 
 from __future__ import annotations
@@ -25,11 +24,11 @@ from tfport.registry.registry import Registry, Selection, Source
 from tfport.registry.resolve import fitting
 
 ALWAYS = frozenset({"_Arg", "_Retval", "_DeviceArg", "_DeviceRetval"})
-"""Registered whatever the header says (REGISTER_SYSTEM_OP)."""
+"""Registered regardless of the header (REGISTER_SYSTEM_OP)."""
 LOADING = {"NoOp": "NoOp", "_Recv": "RecvOp", "_Send": "SendOp"}
-"""What TensorFlow puts into any graph itself, and the classes of their kernels."""
+"""Ops that TensorFlow adds to every graph, and the classes of their kernels."""
 NO_KERNEL = frozenset({"AccumulateNV2"})
-"""Ops that are replaced by others before a kernel is looked for."""
+"""Ops that TensorFlow replaces before it looks for a kernel."""
 
 PIECE = re.compile(
     r'"(?P<text>(?:[^"\\\n]|\\.)*)(?:"|(?=\n)|\Z)'
@@ -39,7 +38,7 @@ PIECE = re.compile(
     r"|\\\r?\n",
     re.DOTALL,
 )
-"""A string, a character, a comment, or a line that goes on."""
+"""A string, a character, a comment, or a line continuation."""
 DEFINE = re.compile(r"^[ \t]*#[ \t]*define[ \t]+(\w+)(?:\([^()\n]*\))?[ \t]*(.*)$", re.MULTILINE)
 FUNCTION = re.compile(r"\b(\w+)\s*\([^(){};]*\)\s*(?:const\b|noexcept\b|\s)*\{([^{}]*)\}")
 VARIABLE = re.compile(r"\b(\w+)\s*(?:\[[^\[\]=;]*\])?\s*=([^;=]*);")
@@ -51,7 +50,7 @@ OP, KERNEL = "SHOULD_REGISTER_OP", "SHOULD_REGISTER_OP_KERNEL"
 
 
 def read_header(path: str) -> Selection:
-    """What a header keeps."""
+    """Read what a header keeps."""
     return parse_header(read_text(path), path)
 
 
@@ -59,7 +58,7 @@ def parse_header(text: str, where: str) -> Selection:
     header = _Header(text)
     op = OP if OP in header.meanings else "ShouldRegisterOp"
     if op not in header.meanings:
-        raise UnreadableFile(f"{where}: no ops_to_register.h: it does not define {OP}")
+        raise UnreadableFile(f"{where}: not an ops_to_register.h: it does not define {OP}")
     ops = header.strings(op)
     kernels = header.strings(KERNEL) if KERNEL in header.meanings else None
     return Selection(
@@ -68,7 +67,7 @@ def parse_header(text: str, where: str) -> Selection:
 
 
 class _Header:
-    """C++ taken apart as far as selective registration needs it: names, and the strings behind them."""
+    """The definitions of a C++ header, as far as selective registration needs them."""
 
     def __init__(self, text: str) -> None:
         self._literals: list[str] = []
@@ -79,19 +78,19 @@ class _Header:
             for name, body in pattern.findall(source):
                 self.meanings[name] = body
 
-    def _hide(self, found: re.Match[str]) -> str:
-        """A string as its number, so that nothing in it looks like code; a comment as a space."""
-        if found["text"] is None:
-            return "0" if found[0][0] == "'" else " "
-        self._literals.append(ESCAPE.sub(r"\1", found["text"]))
+    def _hide(self, match: re.Match[str]) -> str:
+        """Replace a string by its number, so that it does not look like code, and a comment by a space."""
+        if match["text"] is None:
+            return "0" if match[0][0] == "'" else " "
+        self._literals.append(ESCAPE.sub(r"\1", match["text"]))
         return f'"{len(self._literals) - 1}"'
 
     def strings(self, name: str) -> list[str] | None:
-        """The strings that a name leads to; None if it lets everything through."""
+        """Return the strings that a definition refers to; None if it keeps everything."""
         bodies = list(self._reached(name))
         if not any(map(LITERAL.search, bodies)) and any(map(EVERYTHING.fullmatch, bodies)):
             return None
-        if any("strstr" in body for body in bodies):  # one long string: a part for each, and commas
+        if any("strstr" in body for body in bodies):  # one long string with commas
             parts = (self._literals[int(n)].strip(",") for body in bodies for n in LITERAL.findall(body))
             return [part for part in parts if part]
         groups = (group for body in bodies for group in GROUP.findall(body))
@@ -109,7 +108,7 @@ class _Header:
 
 
 class ReducedSource:
-    """A source without the kernels whose classes a header does not name."""
+    """A source without the kernels whose classes a header leaves out."""
 
     def __init__(self, source: Source, selection: Selection, classes: KernelClasses) -> None:
         self._source, self._classes = source, classes
@@ -135,26 +134,26 @@ class ReducedSource:
 
 
 def squeeze(name: str) -> str:
-    """A class as the header compares it: spaces do not count."""
+    """Remove spaces from a class name, as the header does to compare."""
     return name.replace(" ", "")
 
 
 @dataclass
 class NeededOps:
-    """What some models need of a build."""
+    """What models need from a build."""
 
     ops: set[str] = field(default_factory=lambda: set(LOADING))
     classes: set[str] = field(default_factory=set)
     nameless: set[str] = field(default_factory=set)
-    """Ops with a kernel whose class is not known."""
+    """Ops with a kernel whose class is unknown."""
     unknown: set[str] = field(default_factory=set)
     """Ops that the build does not register."""
     without_kernel: set[str] = field(default_factory=set)
-    """Ops that it registers, without a kernel that fits."""
+    """Ops that the build registers without a matching kernel."""
 
 
 def needed_by(models: Iterable[Model], registry: Registry, classes: KernelClasses | None) -> NeededOps:
-    """The ops of the models and of all their functions, and the classes of their kernels on the CPU."""
+    """Collect the ops of models and of all their functions, and the classes of their CPU kernels."""
     needed = NeededOps(classes={LOADING[op] for op in LOADING})
     for model in models:
         functions = model.graph.library.functions
@@ -183,16 +182,16 @@ def _add(needed: NeededOps, node: Node, registry: Registry, classes: KernelClass
 
 
 def _fitting(node: Node, registry: Registry) -> list[Kernel]:
-    """The kernels that could run a node on the CPU; several where its types are those of a caller."""
+    """Return the CPU kernels that could run a node; several if its types depend on the caller."""
     defaults = {attr.name: decode(attr.default_value) for attr in registry[node.op].attr}
     return fitting({**defaults, **node.attrs}, registry.kernels(node.op), "CPU")
 
 
 def write_header(models: Iterable[Model], registry: Registry) -> str:
-    """An `ops_to_register.h` that keeps what the models need.
+    """Return an `ops_to_register.h` that keeps what the models need.
 
-    Kernel classes are restricted where the classes of all kernels are known; the
-    first lines of the header say what was left out, and whether that is so.
+    It restricts kernel classes only if the classes of all kernels are known. The first
+    lines of the header list what was left out.
     """
     models = list(models)
     classes = next((c for source in registry.sources if (c := classes_of(source))), None)
@@ -201,12 +200,12 @@ def write_header(models: Iterable[Model], registry: Registry) -> str:
 
 
 def _opening(models: list[Model], registry: Registry, needed: NeededOps) -> Iterator[str]:
-    yield f"// The ops and kernels that these models need of {registry.name}, written by tfport:"
+    yield f"// The ops and kernels that these models need from {registry.name}, written by tfport:"
     yield from (f"//   {' '.join(model.where.split())}" for model in models)
     if needed.unknown:
-        yield f"// Left out, as it does not register them: {', '.join(sorted(needed.unknown))}"
+        yield f"// Left out, because they are not registered: {', '.join(sorted(needed.unknown))}"
     if needed.without_kernel:
-        yield f"// Left out, as it has no CPU kernel for them: {', '.join(sorted(needed.without_kernel))}"
+        yield f"// Left out, because they have no CPU kernel: {', '.join(sorted(needed.without_kernel))}"
     if needed.nameless:
         yield "// All kernels are kept: the classes of some are not recorded for this release."
     yield "#ifndef OPS_TO_REGISTER"
@@ -215,7 +214,7 @@ def _opening(models: list[Model], registry: Registry, needed: NeededOps) -> Iter
     yield _COMPARE
 
 
-# single returns, as C++11 asks of a constexpr function; halves, as compilers limit the depth of calls
+# C++11 allows a constexpr function only a single return; halving limits the depth of calls
 _COMPARE = """\
 namespace {
 constexpr const char* skip(const char* x) { return *x == ' ' ? skip(x + 1) : x; }

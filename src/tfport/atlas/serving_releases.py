@@ -1,7 +1,7 @@
-"""Which TensorFlow, and which add-ons, are linked into a release of TensorFlow Serving?
+"""Releases of TensorFlow Serving, and the add-ons linked into each.
 
-Read from Serving's own sources at the tag of each release (SUPPORTED_TENSORFLOW_OPS
-in model_servers/BUILD, and workspace.bzl); its binaries were not asked.
+From Serving's sources at the tag of each release (SUPPORTED_TENSORFLOW_OPS in
+model_servers/BUILD, and workspace.bzl); its binaries were not examined.
 """
 
 from __future__ import annotations
@@ -41,18 +41,18 @@ CONTRIB = [
     "kafka", "kinesis", "layers", "nccl", "nearest_neighbor", "rnn", "seq2seq",
     "tensor_forest/python", "text", "tpu",
 ]  # fmt: skip
-"""What 1.x links of tensorflow.contrib (contrib_ops_op_lib)."""
+"""The parts of tensorflow.contrib that 1.x links (contrib_ops_op_lib)."""
 CONTRIB_UNTIL = Version("2")
 
 
 def releases(atlas: Atlas) -> list[str]:
-    """The releases of Serving; newer than those of this table, one for each of TensorFlow."""
+    """Return the releases of Serving; after those of this table, one for each TensorFlow release."""
     newest = version_key(RELEASES[-1])
     return [*RELEASES, *(b.version for b in atlas.builds("tensorflow") if version_key(b.version) > newest)]
 
 
 def linked(release: str) -> dict[str, str]:
-    """The add-ons in a release, with their versions."""
+    """Return the add-ons linked into a release, with their versions."""
     wanted = version_key(release)
     rows = [row for row in LINKED if version_key(row[0]) <= wanted]
     if not rows:
@@ -62,7 +62,7 @@ def linked(release: str) -> dict[str, str]:
 
 
 def contrib_libraries(atlas: Atlas, build: Build) -> list[str]:
-    """The libraries of tensorflow.contrib whose ops Serving of the same release has."""
+    """Return the libraries of tensorflow.contrib whose ops the same release of Serving has."""
     if version_key(build.version) >= CONTRIB_UNTIL:
         return []
     rows = atlas.rows("SELECT DISTINCT provider FROM op WHERE provider LIKE 'contrib/%'")
@@ -71,16 +71,18 @@ def contrib_libraries(atlas: Atlas, build: Build) -> list[str]:
 
 
 def notes(release: str, addons: list[Build]) -> list[str]:
-    """What to know of such a target."""
-    says = linked(release)
-    if not says:
+    """Return the notes about a target of this release."""
+    versions = linked(release)
+    if not versions:
         return [
             "derived from Serving's sources, not measured: TensorFlow with the contrib ops that 1.x links in"
         ]
-    named = " and ".join(f"{package} {version}" for package, version in says.items())
+    named = " and ".join(f"{package} {version}" for package, version in versions.items())
     out = [f"derived from Serving's sources, not measured: they link {named} into TensorFlow"]
     for addon in addons:
-        if says[addon.package] != addon.version:
-            out.append(f"{addon.package} {says[addon.package]} is not recorded: taken from {addon.version}")
-    missing = sorted(set(says) - {addon.package for addon in addons})
-    return out + [f"{package} is not recorded: its ops count as unknown" for package in missing]
+        if versions[addon.package] != addon.version:
+            out.append(
+                f"{addon.package} {versions[addon.package]} is not recorded: {addon.version} is used instead"
+            )
+    missing = sorted(set(versions) - {addon.package for addon in addons})
+    return out + [f"{package} is not recorded: its ops are unknown" for package in missing]

@@ -1,9 +1,8 @@
-"""Which builds export a symbol: what `libtensorflow_framework` and its like offer to a custom-op library.
+"""The symbols that recorded builds export: what a custom-op library can link to.
 
-A second file, `symbols.sqlite`. Names are kept as hashes of 40 bits: a name that no
-build exports is taken for one that some build does about once in a million.
-Symbols that the same builds export are of one group; a bucket holds the hashes
-that begin with the same 11 bits, in order, each with its group.
+They are in the file `symbols.sqlite`. Names are stored as 40-bit hashes: about one in a
+million unknown names is mistaken for an exported one. Symbols that the same builds export
+form a group; a bucket has the hashes with the same first 11 bits, sorted, each with its group.
 """
 
 from __future__ import annotations
@@ -25,7 +24,7 @@ from tfport.atlas.atlas import open_database
 BUCKET_BITS = 11
 HASH_BYTES = 5
 REST_BYTES = 4
-"""What of a hash a bucket must still tell apart: 29 bits."""
+"""Bytes of a hash within a bucket: 29 bits."""
 
 
 def symbol_hash(symbol: bytes) -> int:
@@ -33,26 +32,26 @@ def symbol_hash(symbol: bytes) -> int:
 
 
 def split_hash(value: int) -> tuple[int, int]:
-    """The bucket of a hash, and the rest of it."""
+    """Return the bucket of a hash, and the remaining bits."""
     rest_bits = 8 * HASH_BYTES - BUCKET_BITS
     return value >> rest_bits, value & (1 << rest_bits) - 1
 
 
 def join_hash(bucket: int, rest: int) -> int:
-    """The hash that `split_hash` takes apart."""
+    """Return the hash from its bucket and the remaining bits; the inverse of `split_hash`."""
     return bucket << 8 * HASH_BYTES - BUCKET_BITS | rest
 
 
 @dataclass(frozen=True, slots=True)
 class LostSymbols:
-    """Of the symbols that a build had, how many are lost in another."""
+    """How many symbols a build has, and how many of them another lacks."""
 
     had: int
     lost: int
 
 
 class Symbols:
-    """The exported symbols of the recorded builds, by `package==version`. Any thread may ask."""
+    """The exported symbols of recorded builds, by `package==version`; thread-safe."""
 
     def __init__(self, path: Path) -> None:
         self._database = open_database(path)
@@ -67,17 +66,17 @@ class Symbols:
             return self._database.execute(query, values).fetchall()
 
     def exporters(self, symbol: str) -> frozenset[str]:
-        """The builds that export a symbol, by its mangled name."""
+        """Return the builds that export a symbol, by its mangled name."""
         bucket, rest = split_hash(symbol_hash(symbol.encode()))
         group = self._bucket(bucket).get(rest)
         return frozenset() if group is None else self._group(group)
 
     def missing(self, symbols: Iterable[str], build: str) -> list[str]:
-        """Those of the symbols that a build does not export."""
+        """Return the symbols that a build does not export."""
         return [symbol for symbol in symbols if build not in self.exporters(symbol)]
 
     def lost(self, before: str, after: str) -> LostSymbols | None:
-        """How many symbols of one build another does not export; None if one of the two is not recorded."""
+        """Count the symbols of a build that another does not export; None if one is not recorded."""
         if not {before, after} <= set(self.builds):
             return None
         groups = Counter[int]()
@@ -106,7 +105,7 @@ class Symbols:
 
 
 def pack_bucket(entries: dict[int, int]) -> bytes:
-    """Hashes in order as the steps between them, then their groups, both byte plane by byte plane."""
+    """Encode sorted hashes as differences, then their groups, both split into byte planes."""
     ordered = sorted(entries.items())
     steps = [rest - before for (rest, _), before in zip(ordered, [0, *(r for r, _ in ordered)], strict=False)]
     planes = [bytes(step >> 8 * i & 255 for step in steps) for i in range(REST_BYTES)]
@@ -124,7 +123,7 @@ def unpack_bucket(body: bytes) -> dict[int, int]:
 
 
 def groups_of(body: bytes) -> Iterable[int]:
-    """The groups in a bucket, as often as they have symbols in it."""
+    """Return the group of each symbol in a bucket."""
     data = zlib.decompress(body)
     count = len(data) // (REST_BYTES + 2)
     low, high = data[REST_BYTES * count : (REST_BYTES + 1) * count], data[(REST_BYTES + 1) * count :]
@@ -133,5 +132,5 @@ def groups_of(body: bytes) -> Iterable[int]:
 
 @functools.cache
 def symbols() -> Symbols:
-    """The symbols that tfport has recorded."""
+    """Return the symbols that come with tfport."""
     return Symbols(Path(__file__).with_name("symbols.sqlite"))

@@ -1,7 +1,7 @@
-"""What does the root of an unpacked image hold: its packages of Python, its C and C++ libraries, CUDA?
+"""Inspect the root of an unpacked image: Python packages, C and C++ libraries, CUDA.
 
-Files are looked at, never loaded. A symbolic link is followed inside the image, where
-an absolute one means the image's own root.
+Files are read, never loaded. Symbolic links are followed within the image; absolute ones
+start at its root.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ ELF = b"\x7fELF"
 
 @dataclass(frozen=True, slots=True)
 class System:
-    """What is under Python; empty where it is not known."""
+    """The system below Python; fields are empty if unknown."""
 
     name: str = ""
     machine: str = ""
@@ -59,19 +59,19 @@ class System:
 
 @dataclass(frozen=True, slots=True)
 class SitePackages:
-    """The folders that Python would import from, and what to say of the choice."""
+    """The folders that Python imports from, and notes about the choice."""
 
     chosen: list[Path]
     notes: list[str]
 
 
 def is_image(folder: str) -> bool:
-    """Whether a folder is the root of a system."""
+    """Whether a folder is the root of a Linux system."""
     return any(os.path.lexists(os.path.join(folder, name)) for name in RELEASE)
 
 
-def inside(root: str, path: str) -> str | None:
-    """Where a path of an image really is, its links followed; None if it leads nowhere."""
+def path_in_image(root: str, path: str) -> str | None:
+    """Return the real path of a file of an image, links followed; None if there is none."""
     left, real = [part for part in path.split("/") if part], ""
     for _ in range(MOST_LINKS + len(left)):
         if not left:
@@ -80,27 +80,27 @@ def inside(root: str, path: str) -> str | None:
         real = os.path.dirname(real) if part == ".." else os.path.join(real, part) if part != "." else real
         whole = os.path.join(root, real)
         if os.path.islink(whole):
-            leads = os.readlink(whole)
-            left = [*(piece for piece in leads.split("/") if piece), *left]
-            real = "" if leads.startswith("/") else os.path.dirname(real)
+            link = os.readlink(whole)
+            left = [*(piece for piece in link.split("/") if piece), *left]
+            real = "" if link.startswith("/") else os.path.dirname(real)
         elif not os.path.lexists(whole):
             return None
     return None
 
 
 def site_packages_of(root: str) -> SitePackages:
-    """The folder with TensorFlow; where several have it, or none, the first."""
-    there = list(_package_folders(root))
-    with_tensorflow = [folder for folder in there if os.path.isdir(folder / "tensorflow")]
-    chosen = (with_tensorflow or there)[:1]
+    """Return the first folder with TensorFlow; if none has it, the first folder."""
+    folders = list(_package_folders(root))
+    with_tensorflow = [folder for folder in folders if os.path.isdir(folder / "tensorflow")]
+    chosen = (with_tensorflow or folders)[:1]
     notes = []
     if len(with_tensorflow) > 1:
         names = ", ".join(str(folder.relative_to(root)) for folder in with_tensorflow[:MOST_NAMED])
         more = f" and {left} more" if (left := len(with_tensorflow) - MOST_NAMED) > 0 else ""
-        notes.append(f"TensorFlow is in {names}{more}: taken from the first")
+        notes.append(f"TensorFlow is in {names}{more}: the first one is used")
     debian = Path(root, DEBIAN)
     if chosen and chosen[0].name == debian.name and chosen[0] != debian and os.path.isdir(debian):
-        chosen.append(debian)  # one Python imports from both
+        chosen.append(debian)  # Debian's Python imports from both
     return SitePackages(chosen, notes)
 
 
@@ -117,7 +117,7 @@ def _package_folders(root: str) -> Iterator[Path]:
 
 
 def system_of(root: str) -> System:
-    """What the files of a system say of it."""
+    """Read the facts of a system from its files."""
     libc, cpp = _library(root, "libc.so.6"), _library(root, "libstdc++.so.6")
     glibc = GLIBC.search(libc)
     musl = any(_matching(root, "lib/ld-musl-*.so.1"))
@@ -133,9 +133,9 @@ def system_of(root: str) -> System:
 
 
 def _library(root: str, name: str) -> bytes:
-    """The first library of that name where the loader looks."""
+    """Return the content of the first library of that name on the loader's path."""
     for place in LIBRARIES:
-        data = _read(inside(root, f"{place}/{name}"))
+        data = _read(path_in_image(root, f"{place}/{name}"))
         if data.startswith(ELF):
             return data
     return b""
@@ -146,7 +146,7 @@ def _first(root: str, pattern: str) -> bytes:
 
 
 def _matching(root: str, pattern: str) -> Iterator[Path]:
-    """Files by a pattern; not those to which a link out of the image leads."""
+    """Yield the files that match a pattern, without those outside of the image."""
     real = os.path.realpath(root)
     try:
         yield from (path for path in sorted(Path(root).glob(pattern)) if path.resolve().is_relative_to(real))
@@ -155,7 +155,7 @@ def _matching(root: str, pattern: str) -> Iterator[Path]:
 
 
 def _read(path: str | None) -> bytes:
-    """What a file holds; nothing if it cannot be read or is no such file."""
+    """Return the content of a file; empty if it cannot be read."""
     if path is None or not os.path.isfile(path):
         return b""
     try:
@@ -167,9 +167,9 @@ def _read(path: str | None) -> bytes:
 
 def _release(root: str) -> str:
     for name in RELEASE:
-        text = _read(inside(root, name)).decode(errors="replace")
-        if found := re.search(r'^PRETTY_NAME="?([^"\n]{1,100})', text, re.MULTILINE):
-            return found[1].strip()
+        text = _read(path_in_image(root, name)).decode(errors="replace")
+        if name_line := re.search(r'^PRETTY_NAME="?([^"\n]{1,100})', text, re.MULTILINE):
+            return name_line[1].strip()
     return ""
 
 
@@ -182,10 +182,10 @@ def _newest(versions: list[bytes]) -> str:
 
 
 def _cuda(root: str) -> dict[str, str]:
-    """The newest of each library of CUDA, by its longest name."""
-    found: dict[str, str] = {}
+    """Return the newest version of each CUDA library, from the file names."""
+    versions: dict[str, str] = {}
     for pattern in CUDA:
         for path in _matching(root, f"{pattern}/libcud*.so.*"):
             if name := CUDA_FILE.fullmatch(path.name):
-                found[name[1]] = max(found.get(name[1], name[2]), name[2], key=version_key)
-    return found
+                versions[name[1]] = max(versions.get(name[1], name[2]), name[2], key=version_key)
+    return versions

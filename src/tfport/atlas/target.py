@@ -1,4 +1,4 @@
-"""What `--on` and `--for` name: text to a registry, with the devices that are there.
+"""Resolve the text of `--on` and `--for` to a registry and its devices.
 
     resolve_targets("tensorflow==2.8")           its newest patch
     resolve_targets("tensorflow>=2.4,<2.9")      each release
@@ -6,7 +6,7 @@
     resolve_targets("requirements.txt")          or a lock file, `.`, a wheel, a recorded target
     resolve_targets("ops_to_register.h@tensorflow==1.4.1")
 
-What was derived rather than measured is told in `notes`.
+`notes` says what was derived and not recorded.
 """
 
 from __future__ import annotations
@@ -35,23 +35,23 @@ WITH_CUDA = "and-cuda"
 
 @dataclass(frozen=True, eq=False)
 class Target:
-    """A runtime that a model is checked on, or fixed for."""
+    """A runtime to check a model on, or to fix it for."""
 
     name: str
     """For people: `tensorflow 2.8.4 + tensorflow-text 2.8.2`."""
     requirement: str
-    """As it may be typed again."""
+    """The text that names the target."""
     registry: Registry
     build: Build | None
-    """The TensorFlow in it."""
+    """Its TensorFlow."""
     addons: tuple[Build, ...] = ()
     device: str = "cpu"
     kind: str = "tensorflow"
     """`tensorflow`, `serving`, `reduced`, `recorded` or `tfport`."""
     notes: list[str] = field(default_factory=list)
-    """What was derived, not measured."""
+    """What was derived, not recorded."""
     capability: str | None = None
-    """The compute capability of its GPU, where that is known."""
+    """The compute capability of its GPU, if known."""
 
 
 def resolve_targets(
@@ -62,12 +62,12 @@ def resolve_targets(
     atlas: Atlas | None = None,
     own: Callable[[], Target] | None = None,
 ) -> list[Target]:
-    """The targets that a text names, or each of several texts; `gpu` is a name or a compute capability.
+    """Return the targets that a text, or several, name; `gpu` is a name or a compute capability.
 
-    `own` gives the target that `tfport` names: the runtime stands above this layer.
+    `own` returns the target for `tfport`: the runtime is in a layer above this one.
     """
     if device not in (None, *DEVICES) or (gpu is not None and device == "cpu"):
-        wrong = f"a device `{device}`" + (f" with the GPU {gpu}" if gpu is not None else "")
+        wrong = f"unknown device `{device}`" + (f" with the GPU {gpu}" if gpu is not None else "")
         raise Error(f"{wrong}; expected cpu or gpu")
     known, capability = atlas or recorded_atlas(), None
     if gpu is not None:
@@ -75,18 +75,18 @@ def resolve_targets(
 
         device, capability = "gpu", capability_of(gpu)
     texts = [text] if isinstance(text, str) else list(text)
-    found: list[Target] = []
-    for one in texts:
-        if own is not None and one.strip().lower() == OURS:
-            found.append(own())
+    targets: list[Target] = []
+    for one_text in texts:
+        if own is not None and one_text.strip().lower() == OURS:
+            targets.append(own())
         else:
-            found += _Resolver(one, device, known).targets()
-    return [replace(target, capability=capability) for target in found] if capability else found
+            targets += _Resolver(one_text, device, known).targets()
+    return [replace(target, capability=capability) for target in targets] if capability else targets
 
 
 @dataclass
 class _Base:
-    """The TensorFlow of a target, before its add-ons."""
+    """The TensorFlow of a target, without add-ons."""
 
     name: str
     requirement: str
@@ -98,11 +98,11 @@ class _Base:
 
 
 class _Resolver:
-    """One text."""
+    """Resolves one text."""
 
     def __init__(self, text: str, device: str | None, atlas: Atlas) -> None:
         if text.strip().lower() == OURS:
-            raise Error("tfport's own runtime is no TensorFlow; name a release")
+            raise Error("`tfport` is not a TensorFlow release here; name one, such as tensorflow==2.8.4")
         self.text, self.device, self.atlas = text, device, atlas
         self.parts = parse_target_text(text)
 
@@ -111,7 +111,9 @@ class _Resolver:
         made = [self._with_addons(base) for base in bases]
         if self.parts.header is None:
             return made
-        from tfport.atlas.selective_registration import read_header  # here and below, as few targets need it
+        from tfport.atlas.selective_registration import (
+            read_header,  # imported here and below, because few targets need it
+        )
 
         selection = read_header(self.parts.header)
         return [_reduce(target, self.parts.header, selection) for target in made]
@@ -119,27 +121,29 @@ class _Resolver:
     def _bases(self) -> list[_Base]:
         if self.parts.recorded is not None:
             return [self._recorded(self.parts.recorded)]
-        if typed := _first_flavour(self.parts.typed):
-            self._see_one()
+        if typed := _tensorflow_requirements(self.parts.typed):
+            self._check_single()
             return self._tensorflow(typed[0], typed=True)
         for wanted in self.parts.typed:
             if wanted.package in SERVING_PACKAGES:
                 return self._serving(wanted)
-        listed = _first_flavour(self.parts.listed.wanted)
+        listed = _tensorflow_requirements(self.parts.listed.wanted)
         if listed:
             return [base for wanted in listed for base in self._tensorflow(wanted, typed=False)]
         raise self._no_tensorflow()
 
-    def _see_one(self) -> None:
-        """Refuse two TensorFlows in one text."""
+    def _check_single(self) -> None:
+        """Raise an error if a text names several TensorFlows."""
         texts = dict.fromkeys(
             wanted.text for wanted in self.parts.typed if wanted.package in TENSORFLOW_PACKAGES
         )
         if len(texts) > 1:
-            raise Error(f"several TensorFlows in one target, {' and '.join(texts)}; give them one by one")
+            raise Error(
+                f"several TensorFlow packages in one target, {' and '.join(texts)}; name them one at a time"
+            )
 
     def _no_tensorflow(self) -> Error:
-        """Why there is no target: a header alone, an add-on alone, a file without it, an unknown name."""
+        """Return why there is no target: only a header or add-on, a file without TensorFlow, or a typo."""
         parts, recorded = self.parts, self.atlas.packages()
         if parts.typed:
             package = parts.typed[0].package
@@ -147,13 +151,13 @@ class _Resolver:
                 return Error(f"{package} is {why}")
             if package in recorded:
                 return Error(
-                    f"{package} is an add-on: name the TensorFlow that loads it too, "
+                    f"{package} is an add-on: name the TensorFlow it is used with, "
                     f"such as 'tensorflow {parts.typed[0].text}'"
                 )
             return Error(f"{package} is not recorded{suggestion(package, recorded)}")
         if parts.files:
-            return Error(f"{', '.join(parts.files)}: no TensorFlow in it")
-        return Error(f"{parts.header}: name the release that it reduces, {parts.header}@tensorflow==…")
+            return Error(f"{', '.join(parts.files)}: no TensorFlow found")
+        return Error(f"{parts.header}: name the release it applies to: {parts.header}@tensorflow==…")
 
     def _tensorflow(self, wanted: PackageRequirement, *, typed: bool) -> list[_Base]:
         platform = self.parts.listed.platform if not typed else "x86_64"
@@ -162,19 +166,19 @@ class _Resolver:
         return [self._base(choice, device, [] if typed else self.parts.listed.notes) for choice in choices]
 
     def _base(self, choice: ChosenBuild, device: str, notes: list[str]) -> _Base:
-        source, said = self.atlas.source(choice.build), [*notes, *choice.notes]
+        source, all_notes = self.atlas.source(choice.build), [*notes, *choice.notes]
         wanted = self.device or device
-        if wanted == "gpu" and (choice.package == "tensorflow-cpu" or not _sees_gpus(source)):
-            said.append(f"{choice.name} has no kernels for GPUs: it runs on the CPU")
+        if wanted == "gpu" and (choice.package == "tensorflow-cpu" or not _has_gpu_kernels(source)):
+            all_notes.append(f"{choice.name} has no GPU kernels: it runs on the CPU")
             wanted = "cpu"
-        said += [note for wheel in self.parts.wheels if (note := _compare(wheel, choice.build))]
-        return _Base(choice.name, choice.requirement, choice.build, source, said, wanted)
+        all_notes += [note for wheel in self.parts.wheels if (note := _wheel_note(wheel, choice.build))]
+        return _Base(choice.name, choice.requirement, choice.build, source, all_notes, wanted)
 
     def _serving(self, wanted: PackageRequirement) -> list[_Base]:
         gpu = self.device == "gpu"
-        found = choose_serving(wanted, typed=True, atlas=self.atlas, gpu=gpu)
+        chosen = choose_serving(wanted, typed=True, atlas=self.atlas, gpu=gpu)
         device = self.device or SERVING_PACKAGES[wanted.package]
-        return [self._served(version, choice, device) for version, choice in found]
+        return [self._served(version, choice, device) for version, choice in chosen]
 
     def _served(self, version: str, choice: ChosenBuild, device: str) -> _Base:
         imported = serving_releases.contrib_libraries(self.atlas, choice.build)
@@ -204,14 +208,14 @@ class _Resolver:
         return _target(base, " + ".join(names), " ".join(requirement), addons, more + notes, self.atlas)
 
     def _addons(self, tensorflow: Build) -> tuple[list[ChosenBuild], list[str]]:
-        """The add-ons beside a TensorFlow: those that were typed, and the recorded ones of files."""
+        """Return the add-ons of a target: those that were typed, and recorded ones from files."""
         recorded = set(self.atlas.packages()) - set(TENSORFLOW_PACKAGES)
         typed = [w for w in self.parts.typed if w.package not in TENSORFLOW_PACKAGES | SERVING_PACKAGES]
         chosen, notes = list[ChosenBuild](), list[str]()
         for wanted in merged_requirements(typed, [w.package for w in typed]):
             choice = choose_addon(wanted, tensorflow, self.atlas)
             if choice is None:
-                notes.append(f"{wanted.package} is not recorded: its ops count as unknown")
+                notes.append(f"{wanted.package} is not recorded: its ops are unknown")
             else:
                 chosen.append(choice)
         for wanted in merged_requirements(self.parts.listed.wanted, recorded - {w.package for w in typed}):
@@ -223,21 +227,23 @@ class _Resolver:
         return chosen, notes + [note for choice in chosen for note in choice.notes]
 
     def _linked(self, base: _Base) -> tuple[list[ChosenBuild], list[str]]:
-        """The add-ons that are linked into a release of Serving."""
+        """Return the add-ons that are linked into a release of Serving."""
         version = base.requirement.partition("==")[2]
         wanted = [
             PackageRequirement(p, SpecifierSet(f"=={v}")) for p, v in serving_releases.linked(version).items()
         ]
-        chosen = [choice for one in wanted if (choice := choose_addon(one, base.build, self.atlas))]
+        chosen = [
+            choice for requirement in wanted if (choice := choose_addon(requirement, base.build, self.atlas))
+        ]
         return chosen, serving_releases.notes(version, [choice.build for choice in chosen])
 
 
-def _first_flavour(wanted: Sequence[PackageRequirement]) -> list[PackageRequirement]:
-    """What is asked of the TensorFlow among some packages: once, or each version that a lock file pins."""
+def _tensorflow_requirements(wanted: Sequence[PackageRequirement]) -> list[PackageRequirement]:
+    """Return the requirement for TensorFlow among packages, or one for each version that a lock file pins."""
     for name in TENSORFLOW_PACKAGES:
-        same = [one for one in wanted if one.package == name]
+        same = [requirement for requirement in wanted if requirement.package == name]
         if same:
-            pins = {one.pin: one for one in same}
+            pins = {requirement.pin: requirement for requirement in same}
             return merged_requirements(same, [name]) if None in pins else list(pins.values())
     return []
 
@@ -246,12 +252,12 @@ def _target(
     base: _Base, name: str, requirement: str, addons: tuple[Build, ...], notes: list[str], atlas: Atlas
 ) -> Target:
     registry = Registry(f"{name} ({base.device})", [base.source, *map(atlas.source, addons)])
-    said = list(dict.fromkeys([*base.notes, *notes]))
-    return Target(name, requirement, registry, base.build, addons, base.device, base.kind, said)
+    all_notes = list(dict.fromkeys([*base.notes, *notes]))
+    return Target(name, requirement, registry, base.build, addons, base.device, base.kind, all_notes)
 
 
 def _reduce(target: Target, header: str, selection: Selection) -> Target:
-    """A target built with selective registration."""
+    """Return the target built with selective registration."""
     from tfport.atlas.kernel_classes import classes_of
     from tfport.atlas.selective_registration import ReducedSource
 
@@ -261,11 +267,11 @@ def _reduce(target: Target, header: str, selection: Selection) -> Target:
             sources[0] = ReducedSource(sources[0], selection, classes)
         else:
             notes.append(
-                f"{target.name}: kernel classes are not recorded, so the kernels of all kept ops are kept"
+                f"{target.name}: kernel classes are not recorded, so all kernels of the kept ops are kept"
             )
     missing = sorted(op for op in selection.ops or () if op not in target.registry and not op.startswith("_"))
     if missing:
-        notes.append(f"{header}: {', '.join(missing)}: not registered in {target.name} at all")
+        notes.append(f"{header}: {', '.join(missing)}: not registered in {target.name}")
     name = f"{target.name}, reduced by {os.path.basename(header)}"
     registry = Registry(f"{name} ({target.device})", sources, selection)
     return replace(
@@ -278,18 +284,18 @@ def _reduce(target: Target, header: str, selection: Selection) -> Target:
     )
 
 
-def _sees_gpus(source: Source) -> bool:
-    """Whether a build has kernels for GPUs; every build lists some, but only for ops that move data."""
+def _has_gpu_kernels(source: Source) -> bool:
+    """Whether a build has GPU kernels for computations; every build has some for ops that move data."""
     kernels = source.kernels("MatMul")
     return not kernels or any(kernel.device == "GPU" for kernel in kernels)
 
 
-def _compare(wheel: str, build: Build) -> str | None:
-    """What to say of a wheel beside the recorded one of its release."""
+def _wheel_note(wheel: str, build: Build) -> str | None:
+    """Return a note if a wheel is not the recorded one of its release."""
     name = os.path.basename(wheel)
     if name.startswith(build.package.replace("-", "_") + "-"):
         if name != build.wheel:
-            return f"{name}: taken from {build.wheel}, which is recorded"
+            return f"{name}: the recorded wheel {build.wheel} is used instead"
         try:
             import hashlib
 
@@ -298,5 +304,7 @@ def _compare(wheel: str, build: Build) -> str | None:
         except OSError as error:
             raise UnreadableFile(f"{wheel}: {reason(error)}") from None
         if digest != build.sha256:
-            return f"{name}: not the official wheel of this name: its SHA-256 differs, and so may its ops"
+            return (
+                f"{name}: not the official wheel of this name: its SHA-256 differs, so its ops may differ too"
+            )
     return None

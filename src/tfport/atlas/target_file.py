@@ -1,7 +1,7 @@
-"""A target file: one build that somebody recorded, in the form of the atlas.
+"""A target file: one recorded build, in the format of the atlas.
 
-`open_target_file(path)` gives an `Atlas` of one build. The file may come from anybody,
-so all of it is looked at before it is believed. `record` makes such files.
+`open_target_file(path)` returns an `Atlas` of one build. The file is untrusted, so all of
+it is validated first. `record_target` writes such files.
 """
 
 from __future__ import annotations
@@ -58,8 +58,8 @@ LARGEST_KERNELS = 64 * 2**20
 SECONDS = 10
 STEPS = 10_000
 FIRST = b"\x01"
-"""The builds that have something, as bits: the first, and only, one."""
-MENDS = "`tfport targets record` makes such files"
+"""The set of builds as bits: only the first one."""
+HINT = "`tfport targets record` writes such files"
 
 
 def write_target_file(
@@ -69,7 +69,7 @@ def write_target_file(
     ops: Iterable[tuple[str, OpDef]],
     kernels: Iterable[tuple[str, KernelDef]],
 ) -> None:
-    """Write what one build registers; each op and kernel with the library that brings it, or ''."""
+    """Write what one build registers; each op and kernel with the library that registers it, or ''."""
     with closing(sqlite3.connect(path)) as database:
         database.executescript(SCHEMA)
         named = [build[name] for name in ("package", "version", "platform", "wheel", "sha256")]
@@ -91,13 +91,13 @@ def _without_prose(op: OpDef) -> bytes:
 
 
 def _kernel_rows(kernels: Iterable[tuple[str, KernelDef]]) -> list[tuple[str, str, bytes, bytes]]:
-    found: dict[tuple[str, str], dict[bytes, KernelDef]] = {}
+    by_op: dict[tuple[str, str], dict[bytes, KernelDef]] = {}
     for library, kernel in kernels:
         body = kernel.SerializeToString(deterministic=True)
-        found.setdefault((kernel.op, library), {})[body] = kernel
+        by_op.setdefault((kernel.op, library), {})[body] = kernel
     return [
         (op, library, _packed(kernel for _, kernel in sorted(same.items())), FIRST)
-        for (op, library), same in sorted(found.items())
+        for (op, library), same in sorted(by_op.items())
     ]
 
 
@@ -106,28 +106,28 @@ def _packed(kernels: Iterable[KernelDef]) -> bytes:
 
 
 def open_target_file(path: str) -> Atlas:
-    """The build in a target file."""
+    """Open a target file as an atlas of one build."""
     try:
         with open(path, "rb") as file:
             head, size = file.read(len(MAGIC)), os.fstat(file.fileno()).st_size
     except (OSError, ValueError) as error:
         raise UnreadableFile(f"{path}: {reason(error)}") from None
     if head != MAGIC:
-        raise UnreadableFile(f"{path}: no recorded target; {MENDS}")
+        raise UnreadableFile(f"{path}: not a recorded target; {HINT}")
     if size > LARGEST:
-        raise UnreadableFile(f"{path}: larger than {LARGEST >> 20} MB, so no recorded target")
+        raise UnreadableFile(f"{path}: larger than {LARGEST >> 20} MB, so not a recorded target")
     try:
         _check(path)
         return Atlas(Path(path))
     except (sqlite3.Error, DecodeError, zlib.error, ValueError) as error:
-        told = " ".join(str(error).split())  # SQLite quotes what it stumbled over, lines and all
-        raise UnreadableFile(f"{path}: a damaged target, or another file: {told}") from None
+        message = " ".join(str(error).split())  # SQLite quotes file content, which may contain line breaks
+        raise UnreadableFile(f"{path}: damaged, or not a recorded target: {message}") from None
     except (OverflowError, RecursionError, MemoryError):
-        raise UnreadableFile(f"{path}: a damaged target, or another file") from None
+        raise UnreadableFile(f"{path}: damaged, or not a recorded target") from None
 
 
 def _check(path: str) -> None:
-    """See that every row is what it should be."""
+    """Validate every row."""
     uri = f"{Path(path).absolute().as_uri()}?mode=ro&immutable=1"
     with closing(sqlite3.connect(uri, uri=True)) as database:
         end = time.monotonic() + SECONDS
@@ -136,40 +136,42 @@ def _check(path: str) -> None:
             "SELECT 1 FROM sqlite_master WHERE type NOT IN ('table', 'index') OR sql LIKE 'CREATE VIRTUAL%'"
         )
         if database.execute(strange).fetchone():
-            raise UnreadableFile(f"{path}: no recorded target: it has views or triggers")
+            raise UnreadableFile(f"{path}: not a recorded target: it has views or triggers")
         for table, types in COLUMNS.items():
             for row in database.execute(ROWS[table]):
                 if tuple(map(type, row)) != types:
-                    raise UnreadableFile(f"{path}: damaged: a row of `{table}` has values of other types")
+                    raise UnreadableFile(f"{path}: damaged: a row of `{table}` has values of wrong types")
                 if table in _CHECKS:
                     _CHECKS[table](row, path)
         if database.execute("PRAGMA integrity_check(1)").fetchone() != ("ok",):  # the indices too
-            raise UnreadableFile(f"{path}: a damaged target")
+            raise UnreadableFile(f"{path}: damaged")
         if database.execute("SELECT COUNT(*) FROM build").fetchone() != (1,):
-            raise UnreadableFile(f"{path}: expected one build in a recorded target")
+            raise UnreadableFile(f"{path}: expected exactly one build in a recorded target")
 
 
 def _check_build(row: tuple[int, str, str, str, str, str, str], path: str) -> None:
     if row[0]:
-        raise UnreadableFile(f"{path}: damaged: the build has number {row[0]}, not 0")
+        raise UnreadableFile(f"{path}: damaged: the build has number {row[0]}, expected 0")
     try:
         version_key(row[2])
     except Error as error:
         raise UnreadableFile(f"{path}: {error}") from None
     if not isinstance(json.loads(row[-1]), dict):
-        raise UnreadableFile(f"{path}: damaged: the facts of the build are no table")
+        raise UnreadableFile(f"{path}: damaged: the facts of the build are not a JSON object")
 
 
 def _check_op(row: tuple[str, str, bytes, bytes], path: str) -> None:
     if OpDef.FromString(row[2]).name != row[0]:
-        raise UnreadableFile(f"{path}: damaged: the definition of {row[0]!r} is of another op")
+        raise UnreadableFile(f"{path}: damaged: the definition of {row[0]!r} belongs to another op")
 
 
 def _check_kernels(row: tuple[str, str, bytes, bytes], path: str) -> None:
     unpacker = zlib.decompressobj()
     body = unpacker.decompress(row[2], LARGEST_KERNELS)
     if not unpacker.eof or any(kernel.op != row[0] for kernel in KernelList.FromString(body).kernel):
-        raise UnreadableFile(f"{path}: damaged: the kernels of {row[0]!r} are of another op, or cut short")
+        raise UnreadableFile(
+            f"{path}: damaged: the kernels of {row[0]!r} belong to another op, or are truncated"
+        )
 
 
 _CHECKS: dict[str, Callable[[Any, str], None]] = {

@@ -1,4 +1,4 @@
-"""One target in full: what it is made of, and how much it registers."""
+"""Summarize a target: its sources, and how many ops and kernels each registers."""
 
 from __future__ import annotations
 
@@ -16,20 +16,20 @@ if TYPE_CHECKING:
     from tfport.atlas.target import Target
 
 WHOLE = ("tensorflow", "serving")
-"""Kinds of targets that leave nothing of a build out."""
+"""Kinds of targets that use complete builds."""
 
 
 @dataclass(frozen=True, slots=True)
 class SourceSummary:
-    """One source of a target: a recorded build, or something of the user's own."""
+    """One source of a target: a recorded build, or one of the user."""
 
     name: str
     build: Build | None
     ops: int
     kernels: dict[str, int]
-    """How many for each device."""
+    """Number of kernels by device."""
     libraries: dict[str, int]
-    """Libraries in its wheel that bring ops when they are imported, and how many."""
+    """Libraries of its wheel that register ops when imported, and how many."""
 
     def to_json(self) -> dict[str, Any]:
         build = self.build
@@ -48,11 +48,11 @@ class SourceSummary:
 
 @dataclass(frozen=True, slots=True)
 class TargetSummary:
-    """A target and its parts."""
+    """A target and its sources."""
 
     name: str
     requirement: str
-    """As it may be typed again."""
+    """The text that names the target."""
     kind: str
     device: str
     ops: int
@@ -73,15 +73,15 @@ class TargetSummary:
 
 
 def summarize_target(target: Target, atlas: Atlas) -> TargetSummary:
-    """Gather it; of whole builds nothing is decoded but the devices of kernels."""
+    """Summarize a target; of complete builds, only the devices of kernels are decoded."""
     builds = [target.build, *target.addons]
     sources = zip(target.registry.sources, builds, strict=True)
-    parts = [_part(source, build, target, atlas) for source, build in sources]
+    parts = [_summarize_source(source, build, target, atlas) for source, build in sources]
     name, ops = target.name, len(target.registry)
     return TargetSummary(name, target.requirement, target.kind, target.device, ops, parts, target.notes)
 
 
-def _part(source: Source, build: Build | None, target: Target, atlas: Atlas) -> SourceSummary:
+def _summarize_source(source: Source, build: Build | None, target: Target, atlas: Atlas) -> SourceSummary:
     kept = target.registry.selection.ops
     ops = [op for op in source.ops() if kept is None or op in kept]
     if build is not None and target.kind in WHOLE and len(ops) == _own_ops(build, atlas):
@@ -93,7 +93,7 @@ def _part(source: Source, build: Build | None, target: Target, atlas: Atlas) -> 
 
 
 def _own_ops(build: Build, atlas: Atlas) -> int:
-    """How many ops a build has before any library of its wheel is imported."""
+    """Count the ops of a build before any library of its wheel is imported."""
     rows = atlas.rows("SELECT DISTINCT name, provider, builds FROM op")
     return len({name for name, provider, bits in rows if _is_own(build, provider, bits)})
 
@@ -103,12 +103,12 @@ def _is_own(build: Build, provider: str, bits: bytes) -> bool:
 
 
 def _own_kernels(build: Build, atlas: Atlas) -> Counter[str]:
-    found: Counter[str] = Counter()
+    counts: Counter[str] = Counter()
     for provider, bits, body in atlas.rows("SELECT provider, builds, kernels FROM kernels"):
         if _is_own(build, provider, bits):
             kernels = KernelList.FromString(zlib.decompress(body)).kernel
-            found.update(kernel.device_type for kernel in kernels)
-    return found
+            counts.update(kernel.device_type for kernel in kernels)
+    return counts
 
 
 def _libraries(build: Build, atlas: Atlas) -> dict[str, int]:

@@ -1,6 +1,6 @@
-"""What does the text of a target name? Packages that were typed, files, folders, a header.
+"""Parse the text of a target: requirements, files, folders, a header.
 
-Which builds those mean is decided in `target`.
+`target` resolves the result to builds.
 """
 
 from __future__ import annotations
@@ -41,14 +41,14 @@ ENDINGS = (
     ".in",
 )
 SQLITE = b"SQLite format 3\0"
-INSTEAD = (
+EXPECTED = (
     "expected a package such as tensorflow==2.8.4, a requirements or lock file, an environment or a wheel"
 )
 
 
 @dataclass
 class TargetText:
-    """What a text names."""
+    """What the text of a target contains."""
 
     typed: list[PackageRequirement] = field(default_factory=list)
     listed: PackageList = field(default_factory=PackageList)
@@ -56,38 +56,40 @@ class TargetText:
     """Files and folders that list packages."""
     wheels: list[str] = field(default_factory=list)
     header: str | None = None
+    """An `ops_to_register.h`."""
     recorded: str | None = None
+    """A file written by `tfport targets record`."""
 
 
 def parse_target_text(text: str) -> TargetText:
     parts = TargetText()
     whole = text.strip()
     if not whole:
-        raise Error(f"an empty target; {INSTEAD}")
+        raise Error(f"the target is empty; {EXPECTED}")
     if "\0" in whole:
-        raise Error(f"a target with a zero byte; {INSTEAD}")
-    if found := HEADER_ON.fullmatch(whole):
-        _add(parts, found[1])
-        whole = found[2].strip()
+        raise Error(f"the target contains a zero byte; {EXPECTED}")
+    if header := HEADER_ON.fullmatch(whole):
+        _add(parts, header[1])
+        whole = header[2].strip()
     for word in [whole] if is_path(whole) and os.path.exists(whole) else words(whole):
         _add(parts, word)
     return parts
 
 
 def words(text: str) -> list[str]:
-    """Requirements and paths one by one: by lines, commas and spaces, but `>=2.4, <2.9` stays one."""
-    found = []
+    """Split a text into requirements and paths at lines, commas and spaces; `>=2.4, <2.9` stays together."""
+    all_words = []
     for line in text.splitlines():
         if ";" in line or " @ " in line:
-            found.append(line.strip())
+            all_words.append(line.strip())
         else:
             tight = BEFORE_OPERATOR.sub(",", AROUND_OPERATOR.sub(r"\1", " ".join(line.split())))
-            found += [word for word in BETWEEN.split(tight) if word]
-    return found
+            all_words += [word for word in BETWEEN.split(tight) if word]
+    return all_words
 
 
 def is_path(word: str) -> bool:
-    """Whether a word names a file or a folder; a package of the same name comes first."""
+    """Whether a word names a file or a folder; a package of the same name takes precedence."""
     if ADDRESS.match(word):
         return False
     if word in (".", "..") or word.startswith(("./", "../", "~")) or word.endswith(ENDINGS):
@@ -104,51 +106,51 @@ def _add(parts: TargetText, word: str) -> None:
     path = os.path.expanduser(word)
     if word == ".":
         from tfport.atlas.installed_packages import (
-            this_environment,  # here and below, as a release needs none
+            this_environment,  # imported here and below, because most targets do not need it
         )
 
         _add_listing(parts, f"this Python environment ({sys.prefix})", this_environment())
     elif not os.path.exists(path):
-        raise UnreadableFile(f"{word}: no such file or folder{_or_package(word)}")
+        raise UnreadableFile(f"{word}: no such file or folder{_hint(word)}")
     elif os.path.isdir(path):
         _add_listing(parts, path, _folder(path))
     elif not os.path.isfile(path):
-        raise UnreadableFile(f"{path}: neither a file nor a folder, but a device, pipe or socket")
+        raise UnreadableFile(f"{path}: expected a file or a folder, found a device, pipe or socket")
     else:
         _add_file(parts, path)
 
 
-def _or_package(word: str) -> str:
-    return "" if "/" in word else f"; {INSTEAD}"
+def _hint(word: str) -> str:
+    return "" if "/" in word else f"; {EXPECTED}"
 
 
 def _add_requirement(parts: TargetText, word: str) -> None:
     if ADDRESS.match(word):
-        raise Error(f"{word}: an address, not a path; download it first")
+        raise Error(f"{word} is a URL, not a path; download the file first")
     if VERSION.fullmatch(word):
-        raise Error(f"{word}: a number alone; write tensorflow=={word}")
-    if found := ONE_EQUALS.fullmatch(word):
-        raise Error(f"{word}: one equals sign; write {found[1]}=={found[2]}")
+        raise Error(f"{word} is a version without a package; write tensorflow=={word}")
+    if match := ONE_EQUALS.fullmatch(word):
+        raise Error(f"{word} has one equals sign; write {match[1]}=={match[2]}")
     wanted = parse_requirement(word)
     if wanted is None:
-        raise Error(f"{word}: its marker is not for Linux and this Python")
+        raise Error(f"{word}: its marker excludes Linux or this Python")
     parts.typed.append(wanted)
 
 
 def _add_file(parts: TargetText, path: str) -> None:
     if path.endswith((".h", ".hpp", ".hh")):
         if parts.header is not None:
-            raise Error(f"two headers, {parts.header} and {path}; a build is made with one")
+            raise Error(f"two headers, {parts.header} and {path}; a target can have only one")
         parts.header = path
     elif path.endswith(".target") or _head(path).startswith(SQLITE):
         if parts.recorded is not None:
-            raise Error(f"two recorded targets, {parts.recorded} and {path}; name one")
+            raise Error(f"two recorded targets, {parts.recorded} and {path}; name only one")
         parts.recorded = path
     elif path.endswith(".whl"):
         parts.wheels.append(path)
         parts.typed.append(from_wheel_name(os.path.basename(path)))
     elif _head(path).startswith(b"\x7fELF"):
-        raise Error(f"{path}: a library; `tfport targets record` makes a target of TensorFlow's own")
+        raise Error(f"{path} is a library; `tfport targets record` makes a target from a TensorFlow library")
     else:
         _add_listing(parts, path, _packages(path))
 
@@ -172,7 +174,7 @@ def _packages(path: str) -> PackageList:
 
         return read_packages(path)
     except UnreadableFile as error:
-        raise _a_model(path) or error from None
+        raise _model_error(path) or error from None
 
 
 def _folder(path: str) -> PackageList:
@@ -180,19 +182,19 @@ def _folder(path: str) -> PackageList:
 
     listing = installed_in(path)
     if listing is None:
-        raise _a_model(path) or Error(
-            f"{path}: neither a site-packages folder nor a virtual environment nor the root of an image"
+        raise _model_error(path) or Error(
+            f"{path}: expected a site-packages folder, a virtual environment or the root of an image"
         )
     return listing
 
 
-def _a_model(path: str) -> Error | None:
-    """The error for a model, or what models are confused with, in the place of a target."""
+def _model_error(path: str) -> Error | None:
+    """Return an error if the path is a model, or something similar to one, instead of a target."""
     try:
-        found = find_model(path)
+        model = find_model(path)
     except NotAModel as error:
         text = str(error).partition("; ")[0]
-        return None if "text file" in text or os.path.isdir(path) else Error(f"{text}; {INSTEAD}")
+        return None if "text file" in text or os.path.isdir(path) else Error(f"{text}; {EXPECTED}")
     except Error:
         return None
-    return Error(f"{path}: a {found.format.name}, which is a model and no target; {INSTEAD}")
+    return Error(f"{path} is a model ({model.format.name}), not a target; {EXPECTED}")

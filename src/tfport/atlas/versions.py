@@ -1,4 +1,4 @@
-"""Release numbers in order: 2.10.1 comes after 2.9.3, and 2.8.0rc1 before 2.8.0."""
+"""Sort keys of release numbers: 2.10.1 comes after 2.9.3, and 2.8.0rc1 before 2.8.0."""
 
 from __future__ import annotations
 
@@ -13,10 +13,13 @@ if TYPE_CHECKING:
 
 @functools.lru_cache(4096)
 def version_key(version: str) -> Version:
-    """The place of a release among others; Error for what is no release number."""
-    from packaging.version import InvalidVersion, Version  # here, as looking up ops needs no order
+    """Return the sort key of a release; raise Error if it is not a release number."""
+    from packaging.version import (  # imported here, because looking up ops does not need it
+        InvalidVersion,
+        Version,
+    )
 
     try:
         return Version(version)
     except InvalidVersion:
-        raise Error(f"{version!r} is no release number; expected one such as 2.8.4") from None
+        raise Error(f"{version!r} is not a release number; expected one such as 2.8.4") from None

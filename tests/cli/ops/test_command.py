@@ -77,7 +77,7 @@ def test_the_history_as_json(tfport):
     stock = op["providers"][0]
     assert (stock["package"], stock["library"]) == ("tensorflow", None)
     assert stock["releases"][0]["first"] == "1.14.0"
-    assert {"release": "2.9.0", "changes": ["attribute U also takes bfloat16"]} in stock["changes"]
+    assert {"release": "2.9.0", "changes": ["attribute U also accepts bfloat16"]} in stock["changes"]
     assert stock["kernels"][0]["device"] == "CPU"
     assert set(stock["kernels"][0]) == {"device", "types", "label", "releases"}
     attrs = {attr["name"]: attr for attr in op["definition"]["attrs"]}
