@@ -63,7 +63,8 @@ NOTES = [  # text                        what is said of it
     ("tensorflow==2.8.4+nv22", ["tensorflow 2.8.4+nv22 is not recorded: 2.8.4 is used instead"]),
     ("tensorflow==2.15.0.post1", ["tensorflow 2.15.0.post1 is not recorded: 2.15.0 is used instead"]),
     ("tensorflow==2.8.4 acme-ops==1", ["acme-ops is not recorded: its ops are unknown"]),
-    ("tensorflow==2.8.4 tensorflow-text==2.8.1", ["tensorflow-text 2.8.1 is not recorded: 2.8.2 is used instead"]),
+    ("tensorflow==2.8.4 tensorflow-text==2.8.1",
+     ["tensorflow-text 2.8.1 is not recorded: 2.8.2 is used instead"]),
     ("tensorflow==2.8.4 tensorflow-text", ["tensorflow-text: 2.8.2 is the newest recorded release"]),
     ("tensorflow==2.4.4 tensorflow-text==2.8.2",
      ["tensorflow-text 2.8.2 requires tensorflow>=2.8.0,<2.9, so it may not load in "
@@ -104,7 +105,8 @@ ERRORS = [  # text                       the sentence
     ("tensorflow=2.8", "tensorflow=2.8 has one equals sign; write tensorflow==2.8"),
     ("2.8.4", "2.8.4 is a version without a package; write tensorflow==2.8.4"),
     ("tensorflow==2.8.4 tensorflow==2.9.0",
-     "several TensorFlow packages in one target, tensorflow==2.8.4 and tensorflow==2.9.0; name them one at a time"),
+     "several TensorFlow packages in one target, tensorflow==2.8.4 and tensorflow==2.9.0; "
+     "name them one at a time"),
     ("tensorflow==2.8.4; sys_platform == 'win32'",
      "tensorflow==2.8.4; sys_platform == 'win32': its marker excludes Linux or this Python"),
     ("no/such/requirements.txt", "no/such/requirements.txt: no such file or folder"),
@@ -215,7 +217,8 @@ def test_an_add_on_in_a_file_that_is_not_recorded_so_is_noted(atlas, tmp_path):
     file = tmp_path / "requirements.txt"
     file.write_text("tensorflow==2.8.4\ntensorflow-text>=2.13\n")
     (target,) = resolve_targets(str(file), atlas=atlas)
-    assert target.notes == ["no recorded release of tensorflow-text matches >=2.13; recorded: 2.6.0 to 2.12.1"]
+    note = "no recorded release of tensorflow-text matches >=2.13; recorded: 2.6.0 to 2.12.1"
+    assert target.notes == [note]
 
 
 def test_serving_may_have_more_add_ons(atlas):

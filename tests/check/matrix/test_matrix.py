@@ -71,7 +71,7 @@ def test_a_range_includes_the_patches_of_its_ends():
 def test_a_range_without_releases_is_an_error():
     with pytest.raises(Error, match=r"no release from 2.9 to 2.8 is recorded"):
         releases("cpu", since="2.9", until="2.8")
-    with pytest.raises(Error, match="is no release number"):
+    with pytest.raises(Error, match="is not a release number"):
         releases("cpu", since="two")
 
 
