@@ -27,4 +27,4 @@ def test_an_op_of_a_library_fails_until_the_library_is_named():
     assert report.findings[0].fixes() == ["name its library with --library FILE"]
     report = tfport.check(made, on="tensorflow==2.21.0", loader="capi", libraries=[str(LIBRARY)])
     assert report.verdict == "runs"
-    assert "op.so loaded" in report.results[0].target.notes[-1]
+    assert "assumes that op.so is loaded" in report.results[0].target.notes[-1]
