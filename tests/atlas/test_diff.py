@@ -9,12 +9,12 @@ from tfport.atlas.kernel_text import kernel_text, merged
 from tfport.formats.proto.graph_pb2 import OpDef
 from tfport.graph.dtypes import FLOAT32, INT32, INT64
 from tfport.registry.kernels import Kernel
-from tfport.registry.registry import Registry, Selection
+from tfport.registry.registry import OpRegistry, Selection
 
 
 def registry(version, package="tensorflow", selection=None):
     build = atlas().find(package, version)
-    return Registry(build.name, [atlas().source(build)], selection)
+    return OpRegistry(build.name, [atlas().source(build)], selection)
 
 
 def diff(before, after):
@@ -99,21 +99,21 @@ def test_a_reduced_build_lost_what_it_does_not_keep():
 
 def test_a_library_adds_to_a_build():
     base = registry("2.8.4")
-    found = diff(base, Registry("with mine", [*base.sources, OneOp()]))
+    found = diff(base, OpRegistry("with mine", [*base.sources, OneOp()]))
     assert (found.came, found.went, found.changed, found.kernels) == (["Mine"], [], {}, [])
 
 
 def test_a_kernel_that_moved_an_argument_to_the_host_changed():
-    before = Registry("before", [OneOp(CONST, Kernel("Mine", "GPU", {"T": (INT32,)}))])
-    after = Registry("after", [OneOp(CONST, Kernel("Mine", "GPU", {"T": (INT32,)}, host_memory=("x",)))])
+    before = OpRegistry("before", [OneOp(CONST, Kernel("Mine", "GPU", {"T": (INT32,)}))])
+    after = OpRegistry("after", [OneOp(CONST, Kernel("Mine", "GPU", {"T": (INT32,)}, host_memory=("x",)))])
     (change,) = diff(before, after).kernels
     assert (change.came, change.went) == ([], [])
     assert change.changed[0].host_memory == ("x",)
 
 
 def test_kernels_that_were_not_told_are_not_compared():
-    before = Registry("silent", [OneOp()])
-    found = diff(before, Registry("after", [OneOp(CONST, Kernel("Mine", "CPU"))]))
+    before = OpRegistry("silent", [OneOp()])
+    found = diff(before, OpRegistry("after", [OneOp(CONST, Kernel("Mine", "CPU"))]))
     assert (found.kernels, found.kernels_missing) == ([], ["silent"])
 
 

@@ -44,12 +44,12 @@ CASES = [  # nodes                                          code       message
      "op `Acme>Bare` is defined by {here}, and has no kernel that tfport can run"),
     ("y = Acme>OnGpu(x)", "TFP603",
      "op `Acme>OnGpu` is defined by {here}, and has no kernel that tfport can run"),
-    ("y = Acme>Nobody(x)", "TFP601", "tfport has no kernel for op `Acme>Nobody`"),
+    ("y = Acme>Unknown(x)", "TFP601", "tfport has no kernel for op `Acme>Unknown`"),
 ]  # fmt: skip
 
 
 @pytest.mark.parametrize(("nodes", "code", "message"), CASES)
-def test_what_does_not_fit_is_a_finding_and_a_session_refuses_it(nodes, code, message, registry):
+def test_a_node_that_does_not_match_is_a_finding_and_an_error_of_a_session(nodes, code, message, registry):
     record = graph_to_def(graph(X + nodes)).SerializeToString()
     report = tfport.check(record, on="tfport", registry=registry)
     session = tfport.Session(record, registry=registry)
@@ -57,10 +57,10 @@ def test_what_does_not_fit_is_a_finding_and_a_session_refuses_it(nodes, code, me
         assert (report.verdict, report.findings) == ("runs", [])
         session.program(["y:0"], ["x:0"])
         return
-    found = report.findings[0]
-    here = registry.provider_of(found.op) or ""
-    assert (report.verdict, found.code) == ("fails", code)
-    assert found.message == message.replace("{tfport}", found.on.name).replace("{here}", here)
+    finding = report.findings[0]
+    here = registry.provider_of(finding.op) or ""
+    assert (report.verdict, finding.code) == ("fails", code)
+    assert finding.message == message.replace("{tfport}", finding.on.name).replace("{here}", here)
     assert "says:" not in str(report)
     with pytest.raises(tfport.CannotRun):
         session.program(["y:0"], ["x:0"])
@@ -68,15 +68,15 @@ def test_what_does_not_fit_is_a_finding_and_a_session_refuses_it(nodes, code, me
 
 def test_the_cause_names_the_types_that_a_kernel_supports(registry):
     record = graph_to_def(graph("i = Placeholder() {dtype=int32, shape=(2,)}\ny = Acme>Scale(i) {T=int32}"))
-    (found,) = tfport.check(record.SerializeToString(), on="tfport", registry=registry).findings
-    assert found.cause() == "its kernels support T=float32, float64"
+    (finding,) = tfport.check(record.SerializeToString(), on="tfport", registry=registry).findings
+    assert finding.cause() == "its kernels support T=float32, float64"
 
 
 def test_without_the_registry_the_op_is_unknown(registry):
     record = graph_to_def(graph(X + "y = Acme>Scale(x) {T=float32}")).SerializeToString()
-    (found,) = tfport.check(record, on="tfport").findings
-    assert (found.code, found.cause()) == (
+    (finding,) = tfport.check(record, on="tfport").findings
+    assert (finding.code, finding.cause()) == (
         "TFP601",
         "a custom op: no recorded release or add-on has it, and it is not registered here",
     )
-    assert found.fixes() == ["define it with `tfport.op`, or replace it with `tfport.stub`"]
+    assert finding.fixes() == ["define it with `tfport.op`, or replace it with `tfport.stub`"]

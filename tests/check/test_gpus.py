@@ -1,4 +1,4 @@
-"""What a build does with a GPU: its own code, code that the driver compiles, or neither."""
+"""Whether a build has machine code for a GPU, code that the driver compiles, or neither."""
 
 import pytest
 
@@ -19,7 +19,7 @@ MODEL = "examples/attention"
         ("tensorflow-gpu==1.15.5", "9.0", "TFP306", "runs"),
     ],
 )
-def test_a_gpu_is_held_against_the_code_of_a_build(target, gpu, code, verdict):
+def test_a_gpu_is_compared_with_the_code_of_a_build(target, gpu, code, verdict):
     report = tfport.check(MODEL, on=target, gpu=gpu, loader="capi")
     assert report.verdict == verdict
     assert {f.code for f in report.findings if f.severity != "note"} == ({code} if code else set())
@@ -29,16 +29,16 @@ def test_a_gpu_is_held_against_the_code_of_a_build(target, gpu, code, verdict):
 @pytest.mark.parametrize(
     ("text", "capability"), [("H100", "9.0"), ("sm_86", "8.6"), ("7.5", "7.5"), ("100", "10.0")]
 )
-def test_a_gpu_is_named_in_several_ways(text, capability):
+def test_a_gpu_can_be_named_in_several_ways(text, capability):
     assert capability_of(text) == capability
 
 
 @pytest.mark.parametrize("text", ["", "big", "9", "9.x", "sm_"])
-def test_what_names_no_gpu_is_an_error(text):
+def test_an_unknown_gpu_is_an_error(text):
     with pytest.raises(Error, match="a GPU"):
         capability_of(text)
 
 
-def test_a_gpu_on_a_cpu_is_an_error():
+def test_a_gpu_with_device_cpu_is_an_error():
     with pytest.raises(Error, match="expected cpu or gpu"):
         tfport.check(MODEL, on="tensorflow==2.8.4", device="cpu", gpu="t4")

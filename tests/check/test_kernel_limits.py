@@ -1,4 +1,4 @@
-"""What kernels for the CPU refuse depends on shapes and on what is fused; each line was watched."""
+"""What CPU kernels do not support depends on shapes and fused ops; each line was recorded."""
 
 import pytest
 from tests.recorded_models import graph
@@ -19,7 +19,7 @@ CONV = (
     "fused_ops=[BiasAdd, %s]}"
 )
 PRODUCT = "y = _FusedMatMul(x, x, x) {T=float32, num_args=1, fused_ops=[BiasAdd, %s]}"
-CASES = [  # graph, the last release that refuses, the first that does not
+CASES = [  # graph, the last release that does not support it, the first that does
     (X % "(?, 3, 4)" + "y = Softmax(x) {T=float32}", "1.10.1", "1.11.0"),
     (X % "(?,)" + "y = LogSoftmax(x) {T=float32}", "1.10.1", "1.11.0"),
     (X % "(?, ?)" + "y = Softmax(x) {T=float32}", None, "1.4.1"),
@@ -35,19 +35,23 @@ CASES = [  # graph, the last release that refuses, the first that does not
 ]
 
 
-def asked(text, release):
+def usage_on(text, release):
     node = graph(text).nodes["y"]
     target = resolve_targets(f"tensorflow=={release}")[0]
     usage = Usage(node, (DType.parse("float32"),) * len(node.inputs), [node])
     return usage, target
 
 
-@pytest.mark.parametrize(("text", "refuses", "does"), CASES, ids=[row[0].split("y = ")[1] for row in CASES])
-def test_a_kernel_refuses_until_a_release(text, refuses, does):
-    if refuses:
-        assert [reason.question for reason in kernel_limits(*asked(text, refuses))] == [Question.KERNEL_LIMIT]
-    if does:
-        assert not list(kernel_limits(*asked(text, does)))
+@pytest.mark.parametrize(
+    ("text", "unsupported", "supported"), CASES, ids=[row[0].split("y = ")[1] for row in CASES]
+)
+def test_a_kernel_does_not_support_it_until_a_release(text, unsupported, supported):
+    if unsupported:
+        assert [answer.question for answer in kernel_limits(*usage_on(text, unsupported))] == [
+            Question.KERNEL_LIMIT
+        ]
+    if supported:
+        assert not list(kernel_limits(*usage_on(text, supported)))
 
 
 DILATED = (
@@ -58,6 +62,6 @@ SILENT = [(DILATED, "2.8.4", "2.10.1"), (SIGNED, "1.8.0", "1.9.0")]
 
 
 @pytest.mark.parametrize(("text", "other", "same"), SILENT, ids=["dilations", "signed"])
-def test_a_kernel_answers_something_else_until_a_release(text, other, same):
-    assert list(ignored_attributes(*asked(X % "(1, 5, 5, 2)" + text, other)))
-    assert not list(ignored_attributes(*asked(X % "(1, 5, 5, 2)" + text, same)))
+def test_a_kernel_ignores_an_attribute_until_a_release(text, other, same):
+    assert list(ignored_attributes(*usage_on(X % "(1, 5, 5, 2)" + text, other)))
+    assert not list(ignored_attributes(*usage_on(X % "(1, 5, 5, 2)" + text, same)))

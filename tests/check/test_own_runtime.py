@@ -27,16 +27,30 @@ def test_types_without_a_kernel_are_findings():
         x = Placeholder() {dtype=qint8, shape=(1, 1, 2, 2, 4)}
         y = DepthToSpace(x) {T=qint8, block_size=2, data_format="NCHW_VECT_C"}
     """)
-    (found,) = report.findings
-    assert (found.code, found.message) == (
+    (finding,) = report.findings
+    assert (finding.code, finding.message) == (
         "TFP602",
         "tfport has no kernel for op `DepthToSpace` with data_format='NCHW_VECT_C'",
     )
 
 
+BELOW = [  # op with an attribute below its minimum
+    "y = DepthToSpace(x) {T=float32, block_size=0}",
+    "y = DepthToSpace(x) {T=float32, block_size=1}",
+    "y = SpaceToDepth(x) {T=float32, block_size=0}",
+    "y = Unpack(x) {T=float32, num=-1, axis=0}",
+]
+
+
+@pytest.mark.parametrize("node", BELOW)
+def test_attribute_minimums_are_checked(node):
+    report = check(f"x = Placeholder() {{dtype=float32, shape=(1, 2, 2, 4)}}\n{node}")
+    assert (report.verdict, [finding.code for finding in report.findings]) == ("fails", ["TFP205"])
+
+
 @pytest.mark.parametrize("name", of_kind("saved_model"))
 def test_its_verdict_is_what_a_session_does(name):
-    """What `check` says can be planned is planned; nothing is run."""
+    """A session plans exactly what `check` predicts; nothing is run."""
     model = shared(name)
     verdict = tfport.check(model, on="tfport").verdict
     try:

@@ -1,8 +1,7 @@
-"""The same verdict as the real binary: every pair of model and release that was watched.
+"""tfport gives the same verdict as the real binary, for every recorded pair of model and release.
 
 `tests/truth/outcomes.json.xz` has what each release did through the C API and in Python (`make truth` records
-it again); `beyond.toml` lists what cannot be decided without computing, each
-with its reason.
+it again); `beyond.toml` lists what cannot be decided without computing, each with its reason.
 """
 
 import functools
@@ -26,7 +25,9 @@ RECORDS = read_small_model_outcomes()
 BEYOND = tomllib.loads((TRUTH / "beyond.toml").read_text())
 LEFT_OUT = [case for kind in ("shapes", "values", "damaged", "odd") for case in BEYOND[kind]]
 REDUCED = f"{TRUTH / 'reduced/ops_to_register.h'}@tensorflow==1.4.1"
-NAMED = [  # what TensorFlow says: the op that it names, the attribute that it names
+COUNTS = (61, 32, 517, 44734)
+"""Records, releases, cases, and pairs of a case and a loader in a record."""
+NAMED = [  # messages of TensorFlow with the op or attribute that they name
     r"Op type not registered '(?P<op>[^']+)'",
     r"No op named (?P<op>\S+) in defined operations",
     r"No OpKernel was registered to support Op '(?P<op>[^']+)'",
@@ -42,18 +43,18 @@ NAMED = [  # what TensorFlow says: the op that it names, the attribute that it n
 
 @functools.cache
 def questions() -> dict:
-    found = json.loads((TRUTH / "questions.json").read_text())
-    return found | json.loads((TRUTH / "keras/questions.json").read_text())
+    cases = json.loads((TRUTH / "questions.json").read_text())
+    return cases | json.loads((TRUTH / "keras/questions.json").read_text())
 
 
 @functools.cache
-def subject(case: str) -> CheckedModel | tfport.Error:
-    asked = questions()[case]
+def checked(case: str) -> CheckedModel | tfport.Error:
+    question = questions()[case]
     try:
-        model = tfport.load(str(TRUTH.parents[1] / asked["path"]))
+        model = tfport.load(str(TRUTH.parents[1] / question["path"]))
     except tfport.Error as error:
         return error
-    signatures = [name for name in asked["signatures"] if name in model.signatures]
+    signatures = [name for name in question["signatures"] if name in model.signatures]
     return CheckedModel(model, signatures or None, checksums=True)
 
 
@@ -61,32 +62,32 @@ def noticed(result: Result) -> list[Finding]:
     return [finding for finding in result.findings if finding.stage is not None]
 
 
-def disagreement(case: str, target, loader: str, said: dict) -> str | None:
-    """How tfport differs from what the binary said; None where it does not."""
-    about = subject(case)
-    if isinstance(about, tfport.Error):
-        return None if said["stage"] == "load" else f"tfport cannot read it: {about}"
-    (result,) = check_on(about, target, [loader])
+def disagreement(case: str, target, loader: str, outcome: dict) -> str | None:
+    """How tfport differs from the binary; None where it does not."""
+    model = checked(case)
+    if isinstance(model, tfport.Error):
+        return None if outcome["stage"] == "load" else f"tfport cannot read it: {model}"
+    (result,) = check_on(model, target, [loader])
     if result.verdict == "unknown":
-        return None if is_among(case, BEYOND["unknown"]) else f"unknown; it {verdict(said)}"
-    if (result.verdict, result.stage) != ("fails" if said["stage"] else "runs", said["stage"]):
-        return f"{result.verdict} {result.stage}; it {verdict(said)}"
-    return misnamed(result, said["message"])
+        return None if matches(case, BEYOND["unknown"]) else f"unknown; it {verdict(outcome)}"
+    if (result.verdict, result.stage) != ("fails" if outcome["stage"] else "runs", outcome["stage"]):
+        return f"{result.verdict} {result.stage}; it {verdict(outcome)}"
+    return misnamed(result, outcome["message"])
 
 
-def verdict(said: dict) -> str:
-    return f"fails {said['stage']}: {said['message'][:200]}" if said["stage"] else "runs"
+def verdict(outcome: dict) -> str:
+    return f"fails {outcome['stage']}: {outcome['message'][:200]}" if outcome["stage"] else "runs"
 
 
-def misnamed(result: Result, says: str) -> str | None:
-    """Whether the op or attribute that TensorFlow names is in no finding."""
+def misnamed(result: Result, message: str) -> str | None:
+    """Why the findings are wrong if none names the op or attribute that TensorFlow names."""
     for pattern in NAMED:
-        if found := re.search(pattern, says):
-            for what, name in found.groupdict().items():
-                if what != "device" and name not in {getattr(f, what) for f in result.findings}:
-                    return f"no finding names the {what} {name}: {says[:200]}"
-            if "device" in found.groupdict() and not any(f.code == "TFP303" for f in noticed(result)):
-                return f"no finding tells of the device {found['device']}"
+        if match := re.search(pattern, message):
+            for field, name in match.groupdict().items():
+                if field != "device" and name not in {getattr(f, field) for f in result.findings}:
+                    return f"no finding names the {field} {name}: {message[:200]}"
+            if "device" in match.groupdict() and not any(f.code == "TFP303" for f in noticed(result)):
+                return f"no finding names the device {match['device']}"
             return None
     return None
 
@@ -96,35 +97,41 @@ def target_of(record: dict, name: str):
     return resolve_targets(text, device="cpu")[0]
 
 
-def is_among(case: str, patterns) -> bool:
-    """Whether a case, with the record it is of behind an `@` where that counts, is in a list."""
+def matches(case: str, patterns) -> bool:
+    """Whether a case matches a pattern; a pattern with `@` also names the record."""
     alone = case.partition("@")[0]
     return any(fnmatchcase(case if "@" in pattern else alone, pattern) for pattern in patterns)
 
 
 @pytest.mark.parametrize("name", RECORDS)
-def test_every_release_does_what_tfport_says(name: str):
+def test_every_release_does_what_tfport_predicts(name: str):
     record = RECORDS[name]
     target = target_of(record, name)
-    found = {
-        f"{case} [{loader}]": different
-        for case, by_loader in record["outcomes"].items()
-        for loader, said in by_loader.items()
-        if not is_among(f"{case}@{name}", LEFT_OUT)
-        if (different := disagreement(case, target, loader, said))
+    disagreements = {
+        f"{case} [{loader}]": difference
+        for case, outcomes in record["outcomes"].items()
+        for loader, outcome in outcomes.items()
+        if not matches(f"{case}@{name}", LEFT_OUT)
+        if (difference := disagreement(case, target, loader, outcome))
     }
-    assert not found, "\n".join(f"{pair}: {different}" for pair, different in found.items())
+    assert not disagreements, "\n".join(f"{pair}: {text}" for pair, text in disagreements.items())
 
 
-def test_there_is_a_record_of_many_pairs():
+def test_every_case_is_recorded_in_every_group():
+    """The numbers are exact: a case or a release that is lost must be noticed."""
+    pairs = [
+        (name, case, loader)
+        for name, record in RECORDS.items()
+        for case, outcomes in record["outcomes"].items()
+        for loader in outcomes
+    ]
     releases = {record["version"] for record in RECORDS.values()}
-    cases = set().union(*(record["outcomes"] for record in RECORDS.values()))
-    assert len(releases) >= 14
-    assert len(cases) >= 60
+    assert {case for _, case, _ in pairs} == set(questions())
+    assert (len(RECORDS), len(releases), len(questions()), len(pairs)) == COUNTS
 
 
 @pytest.mark.parametrize("kind", BEYOND)
-def test_what_is_beyond_is_said_of_cases_that_there_are(kind):
-    named = [pattern.partition("@")[0] for pattern in BEYOND[kind]]
-    assert all(any(fnmatchcase(case, pattern) for case in questions()) for pattern in named)
+def test_every_exception_matches_a_case_and_has_a_reason(kind):
+    patterns = [pattern.partition("@")[0] for pattern in BEYOND[kind]]
+    assert all(any(fnmatchcase(case, pattern) for case in questions()) for pattern in patterns)
     assert all(reason.endswith(".") for reason in BEYOND[kind].values())

@@ -1,4 +1,4 @@
-"""What a library registers is read from its code; recorded outcomes say what it really registers."""
+"""What a library registers is read from its code."""
 
 from pathlib import Path
 
@@ -17,18 +17,18 @@ def source(case):
 
 
 def test_an_op_with_its_definition_and_its_kernel():
-    found = source("good")
-    assert found.ops() == ["AcmeCopy"]
-    assert found.is_whole("AcmeCopy")
-    assert not found.partial
-    made = found.definition("AcmeCopy")
+    library = source("good")
+    assert library.ops() == ["AcmeCopy"]
+    assert library.is_whole("AcmeCopy")
+    assert not library.partial
+    made = library.definition("AcmeCopy")
     assert [(a.name, a.type) for a in made.input_arg] == [("x", pb.DT_FLOAT)]
     assert [(a.name, a.type) for a in made.output_arg] == [("y", pb.DT_FLOAT)]
-    (kernel,) = found.kernels("AcmeCopy")
+    (kernel,) = library.kernels("AcmeCopy")
     assert (kernel.device, kernel.constraints, kernel.label) == ("CPU", {}, "")
 
 
-KERNELS = {  # case: what its kernels say
+KERNELS = {  # case: device, constraints and label of its kernels
     "op_without_kernel": [],
     "kernel_for_gpu_only": [("GPU", {}, "")],
     "kernel_with_label": [("CPU", {}, "acme")],
@@ -42,8 +42,8 @@ KERNELS = {  # case: what its kernels say
 
 @pytest.mark.parametrize(("case", "wanted"), KERNELS.items())
 def test_kernels_with_device_types_and_label(case, wanted):
-    found = [(k.device, k.constraints, k.label) for k in source(case).kernels("AcmeCopy")]
-    assert found == wanted
+    kernels = [(k.device, k.constraints, k.label) for k in source(case).kernels("AcmeCopy")]
+    assert kernels == wanted
 
 
 def test_the_types_of_a_kernel():
@@ -54,7 +54,7 @@ def test_the_types_of_a_kernel():
     assert all(kernel.constraints for kernel in kernels)
 
 
-def test_what_nobody_calls_is_told_apart():
+def test_functions_that_nothing_calls_are_listed():
     assert source("c_api_of_plugins").registered.uncalled == {"TF_InitKernel": ["AcmeCopy"]}
     assert source("c_api_uncalled").registered.uncalled == {"acme_register": ["AcmeCopy"]}
     assert source("c_api_uncalled").ops() == []
@@ -65,7 +65,7 @@ def test_an_op_that_is_registered_twice():
 
 
 @pytest.mark.parametrize("case", ["lfs_pointer", "zeros", "bits_32", "missing"])
-def test_what_is_no_library_is_an_error(case):
+def test_a_file_that_is_not_a_library_is_an_error(case):
     with pytest.raises(UnreadableFile, match=case):
         source(case)
 
@@ -97,8 +97,8 @@ def test_the_text_of_an_argument():
     made = definition(
         "Op", ["T: type", "N: int", "Ts: list(type)"], ["a: T", "b: N * T", "c: Ts", "d: Ref(T)"]
     )
-    found = [(a.name, a.type_attr, a.number_attr, a.type_list_attr, a.is_ref) for a in made.input_arg]
-    assert found == [
+    arguments = [(a.name, a.type_attr, a.number_attr, a.type_list_attr, a.is_ref) for a in made.input_arg]
+    assert arguments == [
         ("a", "T", "", "", False),
         ("b", "T", "N", "", False),
         ("c", "", "", "Ts", False),
@@ -106,7 +106,7 @@ def test_the_text_of_an_argument():
     ]
 
 
-def test_texts_that_tensorflow_refuses():
+def test_texts_that_tensorflow_rejects():
     assert faults("acme", [], [], []) == ["Invalid name: acme (Did you use CamelCase?)"]
     assert faults("Acme", [], ["x: T"], []) == [
         "Reference to unknown attr 'T' from Input(\"x: T\") for Op Acme"

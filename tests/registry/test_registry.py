@@ -1,13 +1,13 @@
-"""A registry over several sources, whole or reduced."""
+"""A registry of several sources, whole or reduced."""
 
 import pytest
 
 from tfport.formats.proto.graph_pb2 import OpDef
 from tfport.registry.kernels import Kernel
-from tfport.registry.registry import Registry, Selection
+from tfport.registry.registry import OpRegistry, Selection
 
 
-class Things:
+class SampleSource:
     """A source with these ops, each with a kernel on the CPU."""
 
     def __init__(self, name, *ops, kernels=()):
@@ -23,12 +23,12 @@ class Things:
         return [Kernel(op, "CPU", label=self.name)] if op in self._kernels else []
 
 
-STOCK = Things("stock", "MatMul", "Add")
-ADDON = Things("addon", "Tokenize", "Add", kernels=("Tokenize", "MatMul"))
+STOCK = SampleSource("stock", "MatMul", "Add")
+ADDON = SampleSource("addon", "Tokenize", "Add", kernels=("Tokenize", "MatMul"))
 
 
 def test_ops_of_all_sources_are_there_in_order():
-    registry = Registry("both", [STOCK, ADDON])
+    registry = OpRegistry("both", [STOCK, ADDON])
     assert list(registry) == ["Add", "MatMul", "Tokenize"]
     assert len(registry) == 3
     assert "Tokenize" in registry
@@ -36,18 +36,18 @@ def test_ops_of_all_sources_are_there_in_order():
 
 
 def test_the_first_source_defines_an_op_that_several_have():
-    registry = Registry("both", [STOCK, ADDON])
+    registry = OpRegistry("both", [STOCK, ADDON])
     assert registry["Add"].summary == "stock"
     assert registry.provider("Tokenize") is ADDON
 
 
 def test_kernels_come_from_every_source():
-    kernels = Registry("both", [STOCK, ADDON]).kernels("MatMul")
+    kernels = OpRegistry("both", [STOCK, ADDON]).kernels("MatMul")
     assert [k.label for k in kernels] == ["stock", "addon"]
 
 
 def test_a_selection_keeps_only_its_ops():
-    registry = Registry("small", [STOCK, ADDON], Selection(ops=frozenset({"Add"})))
+    registry = OpRegistry("small", [STOCK, ADDON], Selection(ops=frozenset({"Add"})))
     assert list(registry) == ["Add"]
     assert registry.kernels("MatMul") == []
     assert registry.provider("MatMul") is None
@@ -55,5 +55,5 @@ def test_a_selection_keeps_only_its_ops():
         registry["MatMul"]
 
 
-def test_what_is_no_name_is_not_in_it():
-    assert 7 not in Registry("stock", [STOCK])
+def test_something_that_is_not_a_name_is_not_in_it():
+    assert 7 not in OpRegistry("stock", [STOCK])

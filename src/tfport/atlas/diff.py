@@ -13,7 +13,7 @@ from tfport.atlas.atlas import Atlas, Build, RecordedSource, has_bit
 from tfport.atlas.kernel_text import kernel_key
 from tfport.atlas.op_definitions import definition_changes
 from tfport.registry.kernels import Kernel
-from tfport.registry.registry import Registry, Source
+from tfport.registry.registry import OpRegistry, Source
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +49,7 @@ class RegistryDiff:
         return bool(self.came or self.went or self.changed or self.kernels or self.facts)
 
 
-def diff_registries(before: Registry, after: Registry, atlas: Atlas) -> RegistryDiff:
+def diff_registries(before: OpRegistry, after: OpRegistry, atlas: Atlas) -> RegistryDiff:
     """Compare two registries; `atlas` has the recorded builds."""
     missing = [r.name for r in (before, after) if not any(source.kernels("Const") for source in r.sources)]
     ops = _differing(before, after, atlas, "SELECT rowid, name, provider, builds FROM op")
@@ -67,14 +67,14 @@ def diff_registries(before: Registry, after: Registry, atlas: Atlas) -> Registry
     )
 
 
-def _differing(before: Registry, after: Registry, atlas: Atlas, query: str) -> list[str]:
+def _differing(before: OpRegistry, after: OpRegistry, atlas: Atlas, query: str) -> list[str]:
     """Return the ops that may differ."""
     rows = atlas.rows(query)
     here, there = (_marks(registry, atlas, rows) for registry in (before, after))
     return sorted(op for op in here.keys() | there.keys() if here.get(op) != there.get(op))
 
 
-def _marks(registry: Registry, atlas: Atlas, rows: list[tuple[Any, ...]]) -> dict[str, list[object]]:
+def _marks(registry: OpRegistry, atlas: Atlas, rows: list[tuple[Any, ...]]) -> dict[str, list[object]]:
     """Return for each op a value that is equal only if two registries have the same op."""
     marks_of: dict[str, list[object]] = {}
     for source in registry.sources:
@@ -96,7 +96,9 @@ def _recorded(source: Source, atlas: Atlas) -> Build | None:
     return same if same is build else None
 
 
-def _kernel_changes(before: Registry, after: Registry, atlas: Atlas, *, partial: bool) -> list[KernelChange]:
+def _kernel_changes(
+    before: OpRegistry, after: OpRegistry, atlas: Atlas, *, partial: bool
+) -> list[KernelChange]:
     """Compare kernels; `partial` if host memory and priorities of one side are unknown."""
     ops = _differing(before, after, atlas, "SELECT rowid, op, provider, builds FROM kernels")
     changes = []
@@ -134,13 +136,13 @@ def _extras(kernel: Kernel) -> tuple[list[str], int]:
     return sorted(kernel.host_memory), kernel.priority
 
 
-def _facts(before: Registry, after: Registry) -> dict[str, tuple[Any, Any]]:
+def _facts(before: OpRegistry, after: OpRegistry) -> dict[str, tuple[Any, Any]]:
     here, there = _facts_of(before), _facts_of(after)
     return {key: (here.get(key), there.get(key)) for key in sorted(here.keys() | there.keys())
             if here.get(key) != there.get(key)}  # fmt: skip
 
 
-def _facts_of(registry: Registry) -> dict[str, Any]:
+def _facts_of(registry: OpRegistry) -> dict[str, Any]:
     """Return the facts of the first recorded build: TensorFlow, if there are add-ons too."""
     builds = (source.build for source in registry.sources if isinstance(source, RecordedSource))
     return next((build.facts for build in builds), {})

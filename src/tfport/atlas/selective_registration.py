@@ -20,7 +20,7 @@ from tfport.graph.graph import Node
 from tfport.graph.model import Model
 from tfport.graph.reach import every_node
 from tfport.registry.kernels import Kernel
-from tfport.registry.registry import Registry, Selection, Source
+from tfport.registry.registry import OpRegistry, Selection, Source
 from tfport.registry.resolve import fitting
 
 ALWAYS = frozenset({"_Arg", "_Retval", "_DeviceArg", "_DeviceRetval"})
@@ -152,7 +152,7 @@ class NeededOps:
     """Ops that the build registers without a matching kernel."""
 
 
-def needed_by(models: Iterable[Model], registry: Registry, classes: KernelClasses | None) -> NeededOps:
+def needed_by(models: Iterable[Model], registry: OpRegistry, classes: KernelClasses | None) -> NeededOps:
     """Collect the ops of models and of all their functions, and the classes of their CPU kernels."""
     needed = NeededOps(classes={LOADING[op] for op in LOADING})
     for model in models:
@@ -164,7 +164,7 @@ def needed_by(models: Iterable[Model], registry: Registry, classes: KernelClasse
     return needed
 
 
-def _add(needed: NeededOps, node: Node, registry: Registry, classes: KernelClasses | None) -> None:
+def _add(needed: NeededOps, node: Node, registry: OpRegistry, classes: KernelClasses | None) -> None:
     if node.op not in registry:
         needed.unknown.add(node.op)
         return
@@ -181,13 +181,13 @@ def _add(needed: NeededOps, node: Node, registry: Registry, classes: KernelClass
             needed.classes.add(name)
 
 
-def _fitting(node: Node, registry: Registry) -> list[Kernel]:
+def _fitting(node: Node, registry: OpRegistry) -> list[Kernel]:
     """Return the CPU kernels that could run a node; several if its types depend on the caller."""
     defaults = {attr.name: decode(attr.default_value) for attr in registry[node.op].attr}
     return fitting({**defaults, **node.attrs}, registry.kernels(node.op), "CPU")
 
 
-def write_header(models: Iterable[Model], registry: Registry) -> str:
+def write_header(models: Iterable[Model], registry: OpRegistry) -> str:
     """Return an `ops_to_register.h` that keeps what the models need.
 
     It restricts kernel classes only if the classes of all kernels are known. The first
@@ -199,7 +199,7 @@ def write_header(models: Iterable[Model], registry: Registry) -> str:
     return "\n".join([*_opening(models, registry, needed), *_kernels(needed), *_ops(needed), "#endif", ""])
 
 
-def _opening(models: list[Model], registry: Registry, needed: NeededOps) -> Iterator[str]:
+def _opening(models: list[Model], registry: OpRegistry, needed: NeededOps) -> Iterator[str]:
     yield f"// The ops and kernels that these models need from {registry.name}, written by tfport:"
     yield from (f"//   {' '.join(model.where.split())}" for model in models)
     if needed.unknown:

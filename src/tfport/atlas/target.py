@@ -26,7 +26,7 @@ from tfport.atlas.requirements import PackageRequirement, merged_requirements
 from tfport.atlas.target_text import parse_target_text
 from tfport.errors import Error, UnreadableFile
 from tfport.formats.files import reason
-from tfport.registry.registry import Registry, Selection, Source
+from tfport.registry.registry import OpRegistry, Selection, Source
 
 DEVICES = ("cpu", "gpu")
 OURS = "tfport"
@@ -41,7 +41,7 @@ class Target:
     """For people: `tensorflow 2.8.4 + tensorflow-text 2.8.2`."""
     requirement: str
     """The text that names the target."""
-    registry: Registry
+    registry: OpRegistry
     build: Build | None
     """Its TensorFlow."""
     addons: tuple[Build, ...] = ()
@@ -251,7 +251,7 @@ def _tensorflow_requirements(wanted: Sequence[PackageRequirement]) -> list[Packa
 def _target(
     base: _Base, name: str, requirement: str, addons: tuple[Build, ...], notes: list[str], atlas: Atlas
 ) -> Target:
-    registry = Registry(f"{name} ({base.device})", [base.source, *map(atlas.source, addons)])
+    registry = OpRegistry(f"{name} ({base.device})", [base.source, *map(atlas.source, addons)])
     all_notes = list(dict.fromkeys([*base.notes, *notes]))
     return Target(name, requirement, registry, base.build, addons, base.device, base.kind, all_notes)
 
@@ -273,7 +273,7 @@ def _reduce(target: Target, header: str, selection: Selection) -> Target:
     if missing:
         notes.append(f"{header}: {', '.join(missing)}: not registered in {target.name}")
     name = f"{target.name}, reduced by {os.path.basename(header)}"
-    registry = Registry(f"{name} ({target.device})", sources, selection)
+    registry = OpRegistry(f"{name} ({target.device})", sources, selection)
     return replace(
         target,
         name=name,

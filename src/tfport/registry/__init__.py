@@ -1,1 +1,1 @@
-"""What does a runtime know, and which kernel would run this node?"""
+"""What does a runtime register, and which kernel would run a node?"""

@@ -1,4 +1,4 @@
-"""Does a node's set of attributes fit the definition of its op? In TensorFlow's order (ValidateNodeDef)."""
+"""Do the attributes of a node match the definition of its op? In TensorFlow's order (ValidateNodeDef)."""
 
 from __future__ import annotations
 
@@ -26,9 +26,9 @@ _KINDS: dict[str, Callable[[Any], bool]] = {
 
 
 def unresolved_attributes(attrs: Mapping[str, Attr], definition: OpDef) -> Iterator[Unresolved]:
-    """Everything about the attributes that the definition does not take."""
+    """Everything in the attributes that the definition does not allow."""
     declared = {attr.name: attr for attr in definition.attr}
-    shaping = {
+    structural = {
         name
         for arg in (*definition.input_arg, *definition.output_arg)
         for name in (arg.type_attr, arg.number_attr, arg.type_list_attr)
@@ -38,9 +38,9 @@ def unresolved_attributes(attrs: Mapping[str, Attr], definition: OpDef) -> Itera
             continue
         if name not in declared:
             yield Unresolved(Question.UNKNOWN_ATTR, name, value)
-        elif problem := _problem(declared[name], value):
-            shapes = name in shaping and (problem.question is Question.ATTR_TYPE or _is_negative(value))
-            yield replace(problem, structural=shapes)
+        elif answer := _unresolved(declared[name], value):
+            unbuildable = answer.question is Question.ATTR_TYPE or _is_negative(value)
+            yield replace(answer, structural=name in structural and unbuildable)
     for name, attr in declared.items():
         if name not in attrs and not attr.HasField("default_value"):
             yield Unresolved(Question.MISSING_ATTR, name, expected=attr.type)
@@ -50,8 +50,8 @@ def _is_negative(value: Attr) -> bool:
     return isinstance(value, int) and value < 0
 
 
-def _problem(attr: OpDef.AttrDef, value: Attr) -> Unresolved | None:
-    if value is None:  # TensorFlow takes an attribute without a value for one that is not there
+def _unresolved(attr: OpDef.AttrDef, value: Attr) -> Unresolved | None:
+    if value is None:  # to TensorFlow an attribute without a value is absent
         missing = not attr.HasField("default_value")
         return Unresolved(Question.MISSING_ATTR, attr.name, expected=attr.type) if missing else None
     if not _is(attr.type, value):
@@ -61,20 +61,20 @@ def _problem(attr: OpDef.AttrDef, value: Attr) -> Unresolved | None:
         return Unresolved(Question.ATTR_MINIMUM, attr.name, value, attr.minimum)
     if attr.HasField("allowed_values"):
         allowed = decode(attr.allowed_values)
-        for one in value if isinstance(value, list) else [value]:
-            if one not in allowed:
-                return Unresolved(Question.ATTR_VALUE, attr.name, one, tuple(allowed))
+        for item in value if isinstance(value, list) else [value]:
+            if item not in allowed:
+                return Unresolved(Question.ATTR_VALUE, attr.name, item, tuple(allowed))
     return None
 
 
 def _is(kind: str, value: Attr) -> bool:
     if kind.startswith("list("):
-        return isinstance(value, list) and all(_is(kind[5:-1], one) for one in value)
+        return isinstance(value, list) and all(_is(kind[5:-1], item) for item in value)
     return kind in _KINDS and _KINDS[kind](value)
 
 
 def kind_of(value: Attr) -> str:
-    """What TensorFlow calls the type of an attribute: `int`, `list(type)`."""
+    """TensorFlow's name for the type of an attribute: `int`, `list(type)`."""
     if isinstance(value, list):
         return f"list({kind_of(value[0])})" if value else "list"
     return next((name for name, fits in _KINDS.items() if fits(value)), "none")

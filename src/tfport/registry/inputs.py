@@ -1,4 +1,4 @@
-"""Do a node's inputs fit the definition of its op: as many, and of the types that it takes?"""
+"""Do the inputs of a node match the definition of its op, in number and in types?"""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tfport.registry.unresolved import Question, Unresolved
 def unresolved_inputs(
     inputs: Sequence[DType], attrs: Mapping[str, Attr], signature: OpSignature
 ) -> Iterator[Unresolved]:
-    """What is wrong with the inputs; nothing where the attributes do not say what is expected."""
+    """What is wrong with the inputs; nothing where the attributes do not determine the expected types."""
     expected = expected_types(attrs, signature)
     if expected is None:
         return
@@ -21,15 +21,15 @@ def unresolved_inputs(
         question = Question.INPUTS_FEW if len(inputs) < len(expected) else Question.INPUTS_MANY
         yield Unresolved(question, actual=len(inputs), expected=tuple(expected))
         return
-    for index, (found, wanted) in enumerate(zip(inputs, expected, strict=True)):
-        if INVALID not in (found, wanted) and not _compatible(found, wanted):
-            yield Unresolved(Question.INPUT_TYPE, actual=found, expected=wanted, index=index)
+    for index, (actual, wanted) in enumerate(zip(inputs, expected, strict=True)):
+        if INVALID not in (actual, wanted) and not _compatible(actual, wanted):
+            yield Unresolved(Question.INPUT_TYPE, actual=actual, expected=wanted, index=index)
 
 
 def expected_types(attrs: Mapping[str, Attr], signature: OpSignature) -> list[DType] | None:
-    """The types of all inputs in order; None where attributes are missing or those of a caller."""
+    """The types of all inputs in order; None where attributes are missing or decided by a caller."""
     known = signature.with_defaults(attrs)
-    found: list[DType] = []
+    types: list[DType] = []
     for arg in signature.inputs:
         if any(isinstance(known.get(a), Placeholder) for a in (arg.number_attr, arg.list_attr) if a):
             return None
@@ -37,10 +37,10 @@ def expected_types(attrs: Mapping[str, Attr], signature: OpSignature) -> list[DT
             count = arg.count(known)
         except (KeyError, TypeError):
             return None
-        found += [arg.type_at(index, known) for index in range(count)]
-    return found
+        types += [arg.type_at(index, known) for index in range(count)]
+    return types
 
 
-def _compatible(found: DType, wanted: DType) -> bool:
-    """A reference can be read as a value, and nothing else changes its type."""
-    return found == wanted or (found.is_ref and not wanted.is_ref and found.base == wanted)
+def _compatible(actual: DType, wanted: DType) -> bool:
+    """Whether an input has the wanted type; a reference can be read as a value."""
+    return actual == wanted or (actual.is_ref and not wanted.is_ref and actual.base == wanted)

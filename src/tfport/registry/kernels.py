@@ -1,4 +1,4 @@
-"""A kernel: the device, the types and the label for which a runtime can run an op."""
+"""A kernel: the device, types and label for which a runtime can run an op."""
 
 from __future__ import annotations
 
@@ -11,21 +11,21 @@ from tfport.graph.attrs import Attr, decode
 
 @dataclass(frozen=True, slots=True)
 class Kernel:
-    """One kernel that is registered for an op."""
+    """A kernel that is registered for an op."""
 
     op: str
     device: str
     """`CPU`, `GPU`, `XLA_CPU_JIT`, …"""
     constraints: dict[str, tuple[Attr, ...]] = field(default_factory=dict)
-    """The values that an attribute may have; attributes not named may have any."""
+    """The allowed values of attributes; other attributes may have any value."""
     host_memory: tuple[str, ...] = ()
-    """Arguments that stay in the memory of the CPU."""
+    """Arguments that stay in host memory."""
     label: str = ""
     priority: int = 0
 
 
 def kernels_from(records: Iterable[pb.KernelDef]) -> list[Kernel]:
-    """Kernels from what TensorFlow lists of itself."""
+    """Kernels from the list that TensorFlow prints of itself."""
     return [
         Kernel(
             op=record.op,

@@ -1,7 +1,7 @@
-"""Which ops and kernels does a custom-op library register, as far as it can be known without running it?
+"""Which ops and kernels does a custom-op library register? Read from its code, without running it.
 
-Its initialisers are read, not run (`formats.elf.emulate`): the texts that they hand to
-TensorFlow's builders are constants. Where a text could not be read, `partial` says so.
+Its initializers are emulated, not run (`formats.elf.emulate`): the texts that they pass to
+TensorFlow's builders are constants. `partial` says whether a text could not be read.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from tfport.formats.proto.graph_pb2 import OpDef
 from tfport.graph.dtypes import DType
 from tfport.registry.kernels import Kernel
 from tfport.registry.op_spec import definition
-from tfport.registry.registrations import KernelTexts, OpTexts, Watcher, registers, wrapper_of
+from tfport.registry.registrations import KernelTexts, OpTexts, RegistrationRecorder, registers, wrapper_of
 
 MOST_CALLS = 20_000
 """A library with more calls is TensorFlow itself."""
@@ -37,10 +37,10 @@ class Registered:
     partial: bool = False
     """Whether it may register more than was read."""
     calls: int = 0
-    """How many calls of registering functions there are in its code."""
+    """The number of calls of registering functions in its code."""
     why_partial: str = ""
     uncalled: dict[str, list[str]] = field(default_factory=dict)
-    """Functions that would register ops, and that nothing calls when it is loaded; the ops of each."""
+    """Functions that register ops but are not called when the library is loaded; the ops of each."""
 
     @cached_property
     def op_names(self) -> list[str]:
@@ -67,26 +67,24 @@ def registered_by(library: ElfLibrary) -> Registered:
     through_table = code.calls_by_slot(registers)
     calls = through_table | code.calls(builders)
     if len(calls) > MOST_CALLS:
-        return Registered(partial=True, calls=len(calls), why_partial="its code is too large to be read")
+        return Registered(partial=True, calls=len(calls), why_partial="its code is too large to read")
     if not len(code.functions):
-        return Registered(
-            partial=True, calls=len(calls), why_partial="it does not tell where its functions begin"
-        )
-    watcher, is_whole, idle = _watched(code, calls, builders)
-    wrappers = _wrappers(code, watcher, calls)
+        return Registered(partial=True, calls=len(calls), why_partial="it has no table of functions")
+    recorder, is_whole, idle = _recorded(code, calls, builders)
+    wrappers = _wrappers(code, recorder, calls)
     if wrappers:
         code.names.update(wrappers)
         builders |= wrappers
         calls = through_table | code.calls(builders)
-        watcher, is_whole, idle = _watched(code, calls, builders)
-        watcher.doubt()  # what goes through others may not be all
-    unread = [op for op in watcher.ops if op.name is None] + [k for k in watcher.kernels if k.op is None]
-    why = "" if is_whole else "its code is too large to be read"
+        recorder, is_whole, idle = _recorded(code, calls, builders)
+        recorder.mark_unread()  # wrappers may register more
+    unread = [op for op in recorder.ops if op.name is None] + [k for k in recorder.kernels if k.op is None]
+    why = "" if is_whole else "its code is too large to read"
     if unread:
         why = f"{len(unread)} of its registrations could not be read"
     return Registered(
-        ops=[op for op in watcher.ops if op.name],
-        kernels=[kernel for kernel in watcher.kernels if kernel.op],
+        ops=[op for op in recorder.ops if op.name],
+        kernels=[kernel for kernel in recorder.kernels if kernel.op],
         partial=bool(why),
         calls=len(calls),
         why_partial=why,
@@ -97,24 +95,24 @@ def registered_by(library: ElfLibrary) -> Registered:
 Function = tuple[int, int]
 
 
-def _watched(
+def _recorded(
     code: Code, calls: Iterable[int], builders: Container[int]
-) -> tuple[Watcher, bool, list[Function]]:
-    """What the functions register that run at load; whether all were read; and those that do not run."""
+) -> tuple[RegistrationRecorder, bool, list[Function]]:
+    """What the functions that run at load register; whether all were read; and those that do not run."""
     run, idle = _functions(code, calls, builders)
-    watcher = Watcher()
-    return watcher, follow(code, run, watcher), idle
+    recorder = RegistrationRecorder()
+    return recorder, follow(code, run, recorder), idle
 
 
-def _wrappers(code: Code, watcher: Watcher, calls: Iterable[int]) -> dict[int, str]:
-    """Functions without a name that hand on to a builder what they are given, and what they are."""
-    found = {}
+def _wrappers(code: Code, recorder: RegistrationRecorder, calls: Iterable[int]) -> dict[int, str]:
+    """Functions without a name that pass their argument to a builder, and the builder they stand for."""
+    wrappers = {}
     count = Counter(code.function_at(place) for place in calls)
-    for place, name in watcher.unread:
+    for place, name in recorder.unread:
         function = code.function_at(place)
         if function and count[function] == 1 and function[0] not in code.own_names:
-            found[function[0]] = wrapper_of(name)
-    return {start: name for start, name in found.items() if code.is_called(start)}
+            wrappers[function[0]] = wrapper_of(name)
+    return {start: name for start, name in wrappers.items() if code.is_called(start)}
 
 
 def _functions(
@@ -122,18 +120,18 @@ def _functions(
 ) -> tuple[list[Function], list[Function]]:
     """The functions that register something: those that run at load, and those that others may call.
 
-    One without a name can only be called from within, so it is taken for one that runs.
+    A function without a name can only be called from within the library, so it counts as one that runs.
     """
-    found = {function for place in calls if (function := code.function_at(place))}
-    registering = sorted(function for function in found if function[0] not in builders)
+    calling = {function for place in calls if (function := code.function_at(place))}
+    registering = sorted(function for function in calling if function[0] not in builders)
     idle = [f for f in registering if f[0] in code.own_names and f[0] not in code.run_at_load]
     return [function for function in registering if function not in idle], idle
 
 
 def _ops_of(code: Code, function: Function) -> list[str]:
-    watcher = Watcher()
-    follow(code, [function], watcher)
-    names = [*(op.name for op in watcher.ops), *(kernel.op for kernel in watcher.kernels)]
+    recorder = RegistrationRecorder()
+    follow(code, [function], recorder)
+    names = [*(op.name for op in recorder.ops), *(kernel.op for kernel in recorder.kernels)]
     return sorted({name for name in names if name})
 
 
@@ -148,7 +146,7 @@ class LibrarySource:
 
     @property
     def partial(self) -> bool:
-        """Whether it may register more, or otherwise, than is known."""
+        """Whether it may register more than was read, or with other attributes."""
         ops = (op.unread or None in (*op.attrs, *op.inputs, *op.outputs) for op in self.registered.ops)
         return self.registered.partial or any(ops) or any(k.unread for k in self.registered.kernels)
 
@@ -156,7 +154,7 @@ class LibrarySource:
         return self.registered.op_names
 
     def is_whole(self, op: str) -> bool:
-        """Whether everything about an op's definition could be read."""
+        """Whether the whole definition of an op could be read."""
         return op in self._ops and _definition(self._ops[op]) is not None
 
     def definition(self, op: str) -> OpDef | None:
@@ -193,9 +191,9 @@ def _kernel(texts: KernelTexts) -> Kernel:
 
 
 def library_source(path: str | os.PathLike[str]) -> LibrarySource:
-    """What the library at a path registers; an error where it is none, or cannot be read."""
-    place = Path(path)
-    if not place.exists():
+    """What the library at a path registers; raises UnreadableFile if it is not a readable library."""
+    file = Path(path)
+    if not file.exists():
         raise UnreadableFile(f"{path}: no such file")
-    library = ElfLibrary(Folder(place.parent).map(place.name), str(path))
-    return LibrarySource(place.name, registered_by(library))
+    library = ElfLibrary(Folder(file.parent).map(file.name), str(path))
+    return LibrarySource(file.name, registered_by(library))

@@ -1,8 +1,8 @@
-"""An op's definition from the texts that C++ registers it with.
+"""The definition of an op from the texts that C++ registers it with.
 
     definition("Add2", attrs=["T: {float, int32} = DT_FLOAT"], inputs=["x: T"], outputs=["z: T"])
 
-The grammar is that of TensorFlow's OpDefBuilder. A text that it does not allow is a ValueError.
+The grammar is that of TensorFlow's OpDefBuilder. An invalid text raises ValueError.
 """
 
 from __future__ import annotations
@@ -41,10 +41,10 @@ def definition(
     inputs: Sequence[str] = (),
     outputs: Sequence[str] = (),
     *,
-    given: pb.OpDef | None = None,
+    base: pb.OpDef | None = None,
 ) -> pb.OpDef:
-    """The definition that a registration with these texts makes; `given` has attributes already."""
-    made = pb.OpDef(name=name, attr=given.attr if given is not None else ())
+    """The definition that these texts register; `base` may already have attributes."""
+    made = pb.OpDef(name=name, attr=base.attr if base is not None else ())
     for text in attrs:
         made.attr.append(_attr(text))
     types = {attr.name: attr.type for attr in made.attr}
@@ -56,8 +56,8 @@ def definition(
 
 
 def pieces(text: str, separator: str, start: int = 0) -> list[tuple[int, str]]:
-    """What stands between separators outside of brackets and quotes: where it begins, without blanks."""
-    found, depth, quote, begin = [], 0, "", start
+    """The parts between separators outside of brackets and quotes: their start and their stripped text."""
+    parts, depth, quote, begin = [], 0, "", start
     for at in range(start, len(text) + 1):
         letter = text[at] if at < len(text) else ""
         if quote:
@@ -70,30 +70,30 @@ def pieces(text: str, separator: str, start: int = 0) -> list[tuple[int, str]]:
             depth -= 1
         if at == len(text) or (letter == separator and not depth and not quote):
             piece = text[begin:at]
-            found.append((begin + len(piece) - len(piece.lstrip()), piece.strip()))
+            parts.append((begin + len(piece) - len(piece.lstrip()), piece.strip()))
             begin = at + 1
-    return found
+    return parts
 
 
 def faults(name: str, attrs: Sequence[str], inputs: Sequence[str], outputs: Sequence[str]) -> list[str]:
-    """What TensorFlow says of a registration that it refuses, as far as it is about names."""
-    found = []
+    """TensorFlow's errors for an invalid registration, as far as they are about names."""
+    errors = []
     known = {named[1] for text in attrs if (named := ATTR.fullmatch(text))}
     for kind, texts in (("Input", inputs), ("Output", outputs)):
         for text in texts:
             argument = ARGUMENT.fullmatch(text)
             words = [w for w in (argument[3], argument[4]) if w] if argument else []
             unknown = [w for w in words if w not in known and not (w == words[-1] and is_type(w))]
-            found += [
+            errors += [
                 f"Reference to unknown attr '{w}' from {kind}(\"{text}\") for Op {name}" for w in unknown
             ]
     if not OP_NAME.fullmatch(name):
-        found.append(f"Invalid name: {name} (Did you use CamelCase?)")
-    return found
+        errors.append(f"Invalid name: {name} (Did you use CamelCase?)")
+    return errors
 
 
 def is_type(word: str) -> bool:
-    """Whether a word names a type of elements."""
+    """Whether a word names a data type."""
     try:
         _type(word)
     except ValueError:
@@ -104,7 +104,7 @@ def is_type(word: str) -> bool:
 def _attr(text: str) -> pb.OpDef.AttrDef:
     named = ATTR.fullmatch(text)
     if named is None:
-        raise ValueError(f"no attribute: {text}")
+        raise ValueError(f"not an attribute: {text}")
     attr = pb.OpDef.AttrDef(name=named[1])
     rest = named[2].strip()
     is_list = LIST.fullmatch(rest)
@@ -121,7 +121,7 @@ def _attr(text: str) -> pb.OpDef.AttrDef:
 
 
 def _kind(attr: pb.OpDef.AttrDef, text: str) -> tuple[str, str]:
-    """The type of an attribute, and what follows it; its allowed values are noted."""
+    """The type of an attribute, and the text after it; sets its allowed values."""
     if braces := SET.fullmatch(text):
         values = [value for _, value in pieces(braces[1], ",") if value]
         if values and values[0][0] in "\"'":
@@ -131,24 +131,24 @@ def _kind(attr: pb.OpDef.AttrDef, text: str) -> tuple[str, str]:
         return "type", braces[2]
     word = WORD.fullmatch(text)
     if word is None:
-        raise ValueError(f"no type of attribute: {text}")
+        raise ValueError(f"not an attribute type: {text}")
     if word[1] in GROUPS:
         attr.allowed_values.list.type.extend(_types(word[1]))
         return "type", word[2]
     if word[1] not in PLAIN:
-        raise ValueError(f"no type of attribute: {word[1]}")
+        raise ValueError(f"not an attribute type: {word[1]}")
     return word[1], word[2]
 
 
 def _types(name: str) -> list[pb.DataType]:
-    return [_type(one) for one in GROUPS.get(name, name).split()]
+    return [_type(member) for member in GROUPS.get(name, name).split()]
 
 
 def _type(name: str) -> pb.DataType:
     try:
         return cast(pb.DataType, DType.parse(name.removeprefix("DT_").lower()).number)
     except KeyError:
-        raise ValueError(f"no type: {name}") from None
+        raise ValueError(f"not a data type: {name}") from None
 
 
 def _default(attr: pb.OpDef.AttrDef, kind: str, text: str, *, is_list: bool) -> None:
@@ -157,7 +157,7 @@ def _default(attr: pb.OpDef.AttrDef, kind: str, text: str, *, is_list: bool) -> 
         return
     attr.default_value.list.SetInParent()
     if not (text.startswith("[") and text.endswith("]")):
-        raise ValueError(f"the default of a list is written in [], not {text}")
+        raise ValueError(f"the default of a list must be in [], got {text}")
     for _, part in pieces(text[1:-1], ","):
         if part:
             value = pb.AttrValue()
@@ -168,19 +168,19 @@ def _default(attr: pb.OpDef.AttrDef, kind: str, text: str, *, is_list: bool) -> 
 
 def _text(literal: str) -> bytes:
     try:
-        found = ast.literal_eval(literal)
+        value = ast.literal_eval(literal)
     except (ValueError, SyntaxError):
-        found = None
-    if not isinstance(found, str | bytes):
-        raise ValueError(f"no string: {literal}")
-    return found if isinstance(found, bytes) else found.encode()
+        value = None
+    if not isinstance(value, str | bytes):
+        raise ValueError(f"not a string: {literal}")
+    return value if isinstance(value, bytes) else value.encode()
 
 
 def _set_value(value: pb.AttrValue, kind: str, text: str) -> None:
     try:
         _fill(value, kind, text)
     except (ValueError, KeyError) as error:
-        raise ValueError(f"no {kind}: {text}") from error
+        raise ValueError(f"not of type {kind}: {text}") from error
 
 
 def _fill(value: pb.AttrValue, kind: str, text: str) -> None:
@@ -198,7 +198,7 @@ def _fill(value: pb.AttrValue, kind: str, text: str) -> None:
         case "shape":
             _set_shape(value.shape, text)
         case _:
-            raise ValueError(f"a default of type {kind}: {text}")
+            raise ValueError(f"unsupported default of type {kind}: {text}")
 
 
 def _set_shape(shape: pb.TensorShapeProto, text: str) -> None:
@@ -211,10 +211,10 @@ def _set_shape(shape: pb.TensorShapeProto, text: str) -> None:
 
 
 def _argument(text: str, types: dict[str, str]) -> pb.OpDef.ArgDef:
-    found = ARGUMENT.fullmatch(text)
-    if found is None:
-        raise ValueError(f"no argument: {text}")
-    name, ref, number, kind = found.groups()
+    match = ARGUMENT.fullmatch(text)
+    if match is None:
+        raise ValueError(f"not an argument: {text}")
+    name, ref, number, kind = match.groups()
     made = pb.OpDef.ArgDef(name=name, is_ref=bool(ref), number_attr=number or "")
     if kind not in types:
         made.type = _type(kind)

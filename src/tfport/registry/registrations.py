@@ -1,8 +1,8 @@
-"""How does a library register ops and kernels? The calls that do, and what each says.
+"""The calls by which a library registers ops and kernels, and their arguments.
 
-C++ hands texts to builders (`OpDefBuilder`, `KernelDefBuilder`), C to functions such as
-`TF_NewKernelBuilder`. `Watcher` is told of each call that straight code makes, keeps the
-books, and answers what the functions of strings give back.
+C++ passes texts to builders (`OpDefBuilder`, `KernelDefBuilder`), C to functions such as
+`TF_NewKernelBuilder`. The emulator reports each call to a `RegistrationRecorder`, which
+records registrations and returns the results of string functions.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ TYPES = {
     "St7complexIfE": 8, "l": 9, "x": 9, "b": 10, "N5Eigen8bfloat16E": 14, "NS_8bfloat16E": 14,
     "N9ml_dtypes8bfloat16E": 14, "t": 17, "St7complexIdE": 18, "N5Eigen4halfE": 19, "j": 22, "m": 23, "y": 23,
 }  # fmt: skip
-"""Numbers of TensorFlow's types by what C++ calls them."""
+"""The numbers of TensorFlow's data types by their mangled C++ types."""
 DEVICES = {
     "_ZN10tensorflow10DEVICE_CPUE": "CPU",
     "_ZN10tensorflow10DEVICE_GPUE": "GPU",
@@ -59,31 +59,31 @@ DEVICES = {
 
 
 def registers(symbol: str) -> bool:
-    """Whether a function has to do with registering."""
-    if not symbol.startswith(BEGINNINGS):  # nearly all
+    """Whether a function belongs to a registration."""
+    if not symbol.startswith(BEGINNINGS):  # most symbols
         return False
     patterns = (OP_BUILDER, KERNEL_BUILDER, REGISTERS_OP, REGISTERS_KERNEL, C_API)
     return any(pattern.match(symbol) for pattern in patterns)
 
 
 def wrapper_of(symbol: str) -> str:
-    """What a function is that only hands its own argument on to a builder: by the name of another such."""
-    found = OP_BUILDER.match(symbol)
-    if found and found["method"] in ("C1", "C2"):
+    """The symbol for a function that only passes its argument to a builder."""
+    builder = OP_BUILDER.match(symbol)
+    if builder and builder["method"] in ("C1", "C2"):
         return "_ZN10tensorflow11register_op19OpDefBuilderWrapperC1EPKc"
     return symbol
 
 
 @dataclass
 class OpTexts:
-    """An op as it was registered; None stands for a text that could not be read."""
+    """An op as it was registered; None is a text that could not be read."""
 
     name: str | None
     attrs: list[str | None] = field(default_factory=list)
     inputs: list[str | None] = field(default_factory=list)
     outputs: list[str | None] = field(default_factory=list)
     unread: bool = False
-    """Whether there may be more to it."""
+    """Whether it may have more texts."""
 
 
 @dataclass
@@ -101,13 +101,13 @@ class KernelTexts:
 
 
 @dataclass
-class Watcher:
-    """The books that are kept of calls."""
+class RegistrationRecorder:
+    """Records registrations from calls."""
 
     ops: list[OpTexts] = field(default_factory=list)
     kernels: list[KernelTexts] = field(default_factory=list)
     unread: list[tuple[int, str]] = field(default_factory=list)
-    """Calls of builders whose text could not be read: where, and of what."""
+    """Calls of builders whose text could not be read: address and function."""
     ops_by_place: dict[int, OpTexts] = field(default_factory=dict)
     kernels_by_place: dict[int, KernelTexts] = field(default_factory=dict)
 
@@ -121,10 +121,10 @@ class Watcher:
             return self._c(c[1], call)
         else:
             return _strings(call, memory)
-        return call.arguments[0]  # builders give themselves back
+        return call.arguments[0]  # builders return themselves
 
-    def doubt(self) -> None:
-        """Note of everything that there may be more to it."""
+    def mark_unread(self) -> None:
+        """Mark everything as possibly incomplete."""
         for op in self.ops:
             op.unread = True
         for kernel in self.kernels:
@@ -168,7 +168,7 @@ class Watcher:
         self.kernels_by_place[place or 0] = kernel
 
     def _c(self, function: str, call: Call) -> int | None:
-        """TensorFlow's C functions: builders are pointers that they give out."""
+        """TensorFlow's C functions: builders are pointers that they return."""
         text, block = call.memory.text, call.memory.new_block()
         first, second, third = call.arguments[:3]
         if function == "NewOpDefinitionBuilder":
@@ -207,7 +207,7 @@ def _note_kernel(kernel: KernelTexts, method: str, takes: str, call: Call) -> No
 
 
 def _types(takes: str, call: Call, third: int | None) -> tuple[int, ...]:
-    """The types of a constraint: in the name of a template, a number, or a list of them."""
+    """The types of a constraint: a template parameter, a number, or an array of numbers."""
     if template := TEMPLATE_TYPE.match(takes):
         return (TYPES[template[1]],) if template[1] in TYPES else ()
     if third is None:
@@ -222,12 +222,12 @@ def _types(takes: str, call: Call, third: int | None) -> tuple[int, ...]:
 
 
 def _device(memory: EmulatedMemory, address: int | None) -> str | None:
-    """The device that a variable of TensorFlow holds, where it was loaded from there."""
+    """The device name in a variable of TensorFlow that an address was loaded from."""
     return DEVICES.get(memory.variable_of(address) or "")
 
 
 def _text(takes: str, call: Call) -> str | None:
-    """The text that a builder is given: letters, a string, or a view of letters."""
+    """The text argument of a builder: a C string, a `std::string` or a string view."""
     memory, second, third = call.memory, call.arguments[1], call.arguments[2]
     if takes.startswith("PKc"):
         return memory.text(second)
@@ -239,7 +239,7 @@ def _text(takes: str, call: Call) -> str | None:
 
 
 def _strings(call: Call, memory: EmulatedMemory) -> int | None:
-    """What functions of the C++ library do to memory, as far as strings are made with them."""
+    """Emulate the C++ library functions that build strings."""
     name, (first, second, third) = call.name, call.arguments[:3]
     if name in ("_Znwm", "malloc") or name.endswith("9_M_createERmm"):
         return memory.new_block()
@@ -257,7 +257,7 @@ def _strings(call: Call, memory: EmulatedMemory) -> int | None:
 
 
 def _looks_like_string(call: Call) -> bool:
-    """Whether a function without a name is called as one that makes a string on the stack from letters."""
+    """Whether a call of a function without a name looks like building a string from constants."""
     first, second = call.arguments[:2]
     if call.name or first is None or second is None or abs(first - STACK) > 1 << 20:
         return False

@@ -1,9 +1,9 @@
-"""What a runtime knows: ops with their definitions, and the kernels of each.
+"""What a runtime registers: ops with their definitions, and the kernels of each.
 
 A registry is made of sources, each of which registers ops: a build of
 TensorFlow, an add-on package, a custom-op library, tfport's own runtime. A
 reduced build keeps only a selection of them.
-Which kernel would run a node is decided elsewhere.
+Which kernel would run a node is decided in `registry.resolve`.
 """
 
 from __future__ import annotations
@@ -17,36 +17,36 @@ from tfport.registry.kernels import Kernel
 
 
 class Source(Protocol):
-    """One thing that registers ops and kernels."""
+    """Something that registers ops and kernels."""
 
     @property
     def name(self) -> str:
-        """As a person names it: `tensorflow 2.8.4`."""
+        """For people: `tensorflow 2.8.4`."""
         ...
 
     def ops(self) -> list[str]:
-        """The ops that it registers, sorted."""
+        """The registered ops, sorted."""
         ...
 
     def definition(self, op: str) -> OpDef | None:
-        """How it defines an op; None for one that it does not register."""
+        """The definition of an op; None for one that it does not register."""
         ...
 
     def kernels(self, op: str) -> list[Kernel]:
-        """The kernels that it registers for an op, its own or another's."""
+        """The kernels that it registers for an op, which another source may define."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class Selection:
-    """What a reduced build keeps: `None` in either place keeps everything."""
+    """What a reduced build keeps; None keeps everything."""
 
     ops: frozenset[str] | None = None
     kernels: frozenset[str] | None = None
-    """Names of kernel classes; the recorded registries do not tell them, so they select nothing here."""
+    """Names of kernel classes; the recorded registries do not have them, so they are not used here."""
 
 
-class Registry(Mapping[str, OpDef]):
+class OpRegistry(Mapping[str, OpDef]):
     """The ops of a runtime by name, and their kernels."""
 
     def __init__(self, name: str, sources: Sequence[Source], selection: Selection | None = None) -> None:
@@ -72,15 +72,15 @@ class Registry(Mapping[str, OpDef]):
         return sum(1 for _ in self)
 
     def provider(self, op: str) -> Source | None:
-        """The source that registers an op; the first, where several do."""
+        """The first source that registers an op."""
         if not self._keeps(op):
             return None
         return next((source for source in self.sources if source.definition(op) is not None), None)
 
     def is_whole(self, op: str) -> bool:
-        """Whether all of an op's definition is known; a library that was only read may not tell it."""
-        asked = getattr(self.provider(op), "is_whole", None)
-        return asked is None or bool(asked(op))
+        """Whether the whole definition of an op is known; that of a library may be read only in part."""
+        is_whole = getattr(self.provider(op), "is_whole", None)
+        return is_whole is None or bool(is_whole(op))
 
     def kernels(self, op: str) -> list[Kernel]:
         """The kernels for an op, from all sources."""

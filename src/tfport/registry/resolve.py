@@ -1,9 +1,9 @@
 """Which kernel would run a node, or why none would.
 
 `Resolver.unresolved(usage, registry, devices, producer)` asks in TensorFlow's order:
-op, age, attributes, inputs, kernel. The answer is empty, or every question that
-failed. Answers are kept by definition and by set of kernels, which many builds
-share: asking a hundred builds costs little more than asking one.
+op, deprecation, attributes, inputs, kernel. The answer is empty, or every question that
+failed. Answers are cached by definition and by set of kernels, which many builds share:
+a hundred builds cost little more than one.
 When a loader would notice is decided elsewhere: `check.loaders`.
 """
 
@@ -19,7 +19,7 @@ from tfport.graph.usage import LABEL, Usage
 from tfport.registry.attributes import unresolved_attributes
 from tfport.registry.inputs import unresolved_inputs
 from tfport.registry.kernels import Kernel
-from tfport.registry.registry import Registry
+from tfport.registry.registry import OpRegistry
 from tfport.registry.unresolved import Question, Unresolved
 
 Answers = tuple[Unresolved, ...]
@@ -29,28 +29,30 @@ UNREGISTERED = (Unresolved(Question.OP),)
 
 
 class Resolver:
-    """Answers about the usages of one program."""
+    """Resolves the usages of one program."""
 
     def __init__(self) -> None:
         self._signatures: dict[int, tuple[OpDef, OpSignature]] = {}
         self._fits: dict[tuple[int, int], Answers] = {}
         self._kernels: dict[tuple[object, ...], Answers] = {}
         self._alive: list[object] = []
-        """What answers are kept under; as long as it lives, its identity is its own."""
+        """The cached kernel lists; while they live, their `id` is unique."""
 
-    def unresolved(self, usage: Usage, registry: Registry, devices: Sequence[str], producer: int) -> Answers:
-        """Everything that keeps a runtime with these kinds of devices from running the nodes of a usage."""
+    def unresolved(
+        self, usage: Usage, registry: OpRegistry, devices: Sequence[str], producer: int
+    ) -> Answers:
+        """Everything that keeps a runtime with these devices from running the nodes of a usage."""
         definition = registry.get(usage.op)
         if definition is None:
             return UNREGISTERED
         if not registry.is_whole(usage.op):
-            return ()  # known by name only
-        found = self._structure(usage, definition)
+            return ()  # only its name is known
+        answers = self._structure(usage, definition)
         if definition.HasField("deprecation"):
-            found = (*_deprecated(definition, producer), *found)
-        if not _UNPLACED.isdisjoint(reason.question for reason in found):
-            return found  # its attributes do not say which kernel it would need
-        return found + self._placement(usage, definition, registry, devices)
+            answers = (*_deprecated(definition, producer), *answers)
+        if not _UNPLACED.isdisjoint(answer.question for answer in answers):
+            return answers  # its attributes do not determine the kernel
+        return answers + self._placement(usage, definition, registry, devices)
 
     def _structure(self, usage: Usage, definition: OpDef) -> Answers:
         key = id(usage), id(definition)
@@ -68,7 +70,7 @@ class Resolver:
         return self._signatures[id(definition)][1]
 
     def _placement(
-        self, usage: Usage, definition: OpDef, registry: Registry, devices: Sequence[str]
+        self, usage: Usage, definition: OpDef, registry: OpRegistry, devices: Sequence[str]
     ) -> Answers:
         lists = [source.kernels(usage.op) for source in registry.sources]
         key = (id(usage), id(definition), *devices, *map(id, lists))
@@ -81,37 +83,38 @@ class Resolver:
 
 
 def _deprecated(definition: OpDef, producer: int) -> Answers:
-    age = definition.deprecation
-    outdated = Unresolved(Question.OUTDATED, actual=age.version, expected=age.explanation)
-    return (replace(outdated, question=Question.DEPRECATED),) if producer >= age.version else (outdated,)
+    deprecation = definition.deprecation
+    outdated = Unresolved(Question.OUTDATED, actual=deprecation.version, expected=deprecation.explanation)
+    is_removed = producer >= deprecation.version
+    return (replace(outdated, question=Question.DEPRECATED),) if is_removed else (outdated,)
 
 
 def unresolved_kernel(
     attrs: Mapping[str, Attr], kernels: Sequence[Kernel], devices: Sequence[str]
 ) -> Answers:
     """Why none of the kernels runs a node with these attributes on any of the devices."""
-    there = [kernel for kernel in kernels if kernel.device in (*devices, ANY_DEVICE)]
+    on_devices = [kernel for kernel in kernels if kernel.device in (*devices, ANY_DEVICE)]
     label = attrs.get(LABEL, "")
-    if any(kernel.label == label and takes(kernel, attrs) for kernel in there):
+    if any(kernel.label == label and takes(kernel, attrs) for kernel in on_devices):
         return ()
-    question = Question.KERNEL_TYPE if there else Question.KERNEL
+    question = Question.KERNEL_TYPE if on_devices else Question.KERNEL
     return (Unresolved(question, kernels=tuple(kernels)),)
 
 
 def takes(kernel: Kernel, attrs: Mapping[str, Attr]) -> bool:
-    """Whether the types that a kernel is for are those of the attributes; those of a caller may be."""
+    """Whether a kernel supports the types of the attributes; types that a caller decides are supported."""
     for name, allowed in kernel.constraints.items():
         value = attrs.get(name)
-        for one in value if isinstance(value, list) else (value,):
-            if not isinstance(one, Placeholder) and one not in allowed:
+        for item in value if isinstance(value, list) else (value,):
+            if not isinstance(item, Placeholder) and item not in allowed:
                 return False
     return True
 
 
 def fitting(attrs: Mapping[str, Attr], kernels: Sequence[Kernel], device: str) -> list[Kernel]:
-    """The kernels that would run on a device: its own before those for any, the highest priority alone."""
+    """The kernels that would run on a device: its own before those for any, of the highest priority."""
     label = attrs.get(LABEL, "")
-    found = [k for k in kernels if k.device in (device, ANY_DEVICE) and k.label == label and takes(k, attrs)]
-    own = [kernel for kernel in found if kernel.device == device] or found
+    usable = [k for k in kernels if k.device in (device, ANY_DEVICE) and k.label == label and takes(k, attrs)]
+    own = [kernel for kernel in usable if kernel.device == device] or usable
     best = max((kernel.priority for kernel in own), default=0)
     return [kernel for kernel in own if kernel.priority == best]

@@ -9,7 +9,7 @@ from tfport.atlas.known_ops import known_ops
 from tfport.atlas.target import OURS, Target
 from tfport.formats.proto.graph_pb2 import OpDef
 from tfport.registry.kernels import Kernel
-from tfport.registry.registry import Registry, Source
+from tfport.registry.registry import OpRegistry, Source
 from tfport.runtime.custom.custom_kernel import CustomKernel
 from tfport.runtime.custom.registry import Registry as Custom
 from tfport.runtime.custom.registry import ready
@@ -87,7 +87,7 @@ def own_target(registry: Custom | None = None) -> Target:
     registry = ready(registry)
     name = f"{OURS} {version(OURS)}"
     sources: list[Source] = [*custom_sources(registry), OwnSource(registry)]
-    return Target(name, OURS, Registry(f"{name} (cpu)", sources), build=None, kind=OURS)
+    return Target(name, OURS, OpRegistry(f"{name} (cpu)", sources), build=None, kind=OURS)
 
 
 def custom_sources(registry: Custom) -> list[CustomSource]:

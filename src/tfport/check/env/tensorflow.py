@@ -13,7 +13,7 @@ from tfport.atlas.target import Target
 from tfport.atlas.versions import version_key
 from tfport.check.console import count
 from tfport.check.env.difference import NONE, EnvironmentDifference, difference
-from tfport.registry.registry import Registry
+from tfport.registry.registry import OpRegistry
 
 SUBJECT = "tensorflow"
 
@@ -41,7 +41,9 @@ def _version(target: Target) -> str:
 
 def _registries(first: Target, second: Target, atlas: Atlas) -> Iterator[EnvironmentDifference]:
     """Compare the ops, attributes and kernels of TensorFlow itself."""
-    before, after = (Registry(t.name, t.registry.sources[:1], t.registry.selection) for t in (first, second))
+    before, after = (
+        OpRegistry(t.name, t.registry.sources[:1], t.registry.selection) for t in (first, second)
+    )
     diff = diff_registries(before, after, atlas)
     sides = (SUBJECT, _version(first), _version(second))
     if diff.went:
@@ -65,7 +67,7 @@ def _registries(first: Target, second: Target, atlas: Atlas) -> Iterator[Environ
         yield difference("ops-gained", *sides, names=ops, count=count(len(ops), "op"))
 
 
-def _by_kernels(registry: Registry) -> Callable[[str], tuple[bool, int]]:
+def _by_kernels(registry: OpRegistry) -> Callable[[str], tuple[bool, int]]:
     """Sort ops by their number of kernels, the internal ops of TensorFlow last."""
     return lambda op: (op.startswith("_"), -len(registry.kernels(op)))
 
@@ -74,7 +76,7 @@ def _devices(first: Target, second: Target) -> list[str]:
     return ["CPU", "GPU"] if first.device == second.device == "gpu" else ["CPU"]
 
 
-def _attributes_lost(diff: RegistryDiff, before: Registry, after: Registry) -> Iterator[str]:
+def _attributes_lost(diff: RegistryDiff, before: OpRegistry, after: OpRegistry) -> Iterator[str]:
     for op in diff.changed:
         left = {attr.name for attr in after[op].attr}
         yield from (f"{op}.{attr.name}" for attr in before[op].attr if attr.name not in left)

@@ -1,7 +1,7 @@
-"""How TensorFlow itself words an error, as far as it can be known without running it.
+"""The text of TensorFlow's own errors, as far as it is known without running it.
 
-What only the machine knows (its name) stands as `HOST`. Releases word the same thing
-differently; where they do, the target's release decides.
+The name of the machine is `HOST`. Where releases word an error differently, the target's
+release decides.
 """
 
 from __future__ import annotations
@@ -55,9 +55,9 @@ def missing_attr(attr: str, node: Node, target: Target) -> str:
     return f"No attr named '{attr}' in NodeDef:\n\t [[{node_text(node, target)}]]"
 
 
-def attr_type(attr: str, found: str, wanted: str, node: Node, definition: OpDef, target: Target) -> str:
+def attr_type(attr: str, actual: str, wanted: str, node: Node, definition: OpDef, target: Target) -> str:
     return (
-        f"AttrValue had value with type '{found}' when '{wanted}' expected\n\t for attr '{attr}'\n\t; "
+        f"AttrValue had value with type '{actual}' when '{wanted}' expected\n\t for attr '{attr}'\n\t; "
         f"NodeDef: {node_text(node, target)}; {op_text(definition)}"
     )
 
@@ -80,20 +80,20 @@ def below_minimum(attr: str, value: str, minimum: int, node: Node, definition: O
     )
 
 
-def input_count(types: Sequence[DType], found: int, node: Node, target: Target) -> str:
-    if found > len(types) and since(target, "1.15"):
+def input_count(types: Sequence[DType], actual: int, node: Node, target: Target) -> str:
+    if actual > len(types) and since(target, "1.15"):
         return f"Input {len(types)} of node {node.name} does not exist. Node only has {len(types)} inputs."
     expected = ", ".join(map(_type, types))
     return (
-        f"NodeDef expected inputs '{expected}' do not match {found} inputs specified; "
+        f"NodeDef expected inputs '{expected}' do not match {actual} inputs specified; "
         f"{node_text(node, target)}"
     )
 
 
-def input_type(place: int, found: DType, wanted: DType, node: Node) -> str:
-    source = node.inputs[place]
+def input_type(index: int, actual: DType, wanted: DType, node: Node) -> str:
+    source = node.inputs[index]
     return (
-        f"Input {place} of node {node.name} was passed {_type(found)} from {source.name} incompatible with "
+        f"Input {index} of node {node.name} was passed {_type(actual)} from {source.name} incompatible with "
         f"expected {_type(wanted)}."
     )
 
@@ -104,7 +104,7 @@ def no_kernel(node: Node, attrs: Mapping[str, Attr], kernels: Sequence[Kernel], 
     head = f"No OpKernel was registered to support Op '{node.op}'"
     if not since(target, "1.13"):
         return f"{head} with these attrs.  Registered devices: [{devices}], Registered kernels:\n{listed}"
-    space = " " if since(target, "2.2") else ""  # forgotten before
+    space = " " if since(target, "2.2") else ""  # missing before
     shown = ", ".join(f"{k}={_value(v)}" for k, v in sorted(attrs.items()))
     return (
         f"{head} used by {_node(node)}{space}with these attrs: [{shown}]\n"
@@ -113,13 +113,13 @@ def no_kernel(node: Node, attrs: Mapping[str, Attr], kernels: Sequence[Kernel], 
 
 
 def no_device(node: Node, target: Target) -> str:
-    there = ", ".join(f"/job:localhost/replica:0/task:0/device:{k}:0" for k in kinds_of_devices(target))
-    name, subject = node.name, f"{_node(node)} " if since(target, "1.15") else _node(node)
+    devices = ", ".join(f"/job:localhost/replica:0/task:0/device:{k}:0" for k in kinds_of_devices(target))
+    name, operation = node.name, f"{_node(node)} " if since(target, "1.15") else _node(node)
     if not since(target, "1.13"):
-        name, subject = (name if since(target, "1.12") else f"'{name}'"), "Operation "
+        name, operation = (name if since(target, "1.12") else f"'{name}'"), "Operation "
     return (
-        f"Cannot assign a device for operation {name}: {subject}was explicitly assigned to {node.device} but "
-        f"available devices are [ {there} ]. Make sure the device specification refers to a valid device."
+        f"Cannot assign a device for operation {name}: {operation}was explicitly assigned to {node.device} "
+        f"but available devices are [ {devices} ]. Make sure the device specification refers to a valid device."
     )
 
 
@@ -148,7 +148,7 @@ def _node(node: Node) -> str:
 
 
 def node_text(node: Node, target: Target) -> str:
-    """A node as TensorFlow's messages show it (SummarizeNodeDef): whole until 1.12, then by its name."""
+    """A node as in TensorFlow's messages (SummarizeNodeDef): whole until 1.12, then only its name."""
     if since(target, "1.13"):
         return _node(node)
     reads = [value.node.name if not value.index else value.name for value in node.inputs]
@@ -160,10 +160,10 @@ def node_text(node: Node, target: Target) -> str:
 
 
 def op_text(op: OpDef) -> str:
-    """A definition as TensorFlow's messages show it (SummarizeOpDef)."""
-    takes = ", ".join(map(_arg, op.input_arg))
-    gives = ", ".join(map(_arg, op.output_arg))
-    parts = [f"name={op.name}", f"signature={takes} -> {gives}", *map(_attr_def, op.attr)]
+    """A definition as in TensorFlow's messages (SummarizeOpDef)."""
+    inputs = ", ".join(map(_arg, op.input_arg))
+    outputs = ", ".join(map(_arg, op.output_arg))
+    parts = [f"name={op.name}", f"signature={inputs} -> {outputs}", *map(_attr_def, op.attr)]
     parts += ["is_stateful=true"] if op.is_stateful else []
     return f"Op<{'; '.join(parts)}>"
 
@@ -192,7 +192,7 @@ def _kernel(kernel: Kernel) -> str:
 
 
 def _type(dtype: DType) -> str:
-    """`float`, as TensorFlow's messages call float32."""
+    """The name of a type in TensorFlow's messages: `float` for float32."""
     name = dtype.base.tf.removeprefix("DT_").lower()
     return f"{name}_ref" if dtype.is_ref else name
 
@@ -202,7 +202,7 @@ def _plain(value: Attr) -> str:
 
 
 def _value(value: Attr) -> str:
-    """An attribute's value as messages show it (SummarizeAttrValue)."""
+    """The value of an attribute as in TensorFlow's messages (SummarizeAttrValue)."""
     match value:
         case bool():
             return "true" if value else "false"

@@ -11,7 +11,7 @@ from tfport.check.check import FAILS, RUNS, UNKNOWN, Result, check_on, loaders_o
 from tfport.check.checked_model import CheckedModel
 from tfport.check.findings.finding import ERROR, Finding
 from tfport.graph.model import Model
-from tfport.registry.registry import Registry
+from tfport.registry.registry import OpRegistry
 
 VERSION = 1
 EXIT = {RUNS: 0, FAILS: 1, UNKNOWN: 2}
@@ -101,7 +101,7 @@ def _with_libraries(targets: Sequence[Target], paths: Sequence[str]) -> Sequence
         else replace(
             target,
             name=f"{target.name} + {names}",
-            registry=Registry(
+            registry=OpRegistry(
                 f"{target.registry.name} + {names}",
                 [*target.registry.sources, *sources],
                 target.registry.selection,

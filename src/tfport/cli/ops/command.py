@@ -11,7 +11,7 @@ from tfport.cli.commands import command
 
 if TYPE_CHECKING:
     from tfport.atlas.atlas import Atlas
-    from tfport.registry.registry import Registry
+    from tfport.registry.registry import OpRegistry
 
 VERSION = 1
 NO, CANNOT_TELL = 1, 2
@@ -142,7 +142,7 @@ def on_target(atlas: Atlas, args: argparse.Namespace) -> int:
     return NO if missing else 0
 
 
-def on_target_json(registry: Registry, name: str) -> dict[str, Any]:
+def on_target_json(registry: OpRegistry, name: str) -> dict[str, Any]:
     from tfport.atlas.history_json import definition_json, kernel_json
 
     provider = registry.provider(name)

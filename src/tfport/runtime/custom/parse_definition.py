@@ -107,7 +107,7 @@ class _Reader:
             )
         if kinds.get(kind, "type") not in (("type",) if number else ("type", "list(type)")):
             raise self.wrong(at, f"`{kind}` is an attribute of type {kinds[kind]}; expected type")
-        return definition(made.name, inputs=[text], given=made).input_arg[0]
+        return definition(made.name, inputs=[text], base=made).input_arg[0]
 
     def _check_names(self, made: OpDef) -> None:
         attrs = [attr.name for attr in made.attr]
