@@ -119,7 +119,8 @@ def no_device(node: Node, target: Target) -> str:
         name, operation = (name if since(target, "1.12") else f"'{name}'"), "Operation "
     return (
         f"Cannot assign a device for operation {name}: {operation}was explicitly assigned to {node.device} "
-        f"but available devices are [ {devices} ]. Make sure the device specification refers to a valid device."
+        f"but available devices are [ {devices} ]. Make sure the device specification refers to a valid "
+        "device."
     )
 
 
