@@ -13,7 +13,7 @@ EXPECTED = read_json(MODELS / "expected.json.xz")["models"]
 
 
 @pytest.mark.parametrize("name", EXPECTED)
-def test_tfport_says_what_tensorflow_says(name):
+def test_tfport_reads_what_tensorflow_reads(name):
     path = MODELS / name / EXPECTED[name]["file"]
     assert sorted(differences(EXPECTED[name], model_facts(path))) == []
 

@@ -1,11 +1,11 @@
-"""`make fuzz`: throw damaged bytes at every reader; only a tfport.Error may come back.
+"""`make fuzz`: pass damaged bytes to every reader, which may only raise a tfport.Error.
 
     python tools/fuzz.py [--seconds 60] [--seed 1] [TARGET …]
 
 Each target starts from real files (tests/models, tests/checkpoints, tests/broken,
-tests/libraries, examples) and damages them: bits, lengths, cuts, repeats, splices. A case has five
-seconds and four gigabytes. What breaks that, or raises anything else, is kept in
-`.cache/fuzz/` with its traceback.
+tests/libraries, examples) and damages them: bits, lengths, cuts, repeats, splices. A case may take five
+seconds and four gigabytes. Cases that exceed this or raise another exception are written to
+`.cache/fuzz/` with the traceback.
 """
 
 import argparse
@@ -49,13 +49,13 @@ EDGES = (0, 1, 0x7F, 0x80, 0xFF, 0x7FFFFFFF, 0xFFFFFFFF, 0x7FFFFFFFFFFFFFFF, 0xF
 
 
 def files(*patterns: str) -> list[bytes]:
-    """The bytes of every small file of the repository whose name fits."""
-    found = [p for seed in SEEDS for pattern in patterns for p in sorted((ROOT / seed).rglob(pattern))]
-    return [p.read_bytes() for p in found if p.is_file() and p.stat().st_size < MOST_SEED]
+    """The bytes of all small files of the repository whose names match."""
+    paths = [p for seed in SEEDS for pattern in patterns for p in sorted((ROOT / seed).rglob(pattern))]
+    return [p.read_bytes() for p in paths if p.is_file() and p.stat().st_size < MOST_SEED]
 
 
 def inspect_file(data: bytes, name: str = "model") -> None:
-    """As a file of its own, through recognition to the whole report."""
+    """Recognize, load and inspect the bytes as a file."""
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder, name)
         path.write_bytes(data)
@@ -73,7 +73,7 @@ def message(data: bytes) -> None:
 
 
 def graph(data: bytes) -> None:
-    """Bytes to Graph to bytes; what was read must be written again alike."""
+    """Bytes to Graph to bytes; a second round trip must not change them."""
     ops = OpTable(known_ops())
     read = graph_from_def(parse_message(graph_pb2.GraphDef, data, "graph.pb"), ops)
     written = graph_to_def(read)
@@ -98,7 +98,7 @@ def read_all(folder: str, prefix: str) -> None:
 
 
 def index(data: bytes) -> None:
-    """A checkpoint's index, beside a shard that is real."""
+    """The index of a checkpoint, with a valid data shard."""
     with tempfile.TemporaryDirectory() as folder:
         Path(folder, "model.index").write_bytes(data)
         Path(folder, "model.data-00000-of-00001").write_bytes(bytes(range(256)) * 64)
@@ -116,7 +116,7 @@ def tfjs(data: bytes) -> None:
 
 
 def library(data: bytes) -> None:
-    """A custom-op library, through all that is read of it to the whole report."""
+    """Read a custom-op library and report on it."""
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder, "op.so")
         path.write_bytes(data)
@@ -128,9 +128,9 @@ def library(data: bytes) -> None:
 
 
 def archives() -> list[bytes]:
-    """A model in each kind of archive."""
+    """A model in each format of archive."""
     model = ROOT / "examples" / "attention"
-    found = []
+    out_files = []
     for pack in ("zip", "tar", "tar.gz", "tar.xz"):
         out = io.BytesIO()
         if pack == "zip":
@@ -141,15 +141,15 @@ def archives() -> list[bytes]:
             mode = f"w:{pack.partition('.')[2]}"
             with tarfile.open(fileobj=out, mode=mode) as archive:  # type: ignore[call-overload]
                 archive.add(model, "attention")
-        found.append(out.getvalue())
-    return found
+        out_files.append(out.getvalue())
+    return out_files
 
 
 TARGETS: dict[str, tuple[Callable[[bytes], None], Callable[[], list[bytes]]]] = {
     "message": (message, lambda: files("*.pb", "*.pbtxt", "*.meta")),
     "graph": (graph, lambda: files("graph.pb")),
     "inspect": (inspect_file, lambda: files("*.pb", "*.pbtxt", "*.meta")),
-    "recognise": (inspect_file, lambda: files("*")),
+    "recognize": (inspect_file, lambda: files("*")),
     "archive": (inspect_file, archives),
     "index": (index, lambda: files("*.index")),
     "first-format": (first_format, lambda: files("model.ckpt", "*.ckpt")),
@@ -198,7 +198,7 @@ def out_of_time(*_: object) -> None:
 
 
 def fuzz(name: str, seconds: float, seed: int) -> tuple[str, int, int]:
-    """Run one target; how many cases, and how many of them broke it."""
+    """Run one target; return the number of cases and of failures."""
     resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
     signal.signal(signal.SIGALRM, out_of_time)
     run, make_seeds = TARGETS[name]
@@ -239,7 +239,7 @@ def main() -> int:
     failed = 0
     with multiprocessing.Pool(2, maxtasksperchild=1) as pool:
         for name, cases, broken in pool.starmap(fuzz, jobs, chunksize=1):
-            print(f"{name:14}{cases:8} cases  {broken:4} broke it")
+            print(f"{name:14}{cases:8} cases  {broken:4} failed")
             failed += broken
     if failed:
         print(f"see {KEPT.relative_to(ROOT)}", file=sys.stderr)

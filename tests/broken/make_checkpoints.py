@@ -2,9 +2,9 @@
 
     python tests/broken/make_checkpoints.py
 
-Each goes to `tests/broken/checkpoints/CASE/`, under the prefix `ckpt`. Beside it, `error.txt` holds the
-sentence that opening it and reading every tensor must give; a new case gets its first one from here, to
-be read with care. Names of files in it are those in the folder of the case.
+Each is written to `tests/broken/checkpoints/CASE/`, with the prefix `ckpt`. Beside it, `error.txt` has the
+error that opening it and reading every tensor must give. The script writes it for a new case; check it.
+File names in errors are relative to the folder of the case.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ Bytes = Callable[[bytes], bytes]
 
 
 def good() -> None:
-    """The checkpoint that is then broken, in the current folder."""
+    """Write the valid checkpoint that is then damaged to the current folder."""
     rows = np.arange(12, dtype=np.float32).reshape(6, 2)
     write_bundle(
         Path("ckpt"),
@@ -195,7 +195,7 @@ CASES: dict[str, Callable[[], object]] = {
 
 
 def sentence(folder: Path) -> str:
-    """What tfport says of a malformed checkpoint, the folder left out."""
+    """The error of a malformed checkpoint, without the folder."""
     try:
         checkpoint = open_checkpoint(Folder(folder), "ckpt")
         for name in checkpoint.names():
@@ -209,14 +209,14 @@ def main() -> None:
     here = Path.cwd()
     for name, break_it in CASES.items():
         folder = OUT / name
-        said = (folder / "error.txt").read_text() if (folder / "error.txt").exists() else None
+        sentence_before = (folder / "error.txt").read_text() if (folder / "error.txt").exists() else None
         shutil.rmtree(folder, ignore_errors=True)
         folder.mkdir(parents=True)
         os.chdir(folder)
         good()
         break_it()
         os.chdir(here)
-        (folder / "error.txt").write_text(said or sentence(folder) + "\n")
+        (folder / "error.txt").write_text(sentence_before or sentence(folder) + "\n")
 
 
 if __name__ == "__main__":

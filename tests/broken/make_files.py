@@ -1,9 +1,9 @@
-"""Write a file for each thing that is taken for a model and is none, and for each way a model file breaks.
+"""Write a file for each kind of file that is not a model, and for each way to damage a model file.
 
     python tests/broken/make_files.py
 
-Each goes to `tests/broken/files/NAME`. Beside it, `NAME.error` holds the sentence that reading it must
-give; a new case gets its first one from here, to be read with care.
+Each is written to `tests/broken/files/NAME`. Beside it, `NAME.error` has the error that reading it must
+give. The script writes it for a new case; check it.
 """
 
 from __future__ import annotations
@@ -34,14 +34,14 @@ MESSAGES = {GRAPH_DEF: pb.GraphDef, SAVED_MODEL: sm.SavedModel, META_GRAPH: sm.M
 
 
 def read(name: str) -> None:
-    """All that can be wrong with a model file, apart from what its graph says."""
-    found = find_model(name)
-    if found.format is TFJS:
-        model = read_tfjs(found.files, found.name)
+    """Read everything of a model file but its graph."""
+    location = find_model(name)
+    if location.format is TFJS:
+        model = read_tfjs(location.files, location.name)
         for weight in model.weights.names():
             model.weights.read(weight)
-    elif found.format in MESSAGES:
-        read_message(MESSAGES[found.format], found.files, found.name)
+    elif location.format in MESSAGES:
+        read_message(MESSAGES[location.format], location.files, location.name)
 
 
 def length(number: int, value: bytes) -> bytes:
@@ -101,7 +101,7 @@ def manifest(**changes: object) -> bytes:
 
 
 def nested(depth: int) -> bytes:
-    """A node with functions as attributes of functions, by hand: protobuf would not write so deep."""
+    """A node with nested functions in attributes, made by hand: protobuf does not write such depth."""
     value = b""
     for _ in range(depth):
         for number in (2, 2, 10):  # AttrEntry.value in NameAttrList.attr in AttrValue.func
@@ -118,7 +118,7 @@ def cases() -> dict[str, bytes]:
     whole, model = graph().SerializeToString(), saved_model().SerializeToString()
     meta = model[model.index(b"\x12") :]
     return {
-        # what a failed download or checkout leaves
+        # failed downloads and checkouts
         "empty.pb": b"",
         "zeros.pb": bytes(200),
         "page.pb": b"\n<!DOCTYPE html>\n<html><body>Sign in</body></html>\n",
@@ -131,13 +131,13 @@ def cases() -> dict[str, bytes]:
         "cut_archive.tar.gz": gzip.compress(tar(whole), mtime=0)[:-40],
         "cut.pbtxt": b'node {\n  name: "x"\n  op: "Placeho',
         "cut.json": tfjs()[:-20],
-        # models with something wrong inside
+        # damaged models
         "bad_name.pb": whole.replace(b"\x01y", b"\x01\xff"),
         "bad_length.pb": whole.replace(b"\x01y", b"\x7fy"),
         "bad_tag.pb": whole + b"\x07",
         "too_deep.pb": nested(60),
         "too_deep.pbtxt": b"library { function { attr { value { func {" + b" attr { value { func {" * 400,
-        "unknown_field.pbtxt": b'node {\n  name: "x"\n  colour: "red"\n}\n',
+        "unknown_field.pbtxt": b'node {\n  name: "x"\n  color: "red"\n}\n',
         "unknown_type.pbtxt": b'node { name: "x" attr { key: "T" value { type: DT_COMPLEX } } }\n',
         "latin1.pbtxt": b'# caf\xe9\nnode { name: "x" }\n',
         "utf16.pbtxt": 'node { name: "x" }\n'.encode("utf-16"),
@@ -180,7 +180,7 @@ def cases() -> dict[str, bytes]:
         "caffe.prototxt": b'name: "net"\nlayer { name: "data" }\n',
         "labels.pbtxt": b"item {\n  id: 1\n}\n",
         "pipeline.config": b"model {\n  ssd {\n  }\n}\n",
-        # things that lie beside models
+        # other files that are found beside models
         "events.out.tfevents.1": record(b"\x09" + bytes(8) + b"\x1a\x0dbrain.Event:2"),
         "data.tfrecord": record(b"\x0a\x00"),
         "fingerprint.pb": varint(1, 5) + varint(2, 6) + varint(3, 7) + varint(4, 8),

@@ -1,4 +1,4 @@
-"""Each file of tests/broken/files gives the sentence that lies beside it."""
+"""Each file of tests/broken/files gives the error in the file beside it."""
 
 import importlib.util
 from pathlib import Path
@@ -20,7 +20,7 @@ def make_files():
 
 
 @pytest.mark.parametrize("name", CASES)
-def test_what_is_no_model_gives_its_sentence(name, make_files, monkeypatch):
+def test_a_file_that_is_not_a_model_gives_its_error(name, make_files, monkeypatch):
     monkeypatch.chdir(BROKEN / "files")
     with pytest.raises(Error) as raised:
         make_files.read(name)

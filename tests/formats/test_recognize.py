@@ -55,20 +55,20 @@ def binary(message):
 
 
 @pytest.mark.parametrize("case", MESSAGES)
-def test_a_message_is_known_from_its_structure(case):
-    message, kind = MESSAGES[case]
+def test_a_message_is_recognized_by_its_structure(case):
+    message, format_ = MESSAGES[case]
     for data in (binary(message), text_format.MessageToString(message).encode()):
         files = MemoryFiles("file", {"": memoryview(data)})
-        assert recognize(Sample(files, "")) is kind
+        assert recognize(Sample(files, "")) is format_
 
 
 @pytest.mark.parametrize("case", MESSAGES)
-def test_bytes_and_open_files_are_models_too(case, tmp_path):
-    message, kind = MESSAGES[case]
+def test_bytes_and_open_files_are_recognized(case, tmp_path):
+    message, format_ = MESSAGES[case]
     for source in (binary(message), bytearray(binary(message)), io.BytesIO(binary(message))):
-        found = find_model(source)
-        assert found.format is kind
-        assert read_message(type(message), found.files, found.name) == message
+        location = find_model(source)
+        assert location.format is format_
+        assert read_message(type(message), location.files, location.name) == message
     (tmp_path / "any.name").write_bytes(binary(message))
     with open(tmp_path / "any.name", "rb") as file:
         assert find_model(file).where == str(tmp_path / "any.name")
@@ -83,7 +83,7 @@ def write(folder, tree):
 
 G, M, S = binary(GRAPH), binary(META), binary(SAVED)
 PB, PBTXT, TEXT = "saved_model.pb", "saved_model.pbtxt", text_format.MessageToString(SAVED).encode()
-LAYOUTS = [  # files, what is asked for, what is found: kind, folder, name
+LAYOUTS = [  # files, path, the model: format, folder, name
     ({PB: S}, "", SAVED_MODEL, "", PB),
     ({PBTXT: TEXT}, "", SAVED_MODEL, "", PBTXT),
     ({PB: S, PBTXT: b"old", "1/" + PB: S}, "", SAVED_MODEL, "", PB),
@@ -115,19 +115,19 @@ LAYOUTS = [  # files, what is asked for, what is found: kind, folder, name
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("tree", "asked", "kind", "folder", "name"), LAYOUTS)
+@pytest.mark.parametrize(("tree", "path", "format_", "folder", "name"), LAYOUTS)
 @pytest.mark.parametrize("place", ["folder", "zip"])
-def test_the_model_is_found(place, tree, asked, kind, folder, name, tmp_path):
+def test_the_model_is_found(place, tree, path, format_, folder, name, tmp_path):
     if place == "folder":
         write(tmp_path / "x", tree)
     else:
         with zipfile.ZipFile(tmp_path / "x", "w", zipfile.ZIP_DEFLATED) as file:
             for member, data in tree.items():
                 file.writestr(member, data)
-    found = find_model(tmp_path / "x" / asked)
+    location = find_model(tmp_path / "x" / path)
     where = os.path.join(tmp_path, "x", folder).rstrip("/")
-    assert (found.format, found.name, found.files.where) == (kind, name, where)
-    assert found.where == (where if name in (PB, PBTXT) else found.files.label(name))
+    assert (location.format, location.name, location.files.where) == (format_, name, where)
+    assert location.where == (where if name in (PB, PBTXT) else location.files.label(name))
 
 
 def test_a_relative_path_stays_short(tmp_path, monkeypatch):
@@ -152,7 +152,7 @@ def test_the_only_model_of_an_archive_is_found_anywhere_in_it(tmp_path):
     assert find_model(tmp_path / "m.whl/pkg/a/b/c/d/model/1").format is SAVED_MODEL
 
 
-SENTENCES = [  # files, what is asked for, what is said after the path
+ERRORS = [  # files, path, the start of the error
     ({"a.pb": G, "b.pb": G}, "x", "x: 2 models: a.pb, b.pb; pass the path of one, such as x/a.pb"),
     ({"a.meta": M, "b.meta": M}, "x", "x: 2 models: a.meta, b.meta; pass the path of one, such as x/a.meta"),
     ({"a/saved_model.pb": S, "b/c/d/saved_model.pb": S}, "x",
@@ -178,35 +178,35 @@ SENTENCES = [  # files, what is asked for, what is said after the path
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("tree", "asked", "said"), SENTENCES, ids=[said for _, _, said in SENTENCES])
-def test_what_cannot_be_found_gives_a_sentence(tree, asked, said, tmp_path, monkeypatch):
+@pytest.mark.parametrize(("tree", "path", "message"), ERRORS, ids=[message for _, _, message in ERRORS])
+def test_a_missing_model_gives_an_error(tree, path, message, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     write(tmp_path / "x", tree)
     with pytest.raises(Error) as raised:
-        find_model(asked)
-    assert str(raised.value).startswith(said)
+        find_model(path)
+    assert str(raised.value).startswith(message)
 
 
-def test_an_empty_folder_and_a_broken_link_are_named(tmp_path, monkeypatch):
+def test_empty_folders_and_broken_links_are_reported(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     os.mkdir("empty")
     os.symlink("gone.pb", "link.pb")
     os.symlink(".git/annex/objects/x", "saved_model.pb")
     os.mkfifo("pipe")
-    said = {
+    messages = {
         "empty": "empty: an empty folder",
         "link.pb": "link.pb: a link to gone.pb, which does not exist",
         "pipe": "pipe: neither a file nor a folder, but a device, pipe or socket",
         ".": "./saved_model.pb: a link to .git/annex/objects/x, which does not exist; "
         "fetch it with `git annex get`",
     }
-    for path, sentence in said.items():
+    for path, sentence in messages.items():
         with pytest.raises(UnreadableFile) as raised:
             find_model(path)
         assert str(raised.value) == sentence
 
 
-def test_a_folder_without_rights_is_named(tmp_path, monkeypatch):
+def test_a_folder_without_permission_is_reported(tmp_path, monkeypatch):
     def refuse(path):
         raise PermissionError(13, "Permission denied", path)
 
@@ -215,7 +215,7 @@ def test_a_folder_without_rights_is_named(tmp_path, monkeypatch):
         find_model(tmp_path)
 
 
-def test_an_archive_of_many_models_names_some(tmp_path):
+def test_the_error_for_many_models_names_some(tmp_path):
     with zipfile.ZipFile(tmp_path / "m.zip", "w") as file:
         for number in range(20):
             file.writestr(f"m{number:02}/saved_model.pb", S)
@@ -230,8 +230,8 @@ def test_an_archive_of_many_models_names_some(tmp_path):
         find_model(tmp_path / "m.zip/m0/x")
 
 
-def test_sources_that_make_no_sense_are_refused():
-    for source, said in [
+def test_invalid_sources_are_refused():
+    for source, message in [
         (3, "expected the path of a model, its bytes or an open file, found int"),
         (io.StringIO("node {}"), "the open file: opened as text; open it with mode 'rb'"),
         (
@@ -243,7 +243,7 @@ def test_sources_that_make_no_sense_are_refused():
     ]:
         with pytest.raises(Error) as raised:
             find_model(source)
-        assert str(raised.value) == said
+        assert str(raised.value) == message
 
 
 ANY = settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
@@ -272,7 +272,7 @@ def test_any_bytes_are_a_model_or_an_error(tmp_path, seed, noise, at):
             assert isinstance(find_model(source).format, ModelFormat)
 
 
-def test_recognising_reads_only_a_little_of_a_large_file(tmp_path):
+def test_recognition_reads_only_the_start_of_a_large_file(tmp_path):
     with open(tmp_path / "large.pb", "wb") as file:
         node = b"\x0a\x01w\x12\x05Const\x2a\x80\x80\x80\x80\x04"  # an attribute of a gigabyte
         file.write(

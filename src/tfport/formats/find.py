@@ -30,7 +30,7 @@ MOST_COMPARED = 5000
 
 
 def find_model(source: ModelSource) -> ModelLocation:
-    """The model that `source` refers to; an error that says what is there instead, if there is none."""
+    """The model that `source` refers to; if it is not a model, the error says what it is."""
     if isinstance(source, bytes | bytearray | memoryview):
         return _in_memory(memoryview(bytes(source)), "the bytes given")
     if isinstance(source, str | os.PathLike):
@@ -176,7 +176,7 @@ def _at_prefix(files: Files, name: str) -> ModelLocation | None:
 
 
 def _beyond_file(path: str) -> ModelLocation:
-    """A path that goes on after an archive, or after a file that is not an archive."""
+    """A path that continues after an archive, or after a file that is not an archive."""
     existing = os.path.dirname(path.rstrip("/"))
     while existing and not os.path.lexists(existing):
         existing = os.path.dirname(existing)

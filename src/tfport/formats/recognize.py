@@ -106,11 +106,11 @@ def _key(row: Format) -> str:
 
 
 def models_below(files: Files, levels: int) -> tuple[list[ModelLocation], list[Error]]:
-    """All models in a tree, so many levels down, and the errors of the folders that cannot be read."""
+    """All models in a tree down to a number of levels, and the errors of folders that cannot be read."""
     models: list[ModelLocation] = []
     errors: list[Error] = []
     folders = [(files, levels)]
-    for folder, left in folders:  # grows as it goes
+    for folder, left in folders:  # grows during the loop
         try:
             here = models_in(folder)
             models += here

@@ -1,4 +1,4 @@
-"""Each folder of tests/broken/checkpoints gives the sentence that lies in it."""
+"""Each folder of tests/broken/checkpoints gives the error in its error.txt."""
 
 import os
 from pathlib import Path
@@ -13,7 +13,7 @@ CASES = sorted((Path(__file__).parents[2] / "broken" / "checkpoints").iterdir())
 
 
 @pytest.mark.parametrize("folder", CASES, ids=lambda folder: folder.name)
-def test_a_malformed_checkpoint_gives_its_sentence(folder):
+def test_a_malformed_checkpoint_gives_its_error(folder):
     with pytest.raises(Error) as raised:
         read_everything(folder)
     assert str(raised.value).replace(f"{folder}{os.sep}", "") == (folder / "error.txt").read_text().rstrip(

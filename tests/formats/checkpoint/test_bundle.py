@@ -33,14 +33,14 @@ def recorded(case):
 
 
 @pytest.mark.parametrize(("case", "name"), TENSORS)
-def test_every_tensor_is_what_tensorflow_says(case, name):
-    said, checkpoint = EXPECTED[case][name], recorded(case)
+def test_every_tensor_is_read_as_tensorflow_does(case, name):
+    expected, checkpoint = EXPECTED[case][name], recorded(case)
     entry = checkpoint.entry(name)
-    assert (entry.dtype, list(entry.shape)) == (said["dtype"], said["shape"])
-    if said["elements"] is not None:
+    assert (entry.dtype, list(entry.shape)) == (expected["dtype"], expected["shape"])
+    if expected["elements"] is not None:
         array = checkpoint.read(name)
-        assert (array.dtype, list(array.shape)) == (NUMPY[entry.dtype], said["shape"])
-        assert [str(x) for x in array.ravel()] == said["elements"]
+        assert (array.dtype, list(array.shape)) == (NUMPY[entry.dtype], expected["shape"])
+        assert [str(x) for x in array.ravel()] == expected["elements"]
         assert not array.flags.writeable
 
 
@@ -68,7 +68,7 @@ def test_listing_needs_neither_the_data_nor_numpy():
     assert done.stdout == "48 80 80 8\n48 80 80 8\n"
 
 
-def test_entries_tell_type_shape_and_size():
+def test_entries_have_type_shape_and_size():
     assert recorded("v2_types").entry("string") == CheckpointEntry("string", pb.DT_STRING, (6,), 572)
     assert recorded("v2_types").entry("int4") == CheckpointEntry("int4", pb.DT_INT4, (2, 2), 4)
     assert recorded("v2_grid").entry("grid") == CheckpointEntry("grid", pb.DT_FLOAT, (5, 6), 120)
@@ -79,7 +79,7 @@ def test_item_sizes_are_those_of_the_arrays():
 
 
 @pytest.mark.parametrize("prefix", ["ckpt", "ckpt.index", "ckpt.data-00000-of-00001"])
-def test_one_of_its_files_stands_for_a_checkpoint(prefix):
+def test_a_checkpoint_is_opened_by_any_of_its_files(prefix):
     assert "grid" in open_checkpoint(Folder(RECORDED / "v2_grid"), prefix)
 
 
@@ -87,10 +87,10 @@ REGIONS = [((0, 2), (0, 4)), ((0, -1), (0, -1)), ((1, 3), (2, 3)), ((4, 1), (5, 
 
 
 @pytest.mark.parametrize("region", REGIONS)
-def test_a_region_is_read_from_the_slices_it_lies_in(region):
+def test_a_region_is_read_from_its_slices(region):
     (top, height), (left, width) = [(at, 6 if length < 0 else length) for at, length in region]
-    found = recorded("v2_grid").read_slice("grid", region)
-    np.testing.assert_array_equal(found, GRID[top : top + height, left : left + width])
+    part = recorded("v2_grid").read_slice("grid", region)
+    np.testing.assert_array_equal(part, GRID[top : top + height, left : left + width])
 
 
 def test_a_region_of_a_whole_tensor_is_a_view():
@@ -107,7 +107,7 @@ def test_a_region_outside_is_refused():
         recorded("v2_grid").read_slice("grid", ((0, 6), (0, -1)))
 
 
-MISSING = [  # name, what follows it
+MISSING = [  # name, the end of the error
     ("dense/kernel/.ATTRIBUTE/VARIABLE_VALUE", "; similar names: dense/kernel/.ATTRIBUTES/VARIABLE_VALUE, "),
     ("bias", "; similar names: dense/bias/.ATTRIBUTES/VARIABLE_VALUE$"),
     (
@@ -120,7 +120,7 @@ MISSING = [  # name, what follows it
 
 
 @pytest.mark.parametrize(("name", "hint"), MISSING)
-def test_a_missing_tensor_suggests_near_names(name, hint):
+def test_the_error_for_a_missing_tensor_lists_similar_names(name, hint):
     shown = name if name.isprintable() else repr(name).replace("\\", r"\\")
     for ask in (recorded("v2_object").read, recorded("v2_object").entry):
         with pytest.raises(MissingTensor, match=f"ckpt: no tensor {shown}{hint}"):
@@ -230,7 +230,7 @@ FILES = [
 @pytest.mark.parametrize(("case", "file"), FILES)
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=40, deadline=None)
 @given(data=st.data())
-def test_a_damaged_file_says_the_same_or_that_it_is_unreadable(case, file, data, tmp_path):
+def test_a_damaged_file_is_read_correctly_or_refused(case, file, data, tmp_path):
     for whole in (RECORDED / case).iterdir():
         (tmp_path / whole.name).write_bytes(whole.read_bytes())
     good = (tmp_path / file).read_bytes()
@@ -238,14 +238,14 @@ def test_a_damaged_file_says_the_same_or_that_it_is_unreadable(case, file, data,
     flipped = good[:at] + bytes([good[at] ^ data.draw(st.integers(1, 255))]) + good[at + 1 :]
     (tmp_path / file).write_bytes(data.draw(st.sampled_from([flipped, good[:at]])))
     try:
-        found = contents(open_checkpoint(Folder(tmp_path), "ckpt"))
+        tensors = contents(open_checkpoint(Folder(tmp_path), "ckpt"))
     except Error:
         return
-    assert found == contents(recorded(case))
+    assert tensors == contents(recorded(case))
 
 
-def test_what_lies_before_damage_is_read_however_much_is_asked_for(tmp_path, monkeypatch):
-    """Many tensors are found by a list of all, unless the list cannot be read."""
+def test_tensors_before_the_damage_are_read(tmp_path, monkeypatch):
+    """Many tensors are looked up in a list of all, unless the list cannot be read."""
     monkeypatch.setattr(table_writer, "BLOCK_SIZE", 2048)
     names = [f"{number:04}" for number in range(8 * MANY)]
     tensors = {name: (np.array(number, np.float32), pb.DT_FLOAT) for number, name in enumerate(names)}

@@ -60,7 +60,7 @@ def test_keys_of_slices(name, part, key):
 
 
 @given(NAMES, st.lists(st.tuples(INT64, INT64), max_size=4).map(tuple))
-def test_a_key_says_its_slice(name, part):
+def test_a_key_survives_a_round_trip(name, part):
     assert decode_slice(encode_slice(name, part)) == (name, part)
 
 

@@ -16,7 +16,7 @@ def boxes(draw, shape):
 
 @st.composite
 def cut(draw, box):
-    """A box, cut in two again and again."""
+    """A box, split in two repeatedly."""
     wide = [axis for axis, (_, length) in enumerate(box) if length > 1]
     if not wide or not draw(st.booleans()):
         return [box]
@@ -28,7 +28,7 @@ def cut(draw, box):
 
 
 @given(SHAPES.flatmap(lambda shape: cut(slices.whole(shape)).map(lambda parts: (shape, parts))))
-def test_what_a_box_is_cut_into_makes_it_up(case):
+def test_the_parts_of_a_split_box_cover_it(case):
     shape, parts = case
     assert slices.tiles(slices.whole(shape), parts)
     if len(parts) > 1:
@@ -37,7 +37,7 @@ def test_what_a_box_is_cut_into_makes_it_up(case):
 
 
 @given(SHAPES.flatmap(lambda s: st.tuples(st.just(s), st.lists(boxes(s), min_size=1, max_size=5))))
-def test_boxes_make_up_a_whole_where_each_element_is_in_one(case):
+def test_boxes_cover_a_region_if_each_element_is_in_exactly_one(case):
     shape, parts = case
     assume(0 not in shape)
     count = np.zeros(shape, int)
@@ -46,7 +46,7 @@ def test_boxes_make_up_a_whole_where_each_element_is_in_one(case):
     assert slices.tiles(slices.whole(shape), parts) == bool((count == 1).all())
 
 
-def test_a_tensor_cut_along_too_many_axes_is_refused_at_once():
+def test_a_tensor_split_along_too_many_axes_is_refused():
     whole = slices.whole((2,) * 30)
     assert not slices.tiles(whole, [((0, 1),) * 30, ((1, 1),) * 30])
 
@@ -60,6 +60,6 @@ OUTSIDE = [  # slice, shape, reason
 
 
 @pytest.mark.parametrize(("part", "shape", "reason"), OUTSIDE)
-def test_a_slice_lies_in_its_tensor(part, shape, reason):
+def test_a_slice_outside_its_tensor_is_refused(part, shape, reason):
     with pytest.raises(ValueError, match=reason):
         slices.within(part, shape)

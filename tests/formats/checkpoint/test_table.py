@@ -31,14 +31,14 @@ def opened(data: bytes) -> SortedTable:
 
 
 @given(ITEMS)
-def test_what_is_written_is_found(items):
+def test_written_keys_are_found(items):
     table = SortedTable(written(items), "t")
     assert {key: bytes(value) for key, value in table.items()} == items
     assert all(table.get(key) == value for key, value in items.items())
 
 
 @given(ITEMS, st.binary(max_size=20))
-def test_what_is_not_written_is_not_found(items, key):
+def test_other_keys_are_not_found(items, key):
     if key not in items:
         assert SortedTable(written(items), "t").get(key) is None
 
@@ -63,16 +63,16 @@ def test_a_block_is_read_only_when_it_is_needed():
 
 
 @given(ITEMS, st.data())
-def test_a_damaged_table_says_the_same_or_that_it_is_unreadable(items, data):
+def test_a_damaged_table_is_read_correctly_or_refused(items, data):
     good = bytes(written(items))
     at = data.draw(st.integers(0, len(good) - 1))
     bad = good[:at] + bytes([good[at] ^ data.draw(st.integers(1, 255))]) + good[at + 1 :]
     for bytes_ in (bad, good[:at]):
         try:
-            found = {key: bytes(value) for key, value in opened(bytes_).items()}
+            read = {key: bytes(value) for key, value in opened(bytes_).items()}
         except UnreadableFile:
             continue
-        assert found == items
+        assert read == items
 
 
 SEPARATORS = [  # last     first    between
@@ -93,7 +93,7 @@ def test_the_index_shortens_the_last_key(key, after):
 
 
 def table_of_block(contents: bytes, compression: int) -> bytes:
-    """A table of one block, whatever that says."""
+    """A table of one block with any contents."""
     block = contents + bytes([compression])
     data = block + masked(checksum(block)).to_bytes(4, "little")
     file = io.BytesIO()
@@ -124,7 +124,7 @@ def test_any_bytes_of_a_block_are_refused_or_read(contents, key):
 
 
 def as_literal(contents: bytes) -> bytes:
-    """Snappy for these up to 60 bytes: their number, and one instruction to copy them from here."""
+    """Up to 60 bytes in snappy format: the size, and one literal."""
     return bytes([len(contents), len(contents) - 1 << 2]) + contents
 
 
@@ -140,11 +140,11 @@ def test_a_snappy_block_is_unpacked():
 
 
 @pytest.mark.parametrize(
-    ("contents", "found"),
+    ("contents", "message"),
     [(b"\xff\xff\xff\xff\x0f\0a", "7 bytes that would unpack to 4294967295"), (b"\x03\xff", "snappy: .+")],
 )
-def test_a_snappy_block_that_does_not_unpack_is_refused(contents, found):
-    with pytest.raises(UnreadableFile, match=rf"^t, byte 0: expected a snappy block, found {found}$"):
+def test_a_snappy_block_that_does_not_unpack_is_refused(contents, message):
+    with pytest.raises(UnreadableFile, match=rf"^t, byte 0: expected a snappy block, found {message}$"):
         opened(table_of_block(contents, SNAPPY)).get(b"key")
 
 
@@ -153,7 +153,7 @@ def test_a_checksum_can_be_unmasked(crc):
     assert unmasked(masked(crc)) == crc
 
 
-def test_the_checksum_is_crc32c_whatever_holds_the_bytes():
+def test_the_checksum_is_crc32c_for_bytes_and_memoryviews():
     data = b"123456789"
     assert checksum(data) == 0xE3069283
     assert checksum(memoryview(data)[4:], checksum(data[:4])) == 0xE3069283

@@ -16,7 +16,7 @@ from tfport.formats.files import Folder
 from tfport.formats.proto import checkpoint_pb2
 from tfport.formats.proto import graph_pb2 as pb
 
-# what the recorded ones say, tensor by tensor, is compared in test_bundle
+# test_bundle compares the tensors of the recorded checkpoints
 RECORDED = Path(__file__).parents[2] / "checkpoints"
 ROWS = np.arange(20.0, dtype=np.float32).reshape(10, 2)
 
@@ -26,11 +26,11 @@ def recorded(case):
 
 
 @pytest.mark.parametrize("case", ["v1_types", "v1_partitioned", "v1_sharded"])
-def test_the_content_tells_the_format(case):
+def test_the_version_is_recognized_by_the_content(case):
     assert isinstance(recorded(case), CheckpointV1)
 
 
-def test_the_content_tells_the_format_whatever_the_name(tmp_path):
+def test_the_version_is_recognized_for_any_file_name(tmp_path):
     (tmp_path / "odd.index").write_bytes((RECORDED / "v1_types/ckpt").read_bytes())
     assert isinstance(open_checkpoint(Folder(tmp_path), "odd"), CheckpointV1)
     for file in (RECORDED / "v2_types").iterdir():
@@ -43,28 +43,28 @@ def test_shards_in_a_folder_are_found():
     np.testing.assert_array_equal(checkpoint.read("rows"), ROWS)
 
 
-def test_a_region_is_read_from_the_slices_it_lies_in():
+def test_a_region_is_read_from_its_slices():
     np.testing.assert_array_equal(recorded("v1_sharded").read_slice("rows", ((3, 5), (1, 1))), ROWS[3:8, 1:])
 
 
-def test_entries_tell_type_shape_and_size():
+def test_entries_have_type_shape_and_size():
     assert recorded("v1_types").entry("float16") == CheckpointEntry("float16", pb.DT_HALF, (2, 2), 8)
     assert recorded("v1_types").entry("string") == CheckpointEntry("string", pb.DT_STRING, (6,), None)
 
 
-def test_a_missing_tensor_suggests_near_names():
+def test_the_error_for_a_missing_tensor_lists_similar_names():
     with pytest.raises(MissingTensor, match=r"ckpt: no tensor colums; similar names: columns$"):
         recorded("v1_sharded").read("colums")
 
 
-def test_a_missing_shard_is_counted(tmp_path):
+def test_a_missing_shard_is_reported(tmp_path):
     (tmp_path / "ckpt-00001-of-00002").write_bytes((RECORDED / "v1_sharded/ckpt-00001-of-00002").read_bytes())
     with pytest.raises(UnreadableFile, match=r"ckpt-00001-of-00002: expected 2 shards, found 1$"):
         open_checkpoint(Folder(tmp_path), "ckpt")
 
 
 def crafted(shape, parts, elements, dtype=pb.DT_FLOAT):
-    """A table of one tensor `t`, each of its slices with these elements."""
+    """A table with a tensor `t` whose slices have these elements."""
     message = checkpoint_pb2.SavedTensorSlices()
     tensor = message.meta.tensor.add(name="t", type=dtype)
     for size in shape:

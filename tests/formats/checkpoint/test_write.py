@@ -14,7 +14,7 @@ from tfport.formats.proto import graph_pb2 as pb
 
 ROWS = np.arange(12, dtype=np.float32).reshape(6, 2)
 ONE = np.ones(1, np.float32)
-# bits that a type of less than a byte leaves unused mean nothing
+# unused bits of types smaller than a byte are ignored
 BITS = {"int4": 15, "uint4": 15, "int2": 3, "uint2": 3, "float4_e2m1fn": 15, "bool": 1}
 SHAPES = st.lists(st.integers(0, 4), max_size=3).map(tuple)
 in_tmp_path = settings(
@@ -30,7 +30,7 @@ def read_back(tmp_path, tensors):
 @pytest.mark.parametrize("dtype", [n for n in NUMPY if n != pb.DT_STRING], ids=type_name)
 @in_tmp_path
 @given(shape=SHAPES, data=st.data())
-def test_numbers_of_every_type_come_back(dtype, shape, data, tmp_path):
+def test_numbers_of_every_type_survive_a_round_trip(dtype, shape, data, tmp_path):
     kind = NUMPY[dtype]
     size = int(np.prod(shape)) * kind.itemsize
     raw = np.frombuffer(data.draw(st.binary(min_size=size, max_size=size)), np.uint8) & BITS.get(
@@ -38,25 +38,25 @@ def test_numbers_of_every_type_come_back(dtype, shape, data, tmp_path):
     )
     array = raw.view(kind).reshape(shape)
     checkpoint = read_back(tmp_path, {"t": (array, dtype)})
-    found = checkpoint.read("t")
-    assert (checkpoint.entry("t").dtype, found.dtype, found.shape) == (dtype, kind, shape)
-    assert found.tobytes() == array.tobytes()  # bit by bit: no number equals a NaN
+    read = checkpoint.read("t")
+    assert (checkpoint.entry("t").dtype, read.dtype, read.shape) == (dtype, kind, shape)
+    assert read.tobytes() == array.tobytes()  # bit by bit, as NaN is not equal to itself
 
 
 @in_tmp_path
 @given(shape=SHAPES, data=st.data())
-def test_strings_come_back(shape, data, tmp_path):
+def test_strings_survive_a_round_trip(shape, data, tmp_path):
     count = int(np.prod(shape))
     texts = data.draw(st.lists(st.binary(max_size=200), min_size=count, max_size=count))
     array = np.empty(count, object)
     array[:] = texts
-    found = read_back(tmp_path, {"t": (array.reshape(shape), pb.DT_STRING)}).read("t")
-    assert (found.shape, found.ravel().tolist()) == (shape, texts)
+    read = read_back(tmp_path, {"t": (array.reshape(shape), pb.DT_STRING)}).read("t")
+    assert (read.shape, read.ravel().tolist()) == (shape, texts)
 
 
 @in_tmp_path
 @given(names=st.sets(st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"), min_size=1)))
-def test_names_come_back(names, tmp_path):
+def test_names_survive_a_round_trip(names, tmp_path):
     assert read_back(tmp_path, dict.fromkeys(names, (ONE, pb.DT_FLOAT))).names() == sorted(names)
 
 
@@ -65,7 +65,7 @@ def test_names_come_back(names, tmp_path):
     [ROWS.T, ROWS[::2, ::-1], ROWS.astype(">f4"), np.broadcast_to(ONE, (3, 2))],
     ids=["transposed", "strided", "big endian", "broadcast"],
 )
-def test_arrays_may_lie_in_memory_as_they_like(array, tmp_path):
+def test_arrays_may_have_any_memory_layout(array, tmp_path):
     np.testing.assert_array_equal(read_back(tmp_path, {"t": (array, pb.DT_FLOAT)}).read("t"), array)
 
 
@@ -83,7 +83,7 @@ def test_strings_may_be_text_or_numpy_strings(tmp_path):
     ]
 
 
-def test_slices_make_up_a_tensor(tmp_path):
+def test_slices_are_joined_to_a_tensor(tmp_path):
     parts = [((0, 4), (0, -1)), ((4, 2), (0, -1))]
     tensors = [
         ("p", BundleTensor(ROWS[at : at + n], pb.DT_FLOAT, part, (6, 2)))
@@ -96,12 +96,12 @@ def test_slices_make_up_a_tensor(tmp_path):
     np.testing.assert_array_equal(checkpoint.read_slice("p", ((4, 2), (0, 2))), ROWS[4:])
 
 
-def test_a_slice_that_is_the_whole_is_a_plain_tensor(tmp_path):
+def test_a_slice_of_the_whole_tensor_is_stored_without_slices(tmp_path):
     checkpoint = read_back(tmp_path, {"p": BundleTensor(ROWS, pb.DT_FLOAT, ((0, -1), (0, 2)), (6, 2))})
     assert checkpoint.slices("p") == []
 
 
-def test_tensors_are_let_go_once_written(tmp_path):
+def test_written_tensors_are_released(tmp_path):
     alive = []
 
     def tensors():
@@ -114,7 +114,7 @@ def test_tensors_are_let_go_once_written(tmp_path):
     assert read_back(tmp_path, tensors()).read("t3")[0] == 3
 
 
-REFUSED = [  # tensors, sentence
+REFUSED = [  # tensors, error
     ([("", (ONE, 1))], "a tensor cannot be named ''"),
     ([("\0x", (ONE, 1))], "a tensor cannot be named '\\x00x'"),
     ([("a", (ONE, 1)), ("a", (ONE, 1))], "tensor a is given twice"),
@@ -132,14 +132,14 @@ REFUSED = [  # tensors, sentence
 
 
 @pytest.mark.parametrize(("tensors", "sentence"), REFUSED)
-def test_what_cannot_be_written_is_refused_and_leaves_nothing(tensors, sentence, tmp_path):
+def test_an_invalid_tensor_is_refused_and_leaves_nothing(tensors, sentence, tmp_path):
     with pytest.raises(Error) as raised:
         write_bundle(tmp_path / "m", tensors)
     assert str(raised.value) == sentence
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_failure_leaves_the_checkpoint_that_was_there(tmp_path):
+def test_a_failure_leaves_the_existing_checkpoint(tmp_path):
     write_bundle(tmp_path / "m", {"a": (ONE, pb.DT_FLOAT)})
 
     def tensors():

@@ -1,4 +1,4 @@
-"""What is read of a library is what pyelftools reads of it, as far as that needs no section headers."""
+"""Libraries are read as pyelftools reads them, but without section headers."""
 
 import json
 from pathlib import Path
@@ -24,30 +24,30 @@ def library(name):
 
 @pytest.mark.parametrize("name", WHOLE)
 def test_the_dynamic_segment_is_read(name):
-    found = library(name)
+    ours = library(name)
     with open(FOLDER / name, "rb") as file:
         elf = ELFFile(file)
         tags = list(elf.get_section_by_name(".dynamic").iter_tags())
-        assert found.needed == [tag.needed for tag in tags if tag.entry.d_tag == "DT_NEEDED"]
+        assert ours.needed == [tag.needed for tag in tags if tag.entry.d_tag == "DT_NEEDED"]
         paths = [[tag.runpath for tag in tags if tag.entry.d_tag == "DT_RUNPATH"]]
         paths += [[tag.rpath for tag in tags if tag.entry.d_tag == "DT_RPATH"]]
-        assert [found.runpath, found.rpath] == [":".join(path).split(":") if path else [] for path in paths]
+        assert [ours.runpath, ours.rpath] == [":".join(path).split(":") if path else [] for path in paths]
 
 
 @pytest.mark.parametrize("name", WHOLE)
 def test_symbols_and_their_versions_are_read(name):
-    found = library(name)
+    ours = library(name)
     with open(FOLDER / name, "rb") as file:
         elf = ELFFile(file)
         table = [s for s in elf.get_section_by_name(".dynsym").iter_symbols() if s.name]
         undefined = [s for s in table if s.entry.st_shndx == "SHN_UNDEF"]
         weak = {s.name for s in undefined if s.entry.st_info.bind == "STB_WEAK"}
-        assert [u.name for u in found.symbols.undefined] == [s.name for s in undefined]
-        assert {u.name for u in found.symbols.undefined if u.is_weak} == weak
-        assert found.symbols.defined == {s.name for s in table if s not in undefined}
+        assert [u.name for u in ours.symbols.undefined] == [s.name for s in undefined]
+        assert {u.name for u in ours.symbols.undefined if u.is_weak} == weak
+        assert ours.symbols.defined == {s.name for s in table if s not in undefined}
         wanted = elf.get_section_by_name(".gnu.version_r")
         versions = {v.name: {a.name for a in aux} for v, aux in wanted.iter_versions()} if wanted else {}
-        assert {file: set(names) for file, names in found.required_versions.items()} == versions
+        assert {file: set(names) for file, names in ours.required_versions.items()} == versions
 
 
 def test_section_headers_are_not_needed():
@@ -68,9 +68,9 @@ def test_symbols_are_bound_in_the_order_of_the_relocations():
         assert library("good/op.so").bound == [s.name for s in names if s.entry.st_shndx == "SHN_UNDEF"]
 
 
-def test_a_symbol_tells_the_library_that_its_version_is_of():
-    found = {u.name: u for u in library("good/op.so").symbols.undefined}
-    assert (found["_Znwm"].version, found["_Znwm"].library) == ("GLIBCXX_3.4", "libstdc++.so.6")
+def test_a_symbol_has_the_library_of_its_version():
+    undefined = {u.name: u for u in library("good/op.so").symbols.undefined}
+    assert (undefined["_Znwm"].version, undefined["_Znwm"].library) == ("GLIBCXX_3.4", "libstdc++.so.6")
 
 
 MACHINES = {  # folder: machine, bits, kind
@@ -83,24 +83,24 @@ MACHINES = {  # folder: machine, bits, kind
 
 
 @pytest.mark.parametrize(("folder", "wanted"), MACHINES.items())
-def test_a_header_tells_the_machine(folder, wanted):
+def test_a_header_has_the_machine(folder, wanted):
     header = read_header(Folder(FOLDER).map(f"{folder}/op.so"), folder)
     assert (header.machine, header.bits, header.kind) == wanted
 
 
 @pytest.mark.parametrize("name", EVERY)
 @pytest.mark.parametrize("cut", [0, 3, 16, 63, 64, 500, 4096, 9000])
-def test_a_file_that_breaks_off_gives_a_sentence(name, cut):
-    said = ""
+def test_a_truncated_file_gives_an_error(name, cut):
+    message = ""
     try:
-        found = ElfLibrary(Folder(FOLDER).map(name)[:cut], name)
+        elf = ElfLibrary(Folder(FOLDER).map(name)[:cut], name)
         _ = (
-            found.needed,
-            found.symbols.undefined,
-            found.bound,
-            found.required_versions,
-            found.defined_versions,
+            elf.needed,
+            elf.symbols.undefined,
+            elf.bound,
+            elf.required_versions,
+            elf.defined_versions,
         )
     except UnreadableFile as error:
-        said = str(error)
-    assert not said or said.startswith(f"{name}: ")
+        message = str(error)
+    assert not message or message.startswith(f"{name}: ")

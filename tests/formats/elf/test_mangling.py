@@ -4,7 +4,7 @@ import pytest
 
 from tfport.formats.elf.mangling import about_class, demangled, owner, short_name
 
-NAMES = [  # symbol, its short name, whose it is
+NAMES = [  # symbol, its short name, its owner
     ("_ZNK10tensorflow8OpKernel4nameEv", "tensorflow::OpKernel::name", "tensorflow"),
     ("_ZN9ZeroOutOp7ComputeEPN10tensorflow15OpKernelContextE", "ZeroOutOp::Compute", "ZeroOutOp"),
     ("_ZTVN10tensorflow8OpKernelE", "vtable for tensorflow::OpKernel", "tensorflow"),
@@ -20,13 +20,13 @@ def test_a_name_is_read(symbol, short, whose):
     assert (short_name(symbol), owner(symbol)) == (short, whose)
 
 
-def test_what_the_compiler_keeps_of_a_class_is_known():
+def test_data_that_the_compiler_generates_for_a_class_is_recognized():
     assert [about_class(symbol) for symbol in ("_ZTV6Scaler", "_ZTI6Scaler", "_ZN6Scaler1fEv")] == [
         "vtable", "typeinfo", ""
     ]  # fmt: skip
 
 
-def test_strings_are_called_strings():
+def test_std_string_is_shortened():
     new = "_ZN10tensorflow12OpDefBuilder4AttrENSt7__cxx1112basic_stringIcSt11char_traitsIcESaIcEEE"
     assert short_name(new) == "tensorflow::OpDefBuilder::Attr"
     assert "__cxx11" in demangled(new)
@@ -40,7 +40,7 @@ HARMFUL = {
 
 
 @pytest.mark.parametrize("why", HARMFUL)
-def test_a_name_that_is_made_to_harm_does_none(why):
+def test_a_malicious_name_is_harmless(why):
     start = time.monotonic()
     assert len(demangled(HARMFUL[why])) < 10**8
     assert time.monotonic() - start < 5

@@ -91,8 +91,8 @@ DAMAGED = [  # the damage, bytes, part of the error
     ("cut within a length", WHOLE + WHOLE[:5], f"byte {len(WHOLE)}: the record is truncated"),
     ("a changed byte", WHOLE[:20] + bytes([WHOLE[20] ^ 1]) + WHOLE[21:], "byte 0: the record is corrupt"),
     ("a changed length", bytes([WHOLE[0] ^ 1]) + WHOLE[1:], "byte 0: the record is corrupt"),
-    ("a length beyond everything", record(b"")[:0] + b"\xff" * 12, "byte 0: the record is corrupt"),
-    ("no message", record(b"\xff\xff\xff"), WARMUP),
+    ("a length beyond the end", record(b"")[:0] + b"\xff" * 12, "byte 0: the record is corrupt"),
+    ("not a message", record(b"\xff\xff\xff"), WARMUP),
 ]
 
 

@@ -33,7 +33,7 @@ def weights_of(*specs, paths=("a",), **shards):
 
 
 SAME = base64.b64encode(b"SAME").decode()
-WRITINGS = [  # an attribute's value in JSON, in the ways of different converters, and what it says
+WRITINGS = [  # an attribute in the JSON of different converters, and its value
     ({"s": SAME}, pb.AttrValue(s=b"SAME")),
     ({"s": SAME.rstrip("=")}, pb.AttrValue(s=b"SAME")),
     ({"s": [83, 65, 77, 69]}, pb.AttrValue(s=b"SAME")),
@@ -63,14 +63,14 @@ WRITINGS = [  # an attribute's value in JSON, in the ways of different converter
 
 
 @pytest.mark.parametrize(("written", "meant"), WRITINGS, ids=[str(w) for w, _ in WRITINGS])
-def test_an_attribute_is_read_however_it_is_written(written, meant):
+def test_an_attribute_is_read_in_every_notation(written, meant):
     (node,) = graph_of(X | {"attr": {"a": written}}).node
     assert node.attr["a"] == meant
 
 
 U8, U16 = {"dtype": "uint8", "scale": 0.1, "min": -3}, {"dtype": "uint16", "scale": 0.5, "min": -1.0}
 F4, HALF = np.float32, {"dtype": "float16", "original_dtype": "float32"}
-VALUES = [  # type, shape, quantization, bytes, what they are
+VALUES = [  # type, shape, quantization, bytes, the array
     ("float32", [2], None, np.array([1.5, -2], F4), np.array([1.5, -2], F4)),
     ("int32", [], None, np.array(7, np.int32), np.array(7, np.int32)),
     ("bool", [3], None, b"\x01\x00\x01", np.array([True, False, True])),
@@ -85,13 +85,13 @@ VALUES = [  # type, shape, quantization, bytes, what they are
         U16,
         np.array([1, 2, 3], np.uint16),
         np.array([0, 0, 1], np.int32),
-    ),  # -0.5 goes up, as 0.5
+    ),  # halves are rounded up
     ("string", [2], None, b"\x03\0\0\0one\0\0\0\0", np.array([b"one", b""], object)),
 ]
 
 
 @pytest.mark.parametrize(("dtype", "shape", "quantization", "data", "expected"), VALUES)
-def test_a_weight_is_what_tensorflow_js_makes_of_it(dtype, shape, quantization, data, expected):
+def test_a_weight_is_decoded_as_in_tensorflow_js(dtype, shape, quantization, data, expected):
     weights = weights_of(("w", dtype, shape, quantization), a=memoryview(data).tobytes())
     entry, array = weights.entry("w"), weights.read("w")
     assert entry.shape == array.shape == tuple(shape)

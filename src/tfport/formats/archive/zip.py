@@ -49,7 +49,7 @@ def read_zip(path: str) -> Tree:
 
 
 def check_directory(data: memoryview, where: str) -> None:
-    """Check that the directory at the end is there, as it is not in a truncated file, and not too large."""
+    """Check that the directory at the end exists and is not too large; a truncated file has none."""
     tail = bytes(data[-(2**16 + 22) :])
     at = tail.rfind(END)
     if at < 0:

@@ -1,7 +1,7 @@
 """How a checkpoint is recognized: by the magic number at the end of its table, or by its file names.
 
-A checkpoint is several files with a common prefix. Any of them, the prefix itself and the
-`checkpoint` file that lists the checkpoints of a folder stand for the whole.
+A checkpoint is several files with a common prefix. It can be referred to by any of them, by the
+prefix, or by the `checkpoint` file that lists the checkpoints of a folder.
 """
 
 from __future__ import annotations

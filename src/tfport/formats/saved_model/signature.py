@@ -1,6 +1,6 @@
 """How a SavedModel is recognized: by the file `saved_model.pb`, or by the structure of its message.
 
-Files that lie in a SavedModel folder and are not models themselves are named here too.
+Other files of a SavedModel folder have rows here too.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ def is_saved_model(sample: Sample) -> bool:
 
 
 def locate(files: Files, name: str) -> ModelLocation:
-    """A file of a SavedModel stands for its folder."""
+    """The folder that contains the message file."""
     is_folder = posixpath.splitext(name)[0] == "saved_model"
     where = files.where if name in (BINARY, TEXT) and files.where else files.label(name)
     return ModelLocation(SAVED_MODEL, files, name, where, is_folder)

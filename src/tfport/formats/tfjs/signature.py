@@ -1,6 +1,6 @@
 """How a TensorFlow.js graph model is recognized: by the fields of its JSON.
 
-Other files that the TensorFlow.js converter writes are named here too.
+Other files that the TensorFlow.js converter writes have rows here too.
 """
 
 from __future__ import annotations
