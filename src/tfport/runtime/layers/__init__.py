@@ -1,1 +1,5 @@
-"""What several steps compute together, where the engine has one node for it."""
+"""Recognize layers in programs: recurrent layers in loops, embedding lookups in sparse ops.
+
+They are found by what the steps compute, not by names, and replaced by one step each, for which the
+engine or NumPy has one fast function.
+"""

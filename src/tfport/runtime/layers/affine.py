@@ -1,8 +1,8 @@
-"""What a tensor is as a sum of matrix products: `x @ W + h @ R + b`, whatever steps compute it.
+"""Express a tensor as a sum of matrix products, `x @ W + h @ R + b`, whatever steps compute it.
 
-Cells of recurrent layers say the same sums in many ways: products apart or of what is put
-side by side, gates split before or behind the activation, a bias added to one of them.
-All of them become one `Affine` here, from which each gate is a few columns.
+Recurrent cells compute the same sums in many ways: separate products or one of a concatenation,
+gates split before or after the activation, a bias added to one of them. All of them become one
+`Affine`, in which each gate is a range of columns.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ ACTIVATIONS = ("Sigmoid", "Tanh", "Relu")
 
 @dataclass(frozen=True)
 class Affine:
-    """A matrix for each source, and a bias."""
+    """A sum of products: a matrix for each source operand, and a bias."""
 
     terms: Mapping[Operand, NDArray[Any]]
     bias: NDArray[Any]
@@ -48,7 +48,7 @@ class Affine:
 
 
 class AffineReader:
-    """Reads what operands are made of, from the steps of one program."""
+    """Finds the affine form of operands from the steps of one program."""
 
     def __init__(self, steps: Collection[Step], sources: Collection[Operand]) -> None:
         self.maker = {o: step for step in steps for o in step.outputs if o not in step.inputs}
@@ -59,7 +59,7 @@ class AffineReader:
         return step if step is not None and step.op in ops else None
 
     def affine(self, operand: Operand) -> Affine | None:
-        """The sum that an operand of rank 2 is, or None."""
+        """The affine form of an operand of rank 2, or None."""
         if operand in self.sources:
             size = operand.shape[-1] if operand.shape else None
             if size is None:
@@ -73,14 +73,14 @@ class AffineReader:
         if step.op in ADDS and len(step.inputs) == 2:
             return self._sum(*step.inputs)
         if step.op == "ConcatV2":
-            return self._side_by_side(step)
+            return self._concatenation(step)
         if (which := columns_of(step, operand)) is not None:
             whole = self.affine(_split_input(step))
             return whole.columns(which) if whole is not None else None
         return None
 
     def activated(self, operand: Operand) -> tuple[str, Affine] | None:
-        """An activation and the sum that it is applied to; columns may be taken behind it."""
+        """An activation and the affine form of its input; its columns may be selected afterwards."""
         step = self.maker.get(operand)
         if step is None:
             return None
@@ -97,7 +97,7 @@ class AffineReader:
         if step.attrs.get("transpose_a") or right.array is None or right.array.ndim != 2:
             return None
         matrix = right.array.T if step.attrs.get("transpose_b") else right.array
-        if left in self.sources:  # without a detour through an identity, and whether or not its size is known
+        if left in self.sources:  # even if its size is unknown
             return Affine({left: matrix}, np.zeros(matrix.shape[1], matrix.dtype))
         inside = self.affine(left)
         if inside is not None:
@@ -108,7 +108,7 @@ class AffineReader:
         return self._product_of_parts(parts, matrix)
 
     def _product_of_parts(self, parts: Step, matrix: NDArray[Any]) -> Affine | None:
-        """What is put side by side, of which one size may be unknown: the others tell it."""
+        """The product of a concatenation, of which one width may be unknown: it follows from the matrix."""
         *operands, axis = parts.inputs
         widths = [o.shape[-1] if o.shape else None for o in operands]
         if axis.array is None or int(axis.array) not in (1, -1) or widths.count(None) > 1:
@@ -139,7 +139,7 @@ class AffineReader:
         other = self.affine(right)
         return inside.plus(other) if other is not None and other.size == inside.size else None
 
-    def _side_by_side(self, step: Step) -> Affine | None:
+    def _concatenation(self, step: Step) -> Affine | None:
         *operands, axis = step.inputs
         parts = [self.affine(operand) for operand in operands]
         if axis.array is None or int(axis.array) not in (1, -1) or any(part is None for part in parts):
@@ -159,7 +159,7 @@ def _split_input(step: Step) -> Operand:
 
 
 def columns_of(step: Step, operand: Operand) -> slice | None:
-    """Which columns of its input an output of a split or slice is; None for any other step."""
+    """The columns of its input that an output of a split or slice is; None for other steps."""
     if step.op == "Split":
         axis, shape = step.inputs[0].array, step.inputs[1].shape
         if axis is None or int(axis) not in (1, -1) or shape is None or len(shape) != 2 or shape[1] is None:

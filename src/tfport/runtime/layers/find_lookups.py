@@ -1,9 +1,9 @@
-"""Sparse embedding lookups, found by what a program's steps compute, each group of them made one step.
+"""Find sparse embedding lookups in a program, and replace groups of them by one step.
 
-`tf.nn.safe_embedding_lookup_sparse` is some twenty ops, and a model has dozens of them; there is
-little to compute in each, so what counts is how many steps there are. Lookups that do not need each
-other are one step together: `embedding`. Steps that nobody needs any more are left out.
-Recognised are lookups in one constant table, by a matrix of ids without weights; others stay as they are.
+`tf.nn.safe_embedding_lookup_sparse` is about twenty ops, and a model may have dozens of them; each
+computes little, so the number of steps matters. Independent lookups become one step
+(`embedding_lookup`); unused steps are removed. Only lookups in one constant table, by a matrix of
+ids without weights, are recognized.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from tfport.runtime.layers.embedding_lookup import EmbeddingLookup, looked_up
+from tfport.runtime.layers.embedding_lookup import EmbeddingLookup, lookup_step
 from tfport.runtime.operand import Operand
 from tfport.runtime.program import Program, Step, needed
 
@@ -25,18 +25,18 @@ _SIZES = frozenset(("float32", "float64"))
 
 
 @dataclass(eq=False, slots=True)
-class _Found:
-    """A lookup, and the step that it ends with."""
+class _Match:
+    """A lookup, and its last step."""
 
     last: Step
     lookup: EmbeddingLookup
 
 
 def with_embedding_lookups(program: Program) -> Program:
-    """The same program with its sparse embedding lookups as one step each, or several in one."""
+    """The same program with its sparse embedding lookups combined into few steps."""
     if not any(step.op in _COMBINES for step in program.steps):
         return program
-    matches = list(_Reading(program).lookups())
+    matches = list(_Matcher(program).lookups())
     if not matches:
         return program
     steps = list(program.steps)
@@ -45,11 +45,11 @@ def with_embedding_lookups(program: Program) -> Program:
     return Program(program.args, needed(steps, program.results), program.results)
 
 
-def _independent(steps: Sequence[Step], matches: Sequence[_Found]) -> list[list[_Found]]:
-    """Lookups by how many others come before them: those of a group do not need each other."""
+def _independent(steps: Sequence[Step], matches: Sequence[_Match]) -> list[list[_Match]]:
+    """Groups of lookups that do not depend on each other."""
     by_last = {match.last: match for match in matches}
     depth: dict[Operand, int] = {}
-    groups: dict[int, list[_Found]] = {}
+    groups: dict[int, list[_Match]] = {}
     for step in steps:
         match = by_last.get(step)
         reads = step.inputs if match is None else match.lookup.source
@@ -62,9 +62,9 @@ def _independent(steps: Sequence[Step], matches: Sequence[_Found]) -> list[list[
     return list(groups.values())
 
 
-def _replaced(steps: Sequence[Step], group: Sequence[_Found]) -> list[Step]:
-    """The steps with a group of lookups in one step, or in one each where they cannot be brought together."""
-    alone = {match.last: looked_up([match.last], [match.lookup]) for match in group}
+def _replaced(steps: Sequence[Step], group: Sequence[_Match]) -> list[Step]:
+    """The steps with a group of lookups as one step, or one step each if the order does not allow that."""
+    alone = {match.last: lookup_step([match.last], [match.lookup]) for match in group}
     first = next(i for i, step in enumerate(steps) if step in alone)
     last = max(i for i, step in enumerate(steps) if step in alone)
     before, after = list(steps[:first]), []
@@ -74,12 +74,12 @@ def _replaced(steps: Sequence[Step], group: Sequence[_Found]) -> list[Step]:
             late.update(step.outputs)
         elif any(operand in late for operand in _reads(step)):
             if step.effect or any(o.dtype.name == "resource" or o.dtype.is_ref for o in step.inputs):
-                return [alone.get(match, match) for match in steps]  # it may not wait
+                return [alone.get(other, other) for other in steps]  # it must not be moved
             late.update(step.outputs, *(node.outputs for node in step.lowered or ()))
             after.append(step)
         else:
             before.append(step)
-    together = looked_up([match.last for match in group], [match.lookup for match in group])
+    together = lookup_step([match.last for match in group], [match.lookup for match in group])
     return [*before, together, *after, *steps[last + 1 :]]
 
 
@@ -91,8 +91,8 @@ def _reads(step: Step) -> Iterator[Operand]:
             yield from program.captures()
 
 
-class _Reading:
-    """Reads backwards what steps compute."""
+class _Matcher:
+    """Matches lookups backwards from their last step."""
 
     def __init__(self, program: Program) -> None:
         self.steps = program.steps
@@ -100,20 +100,20 @@ class _Reading:
         self.readers: dict[Operand, list[Step]] = {}
         for step in program.steps:
             for operand in step.outputs:
-                self.maker.setdefault(operand, step)  # some steps hand on what they were given
+                self.maker.setdefault(operand, step)  # some steps return an input unchanged
             for operand in step.inputs:
                 self.readers.setdefault(operand, []).append(step)
 
-    def lookups(self) -> Iterator[_Found]:
+    def lookups(self) -> Iterator[_Match]:
         for step in self.steps:
             if step.op in _COMBINES and (match := self._lookup(step)) is not None:
                 yield match
 
-    def _lookup(self, combine: Step) -> _Found | None:
+    def _lookup(self, combine: Step) -> _Match | None:
         data, inverse, segments = combine.inputs
-        gather = self._made(data, *_GATHERS)
-        unique = self._made(inverse, "Unique")
-        rows = self._made(segments, "StridedSlice")
+        gather = self._maker(data, *_GATHERS)
+        unique = self._maker(inverse, "Unique")
+        rows = self._maker(segments, "StridedSlice")
         if gather is None or unique is None or rows is None or unique.outputs[1] is not inverse:
             return None
         table, indices, ids = gather.inputs[0], rows.inputs[0], unique.inputs[0]
@@ -127,10 +127,10 @@ class _Reading:
         ):
             return None
         kind = _COMBINES[combine.op]
-        filled = self._made(indices, "SparseFillEmptyRows")
+        filled = self._maker(indices, "SparseFillEmptyRows")
         if filled is None:
-            # nothing says how many rows there are, but that they end with the last that has an id
-            return self._found(combine, combine, (indices, ids), table, kind)
+            # the number of rows is unknown; the last row is the last one with an id
+            return self._match(combine, combine, (indices, ids), table, kind)
         if filled.outputs[0] is not indices or filled.outputs[1] is not ids:
             return None
         default = filled.inputs[3].array
@@ -139,9 +139,9 @@ class _Reading:
         if source is None or default is None or not 0 <= int(default) < len(table.array):
             return None
         last = self._shaped(end or combine, source[2], table.array.shape[1])
-        return self._found(combine, last, source, table, kind, None if end else table.array[int(default)])
+        return self._match(combine, last, source, table, kind, None if end else table.array[int(default)])
 
-    def _found(
+    def _match(
         self,
         combine: Step,
         last: Step,
@@ -149,23 +149,23 @@ class _Reading:
         table: Operand,
         kind: str,
         default: NDArray[Any] | None = None,
-    ) -> _Found | None:
+    ) -> _Match | None:
         steps = self._between(last, source)
         if steps is None or table.array is None or combine not in steps:
             return None
-        return _Found(last, EmbeddingLookup(source, table.array, kind, default, steps))
+        return _Match(last, EmbeddingLookup(source, table.array, kind, default, steps))
 
     def _pruned(self, filled: Step) -> tuple[Operand, Operand, Operand] | None:
-        """Indices, ids and shape from which negative ids were left out before empty rows were filled."""
+        """Indices, ids and shape before negative ids were removed and empty rows filled."""
         picked_indices, picked_ids, shape, _ = filled.inputs
-        of_indices, of_ids = self._made(picked_indices, "GatherV2"), self._made(picked_ids, "GatherV2")
+        of_indices, of_ids = self._maker(picked_indices, "GatherV2"), self._maker(picked_ids, "GatherV2")
         if of_indices is None or of_ids is None or of_indices.inputs[1] is not of_ids.inputs[1]:
             return None
         ids = of_ids.inputs[0]
-        flat = self._made(of_ids.inputs[1], "Reshape")
-        where = flat and self._made(flat.inputs[0], "Where")
-        test = where and self._made(where.inputs[0], "GreaterEqual")
-        reshape = self._made(of_indices.inputs[0], "SparseReshape")
+        flat = self._maker(of_ids.inputs[1], "Reshape")
+        where = flat and self._maker(flat.inputs[0], "Where")
+        test = where and self._maker(where.inputs[0], "GreaterEqual")
+        reshape = self._maker(of_indices.inputs[0], "SparseReshape")
         if (
             not (flat and test and reshape)
             or not (_along_rows(of_indices) and _along_rows(of_ids))
@@ -182,12 +182,12 @@ class _Reading:
         return (indices, ids, own_shape) if self._same_matrix(own_shape, wanted) else None
 
     def _same_matrix(self, shape: Operand, wanted: Operand) -> bool:
-        """Whether a shape is asked for that a matrix has already: the product of one size, and the other."""
-        pack = self._made(wanted, "Pack")
+        """Whether a matrix is reshaped to its own shape: the product of one size, and the other size."""
+        pack = self._maker(wanted, "Pack")
         if pack is None or shape.shape != (2,) or len(pack.inputs) != 2:
             return False
-        product, last = self._made(pack.inputs[0], "Prod"), self._made(pack.inputs[1], "GatherV2")
-        front = product and self._made(product.inputs[0], "Slice")
+        product, last = self._maker(pack.inputs[0], "Prod"), self._maker(pack.inputs[1], "GatherV2")
+        front = product and self._maker(product.inputs[0], "Slice")
         return bool(
             front
             and last
@@ -201,16 +201,16 @@ class _Reading:
         return front.inputs[0] is shape and front.inputs[1].known == (0,) and front.inputs[2].known == (1,)
 
     def _zeroed(self, rows: Operand, empty: Operand, width: int) -> Step | None:
-        """The step that gives zeros for rows that were empty."""
+        """The step that sets rows that were empty to zero."""
         for select in self.readers.get(rows, ()):
             if select.op not in ("Select", "SelectV2") or select.inputs[2] is not rows:
                 continue
-            zeros = self._made(select.inputs[1], "ZerosLike")
-            column = self._made(select.inputs[0], "Reshape", "Tile")
+            zeros = self._maker(select.inputs[1], "ZerosLike")
+            column = self._maker(select.inputs[0], "Reshape", "Tile")
             if column is not None and column.op == "Tile":
                 if column.inputs[1].known != (1, width):
                     continue
-                column = self._made(column.inputs[0], "Reshape")
+                column = self._maker(column.inputs[0], "Reshape")
             elif width != 1:
                 continue
             if zeros is None or column is None or zeros.inputs[0] is not rows:
@@ -220,23 +220,23 @@ class _Reading:
         return None
 
     def _shaped(self, end: Step, shape: Operand, width: int) -> Step:
-        """The step that gives the answer the shape that it has already, with which a lookup ends; if any."""
+        """The final reshape of a lookup to the shape that it already has; `end` if there is none."""
         for reshape in self.readers.get(end.outputs[0], ()):
-            joined = self._made(reshape.inputs[1], "ConcatV2") if reshape.op == "Reshape" else None
+            joined = self._maker(reshape.inputs[1], "ConcatV2") if reshape.op == "Reshape" else None
             if joined is None or len(joined.inputs) != 3 or joined.inputs[1].known != (width,):
                 continue
-            front = self._made(joined.inputs[0], "Slice")
-            cast = front and self._made(front.inputs[0], "Cast")
+            front = self._maker(joined.inputs[0], "Slice")
+            cast = front and self._maker(front.inputs[0], "Cast")
             if front and cast and cast.inputs[0] is shape and self._first_size(front, cast.outputs[0]):
                 return reshape
         return end
 
-    def _made(self, operand: Operand, *ops: str) -> Step | None:
+    def _maker(self, operand: Operand, *ops: str) -> Step | None:
         step = self.maker.get(operand)
         return step if step is not None and step.op in ops else None
 
     def _between(self, last: Step, source: Iterable[Operand]) -> list[Step] | None:
-        """All steps from a source to the last; None where they read something else, or cannot run here."""
+        """All steps from the source to the last; None if they read something else or have no host kernel."""
         sources = set(source)
         wanted, inside = [last], {last}
         while wanted:
@@ -256,7 +256,7 @@ class _Reading:
 
 
 def _along_rows(gather: Step) -> bool:
-    """Whether whole rows are gathered."""
+    """Whether a gather reads whole rows."""
     plain = len(gather.inputs) == 2 or (gather.inputs[2].known == (0,))
     return plain and not gather.attrs.get("batch_dims")
 

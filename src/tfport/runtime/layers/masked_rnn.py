@@ -1,7 +1,7 @@
-"""Recurrent layers of Keras with a mask: where all masked steps are at the end, they have lengths.
+"""Keras recurrent layers with a mask: if all masked steps are at the end, the sequences have lengths.
 
-Only a run tells whether a mask is so. Then the cell is one node that takes lengths, and otherwise
-turns are made one by one. A masked step keeps the states, and hands out what the step before did.
+Whether that is so is decided in each run: then the layer is one node with lengths, otherwise a
+loop. A masked step keeps the states, and repeats the output of the step before.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from tfport.graph.dtypes import BOOL, FLOAT32, INT32, INT64
-from tfport.runtime.layers.rnn import Recurrence, as_node, exactly, is_read_in_turn
+from tfport.runtime.layers.rnn import Recurrence, as_node, exact_rows, rows_read_in_order
 from tfport.runtime.layers.time_loop import TimeLoop, limits_of, smallest
 from tfport.runtime.operand import Operand
 from tfport.runtime.ops.control.structure_steps import emit
@@ -22,61 +22,61 @@ from tfport.runtime.trace import Tracer
 
 @dataclass
 class MaskedLayer:
-    """A loop that is a recurrent layer wherever its mask is padding only."""
+    """A loop that is a recurrent layer if its mask is only padding."""
 
-    turns: TimeLoop
-    """As if nothing were masked."""
+    loop: TimeLoop
+    """The loop without the mask."""
     mask: Operand
     """(time, batch, 1)"""
     kept: list[int]
-    """The places of what is handed out while masked: the output of the step before."""
+    """The index of the variable that holds the output of the step before, if there is one."""
 
 
-def masked(turns: TimeLoop) -> MaskedLayer | None:
-    """What a loop is behind its mask, or None where it has none that is understood."""
-    made = {o: step for step in turns.steps for o in step.outputs if o not in step.inputs}
+def masked_layer(loop: TimeLoop) -> MaskedLayer | None:
+    """The masked layer that a loop is, or None."""
+    made = {o: step for step in loop.steps for o in step.outputs if o not in step.inputs}
     selects: dict[int, Step] = {}
-    for i in turns.states:
-        step = made.get(turns.results[i])
-        if step is None or step.op != "SelectV2" or step.inputs[2] is not turns.args[i]:
+    for i in loop.states:
+        step = made.get(loop.results[i])
+        if step is None or step.op != "SelectV2" or step.inputs[2] is not loop.args[i]:
             return None
         selects[i] = step
-    items = [made.get(item) for item in turns.handed_out]
+    items = [made.get(item) for item in loop.outputs]
     all_selects = [*selects.values(), *(step for step in items if step is not None)]
     masks = {step.inputs[0] for step in all_selects}
-    kept = [i for i in turns.states if _is_read_only_by(turns, turns.args[i], all_selects)]
+    kept = [i for i in loop.states if _is_read_only_by(loop, loop.args[i], all_selects)]
     if len(masks) != 1 or len(kept) > 1 or any(s is None or s.op != "SelectV2" for s in items):
         return None
-    before = {turns.args[i] for i in kept}
+    before = {loop.args[i] for i in kept}
     if any(step is not None and step.inputs[2] not in before for step in items):
         return None
     read = made.get(masks.pop())
-    rows = is_read_in_turn(turns, read) if read is not None else None
+    rows = rows_read_in_order(loop, read) if read is not None else None
     if rows is None or rows.dtype != BOOL or rows.rank != 3 or rows.shape is None or rows.shape[2] != 1:
         return None
-    results = list(turns.results)
+    results = list(loop.results)
     for i, step in selects.items():
         results[i] = step.inputs[1]
-    rest = [step for step in turns.steps if step is not read]
-    states = [i for i in turns.states if i not in kept]
+    rest = [step for step in loop.steps if step is not read]
+    states = [i for i in loop.states if i not in kept]
     new_items = [step.inputs[1] for step in items if step is not None]
     if any(results[i] not in [results[s] for s in states] for i in kept):
         return None
-    plain = replace(turns, steps=rest, results=results, states=states, handed_out=new_items)
+    plain = replace(loop, steps=rest, results=results, states=states, outputs=new_items)
     return MaskedLayer(plain, rows, kept)
 
 
-def _is_read_only_by(turns: TimeLoop, arg: Operand, selects: list[Step]) -> bool:
-    return all(any(step is s for s in selects) for step in turns.steps if arg in step.inputs)
+def _is_read_only_by(loop: TimeLoop, arg: Operand, selects: list[Step]) -> bool:
+    return all(any(step is s for s in selects) for step in loop.steps if arg in step.inputs)
 
 
 def lengths_of(tracer: Tracer, layer: MaskedLayer) -> tuple[Operand, Operand] | None:
-    """The length of each sequence, and whether the mask says no more than that."""
-    limits = limits_of(layer.turns)
+    """The length of each sequence, and whether the mask is only padding."""
+    limits = limits_of(layer.loop)
     if not limits:
         return None
-    name = layer.turns.name
-    mask = exactly(tracer, name, layer.mask, smallest(tracer, name, limits))
+    name = layer.loop.name
+    mask = exact_rows(tracer, name, layer.mask, smallest(tracer, name, limits))
     lengths = emit(
         tracer,
         name,
@@ -98,20 +98,20 @@ def lengths_of(tracer: Tracer, layer: MaskedLayer) -> tuple[Operand, Operand] | 
 
 
 def _before_end(b: Any, rows: Operand, lengths: Operand) -> Any:
-    """For each step and sequence, (time, batch, 1), whether the one is before the end of the other."""
+    """Whether each step is before the end of its sequence, (time, batch, 1)."""
     count = b.squeeze(b.Shape(rows, start=0, end=1), 0)
     steps = b.Range(b.const(0, INT64), count, b.const(1, INT64))
     return b.Less(b.unsqueeze(steps, 1, 2), b.unsqueeze(b.int64(lengths), 0, 2))
 
 
 def by_lengths(tracer: Tracer, layer: MaskedLayer, lengths: Operand) -> Recurrence | None:
-    """The layer as one node; masked steps hand out what the last step did that was not."""
-    node = as_node(tracer, layer.turns, lengths)
+    """The layer as one node; masked steps repeat the last unmasked output."""
+    node = as_node(tracer, layer.loop, lengths)
     if node is None or not layer.kept:
         return node
     (kept,) = layer.kept
-    output = next(i for i in node.states if layer.turns.results[i] is layer.turns.results[kept])
-    name, first = layer.turns.name, layer.turns.initial[kept]
+    output = next(i for i in node.states if layer.loop.results[i] is layer.loop.results[kept])
+    name, first = layer.loop.name, layer.loop.initial[kept]
     last = emit(
         tracer,
         name,
@@ -131,4 +131,4 @@ def by_lengths(tracer: Tracer, layer: MaskedLayer, lengths: Operand) -> Recurren
         return b.Where(_before_end(b, rows, n), rows, b.unsqueeze(end, 0))
 
     shown = emit(tracer, name, "SelectV2", [node.rows, lengths, last], run, (FLOAT32, node.rows.shape), say)
-    return Recurrence(shown, {**node.states, kept: last}, node.turns)
+    return Recurrence(shown, {**node.states, kept: last}, node.iterations)

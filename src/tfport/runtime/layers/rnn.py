@@ -1,8 +1,8 @@
-"""A loop over time that turns a known cell, as one LSTM, GRU or RNN of ONNX.
+"""Replace a loop over time with a known cell by one LSTM, GRU or RNN node of ONNX.
 
-All of the loop must be accounted for: it counts from zero to as many turns as there are rows,
-takes one row in each, its states are those of the cell, and what it hands out is the output
-of the cell. Anything else stays a loop.
+All of the loop must be explained: it counts from zero to the number of rows, reads one row per
+iteration, its states are those of the cell, and its outputs are those of the cell. Anything else
+stays a loop.
 """
 
 from __future__ import annotations
@@ -26,85 +26,85 @@ from tfport.runtime.program import Step
 from tfport.runtime.trace import Tracer
 
 _HOST_ORDER = {"LSTM": (0, 2, 3, 1), "GRU": (1, 0, 2), "RNN": (0,)}
-"""Where the gates of `_recurrence` (i, f, c, o; r, z, n) stand in ONNX's."""
+"""The indices of the gates of `ops.nn.recurrence` (i, f, c, o; r, z, n) in ONNX's order."""
 
 
 @dataclass
 class Recurrence:
-    """The answers of the node: of all turns, and behind the last."""
+    """The outputs of the node: of all iterations, and the states after the last."""
 
     rows: Operand
     """(time, batch, units)"""
     states: dict[int, Operand]
-    turns: Operand
-    """How many there are."""
+    iterations: Operand
+    """The number of iterations."""
 
 
-def recognized_layer(tracer: Tracer, turns: TimeLoop) -> Recurrence | None:
-    """The loop as one node, or None."""
-    whole = without_lengths(turns, _is_zero(tracer))
-    return as_node(tracer, *whole) if whole is not None else as_node(tracer, turns, None)
+def recognized_layer(tracer: Tracer, loop: TimeLoop) -> Recurrence | None:
+    """The loop as one node, or None if it is not a recurrent layer."""
+    whole = without_lengths(loop, _is_zero(tracer))
+    return as_node(tracer, *whole) if whole is not None else as_node(tracer, loop, None)
 
 
-def as_node(tracer: Tracer, turns: TimeLoop, lengths: Operand | None) -> Recurrence | None:
-    """The node of a loop over sequences that have lengths, or are all as long as it."""
-    if not turns.states or len(turns.states) > 2:
+def as_node(tracer: Tracer, loop: TimeLoop, lengths: Operand | None) -> Recurrence | None:
+    """The node of a loop; `lengths`: those of the sequences, if they are shorter than the loop."""
+    if not loop.states or len(loop.states) > 2:
         return None
-    limits, read = limits_of(turns), _rows(turns)
+    limits, read = limits_of(loop), _rows(loop)
     if not limits or read is None:
         return None
     rows, x = read
-    if rows.dtype != FLOAT32 or rows.rank != 3 or any(turns.args[i].rank != 2 for i in turns.states):
+    if rows.dtype != FLOAT32 or rows.rank != 3 or any(loop.args[i].rank != 2 for i in loop.states):
         return None
-    match = _cell(turns, x)
+    match = _cell(loop, x)
     if match is None:
         return None
-    cell, places = match
-    if any(item is not turns.results[places[0]] for item in turns.handed_out):
+    cell, indices = match
+    if any(item is not loop.results[indices[0]] for item in loop.outputs):
         return None
-    limit = smallest(tracer, turns.name, limits)
-    rows = exactly(tracer, turns.name, rows, limit)
+    limit = smallest(tracer, loop.name, limits)
+    rows = exact_rows(tracer, loop.name, rows, limit)
     if lengths is not None:
-        lengths = _within(tracer, turns.name, lengths, rows)
-    return _node(tracer, turns, cell, places, rows, limit, lengths)
+        lengths = _within(tracer, loop.name, lengths, rows)
+    return _node(tracer, loop, cell, indices, rows, limit, lengths)
 
 
-def _cell(turns: TimeLoop, x: Operand) -> tuple[RnnCell, list[int]] | None:
-    """The cell, and the places of its output and its state."""
-    states = list(turns.states)
-    for places in (states, states[::-1]):
-        h = places[0]
-        reader = AffineReader(list(turns.steps), {x, turns.args[h]})
-        now, new = [turns.args[i] for i in places], [turns.results[i] for i in places]
-        if len(places) == 2:
+def _cell(loop: TimeLoop, x: Operand) -> tuple[RnnCell, list[int]] | None:
+    """The cell, and the indices of its states among the loop variables, the output first."""
+    states = list(loop.states)
+    for indices in (states, states[::-1]):
+        h = indices[0]
+        reader = AffineReader(list(loop.steps), {x, loop.args[h]})
+        now, new = [loop.args[i] for i in indices], [loop.results[i] for i in indices]
+        if len(indices) == 2:
             made = cells.lstm(reader, x, now[0], now[1], new[0], new[1])
         else:
             made = cells.gru(reader, x, now[0], new[0]) or cells.plain(reader, x, now[0], new[0])
         if made is not None:
-            return made, places
+            return made, indices
     return None
 
 
-def _rows(turns: TimeLoop) -> tuple[Operand, Operand] | None:
-    """The tensor of which each turn takes a row, and that row."""
-    reads = [step for step in turns.steps if step.op == "TensorListGetItem"]
-    rows = is_read_in_turn(turns, reads[0]) if len(reads) == 1 else None
+def _rows(loop: TimeLoop) -> tuple[Operand, Operand] | None:
+    """The tensor of which each iteration reads a row, and that row."""
+    reads = [step for step in loop.steps if step.op == "TensorListGetItem"]
+    rows = rows_read_in_order(loop, reads[0]) if len(reads) == 1 else None
     return (rows, reads[0].outputs[0]) if rows is not None else None
 
 
-def is_read_in_turn(turns: TimeLoop, step: Step) -> Operand | None:
-    """The tensor whose rows a step reads one after the other from the first, or None."""
+def rows_read_in_order(loop: TimeLoop, step: Step) -> Operand | None:
+    """The tensor whose rows a step reads in order from the first, or None."""
     if step.op != "TensorListGetItem" or len(step.inputs) != 2:
         return None
     rows, index = step.inputs
-    counter = next((i for i, arg in enumerate(turns.args) if arg is index), None)
-    if counter is None or turns.counters.get(counter) != 0 or turns.varies(rows):
+    counter = next((i for i, arg in enumerate(loop.args) if arg is index), None)
+    if counter is None or loop.counters.get(counter) != 0 or loop.varies(rows):
         return None
     return rows
 
 
-def exactly(tracer: Tracer, name: str, rows: Operand, limit: Operand) -> Operand:
-    """The rows that the loop would take; too few are an error."""
+def exact_rows(tracer: Tracer, name: str, rows: Operand, limit: Operand) -> Operand:
+    """The rows that the loop reads; too few rows are an error."""
     assert rows.shape is not None
     if limit.array is not None and rows.shape[0] == int(limit.array):
         return rows
@@ -115,7 +115,7 @@ def exactly(tracer: Tracer, name: str, rows: Operand, limit: Operand) -> Operand
         return np.take(tensor, np.arange(int(count)), axis=0)
 
     def say(b: Any, tensor: Operand, count: Operand) -> Operand:
-        # a slice takes what there is; only reading beyond the end is refused, so there a zero is read
+        # Slice accepts an end beyond the size, Gather does not: it makes too few rows an error
         most = b.Max(b.vector(count), b.ints(0))
         size = b.Add(b.Shape(tensor, start=0, end=1), b.ints(1))
         zeros = b.nodes("ConstantOfShape", size, dtype=INT64, value=np.zeros(1, np.int64))[0]
@@ -140,7 +140,7 @@ def _is_zero(tracer: Tracer) -> Callable[[Operand], bool]:
 
 
 def _within(tracer: Tracer, name: str, lengths: Operand, rows: Operand) -> Operand:
-    """Lengths as the engine takes them: no longer than the rows."""
+    """Lengths as the engine takes them, int32 and no longer than the rows."""
 
     def run(counts: Any, tensor: Any) -> Any:
         return np.clip(counts, 0, len(tensor)).astype(np.int32)
@@ -154,7 +154,7 @@ def _within(tracer: Tracer, name: str, lengths: Operand, rows: Operand) -> Opera
 
 
 def is_size_of(tracer: Tracer, limit: Operand, rows: Operand) -> bool:
-    """Whether a number was read from the shape of a tensor, as its first size."""
+    """Whether an operand is the first size of a tensor, read from its shape."""
     made = {output: step for step in tracer.steps for output in step.outputs}
     taken = made.get(limit)
     if taken is None or taken.op != "StridedSlice" or taken.attrs.get("shrink_axis_mask") != 1:
@@ -164,28 +164,28 @@ def is_size_of(tracer: Tracer, limit: Operand, rows: Operand) -> bool:
     if begin is None or begin.tolist() != [0] or shape is None or shape.op != "Shape":
         return False
     measured = shape.inputs[0]
-    while (turned := made.get(rows)) is not None and turned.op == "ReverseV2" and rows is not measured:
-        rows = turned.inputs[0]
+    while (reverse := made.get(rows)) is not None and reverse.op == "ReverseV2" and rows is not measured:
+        rows = reverse.inputs[0]
     return rows is measured
 
 
 def _node(
     tracer: Tracer,
-    turns: TimeLoop,
+    loop: TimeLoop,
     cell: RnnCell,
-    places: list[int],
+    indices: list[int],
     x: Operand,
     limit: Operand,
     lengths: Operand | None,
 ) -> Recurrence:
-    first = [turns.initial[i] for i in places]
-    b = Builder(turns.name)
+    first = [loop.initial[i] for i in indices]
+    b = Builder(loop.name)
     weights = [
         b.const(weight[None], FLOAT32) for weight in (cell.w, cell.r, np.concatenate([cell.b, cell.rb]))
     ]
     attrs: dict[str, Any] = {"hidden_size": cell.units}
     if cell.kind == "GRU":
-        attrs["linear_before_reset"] = int(cell.reset_behind)
+        attrs["linear_before_reset"] = int(cell.reset_after)
     if cell.kind == "RNN":
         attrs["activations"] = [cell.activation]
     assert x.shape is not None
@@ -206,16 +206,16 @@ def _node(
     rows = b.squeeze(y, 1)
     states = [b.squeeze(state, 0) for state in last]
     if lengths is not None or not x.shape[0]:
-        # of no turns at all the engine answers zeros, and a loop its initial states
+        # without any iteration the engine returns zeros, but a loop its initial states
         count = b.Shape(x, start=0, end=1) if lengths is None else b.unsqueeze(b.int64(lengths), 1)
         none = b.Equal(count, b.ints(0))
         states = [b.Where(none, start, state) for start, state in zip(first, states, strict=True)]
     lowered = b.made if all(tracer.engine.takes(node) for node in b.made) else None
     outputs = (rows, *states)
     run = _run(cell, lengths is not None)
-    asked = (lengths,) if lengths is not None else ()
-    tracer.add(Step(turns.name, cell.kind, (x, *first, *asked), outputs, lowered, run))
-    return Recurrence(rows, dict(zip(places, states, strict=True)), limit)
+    optional = (lengths,) if lengths is not None else ()
+    tracer.add(Step(loop.name, cell.kind, (x, *first, *optional), outputs, lowered, run))
+    return Recurrence(rows, dict(zip(indices, states, strict=True)), limit)
 
 
 def _run(cell: RnnCell, has_lengths: bool) -> Any:
@@ -233,7 +233,7 @@ def _run(cell: RnnCell, has_lengths: bool) -> Any:
             return recurrence.lstm(x, h, inputs[2], w, r, wb + rb, lengths)
         if cell.kind == "RNN":
             return recurrence.plain(x, h, w, r, wb + rb, activations[cell.activation], lengths)
-        if cell.reset_behind:
+        if cell.reset_after:
             return recurrence.gru(x, h, w, r, wb, rb, lengths)
         return recurrence.gru_reset_before(x, h, w, r, wb + rb, lengths)
 

@@ -1,4 +1,4 @@
-"""Which cell a loop turns: LSTM, GRU or a plain one, by what it computes and not by what it is called."""
+"""Recognize the cell of a recurrent loop: LSTM, GRU or a plain RNN, by what its steps compute."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ PLAIN = ("Tanh", "Relu", "Sigmoid")
 
 @dataclass(frozen=True)
 class RnnCell:
-    """Weights by gate, in ONNX's order: i, o, f, c; z, r, h; or the only one.
+    """Weights by gate, in ONNX's order: i, o, f, c (LSTM); z, r, h (GRU); or one (RNN).
 
     Matrices are (gates * units, inputs); `b` are the biases of the input, `rb` of the recurrence.
     """
@@ -29,8 +29,8 @@ class RnnCell:
     r: NDArray[Any]
     b: NDArray[Any]
     rb: NDArray[Any]
-    reset_behind: bool = False
-    """GRU: whether the reset is applied behind the recurrent product."""
+    reset_after: bool = False
+    """GRU: whether the reset gate is applied after the recurrent product."""
     activation: str = "Tanh"
 
     @property
@@ -76,8 +76,8 @@ def plain(reader: AffineReader, x: Operand, h: Operand, new_h: Operand) -> RnnCe
     activated = reader.activated(new_h)
     if activated is None or activated[0] not in PLAIN:
         return None
-    made = _cell("RNN", x, h, [activated[1]])
-    return None if made is None else RnnCell("RNN", made.w, made.r, made.b, made.rb, activation=activated[0])
+    cell = _cell("RNN", x, h, [activated[1]])
+    return None if cell is None else RnnCell("RNN", cell.w, cell.r, cell.b, cell.rb, activation=activated[0])
 
 
 def _new_gate(
@@ -90,25 +90,25 @@ def _new_gate(
             if from_input is None or reset is None or reset[0] != "Sigmoid" or recurrent is None:
                 continue
             if set(from_input.terms) <= {x} and set(recurrent.terms) == {h}:
-                return _reset_behind(x, h, [update, reset[1]], from_input, recurrent)
+                return _reset_after(x, h, [update, reset[1]], from_input, recurrent)
     return _reset_before(reader, x, h, update, inside)
 
 
-def _reset_behind(
+def _reset_after(
     x: Operand, h: Operand, gates: list[Affine], from_input: Affine, recurrent: Affine
 ) -> RnnCell | None:
     both = from_input.plus(Affine(recurrent.terms, np.zeros_like(recurrent.bias)))
-    made = _cell("GRU", x, h, [*gates, both])
-    if made is None:
+    cell = _cell("GRU", x, h, [*gates, both])
+    if cell is None:
         return None
-    rb = np.concatenate([np.zeros(2 * made.units, np.float32), recurrent.bias.astype(np.float32)])
-    return RnnCell("GRU", made.w, made.r, made.b, rb, reset_behind=True)
+    rb = np.concatenate([np.zeros(2 * cell.units, np.float32), recurrent.bias.astype(np.float32)])
+    return RnnCell("GRU", cell.w, cell.r, cell.b, rb, reset_after=True)
 
 
 def _reset_before(
     reader: AffineReader, x: Operand, h: Operand, update: Affine, inside: Operand
 ) -> RnnCell | None:
-    """The reset state is a source of its own, and what it is multiplied with the recurrent matrix."""
+    """The product of reset gate and state is a source; its matrix is the recurrent one."""
     for operand in [o for o, step in reader.maker.items() if step.op == "Mul"]:
         for r, before in _both(reader, operand, "Mul"):
             reset = reader.activated(r) if before is h else None

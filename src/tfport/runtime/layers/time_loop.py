@@ -1,4 +1,4 @@
-"""A loop as far as it matters to those who recognise it, and sequences that end before it does."""
+"""A loop over time as layers are recognized in it, and sequences that are shorter than the loop."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tfport.runtime.trace import Tracer
 
 @dataclass
 class TimeLoop:
-    """A loop as far as it matters here; places are among its variables."""
+    """What is known about a loop; integers are indices of its variables."""
 
     name: str
     steps: Sequence[Step]
@@ -23,62 +23,63 @@ class TimeLoop:
     results: Sequence[Operand]
     initial: Sequence[Operand]
     condition: Operand
-    """What decides after a turn whether there is another."""
+    """Whether there is another iteration."""
     states: Sequence[int]
-    """The places of what is carried and no counter."""
+    """The variables that are carried and are not counters."""
     counters: Mapping[int, int]
-    """The places of what grows by one, and where that starts."""
-    handed_out: Sequence[Operand]
+    """The variables that grow by one, and their initial values."""
+    outputs: Sequence[Operand]
+    """What each iteration appends to lists."""
 
     def varies(self, operand: Operand) -> bool:
-        """Whether it is another in each turn."""
+        """Whether an operand changes between iterations."""
         return any(operand is a and a is not i for a, i in zip(self.args, self.initial, strict=True)) or any(
             operand in step.outputs and operand not in step.inputs for step in self.steps
         )
 
 
-def without_lengths(turns: TimeLoop, is_zero: Callable[[Operand], bool]) -> tuple[TimeLoop, Operand] | None:
-    """The loop as if all sequences were as long as it, and how long they are.
+def without_lengths(loop: TimeLoop, is_zero: Callable[[Operand], bool]) -> tuple[TimeLoop, Operand] | None:
+    """The loop without the selection by sequence length, and the lengths.
 
-    TF1 keeps the state of a sequence from its end on, `Select(time >= lengths, old, new)`, and
-    hands out zeros for it. All states and outputs must be so.
+    After the end of a sequence TF1 keeps its state, `Select(time >= lengths, old, new)`, and its
+    outputs are zeros. All states and outputs must have this form.
     """
-    made = {output: step for step in turns.steps for output in step.outputs}
-    results, masks = list(turns.results), list[Operand]()
-    for i in turns.states:
+    made = {output: step for step in loop.steps for output in step.outputs}
+    results, masks = list(loop.results), list[Operand]()
+    for i in loop.states:
         step = made.get(results[i])
-        if step is None or step.op != "Select" or step.inputs[1] is not turns.args[i]:
+        if step is None or step.op != "Select" or step.inputs[1] is not loop.args[i]:
             return None
         masks.append(step.inputs[0])
         results[i] = step.inputs[2]
     items = []
-    for item in turns.handed_out:
+    for item in loop.outputs:
         step = made.get(item)
         if step is None or step.op != "Select" or not is_zero(step.inputs[1]):
             return None
         masks.append(step.inputs[0])
         items.append(step.inputs[2])
-    lengths = _lengths(turns, made.get(masks[0])) if len(set(masks)) == 1 else None
+    lengths = _lengths(loop, made.get(masks[0])) if len(set(masks)) == 1 else None
     if lengths is None:
         return None
-    return replace(turns, results=results, handed_out=items), lengths
+    return replace(loop, results=results, outputs=items), lengths
 
 
-def _lengths(turns: TimeLoop, step: Step | None) -> Operand | None:
-    """The lengths in `time >= lengths`, where time is counted from zero."""
+def _lengths(loop: TimeLoop, step: Step | None) -> Operand | None:
+    """The lengths in `time >= lengths`, if time is a counter from zero."""
     if step is None or step.op != "GreaterEqual":
         return None
     time, lengths = step.inputs
-    counter = next((i for i, arg in enumerate(turns.args) if arg is time), None)
-    if counter is None or turns.counters.get(counter) != 0 or lengths.rank != 1 or turns.varies(lengths):
+    counter = next((i for i, arg in enumerate(loop.args) if arg is time), None)
+    if counter is None or loop.counters.get(counter) != 0 or lengths.rank != 1 or loop.varies(lengths):
         return None
     return lengths
 
 
-def limits_of(turns: TimeLoop) -> list[Operand]:
-    """Up to where counters that start at zero are counted; nothing where something else decides, too."""
-    made = {output: step for step in turns.steps for output in step.outputs}
-    pending, limits = [turns.condition], list[Operand]()
+def limits_of(loop: TimeLoop) -> list[Operand]:
+    """The limits of counters that start at zero; none if the condition depends on anything else."""
+    made = {output: step for step in loop.steps for output in step.outputs}
+    pending, limits = [loop.condition], list[Operand]()
     while pending:
         step = made.get(pending.pop())
         if step is None:
@@ -86,10 +87,10 @@ def limits_of(turns: TimeLoop) -> list[Operand]:
         if step.op == "LogicalAnd":
             pending += step.inputs
             continue
-        counter = next((i for i, r in enumerate(turns.results) if r is step.inputs[0]), None)
-        if step.op != "Less" or counter is None or turns.counters.get(counter) != 0:
+        counter = next((i for i, r in enumerate(loop.results) if r is step.inputs[0]), None)
+        if step.op != "Less" or counter is None or loop.counters.get(counter) != 0:
             return []
-        if turns.varies(step.inputs[1]):
+        if loop.varies(step.inputs[1]):
             return []
         if not any(same_number(step.inputs[1], other) for other in limits):
             limits.append(step.inputs[1])
@@ -105,7 +106,7 @@ def smallest(tracer: Tracer, name: str, limits: list[Operand]) -> Operand:
 
 
 def same_number(a: Operand, b: Operand) -> bool:
-    """Whether two scalars are always the same."""
+    """Whether two scalars are always equal."""
     if a is b:
         return True
     return (

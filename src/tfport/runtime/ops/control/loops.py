@@ -17,7 +17,7 @@ import numpy as np
 
 from tfport.errors import CannotRun
 from tfport.graph.dtypes import BOOL, FLOAT32, INT64
-from tfport.runtime.layers.masked_rnn import by_lengths, lengths_of, masked
+from tfport.runtime.layers.masked_rnn import by_lengths, lengths_of, masked_layer
 from tfport.runtime.layers.rnn import Recurrence, recognized_layer
 from tfport.runtime.layers.time_loop import TimeLoop, limits_of, same_number, smallest
 from tfport.runtime.operand import Dims, Operand
@@ -90,7 +90,7 @@ def _unless_padded(
     in_turns: Callable[[], Operands],
 ) -> Operands | None:
     """A recurrent layer with a mask: one node where the mask is padding, and turns where it is not."""
-    found = masked(turns)
+    found = masked_layer(turns)
     told = lengths_of(tracer, found) if found is not None else None
     if found is None or told is None or by_lengths(tracer, found, told[0]) is None:
         return None
@@ -200,10 +200,10 @@ def _behind(
     for i, output in found.states.items():
         answers[i] = output
     for i, start in turns.counters.items():
-        answers[i] = counted(tracer, loop.name, start, found.turns, loop.initial[i].dtype)
+        answers[i] = counted(tracer, loop.name, start, found.iterations, loop.initial[i].dtype)
     for i, change in changes.items():
         facts = tracer.lists[loop.initial[i]]
-        if facts.size is not None and not facts.head and same_number(facts.size, found.turns):
+        if facts.size is not None and not facts.head and same_number(facts.size, found.iterations):
             full = replace(facts, stacked=found.rows, head=None, size=None, change=None)
             answers[i] = list_of(tracer, loop.name, full)
         else:
