@@ -48,7 +48,7 @@ def test_serve_loads_the_library(tmp_path):
     export(tmp_path / "m", 1, saved_model(lines, {"serving_default": "z:0"}))
     with command(tmp_path / "m", f"--library={library('ops')}") as running:
         assert running.predict(1, 2) == (200, {"predictions": [2.0, 4.0]})
-        until(lambda: "serving_default: runs" in running.lines)
+        until(lambda: "serving_default: runs" in running.output)
     code, error = refused(tmp_path / "m", "--library=no.so", "--port=-1", "--rest_api_port=-1")
     assert (code, error.count("\n")) == (2, 0)
     assert "no.so" in error
