@@ -29,12 +29,12 @@ CASES = [  # dataset, compression, files, elements or what the error says
     (LINES, "GZIP", [gzip.compress(b"a\nb\n") + gzip.compress(b"c")], [b"a", b"b", b"c"]),
     (LINES, "ZLIB", [zlib.compress(b"a\nb\n")], [b"a", b"b"]),
     (LINES, "GZIP", [b"plain"], "incorrect header"),
-    (LINES, "GZIP", [gzip.compress(b"abc")[:-3]], "ends within"),
-    (LINES, "LZ4", [b"plain"], "no compression 'LZ4'"),
+    (LINES, "GZIP", [gzip.compress(b"abc")[:-3]], "compressed data is truncated"),
+    (LINES, "LZ4", [b"plain"], "unknown compression 'LZ4'"),
     (TF_RECORDS, "", [RECORDS], [b"alpha", b"", b"gamma"]),
     (TF_RECORDS, "GZIP", [gzip.compress(RECORDS)], [b"alpha", b"", b"gamma"]),
     (TF_RECORDS, "", [RECORDS + b"\x01\x02"], [b"alpha", b"", b"gamma"]),
-    (TF_RECORDS, "", [RECORDS[:-3]], "byte 37: the record is cut off"),
+    (TF_RECORDS, "", [RECORDS[:-3]], "byte 37: the record is truncated"),
     (TF_RECORDS, "", [RECORDS[:13] + b"!" + RECORDS[14:]], "corrupted"),
     (FROM_THE_SECOND, "", [RECORDS],
      [b"", b"gamma"]),
@@ -42,7 +42,7 @@ CASES = [  # dataset, compression, files, elements or what the error says
     (PIECES, "GZIP", [gzip.compress(b"HHabcdefFF")], [b"abc", b"def"]),
     (OLD_PIECES, "", [b"HHabcdefFF"], [b"abc", b"def"]),
     (PIECES, "", [b"HHF", b"HHxyzFF"], [b"xyz"]),
-    (PIECES, "", [b"HHabcdeFF"], "5 bytes of records, no multiple of 3"),
+    (PIECES, "", [b"HHabcdeFF"], "5 bytes of records, not a multiple of 3"),
 ]  # fmt: skip
 
 
@@ -79,5 +79,5 @@ def test_records_of_files(tmp_path, op, compression, files, expected):
 
 @pytest.mark.parametrize("name", ["/etc/passwd", "../outside", "missing"])
 def test_no_other_files_are_read(tmp_path, name):
-    with pytest.raises(tfport.RunFailed, match="its own files only"):
+    with pytest.raises(tfport.RunFailed, match="models may only read their own files"):
         elements(tmp_path, LINES, "", [name])

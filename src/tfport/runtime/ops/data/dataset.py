@@ -1,8 +1,8 @@
-"""What every dataset is: elements one after the other, and how many there are.
+"""The base of all datasets: a sequence of elements, and its cardinality.
 
-An element is a tuple of tensors. Nothing is computed before an element is asked for, and an
-iterator goes on behind an element that failed, as TensorFlow's do: so iterators are
-functions that are called for each element (`Steps`), not Python's generators, which an error ends.
+An element is a tuple of tensors. Nothing is computed before an element is requested, and an
+iterator continues after an element that failed, as TensorFlow's do. So iterators call a function
+for each element (`ElementIterator`); a Python generator would end at the first error.
 """
 
 from __future__ import annotations
@@ -20,32 +20,32 @@ from tfport.graph.shapes import Shape
 
 Element = tuple[Any, ...]
 Call = Callable[[Sequence[Any]], Sequence[Any]]
-"""A function of the graph: tensors in, tensors out."""
+"""A function of the graph: tensors to tensors."""
 INFINITE, UNKNOWN = -1, -2
-"""Cardinalities that are no number."""
+"""Special cardinalities."""
 AUTOTUNE = -1
 DEEPEST = 300
-"""Datasets that may stand on each other; each asks the next within its own call."""
+"""The longest chain of datasets; each one calls the next recursively."""
 
 
 class Dataset(ABC):
-    """A sequence of elements that can be walked any number of times."""
+    """A sequence of elements that can be iterated any number of times."""
 
     types: Sequence[DType] = ()
     shapes: Sequence[Shape] = ()
     depth = 1
-    """How many datasets stand on each other, this one included."""
+    """The length of the chain of datasets up to this one."""
 
     @abstractmethod
     def iterate(self) -> Iterator[Element]: ...
 
     def cardinality(self) -> int:
-        """How many elements there are, as far as TensorFlow tells without walking them."""
+        """The number of elements, as far as TensorFlow knows it without iterating."""
         return UNKNOWN
 
 
-class Steps(Iterator[Element]):
-    """An iterator that asks a function for each element; StopIteration ends it."""
+class ElementIterator(Iterator[Element]):
+    """An iterator that calls a function for each element; StopIteration ends it."""
 
     def __init__(self, step: Callable[[], Element]) -> None:
         self._step = step
@@ -54,12 +54,12 @@ class Steps(Iterator[Element]):
         try:
             return self._step()
         except RecursionError:
-            raise RunFailed("the datasets stand on each other too deeply") from None
+            raise RunFailed("the chain of datasets is too long") from None
 
 
 @dataclass(eq=False)
 class Passed(Dataset):
-    """Another dataset as it is: what only changes how fast TensorFlow walks it."""
+    """Another dataset unchanged: the op only affects speed in TensorFlow."""
 
     input: Dataset
 
@@ -78,7 +78,7 @@ def row(tensor: Any, at: int) -> Any:
 
 
 def stacked(tensors: Sequence[Any]) -> Any:
-    """Tensors of one shape as rows of one; variants become an array of objects."""
+    """Stack tensors of the same shape; variants become an array of objects."""
     if isinstance(tensors[0], np.ndarray):
         return np.stack(tensors)
     out = np.empty(len(tensors), object)
@@ -87,35 +87,33 @@ def stacked(tensors: Sequence[Any]) -> Any:
 
 
 def whole(tensor: Any, what: str) -> int:
-    """The integer in a scalar."""
+    """The value of an integer scalar."""
     if np.ndim(tensor):
-        raise RunFailed(f"{what} must be a scalar, not of shape {list(np.shape(tensor))}")
+        raise RunFailed(f"{what} must be a scalar, found shape {list(np.shape(tensor))}")
     return int(tensor)
 
 
-def check_types(expected: Sequence[DType], found: Sequence[DType], what: str) -> None:
-    if list(expected) != list(found):
-        said = [", ".join(map(str, types)) for types in (expected, found)]
-        raise RunFailed(f"{what} has elements of types {said[1]}, where {said[0]} are expected")
+def check_types(expected: Sequence[DType], actual: Sequence[DType], what: str) -> None:
+    if list(expected) != list(actual):
+        wanted, present = (", ".join(map(str, types)) for types in (expected, actual))
+        raise RunFailed(f"{what} must have elements of types {wanted}, found {present}")
 
 
-def check_shapes(expected: Sequence[Shape], found: Sequence[Shape], what: str) -> None:
-    fits = len(expected) == len(found) and all(a.fits(b) for a, b in zip(expected, found, strict=True))
+def check_shapes(expected: Sequence[Shape], actual: Sequence[Shape], what: str) -> None:
+    fits = len(expected) == len(actual) and all(a.fits(b) for a, b in zip(expected, actual, strict=True))
     if not fits:
-        said = [", ".join(map(str, shapes)) for shapes in (expected, found)]
-        raise RunFailed(f"{what} has elements of shapes {said[1]}, where {said[0]} are expected")
+        wanted, present = (", ".join(map(str, shapes)) for shapes in (expected, actual))
+        raise RunFailed(f"{what} must have elements of shapes {wanted}, found {present}")
 
 
 def check_element(types: Sequence[DType], shapes: Sequence[Shape], element: Sequence[Any]) -> list[Any]:
-    """The tensors of an element, if they are what an op was told that they would be."""
+    """The tensors of an element, checked against the types and shapes that the op declares."""
     if len(types) != len(element):
-        raise RunFailed(f"the element has {len(element)} tensors, not {len(types)}")
+        raise RunFailed(f"the element must have {len(types)} tensors, found {len(element)}")
     for place, (dtype, shape, tensor) in enumerate(zip(types, shapes, element, strict=True)):
-        found = tensor.shape if isinstance(tensor, np.ndarray) else ()
-        if not shape.fits(Shape(found)):
-            raise RunFailed(
-                f"part {place} of the element has shape {Shape(found)}, where {shape} was expected"
-            )
+        actual = Shape(tensor.shape if isinstance(tensor, np.ndarray) else ())
+        if not shape.fits(actual):
+            raise RunFailed(f"component {place} of the element must have shape {shape}, found {actual}")
         if dtype.name not in ("variant", "resource") and np.asarray(tensor).dtype != dtype.numpy:
-            raise RunFailed(f"part {place} of the element is {tensor.dtype}, where {dtype} was expected")
+            raise RunFailed(f"component {place} of the element must be {dtype}, found {tensor.dtype}")
     return list(element)

@@ -1,12 +1,12 @@
-"""How an op on datasets is declared: as a host kernel, whose attributes may be functions.
+"""`@dataset` declares an op on datasets: a host kernel whose attributes may be functions.
 
     @dataset("MapDataset ParallelMapDataset")
     def map_dataset(input_dataset, other_arguments, *, f, preserve_cardinality=False): …
 
-A function comes as a Python function of tensors. What it captures (`other_arguments`, or
-the input that has its name) is bound already, so it is called with what comes before that.
-Attributes that only say how fast to be are not asked for; any other that is not named is refused.
-A dataset that is returned is told the types and shapes of its elements.
+A function attribute becomes a Python function of tensors. Its captures (`other_arguments`, or the
+input named after it) are bound already, so it is called with the arguments before them.
+Attributes that only affect speed may be left out; any other that is not named is refused.
+A dataset that is returned gets the types and shapes of its elements.
 """
 
 from __future__ import annotations
@@ -29,14 +29,14 @@ from tfport.runtime.trace import Tracer
 
 F = TypeVar("F", bound=Callable[..., Any])
 Attrs = dict[str, Attr]
-HARMLESS = frozenset(
+SPEED_ONLY = frozenset(
     ("metadata", "output_types", "output_shapes", "Toutput_types", "parallel_copy", "sloppy", "deterministic",
      "use_inter_op_parallelism", "use_unbounded_threadpool", "force_synchronous", "replicate_on_split",
      "is_files", "slack_period", "legacy_autotune", "buffer_size_min", "algorithm", "cpu_budget",
      "ram_budget", "optimization_configs", "serialized_options", "has_captured_ref",
      "log_warning", "use_default_device")
 )  # fmt: skip
-"""They do not change which elements there are; where TensorFlow may take any order, ours is in order."""
+"""They do not change the elements. Where TensorFlow may use any order, tfport keeps the input order."""
 
 
 def dataset(ops: str) -> Callable[[F], F]:
@@ -45,20 +45,22 @@ def dataset(ops: str) -> Callable[[F], F]:
     def declare(function: F) -> F:
         code = function.__code__
         named = code.co_varnames[code.co_argcount : code.co_argcount + code.co_kwonlyargcount]
-        one = Implementation(ops, function, frozenset(named) - {CONTEXT}, {}, wants_context=CONTEXT in named)
-        structure(ops)(partial(_trace, one))
+        kernel = Implementation(
+            ops, function, frozenset(named) - {CONTEXT}, {}, wants_context=CONTEXT in named
+        )
+        structure(ops)(partial(_trace, kernel))
         return function
 
     return declare
 
 
 def _trace(
-    one: Implementation, tracer: Tracer, node: Node, inputs: list[Operand], attrs: Attrs
+    kernel: Implementation, tracer: Tracer, node: Node, inputs: list[Operand], attrs: Attrs
 ) -> list[Operand]:
     signature = tracer.signature_of(node)
     assert signature is not None
     groups = group_inputs(inputs, attrs, signature)
-    _refuse_others(one, node, attrs, inferred_attrs(signature))
+    _refuse_unnamed(kernel, node, attrs, inferred_attrs(signature))
     by_name = {arg.name: group for arg, group in zip(signature.inputs, groups, strict=True)}
     programs = {
         name: _program(tracer, node, name, attrs, _captures(name, by_name))
@@ -69,46 +71,46 @@ def _trace(
     functions = {name: Inner(program, tracer.engine, around) for name, program in programs.items()}
     types = tuple(signature.output_type(i, attrs) for i in range(signature.output_count(attrs) or 0))
     context = Context(tracer.state, node.name, node.op, types)
-    plain = {name: value for name, value in attrs.items() if name in one.named and name not in programs}
+    plain = {name: value for name, value in attrs.items() if name in kernel.named and name not in programs}
 
-    def run(given: Sequence[Any]) -> Sequence[Any]:
-        own, captured = given[: len(inputs)], given[len(inputs) :]
+    def run(arrays: Sequence[Any]) -> Sequence[Any]:
+        own, captured = arrays[: len(inputs)], arrays[len(inputs) :]
         called = {name: partial(_call, inner, captured) for name, inner in functions.items()}
-        answers = host_run(one, groups, {**plain, **called}, context)(own)
+        answers = host_run(kernel, groups, {**plain, **called}, context)(own)
         for answer in answers:
             if isinstance(answer, Dataset):
-                _tell(answer, own, attrs)
+                _describe(answer, own, attrs)
         return answers
 
-    ranks = ranks_told(attrs) if types and types[0].name != "variant" else [None]
+    ranks = declared_ranks(attrs) if types and types[0].name != "variant" else [None]
     outputs = [Operand(t, rank, name=node.name) for t, rank in zip(types, ranks, strict=True)]
     made = Step(node.name, node.op, (*inputs, *around), tuple(outputs), run=run, effect=signature.stateful)
     made.programs = tuple(programs.values())
     return list(tracer.add(made))
 
 
-def _tell(made: Dataset, given: Sequence[Any], attrs: Attrs) -> None:
-    """Let a dataset know what it stands on, and what its elements are."""
-    made.depth = 1 + max((one.depth for one in given if isinstance(one, Dataset)), default=0)
+def _describe(made: Dataset, inputs: Sequence[Any], attrs: Attrs) -> None:
+    """Set the depth of a dataset, and the types and shapes of its elements."""
+    made.depth = 1 + max((value.depth for value in inputs if isinstance(value, Dataset)), default=0)
     if made.depth > DEEPEST:
-        raise RunFailed(f"more than {DEEPEST} datasets stand on each other")
+        raise RunFailed(f"more than {DEEPEST} datasets are chained")
     if not made.types:
         made.types = attrs.get("output_types") or attrs.get("Toutput_types") or ()
         made.shapes = attrs.get("output_shapes") or ()
 
 
-def ranks_told(attrs: Mapping[str, Attr]) -> list[Dims | None]:
-    """What an op that answers with an element is told of it; of variants, it may be something else."""
+def declared_ranks(attrs: Mapping[str, Attr]) -> list[Dims | None]:
+    """The ranks that an op declares for the element it returns; unknown for variants."""
     return [
         None if dtype.name == "variant" or shape.dims is None else (None,) * len(shape.dims)
         for dtype, shape in zip(attrs["output_types"], attrs["output_shapes"], strict=True)
     ]
 
 
-def _refuse_others(one: Implementation, node: Node, attrs: Attrs, decided: set[str]) -> None:
+def _refuse_unnamed(kernel: Implementation, node: Node, attrs: Attrs, decided: set[str]) -> None:
     for name in attrs:
-        if name not in one.named | HARMLESS | decided and not name.startswith("_"):
-            raise CannotRun(f"the kernel of {node.op} does not take its attribute {name}")
+        if name not in kernel.named | SPEED_ONLY | decided and not name.startswith("_"):
+            raise CannotRun(f"the kernel of {node.op} does not support the attribute {name}")
 
 
 def _call(inner: Inner, captured: Sequence[Any], args: Sequence[Any]) -> list[Any]:
@@ -117,28 +119,30 @@ def _call(inner: Inner, captured: Sequence[Any], args: Sequence[Any]) -> list[An
 
 def _captures(name: str, by_name: Mapping[str, Group]) -> list[Operand]:
     for called in (f"{name}_other_arguments", f"{name}_other_args", "other_arguments"):
-        found = by_name.get(called)
-        if found is not None:
-            return found if isinstance(found, list) else [found]
+        group = by_name.get(called)
+        if group is not None:
+            return group if isinstance(group, list) else [group]
     return []
 
 
 def _program(tracer: Tracer, node: Node, name: str, attrs: Attrs, captures: Sequence[Operand]) -> Program:
-    """A function of the graph, with what it captures bound.
+    """A function of the graph, with its captures bound.
 
-    Variables are read whenever it is called, since a dataset outlives the run that made it.
+    Variables are read at each call, since a dataset outlives the run that made it.
     """
-    function, given = control.function_of(node, name, attrs)
-    said = {**function.signature.defaults, **function.attrs, **given}
-    values = [arg.output(i) for arg in function.args.values() for i in range(arg.count(said) or 0)]
+    function, overrides = control.function_of(node, name, attrs)
+    function_attrs = {**function.signature.defaults, **function.attrs, **overrides}
+    values = [arg.output(i) for arg in function.args.values() for i in range(arg.count(function_attrs) or 0)]
     if len(values) < len(captures):
-        raise CannotRun(f"{function.name} takes {len(values)} tensors, but is to capture {len(captures)}")
+        raise CannotRun(
+            f"{function.name} takes {len(values)} tensors, but there are {len(captures)} captures"
+        )
     args = []
     for value in values[: len(values) - len(captures)]:
         dims = value.shape.dims
         args.append(Operand(value.dtype.base, None if dims is None else (None,) * len(dims), name=node.name))
     bake, tracer.bake = tracer.bake, False
     try:
-        return tracer.program(args, lambda: tracer.call(function, [*args, *captures], given))
+        return tracer.program(args, lambda: tracer.call(function, [*args, *captures], overrides))
     finally:
         tracer.bake = bake

@@ -1,4 +1,4 @@
-"""Iterators: where a session is within a dataset, safely under threads."""
+"""Dataset iterators, thread-safe."""
 
 from __future__ import annotations
 
@@ -16,17 +16,17 @@ PREFIX = "tfport-iterator-"
 
 
 class DatasetIterator:
-    """One place in one dataset at a time."""
+    """A position in a dataset."""
 
     def __init__(self, name: str, types: Sequence[DType], shapes: Sequence[Shape]) -> None:
         self.name, self.types, self.shapes = name, types, shapes
         self.lock = threading.RLock()
         self.make: Callable[[], Dataset] | None = None
-        """What makes the dataset of one that begins by itself, when it is first asked."""
+        """Makes the dataset of a one-shot iterator at the first request."""
         self._elements: Iterator[Element] | None = None
 
     def begin(self, dataset: Dataset) -> None:
-        """Stand before the first element of a dataset."""
+        """Start at the first element of a dataset."""
         if self.types:
             check_types(self.types, dataset.types, "the dataset")
             check_shapes(self.shapes, dataset.shapes, "the dataset")
@@ -34,19 +34,19 @@ class DatasetIterator:
             self._elements = dataset.iterate()
 
     def next(self) -> Element | None:
-        """The next element; None behind the last."""
+        """The next element; None at the end."""
         with self.lock:
             if self._elements is None and self.make is not None:
                 self.begin(self.make())
             if self._elements is None:
                 raise RunFailed(
-                    f"iterator `{self.name}` is asked for an element before it was initialised with a dataset"
+                    f"iterator `{self.name}` has no dataset yet: run its initializer (MakeIterator) first"
                 )
             return next(self._elements, None)
 
 
 class Handles:
-    """The iterators of a session that were asked for a string to name them by."""
+    """The iterators of a session by string handle."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -60,10 +60,10 @@ class Handles:
 
     def find(self, handle: bytes) -> DatasetIterator:
         with self._lock:
-            found = self._named.get(handle)
-        if found is None:
-            raise RunFailed("there is no iterator with this string handle in the session")
-        return found
+            iterator = self._named.get(handle)
+        if iterator is None:
+            raise RunFailed("no iterator of this session has this string handle")
+        return iterator
 
 
 def handles_of(state: State) -> Handles:

@@ -1,4 +1,4 @@
-"""Datasets that ask functions of the graph: what an element becomes, whether it stays, what to walk next."""
+"""Datasets that call functions of the graph: map, filter, interleave, scan, group."""
 
 from __future__ import annotations
 
@@ -9,20 +9,20 @@ from typing import Any
 import numpy as np
 
 from tfport.errors import RunFailed
-from tfport.runtime.ops.data.dataset import UNKNOWN, Call, Dataset, Element, Steps
+from tfport.runtime.ops.data.dataset import UNKNOWN, Call, Dataset, Element, ElementIterator
 
 
 @dataclass(eq=False)
 class Map(Dataset):
-    """What a function makes of each element."""
+    """A function applied to each element."""
 
     input: Dataset
     call: Call
     keeps_number: bool = True
 
     def iterate(self) -> Iterator[Element]:
-        given = self.input.iterate()
-        return Steps(lambda: tuple(self.call(next(given))))
+        elements = self.input.iterate()
+        return ElementIterator(lambda: tuple(self.call(next(elements))))
 
     def cardinality(self) -> int:
         return self.input.cardinality() if self.keeps_number else UNKNOWN
@@ -30,39 +30,39 @@ class Map(Dataset):
 
 @dataclass(eq=False)
 class Filter(Dataset):
-    """The elements for which a function is true; with `stops`, up to the first for which it is not."""
+    """The elements for which a function is true; with `stops`, up to the first for which it is false."""
 
     input: Dataset
     call: Call
     stops: bool = False
 
     def iterate(self) -> Iterator[Element]:
-        given = self.input.iterate()
+        elements = self.input.iterate()
         ended = False
 
         def step() -> Element:
             nonlocal ended
             while not ended:
-                element = next(given)
+                element = next(elements)
                 if is_kept(self.call(element)):
                     return element
                 ended = self.stops
             raise StopIteration
 
-        return Steps(step)
+        return ElementIterator(step)
 
 
 def is_kept(answers: Sequence[Any]) -> bool:
     if len(answers) != 1 or np.shape(answers[0]) or np.asarray(answers[0]).dtype != bool:
-        raise RunFailed("the predicate must answer one bool, a scalar")
+        raise RunFailed("the predicate must return a scalar bool")
     return bool(answers[0])
 
 
 @dataclass(eq=False)
 class Interleave(Dataset):
-    """Elements of the datasets that a function makes, in turns: some of one, then some of the next.
+    """Interleave the datasets that a function returns: a block of elements of each in turn.
 
-    `cycle` datasets are open at a time; with one, this is a flat map.
+    `cycle` datasets are open at a time; a cycle of one is a flat map.
     """
 
     input: Dataset
@@ -72,24 +72,24 @@ class Interleave(Dataset):
 
     def __post_init__(self) -> None:
         if self.cycle <= 0:
-            raise RunFailed(f"the length of the cycle must be greater than 0, not {self.cycle}")
+            raise RunFailed(f"cycle_length must be positive, found {self.cycle}")
         if self.block <= 0:
-            raise RunFailed(f"the length of a block must be greater than 0, not {self.block}")
+            raise RunFailed(f"block_length must be positive, found {self.block}")
 
     def iterate(self) -> Iterator[Element]:
-        given: Iterator[Element] | None = self.input.iterate()
-        opened: dict[int, Iterator[Element]] = {}  # not a list: a cycle may be as long as a file says
+        elements: Iterator[Element] | None = self.input.iterate()
+        opened: dict[int, Iterator[Element]] = {}  # not a list: the model decides how long a cycle is
         at = taken = 0
 
         def advance() -> None:
             nonlocal at, taken
             at, taken = (at + 1) % self.cycle, 0
-            if given is None and opened and at not in opened:
+            if elements is None and opened and at not in opened:
                 at = min((i for i in opened if i > at), default=min(opened))
 
         def step() -> Element:
-            nonlocal given, taken
-            while given is not None or opened:
+            nonlocal elements, taken
+            while elements is not None or opened:
                 if at in opened:
                     element = next(opened[at], None)
                     if element is None:
@@ -100,26 +100,26 @@ class Interleave(Dataset):
                     if taken == self.block:
                         advance()
                     return element
-                if given is None:
+                if elements is None:
                     advance()
-                elif (argument := next(given, None)) is None:
-                    given = None
+                elif (argument := next(elements, None)) is None:
+                    elements = None
                 else:
                     opened[at] = self._opened(argument)
             raise StopIteration
 
-        return Steps(step)
+        return ElementIterator(step)
 
     def _opened(self, argument: Element) -> Iterator[Element]:
         answers = self.call(argument)
         if len(answers) != 1 or not isinstance(answers[0], Dataset):
-            raise RunFailed("the function must answer one dataset")
+            raise RunFailed("the function must return one dataset")
         return answers[0].iterate()
 
 
 @dataclass(eq=False)
 class Scan(Dataset):
-    """What a function makes of each element and of a state, which it hands on."""
+    """A function applied to a state and each element; it returns the next state."""
 
     input: Dataset
     initial: Sequence[Any]
@@ -127,14 +127,14 @@ class Scan(Dataset):
     keeps_number: bool
 
     def iterate(self) -> Iterator[Element]:
-        given, state = self.input.iterate(), list(self.initial)
+        elements, state = self.input.iterate(), list(self.initial)
 
         def step() -> Element:
-            answers = self.call([*state, *next(given)])
+            answers = self.call([*state, *next(elements)])
             state[:] = answers[: len(state)]
             return tuple(answers[len(state) :])
 
-        return Steps(step)
+        return ElementIterator(step)
 
     def cardinality(self) -> int:
         return self.input.cardinality() if self.keeps_number else UNKNOWN
@@ -142,7 +142,7 @@ class Scan(Dataset):
 
 @dataclass(eq=False)
 class GroupByReducer(Dataset):
-    """What a reduction makes of the elements of each key, in the order of the keys."""
+    """A reduction of the elements of each key, in the order of the keys."""
 
     input: Dataset
     key: Call
@@ -164,18 +164,18 @@ class GroupByReducer(Dataset):
                 waiting = iter(sorted(states.items()))
             return tuple(self.finalize(next(waiting)[1]))
 
-        return Steps(step)
+        return ElementIterator(step)
 
 
 def key_of(answers: Sequence[Any]) -> int:
     if len(answers) != 1 or np.shape(answers[0]) or np.asarray(answers[0]).dtype != np.int64:
-        raise RunFailed("a key must be one int64, a scalar")
+        raise RunFailed("a key must be a scalar int64")
     return int(answers[0])
 
 
 @dataclass(eq=False)
 class GroupByWindow(Dataset):
-    """The datasets that a function makes of windows of elements with one key, one behind the other."""
+    """Windows of elements with the same key, each turned into a dataset by a function, concatenated."""
 
     input: Dataset
     key: Call
@@ -185,7 +185,7 @@ class GroupByWindow(Dataset):
     def iterate(self) -> Iterator[Element]:
         from tfport.runtime.ops.data.sources import Listed
 
-        given: Iterator[Element] | None = self.input.iterate()
+        elements: Iterator[Element] | None = self.input.iterate()
         groups: dict[int, list[Element]] = {}
         sizes: dict[int, int] = {}
         current: Iterator[Element] = iter(())
@@ -194,22 +194,22 @@ class GroupByWindow(Dataset):
             window = Listed(groups.pop(number))
             window.types, window.shapes = self.input.types, self.input.shapes
             (made,) = self.reduce([np.asarray(number, np.int64), window])
-            found: Iterator[Element] = made.iterate()
-            return found
+            elements: Iterator[Element] = made.iterate()
+            return elements
 
         def full() -> Iterator[Element]:
-            """The next window that is full, or the next of those that are left."""
-            nonlocal given
-            while given is not None:
-                element = next(given, None)
+            """The next full window, or the next incomplete one at the end."""
+            nonlocal elements
+            while elements is not None:
+                element = next(elements, None)
                 if element is None:
-                    given = None
+                    elements = None
                     break
                 number = key_of(self.key(element))
                 if number not in groups:
                     sizes[number] = key_of(self.size([np.asarray(number, np.int64)]))
                     if sizes[number] <= 0:
-                        raise RunFailed(f"a window has at least one element, not {sizes[number]}")
+                        raise RunFailed(f"the window size must be positive, found {sizes[number]}")
                 groups.setdefault(number, []).append(element)
                 if len(groups[number]) == sizes[number]:
                     return opened(number)
@@ -223,15 +223,15 @@ class GroupByWindow(Dataset):
                 current = full()
             return element
 
-        return Steps(step)
+        return ElementIterator(step)
 
 
 def reduced(dataset: Dataset, initial: Sequence[Any], call: Call) -> list[Any]:
-    """What a function makes of a state and all elements, one after the other."""
+    """Reduce all elements to a state."""
     state = list(initial)
     for element in dataset.iterate():
         answers = list(call([*state, *element]))
         if len(answers) != len(state):
-            raise RunFailed(f"the function answers {len(answers)} tensors for a state of {len(state)}")
+            raise RunFailed(f"the function must return a state of {len(state)} tensors, found {len(answers)}")
         state = answers
     return state

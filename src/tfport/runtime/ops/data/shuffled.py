@@ -1,6 +1,6 @@
-"""Shuffled datasets and random numbers, in the order in which TensorFlow draws them from its seeds.
+"""Shuffled datasets and random numbers, in TensorFlow's order for the same seeds.
 
-Without a seed, the order is another each time, as it is there.
+Without a seed the order differs each time, as in TensorFlow.
 """
 
 from __future__ import annotations
@@ -13,21 +13,21 @@ from dataclasses import dataclass
 import numpy as np
 
 from tfport.errors import RunFailed
-from tfport.runtime.ops.data.dataset import INFINITE, UNKNOWN, Dataset, Element, Steps
+from tfport.runtime.ops.data.dataset import INFINITE, UNKNOWN, Dataset, Element, ElementIterator
 from tfport.runtime.ops.random.philox import from_seeds
 
 Seeds = tuple[int, int]
 MOST_EPOCHS = 3
-"""Rounds that lie in the buffer at once."""
+"""Rounds that may be in the buffer at the same time."""
 
 
 def seeds_of(seed: int, seed2: int) -> Seeds:
-    """Seeds as they are given; random ones where both are 0."""
+    """The seeds, or random ones if both are 0."""
     return (seed, seed2) if seed or seed2 else (secrets.randbits(63), secrets.randbits(63))
 
 
 class SeedGenerator:
-    """The seeds of each walk through a dataset: always the same, or others each time."""
+    """The seeds of each iteration of a dataset: always the same, or new ones each time."""
 
     def __init__(self, seeds: Seeds, reshuffle: bool) -> None:
         self.lock = threading.Lock()
@@ -43,7 +43,7 @@ class SeedGenerator:
 
 @dataclass(eq=False)
 class Shuffle(Dataset):
-    """Each time one of the elements in a buffer, which is kept full; `count` rounds, or endless ones."""
+    """A random element of a buffer that is kept full; `count` rounds, or endless ones."""
 
     input: Dataset
     size: int
@@ -52,9 +52,9 @@ class Shuffle(Dataset):
 
     def __post_init__(self) -> None:
         if self.size <= 0 and self.size != UNKNOWN:
-            raise RunFailed(f"the buffer must have at least one place, not {self.size}")
+            raise RunFailed(f"buffer_size must be positive, found {self.size}")
         if self.count == 0 or self.count < -1:
-            raise RunFailed(f"the elements must be repeated, or forever (-1), not {self.count} times")
+            raise RunFailed(f"count must be positive or -1 (forever), found {self.count}")
 
     def iterate(self) -> Iterator[Element]:
         return _Shuffling(self)
@@ -67,7 +67,7 @@ class Shuffle(Dataset):
 
 
 class _Round:
-    """The elements of one round that are left."""
+    """The remaining elements of one round."""
 
     def __init__(self) -> None:
         self._items: list[Element] = []
@@ -80,7 +80,7 @@ class _Round:
         self._items.append(element)
 
     def take(self, at: int) -> Element:
-        """One of them; the first takes its place."""
+        """Remove an element; the first one takes its index."""
         items, start = self._items, self._start
         element, items[start + at] = items[start + at], items[start]
         self._start += 1
@@ -91,7 +91,7 @@ class _Round:
 
 
 class _Shuffling(Iterator[Element]):
-    """Rounds are kept apart: the next begins when the one before is used up, with seeds of its own."""
+    """Rounds are separate: the next begins when the previous is used up, with its own seeds."""
 
     def __init__(self, dataset: Shuffle) -> None:
         self._dataset = dataset
@@ -125,26 +125,26 @@ class _Shuffling(Iterator[Element]):
                 continue
             self._given = None
             if self._is_empty:
-                self._left = 0  # repeated forever, nothing is still nothing
+                self._left = 0  # an empty dataset stays empty, however often it is repeated
 
     def _has_place(self) -> bool:
         if self._given is None and self._left == 0:
             return False
-        held, size = sum(map(len, self._rounds)), self._dataset.size
-        if held and len(self._rounds) > (1 if size == UNKNOWN and self._given is None else MOST_EPOCHS):
+        buffered, size = sum(map(len, self._rounds)), self._dataset.size
+        if buffered and len(self._rounds) > (1 if size == UNKNOWN and self._given is None else MOST_EPOCHS):
             return False
-        return size == UNKNOWN or held < size
+        return size == UNKNOWN or buffered < size
 
 
 @dataclass(eq=False)
 class RandomNumbers(Dataset):
-    """Numbers of 32 bits, forever."""
+    """32-bit random numbers, endless."""
 
     generator: SeedGenerator
 
     def iterate(self) -> Iterator[Element]:
         words = from_seeds(*self.generator.next()).words()
-        return Steps(lambda: (np.asarray(next(words), np.int64),))
+        return ElementIterator(lambda: (np.asarray(next(words), np.int64),))
 
     def cardinality(self) -> int:
         return INFINITE

@@ -1,4 +1,4 @@
-"""Datasets that begin with tensors: one element, their rows, numbers in a row."""
+"""Datasets made from tensors: one element, rows, ranges."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from tfport.runtime.ops.sparse.coordinates import checked
 
 
 @dataclass(eq=False)
-class One(Dataset):
+class SingleElement(Dataset):
     """One element."""
 
     element: Element
@@ -30,7 +30,7 @@ class One(Dataset):
 
 @dataclass(eq=False)
 class Listed(Dataset):
-    """Elements that are there already."""
+    """A list of elements."""
 
     elements: Sequence[Element]
 
@@ -41,14 +41,16 @@ class Listed(Dataset):
         return len(self.elements)
 
 
-class Rows(Dataset):
+class TensorRows(Dataset):
     """The rows of tensors along their first axis."""
 
     def __init__(self, components: Sequence[Any]) -> None:
         if any(np.ndim(c) == 0 for c in components):
-            raise RunFailed("only what has at least one axis can be cut into rows")
+            raise RunFailed("components must have at least 1 axis")
         if len({len(c) for c in components}) != 1:
-            raise RunFailed(f"the tensors have {[len(c) for c in components]} rows, not the same number")
+            raise RunFailed(
+                f"components must have the same number of rows, found {[len(c) for c in components]}"
+            )
         self.components = components
 
     def iterate(self) -> Iterator[Element]:
@@ -59,18 +61,18 @@ class Rows(Dataset):
 
 
 class Numbers(Dataset):
-    """From a number to another, which is left out."""
+    """The numbers from `start` to `stop`, exclusive."""
 
     def __init__(self, start: int, stop: int, step: int, dtype: DType) -> None:
         if step == 0:
-            raise RunFailed("the step must not be 0")
+            raise RunFailed("step must not be 0")
         self.numbers, self.kind = range(start, stop, step), dtype.numpy
 
     def iterate(self) -> Iterator[Element]:
         return ((np.asarray(number).astype(self.kind),) for number in self.numbers)
 
     def cardinality(self) -> int:
-        # `len` takes no more than a machine's word holds
+        # `len` fails for more elements than fit a machine word
         first, last, step = self.numbers.start, self.numbers.stop, self.numbers.step
         return max(0, -(-(last - first) // step))
 
@@ -81,9 +83,9 @@ class SparseRows(Dataset):
     def __init__(self, indices: Any, values: Any, shape: Any, dtype: DType) -> None:
         checked(indices, values, shape)
         if len(shape) < 1:
-            raise RunFailed("only what has at least one axis can be cut into rows")
+            raise RunFailed("components must have at least 1 axis")
         if len(indices) and (np.diff(indices[:, 0]) < 0).any():
-            raise RunFailed("the elements of the sparse tensor are not in order of their rows")
+            raise RunFailed("the indices of the sparse tensor must be sorted by row")
         self.indices, self.values, self.shape = indices, values, np.asarray(shape, np.int64)
         self.types, self.shapes = (INT64, dtype, INT64), (ANY,) * 3
         self.starts = np.searchsorted(indices[:, 0], np.arange(self.cardinality() + 1))

@@ -1,4 +1,4 @@
-"""Datasets of the elements of others as they are: some of them, again, one behind or beside another."""
+"""Datasets that select, repeat, chain, zip or cache elements of others, unchanged."""
 
 from __future__ import annotations
 
@@ -9,28 +9,28 @@ from itertools import chain
 from typing import Any
 
 from tfport.errors import RunFailed
-from tfport.runtime.ops.data.dataset import INFINITE, UNKNOWN, Dataset, Element, Steps, row
+from tfport.runtime.ops.data.dataset import INFINITE, UNKNOWN, Dataset, Element, ElementIterator, row
 
 
 @dataclass(eq=False)
 class Take(Dataset):
-    """The first elements; all where `count` is negative."""
+    """The first `count` elements; all if it is negative."""
 
     input: Dataset
     count: int
 
     def iterate(self) -> Iterator[Element]:
-        given, left = self.input.iterate() if self.count else iter(()), self.count
+        elements, left = self.input.iterate() if self.count else iter(()), self.count
 
         def step() -> Element:
             nonlocal left
             if left == 0:
                 raise StopIteration
-            element = next(given)
+            element = next(elements)
             left -= 1
             return element
 
-        return Steps(step)
+        return ElementIterator(step)
 
     def cardinality(self) -> int:
         n = self.input.cardinality()
@@ -38,27 +38,29 @@ class Take(Dataset):
             return 0 if self.count == 0 else UNKNOWN
         if self.count == INFINITE:
             return n
-        return self.count if n == INFINITE else min(n, self.count)  # TensorFlow tells -5 of -5 as well
+        return (
+            self.count if n == INFINITE else min(n, self.count)
+        )  # TensorFlow returns any negative count as it is
 
 
 @dataclass(eq=False)
 class Skip(Dataset):
-    """All but the first elements; none where `count` is negative."""
+    """All but the first `count` elements; none if it is negative."""
 
     input: Dataset
     count: int
 
     def iterate(self) -> Iterator[Element]:
-        given, left = self.input.iterate() if self.count >= 0 else iter(()), self.count
+        elements, left = self.input.iterate() if self.count >= 0 else iter(()), self.count
 
         def step() -> Element:
             nonlocal left
             while left > 0:
-                next(given)
+                next(elements)
                 left -= 1
-            return next(given)
+            return next(elements)
 
-        return Steps(step)
+        return ElementIterator(step)
 
     def cardinality(self) -> int:
         n = self.input.cardinality()
@@ -69,32 +71,32 @@ class Skip(Dataset):
 
 @dataclass(eq=False)
 class Repeat(Dataset):
-    """The elements again and again: so many times, or forever where `count` is negative."""
+    """The elements repeated `count` times, or forever if it is negative."""
 
     input: Dataset
     count: int
 
     def iterate(self) -> Iterator[Element]:
-        given: Iterator[Element] | None = None
+        elements: Iterator[Element] | None = None
         left, is_empty = self.count, True
 
         def step() -> Element:
-            nonlocal given, left, is_empty
+            nonlocal elements, left, is_empty
             while left:
-                if given is None:
-                    given, is_empty = self.input.iterate(), True
+                if elements is None:
+                    elements, is_empty = self.input.iterate(), True
                 try:
-                    element = next(given)
+                    element = next(elements)
                 except StopIteration:
-                    given, left = None, left - 1
+                    elements, left = None, left - 1
                     if is_empty:
-                        left = 0  # repeated forever, nothing is still nothing
+                        left = 0  # an empty dataset stays empty, however often it is repeated
                 else:
                     is_empty = False
                     return element
             raise StopIteration
 
-        return Steps(step)
+        return ElementIterator(step)
 
     def cardinality(self) -> int:
         n = self.input.cardinality()
@@ -107,23 +109,23 @@ class Repeat(Dataset):
 
 @dataclass(eq=False)
 class Chain(Dataset):
-    """One dataset behind the other."""
+    """Datasets concatenated."""
 
     inputs: Sequence[Dataset]
 
     def iterate(self) -> Iterator[Element]:
         waiting = iter(self.inputs)
-        given = next(waiting).iterate()
+        elements = next(waiting).iterate()
 
         def step() -> Element:
-            nonlocal given
+            nonlocal elements
             while True:
                 try:
-                    return next(given)
+                    return next(elements)
                 except StopIteration:
-                    given = next(waiting).iterate()
+                    elements = next(waiting).iterate()
 
-        return Steps(step)
+        return ElementIterator(step)
 
     def cardinality(self) -> int:
         counts = [dataset.cardinality() for dataset in self.inputs]
@@ -132,15 +134,15 @@ class Chain(Dataset):
 
 @dataclass(eq=False)
 class Zip(Dataset):
-    """Elements side by side, as long as every dataset has one."""
+    """Elements of several datasets together, until one of them ends."""
 
     inputs: Sequence[Dataset]
 
     def iterate(self) -> Iterator[Element]:
-        given = [dataset.iterate() for dataset in self.inputs]
-        if not given:
-            raise RunFailed("there is nothing to zip")
-        return Steps(lambda: tuple(chain.from_iterable([next(one) for one in given])))
+        iterators = [dataset.iterate() for dataset in self.inputs]
+        if not iterators:
+            raise RunFailed("zip needs at least one dataset")
+        return ElementIterator(lambda: tuple(chain.from_iterable([next(elements) for elements in iterators])))
 
     def cardinality(self) -> int:
         counts = [n for dataset in self.inputs if (n := dataset.cardinality()) != INFINITE]
@@ -149,7 +151,7 @@ class Zip(Dataset):
 
 @dataclass(eq=False)
 class Shard(Dataset):
-    """Every so many elements one, beginning with that at `index`."""
+    """Every `count`-th element, starting at `index`."""
 
     input: Dataset
     count: int
@@ -158,26 +160,26 @@ class Shard(Dataset):
 
     def __post_init__(self) -> None:
         if self.count < 1:
-            raise RunFailed(f"there must be at least one shard, not {self.count}")
+            raise RunFailed(f"num_shards must be positive, found {self.count}")
         if not 0 <= self.index < self.count and not (self.count == 1 and self.index < 0):
-            raise RunFailed(f"there is no shard {self.index} of {self.count}")
+            raise RunFailed(f"index must be in [0, {self.count}), found {self.index}")
 
     def iterate(self) -> Iterator[Element]:
-        given, at = self.input.iterate(), 0
+        elements, at = self.input.iterate(), 0
 
         def step() -> Element:
             nonlocal at
             while True:
-                element = next(given, None)
+                element = next(elements, None)
                 if element is None:
                     if self.require_non_empty and at < self.count:
-                        raise RunFailed(f"there are {at} elements for {self.count} shards")
+                        raise RunFailed(f"expected at least {self.count} elements, one per shard, found {at}")
                     raise StopIteration
                 at += 1
                 if (at - 1) % self.count == self.index:
                     return element
 
-        return Steps(step)
+        return ElementIterator(step)
 
     def cardinality(self) -> int:
         n = self.input.cardinality()
@@ -185,7 +187,7 @@ class Shard(Dataset):
 
 
 class Memory:
-    """What a cache keeps: all elements, once somebody has walked them to the end."""
+    """The content of a cache: all elements, once they were iterated to the end."""
 
     def __init__(self) -> None:
         self.lock = threading.Lock()
@@ -194,7 +196,7 @@ class Memory:
 
 @dataclass(eq=False)
 class Cache(Dataset):
-    """The elements as they were when they were first walked."""
+    """The elements of the first complete iteration."""
 
     input: Dataset
     memory: Memory = field(default_factory=Memory)
@@ -202,12 +204,12 @@ class Cache(Dataset):
     def iterate(self) -> Iterator[Element]:
         if self.memory.elements is not None:
             return iter(self.memory.elements)
-        given = self.input.iterate()
+        elements = self.input.iterate()
         kept: list[Element] = []
 
         def step() -> Element:
             try:
-                element = next(given)
+                element = next(elements)
             except StopIteration:
                 with self.memory.lock:
                     if self.memory.elements is None:
@@ -216,7 +218,7 @@ class Cache(Dataset):
             kept.append(element)
             return element
 
-        return Steps(step)
+        return ElementIterator(step)
 
     def cardinality(self) -> int:
         return self.input.cardinality()
@@ -229,16 +231,16 @@ class Unbatch(Dataset):
     input: Dataset
 
     def iterate(self) -> Iterator[Element]:
-        given = self.input.iterate()
+        elements = self.input.iterate()
         rows: Iterator[Element] = iter(())
 
         def step() -> Element:
             nonlocal rows
-            while (found := next(rows, None)) is None:
-                rows = _rows(next(given))
-            return found
+            while (element := next(rows, None)) is None:
+                rows = _rows(next(elements))
+            return element
 
-        return Steps(step)
+        return ElementIterator(step)
 
     def cardinality(self) -> int:
         n = self.input.cardinality()
@@ -250,30 +252,30 @@ class Unbatch(Dataset):
 def _rows(element: Element) -> Iterator[Element]:
     counts = {len(part) if getattr(part, "ndim", 0) else None for part in element}
     if len(counts) != 1 or None in counts:
-        raise RunFailed("the parts of an element do not have the same number of rows")
+        raise RunFailed("the components of an element must have the same number of rows")
     return (tuple(row(part, i) for part in element) for i in range(counts.pop() or 0))
 
 
 @dataclass(eq=False)
 class Unique(Dataset):
-    """Each element when it is first met; of one tensor each."""
+    """Distinct elements, of one tensor each."""
 
     input: Dataset
 
     def iterate(self) -> Iterator[Element]:
-        given = self.input.iterate()
-        met: set[Any] = set()
+        elements = self.input.iterate()
+        seen: set[Any] = set()
 
         def step() -> Element:
             while True:
-                element = next(given)
+                element = next(elements)
                 tensor = element[0]
-                held = tuple(tensor.reshape(-1).tolist()) if tensor.dtype == object else tensor.tobytes()
-                if (tensor.shape, held) not in met:
-                    met.add((tensor.shape, held))
+                value = tuple(tensor.reshape(-1).tolist()) if tensor.dtype == object else tensor.tobytes()
+                if (tensor.shape, value) not in seen:
+                    seen.add((tensor.shape, value))
                     return element
 
-        return Steps(step)
+        return ElementIterator(step)
 
 
 @dataclass(eq=False)
@@ -283,53 +285,53 @@ class IgnoreErrors(Dataset):
     input: Dataset
 
     def iterate(self) -> Iterator[Element]:
-        given = self.input.iterate()
+        elements = self.input.iterate()
 
         def step() -> Element:
             while True:
                 try:
-                    return next(given)
+                    return next(elements)
                 except RunFailed:
                     continue
 
-        return Steps(step)
+        return ElementIterator(step)
 
 
 @dataclass(eq=False)
 class Counted(Dataset):
-    """Elements of which there must be a number."""
+    """A dataset whose number of elements is checked."""
 
     input: Dataset
     expected: int
 
     def iterate(self) -> Iterator[Element]:
-        given, met = self.input.iterate(), 0
+        elements, count = self.input.iterate(), 0
 
         def step() -> Element:
-            nonlocal met
-            element = next(given, None)
+            nonlocal count
+            element = next(elements, None)
             if element is None:
-                if met != self.expected:
-                    raise RunFailed(f"the dataset has {met} elements, not {_said(self.expected)}")
+                if count != self.expected:
+                    raise RunFailed(f"the dataset must have {_number(self.expected)} elements, found {count}")
                 raise StopIteration
-            met += 1
-            if 0 <= self.expected < met:
+            count += 1
+            if 0 <= self.expected < count:
                 raise RunFailed(f"the dataset has more than {self.expected} elements")
             return element
 
-        return Steps(step)
+        return ElementIterator(step)
 
     def cardinality(self) -> int:
         return self.expected
 
 
-def _said(count: int) -> str:
+def _number(count: int) -> str:
     return {INFINITE: "infinitely many", UNKNOWN: "an unknown number"}.get(count, str(count))
 
 
 @dataclass(eq=False)
 class Chosen(Dataset):
-    """Elements of several datasets; another dataset tells of which each time."""
+    """Elements of several datasets; a selector dataset says which one is next."""
 
     selector: Dataset
     inputs: Sequence[Dataset]
@@ -337,20 +339,20 @@ class Chosen(Dataset):
 
     def iterate(self) -> Iterator[Element]:
         numbers = self.selector.iterate()
-        given: list[Iterator[Element] | None] = [dataset.iterate() for dataset in self.inputs]
+        iterators: list[Iterator[Element] | None] = [dataset.iterate() for dataset in self.inputs]
 
         def step() -> Element:
-            while any(given):
+            while any(iterators):
                 number = int(next(numbers)[0])
-                if not 0 <= number < len(given):
-                    raise RunFailed(f"there is no dataset {number} of {len(given)}")
-                chosen = given[number]
+                if not 0 <= number < len(iterators):
+                    raise RunFailed(f"the selector must be in [0, {len(iterators)}), found {number}")
+                chosen = iterators[number]
                 element = next(chosen, None) if chosen is not None else None
                 if element is not None:
                     return element
                 if self.stop_on_empty:
                     break
-                given[number] = None
+                iterators[number] = None
             raise StopIteration
 
-        return Steps(step)
+        return ElementIterator(step)

@@ -1,4 +1,4 @@
-"""Datasets of parsed `tf.train.Example`s: of each batch of them, one tensor for each key."""
+"""Datasets of parsed `tf.train.Example` messages: one tensor per key for each batch."""
 
 from __future__ import annotations
 
@@ -33,10 +33,10 @@ def parse_example_dataset(
     ragged_split_types=(),
 ):
     if list(input_dataset.types) != [STRING]:
-        raise RunFailed("only a dataset of vectors of strings holds Examples")
-    whole(num_parallel_calls, "the number of parallel calls")
-    keys = [as_keys(some) for some in (sparse_keys, dense_keys, ragged_keys)]
-    arguments = [np.array([], object), *(_array(some) for some in keys), dense_defaults]
+        raise RunFailed("the input must be a dataset of string vectors")
+    whole(num_parallel_calls, "num_parallel_calls")
+    keys = [as_keys(names) for names in (sparse_keys, dense_keys, ragged_keys)]
+    arguments = [np.array([], object), *(_array(names) for names in keys), dense_defaults]
     parse = partial(
         parse_example_v2,
         num_sparse=len(sparse_keys),
@@ -48,7 +48,7 @@ def parse_example_dataset(
 
     def call(element: Sequence[Any]) -> Sequence[Any]:
         if element[0].ndim != 1:
-            raise RunFailed(f"Examples come as a vector; its shape is {list(element[0].shape)}")
+            raise RunFailed(f"serialized Examples must be a vector, found shape {list(element[0].shape)}")
         indices, values, shapes, dense, ragged_values, splits = parse(element[0], *arguments)
         sparse = [_variant(*parts) for parts in zip(indices, values, shapes, strict=True)]
         ragged = [

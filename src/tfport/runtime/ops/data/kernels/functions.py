@@ -1,4 +1,4 @@
-"""Ops that make datasets with functions of the graph: map, filter, interleave, scan, groups."""
+"""Dataset ops that call functions of the graph: map, filter, interleave, scan, group."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def map_dataset(input_dataset, other_arguments, *, f, preserve_cardinality):
 
 @dataset("ParallelMapDataset ParallelMapDatasetV2")
 def parallel_map_dataset(input_dataset, other_arguments, num_parallel_calls, *, f, preserve_cardinality):
-    _calls(num_parallel_calls)
+    _check_parallel_calls(num_parallel_calls)
     return Map(input_dataset, f, preserve_cardinality)
 
 
@@ -42,9 +42,9 @@ def map_and_batch_dataset(
     f,
     preserve_cardinality=False,
 ):
-    _calls(num_parallel_calls)
+    _check_parallel_calls(num_parallel_calls)
     mapped = Map(input_dataset, f, preserve_cardinality)
-    return Batch(mapped, whole(batch_size, "the size of a batch"), bool(drop_remainder))
+    return Batch(mapped, whole(batch_size, "batch_size"), bool(drop_remainder))
 
 
 @dataset("FilterDataset")
@@ -54,7 +54,7 @@ def filter_dataset(input_dataset, other_arguments, *, predicate):
 
 @dataset("ParallelFilterDataset")
 def parallel_filter_dataset(input_dataset, other_arguments, num_parallel_calls, *, predicate):
-    _calls(num_parallel_calls)
+    _check_parallel_calls(num_parallel_calls)
     return Filter(input_dataset, predicate)
 
 
@@ -70,15 +70,15 @@ def flat_map_dataset(input_dataset, other_arguments, *, f):
 
 @dataset("InterleaveDataset")
 def interleave_dataset(input_dataset, other_arguments, cycle_length, block_length, *, f):
-    return Interleave(input_dataset, f, *_turns(cycle_length, block_length))
+    return Interleave(input_dataset, f, *_cycle_and_block(cycle_length, block_length))
 
 
 @dataset("ParallelInterleaveDatasetV2 ParallelInterleaveDatasetV3")
 def parallel_interleave_dataset(
     input_dataset, other_arguments, cycle_length, block_length, num_parallel_calls, *, f
 ):
-    _calls(num_parallel_calls)
-    return Interleave(input_dataset, f, *_turns(cycle_length, block_length))
+    _check_parallel_calls(num_parallel_calls)
+    return Interleave(input_dataset, f, *_cycle_and_block(cycle_length, block_length))
 
 
 @dataset("ParallelInterleaveDatasetV4")
@@ -93,8 +93,8 @@ def parallel_interleave_dataset_v4(
     *,
     f,
 ):
-    _calls(num_parallel_calls)
-    return Interleave(input_dataset, f, *_turns(cycle_length, block_length))
+    _check_parallel_calls(num_parallel_calls)
+    return Interleave(input_dataset, f, *_cycle_and_block(cycle_length, block_length))
 
 
 @dataset("ParallelInterleaveDataset ExperimentalParallelInterleaveDataset")
@@ -109,7 +109,7 @@ def sloppy_interleave_dataset(
     *,
     f,
 ):
-    return Interleave(input_dataset, f, *_turns(cycle_length, block_length))
+    return Interleave(input_dataset, f, *_cycle_and_block(cycle_length, block_length))
 
 
 @dataset("LegacyParallelInterleaveDatasetV2")
@@ -123,20 +123,20 @@ def legacy_parallel_interleave_dataset(
     *,
     f,
 ):
-    return Interleave(input_dataset, f, *_turns(cycle_length, block_length))
+    return Interleave(input_dataset, f, *_cycle_and_block(cycle_length, block_length))
 
 
-def _turns(cycle_length, block_length):
-    cycle = whole(cycle_length, "the length of the cycle")
+def _cycle_and_block(cycle_length, block_length):
+    cycle = whole(cycle_length, "cycle_length")
     if cycle == AUTOTUNE:
-        raise RunFailed("how many datasets take turns is left to the machine (-1), so there is no one order")
-    return cycle, whole(block_length, "the length of a block")
+        raise RunFailed("cycle_length is -1 (autotune), so the order is not defined; set a number")
+    return cycle, whole(block_length, "block_length")
 
 
-def _calls(number):
-    found = whole(number, "the number of parallel calls")
-    if found <= 0 and found != AUTOTUNE:
-        raise RunFailed(f"the number of parallel calls must be greater than 0, not {found}")
+def _check_parallel_calls(number):
+    calls = whole(number, "num_parallel_calls")
+    if calls <= 0 and calls != AUTOTUNE:
+        raise RunFailed(f"num_parallel_calls must be positive or -1, found {calls}")
 
 
 @dataset("ScanDataset ExperimentalScanDataset")

@@ -1,4 +1,4 @@
-"""Ops on iterators: they are made, told to walk a dataset, asked for elements."""
+"""Iterator ops: create, initialize with a dataset, get elements."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from tfport.runtime.operand import Operand
 from tfport.runtime.ops.control.functional import function_of
 from tfport.runtime.ops.control.structure_steps import Inner
 from tfport.runtime.ops.data.dataset import Dataset, check_element, check_shapes, check_types
-from tfport.runtime.ops.data.declare import ranks_told
+from tfport.runtime.ops.data.declare import declared_ranks
 from tfport.runtime.ops.data.iterator import DatasetIterator, handles_of
 from tfport.runtime.ops.data.kernels.optionals import Optional
 from tfport.runtime.ops.strings.byte_strings import one
@@ -23,10 +23,10 @@ DEVICE = b"/job:localhost/replica:0/task:0/device:CPU:0"
 def iterator(*, shared_name, container, output_types, output_shapes, context):
     name = shared_name or context.name
     made = DatasetIterator(name, output_types, output_shapes)
-    found = context.state.resource(DatasetIterator, name, lambda: made)
-    check_types(found.types, output_types, f"iterator `{name}`")
-    check_shapes(found.shapes, output_shapes, f"iterator `{name}`")
-    return found
+    existing = context.state.resource(DatasetIterator, name, lambda: made)
+    check_types(existing.types, output_types, f"iterator `{name}`")
+    check_shapes(existing.shapes, output_shapes, f"iterator `{name}`")
+    return existing
 
 
 @host("AnonymousIterator AnonymousIteratorV3")
@@ -44,29 +44,29 @@ def anonymous_iterator_v2(*, output_types, output_shapes, context):
 def one_shot_iterator(
     tracer: Tracer, node: Node, inputs: list[Operand], attrs: dict[str, Attr]
 ) -> list[Operand]:
-    """An iterator that makes its dataset when it is first asked for an element."""
-    function, given = function_of(node, "dataset_factory", attrs)
+    """An iterator that makes its dataset at the first request for an element."""
+    function, overrides = function_of(node, "dataset_factory", attrs)
     bake, tracer.bake = tracer.bake, False
     try:
-        program = tracer.program([], lambda: tracer.call(function, [], given))
+        program = tracer.program([], lambda: tracer.call(function, [], overrides))
     finally:
         tracer.bake = bake
     factory = Inner(program, tracer.engine, [])
     name = attrs.get("shared_name") or node.name
 
     def made() -> Dataset:
-        found = factory.run([], [])
-        if len(found) != 1 or not isinstance(found[0], Dataset):
-            raise RunFailed(f"iterator `{name}`: its function must answer one dataset")
-        return found[0]
+        outputs = factory.run([], [])
+        if len(outputs) != 1 or not isinstance(outputs[0], Dataset):
+            raise RunFailed(f"iterator `{name}`: its function must return one dataset")
+        return outputs[0]
 
     def new() -> DatasetIterator:
         fresh = DatasetIterator(name, attrs["output_types"], attrs["output_shapes"])
         fresh.make = made
         return fresh
 
-    found = tracer.state.resource(DatasetIterator, name, new)
-    return [Operand(node.output(0).dtype, value=found, name=node.name)]
+    iterator = tracer.state.resource(DatasetIterator, name, new)
+    return [Operand(node.output(0).dtype, value=iterator, name=node.name)]
 
 
 @host("MakeIterator")
@@ -84,7 +84,7 @@ def get_next(iterator, *, output_types, output_shapes):
 
 @shapes("IteratorGetNext IteratorGetNextSync")
 def shapes_of_next(inputs, attrs):
-    return ranks_told(attrs)
+    return declared_ranks(attrs)
 
 
 @host("IteratorGetNextAsOptional")
@@ -100,12 +100,12 @@ def to_string_handle(resource_handle, *, context):
 
 @host("IteratorFromStringHandle IteratorFromStringHandleV2")
 def from_string_handle(string_handle, *, output_types, output_shapes, context):
-    found = handles_of(context.state).find(one(string_handle, "the handle"))
+    iterator = handles_of(context.state).find(one(string_handle, "string_handle"))
     if output_types:
-        check_types(output_types, found.types, f"iterator `{found.name}`")
+        check_types(output_types, iterator.types, f"iterator `{iterator.name}`")
     if output_shapes:
-        check_shapes(output_shapes, found.shapes, f"iterator `{found.name}`")
-    return found
+        check_shapes(output_shapes, iterator.shapes, f"iterator `{iterator.name}`")
+    return iterator
 
 
 @host("IteratorGetDevice ExperimentalIteratorGetDevice")
@@ -115,4 +115,4 @@ def get_device(resource):
 
 @host("DeleteIterator")
 def delete_iterator(handle, deleter):
-    """Nothing: what nobody holds is gone."""
+    """No effect: Python frees what is no longer referenced."""

@@ -40,8 +40,10 @@ def get_value(optional, *, output_types, output_shapes):
     if optional.components is None:
         raise RunFailed("the optional has no value")
     if len(optional.components) != len(output_types):
-        raise RunFailed(f"the optional has {len(optional.components)} tensors, not {len(output_types)}")
+        raise RunFailed(
+            f"the optional must have {len(output_types)} tensors, found {len(optional.components)}"
+        )
     for component, shape in zip(optional.components, output_shapes, strict=True):
         if isinstance(component, np.ndarray) and not shape.fits(Shape(component.shape)):
-            raise RunFailed(f"a tensor of shape {component.shape} where {shape} was expected")
+            raise RunFailed(f"a component must have shape {shape}, found {component.shape}")
     return list(optional.components)

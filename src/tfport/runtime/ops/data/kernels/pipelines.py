@@ -1,4 +1,4 @@
-"""Ops that make datasets of tensors and of other datasets, without asking functions of the graph."""
+"""Dataset ops that call no function of the graph: sources, batches, take, repeat, zip, cache."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from tfport.runtime.lower import host
 from tfport.runtime.ops.data.batches import Batch, PaddedBatch, SparseBatch, Window
 from tfport.runtime.ops.data.dataset import Passed, whole
 from tfport.runtime.ops.data.declare import dataset
-from tfport.runtime.ops.data.sources import Listed, Numbers, One, Rows, SparseRows
+from tfport.runtime.ops.data.sources import Listed, Numbers, SingleElement, SparseRows, TensorRows
 from tfport.runtime.ops.data.steps import (
     Cache,
     Chain,
@@ -28,12 +28,12 @@ from tfport.runtime.ops.strings.byte_strings import one
 
 @dataset("TensorDataset")
 def tensor_dataset(components):
-    return One(tuple(components))
+    return SingleElement(tuple(components))
 
 
 @dataset("TensorSliceDataset")
 def tensor_slice_dataset(components):
-    return Rows(components)
+    return TensorRows(components)
 
 
 @dataset("RangeDataset")
@@ -51,40 +51,40 @@ def sparse_tensor_slice_dataset(indices, values, dense_shape, *, Tvalues):
 def list_dataset(tensors, *, output_types):
     width = len(output_types)
     if not width or len(tensors) % width:
-        raise RunFailed(f"{len(tensors)} tensors are no elements of {width}")
+        raise RunFailed(f"{len(tensors)} tensors cannot form elements of {width}")
     return Listed([tuple(tensors[i : i + width]) for i in range(0, len(tensors), width)])
 
 
 @dataset("BatchDataset")
 def batch_dataset(input_dataset, batch_size):
-    return Batch(input_dataset, whole(batch_size, "the size of a batch"), False)
+    return Batch(input_dataset, whole(batch_size, "batch_size"), False)
 
 
 @dataset("BatchDatasetV2")
 def batch_dataset_v2(input_dataset, batch_size, drop_remainder):
-    return Batch(input_dataset, whole(batch_size, "the size of a batch"), bool(drop_remainder))
+    return Batch(input_dataset, whole(batch_size, "batch_size"), bool(drop_remainder))
 
 
 @dataset("ParallelBatchDataset")
 def parallel_batch_dataset(input_dataset, batch_size, num_parallel_calls, drop_remainder):
-    return Batch(input_dataset, whole(batch_size, "the size of a batch"), bool(drop_remainder))
+    return Batch(input_dataset, whole(batch_size, "batch_size"), bool(drop_remainder))
 
 
 @dataset("PaddedBatchDataset")
 def padded_batch_dataset(input_dataset, batch_size, padded_shapes, padding_values):
-    size = whole(batch_size, "the size of a batch")
+    size = whole(batch_size, "batch_size")
     return PaddedBatch(input_dataset, size, False, padded_shapes, padding_values)
 
 
 @dataset("PaddedBatchDatasetV2")
 def padded_batch_dataset_v2(input_dataset, batch_size, padded_shapes, padding_values, drop_remainder):
-    size = whole(batch_size, "the size of a batch")
+    size = whole(batch_size, "batch_size")
     return PaddedBatch(input_dataset, size, bool(drop_remainder), padded_shapes, padding_values)
 
 
 @dataset("DenseToSparseBatchDataset ExperimentalDenseToSparseBatchDataset")
 def dense_to_sparse_batch_dataset(input_dataset, batch_size, row_shape):
-    return SparseBatch(input_dataset, whole(batch_size, "the size of a batch"), False, row_shape)
+    return SparseBatch(input_dataset, whole(batch_size, "batch_size"), False, row_shape)
 
 
 @dataset("UnbatchDataset ExperimentalUnbatchDataset")
@@ -94,7 +94,7 @@ def unbatch_dataset(input_dataset):
 
 @dataset("WindowDataset")
 def window_dataset(input_dataset, size, shift, stride, drop_remainder):
-    count, offset, step = (whole(n, "what a window is like") for n in (size, shift, stride))
+    count, offset, step = (whole(n, "size, shift and stride") for n in (size, shift, stride))
     return Window(input_dataset, count, offset, step, bool(drop_remainder))
 
 
@@ -116,7 +116,7 @@ def skip_dataset(input_dataset, count):
 @dataset("ConcatenateDataset")
 def concatenate_dataset(input_dataset, another_dataset):
     if list(input_dataset.types) != list(another_dataset.types):
-        raise RunFailed("the two datasets have elements of different types")
+        raise RunFailed("both datasets must have elements of the same types")
     return Chain([input_dataset, another_dataset])
 
 
@@ -127,14 +127,14 @@ def zip_dataset(input_datasets):
 
 @dataset("ShardDataset")
 def shard_dataset(input_dataset, num_shards, index, *, require_non_empty):
-    numbers = whole(num_shards, "the number of shards"), whole(index, "the shard")
+    numbers = whole(num_shards, "num_shards"), whole(index, "index")
     return Shard(input_dataset, *numbers, require_non_empty)
 
 
 @dataset("UniqueDataset ExperimentalUniqueDataset")
 def unique_dataset(input_dataset):
     if len(input_dataset.types) != 1 or input_dataset.types[0].name not in ("int32", "int64", "string"):
-        raise RunFailed("elements that are to be unique are one int32, int64 or string each")
+        raise RunFailed("elements must be one int32, int64 or string each")
     return Unique(input_dataset)
 
 
@@ -145,7 +145,7 @@ def ignore_errors_dataset(input_dataset):
 
 @dataset("AssertCardinalityDataset")
 def assert_cardinality_dataset(input_dataset, cardinality):
-    return Counted(input_dataset, whole(cardinality, "the number of elements"))
+    return Counted(input_dataset, whole(cardinality, "cardinality"))
 
 
 @dataset("DirectedInterleaveDataset ExperimentalDirectedInterleaveDataset")
@@ -166,8 +166,8 @@ def cache_dataset_v2(input_dataset, filename, cache):
 
 
 def _in_memory(filename):
-    if one(filename, "the name of a file"):
-        raise RunFailed("tfport does not write files for a model: a dataset is cached in memory only")
+    if one(filename, "filename"):
+        raise RunFailed("models may not write files: cache the dataset in memory (an empty filename)")
 
 
 @host("AnonymousMemoryCache")
@@ -183,13 +183,13 @@ def dummy_memory_cache():
 
 @host("DeleteMemoryCache")
 def delete_memory_cache(handle, deleter):
-    """Nothing: what nobody holds is gone."""
+    """No effect: Python frees what is no longer referenced."""
 
 
 @dataset("PrefetchDataset")
 def prefetch_dataset(input_dataset, buffer_size):
-    if whole(buffer_size, "the size of the buffer") < -1:
-        raise RunFailed(f"a buffer cannot have {int(buffer_size)} places")
+    if whole(buffer_size, "buffer_size") < -1:
+        raise RunFailed(f"buffer_size must be at least -1, found {int(buffer_size)}")
     return Passed(input_dataset)
 
 
@@ -216,10 +216,10 @@ def optimize_dataset_v2(input_dataset, optimizations_enabled, optimizations_disa
     "ExperimentalLatencyStatsDataset BytesProducedStatsDataset ExperimentalBytesProducedStatsDataset"
 )
 def tuned_dataset(input_dataset, setting):
-    """How it is walked, or what is counted meanwhile: nothing that the elements show."""
+    """Affects speed or statistics only, not the elements."""
     return Passed(input_dataset)
 
 
 @host("WrapDatasetVariant UnwrapDatasetVariant")
-def hand_on(input_handle):
+def pass_on(input_handle):
     return input_handle

@@ -1,4 +1,4 @@
-"""What is asked of a dataset itself: how many elements, the only one, to fill a table."""
+"""Ops that consume a dataset: cardinality, single element, table initialization."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import numpy as np
 from tfport.errors import RunFailed
 from tfport.runtime.lower import host, shapes
 from tfport.runtime.ops.data.dataset import check_element, check_types
-from tfport.runtime.ops.data.declare import ranks_told
+from tfport.runtime.ops.data.declare import declared_ranks
 from tfport.runtime.ops.tables.table import StaticTable
 
 
@@ -34,15 +34,15 @@ def dataset_to_single_element(dataset, *, output_types, output_shapes, metadata)
 
 @shapes("DatasetToSingleElement")
 def shapes_of_single_element(inputs, attrs):
-    return ranks_told(attrs)
+    return declared_ranks(attrs)
 
 
 @host("InitializeTableFromDataset")
 def initialize_table_from_dataset(table_handle, dataset):
     if not isinstance(table_handle, StaticTable):
-        raise RunFailed(f"table `{table_handle.name}` is no table that is initialised")
+        raise RunFailed(f"table `{table_handle.name}` is not a table with an initializer")
     check_types([table_handle.key, table_handle.value_type], dataset.types, "the dataset")
     pairs = [(np.reshape(key, -1), np.reshape(value, -1)) for key, value in dataset.iterate()]
     if not pairs:
-        raise RunFailed(f"table `{table_handle.name}` cannot be initialised with a dataset of no elements")
+        raise RunFailed(f"table `{table_handle.name}` cannot be initialized from an empty dataset")
     table_handle.fill(*(np.concatenate(column) for column in zip(*pairs, strict=True)))

@@ -1,4 +1,4 @@
-"""Ops that shuffle datasets, make random ones, and keep the seeds for that."""
+"""Shuffled and random datasets, and their seed generators."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ def _seeds(seed, seed2):
 
 
 class DummySeeds:
-    """What stands where a generator of seeds could, and is none: seeds are inputs."""
+    """A placeholder for a seed generator where the seeds are inputs."""
 
 
 @host("AnonymousSeedGenerator")
@@ -30,32 +30,32 @@ def dummy_seed_generator():
 
 @host("DeleteSeedGenerator")
 def delete_seed_generator(handle, deleter):
-    """Nothing: what nobody holds is gone."""
+    """No effect: Python frees what is no longer referenced."""
 
 
 @dataset("ShuffleDataset")
 def shuffle_dataset(input_dataset, buffer_size, seed, seed2, *, reshuffle_each_iteration):
     generator = SeedGenerator(_seeds(seed, seed2), reshuffle_each_iteration)
-    return Shuffle(input_dataset, whole(buffer_size, "the size of the buffer"), generator)
+    return Shuffle(input_dataset, whole(buffer_size, "buffer_size"), generator)
 
 
 @dataset("ShuffleDatasetV2")
 def shuffle_dataset_v2(input_dataset, buffer_size, seed_generator):
     if not isinstance(seed_generator, SeedGenerator):
-        raise RunFailed("there is no generator of seeds")
-    return Shuffle(input_dataset, whole(buffer_size, "the size of the buffer"), seed_generator)
+        raise RunFailed("seed_generator is not a seed generator")
+    return Shuffle(input_dataset, whole(buffer_size, "buffer_size"), seed_generator)
 
 
 @dataset("ShuffleDatasetV3")
 def shuffle_dataset_v3(input_dataset, buffer_size, seed, seed2, seed_generator, *, reshuffle_each_iteration):
     generator = _generator(seed, seed2, seed_generator, reshuffle_each_iteration)
-    return Shuffle(input_dataset, whole(buffer_size, "the size of the buffer"), generator)
+    return Shuffle(input_dataset, whole(buffer_size, "buffer_size"), generator)
 
 
 @dataset("ShuffleAndRepeatDataset")
 def shuffle_and_repeat_dataset(input_dataset, buffer_size, seed, seed2, count, *, reshuffle_each_iteration):
     generator = SeedGenerator(_seeds(seed, seed2), reshuffle_each_iteration)
-    size = whole(buffer_size, "the size of the buffer")
+    size = whole(buffer_size, "buffer_size")
     return Shuffle(input_dataset, size, generator, whole(count, "count"))
 
 
@@ -64,7 +64,7 @@ def shuffle_and_repeat_dataset_v2(
     input_dataset, buffer_size, seed, seed2, count, seed_generator, *, reshuffle_each_iteration
 ):
     generator = _generator(seed, seed2, seed_generator, reshuffle_each_iteration)
-    size = whole(buffer_size, "the size of the buffer")
+    size = whole(buffer_size, "buffer_size")
     return Shuffle(input_dataset, size, generator, whole(count, "count"))
 
 
@@ -78,5 +78,7 @@ def random_dataset_v2(seed, seed2, seed_generator, *, rerandomize_each_iteration
     return RandomNumbers(_generator(seed, seed2, seed_generator, rerandomize_each_iteration))
 
 
-def _generator(seed, seed2, given, changes):
-    return given if isinstance(given, SeedGenerator) else SeedGenerator(_seeds(seed, seed2), changes)
+def _generator(seed, seed2, generator, reshuffle):
+    if isinstance(generator, SeedGenerator):
+        return generator
+    return SeedGenerator(_seeds(seed, seed2), reshuffle)
