@@ -1,4 +1,4 @@
-"""Run graphs in an old TensorFlow, in a Python as old as it: `python answer_old_ops.py IN OUT`, both pickles.
+"""Run graphs with an old TensorFlow and its Python: `python answer_old_ops.py IN OUT`, both pickles.
 
 IN is a list of (GraphDef, feeds, names of outputs); an array is (type, shape, bytes or list of bytes).
 OUT is (version, answers), an answer a list of such arrays or the first line of an error.
@@ -42,16 +42,16 @@ def answer(data, feeds, names):
                 graph.get_tensor_by_name(n) if ":" in n else graph.get_operation_by_name(n) for n in names
             ]
             with tf1.Session(graph=graph) as session:
-                given = {name: unpacked(*array) for name, array in feeds.items()}
-                return [packed(a) for a in session.run(fetches, given)]
+                arrays = {name: unpacked(*array) for name, array in feeds.items()}
+                return [packed(a) for a in session.run(fetches, arrays)]
     except (tf.errors.OpError, ValueError) as error:
         return str(error).splitlines()[0][:300]
 
 
-def main(asked, told):
-    with open(asked, "rb") as file:
+def main(in_path, out_path):
+    with open(in_path, "rb") as file:
         cases = pickle.load(file)
-    with open(told, "wb") as file:
+    with open(out_path, "wb") as file:
         pickle.dump((tf.__version__, [answer(*case) for case in cases]), file, protocol=4)
 
 

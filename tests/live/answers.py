@@ -1,7 +1,7 @@
-"""What a model answers when TensorFlow runs it, on inputs of its signatures' shapes.
+"""Run a model with TensorFlow on inputs of its signatures' shapes.
 
-`answers(path)` gives {what was asked: the arrays, or the error}; the same for two models that compute
-the same. Inputs come from a generator seeded with their name.
+`answers(kind, path)` returns {request: arrays or error}, which are equal for two equivalent models. Inputs
+are random, seeded with their name.
 """
 
 from __future__ import annotations
@@ -17,14 +17,14 @@ from tests.live import facts, sums
 
 tf, v1 = facts.tf, facts.v1
 
-SOON = v1.RunOptions(timeout_in_ms=2_000)  # a queue that nobody fills would wait for ever
+SOON = v1.RunOptions(timeout_in_ms=2_000)  # a queue that is never filled would wait forever
 ANYWHERE = v1.ConfigProto(allow_soft_placement=True)
-HANDLES = ("IteratorToStringHandle",)  # another one in each session
+HANDLES = ("IteratorToStringHandle",)  # differs in each session
 WORDS = np.array([b"one", b"two", b"three", b"1.5", b""], object)
 
 
 def example(n: int) -> bytes:
-    """A serialised Example, which is what Estimators are fed."""
+    """Return a serialized Example, the input of Estimators."""
     words, numbers = [[b"one", b"two", b"none"][n % 3]], [float(n), n + 0.5]
     feature = {
         "words": tf.train.Feature(bytes_list=tf.train.BytesList(value=words)),
@@ -34,7 +34,7 @@ def example(n: int) -> bytes:
     return tf.train.Example(features=tf.train.Features(feature=feature)).SerializeToString()
 
 
-PARTS = {  # tensors that mean something only together: a sparse and a ragged one
+PARTS = {  # components of a sparse and a ragged tensor, which must fit together
     "serving_default_args_0:0 int64 2": np.array([[0, 0], [1, 2]], np.int64),
     "serving_default_args_0_1:0 float32 1": np.array([1.5, 2.5], np.float32),
     "serving_default_args_0_2:0 int64 1": np.array([2, 3], np.int64),
@@ -44,7 +44,7 @@ PARTS = {  # tensors that mean something only together: a sparse and a ragged on
 
 
 def made(name: str, dtype: Any, shape: Any) -> np.ndarray:
-    """An array for a tensor of this name, type and partial shape."""
+    """Return an array for a tensor of this name, type and partial shape."""
     dims = [2 if d is None else d for d in shape.as_list()] if shape.rank is not None else [2]
     if (part := PARTS.get(f"{name} {dtype.name} {len(dims)}")) is not None:
         return part
@@ -60,7 +60,7 @@ def made(name: str, dtype: Any, shape: Any) -> np.ndarray:
 
 
 def names(info: Any) -> Iterator[str]:
-    """The tensors of an input or output of a signature."""
+    """Yield the tensors of an input or output of a signature."""
     if info.HasField("composite_tensor"):
         for part in info.composite_tensor.components:
             yield from names(part)
@@ -71,8 +71,8 @@ def names(info: Any) -> Iterator[str]:
         yield info.name
 
 
-def asked(session: Any, feeds: list[str], fetches: list[str]) -> Any:
-    """The answer of a session, or what it says instead."""
+def run_session(session: Any, feeds: list[str], fetches: list[str]) -> Any:
+    """Return the answer of a session, or the name of its error."""
     graph = session.graph
     tensors = {graph.get_tensor_by_name(name) for name in feeds}
     try:
@@ -82,21 +82,21 @@ def asked(session: Any, feeds: list[str], fetches: list[str]) -> Any:
 
 
 def of_saved_model(path: Path) -> dict[str, Any]:
-    """By the way of TensorFlow Serving: each MetaGraph in a session, each signature by its tensors."""
+    """Run like TensorFlow Serving: each MetaGraph in a session, each signature by its tensors."""
     out = {}
     for graph in facts.saved_model(path)["graphs"]:
         for name in sorted(graph["signatures"]):
-            with v1.Session(graph=tf.Graph()) as session:  # anew each time: variables may change
+            with v1.Session(graph=tf.Graph()) as session:  # a new one each time: variables may change
                 meta = v1.saved_model.load(session, graph["tags"], str(path))
                 signature = meta.signature_def[name]
                 feeds = [n for info in signature.inputs.values() for n in names(info)]
                 fetches = [n for _, info in sorted(signature.outputs.items()) for n in names(info)]
-                out[f"{graph['tags']} {name}"] = asked(session, feeds, fetches)
+                out[f"{graph['tags']} {name}"] = run_session(session, feeds, fetches)
     return out
 
 
 def of_objects(path: Path) -> dict[str, Any]:
-    """By the way of TF2: `tf.saved_model.load`, each signature as a function."""
+    """Run like TF2: `tf.saved_model.load`, each signature as a function."""
     loaded = tf.saved_model.load(str(path))
     out = {}
     for name in sorted(loaded.signatures):
@@ -113,7 +113,7 @@ def of_objects(path: Path) -> dict[str, Any]:
 
 
 def ends(graph: Any) -> list[str]:
-    """Results that nothing reads, outside of what only saves."""
+    """Return the outputs that nothing reads, except those for saving."""
     return [
         output.name
         for op in graph.get_operations()
@@ -130,7 +130,7 @@ def of_graph_def(path: Path) -> dict[str, Any]:
     graph = tf.Graph()
     record = facts.parse(path, v1.GraphDef())
     for node in record.node:
-        node.device = ""  # this machine may not have it
+        node.device = ""  # this machine may not have the device
     with graph.as_default():
         tf.import_graph_def(record, name="")
     return of_ends(graph, lambda session: None)
@@ -157,18 +157,18 @@ def of_ends(graph: Any, prepare: Any) -> dict[str, Any]:
     for name in ends(graph):
         with v1.Session(graph=graph, config=ANYWHERE) as session:
             prepare(session)
-            out[name] = asked(session, placeholders(graph), [name])
+            out[name] = run_session(session, placeholders(graph), [name])
     return out
 
 
 def answers(kind: str, path: Path) -> dict[str, Any]:
-    """All that a model of this kind answers."""
+    """Return all answers of a model of this kind."""
     path = facts.newest_version(path)
     return {"saved_model": of_saved_model, "graph_def": of_graph_def, "meta_graph": of_meta_graph}[kind](path)
 
 
 def bits(answer: Any) -> Any:
-    """An answer as something that is equal to itself, though it be not a number."""
+    """Return an answer in a form that compares equal even if it contains NaN."""
     if isinstance(answer, str | NoneType):
         return answer
     if isinstance(answer, list):
@@ -178,7 +178,7 @@ def bits(answer: Any) -> Any:
 
 
 def assert_same(ours: dict[str, Any], theirs: dict[str, Any]) -> None:
-    """The same answers, bit for bit, and some that are no errors."""
+    """Check that the answers are the same bit for bit, and not all errors."""
     assert ours.keys() == theirs.keys()
     for what in theirs:
         assert bits(ours[what]) == bits(theirs[what]), f"{what}: {ours[what]} instead of {theirs[what]}"

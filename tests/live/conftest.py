@@ -1,6 +1,6 @@
-"""Set before any test here imports TensorFlow: each version of an op is then computed by the same kernels."""
+"""Disable oneDNN before any test imports TensorFlow: all versions of an op then use the same kernels."""
 
 import os
 
-# oneDNN has kernels for some versions of an op only, which round otherwise
+# oneDNN has kernels only for some versions of an op, which round differently
 os.environ["TF_ENABLE_ONEDNN_OPTS"] = "0"

@@ -1,10 +1,10 @@
-"""What TensorFlow itself says of a model, as plain dicts to compare with.
+"""Facts about a model according to TensorFlow, as plain dicts to compare with.
 
     python -m tests.live.facts PATH       print them as JSON
 
 `facts(path)` reads with TensorFlow's own messages and checkpoint reader: graphs with their
 signatures, op counts and constants, and variables with their values. Values appear as
-SHA-256 sums: see `sums`. Whether TensorFlow also loads the model is asked in `loads`.
+SHA-256 digests: see `sums`. `loads` checks whether TensorFlow also loads the model.
 """
 
 from __future__ import annotations
@@ -38,13 +38,13 @@ def shape(proto) -> list[int | None] | None:
 
 
 def tensor(info) -> dict:
-    """One argument or result of a signature; a sparse one has indices, values and dense shape."""
+    """Describe an input or output of a signature; a sparse one has indices, values and dense shape."""
     if info.HasField("composite_tensor"):
         kind = info.composite_tensor.type_spec
         parts = [tensor(part) for part in info.composite_tensor.components]
         return {"type": kind.TypeSpecClass.Name(kind.type_spec_class), "parts": parts}
-    told = info.HasField("tensor_shape")
-    out = {"dtype": dtype(info.dtype), "shape": shape(info.tensor_shape) if told else None}
+    has_shape = info.HasField("tensor_shape")
+    out = {"dtype": dtype(info.dtype), "shape": shape(info.tensor_shape) if has_shape else None}
     if info.HasField("coo_sparse"):
         coo = info.coo_sparse
         return out | {
@@ -98,7 +98,7 @@ def graph(graph_def, version="") -> dict:
 
 
 def init_op(meta) -> str | None:
-    """The node that a loader runs once: in TF2 a signature, in TF1 a collection."""
+    """Return the node that a loader runs once: in TF2 a signature, in TF1 a collection."""
     key = "__saved_model_init_op"
     if key in meta.signature_def:
         return meta.signature_def[key].outputs[key].name
@@ -109,10 +109,10 @@ def init_op(meta) -> str | None:
 
 
 def assets(meta) -> list[list[str]]:
-    """File name and tensor of each asset; what has no field for them has a collection, as before 2.0."""
+    """Return the file name and tensor of each asset, from the field or, before 2.0, the collection."""
     packed = meta.collection_def["saved_model_assets"].any_list.value
-    found = meta.asset_file_def or [meta_graph_pb2.AssetFileDef.FromString(a.value) for a in packed]
-    return sorted([a.filename, a.tensor_info.name] for a in found)
+    assets = meta.asset_file_def or [meta_graph_pb2.AssetFileDef.FromString(a.value) for a in packed]
+    return sorted([a.filename, a.tensor_info.name] for a in assets)
 
 
 def meta_graph(meta) -> dict:
@@ -128,7 +128,7 @@ def meta_graph(meta) -> dict:
 
 
 def variables(prefix: Path) -> dict:
-    """Each tensor of a checkpoint, whole even where it is stored in slices."""
+    """Return each tensor of a checkpoint, whole even if it is stored in slices."""
     reader = tf.train.load_checkpoint(str(prefix))
     types = reader.get_variable_to_dtype_map()
     return {name: sums.value(kind.name, array(reader.get_tensor(name))) for name, kind in types.items()}
@@ -139,7 +139,7 @@ def array(read) -> np.ndarray:
 
 
 def objects(prefix: Path) -> dict[str, str]:
-    """Checkpoint key → name of the variable, as the object graph in a checkpoint says."""
+    """Map checkpoint keys to variable names, according to the object graph in a checkpoint."""
     reader = tf.train.load_checkpoint(str(prefix))
     if not reader.has_tensor(OBJECT_GRAPH):
         return {}
@@ -161,7 +161,7 @@ def first_words(error: BaseException) -> str:
 
 
 def parse(path: Path, message):
-    """A message in its binary or its text form, whichever the bytes are."""
+    """Parse a message in binary or text format."""
     data = path.read_bytes()
     if path.suffix == ".pbtxt":
         return text_format.Parse(data.decode(), message)
@@ -186,7 +186,7 @@ def saved_model(folder: Path) -> dict:
 
 
 def facts(path: Path) -> dict:
-    """What TensorFlow says of the model at this path."""
+    """Return TensorFlow's facts about the model at a path."""
     path = newest_version(Path(path))
     if path.is_dir():
         return saved_model(path)
@@ -201,8 +201,8 @@ def facts(path: Path) -> dict:
     return {**read, "graphs": [graph(parse(path, v1.GraphDef()))]}
 
 
-def as_json(said: dict) -> str:
-    return json.dumps(said, indent=1, sort_keys=True) + "\n"
+def as_json(facts: dict) -> str:
+    return json.dumps(facts, indent=1, sort_keys=True) + "\n"
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""Whether TensorFlow itself loads a model, by each of the loaders that people call.
+"""Whether TensorFlow loads a model, with each of its loaders.
 
 `loads(path)` answers {loader: "loads", or the first words of the error}. What the model says
 is asked in `facts`.
@@ -19,7 +19,7 @@ def by_saved_model_load(path: Path) -> None:
 
 
 def by_session(path: Path) -> None:
-    """The way of TF1, which is also that of TensorFlow Serving: import, restore, initialise."""
+    """Load like TF1 and TensorFlow Serving: import, restore, initialize."""
     for graph in facts.saved_model(path)["graphs"]:
         with v1.Session(graph=tf.Graph()) as session:
             v1.saved_model.load(session, graph["tags"], str(path))
@@ -69,6 +69,6 @@ def attempt(load: Callable[[Path], None], path: Path) -> str:
 
 
 def loads(kind: str, path: Path) -> dict[str, str]:
-    """What came of each loader for models of this kind."""
+    """Return the outcome of each loader for a model of this kind."""
     path = facts.newest_version(path)
     return {name: attempt(load, path) for name, load in LOADERS[kind].items()}

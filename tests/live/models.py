@@ -1,8 +1,8 @@
-"""Every model that live TensorFlow writes for the tests: a name, a builder, and the file to open.
+"""All models that TensorFlow writes for the tests: a name, a builder, and the file to open.
 
     MODELS = [(function, file)]       `function(folder)` writes the model; `file` is "" for the folder
 
-The shapes of things are in `models_v1` (graphs and sessions) and `models_v2` (functions and objects).
+The builders are in `models_v1` (graphs and sessions) and `models_v2` (functions and objects).
 """
 
 from __future__ import annotations
@@ -16,13 +16,13 @@ from tests.live import models_v1, models_v2
 
 MODELS = models_v1.MODELS + models_v2.MODELS
 
-# A server that has TensorFlow imported and not yet used: its copies start at once, and afresh.
+# A fork server that has imported TensorFlow but not used it: its copies start fast and with fresh state.
 processes = multiprocessing.get_context("forkserver")
 processes.set_forkserver_preload(["tests.live.facts", "tests.live.loads", "tests.live.models"])
 
 
-def in_a_process_of_its_own(folder: Path, work: Callable[..., None], *args: object) -> bool:
-    """Do the work in `folder`, where TensorFlow's counters and switches are new; whether it ended well."""
+def in_own_process(folder: Path, work: Callable[..., None], *args: object) -> bool:
+    """Do the work in a new process, with fresh TensorFlow state, in `folder`; return whether it succeeded."""
     process = processes.Process(target=in_folder, args=(folder, work, *args))
     process.start()
     process.join()
@@ -35,7 +35,7 @@ def in_folder(folder: Path, work: Callable[..., None], *args: object) -> None:
 
 
 def write(name: str, out: Path) -> Path:
-    """Write the model of this name into `out`, whose parent becomes the current folder; the path to open."""
+    """Write a model to `out`, relative to the current folder; return the path to open."""
     build, file = {f.__name__: (f, file) for f, file in MODELS}[name]
     build(Path(out.name))
     return Path(out.name) / file

@@ -22,7 +22,7 @@ SERVE, TRAIN = saved_model.tag_constants.SERVING, saved_model.tag_constants.TRAI
 
 @contextmanager
 def session(control_flow_v2=False, **config):
-    """A TF1 session over a graph of its own; loops and conditions become Enter, Switch and Merge."""
+    """Open a TF1 session with its own graph; loops and conditions become Enter, Switch and Merge."""
     (v1.enable_control_flow_v2 if control_flow_v2 else v1.disable_control_flow_v2)()
     v1.disable_tensor_equality()
     with tf.Graph().as_default() as graph:
@@ -32,7 +32,7 @@ def session(control_flow_v2=False, **config):
 
 
 def ramp(*shape, dtype=np.float32):
-    """0, 1, 2, … in this shape: values that tell themselves apart."""
+    """Return 0, 1, 2, … in this shape: all values differ."""
     return np.arange(np.prod(shape), dtype=dtype).reshape(shape)
 
 
@@ -211,7 +211,7 @@ def loops(out: Path):
 
 
 def functional_loops(out: Path):
-    """The same kinds of things as While, If and Case nodes that call functions, in a plain GraphDef."""
+    """The same as While, If and Case nodes that call functions, in a plain GraphDef."""
     with session(control_flow_v2=True) as s:
         x = v1.placeholder(tf.float32, [], name="x")
         y = v1.while_loop(lambda i, _: i < 3, lambda i, t: (i + 1, t * x), [0, x], name="loop")[1]
@@ -244,7 +244,7 @@ def frozen_text(out: Path):
 
 
 def defun(out: Path):
-    """Functions with a gradient function, of the days before `tf.function`."""
+    """Functions with a gradient function, from before `tf.function`."""
 
     @legacy_function.Defun(tf.float32, tf.float32, func_name="SquareItGrad")
     def square_grad(x, dy):

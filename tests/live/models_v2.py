@@ -19,12 +19,12 @@ def spec(*shape, dtype=f32, name=None):
 
 
 def ramp(*shape, dtype=np.float32):
-    """0, 1, 2, … in this shape: values that tell themselves apart."""
+    """Return 0, 1, 2, … in this shape: all values differ."""
     return np.arange(np.prod(shape), dtype=dtype).reshape(shape)
 
 
 def save_function(out: Path, *specs, options=None, **members):
-    """A decorator: save the function as the one signature of a module that has these members."""
+    """Decorate a function: save it as the only signature of a module that has these members."""
 
     def decorate(f):
         module = tf.Module()
@@ -37,7 +37,7 @@ def save_function(out: Path, *specs, options=None, **members):
 
 
 class Affine(tf.Module):
-    """Two variables, two signatures, and a method that nobody exports."""
+    """Two variables, two signatures, and a method that is not exported."""
 
     def __init__(self):
         super().__init__(name="affine")
@@ -118,7 +118,7 @@ def tensor_lists(out: Path):
 
 
 def ragged(out: Path):
-    """A ragged argument and a ragged result."""
+    """A ragged input and a ragged output."""
 
     @save_function(out, tf.RaggedTensorSpec([None, None], tf.int64, ragged_rank=1))
     def double(_, rows):
@@ -126,7 +126,7 @@ def ragged(out: Path):
 
 
 def sparse(out: Path):
-    """A sparse argument and a sparse result."""
+    """A sparse input and a sparse output."""
 
     @save_function(out, tf.SparseTensorSpec([None, 4], f32))
     def scale(_, x):
@@ -164,7 +164,7 @@ def table_from_file(out: Path):
 
 
 def tables_in_memory(out: Path):
-    """A table whose rows stand in the graph, and mutable ones whose rows stand in the checkpoint."""
+    """A table with its rows in the graph, and mutable ones with their rows in the checkpoint."""
     init = tf.lookup.KeyValueTensorInitializer([b"a", b"b", b"\xff"], tf.constant([1, 2, 3], tf.int64))
     fixed = tf.lookup.StaticVocabularyTable(init, num_oov_buckets=2)
     mutable = tf.lookup.experimental.MutableHashTable(tf.int64, f32, default_value=-1.0)
@@ -190,7 +190,7 @@ def random_numbers(out: Path):
 
 
 def custom_gradient(out: Path):
-    """A function with a gradient of its own, kept by `experimental_custom_gradients`."""
+    """A function with a custom gradient, kept by `experimental_custom_gradients`."""
 
     @tf.custom_gradient
     def clipped(x):
@@ -202,7 +202,7 @@ def custom_gradient(out: Path):
 
 
 def every_dtype():
-    """Odd values of each dtype, and a tensor that is empty, a scalar, a splat, a row of strings."""
+    """Unusual values of each dtype, and a tensor that is empty, a scalar, a splat, a row of strings."""
     odd = [0.0, -0.0, np.inf, -np.inf, np.nan, 1.5]
     small = {name: getattr(ml_dtypes, name) for name in ("float8_e5m2", "float8_e4m3fn", "int4", "uint4")}
     floats = (tf.half, tf.bfloat16, f32, tf.float64)
@@ -232,7 +232,7 @@ def constants(out: Path):
 
 
 def quantized(out: Path):
-    """Quantized types inside a function: qint8, quint8, qint32 and their neighbours."""
+    """Quantized types inside a function: qint8, quint8, qint32 and related types."""
 
     @save_function(out, spec(4))
     def round_trip(_, x):
@@ -241,7 +241,7 @@ def quantized(out: Path):
 
 
 def control_outputs(out: Path):
-    """Functions whose work is a side effect: control outputs, a call that nobody reads, an assertion."""
+    """Functions with side effects: control outputs, a call with unused results, an assertion."""
     log = tf.Variable(ramp(3), name="log")
 
     @tf.function
@@ -257,7 +257,7 @@ def control_outputs(out: Path):
 
 
 def default_arguments(out: Path):
-    """A signature whose second argument may be left out (`SignatureDef.defaults`)."""
+    """A signature whose second input is optional (`SignatureDef.defaults`)."""
     module = tf.Module()
     both = tf.constant([2.0, 3.0])
 
@@ -300,7 +300,7 @@ def placed_variables(out: Path):
 
 
 def optimizer_slots(out: Path):
-    """An optimizer whose slots stand in the object graph, beside lists, dicts and tuples of variables."""
+    """An optimizer with its slots in the object graph, and lists, dicts and tuples of variables."""
     module = tf.Module()
     module.layers = [tf.Variable(ramp(2, 2), name="a"), {"inner": tf.Variable(ramp(3), name="b")}]
     module.pair = (tf.Variable(1.0, name="c"), None)
@@ -348,7 +348,7 @@ def large_index(out: Path):
 
 
 def keras_sequential(out: Path):
-    """Dense layers and normalisation, as `model.export` writes them."""
+    """Dense layers and normalization, written by `model.export`."""
     import keras
 
     model = keras.Sequential(
@@ -382,13 +382,13 @@ def keras_lstm(out: Path):
     """A masked LSTM and a GRU that runs backwards: While over TensorLists, and the cuDNN twin functions."""
     import keras
 
-    ones = {"kernel_initializer": "ones", "recurrent_initializer": "ones"}
+    initializers = {"kernel_initializer": "ones", "recurrent_initializer": "ones"}
     model = keras.Sequential(
         [
             keras.Input([3, 2], name="x"),
             keras.layers.Masking(),
-            keras.layers.LSTM(2, return_sequences=True, **ones),
-            keras.layers.GRU(2, go_backwards=True, **ones),
+            keras.layers.LSTM(2, return_sequences=True, **initializers),
+            keras.layers.GRU(2, go_backwards=True, **initializers),
         ]
     )
     model.export(str(out), verbose=False)

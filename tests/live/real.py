@@ -1,4 +1,4 @@
-"""Ask TensorFlow about every real model that `tools/real_models.py` has fetched.
+"""Record TensorFlow's facts about every real model fetched by `tools/real_models.py`.
 
     python -m tests.live.real [NAME…]       from the root of the repository; what is known is not asked again
     python -m tests.live.real --table       which models TensorFlow loads, and the error where it does not
@@ -24,14 +24,14 @@ FACTS = real_models.CACHE / "facts"
 
 
 def answer(package: real_models.Package, path: str) -> Path:
-    """Where TensorFlow's answer about a model is kept."""
+    """Return the file with TensorFlow's facts about a model."""
     return FACTS / package.folder.name / f"{path}.json"
 
 
 def ask(kind: str, model: Path, out: Path) -> None:
-    said = {**facts.facts(model), "loads": loads.loads(kind, model)}
+    description = {**facts.facts(model), "loads": loads.loads(kind, model)}
     out.parent.mkdir(parents=True, exist_ok=True)
-    out.write_text(facts.as_json(said))
+    out.write_text(facts.as_json(description))
 
 
 def ask_once(package: real_models.Package, kind: str, path: str) -> None:
@@ -39,16 +39,16 @@ def ask_once(package: real_models.Package, kind: str, path: str) -> None:
     if out.exists() or not model.exists():
         return
     print(f"{package}: {path}", flush=True)
-    if not models.in_a_process_of_its_own(Path(tempfile.gettempdir()), ask, kind, model, out):
-        print(f"{package}: {path}: no answer", flush=True)
+    if not models.in_own_process(Path(tempfile.gettempdir()), ask, kind, model, out):
+        print(f"{package}: {path}: failed", flush=True)
 
 
 def table(chosen: list[real_models.Package]) -> None:
     for package in chosen:
         for kind, path in package.models:
-            said = json.loads(answer(package, path).read_text())["loads"]
+            outcomes = json.loads(answer(package, path).read_text())["loads"]
             print(f"{package}: {path} ({kind})")
-            for loader, outcome in said.items():
+            for loader, outcome in outcomes.items():
                 print(f"  {loader:18} {outcome}")
 
 

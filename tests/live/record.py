@@ -1,10 +1,10 @@
-"""Write the recorded models, and what TensorFlow says of them.
+"""Write the recorded models, and TensorFlow's facts about them.
 
-    python -m tests.live.record [NAME…]       from the root of the repository; all models unless named
+    python -m tests.live.record [NAME…]       from the root of the repository; default: all models
 
-Each goes to `tests/models/NAME`, and `tests/models/expected.json.xz` describes all of them. A model of
-which TensorFlow says the same as before is left alone, unless it is named: random ids and the
-order of maps make the bytes differ from run to run.
+Each goes to `tests/models/NAME`, and `tests/models/expected.json.xz` describes all of them. A model with
+the same facts as before is not written again unless it is named: random ids and the order of maps
+change its bytes from run to run.
 """
 
 from __future__ import annotations
@@ -23,42 +23,42 @@ EXPECTED = OUT / "expected.json.xz"
 
 
 def describe(name: str) -> None:
-    """Write the model into the current folder, and beside it what TensorFlow says."""
+    """Write the model and TensorFlow's facts to the current folder."""
     path = models.write(name, Path(name))
     file = str(path.relative_to(name))
-    said = {"file": "" if file == "." else file, **facts.facts(path)}
-    Path("facts.json").write_text(facts.as_json(said))
+    description = {"file": "" if file == "." else file, **facts.facts(path)}
+    Path("facts.json").write_text(facts.as_json(description))
 
 
-def same(name: str, said: dict, before: dict | None) -> bool:
-    """Whether two descriptions agree, but for what no two runs share."""
+def same(name: str, description: dict, before: dict | None) -> bool:
+    """Whether two descriptions are equal, except for what differs in every run."""
     if before is None or not (OUT / name).exists():
         return False
-    # Keras 3 numbers its variables in the order of a set, which is that of their addresses
-    return name.startswith("keras_") or {**said, "fingerprint": 0} == {**before, "fingerprint": 0}
+    # Keras 3 numbers its variables in the order of a set, which depends on their addresses
+    return name.startswith("keras_") or {**description, "fingerprint": 0} == {**before, "fingerprint": 0}
 
 
 def record(name: str, before: dict | None, anew: bool) -> dict:
-    """Make one model; keep the old copy where it still says the same."""
+    """Write one model; keep the old copy if its facts are the same."""
     with tempfile.TemporaryDirectory() as folder:
-        if not models.in_a_process_of_its_own(Path(folder), describe, name):
-            sys.exit(f"{name}: not recorded")
-        said = json.loads((Path(folder) / "facts.json").read_text())
-        if same(name, said, before) and not anew:
+        if not models.in_own_process(Path(folder), describe, name):
+            sys.exit(f"{name}: recording failed")
+        description = json.loads((Path(folder) / "facts.json").read_text())
+        if same(name, description, before) and not anew:
             return before
         shutil.rmtree(OUT / name, ignore_errors=True)
         shutil.copytree(Path(folder) / name, OUT / name)
     print(f"recorded {name}")
-    return said
+    return description
 
 
 def main(names: list[str]) -> None:
     old = read_json(EXPECTED)["models"] if EXPECTED.exists() else {}
     everything = [build.__name__ for build, _ in models.MODELS]
-    told = {name: old[name] for name in everything if name in old}
+    descriptions = {name: old[name] for name in everything if name in old}
     for name in names or everything:
-        told[name] = record(name, old.get(name), anew=bool(names))
-    write_json(EXPECTED, json.loads(facts.as_json({"tensorflow": facts.VERSION, "models": told})))
+        descriptions[name] = record(name, old.get(name), anew=bool(names))
+    write_json(EXPECTED, json.loads(facts.as_json({"tensorflow": facts.VERSION, "models": descriptions})))
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""Checkpoints that TensorFlow writes, and what it reads back from them.
+"""Write checkpoints with TensorFlow, and record what it reads back from them.
 
     python -m tests.live.record_checkpoints       from the root of the repository
 
@@ -29,7 +29,7 @@ PLAIN = [
     "float8_e5m2", "float8_e4m3fn", "float8_e4m3fnuz", "float8_e4m3b11fnuz", "float8_e5m2fnuz",
 ]  # fmt: skip
 QUANTIZED = {"qint8": "int8", "quint8": "uint8", "qint32": "int32", "qint16": "int16", "quint16": "uint16"}
-# What the V1 writer takes: "Saving data type … not yet supported" for the others.
+# Types that the V1 writer supports: "Saving data type … not yet supported" for the others.
 IN_V1 = [
     "float16", "float32", "float64", "complex64", "complex128", "bool", "int8", "int16", "int32", "int64",
     "uint8", "uint16", "qint8", "quint8", "qint32", "string", "scalar_float32", "scalar_string",
@@ -38,7 +38,7 @@ IN_V1 = [
 
 
 def of_type(name: str) -> tf.Tensor:
-    """A small tensor of a type; negative numbers too, where there are any."""
+    """Return a small tensor of a type, with negative numbers if it has any."""
     if name in QUANTIZED:
         return tf.bitcast(of_type(QUANTIZED[name]), getattr(tf_dtypes, name))
     kind = getattr(tf_dtypes, name).as_numpy_dtype
@@ -47,7 +47,7 @@ def of_type(name: str) -> tf.Tensor:
 
 
 def every_type() -> dict[str, tf.Tensor]:
-    """A tensor of each type, and shapes and strings that are easy to get wrong."""
+    """Return a tensor of each type, and shapes and strings that are easy to get wrong."""
     return {
         **{name: of_type(name) for name in [*PLAIN, *QUANTIZED]},
         "string": tf.constant([b"", b"a\0b", "é".encode(), b"x" * 127, b"y" * 128, b"z" * 300]),
@@ -75,7 +75,7 @@ def v1_types(prefix: str) -> None:
 
 
 def v2_object(prefix: str) -> None:
-    """What Keras and SavedModels write: names of an object graph, and that graph as a string."""
+    """Write like Keras and SavedModels: names of an object graph, and that graph as a string."""
     layer = tf.Module()
     layer.kernel = tf.Variable(tf.reshape(tf.range(6.0), [2, 3]))
     layer.bias = tf.Variable([0.5, -0.5, 0.25], dtype=tf.bfloat16)
@@ -83,7 +83,7 @@ def v2_object(prefix: str) -> None:
 
 
 def save_by_session(prefix: str, version: int, sharded: bool) -> None:
-    """Variables on two devices, one of them in three slices and one in two."""
+    """Save variables on two devices, one of them in three slices and one in two."""
     with tf.Graph().as_default(), v1.Session(config=v1.ConfigProto(device_count={"CPU": 2})) as session:
         devices = cycle(["/cpu:0", "/cpu:1"])
         with v1.device(lambda op: next(devices) if op.type == "VarHandleOp" else op.device):
@@ -118,7 +118,7 @@ def v1_sharded(prefix: str) -> None:
 
 
 def v2_grid(prefix: str) -> None:
-    """Four slices that part both axes, and one variant, which no array can hold."""
+    """Write four slices that split both axes, and a variant, which has no array."""
     whole = np.arange(30, dtype=np.float32).reshape(5, 6)
     cuts = [(r, h, c, w) for r, h in ((0, 2), (2, 3)) for c, w in ((0, 4), (4, 2))]
     tf.raw_ops.SaveV2(
@@ -136,19 +136,19 @@ WRITERS: list[Callable[[str], None]] = [
 
 
 def pattern(prefix: str) -> str:
-    """What TensorFlow wants to hear: it finds the shards of a V1 checkpoint by a pattern only."""
+    """Return the name for TensorFlow: it finds the shards of a V1 checkpoint only by a pattern."""
     return prefix if Path(prefix + ".index").exists() or Path(prefix).exists() else prefix + "-?????-of-?????"
 
 
 def listing(prefix: str) -> dict[str, tuple[tf.DType, list[int]]]:
-    """The type and shape of each tensor, as TensorFlow lists them."""
+    """Return the type and shape of each tensor, as TensorFlow lists them."""
     reader = v1.train.NewCheckpointReader(pattern(prefix))
     types, shapes = reader.get_variable_to_dtype_map(), reader.get_variable_to_shape_map()
     return {name: (types[name], shapes[name]) for name in sorted(shapes)}
 
 
 def restored(prefix: str, name: str, dtype: tf.DType, part: str = "") -> np.ndarray[Any, Any]:
-    """A tensor, as TensorFlow restores it; or a part of one, as in `10 2 0,4:-`."""
+    """Return a tensor or a part of one (`10 2 0,4:-`), as TensorFlow restores it."""
     read = tf.raw_ops.RestoreV2(
         prefix=pattern(prefix), tensor_names=[name], shape_and_slices=[part], dtypes=[dtype]
     )[0]
@@ -156,7 +156,7 @@ def restored(prefix: str, name: str, dtype: tf.DType, part: str = "") -> np.ndar
 
 
 def plain(tensor: tf.Tensor) -> np.ndarray[Any, Any]:
-    """An array as tfport gives it: strings are objects, quantized numbers the integers they are made of."""
+    """Return an array in tfport's form: strings are objects, quantized numbers are plain integers."""
     if tensor.dtype.name in QUANTIZED:
         tensor = tf.bitcast(tensor, QUANTIZED[tensor.dtype.name])
     return np.array(tensor.numpy(), tensor.dtype.as_numpy_dtype)

@@ -1,4 +1,4 @@
-"""Record the answers of an old TensorFlow to cases (`OLD_CASES`) of ops that newer ones have not.
+"""Record an old TensorFlow's answers to cases (`OLD_CASES`) of ops that newer ones do not have.
 
     python -m tests.live.record_old_ops OLD_PYTHON FAMILY…      from the root of the repository
 
@@ -37,7 +37,7 @@ def unpacked(kind: str, shape: tuple[int, ...], data: Any) -> Any:
     return out.reshape(shape)
 
 
-def asked(c: Any) -> tuple[bytes, dict[str, Any], list[str]]:
+def serialize(c: Any) -> tuple[bytes, dict[str, Any], list[str]]:
     graph_def, feeds = c.model("fed")
     return graph_def.SerializeToString(), {name: packed(array) for name, array in feeds.items()}, c.outputs()
 
@@ -46,17 +46,17 @@ def main(python: str, families: list[str]) -> None:
     for family in families:
         cases = importlib.import_module(f"tests.runtime.ops.training.test_{family}").OLD_CASES
         with tempfile.TemporaryDirectory() as folder:
-            question, told = Path(folder) / "asked", Path(folder) / "told"
-            question.write_bytes(pickle.dumps([asked(c) for c in cases], protocol=4))
-            subprocess.run([python, WORKER, question, told], check=True, stderr=subprocess.DEVNULL)
-            version, answers = pickle.loads(told.read_bytes())
-        found = {}
-        for c, given in zip(cases, answers, strict=True):
-            if isinstance(given, str) != c.fails:
-                print(f"{family}: {c}: {given if isinstance(given, str) else 'answers'}")
-            found[str(c)] = given if isinstance(given, str) else [a and unpacked(*a) for a in given]
-        write_answers(family, found, version)
-        print(f"recorded {family}: {len(found)} cases, {version}")
+            request, response = Path(folder) / "requests", Path(folder) / "answers"
+            request.write_bytes(pickle.dumps([serialize(c) for c in cases], protocol=4))
+            subprocess.run([python, WORKER, request, response], check=True, stderr=subprocess.DEVNULL)
+            version, answers = pickle.loads(response.read_bytes())
+        recorded = {}
+        for c, answer in zip(cases, answers, strict=True):
+            if isinstance(answer, str) != c.fails:
+                print(f"{family}: {c}: {answer if isinstance(answer, str) else 'answers'}")
+            recorded[str(c)] = answer if isinstance(answer, str) else [a and unpacked(*a) for a in answer]
+        write_answers(family, recorded, version)
+        print(f"recorded {family}: {len(recorded)} cases, {version}")
 
 
 if __name__ == "__main__":

@@ -1,9 +1,9 @@
-"""Record TensorFlow's answers to the cases of `tests/runtime`.
+"""Record TensorFlow's answers to the cases in `tests/runtime`.
 
-    python -m tests.live.record_ops [FAMILY…]      from the root of the repository; all unless named
+    python -m tests.live.record_ops [FAMILY…]      from the root of the repository; default: all
 
-A family is a file `test_FAMILY.py` below `tests/runtime/ops` with a table `CASES`. Cases that are recorded
-already are left as they are, so a new case costs only itself.
+A family is a file `test_FAMILY.py` below `tests/runtime/ops` with a table `CASES`. Cases that are already
+recorded are not run again.
 """
 
 from __future__ import annotations
@@ -25,20 +25,20 @@ ROOT = Path(__file__).parents[2]
 
 
 def families() -> dict[str, str]:
-    """The modules with tables of cases, by family."""
+    """Return the modules with tables of cases, by family."""
     files = [f for f in sorted(ROOT.glob("tests/runtime/**/test_*.py")) if "\nCASES" in f.read_text()]
     modules = (".".join(f.relative_to(ROOT).with_suffix("").parts) for f in files)
     return {module.rpartition(".test_")[2]: module for module in modules}
 
 
 def cases_of(family: str) -> list[Case]:
-    """The table of cases of a family."""
+    """Return the cases of a family."""
     table: list[Case] = importlib.import_module(families()[family]).CASES
     return table
 
 
 def answer(c: Case) -> Any:
-    """What TensorFlow says to a case: arrays, or the first line of its error."""
+    """Return TensorFlow's answer to a case: arrays, or the first line of its error."""
     graph_def, feeds = c.model("fed")
     theirs = tf.compat.v1.GraphDef.FromString(graph_def.SerializeToString())
     try:
@@ -58,7 +58,7 @@ def answer(c: Case) -> Any:
 def plain(answered: Any) -> Any:
     if answered is None:
         return None
-    if isinstance(answered, bytes):  # numpy would drop zeros at its end
+    if isinstance(answered, bytes):  # numpy would drop trailing zeros
         array = np.empty((), object)
         array[()] = answered
         return array
@@ -67,20 +67,20 @@ def plain(answered: Any) -> Any:
 
 
 def main(names: list[str]) -> None:
-    os.chdir(tempfile.mkdtemp())  # some cases have TensorFlow write files
+    os.chdir(tempfile.mkdtemp())  # TensorFlow writes files in some cases
     for family in names or families():
         cases = cases_of(family)
         before = recorded_answers(family)
-        found = {}
+        recorded = {}
         for c in cases:
             key = str(c)
-            found[key] = before[key] if key in before else answer(c)
-            if isinstance(found[key], str) != c.fails:
-                said = found[key] if isinstance(found[key], str) else "answers"
-                print(f"{family}: {key}: {c.op} {c.attrs}: {said}")
-        if found.keys() != before.keys():
-            write_answers(family, found, tf.__version__)
-            print(f"recorded {family}: {len(found)} cases")
+            recorded[key] = before[key] if key in before else answer(c)
+            if isinstance(recorded[key], str) != c.fails:
+                result = recorded[key] if isinstance(recorded[key], str) else "answers"
+                print(f"{family}: {key}: {c.op} {c.attrs}: {result}")
+        if recorded.keys() != before.keys():
+            write_answers(family, recorded, tf.__version__)
+            print(f"recorded {family}: {len(recorded)} cases")
 
 
 if __name__ == "__main__":

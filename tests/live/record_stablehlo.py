@@ -20,12 +20,12 @@ from tests.runtime.ops.xla.test_stablehlo import result_types
 def serialized(text: str, version: str) -> Any:
     try:
         return np.frombuffer(stablehlo.serialize_portable_artifact_str(text, version), np.uint8)
-    except Exception as error:  # an op that this version does not have
+    except Exception as error:  # this version does not have the op
         print(f"{version}: {str(error).splitlines()[0][:300]}")
         return np.zeros(0, np.uint8)
 
 
-def answers(*given: Any, module: bytes, kinds: list[str]) -> Any:
+def answers(*arrays: Any, module: bytes, kinds: list[str]) -> Any:
     types = [getattr(tf, t.name) for t in result_types(kinds)]
     shapes = [[int(n) for n in kind[7:-1].split("x")[:-1]] for kind in kinds]
 
@@ -34,11 +34,11 @@ def answers(*given: Any, module: bytes, kinds: list[str]) -> Any:
             inputs, version=9, module=module, Sout=shapes, Tout=types, platforms=["CPU"]
         )
 
-    return tf.function(run)(*map(tf.constant, given))
+    return tf.function(run)(*map(tf.constant, arrays))
 
 
 def main() -> None:
-    found = {}
+    recorded = {}
     for name, (text, inputs, kinds) in PROGRAMS.items():
         modules = [serialized(text, version) for version in VERSIONS]
         if not modules[1].size:
@@ -46,11 +46,11 @@ def main() -> None:
             continue
         run = functools.partial(answers, module=modules[1].tobytes(), kinds=kinds)
         try:
-            found[name] = [*modules, *(a.numpy() for a in run(*inputs))]
+            recorded[name] = [*modules, *(a.numpy() for a in run(*inputs))]
         except tf.errors.OpError as error:
             print(f"{name}: {str(error)[:300]}")
-    write_answers("stablehlo", found, tf.__version__)
-    print(f"recorded {len(found)} of {len(PROGRAMS)} programs")
+    write_answers("stablehlo", recorded, tf.__version__)
+    print(f"recorded {len(recorded)} of {len(PROGRAMS)} programs")
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""Record XLA's answers to the cases of `tests/runtime/ops/xla/test_xla.py`: its ops run only compiled.
+"""Record XLA's answers to the cases of `tests/runtime/ops/xla/test_xla.py`: its ops run only when compiled.
 
 python -m tests.live.record_xla_ops
 """
@@ -14,7 +14,7 @@ from tests.runtime.cases import Case
 
 
 def answer(c: Case) -> Any:
-    """The case as a compiled function; small integers are constants, since XLA asks sizes to be."""
+    """Run the case as a compiled function; small integers are constants, as XLA requires for sizes."""
     graph_def, feeds = c.model("engine")
     theirs = tf.compat.v1.GraphDef.FromString(graph_def.SerializeToString())
     for node in [n for n in theirs.node if f"{n.name}:0" in feeds]:
@@ -22,8 +22,8 @@ def answer(c: Case) -> Any:
     fed = {n: a for n, a in feeds.items() if a.dtype.kind not in "iu" or a.size >= 64 or c.feeds}
     fixed = {n: a for n, a in feeds.items() if n not in fed}
 
-    def run(*given: Any) -> Any:
-        inputs = dict(zip(fed, given, strict=True)) | {n: tf.constant(a) for n, a in fixed.items()}
+    def run(*arrays: Any) -> Any:
+        inputs = dict(zip(fed, arrays, strict=True)) | {n: tf.constant(a) for n, a in fixed.items()}
         return tf.graph_util.import_graph_def(theirs, input_map=inputs, return_elements=c.outputs(), name="")
 
     known = context.context()

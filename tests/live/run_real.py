@@ -2,9 +2,9 @@
 
     python -m tests.live.run_real [NAME…]     from the root of the repository; needs `make real-models` before
 
-Inputs are made up from the signatures: two rows, 64 or 1 where another size is open, and for
-strings an empty Example, then a text. A model that TensorFlow itself cannot run on any of them
-is told apart from one that tfport cannot.
+Inputs are generated from the signatures: two rows, 64 or 1 for other unknown sizes, and for strings an
+empty Example, then a text. A model that TensorFlow itself cannot run on any of them is reported separately
+from one that tfport cannot run.
 """
 
 from __future__ import annotations
@@ -30,13 +30,13 @@ from tfport.runtime.select_signature import select_signature
 
 ROWS = 2
 TRIES = ((64, b""), (64, b"hello world"), (1, b""))
-"""Sizes for open axes behind the first, and what strings are."""
+"""Sizes of unknown axes after the first, and the value of strings."""
 SECONDS = 600
 TOLERANCE = 1e-4
 SAME, DIFFERS, TF_CANNOT, WE_CANNOT = "same", "DIFFERS", "TensorFlow cannot", "TFPORT CANNOT"
 
 
-def made_up(spec: TensorSpec, rng: np.random.Generator, size: int, text: bytes) -> Any:
+def generate(spec: TensorSpec, rng: np.random.Generator, size: int, text: bytes) -> Any:
     dims = spec.shape.dims if spec.shape.dims is not None else (None,)
     shape = [d if d is not None else ROWS if i == 0 else size for i, d in enumerate(dims)]
     if spec.dtype.name == "string":
@@ -49,12 +49,12 @@ def made_up(spec: TensorSpec, rng: np.random.Generator, size: int, text: bytes) 
 
 
 def theirs(model: Model, path: Path, fetches: list[str], feeds: dict[str, Any]) -> list[Any]:
-    """TensorFlow's answers, from a session: the same for every release's models."""
+    """Return TensorFlow's answers, from a session, which works for models of every release."""
     import tensorflow as tf
 
     v1 = tf.compat.v1
     plain = v1.ConfigProto()
-    # its own rewriting for speed moves the answers of some models by 1 in 400
+    # its optimizations change the answers of some models by 1 in 400
     plain.graph_options.rewrite_options.disable_meta_optimizer = True
     with tf.Graph().as_default() as graph, v1.Session(graph=graph, config=plain) as session:
         if model.format.name == "SavedModel":
@@ -64,12 +64,12 @@ def theirs(model: Model, path: Path, fetches: list[str], feeds: dict[str, Any]) 
             saver.restore(session, str(path).removesuffix(".meta"))
         else:
             graph_def = v1.GraphDef.FromString(graph_to_def(model.graph).SerializeToString())
-            tf.import_graph_def(as_tensorflow_takes(graph_def), name="")
+            tf.import_graph_def(add_missing_attrs(graph_def), name="")
         return session.run(fetches, feeds)
 
 
-def as_tensorflow_takes(graph_def: Any) -> Any:
-    """With the attributes that TF.js leaves out of fused ops, and TensorFlow wants."""
+def add_missing_attrs(graph_def: Any) -> Any:
+    """Add attributes of fused ops that TF.js omits and TensorFlow requires."""
     for node in graph_def.node:
         if node.op.startswith("_Fused") and "num_args" in node.attr and "TArgs" not in node.attr:
             node.attr["TArgs"].list.type.extend([node.attr["T"].type] * node.attr["num_args"].i)
@@ -91,39 +91,41 @@ def difference(ours: Any, expected: Any) -> str | None:
 
 
 def compare(path: Path) -> dict[str, tuple[str, str]]:
-    """How each signature of a model goes."""
+    """Compare each signature of a model."""
     model = tfport.load(str(path))
     session = None
-    found = {}
+    outcomes = {}
     for name in list(model.signatures) or [None]:
         signature: Signature = select_signature(model, name)
         fetches = [tensor for spec in signature.outputs.values() for tensor in spec.tensors]
-        feeds, expected = asked(model, path, signature, fetches)
+        feeds, expected = tensorflow_answers(model, path, signature, fetches)
         if isinstance(expected, str):
-            found[signature.name] = TF_CANNOT, expected
+            outcomes[signature.name] = TF_CANNOT, expected
             continue
         try:
             session = session or tfport.Session(model)
             ours = session.run(fetches, feeds)
         except tfport.Error as error:
-            found[signature.name] = WE_CANNOT, str(error)[:600]
+            outcomes[signature.name] = WE_CANNOT, str(error)[:600]
             continue
         rows = zip(fetches, ours, expected, strict=True)
         wrong = [f"{name}: {d}" for name, a, b in rows if (d := difference(a, b))]
-        found[signature.name] = (DIFFERS, "; ".join(wrong)[:300]) if wrong else (SAME, "")
-    return found
+        outcomes[signature.name] = (DIFFERS, "; ".join(wrong)[:300]) if wrong else (SAME, "")
+    return outcomes
 
 
-def asked(model: Model, path: Path, signature: Signature, fetches: list[str]) -> tuple[dict[str, Any], Any]:
-    """What TensorFlow was fed, and its answers; or why it has none."""
+def tensorflow_answers(
+    model: Model, path: Path, signature: Signature, fetches: list[str]
+) -> tuple[dict[str, Any], Any]:
+    """Return TensorFlow's feeds and answers, or the reason why it has none."""
     why = ""
     for size, text in TRIES:
         rng = np.random.default_rng(0)
         specs = [spec for spec in signature.inputs.values() if len(spec.tensors) == 1]
-        feeds = {spec.tensors[0]: made_up(spec, rng, size, text) for spec in specs}
+        feeds = {spec.tensors[0]: generate(spec, rng, size, text) for spec in specs}
         try:
             return feeds, theirs(model, path, fetches, feeds)
-        except Exception as error:  # whatever it is, it is TensorFlow's answer
+        except Exception as error:  # any error counts as TensorFlow's answer
             lines = [line for line in str(error).splitlines() if line and "Graph execution" not in line]
             why = why or " ".join(lines[:4])[:300]
     return {}, why
@@ -146,14 +148,14 @@ def in_a_process(path: Path) -> dict[str, tuple[str, str]]:
         except subprocess.TimeoutExpired:
             return {"": (WE_CANNOT, f"no answer in {SECONDS} s")}
         except subprocess.CalledProcessError as error:
-            said = error.stderr.decode(errors="replace").strip().splitlines()
-            return {"": (WE_CANNOT, said[-1][:300] if said else f"exit {error.returncode}")}
+            lines = error.stderr.decode(errors="replace").strip().splitlines()
+            return {"": (WE_CANNOT, lines[-1][:300] if lines else f"exit {error.returncode}")}
         return json.loads(out.read())
 
 
 def main(args: list[str]) -> int:
     if args[:1] == ["--one"]:
-        os.chdir(tempfile.mkdtemp())  # some graphs have TensorFlow write files
+        os.chdir(tempfile.mkdtemp())  # TensorFlow writes files for some graphs
         Path(args[2]).write_text(json.dumps(compare(Path(args[1]))))
         return 0
     counted: collections.Counter[str] = collections.Counter()

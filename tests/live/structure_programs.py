@@ -1,4 +1,4 @@
-"""Programs with branches, loops and lists, as TensorFlow 2 writes them: GraphDefs, feeds, what to fetch."""
+"""Programs with branches, loops and lists, written by TensorFlow 2: GraphDefs, feeds and fetches."""
 
 from __future__ import annotations
 
@@ -28,16 +28,16 @@ class Program:
 
 
 def program(*feeds: dict[str, Any], before: tuple[str, ...] = ()) -> Callable[[Any], Any]:
-    """A function that fills a graph of TF1 with branches and loops of TF2, and answers what to fetch."""
+    """Build a TF1 graph with branches and loops of TF2; `fill` returns what to fetch."""
 
     def register(fill: Callable[[], Any]) -> Any:
         def build() -> Program:
             v1.enable_control_flow_v2()
             with tf.Graph().as_default() as graph:
-                found = tf.nest.flatten(fill())
-                names = [tf.identity(t, name=f"result_{i}").name for i, t in enumerate(found)]
-            told = [{f"{k}:0": as_fed(v) for k, v in one.items()} for one in feeds or ({},)]
-            return Program(graph.as_graph_def(), names, told, list(before))
+                tensors = tf.nest.flatten(fill())
+                names = [tf.identity(t, name=f"result_{i}").name for i, t in enumerate(tensors)]
+            fed = [{f"{k}:0": as_fed(v) for k, v in arrays.items()} for arrays in feeds or ({},)]
+            return Program(graph.as_graph_def(), names, fed, list(before))
 
         PROGRAMS[fill.__name__] = build
         return fill
@@ -46,7 +46,7 @@ def program(*feeds: dict[str, Any], before: tuple[str, ...] = ()) -> Callable[[A
 
 
 def keras(name: str, made: Callable[[], list[Any]], *inputs: Any) -> None:
-    """A model of Keras 3, its weights as constants."""
+    """A Keras 3 model with its weights as constants."""
 
     def build() -> Program:
         tf.keras.utils.set_random_seed(1)

@@ -1,4 +1,4 @@
-"""How values are compared without keeping them: sums that need no TensorFlow."""
+"""Digests to compare values without storing them; needs no TensorFlow."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import numpy as np
 
 
 def digest(array) -> str:
-    """SHA-256 of the little-endian bytes in C order; of a string, its length in 8 bytes before it."""
+    """Return the SHA-256 of the little-endian bytes in C order; strings have an 8-byte length in front."""
     array = np.asarray(array)
     if array.dtype != object:
         return hashlib.sha256(np.ascontiguousarray(array).tobytes()).hexdigest()
@@ -23,6 +23,6 @@ def value(dtype: str, array) -> dict:
 
 
 def digest_of_all(values: dict[str, dict]) -> dict:
-    """How many values there are, and one sum over their sorted lines `name dtype shape sha256`."""
+    """Return the number of values and one digest over their sorted lines `name dtype shape sha256`."""
     lines = [f"{name} {v['dtype']} {v['shape']} {v['sha256']}\n" for name, v in sorted(values.items())]
     return {"count": len(lines), "sha256": hashlib.sha256("".join(lines).encode()).hexdigest()}

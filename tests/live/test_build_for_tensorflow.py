@@ -1,4 +1,4 @@
-"""`tfport lib build --for tensorflow==X` against the TensorFlow that is here, which loads and runs it."""
+"""`tfport lib build --for tensorflow==X` with the installed TensorFlow, which loads and runs the library."""
 
 import json
 import shutil
@@ -65,16 +65,16 @@ def test_the_other_abi_is_found_before_anyone_loads_it(tmp_path, capsys):
     path = tmp_path / "op.so"
     wrong = "--flag=-D_GLIBCXX_USE_CXX11_ABI=0"
     assert main(["lib", "build", "--for", RELEASE, SOURCE, "-o", str(path), wrong]) == 1
-    said = capsys.readouterr().out
-    assert "error[TFP421]" in said
-    assert "_GLIBCXX_USE_CXX11_ABI=0" in said
+    output = capsys.readouterr().out
+    assert "error[TFP421]" in output
+    assert "_GLIBCXX_USE_CXX11_ABI=0" in output
     done = subprocess.run([sys.executable, "-c", RUN, str(path)], capture_output=True, text=True)
     assert "NotFoundError" in done.stderr
     assert "undefined symbol" in done.stderr
 
 
 def test_a_library_that_is_not_linked_is_found(tmp_path, capsys):
-    """A kernel whose code was left out: the linker does not mind, the loader does."""
+    """A kernel without its code: linking succeeds, loading fails."""
     source = tmp_path / "op.cc"
     source.write_text(
         Path(SOURCE).read_text() + "\nnamespace acme { int missing(); }\nint used = acme::missing();\n"
@@ -93,13 +93,13 @@ WRONG = [
 ]
 
 
-@pytest.mark.parametrize(("text", "said"), WRONG)
-def test_what_does_not_compile_is_said_with_its_place(text, said, tmp_path, monkeypatch, capsys):
+@pytest.mark.parametrize(("text", "message"), WRONG)
+def test_a_compiler_error_names_its_place(text, message, tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     Path("op.cc").write_text(text)
     assert main(["lib", "build", "--for", RELEASE, "op.cc"]) == 2
-    assert said in capsys.readouterr().err
-    assert sorted(one.name for one in tmp_path.iterdir()) == ["op.cc"]
+    assert message in capsys.readouterr().err
+    assert sorted(file.name for file in tmp_path.iterdir()) == ["op.cc"]
 
 
 def test_another_release_than_the_installed_one_is_not_taken_for_it(capsys):

@@ -1,4 +1,4 @@
-"""TensorFlow writes and tfport reads the same; tfport writes and TensorFlow reads the same."""
+"""tfport reads what TensorFlow writes, and TensorFlow reads what tfport writes."""
 
 import sys
 from pathlib import Path
@@ -19,12 +19,12 @@ GRID = np.arange(30, dtype=np.float32).reshape(5, 6)
 REGIONS = [((0, 2), (0, 4)), ((1, 3), (2, 3)), ((4, 1), (5, 1)), ((0, 5), (3, 2))]
 
 
-def assert_same(found, expected):
-    assert (found.dtype, found.shape) == (expected.dtype, expected.shape)
-    if found.dtype == object:
-        assert found.tolist() == expected.tolist()
+def assert_same(array, expected):
+    assert (array.dtype, array.shape) == (expected.dtype, expected.shape)
+    if array.dtype == object:
+        assert array.tolist() == expected.tolist()
     else:
-        assert found.tobytes() == expected.tobytes()
+        assert array.tobytes() == expected.tobytes()
 
 
 @pytest.mark.parametrize("write", WRITERS, ids=lambda write: write.__name__)
@@ -74,8 +74,8 @@ def test_tensorflow_restores_regions_of_slices_that_tfport_writes(region, tmp_pa
     write_bundle(tmp_path / "m", [*parts, ("whole", (GRID, pb.DT_FLOAT))])
     (top, height), (left, width) = region
     for name in ("grid", "whole"):
-        found = restored(str(tmp_path / "m"), name, tf.float32, f"5 6 {top},{height}:{left},{width}")
-        assert_same(found, GRID[top : top + height, left : left + width])
+        array = restored(str(tmp_path / "m"), name, tf.float32, f"5 6 {top},{height}:{left},{width}")
+        assert_same(array, GRID[top : top + height, left : left + width])
     assert_same(tf.train.load_checkpoint(str(tmp_path / "m")).get_tensor("grid"), GRID)
 
 

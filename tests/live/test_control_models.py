@@ -1,4 +1,4 @@
-"""The recorded models with branches, loops, lists and recurrent layers: tfport answers as TensorFlow does."""
+"""Recorded models with branches, loops, lists and recurrent layers: tfport's answers equal TensorFlow's."""
 
 from pathlib import Path
 
@@ -24,7 +24,7 @@ def fed(session, names):
 
 
 def ours(name, asked):
-    """What tfport answers to what was asked of TensorFlow: `['serve'] signature`, or a tensor."""
+    """Return tfport's answer to a request to TensorFlow: `['serve'] signature`, or a tensor."""
     kind = EXPECTED[name]["kind"]
     if kind != "saved_model":
         session = tfport.Session(load(name))
@@ -33,8 +33,8 @@ def ours(name, asked):
     tags, _, signature = asked.rpartition(" ")
     session = tfport.Session(load(name, tags=eval(tags)))
     spec = session.model.signatures[signature]
-    feeds = [tensor for one in spec.inputs.values() for tensor in one.tensors]
-    fetches = [tensor for _, one in sorted(spec.outputs.items()) for tensor in one.tensors]
+    feeds = [tensor for info in spec.inputs.values() for tensor in info.tensors]
+    fetches = [tensor for _, info in sorted(spec.outputs.items()) for tensor in info.tensors]
     return session.run(fetches, fed(session, feeds))
 
 
@@ -46,15 +46,15 @@ def test_tfport_answers_as_tensorflow_does(name):
         if isinstance(theirs, str):
             continue
         answered += 1
-        for one, right in zip(ours(name, asked), theirs, strict=True):
+        for answer, right in zip(ours(name, asked), theirs, strict=True):
             if right is not None and right.dtype.kind == "f":
-                np.testing.assert_allclose(one, right, rtol=1e-5, atol=1e-6)
+                np.testing.assert_allclose(answer, right, rtol=1e-5, atol=1e-6)
             else:
-                assert np.array_equal(one, right)
+                assert np.array_equal(answer, right)
     assert answered
 
 
-FORWARD = {  # a tensor before the gradients, which are not computed here, and what to feed
+FORWARD = {  # a tensor before the gradients, which are not compared here, and its feeds
     "loops": ("outer/Exit_1:0", [np.float32(x) for x in (0.5, 1.5, 3.0, 20.0)]),
     "tensor_arrays": ("scan/TensorArrayStack/TensorArrayGatherV3:0", [np.ones((4, 2), np.float32)]),
 }
@@ -64,12 +64,12 @@ FORWARD = {  # a tensor before the gradients, which are not computed here, and w
 def test_loops_that_gradients_have_grown_into_run_without_them(name):
     with live.tf.Graph().as_default() as graph:
         live.tf.import_graph_def(live.facts.parse(Path(path_of(name)), live.v1.GraphDef()), name="")
-    fetch, given = FORWARD[name]
+    fetch, feeds = FORWARD[name]
     session = tfport.Session(load(name))
     with live.v1.Session(graph=graph) as theirs:
-        for x in given:
+        for x in feeds:
             np.testing.assert_allclose(
                 session.run(fetch, {"x:0": x}), theirs.run(fetch, {"x:0": x}), rtol=1e-5
             )
     with pytest.raises(tfport.Error, match="cannot run here"):
-        session.run("slope:0", {"x:0": given[0]})
+        session.run("slope:0", {"x:0": feeds[0]})

@@ -1,4 +1,4 @@
-"""A model whose calls are all inlined answers as before."""
+"""Inlining all calls does not change the answers of a model."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""What is recorded of the newest release is what the installed TensorFlow says of itself."""
+"""The record of the newest release matches the installed TensorFlow."""
 
 import pytest
 
@@ -20,7 +20,7 @@ def recorded():
 
 @pytest.fixture(scope="module")
 def ops() -> dict[str, OpDef]:
-    """What the installed TensorFlow registers."""
+    """Return what the installed TensorFlow registers."""
     from tensorflow.python.client import pywrap_tf_session as tf_session
 
     listed = OpList.FromString(tf_session.TF_GetBuffer(tf_session.TF_GetAllOpList())).op
@@ -35,7 +35,7 @@ def without_prose(op: OpDef) -> OpDef:
 
 
 def test_every_registered_op_is_recorded_as_it_is(ops, recorded):
-    # the wheel's op library is loaded here or not, as the tests before have done
+    # earlier tests may have loaded the wheel's op library
     assert set(recorded.ops()) <= set(ops)
     assert [name for name, op in ops.items() if known_ops().get(name) != op] == []
     assert [name for name in recorded.ops() if recorded.definition(name) != ops[name]] == []
@@ -45,7 +45,7 @@ def test_every_registered_kernel_is_recorded(ops, recorded):
     from tensorflow.python.framework import kernels
 
     listed = KernelList.FromString(kernels.get_all_registered_kernels().SerializeToString())
-    own = set(recorded.ops())  # Python loads an op library of the wheel too, which counts apart
+    own = set(recorded.ops())  # Python also loads an op library of the wheel, which is recorded separately
     there = plain(kernel for kernel in kernels_from(listed.kernel) if kernel.op in own)
     ours = plain(kernel for op in recorded.ops() for kernel in recorded.kernels(op))
     assert there - ours == set()
@@ -53,5 +53,5 @@ def test_every_registered_kernel_is_recorded(ops, recorded):
 
 
 def plain(kernels):
-    """Kernels as text, without those of XLA, which come when something is first compiled."""
+    """Return kernels as text, without those of XLA, which are registered on first compilation."""
     return {repr(kernel) for kernel in kernels if not kernel.device.startswith("XLA_")}

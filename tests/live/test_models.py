@@ -1,4 +1,4 @@
-"""tfport reads what this TensorFlow writes today, as it reads the recorded copies."""
+"""tfport reads what the installed TensorFlow writes as it reads the recorded copies."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def write_and_describe(name: str) -> None:
 
 @pytest.mark.parametrize("name", [build.__name__ for build, _ in models.MODELS])
 def test_tfport_says_what_tensorflow_says(name, tmp_path):
-    assert models.in_a_process_of_its_own(tmp_path, write_and_describe, name)
+    assert models.in_own_process(tmp_path, write_and_describe, name)
     expected = json.loads((tmp_path / "answer.json").read_text())
     path = tmp_path / expected.pop("path")
     assert sorted(differences(expected, model_facts(path))) == []

@@ -1,4 +1,4 @@
-"""Keras 3 saved with `tf.saved_model.save`: the restore op leaves out the variables that signatures read."""
+"""Keras 3 saved with `tf.saved_model.save`: the restore op omits the variables that signatures read."""
 
 import numpy as np
 import pytest
@@ -42,5 +42,5 @@ def test_a_session_of_tensorflow_cannot_run_it_and_check_says_so(saved):
 def test_tfport_answers_as_python_does(saved):
     expected = tf.saved_model.load(saved).signatures["serving_default"](x=tf.constant(X))["y"].numpy()
     assert tfport.check(saved, on="tfport").verdict == "runs"
-    found = tfport.Session(saved).signature("serving_default")(x=X)["y"]
-    np.testing.assert_allclose(found, expected, rtol=1e-5)
+    output = tfport.Session(saved).signature("serving_default")(x=X)["y"]
+    np.testing.assert_allclose(output, expected, rtol=1e-5)

@@ -1,4 +1,4 @@
-"""Large families on inputs that nobody chose: TensorFlow and tfport, in engine and NumPy, answer alike."""
+"""Large families on random inputs: tfport's engine and host kernels give TensorFlow's answers."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def arrays(draw, kinds=NUMBERS, shape=None):
 
 
 def hold(c: Case) -> None:
-    """Every way gives TensorFlow's answer, or refuses where it does."""
+    """Check that every way gives TensorFlow's answer, or fails where it does."""
     expected = answer(c)
     for way in c.ways:
         if isinstance(expected, str):

@@ -1,4 +1,4 @@
-"""The installed TensorFlow, recorded by a person, is the one in the atlas."""
+"""Recording the installed TensorFlow gives the build in the atlas."""
 
 from importlib.metadata import version
 from importlib.util import find_spec
@@ -18,9 +18,9 @@ pytestmark = pytest.mark.skipif(FOUND is None, reason="TensorFlow is not install
 @pytest.fixture(scope="module")
 def target(tmp_path_factory):
     path = tmp_path_factory.mktemp("recorded") / "my.target"
-    said = []
-    record_target(str(Path(FOUND.origin).parents[1]), str(path), say=said.append)
-    assert "which runs code in it" in said[0]
+    lines = []
+    record_target(str(Path(FOUND.origin).parents[1]), str(path), say=lines.append)
+    assert "which runs code in it" in lines[0]
     return str(path)
 
 
@@ -42,14 +42,14 @@ def test_it_registers_what_the_atlas_says(target):
 
 
 def test_it_is_a_target(target):
-    (found,) = resolve_targets(target)
-    assert (found.name, found.kind) == (f"tensorflow {version('tensorflow')} (my.target)", "recorded")
-    assert "MatMul" in found.registry
-    assert found.registry.kernels("MatMul")
+    (resolved,) = resolve_targets(target)
+    assert (resolved.name, resolved.kind) == (f"tensorflow {version('tensorflow')} (my.target)", "recorded")
+    assert "MatMul" in resolved.registry
+    assert resolved.registry.kernels("MatMul")
 
 
 def test_the_library_alone_has_the_same_ops(target, tmp_path):
-    """Without the libraries for Python a few are missing, as in a program in C++."""
+    """Without the Python libraries a few ops are missing, as in a C++ program."""
     library = next(Path(FOUND.origin).parent.glob("libtensorflow_cc.so*"))
     alone = tmp_path / "alone.target"
     build = record_target(str(library), str(alone))

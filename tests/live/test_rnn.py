@@ -1,5 +1,5 @@
-"""Recurrent layers as Keras and TF1 make them today, run by tfport and by TensorFlow; and CudnnRNN,
-which TensorFlow has on GPUs only, against the Keras layer with the same weights."""
+"""Recurrent layers of Keras and TF1, run by tfport and by TensorFlow; and CudnnRNN, which TensorFlow
+has on GPUs only, compared with the Keras layer with the same weights."""
 
 import os
 
@@ -17,12 +17,12 @@ layers, v1 = tf.keras.layers, tf.compat.v1
 X = np.random.default_rng(0).normal(size=(2, 5, 3)).astype(np.float32)
 MASKED = X.copy()
 MASKED[0, 3:] = 0
-MASKED[1, 1] = 0  # a gap that no length can say
+MASKED[1, 1] = 0  # a gap that sequence lengths cannot express
 PADDED = X.copy()
 PADDED[0, 3:] = 0
 EMPTY = PADDED.copy()
 EMPTY[1] = 0
-KERAS = {  # name: layers, and the kind of node that the loop becomes
+KERAS = {  # name: layers, and the op that the loop becomes
     "lstm": ([layers.LSTM(4)], "LSTM"),
     "lstm_sequences": ([layers.LSTM(4, return_sequences=True)], "LSTM"),
     "lstm_backwards": ([layers.LSTM(4, return_sequences=True, go_backwards=True)], "LSTM"),
@@ -52,7 +52,7 @@ KERAS = {  # name: layers, and the kind of node that the loop becomes
 
 
 def shaken(model):
-    """Biases are zero at first, and would hide a gate in the wrong place."""
+    """Set biases: initially they are zero, which would hide a gate in the wrong place."""
     random = np.random.default_rng(1)
     model.set_weights([random.normal(size=w.shape).astype(w.dtype) * 0.5 for w in model.get_weights()])
 
@@ -60,17 +60,17 @@ def shaken(model):
 def kinds(session, signature):
     spec = session.model.signatures[signature]
     fetches = [t for out in spec.outputs.values() for t in out.tensors]
-    feeds = [t for given in spec.inputs.values() for t in given.tensors]
-    found = set()
+    feeds = [t for info in spec.inputs.values() for t in info.tensors]
+    ops = set()
 
     def walk(program):
         for step in program.steps:
-            found.update(node.op for node in step.lowered or ())
+            ops.update(node.op for node in step.lowered or ())
             for inner in step.programs:
                 walk(inner)
 
     walk(session.program(fetches, feeds))
-    return found
+    return ops
 
 
 @pytest.mark.parametrize("name", KERAS)
@@ -88,32 +88,32 @@ def test_keras(name, steps, tmp_path):
     for engine in ("onnxruntime", "none"):
         session = tfport.Session(str(tmp_path), engine=engine)
         feed = next(iter(session.model.signatures["serving_default"].inputs))
-        for given in (MASKED, PADDED, EMPTY, X) if name.startswith("masked") else (X,):
-            expected = [np.asarray(a) for a in tf.nest.flatten(model(given))]
-            answers = session.signature("serving_default")(**{feed: given})
+        for x in (MASKED, PADDED, EMPTY, X) if name.startswith("masked") else (X,):
+            expected = [np.asarray(a) for a in tf.nest.flatten(model(x))]
+            answers = session.signature("serving_default")(**{feed: x})
             for theirs, (_, ours) in zip(expected, sorted(answers.items()), strict=True):
                 np.testing.assert_allclose(ours, theirs, rtol=1e-5, atol=2e-6)
         if engine == "onnxruntime" and kind is not None:
-            found = kinds(session, "serving_default")
-            assert kind in found
-            assert (kind == "Loop") or "Loop" not in found
+            ops = kinds(session, "serving_default")
+            assert kind in ops
+            assert (kind == "Loop") or "Loop" not in ops
 
 
 def graph_of(build):
-    """A frozen graph of TF1, and the names of its outputs."""
+    """Return a frozen TF1 graph and the names of its outputs."""
     with tf.Graph().as_default() as graph:
         x = v1.placeholder(tf.float32, (None, None, 3), name="x")
         n = v1.placeholder(tf.int32, (None,), name="n")
-        outputs = [tf.identity(one, name=f"y{i}") for i, one in enumerate(tf.nest.flatten(build(x, n)))]
+        outputs = [tf.identity(output, name=f"y{i}") for i, output in enumerate(tf.nest.flatten(build(x, n)))]
         with v1.Session(graph=graph) as session:
             session.run(v1.global_variables_initializer())
-            names = [one.op.name for one in outputs]
+            names = [output.op.name for output in outputs]
             frozen = v1.graph_util.convert_variables_to_constants(session, graph.as_graph_def(), names)
             return frozen, names
 
 
 def gated(x, n, *, lengths):
-    """A GRU of TF1 as `dynamic_rnn` turns it: its loop, its arrays, its ends of sequences."""
+    """A TF1 GRU with `dynamic_rnn`: its loop, its TensorArrays, its sequence lengths."""
     units, random = 4, np.random.default_rng(2)
     gates = tf.constant(random.normal(size=(3 + units, 2 * units)).astype(np.float32))
     candidate = tf.constant(random.normal(size=(3 + units, units)).astype(np.float32))
@@ -152,8 +152,8 @@ def test_loops_of_tf1(lengths, functional):
         with frozen_graph.as_default():
             tf.import_graph_def(frozen, name="")
             with v1.Session() as theirs:
-                for given in (feeds, with_none):
-                    used = {k: v for k, v in given.items() if lengths or k != "n:0"}
+                for inputs in (feeds, with_none):
+                    used = {k: v for k, v in inputs.items() if lengths or k != "n:0"}
                     expected = theirs.run(ends, used)
                     for ours, right in zip(session.run(ends, used), expected, strict=True):
                         np.testing.assert_allclose(ours, right, rtol=1e-5, atol=2e-6)
@@ -162,33 +162,33 @@ def test_loops_of_tf1(lengths, functional):
 
 
 def cudnn_vector(layer, kind):
-    """The weights of a Keras layer as cuDNN has them: gates apart and turned, then two biases each."""
+    """Return a Keras layer's weights for cuDNN: transposed matrices per gate, then two biases each."""
     kernel, recurrent, *bias = layer.get_weights()
     count = {"lstm": 4, "gru": 3, "rnn_tanh": 1}[kind]
-    order = (1, 0, 2) if kind == "gru" else range(count)  # Keras has z, r, h; cuDNN r, z, h
+    order = (1, 0, 2) if kind == "gru" else range(count)  # Keras: z, r, h; cuDNN: r, z, h
     w, r = (np.split(m, count, axis=1) for m in (kernel, recurrent))
     biases = bias[0] if bias[0].ndim == 2 else np.stack([bias[0], np.zeros_like(bias[0])])
     parts = [w[i].T for i in order] + [r[i].T for i in order]
-    return parts, [np.split(one, count)[i] for one in biases for i in order]
+    return parts, [np.split(vector, count)[i] for vector in biases for i in order]
 
 
 def cudnn_session(op, inputs, engine, **attrs):
-    """One node; the weights are constant."""
+    """Return a session of one node with constant weights."""
     made = pb.GraphDef()
     node = pb.NodeDef(name="node", op=op)
     node.attr["T"].type = 1
     for name, value in attrs.items():
         node.attr[name].CopyFrom(encode(value))
     for name, array in inputs.items():
-        one = made.node.add(name=name, op="Const" if name == "params" else "Placeholder")
-        one.attr["dtype"].type = 3 if array.dtype == np.int32 else 1
+        source = made.node.add(name=name, op="Const" if name == "params" else "Placeholder")
+        source.attr["dtype"].type = 3 if array.dtype == np.int32 else 1
         if name == "params":
-            one.attr["value"].tensor.CopyFrom(pb_tensor(array))
+            source.attr["value"].tensor.CopyFrom(pb_tensor(array))
         else:
             for size in array.shape:
-                one.attr["shape"].shape.dim.add(size=size if name != "input" else -1)
+                source.attr["shape"].shape.dim.add(size=size if name != "input" else -1)
             if name == "input":
-                one.attr["shape"].shape.dim[2].size = array.shape[2]
+                source.attr["shape"].shape.dim[2].size = array.shape[2]
         node.input.append(name)
     made.node.append(node)
     session = tfport.Session(tfport.load(made.SerializeToString()), engine=engine)
@@ -218,13 +218,13 @@ def test_cudnn(mode, both, engine):
         layer = layers.Bidirectional(layer) if both else layer
         layer.build(out.shape)
         shaken(layer)
-        out, *last = (np.asarray(one) for one in layer(out))
+        out, *last = (np.asarray(weight) for weight in layer(out))
         states += last
         for part in (layer.forward_layer, layer.backward_layer) if both else (layer,):
             matrices, vectors = cudnn_vector(part, mode)
             weights += matrices
             biases += vectors
-    params = np.concatenate([one.reshape(-1) for one in (*weights, *biases)])
+    params = np.concatenate([weight.reshape(-1) for weight in (*weights, *biases)])
     zeros = np.zeros((2 * many, 2, units), np.float32)
     inputs = {"input": X.transpose(1, 0, 2), "input_h": zeros, "input_c": zeros, "params": params}
     direction = "bidirectional" if both else "unidirectional"
@@ -253,11 +253,11 @@ def test_cudnn_with_lengths(mode, time_major, engine):
         matrices, vectors = cudnn_vector(part, mode)
         weights += matrices
         biases += vectors
-    params = np.concatenate([one.reshape(-1) for one in (*weights, *biases)])
+    params = np.concatenate([weight.reshape(-1) for weight in (*weights, *biases)])
     zeros = np.zeros((2, 2, 4), np.float32)
-    given = X.transpose(1, 0, 2) if time_major else X
+    x = X.transpose(1, 0, 2) if time_major else X
     inputs = {
-        "input": given,
+        "input": x,
         "input_h": zeros,
         "input_c": zeros,
         "params": params,

@@ -1,4 +1,4 @@
-"""TensorFlow and tfport in one process: each has messages of its own, whoever comes first."""
+"""TensorFlow and tfport in one process, imported in either order: each has its own messages."""
 
 import subprocess
 import sys

@@ -1,4 +1,4 @@
-"""TensorFlow loads what tfport writes, and it answers as before."""
+"""TensorFlow loads models that tfport writes, and their answers are unchanged."""
 
 from pathlib import Path
 
@@ -9,16 +9,16 @@ from tests.recorded_models import EXPECTED, PROGRAMS, load, of_kind, path_of
 import tfport
 from tfport.graph.reach import every_node
 
-# a seed of zero is another one each time
+# a seed of zero is random
 RANDOM = {"randomness"}
-# functions whose arguments are lists, which `import_graph_def` does not take
+# functions with list inputs, which `import_graph_def` does not support
 LISTS = {"list_arguments"}
-# an optimizer that TensorFlow no longer brings, without which `saved_model.load` fails
+# an optimizer that TensorFlow no longer includes, without which `saved_model.load` fails
 SLOTS = {"optimizer_slots"}
 
 
 def saved(name: str, tmp_path: Path) -> Path:
-    """What tfport writes of a model, once it has read and rewritten every attribute."""
+    """Write a model after reading and rewriting every attribute."""
     model = load(name)
     for node in every_node(model.graph):
         assert node.attrs is not None
@@ -31,7 +31,7 @@ def test_it_loads_and_answers_as_before(name, tmp_path):
     kind = EXPECTED[name]["kind"]
     before = answers.answers(kind, Path(path_of(name)))
     after = answers.answers(kind, saved(name, tmp_path))
-    if name == "estimator":  # only the MetaGraph for serving was loaded, so only that is saved
+    if name == "estimator":  # only the MetaGraph for serving was loaded and saved
         before = {key: answer for key, answer in before.items() if "serve" in key}
     if name in RANDOM:
         assert before.keys() == after.keys()

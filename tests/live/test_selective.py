@@ -1,4 +1,4 @@
-"""A header for models is the one that TensorFlow's own tool writes for the same graphs."""
+"""The header for models equals the one that TensorFlow's own tool writes."""
 
 from pathlib import Path
 
@@ -16,14 +16,14 @@ pytestmark = pytest.mark.skipif(
 )
 MODELS = Path(__file__).parents[1] / "models"
 GRAPHS = [path for path in sorted(MODELS.rglob("*.pb")) if path.name in ("saved_model.pb", "graph.pb")]
-MORE = {  # what the tool leaves out, and a build needs
-    "devices": {"AddV2"},  # placed on a device that may not be there, so that it runs on the CPU
-    "list_arguments": {"Pack"},  # in a generic function: the caller says its type
+MORE = {  # what the tool omits, but a build needs
+    "devices": {"AddV2"},  # placed on a device that may be missing; then it runs on the CPU
+    "list_arguments": {"Pack"},  # in a generic function: the caller sets its type
 }
 
 
 def graph_def(path: Path, folder: Path) -> str:
-    """The graph of a SavedModel alone, as the tool wants it."""
+    """Return the graph of a SavedModel, as the tool needs it."""
     if path.name == "graph.pb":
         return str(path)
     saved = SavedModel.FromString(path.read_bytes())

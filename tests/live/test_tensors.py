@@ -8,7 +8,7 @@ from tensorflow.core.framework.tensor_pb2 import TensorProto
 from tfport.formats.encoding.tensor import NUMPY, from_numpy, to_numpy, type_name
 from tfport.formats.proto import graph_pb2 as pb
 
-# numpy has no quantized types; TensorFlow's Python makes no protos of the float8 types without a minus zero
+# numpy has no quantized types; TensorFlow's Python API writes no protos of float8 types without minus zero
 WITHOUT = ("DT_Q", "DT_FLOAT8_E4M3FNUZ", "DT_FLOAT8_E4M3B11FNUZ", "DT_FLOAT8_E5M2FNUZ")
 TYPES = [number for number in NUMPY if not type_name(number).startswith(WITHOUT)]
 
@@ -31,7 +31,7 @@ def test_both_read_what_the_other_writes(number, count):
 
 @pytest.mark.parametrize("number", TYPES, ids=type_name)
 def test_a_constant_of_a_graph_is_read_as_it_was_given(number):
-    """C++ writes tensors in forms of its own: a repeated end is left out."""
+    """C++ writes tensors in its own encodings: a repeated end is omitted."""
     array = np.repeat(elements(number, 2)[1:], 64)
     with tf.Graph().as_default() as graph:
         tf.constant(array, dtype=tf.dtypes.as_dtype(number), name="c")

@@ -1,7 +1,7 @@
-"""A TF.js graph model in TensorFlow's own messages: its JSON parsed, its weights put into the graph.
+"""Convert a TF.js graph model to TensorFlow's messages: parse its JSON, put its weights into the graph.
 
-TensorFlow reads the GraphDef in the JSON but knows nothing of the weights beside it. They are
-decoded here as TF.js does it (`decodeWeights` of its io_utils), and not by tfport.
+TensorFlow reads the GraphDef in the JSON, but not the weights in separate files. They are decoded here as
+in TF.js (`decodeWeights` of its io_utils), and not by tfport.
 """
 
 from __future__ import annotations
@@ -16,29 +16,29 @@ import tensorflow as tf
 from google.protobuf import json_format
 from tensorflow.core.protobuf import meta_graph_pb2
 
-TYPES = {"complex64": np.complex64, "string": object}  # any other is called as in numpy
+TYPES = {"complex64": np.complex64, "string": object}  # all others have numpy's names
 
 
 def meta_graph(path: Path):
-    """Graph, weights and signature as a MetaGraph."""
+    """Return graph, weights and signature as a MetaGraph."""
     model = json.loads(path.read_text(), object_hook=with_bytes)
     meta = meta_graph_pb2.MetaGraphDef()
     json_format.ParseDict(model["modelTopology"], meta.graph_def)
     bind(meta.graph_def, weights(path.parent, model.get("weightsManifest", [])))
-    told = (model.get("userDefinedMetadata") or {}).get("signature") or model.get("signature") or {}
-    signature = json_format.ParseDict(told, meta_graph_pb2.SignatureDef())
+    signature_json = (model.get("userDefinedMetadata") or {}).get("signature") or model.get("signature") or {}
+    signature = json_format.ParseDict(signature_json, meta_graph_pb2.SignatureDef())
     if signature.inputs or signature.outputs:
         meta.signature_def["serving_default"].CopyFrom(signature)
     return meta
 
 
-def with_bytes(found: dict) -> dict:
-    """The first converters wrote strings as lists of numbers, where protobuf wants base64."""
-    said = found.get("s")
-    is_one = said or len(found) == 1  # a list of no strings stands beside lists of no numbers
-    if isinstance(said, list) and is_one and all(isinstance(byte, int) for byte in said):
-        return {**found, "s": base64.b64encode(bytes(said)).decode()}
-    return found
+def with_bytes(attr: dict) -> dict:
+    """Convert strings that early converters wrote as lists of numbers to base64, as protobuf requires."""
+    text = attr.get("s")
+    is_one = text or len(attr) == 1  # an empty list of strings comes with empty lists of numbers
+    if isinstance(text, list) and is_one and all(isinstance(byte, int) for byte in text):
+        return {**attr, "s": base64.b64encode(bytes(text)).decode()}
+    return attr
 
 
 def bind(graph_def, values: dict[str, np.ndarray]) -> None:
@@ -49,7 +49,7 @@ def bind(graph_def, values: dict[str, np.ndarray]) -> None:
 
 
 def weights(folder: Path, manifest: list[dict]) -> dict[str, np.ndarray]:
-    """Each weight by name; those of a group stand one after another in its files."""
+    """Return each weight by name; those of a group are stored one after another in its files."""
     out = {}
     for group in manifest:
         data, at = b"".join((folder / path).read_bytes() for path in group["paths"]), 0
@@ -59,7 +59,7 @@ def weights(folder: Path, manifest: list[dict]) -> dict[str, np.ndarray]:
 
 
 def decode(weight: dict, data: bytes, at: int) -> tuple[np.ndarray, int]:
-    """One weight that starts at `at`, and where the next one starts."""
+    """Return the weight that starts at `at`, and the start of the next one."""
     count, stored = prod(weight["shape"]), weight.get("quantization", weight)["dtype"]
     if stored == "string":
         return strings(weight["shape"], count, data, at)
@@ -77,7 +77,7 @@ def strings(shape: list[int], count: int, data: bytes, at: int) -> tuple[np.ndar
 
 
 def dequantized(weight: dict, array: np.ndarray) -> np.ndarray:
-    """JavaScript computes in float64 and rounds at the end."""
+    """Dequantize like JavaScript: compute in float64 and round at the end."""
     how = weight.get("quantization")
     if how is None or how["dtype"] == "float16":
         return array.astype(TYPES.get(weight["dtype"], weight["dtype"]))
