@@ -133,8 +133,8 @@ CASES: dict[str, Callable[[], object]] = {
     "index_empty": lambda: change(INDEX, lambda data: b""),
     "index_truncated": lambda: change(INDEX, lambda data: data[:-10]),
     "index_ends_in_zeros": lambda: change(INDEX, lambda data: data[:-8] + bytes(8)),
-    "index_place_without_end": lambda: change(INDEX, lambda data: data[:-48] + b"\xff" * 40 + MAGIC),
-    "index_place_outside": lambda: change(
+    "index_handle_malformed": lambda: change(INDEX, lambda data: data[:-48] + b"\xff" * 40 + MAGIC),
+    "index_handle_outside": lambda: change(
         INDEX, lambda data: data[:-48] + b"\0\0\xff\x7f\x10".ljust(40, b"\0") + MAGIC
     ),
     "block_damaged": lambda: flip(INDEX, 20),
@@ -143,8 +143,8 @@ CASES: dict[str, Callable[[], object]] = {
     "block_without_restarts": lambda: raw_block(bytes(8)),
     "block_restarts_too_many": lambda: raw_block(b"\0\0\0\0\xff\0\0\0"),
     "block_entry_too_long": lambda: raw_block(b"\0\x01\x7fk" + TAIL),
-    "block_entry_cut_off": lambda: raw_block(b"\0\xff" + TAIL),
-    "block_shares_what_is_not_there": lambda: raw_block(b"\x05\x01\0k" + TAIL),
+    "block_entry_truncated": lambda: raw_block(b"\0\xff" + TAIL),
+    "block_shared_prefix_missing": lambda: raw_block(b"\x05\x01\0k" + TAIL),
     "block_keys_out_of_order": lambda: raw_block(HEADER + b"\0\x01\0b\0\x01\0a" + TAIL),
     "block_keys_grow": lambda: raw_block(
         HEADER + b"".join(to_varint(n) + b"\1\0k" for n in range(500)) + TAIL
@@ -152,33 +152,31 @@ CASES: dict[str, Callable[[], object]] = {
     # the header and the entries
     "header_missing": lambda: rewrite(lambda rows: rows.pop(b"")),
     "header_unparsable": lambda: rewrite(lambda rows: rows.update({b"": b"\xff\xff"})),
-    "header_of_the_future": lambda: header(min_consumer=9),
+    "header_version_too_new": lambda: header(min_consumer=9),
     "name_not_utf8": lambda: rewrite(lambda rows: rows.update({b"a\xff": rows[b"kernel"]})),
     "entry_unparsable": lambda: rewrite(lambda rows: rows.update({b"kernel": b"\xff"})),
     "shape_negative": lambda: entry("kernel", lambda e: set_shape(e, 6, -2)),
     "shape_overflows": lambda: entry("kernel", lambda e: set_shape(e, 2**40, 2**40)),
-    "shape_of_unknown_rank": lambda: entry("kernel", lambda e: setattr(e.shape, "unknown_rank", True)),
-    "shape_of_too_many_axes": lambda: entry("kernel", lambda e: set_shape(e, *[1] * 33)),
+    "shape_with_unknown_rank": lambda: entry("kernel", lambda e: setattr(e.shape, "unknown_rank", True)),
+    "shape_with_too_many_axes": lambda: entry("kernel", lambda e: set_shape(e, *[1] * 33)),
     "type_unknown": lambda: entry("kernel", lambda e: setattr(e, "dtype", 99)),
     "type_variant": lambda: entry("kernel", lambda e: setattr(e, "dtype", graph_pb2.DT_VARIANT)),
     "size_wrong": lambda: entry("kernel", lambda e: setattr(e, "size", 44)),
     # the shards
-    "shard_of_no_number": lambda: entry("kernel", lambda e: setattr(e, "shard_id", 3)),
+    "shard_number_outside": lambda: entry("kernel", lambda e: setattr(e, "shard_id", 3)),
     "shard_missing": lambda: header(num_shards=2),
     "shard_truncated": lambda: change(DATA, lambda data: data[:40]),
     "offset_negative": lambda: entry("kernel", lambda e: setattr(e, "offset", -8)),
     "data_damaged": lambda: flip(DATA, 20),
     "strings_too_many": lambda: entry("words", lambda e: set_shape(e, 1000)),
     "strings_length_damaged": lambda: flip(DATA, 128 + 64),
-    "strings_lengths_without_end": lambda: change(
-        DATA, lambda data: data[:192] + b"\xff" * (len(data) - 192)
-    ),
-    "strings_cut_off": lambda: entry("words", lambda e: setattr(e, "size", e.size - 1)),
+    "strings_lengths_malformed": lambda: change(DATA, lambda data: data[:192] + b"\xff" * (len(data) - 192)),
+    "strings_truncated": lambda: entry("words", lambda e: setattr(e, "size", e.size - 1)),
     "strings_damaged": lambda: flip(DATA, 128 + 64 + 7),
     # slices
     "slice_missing": lambda: rewrite(lambda rows: rows.pop(SECOND)),
-    "slice_of_other_type": lambda: entry(SECOND, lambda e: setattr(e, "dtype", graph_pb2.DT_INT32)),
-    "slice_of_other_shape": lambda: entry(SECOND, lambda e: set_shape(e, 3, 2)),
+    "slice_type_differs": lambda: entry(SECOND, lambda e: setattr(e, "dtype", graph_pb2.DT_INT32)),
+    "slice_shape_differs": lambda: entry(SECOND, lambda e: set_shape(e, 3, 2)),
     "slice_outside": lambda: entry("rows", lambda e: set_shape(e, 5, 2)),
     "slices_with_a_gap": lambda: entry("rows", lambda e: e.slices.pop()),
     "slices_larger_than_the_file": lambda: (

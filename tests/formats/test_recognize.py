@@ -18,7 +18,7 @@ from tfport.formats.format import ModelFormat
 from tfport.formats.graph_def.signature import GRAPH_DEF, META_GRAPH
 from tfport.formats.proto import graph_pb2 as pb
 from tfport.formats.proto import saved_model_pb2 as sm
-from tfport.formats.recognize import recognize
+from tfport.formats.recognize import FORMATS, recognize
 from tfport.formats.sample import Sample
 from tfport.formats.saved_model.signature import SAVED_MODEL
 from tfport.formats.tfjs.signature import TFJS
@@ -281,3 +281,22 @@ def test_recognition_reads_only_the_start_of_a_large_file(tmp_path):
         file.write(node)
         file.truncate(file.tell() + 2**30)  # a hole, which takes no disk and would take time
     assert find_model(tmp_path / "large.pb").format is GRAPH_DEF
+
+
+def test_the_table_of_formats_is_consistent():
+    models = [row for row in FORMATS if isinstance(row, ModelFormat)]
+    keys = [row.key for row in models]
+    ranks = [row.folder_rank for row in models if row.folder_rank]
+    assert all(keys)
+    assert len(set(keys)) == len(keys)
+    assert len(set(ranks)) == len(ranks)
+    assert {key for row in models for key in row.accepts} <= set(keys)
+    assert len({id(row) for row in FORMATS}) == len(FORMATS)
+
+
+def test_a_list_of_checkpoints_that_refers_to_itself_is_refused(tmp_path):
+    (tmp_path / "checkpoint").write_bytes(b'model_checkpoint_path: "checkpoint"\n')
+    with pytest.raises(
+        UnreadableFile, match=r"checkpoint: a list of checkpoints that refers to another one$"
+    ):
+        find_model(tmp_path)
