@@ -60,7 +60,7 @@ TENSORFLOWS = ("tensorflow", "tensorflow-cpu", "tensorflow-cpu-aws", "tensorflow
 
 
 @dataclass(frozen=True, slots=True)
-class OpRecord:
+class OpVersion:
     """A definition or set of kernels of an op, and the builds that share it."""
 
     builds: list[Build]
@@ -137,17 +137,17 @@ class Atlas:
     def op_names(self) -> list[str]:
         return [name for (name,) in self.rows("SELECT DISTINCT name FROM op ORDER BY name")]
 
-    def definitions(self, op: str) -> list[OpRecord]:
+    def definitions(self, op: str) -> list[OpVersion]:
         """Return every definition of an op, each with its builds."""
         return [
-            OpRecord(self._builds_in(row.builds), row.provider, definition=row.read())
+            OpVersion(self._builds_in(row.builds), row.provider, definition=row.read())
             for row in self.definition_rows(op)
         ]
 
-    def kernel_sets(self, op: str) -> list[OpRecord]:
+    def kernel_sets(self, op: str) -> list[OpVersion]:
         """Return every set of kernels of an op, each with its builds."""
         return [
-            OpRecord(self._builds_in(row.builds), row.provider, kernels=row.read())
+            OpVersion(self._builds_in(row.builds), row.provider, kernels=row.read())
             for row in self.kernel_rows(op)
         ]
 

@@ -10,7 +10,7 @@ import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from tfport.atlas.atlas import ARM, TENSORFLOWS, Atlas, Build, OpRecord
+from tfport.atlas.atlas import ARM, TENSORFLOWS, Atlas, Build, OpVersion
 from tfport.atlas.kernel_history import (
     KernelAvailability,
     Line,
@@ -93,7 +93,7 @@ def op_history(atlas: Atlas, name: str) -> OpHistory | None:
         return None
     kernel_sets = atlas.kernel_sets(name)
     newest = _newest(definitions)
-    type_attr = main_type(newest, (kernel for chapter in kernel_sets for kernel in chapter.kernels))
+    type_attr = main_type(newest, (kernel for version in kernel_sets for kernel in version.kernels))
     return OpHistory(
         name,
         newest,
@@ -104,35 +104,35 @@ def op_history(atlas: Atlas, name: str) -> OpHistory | None:
     )
 
 
-def _newest(definitions: list[OpRecord]) -> OpDef:
+def _newest(definitions: list[OpVersion]) -> OpDef:
     """Return the definition of the newest TensorFlow that has the op, else of the last add-on."""
-    last = max(definitions, key=lambda chapter: max((b.package == STOCK, b.number) for b in chapter.builds))
+    last = max(definitions, key=lambda version: max((b.package == STOCK, b.number) for b in version.builds))
     assert last.definition is not None
     return last.definition
 
 
-def _provider(build: Build, chapter: OpRecord) -> Provider:
-    return build.package, chapter.provider if build.is_tensorflow else ""
+def _provider(build: Build, version: OpVersion) -> Provider:
+    return build.package, version.provider if build.is_tensorflow else ""
 
 
-def _defined(definitions: list[OpRecord]) -> dict[Provider, Defined]:
+def _defined(definitions: list[OpVersion]) -> dict[Provider, Defined]:
     """Return the definitions of an op by provider."""
     by_provider: dict[Provider, Defined] = {}
-    for chapter in definitions:
-        for build in chapter.builds:
-            if ARM not in build.platform and chapter.definition is not None:
-                by_provider.setdefault(_provider(build, chapter), {})[build.number] = chapter.definition
+    for version in definitions:
+        for build in version.builds:
+            if ARM not in build.platform and version.definition is not None:
+                by_provider.setdefault(_provider(build, version), {})[build.number] = version.definition
     return by_provider
 
 
-def _run(kernel_sets: list[OpRecord], type_attr: str | None) -> dict[Provider, Kernels]:
+def _run(kernel_sets: list[OpVersion], type_attr: str | None) -> dict[Provider, Kernels]:
     """Return the kernels of an op by provider."""
     by_provider: dict[Provider, Kernels] = {}
-    for chapter in kernel_sets:
-        lines = lines_of(chapter, type_attr)
-        for build in chapter.builds:
+    for version in kernel_sets:
+        lines = lines_of(version, type_attr)
+        for build in version.builds:
             if ARM not in build.platform:
-                mine = by_provider.setdefault(_provider(build, chapter), {})
+                mine = by_provider.setdefault(_provider(build, version), {})
                 for line in lines:
                     mine.setdefault(line, set()).add(build.number)
     return by_provider
@@ -190,7 +190,7 @@ def _changes(builds: Sequence[Build], definitions: Defined) -> list[ReleaseChang
     return [change for change in changes if change.changes]
 
 
-def _kernels_missing(atlas: Atlas, definitions: list[OpRecord]) -> tuple[Span, ...]:
-    having = {build.number for chapter in definitions if not chapter.provider for build in chapter.builds}
+def _kernels_missing(atlas: Atlas, definitions: list[OpVersion]) -> tuple[Span, ...]:
+    having = {build.number for version in definitions if not version.provider for build in version.builds}
     stock = on_x86(atlas, STOCK)
     return spans(stock, having - with_kernels(atlas, stock))

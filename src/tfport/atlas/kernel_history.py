@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from tfport.atlas.atlas import Atlas, Build, OpRecord, has_bit
+from tfport.atlas.atlas import Atlas, Build, OpVersion, has_bit
 from tfport.atlas.release_spans import Span, spans
 from tfport.formats.proto.graph_pb2 import OpDef
 from tfport.graph.dtypes import DType
@@ -37,11 +37,11 @@ def main_type(op: OpDef, kernels: Iterable[Kernel]) -> str | None:
     return best if best and values[best] else None
 
 
-def lines_of(record: OpRecord, type_attr: str | None) -> set[Line]:
-    """Return the lines to which the kernels of a record belong."""
+def lines_of(version: OpVersion, type_attr: str | None) -> set[Line]:
+    """Return the lines to which the kernels of a version of an op belong."""
     return {
         (kernel.device, str(value), kernel.label)
-        for kernel in record.kernels
+        for kernel in version.kernels
         for value in (kernel.constraints.get(type_attr or "") or ("",))
     }
 
