@@ -27,6 +27,13 @@ NOT_YET = pytest.mark.xfail(strict=True, reason="not yet true: remove this mark 
 LARGEST_FOLDER = 40
 VAGUE = re.compile(r"given|said|told|held|found|one|ones|thing|things|stuff")
 VAGUE_FUNCTION = re.compile(r"given|said|told|held|found|thing|things|stuff")
+COUNT = re.compile(
+    r"(?<![\d.,])(?:\d{1,3}(?:,\d{3})+|\d{2,}) (?:op |real |recorded |published |host |small )?"
+    r"(?:releases|builds|ops|op types|kernels|lowerings|rules|codes|findings|messages|models|SavedModels"
+    r"|outcomes|libraries|loads|pairs|packages|add-ons|formats)\b"
+)
+NOT_PROSE = re.compile(r"^```.*?^```|^    .*?$|<!-- count .*?<!-- end -->|`[^`\n]*`", re.M | re.S)
+WRITTEN_BY_TOOLS = ("docs/truth/fix.md", "docs/codes/")
 TESTED_BY_PARENT = {"kernels", "lowerings", "proto"}
 """Packages whose tests are in the folder of their parent: an op is tested as a whole."""
 
@@ -188,3 +195,15 @@ def vague_names(tree: ast.Module) -> Iterator[tuple[str, int]]:
             yield node.arg, node.lineno
         elif isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and VAGUE_FUNCTION.fullmatch(node.name):
             yield node.name, node.lineno
+
+
+def test_counts_in_pages_are_computed():
+    """A number of releases, ops, models and so on is marked, so that `tests/test_docs.py` verifies it."""
+    pages = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
+    stated = [
+        f"{page.relative_to(ROOT)}: {match[0]}"
+        for page in pages
+        if not str(page.relative_to(ROOT)).startswith(WRITTEN_BY_TOOLS)
+        for match in COUNT.finditer(NOT_PROSE.sub("", page.read_text()))
+    ]
+    assert not stated, "mark it: <!-- count NAME -->…<!-- end --> (tools/doc_counts.py)\n" + "\n".join(stated)

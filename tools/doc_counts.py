@@ -7,6 +7,7 @@ writes the current number, and `tests/test_docs.py` fails if a page states anoth
 from __future__ import annotations
 
 import functools
+import json
 import re
 import sys
 import tomllib
@@ -120,6 +121,63 @@ def releases_tried_in_python() -> int:
 
     records = read_small_model_outcomes()
     return len({record["version"] for name, record in records.items() if name.startswith("python")})
+
+
+@count
+def published_models() -> int:
+    """SavedModels of published packages that were tried on real releases."""
+    return len({case for _, record in _real_records() for case in record["outcomes"]})
+
+
+@count
+def published_model_releases() -> int:
+    return len({record["version"] for _, record in _real_records()})
+
+
+@count
+def published_model_loads() -> int:
+    return sum(len(loaders) for _, record in _real_records() for loaders in record["outcomes"].values())
+
+
+def _real_records() -> list[tuple[str, dict]]:
+    from tests.truth_outcomes import read_outcomes
+
+    return [(name, record) for name, record in read_outcomes().items() if name.startswith("real/")]
+
+
+@count
+def op_libraries() -> int:
+    """Op libraries that were loaded into several releases."""
+    return len(_library_pairs()["libraries"])
+
+
+@count
+def op_library_releases() -> int:
+    return len(_predicted_releases())
+
+
+@count
+def op_library_loads() -> int:
+    libraries = _library_pairs()["libraries"].values()
+    return sum(len(library["outcomes"].keys() & _predicted_releases()) for library in libraries)
+
+
+@count
+def library_cases() -> int:
+    """Files that each load, or fail to load, in their own way."""
+    recorded = json.loads((ROOT / "tests/libraries/outcomes.json").read_text())
+    return len(recorded["outcomes"])
+
+
+def _library_pairs() -> dict:
+    from tests.compact_json import read_json
+
+    return read_json(ROOT / "tests/libraries/pairs.json.xz")
+
+
+def _predicted_releases() -> set[str]:
+    """The releases whose symbols are recorded: not the wheels of 1.14 for Python 3.6."""
+    return {release for release in _library_pairs()["releases"] if not release.endswith("-cp36")}
 
 
 @functools.cache
