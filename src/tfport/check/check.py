@@ -141,7 +141,7 @@ def _doubt(model: CheckedModel, finding: Finding, loader: Loader, nodes: list[No
     if answer.question is Question.KERNEL_LIMIT_WITHOUT_ONEDNN:
         return "oneDNN supports it; TensorFlow uses oneDNN on CPUs with AVX512_VNNI, AVX512_BF16 or AMX"
     skipped = (model.contexts.may_be_skipped(node, lowering=lowering) for node in nodes)
-    if nodes and finding.noticed[answer.question].in_taken_branch and all(skipped):
+    if nodes and finding.declared().in_taken_branch and all(skipped):
         return "it fails only if the branch that contains it is taken"
     if loader.name == SERVING and answer.question is Question.ATTR_VALUE and answer.attr == "data_format":
         return "a session leaves this attribute to the kernel, which may support the value"

@@ -105,8 +105,7 @@ class Loader:
         if context is None:
             return noticed.stages(path, self.target)[MAIN_GRAPH]
         graph = _graph_of(context)
-        by_value = answer is not None and answer.question is Question.ATTR_VALUE and not answer.structural
-        if by_value and answer.attr in READ_BY_SHAPE_FUNCTIONS and self.name != RUNTIME:
+        if answer is not None and self._infers_from(answer):
             return SIZES.stages(path, self.target)[graph]
         if context.lowered and self.lowers:
             return noticed.stages(SERVING)[MAIN_GRAPH]
@@ -114,6 +113,11 @@ class Loader:
         if context.in_branch and when == LOAD and self.infers_shapes:
             return noticed.earliest(CAPI)[graph]
         return when
+
+    def _infers_from(self, answer: Unresolved) -> bool:
+        """Whether inferring shapes reads the value of the attribute."""
+        is_value = answer.question is Question.ATTR_VALUE and not answer.structural
+        return is_value and answer.attr in READ_BY_SHAPE_FUNCTIONS and self.name != RUNTIME
 
     def _ignores(self, finding: Finding, answer: Unresolved, op: str, context: NodeContext) -> bool:
         """Whether the loader never gets to see it, because it changes or removes the node first."""

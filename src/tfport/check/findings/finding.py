@@ -137,14 +137,17 @@ class Finding(_KeywordFields):
     def function(self) -> str | None:
         return function_of(self.nodes[0]) if self.nodes else None
 
-    def when(self) -> Noticed:
-        """When each loader notices this one."""
+    def declared(self) -> Noticed:
+        """What its class declares for its question or case."""
         noticed: Any = self.noticed
-        if isinstance(noticed, Noticed):
-            return noticed
-        if self.unresolved is None:
-            return cast(Noticed, noticed[self.case])
-        return STRUCTURE if self.unresolved.structural else cast(Noticed, noticed[self.unresolved.question])
+        if not isinstance(noticed, Noticed):
+            noticed = noticed[self.unresolved.question if self.unresolved is not None else self.case]
+        return cast(Noticed, noticed)
+
+    def when(self) -> Noticed:
+        """When each loader notices it: as declared, unless it keeps a node from being built at all."""
+        is_structural = self.unresolved is not None and self.unresolved.structural
+        return STRUCTURE if is_structural else self.declared()
 
     def cause(self) -> str:
         """What is known about this case."""
