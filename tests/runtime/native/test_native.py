@@ -255,9 +255,9 @@ def test_a_name_that_is_taken_registers_nothing_of_the_library(registry):
 
 
 BROKEN = [
-    ("THROWS", "it ends the process that loads it (SIGABRT): no licence found"),
-    ("ABORTS", "it ends the process that loads it (SIGABRT)"),
-    ("EXITS", "it ends the process that loads it (exit code 0)"),
+    ("THROWS", "loading it ends the process (SIGABRT): no licence found"),
+    ("ABORTS", "loading it ends the process (SIGABRT)"),
+    ("EXITS", "loading it ends the process (exit code 0)"),
     ("LACKS_A_SYMBOL", "needs acme::missing, which none of its libraries defines"),
     ("HAS_A_BAD_CONSTRAINT", "a kernel of Native>Broken has the constraint `float`; expected `T=float`"),
 ]

@@ -52,5 +52,5 @@ def _why(code: int, stderr: str) -> str:
     if code == 3 and lines:
         return f"the system's loader rejects it{last}"
     if code < 0:
-        return f"it ends the process that loads it ({signal.Signals(-code).name}){last}"
-    return f"it ends the process that loads it (exit code {code}){last}"
+        return f"loading it ends the process ({signal.Signals(-code).name}){last}"
+    return f"loading it ends the process (exit code {code}){last}"
