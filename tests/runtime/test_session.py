@@ -190,14 +190,3 @@ def test_a_rank_that_the_graph_does_not_know_is_learnt_from_what_is_fed():
     """)
     assert session.run("y:0", {"x:0": np.zeros((2, 4), np.float32)}).tolist() == [[0.25] * 4] * 2
     assert session.run("y:0", {"x:0": np.zeros((1, 1, 2), np.float32)}).tolist() == [[[0.5] * 2]]
-
-
-@pytest.mark.parametrize("engine", ["onnxruntime", "none"])
-def test_engines_answer_alike(engine):
-    call = tfport.Session(load("module"), engine=engine).signature("serving_default")
-    np.testing.assert_allclose(call(x=[[1.0, 2.0]])["y"], [[6, 10, 14]])
-
-
-def test_an_unknown_engine_is_a_sentence():
-    with pytest.raises(tfport.Error, match="unknown engine `cuda`; expected onnxruntime, openvino or none"):
-        tfport.Session(load("module"), engine="cuda")

@@ -1,0 +1,41 @@
+"""Engines: they compute the same outputs, and say which nodes they support."""
+
+import numpy as np
+import pytest
+from tests.recorded_models import load
+
+import tfport
+from tfport.graph.dtypes import FLOAT32, STRING
+from tfport.runtime.engines.engine import make_engine
+from tfport.runtime.operand import Operand
+from tfport.runtime.program import OnnxNode
+
+
+@pytest.mark.parametrize("engine", ["onnxruntime", "none"])
+def test_engines_compute_the_same_outputs(engine):
+    call = tfport.Session(load("module"), engine=engine).signature("serving_default")
+    np.testing.assert_allclose(call(x=[[1.0, 2.0]])["y"], [[6, 10, 14]])
+
+
+def test_an_unknown_engine_is_an_error():
+    with pytest.raises(tfport.Error, match="unknown engine `cuda`; expected onnxruntime, openvino or none"):
+        tfport.Session(load("module"), engine="cuda")
+
+
+@pytest.mark.parametrize(
+    ("engine", "op", "dtype", "supported"),
+    [
+        ("onnxruntime", "Abs", FLOAT32, True),
+        ("onnxruntime", "NoSuchOp", FLOAT32, False),
+        ("onnxruntime", "Abs", STRING, False),
+        ("none", "Abs", FLOAT32, False),
+    ],
+)
+def test_an_engine_says_which_nodes_it_supports(engine, op, dtype, supported):
+    node = OnnxNode(op, (Operand(dtype, (2,)),), (Operand(dtype, (2,)),), {})
+    assert make_engine(engine, 1).takes(node) == supported
+
+
+def test_without_an_engine_no_island_can_run():
+    with pytest.raises(tfport.Error, match="no engine was selected"):
+        make_engine("none").compile(b"", {}, [], [])
