@@ -51,7 +51,7 @@ def _in_memory(data: memoryview, where: str) -> ModelLocation:
 
 
 def _in_open_file(file: IO[bytes]) -> ModelLocation:
-    """By its path, if that still leads to this file: there may be others beside it."""
+    """Use the path of the file if it still refers to it, as other files may be beside it."""
     name = getattr(file, "name", None)
     try:
         if isinstance(name, str) and os.path.samestat(os.stat(name), os.fstat(file.fileno())):

@@ -55,7 +55,7 @@ class ModelFormat(Format):
     accepts: tuple[str, ...] = ()
     """Keys of the formats that candidates may have; empty if the file name alone decides."""
     subfolders: Callable[[list[str]], list[str]] = no_folders
-    """The folders that may hold such a model, the preferred first."""
+    """The folders that may contain such a model, the preferred first."""
 
 
 @dataclass(frozen=True, eq=False, slots=True)

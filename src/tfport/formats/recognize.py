@@ -1,4 +1,4 @@
-"""Which format is this file, and which model does a folder hold? One walk over the table of formats.
+"""Recognize the format of a file, and the model in a folder, by one walk over the table of formats.
 
 `recognize(sample)` returns the first row of `FORMATS` that matches a file. `locate` gives the model
 that a file belongs to, `models_in` the models of a folder. To add a format, add its row to `FORMATS`.
@@ -124,12 +124,12 @@ def models_below(files: Files, levels: int) -> tuple[list[ModelLocation], list[E
 
 
 def other_folder(names: list[str]) -> OtherFile | None:
-    """What a folder with these files is, if it is something of another framework."""
+    """The row of another framework that a folder with these files belongs to, if any."""
     return next((row for row in _OTHERS if _any_match(row.in_folder, names)), None)
 
 
 def other_archive(names: list[str]) -> OtherFile | None:
-    """What an archive with these members is, if it is something of another framework."""
+    """The row of another framework that an archive with these members belongs to, if any."""
     return next((row for row in _OTHERS if _any_match(row.in_archive, names)), None)
 
 

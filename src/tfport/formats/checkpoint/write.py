@@ -69,7 +69,7 @@ def write_index(file: BinaryIO, entries: dict[bytes, pb.BundleEntryProto]) -> No
 
 
 def write_data(file: BinaryIO, tensors: Tensors) -> dict[bytes, pb.BundleEntryProto]:
-    """Write the tensors one after another, and say where each is."""
+    """Write the tensors one after another; return their entries."""
     entries: dict[bytes, pb.BundleEntryProto] = {}
     for name, fields in tensors.items() if isinstance(tensors, Mapping) else tensors:
         tensor = BundleTensor(*fields)
@@ -87,7 +87,7 @@ def add_key(entries: dict[bytes, pb.BundleEntryProto], name: str, tensor: Bundle
     if tensor.part is not None and not is_whole(name, tensor, tensor.part):
         key = add_slice(entries, name, tensor, tensor.part)
     if key in entries:
-        raise Error(f"tensor {name} is given twice")
+        raise Error(f"tensor {name}: given twice")
     return key
 
 

@@ -55,7 +55,7 @@ def has_graph(parts: dict[int, memoryview]) -> bool:
     """Whether the first node has a name and an op or, without nodes, the versions are numbers."""
     if 1 in parts:
         return is_node(parts[1])
-    if 2 in parts:  # a library, whose functions have no field but messages
+    if 2 in parts:  # a library; all fields of a function are messages
         function = structure_of(parts[2]).parts().get(1, memoryview(b""))
         return not is_node(function) and all(f.wire == LENGTH for f in structure_of(function).fields)
     return 3 in parts or (4 in parts and all(f.wire == VARINT for f in structure_of(parts[4]).fields))
