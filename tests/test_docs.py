@@ -71,6 +71,7 @@ def test_stated_counts_are_computed(page):
 
 
 DEVELOPMENT = [ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs/dev").glob("*.md"))]
+PLACEHOLDER = re.compile(r"[^/]*(?:FAMILY|TOPIC).*")
 LAYERS = "formats|graph|registry|atlas|check|runtime|fix|serve|cli"
 
 
@@ -80,6 +81,6 @@ def test_modules_and_paths_that_pages_name_exist(page):
     for name in re.findall(rf"`(?:tfport\.)?((?:{LAYERS})\.[a-z_.]+)`", text):
         assert (ROOT / "src/tfport" / name.replace(".", "/")).is_dir() or find_spec(f"tfport.{name}"), name
     for path in re.findall(r"`((?:src|tests|tools|docs|benchmarks)/[\w./-]+)`", text):
-        assert (ROOT / path).exists(), path
+        assert (ROOT / PLACEHOLDER.sub("", path)).exists(), path
     for path in re.findall(rf"`((?:{LAYERS})/[\w./-]+)`", text):
-        assert (ROOT / "src/tfport" / path).exists(), path
+        assert (ROOT / "src/tfport" / PLACEHOLDER.sub("", path)).exists(), path
