@@ -71,7 +71,7 @@ def test_stated_counts_are_computed(page):
 
 
 DEVELOPMENT = [ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs/dev").glob("*.md"))]
-PLACEHOLDER = re.compile(r"[^/]*(?:FAMILY|TOPIC).*")
+PLACEHOLDER = re.compile(r"[^/]*(?:FAMILY|NAME|TOPIC).*")
 LAYERS = "formats|graph|registry|atlas|check|runtime|fix|serve|cli"
 
 
