@@ -75,7 +75,7 @@ def index(findings: dict[str, type[Finding]]) -> str:
         for code, declared in findings.items():
             if code.removeprefix("TFP").startswith(digits):
                 name = f"[{code}]({code}.md) | {declared.name}"
-                lines.append(f"| {name} | {declared.usual} | {message(declared)} |")
+                lines.append(f"| {name} | {declared.default_severity} | {message(declared)} |")
     return "\n".join(lines) + "\n"
 
 
@@ -87,7 +87,7 @@ def page(declared: type[Finding]) -> str:
         "",
         f"> {message(declared)}",
         "",
-        f"Severity: {declared.usual}. Reported by `tfport {command}`.{verdict}",
+        f"Severity: {declared.default_severity}. Reported by `tfport {command}`.{verdict}",
         "",
         *sections(declared),
     ]

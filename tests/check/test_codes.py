@@ -123,3 +123,16 @@ def test_the_pages_in_docs_are_current():
     made = subprocess.run([sys.executable, "-c", program], cwd=ROOT, text=True, stdout=subprocess.PIPE)
     written = {page.name: page.read_text() for page in (ROOT / "docs/codes").glob("*.md")}
     assert written == json.loads(made.stdout), "run `make docs-refresh`"
+
+
+def test_a_check_imports_only_the_findings_that_it_needs():
+    program = (
+        "import sys, tfport; report = tfport.check('examples/attention', on='tensorflow==2.8.4'); "
+        "print(report.verdict, *(m for m in sys.modules if m.startswith('tfport.check.findings.')))"
+    )
+    done = subprocess.run([sys.executable, "-c", program], cwd=ROOT, text=True, stdout=subprocess.PIPE)
+    verdict, *modules = done.stdout.split()
+    assert verdict == "runs"
+    assert "tfport.check.findings.files" in modules
+    unneeded = ("attributes", "inputs", "kernels", "ops", "own_runtime", "library_symbols")
+    assert not [name for name in unneeded if f"tfport.check.findings.{name}" in modules]

@@ -1,1 +1,1 @@
-"""What is this model, and what will go wrong with it? Reports; nothing here changes a graph."""
+"""Will a model load and run on a target, and if not, why? Reports; nothing here changes a graph."""

@@ -1,4 +1,4 @@
-"""How reports look: in colour and full width on a terminal, plain and 80 columns wide elsewhere."""
+"""The layout of text reports: in color and full width on a terminal, plain and 80 columns wide elsewhere."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ Render = Callable[[int], Iterable[RenderableType]]
 
 
 def show(render: Render) -> None:
-    """Print the parts that `render` makes for a width."""
+    """Print the parts that `render` returns for the width of the output."""
     if sys.stdout.isatty():
         console = Console(highlight=False)
         console.print(Group(*render(console.width)))
@@ -29,18 +29,19 @@ def show(render: Render) -> None:
 
 
 def plain(render: Render) -> str:
-    """The text without colour."""
+    """The text without color, 80 columns wide."""
     out = io.StringIO()
     Console(file=out, width=WIDTH, no_color=True, highlight=False).print(Group(*render(WIDTH)))
     return "\n".join(line.rstrip() for line in out.getvalue().splitlines())
 
 
 def title(text: str, note: str = "") -> Text:
+    """A heading after an empty line."""
     return Text.assemble("\n", (printable(text), "bold"), f"  {printable(note)}" if note else "")
 
 
 def facts(rows: Iterable[tuple[str, Iterable[str]]], width: int) -> RenderableType:
-    """Names with what belongs to each, flowing over lines without breaking an item."""
+    """Labels with their items, wrapped between items."""
     shown = [(cut_off(printable(name), LABEL), items) for name, row in rows if (items := list(row))]
     label = max((len(name) for name, _ in shown), default=0)
     grid = Table.grid(padding=(0, GAP))
@@ -52,15 +53,16 @@ def facts(rows: Iterable[tuple[str, Iterable[str]]], width: int) -> RenderableTy
 
 
 def cut_off(text: str, length: int) -> str:
+    """The text, shortened with an ellipsis."""
     return text if len(text) <= length else text[: length - 1] + "…"
 
 
-def indented(what: RenderableType) -> RenderableType:
-    return Padding(what, (0, 0, 0, INDENT))
+def indented(part: RenderableType) -> RenderableType:
+    return Padding(part, (0, 0, 0, INDENT))
 
 
 def flowing(items: Iterable[str], width: int) -> Text:
-    """Items with commas between them, each whole on a line."""
+    """Items separated by commas, wrapped between items."""
     return Text("\n".join(_flow([printable(item) for item in items], width)))
 
 
@@ -79,17 +81,17 @@ def _flow(items: list[str], width: int) -> Iterator[str]:
 def columns(
     rows: Iterable[Iterable[str]], width: int, *, head: Iterable[str] = (), gap: int = GAP, right: int = 0
 ) -> RenderableType:
-    """A table without lines whose last column takes the room that is left.
+    """A table without lines whose last column has the remaining width.
 
-    The last `right` columns are numbers; columns in which no row has anything are left out.
+    The last `right` columns are numbers; empty columns are omitted.
     """
     table = [list(row) for row in rows]
     names = list(head)
-    many = max(map(len, table), default=0)
-    used = [i for i in range(many) if any(row[i] for row in table)]
+    total = max(map(len, table), default=0)
+    used = [i for i in range(total) if any(row[i] for row in table)]
     grid = Table.grid(padding=(0, gap))
     for i in used:
-        number = i >= many - right
+        number = i >= total - right
         grid.add_column(
             no_wrap=i != used[-1] or number, justify="right" if number else "left", overflow="fold"
         )
@@ -101,10 +103,11 @@ def columns(
 
 
 def more(left_out: int) -> Iterator[RenderableType]:
-    """What stands under a list that was cut."""
+    """The line below a shortened list."""
     if left_out > 0:
         yield Text(f"… {left_out:,} more; --all shows them", style="dim")
 
 
-def count(n: int, what: str) -> str:
-    return f"{n:,} {what}{'' if n == 1 else 's'}"
+def count(n: int, noun: str) -> str:
+    """`1 node`, `1,200 nodes`."""
+    return f"{n:,} {noun}{'' if n == 1 else 's'}"

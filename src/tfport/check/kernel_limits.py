@@ -227,7 +227,7 @@ IGNORED = (
     KernelLimit("QuantizeAndDequantizeV2 QuantizeAndDequantizeV3", _rounds_signed, "",
                 until="1.9", by_onednn=False),
 )  # fmt: skip
-"""What kernels silently ignore, so that a model runs and gives other outputs."""
+"""What kernels silently ignore, so that a model runs with other outputs."""
 BY_OP = {op: [r for r in LIMITS if op in r.ops.split()] for row in LIMITS for op in row.ops.split()}
 
 

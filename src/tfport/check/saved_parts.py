@@ -1,4 +1,4 @@
-"""Which optional parts of a SavedModel are there: a checkpoint, the objects of TensorFlow 2."""
+"""Which optional parts a SavedModel has: a checkpoint, the objects of TensorFlow 2."""
 
 from __future__ import annotations
 

@@ -44,4 +44,4 @@ def _page(finding: type[Finding]) -> CodePage:
     for part in finding.page.split(HEADING)[1:]:
         name, _, text = part.partition("\n")
         sections[name.strip().lower()] = text.rstrip()
-    return CodePage(finding.code, finding.name, finding.title, finding.usual, sections)
+    return CodePage(finding.code, finding.name, finding.title, finding.default_severity, sections)

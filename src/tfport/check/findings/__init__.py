@@ -1,1 +1,1 @@
-"""Everything that can go wrong, each class beside what finds it and what TensorFlow says of it."""
+"""All findings, each class beside the function that reports it and the text that TensorFlow would print."""

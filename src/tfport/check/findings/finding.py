@@ -69,7 +69,7 @@ class Finding(_KeywordFields):
     title: ClassVar[Any] = _DocstringPart(0)
     """The message with its placeholders."""
     page: ClassVar[Any] = _DocstringPart(1)
-    usual: ClassVar[str]
+    default_severity: ClassVar[str]
     """Its severity where it is noticed."""
     noticed: ClassVar[Noticed | Mapping[Question, Noticed] | Mapping[str, Noticed]]
     """When each loader notices it; by question of the registry, or by `case`, where that differs."""
@@ -122,7 +122,7 @@ class Finding(_KeywordFields):
     @property
     def severity(self) -> str:
         """An error that no requested signature reaches is only a note."""
-        return NOTE if self.usual == ERROR and self.stage is None else self.usual
+        return NOTE if self.default_severity == ERROR and self.stage is None else self.default_severity
 
     @property
     def message(self) -> str:
@@ -216,7 +216,8 @@ def finding(
     """Declare a finding class."""
 
     def declare(declared: F) -> F:
-        declared.code, declared.name, declared.usual, declared.noticed = code, name, severity, noticed
+        declared.code, declared.name = code, name
+        declared.default_severity, declared.noticed = severity, noticed
         FINDINGS.add(code, declared)
         for question in noticed if isinstance(noticed, Mapping) else ():
             if isinstance(question, Question):

@@ -70,7 +70,7 @@ def _rule(kind: type[Finding]) -> Object:
         "shortDescription": {"text": kind.name.replace("-", " ")},
         "fullDescription": {"text": kind.title},
         "help": {"text": kind.page, "markdown": kind.page},
-        "defaultConfiguration": {"level": kind.usual if kind.decides else "warning"},
+        "defaultConfiguration": {"level": kind.default_severity if kind.decides else "warning"},
     }
 
 

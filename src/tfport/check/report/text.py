@@ -42,7 +42,7 @@ def render(report: CheckReport, width: int, *, everything: bool = False) -> Iter
             yield from _finding(group, width, several_stages=_several_stages(groups), everything=everything)
     notes = [group for group in groups if group.severity == NOTE]
     if notes:
-        unneeded = all(group.finding.usual != NOTE for group in notes)
+        unneeded = all(group.finding.default_severity != NOTE for group in notes)
         yield title("notes", "the requested signatures do not need these" if unneeded else "")
         yield from (_note(group) for group in notes)
 
