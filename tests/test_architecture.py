@@ -93,7 +93,6 @@ def test_every_package_is_a_layer():
     assert packages == set(LAYERS)
 
 
-@NOT_YET
 def test_imports_point_one_way():
     wrong = [
         f"{name}:{line} imports {imported}"

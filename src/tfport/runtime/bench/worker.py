@@ -21,11 +21,14 @@ PAGE = 4096
 
 
 def tfport_call(job: dict[str, Any]) -> Call:
-    import tfport
+    from tfport.runtime.session import Session
 
-    for library in job.get("libraries", ()):
-        tfport.load_op_library(library)
-    session = tfport.Session(tfport.load(job["model"]), threads=job["threads"], engine=job["engine"])
+    if job.get("libraries"):
+        from tfport.runtime.native.load import load_op_library
+
+        for library in job["libraries"]:
+            load_op_library(library)
+    session = Session(job["model"], threads=job["threads"], engine=job["engine"])
     call = session.signature(job["signature"])
     return lambda inputs: call(**inputs)
 
