@@ -1,4 +1,4 @@
-"""Libraries of ops in C++ for the tests: built once, and not at all where there is no compiler."""
+"""C++ op libraries for the tests: built once per process; skipped without a compiler."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ needs_compiler = pytest.mark.skipif(
 
 @functools.cache
 def folder() -> tempfile.TemporaryDirectory[str]:
-    """For what is built; it goes with the process."""
+    """Return the folder for built libraries; it is deleted with the process."""
     return tempfile.TemporaryDirectory(prefix="tfport-native-")
 
 
 @functools.cache
 def library(source: str, *flags: str) -> str:
-    """The library that a file of `native_ops` becomes."""
+    """Build a file of `native_ops`; return the path of the library."""
     name = f"lib{source}{''.join(flags).replace('-D', '_').replace('=', '_')}.so"
     path = str(Path(folder().name) / name)
     undefined = ["-Wl,-z,undefs"] if flags else []
@@ -37,5 +37,5 @@ def library(source: str, *flags: str) -> str:
 
 
 def broken(how: str) -> str:
-    """A library that is wrong in one way."""
+    """Build a library that is broken in one way."""
     return library("broken", f"-DHOW={how}")

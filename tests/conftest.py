@@ -1,4 +1,4 @@
-"""Settings of all tests: a busy machine is no failure, and CI tries the same examples every time."""
+"""Settings of all tests: no deadlines, because machines may be busy, and fixed examples in CI."""
 
 import os
 

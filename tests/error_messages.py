@@ -1,4 +1,4 @@
-"""What is read or refused: a refusal is an error of ours, and one sentence on one line."""
+"""Check that an operation succeeds or raises a tfport error with a one-line message."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -8,7 +8,7 @@ from tfport.errors import Error
 
 @contextmanager
 def reads_or_raises_one_line() -> Iterator[None]:
-    """The block ends well or with a sentence; any other exception, and any other text, is a failure."""
+    """Accept success or a tfport error with a one-line message; fail on anything else."""
     try:
         yield
     except Error as error:
@@ -16,8 +16,8 @@ def reads_or_raises_one_line() -> Iterator[None]:
 
 
 def assert_one_line(error: Error) -> str:
-    """What an error says, which must be one line and not nothing."""
-    said = str(error)
-    assert said.strip()
-    assert len(said.splitlines()) == 1, said
-    return said
+    """Return the message of an error; it must be exactly one line."""
+    message = str(error)
+    assert message.strip()
+    assert len(message.splitlines()) == 1, message
+    return message

@@ -1,7 +1,7 @@
-"""What tfport says of a model, in the form in which `live.facts` says what TensorFlow does.
+"""Facts about a model as tfport reads it, in the format in which `live.facts` records those of TensorFlow.
 
 model_facts(path)                          {"kind": …, "graphs": […], "variables": {…}, …}
-differences(expected, model_facts(path))   a line for each thing in `expected` that tfport tells otherwise
+differences(expected, model_facts(path))   a line for each fact in `expected` that differs in tfport
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ NOT_COMPARED = {"file", "loads", "objects"}
 
 
 def model_facts(path: str | Path) -> dict:
-    """Everything that `facts` says, as tfport has it."""
+    """Return the facts of `live.facts` as tfport reads them."""
     model = tfport.load(path)
     several = [tfport.load(path, tags=tags) for tags in model.tag_sets] or [model]
     out = {"kind": KINDS[model.format.name], "variables": variables(model.checkpoint)}
@@ -75,12 +75,12 @@ def constants(nodes: Iterable[Node]) -> dict:
     return sums.digest_of_all({k: sums.value(v.dtype.name, v.numpy()) for k, v in values.items()})
 
 
-def signature(found: Signature) -> dict:
+def signature(spec: Signature) -> dict:
     return {
-        "method": found.method,
-        "inputs": {name: tensor(spec) for name, spec in found.inputs.items()},
-        "outputs": {name: tensor(spec) for name, spec in found.outputs.items()},
-        "defaults": {k: sums.value(v.dtype.name, v.numpy()) for k, v in found.defaults.items()},
+        "method": spec.method,
+        "inputs": {name: tensor(s) for name, s in spec.inputs.items()},
+        "outputs": {name: tensor(s) for name, s in spec.outputs.items()},
+        "defaults": {k: sums.value(v.dtype.name, v.numpy()) for k, v in spec.defaults.items()},
     }
 
 
@@ -98,27 +98,27 @@ def variables(checkpoint: Checkpoint | None) -> dict:
 # Comparing
 
 
-def differences(expected: object, found: object, where: str = "") -> Iterator[str]:
-    """What stands in `expected` and not, or otherwise, in `found`; and what only `found` has."""
-    if isinstance(expected, dict) and isinstance(found, dict):
-        if {"dtype", "shape"} <= found.keys() and "names" in found:
+def differences(expected: object, actual: object, where: str = "") -> Iterator[str]:
+    """Yield what is missing or different in `actual`, and what only `actual` has."""
+    if isinstance(expected, dict) and isinstance(actual, dict):
+        if {"dtype", "shape"} <= actual.keys() and "names" in actual:
             expected = flat(expected)
         for key in expected.keys() - NOT_COMPARED:
-            yield from differences(expected[key], found.get(key, "nothing"), f"{where}/{key}")
+            yield from differences(expected[key], actual.get(key, "nothing"), f"{where}/{key}")
         if where.endswith(OPEN):
-            yield from (f"{where}/{key}: not in TensorFlow" for key in found.keys() - expected.keys())
-    elif isinstance(expected, list) and isinstance(found, list) and len(expected) == len(found):
-        for place, (a, b) in enumerate(zip(expected, found, strict=True)):
+            yield from (f"{where}/{key}: not in TensorFlow" for key in actual.keys() - expected.keys())
+    elif isinstance(expected, list) and isinstance(actual, list) and len(expected) == len(actual):
+        for place, (a, b) in enumerate(zip(expected, actual, strict=True)):
             yield from differences(a, b, f"{where}/{place}")
-    elif expected != found:
-        yield f"{where}: TensorFlow says {expected!r}, tfport {found!r}"
+    elif expected != actual:
+        yield f"{where}: TensorFlow {expected!r}, tfport {actual!r}"
 
 
 OPEN = ("/variables", "/ops", "/functions", "/signatures", "/inputs", "/outputs", "/defaults")
 
 
 def flat(expected: dict) -> dict:
-    """One argument as tfport has it: the names of its tensors, whatever it is made of."""
+    """Return an argument as tfport represents it: the names of its tensors."""
     if "parts" in expected:
         return {"names": sorted(name for part in expected["parts"] for name in flat(part)["names"])}
     names = expected["sparse"] if "sparse" in expected else [expected["name"]]

@@ -1,4 +1,4 @@
-"""The models that TensorFlow wrote for the tests, what it said of them, and graphs in our notation."""
+"""The models that TensorFlow wrote for the tests, its facts about them, and graphs in our notation."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ OPS = OpTable(known_ops())
 
 
 def of_kind(*kinds: str) -> list[str]:
-    """The names of the models of these kinds."""
+    """Return the names of the models of these kinds."""
     return [name for name in NAMES if EXPECTED[name]["kind"] in kinds]
 
 
@@ -35,16 +35,16 @@ def path_of(name: str) -> str:
 
 
 def load(name: str, tags: list[str] | None = None) -> Model:
-    """A model of its own, to change as one likes."""
+    """Load a model that the test may change."""
     return tfport.load(path_of(name), tags=tags)
 
 
 @functools.cache
 def shared(name: str) -> Model:
-    """A model that no test changes."""
+    """Return a shared model that no test changes."""
     return load(name)
 
 
 def graph(text: str) -> Graph:
-    """The graph that these lines say."""
+    """Parse a graph in our notation."""
     return parse_graph(dedent(text), OPS)

@@ -1,4 +1,4 @@
-"""tfport reads every recorded model as the TensorFlow that wrote it does."""
+"""tfport reads every recorded model as the TensorFlow that wrote it."""
 
 from __future__ import annotations
 

@@ -1,9 +1,9 @@
-"""Hold what tfport says of every real model against what TensorFlow says of it.
+"""Compare how tfport and TensorFlow read every published model.
 
-    python tools/compare_real.py [NAME…]     all packages unless named; exit 1 where they differ
+    python tools/compare_real.py [NAME…]     packages (default: all); exit 1 if any model differs
 
-Needs no TensorFlow: `python -m tests.live.real` asked it, and kept the answers beside the models
-that `tools/real_models.py` fetched.
+Needs no TensorFlow: `python -m tests.live.real` recorded its facts beside the models that
+`tools/real_models.py` downloaded.
 """
 
 from __future__ import annotations
@@ -37,30 +37,30 @@ SHOWN = 5
 
 
 def compare(model: Path, answer: Path) -> list[str]:
-    """What differs; an error of tfport is a difference too."""
+    """Return what differs; an error of tfport is a difference too."""
     if not answer.exists():
-        return ["TensorFlow was not asked"]
+        return ["no recorded facts of TensorFlow"]
     try:
         lost = [
             f"graph {i} is not written as it was read" for i, g in enumerate(graphs(model)) if not survives(g)
         ]
         return sorted(differences(json.loads(answer.read_text()), model_facts(model))) + lost
     except tfport.Error as error:
-        return [f"tfport says: {error}"]
+        return [f"tfport fails: {error}"]
 
 
 def graphs(model: Path) -> list[GraphDef]:
-    """The graphs in the files of a model, as records."""
-    found = find_model(model)
-    if found.format is SAVED_MODEL:
-        return [meta.graph_def for meta in read_saved_model(found.files, found.name).proto.meta_graphs]
-    if found.format is META_GRAPH:
-        return [read_message(MetaGraphDef, found.files, found.name).graph_def]
-    return [read_message(GraphDef, found.files, found.name)] if found.format is GRAPH_DEF else []
+    """Return the graphs of a model as messages."""
+    source = find_model(model)
+    if source.format is SAVED_MODEL:
+        return [meta.graph_def for meta in read_saved_model(source.files, source.name).proto.meta_graphs]
+    if source.format is META_GRAPH:
+        return [read_message(MetaGraphDef, source.files, source.name).graph_def]
+    return [read_message(GraphDef, source.files, source.name)] if source.format is GRAPH_DEF else []
 
 
 def survives(record: GraphDef) -> bool:
-    """Whether a graph is the same after it was read, all attributes decoded, and written again."""
+    """Whether a graph is unchanged after reading, decoding all attributes, and writing."""
     graph = graph_from_def(record, OpTable(known_ops()))
     for node in every_node(graph):
         assert node.attrs is not None
@@ -73,12 +73,14 @@ def main(names: list[str]) -> int:
         for kind, path in package.models if not names or package.name in names else ():
             answer = real_models.CACHE / "facts" / package.folder.name / f"{path}.json"
             start = time.perf_counter()
-            found = compare(package.folder / path, answer)
+            different = compare(package.folder / path, answer)
             took = time.perf_counter() - start
-            print(f"{'DIFFERS' if found else 'same'}  {kind}  {package}: {path}  {took:.1f} s", flush=True)
-            for line in islice(found, SHOWN):
+            print(
+                f"{'DIFFERS' if different else 'same'}  {kind}  {package}: {path}  {took:.1f} s", flush=True
+            )
+            for line in islice(different, SHOWN):
                 print(f"    {line[:300]}")
-            bad, total = bad + bool(found), total + 1
+            bad, total = bad + bool(different), total + 1
     print(f"{total - bad} of {total} models read as TensorFlow reads them, and are written as they were read")
     return bool(bad)
 

@@ -2,8 +2,8 @@
 
     python tools/corpus.py FOLDER [--op OP]… [--failures] [--host] [--workers N]
 
-FOLDER holds INDEX.json, the cases and `read_case.py`, which reads them. `--op` runs the cases
-that have an op, `--failures` says what differs in each case, `--host` runs without lowerings.
+FOLDER contains INDEX.json, the cases and `read_case.py`, which reads them. `--op` runs the cases
+with an op, `--failures` prints what differs in each case, `--host` runs without lowerings.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ SECONDS = 60
 def reader(folder: str) -> ModuleType:
     spec = importlib.util.spec_from_file_location("read_case", Path(folder) / "read_case.py")
     if spec is None or spec.loader is None:
-        sys.exit(f"{folder}: no read_case.py in it")
+        sys.exit(f"{folder}: read_case.py not found")
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     return module
@@ -44,21 +44,21 @@ def answers(case: Any) -> dict[str, Any]:
 
 
 def verdict(job: tuple[str, dict[str, Any]]) -> tuple[dict[str, Any], str | None]:
-    """None where every answer agrees, or what differs."""
+    """Return None if every answer agrees, else what differs."""
     folder, row = job
     module = reader(folder)
-    signal.signal(signal.SIGALRM, _late)
+    signal.signal(signal.SIGALRM, _timeout)
     signal.alarm(SECONDS)
     try:
         case = module.read_case(row["path"])
         return row, module.mismatch(case, answers(case))
-    except Exception as error:  # whatever it is, it is the answer to this case
+    except Exception as error:  # any error is a result of the case
         return row, f"{type(error).__name__}: {error}"
     finally:
         signal.alarm(0)
 
 
-def _late(*_: object) -> None:
+def _timeout(*_: object) -> None:
     raise TimeoutError(f"no answer in {SECONDS} s")
 
 

@@ -3,9 +3,8 @@
     python tools/protos.py            run by the Python of an environment with TensorFlow
     make protos                       the same, then protoc
 
-Field names and numbers are TensorFlow's, so the bytes are; the package is ours,
-so both can be imported in one process. Comments are left behind: what a field
-means is said where it is used.
+Field names and numbers are those of TensorFlow, so the bytes are compatible; the
+package is ours, so both can be imported in one process. Comments are not copied.
 """
 
 import importlib
@@ -109,9 +108,9 @@ def enum_lines(enum, indent: str = ""):
 def file_text(name: str, sources: str) -> str:
     import tensorflow as tf
 
-    found = [descriptor(source) for source in sources.split()]
-    body = [line for d in found for e in d.enum_type for line in (*enum_lines(e), "")]
-    body += [line for d in found for m in d.message_type for line in (*message_lines(m), "")]
+    descriptors = [descriptor(source) for source in sources.split()]
+    body = [line for d in descriptors for e in d.enum_type for line in (*enum_lines(e), "")]
+    body += [line for d in descriptors for m in d.message_type for line in (*message_lines(m), "")]
     head = [
         f"// Made by tools/protos.py from TensorFlow {tf.__version__}.",
         'syntax = "proto3";',

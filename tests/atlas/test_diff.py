@@ -43,20 +43,20 @@ CONST = Kernel("Const", "CPU")
 
 
 def test_the_newest_release_brought_one_op():
-    found = diff(registry("2.20.0"), registry("2.21.0"))
-    assert (found.came, found.went) == (["DecodeJxl"], [])
-    assert list(found.changed) == ["TensorListGetItem"]
-    assert {(k.op, k.device) for k in found.kernels} == {
+    changes = diff(registry("2.20.0"), registry("2.21.0"))
+    assert (changes.came, changes.went) == (["DecodeJxl"], [])
+    assert list(changes.changed) == ["TensorListGetItem"]
+    assert {(k.op, k.device) for k in changes.kernels} == {
         ("AssignVariableOp", "CPU"),
         ("AssignVariableOp", "GPU"),
     }
-    assert [kernel_text(k) for k in found.kernels[0].came] == ["dtype=float4_e2m1fn"]
+    assert [kernel_text(k) for k in changes.kernels[0].came] == ["dtype=float4_e2m1fn"]
 
 
 def test_backwards_what_came_went():
-    found = diff(registry("2.21.0"), registry("2.20.0"))
-    assert (found.came, found.went) == ([], ["DecodeJxl"])
-    assert found.changed["TensorListGetItem"] == [
+    changes = diff(registry("2.21.0"), registry("2.20.0"))
+    assert (changes.came, changes.went) == ([], ["DecodeJxl"])
+    assert changes.changed["TensorListGetItem"] == [
         "input element_shape is int32, was Tshape",
         "attribute Tshape removed",
     ]
@@ -71,36 +71,36 @@ def test_a_build_is_like_itself():
 
 
 def test_from_2_1_on_the_wheel_has_kernels_for_gpus():
-    found = diff(registry("2.0.4"), registry("2.1.0"))
-    assert sum(len(k.came) for k in found.kernels if k.device == "GPU") > 2000
-    matmul = next(k for k in found.kernels if (k.op, k.device) == ("MatMul", "GPU"))
+    changes = diff(registry("2.0.4"), registry("2.1.0"))
+    assert sum(len(k.came) for k in changes.kernels if k.device == "GPU") > 2000
+    matmul = next(k for k in changes.kernels if (k.op, k.device) == ("MatMul", "GPU"))
     assert {str(v) for kernel in matmul.came for v in kernel.constraints["T"]} >= {"float16", "float32"}
 
 
 def test_it_agrees_with_looking_at_everything():
     before, after = registry("2.9.3"), registry("2.10.0")
-    found = diff(before, after)
-    assert found.came == sorted(set(after) - set(before))
-    assert found.went == sorted(set(before) - set(after))
+    changes = diff(before, after)
+    assert changes.came == sorted(set(after) - set(before))
+    assert changes.went == sorted(set(before) - set(after))
     differ = {op for op in set(before) & set(after) if before[op] != after[op]}
-    assert set(found.changed) <= differ
+    assert set(changes.changed) <= differ
     differ = {op for op in set(before) & set(after) if before.kernels(op) != after.kernels(op)}
-    assert {k.op for k in found.kernels} == differ
+    assert {k.op for k in changes.kernels} == differ
 
 
 def test_a_reduced_build_lost_what_it_does_not_keep():
-    found = diff(
+    changes = diff(
         registry("2.8.4"), registry("2.8.4", selection=Selection(ops=frozenset({"MatMul", "Const"})))
     )
-    assert "HashTableV2" in found.went
-    assert "MatMul" not in found.went
-    assert (found.came, found.changed, found.kernels) == ([], {}, [])
+    assert "HashTableV2" in changes.went
+    assert "MatMul" not in changes.went
+    assert (changes.came, changes.changed, changes.kernels) == ([], {}, [])
 
 
 def test_a_library_adds_to_a_build():
     base = registry("2.8.4")
-    found = diff(base, OpRegistry("with mine", [*base.sources, OneOp()]))
-    assert (found.came, found.went, found.changed, found.kernels) == (["Mine"], [], {}, [])
+    changes = diff(base, OpRegistry("with mine", [*base.sources, OneOp()]))
+    assert (changes.came, changes.went, changes.changed, changes.kernels) == (["Mine"], [], {}, [])
 
 
 def test_a_kernel_that_moved_an_argument_to_the_host_changed():
@@ -113,16 +113,16 @@ def test_a_kernel_that_moved_an_argument_to_the_host_changed():
 
 def test_kernels_that_were_not_told_are_not_compared():
     before = OpRegistry("silent", [OneOp()])
-    found = diff(before, OpRegistry("after", [OneOp(CONST, Kernel("Mine", "CPU"))]))
-    assert (found.kernels, found.kernels_missing) == ([], ["silent"])
+    changes = diff(before, OpRegistry("after", [OneOp(CONST, Kernel("Mine", "CPU"))]))
+    assert (changes.kernels, changes.kernels_missing) == ([], ["silent"])
 
 
 def test_it_is_json():
-    said = diff_json(diff(registry("2.20.0"), registry("2.21.0")))
-    assert said["version"] == 1
-    assert (said["before"], said["after"]) == ("tensorflow 2.20.0", "tensorflow 2.21.0")
-    assert said["ops"]["came"] == ["DecodeJxl"]
-    assert said["kernels"][0]["came"][0]["constraints"] == {"dtype": ["float4_e2m1fn"]}
+    as_json = diff_json(diff(registry("2.20.0"), registry("2.21.0")))
+    assert as_json["version"] == 1
+    assert (as_json["before"], as_json["after"]) == ("tensorflow 2.20.0", "tensorflow 2.21.0")
+    assert as_json["ops"]["came"] == ["DecodeJxl"]
+    assert as_json["kernels"][0]["came"][0]["constraints"] == {"dtype": ["float4_e2m1fn"]}
 
 
 MERGED = [  # kernels of CPU by their constraints                     in few words

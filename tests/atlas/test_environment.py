@@ -10,11 +10,11 @@ from tfport.errors import Error
 
 
 def test_an_image_tells_its_packages_and_its_system(tmp_path):
-    found = read_environment(str(image(tmp_path / "root")))
-    assert found.target.name == "tensorflow 2.8.4"
-    assert (found.python, found.version("numpy")) == ("3.8", "1.22.0")
-    assert found.system.name == "Debian GNU/Linux 11 (bullseye)"
-    system = found.system
+    environment = read_environment(str(image(tmp_path / "root")))
+    assert environment.target.name == "tensorflow 2.8.4"
+    assert (environment.python, environment.version("numpy")) == ("3.8", "1.22.0")
+    assert environment.system.name == "Debian GNU/Linux 11 (bullseye)"
+    system = environment.system
     assert (system.machine, system.libc, system.glibc) == ("x86_64", "glibc", "2.31")
     assert (system.glibcxx, system.cxxabi) == ("3.4.28", "1.3.12")
 
@@ -29,8 +29,8 @@ def test_the_packages_beside_tensorflow_count(tmp_path):
     venv = root / "opt/venv/lib/python3.10/site-packages"
     (venv / "tensorflow").mkdir(parents=True)
     (venv / "tensorflow-2.11.1.dist-info").mkdir()
-    found = read_environment(str(root))
-    assert (found.target.name, found.python) == ("tensorflow 2.11.1", "3.10")
+    environment = read_environment(str(root))
+    assert (environment.target.name, environment.python) == ("tensorflow 2.11.1", "3.10")
 
 
 def test_two_tensorflows_in_an_image_are_told(tmp_path):
@@ -73,37 +73,42 @@ def test_links_stay_path_in_image_an_image(path, leads, tmp_path):
     links = {"a": "/b/c", "up": "../../../b", "round": "round", "gone": "/no/such"}
     for name, target in links.items():
         (tmp_path / name).symlink_to(target)
-    found = path_in_image(str(tmp_path), path)
-    assert found == (None if leads is None else str(tmp_path / leads))
+    real_path = path_in_image(str(tmp_path), path)
+    assert real_path == (None if leads is None else str(tmp_path / leads))
 
 
 def test_what_a_file_does_not_say_stays_empty(tmp_path):
     (tmp_path / "requirements.txt").write_text("tensorflow==2.8.4\nnumpy>=1.20\n")
-    found = read_environment(str(tmp_path / "requirements.txt"))
-    assert (found.python, found.system.glibc, found.system.machine, found.cuda) == ("", "", "", {})
-    assert found.version("numpy") == ""
-    assert (found.version_text("numpy"), found.version_text("h5py")) == (">=1.20", "")
+    environment = read_environment(str(tmp_path / "requirements.txt"))
+    assert (environment.python, environment.system.glibc, environment.system.machine, environment.cuda) == (
+        "",
+        "",
+        "",
+        {},
+    )
+    assert environment.version("numpy") == ""
+    assert (environment.version_text("numpy"), environment.version_text("h5py")) == (">=1.20", "")
 
 
 def test_conda_names_python_and_cuda_as_packages(tmp_path):
     text = "dependencies:\n- python=3.9\n- tensorflow=2.8.4=x\n- cudatoolkit==11.2.2\n- cudnn==8.1.0\n"
     (tmp_path / "environment.yml").write_text(text)
-    found = read_environment(str(tmp_path / "environment.yml"))
-    assert (found.python, found.cuda) == ("3.9", {"cudart": "11.2.2", "cudnn": "8.1.0"})
-    assert found.target.device == "gpu"
+    environment = read_environment(str(tmp_path / "environment.yml"))
+    assert (environment.python, environment.cuda) == ("3.9", {"cudart": "11.2.2", "cudnn": "8.1.0"})
+    assert environment.target.device == "gpu"
 
 
 def test_this_environment_has_a_system():
-    found = read_environment(".")
-    assert found.python.startswith("3.")
-    assert found.system.machine in ("x86_64", "aarch64")
+    environment = read_environment(".")
+    assert environment.python.startswith("3.")
+    assert environment.system.machine in ("x86_64", "aarch64")
 
 
 def test_a_list_without_tensorflow_says_so(tmp_path):
     (tmp_path / "freeze.txt").write_text("numpy==1.22.0\n")
-    found = read_environment(str(tmp_path / "freeze.txt"))
-    assert found.target is None
-    assert found.notes == [f"{tmp_path / 'freeze.txt'}: no TensorFlow found"]
+    environment = read_environment(str(tmp_path / "freeze.txt"))
+    assert environment.target is None
+    assert environment.notes == [f"{tmp_path / 'freeze.txt'}: no TensorFlow found"]
 
 
 def test_a_range_is_no_environment():

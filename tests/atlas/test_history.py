@@ -62,12 +62,12 @@ def test_changes_of_a_definition_are_told_in_words(op, release, says):
 @pytest.mark.parametrize(("op", "device", "kind", "releases"), KERNELS)
 def test_kernels_by_device_and_type_over_time(op, device, kind, releases):
     lines = op_history(atlas(), op).stock.kernels
-    found = [line for line in lines if line.device == device and (kind in line.types or not line.types)]
-    said = {", ".join(map(str, line.releases)) for line in found}
+    matches = [line for line in lines if line.device == device and (kind in line.types or not line.types)]
+    spans = {", ".join(map(str, line.releases)) for line in matches}
     if releases is None:  # the op is still registered, its kernels went before 2.16
-        assert not any(line.releases[-1].open for line in found)
+        assert not any(line.releases[-1].open for line in matches)
     else:
-        assert said == {releases}
+        assert spans == {releases}
 
 
 def test_kernels_are_listed_by_the_type_that_tells_most_apart():
@@ -97,8 +97,8 @@ def test_a_gpu_build_is_told_only_where_it_has_more():
 
 def test_releases_whose_kernels_are_not_recorded_are_named():
     history = op_history(atlas(), "MatMul")
-    told = {span.first for line in history.stock.kernels for span in line.releases}
-    assert not told & {span.first for span in history.kernels_missing}
+    first_releases = {span.first for line in history.stock.kernels for span in line.releases}
+    assert not first_releases & {span.first for span in history.kernels_missing}
 
 
 def test_later_ops_are_those_with_a_higher_number():

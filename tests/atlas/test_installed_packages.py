@@ -43,11 +43,13 @@ def atlas(tmp_path):
 
 def test_a_virtual_environment_and_its_site_packages_hold_the_same(venv):
     whole, inner = installed_in(str(venv)), installed_in(str(venv / "lib/python3.8/site-packages"))
-    assert [one.text for one in whole.wanted] == [
+    assert [requirement.text for requirement in whole.wanted] == [
         "numpy==1.22.0", "old==1.0", "tensorflow==2.8.4", "tensorflow-io-gcs-filesystem==0.25.0",
         "tensorflow-text==2.8.2",
     ]  # fmt: skip
-    assert [one.text for one in inner.wanted] == [one.text for one in whole.wanted]
+    assert [requirement.text for requirement in inner.wanted] == [
+        requirement.text for requirement in whole.wanted
+    ]
 
 
 def test_a_virtual_environment_says_its_python_and_machine(venv):
@@ -74,14 +76,14 @@ def test_this_environment_without_tensorflow_is_named(atlas, monkeypatch):
 
 
 def test_this_environment_has_what_the_tests_need():
-    assert "pytest" in {one.package for one in this_environment().wanted}
+    assert "pytest" in {requirement.package for requirement in this_environment().wanted}
 
 
 def test_the_first_folder_counts(tmp_path, monkeypatch):
     install(tmp_path / "a", "tensorflow-2.8.4.dist-info")
     install(tmp_path / "b", "tensorflow-2.4.4.dist-info")
     monkeypatch.setattr(sys, "path", [str(tmp_path / "a"), str(tmp_path / "b")])
-    assert [one.text for one in this_environment().wanted] == ["tensorflow==2.8.4"]
+    assert [requirement.text for requirement in this_environment().wanted] == ["tensorflow==2.8.4"]
 
 
 def test_a_build_of_somebodys_own_is_noted(tmp_path):

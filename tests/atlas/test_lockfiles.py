@@ -229,11 +229,11 @@ BROKEN = [  # name       text              the sentence
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("name", "text", "held"), FILES, ids=[row[0] for row in FILES])
-def test_files(name, text, held, tmp_path):
+@pytest.mark.parametrize(("name", "text", "expected"), FILES, ids=[row[0] for row in FILES])
+def test_files(name, text, expected, tmp_path):
     (tmp_path / name).write_text(text)
     listing = read_packages(str(tmp_path / name))
-    assert {one.text for one in listing.wanted} == held
+    assert {requirement.text for requirement in listing.wanted} == expected
     assert listing.notes == ([CONDA_NOTE] if text in OF_CONDA else [])
 
 
@@ -246,8 +246,8 @@ def test_a_list_of_conda_says_its_machine(text, machine, tmp_path):
 @pytest.mark.parametrize(("item", "wanted"), CONDA, ids=[row[0] for row in CONDA])
 def test_conda_specifications(item, wanted, tmp_path):
     (tmp_path / "environment.yaml").write_text(f"dependencies:\n- {item}\n")
-    (one,) = read_packages(str(tmp_path / "environment.yaml")).wanted
-    assert one.text == wanted
+    (requirement,) = read_packages(str(tmp_path / "environment.yaml")).wanted
+    assert requirement.text == wanted
 
 
 @pytest.mark.parametrize(("name", "text", "sentence"), BROKEN, ids=[row[0] for row in BROKEN])
@@ -270,4 +270,4 @@ def test_no_file_gives_anything_but_a_listing_or_an_error(name, text, data):
     broken = text[:start] + data.draw(st.text(max_size=12)) + text[end:]
     with suppress(Error):
         listing = reader_for(name, broken)(name, broken)
-        assert all(one.text for one in listing.wanted)
+        assert all(requirement.text for requirement in listing.wanted)

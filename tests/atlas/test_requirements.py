@@ -33,7 +33,7 @@ BROKEN = [  # text                     the sentence
 @pytest.mark.parametrize(("text", "wanted"), LINES, ids=[row[0] for row in LINES])
 def test_lines(text, wanted):
     listing = RequirementsReader().read("requirements.txt", text)
-    assert [one.text for one in listing.wanted] == [wanted]
+    assert [requirement.text for requirement in listing.wanted] == [wanted]
 
 
 @pytest.mark.parametrize(("text", "sentence"), BROKEN, ids=[row[0][:30] for row in BROKEN])
@@ -51,20 +51,20 @@ def test_included_files_and_constraints(tmp_path):
     (tmp_path / "base/gpu.txt").write_text("--requirement=../requirements.txt\ntensorflow>=2.4\n")
     (tmp_path / "constraints.txt").write_text("tensorflow<2.9\nscipy==1.0\n")
     listing = read_requirements(str(tmp_path / "requirements.txt"))
-    assert [one.text for one in listing.wanted] == ["tensorflow<2.9,>=2.4", "numpy"]
+    assert [requirement.text for requirement in listing.wanted] == ["tensorflow<2.9,>=2.4", "numpy"]
 
 
 def test_lines_for_another_system_are_noted_beside_one_that_counts():
     text = "tensorflow==2.8.4; sys_platform == 'linux'\ntensorflow==2.4.1; sys_platform == 'win32'\n"
     listing = RequirementsReader().read("r.txt", text)
-    assert [one.text for one in listing.wanted] == ["tensorflow==2.8.4"]
+    assert [requirement.text for requirement in listing.wanted] == ["tensorflow==2.8.4"]
     assert listing.notes == ["r.txt: lines for another system or Python are skipped (tensorflow)"]
 
 
 def test_what_a_windows_shell_writes_is_read(tmp_path):
     file = tmp_path / "requirements.txt"
     file.write_text("tensorflow==2.8.4\r\n", encoding="utf-16")
-    assert [one.text for one in read_requirements(str(file)).wanted] == ["tensorflow==2.8.4"]
+    assert [requirement.text for requirement in read_requirements(str(file)).wanted] == ["tensorflow==2.8.4"]
 
 
 @given(st.text() | st.text(alphabet="tensorflow=<>~!,;[]@ \\\n\"'-.#2:/rc"))

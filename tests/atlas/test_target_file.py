@@ -28,16 +28,16 @@ def target(tmp_path):
 
 
 def test_what_was_written_comes_back(target):
-    (found,) = resolve_targets(str(target))
-    assert (found.name, found.kind, found.requirement) == (
+    (resolved,) = resolve_targets(str(target))
+    assert (resolved.name, resolved.kind, resolved.requirement) == (
         "tensorflow 2.8.4 (my.target)",
         "recorded",
         str(target),
     )
-    assert list(found.registry) == ["MatMul"]
-    assert found.registry["MatMul"] == OpDef(name="MatMul")
-    assert sorted(k.device for k in found.registry.kernels("MatMul")) == ["CPU", "GPU"]
-    assert found.build.facts == {"recorded_from": "build"}
+    assert list(resolved.registry) == ["MatMul"]
+    assert resolved.registry["MatMul"] == OpDef(name="MatMul")
+    assert sorted(k.device for k in resolved.registry.kernels("MatMul")) == ["CPU", "GPU"]
+    assert resolved.build.facts == {"recorded_from": "build"}
 
 
 def test_it_knows_its_ops(target):
@@ -49,8 +49,8 @@ def test_it_knows_its_ops(target):
 
 def test_a_file_by_another_name_is_known_by_its_content(target):
     target.rename(target.with_name("server"))
-    (found,) = resolve_targets(f"{target.parent}/server")
-    assert found.kind == "recorded"
+    (resolved,) = resolve_targets(f"{target.parent}/server")
+    assert resolved.kind == "recorded"
 
 
 CHANGES = [  # what was done to the file                      the sentence
@@ -92,9 +92,9 @@ def test_no_bytes_give_anything_but_a_target_or_an_error(target, at, noise):
     broken = target.with_name("broken.target")
     broken.write_bytes(data)
     with reads_or_raises_one_line():
-        for found in resolve_targets(str(broken)):
-            for op in found.registry:
-                found.registry.kernels(op)
+        for resolved in resolve_targets(str(broken)):
+            for op in resolved.registry:
+                resolved.registry.kernels(op)
 
 
 REFUSED = [  # what is there                                 the sentence
@@ -135,10 +135,10 @@ def test_a_library_that_does_not_load_is_named(tmp_path):
     machine = {"x86_64": b"\x3e\x00", "aarch64": b"\xb7\x00"}[platform.machine()]
     library = tmp_path / "libtensorflow.so"
     library.write_bytes(b"\x7fELF\x02\x01\x01" + bytes(11) + machine + bytes(100))
-    said = []
+    messages = []
     with pytest.raises(Error, match=r"cannot be recorded: .*libtensorflow\.so"):
-        record_target(str(library), str(tmp_path / "out.target"), say=said.append)
-    assert said == [
+        record_target(str(library), str(tmp_path / "out.target"), say=messages.append)
+    assert messages == [
         f"{library}: loading its library, which runs code in it, "
         "in a separate process limited to 600 s and 16 GB"
     ]

@@ -97,7 +97,7 @@ def download(requirement: str, python: str, folder: Path) -> list[str]:
 
 def required(metadata: str) -> str | None:
     """What the metadata says about TensorFlow; what an extra would ask for counts where nothing else does."""
-    found: dict[bool, SpecifierSet] = {}
+    specifiers: dict[bool, SpecifierSet] = {}
     for text in message_from_string(metadata).get_all("Requires-Dist", []):
         name = re.match(r"[\w.-]+", text)[0].lower().replace("_", "-")
         if name not in TENSORFLOW:  # others need not be well formed
@@ -105,8 +105,8 @@ def required(metadata: str) -> str | None:
         wants = Requirement(text)
         if wants.specifier and holds_here(wants):
             extra = "extra" in str(wants.marker)
-            found.setdefault(extra, wants.specifier)
-    return str(found.get(False) or found.get(True) or "") or None
+            specifiers.setdefault(extra, wants.specifier)
+    return str(specifiers.get(False) or specifiers.get(True) or "") or None
 
 
 def holds_here(wants: Requirement) -> bool:

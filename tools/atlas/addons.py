@@ -175,16 +175,16 @@ def libraries_of(task: Task) -> list[str]:
 def judge(task: Task, source: dict) -> bool:
     """Take in what a release said; whether the task is done."""
     release = task.releases.pop(0)
-    said = {n: told(task, n, release) for n in libraries_of(task)}
-    loaded = [n for n, facts in said.items() if facts["refused"] is None]
-    added = sum(said[n]["ops"] + said[n]["kernels"] for n in loaded)
+    answers = {n: told(task, n, release) for n in libraries_of(task)}
+    loaded = [n for n, facts in answers.items() if facts["refused"] is None]
+    added = sum(answers[n]["ops"] + answers[n]["kernels"] for n in loaded)
     score = (added, len(loaded))
     if not task.best or score > task.best["score"]:
         task.best = {"source": source, "loaded": loaded, "score": score}
     if task.each:
         task.elsewhere |= dict.fromkeys(loaded, release)
         return not task.releases or not libraries_of(task)
-    return not task.releases or len(loaded) == len(said) or added > 0
+    return not task.releases or len(loaded) == len(answers) or added > 0
 
 
 def write(task: Task, cache: Path) -> str:
@@ -192,7 +192,7 @@ def write(task: Task, cache: Path) -> str:
     addon, best = task.addon, task.best or {"source": None, "loaded": []}
     release = best["source"] and best["source"]["release"]
     where = dict.fromkeys(best["loaded"], release) | task.elsewhere
-    said = {i.path: told(task, i.path, where.get(i.path, release)) for i in addon.libraries if release}
+    answers = {i.path: told(task, i.path, where.get(i.path, release)) for i in addon.libraries if release}
     record = {
         "package": addon.package,
         "version": addon.version,
@@ -204,18 +204,18 @@ def write(task: Task, cache: Path) -> str:
         "tensorflow": best["source"],
         "loaded": sorted(where),
         "loaded_elsewhere": {n: r for n, r in sorted(where.items()) if r != release},
-        "refused": {n: facts["refused"] for n, facts in said.items() if n not in where},
+        "refused": {n: facts["refused"] for n, facts in answers.items() if n not in where},
         "libraries": {
-            i.path: {"needed": i.needed, "cuda": i.cuda, **said.get(i.path, {})} for i in addon.libraries
+            i.path: {"needed": i.needed, "cuda": i.cuda, **answers.get(i.path, {})} for i in addon.libraries
         },
     }
     place = cache / task.name
     shutil.rmtree(place, ignore_errors=True)
     place.mkdir(parents=True)
-    for name, found in where.items():
-        keep(task.folder / found, place / "libraries", name)
+    for name, loaded_in in where.items():
+        keep(task.folder / loaded_in, place / "libraries", name)
     (place / "record.json").write_text(json.dumps(record, indent=1) + "\n")
-    ops = sum(said[n]["ops"] for n in where)
+    ops = sum(answers[n]["ops"] for n in where)
     return f"{len(where)} libraries loaded, {len(record['refused'])} refused, {ops} ops"
 
 

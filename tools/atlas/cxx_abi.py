@@ -26,10 +26,10 @@ def main() -> None:
     for package in args.packages:
         for release in releases(package):
             if release_order(args.since) <= release_order(release) < release_order(args.until + ".99"):
-                found = abi_by_python(package, release)
-                print(f"{package}=={release}: {found}", file=sys.stderr, flush=True)
-                if len(set(found.values())) > 1:
-                    print(f"{package}=={release} differs: {found}", flush=True)
+                abis = abi_by_python(package, release)
+                print(f"{package}=={release}: {abis}", file=sys.stderr, flush=True)
+                if len(set(abis.values())) > 1:
+                    print(f"{package}=={release} differs: {abis}", flush=True)
 
 
 def arguments() -> argparse.Namespace:

@@ -14,9 +14,9 @@ Pointer = ctypes.c_void_p
 
 def function(tf: ctypes.CDLL, name: str, result: object, *arguments: object):
     """An exported C++ function."""
-    found = getattr(tf, name)
-    found.restype, found.argtypes = result, arguments
-    return found
+    symbol = getattr(tf, name)
+    symbol.restype, symbol.argtypes = result, arguments
+    return symbol
 
 
 def op_list(tf: ctypes.CDLL) -> bytes:

@@ -29,8 +29,8 @@ class Library:
         return ELFFile(open(self.path, "rb"))  # closed with the last use of this
 
     def section(self, name: str) -> bytes:
-        found = self.elf.get_section_by_name(name)
-        return found.data() if found and found["sh_type"] != "SHT_NOBITS" else b""
+        section = self.elf.get_section_by_name(name)
+        return section.data() if section and section["sh_type"] != "SHT_NOBITS" else b""
 
     @cached_property
     def needed(self) -> list[str]:

@@ -34,20 +34,20 @@ GIT = re.compile(rb"v\d+\.\d+\.\d+[\w.-]*-g?[0-9a-f]{7,}")
 MENTIONED = re.compile(rb"lib(?:cu|nccl|nvinfer|nvrtc)\w*\.so(?:\.\d+)*")
 
 
-def facts_of(wheel: Wheel, main: list[Library], said: dict) -> dict:
+def facts_of(wheel: Wheel, main: list[Library], versions: dict) -> dict:
     """All of it; `said` is what `probe` heard."""
     constants = b"".join(library.section(".rodata") for library in main)
     return {
-        "tensorflow": said["version"],
-        "git": said["git"] or git(wheel.root, constants),
-        "compiler": said["compiler"] or compilers(main),
+        "tensorflow": versions["version"],
+        "git": versions["git"] or git(wheel.root, constants),
+        "compiler": versions["compiler"] or compilers(main),
         "graph_def": graph_def(wheel.root),
-        "cxx11_abi": has_new_strings(main) if said["cxx11_abi"] is None else bool(said["cxx11_abi"]),
+        "cxx11_abi": has_new_strings(main) if versions["cxx11_abi"] is None else bool(versions["cxx11_abi"]),
         **floors(main),
         **requirements(wheel.root),
         "cuda": cuda(wheel.root, main, constants),
         "build_info": build_info(wheel.root),
-        "session": said["session"],
+        "session": versions["session"],
         "built": wheel.built,
     }
 
@@ -55,7 +55,7 @@ def facts_of(wheel: Wheel, main: list[Library], said: dict) -> dict:
 def git(root: Path, constants: bytes) -> str | None:
     """The version that git described; from 2.9 on it is in a library of Python's."""
     texts = [*(path.read_bytes() for path in root.rglob("_pywrap_tf_session.so")), constants]
-    return next((found[0].decode() for text in texts if (found := GIT.search(text))), None)
+    return next((match[0].decode() for text in texts if (match := GIT.search(text))), None)
 
 
 def compilers(main: list[Library]) -> str:
@@ -95,8 +95,8 @@ def requirements(root: Path) -> dict:
 
 
 def from_metadata(text: str) -> dict:
-    said = message_from_string(text)
-    return {"requires": said.get_all("Requires-Dist", []), "requires_python": said["Requires-Python"]}
+    metadata = message_from_string(text)
+    return {"requires": metadata.get_all("Requires-Dist", []), "requires_python": metadata["Requires-Python"]}
 
 
 def cuda(root: Path, main: list[Library], constants: bytes) -> dict | None:
@@ -105,13 +105,13 @@ def cuda(root: Path, main: list[Library], constants: bytes) -> dict | None:
     if not code:
         return None
     declared = declarations(root)
-    found = [architectures(content) for content in code]
+    by_section = [architectures(content) for content in code]
     linked = sorted({name for library in main for name in library.needed if CUDA.match(name)})
     return {
         "version": declared.get("CUDA_VERSION") or number_of(linked, "cudart"),
         "cudnn": declared.get("CUDNN_VERSION") or number_of(linked, "cudnn"),
         "capabilities": re.findall(r"[\d.]+|(?:sm|compute)_\w+", declared.get("CUDA_CAPABILITIES", "")),
-        **{kind: sorted({a for f in found for a in f[kind]}, key=float) for kind in ("sass", "ptx")},
+        **{kind: sorted({a for f in by_section for a in f[kind]}, key=float) for kind in ("sass", "ptx")},
         "linked": linked,
         "mentioned": sorted({name.decode() for name in MENTIONED.findall(constants)}),
     }
@@ -120,12 +120,14 @@ def cuda(root: Path, main: list[Library], constants: bytes) -> dict | None:
 def declarations(root: Path) -> dict[str, str]:
     """From cuda_config.h, and from TensorFlow's own table where that says it."""
     texts = [path.read_text() for path in root.rglob("cuda_config.h")]
-    said = {name: value.strip().strip('"') for text in texts for name, value in CONFIG.findall(text)}
+    declared = {name: value.strip().strip('"') for text in texts for name, value in CONFIG.findall(text)}
     info = build_info(root)
-    said |= {name.upper(): str(info[name]) for name in ("cuda_version", "cudnn_version") if info.get(name)}
+    declared |= {
+        name.upper(): str(info[name]) for name in ("cuda_version", "cudnn_version") if info.get(name)
+    }
     if info.get("cuda_compute_capabilities"):
-        said["CUDA_CAPABILITIES"] = " ".join(info["cuda_compute_capabilities"])
-    return said
+        declared["CUDA_CAPABILITIES"] = " ".join(info["cuda_compute_capabilities"])
+    return declared
 
 
 def number_of(linked: list[str], name: str) -> str | None:
@@ -135,13 +137,13 @@ def number_of(linked: list[str], name: str) -> str | None:
 
 def build_info(root: Path) -> dict:
     """The literals of platform/build_info.py: names, or the entries of its one table."""
-    found: dict = {}
+    literals: dict = {}
     for path in root.rglob("build_info.py"):
         for node in ast.parse(path.read_text()).body:
             if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name):
                 value = literal(node.value)
-                found |= value if isinstance(value, dict) else {node.targets[0].id: value}
-    return json.loads(json.dumps(found))
+                literals |= value if isinstance(value, dict) else {node.targets[0].id: value}
+    return json.loads(json.dumps(literals))
 
 
 def literal(node: ast.expr):

@@ -17,9 +17,9 @@ PTX, SASS = 1, 2
 
 def architectures(content: bytes) -> dict[str, list[str]]:
     """The architectures in a section: {"sass": ["3.5", "7.0"], "ptx": ["7.0"]}."""
-    found = set(entries(content))
+    kinds_and_archs = set(entries(content))
     return {
-        label: [f"{arch // 10}.{arch % 10}" for arch in sorted(a for k, a in found if k == kind)]
+        label: [f"{arch // 10}.{arch % 10}" for arch in sorted(a for k, a in kinds_and_archs if k == kind)]
         for label, kind in (("sass", SASS), ("ptx", PTX))
     }
 

@@ -52,8 +52,8 @@ def ask_new(function, node: bytes) -> bytes:
 def ask_old(function, node: bytes) -> bytes:
     """With std::string before that: a pointer to the text, behind size, capacity and owners."""
     record = struct.pack("QQq", len(node), len(node), 0) + node
-    held = ctypes.create_string_buffer(record, len(record) + 1)
-    question, answer = ctypes.c_void_p(ctypes.addressof(held) + 24), ctypes.c_void_p()
+    buffer = ctypes.create_string_buffer(record, len(record) + 1)
+    question, answer = ctypes.c_void_p(ctypes.addressof(buffer) + 24), ctypes.c_void_p()
     function(ctypes.addressof(answer), ctypes.addressof(question))
     size = ctypes.c_size_t.from_address(answer.value - 24).value
     return ctypes.string_at(answer.value, size)

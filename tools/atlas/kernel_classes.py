@@ -110,16 +110,16 @@ def read(path: Path) -> dict[Build, Classes]:
     releases = database.execute("SELECT number, package, version FROM release").fetchall()
     rows = database.execute("SELECT op, classes, releases FROM class").fetchall()
     database.close()
-    found: dict[Build, Classes] = {}
+    by_build: dict[Build, Classes] = {}
     for number, package, version in releases:
         build = atlas().find(package, version)
         if build is not None:
-            found[build] = {
+            by_build[build] = {
                 op: json.loads(zlib.decompress(body))
                 for op, body, bits in rows
                 if int.from_bytes(bits, "little") >> number & 1
             }
-    return found
+    return by_build
 
 
 def write(path: Path, recorded: dict[Build, Classes]) -> None:

@@ -66,11 +66,11 @@ def choose(package: str, release: str, platform: str = "x86_64") -> File:
 
 def releases(package: str, platform: str = "x86_64") -> list[str]:
     """Every final release from 1.0 on with a wheel for the platform, in the order of the index."""
-    found = dict.fromkeys(f.release for f in files(package) if f.platform == platform)
-    return [release for release in found if not release.startswith("0.")]
+    names = dict.fromkeys(f.release for f in files(package) if f.platform == platform)
+    return [release for release in names if not release.startswith("0.")]
 
 
 def pythons(package: str, release: str, platform: str) -> list[str]:
     """The Python versions that the release has wheels for: ["3.9", "3.10"]."""
-    found = {f.python for f in files(package) if (f.release, f.platform) == (release, platform)}
-    return [f"{p[0]}.{p[1:]}" for p in sorted(found, key=lambda p: (p[0], int(p[1:])))]
+    versions = {f.python for f in files(package) if (f.release, f.platform) == (release, platform)}
+    return [f"{p[0]}.{p[1:]}" for p in sorted(versions, key=lambda p: (p[0], int(p[1:])))]

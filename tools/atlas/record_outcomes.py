@@ -59,14 +59,14 @@ def signature_of(model: Path, name: str) -> SignatureDef:
 def watch(model: Path, release: str, signature: SignatureDef, inputs: dict, python: list[str]) -> dict:
     """One model on one release."""
     with unpacked("tensorflow", release) as wheel:
-        said = ask([*python, SESSION, wheel.package, model], question(signature, inputs))
-    answers = said["answers"]
+        answer = ask([*python, SESSION, wheel.package, model], question(signature, inputs))
+    answers = answer["answers"]
     return {
         "release": release,
         "wheel": wheel.name,
         "sha256": wheel.sha256,
-        "outcome": FAILS.get(said["stage"]) or ("runs" if inputs else "loads"),
-        "says": nameless(said["says"], model),
+        "outcome": FAILS.get(answer["stage"]) or ("runs" if inputs else "loads"),
+        "says": nameless(answer["says"], model),
         "outputs": {n: from_tensor(*answers[o.name]) for n, o in signature.outputs.items() if answers},
     }
 

@@ -65,9 +65,9 @@ def add_session(tf: ctypes.CDLL, before: list[bytes], out: Path) -> None:
 
 
 def add_library(tf: ctypes.CDLL, before: list[bytes], package: Path, name: str, out: Path) -> None:
-    ops, said = load_library(tf, str(package / name))
-    if said:
-        out.with_name(f"{out.name}.txt").write_text(said.replace(str(package), "PACKAGE"))
+    ops, message = load_library(tf, str(package / name))
+    if message:
+        out.with_name(f"{out.name}.txt").write_text(message.replace(str(package), "PACKAGE"))
         return
     out.with_name(f"{out.name}.pb").write_bytes(b"".join(entries(ops)))
     if new := added(before, tf):
@@ -104,11 +104,11 @@ def in_a_copy(work: Callable[[], None]) -> bool:
 
 def versions(tf: ctypes.CDLL) -> dict[str, str | int | None]:
     """What the release says of itself; None where it does not say it."""
-    said = {"version": text(tf, "TF_Version")}
-    said |= {key: text(tf, name) or text(tf, f"_Z{len(name)}{name}v") for key, name in STRINGS.items()}
+    facts = {"version": text(tf, "TF_Version")}
+    facts |= {key: text(tf, name) or text(tf, f"_Z{len(name)}{name}v") for key, name in STRINGS.items()}
     flags = [name for name in ("tf_cxx11_abi_flag", "_Z17tf_cxx11_abi_flagv") if hasattr(tf, name)]
-    said["cxx11_abi"] = getattr(tf, flags[0])() if flags else None
-    return said
+    facts["cxx11_abi"] = getattr(tf, flags[0])() if flags else None
+    return facts
 
 
 def text(tf: ctypes.CDLL, name: str) -> str | None:

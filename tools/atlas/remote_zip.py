@@ -57,5 +57,5 @@ def open_zip(url: str) -> zipfile.ZipFile:
 
 def libraries(archive: zipfile.ZipFile) -> dict[str, tuple[int, int]]:
     """Size and checksum of each shared object, by its path without the folder of the wheel's own name."""
-    found = {i.filename.split("purelib/")[-1]: (i.file_size, i.CRC) for i in archive.infolist()}
-    return {name: mark for name, mark in found.items() if ".so" in name.rsplit("/", 1)[-1]}
+    sizes_and_crcs = {i.filename.split("purelib/")[-1]: (i.file_size, i.CRC) for i in archive.infolist()}
+    return {name: mark for name, mark in sizes_and_crcs.items() if ".so" in name.rsplit("/", 1)[-1]}

@@ -69,8 +69,8 @@ def fetch(tf, graph, session, question: dict, status: Status) -> dict[str, int]:
 def outputs(tf, graph, names) -> ctypes.Array:
     """`x:0` as TensorFlow's C API names it."""
     pairs = [name.rsplit(":", 1) for name in names]
-    found = [Output(tf.TF_GraphOperationByName(graph, op.encode()), int(index)) for op, index in pairs]
-    return (Output * len(found))(*found)
+    structures = [Output(tf.TF_GraphOperationByName(graph, op.encode()), int(index)) for op, index in pairs]
+    return (Output * len(structures))(*structures)
 
 
 if __name__ == "__main__":
