@@ -13,7 +13,7 @@ from tensorflow.core.protobuf.saved_model_pb2 import SavedModel
 
 pytest.importorskip("grpc_health", reason="pip install tfport[serve]")
 pytest.importorskip("tensorflow_serving.apis", reason="pip install tensorflow-serving-api")
-from tensorflow_serving.apis import (  # noqa: E402
+from tensorflow_serving.apis import (
     classification_pb2,
     get_model_metadata_pb2,
     get_model_status_pb2,
@@ -23,7 +23,7 @@ from tensorflow_serving.apis import (  # noqa: E402
     prediction_service_pb2,
     regression_pb2,
 )
-from tests.live.serving_server import (  # noqa: E402
+from tests.live.serving_server import (
     CLASSIFY,
     REGRESS,
     TYPES,
