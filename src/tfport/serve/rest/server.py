@@ -13,7 +13,6 @@ import asyncio
 import logging
 import os
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from time import perf_counter
 from typing import Any, Final
 
 from aiohttp import web
@@ -26,6 +25,7 @@ from tfport.serve.request_metrics import REST
 from tfport.serve.rest import openapi
 from tfport.serve.rest.compress import compressed
 from tfport.serve.rest.encode import error_body
+from tfport.serve.rest.measure import measured, within_time
 from tfport.serve.rest.options import RestOptions
 from tfport.serve.rest.paths import MODEL_PATHS, parse_path
 from tfport.serve.rest.read_body import read_body
@@ -186,42 +186,22 @@ class RestServer:
         if request.method == "OPTIONS":
             return _preflight(request)
         parsed = parse_path(request.method, path)
-        started, code, metrics = perf_counter(), StatusCode.OK, self.options.metrics
-        try:
+        options = self.options
+
+        def counted_as(code: StatusCode) -> str:
+            # all names that clients make up are counted together
+            known = code is StatusCode.OK or parsed.model in self._catalog.names()
+            return parsed.model if known else ""
+
+        with measured(options.metrics, parsed.verb, counted_as):
             if request.method == "GET":
                 return _json(answer_get(self._catalog, parsed))
             self._catalog.get(parsed.model, parsed.version, parsed.label)  # before reading a large body
-            body = await read_body(request, self.options)
-            work = answer_post(self._catalog, parsed, body, metrics, check_method=self.options.check_method)
-            return _json(await self._within_time(work))
-        except StatusError as error:
-            code = error.code
-            raise
-        except web.HTTPException:
-            code = StatusCode.INVALID_ARGUMENT
-            raise
-        except asyncio.CancelledError:
-            code = StatusCode.CANCELLED
-            raise
-        except Exception:
-            code = StatusCode.INTERNAL
-            raise
-        finally:
-            if metrics:
-                # all names that clients make up are counted together
-                known = code is StatusCode.OK or parsed.model in self._catalog.names()
-                name = parsed.model if known else ""
-                metrics.request(name, parsed.verb, REST, code, perf_counter() - started)
-
-    async def _within_time(self, work: Awaitable[bytes]) -> bytes:
-        try:
-            async with asyncio.timeout(self.options.timeout_seconds or None):
-                return await work
-        except TimeoutError:
-            seconds = self.options.timeout_seconds
-            raise StatusError(
-                StatusCode.DEADLINE_EXCEEDED, f"Timed out: no answer within {seconds:g} seconds"
-            ) from None
+            body = await read_body(request, options)
+            work = answer_post(
+                self._catalog, parsed, body, options.metrics, check_method=options.check_method
+            )
+            return _json(await within_time(options.timeout_seconds, work))
 
     async def _live(self, request: web.Request) -> web.Response:
         return _json(b'{"status": "live"}')

@@ -7,16 +7,14 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Awaitable, Callable
-from time import perf_counter
 
 import orjson
 from aiohttp import web
 
 from tfport.serve.model_catalog import ModelCatalog
 from tfport.serve.offload import offload
-from tfport.serve.request_metrics import REST
+from tfport.serve.rest.measure import measured, within_time
 from tfport.serve.rest.options import RestOptions
 from tfport.serve.rest.read_body import read_body
 from tfport.serve.servable import Servable
@@ -93,32 +91,12 @@ class _Handlers:
 
     async def infer(self, request: web.Request) -> web.Response:
         name, version = _model_and_version(request)
-        started, code = perf_counter(), StatusCode.CANCELLED
-        try:
+        options = self.options
+        with measured(options.metrics, "infer", lambda _: metadata.counted_as(self.catalog, name)):
             servable = metadata.find(self.catalog, name, version)  # before reading a large body
-            body = await read_body(request, self.options)
-            async with asyncio.timeout(self.options.timeout_seconds or None):
-                response = await _inferred(servable, body, request.headers.get(LENGTH))
-            code = StatusCode.OK
-            return response
-        except TimeoutError:
-            code = StatusCode.DEADLINE_EXCEEDED
-            raise StatusError(
-                code, f"timed out: no answer within {self.options.timeout_seconds:g} seconds"
-            ) from None
-        except StatusError as error:
-            code = error.code
-            raise
-        except web.HTTPException:
-            code = StatusCode.INVALID_ARGUMENT
-            raise
-        except Exception:
-            code = StatusCode.INTERNAL
-            raise
-        finally:
-            if metrics := self.options.metrics:
-                known = metadata.counted_as(self.catalog, name)
-                metrics.request(known, "infer", REST, code, perf_counter() - started)
+            body = await read_body(request, options)
+            work = _inferred(servable, body, request.headers.get(LENGTH))
+            return await within_time(options.timeout_seconds, work)
 
 
 async def _inferred(servable: Servable, body: bytes, length: str | None) -> web.Response:
