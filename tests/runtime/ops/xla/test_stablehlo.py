@@ -78,5 +78,5 @@ def test_what_cannot_run_is_told_before_anything_runs():
 
 
 def test_inputs_that_do_not_fit_are_refused():
-    with pytest.raises(tfport.RunFailed, match="takes 2 tensors and is given 1"):
+    with pytest.raises(tfport.RunFailed, match="takes 2 tensors, found 1"):
         call(module_of("add"), (X,), ["tensor<3x4xf32>"])

@@ -1,4 +1,4 @@
-"""XlaCallModule: a program of StableHLO in one node, as jax2tf and Keras on JAX write it."""
+"""XlaCallModule: a StableHLO program in one node, as jax2tf and Keras on JAX write it."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ PLATFORM = "CPU"
 
 @structure("XlaCallModule")
 def call_module(tracer: Tracer, node: Node, inputs: list[Operand], attrs: dict[str, Attr]) -> list[Operand]:
-    """The program is read while planning, so that what it needs and is not here is told at once."""
+    """Read the program while planning, so that unsupported ops are reported at once."""
     kinds = list(attrs["Tout"])
     shapes = (
         [shape.dims for shape in attrs["Sout"]] if len(attrs["Sout"]) == len(kinds) else [None] * len(kinds)
@@ -39,8 +39,8 @@ def call_module(tracer: Tracer, node: Node, inputs: list[Operand], attrs: dict[s
         return list(outputs)
     platforms = [str(p).upper() for p in attrs.get("platforms") or []]
 
-    def run(given: Sequence[Any]) -> list[Any]:
-        arrays = list(given)
+    def run(inputs: Sequence[Any]) -> list[Any]:
+        arrays = list(inputs)
         if len(platforms) > 1 and len(program.functions[MAIN].args) == len(arrays) + 1:
             arrays.insert(0, np.array(platforms.index(PLATFORM) if PLATFORM in platforms else 0, np.int32))
         with np.errstate(all="ignore"):
@@ -48,21 +48,19 @@ def call_module(tracer: Tracer, node: Node, inputs: list[Operand], attrs: dict[s
             return [np.asarray(a, k.numpy) for a, k in zip(answers, kinds, strict=True)]
 
     named = naming_node(run, node.name, node.op)
-    return list(
-        tracer.add(Step(node.name, node.op, tuple(inputs), outputs, run=named, why="a program of XLA"))
-    )
+    return list(tracer.add(Step(node.name, node.op, tuple(inputs), outputs, run=named, why="an XLA program")))
 
 
 def _program(tracer: Tracer, node: Node, attrs: dict[str, Attr]) -> Interpreter | None:
-    """The program, unless something of it cannot run here."""
+    """The program, or None if it is unsupported."""
     try:
-        return _readable(node, attrs)
+        return _supported(node, attrs)
     except (CannotRun, UnreadableFile) as error:
         tracer.unsupported.append(UnsupportedNode(node, str(error)))
         return None
 
 
-def _readable(node: Node, attrs: dict[str, Attr]) -> Interpreter:
+def _supported(node: Node, attrs: dict[str, Attr]) -> Interpreter:
     if attrs.get("dim_args_spec") or attrs.get("function_list") or attrs.get("has_token_input_output"):
         raise CannotRun(
             "tfport does not run modules with dimension arguments, TensorFlow functions or tokens"
@@ -71,7 +69,7 @@ def _readable(node: Node, attrs: dict[str, Attr]) -> Interpreter:
     raw = module.encode() if isinstance(module, str) else bytes(module)
     program = Interpreter(read_vhlo(raw, f"the module of `{node.name}`"))
     if MAIN not in program.functions:
-        raise CannotRun(f"its module has no function {MAIN}")
-    if missing := program.problems():
+        raise CannotRun(f"the module has no function {MAIN}")
+    if missing := program.unsupported():
         raise CannotRun(f"tfport has no kernel for {', '.join(missing)}")
     return program

@@ -1,7 +1,7 @@
-"""XLA's ops whose attributes are computations, and those that only hand a value on.
+"""XLA ops whose attributes are computations, and ops that pass a value on.
 
-A computation is a function of scalars. It is walked once, without an engine, and called with arrays:
-what it is made of works element by element. One that is not is called for one element at a time.
+A computation is a function of scalars. It is traced once, without an engine, and called with arrays
+if all of its ops are element-wise; otherwise it is called for one element at a time.
 """
 
 from __future__ import annotations
@@ -11,7 +11,6 @@ from typing import Any
 
 import numpy as np
 
-from tfport.errors import RunFailed
 from tfport.graph.attrs import Attr
 from tfport.graph.dtypes import DType
 from tfport.graph.graph import Node
@@ -23,7 +22,7 @@ from tfport.runtime.ops.control import functional as control
 from tfport.runtime.ops.control.structure_steps import Inner
 from tfport.runtime.ops.xla import hlo_calls as calls
 from tfport.runtime.ops.xla.dimension_numbers import SCATTER, dimension_numbers, only
-from tfport.runtime.ops.xla.hlo_calls import SECOND, Computation
+from tfport.runtime.ops.xla.hlo_calls import SECOND, Computation, one_at_a_time
 from tfport.runtime.program import Program, Step
 from tfport.runtime.trace import Tracer
 from tfport.runtime.unsupported import UnsupportedNode
@@ -102,13 +101,13 @@ _BY_ELEMENT = frozenset(
 
 
 def computation(tracer: Tracer, node: Node, name: str, attrs: Attrs, kinds: Sequence[DType]) -> Computation:
-    """The function of scalars that an attribute names."""
-    function, given = control.function_of(node, name, attrs)
+    """The computation that an attribute names."""
+    function, overrides = control.function_of(node, name, attrs)
     inner = Tracer(tracer.state, NoEngine())
     shapes: tuple[tuple[int, ...] | None, ...] = (None, ())
-    for shape in shapes:  # of any shape, or else one element at a time
+    for shape in shapes:  # arrays of any shape, or else one element at a time
         args = [Operand(kind, shape, name=node.name) for kind in kinds]
-        program = inner.program(args, lambda args=args: inner.call(function, args, given))  # type: ignore[misc]
+        program = inner.program(args, lambda args=args: inner.call(function, args, overrides))  # type: ignore[misc]
         if all(step.op in _BY_ELEMENT for step in program.steps):
             break
     tracer.unsupported += inner.unsupported
@@ -118,11 +117,11 @@ def computation(tracer: Tracer, node: Node, name: str, attrs: Attrs, kinds: Sequ
         return runner.run(arrays, ())
 
     by_element = all(step.op in _BY_ELEMENT for step in program.steps)
-    return Computation(call if by_element else _one_at_a_time(call), _known(program))
+    return Computation(call if by_element else one_at_a_time(call, len(program.results)), _known(program))
 
 
 def _known(program: Program) -> str:
-    """What a computation is that has one step, or none."""
+    """The name of a computation of at most one step, if it is a known one."""
     args, results = program.args, program.results
     if len(args) < 2 or len(results) != 1:
         return ""
@@ -135,29 +134,18 @@ def _known(program: Program) -> str:
     return ""
 
 
-def _one_at_a_time(call: Callable[..., Sequence[Any]]) -> Callable[..., Sequence[Any]]:
-    def run(*arrays: Any) -> Sequence[Any]:
-        spread = np.broadcast_arrays(*arrays)
-        rows = [call(*(np.asarray(x[at]) for x in spread)) for at in np.ndindex(spread[0].shape)]
-        if not rows:
-            raise RunFailed("a computation on no elements")
-        return [np.array(column).reshape(spread[0].shape) for column in zip(*rows, strict=True)]
-
-    return run
-
-
 def _step(
     tracer: Tracer, node: Node, inputs: Sequence[Operand], kinds: Sequence[DType], run: Callable[..., Any]
 ) -> list[Operand]:
-    """A step of its own, with what may go wrong in it named."""
+    """A step whose errors name its node."""
 
-    def typed(given: Sequence[Any]) -> list[Any]:
+    def typed(arrays: Sequence[Any]) -> list[Any]:
         with np.errstate(all="ignore"):
-            return [np.asarray(a, k.numpy) for a, k in zip(run(*given), kinds, strict=True)]
+            return [np.asarray(a, k.numpy) for a, k in zip(run(*arrays), kinds, strict=True)]
 
     named = naming_node(typed, node.name, node.op)
     outputs = tuple(Operand(kind, None, name=node.name) for kind in kinds)
-    return list(tracer.add(Step(node.name, node.op, tuple(inputs), outputs, run=named, why="XLA's own")))
+    return list(tracer.add(Step(node.name, node.op, tuple(inputs), outputs, run=named, why="an XLA op")))
 
 
 def _ints(array: Any) -> list[int]:
@@ -246,16 +234,16 @@ structure("XlaWhile")(control.while_)
 
 @structure("XlaLaunch XlaLaunchV2")
 def launch(tracer: Tracer, node: Node, inputs: list[Operand], attrs: Attrs) -> list[Operand]:
-    """A cluster that was to be compiled is just a call."""
-    function, given = control.function_of(node, "function", attrs)
-    return tracer.call(function, inputs, given)
+    """A compiled cluster is a call."""
+    function, overrides = control.function_of(node, "function", attrs)
+    return tracer.call(function, inputs, overrides)
 
 
 @structure(
     "XlaSharding XlaSpmdFullToShardShape XlaSpmdShardToFullShape XlaOptimizationBarrier XlaClusterOutput"
 )
-def hand_on(tracer: Tracer, node: Node, inputs: list[Operand], attrs: Attrs) -> list[Operand]:
-    """One device has the whole of everything."""
+def pass_on(tracer: Tracer, node: Node, inputs: list[Operand], attrs: Attrs) -> list[Operand]:
+    """There is one device, which has whole tensors."""
     return inputs
 
 
@@ -266,7 +254,7 @@ def set_bound(tracer: Tracer, node: Node, inputs: list[Operand], attrs: Attrs) -
 
 @structure("XlaRemoveDynamicDimensionSize")
 def remove_dynamic_size(tracer: Tracer, node: Node, inputs: list[Operand], attrs: Attrs) -> list[Operand]:
-    """Of what never had one: what was behind a size that was set is lost."""
+    """Supported only where no dynamic size was set: the elements beyond it are lost."""
     if node.inputs[0].node.op == "XlaSetDynamicDimensionSize":
-        tracer.unsupported.append(UnsupportedNode(node, "tfport does not keep what is behind a dynamic size"))
+        tracer.unsupported.append(UnsupportedNode(node, "elements beyond a dynamic size are not kept"))
     return inputs[:1]

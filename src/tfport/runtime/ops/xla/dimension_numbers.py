@@ -1,4 +1,4 @@
-"""XLA's dimension numbers, which ops carry as serialized messages of small integers."""
+"""XLA dimension numbers: serialized messages of integers in op attributes."""
 
 from __future__ import annotations
 
@@ -23,31 +23,31 @@ SCATTER = {
 }  # fmt: skip
 
 
-def dimension_numbers(given: Any, fields: Mapping[str, int]) -> dict[str, list[int]]:
-    """The lists of integers in a message, by name; those that it leaves out are empty."""
-    raw = given.encode() if isinstance(given, str) else bytes(given)
-    found: dict[int, list[int]] = {}
+def dimension_numbers(message: Any, fields: Mapping[str, int]) -> dict[str, list[int]]:
+    """The lists of integers in a message, by name; empty if missing."""
+    raw = message.encode() if isinstance(message, str) else bytes(message)
+    numbers: dict[int, list[int]] = {}
     at = 0
     while at < len(raw):
         tag, at = _varint(raw, at)
         if tag & 7 == 0:
             value, at = _varint(raw, at)
-            found.setdefault(tag >> 3, []).append(_signed(value))
+            numbers.setdefault(tag >> 3, []).append(_signed(value))
         elif tag & 7 == 2:
             length, at = _varint(raw, at)
             end = at + length
             if end > len(raw):
-                raise RunFailed("its dimension numbers end too early")
+                raise RunFailed("dimension_numbers is truncated")
             while at < end:
                 value, at = _varint(raw, at)
-                found.setdefault(tag >> 3, []).append(_signed(value))
+                numbers.setdefault(tag >> 3, []).append(_signed(value))
         else:
-            raise RunFailed(f"its dimension numbers have a field of wire type {tag & 7}")
-    return {name: found.get(number, []) for name, number in fields.items()}
+            raise RunFailed(f"dimension_numbers has a field of unexpected wire type {tag & 7}")
+    return {name: numbers.get(number, []) for name, number in fields.items()}
 
 
 def only(numbers: list[int]) -> int:
-    """A field that is there once; 0 where it is left out."""
+    """The value of a scalar field; 0 if missing."""
     return numbers[-1] if numbers else 0
 
 
@@ -55,7 +55,7 @@ def _varint(raw: bytes, at: int) -> tuple[int, int]:
     try:
         return from_varint(raw, at)
     except ValueError:
-        raise RunFailed("its dimension numbers end too early") from None
+        raise RunFailed("dimension_numbers is truncated") from None
 
 
 def _signed(value: int) -> int:

@@ -1,7 +1,7 @@
-"""What XLA's operations on arrays mean, in NumPy: products, convolutions, slices, gathers and scatters.
+"""XLA operations on arrays in NumPy: products, convolutions, slices, gathers and scatters.
 
-Plain functions of arrays and lists of integers, for the ops of `xla` and for programs of StableHLO.
-Those that take a computation are in `_hlo_calls`.
+Functions of arrays and lists of integers, for XLA ops and StableHLO programs. Those that take a
+computation are in `hlo_calls`.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ Ints = Sequence[int]
 def dot_general(
     lhs: Any, rhs: Any, lhs_contract: Ints, rhs_contract: Ints, lhs_batch: Ints, rhs_batch: Ints, kind: Any
 ) -> Any:
-    """Batch axes first, then what is left of each side."""
+    """The batch axes, then the free axes of each side."""
     a, b = (widen(x.astype(kind)) for x in (lhs, rhs))
     a_free = [i for i in range(a.ndim) if i not in (*lhs_contract, *lhs_batch)]
     b_free = [i for i in range(b.ndim) if i not in (*rhs_contract, *rhs_batch)]
@@ -28,7 +28,7 @@ def dot_general(
     a_shape, b_shape = tuple(a.shape[i] for i in a_free), tuple(b.shape[i] for i in b_free)
     inner = int(np.prod([a.shape[i] for i in lhs_contract], dtype=np.int64))
     if [a.shape[i] for i in (*lhs_contract, *lhs_batch)] != [b.shape[i] for i in (*rhs_contract, *rhs_batch)]:
-        raise RunFailed(f"shapes {lhs.shape} and {rhs.shape} do not fit for this product")
+        raise RunFailed(f"shapes {lhs.shape} and {rhs.shape} do not match for this product")
     left = a.transpose([*lhs_batch, *a_free, *lhs_contract]).reshape(*batch, _size(a_shape), inner)
     right = b.transpose([*rhs_batch, *rhs_contract, *b_free]).reshape(*batch, inner, _size(b_shape))
     return np.matmul(left, right).reshape(*batch, *a_shape, *b_shape).astype(kind)
@@ -39,7 +39,7 @@ def _size(shape: Ints) -> int:
 
 
 def dilated(x: Any, dilation: Ints, fill: Any) -> Any:
-    """With as many elements less one between neighbours."""
+    """Insert `dilation - 1` elements between neighbors."""
     if all(d == 1 for d in dilation):
         return x
     shape = [max(0, (n - 1) * d + 1) if n else 0 for n, d in zip(x.shape, dilation, strict=True)]
@@ -49,7 +49,7 @@ def dilated(x: Any, dilation: Ints, fill: Any) -> Any:
 
 
 def padded(x: Any, fill: Any, low: Ints, high: Ints, interior: Ints | None = None) -> Any:
-    """More around and between; a negative number takes away."""
+    """Pad around and between elements; a negative number crops."""
     out = dilated(x, [1 + i for i in interior], fill) if interior is not None else x
     cut = tuple(
         slice(max(0, -lo), max(0, n - max(0, -hi))) for n, lo, hi in zip(out.shape, low, high, strict=True)
@@ -59,7 +59,7 @@ def padded(x: Any, fill: Any, low: Ints, high: Ints, interior: Ints | None = Non
 
 
 def windows(x: Any, size: Ints, strides: Ints, dilation: Ints) -> Any:
-    """Views of all windows: first where they are, then what is in them; over all axes of x."""
+    """Views of all windows over all axes of x: positions first, then elements."""
     reach = [(k - 1) * d + 1 if k else 0 for k, d in zip(size, dilation, strict=True)]
     counts = [(n - r) // s + 1 if n >= r else 0 for n, r, s in zip(x.shape, reach, strides, strict=True)]
     if 0 in counts:
@@ -85,21 +85,21 @@ def convolution(
     kind: Any,
     reverse: Sequence[bool] = (),
 ) -> Any:
-    """Axes are told as batch, feature, spatial…; of the kernel as output, input, spatial…."""
+    """Axes are in the order batch, feature, spatial; of the kernel output, input, spatial."""
     rank = len(strides)
     x = widen(lhs.astype(kind)).transpose(input_axes)
     k = widen(rhs.astype(kind)).transpose(kernel_axes)
-    for axis, turned in enumerate(reverse):
-        k = np.flip(k, 2 + axis) if turned else k
+    for axis, is_reversed in enumerate(reverse):
+        k = np.flip(k, 2 + axis) if is_reversed else k
     if feature_groups * k.shape[1] != x.shape[1] or k.shape[0] % (feature_groups * batch_groups):
-        raise RunFailed(f"a kernel of shape {rhs.shape} does not fit an input of shape {lhs.shape}")
+        raise RunFailed(f"kernel {rhs.shape} does not match input {lhs.shape}")
     zero = x.dtype.type(0)
     x = dilated(x, [1, 1, *lhs_dilation], zero)
     x = padded(x, zero, [0, 0, *(p[0] for p in padding)], [0, 0, *(p[1] for p in padding)])
     patches = windows(x, [1, 1, *k.shape[2:]], [1, 1, *strides], [1, 1, *rhs_dilation])
     batch, features, *places = patches.shape[: 2 + rank]
     groups = feature_groups * batch_groups
-    # groups in front, then where the windows are, then what is in one
+    # groups first, then window positions, then elements of a window
     split = patches.reshape(
         batch_groups, batch // batch_groups, feature_groups, features // feature_groups, *places, *k.shape[2:]
     )
@@ -108,22 +108,22 @@ def convolution(
     each = _size(left.shape[3 + rank :])
     left = left.reshape(groups, -1, each)
     right = k.reshape(groups, k.shape[0] // groups, each).transpose(0, 2, 1)
-    out = np.matmul(left, right)  # (groups, batch and places, features of a group)
+    out = np.matmul(left, right)  # (groups, batch and positions, features of a group)
     out = out.reshape(groups, batch // batch_groups, *places, k.shape[0] // groups)
     out = np.moveaxis(out, -1, 1).reshape(k.shape[0], batch // batch_groups, *places)
     return np.moveaxis(out, 0, 1).transpose(np.argsort(output_axes)).astype(kind)
 
 
 def dynamic_slice(x: Any, starts: Ints, sizes: Ints) -> Any:
-    """A part that is moved where it would stand out."""
+    """A slice; its start is clamped so that it fits."""
     if len(sizes) != x.ndim or any(not 0 <= s <= n for s, n in zip(sizes, x.shape, strict=True)):
-        raise RunFailed(f"a part of shape {list(sizes)} does not fit into {list(x.shape)}")
+        raise RunFailed(f"a slice of shape {list(sizes)} does not fit shape {list(x.shape)}")
     return x[_part(x.shape, starts, sizes)]
 
 
 def dynamic_update_slice(x: Any, update: Any, starts: Ints) -> Any:
     if update.ndim != x.ndim or any(u > n for u, n in zip(update.shape, x.shape, strict=True)):
-        raise RunFailed(f"an update of shape {list(update.shape)} does not fit into {list(x.shape)}")
+        raise RunFailed(f"an update of shape {list(update.shape)} does not fit shape {list(x.shape)}")
     out = x.copy()
     out[_part(x.shape, starts, update.shape)] = update
     return out
@@ -137,7 +137,7 @@ def _part(shape: Ints, starts: Ints, sizes: Ints) -> tuple[slice, ...]:
 def _starts(
     shape: Ints, indices: Any, axes: Ints, vector: int, batching: Ints, indices_batching: Ints
 ) -> Any:
-    """Where each slice begins in every axis of the operand, as (batch…, axes)."""
+    """The start of each slice in every axis of the operand, as (batch…, axes)."""
     rows = np.moveaxis(indices, vector, -1) if vector < indices.ndim else indices[..., None]
     out = np.zeros((*rows.shape[:-1], len(shape)), np.int64)
     for i, axis in enumerate(axes):
@@ -153,15 +153,15 @@ def _starts(
 def _places(starts: Any, sizes: Ints, window: Ints) -> tuple[Any, ...]:
     """An index for each axis of the operand, over (batch…, window…)."""
     batch = starts.ndim - 1
-    found = []
+    places = []
     for axis in range(len(sizes)):
         index = starts[..., axis].reshape(*starts.shape[:-1], *[1] * len(window))
         if axis in window:
             at = window.index(axis)
             steps = np.arange(sizes[axis]).reshape([-1 if i == at else 1 for i in range(len(window))])
             index = index + steps.reshape(*[1] * batch, *steps.shape)
-        found.append(index)
-    return tuple(found)
+        places.append(index)
+    return tuple(places)
 
 
 def gather(
@@ -181,13 +181,13 @@ def gather(
     )
     room = np.array(operand.shape, np.int64) - np.array(slice_sizes, np.int64)
     if np.any(room < 0):
-        raise RunFailed(f"slices of shape {list(slice_sizes)} do not fit into {list(operand.shape)}")
+        raise RunFailed(f"slices of shape {list(slice_sizes)} do not fit shape {list(operand.shape)}")
     starts = np.clip(starts, 0, room)
     window = [i for i in range(operand.ndim) if i not in (*collapsed, *operand_batching)]
-    found = operand[_places(starts, slice_sizes, window)]
-    found = np.broadcast_to(found, (*starts.shape[:-1], *(slice_sizes[i] for i in window)))
+    gathered = operand[_places(starts, slice_sizes, window)]
+    gathered = np.broadcast_to(gathered, (*starts.shape[:-1], *(slice_sizes[i] for i in window)))
     batch = starts.ndim - 1
-    return np.moveaxis(found, range(batch, batch + len(window)), offset_dims)
+    return np.moveaxis(gathered, range(batch, batch + len(window)), offset_dims)
 
 
 def scatter_places(
@@ -202,7 +202,7 @@ def scatter_places(
     operand_batching: Ints = (),
     indices_batching: Ints = (),
 ) -> tuple[tuple[Any, ...], Any, list[int]]:
-    """Where updates go, which fit, and the order of their axes: those of the indices, then of the window."""
+    """The indices of updates, which are in bounds, and the axis order of updates: indices, then window."""
     starts = _starts(shape, indices, axes, index_vector_dim, operand_batching, indices_batching)
     window = [i for i in range(len(shape)) if i not in (*inserted, *operand_batching)]
     sizes = [1] * len(shape)
@@ -214,7 +214,7 @@ def scatter_places(
 
 
 def reduced_precision(x: Any, exponent_bits: int, mantissa_bits: int) -> Any:
-    """As if the number had been stored with fewer bits."""
+    """Round as if stored with fewer bits."""
     name = x.dtype.name
     if name in NARROW:
         return reduced_precision(x.astype(np.float32), exponent_bits, mantissa_bits).astype(x.dtype)

@@ -1,8 +1,8 @@
-"""XLA's operations that call a computation: reductions, windows, scatters, sorts.
+"""XLA operations that call a computation: reductions, windows, scatters, sorts.
 
-A `Computation` is a function of arrays of one shape, element by element. Where it is known to be
-a sum, a maximum or the like, NumPy's own function is used; otherwise it is called once for
-each element that is folded, for all results at a time.
+A `Computation` is an element-wise function of arrays. If it is known to be a sum, a maximum or
+similar, NumPy's function is used; otherwise it is called once per folded element, for all results
+at a time.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ Ints = Sequence[int]
 
 @dataclass(frozen=True, slots=True)
 class Computation:
-    """Arrays in, arrays out; `known` names what it is, if that is known."""
+    """A function of arrays; `known` is its name if it is a known one."""
 
     call: Callable[..., Sequence[Any]]
     known: str = ""
@@ -37,27 +37,40 @@ KNOWN: dict[str, Any] = {
     "bitwise_and": np.bitwise_and, "bitwise_or": np.bitwise_or, "bitwise_xor": np.bitwise_xor,
 }  # fmt: skip
 MOST_IN_A_ROW = 256
-"""Elements that are folded one after the other; of more, neighbours are folded first."""
+"""Up to this many elements are folded in order; of more, neighbors are folded first."""
 SECOND = "second"
-"""A computation that answers the second of its two arguments: assignment."""
+"""A computation that returns the second of its two arguments: assignment."""
+
+
+def one_at_a_time(call: Callable[..., Sequence[Any]], outputs: int) -> Callable[..., Sequence[Any]]:
+    """A function of scalars as one of arrays, called for each element."""
+
+    def run(*arrays: Any) -> Sequence[Any]:
+        spread = np.broadcast_arrays(*arrays)
+        if not spread[0].size:
+            return [np.zeros(spread[0].shape)] * outputs  # the caller converts to the type
+        rows = [call(*(np.asarray(x[at]) for x in spread)) for at in np.ndindex(spread[0].shape)]
+        return [np.array(column).reshape(spread[0].shape) for column in zip(*rows, strict=True)]
+
+    return run
 
 
 def reduce(inputs: Sequence[Any], starts: Sequence[Any], axes: Ints, computation: Computation) -> list[Any]:
     if len(inputs) == 1 and computation.ufunc is not None:
         x = widen(inputs[0])
         start = starts[0].astype(x.dtype)
-        found = (
+        total = (
             computation.ufunc.reduce(x, axis=tuple(axes), initial=start[()])
             if axes
             else computation.ufunc(x, start)
         )
-        return [np.asarray(found).astype(inputs[0].dtype)]
+        return [np.asarray(total).astype(inputs[0].dtype)]
     rank = inputs[0].ndim
     kept = [i for i in range(rank) if i not in axes]
     shape = tuple(inputs[0].shape[i] for i in kept)
     flat = [x.transpose([*axes, *kept]).reshape(-1, *shape) for x in inputs]
     folded = [np.broadcast_to(s, shape) for s in starts]
-    while flat[0].shape[0] > MOST_IN_A_ROW:  # neighbours first, which a reduction allows and is much faster
+    while flat[0].shape[0] > MOST_IN_A_ROW:  # neighbors first: allowed in a reduction, and much faster
         pairs = flat[0].shape[0] // 2
         firsts, seconds = [x[: 2 * pairs : 2] for x in flat], [x[1 : 2 * pairs : 2] for x in flat]
         halves = computation.call(*firsts, *seconds)
@@ -78,28 +91,28 @@ def reduce_window(
     padding: Sequence[Ints],
     computation: Computation,
 ) -> list[Any]:
-    """What is outside, or between dilated elements, is not folded in."""
+    """Fold windows; padding and gaps between dilated elements are skipped."""
     low, high = [p[0] for p in padding], [p[1] for p in padding]
 
-    def seen(x: Any, fill: Any) -> Any:
+    def windows_of(x: Any, fill: Any) -> Any:
         spread = hlo.padded(hlo.dilated(x, base_dilation, fill), fill, low, high)
         return hlo.windows(spread, size, strides, window_dilation)
 
     rank = inputs[0].ndim
-    views = [seen(widen(x), s) for x, s in zip(inputs, starts, strict=True)]
-    inside = seen(np.ones(inputs[0].shape, np.bool_), False)
+    views = [windows_of(widen(x), s) for x, s in zip(inputs, starts, strict=True)]
+    inside = windows_of(np.ones(inputs[0].shape, np.bool_), False)
     folded: list[Any] = [
         np.broadcast_to(s.astype(v.dtype), v.shape[:rank]) for s, v in zip(starts, views, strict=True)
     ]
     for offset in np.ndindex(*size):
-        there = inside[(..., *offset)]
-        given = [v[(..., *offset)] for v in views]
-        one = (
-            [computation.ufunc(folded[0], given[0])]
+        present = inside[(..., *offset)]
+        elements = [v[(..., *offset)] for v in views]
+        results = (
+            [computation.ufunc(folded[0], elements[0])]
             if _simple(inputs, computation)
-            else computation.call(*folded, *given)
+            else computation.call(*folded, *elements)
         )
-        folded = [np.where(there, new, old) for new, old in zip(one, folded, strict=True)]
+        folded = [np.where(present, new, old) for new, old in zip(results, folded, strict=True)]
     return [np.asarray(f, x.dtype) for f, x in zip(folded, inputs, strict=True)]
 
 
@@ -114,7 +127,7 @@ def scatter(
     computation: Computation,
     **numbers: Any,
 ) -> list[Any]:
-    """Updates one after the other; those that do not fit are left out."""
+    """Apply updates in order; those out of bounds are skipped."""
     places, fits, order = hlo.scatter_places(operands[0].shape, indices, updates[0].shape, **numbers)
     moved = [u.transpose(order) for u in updates]
     shape = np.broadcast_shapes(*(p.shape for p in places), moved[0].shape) if places else moved[0].shape
@@ -128,9 +141,9 @@ def scatter(
 def combine_at(
     out: Sequence[Any], places: tuple[Any, ...], rows: Sequence[Any], computation: Computation
 ) -> None:
-    """Put rows into arrays, in order, where several may go to one place."""
+    """Combine rows into arrays in order; several may have the same index."""
     if len(out) == 1 and computation.known == SECOND:
-        out[0][places] = rows[0]  # of several to one place the last stays
+        out[0][places] = rows[0]  # the last of several for one index wins
     elif len(out) == 1 and computation.ufunc is not None and out[0].dtype.kind != "V":
         computation.ufunc.at(out[0], places, rows[0])
     else:
@@ -152,12 +165,12 @@ def select_and_scatter(
     select: Computation,
     scatter: Computation,
 ) -> Any:
-    """Each element of the source goes to the element of its window that was selected."""
+    """Scatter each element of the source to the selected element of its window."""
     low, high = [p[0] for p in padding], [p[1] for p in padding]
-    ones = [1] * operand.ndim
+    unit = [1] * operand.ndim
     numbered = np.arange(operand.size, dtype=np.int64).reshape(operand.shape)
-    places = hlo.windows(hlo.padded(numbered, -1, low, high), size, strides, ones)
-    values = hlo.windows(hlo.padded(operand, operand.dtype.type(0), low, high), size, strides, ones)
+    places = hlo.windows(hlo.padded(numbered, -1, low, high), size, strides, unit)
+    values = hlo.windows(hlo.padded(operand, operand.dtype.type(0), low, high), size, strides, unit)
     chosen = np.full(source.shape, -1, np.int64)
     best = np.zeros(source.shape, operand.dtype)
     for offset in np.ndindex(*size):
@@ -166,13 +179,13 @@ def select_and_scatter(
         takes = (place >= 0) & ((chosen < 0) | ~keeps)
         chosen, best = np.where(takes, place, chosen), np.where(takes, value, best)
     out = np.broadcast_to(start, (operand.size,)).astype(operand.dtype).copy()
-    there = (chosen >= 0).reshape(-1)
-    combine_at([out], (chosen.reshape(-1)[there],), [source.reshape(-1)[there]], scatter)
+    selected = (chosen >= 0).reshape(-1)
+    combine_at([out], (chosen.reshape(-1)[selected],), [source.reshape(-1)[selected]], scatter)
     return out.reshape(operand.shape)
 
 
 def ordered(keys: Any, axis: int) -> Any:
-    """Places in ascending order: -0 before 0, and NaN by its sign in front or behind."""
+    """Indices in ascending order: -0 before 0, and NaN first or last by its sign."""
     if keys.dtype.kind in "fV":
         wide = keys.astype(np.float64)
         bits = wide.view(np.int64)
@@ -181,7 +194,7 @@ def ordered(keys: Any, axis: int) -> Any:
 
 
 def sort(inputs: Sequence[Any], axis: int, comparator: Computation) -> list[Any]:
-    """In the order of a comparator; equal ones stay as they were."""
+    """Sort by a comparator; stable."""
     moved = [np.moveaxis(x, axis, 0) for x in inputs]
     length = moved[0].shape[0]
     if comparator.known in ORDERS:
@@ -201,28 +214,28 @@ def _known_order(keys: Any, name: str) -> Any:
 
     if name.endswith("less"):
         return ascending(keys)
-    # from behind, so that equal ones stay in order
+    # reversed twice, so that the sort is stable
     return keys.shape[0] - 1 - np.flip(ascending(np.flip(keys, 0)), 0)
 
 
 def _exchanged(arrays: list[Any], comparator: Computation) -> list[Any]:
-    """Pairs change places where they have to, all pairs of a step in one call: Batcher's bitonic network."""
+    """Batcher's bitonic network: all pairs of a step are compared in one call."""
     length = arrays[0].shape[0]
     size = 1 << (length - 1).bit_length()
     fill = [(0, size - length)] + [(0, 0)] * (arrays[0].ndim - 1)
     shape = (size, *arrays[0].shape[1:])
     column = np.arange(size).reshape(-1, *[1] * (arrays[0].ndim - 1))
-    # the place where each began decides between equal ones, and keeps what was filled in behind all others
+    # the original index breaks ties, and keeps padding last
     arrays = [*(np.pad(x, fill) for x in arrays), np.broadcast_to(column, shape).copy()]
 
     def before(first: list[Any], second: list[Any]) -> Any:
-        def says(a: list[Any], b: list[Any]) -> Any:
+        def compare(a: list[Any], b: list[Any]) -> Any:
             pairs = [side for pair in zip(a[:-1], b[:-1], strict=True) for side in pair]
             return np.asarray(comparator.call(*pairs)[0], np.bool_)
 
         a, b = first[-1], second[-1]
-        equal = ~says(second, first)
-        real = says(first, second) | (equal & (a < b))
+        equal = ~compare(second, first)
+        real = compare(first, second) | (equal & (a < b))
         return np.where((a >= length) | (b >= length), a < b, real)
 
     places = np.arange(size)

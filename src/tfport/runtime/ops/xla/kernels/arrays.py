@@ -1,4 +1,4 @@
-"""Ops that TensorFlow only runs compiled by XLA, such as jax2tf wrote them; those without computations."""
+"""XLA ops without computations, which TensorFlow runs only when compiled; jax2tf writes them."""
 
 from __future__ import annotations
 
@@ -45,8 +45,8 @@ def conv(
     dimension_numbers,
     precision_config,
 ):
-    given = (window_strides, padding, lhs_dilation, rhs_dilation, feature_group_count)
-    return _conv(lhs, rhs, given, dimension_numbers, 1, lhs.dtype)
+    window = (window_strides, padding, lhs_dilation, rhs_dilation, feature_group_count)
+    return _conv(lhs, rhs, window, dimension_numbers, 1, lhs.dtype)
 
 
 @host("XlaConvV2")
@@ -64,12 +64,12 @@ def conv_v2(
     preferred_element_type,
     batch_group_count,
 ):
-    given = (window_strides, padding, lhs_dilation, rhs_dilation, feature_group_count)
-    return _conv(lhs, rhs, given, dimension_numbers, batch_group_count, preferred_element_type.numpy)
+    window = (window_strides, padding, lhs_dilation, rhs_dilation, feature_group_count)
+    return _conv(lhs, rhs, window, dimension_numbers, batch_group_count, preferred_element_type.numpy)
 
 
-def _conv(lhs: Any, rhs: Any, given: tuple[Any, ...], numbers: Any, batch_groups: int, kind: Any) -> Any:
-    strides, padding, lhs_dilation, rhs_dilation, groups = given
+def _conv(lhs: Any, rhs: Any, window: tuple[Any, ...], numbers: Any, batch_groups: int, kind: Any) -> Any:
+    strides, padding, lhs_dilation, rhs_dilation, groups = window
     n = dimension_numbers(numbers, CONVOLUTION)
     return hlo.convolution(
         lhs,
@@ -93,10 +93,10 @@ def gather(operand, start_indices, slice_sizes, *, dimension_numbers, indices_ar
     return hlo.gather(operand, start_indices, slice_sizes=_ints(slice_sizes), **numbers)
 
 
-def _numbers(given: Any, fields: Any) -> dict[str, Any]:
-    found: dict[str, Any] = dimension_numbers(given, fields)
-    found["index_vector_dim"] = only(found["index_vector_dim"])
-    return found
+def _numbers(message: Any, fields: Any) -> dict[str, Any]:
+    numbers: dict[str, Any] = dimension_numbers(message, fields)
+    numbers["index_vector_dim"] = only(numbers["index_vector_dim"])
+    return numbers
 
 
 @host("XlaDynamicSlice")
@@ -113,7 +113,7 @@ def dynamic_update_slice(input, update, indices):
 def pad(input, padding_value, padding_low, padding_high, padding_interior):
     between = _ints(padding_interior)
     if any(n < 0 for n in between):
-        raise RunFailed(f"padding_interior must not be negative: {between}")
+        raise RunFailed(f"padding_interior must not be negative, found {between}")
     return hlo.padded(input, padding_value, _ints(padding_low), _ints(padding_high), between)
 
 
@@ -130,7 +130,7 @@ def sort(input):
 @host("XlaKeyValueSort")
 def key_value_sort(keys, values):
     if keys.shape != values.shape:
-        raise RunFailed(f"keys have shape {list(keys.shape)} and values {list(values.shape)}")
+        raise RunFailed(f"keys {list(keys.shape)} and values {list(values.shape)} must have the same shape")
     order = ordered(keys, -1)
     return np.take_along_axis(keys, order, -1), np.take_along_axis(values, order, -1)
 
@@ -153,26 +153,26 @@ def self_adjoint_eig(a, *, lower, max_iter, epsilon):
 
 @host("XlaBroadcastHelper")
 def broadcast_helper(lhs, rhs, broadcast_dims):
-    """The side of lower rank gets the axes that it lacks, of size 1."""
+    """Reshape the input of lower rank with axes of size 1."""
     if lhs.ndim == rhs.ndim or not lhs.ndim or not rhs.ndim:
         return lhs, rhs
     small, large = (lhs, rhs) if lhs.ndim < rhs.ndim else (rhs, lhs)
     axes = _ints(broadcast_dims)
     if len(axes) != small.ndim or any(not 0 <= a < large.ndim for a in axes):
-        raise RunFailed(f"broadcast_dims {axes} do not fit shapes {list(lhs.shape)} and {list(rhs.shape)}")
+        raise RunFailed(f"broadcast_dims {axes} do not match shapes {list(lhs.shape)} and {list(rhs.shape)}")
     shape = [1] * large.ndim
     for axis, size in zip(axes, small.shape, strict=True):
         shape[axis] = size
-    given = small.reshape(shape)
-    return (given, rhs) if small is lhs else (lhs, given)
+    expanded = small.reshape(shape)
+    return (expanded, rhs) if small is lhs else (lhs, expanded)
 
 
 @host("XlaSetDynamicDimensionSize")
 def set_dynamic_dimension_size(input, dim_index, size):
-    """What is behind the size does not exist any more."""
+    """Drop the elements beyond the size."""
     axis, count = int(dim_index), int(size)
     if not 0 <= axis < input.ndim or not 0 <= count <= input.shape[axis]:
-        raise RunFailed(f"size {count} of axis {axis} does not fit the shape {list(input.shape)}")
+        raise RunFailed(f"size {count} of axis {axis} is out of range for shape {list(input.shape)}")
     return input[(slice(None),) * axis + (slice(count),)]
 
 

@@ -1,4 +1,4 @@
-"""Random bits as XLA makes them: Philox in blocks of four words, ThreeFry in pairs that lie side by side."""
+"""Random bits as XLA generates them, by Philox and ThreeFry."""
 
 from __future__ import annotations
 
@@ -26,10 +26,10 @@ def rng_bit_generator(algorithm, initial_state, shape, *, dtype):
 
 
 def random_bits(algorithm: str, state: Any, dims: tuple[int, ...], kind: Any) -> tuple[Any, Any]:
-    """The state behind what is drawn, and the bits."""
+    """The next state, and the bits."""
     kind = np.dtype(kind)
     if state.shape != ((2,) if algorithm == THREE_FRY else (3,)):
-        raise RunFailed(f"a state of shape {list(state.shape)} is none of {algorithm}")
+        raise RunFailed(f"a state of shape {list(state.shape)} does not fit the algorithm {algorithm}")
     wide = np.dtype(np.uint64 if kind.itemsize == 8 else np.uint32)
     draw = _three_fry if algorithm == THREE_FRY else _philox
     after, bits = draw([int(n) for n in state], dims, wide)
@@ -68,7 +68,7 @@ def _three_fry(state: list[int], dims: tuple[int, ...], kind: Any) -> tuple[list
 
 
 def _split_axis(dims: tuple[int, ...]) -> int:
-    """Along which pairs lie: the first even axis, or the first of the longest."""
+    """The axis of the pairs: the first even one, or the first of the longest."""
     even = [i for i, n in enumerate(dims) if n % 2 == 0]
     if even or not dims:
         return even[0] if even else 0

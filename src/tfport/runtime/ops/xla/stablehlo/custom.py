@@ -1,4 +1,4 @@
-"""Calls that a program of StableHLO makes by name, as far as they are no library of a device."""
+"""Custom calls of StableHLO programs that do not need a device library."""
 
 from __future__ import annotations
 
@@ -13,22 +13,22 @@ from tfport.runtime.ops.shared.precision import widen
 from tfport.runtime.ops.xla.stablehlo.elementwise import total_order
 
 
-def _same(op: HloOp, *given: Any) -> list[Any]:
-    return list(given[: len(op.results)])
+def _same(op: HloOp, *inputs: Any) -> list[Any]:
+    return list(inputs[: len(op.results)])
 
 
-def _assertion(op: HloOp, holds: Any, *given: Any) -> list[Any]:
+def _assertion(op: HloOp, holds: Any, *inputs: Any) -> list[Any]:
     if not bool(holds):
-        raise RunFailed("the inputs have shapes that the program was not made for")
+        raise RunFailed("the program does not support the shapes of the inputs")
     return []
 
 
 def _top_k(op: HloOp, x: Any) -> list[Any]:
-    """The k largest of each row and where they are; of equal ones the first."""
-    said = op.attrs["mhlo.attributes"]
+    """The k largest elements of each row and their indices; the first of equal ones."""
+    attributes = op.attrs["mhlo.attributes"]
     keys = total_order(x) if x.dtype.kind in "fV" else x.astype(np.int64)
-    keys = ~keys if said.get("largest", True) else keys
-    places = np.argsort(keys, axis=-1, kind="stable")[..., : int(said["k"])]
+    keys = ~keys if attributes.get("largest", True) else keys
+    places = np.argsort(keys, axis=-1, kind="stable")[..., : int(attributes["k"])]
     return [np.take_along_axis(x, places, -1), places]
 
 

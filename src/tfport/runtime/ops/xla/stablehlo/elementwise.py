@@ -1,4 +1,4 @@
-"""Ops of StableHLO that work element by element, as XLA answers them at the edges."""
+"""Element-wise StableHLO ops, with XLA's results at the edges."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import numpy as np
 
 
 def _divide(x: Any, y: Any) -> Any:
-    """Integers towards zero; by zero it is -1, all bits."""
+    """Integer division rounds toward zero; division by zero is -1, all bits set."""
     if x.dtype.kind not in "iu":
         return x / y
     nothing = y == 0
@@ -24,7 +24,7 @@ def _divide(x: Any, y: Any) -> Any:
 
 
 def _remainder(x: Any, y: Any) -> Any:
-    """With the sign of x; by zero it is x."""
+    """The sign of x; x itself if y is zero."""
     if x.dtype.kind not in "iu":
         return np.fmod(x, y)
     by = np.where((y == 0) | (y == (-1 if x.dtype.kind == "i" else 0)), np.ones_like(y), y)
@@ -41,7 +41,7 @@ def _power(x: Any, y: Any) -> Any:
 
 
 def _shift(move: Callable[[Any, Any], Any], fill: Callable[[Any], Any]) -> Callable[[Any, Any], Any]:
-    """Shifts by more than there are bits leave nothing, or the sign."""
+    """Shifts by more than the number of bits give 0, or the sign."""
 
     def shifted(x: Any, by: Any) -> Any:
         bits = x.dtype.itemsize * 8
@@ -66,10 +66,10 @@ def _popcnt(x: Any) -> Any:
 def _leading_zeros(x: Any) -> Any:
     bits = x.dtype.itemsize * 8
     value = _unsigned(np.ascontiguousarray(x)).astype(np.uint64)
-    found = np.full(x.shape, bits)
+    zeros = np.full(x.shape, bits)
     for i in range(bits):
-        found = np.where(value >> np.uint64(i) != 0, bits - 1 - i, found)
-    return found.astype(x.dtype)
+        zeros = np.where(value >> np.uint64(i) != 0, bits - 1 - i, zeros)
+    return zeros.astype(x.dtype)
 
 
 def _round_away(x: Any) -> Any:
@@ -78,8 +78,8 @@ def _round_away(x: Any) -> Any:
 
 
 def _logistic(x: Any) -> Any:
-    one = x.dtype.type(1)
-    return one / (one + np.exp(-x))
+    unit = x.dtype.type(1)
+    return unit / (unit + np.exp(-x))
 
 
 def _sign(x: Any) -> Any:
@@ -150,13 +150,13 @@ def compare(x: Any, y: Any, direction: int, kind: int) -> Any:
 
 
 def total_order(x: Any) -> Any:
-    """Integers that are in the order of numbers, -0 before 0 and NaN at the ends."""
+    """Integers in the order of the floats, -0 before 0 and NaN at the ends."""
     bits = np.ascontiguousarray(x, np.float64).view(np.int64).reshape(np.shape(x))
     return np.where(bits < 0, ~bits ^ np.int64(-(2**63)), bits)
 
 
 def convert(x: Any, kind: Any) -> Any:
-    """Numbers that do not fit into an integer become its nearest, and NaN 0."""
+    """Floats out of range become the nearest integer, NaN becomes 0."""
     kind = np.dtype(kind)
     if kind == np.bool_:
         return x != 0

@@ -1,6 +1,6 @@
-"""Runs a program of StableHLO: one op after the other, regions as they are needed.
+"""Interpret a StableHLO program in NumPy.
 
-`Interpreter(functions).problems()` says which ops it does not have; `run("main", arrays)` answers.
+`Interpreter(functions).unsupported()` lists ops it cannot run; `run("main", arrays)` computes.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import numpy as np
 from tfport.errors import RunFailed
 from tfport.formats.stablehlo.vhlo import HloBody, HloOp
 from tfport.runtime.ops.xla import hlo_calls as calls
-from tfport.runtime.ops.xla.hlo_calls import SECOND, Computation
+from tfport.runtime.ops.xla.hlo_calls import SECOND, Computation, one_at_a_time
 from tfport.runtime.ops.xla.stablehlo.custom import CUSTOM
 from tfport.runtime.ops.xla.stablehlo.elementwise import ELEMENTWISE, GREATER, LESS, TOTAL_ORDER
 from tfport.runtime.ops.xla.stablehlo.shaping import SHAPING, ints, pairs
@@ -21,7 +21,7 @@ from tfport.runtime.ops.xla.stablehlo.shaping import SHAPING, ints, pairs
 Env = dict[int, Any]
 MOST_CALLS = 200
 _DEPTH = 0
-"""Where an environment keeps how deep its call is; values are numbered from 1."""
+"""The key of the call depth in an environment; values are numbered from 1."""
 _WITH_REGIONS = frozenset(
     ["case", "if", "while", "reduce", "reduce_window", "scatter", "select_and_scatter", "sort", "map"]
 )
@@ -34,78 +34,80 @@ _KNOWN = {
 
 
 class Interpreter:
+    """Runs the functions of a module."""
+
     def __init__(self, functions: dict[str, HloBody]) -> None:
         self.functions = functions
 
-    def problems(self) -> list[str]:
-        """The ops that nothing here can run."""
-        found = {why for body in self.functions.values() for op in _ops(body) if (why := _missing(op))}
-        return sorted(found)
+    def unsupported(self) -> list[str]:
+        """The ops that it cannot run."""
+        ops = (op for body in self.functions.values() for op in _ops(body))
+        return sorted({name for op in ops if (name := _unsupported(op))})
 
     def run(self, name: str, args: Sequence[Any], depth: int = 0) -> list[Any]:
         body = self.functions.get(name)
         if body is None:
             raise RunFailed(f"the module has no function {name}")
         if len(args) != len(body.args):
-            raise RunFailed(f"{name} takes {len(body.args)} tensors and is given {len(args)}")
+            raise RunFailed(f"{name} takes {len(body.args)} tensors, found {len(args)}")
         if depth > MOST_CALLS:
-            raise RunFailed(f"{name} calls itself, deeper than {MOST_CALLS} calls")
+            raise RunFailed(f"{name} calls itself more than {MOST_CALLS} times")
         return self._body(body, args, {_DEPTH: depth}, frees=True)
 
     def _body(self, body: HloBody, args: Sequence[Any], env: Env, *, frees: bool = False) -> list[Any]:
         env.update(zip(body.args, args, strict=True))
         last = _last_uses(body) if frees else None
         for at, op in enumerate(body.ops):
-            given = [env[operand] for operand in op.operands]
-            answers = self._op(op, given, env)
+            operands = [env[value] for value in op.operands]
+            answers = self._op(op, operands, env)
             for result, kind, answer in zip(op.results, op.types, answers, strict=True):
                 env[result] = answer if kind.element is None else np.asarray(answer, kind.element)
             for value in last[at] if last is not None else ():
                 env.pop(value, None)
         return [env[value] for value in body.returns]
 
-    def _op(self, op: HloOp, given: list[Any], env: Env) -> Sequence[Any]:
+    def _op(self, op: HloOp, operands: list[Any], env: Env) -> Sequence[Any]:
         elementwise = ELEMENTWISE.get(op.name)
         if elementwise is not None:
-            return [elementwise(*given)]
+            return [elementwise(*operands)]
         shaping = SHAPING.get(op.name)
         if shaping is not None:
-            answer = shaping(op, *given)
+            answer = shaping(op, *operands)
             return answer if isinstance(answer, tuple | list) else [answer]
         if op.name in ("call", "composite"):
             called = op.attrs["callee" if op.name == "call" else "decomposition"]
-            return self.run(called, given, env[_DEPTH] + 1)
+            return self.run(called, operands, env[_DEPTH] + 1)
         if op.name == "custom_call":
-            return CUSTOM[op.attrs["call_target_name"]](op, *given)
-        found: Sequence[Any] = getattr(self, f"_{op.name}")(op, given, env)
-        return found
+            return CUSTOM[op.attrs["call_target_name"]](op, *operands)
+        results: Sequence[Any] = getattr(self, f"_{op.name}")(op, operands, env)
+        return results
 
-    def _case(self, op: HloOp, given: list[Any], env: Env) -> Sequence[Any]:
-        at = int(given[0])
+    def _case(self, op: HloOp, operands: list[Any], env: Env) -> Sequence[Any]:
+        at = int(operands[0])
         return self._body(op.regions[at if 0 <= at < len(op.regions) else -1], (), env)
 
-    def _if(self, op: HloOp, given: list[Any], env: Env) -> Sequence[Any]:
-        return self._body(op.regions[0 if bool(given[0]) else 1], (), env)
+    def _if(self, op: HloOp, operands: list[Any], env: Env) -> Sequence[Any]:
+        return self._body(op.regions[0 if bool(operands[0]) else 1], (), env)
 
-    def _while(self, op: HloOp, given: list[Any], env: Env) -> Sequence[Any]:
+    def _while(self, op: HloOp, operands: list[Any], env: Env) -> Sequence[Any]:
         condition, body = op.regions
-        while bool(self._body(condition, given, env)[0]):
-            given = self._body(body, given, env)
-        return given
+        while bool(self._body(condition, operands, env)[0]):
+            operands = self._body(body, operands, env)
+        return operands
 
-    def _map(self, op: HloOp, given: list[Any], env: Env) -> Sequence[Any]:
-        return self._computation(op.regions[0], env).call(*given)
+    def _map(self, op: HloOp, operands: list[Any], env: Env) -> Sequence[Any]:
+        return self._computation(op.regions[0], env).call(*operands)
 
-    def _reduce(self, op: HloOp, given: list[Any], env: Env) -> Sequence[Any]:
-        half = len(given) // 2
+    def _reduce(self, op: HloOp, operands: list[Any], env: Env) -> Sequence[Any]:
+        half = len(operands) // 2
         axes = ints(op.attrs["dimensions"])
-        return calls.reduce(given[:half], given[half:], axes, self._computation(op.regions[0], env))
+        return calls.reduce(operands[:half], operands[half:], axes, self._computation(op.regions[0], env))
 
-    def _reduce_window(self, op: HloOp, given: list[Any], env: Env) -> Sequence[Any]:
-        half = len(given) // 2
+    def _reduce_window(self, op: HloOp, operands: list[Any], env: Env) -> Sequence[Any]:
+        half = len(operands) // 2
         return calls.reduce_window(
-            given[:half],
-            given[half:],
+            operands[:half],
+            operands[half:],
             size=ints(op.attrs["window_dimensions"]),
             strides=ints(op.attrs["window_strides"]),
             base_dilation=ints(op.attrs["base_dilations"]),
@@ -114,9 +116,9 @@ class Interpreter:
             computation=self._computation(op.regions[0], env),
         )
 
-    def _select_and_scatter(self, op: HloOp, given: list[Any], env: Env) -> Sequence[Any]:
-        operand, source, start = given
-        found = calls.select_and_scatter(
+    def _select_and_scatter(self, op: HloOp, operands: list[Any], env: Env) -> Sequence[Any]:
+        operand, source, start = operands
+        scattered = calls.select_and_scatter(
             operand,
             source,
             start,
@@ -126,14 +128,14 @@ class Interpreter:
             select=self._computation(op.regions[0], env),
             scatter=self._computation(op.regions[1], env),
         )
-        return [found]
+        return [scattered]
 
-    def _scatter(self, op: HloOp, given: list[Any], env: Env) -> Sequence[Any]:
-        count = len(given) // 2
+    def _scatter(self, op: HloOp, operands: list[Any], env: Env) -> Sequence[Any]:
+        count = len(operands) // 2
         return calls.scatter(
-            given[:count],
-            given[count],
-            given[count + 1 :],
+            operands[:count],
+            operands[count],
+            operands[count + 1 :],
             self._computation(op.regions[0], env),
             update_window=ints(op.attrs["update_window_dims"]),
             inserted=ints(op.attrs["inserted_window_dims"]),
@@ -143,11 +145,11 @@ class Interpreter:
             indices_batching=ints(op.attrs.get("scatter_indices_batching_dims", [])),
         )
 
-    def _sort(self, op: HloOp, given: list[Any], env: Env) -> Sequence[Any]:
-        return calls.sort(given, op.attrs["dimension"], self._computation(op.regions[0], env))
+    def _sort(self, op: HloOp, operands: list[Any], env: Env) -> Sequence[Any]:
+        return calls.sort(operands, op.attrs["dimension"], self._computation(op.regions[0], env))
 
     def _computation(self, body: HloBody, env: Env) -> Computation:
-        """A region as a function of arrays, where all that it does works element by element."""
+        """A region as a computation."""
         if body.known is None:
             body.known = _known(body), all(op.name in _BY_ELEMENT for op in body.ops)
         name, by_element = body.known
@@ -155,14 +157,7 @@ class Interpreter:
         def call(*arrays: Any) -> list[Any]:
             return self._body(body, arrays, env)
 
-        def one_at_a_time(*arrays: Any) -> list[Any]:
-            spread = np.broadcast_arrays(*arrays)
-            if not spread[0].size:
-                return [np.zeros(spread[0].shape)] * len(body.returns)  # the caller converts to the type
-            rows = [call(*(np.asarray(x[at]) for x in spread)) for at in np.ndindex(spread[0].shape)]
-            return [np.array(column).reshape(spread[0].shape) for column in zip(*rows, strict=True)]
-
-        return Computation(call if by_element else one_at_a_time, name)
+        return Computation(call if by_element else one_at_a_time(call, len(body.returns)), name)
 
 
 def _ops(body: HloBody) -> Iterator[HloOp]:
@@ -173,7 +168,7 @@ def _ops(body: HloBody) -> Iterator[HloOp]:
 
 
 def _read_in(body: HloBody) -> Iterator[int]:
-    """The values that a region reads, those around it included."""
+    """The values that a region reads, including those defined outside of it."""
     yield from body.returns
     for op in body.ops:
         yield from op.operands
@@ -181,16 +176,16 @@ def _read_in(body: HloBody) -> Iterator[int]:
             yield from _read_in(region)
 
 
-def _missing(op: HloOp) -> str | None:
+def _unsupported(op: HloOp) -> str | None:
     if op.name == "custom_call":
         target = str(op.attrs["call_target_name"])
         return None if target in CUSTOM else f"a call of {target}"
-    there = op.name in ELEMENTWISE or op.name in SHAPING or op.name in _WITH_REGIONS or op.name in _CALLS
-    return None if there else f"stablehlo.{op.name}"
+    supported = op.name in ELEMENTWISE or op.name in SHAPING or op.name in _WITH_REGIONS or op.name in _CALLS
+    return None if supported else f"stablehlo.{op.name}"
 
 
 def _known(body: HloBody) -> str:
-    """What a region is that has one op, or none."""
+    """The name of a region of at most one op, if it is a known computation."""
     if not body.ops:
         return SECOND if len(body.args) == 2 and body.returns == body.args[1:] else ""
     op = body.ops[0]
@@ -206,7 +201,7 @@ def _known(body: HloBody) -> str:
 
 
 def _last_uses(body: HloBody) -> list[list[int]]:
-    """The values that nobody reads any more after each op."""
+    """The values that no later op reads, by op."""
     if body.known is None:
         last: dict[int, int] = dict.fromkeys(body.args, 0)
         for at, op in enumerate(body.ops):
@@ -219,5 +214,5 @@ def _last_uses(body: HloBody) -> list[list[int]]:
             if value not in body.returns:
                 freed[at].append(value)
         body.known = freed
-    found: list[list[int]] = body.known
-    return found
+    last_uses: list[list[int]] = body.known
+    return last_uses

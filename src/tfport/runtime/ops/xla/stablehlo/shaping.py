@@ -1,4 +1,4 @@
-"""Ops of StableHLO that move elements or contract them and call nothing: `f(op, *arrays)`."""
+"""StableHLO ops that move or contract elements and call no computation: `f(op, *arrays)`."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def shaping(names: str) -> Callable[[F], F]:
 
 
 def ints(value: Any) -> list[int]:
-    """An attribute of integers; one that says the same of every axis may be written once."""
+    """An attribute of integers; a splat is expanded."""
     return [int(n) for n in np.asarray(value).reshape(-1)]
 
 
@@ -36,10 +36,10 @@ def pairs(value: Any) -> list[list[int]]:
 
 
 def sizes_of(op: HloOp) -> tuple[int, ...]:
-    """The shape that the program says a result has."""
+    """The declared shape of a result."""
     shape = op.types[0].shape
     if None in shape:
-        raise RunFailed(f"{op.name} answers a tensor whose shape is not known")
+        raise RunFailed(f"the result of {op.name} has an unknown shape")
     return tuple(n or 0 for n in shape)
 
 
@@ -105,12 +105,12 @@ def concatenate(op: HloOp, *parts: Any) -> Any:
 @shaping("slice")
 def slice_(op: HloOp, x: Any) -> Any:
     bounds = (ints(op.attrs[name]) for name in ("start_indices", "limit_indices", "strides"))
-    return x[tuple(slice(*one) for one in zip(*bounds, strict=True))]
+    return x[tuple(slice(*span) for span in zip(*bounds, strict=True))]
 
 
 @shaping("real_dynamic_slice")
 def real_dynamic_slice(op: HloOp, x: Any, starts: Any, limits: Any, strides: Any) -> Any:
-    return x[tuple(slice(*one) for one in zip(ints(starts), ints(limits), ints(strides), strict=True))]
+    return x[tuple(slice(*span) for span in zip(ints(starts), ints(limits), ints(strides), strict=True))]
 
 
 @shaping("dynamic_slice")
@@ -146,10 +146,10 @@ def get_dimension_size(op: HloOp, x: Any) -> Any:
 
 @shaping("set_dimension_size")
 def set_dimension_size(op: HloOp, x: Any, size: Any) -> Any:
-    """What is behind the size does not exist any more."""
+    """Drop the elements beyond the size."""
     axis, count = op.attrs["dimension"], int(size)
     if not 0 <= count <= x.shape[axis]:
-        raise RunFailed(f"size {count} of axis {axis} does not fit the shape {list(x.shape)}")
+        raise RunFailed(f"size {count} of axis {axis} is out of range for shape {list(x.shape)}")
     return x[(slice(None),) * axis + (slice(count),)]
 
 
@@ -160,7 +160,7 @@ def convert_(op: HloOp, x: Any) -> Any:
 
 @shaping("bitcast_convert")
 def bitcast_convert(op: HloOp, x: Any) -> Any:
-    """Between widths, the narrower one has an axis more."""
+    """If the widths differ, the narrower type has an extra axis."""
     kind = np.dtype(op.types[0].element)
     x = np.ascontiguousarray(x)
     if kind.itemsize == x.dtype.itemsize:
@@ -261,13 +261,13 @@ def fft(op: HloOp, x: Any) -> Any:
 def cholesky(op: HloOp, x: Any) -> Any:
     lower = op.attrs["lower"]
     full = np.tril(x) if lower else np.swapaxes(np.triu(x), -1, -2).conj()
-    found = np.linalg.cholesky(full + np.swapaxes(np.tril(full, -1), -1, -2).conj())
-    return found if lower else np.swapaxes(found, -1, -2).conj()
+    factor = np.linalg.cholesky(full + np.swapaxes(np.tril(full, -1), -1, -2).conj())
+    return factor if lower else np.swapaxes(factor, -1, -2).conj()
 
 
 @shaping("triangular_solve")
 def triangular_solve(op: HloOp, a: Any, b: Any) -> Any:
-    """Solved as a whole: the other triangle is left out first."""
+    """Solve after clearing the other triangle."""
     a = np.tril(a) if op.attrs["lower"] else np.triu(a)
     if op.attrs["unit_diagonal"]:
         n = a.shape[-1]
@@ -281,15 +281,15 @@ def triangular_solve(op: HloOp, a: Any, b: Any) -> Any:
 
 
 @shaping("optimization_barrier")
-def optimization_barrier(op: HloOp, *given: Any) -> Any:
-    return given
+def optimization_barrier(op: HloOp, *inputs: Any) -> Any:
+    return inputs
 
 
 @shaping("tuple")
-def tuple_(op: HloOp, *given: Any) -> Any:
-    return [list(given)]
+def tuple_(op: HloOp, *elements: Any) -> Any:
+    return [list(elements)]
 
 
 @shaping("get_tuple_element")
-def get_tuple_element(op: HloOp, given: Any) -> Any:
-    return given[op.attrs["index"]]
+def get_tuple_element(op: HloOp, elements: Any) -> Any:
+    return elements[op.attrs["index"]]
