@@ -1,13 +1,13 @@
-"""What does a library add to a release? Asked of both.
+"""Load libraries of add-ons into a release, and write what each one registers.
 
     python addon_probe.py PACKAGE < JOBS
 
 PACKAGE is the folder of TensorFlow's own package. JOBS has a line for each library:
-its path, the root of the wheel that it is in, and where the answer goes, between
-tabs. For OUT that is OUT.json (how it went) and, if the library loads, OUT.pb (an
-OpList) and, from 1.11 on, OUT.kernels.pb (a KernelList), both sorted. TensorFlow is
-loaded once; each library is loaded in a child of this process, since it may end it.
-It needs the standard library, and a C compiler to stub what this machine has not.
+its path, the root of its wheel, and the output OUT, separated by tabs. Writes OUT.json
+(the result) and, if the library loads, OUT.pb (an OpList) and, from 1.11 on,
+OUT.kernels.pb (a KernelList), both sorted. TensorFlow is loaded once; each library is
+loaded in a child process, because it may crash. It needs the standard library, and a C
+compiler to stub what this machine lacks.
 """
 
 import ctypes
@@ -30,7 +30,7 @@ NO_SYMBOL = re.compile(r"undefined symbol: (\w+)")
 TIME = re.compile(r"^\d{4}-\d\d-\d\d [\d:.]+: ")
 OF_PYTHON = re.compile(r"_?Py")
 OF_CUDA = re.compile(r"(__cuda|cu(da|blas|dnn|fft|rand|solver|sparse)?|nccl|nv|NV)[A-Z]\w+$")
-# What a release has or has not is its answer: never stubbed.
+# Symbols of TensorFlow are never stubbed: whether a release has them is the question.
 OF_TENSORFLOW = re.compile(r"tensorflow|tsl|xla|absl|google|stream_executor|Eigen|^(TF|TSL|SE|SP)_")
 NO_DEVICE = 100  # cudaErrorNoDevice
 PLUGIN = "tensorflow-plugins"
@@ -47,7 +47,7 @@ def main(package: Path, jobs: list[str]) -> None:
 
 
 def load_release(package: Path) -> ctypes.CDLL:
-    """The release as Python loads it: an op library sees of it what it names as needed, and no more."""
+    """Load the release as Python does: an op library sees only the libraries that it needs."""
     os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
     paths = [path for pattern in LIBRARIES for path in sorted(package.glob(pattern))]
     stubbed: list[str] = []
@@ -57,7 +57,7 @@ def load_release(package: Path) -> ctypes.CDLL:
 
 
 def open_local(path: Path, paths: list[Path], stubbed: list[str]) -> ctypes.CDLL:
-    """Load a library of the release; a build for GPUs gets stubs for the CUDA libraries that it needs."""
+    """Load a library of the release, with stubs for the CUDA libraries that a GPU build needs."""
     while True:
         try:
             return ctypes.CDLL(str(path), os.RTLD_LOCAL | os.RTLD_LAZY)
@@ -67,7 +67,7 @@ def open_local(path: Path, paths: list[Path], stubbed: list[str]) -> ctypes.CDLL
 
 
 def in_child(work, out: str) -> None:
-    """Do `work` in a child; if it ends that, the last it said is the message."""
+    """Do `work` in a child process; if it crashes, write the last line of its log as the message."""
     log = Path(f"{out}.log")
     child = os.fork()
     if child == 0:
@@ -77,20 +77,20 @@ def in_child(work, out: str) -> None:
         signal.alarm(SECONDS)
         try:
             work()
-            os._exit(0)  # nothing of the library runs any more
+            os._exit(0)  # skip the exit handlers of the library
         except BaseException:
             traceback.print_exc()
             os._exit(1)
     code = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
     if code:
         last = TIME.sub("", log.read_text(errors="replace").strip().split("\n")[-1])
-        how = f"it ends the process that loads it ({signal.Signals(-code).name if code < 0 else code})"
+        how = f"loading it crashes the process ({signal.Signals(-code).name if code < 0 else code})"
         Path(f"{out}.json").write_text(json.dumps({"refused": f"{how}: {last}" if last else how}))
     log.unlink()
 
 
 def add(tf: ctypes.CDLL, path: str, out: str, before: tuple[Counter, Counter]) -> None:
-    """Load a library and write what it adds, or why it does not load."""
+    """Load a library; write what it adds, or why it does not load."""
     stubbed: list[str] = []
     handle, message = load_library(tf, path, stubbed)
     if message is not None:
@@ -106,9 +106,9 @@ def add(tf: ctypes.CDLL, path: str, out: str, before: tuple[Counter, Counter]) -
 
 
 def load_library(tf: ctypes.CDLL, path: str, stubbed: list[str]) -> tuple[ctypes.c_void_p, str | None]:
-    """The handle of a library, or what TensorFlow says when all that can be stubbed is."""
+    """Return the handle of a library, or TensorFlow's message if stubs do not help."""
     call = tf.TF_LoadLibrary
-    if PLUGIN in path:  # devices come by another door
+    if PLUGIN in path:  # device plugins have their own function
         call = tf.TF_LoadPluggableDeviceLibrary
         call.restype = ctypes.c_void_p
     while True:
@@ -121,7 +121,7 @@ def load_library(tf: ctypes.CDLL, path: str, stubbed: list[str]) -> tuple[ctypes
 
 
 def satisfy(message: str, paths: list[str | Path], stubbed: list[str]) -> bool:
-    """Bring what the loader misses, if it is of Python or of a library that this machine has not."""
+    """Stub what the loader misses, if it belongs to Python or to a library that this machine lacks."""
     file, symbol = NO_FILE.search(message), NO_SYMBOL.search(message)
     wanted = file[1] if file else symbol[1] if symbol else ""
     if not wanted or wanted in stubbed or OF_TENSORFLOW.search(wanted):
@@ -142,14 +142,14 @@ def satisfy(message: str, paths: list[str | Path], stubbed: list[str]) -> bool:
 
 
 def undefined(path: str | Path) -> list[tuple[str, str]]:
-    """The symbols that a library takes from others, each with its version there."""
+    """Return the undefined symbols of a library, each with its version."""
     listing = subprocess.run(["nm", "-D", "--undefined-only", path], capture_output=True, text=True).stdout
     symbols = (line.split()[-1].partition("@") for line in listing.splitlines())
     return [(symbol, version.lstrip("@")) for symbol, _, version in symbols]
 
 
 def stub(name: str, symbols: set[str], versions: str = "") -> None:
-    """A library of this name whose functions do nothing; those of CUDA find no device."""
+    """Load a library of this name whose functions do nothing; those of CUDA report no device."""
     codes = {s: NO_DEVICE if OF_CUDA.match(s) and not s.startswith("__") else 0 for s in sorted(symbols)}
     code = "".join(f"long {symbol}(void) {{ return {answer}; }}\n" for symbol, answer in codes.items())
     with tempfile.TemporaryDirectory() as folder:
@@ -162,7 +162,7 @@ def stub(name: str, symbols: set[str], versions: str = "") -> None:
 
 
 def registry(tf: ctypes.CDLL) -> tuple[Counter, Counter]:
-    """All ops and kernels of this process, each serialized."""
+    """Return all ops and kernels of this process, serialized."""
     ops, kernels = Counter(entries(tf.TF_GetAllOpList().contents.bytes())), Counter()
     if hasattr(tf, "TF_GetAllRegisteredKernels"):
         kernels.update(entries(tf.TF_GetAllRegisteredKernels(Status(tf).handle).contents.bytes()))
@@ -170,7 +170,7 @@ def registry(tf: ctypes.CDLL) -> tuple[Counter, Counter]:
 
 
 def clean(file: Path, names: dict[str, str]) -> None:
-    """Take the folders of this machine out of what was said."""
+    """Remove the folders of this machine from a result."""
     text = file.read_text()
     for folder, name in names.items():
         text = text.replace(folder, name)

@@ -1,7 +1,7 @@
-"""Which wheel is a version of an add-on, which TensorFlow does it ask for, and which libraries might add ops?
+"""Download the wheel of an add-on; read the TensorFlow it requires and the libraries that may add ops.
 
-`fetched` brings the x86-64 Linux wheel from the package index that pip is set up
-for and takes its libraries out. Nothing of it is installed or run here.
+`fetched` downloads the x86-64 Linux wheel from the configured package index and unpacks
+its libraries. Nothing is installed or run here.
 """
 
 import hashlib
@@ -27,12 +27,12 @@ BUILT_FOR_CUDA = re.compile(r"\.nv_fatbin|NEEDED.*\[lib(cuda|cublas|cudnn|nccl|c
 
 
 class NoWheel(Exception):
-    """The index has no x86-64 Linux wheel of this version."""
+    """The package index has no x86-64 Linux wheel of this version."""
 
 
 @dataclass(frozen=True)
 class Library:
-    """A shared library of a wheel, by its path there."""
+    """A shared library of a wheel, with its path in the wheel."""
 
     path: str
     needed: list[str]
@@ -57,7 +57,7 @@ class Addon:
 
 
 def fetched(package: str, version: str, folder: Path) -> Addon:
-    """The wheel of a version, its libraries below `folder`."""
+    """Download the wheel of a version, and unpack its libraries below `folder`."""
     file = fetch(package, version, folder)
     with open(file, "rb") as content:
         digest = hashlib.file_digest(content, "sha256").hexdigest()
@@ -72,7 +72,7 @@ def fetched(package: str, version: str, folder: Path) -> Addon:
 
 
 def fetch(package: str, version: str, folder: Path) -> Path:
-    """Download the wheel; any Python's will do, and the first that there is one for is taken."""
+    """Download the wheel for the first Python that has one; any of them serves."""
     for python in PYTHONS:
         command = download(f"{package}=={version}", python, folder)
         done = subprocess.run(command, capture_output=True, text=True)
@@ -96,11 +96,11 @@ def download(requirement: str, python: str, folder: Path) -> list[str]:
 
 
 def required(metadata: str) -> str | None:
-    """What the metadata says about TensorFlow; what an extra would ask for counts where nothing else does."""
+    """Return the TensorFlow that the metadata requires, else the one that an extra requires."""
     specifiers: dict[bool, SpecifierSet] = {}
     for text in message_from_string(metadata).get_all("Requires-Dist", []):
         name = re.match(r"[\w.-]+", text)[0].lower().replace("_", "-")
-        if name not in TENSORFLOW:  # others need not be well formed
+        if name not in TENSORFLOW:  # other requirements may be malformed
             continue
         wants = Requirement(text)
         if wants.specifier and holds_here(wants):
@@ -110,7 +110,7 @@ def required(metadata: str) -> str | None:
 
 
 def holds_here(wants: Requirement) -> bool:
-    """Whether a requirement is one of x86-64 Linux, with whatever extra it names."""
+    """Whether a requirement applies on x86-64 Linux, with the extra that it names."""
     if wants.marker is None:
         return True
     extras = re.findall(r"extra == ['\"]([^'\"]+)", str(wants.marker)) or [""]
@@ -119,7 +119,7 @@ def holds_here(wants: Requirement) -> bool:
 
 
 def op_libraries(root: Path) -> Iterator[Library]:
-    """The libraries that speak to TensorFlow."""
+    """Yield the libraries that use TensorFlow."""
     for path in root.rglob("*"):
         if not path.is_file() or path.read_bytes()[:20][:4] != b"\x7fELF":
             continue

@@ -3,13 +3,13 @@
     python tools/atlas/addons.py [PACKAGE…]
 
 The packages and versions are those of addons.toml. Each library of a wheel is loaded
-(`TF_LoadLibrary`) into the newest release that the wheel's metadata allows; where it
-allows several, or says nothing, into one release of each minor, newest first, until
-the libraries load. Versions that are in the atlas, or that are known to register nothing
+(`TF_LoadLibrary`) into the newest release that the metadata of the wheel allows; if it
+allows several, or has no requirement, into one release of each minor version, newest
+first, until the libraries load. Versions that are in the atlas, or that are known to register nothing
 (`without_ops`), are skipped. `add_records` stores the records. A record is a folder such as
 `tensorflow-text-2.8.2`:
 
-    record.json                 the wheel, the TensorFlow it asks for and was loaded into, how that went
+    record.json                 the wheel, the TensorFlow it requires and was loaded into, the result
     libraries/PATH.pb           an OpList: what the library registers
     libraries/PATH.kernels.pb   a KernelList: the kernels that came with it, from 1.11 on
 """
@@ -36,7 +36,7 @@ from packaging.version import Version
 from records import ADDON_CACHE
 from wheels import Wheel, fetch, package_in, unpack, unpacked
 
-# Of these, the wheels for Python 3.7 have the new C++ ABI and those for older ones the old.
+# Of these, wheels for Python 3.7 have the new C++ ABI, and those for older Pythons the old one.
 DIFFER = ("1.13.", "1.14.")
 PROBE = Path(__file__).with_name("addon_probe.py")
 TABLE = Path(__file__).with_name("addons.toml")
@@ -44,7 +44,7 @@ TABLE = Path(__file__).with_name("addons.toml")
 
 @dataclass
 class Task:
-    """An add-on, the releases still to try, and what each library did in those tried."""
+    """An add-on, the releases left to try, and the results so far."""
 
     addon: Addon
     folder: Path
@@ -60,7 +60,7 @@ class Task:
 
     @property
     def here(self) -> tuple[str, str, str | None]:
-        """The build to try now: package, release and, where it matters, the Python of the wheel."""
+        """The build to try next: package, release and, if it matters, the Python of the wheel."""
         release = self.releases[0]
         if not release.startswith(DIFFER):
             return self.runtime, release, None
@@ -81,14 +81,14 @@ def main() -> None:
 def arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description="Record what add-on packages register.")
     parser.add_argument("packages", nargs="*", metavar="PACKAGE")
-    parser.add_argument("--newest", action="store_true", help="the newest version of each package only")
+    parser.add_argument("--newest", action="store_true", help="only the newest version of each package")
     parser.add_argument("--cache", type=Path, default=ADDON_CACHE)
-    parser.add_argument("--python", default=sys.executable, help="the command that runs an x86-64 Python")
+    parser.add_argument("--python", default=sys.executable, help="command that runs an x86-64 Python")
     return parser.parse_args()
 
 
 def prepare(table: dict, args: argparse.Namespace, releases: dict, folder: Path) -> list[Task]:
-    """Fetch what is not recorded; what has no library for TensorFlow is recorded at once."""
+    """Download what is not recorded; record add-ons without a TensorFlow library at once."""
     few = slice(-1, None) if args.newest else slice(None)
     wanted = [(p, v) for p in args.packages or table for v in table[p]["versions"][few]]
     content, tasks = AtlasContent.read(), []
@@ -105,7 +105,9 @@ def prepare(table: dict, args: argparse.Namespace, releases: dict, folder: Path)
             print(error)
             continue
         task = task_for(addon, place, table[package], releases)
-        print(f"{addon.wheel}, {len(addon.libraries)} libraries, TensorFlow {addon.requires or 'not said'}")
+        print(
+            f"{addon.wheel}, {len(addon.libraries)} libraries, TensorFlow {addon.requires or 'not specified'}"
+        )
         if addon.libraries and task.releases:
             tasks.append(task)
         else:
@@ -127,7 +129,7 @@ def task_for(addon: Addon, place: Path, facts: dict, releases: dict) -> Task:
 
 
 def newest_of_each_minor(releases: list[str], allowed: str) -> list[str]:
-    """The releases to try, newest first."""
+    """Return the releases to try, newest first."""
     minors: dict[tuple[int, ...], str] = {}
     for release in sorted(SpecifierSet(allowed).filter(releases), key=Version):
         minors[Version(release).release[:2]] = release
@@ -135,7 +137,7 @@ def newest_of_each_minor(releases: list[str], allowed: str) -> list[str]:
 
 
 def visit(build: tuple[str, str, str | None], tasks: list[Task], args: argparse.Namespace) -> list[Task]:
-    """Load what waits for this build into it; the tasks that are left."""
+    """Run the tasks that wait for this build; return the remaining tasks."""
     runtime, release, python = build
     now = [t for t in tasks if t.here == build]
     print(f"{runtime} {release} for {len(now)} of {len(tasks)}: ", end="", flush=True)
@@ -156,7 +158,7 @@ def visit(build: tuple[str, str, str | None], tasks: list[Task], args: argparse.
 
 @contextmanager
 def unpacked_for(runtime: str, release: str, python: str) -> Iterator[Wheel]:
-    """The wheel of a release for this Python, for as long as it is used."""
+    """Unpack the wheel of a release for this Python while it is in use."""
     file = next(f for f in files(runtime) if (f.release, f.platform, f.python) == (release, "x86_64", python))
     with tempfile.TemporaryDirectory() as folder:
         built = unpack(fetch(file, Path(folder)), Path(folder, "wheel"))
@@ -173,9 +175,9 @@ def libraries_of(task: Task) -> list[str]:
 
 
 def judge(task: Task, source: dict) -> bool:
-    """Take in what a release said; whether the task is done."""
+    """Process the answers of a release; return whether the task is done."""
     release = task.releases.pop(0)
-    answers = {n: told(task, n, release) for n in libraries_of(task)}
+    answers = {n: answer_of(task, n, release) for n in libraries_of(task)}
     loaded = [n for n, facts in answers.items() if facts["refused"] is None]
     added = sum(answers[n]["ops"] + answers[n]["kernels"] for n in loaded)
     score = (added, len(loaded))
@@ -188,11 +190,13 @@ def judge(task: Task, source: dict) -> bool:
 
 
 def write(task: Task, cache: Path) -> str:
-    """Write the record; what to say about it."""
+    """Write the record; return a line about it."""
     addon, best = task.addon, task.best or {"source": None, "loaded": []}
     release = best["source"] and best["source"]["release"]
     where = dict.fromkeys(best["loaded"], release) | task.elsewhere
-    answers = {i.path: told(task, i.path, where.get(i.path, release)) for i in addon.libraries if release}
+    answers = {
+        i.path: answer_of(task, i.path, where.get(i.path, release)) for i in addon.libraries if release
+    }
     record = {
         "package": addon.package,
         "version": addon.version,
@@ -226,9 +230,13 @@ def keep(source: Path, place: Path, name: str) -> None:
             shutil.copyfile(source / file, place / file)
 
 
-def told(task: Task, name: str, release: str) -> dict:
+def answer_of(task: Task, name: str, release: str) -> dict:
     file = task.folder / release / f"{name}.json"
-    return json.loads(file.read_text()) if file.exists() else {"refused": "this release does not load here"}
+    return (
+        json.loads(file.read_text())
+        if file.exists()
+        else {"refused": "this release does not load on this machine"}
+    )
 
 
 if __name__ == "__main__":

@@ -1,9 +1,9 @@
-"""Do all wheels of a release have the same C++ ABI? Asked of every x86-64 wheel on the index.
+"""Find the releases whose x86-64 wheels do not all have the same C++ ABI.
 
     python tools/atlas/cxx_abi.py [PACKAGE…] [--since 1.12] [--until 2.9]
 
-Prints what src/tfport/atlas/cxx_abi.py holds: the releases whose wheels for several Pythons
-differ. Of each wheel only the beginning of one library is read, over the network.
+Prints the content of src/tfport/atlas/cxx_abi.py: releases whose wheels for several Pythons
+differ. Only the beginning of one library of each wheel is downloaded.
 """
 
 import argparse
@@ -41,7 +41,7 @@ def arguments() -> argparse.Namespace:
 
 
 def abi_by_python(package: str, release: str) -> dict[str, bool]:
-    """Whether the wheel for each Python has the new ABI; nothing if there is one wheel only."""
+    """Return for each Python whether its wheel has the new ABI; empty if there is only one wheel."""
     wheels: dict[str, list[File]] = defaultdict(list)
     for file in files(package):
         if (file.release, file.platform) == (release, "x86_64"):
@@ -53,7 +53,7 @@ def abi_by_python(package: str, release: str) -> dict[str, bool]:
 
 
 def new_abi(url: str) -> bool:
-    """Whether the functions of a wheel take the strings of the new ABI."""
+    """Whether the functions of a wheel take strings of the new ABI."""
     with open_zip(url) as archive:
         name = next(n for n in sorted(archive.namelist(), reverse=True) if LIBRARIES.search(n))
         with archive.open(name) as library:

@@ -1,26 +1,25 @@
-"""The registries of releases that do not show them in C, asked through C++.
+"""Read the registries of old releases through C++ functions.
 
-Until 1.2 the C API is hidden, and until 1.10 it cannot list kernels. The C++
-functions under it are exported, and called here by their mangled names. What they
-return lies in memory as the compilers of those releases (GCC 4, the old string)
-laid it out on x86-64.
+Until 1.2 the C API is not exported, and until 1.10 it cannot list kernels. The C++
+functions below it are exported, and called here by their mangled names. Results have
+the memory layout of the compilers of those releases (GCC 4, old strings) on x86-64.
 """
 
 import ctypes
 
-OBJECT = 1 << 14  # bytes: more than any object that is made here has
+OBJECT = 1 << 14  # bytes: larger than any object created here
 Pointer = ctypes.c_void_p
 
 
 def function(tf: ctypes.CDLL, name: str, result: object, *arguments: object):
-    """An exported C++ function."""
+    """Return an exported C++ function."""
     symbol = getattr(tf, name)
     symbol.restype, symbol.argtypes = result, arguments
     return symbol
 
 
 def op_list(tf: ctypes.CDLL) -> bytes:
-    """An OpList, as `TF_GetAllOpList` gives it."""
+    """Return an OpList, like `TF_GetAllOpList`."""
     ops = ctypes.create_string_buffer(OBJECT)
     here = ctypes.addressof(ops)
     function(tf, "_ZN10tensorflow6OpListC1Ev", None, Pointer)(here)
@@ -31,11 +30,11 @@ def op_list(tf: ctypes.CDLL) -> bytes:
 
 
 def kernel_list(tf: ctypes.CDLL) -> bytes:
-    """A KernelList: the registry is an unordered_multimap from a key to a KernelDef and its factory."""
+    """Return a KernelList; the registry is an unordered_multimap to KernelDefs and their factories."""
     registry = function(tf, "_ZN10tensorflow20GlobalKernelRegistryEv", Pointer)()
     node, count = word(registry + 16), word(registry + 24)  # after the buckets and their number
     entries = []
-    while node:  # each has the next one, the key (a pointer), the KernelDef
+    while node:  # each node has a pointer to the next one, the key (a pointer), the KernelDef
         definition = serialized(tf, "9KernelDef", node + 16)
         entries.append(b"\x0a" + varint(len(definition)) + definition)
         node = word(node)
@@ -44,7 +43,7 @@ def kernel_list(tf: ctypes.CDLL) -> bytes:
 
 
 def serialized(tf: ctypes.CDLL, kind: str, message: int) -> bytes:
-    """The bytes of a protobuf message: its size is asked first, which also prepares the writing."""
+    """Serialize a protobuf message; computing its size first also prepares writing."""
     size = function(tf, f"_ZNK10tensorflow{kind}12ByteSizeLongEv", ctypes.c_size_t, Pointer)(message)
     out = ctypes.create_string_buffer(size + 1)
     write = f"_ZNK10tensorflow{kind}39InternalSerializeWithCachedSizesToArrayEbPh"
@@ -53,7 +52,7 @@ def serialized(tf: ctypes.CDLL, kind: str, message: int) -> bytes:
 
 
 def load_library(tf: ctypes.CDLL, path: str) -> tuple[bytes, str]:
-    """The OpList of an op library, or what TensorFlow says."""
+    """Return the OpList of an op library, or TensorFlow's error message."""
     status, handle, content = ctypes.create_string_buffer(64), Pointer(), Pointer()
     length = ctypes.c_size_t()
     places = [ctypes.byref(handle), ctypes.byref(content), ctypes.byref(length)]
@@ -73,7 +72,7 @@ def new_session(tf: ctypes.CDLL) -> None:
 
 
 def old_string(at: int) -> str:
-    """A string before C++11: a pointer to the characters, their number three words before them."""
+    """Read a pre-C++11 string: a pointer to the characters; their number is three words before them."""
     start = word(at)
     return ctypes.string_at(start, word(start - 24)).decode(errors="replace")
 

@@ -1,8 +1,8 @@
-"""What does a shared object say about itself?
+"""Read a shared object without loading it.
 
-`Library(path)` reads the tables that a loader reads, and loads nothing: what it
-needs, which symbol versions, what it exports and leaves undefined, and the bytes
-of a section. What they mean is decided by `facts`, `fatbin` and `stubs`.
+`Library(path)` reads the tables that a loader reads: needed libraries and symbol
+versions, exported and undefined symbols, and the bytes of a section. `facts`, `fatbin`
+and `stubs` interpret them.
 """
 
 import struct
@@ -19,14 +19,14 @@ UNDEFINED = 0
 
 
 class Library:
-    """A shared object of 64 bits."""
+    """A 64-bit shared object."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
 
     @cached_property
     def elf(self) -> ELFFile:
-        return ELFFile(open(self.path, "rb"))  # closed with the last use of this
+        return ELFFile(open(self.path, "rb"))  # closed when the object is deleted
 
     def section(self, name: str) -> bytes:
         section = self.elf.get_section_by_name(name)
@@ -34,7 +34,7 @@ class Library:
 
     @cached_property
     def needed(self) -> list[str]:
-        """The libraries that are loaded with it."""
+        """The libraries that it needs."""
         dynamic = self.elf.get_section_by_name(".dynamic")
         return [tag.needed for tag in dynamic.iter_tags("DT_NEEDED")]
 
@@ -47,16 +47,16 @@ class Library:
 
     @cached_property
     def exported(self) -> list[str]:
-        """Names that others can link to, sorted, without their versions."""
+        """Exported names, sorted, without versions."""
         return sorted({name for name, defined, _, visible in self.symbols() if defined and visible})
 
     @cached_property
     def undefined(self) -> list[str]:
-        """Names that others must have: weak ones may be missing."""
+        """Undefined names that other libraries must provide, without weak ones."""
         return sorted({name for name, defined, weak, _ in self.symbols() if not defined and not weak})
 
     def symbols(self) -> Iterator[tuple[str, bool, bool, bool]]:
-        """Each dynamic symbol: its name, whether it is defined, weak, visible to others."""
+        """Yield each dynamic symbol: its name, and whether it is defined, weak, and visible."""
         names, table = self.section(".dynstr"), self.section(".dynsym")
         for start, info, other, section, _, _ in SYMBOL.iter_unpack(table):
             binding = info >> 4

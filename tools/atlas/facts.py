@@ -1,19 +1,19 @@
-"""How was a release built? Read from the files of its wheel; nothing is loaded.
+"""Read how a release was built from the files of its wheel; nothing is loaded.
 
-`facts_of` gives, in this order:
+`facts_of` returns, in this order:
 
-    tensorflow, git, compiler   what the library says of itself (`probe`), else what is in its bytes
+    tensorflow, git, compiler   what the library reports (`release_probe`), else what is in its bytes
     graph_def                   producer, min_consumer, min_producer
-    cxx11_abi                   whether it has the strings of C++11: its own word, else by its symbols
+    cxx11_abi                   whether it uses C++11 strings: as reported, else from its symbols
     glibc, glibcxx, cxxabi      the newest symbol versions that its libraries need
-    requires, requires_python   what it asks of pip
+    requires, requires_python   its requirements for pip
     cuda                        None, or version, cudnn, capabilities as declared, sass and ptx as
                                 found in the code, and the libraries that are linked or mentioned
     build_info                  TensorFlow's own table of the same, where it has one
-    session                     whether one could be made, and its kernels were asked for
+    session                     whether a session could be created, and its kernels were recorded
     built                       the date of the newest file in the wheel
 
-`collect` adds what the index knows: pythons, that have wheels, and uploaded.
+`collect` adds facts from the package index: pythons (those with wheels) and uploaded.
 """
 
 import ast
@@ -35,7 +35,7 @@ MENTIONED = re.compile(rb"lib(?:cu|nccl|nvinfer|nvrtc)\w*\.so(?:\.\d+)*")
 
 
 def facts_of(wheel: Wheel, main: list[Library], versions: dict) -> dict:
-    """All of it; `said` is what `probe` heard."""
+    """Return all facts; `versions` is the answer of `release_probe`."""
     constants = b"".join(library.section(".rodata") for library in main)
     return {
         "tensorflow": versions["version"],
@@ -53,25 +53,25 @@ def facts_of(wheel: Wheel, main: list[Library], versions: dict) -> dict:
 
 
 def git(root: Path, constants: bytes) -> str | None:
-    """The version that git described; from 2.9 on it is in a library of Python's."""
+    """Return the output of `git describe`; from 2.9 on it is in a Python extension."""
     texts = [*(path.read_bytes() for path in root.rglob("_pywrap_tf_session.so")), constants]
     return next((match[0].decode() for text in texts if (match := GIT.search(text))), None)
 
 
 def compilers(main: list[Library]) -> str:
-    """What the compilers left behind."""
+    """Return the comments of the compilers."""
     notes = {note for library in main for note in library.section(".comment").decode().split("\0") if note}
     return ", ".join(sorted(notes))
 
 
 def has_new_strings(main: list[Library]) -> bool:
-    """Whether most functions that take strings take those of C++11."""
+    """Whether most functions with strings take those of C++11."""
     own = [name for library in main for name in library.exported if "10tensorflow" in name]
     return sum("__cxx11" in name for name in own) > sum("Ss" in name for name in own)
 
 
 def graph_def(root: Path) -> dict[str, int | None]:
-    """The versions of GraphDef that it writes and reads."""
+    """Return the GraphDef versions that it writes and reads."""
     defined = dict(pair for path in root.rglob("*version.h") for pair in VERSION.findall(path.read_text()))
     numbers = {name.removeprefix("TF_GRAPH_DEF_VERSION"): int(number) for name, number in defined.items()}
     keys = {"producer": "", "min_consumer": "_MIN_CONSUMER", "min_producer": "_MIN_PRODUCER"}
@@ -84,7 +84,7 @@ def floors(main: list[Library]) -> dict[str, str | None]:
 
 
 def newest(versions: list[str]) -> str | None:
-    """The highest number among GLIBC_2.2.5, GLIBC_2.17, …"""
+    """Return the highest number among GLIBC_2.2.5, GLIBC_2.17, …"""
     numbers = [v.partition("_")[2] for v in versions]
     ordered = sorted((n for n in numbers if n[0].isdigit()), key=lambda n: [int(p) for p in n.split(".")])
     return ordered[-1] if ordered else None
@@ -100,7 +100,7 @@ def from_metadata(text: str) -> dict:
 
 
 def cuda(root: Path, main: list[Library], constants: bytes) -> dict | None:
-    """What it was built for; None for a build without GPUs."""
+    """Return the CUDA facts; None for a build without GPU support."""
     code = [content for library in main for name in SECTIONS if (content := library.section(name))]
     if not code:
         return None
@@ -118,7 +118,7 @@ def cuda(root: Path, main: list[Library], constants: bytes) -> dict | None:
 
 
 def declarations(root: Path) -> dict[str, str]:
-    """From cuda_config.h, and from TensorFlow's own table where that says it."""
+    """Read cuda_config.h, and TensorFlow's own table if it has more."""
     texts = [path.read_text() for path in root.rglob("cuda_config.h")]
     declared = {name: value.strip().strip('"') for text in texts for name, value in CONFIG.findall(text)}
     info = build_info(root)
@@ -131,12 +131,12 @@ def declarations(root: Path) -> dict[str, str]:
 
 
 def number_of(linked: list[str], name: str) -> str | None:
-    """8.0 for libcudart.so.8.0."""
+    """Return 8.0 for libcudart.so.8.0."""
     return next((n.partition(".so.")[2] for n in linked if n.startswith(f"lib{name}.so.")), None)
 
 
 def build_info(root: Path) -> dict:
-    """The literals of platform/build_info.py: names, or the entries of its one table."""
+    """Return the literals of platform/build_info.py: names, or the entries of its table."""
     literals: dict = {}
     for path in root.rglob("build_info.py"):
         for node in ast.parse(path.read_text()).body:
@@ -147,7 +147,7 @@ def build_info(root: Path) -> dict:
 
 
 def literal(node: ast.expr):
-    """A value that is written out; OrderedDict([…]) and dict(…) among them."""
+    """Evaluate a literal, including OrderedDict([…]) and dict(…)."""
     if isinstance(node, ast.Call):
         pairs = [dict(literal(argument) or {}) for argument in node.args]
         pairs.append({k.arg: literal(k.value) for k in node.keywords if k.arg})

@@ -1,8 +1,8 @@
-"""Which GPUs is a library compiled for?
+"""Find the GPU architectures that a library is compiled for.
 
-NVIDIA's compiler leaves its code in a section of containers, each with an entry
-for every architecture: machine code (SASS), which runs on that one and its later
-minors, or PTX, which a driver compiles for any newer one. Only headers are read.
+NVIDIA's compiler writes code to a section of containers, each with an entry for every
+architecture: machine code (SASS), which runs on that architecture and later minor
+versions, or PTX, which a driver compiles for any newer one. Only headers are read.
 """
 
 import struct
@@ -16,7 +16,7 @@ PTX, SASS = 1, 2
 
 
 def architectures(content: bytes) -> dict[str, list[str]]:
-    """The architectures in a section: {"sass": ["3.5", "7.0"], "ptx": ["7.0"]}."""
+    """Return the architectures in a section: {"sass": ["3.5", "7.0"], "ptx": ["7.0"]}."""
     kinds_and_archs = set(entries(content))
     return {
         label: [f"{arch // 10}.{arch % 10}" for arch in sorted(a for k, a in kinds_and_archs if k == kind)]
@@ -25,7 +25,7 @@ def architectures(content: bytes) -> dict[str, list[str]]:
 
 
 def entries(content: bytes) -> Iterator[tuple[int, int]]:
-    """Kind and architecture of each entry."""
+    """Yield kind and architecture of each entry."""
     at = content.find(MAGIC)
     while 0 <= at <= len(content) - CONTAINER.size:
         _, _, header, size = CONTAINER.unpack_from(content, at)

@@ -1,9 +1,9 @@
-"""Which class of the library would run a node? Asked of TensorFlow's own function.
+"""Find the class of the kernel that would run a node, with TensorFlow's own function.
 
     python kernel_class_probe.py PACKAGE < NODES
 
 NODES has a serialized NodeDef in base64 on each line. Prints a JSON list: the class
-for each, empty where none is found. It needs the standard library only, and x86-64.
+for each, empty if none is found. It needs only the standard library, and x86-64.
 """
 
 import base64
@@ -21,7 +21,7 @@ OLD = NAME + "Ss"
 
 
 class String(ctypes.Structure):
-    """std::string: where the text is, its size, and room for a short one or the capacity."""
+    """std::string: pointer, size, and a buffer for short strings or the capacity."""
 
     _fields_ = (("data", ctypes.c_void_p), ("size", ctypes.c_size_t), ("rest", ctypes.c_char * 16))
 
@@ -42,7 +42,7 @@ def finder(tf: ctypes.CDLL):
 
 
 def ask_new(function, node: bytes) -> bytes:
-    """With std::string of GCC 5 and later; the answer is not freed, as this process ends soon."""
+    """Call with the std::string of GCC 5 and later; the result is not freed, as this process ends soon."""
     text, answer = ctypes.create_string_buffer(node, len(node) + 1), String()
     question = String(ctypes.addressof(text), len(node), struct.pack("Q", len(node)))
     function(ctypes.addressof(answer), ctypes.addressof(question))
@@ -50,7 +50,7 @@ def ask_new(function, node: bytes) -> bytes:
 
 
 def ask_old(function, node: bytes) -> bytes:
-    """With std::string before that: a pointer to the text, behind size, capacity and owners."""
+    """Call with the older std::string: a pointer to the text, preceded by size, capacity and owners."""
     record = struct.pack("QQq", len(node), len(node), 0) + node
     buffer = ctypes.create_string_buffer(record, len(record) + 1)
     question, answer = ctypes.c_void_p(ctypes.addressof(buffer) + 24), ctypes.c_void_p()

@@ -1,11 +1,12 @@
-"""Record the C++ classes of kernels, as selective registration names them.
+"""Record the C++ classes of kernels, which selective registration uses.
 
     python tools/atlas/kernel_classes.py 2.8.4 1.15.5 …
     python tools/atlas/kernel_classes.py 2.21.0 --folder SITE-PACKAGES/tensorflow
 
-For each kernel of the recorded registry the library of the release is asked
-(`tensorflow::swig::TryFindKernelClass`) which class would run a node with its
-device, label and types. The answers join src/tfport/atlas/kernel_classes.sqlite.
+For each kernel of the recorded registry, the library of the release
+(`tensorflow::swig::TryFindKernelClass`) returns the class that would run a node with its
+device, label and types. The answers are added to src/tfport/atlas/kernel_classes.sqlite,
+which is their only store.
 """
 
 import argparse
@@ -51,13 +52,13 @@ def main() -> None:
 def arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description="Record the C++ classes of kernels.")
     parser.add_argument("releases", nargs="+")
-    parser.add_argument("--folder", type=Path, help="the folder of TensorFlow's package, instead of a wheel")
+    parser.add_argument("--folder", type=Path, help="folder of TensorFlow's package, instead of a wheel")
     parser.add_argument("--out", type=Path, default=OUT)
     return parser.parse_args()
 
 
 def ask(build: Build, folder: Path | None) -> Classes:
-    """Ask the library of a build for the class of each of its kernels."""
+    """Query the library of a build for the class of each of its kernels."""
     from wheels import unpacked
 
     questions = list(nodes(build))
@@ -75,7 +76,7 @@ def ask(build: Build, folder: Path | None) -> Classes:
 
 
 def nodes(build: Build):
-    """A node for each kernel that it would be found for; the best where several fit it."""
+    """Yield a node for each kernel; the one with the highest priority if several have the same key."""
     best: dict[tuple[str, str], KernelDef] = {}
     for kernel in kernels_of(build):
         key = kernel.op, kernel_key(kernels_from([kernel])[0])
@@ -91,7 +92,7 @@ def nodes(build: Build):
 
 
 def first(allowed: AttrValue) -> AttrValue:
-    """One of the values that a kernel takes."""
+    """Return one of the values that a kernel accepts."""
     (field, values), *_ = allowed.list.ListFields()
     return AttrValue(**{field.name: values[0]})
 
@@ -103,7 +104,7 @@ def kernels_of(build: Build):
 
 
 def read(path: Path) -> dict[Build, Classes]:
-    """What was recorded before."""
+    """Read the recorded classes."""
     if not path.exists():
         return {}
     database = sqlite3.connect(path)
@@ -123,7 +124,7 @@ def read(path: Path) -> dict[Build, Classes]:
 
 
 def write(path: Path, recorded: dict[Build, Classes]) -> None:
-    """What releases have in common stands once, with the releases as bits."""
+    """Write the classes; what releases share is stored once, with the releases as bits."""
     shared: dict[tuple[str, str], int] = {}
     releases = sorted(recorded, key=lambda build: build.number)
     for number, build in enumerate(releases):

@@ -1,7 +1,7 @@
 """TensorFlow's C API in this process, from the libraries of one release's wheel.
 
-What loads a library is in `tfport.atlas.capi`. The Python that runs this may be a
-bare one, under an emulator say: it needs the standard library only.
+`tfport.atlas.capi` loads a library. This module needs only the standard library, because
+it may run on a minimal Python, such as one under an emulator.
 """
 
 import ctypes
@@ -25,7 +25,7 @@ LIBRARIES = (
 
 
 def load(package: Path) -> ctypes.CDLL:
-    """Load the release whose package folder this is; its last library finds the C API of all."""
+    """Load the release in this package folder; return its last library, which has the C API."""
     os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
     for pattern in LIBRARIES:
         for path in sorted(package.glob(pattern)):

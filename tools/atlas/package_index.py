@@ -1,8 +1,8 @@
-"""Which wheels of a package are there?
+"""List the wheels of a package on the package index.
 
-`files(package)` reads a page of the package index, pip's own or PIP_INDEX_URL: each
-Linux wheel with its address, SHA-256 and upload time. `choose` takes one for a
-release and a platform: any Python will do, since no Python code of it runs.
+`files(package)` reads a page of the index (pip's default, or PIP_INDEX_URL): each Linux
+wheel with its URL, SHA-256 and upload time. `choose` selects one for a release and a
+platform, for any Python, because no Python code of it runs.
 """
 
 import os
@@ -19,7 +19,7 @@ PREFERRED = ("311", "310", "39", "38", "37", "36")
 FINAL = re.compile(r"\d+(\.\d+)+(\.post\d+)?")
 LINK = re.compile(r'<a href="(?P<url>[^"#]+)#sha256=(?P<sha256>\w+)"(?P<more>[^>]*)>(?P<name>[^<]+\.whl)</a>')
 NAME = re.compile(r"[^-]+-(?P<release>[^-]+)(-\d+)?-cp(?P<python>\d+)-\w+-(?P<platform>[\w.]+)\.whl")
-HTML = {"Accept": "application/vnd.pypi.simple.v1+html"}  # without it a page may lack the upload times
+HTML = {"Accept": "application/vnd.pypi.simple.v1+html"}  # otherwise a page may lack the upload times
 UPLOADED = re.compile(r'data-upload-time="([^"]*)"')
 
 
@@ -38,7 +38,7 @@ class File:
 
 @cache
 def files(package: str) -> tuple[File, ...]:
-    """The Linux wheels of final releases."""
+    """Return the Linux wheels of final releases."""
     page = urljoin(os.environ.get("PIP_INDEX_URL", PyPI.simple_url).rstrip("/") + "/", f"{package}/")
     with urlopen(Request(page, headers=HTML)) as answer:
         text = answer.read().decode()
@@ -56,21 +56,21 @@ def read(page: str, link: re.Match[str]) -> File | None:
 
 
 def choose(package: str, release: str, platform: str = "x86_64") -> File:
-    """The wheel that stands for a release."""
-    there = {f.python: f for f in files(package) if (f.release, f.platform) == (release, platform)}
+    """Return the wheel to use for a release."""
+    by_python = {f.python: f for f in files(package) if (f.release, f.platform) == (release, platform)}
     for python in PREFERRED:
-        if python in there:
-            return there[python]
+        if python in by_python:
+            return by_python[python]
     raise LookupError(f"{package}=={release}: no {platform} Linux wheel for Python {', '.join(PREFERRED)}")
 
 
 def releases(package: str, platform: str = "x86_64") -> list[str]:
-    """Every final release from 1.0 on with a wheel for the platform, in the order of the index."""
+    """Return every final release since 1.0 with a wheel for the platform, in the order of the index."""
     names = dict.fromkeys(f.release for f in files(package) if f.platform == platform)
     return [release for release in names if not release.startswith("0.")]
 
 
 def pythons(package: str, release: str, platform: str) -> list[str]:
-    """The Python versions that the release has wheels for: ["3.9", "3.10"]."""
+    """Return the Python versions for which the release has wheels: ["3.9", "3.10"]."""
     versions = {f.python for f in files(package) if (f.release, f.platform) == (release, platform)}
     return [f"{p[0]}.{p[1:]}" for p in sorted(versions, key=lambda p: (p[0], int(p[1:])))]

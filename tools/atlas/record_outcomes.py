@@ -1,10 +1,11 @@
-"""What does each release do with a model? Watched, not predicted.
+"""Record what real releases do with a model.
 
-    python tools/atlas/watch.py examples/attention 1.13.2 2.8.4 --inputs '{"words": [["boil", "pasta"]]}'
+    python tools/atlas/record_outcomes.py examples/attention 1.13.2 2.8.4 \\
+        --inputs '{"words": [["boil", "pasta"]]}'
 
 Each release loads the SavedModel through the C API (`TF_LoadSessionFromSavedModel`)
 and, given inputs, runs its signature. The outcomes go to MODEL.recorded.json beside
-the model: releases watched again are replaced, others stay.
+the model: releases recorded again are replaced, others stay.
 """
 
 import argparse
@@ -33,20 +34,22 @@ def main() -> None:
     args = arguments()
     model = args.model.resolve()
     signature = signature_of(model, args.signature)
-    record = Recorded(model, args.signature, args.inputs)
+    outcomes = OutcomeFile(model, args.signature, args.inputs)
     for release in args.releases:
-        outcome = watch(model, release, signature, args.inputs, shlex.split(args.python))
+        outcome = record(model, release, signature, args.inputs, shlex.split(args.python))
         print(f"{release}: {outcome['outcome']}. {outcome['says']}", flush=True)
-        record.add(outcome)
+        outcomes.add(outcome)
 
 
 def arguments() -> argparse.Namespace:
-    parser = argparse.ArgumentParser(description="Watch what releases of TensorFlow do with a model.")
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("model", type=Path)
     parser.add_argument("releases", nargs="+")
     parser.add_argument("--signature", default="serving_default")
-    parser.add_argument("--inputs", type=json.loads, default={}, help="JSON: the signature's inputs by name")
-    parser.add_argument("--python", default=sys.executable, help="the command that runs an x86-64 Python")
+    parser.add_argument(
+        "--inputs", type=json.loads, default={}, help="inputs of the signature by name, as JSON"
+    )
+    parser.add_argument("--python", default=sys.executable, help="command that runs an x86-64 Python")
     return parser.parse_args()
 
 
@@ -56,8 +59,8 @@ def signature_of(model: Path, name: str) -> SignatureDef:
     return graph.signature_def[name]
 
 
-def watch(model: Path, release: str, signature: SignatureDef, inputs: dict, python: list[str]) -> dict:
-    """One model on one release."""
+def record(model: Path, release: str, signature: SignatureDef, inputs: dict, python: list[str]) -> dict:
+    """Load and run a model on one release; return the outcome."""
     with unpacked("tensorflow", release) as wheel:
         answer = ask([*python, SESSION, wheel.package, model], question(signature, inputs))
     answers = answer["answers"]
@@ -66,13 +69,13 @@ def watch(model: Path, release: str, signature: SignatureDef, inputs: dict, pyth
         "wheel": wheel.name,
         "sha256": wheel.sha256,
         "outcome": FAILS.get(answer["stage"]) or ("runs" if inputs else "loads"),
-        "says": nameless(answer["says"], model),
+        "says": normalize(answer["says"], model),
         "outputs": {n: from_tensor(*answers[o.name]) for n, o in signature.outputs.items() if answers},
     }
 
 
 def question(signature: SignatureDef, inputs: dict) -> dict:
-    """The signature and its inputs in `session`'s terms: tensors by name."""
+    """Return the question for `session`: tensors by name."""
     feeds = ((signature.inputs[name], value) for name, value in inputs.items())
     return {
         "tags": TAGS,
@@ -82,10 +85,10 @@ def question(signature: SignatureDef, inputs: dict) -> dict:
 
 
 def ask(command: list, question: dict) -> dict:
-    """What `session` answers; where TensorFlow ends its process, the last it said."""
+    """Run `session`; return its answer, or the end of the log if TensorFlow crashed."""
     done = subprocess.run(command, input=json.dumps(question).encode(), capture_output=True)
     log = done.stderr.decode(errors="replace")
-    if done.returncode > 0:  # no signal: it is `session` that failed
+    if done.returncode > 0:  # not a signal: `session` itself failed
         sys.exit(log)
     if done.returncode < 0:
         return {"stage": "process", "says": log[-1000:], "answers": {}}
@@ -101,19 +104,19 @@ def from_tensor(dtype: int, shape: list[int], elements: list) -> list:
     return np.array(elements).reshape(shape).tolist()
 
 
-def nameless(message: str, model: Path) -> str:
-    """The message without what only this machine says."""
+def normalize(message: str, model: Path) -> str:
+    """Remove from a message what is specific to this machine."""
     return message.replace(str(model), "MODEL").replace(f" on {socket.gethostname()}", " on HOST")
 
 
 def digests(model: Path) -> dict[str, str]:
-    """The SHA-256 of each file of a model."""
+    """Return the SHA-256 of each file of a model."""
     files = sorted(path for path in model.rglob("*") if path.is_file())
     return {str(f.relative_to(model)): hashlib.sha256(f.read_bytes()).hexdigest() for f in files}
 
 
-class Recorded:
-    """The file of outcomes, in the order of the releases; another model or question starts it afresh."""
+class OutcomeFile:
+    """The file of outcomes, sorted by release; it starts empty for another model or question."""
 
     def __init__(self, model: Path, signature: str, inputs: dict) -> None:
         self.path = model.with_name(f"{model.name}.recorded.json")
@@ -128,7 +131,7 @@ class Recorded:
         self.outcomes = before["outcomes"] if same else []
 
     def add(self, outcome: dict) -> None:
-        """Put an outcome in the place of what was seen before, and write all of them, a line each."""
+        """Add or replace an outcome, and write all of them, one per line."""
         others = [o for o in self.outcomes if o["release"] != outcome["release"]]
         self.outcomes = sorted([*others, outcome], key=lambda o: release_order(o["release"]))
         head = json.dumps({**self.asked, "outcomes": []}).removesuffix("]}")

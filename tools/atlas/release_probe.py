@@ -1,14 +1,14 @@
-"""What does a release register? Asked of its own libraries.
+"""Load the libraries of a release and write what they register.
 
     python release_probe.py PACKAGE OUT [LIBRARY…]
 
 PACKAGE is the folder of TensorFlow's own package. Writes OUT/ops.pb (an OpList),
-OUT/kernels.pb (a KernelList), OUT/kernels_session.pb (the kernels that are there
-only once a session exists, if any) and OUT/versions.json. Each LIBRARY, a path below
-PACKAGE, gives OUT/libraries/LIBRARY.pb, the ops that it registers, and
+OUT/kernels.pb (a KernelList), OUT/kernels_session.pb (kernels that exist only after a
+session was created, if any) and OUT/versions.json. For each LIBRARY, a path below
+PACKAGE, writes OUT/libraries/LIBRARY.pb, the ops that it registers, and
 LIBRARY.kernels.pb, the kernels that come with it, or OUT/libraries/LIBRARY.txt, why
-it does not load. A library may end the process, so each is loaded in a copy of it.
-It needs the standard library only.
+it does not load. A library may crash, so each is loaded in a fork of the process.
+It needs only the standard library.
 """
 
 import ctypes
@@ -22,7 +22,7 @@ from pathlib import Path
 import cxx_registry
 from native import Status, entries, load
 
-ENDED = "it ends the process that loads it"
+ENDED = "loading it crashes the process"
 STRINGS = {"git": "tf_git_version", "compiler": "tf_compiler_version"}
 
 
@@ -31,12 +31,12 @@ def main(package: Path, out: Path, libraries: list[str]) -> None:
     before = entries(kernel_list(tf))
     (out / "ops.pb").write_bytes(b"".join(entries(op_list(tf))))
     (out / "kernels.pb").write_bytes(b"".join(before))
-    session = in_a_copy(lambda: add_session(tf, before, out / "kernels_session.pb"))
+    session = in_a_fork(lambda: add_session(tf, before, out / "kernels_session.pb"))
     (out / "versions.json").write_text(json.dumps(versions(tf) | {"session": session}))
     for name in libraries:
         place = out / "libraries" / name
         place.parent.mkdir(parents=True, exist_ok=True)
-        if not in_a_copy(lambda: add_library(tf, before, package, name, place)):  # noqa: B023
+        if not in_a_fork(lambda: add_library(tf, before, package, name, place)):  # noqa: B023
             place.with_name(f"{place.name}.txt").write_text(ENDED)
 
 
@@ -75,7 +75,7 @@ def add_library(tf: ctypes.CDLL, before: list[bytes], package: Path, name: str, 
 
 
 def load_library(tf: ctypes.CDLL, path: str) -> tuple[bytes, str]:
-    """The OpList of an op library, or what TensorFlow says."""
+    """Return the OpList of an op library, or TensorFlow's error message."""
     if not hasattr(tf, "TF_LoadLibrary"):
         return cxx_registry.load_library(tf, path)
     status = Status(tf)
@@ -84,13 +84,13 @@ def load_library(tf: ctypes.CDLL, path: str) -> tuple[bytes, str]:
 
 
 def added(before: list[bytes], tf: ctypes.CDLL) -> bytes:
-    """The kernels that are there now and were not."""
+    """Return the kernels that were registered since `before`."""
     new = Counter(entries(kernel_list(tf))) - Counter(before)
     return b"".join(sorted(new.elements()))
 
 
-def in_a_copy(work: Callable[[], None]) -> bool:
-    """Do this in a copy of this process; whether it came to its end."""
+def in_a_fork(work: Callable[[], None]) -> bool:
+    """Do this in a fork of this process; return whether it succeeded."""
     child = os.fork()
     if child:
         return os.waitpid(child, 0)[1] == 0
@@ -103,7 +103,7 @@ def in_a_copy(work: Callable[[], None]) -> bool:
 
 
 def versions(tf: ctypes.CDLL) -> dict[str, str | int | None]:
-    """What the release says of itself; None where it does not say it."""
+    """Return the versions that the release reports; None for those it does not report."""
     facts = {"version": text(tf, "TF_Version")}
     facts |= {key: text(tf, name) or text(tf, f"_Z{len(name)}{name}v") for key, name in STRINGS.items()}
     flags = [name for name in ("tf_cxx11_abi_flag", "_Z17tf_cxx11_abi_flagv") if hasattr(tf, name)]

@@ -1,8 +1,7 @@
-"""What is in a wheel that stays where it is?
+"""Read a remote zip file, such as a wheel, without downloading all of it.
 
-`open_zip(url)` reads a zip file over HTTP by ranges: its directory, and the
-members that are asked for. So two wheels are compared by the checksums of their
-libraries without a download.
+`open_zip(url)` reads a zip file with HTTP range requests: its directory, and the members
+that are needed. Two wheels can be compared by the checksums of their libraries.
 """
 
 import io
@@ -13,7 +12,7 @@ BLOCK = 1 << 18
 
 
 class Remote(io.RawIOBase):
-    """A file at an address, read in blocks."""
+    """A file at a URL, read in blocks."""
 
     def __init__(self, url: str) -> None:
         self.url, self.at, self.blocks = url, 0, {}
@@ -56,6 +55,6 @@ def open_zip(url: str) -> zipfile.ZipFile:
 
 
 def libraries(archive: zipfile.ZipFile) -> dict[str, tuple[int, int]]:
-    """Size and checksum of each shared object, by its path without the folder of the wheel's own name."""
+    """Return size and checksum of each shared object, by its path in the package."""
     sizes_and_crcs = {i.filename.split("purelib/")[-1]: (i.file_size, i.CRC) for i in archive.infolist()}
     return {name: mark for name, mark in sizes_and_crcs.items() if ".so" in name.rsplit("/", 1)[-1]}

