@@ -1,4 +1,4 @@
-"""Sessions of graphs in our notation."""
+"""Sessions of graphs in the node notation."""
 
 from __future__ import annotations
 
@@ -11,5 +11,5 @@ from tfport.graph.build import graph_to_def
 
 
 def session_of(text: str, **options: Any) -> tfport.Session:
-    """A session of the graph that these lines say."""
+    """A session of the graph in this text."""
     return tfport.Session(tfport.load(graph_to_def(graph(text)).SerializeToString()), **options)

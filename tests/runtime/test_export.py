@@ -1,4 +1,4 @@
-"""ONNX files of models: valid, under the signature's names, the same answers; or what stays behind."""
+"""Export to ONNX: valid files with the names of the signature and the same outputs, or an error."""
 
 import numpy as np
 import onnxruntime as ort
@@ -24,7 +24,7 @@ def exported(session, path):
 
 
 @pytest.mark.parametrize("name", ["keras_sequential", "keras_functional", "custom_gradient"])
-def test_an_exported_model_answers_as_the_session_does(name, tmp_path):
+def test_an_exported_model_has_the_same_outputs_as_the_session(name, tmp_path):
     session = tfport.Session(load(name))
     signature = select_signature(session.model)
     rng = np.random.default_rng(0)
@@ -39,7 +39,7 @@ def test_an_exported_model_answers_as_the_session_does(name, tmp_path):
         np.testing.assert_allclose(answers[key], array, rtol=1e-6)
 
 
-def test_constants_inputs_and_doubles_may_be_outputs(tmp_path):
+def test_constants_inputs_and_duplicates_may_be_outputs(tmp_path):
     session = session_of("""
         x = Placeholder() {dtype=float32, shape=(?,)}
         y = Neg(x) {T=float32}
@@ -56,7 +56,7 @@ def test_constants_inputs_and_doubles_may_be_outputs(tmp_path):
     }  # fmt: skip
 
 
-def test_weights_too_large_for_one_message_go_beside_it(tmp_path, monkeypatch):
+def test_weights_too_large_for_one_message_are_in_a_separate_file(tmp_path, monkeypatch):
     monkeypatch.setattr(export, "MAX_INLINE_BYTES", 10)
     monkeypatch.setattr("tfport.runtime.onnx.model.SMALL", 4)
     session = tfport.Session(load("keras_sequential"))
@@ -68,7 +68,7 @@ def test_weights_too_large_for_one_message_go_beside_it(tmp_path, monkeypatch):
     np.testing.assert_allclose(run_onnx(tmp_path / "m.onnx", **{name: x})[key], expected, rtol=1e-6)
 
 
-def test_what_cannot_be_said_in_onnx_is_named_and_nothing_is_written(tmp_path):
+def test_nodes_without_a_lowering_are_listed_and_nothing_is_written(tmp_path):
     session = session_of("""
         x = Placeholder() {dtype=float32, shape=(?,)}
         s = AsString(x) {T=float32}
@@ -81,12 +81,12 @@ def test_what_cannot_be_said_in_onnx_is_named_and_nothing_is_written(tmp_path):
     assert list(tmp_path.iterdir()) == []
 
 
-def test_effects_stay_out_of_onnx(tmp_path):
+def test_side_effects_cannot_be_exported(tmp_path):
     with pytest.raises(tfport.CannotRun, match=r"`AssignAddVariableOp`.*: it has side effects"):
         exported(tfport.Session(load("module")), tmp_path / "m.onnx")
 
 
-def test_strings_at_the_border_stay_out_of_onnx(tmp_path):
+def test_string_inputs_cannot_be_exported(tmp_path):
     session = session_of("x = Placeholder() {dtype=string, shape=(?,)}\ny = StringLower(x)")
     with pytest.raises(tfport.CannotRun, match="`x` is dense string, which ONNX does not support"):
         exported(session, tmp_path / "m.onnx")

@@ -1,4 +1,4 @@
-"""Sessions: state as the model says, answers by name, errors in one sentence, threads."""
+"""Sessions: state, fetches and feeds by name, errors, threads."""
 
 from concurrent.futures import ThreadPoolExecutor
 
@@ -35,12 +35,12 @@ def test_a_tensor_is_fetched_and_fed_by_name():
     assert session.run(["z:0"], {"y:0": np.float32([5])})[0].tolist() == [25]
 
 
-def test_what_is_fed_may_be_a_list_of_numbers():
+def test_feeds_may_be_lists_of_numbers():
     session = session_of("x = Placeholder() {dtype=float32, shape=(?,)}\ny = Neg(x) {T=float32}")
     assert session.run("y:0", {"x:0": [1, 2]}).tolist() == [-1, -2]
 
 
-def test_state_is_kept_between_runs_and_never_taken_for_constant():
+def test_state_is_kept_between_runs_and_is_not_treated_as_constant():
     session = session_of(COUNTER)
     session.run("start")
     assert session.run("peek:0") == 0
@@ -56,7 +56,7 @@ def test_sessions_do_not_share_state():
     assert (first.run("peek:0"), second.run("peek:0")) == (1, 0)
 
 
-def test_effects_of_many_threads_all_count():
+def test_effects_of_concurrent_runs_all_count():
     session = session_of(COUNTER)
     session.run("start")
     with ThreadPoolExecutor(8) as pool:
@@ -64,22 +64,22 @@ def test_effects_of_many_threads_all_count():
     assert session.run("peek:0") == 200
 
 
-def test_many_threads_get_their_own_answers():
+def test_concurrent_runs_get_their_own_outputs():
     session = tfport.Session(load("module"))
     call = session.signature("serving_default")
     inputs = [np.float32([[i, 2 * i]]) for i in range(50)]
     with ThreadPoolExecutor(8) as pool:
-        answers = list(pool.map(lambda x: call(x=x)["y"], inputs))
-    for x, y in zip(inputs, answers, strict=True):
+        outputs = list(pool.map(lambda x: call(x=x)["y"], inputs))
+    for x, y in zip(inputs, outputs, strict=True):
         np.testing.assert_allclose(y, call(x=x)["y"])
 
 
-def test_a_variable_that_nothing_has_set_is_named():
+def test_an_uninitialized_variable_is_named():
     with pytest.raises(tfport.RunFailed, match="variable `n` is uninitialized"):
         session_of(COUNTER).run("peek:0")
 
 
-REFUSED = [
+INVALID = [
     ({}, r"nothing was fed for `x:0`"),
     ({"x:0": np.float32([[1]])}, r"`x:0` must have shape \(\?,\), got \(1, 1\)"),
     ({"x:0": np.float64([1])}, "`x:0` must be float32, got float64"),
@@ -88,10 +88,10 @@ REFUSED = [
 ]
 
 
-@pytest.mark.parametrize(("feeds", "sentence"), REFUSED)
-def test_wrong_feeds_are_a_sentence(feeds, sentence):
+@pytest.mark.parametrize(("feeds", "message"), INVALID)
+def test_invalid_feeds_are_errors(feeds, message):
     session = session_of("x = Placeholder() {dtype=float32, shape=(?,)}\ny = Neg(x) {T=float32}")
-    with pytest.raises(tfport.Error, match=sentence):
+    with pytest.raises(tfport.Error, match=message):
         session.run("y:0", feeds)
 
 
@@ -114,14 +114,14 @@ UNFIT = [  # type, fed value, what the error says
 ]
 
 
-@pytest.mark.parametrize(("dtype", "value", "sentence"), UNFIT)
-def test_values_that_do_not_fit_the_type_are_refused(dtype, value, sentence):
+@pytest.mark.parametrize(("dtype", "value", "message"), UNFIT)
+def test_values_outside_of_the_type_are_errors(dtype, value, message):
     session = session_of(f"x = Placeholder() {{dtype={dtype}, shape=(...)}}\ny = Identity(x) {{T={dtype}}}")
-    with pytest.raises(tfport.RunFailed, match=sentence):
+    with pytest.raises(tfport.RunFailed, match=message):
         session.run("y:0", {"x:0": value})
 
 
-CONVERTED = [  # type, fed value, the answer; TensorFlow 2.21 answers the same
+CONVERTED = [  # type, fed value, the output; TensorFlow 2.21 outputs the same
     ("uint8", [0, 255], [0, 255]),
     ("int32", [True], [1]),
     ("uint64", [2**63], [2**63]),
@@ -137,26 +137,26 @@ CONVERTED = [  # type, fed value, the answer; TensorFlow 2.21 answers the same
 ]
 
 
-@pytest.mark.parametrize(("dtype", "value", "answer"), CONVERTED)
+@pytest.mark.parametrize(("dtype", "value", "output"), CONVERTED)
 @pytest.mark.filterwarnings("error")
-def test_lists_are_converted_to_the_type_of_the_input(dtype, value, answer):
+def test_lists_are_converted_to_the_type_of_the_input(dtype, value, output):
     session = session_of(f"x = Placeholder() {{dtype={dtype}, shape=(...)}}\ny = Identity(x) {{T={dtype}}}")
-    assert session.run("y:0", {"x:0": value}).tolist() == answer
+    assert session.run("y:0", {"x:0": value}).tolist() == output
 
 
-def test_all_that_is_wrong_with_inputs_of_a_signature_is_said_at_once():
+def test_all_errors_in_the_inputs_of_a_signature_are_listed():
     session = tfport.Session(load("module"))
     with pytest.raises(tfport.Error, match="`z` is not an input; `x` is missing; its inputs are x"):
         session.signature("serving_default")(z=1)
 
 
-def test_an_output_that_an_op_does_not_have_is_said():
+def test_an_output_that_does_not_exist_is_an_error():
     session = session_of("x = Placeholder() {dtype=float32, shape=()}\ny = Neg(x) {T=float32}")
     with pytest.raises(tfport.MalformedGraph, match=r"`y` \(Neg\) has no output 3"):
         session.run("y:3", {"x:0": 1.0})
 
 
-def test_ops_without_a_kernel_are_all_named_before_anything_runs():
+def test_all_ops_without_a_kernel_are_listed_before_anything_runs():
     session = session_of("""
         x = Placeholder() {dtype=float32, shape=(2,)}
         a = NcclAllReduce(x) {T=float32, reduction="sum", num_devices=1, shared_name="s"}
@@ -183,7 +183,7 @@ def test_a_batch_may_have_any_size():
         assert call(x=np.ones((size, 2), np.float32))["y"].shape == (size, 3)
 
 
-def test_a_rank_that_the_graph_does_not_know_is_learnt_from_what_is_fed():
+def test_an_unknown_rank_is_taken_from_the_feed():
     session = session_of("""
         x = Placeholder() {dtype=float32, shape=(...)}
         y = Softmax(x) {T=float32}

@@ -1,4 +1,4 @@
-"""Ops of one's own in ONNX: lowered ones are exported, those of the host are named."""
+"""Export of custom ops: lowered ones are exported, those with only a host kernel are listed."""
 
 import numpy as np
 import onnxruntime as ort
@@ -45,10 +45,10 @@ def test_a_lowered_op_is_exported(kernels, tmp_path):
     np.testing.assert_allclose(found, -gelu_in_numpy(x), rtol=1e-5)
 
 
-def test_an_op_of_the_host_is_named(tmp_path):
+def test_an_op_without_a_lowering_is_named(tmp_path):
     session = session_of(MODEL, registry=registry_with(host=gelu_in_numpy))
-    said = r"1 node cannot be exported to ONNX, only run: `a` \(Acme>Gelu\): it has no lowering"
-    with pytest.raises(tfport.CannotRun, match=said):
+    message = r"1 node cannot be exported to ONNX, only run: `a` \(Acme>Gelu\): it has no lowering"
+    with pytest.raises(tfport.CannotRun, match=message):
         export_signature(session, select_signature(session.model), str(tmp_path / "m.onnx"))
     assert not list(tmp_path.iterdir())
 

@@ -1,4 +1,4 @@
-"""Ops of one's own through a session, one of each kind; in NumPy, and said in ONNX."""
+"""Custom ops of each kind in a session, with host kernels and lowerings."""
 
 import threading
 from concurrent.futures import ThreadPoolExecutor
@@ -22,7 +22,7 @@ def registry_with(*declare):
 
 
 def scale(r):
-    """Element-wise, in NumPy."""
+    """Elementwise, in NumPy."""
 
     @r.op("Acme>Scale: (x: T) -> y: T; T: {float, double}; by: float = 2", shape=lambda x: x)
     @r.kernel("Acme>Scale")
@@ -31,7 +31,7 @@ def scale(r):
 
 
 def scale_in_onnx(r):
-    """Element-wise, said in ONNX."""
+    """Elementwise, lowered to ONNX."""
 
     @r.op("Acme>Scale: (x: T) -> y: T; T: {float, double}; by: float = 2")
     @r.kernel("Acme>Scale", lowers=True)
@@ -76,7 +76,7 @@ class Counter:
 
 
 def count(r):
-    """Stateful: what it keeps belongs to the session."""
+    """Stateful: its state belongs to the session."""
 
     @r.op("Acme>Count: () -> n: int64; name: string = ''; stateful")
     @r.kernel("Acme>Count")
@@ -88,7 +88,7 @@ def count(r):
 
 
 def silence(r):
-    """Nothing comes out of it."""
+    """No outputs."""
 
     @r.op("Acme>Seen: (x: float) -> (); stateful")
     @r.kernel("Acme>Seen")
@@ -133,7 +133,7 @@ def test_a_reduction_may_have_any_shape_and_several_outputs():
         assert (found.tolist(), number) == (values, len(values))
 
 
-def test_a_list_of_any_types_comes_back_as_one():
+def test_a_list_of_any_types_is_returned_as_a_list():
     session = session_of(
         """
         x = Placeholder() {dtype=float32, shape=(?,)}
@@ -146,7 +146,7 @@ def test_a_list_of_any_types_comes_back_as_one():
     assert (text.item(), numbers.tolist()) == (b"a", [1])
 
 
-def test_state_belongs_to_the_session_and_is_counted_from_many_threads():
+def test_state_belongs_to_the_session_and_is_shared_by_threads():
     registry = registry_with(count)
     text = 'y = Acme>Count()\nz = Acme>Count() {name="z"}'
     first, second = (session_of(text, registry=registry) for _ in range(2))
@@ -211,7 +211,7 @@ def test_sessions_with_different_registries_do_not_interfere():
         session_of(X + "y = Acme>Times(x)").run("y:0", {"x:0": [1]})
 
 
-def test_a_nearer_registry_comes_first_and_what_it_does_not_take_is_left_to_the_other():
+def test_a_registry_takes_precedence_over_the_one_below_for_the_types_that_it_supports():
     below = registry_with(scale)
     above = tfport.Registry(below)
 
@@ -225,7 +225,7 @@ def test_a_nearer_registry_comes_first_and_what_it_does_not_take_is_left_to_the_
     assert session_of(double, registry=below).run("y:0", {"x:0": [1.0]}) == 2
 
 
-def test_a_kernel_for_an_op_of_tensorflow_comes_before_ours():
+def test_a_custom_kernel_of_a_tensorflow_op_takes_precedence():
     registry = tfport.Registry()
 
     @registry.kernel("Relu", T="float")
@@ -237,7 +237,7 @@ def test_a_kernel_for_an_op_of_tensorflow_comes_before_ours():
     assert session_of(text).run("y:0", {"x:0": [1]}) == 1
 
 
-def test_the_label_of_a_node_and_the_priority_choose_the_kernel():
+def test_label_and_priority_select_the_kernel():
     registry = tfport.Registry()
     registry.op("Acme>Who: () -> y: string")
     for answer, options in (("plain", {}), ("best", {"priority": 1}), ("fast", {"label": "fast"})):
@@ -246,7 +246,7 @@ def test_the_label_of_a_node_and_the_priority_choose_the_kernel():
     assert (session.run("y:0").item(), session.run("z:0").item()) == (b"best", b"fast")
 
 
-KERNELS = [  # a kernel that does wrong          what is said
+KERNELS = [  # a kernel that does wrong          message
     (lambda x: 1 / 0, r"`y` \(Acme>Bad\): ZeroDivisionError: division by zero"),
     (lambda x: x.astype(float), r"`y` \(Acme>Bad\): the kernel returns float64; expected int32"),
     (lambda x: "seven", r"`y` \(Acme>Bad\): the kernel returns <U5; expected int32"),
@@ -256,17 +256,17 @@ KERNELS = [  # a kernel that does wrong          what is said
 ]
 
 
-@pytest.mark.parametrize(("kernel", "said"), KERNELS)
-def test_what_a_kernel_does_wrong_is_one_sentence(kernel, said):
+@pytest.mark.parametrize(("kernel", "message"), KERNELS)
+def test_an_error_of_a_kernel_is_reported(kernel, message):
     registry = tfport.Registry()
     registry.op("Acme>Bad: (x: int32) -> y: int32", shape=lambda x: x)
     registry.add_kernel("Acme>Bad", kernel)
     session = session_of("x = Placeholder() {dtype=int32, shape=(3,)}\ny = Acme>Bad(x)", registry=registry)
-    with pytest.raises(tfport.Error, match=said):
+    with pytest.raises(tfport.Error, match=message):
         session.run("y:0", {"x:0": np.int32([1, 2, 3])})
 
 
-NODES = [  # a node that does not fit                      what is said
+NODES = [  # a node that does not fit                      message
     ("y = Acme>Scale(x) {T=float32, to=1.0}", "it has no attribute `to`"),
     ("y = Acme>Scale(x)", "its attribute `T` is missing and has no default"),
     ('y = Acme>Scale(x) {T=float32, by="2"}', "its attribute `by` is of type string; expected float"),
@@ -282,8 +282,8 @@ NODES = [  # a node that does not fit                      what is said
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("node", "said"), NODES)
-def test_a_node_that_does_not_fit_is_found_before_anything_runs(node, said):
+@pytest.mark.parametrize(("node", "message"), NODES)
+def test_a_node_that_contradicts_its_definition_is_reported_before_anything_runs(node, message):
     registry = registry_with(scale, join)
     registry.op("Acme>Bare: (x: float) -> y: float")
     registry.op("Acme>OnGpu: (x: float) -> y: float")
@@ -292,7 +292,7 @@ def test_a_node_that_does_not_fit_is_found_before_anything_runs(node, said):
     registry.kernel("Acme>Some", T=["int32", np.int64])(lambda x: x)
     with pytest.raises(tfport.CannotRun) as raised:
         session_of(X + node, registry=registry).run("y:0", {"x:0": [1]})
-    assert said in str(raised.value)
+    assert message in str(raised.value)
 
 
 BRANCHES = """
@@ -308,30 +308,30 @@ BRANCHES = """
 """
 
 
-def test_it_may_stand_in_a_branch():
+def test_a_custom_op_in_a_branch():
     session = session_of(BRANCHES, registry=registry_with(evens))
     found = [session.run("y:0", {"p:0": p, "x:0": [1, 2]}).tolist() for p in (True, False)]
     assert found == [[2], [-1, -2]]
 
 
-def test_what_is_no_registry_is_a_sentence():
+def test_a_registry_of_the_wrong_type_is_an_error():
     with pytest.raises(tfport.Error, match=r"registry must be a tfport\.Registry, got dict"):
         session_of(X, registry={"Acme>Scale": None})
 
 
-BAD_SHAPES = [  # a shape function            what is said
+BAD_SHAPES = [  # a shape function            message
     (lambda x: [x, x], "returns .* expected a tuple of sizes"),
     (lambda x: 3, "returns 3; expected a tuple of sizes, None for an unknown one"),
     (lambda x: x[7], "fails: IndexError: tuple index out of range"),
 ]
 
 
-@pytest.mark.parametrize(("shape", "said"), BAD_SHAPES)
-def test_a_shape_function_that_goes_wrong_is_named(shape, said):
+@pytest.mark.parametrize(("shape", "message"), BAD_SHAPES)
+def test_an_error_of_a_shape_function_is_reported(shape, message):
     registry = tfport.Registry()
     registry.op("Acme>Bad: (x: float) -> y: float", shape=shape)
     registry.kernel("Acme>Bad")(lambda x: x)
-    with pytest.raises(tfport.CannotRun, match=f"the shape function of Acme>Bad {said}"):
+    with pytest.raises(tfport.CannotRun, match=f"the shape function of Acme>Bad {message}"):
         session_of(X + "y = Acme>Bad(x)", registry=registry).run("y:0", {"x:0": [1]})
 
 

@@ -1,4 +1,4 @@
-"""What cannot be registered is said at once, with both places; the rest is listed with its provider."""
+"""Registration errors are raised at once, with source locations; registered ops have a provider."""
 
 import numpy as np
 import pytest
@@ -15,7 +15,7 @@ def scale(x, in_, *, by):
     return x * by
 
 
-BAD_KERNELS = [  # function                        what is said
+BAD_KERNELS = [  # function                        message
     (lambda x, y, *, by: x, r"takes \(x, y\); expected the inputs \(x, in_\)"),
     (lambda in_, x, *, by: x, r"takes \(in_, x\); expected the inputs \(x, in_\)"),
     (lambda x, *, by: x, r"takes \(x\); expected the inputs \(x, in_\)"),
@@ -26,26 +26,26 @@ BAD_KERNELS = [  # function                        what is said
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("function", "said"), BAD_KERNELS)
-def test_a_kernel_that_does_not_match_its_op_is_refused(function, said):
+@pytest.mark.parametrize(("function", "message"), BAD_KERNELS)
+def test_a_kernel_that_does_not_match_its_op_is_an_error(function, message):
     registry = Registry()
     registry.op(SCALE)
-    with pytest.raises(tfport.BadRegistration, match=f"{HERE}: the kernel of Acme>Scale {said}"):
+    with pytest.raises(tfport.BadRegistration, match=f"{HERE}: the kernel of Acme>Scale {message}"):
         registry.kernel("Acme>Scale")(function)
 
 
-BAD_CONSTRAINTS = [  # declared for        what is said
+BAD_CONSTRAINTS = [  # declared for        message
     ({"U": "float"}, "restricts `U`; the attributes of the op are T, by"),
     ({"T": "flaot"}, "is for T=flaot, which is not an element type"),
     ({"T": ["float", "int32"]}, "is for T=int32; the op allows float32, float64"),
 ]
 
 
-@pytest.mark.parametrize(("constraints", "said"), BAD_CONSTRAINTS)
-def test_a_kernel_for_what_the_op_does_not_have_is_refused(constraints, said):
+@pytest.mark.parametrize(("constraints", "message"), BAD_CONSTRAINTS)
+def test_a_constraint_that_the_op_does_not_allow_is_an_error(constraints, message):
     registry = Registry()
     registry.op(SCALE)
-    with pytest.raises(tfport.BadRegistration, match=said):
+    with pytest.raises(tfport.BadRegistration, match=message):
         registry.kernel("Acme>Scale", **constraints)(scale)
 
 
@@ -58,7 +58,7 @@ def test_functions_of_any_kind_may_be_kernels():
     assert [kernel.label for kernel in registry.table()[-1].kernels] == ["c", "several", "method"]
 
 
-def test_a_kernel_of_an_op_that_nobody_defined_is_refused():
+def test_a_kernel_of_an_unknown_op_is_an_error():
     with pytest.raises(tfport.BadRegistration, match=f"{HERE}: a kernel of the unknown op Acme>None"):
         Registry().kernel("Acme>None")(scale)
 
@@ -84,7 +84,7 @@ def test_a_line_that_runs_again_registers_the_same_again():
     assert len(registry.kernels_of("Acme>Scale")) == 1
 
 
-def test_tensorflows_ops_are_replaced_only_on_purpose():
+def test_tensorflows_ops_are_replaced_only_with_override():
     registry = Registry()
     with pytest.raises(tfport.BadRegistration, match=r"Relu is an op of TensorFlow since 1\.0\.0"):
         registry.op("Relu: (x: float) -> y: float")
@@ -92,7 +92,7 @@ def test_tensorflows_ops_are_replaced_only_on_purpose():
     assert registry.kernels_of("Relu") == registry.lowerings_of("Relu") == []
 
 
-def test_two_kernels_for_the_same_are_told_apart_by_priority():
+def test_kernels_that_clash_need_a_priority():
     registry = Registry()
     registry.op("Acme>Two: (x: T) -> y: T; T: type")
     registry.kernel("Acme>Two", T=["float", "double"])(lambda x: x)
@@ -110,19 +110,19 @@ def test_a_stateful_op_is_not_lowered():
         registry.kernel("Acme>Next", lowers=True)(lambda b: b.const(1))
 
 
-BAD_SHAPES = [  # a shape function            what is said
+BAD_SHAPES = [  # a shape function            message
     (lambda x: x, "takes 1 shapes; expected 2"),
     (lambda x, y, *, axis: x, "takes `axis`, which is not an attribute of the op"),
 ]
 
 
-@pytest.mark.parametrize(("function", "said"), BAD_SHAPES)
-def test_a_shape_function_that_does_not_match_is_refused(function, said):
-    with pytest.raises(tfport.BadRegistration, match=f"{HERE}: the shape function of Acme>Scale {said}"):
+@pytest.mark.parametrize(("function", "message"), BAD_SHAPES)
+def test_a_shape_function_that_does_not_match_is_an_error(function, message):
+    with pytest.raises(tfport.BadRegistration, match=f"{HERE}: the shape function of Acme>Scale {message}"):
         Registry().op(SCALE, shape=function)
 
 
-def test_it_knows_where_each_op_comes_from():
+def test_each_op_has_a_provider():
     registry = Registry(Registry())
     registry.base.op(SCALE)
     registry.base.kernel("Acme>Scale")(scale)
@@ -134,7 +134,7 @@ def test_it_knows_where_each_op_comes_from():
     assert registry.provider_of("Neg") is None
 
 
-def test_what_is_declared_with_tfport_itself_is_for_every_session():
+def test_ops_of_the_process_wide_registry_are_in_every_session():
     with brought_by("the tests"):
 
         @tfport.op("Acme>Everywhere: (x: T) -> y: T; T: type")

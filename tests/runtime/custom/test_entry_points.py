@@ -1,4 +1,4 @@
-"""Packages bring ops through entry points; one that is broken is a sentence, and stops no other."""
+"""Packages add ops with entry points; a broken one is a warning, and the others are loaded."""
 
 import json
 import subprocess
@@ -35,7 +35,7 @@ with warnings.catch_warnings(record=True) as caught:
     lines = "x = Placeholder() {dtype=float32, shape=(?,)}", "t = Acme>Twice(x)", "y = Acme>Half(t)"
     found = [session_of(chr(10).join(lines)).run("y:0", {"x:0": [1, 2]}).tolist() for _ in range(2)]
 providers = {op: PROCESS_WIDE.provider_of(op) for op in ("Acme>Twice", "Acme>Half", "Acme>Lost")}
-print(json.dumps({"found": found, "providers": providers, "said": [str(w.message) for w in caught]}))
+print(json.dumps({"found": found, "providers": providers, "message": [str(w.message) for w in caught]}))
 """
 
 
@@ -72,7 +72,7 @@ def test_they_are_loaded_once_with_the_first_session(packages):
         "Acme>Half": f"acme-function 1.0: {packages}/acme_function.py:3",
         "Acme>Lost": None,
     }
-    assert sorted(told["said"]) == [
+    assert sorted(told["message"]) == [
         "the ops of acme-broken 1.0 (ops = acme_broken) cannot be loaded: "
         "ModuleNotFoundError: No module named 'no_such_module'",
         "the ops of acme-late 1.0 (ops = acme_late:register) cannot be loaded: RuntimeError: no licence",
@@ -87,7 +87,7 @@ node { name: "y" op: "Acme>Twice" input: "x" }
 """
 
 
-def test_commands_know_them(packages, tmp_path):
+def test_commands_use_them(packages, tmp_path):
     path = tmp_path / "model.pbtxt"
     path.write_text(MODEL)
     program = "from tfport.cli.main import main; sys.exit(main(sys.argv[1:]))"
@@ -99,7 +99,7 @@ def test_commands_know_them(packages, tmp_path):
     assert "`y` (Acme>Twice): it has no lowering" in refused.stderr
 
 
-def test_the_listing_says_who_brings_an_op(packages):
+def test_the_listing_shows_the_provider_of_an_op(packages):
     program = "from tfport.cli.main import main; sys.exit(main(sys.argv[1:]))"
     ran = python(packages, program, "ops", "--tfport", "Acme>Twice", "Neg", "--json")
     where = f"acme-module 1.0: {packages}/acme_module.py:4"

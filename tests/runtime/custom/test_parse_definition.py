@@ -1,4 +1,4 @@
-"""The notation of op definitions: what it says, and what is said of a text that is wrong."""
+"""One-line op definitions: what they mean, and errors with their position."""
 
 import pytest
 
@@ -15,7 +15,7 @@ SAME = [  # written in our notation            as TensorFlow defines it
 
 
 @pytest.mark.parametrize(("text", "op"), SAME)
-def test_it_says_what_tensorflow_says(text, op):
+def test_a_definition_equals_tensorflows(text, op):
     made, wanted = parse_op_definition(text), known_ops()[op]
     assert made.name == wanted.name
     assert list(made.input_arg) == list(wanted.input_arg)
@@ -44,7 +44,7 @@ def test_every_kind_of_attribute_may_have_bounds_and_a_default():
     assert signature["value"].type == "tensor"
 
 
-WRONG = [  # text                                               at  what is said
+WRONG = [  # text                                               at  message
     ("Mul", 1, "expected `Name: (inputs) -> outputs; attributes`"),
     ("mul: (x: float) -> ()", 1, "`mul` is not an op name; expected CamelCase"),
     ("A: (x: T, y T) -> z: T; T: type", 11, "expected `name: type`, found `y T`"),
@@ -68,13 +68,13 @@ WRONG = [  # text                                               at  what is said
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("text", "at", "said"), WRONG)
-def test_what_is_wrong_is_said_with_its_place(text, at, said):
+@pytest.mark.parametrize(("text", "at", "message"), WRONG)
+def test_an_error_names_its_position(text, at, message):
     with pytest.raises(tfport.BadRegistration) as raised:
         parse_op_definition(text)
-    assert str(raised.value) == f"signature `{' '.join(text.split())}`, character {at}: {said}"
+    assert str(raised.value) == f"signature `{' '.join(text.split())}`, character {at}: {message}"
 
 
-def test_in_a_text_of_several_lines_the_line_is_said():
+def test_an_error_in_several_lines_names_the_line():
     with pytest.raises(tfport.BadRegistration, match="line 2, character 5: `int` is neither"):
         parse_op_definition("A: (x: float,\n    y: int) -> ()")

@@ -1,4 +1,4 @@
-"""Ops that nobody can run, replaced for one session."""
+"""Stubs replace ops without a kernel, for one session."""
 
 import numpy as np
 import pytest
@@ -25,7 +25,7 @@ def run(stubs, text=MODEL):
     return session_of(text, stubs=stubs).run("y:0", {"x:0": [1, 2]}).tolist()
 
 
-def test_a_function_is_given_the_attributes_that_it_names():
+def test_a_function_gets_the_attributes_that_it_names():
     assert run({SIGNATURE: lambda x: x + 1}) == [-2, -3]
     assert run({SIGNATURE: lambda x, *, by: x * np.float32(by)}) == [-3, -6]
     assert run([tfport.stub(SIGNATURE, lambda x, *, context: x * len(context.name))]) == [-1, -2]
@@ -55,13 +55,13 @@ def test_an_op_that_tensorflow_defines_needs_no_signature():
     assert run({"NcclAllReduce": lambda x: x}, text) == [1, 2]
 
 
-def test_a_stub_is_for_its_session_alone():
+def test_a_stub_affects_only_its_session():
     assert run({SIGNATURE: lambda x: x}) == [-1, -2]
     with pytest.raises(tfport.CannotRun, match="`tfport\\.stub` replaces it for one session"):
         run(None)
 
 
-WRONG = [  # stubs                                    what is said
+WRONG = [  # stubs                                    message
     ({"Acme>Scale": lambda x: x}, "Acme>Scale is not defined, so its stub needs a signature"),
     ({SIGNATURE: lambda x, y: x}, "the stub of Acme>Scale takes 2 inputs; expected 1"),
     ({SIGNATURE: lambda x, *, to: x}, "the stub takes `to`, which is not an attribute of Acme>Scale"),
@@ -72,7 +72,7 @@ WRONG = [  # stubs                                    what is said
 ]
 
 
-@pytest.mark.parametrize(("stubs", "said"), WRONG)
-def test_a_stub_that_does_not_fit_is_one_sentence(stubs, said):
-    with pytest.raises(tfport.Error, match=said):
+@pytest.mark.parametrize(("stubs", "message"), WRONG)
+def test_an_invalid_stub_is_an_error(stubs, message):
+    with pytest.raises(tfport.Error, match=message):
         run(stubs)

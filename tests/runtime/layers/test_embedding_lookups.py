@@ -1,4 +1,4 @@
-"""Sparse embedding lookups are one step together, and answer to the bit what their ops answer one by one."""
+"""Sparse embedding lookups become one step, with exactly the same outputs as the separate ops."""
 
 import numpy as np
 import pytest
@@ -145,7 +145,7 @@ def two(request, monkeypatch):
     return Both(TWO, FETCHES, monkeypatch, request.param)
 
 
-def test_lookups_that_do_not_need_each_other_are_one_step(two):
+def test_independent_lookups_are_one_step(two):
     rng = np.random.default_rng(0)
     two.same([sparse(rng, 3, 4, 6), sparse(rng, 3, 4, 6)])
     assert kinds(two.quick) == ["EmbeddingLookupSparse"]
@@ -184,7 +184,7 @@ def test_rows_that_are_not_in_order(two):
     two.same([(indices[::-1].copy(), ids, shape), (indices, ids, shape)])
 
 
-def test_an_index_outside_of_its_shape_answers_alike(two):
+def test_an_index_outside_of_its_shape_gives_the_same_result(two):
     rng = np.random.default_rng(6)
     indices, ids, shape = sparse(rng, 5, 4, 11)
     beyond = indices.copy()
@@ -193,7 +193,7 @@ def test_an_index_outside_of_its_shape_answers_alike(two):
 
 
 @pytest.mark.parametrize("wrong", [ROWS, 1 << 40])
-def test_an_id_that_the_table_does_not_have(two, wrong):
+def test_an_id_outside_of_the_table(two, wrong):
     rng = np.random.default_rng(7)
     good = sparse(rng, 3, 4, 6)
     ids = good[1].copy()
@@ -201,13 +201,13 @@ def test_an_id_that_the_table_does_not_have(two, wrong):
     two.both_fail([good, (good[0], ids, good[2])])
 
 
-def test_more_rows_than_there_can_be(two):
+def test_too_many_rows(two):
     good = sparse(np.random.default_rng(14), 3, 4, 6)
     two.both_fail([good, (*good[:2], np.array([1 << 55, 4]))])
 
 
 @pytest.mark.parametrize("where", [(9, 0), (-1, 0)])
-def test_a_row_outside_of_its_shape_answers_alike(two, where):
+def test_a_row_outside_of_its_shape_gives_the_same_result(two, where):
     good = sparse(np.random.default_rng(8), 3, 4, 6)
     indices = good[0].copy()
     indices[-1] = where
@@ -228,14 +228,14 @@ def test_plain_lookups(combiner, monkeypatch):
     both.both_fail([(indices, np.full_like(ids, -1), shape)])
 
 
-def test_what_is_read_inside_of_a_lookup_is_still_there(monkeypatch):
+def test_a_step_inside_of_a_lookup_can_be_fetched(monkeypatch):
     both = Both(TWO, [*FETCHES, "unique0:0", "filled1:2", "plain3:0"], monkeypatch)
     rng = np.random.default_rng(10)
     both.same([sparse(rng, 3, 4, 6), sparse(rng, 3, 4, 2)])
     assert "EmbeddingLookupSparse" in kinds(both.quick)
 
 
-def test_a_lookup_that_needs_another_comes_after_it(monkeypatch):
+def test_a_lookup_that_depends_on_another_is_a_later_step(monkeypatch):
     text = sources(2) + safe(0, 0, "sum", 1)
     text += """
     more = Cast(y0) {DstT=int64, SrcT=float32, Truncate=false}
@@ -261,7 +261,7 @@ def test_rows_without_ids_that_have_a_default(monkeypatch):
     assert kinds(both.quick) == ["EmbeddingLookupSparse"]
 
 
-def test_other_ids_than_negative_ones_left_out_is_something_else(monkeypatch):
+def test_a_filter_other_than_for_negative_ids_is_not_a_lookup(monkeypatch):
     text = sources(1) + constant("two", "int64", 2) + safe(0, 0, "sum", 2, floor="two")
     both = Both(text, ["y0:0"], monkeypatch)
     both.same([sparse(np.random.default_rng(12), 4, 3, 7)])

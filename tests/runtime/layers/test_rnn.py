@@ -1,4 +1,4 @@
-"""Loops that turn a recurrent cell become one node, and answer as TensorFlow's does; so does CudnnRNN."""
+"""Loops with a recurrent cell become one node with TensorFlow's outputs; so does CudnnRNN."""
 
 import numpy as np
 import pytest
@@ -207,7 +207,7 @@ def test_what_a_loop_becomes(name):
 
 
 @pytest.mark.parametrize("engine", ["onnxruntime", "none"])
-def test_of_no_turns_the_states_are_the_first(engine):
+def test_without_iterations_the_states_are_the_initial_ones(engine):
     text = LOOPS["lstm"][0]
     session = tfport.Session(tfport.load(graph_to_def(graph(text)).SerializeToString()), engine=engine)
     feeds = {"x:0": X, "m:0": np.ones((5, 2, 1), bool), "n:0": np.int32(0), "h0:0": H0, "c0:0": C0}
@@ -245,7 +245,7 @@ def one_node(op, inputs, params, lengths=None, **attrs):
 @pytest.mark.parametrize(
     ("name", "mode", "order"), [("lstm", "lstm", (0, 1, 2, 3)), ("gru", "gru", (1, 0, 2))]
 )
-def test_cudnn_answers_as_the_loop_does(name, mode, order, engine):
+def test_cudnn_has_the_same_outputs_as_the_loop(name, mode, order, engine):
     expected = recorded("recurrent", over(name, 5))
     made = weights(len(order), biases=2)
     if mode == "lstm":

@@ -1,4 +1,4 @@
-"""Ops in C++: each kind through a session, what goes wrong in a kernel, libraries that are refused."""
+"""Custom ops in C++: each kind in a session, errors of kernels, libraries that cannot be loaded."""
 
 import gc
 import os
@@ -47,7 +47,7 @@ def run(registry):
 
 @pytest.mark.parametrize(("dtype", "by"), [("float32", 0.5), ("float64", -3.0)])
 @pytest.mark.parametrize("shape", [(), (0,), (3,), (2, 0, 3), (2, 3, 4)])
-def test_element_wise(run, dtype, by, shape):
+def test_elementwise(run, dtype, by, shape):
     x = np.arange(np.prod(shape, dtype=int), dtype=dtype).reshape(shape)
     (y,) = run(f"x = Placeholder() {{dtype={dtype}}}\ny = Native>Scale(x) {{T={dtype}, by={by}}}", {"x": x})
     assert (y.dtype, y.shape) == (x.dtype, x.shape)
@@ -102,7 +102,7 @@ def test_state_belongs_to_a_node_of_a_session(registry):
     assert [int(one) for one in first.run(["y:0", "z:0"])] == [4, 2]
 
 
-def test_state_goes_with_its_session(registry):
+def test_state_is_released_with_its_session(registry):
     living = session_of("y = Native>Living()", registry=registry)
     before = int(living.run("y:0"))
     session = session_of("y = Native>Count()", registry=registry)
@@ -115,8 +115,8 @@ def test_state_goes_with_its_session(registry):
 
 def test_attributes_of_every_kind(run):
     given = 'i=-7, f=0.5, b=true, s="tea", t=int32, h=(2,3), is=[4, 5], ss=["u", "v"]'
-    (said,) = run(f"y = Native>Attributes() {{{given}}}")
-    assert said.item() == b"-7 0.500000 yes tea int32 2 3 4 5 u v 0"
+    (message,) = run(f"y = Native>Attributes() {{{given}}}")
+    assert message.item() == b"-7 0.500000 yes tea int32 2 3 4 5 u v 0"
 
 
 def test_a_kernel_of_one_of_tensorflows_ops(run):
@@ -124,7 +124,7 @@ def test_a_kernel_of_one_of_tensorflows_ops(run):
     assert y.tolist() == [42, 42]
 
 
-def test_inputs_that_may_not_be_written_to_and_such_in_another_order(run):
+def test_inputs_that_are_read_only_or_not_contiguous(run):
     text = X + "y = Native>Scale(x) {T=float32}"
     x = np.arange(6, dtype=np.float32).reshape(2, 3)
     np.testing.assert_array_equal(run(text, {"x": x.T})[0], 2 * x.T)
@@ -132,7 +132,7 @@ def test_inputs_that_may_not_be_written_to_and_such_in_another_order(run):
     np.testing.assert_array_equal(run(text, {"x": x})[0], 2 * x)
 
 
-def test_an_answer_outlives_its_session_and_may_be_written_to(registry):
+def test_an_output_outlives_its_session_and_is_writable(registry):
     session = session_of(X + "y = Native>Scale(x) {T=float32}", registry=registry)
     y = session.run("y:0", {"x:0": np.ones(1000, np.float32)})
     del session
@@ -160,19 +160,19 @@ WRONG = [
 ]
 
 
-@pytest.mark.parametrize(("how", "said"), WRONG, ids=[how for how, _ in WRONG])
-def test_what_goes_wrong_in_a_kernel_is_said_with_its_node(run, how, said):
+@pytest.mark.parametrize(("how", "message"), WRONG, ids=[how for how, _ in WRONG])
+def test_an_error_of_a_kernel_names_its_node(run, how, message):
     with pytest.raises(tfport.RunFailed) as error:
         run(X + f'y = Native>Wrong(x) {{how="{how}"}}', {"x": [1.0, 2.0]})
-    assert str(error.value) == f"`y` (Native>Wrong): {said}"
+    assert str(error.value) == f"`y` (Native>Wrong): {message}"
 
 
-def test_a_type_that_no_kernel_takes_is_a_problem_before_anything_runs(run):
+def test_a_type_without_a_kernel_is_reported_before_anything_runs(run):
     with pytest.raises(tfport.CannotRun, match=r"`y` .Native>Scale.: .*T=bool"):
         run("x = Placeholder() {dtype=bool}\ny = Native>Scale(x) {T=bool}", {"x": [True]})
 
 
-def test_a_kernel_runs_without_pythons_lock(registry):
+def test_a_kernel_runs_without_the_gil(registry):
     session = session_of("x = Placeholder() {dtype=int64}\ny = Native>Wait(x)", registry=registry)
     watched = np.zeros(1, np.int64)
 
@@ -204,7 +204,7 @@ def test_check_finds_nothing_with_the_registry_and_names_the_op_without(registry
     assert tfport.check(model, on="tfport").verdict != "runs"
 
 
-def test_export_names_it_as_staying_on_the_host(registry, tmp_path):
+def test_export_lists_it_as_not_lowered(registry, tmp_path):
     session = session_of(X + "y = Native>Scale(x) {T=float32}\nz = Neg(y) {T=float32}", registry=registry)
     with pytest.raises(
         tfport.CannotRun, match=r"1 node cannot be exported to ONNX, only run: `y` \(Native>Scale\)"
@@ -212,7 +212,7 @@ def test_export_names_it_as_staying_on_the_host(registry, tmp_path):
         export_signature(session, select_signature(session.model), str(tmp_path / "model.onnx"))
 
 
-def test_the_same_file_twice_is_as_good_as_once(registry, tmp_path, monkeypatch):
+def test_loading_a_file_twice_is_harmless(registry, tmp_path, monkeypatch):
     before = registry.table()
     monkeypatch.chdir(Path(library("ops")).parent)
     assert "Native>Scale" in tfport.load_op_library("libops.so", registry)
@@ -221,7 +221,7 @@ def test_the_same_file_twice_is_as_good_as_once(registry, tmp_path, monkeypatch)
     assert registry.provider_of("Native>Scale") == "libops.so"
 
 
-def test_a_library_that_is_built_again_is_loaded_again(tmp_path):
+def test_a_rebuilt_library_is_loaded_again(tmp_path):
     path = str(tmp_path / "op.so")
     for number in (1, 2):
         shutil.copy(library("again", f"-DNUMBER={number}"), tmp_path / "new.so")
@@ -243,7 +243,7 @@ def test_registries_do_not_see_each_others_libraries(registry):
     assert other.definition_of("Native>Scale") is not None
 
 
-def test_a_name_that_is_taken_registers_nothing_of_the_library(registry):
+def test_a_library_with_a_name_that_is_taken_registers_nothing(registry):
     other = tfport.Registry()
     other.op("Native>Count: () -> n: int32")
     with pytest.raises(
@@ -263,24 +263,24 @@ BROKEN = [
 ]
 
 
-@pytest.mark.parametrize(("how", "said"), BROKEN, ids=[how for how, _ in BROKEN])
-def test_a_broken_library_is_refused_with_a_sentence(how, said):
+@pytest.mark.parametrize(("how", "message"), BROKEN, ids=[how for how, _ in BROKEN])
+def test_a_broken_library_is_an_error(how, message):
     path = broken(how)
     with pytest.raises(tfport.BadLibrary) as error:
         tfport.load_op_library(path, tfport.Registry())
-    assert str(error.value) == f"{path}: {said}"
+    assert str(error.value) == f"{path}: {message}"
 
 
 @pytest.mark.parametrize(
-    ("how", "said"),
+    ("how", "message"),
     [
         ("HAS_A_BAD_SPEC", "`T` is neither a type nor an attribute"),
         ("HAS_NO_OP", "a kernel of the unknown op Native>Broken"),
         ("HAS_A_BAD_TYPE", "the kernel of Native>Broken is for T=flaot, which is not an element type"),
     ],
 )
-def test_what_cannot_be_registered_is_said(how, said):
-    with pytest.raises(tfport.BadRegistration, match=re.escape(said)):
+def test_invalid_registrations_are_errors(how, message):
+    with pytest.raises(tfport.BadRegistration, match=re.escape(message)):
         tfport.load_op_library(broken(how), tfport.Registry())
 
 
@@ -288,7 +288,7 @@ def test_a_library_may_register_nothing():
     assert tfport.load_op_library(broken("REGISTERS_NOTHING"), tfport.Registry()) == []
 
 
-PATCHED = [  # the place of a number behind the magic, what is written there, and what is said
+PATCHED = [  # the place of a number behind the magic, what is written there, and message
     (0, 7, "built for ABI 7 of tfport; this tfport has 1: rebuild it with `tfport lib build`"),
     (1, 9, "built with tfport/op.h 9.0; this tfport has 1.0: rebuild it with `tfport lib build`"),
     (2, 4, "built with tfport/op.h 1.4; this tfport has 1.0: rebuild it with `tfport lib build`"),
@@ -296,19 +296,19 @@ PATCHED = [  # the place of a number behind the magic, what is written there, an
 ]
 
 
-@pytest.mark.parametrize(("place", "number", "said"), PATCHED)
-def test_another_version_is_refused_before_loading(place, number, said, tmp_path):
+@pytest.mark.parametrize(("place", "number", "message"), PATCHED)
+def test_another_version_is_an_error_before_loading(place, number, message, tmp_path):
     data = bytearray(Path(library("ops")).read_bytes())
     at = data.index(MAGIC) + len(MAGIC) + 4 * place
     data[at : at + 4] = struct.pack("<I", number)
     path = tmp_path / "op.so"
     path.write_bytes(data)
-    with pytest.raises(tfport.BadLibrary, match=re.escape(said.partition("16; ")[0])):
+    with pytest.raises(tfport.BadLibrary, match=re.escape(message.partition("16; ")[0])):
         tfport.load_op_library(path, tfport.Registry())
 
 
 @pytest.mark.parametrize("share", [0.0, 0.001, 0.1, 0.3, 0.6])
-def test_a_library_that_is_cut_off_is_refused(share, tmp_path):
+def test_a_truncated_library_is_an_error(share, tmp_path):
     data = Path(library("ops")).read_bytes()
     path = tmp_path / "op.so"
     path.write_bytes(data[: int(len(data) * share)])
@@ -317,33 +317,33 @@ def test_a_library_that_is_cut_off_is_refused(share, tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("case", "said"),
+    ("case", "message"),
     [
         ("arm64", "a library for ARM64, not for x86-64"),
         ("lfs_pointer", "a Git LFS pointer, not the file itself"),
         ("nowhere", "no such file"),
     ],
 )
-def test_what_is_no_library_for_this_machine(case, said):
-    with pytest.raises(tfport.BadLibrary, match=said):
+def test_a_file_that_is_not_a_library_for_this_machine(case, message):
+    with pytest.raises(tfport.BadLibrary, match=message):
         tfport.load_op_library(LIBRARIES / case / "op.so", tfport.Registry())
 
 
-def test_a_library_of_tensorflows_is_refused_with_its_diagnosis():
+def test_a_library_for_tensorflow_is_an_error_with_its_diagnosis():
     with pytest.raises(tfport.BadLibrary) as error:
         tfport.load_op_library(LIBRARIES / "for_2_16_2" / "op.so", tfport.Registry())
-    said = str(error.value)
-    assert "a library for TensorFlow, built with TensorFlow 2.16.1 to 2.19.1" in said
-    assert "it registers AcmeCopy" in said
-    assert "port its ops with `tfport lib new`" in said
+    message = str(error.value)
+    assert "a library for TensorFlow, built with TensorFlow 2.16.1 to 2.19.1" in message
+    assert "it registers AcmeCopy" in message
+    assert "port its ops with `tfport lib new`" in message
 
 
-def test_a_library_of_something_else_is_refused():
+def test_a_library_without_registrations_is_an_error():
     with pytest.raises(tfport.BadLibrary, match="registers no ops with tfport"):
         tfport.load_op_library(installed_tvm_ffi().library, tfport.Registry())
 
 
-def test_without_tvm_ffi_it_says_what_to_install(monkeypatch):
+def test_without_tvm_ffi_the_error_says_what_to_install(monkeypatch):
     monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
     with pytest.raises(tfport.Error, match=re.escape("pip install 'tfport[native]'")):
         tfport.load_op_library(library("ops"), tfport.Registry())

@@ -1,4 +1,4 @@
-"""Islands before and after `layout` and `fuse`: the same answers, with fewer nodes."""
+"""Islands before and after `layout` and `fuse_convolutions`: the same outputs with fewer nodes."""
 
 import collections
 
@@ -77,19 +77,19 @@ def test_transposes_cancel_through(then):
     assert carried(then) == 0
 
 
-def test_reductions_renumber_the_axes_that_are_left():
+def test_reductions_renumber_the_remaining_axes():
     made = both(lambda b, x: b.ReduceMean(b.transpose(x, TO_LAST), b.ints(1, 2), keepdims=0), (2, 3, 4, 5))
     assert made["Transpose"] == 0
     made = both(lambda b, x: b.ReduceMax(b.transpose(x, (3, 1, 0, 2)), b.ints(1), keepdims=0), (2, 3, 4, 5))
     assert made["Transpose"] == 1
 
 
-def test_sizes_are_asked_of_what_was_not_transposed():
+def test_sizes_are_read_before_the_transpose():
     made = both(lambda b, x: b.Shape(b.transpose(x, TO_LAST), start=1, end=3), (2, 3, 4, 5))
     assert made == {"Shape": 1, "Gather": 1}
 
 
-def test_what_only_moves_single_elements_is_reshaped_as_it_is():
+def test_a_transpose_of_axes_of_size_one_does_not_affect_a_reshape():
     def say(b, x):
         return b.Reshape(b.transpose(b.GlobalAveragePool(x), TO_LAST), b.ints(-1, 3))
 
@@ -99,7 +99,7 @@ def test_what_only_moves_single_elements_is_reshaped_as_it_is():
     )
 
 
-def test_an_output_keeps_its_axes_though_others_go_on():
+def test_an_output_keeps_its_axis_order_while_other_nodes_use_another():
     def say(b, x):
         y = b.transpose(x, TO_FIRST)
         z = b.Relu(y)
@@ -109,7 +109,7 @@ def test_an_output_keeps_its_axes_though_others_go_on():
     assert made["Transpose"] == 2
 
 
-def test_operands_in_different_orders_are_turned():
+def test_operands_in_different_axis_orders_are_transposed():
     made = both(lambda b, x, y: b.Add(b.transpose(x, TO_FIRST), y), SHAPE, (2, 3, 5, 6))
     assert made["Transpose"] == 1
     made = both(
@@ -131,7 +131,7 @@ def scaled(b, x):
     return b.Add(b.Mul(x, factor), offset)
 
 
-def test_a_block_of_a_network_is_convolutions_alone():
+def test_a_block_of_a_network_becomes_convolutions_only():
     def say(b, x):
         x = b.Relu(scaled(b, conv(b, x)))
         y = b.Relu(
@@ -150,7 +150,7 @@ def test_a_block_of_a_network_is_convolutions_alone():
     assert made == {"Transpose": 1, "Conv": 2, "Relu": 3, "Add": 1, "GlobalAveragePool": 1, "Squeeze": 1}
 
 
-def test_convolutions_of_sequences_take_in_their_biases():
+def test_biases_are_fused_into_convolutions_of_sequences():
     def step(b, x):
         y = b.Squeeze(conv(b, b.Unsqueeze(x, b.ints(1)), pads=(1, 1, 1, 1)), b.ints(1))
         return b.Relu(scaled(b, y))
@@ -161,7 +161,7 @@ def test_convolutions_of_sequences_take_in_their_biases():
 
 @pytest.mark.parametrize("axes", [(0,), (1,), (3,), (0, 4), (1, 2), (-1,)])
 @pytest.mark.parametrize("perm", [(0, 2, 1), (2, 0, 1), (1, 0, 2)])
-def test_new_axes_keep_their_places(perm, axes):
+def test_new_axes_keep_their_positions(perm, axes):
     rank = 3 + len(axes)
     back = tuple(range(rank))[::-1]
     made = both(
@@ -172,12 +172,12 @@ def test_new_axes_keep_their_places(perm, axes):
     assert made["Transpose"] <= 1
 
 
-def test_a_factor_and_an_offset_alone_are_one_normalization():
+def test_a_factor_and_an_offset_become_one_normalization():
     made = both(lambda b, x: conv(b, b.Relu(scaled(b, b.Relu(conv(b, x))))), SHAPE)
     assert made == {"Transpose": 2, "Conv": 2, "Relu": 2, "BatchNormalization": 1}
 
 
-def test_a_convolution_that_others_read_stays():
+def test_a_convolution_with_other_readers_is_not_fused():
     def say(b, x):
         y = conv(b, x)
         return b.Add(b.Mul(y, b.const(numbers(4), FLOAT32)), y)
@@ -185,13 +185,13 @@ def test_a_convolution_that_others_read_stays():
     assert both(say, SHAPE)["Mul"] == 1
 
 
-def test_a_constant_that_differs_in_space_is_not_taken_in():
+def test_a_constant_that_differs_in_space_is_not_fused():
     made = both(lambda b, x: b.Mul(conv(b, x), b.const(numbers(5, 6, 1), FLOAT32)), SHAPE)
     assert made["Mul"] == 1
 
 
 @pytest.mark.parametrize("op", ["Mul", "Div", "Add", "Sub"])
-def test_what_follows_a_convolution_is_taken_in(op):
+def test_a_node_after_a_convolution_is_fused(op):
     constant = numbers(4, low=0.5)
     made = both(lambda b, x: b.nodes(op, conv(b, x), b.const(constant, FLOAT32))[0], SHAPE)
     assert made[op] == 0
@@ -200,7 +200,7 @@ def test_what_follows_a_convolution_is_taken_in(op):
 
 
 @pytest.mark.parametrize(("group", "left"), [(1, 0), (3, 1)])
-def test_a_transposed_convolution_takes_in_what_follows_too(group, left):
+def test_a_node_after_a_transposed_convolution_is_fused(group, left):
     def say(b, x):
         weights = b.const(numbers(3, 4 // group or 1, 2, 2), FLOAT32)
         y = b.ConvTranspose(x, weights, strides=[2, 2], group=group, kernel_shape=[2, 2])
@@ -223,7 +223,7 @@ def test_zeros_before_a_convolution_become_its_padding():
 
 
 @pytest.mark.parametrize("first", ["Relu", "Neg"])
-def test_zeros_before_a_maximum_become_its_padding_where_nothing_is_below_them(first):
+def test_zeros_before_max_pooling_become_its_padding_if_nothing_is_negative(first):
     def say(b, x):
         y = b.Pad(b.nodes(first, conv(b, x))[0], b.ints(0, 1, 1, 0, 0, 1, 1, 0))
         return b.transpose(b.MaxPool(b.transpose(y, TO_FIRST), kernel_shape=[3, 3], strides=[2, 2]), TO_LAST)
@@ -231,7 +231,7 @@ def test_zeros_before_a_maximum_become_its_padding_where_nothing_is_below_them(f
     assert both(say, SHAPE)["Pad"] == (first == "Neg")
 
 
-def test_nodes_inside_branches_are_given_what_they_capture():
+def test_captures_of_branches_keep_their_axis_order():
     """A program inside a node reads an operand by its name, so it must be there."""
     from tfport.runtime.program import OnnxNode, Program, Step
 

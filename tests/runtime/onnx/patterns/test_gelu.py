@@ -1,4 +1,4 @@
-"""Erfc is lowered with all its digits, and Keras' GELU becomes one node."""
+"""Erfc is lowered with full precision, and Keras' GELU becomes one node."""
 
 import pytest
 from tests.runtime.cases import case, check, checks, f32, graph_case, numbers
@@ -41,11 +41,11 @@ def test_keras_gelu_is_one_node():
         def takes(self, node):
             return session.engine.takes(node)
 
-        def compile(self, model, weights, inputs, outputs, **said):
+        def compile(self, model, weights, inputs, outputs, **message):
             from tfport.formats.proto.onnx_pb2 import ModelProto
 
             compiled.append([node.op_type for node in ModelProto.FromString(model).graph.node])
-            return session.engine.compile(model, weights, inputs, outputs, **said)
+            return session.engine.compile(model, weights, inputs, outputs, **message)
 
     Plan(program, Watched())
     assert compiled == [["Gelu"]]
