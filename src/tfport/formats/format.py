@@ -16,10 +16,6 @@ from tfport.formats.sample import Sample
 CONVERTED_FROM = "use the SavedModel, GraphDef, checkpoint or TensorFlow.js graph model it was converted from"
 
 
-def never(_: Sample) -> bool:
-    return False
-
-
 def no_names(_: list[str]) -> list[list[str]]:
     return []
 
@@ -34,8 +30,8 @@ class Format:
 
     name: str
     """As in messages: `SavedModel`; for an `OtherFile` with its article, `an ONNX model`."""
-    matches: Callable[[Sample], bool] = never
-    """Whether a file is of this format. Rows are tried in the order of the table; the first match counts."""
+    matches: Callable[[Sample], bool] | None = None
+    """Whether a file is of this format; None for a row that only folders and archives can match."""
 
 
 @dataclass(frozen=True, eq=False, slots=True)

@@ -55,7 +55,7 @@ MOST_FOLDERS = 2000
 
 def recognize(sample: Sample) -> Format:
     """The format of a file; an error if it is a model that was cut short."""
-    return next(row for row in FORMATS if row.matches(sample))
+    return next(row for row in FORMATS if row.matches and row.matches(sample))
 
 
 def locate(files: Files, name: str) -> ModelLocation:

@@ -13,8 +13,7 @@ from typing import Literal
 
 from tfport.errors import UnreadableFile
 from tfport.formats.encoding.message import is_text
-from tfport.formats.encoding.structure import MessageStructure, structure_of
-from tfport.formats.encoding.wire import LENGTH
+from tfport.formats.encoding.wire import LENGTH, MessageStructure, structure_of
 from tfport.formats.files import Files, Folder
 
 HEAD = 4096

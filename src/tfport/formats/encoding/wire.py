@@ -2,12 +2,13 @@
 
 `walk(data)` lists the top-level fields without reading their values: number, wire
 type, offset and size. It needs no schema and copies nothing, so that the cost for a
-mapped file depends on the number of fields, not on its size. `message` parses
-fields, `structure` compares them with known messages.
+mapped file depends on the number of fields, not on its size. `structure_of(data)` lists
+the first fields, for signatures to compare with known messages. `message` parses fields.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import NamedTuple, TypeAlias
 
@@ -17,6 +18,9 @@ VARINT, FIXED64, LENGTH, START_GROUP, END_GROUP, FIXED32 = range(6)
 WIDTH = {FIXED64: 8, FIXED32: 4}
 LARGEST = 2**31 - 1
 """The largest message that protobuf libraries support."""
+Layout = Mapping[int, int]
+"""The wire type of each field, by field number."""
+INNER_FIELDS = 8
 
 
 class Field(NamedTuple):
@@ -125,3 +129,41 @@ def content(data: Bytes, field: Field) -> memoryview:
 def count(size: int) -> str:
     """`1 byte`, `4096 bytes`."""
     return "1 byte" if size == 1 else f"{size} bytes"
+
+
+@dataclass(frozen=True, slots=True)
+class MessageStructure:
+    """The first fields of a message, the field cut off by the end of the data included."""
+
+    data: Bytes
+    fields: list[Field]
+    fault: Fault | None = None
+    """Why the walk stopped before the end of the data, if it did."""
+
+    def wire_types(self) -> dict[int, int]:
+        return {f.number: f.wire for f in self.fields}
+
+    def parts(self) -> dict[int, memoryview]:
+        """The value of the first field of each number."""
+        return {f.number: content(self.data, f) for f in reversed(self.fields)}
+
+    def fits(self, layout: Layout) -> bool:
+        """Whether each field has the wire type of the layout; fields with higher numbers may be anything."""
+        newest = max(layout)
+        return all(layout.get(f.number, f.wire if f.number > newest else None) == f.wire for f in self.fields)
+
+
+def structure_of(data: Bytes, most: int = INNER_FIELDS) -> MessageStructure:
+    """The structure of the message in `data`, up to `most` fields."""
+    steps = walk(data, most)
+    cut = _cut_field(data, steps.fault.at) if steps.fault and steps.fault.cut else []
+    return MessageStructure(data, [*steps.fields, *cut], steps.fault)
+
+
+def _cut_field(data: Bytes, at: int) -> list[Field]:
+    """The field at `at`, as far as the data goes."""
+    tag, start = read_varint(data, at)
+    if tag is None or tag & 7 != LENGTH:
+        return []
+    _, start = read_varint(data, start)
+    return [Field(tag >> 3, LENGTH, start, len(data) - start)]

@@ -9,8 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 
-from tfport.formats.encoding.structure import Layout, MessageStructure, structure_of
-from tfport.formats.encoding.wire import LENGTH, VARINT, Bytes
+from tfport.formats.encoding.wire import LENGTH, VARINT, Bytes, Layout, MessageStructure, structure_of
 from tfport.formats.format import ModelFormat, with_suffix
 from tfport.formats.sample import Sample
 

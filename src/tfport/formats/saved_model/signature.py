@@ -7,8 +7,7 @@ from __future__ import annotations
 
 import posixpath
 
-from tfport.formats.encoding.structure import Layout, structure_of
-from tfport.formats.encoding.wire import LENGTH, VARINT
+from tfport.formats.encoding.wire import LENGTH, VARINT, Layout, structure_of
 from tfport.formats.files import Files
 from tfport.formats.format import ModelFormat, ModelLocation, OtherFile
 from tfport.formats.graph_def.signature import META_GRAPH_FIELDS, has_meta_graph, matches_message
