@@ -23,6 +23,7 @@ from tfport.graph.shapes import UNKNOWN
 from tfport.runtime.attr_upgrade import upgraded_attrs
 from tfport.runtime.constant_folding import fold
 from tfport.runtime.custom.shape_functions import with_checked_shapes
+from tfport.runtime.effects import READS, is_ordered, required_nodes
 from tfport.runtime.engines.engine import Engine
 from tfport.runtime.failures import PLANNING, planning_error
 from tfport.runtime.host import group_inputs, host_run, kernel_arguments
@@ -43,15 +44,6 @@ Env = dict[Value, Operand]
 CallAttrs = Mapping[str, Attr]
 """The attributes with which a generic function is called, by name."""
 MAX_CALL_DEPTH = 200
-_READS = frozenset(
-    ("ReadVariableOp", "LookupTableFind", "LookupTableFindV2", "LookupTableSize", "LookupTableSizeV2",
-     "LookupTableExport", "LookupTableExportV2", "ResourceGather", "ResourceGatherNd", "VarIsInitializedOp",
-     "IsVariableInitialized", "VariableShape", "TensorArrayReadV3", "TensorArraySizeV3")
-)  # fmt: skip
-"""Ops that read a resource: their order matters, but they run only if something needs their outputs."""
-
-_PURE = frozenset(["CudnnRNN", "CudnnRNNV2", "CudnnRNNV3"])
-"""Stateful in TensorFlow because of training; in inference their outputs depend on their inputs only."""
 
 
 class Tracer:
@@ -143,7 +135,7 @@ class Tracer:
         env = dict(zip(args, inputs, strict=True))
         self._depth += 1
         try:
-            self.region(_ends(function), env, attrs)
+            self.region(required_nodes(function), env, attrs)
             return [
                 o for end in function.returns.values() for v in end.inputs for o in self.values(v, env, attrs)
             ]
@@ -254,9 +246,7 @@ class Tracer:
                 run = host_run(kernel, groups, kernel_arguments(kernel, node, attrs, signature), context)
             except CannotRun as error:
                 self.unsupported.append(UnsupportedNode(node, str(error)))
-        touches = any(o.dtype.name == "resource" or o.dtype.is_ref for o in inputs)
-        stateful = signature.stateful and node.op not in _PURE
-        ordered = (stateful or touches) and not (kernel is not None and kernel.once)
+        ordered = is_ordered(node.op, signature, inputs, kernel)
         if run is not None and not ordered and (folded := fold(run, inputs, types, node.name)) is not None:
             return folded
         lowered = self._lowered(NodeLowering(node, groups, attrs, signature, types), ordered)
@@ -274,7 +264,7 @@ class Tracer:
                 run = with_checked_shapes(run, shapes, node.name, node.op)
             outputs = [Operand(t, s, name=node.name) for t, s in zip(types, shapes, strict=True)]
         _use_recorded_ranks(node, outputs)
-        effect = ordered and node.op not in _READS
+        effect = ordered and node.op not in READS
         self.add(
             Step(node.name, node.op, tuple(inputs), tuple(outputs), nodes, run, effect, why, attrs=attrs)
         )
@@ -298,15 +288,6 @@ class Tracer:
         except CannotRun as error:
             self.unsupported.append(UnsupportedNode(node, str(error)))
             return [None] * count
-
-
-def _ends(function: Function) -> list[Node]:
-    """The nodes that a call must run: returns and effects (TF1 functions do not list those, so all)."""
-    if function.control_returns:
-        return function.ends
-    # writes to a TensorArray are ordered by its flow value, so they need not be listed
-    others = (n for n in function if not n.op.startswith(("_Arg", "TensorArray")) and n.op not in _READS)
-    return [*function.ends, *(n for n in others if n.is_stateful)]
 
 
 def _use_recorded_ranks(node: Node, outputs: Sequence[Operand]) -> None:
