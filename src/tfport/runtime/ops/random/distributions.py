@@ -1,7 +1,7 @@
-"""Numbers of a distribution out of Philox blocks, in the order in which TensorFlow takes them.
+"""Random numbers of a distribution from Philox blocks, in TensorFlow's order.
 
 `uniform`, `normal`, `truncated_normal`, `uniform_int` and `full_int` fill an array.
-`Buffer` is for ops that reject: every output has its own place in the stream, and
+`Buffer` is for rejection sampling: every output has its own position in the stream and
 takes as many numbers as it needs.
 """
 
@@ -18,18 +18,18 @@ from tfport.runtime.ops.random.philox import Philox
 Convert = Callable[[Any, Any], Any]
 """Blocks (…, 4) to numbers (…, 4), or (…, 2) of eight bytes."""
 RESERVED = 256
-"""Blocks that TensorFlow sets aside for each output."""
+"""Blocks that TensorFlow reserves for each output."""
 _SMALLEST = 1e-7
 _TRUNCATE = 2.0
 
 
 def shape_of(shape: Any) -> tuple[int, ...]:
-    """A shape that is an input."""
+    """The value of a shape input."""
     if shape.ndim != 1:
-        raise RunFailed(f"shape must be a vector of int32 or int64, got shape {list(shape.shape)}")
+        raise RunFailed(f"shape must be a vector, found shape {list(shape.shape)}")
     dims = tuple(int(n) for n in shape)
     if any(n < 0 for n in dims):
-        raise RunFailed(f"shape must not have negative sizes: {list(dims)}")
+        raise RunFailed(f"shape must not have negative sizes, found {list(dims)}")
     return dims
 
 
@@ -38,7 +38,7 @@ def size_of(dims: tuple[int, ...]) -> int:
 
 
 def as_uniform(blocks: Any, kind: Any) -> Any:
-    """Numbers in [0, 1): random bits for the fraction of a number in [1, 2), less 1."""
+    """Numbers in [0, 1): random mantissa bits of a number in [1, 2), minus 1."""
     kind = np.dtype(kind)
     if kind == np.float64:
         words = blocks.astype(np.uint64)
@@ -52,12 +52,12 @@ def as_uniform(blocks: Any, kind: Any) -> Any:
 
 
 def as_normal(blocks: Any, kind: Any) -> Any:
-    """Box and Muller's transform of pairs."""
+    """The Box-Muller transform of pairs."""
     kind = np.dtype(kind)
     wide = np.float64 if kind == np.float64 else np.float32
     numbers = as_uniform(blocks, wide)
     u, angle = numbers[..., 0::2], numbers[..., 1::2]
-    # in double and rounded, since libm's float functions are nearly always right to the last bit
+    # in double and rounded, since libm's float functions are nearly always correctly rounded
     angle = (2 * np.pi * angle.astype(np.float64)).astype(wide).astype(np.float64)
     logs = np.log(np.maximum(u, wide(_SMALLEST)).astype(np.float64)).astype(wide)
     radius = np.sqrt(wide(-2) * logs)
@@ -88,12 +88,12 @@ def full_int(philox: Philox, dims: tuple[int, ...], kind: Any) -> Any:
 
 
 def uniform_int(philox: Philox, dims: tuple[int, ...], low: Any, high: Any) -> Any:
-    """Integers from low to high, which is left out."""
-    for name, given in (("minval", low), ("maxval", high)):
-        if given.ndim:
-            raise RunFailed(f"{name} must be 0-D, got shape {list(given.shape)}")
+    """Integers in [low, high)."""
+    for name, bound in (("minval", low), ("maxval", high)):
+        if bound.ndim:
+            raise RunFailed(f"{name} must be a scalar, found shape {list(bound.shape)}")
     if low >= high:
-        raise RunFailed(f"need minval < maxval, got {low} >= {high}")
+        raise RunFailed(f"minval must be less than maxval, found {low} and {high}")
     kind = low.dtype
     unsigned = np.dtype(f"u{kind.name}")
     bits = full_int(philox, dims, unsigned)
@@ -112,7 +112,7 @@ def _group(kind: Any) -> int:
 
 
 def truncated_normal(philox: Philox, dims: tuple[int, ...], kind: Any) -> Any:
-    """Normal numbers below 2 in size: each group has a stretch of the stream, and takes what fits."""
+    """Normal numbers in (-2, 2): each group takes the accepted numbers of its part of the stream."""
     kind, size = np.dtype(kind), size_of(dims)
     group = _group(kind)
     wide = np.float64 if kind == np.float64 else np.float32
@@ -121,18 +121,18 @@ def truncated_normal(philox: Philox, dims: tuple[int, ...], kind: Any) -> Any:
     pending, blocks = np.arange(starts.size), 2 if group == 4 else 3
     while pending.size:
         reach = starts[pending, None] + np.arange(blocks, dtype=np.uint64)
-        found = as_normal(philox.blocks(reach), wide).reshape(pending.size, -1)
-        fits = np.abs(found) < _TRUNCATE
+        numbers = as_normal(philox.blocks(reach), wide).reshape(pending.size, -1)
+        fits = np.abs(numbers) < _TRUNCATE
         enough = fits.sum(1) >= group
         rank = np.cumsum(fits, 1)
         taken = fits & (rank <= group) & enough[:, None]
-        out[pending[enough]] = found[taken].reshape(-1, group)
+        out[pending[enough]] = numbers[taken].reshape(-1, group)
         pending, blocks = pending[~enough], blocks * 2
     return out.reshape(-1)[:size].reshape(dims).astype(kind)
 
 
 class Streams:
-    """One place in the stream of blocks for each output."""
+    """A position in the stream of blocks for each output."""
 
     def __init__(self, philox: Philox, starts: Any) -> None:
         self.philox = philox
@@ -145,7 +145,7 @@ class Streams:
 
 
 class Buffer:
-    """Numbers for outputs that each take one at a time, the last of a block first."""
+    """Numbers for outputs that take one at a time, the last of a block first."""
 
     def __init__(self, streams: Streams, convert: Convert, kind: Any) -> None:
         self._streams, self._convert, self._kind = streams, convert, np.dtype(kind)

@@ -1,9 +1,9 @@
-"""The generator behind TensorFlow's random ops: Philox 4x32-10, many counters at once.
+"""The generator of TensorFlow's random ops: Philox 4x32-10, for many counters at once.
 
-A generator is a key and a counter of 128 bits; it gives one block of four 32-bit words
-for each counter. A seed is turned into a generator in three ways: `from_seeds` for ops with
-attributes `seed` and `seed2`, `from_seed` for stateless ops, `from_words` where key and
-counter are inputs. What numbers are made of the words is said in `_draws`.
+A generator is a key and a 128-bit counter; it returns one block of four 32-bit words per counter.
+There are three ways to make one: `from_seeds` for ops with attributes `seed` and `seed2`,
+`from_seed` for stateless ops, `from_words` where key and counter are inputs. `distributions`
+turns words into numbers.
 """
 
 from __future__ import annotations
@@ -26,12 +26,12 @@ _RAISE = 0x9E3779B9, 0xBB67AE85
 PHILOX = 1
 AUTOMATIC = 3
 _SCRAMBLE = 0x02461E293EC8F720
-"""The key under which a stateless seed becomes a key and a counter."""
+"""The key that turns a stateless seed into a key and a counter."""
 
 
 @dataclass(frozen=True, slots=True)
 class Philox:
-    """A generator that is never changed; `skip` gives another."""
+    """An immutable generator; `skip` returns a new one."""
 
     key: int
     counter: int
@@ -40,7 +40,7 @@ class Philox:
         return Philox(self.key, (self.counter + (blocks & _MASK64)) & _MASK128)
 
     def blocks(self, offsets: Any) -> Any:
-        """The blocks that many steps ahead, as uint32 in a last axis of four."""
+        """The blocks at these offsets, as uint32 with a last axis of four."""
         offsets = np.asarray(offsets, np.uint64)
         low = np.uint64(self.counter & _MASK64) + offsets
         high = np.uint64(self.counter >> 64) + (low < offsets).astype(np.uint64)
@@ -58,7 +58,7 @@ class Philox:
         return self.blocks(np.arange(blocks, dtype=np.uint64))
 
     def words(self) -> Iterator[int]:
-        """Word after word, for what draws one at a time."""
+        """The words in order, for code that draws one at a time."""
         at, size = 0, 16
         while True:
             yield from self.skip(at).first(size).reshape(-1).tolist()
@@ -66,47 +66,45 @@ class Philox:
 
 
 def from_seeds(seed: int, seed2: int) -> Philox:
-    """As the attributes of an op say; a random one where both are 0."""
+    """From the seed attributes of an op; random if both are 0."""
     if seed == 0 and seed2 == 0:
         seed, seed2 = secrets.randbits(64), secrets.randbits(64)
     return Philox(seed & _MASK64, (seed2 & _MASK64) << 64)
 
 
 def from_seed(seed: Any) -> Philox:
-    """As a stateless op's input of two integers says."""
+    """From the seed input of a stateless op, two integers."""
     if seed.shape != (2,):
-        raise RunFailed(f"seed must have shape [2], not {list(seed.shape)}")
+        raise RunFailed(f"seed must have shape [2], found {list(seed.shape)}")
     low, high = (int(s) & _MASK64 for s in seed)
     mixed = Philox(_SCRAMBLE, low | high << 64).blocks(0)
     return Philox(_joined(mixed[:2]), _joined(mixed[2:]) << 64)
 
 
 def from_words(key: Any, counter: Any, alg: Any) -> Philox:
-    """As key, counter and algorithm of the second version of stateless ops say."""
+    """From the key, counter and algorithm inputs of stateless ops of version 2."""
     if alg.shape != ():
-        raise RunFailed(f"alg must have shape [], not {list(alg.shape)}")
+        raise RunFailed(f"alg must be a scalar, found shape {list(alg.shape)}")
     _check_algorithm(int(alg))
     if key.shape != (1,):
-        raise RunFailed(f"key must have shape [1], not {list(key.shape)}")
+        raise RunFailed(f"key must have shape [1], found {list(key.shape)}")
     if counter.ndim != 1 or counter.shape[0] < 2:
-        raise RunFailed(
-            f"counter must be a vector of at least 2 elements, not of shape {list(counter.shape)}"
-        )
+        raise RunFailed(f"counter must be a vector of at least 2 elements, found shape {list(counter.shape)}")
     return Philox(int(key[0]), int(counter[0]) | int(counter[1]) << 64)
 
 
 def _check_algorithm(number: int) -> None:
     if number not in (PHILOX, AUTOMATIC):
-        raise RunFailed(f"unsupported algorithm id: {number}")
+        raise RunFailed(f"unsupported algorithm {number}")
 
 
 def from_state(state: Any, algorithm: int) -> Philox:
-    """As the variable of a `tf.random.Generator` says: counter, then key."""
+    """From the variable of a `tf.random.Generator`: counter, then key."""
     if state.dtype != np.int64 or state.ndim != 1:
-        raise RunFailed("the state of a generator must be a vector of int64")
+        raise RunFailed("the generator state must be an int64 vector")
     _check_algorithm(algorithm)
     if state.size < 3:
-        raise RunFailed(f"the state of a Philox generator has at least 3 elements; this has {state.size}")
+        raise RunFailed(f"the Philox state must have at least 3 elements, found {state.size}")
     low, high, key = (int(s) & _MASK64 for s in state[:3])
     return Philox(key, low | high << 64)
 
@@ -120,16 +118,16 @@ def _joined(words: Any) -> int:
 
 
 class Generator:
-    """What one node with seeds keeps between runs."""
+    """The state of a node with seed attributes between runs."""
 
     def __init__(self, seed: int, seed2: int) -> None:
         self._next = from_seeds(seed, seed2)
         self._lock = threading.Lock()
         self.sampler: Any = None
-        """Of samplers that learn: what they learned."""
+        """The state of a learning sampler."""
 
     def reserve(self, blocks: int) -> Philox:
-        """A generator for this run; the next run begins that many blocks later."""
+        """A generator for this run; the next run starts that many blocks later."""
         with self._lock:
             taken, self._next = self._next, self._next.skip(blocks)
             return taken
@@ -137,5 +135,5 @@ class Generator:
 
 def generator_of(context: Any, seed: int, seed2: int) -> Generator:
     """The generator of a node, made when it first runs in a session."""
-    found: Generator = context.state.resource(Generator, context.name, lambda: Generator(seed, seed2))
-    return found
+    generator: Generator = context.state.resource(Generator, context.name, lambda: Generator(seed, seed2))
+    return generator

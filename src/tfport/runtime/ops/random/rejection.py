@@ -1,7 +1,7 @@
-"""Gamma, Poisson and binomial numbers as TensorFlow draws them: propose, and reject what does not fit.
+"""Gamma, Poisson and binomial numbers by rejection sampling, as TensorFlow draws them.
 
-Each function gets the parameter of every output and the place in the stream where its numbers begin,
-and answers in float64. All outputs try at once; those that are rejected try again.
+Each function takes the parameter of every output and returns float64. All outputs try at once;
+those that are rejected try again.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ _STIRLING = np.array([
     0.0810614667953272, 0.0413406959554092, 0.0276779256849983, 0.02079067210376509, 0.0166446911898211,
     0.0138761288230707, 0.0118967099458917, 0.0104112652619720, 0.00925546218271273, 0.00833056343336287,
 ])  # fmt: skip
-"""What Stirling's formula misses of log k!, for k below 10."""
+"""The error of Stirling's formula for log k!, for k below 10."""
 
 
 def places(size: int, reserved: int = RESERVED) -> Any:
@@ -26,14 +26,14 @@ def places(size: int, reserved: int = RESERVED) -> Any:
 
 
 def per_parameter(parameters: Any, dims: tuple[int, ...]) -> tuple[Any, int]:
-    """The parameter of each output in the order of the stream, and how many outputs share one.
+    """The parameter of each output in stream order, and how many outputs share one.
 
-    Outputs of one parameter follow each other in the stream and lie apart in the answer, whose
-    shape ends with that of the parameters.
+    Outputs of one parameter are adjacent in the stream and apart in the result, whose shape ends
+    with that of the parameters.
     """
     if dims[len(dims) - parameters.ndim :] != parameters.shape:
         raise RunFailed(
-            f"the shape {list(dims)} must end with that of the parameters, {list(parameters.shape)}"
+            f"shape {list(dims)} must end with the shape of the parameters, {list(parameters.shape)}"
         )
     if parameters.size == 0:
         raise RunFailed("the parameters must have at least one element")
@@ -46,7 +46,7 @@ def laid_out(drawn: Any, each: int, dims: tuple[int, ...]) -> Any:
 
 
 def gamma(philox: Philox, alpha: Any) -> Any:
-    """Marsaglia and Tsang's method; below 1 by way of alpha + 1."""
+    """Marsaglia and Tsang's method; for alpha < 1 through alpha + 1."""
     streams = Streams(philox, places(alpha.size))
     normals = Buffer(streams, as_normal, np.float64)
     uniforms = Buffer(streams, as_uniform, np.float64)
@@ -75,7 +75,7 @@ def gamma(philox: Philox, alpha: Any) -> Any:
 
 
 def poisson(philox: Philox, rate: Any) -> Any:
-    """Knuth's product below 10, Hörmann's transformed rejection from there on."""
+    """Knuth's product for rates below 10, else Hörmann's transformed rejection."""
     uniforms = Buffer(Streams(philox, places(rate.size)), as_uniform, np.float64)
     out = np.where(np.isinf(rate) & (rate > 0), np.inf, np.nan)
     few = np.flatnonzero(rate < 10)
@@ -115,19 +115,19 @@ def _transform(uniforms: Buffer, rate: Any, pending: Any, out: Any) -> None:
 
 
 def binomial(philox: Philox, count: Any, prob: Any, kind: Any) -> Any:
-    """By geometric steps where few are expected, else by Hörmann's rejection; `kind` is of the inputs."""
+    """Geometric steps if few successes are expected, else Hörmann's rejection; `kind` is the input type."""
     out = np.full(count.size, np.nan)
-    nothing = (count <= 0) | (prob <= 0)
-    flipped = ~nothing & (prob > 0.5)
+    zero = (count <= 0) | (prob <= 0)
+    flipped = ~zero & (prob > 0.5)
     rare = np.where(flipped, (np.ones((), kind) - prob.astype(kind)).astype(np.float64), prob)
     expected = (count.astype(kind) * rare.astype(kind)).astype(np.float64)
-    asked = ~nothing & (prob < 1)
-    out[nothing] = 0
-    sure = ~nothing & (prob >= 1)
+    random = ~zero & (prob < 1)
+    out[zero] = 0
+    sure = ~zero & (prob >= 1)
     out[sure] = count[sure]
-    _geometric(philox, count, rare, np.flatnonzero(asked & (expected < 10)), out)
-    _btrs(philox, count, rare, np.flatnonzero(asked & (expected >= 10)), out)
-    back = asked & flipped
+    _geometric(philox, count, rare, np.flatnonzero(random & (expected < 10)), out)
+    _btrs(philox, count, rare, np.flatnonzero(random & (expected >= 10)), out)
+    back = random & flipped
     out[back] = count[back] - out[back]
     return out
 

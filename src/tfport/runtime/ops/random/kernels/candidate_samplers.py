@@ -1,4 +1,4 @@
-"""Candidate samplers: classes to compare the true ones with, and how often each was to be expected."""
+"""Candidate samplers: sampled classes, and the expected count of each."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from tfport.runtime.ops.random.distributions import as_uniform
 from tfport.runtime.ops.random.philox import generator_of
 
 _BLOCKS = 512
-"""Blocks that are set aside for each class to sample."""
+"""Blocks reserved for each class to sample."""
 _LEAST = np.finfo(np.float32).min
 _INT32 = (1 << 31) - 1
 
@@ -44,9 +44,9 @@ class _Words:
         if n & (n - 1) == 0:
             return draw() & (n - 1)
         rest = ((1 << bits) - 1) % n + 1
-        while (found := draw()) < rest:
+        while (number := draw()) < rest:
             pass
-        return found % n
+        return number % n
 
 
 class _Uniform:
@@ -72,7 +72,7 @@ class _LogUniform(_Uniform):
 
 
 class _Learned(_Uniform):
-    """A class is as likely as it was often seen."""
+    """The probability of a class is proportional to how often it was seen."""
 
     def __init__(self, size: int) -> None:
         super().__init__(size)
@@ -90,12 +90,12 @@ class _Learned(_Uniform):
 
 
 class _Fixed(_Uniform):
-    """By given weights, with Walker's table of aliases."""
+    """Fixed weights, with Walker's alias table."""
 
     def __init__(self, size: int, weights: list[Any]) -> None:
         super().__init__(size)
         if len(weights) != size:
-            raise RunFailed(f"range is {size} and must be equal to the number of weights, {len(weights)}")
+            raise RunFailed(f"range_max is {size} and must equal the number of weights, {len(weights)}")
         self.weights = np.array(weights, np.float32)
         self.total = np.add.accumulate(self.weights)[-1]
         self._keep, self._other = _aliases(self.weights)
@@ -128,7 +128,7 @@ def _aliases(weights: Any) -> tuple[list[float], list[int]]:
 
 
 def _expected(chance: Any, count: int, tries: int) -> Any:
-    """How often a class is among those sampled."""
+    """The expected count of a class among the samples."""
     if tries == count:
         return chance * np.float32(count)
     return -np.expm1(np.float32(tries) * np.log1p(-chance))
@@ -137,18 +137,18 @@ def _expected(chance: Any, count: int, tries: int) -> Any:
 def _sampled(sampler: Any, true_classes: Any, num_true: int, count: int, unique: bool, generator: Any) -> Any:
     _check(true_classes, num_true, sampler.size)
     if unique and count > sampler.size:
-        raise RunFailed(f"the sampler's range of {sampler.size} is too small for {count} different classes")
+        raise RunFailed(f"range_max {sampler.size} is too small for {count} unique classes")
     words = _Words(generator.reserve(_BLOCKS * count).words())
-    found: dict[int, None] | list[int] = {} if unique else []
+    samples: dict[int, None] | list[int] = {} if unique else []
     tries = 0
-    while len(found) < count:
+    while len(samples) < count:
         value = sampler.sample(words)
         tries += 1
-        if isinstance(found, dict):
-            found[value] = None
+        if isinstance(samples, dict):
+            samples[value] = None
         else:
-            found.append(value)
-    classes = np.array(list(found), np.int64)
+            samples.append(value)
+    classes = np.array(list(samples), np.int64)
     counts = [_expected(sampler.chance(v), count, tries) for v in (true_classes, classes)]
     sampler.learn(true_classes)
     return classes, *counts
@@ -157,7 +157,7 @@ def _sampled(sampler: Any, true_classes: Any, num_true: int, count: int, unique:
 def _check(true_classes: Any, num_true: int, size: int) -> None:
     if true_classes.ndim != 2 or true_classes.shape[1] != num_true:
         raise RunFailed(
-            f"true_classes must be a matrix of {num_true} columns, got shape {list(true_classes.shape)}"
+            f"true_classes must be a matrix of {num_true} columns, found shape {list(true_classes.shape)}"
         )
     if np.any((true_classes < 0) | (true_classes >= size)):
         raise RunFailed(f"true_classes must be in [0, {size})")
@@ -197,15 +197,15 @@ def fixed_unigram(
     context,
 ):
     if bool(vocab_file) == bool(unigrams):
-        raise RunFailed("must provide either vocab_file or unigrams")
+        raise RunFailed("exactly one of vocab_file and unigrams must be set")
     generator = generator_of(context, seed, seed2)
     if generator.sampler is None:
-        given = unigrams or _read_weights(context.state.read_file(vocab_file))
+        unigram_weights = unigrams or _read_weights(context.state.read_file(vocab_file))
         weights = [0.0 for i in range(num_reserved_ids) if i % num_shards == shard]
         first = len(weights)
         weights += [
             float(np.power(np.float32(w), np.float32(distortion)))
-            for i, w in enumerate(given, first)
+            for i, w in enumerate(unigram_weights, first)
             if i % num_shards == shard
         ]
         generator.sampler = _Fixed(range_max, weights)
@@ -217,19 +217,19 @@ def _read_weights(file: Any) -> list[float]:
     try:
         return [float(line.rsplit(b",", 1)[-1]) for line in bytes(file).splitlines()]
     except ValueError as error:
-        raise RunFailed(f"wrong vocabulary format: {error}") from None
+        raise RunFailed(f"vocab_file: the last column must be a number: {error}") from None
 
 
 @host("AllCandidateSampler")
 def all_candidates(true_classes, *, num_true, num_sampled, unique, seed, seed2):
     _check(true_classes, num_true, num_sampled)
-    ones = np.ones(true_classes.shape, np.float32)
-    return np.arange(num_sampled), ones, np.ones(num_sampled, np.float32)
+    true_counts, sampled_counts = (np.ones(n, np.float32) for n in (true_classes.shape, num_sampled))
+    return np.arange(num_sampled), true_counts, sampled_counts
 
 
 @host("ComputeAccidentalHits")
 def accidental_hits(true_classes, sampled_candidates, *, num_true, seed, seed2):
-    """Where a sampled class is a true one."""
+    """The positions where a sampled class is a true one."""
     if true_classes.ndim != 2 or true_classes.shape[1] != num_true:
         raise RunFailed(f"true_classes must be a matrix of {num_true} columns")
     if sampled_candidates.ndim != 1:

@@ -1,4 +1,4 @@
-"""Random numbers of `tf.random.Generator`, whose state is a variable: counter and key."""
+"""Random ops of `tf.random.Generator`, whose state is a variable: counter and key."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from tfport.runtime.ops.random.philox import Philox, from_state, to_state
 
 
 def _advanced(variable: Any, algorithm: int, blocks: int, skip: int = 0) -> Philox:
-    """The generator in a variable, and the variable moved on behind what will be drawn."""
+    """The generator in a variable; the variable skips the blocks that will be drawn."""
     taken: list[Philox] = []
 
     def change(state: Any) -> Any:
@@ -29,7 +29,7 @@ def _advanced(variable: Any, algorithm: int, blocks: int, skip: int = 0) -> Phil
 
 def _scalar(value: Any, name: str) -> int:
     if value.ndim:
-        raise RunFailed(f"{name} must have shape [], not {list(value.shape)}")
+        raise RunFailed(f"{name} must be a scalar, found shape {list(value.shape)}")
     return int(value)
 
 
@@ -63,17 +63,17 @@ def stateful_full_int(resource, algorithm, shape, *, dtype):
 def stateful_uniform_int(resource, algorithm, shape, minval, maxval):
     dims = draw.shape_of(shape)
     if minval.ndim or maxval.ndim or minval >= maxval:
-        raise RunFailed(f"need scalars minval < maxval, got {minval} and {maxval}")
+        raise RunFailed(f"minval must be less than maxval, both scalars; found {minval} and {maxval}")
     philox = _advanced(resource, _scalar(algorithm, "algorithm"), draw.size_of(dims) * draw.RESERVED)
     return draw.uniform_int(philox, dims, minval, maxval)
 
 
 @host("StatefulStandardNormal")
 def stateful_normal(resource, shape, *, dtype):
-    """The deprecated form keeps the algorithm in front of the state."""
+    """The deprecated op has the algorithm before the state."""
     dims, state = draw.shape_of(shape), resource.read()
     if state.ndim != 1 or state.size < 1:
-        raise RunFailed("the state of a generator must be a vector of int64")
+        raise RunFailed("the generator state must be an int64 vector")
     philox = _advanced(resource, int(state[0]), draw.size_of(dims) * draw.RESERVED, skip=1)
     return draw.normal(philox, dims, dtype.numpy)
 

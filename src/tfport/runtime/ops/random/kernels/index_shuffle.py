@@ -1,4 +1,4 @@
-"""RandomIndexShuffle: the place of an index in a permutation that is never stored."""
+"""RandomIndexShuffle: the position of an index in a permutation that is never stored."""
 
 from __future__ import annotations
 
@@ -12,24 +12,24 @@ from tfport.runtime.lower import host
 
 @host("RandomIndexShuffle")
 def random_index_shuffle(index, seed, max_index, *, rounds):
-    """Where an index goes in a permutation of [0, max_index] that is never written down."""
+    """The position of an index in a permutation of [0, max_index]."""
     count = max(index.size, max_index.size, seed.size // 3)
     if index.ndim > 1 or (index.ndim == 1 and index.size != count):
         raise RunFailed("index must be a scalar or a vector")
     if seed.shape not in ((3,), (count, 3)):
-        raise RunFailed(f"seed must be of shape [3] or [{count}, 3], not {list(seed.shape)}")
+        raise RunFailed(f"seed must have shape [3] or [{count}, 3], found {list(seed.shape)}")
     if max_index.ndim > 1 or (max_index.ndim == 1 and max_index.size != count):
         raise RunFailed("max_index must be a scalar or a vector of the size of index")
     where = np.broadcast_to(index, (count,)).tolist()
     last = np.broadcast_to(max_index, (count,)).tolist()
     keys = np.broadcast_to(seed.astype(np.uint32), (count, 3)).tolist()
-    found = [_moved(i, key, m, rounds) for i, key, m in zip(where, keys, last, strict=True)]
+    positions = [_permuted(i, key, m, rounds) for i, key, m in zip(where, keys, last, strict=True)]
     scalar = index.ndim == 0 and max_index.ndim == 0 and seed.ndim == 1
-    return np.array(found, index.dtype).reshape(() if scalar else (count,))
+    return np.array(positions, index.dtype).reshape(() if scalar else (count,))
 
 
-def _moved(index: int, key: list[int], last: int, rounds: int) -> int:
-    """A small block cipher, until it stays in range."""
+def _permuted(index: int, key: list[int], last: int, rounds: int) -> int:
+    """Apply a small block cipher until the result is in range."""
     if last < 0 or not 0 <= index <= last:
         raise RunFailed(f"index {index} must be in [0, {last}]")
     if last == 0:
@@ -38,18 +38,18 @@ def _moved(index: int, key: list[int], last: int, rounds: int) -> int:
     width = max(bits + bits % 2, 16) // 2
     mask = (1 << width) - 1
 
-    def turned(x: int, r: int) -> int:
+    def rotated(x: int, r: int) -> int:
         return (x << r | x >> (width - r)) & mask
 
     keys = [k & mask for k in key]
     sequence = 0x7369F885192C0EF5 & mask
     for i in range(3, rounds):
-        before = turned(keys[i - 1], width - 3) ^ turned(keys[i - 1], width - 4)
+        before = rotated(keys[i - 1], width - 3) ^ rotated(keys[i - 1], width - 4)
         keys.append((0xFFFFFFFC & mask) ^ (sequence & 1) ^ keys[i - 3] ^ before)
         sequence >>= 1
 
     def mixed(x: int) -> int:
-        return turned(x, 1) & turned(x, 8 % width) ^ turned(x, 2)
+        return rotated(x, 1) & rotated(x, 8 % width) ^ rotated(x, 2)
 
     while True:
         left, right = index >> width & mask, index & mask

@@ -1,6 +1,6 @@
-"""Random numbers of nodes with seeds as attributes: a run continues where the run before it stopped.
+"""Random ops with seed attributes: a run continues where the previous one stopped.
 
-With both seeds 0 they are different in each session, as in TensorFlow.
+If both seeds are 0, the numbers differ in each session, as in TensorFlow.
 """
 
 from __future__ import annotations

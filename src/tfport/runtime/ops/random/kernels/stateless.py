@@ -1,4 +1,4 @@
-"""Random numbers that a seed (or key and counter) decides: the same as TensorFlow's on a CPU."""
+"""Stateless random ops: the same numbers as TensorFlow on a CPU."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _FIRST_IS_SHAPE = (
 
 
 @shapes(_FIRST_IS_SHAPE)
-def as_asked(inputs, attrs):
+def shape_of_first_input(inputs, attrs):
     shape = inputs[0]
     if shape.known is not None and shape.rank == 1:
         return [shape.known]
@@ -98,7 +98,7 @@ def uniform_int_v2(shape, key, counter, alg, minval, maxval):
 
 
 def integers(philox: Philox, shape: Any, low: Any, high: Any) -> Any:
-    """Bounds are not looked at where nothing is drawn."""
+    """Bounds are not checked if nothing is drawn."""
     dims = draw.shape_of(shape)
     if draw.size_of(dims) == 0:
         return np.empty(dims, low.dtype)
@@ -141,7 +141,7 @@ def binomials(philox: Philox, dims: tuple[int, ...], counts: Any, probs: Any) ->
         counts, probs = np.broadcast_arrays(counts, probs)
     except ValueError:
         raise RunFailed(
-            f"counts and probs must have compatible shapes: {list(counts.shape)} vs. {list(probs.shape)}"
+            f"counts {list(counts.shape)} and probs {list(probs.shape)} do not broadcast"
         ) from None
     if draw.size_of(dims) == 0:
         return np.empty(dims)
@@ -155,20 +155,20 @@ def stateless_multinomial(logits, num_samples, seed, *, output_dtype):
 
 
 def check_logits(logits: Any, num_samples: Any) -> int:
-    """How many to draw for each row."""
+    """The number of samples per row."""
     if logits.ndim != 2:
-        raise RunFailed(f"logits should be a matrix, got shape {list(logits.shape)}")
+        raise RunFailed(f"logits must be a matrix, found shape {list(logits.shape)}")
     if num_samples.ndim:
-        raise RunFailed(f"num_samples should be a scalar, got shape {list(num_samples.shape)}")
+        raise RunFailed(f"num_samples must be a scalar, found shape {list(num_samples.shape)}")
     if num_samples < 0:
-        raise RunFailed(f"num_samples should be non-negative, got {num_samples}")
+        raise RunFailed(f"num_samples must not be negative, found {num_samples}")
     if logits.shape[1] == 0:
-        raise RunFailed("num_classes should be positive, got 0")
+        raise RunFailed("logits must have at least one class")
     return int(num_samples)
 
 
 def categories(philox: Philox, logits: Any, num_samples: Any) -> Any:
-    """The class whose stretch of the summed probabilities a uniform number falls into."""
+    """Sample classes: search uniform numbers in the cumulative probabilities."""
     count = check_logits(logits, num_samples)
     rows = logits.shape[0]
     real = np.isfinite(logits)
@@ -178,8 +178,8 @@ def categories(philox: Philox, logits: Any, num_samples: Any) -> Any:
     summed = np.cumsum(np.where(real, np.exp(wide - largest), 0), axis=1)
     points = draw.uniform(philox, (rows, count), np.float64)
     points = points * summed[:, -1:]
-    found = [np.searchsorted(summed[i], points[i], side="right") for i in range(rows)]
-    return np.array(found, np.int64).reshape(rows, count)
+    samples = [np.searchsorted(summed[i], points[i], side="right") for i in range(rows)]
+    return np.array(samples, np.int64).reshape(rows, count)
 
 
 @host("StatelessShuffle")
@@ -189,7 +189,7 @@ def stateless_shuffle(value, key, counter, alg):
 
 
 def shuffled(value: Any, reserve: Any) -> Any:
-    """Rows in another order: each changes places with one behind it, or stays."""
+    """Shuffle rows: swap each with itself or a later one."""
     if value.size <= 1 or value.shape[0] <= 1:
         return value
     size = value.shape[0]

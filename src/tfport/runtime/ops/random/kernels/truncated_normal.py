@@ -1,4 +1,4 @@
-"""Normal numbers between bounds: three ways to propose them, each from where the last one stopped."""
+"""Truncated normal numbers, by rejection from one of three proposals."""
 
 from __future__ import annotations
 
@@ -14,22 +14,23 @@ from tfport.runtime.ops.random.philox import Philox, from_seed, generator_of
 
 _MOST_TRIES = 1000
 _ENOUGH = 1.3
-"""Standard deviations inside the bounds from which on normal numbers are proposed."""
+"""If the bounds reach this many standard deviations, propose normal numbers."""
 _BATCH = 100
 
 
 @host("StatelessParameterizedTruncatedNormal")
 def stateless_parameterized(shape, seed, means, stddevs, minvals, maxvals):
     dims = draw.shape_of(shape)
-    given = np.broadcast_arrays(means, stddevs, minvals, maxvals)
-    batch = given[0].shape
+    parameters = np.broadcast_arrays(means, stddevs, minvals, maxvals)
+    batch = parameters[0].shape
     if dims[len(dims) - len(batch) :] != batch:
-        raise RunFailed(f"the shape {list(dims)} must end with that of the parameters, {list(batch)}")
+        raise RunFailed(f"shape {list(dims)} must end with the shape of the parameters, {list(batch)}")
     if draw.size_of(dims) == 0:
         return np.empty(dims)
-    each = draw.size_of(dims) // given[0].size
-    rows = zip(*(g.reshape(-1) for g in given), [each] * given[0].size, strict=True)
-    return _in_a_row(from_seed(seed), rows).reshape(-1, each).T.reshape(dims)
+    each = draw.size_of(dims) // parameters[0].size
+    columns = (p.reshape(-1) for p in parameters)
+    rows = zip(*columns, [each] * parameters[0].size, strict=True)
+    return _drawn(from_seed(seed), rows).reshape(-1, each).T.reshape(dims)
 
 
 @host("ParameterizedTruncatedNormal")
@@ -37,39 +38,37 @@ def parameterized(shape, means, stdevs, minvals, maxvals, *, seed, seed2, contex
     dims = draw.shape_of(shape)
     if not dims:
         raise RunFailed("shape must not be empty")
-    given = (means, stdevs, minvals, maxvals)
-    if any(g.ndim > 1 for g in given):
+    parameters = (means, stdevs, minvals, maxvals)
+    if any(p.ndim > 1 for p in parameters):
         raise RunFailed("means, stddevs, minvals and maxvals must be scalars or vectors")
     total, batches = draw.size_of(dims), dims[0]
     each = draw.size_of(dims[1:])
     if means.size == 1 and stdevs.size == 1 and minvals.ndim == 0 and maxvals.ndim == 0:
         batches, each = -(-total // _BATCH), _BATCH
-    elif any(g.size not in (1, batches) for g in given):
+    elif any(p.size not in (1, batches) for p in parameters):
         raise RunFailed(f"the parameters must have 1 or {batches} elements")
     philox = generator_of(context, seed, seed2).reserve(batches * 2 * _MOST_TRIES * (each + 3) // 4)
-    columns = (np.broadcast_to(g.reshape(-1), (batches,)) for g in given)
+    columns = (np.broadcast_to(p.reshape(-1), (batches,)) for p in parameters)
     counts = [min(each, total - i * each) for i in range(batches)]
-    return _in_a_row(philox, zip(*columns, counts, strict=True), means.dtype).reshape(dims)
+    return _drawn(philox, zip(*columns, counts, strict=True), means.dtype).reshape(dims)
 
 
-def _in_a_row(philox: Philox, rows: Iterator[Any], kind: Any = np.float32) -> Any:
-    """The numbers of one set of parameters after the other, from one stream."""
-    found, at = [np.empty(0, kind)], 0
+def _drawn(philox: Philox, rows: Iterator[Any], kind: Any = np.float32) -> Any:
+    """Draw the numbers of each set of parameters in order, from one stream."""
+    drawn, at = [np.empty(0, kind)], 0
     for mean, stddev, low, high, count in rows:
         if not (stddev > 0 and low < high and (np.isfinite(low) or np.isfinite(high))):
-            raise RunFailed(
-                "invalid parameters: needs stddev > 0 and minval < maxval, of which one is finite"
-            )
-        if (np.isinf(low) and low < 0) or high < mean:  # the lower bound is the one that matters
+            raise RunFailed("stddev must be positive, minval less than maxval, and one of these finite")
+        if (np.isinf(low) and low < 0) or high < mean:  # mirror, so that the lower bound matters
             low, high, stddev = high, low, -stddev
         least, most = (low - mean) / stddev, (high - mean) / stddev
-        numbers, at = _normalised(philox, at, least, most, count)
-        found.append(numbers * stddev + mean)
-    return np.concatenate(found)
+        numbers, at = _standard(philox, at, least, most, count)
+        drawn.append(numbers * stddev + mean)
+    return np.concatenate(drawn)
 
 
-def _normalised(philox: Philox, at: int, least: Any, most: Any, count: int) -> tuple[Any, int]:
-    """That many numbers in bounds, and the first block that none of them used."""
+def _standard(philox: Philox, at: int, least: Any, most: Any, count: int) -> tuple[Any, int]:
+    """`count` standard normal numbers in bounds, and the first unused block."""
     kind = least.dtype.type
     step = 1
     root = np.sqrt(least * least + kind(4))
