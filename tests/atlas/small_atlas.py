@@ -43,7 +43,7 @@ def small_atlas(folder: Path) -> Atlas:
 
 
 def ops_of(package: str, version: str):
-    """Each op with the library that brings it and the devices of its kernels."""
+    """Return each op with its library and the devices of its kernels."""
     if package == "tensorflow-text":
         return [("WordpieceTokenizeWithOffsets", "tensorflow_text/ops.so", ["CPU"])]
     if package == "tensorflow-decision-forests":

@@ -1,4 +1,4 @@
-"""The recorded builds, against numbers measured on the binaries by other means."""
+"""The recorded builds, compared with numbers that were measured independently."""
 
 import pytest
 
@@ -55,20 +55,20 @@ def test_the_graph_def_version_is_the_one_measured(release, producer):
     assert atlas().find("tensorflow", release).facts["graph_def"]["producer"] == producer
 
 
-def test_a_kernel_tells_device_types_and_host_memory():
+def test_a_kernel_has_device_types_and_host_memory():
     kernels = source("tensorflow", "2.8.4").kernels("CudnnRNNV2")
     assert {(k.device, k.constraints["T"], k.host_memory) for k in kernels} == {
         ("GPU", (DType.parse(name),), ("host_reserved",)) for name in ("float16", "float32", "float64")
     }
 
 
-def test_a_contrib_op_is_there_only_when_its_library_is_imported():
+def test_a_contrib_op_is_registered_only_if_its_library_is_imported():
     build = source("tensorflow", "1.12.3")
     assert build.definition("Resampler") is None
     assert build.providers("Resampler") == ["contrib/resampler/python/ops/_resampler_ops.so"]
 
 
-def test_every_op_of_an_add_on_counts_as_its_own():
+def test_every_op_of_an_add_on_belongs_to_it():
     assert source("tensorflow-text", "2.8.2").definition("CaseFoldUTF8").name == "CaseFoldUTF8"
 
 
@@ -77,14 +77,14 @@ def test_add_ons_are_recorded_in_several_versions_or_one(package):
     assert atlas().builds(package), package
 
 
-def test_builds_come_oldest_first_and_by_platform():
+def test_builds_are_sorted_oldest_first_and_filtered_by_platform():
     versions = [build.version for build in atlas().builds("tensorflow")]
     assert versions == sorted(versions, key=version_key)
     assert {build.platform for build in atlas().builds("tensorflow", ARM)} == {ARM}
     assert atlas().find("tensorflow", "2.8.99") is None
 
 
-def test_an_alias_registers_what_its_twin_does():
+def test_an_alias_has_the_registry_of_the_original_build():
     gpu, stock = source("tensorflow-gpu", "2.8.4"), source("tensorflow", "2.8.4")
     assert gpu.ops() == stock.ops()
     assert gpu.kernels("MatMul") == stock.kernels("MatMul")
@@ -96,6 +96,6 @@ def test_every_build_can_be_traced_to_a_file():
         assert len(build.sha256) == 64, build.name
 
 
-def test_what_is_no_release_number_is_refused():
+def test_an_invalid_release_number_is_an_error():
     with pytest.raises(Error, match=r"^'new' is not a release number; expected one such as 2\.8\.4$"):
         atlas().find("tensorflow", "new")

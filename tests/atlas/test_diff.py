@@ -1,4 +1,4 @@
-"""What changed between two builds, against what the real binaries were seen to have."""
+"""The difference between two builds, compared with what the real binaries have."""
 
 import pytest
 
@@ -22,7 +22,7 @@ def diff(before, after):
 
 
 class OneOp:
-    """A source that is not recorded."""
+    """A source that is not from the atlas."""
 
     name = "mine"
 
@@ -42,7 +42,7 @@ class OneOp:
 CONST = Kernel("Const", "CPU")
 
 
-def test_the_newest_release_brought_one_op():
+def test_the_newest_release_added_one_op():
     changes = diff(registry("2.20.0"), registry("2.21.0"))
     assert (changes.came, changes.went) == (["DecodeJxl"], [])
     assert list(changes.changed) == ["TensorListGetItem"]
@@ -53,7 +53,7 @@ def test_the_newest_release_brought_one_op():
     assert [kernel_text(k) for k in changes.kernels[0].came] == ["dtype=float4_e2m1fn"]
 
 
-def test_backwards_what_came_went():
+def test_the_reverse_diff_swaps_added_and_removed():
     changes = diff(registry("2.21.0"), registry("2.20.0"))
     assert (changes.came, changes.went) == ([], ["DecodeJxl"])
     assert changes.changed["TensorListGetItem"] == [
@@ -62,22 +62,22 @@ def test_backwards_what_came_went():
     ]
 
 
-def test_ops_that_went_after_2_5():
+def test_ops_removed_after_2_5():
     assert "CompareAndBitpack" in diff(registry("2.5.3"), registry("2.6.0")).went
 
 
-def test_a_build_is_like_itself():
+def test_a_build_does_not_differ_from_itself():
     assert not diff(registry("2.8.4"), registry("2.8.4"))
 
 
-def test_from_2_1_on_the_wheel_has_kernels_for_gpus():
+def test_since_2_1_the_wheel_has_gpu_kernels():
     changes = diff(registry("2.0.4"), registry("2.1.0"))
     assert sum(len(k.came) for k in changes.kernels if k.device == "GPU") > 2000
     matmul = next(k for k in changes.kernels if (k.op, k.device) == ("MatMul", "GPU"))
     assert {str(v) for kernel in matmul.came for v in kernel.constraints["T"]} >= {"float16", "float32"}
 
 
-def test_it_agrees_with_looking_at_everything():
+def test_the_diff_agrees_with_a_full_comparison():
     before, after = registry("2.9.3"), registry("2.10.0")
     changes = diff(before, after)
     assert changes.came == sorted(set(after) - set(before))
@@ -88,7 +88,7 @@ def test_it_agrees_with_looking_at_everything():
     assert {k.op for k in changes.kernels} == differ
 
 
-def test_a_reduced_build_lost_what_it_does_not_keep():
+def test_a_reduced_build_lacks_the_ops_that_it_does_not_keep():
     changes = diff(
         registry("2.8.4"), registry("2.8.4", selection=Selection(ops=frozenset({"MatMul", "Const"})))
     )
@@ -111,13 +111,13 @@ def test_a_kernel_that_moved_an_argument_to_the_host_changed():
     assert change.changed[0].host_memory == ("x",)
 
 
-def test_kernels_that_were_not_told_are_not_compared():
+def test_unrecorded_kernels_are_not_compared():
     before = OpRegistry("silent", [OneOp()])
     changes = diff(before, OpRegistry("after", [OneOp(CONST, Kernel("Mine", "CPU"))]))
     assert (changes.kernels, changes.kernels_missing) == ([], ["silent"])
 
 
-def test_it_is_json():
+def test_the_diff_as_json():
     as_json = diff_json(diff(registry("2.20.0"), registry("2.21.0")))
     assert as_json["version"] == 1
     assert (as_json["before"], as_json["after"]) == ("tensorflow 2.20.0", "tensorflow 2.21.0")
@@ -136,5 +136,5 @@ MERGED = [  # kernels of CPU by their constraints                     in few wor
 
 
 @pytest.mark.parametrize(("constraints", "words"), MERGED)
-def test_many_kernels_are_few_words(constraints, words):
+def test_kernels_are_merged_into_short_text(constraints, words):
     assert [kernel_text(k) for k in merged(Kernel("A", "CPU", c) for c in constraints)] == words

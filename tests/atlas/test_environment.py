@@ -1,4 +1,4 @@
-"""Environments: their packages, their Python, and the system under them."""
+"""Environments: packages, Python, and system."""
 
 import pytest
 from tests.atlas.system_images import elf, image
@@ -9,7 +9,7 @@ from tfport.atlas.target import resolve_targets
 from tfport.errors import Error
 
 
-def test_an_image_tells_its_packages_and_its_system(tmp_path):
+def test_an_image_has_packages_and_a_system(tmp_path):
     environment = read_environment(str(image(tmp_path / "root")))
     assert environment.target.name == "tensorflow 2.8.4"
     assert (environment.python, environment.version("numpy")) == ("3.8", "1.22.0")
@@ -24,7 +24,7 @@ def test_an_image_is_a_target(tmp_path):
     assert target.name == "tensorflow 2.8.4"
 
 
-def test_the_packages_beside_tensorflow_count(tmp_path):
+def test_the_packages_in_the_folder_of_tensorflow_are_used(tmp_path):
     root = image(tmp_path / "root", packages=("pip-23.0",))
     venv = root / "opt/venv/lib/python3.10/site-packages"
     (venv / "tensorflow").mkdir(parents=True)
@@ -33,7 +33,7 @@ def test_the_packages_beside_tensorflow_count(tmp_path):
     assert (environment.target.name, environment.python) == ("tensorflow 2.11.1", "3.10")
 
 
-def test_two_tensorflows_in_an_image_are_told(tmp_path):
+def test_two_tensorflows_in_an_image_are_noted(tmp_path):
     root = image(tmp_path / "root")
     (root / "opt/venv/lib/python3.10/site-packages/tensorflow").mkdir(parents=True)
     (note,) = site_packages_of(str(root)).notes
@@ -43,7 +43,7 @@ def test_two_tensorflows_in_an_image_are_told(tmp_path):
     )
 
 
-def test_python_of_debian_imports_from_two_folders(tmp_path):
+def test_debian_python_imports_from_two_folders(tmp_path):
     root = image(tmp_path / "root", packages=())
     for folder in ("usr/local/lib/python3.11/dist-packages/tensorflow", "usr/lib/python3/dist-packages"):
         (root / folder).mkdir(parents=True)
@@ -52,7 +52,7 @@ def test_python_of_debian_imports_from_two_folders(tmp_path):
     ]  # fmt: skip
 
 
-def test_cuda_and_musl_are_seen_by_their_files(tmp_path):
+def test_cuda_and_musl_are_recognized_by_their_files(tmp_path):
     (tmp_path / "lib").mkdir()
     (tmp_path / "lib/ld-musl-aarch64.so.1").write_bytes(elf("", "aarch64"))
     cuda = tmp_path / "usr/local/cuda-11.2/lib64"
@@ -68,7 +68,7 @@ def test_cuda_and_musl_are_seen_by_their_files(tmp_path):
     ("path", "leads"),
     [("a", "b/c"), ("up", "b"), ("round", None), ("gone", None), ("b/./c", "b/c"), ("../../b", "b")],
 )
-def test_links_stay_path_in_image_an_image(path, leads, tmp_path):
+def test_links_stay_inside_an_image(path, leads, tmp_path):
     (tmp_path / "b/c").mkdir(parents=True)
     links = {"a": "/b/c", "up": "../../../b", "round": "round", "gone": "/no/such"}
     for name, target in links.items():
@@ -77,7 +77,7 @@ def test_links_stay_path_in_image_an_image(path, leads, tmp_path):
     assert real_path == (None if leads is None else str(tmp_path / leads))
 
 
-def test_what_a_file_does_not_say_stays_empty(tmp_path):
+def test_unknown_facts_stay_empty(tmp_path):
     (tmp_path / "requirements.txt").write_text("tensorflow==2.8.4\nnumpy>=1.20\n")
     environment = read_environment(str(tmp_path / "requirements.txt"))
     assert (environment.python, environment.system.glibc, environment.system.machine, environment.cuda) == (
@@ -104,14 +104,14 @@ def test_this_environment_has_a_system():
     assert environment.system.machine in ("x86_64", "aarch64")
 
 
-def test_a_list_without_tensorflow_says_so(tmp_path):
+def test_a_list_without_tensorflow_has_a_note(tmp_path):
     (tmp_path / "freeze.txt").write_text("numpy==1.22.0\n")
     environment = read_environment(str(tmp_path / "freeze.txt"))
     assert environment.target is None
     assert environment.notes == [f"{tmp_path / 'freeze.txt'}: no TensorFlow found"]
 
 
-def test_a_range_is_no_environment():
+def test_a_range_is_not_an_environment():
     with pytest.raises(
         Error, match=r"tensorflow>=2.8,<2.9: names \d+ environments, tensorflow 2.8.0 to .*; expected one"
     ):

@@ -1,4 +1,4 @@
-"""The history of ops, against what the real binaries were seen to have."""
+"""The history of ops, compared with what the real binaries have."""
 
 import pytest
 
@@ -39,12 +39,12 @@ KERNELS = [  # op           device  type         releases of `tensorflow`
 
 
 @pytest.mark.parametrize(("op", "since", "until"), RELEASES)
-def test_since_when_and_until_when(op, since, until):
+def test_first_and_last_release_of_an_op(op, since, until):
     history = op_history(atlas(), op)
     assert (history.since, history.until) == (since, until)
 
 
-def test_an_op_that_went_says_until_when():
+def test_a_removed_op_has_a_last_release():
     assert op_history(atlas(), "CompareAndBitpack").until == "2.5.3"
 
 
@@ -54,7 +54,7 @@ def test_stock_1_4_has_hash_tables():
 
 
 @pytest.mark.parametrize(("op", "release", "says"), CHANGES)
-def test_changes_of_a_definition_are_told_in_words(op, release, says):
+def test_changes_of_a_definition_as_text(op, release, says):
     changes = {change.release: change.changes for change in op_history(atlas(), op).stock.changes}
     assert says in changes[release]
 
@@ -70,7 +70,7 @@ def test_kernels_by_device_and_type_over_time(op, device, kind, releases):
         assert spans == {releases}
 
 
-def test_kernels_are_listed_by_the_type_that_tells_most_apart():
+def test_kernels_are_listed_by_the_most_distinctive_type():
     assert op_history(atlas(), "RandomUniform").type_attr == "dtype"
     assert op_history(atlas(), "FusedBatchNormV3").type_attr == "T"
     assert op_history(atlas(), "NoOp").type_attr is None
@@ -88,7 +88,7 @@ def test_an_op_that_moved_from_contrib_has_both():
     assert libraries[:2] == ["", "contrib/cudnn_rnn/python/ops/_cudnn_rnn_ops.so"]
 
 
-def test_a_gpu_build_is_told_only_where_it_has_more():
+def test_a_gpu_build_is_listed_only_if_it_has_more():
     history = op_history(atlas(), "BatchMatMulV2")
     more = [p for p in history.provisions if p.package in ("tensorflow-cpu", "tensorflow-gpu")]
     assert {line.device for p in more for line in p.kernels} <= {"GPU", "XLA_GPU", "XLA_GPU_JIT"}
@@ -101,26 +101,26 @@ def test_releases_whose_kernels_are_not_recorded_are_named():
     assert not first_releases & {span.first for span in history.kernels_missing}
 
 
-def test_later_ops_are_those_with_a_higher_number():
+def test_later_ops_have_a_higher_number():
     assert later_ops(atlas(), "BatchMatMul") == {"BatchMatMulV2": "1.14.0", "BatchMatMulV3": "2.6.0"}
     assert later_ops(atlas(), "BatchMatMulV2") == {"BatchMatMulV3": "2.6.0"}
     assert later_ops(atlas(), "BatchMatMulV3") == {}
 
 
-def test_an_unknown_op_has_no_history_but_neighbours():
+def test_an_unknown_op_has_no_history_but_suggestions():
     assert op_history(atlas(), "batchmatmulv2") is None
     assert suggestions(atlas(), "batchmatmulv2")[0] == "BatchMatMulV2"
     assert "FusedBatchNormV3" in suggestions(atlas(), "FusedBatchNormalV3")
     assert suggestions(atlas(), "Zzzzzzzzzzzz") == []
 
 
-def test_a_search_looks_for_parts_and_patterns_whatever_the_case():
+def test_a_search_accepts_substrings_and_patterns_in_any_case():
     assert "FusedBatchNormV3" in {op.name for op in search_ops(atlas(), "batchnorm")}
     assert [op.name for op in search_ops(atlas(), "batchmatmul?2")] == ["BatchMatMulV2"]
     assert search_ops(atlas(), "[") == []
 
 
-def test_every_op_has_a_history_and_every_step_of_it_has_words():
+def test_every_op_has_a_history_and_every_change_a_text():
     recorded = atlas()
     for name in recorded.op_names():
         history = op_history(recorded, name)
@@ -130,7 +130,7 @@ def test_every_op_has_a_history_and_every_step_of_it_has_words():
             assert all(change.changes for change in provision.changes), name
 
 
-def test_what_a_definition_can_say_is_said_when_it_changes():
+def test_every_kind_of_change_of_a_definition_has_a_text():
     before = OpDef(name="A", is_commutative=True)
     before.input_arg.add(name="x", type=DT_FLOAT)
     before.attr.add(name="n", type="int", has_minimum=True, minimum=1).default_value.i = 2
@@ -151,7 +151,7 @@ def test_what_a_definition_can_say_is_said_when_it_changes():
     assert definition_changes(after, after) == []
 
 
-def test_a_definition_reads_as_in_the_sources():
+def test_a_definition_in_the_notation_of_the_sources():
     split = op_history(atlas(), "Split").definition
     assert register_op(split) == [
         'REGISTER_OP("Split")',
@@ -163,7 +163,7 @@ def test_a_definition_reads_as_in_the_sources():
     ]
 
 
-def test_spans_are_rows_of_releases():
+def test_spans_of_consecutive_releases():
     builds = atlas().builds("tensorflow")[-5:]
     numbers = [build.number for build in builds]
     first, second = spans(builds, {*numbers[:2], *numbers[3:]})

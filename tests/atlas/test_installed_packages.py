@@ -14,7 +14,7 @@ from tfport.errors import Error
 def install(
     site_packages: Path, name: str, *, tag: str = "cp38-cp38-manylinux2010_x86_64", installer: str = "pip"
 ):
-    """What pip leaves of a package."""
+    """Write the metadata that pip writes for a package."""
     folder = site_packages / name
     folder.mkdir(parents=True)
     (folder / "WHEEL").write_text(f"Wheel-Version: 1.0\nRoot-Is-Purelib: false\nTag: {tag}\n")
@@ -41,7 +41,7 @@ def atlas(tmp_path):
     return small_atlas(tmp_path)
 
 
-def test_a_virtual_environment_and_its_site_packages_hold_the_same(venv):
+def test_a_virtual_environment_has_the_packages_of_its_site_packages(venv):
     whole, inner = installed_in(str(venv)), installed_in(str(venv / "lib/python3.8/site-packages"))
     assert [requirement.text for requirement in whole.wanted] == [
         "numpy==1.22.0", "old==1.0", "tensorflow==2.8.4", "tensorflow-io-gcs-filesystem==0.25.0",
@@ -52,7 +52,7 @@ def test_a_virtual_environment_and_its_site_packages_hold_the_same(venv):
     ]
 
 
-def test_a_virtual_environment_says_its_python_and_machine(venv):
+def test_python_and_machine_of_a_virtual_environment(venv):
     listing = installed_in(str(venv))
     assert (listing.python, listing.platform) == ("3.8", "x86_64")
 
@@ -68,32 +68,32 @@ def test_this_environment_is_a_target(venv, atlas, monkeypatch):
     assert target.name == "tensorflow 2.8.4 + tensorflow-text 2.8.2"
 
 
-def test_this_environment_without_tensorflow_is_named(atlas, monkeypatch):
+def test_this_environment_without_tensorflow_is_an_error(atlas, monkeypatch):
     monkeypatch.setattr(sys, "path", [])
     with pytest.raises(Error) as raised:
         resolve_targets(".", atlas=atlas)
     assert str(raised.value) == f"this Python environment ({sys.prefix}): no TensorFlow found"
 
 
-def test_this_environment_has_what_the_tests_need():
+def test_this_environment_has_the_packages_of_the_tests():
     assert "pytest" in {requirement.package for requirement in this_environment().wanted}
 
 
-def test_the_first_folder_counts(tmp_path, monkeypatch):
+def test_the_first_folder_wins(tmp_path, monkeypatch):
     install(tmp_path / "a", "tensorflow-2.8.4.dist-info")
     install(tmp_path / "b", "tensorflow-2.4.4.dist-info")
     monkeypatch.setattr(sys, "path", [str(tmp_path / "a"), str(tmp_path / "b")])
     assert [requirement.text for requirement in this_environment().wanted] == ["tensorflow==2.8.4"]
 
 
-def test_a_build_of_somebodys_own_is_noted(tmp_path):
+def test_a_custom_build_is_noted(tmp_path):
     install(tmp_path, "tensorflow-2.8.4.dist-info", tag="cp38-cp38-linux_x86_64")
     assert installed_in(str(tmp_path)).notes == [
         "tensorflow is a custom build for `linux_x86_64`, not an official wheel"
     ]
 
 
-def test_a_build_of_conda_is_noted(tmp_path):
+def test_a_conda_build_is_noted(tmp_path):
     install(tmp_path, "tensorflow-2.8.4.dist-info", installer="conda")
     assert installed_in(str(tmp_path)).notes == [
         "tensorflow was installed by conda; conda builds are not recorded"
@@ -108,7 +108,7 @@ def test_an_arm64_environment_has_the_arm64_build(tmp_path, atlas):
     assert target.name == "tensorflow 2.20.0 (aarch64)"
 
 
-def test_a_folder_that_is_no_environment_is_named(tmp_path, atlas):
+def test_a_folder_that_is_not_an_environment_is_an_error(tmp_path, atlas):
     (tmp_path / "stuff").mkdir()
     with pytest.raises(Error) as raised:
         resolve_targets(str(tmp_path / "stuff"), atlas=atlas)

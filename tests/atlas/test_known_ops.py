@@ -1,4 +1,4 @@
-"""The recorded ops, against what was measured on the releases themselves."""
+"""The recorded ops, compared with what was measured on the releases."""
 
 import sqlite3
 from concurrent.futures import ThreadPoolExecutor
@@ -33,7 +33,7 @@ RELEASES = [  # op              first     last recorded release that has it
 ]  # fmt: skip
 
 
-def test_numbers_of_ops_are_those_measured():
+def test_the_number_of_ops():
     builds = {release: atlas().find("tensorflow", release) for release in OPS}
     assert {release: len(atlas().source(build).ops()) for release, build in builds.items()} == OPS
 
@@ -63,7 +63,7 @@ def test_batch_norm_names_its_outputs():
     assert names == "y batch_mean batch_variance reserve_space_1 reserve_space_2 reserve_space_3"
 
 
-def test_an_unknown_name_is_not_in_it():
+def test_an_unknown_op_is_not_a_key():
     ops = known_ops()
     assert "Acme>Tokenize" not in ops
     assert ops.get("Acme>Tokenize") is None
@@ -72,12 +72,12 @@ def test_an_unknown_name_is_not_in_it():
         ops["Acme>Tokenize"]
 
 
-def test_a_contrib_op_names_the_library_that_brings_it():
+def test_the_provider_of_a_contrib_op_is_its_library():
     assert known_ops().providers("Resampler") == ["contrib/resampler/python/ops/_resampler_ops.so"]
     assert known_ops().providers("MatMul") == []
 
 
-def test_an_op_of_an_add_on_names_its_package_and_no_release():
+def test_the_provider_of_an_add_on_op_is_its_package():
     assert known_ops().providers("CaseFoldUTF8") == ["tensorflow-text"]
     assert known_ops().releases("CaseFoldUTF8") is None
     assert [arg.name for arg in known_ops()["CaseFoldUTF8"].input_arg] == ["input"]
@@ -92,12 +92,12 @@ def test_every_definition_has_its_name_and_no_prose():
         assert not any(part.description for part in (op, *op.input_arg, *op.output_arg, *op.attr))
 
 
-def test_the_shared_instance_is_one_and_keeps_what_it_read():
+def test_the_shared_instance_caches_definitions():
     assert known_ops() is known_ops()
     assert known_ops()["MatMul"] is known_ops()["MatMul"]
 
 
-def test_many_threads_may_ask_at_once():
+def test_many_threads_can_read_at_once():
     with resources.as_file(resources.files("tfport.atlas") / "atlas.sqlite") as path:
         ops = KnownOps(Atlas(path))
     names = list(ops)[:400]

@@ -238,7 +238,7 @@ def test_files(name, text, expected, tmp_path):
 
 
 @pytest.mark.parametrize(("text", "machine"), [(EXPLICIT, "x86_64"), (CONDA_EXPORT, "aarch64"), (LIST, "")])
-def test_a_list_of_conda_says_its_machine(text, machine, tmp_path):
+def test_the_machine_of_a_conda_list(text, machine, tmp_path):
     (tmp_path / "list.txt").write_text(text)
     assert read_packages(str(tmp_path / "list.txt")).platform == machine
 
@@ -251,7 +251,7 @@ def test_conda_specifications(item, wanted, tmp_path):
 
 
 @pytest.mark.parametrize(("name", "text", "sentence"), BROKEN, ids=[row[0] for row in BROKEN])
-def test_what_is_no_list_is_named(name, text, sentence, tmp_path):
+def test_a_file_that_is_not_a_list_is_an_error(name, text, sentence, tmp_path):
     (tmp_path / name).write_text(text)
     with pytest.raises(UnreadableFile) as raised:
         read_packages(str(tmp_path / name))
@@ -264,7 +264,7 @@ def test_what_is_no_list_is_named(name, text, sentence, tmp_path):
     st.sampled_from([row[1] for row in FILES]),
     st.data(),
 )
-def test_no_file_gives_anything_but_a_listing_or_an_error(name, text, data):
+def test_any_file_gives_a_list_or_an_error(name, text, data):
     start = data.draw(st.integers(0, len(text)))
     end = data.draw(st.integers(start, min(len(text), start + 40)))
     broken = text[:start] + data.draw(st.text(max_size=12)) + text[end:]

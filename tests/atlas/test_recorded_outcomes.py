@@ -1,4 +1,4 @@
-"""The example's story: what real releases did with it agrees with what they register."""
+"""The example model: what real releases did with it agrees with what they register."""
 
 import hashlib
 import json
@@ -31,7 +31,7 @@ def test_it_runs_from_the_first_release_that_has_its_newest_op(seen):
     assert re.findall("Op type not registered '(.*?)'", seen["says"]) == ([] if runs else ["BatchMatMulV2"])
 
 
-def test_all_that_run_it_answer_alike():
+def test_all_releases_that_run_it_return_the_same_answer():
     scores = [seen["outputs"]["scores"] for seen in RECORDED["outcomes"] if seen["outcome"] == "runs"]
     for others in scores:
         for row, expected in zip(others, scores[-1], strict=True):

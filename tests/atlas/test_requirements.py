@@ -37,7 +37,7 @@ def test_lines(text, wanted):
 
 
 @pytest.mark.parametrize(("text", "sentence"), BROKEN, ids=[row[0][:30] for row in BROKEN])
-def test_what_is_wrong_is_said_with_its_line(text, sentence, tmp_path):
+def test_an_error_names_the_line(text, sentence, tmp_path):
     file = tmp_path / "requirements.txt"
     file.write_text(text)
     with pytest.raises(UnreadableFile) as raised:
@@ -54,21 +54,21 @@ def test_included_files_and_constraints(tmp_path):
     assert [requirement.text for requirement in listing.wanted] == ["tensorflow<2.9,>=2.4", "numpy"]
 
 
-def test_lines_for_another_system_are_noted_beside_one_that_counts():
+def test_skipped_lines_for_another_system_are_noted():
     text = "tensorflow==2.8.4; sys_platform == 'linux'\ntensorflow==2.4.1; sys_platform == 'win32'\n"
     listing = RequirementsReader().read("r.txt", text)
     assert [requirement.text for requirement in listing.wanted] == ["tensorflow==2.8.4"]
     assert listing.notes == ["r.txt: lines for another system or Python are skipped (tensorflow)"]
 
 
-def test_what_a_windows_shell_writes_is_read(tmp_path):
+def test_utf_16_from_a_windows_shell_is_read(tmp_path):
     file = tmp_path / "requirements.txt"
     file.write_text("tensorflow==2.8.4\r\n", encoding="utf-16")
     assert [requirement.text for requirement in read_requirements(str(file)).wanted] == ["tensorflow==2.8.4"]
 
 
 @given(st.text() | st.text(alphabet="tensorflow=<>~!,;[]@ \\\n\"'-.#2:/rc"))
-def test_no_text_gives_anything_but_a_listing_or_an_error(text):
+def test_any_text_gives_a_list_or_an_error(text):
     with reads_or_raises_one_line():
         RequirementsReader().read("no/where.txt", text)
     with reads_or_raises_one_line():

@@ -1,4 +1,4 @@
-"""ops_to_register.h, of any generation, read; and one written that a compiler takes."""
+"""Reading ops_to_register.h of any version, and writing one that compiles."""
 
 import shutil
 import subprocess
@@ -96,11 +96,11 @@ def test_a_header_for_everything_keeps_everything():
     assert (selection.ops, selection.kernels) == (None, None)
 
 
-def test_a_header_for_nothing_keeps_what_is_always_there():
+def test_an_empty_header_keeps_the_ops_that_are_always_registered():
     assert parse_header("#define SHOULD_REGISTER_OP(op) false", "h").ops == ALWAYS
 
 
-def test_another_header_is_named():
+def test_a_different_header_is_an_error():
     with pytest.raises(UnreadableFile) as raised:
         parse_header("#pragma once\nint main();\n", "main.h")
     assert str(raised.value) == "main.h: not an ops_to_register.h: it does not define SHOULD_REGISTER_OP"
@@ -126,14 +126,14 @@ def test_a_written_header_reduces_its_release_to_the_model(tmp_path):
     assert kept == {"CPU T=float32"}
 
 
-def test_ops_that_the_release_has_not_are_left_out_and_named():
+def test_unregistered_ops_are_left_out_and_listed():
     (target,) = resolve_targets("tensorflow==1.15.5")
     header = write_header([load("keras_lstm")], target.registry)
     assert "DisableCopyOnRead" in header.split("#ifndef")[0]
     assert "DisableCopyOnRead" not in parse_header(header, "h").ops
 
 
-def test_classes_are_those_that_the_libraries_told():
+def test_kernel_classes_of_real_libraries():
     expected = {
         "1.15.5": "MatMulOp<CPUDevice, float, false >",
         "2.21.0": "BatchMatMulOp<CPUDevice, float, float, float, true>",
@@ -158,7 +158,7 @@ def test_the_classes_of_most_cpu_kernels_are_known():
 
 @pytest.mark.skipif(shutil.which("g++") is None, reason="no compiler")
 @pytest.mark.parametrize("standard", ["c++11", "c++17"])
-def test_a_compiler_takes_a_written_header(standard, tmp_path):
+def test_a_compiler_accepts_a_written_header(standard, tmp_path):
     (target,) = resolve_targets("tensorflow==2.21.0")
     (tmp_path / "ops_to_register.h").write_text(write_header([load("keras_lstm")], target.registry))
     (tmp_path / "main.cc").write_text("""
@@ -176,6 +176,6 @@ def test_a_compiler_takes_a_written_header(standard, tmp_path):
 
 
 @given(st.text() | st.lists(st.sampled_from([*NEWER.split(), *OLDER.split(), "\n"])).map(" ".join))
-def test_no_text_gives_anything_but_a_selection_or_an_error(text):
+def test_any_text_gives_a_selection_or_an_error(text):
     with reads_or_raises_one_line():
         parse_header(text, "h")

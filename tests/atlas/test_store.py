@@ -71,7 +71,7 @@ def test_a_release_that_is_removed_and_recorded_again_gives_the_same_atlas(conte
 
 
 def export(build: RecordedBuild, registry: RecordedRegistry, folder: Path) -> Path:
-    """Write a build of the atlas as `collect` records it, with symbols of its own."""
+    """Write a build of the atlas as `collect` records it, with its own symbols."""
     folder.mkdir()
     Record(build.package, build.version, build.wheel, build.sha256, folder, build.platform).write()
     facts = {k: v for k, v in json.loads(build.facts).items() if k not in FACTS_OF_RECORD}

@@ -19,20 +19,20 @@ EXPORTED = [  # symbol, exported by, not exported by
 
 
 @pytest.mark.parametrize(("symbol", "there", "not_there"), EXPORTED)
-def test_who_exports_a_symbol(symbol, there, not_there):
+def test_the_builds_that_export_a_symbol(symbol, there, not_there):
     exporters = symbols().exporters(symbol)
     assert there in exporters
     assert not_there not in exporters
 
 
-def test_a_name_that_nobody_exports():
+def test_an_unknown_name_is_exported_by_no_build():
     assert symbols().exporters("_ZN4acme8tokenizeEv") == frozenset()
     assert symbols().missing(["TF_Version", "_ZN4acme8tokenizeEv"], "tensorflow==2.8.4") == [
         "_ZN4acme8tokenizeEv"
     ]
 
 
-def test_what_is_lost_from_one_build_to_another():
+def test_symbols_lost_between_builds():
     lost = symbols().lost("tensorflow==2.8.4", "tensorflow==2.21.0")
     assert 0 < lost.lost < lost.had
     assert symbols().lost("tensorflow==2.8.4", "tensorflow==2.8.4").lost == 0
@@ -44,7 +44,7 @@ def test_every_tensorflow_of_the_atlas_has_its_symbols():
     assert builds <= set(symbols().builds)
 
 
-def test_the_same_libraries_export_the_same():
+def test_equal_libraries_export_equal_symbols():
     for symbol in ("TF_Version", "TF_NewStatus"):
         exporters = symbols().exporters(symbol)
         assert ("tensorflow-gpu==2.8.4" in exporters) == ("tensorflow==2.8.4" in exporters)
@@ -56,7 +56,7 @@ def test_a_bucket_is_unpacked_as_it_was_packed(entries):
 
 
 @given(st.integers(0, (1 << 8 * HASH_BYTES) - 1))
-def test_a_hash_is_its_bucket_and_its_rest(value):
+def test_a_hash_is_split_and_joined(value):
     bucket, rest = split_hash(value)
     assert bucket < 1 << BUCKET_BITS
     assert bucket << 8 * HASH_BYTES - BUCKET_BITS | rest == value

@@ -1,4 +1,4 @@
-"""Targets: text to names, devices and notes, or to a sentence that helps."""
+"""Targets: text to names, devices and notes, or to a helpful error."""
 
 import hashlib
 import os
@@ -135,13 +135,13 @@ def test_a_requirement_names_the_same_target_again(text, atlas):
 
 
 @pytest.mark.parametrize(("text", "notes"), NOTES, ids=[row[0] for row in NOTES])
-def test_notes_say_what_was_derived(text, notes, atlas):
+def test_notes_list_what_was_derived(text, notes, atlas):
     (target,) = resolve_targets(text, atlas=atlas)
     assert target.notes == notes
 
 
 @pytest.mark.parametrize(("text", "sentence"), ERRORS, ids=[row[0] for row in ERRORS])
-def test_errors_help(text, sentence, atlas):
+def test_error_messages(text, sentence, atlas):
     with pytest.raises(Error) as raised:
         resolve_targets(text, atlas=atlas)
     assert str(raised.value) == sentence
@@ -166,7 +166,7 @@ def test_serving_of_1_x_has_the_contrib_ops_that_it_links(atlas):
     assert "Resampler" not in target.registry
 
 
-def test_a_device_that_the_build_cannot_use_is_not_there(atlas):
+def test_a_device_without_kernels_is_not_used(atlas):
     (target,) = resolve_targets("tensorflow==1.12.3", device="gpu", atlas=atlas)
     assert (target.device, target.notes) == (
         "cpu",
@@ -177,12 +177,12 @@ def test_a_device_that_the_build_cannot_use_is_not_there(atlas):
     assert resolve_targets("tensorflow-gpu==2.8", device="cpu", atlas=atlas)[0].device == "cpu"
 
 
-def test_an_unknown_device_is_refused(atlas):
+def test_an_unknown_device_is_an_error(atlas):
     with pytest.raises(Error, match="unknown device `tpu`; expected cpu or gpu"):
         resolve_targets("tensorflow", device="tpu", atlas=atlas)
 
 
-def test_a_package_comes_before_a_folder_of_its_name(atlas, tmp_path, monkeypatch):
+def test_a_package_takes_precedence_over_a_folder_of_its_name(atlas, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     os.mkdir("tensorflow")
     assert resolve_targets("tensorflow", atlas=atlas)[0].name == "tensorflow 2.20.0"
@@ -214,7 +214,7 @@ def test_a_lock_file_with_two_releases_is_two_targets(atlas, tmp_path):
     ]  # fmt: skip
 
 
-def test_an_add_on_in_a_file_that_is_not_recorded_so_is_noted(atlas, tmp_path):
+def test_an_unrecorded_version_of_an_add_on_in_a_file_is_noted(atlas, tmp_path):
     file = tmp_path / "requirements.txt"
     file.write_text("tensorflow==2.8.4\ntensorflow-text>=2.13\n")
     (target,) = resolve_targets(str(file), atlas=atlas)
@@ -228,12 +228,12 @@ def test_serving_may_have_more_add_ons(atlas):
     assert target.notes[-1] == "acme-ops is not recorded: its ops are unknown"
 
 
-def test_the_api_of_serving_beside_tensorflow_is_a_client(atlas):
+def test_the_serving_api_next_to_tensorflow_is_a_client(atlas):
     (target,) = resolve_targets("tensorflow==2.8.4 tensorflow-serving-api==2.8.4", atlas=atlas)
     assert (target.kind, target.notes) == ("tensorflow", [])
 
 
-def test_a_file_without_tensorflow_is_named(atlas, tmp_path):
+def test_a_file_without_tensorflow_is_an_error(atlas, tmp_path):
     file = tmp_path / "requirements.txt"
     file.write_text("numpy\n")
     with pytest.raises(Error) as raised:
@@ -256,7 +256,7 @@ def test_a_file_without_tensorflow_is_named(atlas, tmp_path):
         ("x.target", b"nothing", "not a recorded target; `tfport targets record` writes such files"),
     ],
 )
-def test_a_file_that_is_something_else_is_named(name, content, sentence, atlas, tmp_path):
+def test_a_file_of_another_kind_is_an_error(name, content, sentence, atlas, tmp_path):
     file = tmp_path / name
     file.write_bytes(content)
     with pytest.raises(Error) as raised:
@@ -305,7 +305,7 @@ def test_a_header_reduces_a_release(atlas, tmp_path):
         assert target.notes == []
 
 
-def test_a_header_says_which_of_its_ops_the_release_has_not(atlas, tmp_path):
+def test_ops_of_a_header_that_the_release_lacks_are_noted(atlas, tmp_path):
     header = tmp_path / "ops_to_register.h"
     header.write_text('#define SHOULD_REGISTER_OP(op) isequal(op, "BatchMatMulV2")\n')
     (target,) = resolve_targets(f"{header}@tensorflow==1.4.1", atlas=atlas)
@@ -341,7 +341,7 @@ WORDS = st.lists(
 @given(WORDS)
 @example(["tensorflow==", "9" * 5000])
 @example(["\ud800"])
-def test_no_text_gives_anything_but_targets_or_an_error(pieces):
+def test_any_text_gives_targets_or_an_error(pieces):
     text = re.sub(r"[/~]|\.\.", "", "".join(pieces))  # no folder of this machine
     with suppress(Error):
         assert all(target.name for target in resolve_targets(text))

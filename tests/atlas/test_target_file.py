@@ -1,4 +1,4 @@
-"""Target files: what was written comes back, and a damaged file is refused."""
+"""Target files: writing, reading, and damaged files."""
 
 import sqlite3
 
@@ -27,7 +27,7 @@ def target(tmp_path):
     return path
 
 
-def test_what_was_written_comes_back(target):
+def test_a_target_file_is_read_as_it_was_written(target):
     (resolved,) = resolve_targets(str(target))
     assert (resolved.name, resolved.kind, resolved.requirement) == (
         "tensorflow 2.8.4 (my.target)",
@@ -40,14 +40,14 @@ def test_what_was_written_comes_back(target):
     assert resolved.build.facts == {"recorded_from": "build"}
 
 
-def test_it_knows_its_ops(target):
+def test_the_ops_of_a_target_file(target):
     known = KnownOps(open_target_file(str(target)))
     assert sorted(known) == ["Extra", "MatMul"]
     assert (known.releases("Extra"), known.providers("Extra")) == (("2.8.4", "2.8.4"), ["contrib/x.so"])
     assert (known["MatMul"].name, known.providers("MatMul")) == ("MatMul", [])
 
 
-def test_a_file_by_another_name_is_known_by_its_content(target):
+def test_a_target_file_is_recognized_by_its_content(target):
     target.rename(target.with_name("server"))
     (resolved,) = resolve_targets(f"{target.parent}/server")
     assert resolved.kind == "recorded"
@@ -72,7 +72,7 @@ CHANGES = [  # what was done to the file                      the sentence
 
 
 @pytest.mark.parametrize(("change", "sentence"), CHANGES, ids=[row[0] for row in CHANGES])
-def test_a_damaged_file_is_refused(change, sentence, target):
+def test_a_damaged_file_is_an_error(change, sentence, target):
     database = sqlite3.connect(target)
     database.execute(change)
     database.commit()
@@ -86,7 +86,7 @@ def test_a_damaged_file_is_refused(change, sentence, target):
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.integers(16, 20_000), st.binary(min_size=1, max_size=40))
 @example(3627, b'"')
-def test_no_bytes_give_anything_but_a_target_or_an_error(target, at, noise):
+def test_any_bytes_give_a_target_or_an_error(target, at, noise):
     data = bytearray(target.read_bytes())
     data[at : at + len(noise)] = noise
     broken = target.with_name("broken.target")
@@ -112,7 +112,7 @@ REFUSED = [  # what is there                                 the sentence
 
 
 @pytest.mark.parametrize(("name", "content", "sentence"), REFUSED, ids=[row[0] for row in REFUSED])
-def test_what_cannot_be_recorded_is_named(name, content, sentence, tmp_path):
+def test_what_cannot_be_recorded_is_an_error(name, content, sentence, tmp_path):
     path = tmp_path / name
     if content is not None:
         path.write_bytes(content)
@@ -122,14 +122,14 @@ def test_what_cannot_be_recorded_is_named(name, content, sentence, tmp_path):
     assert not (tmp_path / "out.target").exists()
 
 
-def test_a_folder_without_tensorflow_is_named(tmp_path):
+def test_a_folder_without_tensorflow_is_an_error(tmp_path):
     with pytest.raises(
         Error, match=r"no TensorFlow in this folder; expected tensorflow/libtensorflow_framework"
     ):
         record_target(str(tmp_path), str(tmp_path / "out.target"))
 
 
-def test_a_library_that_does_not_load_is_named(tmp_path):
+def test_a_library_that_does_not_load_is_an_error(tmp_path):
     import platform
 
     machine = {"x86_64": b"\x3e\x00", "aarch64": b"\xb7\x00"}[platform.machine()]

@@ -1,4 +1,4 @@
-"""Small models as people write them, written by the release of TensorFlow that runs this.
+"""Write small typical models with the installed release of TensorFlow.
 
     python keras_models.py OUT NAME...
 
@@ -26,7 +26,7 @@ def dense_model():
 
 
 def trained(optimizer):
-    """A model that was fitted, so that its optimizer has what state it will have."""
+    """Return a fitted model, so that its optimizer has state."""
     model = dense_model()
     model.compile(optimizer, loss="mse", metrics=["mae"])
     model.fit(ROW, np.ones((1, 2), np.float32), verbose=0)
@@ -68,7 +68,7 @@ def recurrent(cell):
 
 
 def save_without_traces(model, out):
-    """As small as a Keras model with loops can be: one function, and the recipe for the layers."""
+    """A minimal Keras model with loops: one function, and the config of the layers."""
     spec = tf.TensorSpec((None, None, 3), tf.float32, name="x")
     call = tf.function(lambda x: {"y": model(x)}).get_concrete_function(spec)
     model.save(out, save_format="tf", save_traces=False, signatures={"serving_default": call})
@@ -85,7 +85,7 @@ def gru_with_batch_norm(out):
 
 
 def lstm_in_a_function(out):
-    """The program of the layer and its variables, without the layer: a tenth of the size."""
+    """The program and variables of the layer, without the layer: a tenth of the size."""
     layer, model = recurrent(layers.LSTM(2)), tf.Module()
     model.kept = layer.variables
     spec = tf.TensorSpec((None, None, 3), tf.float32, name="x")
@@ -110,7 +110,7 @@ def lambda_layer(out):
 
 
 def operators(out):
-    """Operators on symbolic tensors, which each generation of Keras writes in another way."""
+    """Operators on symbolic tensors, which each version of Keras saves differently."""
     x = keras.Input((3,), name="x")
     keras.Model(x, tf.nn.relu(x * 2.0 - 1.0)).save(out, save_format="tf")
 
@@ -129,7 +129,7 @@ def text_vectorization(out):
 
 
 class Doubling(layers.Layer):
-    """A layer of somebody's own; without get_config, Keras cannot make it again."""
+    """A custom layer; without get_config, Keras cannot recreate it."""
 
     def build(self, shape):
         self.factor = self.add_weight(name="factor", shape=(), initializer="ones")
@@ -139,7 +139,7 @@ class Doubling(layers.Layer):
 
 
 class Scaling(layers.Layer):
-    """With get_config Keras could make it again, given the class."""
+    """With get_config and the class, Keras can recreate it."""
 
     def __init__(self, by=3.0, **more):
         super().__init__(**more)
@@ -209,7 +209,7 @@ def exported_string_lookup(out):
 
 
 def saved_as_object(out):
-    """A Keras 3 model given to tf.saved_model.save."""
+    """A Keras 3 model saved by tf.saved_model.save."""
     tf.saved_model.save(trained("adam"), out)
 
 
@@ -232,7 +232,7 @@ def module(out):
 
 
 def module_with_optimizer(out):
-    """An optimizer kept beside what it trained."""
+    """An optimizer saved with the model that it trained."""
     model = Linear()
     model.optimizer = keras.optimizers.Adam()
     model.optimizer.apply_gradients([(tf.ones((3, 2)), model.weights)])
@@ -254,7 +254,7 @@ def module_with_table(out):
 
 
 def hub_module(out):
-    """As a hub wants it: callable, with its variables and losses by name."""
+    """A module for TF Hub: callable, with variables and losses by name."""
     model = Linear()
     model.trainable_variables_of_hub = [model.weights]
     model.variables_of_hub = [model.weights]
@@ -279,7 +279,7 @@ def simple_save(out):
 
 
 def hub_module_v1(out):
-    """A MetaGraph with no tags, as the first hub modules have."""
+    """A MetaGraph without tags, as in the first hub modules."""
     with tf.Graph().as_default(), v1.Session() as session:
         x, y = graph_of_a_line()
         session.run(v1.global_variables_initializer())
@@ -302,7 +302,7 @@ def estimator(out):
 
 
 if __name__ == "__main__":
-    os.chdir(sys.argv[1])  # so that no path of this machine is in a model: tables keep the name of their file
+    os.chdir(sys.argv[1])  # keep paths of this machine out of the models: tables store the name of their file
     for name in sys.argv[2:]:
         np.random.seed(0)
         v1.set_random_seed(0)
