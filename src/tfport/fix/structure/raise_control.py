@@ -16,7 +16,15 @@ from tfport.graph.dtypes import BOOL, INT32
 from tfport.graph.graph import Function, Graph, Node, Value
 from tfport.graph.shapes import UNKNOWN
 from tfport.runtime.ops.control.conditions import Literal, condition_of
-from tfport.runtime.ops.control.switch_merge import ENTERS, EXITS, MERGES, SWITCHES, Branch, Frame, Structures
+from tfport.runtime.ops.control.switch_merge import (
+    ENTERS,
+    EXITS,
+    MERGES,
+    SWITCHES,
+    Branch,
+    LoopFrame,
+    Structures,
+)
 
 
 def raise_control(graph: Graph) -> int:
@@ -27,7 +35,7 @@ def raise_control(graph: Graph) -> int:
         if not innermost:
             raise StructureRefusal("each remaining branch or loop contains another one")
         for unit in innermost:
-            if isinstance(unit, Frame):
+            if isinstance(unit, LoopFrame):
                 _raise_loop(graph, unit)
             elif isinstance(unit, Branch):
                 _raise_branch(graph, unit)
@@ -44,7 +52,7 @@ def _nothing_is_left(nodes: Iterable[Node]) -> None:
 
 
 def _is_innermost(unit: object) -> bool:
-    if isinstance(unit, Frame):
+    if isinstance(unit, LoopFrame):
         own = {*unit.merges, *unit.enters}
         return not any(node.op in (*MERGES, *ENTERS) and node not in own for node in _nodes_in(unit))
     assert isinstance(unit, Branch)
@@ -63,7 +71,7 @@ def _no_effect_is_lost(nodes: Iterable[Node]) -> None:
             raise StructureRefusal(f"no result of the loop depends on `{node.name}` ({node.op})")
 
 
-def _nodes_in(frame: Frame) -> set[Node]:
+def _nodes_in(frame: LoopFrame) -> set[Node]:
     """All nodes of a frame, from its Enter nodes to its exits."""
     inside = set(frame.enters)
     stack = list(inside)
@@ -75,7 +83,7 @@ def _nodes_in(frame: Frame) -> set[Node]:
     return inside
 
 
-def _raise_loop(graph: Graph, frame: Frame) -> None:
+def _raise_loop(graph: Graph, frame: LoopFrame) -> None:
     fixed = [enter for enter in frame.enters if enter not in frame.starts]
     outer = [enter.inputs[0] for enter in (*frame.starts, *fixed)]
     _no_references(outer)

@@ -13,7 +13,7 @@ from tfport.graph.graph import Graph, Node
 from tfport.graph.model import Model
 from tfport.graph.state import tables
 from tfport.graph.tensors import Tensor
-from tfport.runtime.ops.tables.kernels.text_files import Layout, entries
+from tfport.runtime.ops.tables.kernels.text_files import TextFileLayout, entries
 
 FROM_FILE = {
     "InitializeTableFromTextFile": "InitializeTable",
@@ -50,7 +50,7 @@ def _entries(model: Model, node: Node, files: dict[Node, str]) -> tuple[tuple[An
         raise TableRefusal(f"{name} is larger than {MOST_BYTES} bytes, the limit for constants")
     layout: dict[str, Any] = {attr: node.attrs[attr] for attr in LAYOUT if attr in node.attrs}
     try:
-        keys, values = entries(name, bytes(model.files.map(path)), Layout(**layout), key, value)
+        keys, values = entries(name, bytes(model.files.map(path)), TextFileLayout(**layout), key, value)
     except RunFailed as error:
         raise TableRefusal(str(error)) from None
     return (keys, key), (values, value)

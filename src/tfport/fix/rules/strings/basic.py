@@ -7,7 +7,7 @@ from tfport.fix.rule import EXACT, LOSSY, Replacement, refuse, rule
 from tfport.fix.rules.strings.string_bytes import Bytes, leads, single_bytes
 from tfport.graph.dtypes import INT64, STRING, DType
 from tfport.graph.graph import Node
-from tfport.runtime.ops.strings.byte_strings import raw
+from tfport.runtime.ops.strings.byte_strings import attr_bytes
 
 BLANKS = b" \t\n\v\f\r"
 WIDER = {
@@ -108,7 +108,7 @@ def split_at_each_byte(op: NodeBuilder, n: Node) -> Replacement:
         return refuse("its separator is not known beforehand")
     if n.attrs["maxsplit"] != -1:
         return refuse(f"StringSplit always cuts everywhere, not only maxsplit={n.attrs['maxsplit']} times")
-    cut = raw(separator.item())
+    cut = attr_bytes(separator.item())
     if not cut:
         return op.StringSplit(n.inputs[0], BLANKS, skip_empty=True)
     if len(cut) > 1:

@@ -9,7 +9,7 @@ from tfport.fix.nodes.row_splits import column, count_of, indices_of, lengths_of
 from tfport.fix.rule import EXACT, Replacement, refuse, rule
 from tfport.graph.dtypes import INT64, STRING
 from tfport.graph.graph import Node, Value
-from tfport.runtime.ops.strings.byte_strings import raw
+from tfport.runtime.ops.strings.byte_strings import attr_bytes
 
 MOST_WORDS = 64
 """In the n-grams of all widths together: each is a node of its own."""
@@ -50,7 +50,7 @@ def words_side_by_side(op: NodeBuilder, n: Node) -> Replacement:
         return refuse(f"its n-grams have {sum(widths)} words together; expected 1 to {MOST_WORDS}")
     data, splits = n.inputs
     cuts = wide(op, splits)
-    ends = op.const([raw(n.attrs["left_pad"]), raw(n.attrs["right_pad"])], STRING)
+    ends = op.const([attr_bytes(n.attrs["left_pad"]), attr_bytes(n.attrs["right_pad"])], STRING)
     starts = op.StridedSlice(cuts, [0], [-1], [1], begin_mask=1)
     sentences = Sentences(
         op,

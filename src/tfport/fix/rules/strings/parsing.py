@@ -11,7 +11,7 @@ from tfport.fix.rule import EXACT, Replacement, refuse, rule
 from tfport.graph.attrs import Attr
 from tfport.graph.dtypes import BOOL, INT64, STRING, DType
 from tfport.graph.graph import Node, Value
-from tfport.runtime.ops.strings.byte_strings import raw
+from tfport.runtime.ops.strings.byte_strings import attr_bytes
 
 LONGEST_PADDING = 1 << 16
 Outputs = list[Node | Value | None]
@@ -64,7 +64,9 @@ def keys_at_once(op: NodeBuilder, n: Node) -> Replacement:
 def example_in_a_batch(op: NodeBuilder, n: Node) -> Replacement:
     """One Example is parsed like the only one of a batch, and the axis of the batch is taken off."""
     serialized, *defaults = n.inputs
-    sparse, dense = ([raw(key) for key in _list(n.attrs[name])] for name in ("sparse_keys", "dense_keys"))
+    sparse, dense = (
+        [attr_bytes(key) for key in _list(n.attrs[name])] for name in ("sparse_keys", "dense_keys")
+    )
     parsed = op.ParseExample(
         op.ExpandDims(serialized, 0), op.const([], STRING), sparse, dense, defaults,
         sparse_types=n.attrs["sparse_types"], dense_shapes=n.attrs["dense_shapes"],
@@ -103,14 +105,14 @@ def _each(op: NodeBuilder, keys: Value, count: int) -> list[Node | Value]:
     """The keys of a vector."""
     known = op.constant(keys)
     if known is not None:
-        return [op.const(raw(key)) for key in known.tolist()]
+        return [op.const(attr_bytes(key)) for key in known.tolist()]
     return list(op.Unpack(keys, num=count, axis=0).outputs) if count else []
 
 
 def _vector(op: NodeBuilder, keys: Sequence[Value]) -> Node | Value:
     known = [op.constant(key) for key in keys]
     if all(key is not None and not key.ndim for key in known):
-        return op.const([raw(key.item()) for key in known if key is not None], STRING)
+        return op.const([attr_bytes(key.item()) for key in known if key is not None], STRING)
     return op.Pack(list(keys))
 
 

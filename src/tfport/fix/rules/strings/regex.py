@@ -9,8 +9,8 @@ from tfport.fix.rule import EXACT, LOSSY, Replacement, refuse, rule
 from tfport.fix.rules.strings.string_bytes import Bytes, leads, single_bytes
 from tfport.graph.dtypes import INT64
 from tfport.graph.graph import Node, Value
-from tfport.runtime.ops.strings.byte_strings import raw
-from tfport.runtime.ops.strings.kernels.regex import _compiled as compiled
+from tfport.runtime.ops.strings.byte_strings import attr_bytes
+from tfport.runtime.ops.strings.kernels.regex import compiled_regex
 
 LITERAL = re.compile(rb"\^?((?:\\[^0-9A-Za-z]|[^\\.^$|?*+()\[\]{}])*)\$?", re.DOTALL)
 """Plain characters and escaped ones, with or without anchors."""
@@ -29,13 +29,13 @@ ESCAPED = re.compile(rb"\\(.)", re.DOTALL)
 @rule("StaticRegexFullMatch", keeps=EXACT)
 def match_a_constant_pattern(op: NodeBuilder, n: Node) -> Replacement:
     """RegexFullMatch takes the same pattern as an input."""
-    return op.RegexFullMatch(n.inputs[0], raw(n.attrs["pattern"]))
+    return op.RegexFullMatch(n.inputs[0], attr_bytes(n.attrs["pattern"]))
 
 
 @rule("StaticRegexReplace", keeps=EXACT)
 def replace_a_constant_pattern(op: NodeBuilder, n: Node) -> Replacement:
     """RegexReplace takes the same pattern and rewrite as inputs."""
-    pattern, rewrite = raw(n.attrs["pattern"]), raw(n.attrs["rewrite"])
+    pattern, rewrite = attr_bytes(n.attrs["pattern"]), attr_bytes(n.attrs["rewrite"])
     return op.RegexReplace(n.inputs[0], pattern, rewrite, replace_global=n.attrs["replace_global"])
 
 
@@ -98,7 +98,7 @@ def others_replaced_by_bytes(op: NodeBuilder, n: Node) -> Replacement:
 
 def _replaced(op: NodeBuilder, text: Value, pattern: bytes, several: bool, rewrite: bytes) -> Node:
     """Characters that a pattern matches replaced one by one, or several side by side at once."""
-    match = compiled(pattern).fullmatch
+    match = compiled_regex(pattern).fullmatch
     others = bool(match("\u00e9".encode()))
     inside = [bool(match(byte)) if byte.isascii() else others for byte in single_bytes()]
     strings = Bytes(op, text)
@@ -171,7 +171,7 @@ def _bytes(op: NodeBuilder, value: Value) -> bytes:
     array = op.constant(value)
     if array is None or array.ndim:
         raise refuse(f"`{value}` is not known beforehand")
-    return raw(array.item())
+    return attr_bytes(array.item())
 
 
 def _text(op: NodeBuilder, value: Value) -> str | bytes:

@@ -13,7 +13,7 @@ from typing import Any
 from tfport.errors import MalformedGraph
 from tfport.runtime.operand import Operand
 from tfport.runtime.ops.control.structure_steps import (
-    Inner,
+    InnerProgram,
     captured_by,
     has_effect,
     is_true,
@@ -68,7 +68,7 @@ def _chosen(
 
 
 def _run(tracer: Tracer, programs: Sequence[Program], captured: Sequence[Operand]) -> Run:
-    then, otherwise = (Inner(program, tracer.engine, captured) for program in programs)
+    then, otherwise = (InnerProgram(program, tracer.engine, captured) for program in programs)
 
     def run(given: Sequence[Any]) -> Sequence[Any]:
         taken = then if is_true(given[0]) else otherwise

@@ -26,7 +26,7 @@ from tfport.runtime.ops.control.list_facts import Change, ListFacts
 from tfport.runtime.ops.control.loop_body import Body, Loop, Operands, counts_from, settled, walked
 from tfport.runtime.ops.control.loop_lists import handed_out, list_behind
 from tfport.runtime.ops.control.structure_steps import (
-    Inner,
+    InnerProgram,
     captured_by,
     has_effect,
     is_true,
@@ -224,13 +224,13 @@ def _add(tracer: Tracer, loop: Loop, program: Program, starts: Operands, outputs
         node = OnnxNode("Loop", (*decide, *others), tuple(outputs), {"body": program})
         lowered = [node] if tracer.engine.takes(node) else None
     inputs = (*starts, *captured, *touched_by([program]))
-    run = _run(Inner(program, tracer.engine, captured), len(starts), program.results[len(starts) :])
+    run = _run(InnerProgram(program, tracer.engine, captured), len(starts), program.results[len(starts) :])
     why = "" if lowered else "the body is not said in ONNX"
     effect = has_effect([program])
     tracer.add(Step(loop.name, loop.op, inputs, tuple(outputs), lowered, run, effect, why, (program,)))
 
 
-def _run(body: Inner, carried: int, items: Operands) -> Run:
+def _run(body: InnerProgram, carried: int, items: Operands) -> Run:
     """Turns on the host, as long as the condition is true, or as many as a number says."""
 
     def run(given: Sequence[Any]) -> Sequence[Any]:

@@ -102,7 +102,7 @@ def joined(shapes: Iterable[Dims | None]) -> Dims | None:
     return first
 
 
-class Inner:
+class InnerProgram:
     """A program inside a step, planned when it is first run."""
 
     def __init__(self, program: Program, engine: Engine, captured: Sequence[Operand]) -> None:

@@ -45,11 +45,11 @@ class Structures:
     @classmethod
     def of(cls, nodes: set[Node]) -> Structures:
         loops: dict[Node, ControlUnit] = {}
-        frames: dict[str, Frame] = {}
+        frames: dict[str, LoopFrame] = {}
         for node in nodes:
             if node.op in ENTERS:
                 name = str(node.attrs.get("frame_name"))
-                frames.setdefault(name, Frame(name)).enters.append(node)
+                frames.setdefault(name, LoopFrame(name)).enters.append(node)
         for frame in frames.values():
             frame.complete(nodes)
             loops.update(dict.fromkeys(frame.exits, frame))
@@ -84,7 +84,7 @@ def _branches(
 
 
 @dataclass(eq=False)
-class Frame:
+class LoopFrame:
     """One loop: variables go from Enter to Merge to Switch, and from there out or round again."""
 
     name: str
@@ -258,8 +258,8 @@ class Branch:
             env[merge.output(1)] = answers[len(self.merges) + i]
 
 
-def _ends(unit: Frame | Branch) -> list[Node]:
-    return unit.exits if isinstance(unit, Frame) else unit.merges
+def _ends(unit: LoopFrame | Branch) -> list[Node]:
+    return unit.exits if isinstance(unit, LoopFrame) else unit.merges
 
 
 @structure("Switch RefSwitch")

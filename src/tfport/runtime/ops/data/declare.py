@@ -22,7 +22,7 @@ from tfport.runtime.host import Group, group_inputs, host_run, inferred_attrs
 from tfport.runtime.lower import CONTEXT, Context, Implementation, structure
 from tfport.runtime.operand import Dims, Operand
 from tfport.runtime.ops.control import functional as control
-from tfport.runtime.ops.control.structure_steps import Inner, captured_by
+from tfport.runtime.ops.control.structure_steps import InnerProgram, captured_by
 from tfport.runtime.ops.data.dataset import DEEPEST, Dataset
 from tfport.runtime.program import Program, Step
 from tfport.runtime.trace import Tracer
@@ -68,7 +68,7 @@ def _trace(
         if isinstance(value, FunctionRef)
     }
     around = captured_by(list(programs.values()))
-    functions = {name: Inner(program, tracer.engine, around) for name, program in programs.items()}
+    functions = {name: InnerProgram(program, tracer.engine, around) for name, program in programs.items()}
     types = tuple(signature.output_type(i, attrs) for i in range(signature.output_count(attrs) or 0))
     context = Context(tracer.state, node.name, node.op, types)
     plain = {name: value for name, value in attrs.items() if name in kernel.named and name not in programs}
@@ -113,7 +113,7 @@ def _refuse_unnamed(kernel: Implementation, node: Node, attrs: Attrs, decided: s
             raise CannotRun(f"the kernel of {node.op} does not support the attribute {name}")
 
 
-def _call(inner: Inner, captured: Sequence[Any], args: Sequence[Any]) -> list[Any]:
+def _call(inner: InnerProgram, captured: Sequence[Any], args: Sequence[Any]) -> list[Any]:
     return inner.run(list(args), captured)
 
 

@@ -15,7 +15,7 @@ from tfport.formats.encoding.crc32c import checksum, masked
 from tfport.graph.dtypes import STRING
 from tfport.graph.shapes import Shape
 from tfport.runtime.ops.data.dataset import Dataset, Element
-from tfport.runtime.ops.strings.byte_strings import texts
+from tfport.runtime.ops.strings.byte_strings import string_array
 
 MOST_UNPACKED = 1 << 31
 _WINDOWS = {b"ZLIB": zlib.MAX_WBITS, b"GZIP": zlib.MAX_WBITS | 16}
@@ -44,7 +44,7 @@ class RecordFiles(Dataset):
         for name in self.names:
             path = name.decode(errors="replace")
             for record in self.cut(path, self._data(path)):
-                yield (texts([record], ()),)
+                yield (string_array([record], ()),)
 
     def _data(self, path: str) -> bytes:
         data = bytes(self.read(path))

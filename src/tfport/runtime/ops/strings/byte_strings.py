@@ -14,31 +14,31 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 
-def texts(values: Sequence[bytes], shape: Sequence[int] | None = None) -> NDArray[Any]:
+def string_array(values: Sequence[bytes], shape: Sequence[int] | None = None) -> NDArray[Any]:
     """An array of bytes, a vector unless a shape is given."""
     array = np.empty(len(values), object)
     array[:] = values
     return array if shape is None else array.reshape(tuple(shape))
 
 
-def each(array: NDArray[Any], change: Callable[[bytes], bytes]) -> NDArray[Any]:
+def map_strings(array: NDArray[Any], change: Callable[[bytes], bytes]) -> NDArray[Any]:
     """The array with every string changed."""
-    return texts([change(text) for text in array.reshape(-1).tolist()], array.shape)
+    return string_array([change(text) for text in array.reshape(-1).tolist()], array.shape)
 
 
-def one(array: NDArray[Any], what: str) -> Any:
+def scalar_value(array: NDArray[Any], what: str) -> Any:
     """The element of a scalar."""
     if array.ndim:
         raise RunFailed(f"{what} must be a scalar, not of shape {list(array.shape)}")
     return array[()]
 
 
-def raw(attribute: str | bytes) -> bytes:
+def attr_bytes(attribute: str | bytes) -> bytes:
     """A string attribute as the bytes that it was."""
     return attribute if isinstance(attribute, bytes) else attribute.encode()
 
 
-def shown(text: bytes) -> str:
+def printable(text: bytes) -> str:
     """A string for a message."""
     return text[:100].decode(errors="backslashreplace")
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tfport.errors import RunFailed
-from tfport.runtime.ops.strings.byte_strings import shown
+from tfport.runtime.ops.strings.byte_strings import printable
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -37,7 +37,7 @@ def numbers(values: Sequence[bytes], dtype: np.dtype[Any]) -> NDArray[Any]:
 def _said(read: Callable[[bytes], Any], text: bytes, dtype: np.dtype[Any]) -> Any:
     value = read(text)
     if value is None:
-        raise RunFailed(f"`{shown(text)}` is no number of type {dtype}")
+        raise RunFailed(f"`{printable(text)}` is no number of type {dtype}")
     return value
 
 

@@ -27,7 +27,7 @@ _FEW = 16
 """Keys that are looked up one by one, whatever their type."""
 
 
-class Table(ABC):
+class LookupTable(ABC):
     """What every kind of table does."""
 
     takes_first_default = True
@@ -138,7 +138,7 @@ class Table(ABC):
         self._free, self._sorted = [], None
 
 
-class StaticTable(Table):
+class StaticTable(LookupTable):
     """Filled once, then only read."""
 
     filled = False
@@ -173,7 +173,7 @@ class StaticTable(Table):
             self.filled = True
 
 
-class MutableTable(Table):
+class MutableTable(LookupTable):
     """Keys come and go."""
 
     takes_first_default = False

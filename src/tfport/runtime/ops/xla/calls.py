@@ -19,7 +19,7 @@ from tfport.runtime.failures import naming_node
 from tfport.runtime.lower import structure
 from tfport.runtime.operand import Operand
 from tfport.runtime.ops.control import functional as control
-from tfport.runtime.ops.control.structure_steps import Inner
+from tfport.runtime.ops.control.structure_steps import InnerProgram
 from tfport.runtime.ops.xla import hlo_calls as calls
 from tfport.runtime.ops.xla.dimension_numbers import SCATTER, dimension_numbers, only
 from tfport.runtime.ops.xla.hlo_calls import SECOND, Computation, one_at_a_time
@@ -111,7 +111,7 @@ def computation(tracer: Tracer, node: Node, name: str, attrs: Attrs, kinds: Sequ
         if all(step.op in _BY_ELEMENT for step in program.steps):
             break
     tracer.unsupported += inner.unsupported
-    runner = Inner(program, inner.engine, [])
+    runner = InnerProgram(program, inner.engine, [])
 
     def call(*arrays: Any) -> Sequence[Any]:
         return runner.run(arrays, ())

@@ -6,13 +6,13 @@ from tfport.errors import RunFailed
 from tfport.runtime.ops.data.dataset import whole
 from tfport.runtime.ops.data.declare import dataset
 from tfport.runtime.ops.data.record_files import RecordFiles, lines, pieces, records
-from tfport.runtime.ops.strings.byte_strings import one
+from tfport.runtime.ops.strings.byte_strings import scalar_value
 
 
 def _files(filenames, compression_type, cut, context):
     if filenames.ndim > 1:
         raise RunFailed(f"filenames must be a scalar or a vector, found shape {list(filenames.shape)}")
-    compression = one(compression_type, "compression_type")
+    compression = scalar_value(compression_type, "compression_type")
     return RecordFiles(filenames.reshape(-1).tolist(), compression, context.state.read_file, cut)
 
 

@@ -8,12 +8,12 @@ from tfport.graph.graph import Node
 from tfport.runtime.lower import host, shapes, structure
 from tfport.runtime.operand import Operand
 from tfport.runtime.ops.control.functional import function_of
-from tfport.runtime.ops.control.structure_steps import Inner
+from tfport.runtime.ops.control.structure_steps import InnerProgram
 from tfport.runtime.ops.data.dataset import Dataset, check_element, check_shapes, check_types
 from tfport.runtime.ops.data.declare import declared_ranks
 from tfport.runtime.ops.data.iterator import DatasetIterator, handles_of
 from tfport.runtime.ops.data.kernels.optionals import Optional
-from tfport.runtime.ops.strings.byte_strings import one
+from tfport.runtime.ops.strings.byte_strings import scalar_value
 from tfport.runtime.trace import Tracer
 
 DEVICE = b"/job:localhost/replica:0/task:0/device:CPU:0"
@@ -51,7 +51,7 @@ def one_shot_iterator(
         program = tracer.program([], lambda: tracer.call(function, [], overrides))
     finally:
         tracer.bake = bake
-    factory = Inner(program, tracer.engine, [])
+    factory = InnerProgram(program, tracer.engine, [])
     name = attrs.get("shared_name") or node.name
 
     def made() -> Dataset:
@@ -100,7 +100,7 @@ def to_string_handle(resource_handle, *, context):
 
 @host("IteratorFromStringHandle IteratorFromStringHandleV2")
 def from_string_handle(string_handle, *, output_types, output_shapes, context):
-    iterator = handles_of(context.state).find(one(string_handle, "string_handle"))
+    iterator = handles_of(context.state).find(scalar_value(string_handle, "string_handle"))
     if output_types:
         check_types(output_types, iterator.types, f"iterator `{iterator.name}`")
     if output_shapes:

@@ -23,7 +23,7 @@ from tfport.runtime.ops.data.steps import (
     Unique,
     Zip,
 )
-from tfport.runtime.ops.strings.byte_strings import one
+from tfport.runtime.ops.strings.byte_strings import scalar_value
 
 
 @dataset("TensorDataset")
@@ -166,7 +166,7 @@ def cache_dataset_v2(input_dataset, filename, cache):
 
 
 def _in_memory(filename):
-    if one(filename, "filename"):
+    if scalar_value(filename, "filename"):
         raise RunFailed("models may not write files: cache the dataset in memory (an empty filename)")
 
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from tfport.errors import RunFailed
 from tfport.runtime.lower import host
-from tfport.runtime.ops.strings.byte_strings import raw, shown, texts
+from tfport.runtime.ops.strings.byte_strings import attr_bytes, printable, string_array
 from tfport.runtime.ops.strings.number_parsing import reader
 
 if TYPE_CHECKING:
@@ -20,7 +20,7 @@ _QUOTE, _BREAKS = b'"', (b"\n", b"\r")
 
 @host("DecodeCSV")
 def decode_csv(records, record_defaults, *, OUT_TYPE, field_delim, use_quote_delim, na_value, select_cols):
-    delimiter, missing = raw(field_delim), raw(na_value)
+    delimiter, missing = attr_bytes(field_delim), attr_bytes(na_value)
     if len(delimiter) != 1:
         raise RunFailed("the delimiter must be one byte")
     if select_cols and len(select_cols) != len(record_defaults):
@@ -54,9 +54,9 @@ def _column(fields: Sequence[bytes], default: NDArray[Any], missing: bytes, at: 
             continue
         value = field if read is None else read(field)
         if value is None:
-            raise RunFailed(f"field {at} of record {i} is no {default.dtype}: `{shown(field)}`")
+            raise RunFailed(f"field {at} of record {i} is no {default.dtype}: `{printable(field)}`")
         values.append(value)
-    return texts(values) if read is None else np.array(values, default.dtype)
+    return string_array(values) if read is None else np.array(values, default.dtype)
 
 
 def _fields(record: bytes, delimiter: bytes, quotes: bool, chosen: Sequence[int]) -> list[bytes]:
@@ -88,7 +88,7 @@ def _plain(record: bytes, at: int, delimiter: bytes, quotes: bool) -> tuple[byte
     end = record.find(delimiter, at)
     field = record[at:] if end < 0 else record[at:end]
     if b"\n" in field or b"\r" in field or (quotes and _QUOTE in field):
-        raise RunFailed(f"a field without quotes has quotes or line breaks inside: `{shown(field)}`")
+        raise RunFailed(f"a field without quotes has quotes or line breaks inside: `{printable(field)}`")
     return field, at + len(field) + 1
 
 

@@ -12,7 +12,7 @@ from typing import Any
 from tfport.errors import RunFailed
 from tfport.formats.encoding.varint import to_varint
 from tfport.runtime.lower import host
-from tfport.runtime.ops.strings.byte_strings import each
+from tfport.runtime.ops.strings.byte_strings import map_strings
 
 _LISTS = {
     "bytesList": 1, "bytes_list": 1, "floatList": 2, "float_list": 2, "int64List": 3, "int64_list": 3,
@@ -22,7 +22,7 @@ _SPECIAL = {"NaN": math.nan, "Infinity": math.inf, "-Infinity": -math.inf}
 
 @host("DecodeJSONExample")
 def decode_json_example(json_examples):
-    return each(json_examples, _example)
+    return map_strings(json_examples, _example)
 
 
 def _example(text: bytes) -> bytes:

@@ -11,7 +11,7 @@ import numpy as np
 
 from tfport.errors import RunFailed
 from tfport.runtime.lower import host
-from tfport.runtime.ops.strings.byte_strings import each, one, shown
+from tfport.runtime.ops.strings.byte_strings import map_strings, printable, scalar_value
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -22,13 +22,13 @@ _BASE64 = re.compile(rb"[A-Za-z0-9_-]*").fullmatch
 @host("EncodeBase64")
 def encode_base64(input, *, pad):
     if pad:
-        return each(input, base64.urlsafe_b64encode)
-    return each(input, lambda text: base64.urlsafe_b64encode(text).rstrip(b"="))
+        return map_strings(input, base64.urlsafe_b64encode)
+    return map_strings(input, lambda text: base64.urlsafe_b64encode(text).rstrip(b"="))
 
 
 @host("DecodeBase64")
 def decode_base64(input):
-    return each(input, _from_base64)
+    return map_strings(input, _from_base64)
 
 
 def _from_base64(text: bytes) -> bytes:
@@ -36,7 +36,7 @@ def _from_base64(text: bytes) -> bytes:
     if len(text) % 4 == 0:
         bare = text[:-2] if text.endswith(b"==") else text.removesuffix(b"=")
     if len(bare) % 4 == 1 or not _BASE64(bare):
-        raise RunFailed(f"`{shown(text)}` is not base64 (of the kind with - and _)")
+        raise RunFailed(f"`{printable(text)}` is not base64 (of the kind with - and _)")
     return base64.urlsafe_b64decode(bare + b"=" * (-len(bare) % 4))
 
 
@@ -54,7 +54,7 @@ def decode_raw(bytes, *, out_type, little_endian):
 
 @host("DecodePaddedRaw")
 def decode_padded_raw(input_bytes, fixed_length, *, out_type, little_endian):
-    size, width = int(one(fixed_length, "the length")), out_type.numpy.itemsize
+    size, width = int(scalar_value(fixed_length, "the length")), out_type.numpy.itemsize
     if size <= 0:
         raise RunFailed(f"the length must be positive, not {size}")
     if size % width:
@@ -78,11 +78,11 @@ def decode_compressed(bytes, *, compression_type):
     if compression_type == "":
         return bytes
     if compression_type == "ZSTD":
-        return each(bytes, _unpacked)
+        return map_strings(bytes, _unpacked)
     if compression_type not in ("ZLIB", "GZIP"):
         raise RunFailed(f"there is compression with ZLIB, GZIP or ZSTD, not with {compression_type}")
     window = zlib.MAX_WBITS | (16 if compression_type == "GZIP" else 0)
-    return each(bytes, lambda data: _inflated(data, window))
+    return map_strings(bytes, lambda data: _inflated(data, window))
 
 
 def _unpacked(data: bytes) -> bytes:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NoReturn
 
 from tfport.errors import RunFailed, UnreadableFile
 from tfport.runtime.lower import Context, host
-from tfport.runtime.ops.strings.byte_strings import one, texts
+from tfport.runtime.ops.strings.byte_strings import scalar_value, string_array
 
 if TYPE_CHECKING:
     from tfport.formats.files import Files
@@ -18,14 +18,16 @@ _MOST_FILES = 100_000
 
 @host("ReadFile")
 def read_file(filename, *, context):
-    return bytes(context.state.read_file(one(filename, "the name of a file").decode(errors="replace")))
+    return bytes(
+        context.state.read_file(scalar_value(filename, "the name of a file").decode(errors="replace"))
+    )
 
 
 @host("MatchingFiles")
 def matching_files(pattern, *, context):
     patterns = [_pattern(text.decode(errors="replace")) for text in pattern.reshape(-1).tolist()]
     found = {name for name in _names(context) if any(p.fullmatch(name) for p in patterns)}
-    return texts([name.encode() for name in sorted(found)])
+    return string_array([name.encode() for name in sorted(found)])
 
 
 def _names(context: Context) -> Iterator[str]:
@@ -74,13 +76,19 @@ def _pattern(glob: str) -> re.Pattern[str]:
 
 @host("ShardedFilename")
 def sharded_filename(basename, shard, num_shards):
-    name, number, count = one(basename, "the name"), one(shard, "the shard"), one(num_shards, "their number")
+    name, number, count = (
+        scalar_value(basename, "the name"),
+        scalar_value(shard, "the shard"),
+        scalar_value(num_shards, "their number"),
+    )
     return name + b"-%05d-of-%05d" % (int(number), int(count))
 
 
 @host("ShardedFilespec")
 def sharded_filespec(basename, num_shards):
-    return one(basename, "the name") + b"-?????-of-%05d" % int(one(num_shards, "the number of shards"))
+    return scalar_value(basename, "the name") + b"-?????-of-%05d" % int(
+        scalar_value(num_shards, "the number of shards")
+    )
 
 
 def _refuse() -> NoReturn:

@@ -10,7 +10,7 @@ import numpy as np
 
 from tfport.errors import RunFailed
 from tfport.runtime.lower import host
-from tfport.runtime.ops.strings.byte_strings import raw, texts
+from tfport.runtime.ops.strings.byte_strings import attr_bytes, string_array
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -31,7 +31,7 @@ def as_string(input, *, precision, scientific, shortest, width, fill):
         raise RunFailed(f"{input.dtype} has neither a precision nor a scientific or shortest notation")
     flat = input.reshape(-1)
     if kind == "b":
-        return texts([b"true" if value else b"false" for value in flat.tolist()], input.shape)
+        return string_array([b"true" if value else b"false" for value in flat.tolist()], input.shape)
     size = b"%d" % width if width > 0 else b""
     digits = b".%d" % precision if precision >= 0 else b""
     if kind == "s":
@@ -41,8 +41,8 @@ def as_string(input, *, precision, scientific, shortest, width, fill):
         form = b"%" + flag.encode() + size + b"d"
     else:
         form = size + digits + (b"e" if scientific else b"g" if shortest else b"f")
-        return texts(_floats(flat, form, fill.encode()), input.shape)
-    return texts([form % value for value in flat.tolist()], input.shape)
+        return string_array(_floats(flat, form, fill.encode()), input.shape)
+    return string_array([form % value for value in flat.tolist()], input.shape)
 
 
 def _flushed(flat: NDArray[Any]) -> NDArray[Any]:
@@ -70,7 +70,7 @@ def _float(value: float, finite: bytes, other: bytes) -> bytes:
 
 @host("StringFormat")
 def string_format(inputs, *, template, placeholder, summarize):
-    parts = raw(template).split(raw(placeholder)) if placeholder else [raw(template)]
+    parts = attr_bytes(template).split(attr_bytes(placeholder)) if placeholder else [attr_bytes(template)]
     if len(parts) - 1 != len(inputs):
         raise RunFailed(f"the template has {len(parts) - 1} places for {len(inputs)} inputs")
     found = [parts[0]]

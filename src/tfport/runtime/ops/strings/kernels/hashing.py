@@ -8,7 +8,7 @@ import numpy as np
 
 from tfport.errors import RunFailed
 from tfport.runtime.lower import host
-from tfport.runtime.ops.strings.byte_strings import one, shown
+from tfport.runtime.ops.strings.byte_strings import printable, scalar_value
 from tfport.runtime.ops.strings.fingerprints import fingerprint64, murmur64, siphash
 from tfport.runtime.ops.strings.short_fingerprints import LONGEST, short_fingerprint64
 
@@ -51,8 +51,8 @@ def _bucket(hashes: NDArray[Any], count: int, shape: Any) -> NDArray[Any]:
 def fingerprint(data, method):
     if not data.ndim:
         raise RunFailed("the data is a scalar")
-    if one(method, "the method") != b"farmhash64":
-        raise RunFailed(f"`{shown(method[()])}` is no method; there is farmhash64")
+    if scalar_value(method, "the method") != b"farmhash64":
+        raise RunFailed(f"`{printable(method[()])}` is no method; there is farmhash64")
     rows = data.reshape(len(data), int(np.prod(data.shape[1:])))
     if data.dtype == object and rows.shape[1] != 1:
         # several strings: what is hashed is the fingerprints of each

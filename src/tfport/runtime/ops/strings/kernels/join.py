@@ -8,19 +8,19 @@ import numpy as np
 
 from tfport.errors import RunFailed
 from tfport.runtime.lower import host
-from tfport.runtime.ops.strings.byte_strings import checked_splits, one, raw, texts
+from tfport.runtime.ops.strings.byte_strings import attr_bytes, checked_splits, scalar_value, string_array
 
 
 @host("StringJoin")
 def string_join(inputs, *, separator, N):
     if not inputs:
-        return texts([b""], ())
+        return string_array([b""], ())
     shapes = list(dict.fromkeys(array.shape for array in inputs if array.ndim))
     if len(shapes) > 1:
         raise RunFailed(f"the shapes {' and '.join(str(list(shape)) for shape in shapes[:2])} differ")
     shape = shapes[0] if shapes else ()
     columns = [np.broadcast_to(array, shape).reshape(-1).tolist() for array in inputs]
-    return texts(list(map(raw(separator).join, zip(*columns, strict=True))), shape)
+    return string_array(list(map(attr_bytes(separator).join, zip(*columns, strict=True))), shape)
 
 
 @host("ReduceJoin")
@@ -34,9 +34,11 @@ def reduce_join(inputs, reduction_indices, *, keep_dims, separator):
     rows = turned.reshape((*turned.shape[: len(kept)], -1)) if turned.size else None
     shape = [inputs.shape[axis] for axis in kept]
     if rows is None:
-        made = texts([b""] * int(np.prod(shape)), shape)
+        made = string_array([b""] * int(np.prod(shape)), shape)
     else:
-        made = texts([raw(separator).join(row) for row in rows.reshape(-1, rows.shape[-1]).tolist()], shape)
+        made = string_array(
+            [attr_bytes(separator).join(row) for row in rows.reshape(-1, rows.shape[-1]).tolist()], shape
+        )
     return np.expand_dims(made, tuple(axes)) if keep_dims else made
 
 
@@ -48,7 +50,7 @@ def _axis(axis: int, rank: int) -> int:
 
 @host("UnsortedSegmentJoin")
 def unsorted_segment_join(inputs, segment_ids, num_segments, *, separator):
-    count = int(one(num_segments, "the number of segments"))
+    count = int(scalar_value(num_segments, "the number of segments"))
     if count < 0:
         raise RunFailed(f"there cannot be {count} segments")
     if not segment_ids.ndim:
@@ -64,8 +66,8 @@ def unsorted_segment_join(inputs, segment_ids, num_segments, *, separator):
     for segment, row in zip(ids.tolist(), rows.tolist(), strict=True):
         for place, text in zip(found[segment], row, strict=True):
             place.append(text)
-    joined = [raw(separator).join(place) for segment in found for place in segment]
-    return texts(joined, (count, *inner))
+    joined = [attr_bytes(separator).join(place) for segment in found for place in segment]
+    return string_array(joined, (count, *inner))
 
 
 @host("StringNGrams")
@@ -85,9 +87,9 @@ def string_ngrams(
     words = data.reshape(-1).tolist()
     if not data_splits.size:
         # TensorFlow answers as many empty strings as there are words
-        return texts([b""] * len(words)), data_splits
+        return string_array([b""] * len(words)), data_splits
     splits = checked_splits(data_splits.tolist(), len(words))
-    left, right, glue = raw(left_pad), raw(right_pad), raw(separator)
+    left, right, glue = attr_bytes(left_pad), attr_bytes(right_pad), attr_bytes(separator)
     found: list[bytes] = []
     ends = [0]
     for start, end in itertools.pairwise(splits):
@@ -104,4 +106,4 @@ def string_ngrams(
                 raise RunFailed("short sequences cannot be kept without widths and without a padding")
             found.append(glue.join([left] * pad_width + sentence + [right] * pad_width))
         ends.append(len(found))
-    return texts(found), np.array(ends)
+    return string_array(found), np.array(ends)

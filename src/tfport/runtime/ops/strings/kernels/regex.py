@@ -10,7 +10,7 @@ import numpy as np
 
 from tfport.errors import RunFailed
 from tfport.runtime.lower import host
-from tfport.runtime.ops.strings.byte_strings import each, one, raw, shown
+from tfport.runtime.ops.strings.byte_strings import attr_bytes, map_strings, printable, scalar_value
 
 _ESCAPE = re.compile(rb"\\(.?)", re.DOTALL)
 _CHARACTER = re.compile(
@@ -21,7 +21,7 @@ _CHARACTER = re.compile(
 
 
 @functools.lru_cache(256)
-def _compiled(pattern: bytes) -> Any:
+def compiled_regex(pattern: bytes) -> Any:
     import re2
 
     options = re2.Options()
@@ -29,44 +29,46 @@ def _compiled(pattern: bytes) -> Any:
     try:
         return re2.compile(pattern, options)
     except re2.error as error:
-        raise RunFailed(f"`{shown(pattern)}` is no regular expression: {error}") from None
+        raise RunFailed(f"`{printable(pattern)}` is no regular expression: {error}") from None
 
 
 @host("RegexFullMatch")
 def regex_full_match(input, pattern):
-    return _matches(input, one(pattern, "the pattern"))
+    return _matches(input, scalar_value(pattern, "the pattern"))
 
 
 @host("StaticRegexFullMatch")
 def static_regex_full_match(input, *, pattern):
-    return _matches(input, raw(pattern))
+    return _matches(input, attr_bytes(pattern))
 
 
 def _matches(input: Any, pattern: bytes) -> Any:
-    match = _compiled(pattern).fullmatch
+    match = compiled_regex(pattern).fullmatch
     flat = [match(text) is not None for text in input.reshape(-1).tolist()]
     return np.array(flat, bool).reshape(input.shape)
 
 
 @host("RegexReplace")
 def regex_replace(input, pattern, rewrite, *, replace_global):
-    return _replaced(input, one(pattern, "the pattern"), one(rewrite, "the rewrite"), replace_global)
+    return _replaced(
+        input, scalar_value(pattern, "the pattern"), scalar_value(rewrite, "the rewrite"), replace_global
+    )
 
 
 @host("StaticRegexReplace")
 def static_regex_replace(input, *, pattern, rewrite, replace_global):
-    return _replaced(input, raw(pattern), raw(rewrite), replace_global)
+    return _replaced(input, attr_bytes(pattern), attr_bytes(rewrite), replace_global)
 
 
 def _replaced(input: Any, pattern: bytes, rewrite: bytes, everywhere: bool) -> Any:
-    compiled = _compiled(pattern)
+    compiled = compiled_regex(pattern)
     pieces, whole = _rewrite(rewrite)
     if any(piece > compiled.groups for piece in pieces if isinstance(piece, int)):
         return input
     if everywhere:
-        return each(input, lambda text: _all_replaced(compiled.search, text, pieces))
+        return map_strings(input, lambda text: _all_replaced(compiled.search, text, pieces))
     # a broken rewrite replaces nothing here, but what stands before the break above
-    return each(input, lambda text: _first_replaced(compiled.search, text, pieces)) if whole else input
+    return map_strings(input, lambda text: _first_replaced(compiled.search, text, pieces)) if whole else input
 
 
 def _rewrite(rewrite: bytes) -> tuple[list[bytes | int], bool]:

@@ -10,7 +10,7 @@ import numpy as np
 
 from tfport.errors import RunFailed
 from tfport.runtime.lower import host
-from tfport.runtime.ops.strings.byte_strings import one, texts
+from tfport.runtime.ops.strings.byte_strings import scalar_value, string_array
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 @host("StringSplit")
 def string_split(input, delimiter, *, skip_empty):
     _is_vector(input)
-    separators = one(delimiter, "the delimiter")
+    separators = scalar_value(delimiter, "the delimiter")
     if not separators:
         return _sparse([[text[i : i + 1] for i in range(len(text))] for text in input.tolist()])
     pattern = re.compile(
@@ -33,7 +33,7 @@ def string_split(input, delimiter, *, skip_empty):
 @host("StringSplitV2")
 def string_split_v2(input, sep, *, maxsplit):
     _is_vector(input)
-    separator = one(sep, "the separator")
+    separator = scalar_value(sep, "the separator")
     most = maxsplit if maxsplit > 0 else -1
     if maxsplit == 0:
         return _sparse([[text] for text in input.tolist()])
@@ -62,4 +62,4 @@ def _sparse(rows: Sequence[Sequence[bytes]]) -> tuple[NDArray[Any], NDArray[Any]
     indices[:, 0] = np.repeat(np.arange(len(rows)), sizes)
     indices[:, 1] = np.arange(total) - np.repeat(np.cumsum(sizes) - sizes, sizes)
     shape = np.array([len(rows), sizes.max(initial=0)], np.int64)
-    return indices, texts([word for row in rows for word in row]), shape
+    return indices, string_array([word for row in rows for word in row]), shape

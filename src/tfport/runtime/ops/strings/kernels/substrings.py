@@ -12,7 +12,7 @@ import numpy as np
 
 from tfport.errors import RunFailed
 from tfport.runtime.lower import host
-from tfport.runtime.ops.strings.byte_strings import each, texts
+from tfport.runtime.ops.strings.byte_strings import map_strings, string_array
 
 _YOUNGER = re.compile(
     "([\u1c89\u1c8a\u2c2f\u2c5f\ua7c0\ua7c1\ua7cb-\ua7f1\U00010570-\U000105bc\U00010d50-\U00010d85\U00016ea0-\U00016ed3]+)"
@@ -24,15 +24,15 @@ _TRAILING = re.compile(rb"[\x80-\xbf]+")
 @host("StringLower")
 def string_lower(input, *, encoding):
     if _is_unicode(encoding):
-        return each(input, lambda text: _cased(_to_zero(text), str.lower))
-    return each(input, bytes.lower)
+        return map_strings(input, lambda text: _cased(_to_zero(text), str.lower))
+    return map_strings(input, bytes.lower)
 
 
 @host("StringUpper")
 def string_upper(input, *, encoding):
     if _is_unicode(encoding):
-        return each(input, lambda text: _cased(_to_zero(text), str.upper))
-    return each(input, bytes.upper)
+        return map_strings(input, lambda text: _cased(_to_zero(text), str.upper))
+    return map_strings(input, bytes.upper)
 
 
 def _to_zero(text: bytes) -> bytes:
@@ -59,7 +59,7 @@ def _cased(text: bytes, change: Any) -> bytes:
 
 @host("StringStrip")
 def string_strip(input):
-    return each(input, bytes.strip)
+    return map_strings(input, bytes.strip)
 
 
 @host("StringLength")
@@ -82,7 +82,7 @@ def substr(input, pos, len, *, unit):
     rows = zip(
         strings.reshape(-1).tolist(), starts.reshape(-1).tolist(), sizes.reshape(-1).tolist(), strict=True
     )
-    return texts([part(*row) for row in rows], strings.shape)
+    return string_array([part(*row) for row in rows], strings.shape)
 
 
 def _bytes_of(text: bytes, start: int, size: int) -> bytes:

@@ -11,7 +11,7 @@ import numpy as np
 
 from tfport.errors import RunFailed
 from tfport.runtime.lower import host
-from tfport.runtime.ops.strings.byte_strings import checked_splits, texts
+from tfport.runtime.ops.strings.byte_strings import checked_splits, string_array
 from tfport.runtime.ops.strings.charsets import BROKEN, Decoded, decoded, depends_on_order, is_known
 
 if TYPE_CHECKING:
@@ -80,7 +80,7 @@ def unicode_transcode(
             raise RunFailed(f"a string is not valid {input_encoding}")
         return _encoded(points, output_encoding)
 
-    return texts([transcoded(text) for text in input.reshape(-1).tolist()], input.shape)
+    return string_array([transcoded(text) for text in input.reshape(-1).tolist()], input.shape)
 
 
 @host("UnicodeEncode")
@@ -98,7 +98,7 @@ def unicode_encode(input_values, input_splits, *, errors, output_encoding, repla
     for start, end in itertools.pairwise(splits):
         row = points[start:end]
         rows.append(_encoded(row[~wrong[start:end]] if errors == "ignore" else row, output_encoding))
-    return texts(rows)
+    return string_array(rows)
 
 
 def _encoded(points: NDArray[Any], encoding: str) -> bytes:

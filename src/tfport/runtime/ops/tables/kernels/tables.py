@@ -8,12 +8,12 @@ import numpy as np
 
 from tfport.errors import RunFailed
 from tfport.runtime.lower import Context, host
-from tfport.runtime.ops.tables.table import DenseTable, MutableTable, Shape, StaticTable, Table
+from tfport.runtime.ops.tables.table import DenseTable, LookupTable, MutableTable, Shape, StaticTable
 
 if TYPE_CHECKING:
     from tfport.graph.dtypes import DType
 
-T = TypeVar("T", bound=Table)
+T = TypeVar("T", bound=LookupTable)
 
 
 def _shared(made: T, context: Context, shared_name: str) -> T:
@@ -159,7 +159,7 @@ def initialize_table(table_handle, keys, values):
     table_handle.fill(keys, values)
 
 
-def _filled_once(table: Table) -> None:
+def _filled_once(table: LookupTable) -> None:
     if not isinstance(table, StaticTable):
         raise RunFailed(f"table `{table.name}` is no table that is initialised")
 

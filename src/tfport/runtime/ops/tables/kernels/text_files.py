@@ -10,7 +10,7 @@ import numpy as np
 
 from tfport.errors import RunFailed
 from tfport.runtime.lower import host
-from tfport.runtime.ops.strings.byte_strings import one, raw, shown, texts
+from tfport.runtime.ops.strings.byte_strings import attr_bytes, printable, scalar_value, string_array
 from tfport.runtime.ops.strings.number_parsing import numbers
 from tfport.runtime.ops.tables.table import StaticTable
 
@@ -28,14 +28,14 @@ def initialize_table_from_text_file(
 ):
     if not isinstance(table_handle, StaticTable):
         raise RunFailed(f"table `{table_handle.name}` is no table that is initialised")
-    name = one(filename, "the name of a file").decode(errors="replace")
-    layout = Layout(key_index, value_index, vocab_size, delimiter, offset)
+    name = scalar_value(filename, "the name of a file").decode(errors="replace")
+    layout = TextFileLayout(key_index, value_index, vocab_size, delimiter, offset)
     data = bytes(context.state.read_file(name))
     table_handle.fill(*entries(name, data, layout, table_handle.key, table_handle.value_type))
 
 
 @dataclass(frozen=True, slots=True)
-class Layout:
+class TextFileLayout:
     """Where in a file the keys and values of a table are: the attributes of its initialiser."""
 
     key_index: int
@@ -46,10 +46,10 @@ class Layout:
 
 
 def entries(
-    name: str, data: bytes, layout: Layout, key: DType, value: DType
+    name: str, data: bytes, layout: TextFileLayout, key: DType, value: DType
 ) -> tuple[NDArray[Any], NDArray[Any]]:
     """The keys and the values that a file holds, or what is wrong with it."""
-    rows, delimiter = lines(data), raw(layout.delimiter)
+    rows, delimiter = lines(data), attr_bytes(layout.delimiter)
     if len(delimiter) != 1:
         raise RunFailed("the delimiter must be one byte")
     if layout.vocab_size >= 0:
@@ -63,7 +63,7 @@ def entries(
         columns = [row.split(delimiter) for row in rows]
         for row in columns:
             if len(row) <= last:
-                raise RunFailed(f"{name} has a line of {len(row)} columns: {shown(delimiter.join(row))}")
+                raise RunFailed(f"{name} has a line of {len(row)} columns: {printable(delimiter.join(row))}")
     return (
         _column(rows, columns, layout.key_index, key, layout.offset),
         _column(rows, columns, layout.value_index, value, layout.offset),
@@ -86,4 +86,4 @@ def _column(
     if index == WHOLE_LINE and dtype.name != "string" and not dtype.is_integer:
         raise RunFailed(f"a line is a string or an integer, not {dtype}")
     fields = list(rows) if columns is None or index == WHOLE_LINE else [row[index] for row in columns]
-    return texts(fields) if dtype.name == "string" else numbers(fields, dtype.numpy)
+    return string_array(fields) if dtype.name == "string" else numbers(fields, dtype.numpy)
