@@ -159,5 +159,5 @@ def test_ragged(c, way):
 
 def test_splits_beyond_the_values_are_refused_where_tensorflow_reads_foreign_memory():
     c = dense(UNKNOWN, VALUES, np.float32(0), [i64(0, 2, 9)], SPLITS)
-    with pytest.raises(tfport.Error, match="row partitions are for 9 values; there are 5"):
+    with pytest.raises(tfport.Error, match="the row partitions need 9 values, found 5"):
         run(c, "host")

@@ -11,12 +11,12 @@ from tfport.runtime.ops.sparse.shapes import VECTOR, Attrs, Shapes, shape_from_s
 
 @shapes("RaggedTensorToTensor")
 def ragged_to_tensor(inputs: Sequence[Operand], attrs: Attrs) -> Shapes:
-    said, values = shape_from_sizes(inputs[0]), inputs[1].shape
+    shape, values = shape_from_sizes(inputs[0]), inputs[1].shape
     types = attrs["row_partition_types"]
-    if said is None and values is not None:
+    if shape is None and values is not None:
         levels = len(types) - (types[:1] == ["FIRST_DIM_SIZE"])
-        said = (None,) * (1 + levels) + values[1:]
-    return [said]
+        shape = (None,) * (1 + levels) + values[1:]
+    return [shape]
 
 
 @shapes("RaggedGather RaggedTensorFromVariant")

@@ -1,4 +1,4 @@
-"""Indices of sparse tensors: their bounds, their order, and their places in the dense tensor."""
+"""Indices of sparse tensors: bounds, order, and flat positions in the dense tensor."""
 
 from __future__ import annotations
 
@@ -14,42 +14,46 @@ MOST_PLACES = 1 << 62
 
 
 def checked(indices: Any, values: Any, shape: Any, what: str = "the sparse tensor") -> tuple[int, ...]:
-    """The dense shape of a sparse tensor whose parts belong together."""
+    """The dense shape of a sparse tensor, after validating its parts."""
     if indices.ndim != 2 or values.ndim != 1 or shape.ndim != 1:
         raise RunFailed(
-            f"{what} has indices {indices.shape}, values {values.shape}, shape {shape.shape}; "
-            "expected a matrix and two vectors"
+            f"{what} must have a matrix of indices and vectors of values and shape, "
+            f"found {indices.shape}, {values.shape} and {shape.shape}"
         )
     if len(indices) != len(values) or indices.shape[1] != len(shape):
-        raise RunFailed(f"{what} has indices {indices.shape} for {len(values)} values of rank {len(shape)}")
+        raise RunFailed(
+            f"{what}: indices {indices.shape} do not match {len(values)} values of rank {len(shape)}"
+        )
     return sizes(shape, what)
 
 
 def sizes(shape: Any, what: str = "the sparse tensor") -> tuple[int, ...]:
     dims = tuple(int(n) for n in shape.tolist())
     if min(dims, default=0) < 0 or math.prod(dims) > MOST_PLACES:
-        raise RunFailed(f"{what} says that its shape is {list(dims)}")
+        raise RunFailed(f"{what} has an invalid shape {list(dims)}")
     return dims
 
 
 def in_bounds(indices: Any, dims: tuple[int, ...], what: str = "the sparse tensor") -> None:
-    """Refuse an index that is outside of the shape."""
+    """Raise if an index is out of bounds."""
     if not len(indices):
         return
     wrong = ((indices < 0) | (indices >= np.array(dims, np.int64))).any(1)
     if wrong.any():
         at = int(wrong.argmax())
-        raise RunFailed(f"index {at} of {what} is {indices[at].tolist()}, outside of its shape {list(dims)}")
+        raise RunFailed(
+            f"index {at} of {what}, {indices[at].tolist()}, is out of bounds for shape {list(dims)}"
+        )
 
 
 def places(indices: Any, dims: tuple[int, ...]) -> Any:
-    """The place of each index in a flat dense tensor."""
+    """The flat position of each index in the dense tensor."""
     steps = np.array([math.prod(dims[i + 1 :]) for i in range(len(dims))], np.int64)
     return indices.astype(np.int64, copy=False) @ steps
 
 
 def indices_of(flat: Any, dims: tuple[int, ...]) -> Any:
-    """The other way: flat places as indices, one row each."""
+    """The indices of flat positions, one row each."""
     out = np.empty((len(flat), len(dims)), np.int64)
     rest = flat
     for axis in range(len(dims) - 1, -1, -1):
@@ -60,12 +64,12 @@ def indices_of(flat: Any, dims: tuple[int, ...]) -> Any:
 
 
 def in_order(flat: Any) -> bool:
-    """Whether places grow, each larger than the one before."""
+    """Whether positions strictly increase."""
     return bool((flat[1:] > flat[:-1]).all())
 
 
 def sorted_order(indices: Any) -> Any:
-    """The permutation that puts indices in order, first axis first."""
+    """The permutation that sorts indices, first axis first."""
     return np.lexsort(indices.T[::-1]) if indices.shape[1] else np.arange(len(indices))
 
 

@@ -9,6 +9,7 @@ import numpy as np
 
 from tfport.errors import RunFailed
 from tfport.runtime.ops.io.feature_lists import places_of, strings_array
+from tfport.runtime.ops.ragged.splits import check_splits
 from tfport.runtime.ops.sparse.coordinates import checked
 from tfport.runtime.ops.strings.fingerprints import fingerprint64
 
@@ -16,7 +17,7 @@ MOST_CROSSES = 1 << 28
 
 
 class Features(NamedTuple):
-    """A column: the features of all rows, where those of each row begin, and how many it has."""
+    """A column: the features of all rows, and the start and count of each row."""
 
     values: Any
     starts: Any
@@ -26,10 +27,10 @@ class Features(NamedTuple):
 def sparse_column(indices: Any, values: Any, shape: Any) -> Features:
     dims = checked(indices, values, shape)
     if len(dims) != 2:
-        raise RunFailed(f"features to cross come as matrices; one is of rank {len(dims)}")
+        raise RunFailed(f"a column must be a matrix, found rank {len(dims)}")
     rows = indices[:, 0]
     if len(rows) and (rows.min() < 0 or rows.max() >= dims[0]):
-        raise RunFailed(f"a feature is in a row outside of the {dims[0]}")
+        raise RunFailed(f"row indices must be in [0, {dims[0]})")
     counts = np.bincount(rows, minlength=dims[0])
     order = np.argsort(rows, kind="stable")
     return Features(values[order], np.cumsum(counts) - counts, counts)
@@ -37,46 +38,43 @@ def sparse_column(indices: Any, values: Any, shape: Any) -> Features:
 
 def dense_column(values: Any) -> Features:
     if values.ndim != 2:
-        raise RunFailed(f"features to cross come as matrices; one has shape {values.shape}")
+        raise RunFailed(f"a column must be a matrix, found shape {values.shape}")
     height, width = values.shape
     return Features(values.reshape(-1), np.arange(height) * width, np.full(height, width))
 
 
 def ragged_column(values: Any, splits: Any) -> Features:
-    if splits.ndim != 1 or not len(splits) or splits[0] != 0 or splits[-1] != len(values):
-        raise RunFailed(f"splits {splits.tolist()[:9]} do not cut {len(values)} features into rows")
-    if (splits[1:] < splits[:-1]).any():
-        raise RunFailed(f"splits {splits.tolist()[:9]} go back")
+    check_splits(splits, len(values))
     return Features(values, splits[:-1].astype(np.int64), np.diff(splits).astype(np.int64))
 
 
 def sparse_columns(indices: Any, values: Any, shapes: Any, dense: Any) -> list[Features]:
     if not len(indices) == len(values) == len(shapes):
-        raise RunFailed(f"{len(indices)} indices are given for {len(values)} columns of features")
+        raise RunFailed(f"{len(indices)} indices for {len(values)} columns of values")
     return [
-        *(sparse_column(*one) for one in zip(indices, values, shapes, strict=True)),
-        *(dense_column(one) for one in dense),
+        *(sparse_column(*parts) for parts in zip(indices, values, shapes, strict=True)),
+        *(dense_column(column) for column in dense),
     ]
 
 
 def combinations(columns: Sequence[Features]) -> tuple[Any, list[Any]]:
-    """How many crosses each row has, and for each cross the number of its feature in every column."""
+    """The number of crosses per row, and the index of the feature of each cross in every column."""
     if len({len(column.counts) for column in columns}) != 1:
         raise RunFailed(
-            f"columns have {sorted({len(c.counts) for c in columns})} rows; expected as many in each"
+            f"columns must have the same number of rows, found {sorted({len(c.counts) for c in columns})}"
         )
     totals = np.prod([column.counts.astype(object) for column in columns], axis=0)
     if sum(totals) > MOST_CROSSES:
-        raise RunFailed(f"there are {sum(totals)} crosses, too many")
+        raise RunFailed(f"too many crosses: {sum(totals)}")
     totals = totals.astype(np.int64)
     row = np.repeat(np.arange(len(totals)), totals)
     rest = places_of(np.zeros(len(totals), np.int64), totals, 1)
-    found = []
+    which = []
     for column in columns[::-1]:  # the last column changes first
         size = column.counts[row]
-        found.append(column.starts[row] + rest % np.maximum(size, 1))
+        which.append(column.starts[row] + rest % np.maximum(size, 1))
         rest = rest // np.maximum(size, 1)
-    return totals, found[::-1]
+    return totals, which[::-1]
 
 
 def joined(columns: Sequence[Features], which: Sequence[Any], separator: bytes) -> Any:
@@ -90,11 +88,11 @@ def _text(value: Any) -> bytes:
 
 
 def hashed(columns: Sequence[Features], which: Sequence[Any], buckets: int, key: int) -> Any:
-    """Hashes of crosses as the older ops make them: integers stand for themselves."""
-    found = np.full(len(which[0]), key & (1 << 64) - 1, np.uint64)
+    """Hashes of crosses as in the older ops: integers are not hashed."""
+    hashes = np.full(len(which[0]), key & (1 << 64) - 1, np.uint64)
     for column, places in zip(columns, which, strict=True):
-        found = combine_hashes(found, as_words(column.values)[places])
-    return bucket(found, buckets)
+        hashes = combine_hashes(hashes, as_words(column.values)[places])
+    return bucket(hashes, buckets)
 
 
 def as_words(values: Any) -> Any:
@@ -104,15 +102,15 @@ def as_words(values: Any) -> Any:
 
 
 def combine_hashes(a: Any, b: Any) -> Any:
-    """One fingerprint out of two, of many pairs at once (FingerprintCat64)."""
+    """Combine pairs of fingerprints (FingerprintCat64)."""
     mul = np.uint64(0xC6A4A7935BD1E995)
-    found = (a ^ mul ^ (_mixed(b * mul) * mul)) * mul
-    return _mixed(_mixed(found) * mul)
+    combined = (a ^ mul ^ (_mixed(b * mul) * mul)) * mul
+    return _mixed(_mixed(combined) * mul)
 
 
 def _mixed(a: Any) -> Any:
     return a ^ (a >> np.uint64(47))
 
 
-def bucket(found: Any, buckets: int) -> Any:
-    return (found % np.uint64(buckets if buckets > 0 else (1 << 63) - 1)).astype(np.int64)
+def bucket(hashes: Any, buckets: int) -> Any:
+    return (hashes % np.uint64(buckets if buckets > 0 else (1 << 63) - 1)).astype(np.int64)

@@ -1,4 +1,4 @@
-"""Shapes of what the kernels of Examples, sparse and ragged tensors answer: mostly ranks."""
+"""Output shapes of sparse host kernels."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ VECTOR: Dims = (None,)
 
 
 def shape_from_sizes(operand: Operand) -> Dims | None:
-    """The shape that a vector of sizes says, as far as it is known."""
+    """The shape in a vector of sizes, as far as it is known."""
     if operand.known is not None and operand.rank == 1:
         return tuple(size if size is None or size >= 0 else None for size in operand.known)
     if operand.shape is None or len(operand.shape) != 1 or operand.shape[0] is None:
@@ -56,5 +56,5 @@ def sparse_fill_empty_rows(inputs: Sequence[Operand], attrs: Attrs) -> Shapes:
 def sparse_like_the_first(inputs: Sequence[Operand], attrs: Attrs) -> Shapes:
     indices = inputs[0].shape
     rank = indices[1] if indices is not None and len(indices) == 2 else None
-    found: Shapes = [(None, rank), VECTOR, (rank,)]
-    return found[:2] if len(inputs) == 3 and "concat_dim" not in attrs else found  # SparseReorder
+    parts: Shapes = [(None, rank), VECTOR, (rank,)]
+    return parts[:2] if len(inputs) == 3 and "concat_dim" not in attrs else parts  # SparseReorder

@@ -22,12 +22,12 @@ def ragged_cross(
     *, input_order, hashed_output, num_buckets, hash_key, out_values_type, out_row_splits_type,
 ):  # fmt: skip
     waiting = {
-        "R": [ragged_column(*one) for one in zip(ragged_values, ragged_row_splits, strict=True)],
-        "S": [sparse_column(*one) for one in zip(sparse_indices, sparse_values, sparse_shape, strict=True)],
-        "D": [dense_column(one) for one in dense_inputs],
+        "R": [ragged_column(*parts) for parts in zip(ragged_values, ragged_row_splits, strict=True)],
+        "S": [sparse_column(*p) for p in zip(sparse_indices, sparse_values, sparse_shape, strict=True)],
+        "D": [dense_column(column) for column in dense_inputs],
     }
     if any(input_order.count(kind) != len(columns) for kind, columns in waiting.items()):
-        raise RunFailed(f"`{input_order}` is no order of the columns")
+        raise RunFailed(f"input_order `{input_order}` does not match the numbers of columns")
     columns = [waiting[kind].pop(0) for kind in input_order]
     totals, which = combinations(columns)
     values = (

@@ -1,4 +1,4 @@
-"""Ragged tensors, values and the splits that cut them into rows: made dense, made sparse, gathered from."""
+"""Ragged tensors as values and row splits: convert to dense or sparse, gather, range."""
 
 from __future__ import annotations
 
@@ -11,27 +11,8 @@ import numpy as np
 from tfport.errors import RunFailed
 from tfport.runtime.lower import host
 from tfport.runtime.ops.io.feature_lists import places_of
+from tfport.runtime.ops.ragged.splits import check_nested_splits, excerpt, within_rows
 from tfport.runtime.ops.sparse.kernels.dense import dense_of
-
-
-def checked_splits(nested: Sequence[Any], count: int) -> None:
-    """Refuse splits that do not cut what is below them into rows."""
-    below = [len(splits) - 1 for splits in nested[1:]] + [count]
-    for splits, total in zip(nested, below, strict=True):
-        if splits.ndim != 1 or not len(splits) or splits[0] != 0 or splits[-1] != total:
-            raise RunFailed(f"splits {_shortly(splits)} do not cut {total} elements into rows")
-        if (splits[1:] < splits[:-1]).any():
-            raise RunFailed(f"splits {_shortly(splits)} go back")
-
-
-def _shortly(splits: Any) -> str:
-    flat = splits.reshape(-1).tolist()
-    return str(flat if len(flat) < 9 else [*flat[:4], "…", *flat[-2:]])
-
-
-def within_rows(lengths: Any) -> Any:
-    """The place of each element in its own row."""
-    return places_of(np.zeros(len(lengths), np.int64), lengths, 1)
 
 
 @host("RaggedTensorToTensor")
@@ -39,13 +20,15 @@ def ragged_tensor_to_tensor(shape, values, default_value, row_partition_tensors,
     rows, levels = _partitions(row_partition_tensors, row_partition_types, len(values) if values.ndim else 0)
     dims = _dense_shape(shape, rows, levels, values)
     if default_value.ndim and default_value.ndim >= values.ndim:
-        raise RunFailed(f"a default of shape {default_value.shape} is no element of {values.shape}")
+        raise RunFailed(
+            f"default_value {default_value.shape} must have a lower rank than values {values.shape}"
+        )
     kept = np.arange(rows) < dims[0]
     place = np.where(kept, np.arange(rows), 0)
     for lengths, size in zip(levels, dims[1:], strict=False):
         row = np.repeat(np.arange(len(lengths)), lengths)
         if len(lengths) > len(place):
-            raise RunFailed(f"there are {len(lengths)} rows where {len(place)} are expected")
+            raise RunFailed(f"expected {len(place)} rows, found {len(lengths)}")
         inner = within_rows(lengths)
         kept = kept[row] & (inner < size)
         place = np.where(kept, place[row] * size + inner, 0)
@@ -55,25 +38,27 @@ def ragged_tensor_to_tensor(shape, values, default_value, row_partition_tensors,
     try:
         out[...] = np.broadcast_to(default_value, element)
     except ValueError:
-        raise RunFailed(f"a default of shape {default_value.shape} cannot be spread over {element}") from None
+        raise RunFailed(f"default_value {default_value.shape} does not broadcast to {element}") from None
     count = min(len(place), len(values))
     out[place[:count][kept[:count]]] = values[:count][kept[:count]]
     return out.reshape(dims)
 
 
 def _partitions(tensors: Sequence[Any], types: Sequence[str], count: int) -> tuple[int, list[Any]]:
-    """How many rows there are, and the lengths of the rows of each level."""
+    """The number of rows, and the row lengths of each level."""
     if not types or len(types) != len(tensors):
-        raise RunFailed(f"{len(tensors)} row partitions are of {len(types)} types")
+        raise RunFailed(f"{len(tensors)} row partitions have {len(types)} types")
     if types[0] == "FIRST_DIM_SIZE":
         if tensors[0].size != 1 or int(tensors[0].reshape(-1)[0]) < 0:
-            raise RunFailed(f"{tensors[0].tolist()} is no number of rows")
+            raise RunFailed(
+                f"the number of rows must be a scalar that is not negative, found {tensors[0].tolist()}"
+            )
         rows = int(tensors[0].reshape(-1)[0])
         tensors, types = tensors[1:], types[1:]
     elif types[0] == "ROW_SPLITS":
         rows = len(tensors[0]) - 1
     else:
-        raise RunFailed(f"row partitions begin with {types[0]}; expected ROW_SPLITS or FIRST_DIM_SIZE")
+        raise RunFailed(f"the first row partition must be ROW_SPLITS or FIRST_DIM_SIZE, found {types[0]}")
     levels: list[Any] = []
     above = rows
     for tensor, kind in zip(tensors, types, strict=True):
@@ -81,45 +66,47 @@ def _partitions(tensors: Sequence[Any], types: Sequence[str], count: int) -> tup
         levels.append(lengths)
         above = int(lengths.sum())
     if above > count and levels:
-        raise RunFailed(f"row partitions are for {above} values; there are {count}")
+        raise RunFailed(f"the row partitions need {above} values, found {count}")
     return rows, levels
 
 
 def _lengths(tensor: Any, kind: str, rows: int) -> Any:
     if tensor.ndim != 1:
-        raise RunFailed(f"a row partition is a vector; its shape is {tensor.shape}")
+        raise RunFailed(f"a row partition must be a vector, found shape {tensor.shape}")
     if kind == "ROW_SPLITS":
         lengths = np.diff(tensor)
         if not len(tensor) or tensor[0] != 0 or (lengths < 0).any():
-            raise RunFailed(f"splits {_shortly(tensor)} do not cut anything into rows")
+            raise RunFailed(f"row splits must start at 0 and must not decrease, found {excerpt(tensor)}")
         return lengths.astype(np.int64)
     if kind == "VALUE_ROWIDS":
         if len(tensor) and (tensor[0] < 0 or tensor[-1] >= rows or (tensor[1:] < tensor[:-1]).any()):
-            raise RunFailed(f"row numbers {_shortly(tensor)} are not those of {rows} rows in order")
+            raise RunFailed(f"row ids must be sorted and in [0, {rows}), found {excerpt(tensor)}")
         return np.bincount(tensor, minlength=rows)
-    raise RunFailed(f"`{kind}` is no row partition that TensorFlow takes here")
+    raise RunFailed(f"unsupported row partition `{kind}`")
 
 
 def _dense_shape(shape: Any, rows: int, levels: Sequence[Any], values: Any) -> tuple[int, ...]:
-    found = [rows, *(int(lengths.max(initial=0)) for lengths in levels), *values.shape[1:]]
+    dims = [rows, *(int(lengths.max(initial=0)) for lengths in levels), *values.shape[1:]]
     if shape.ndim == 0:
         if shape[()] != -1:
-            raise RunFailed(f"the shape is {shape[()]}; a scalar can only say -1, that nothing is known")
-        return tuple(found)
-    if shape.ndim > 1 or len(shape) != len(found):
-        raise RunFailed(f"shape {shape.tolist()} is asked of a ragged tensor of rank {len(found)}")
+            raise RunFailed(f"a scalar shape must be -1 (unknown), found {shape[()]}")
+        return tuple(dims)
+    if shape.ndim > 1 or len(shape) != len(dims):
+        raise RunFailed(f"shape {shape.tolist()} does not match a ragged tensor of rank {len(dims)}")
     for i, size in enumerate(shape.tolist()):
-        if size < -1 or (i > len(levels) and size not in (-1, found[i])):
-            raise RunFailed(f"shape {shape.tolist()} is asked of elements of shape {list(values.shape[1:])}")
-        found[i] = found[i] if size == -1 else size
-    return tuple(found)
+        if size < -1 or (i > len(levels) and size not in (-1, dims[i])):
+            raise RunFailed(
+                f"shape {shape.tolist()} does not match elements of shape {list(values.shape[1:])}"
+            )
+        dims[i] = dims[i] if size == -1 else size
+    return tuple(dims)
 
 
 @host("RaggedTensorToSparse")
 def ragged_tensor_to_sparse(rt_nested_splits, rt_dense_values):
     if not rt_dense_values.ndim:
-        raise RunFailed("the values of a ragged tensor have an axis")
-    checked_splits(rt_nested_splits, len(rt_dense_values))
+        raise RunFailed("rt_dense_values must have at least 1 axis")
+    check_nested_splits(rt_nested_splits, len(rt_dense_values))
     lengths = [np.diff(splits) for splits in rt_nested_splits]
     columns = [np.arange(len(rt_nested_splits[0]) - 1)]
     for each in lengths:
@@ -136,11 +123,11 @@ def ragged_tensor_to_sparse(rt_nested_splits, rt_dense_values):
 
 @host("RaggedGather")
 def ragged_gather(params_nested_splits, params_dense_values, indices, *, OUTPUT_RAGGED_RANK):
-    checked_splits(params_nested_splits, len(params_dense_values))
+    check_nested_splits(params_nested_splits, len(params_dense_values))
     rows = len(params_nested_splits[0]) - 1
     flat = indices.reshape(-1).astype(np.int64)
     if len(flat) and not 0 <= flat.min() <= flat.max() < rows:
-        raise RunFailed(f"an index among {_shortly(flat)} is outside of {rows} rows")
+        raise RunFailed(f"indices must be in [0, {rows}), found {excerpt(flat)}")
     kind = params_nested_splits[0].dtype
     out = [
         np.arange(math.prod(indices.shape[: i + 1]) + 1) * indices.shape[i + 1]
@@ -153,24 +140,25 @@ def ragged_gather(params_nested_splits, params_dense_values, indices, *, OUTPUT_
     if indices.ndim == 0:
         out = out[1:]
     if len(out) != OUTPUT_RAGGED_RANK:
-        raise RunFailed(f"what is gathered has ragged rank {len(out)}, not {OUTPUT_RAGGED_RANK}")
+        raise RunFailed(f"the result has ragged rank {len(out)}, expected {OUTPUT_RAGGED_RANK}")
     return [splits.astype(kind) for splits in out], params_dense_values[flat]
 
 
 @host("RaggedRange")
 def ragged_range(starts, limits, deltas, *, Tsplits):
-    given = (starts, limits, deltas)
-    lengths = {len(one) for one in given if one.ndim}
-    if any(one.ndim > 1 for one in given) or len(lengths) > 1:
-        raise RunFailed(f"starts, limits and deltas have shapes {[one.shape for one in given]}")
+    bounds = (starts, limits, deltas)
+    lengths = {len(vector) for vector in bounds if vector.ndim}
+    if any(vector.ndim > 1 for vector in bounds) or len(lengths) > 1:
+        shapes = [vector.shape for vector in bounds]
+        raise RunFailed(f"starts, limits and deltas must be scalars or vectors of one length, found {shapes}")
     rows = lengths.pop() if lengths else 1
-    start, limit, delta = (np.broadcast_to(one, rows) for one in given)
+    start, limit, delta = (np.broadcast_to(vector, rows) for vector in bounds)
     if (delta == 0).any():
-        raise RunFailed("a range does not move: its delta is 0")
+        raise RunFailed("deltas must not be 0")
     counts = _range_sizes(start, limit, delta)
     splits = np.concatenate([[0], np.cumsum(counts)])
     if splits[-1] > np.iinfo(Tsplits.numpy).max or splits[-1] > 1 << 33:
-        raise RunFailed(f"ranges of {splits[-1]} elements are too long")
+        raise RunFailed(f"the ranges have too many elements: {splits[-1]}")
     if start.dtype.kind in "iu":
         return splits, np.repeat(start, counts) + within_rows(counts).astype(start.dtype) * np.repeat(
             delta, counts
@@ -187,12 +175,12 @@ def _range_sizes(start: Any, limit: Any, delta: Any) -> Any:
     else:
         counts = np.ceil(np.abs((limit - start) / delta))
         if (~np.isfinite(counts) & ~back).any() or (counts > 1 << 33).any():
-            raise RunFailed("a range has no end")
+            raise RunFailed("a range is infinite or too long")
     return np.where(back, 0, counts).astype(np.int64)
 
 
 def _stepped(start: Any, delta: Any, count: int) -> Any:
-    """Each element is the one before plus delta, rounded each time."""
+    """Add delta to the previous element, rounding each time."""
     row = np.full(count, delta, start.dtype)
     row[:1] = start
     return np.add.accumulate(row)

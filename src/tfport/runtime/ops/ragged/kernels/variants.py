@@ -1,4 +1,4 @@
-"""Ragged tensors as elements of variant tensors: packed, taken out, and the gradient of that."""
+"""Ragged tensors as elements of variant tensors: encode, decode, and the gradient."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ import numpy as np
 
 from tfport.errors import RunFailed
 from tfport.runtime.lower import host
-from tfport.runtime.ops.ragged.kernels.row_splits import checked_splits
+from tfport.runtime.ops.ragged.splits import check_nested_splits
 
 
 class RaggedVariant:
-    """One ragged tensor, its splits from the outermost in."""
+    """A ragged tensor; its row splits, outermost first."""
 
     __slots__ = ("splits", "values")
 
@@ -25,7 +25,7 @@ class RaggedVariant:
 @host("RaggedTensorToVariant")
 def ragged_tensor_to_variant(rt_nested_splits, rt_dense_values, *, RAGGED_RANK, batched_input):
     if RAGGED_RANK:
-        checked_splits(rt_nested_splits, len(rt_dense_values))
+        check_nested_splits(rt_nested_splits, len(rt_dense_values))
     if not batched_input:
         return RaggedVariant(list(rt_nested_splits), rt_dense_values)
     if not RAGGED_RANK:
@@ -41,15 +41,15 @@ def _array(elements: list[RaggedVariant]) -> Any:
 
 def _rows(nested: list[Any], values: Any) -> list[RaggedVariant]:
     bounds = nested[0].tolist()
-    found = []
+    rows = []
     for start, end in pairwise(bounds):
         splits = []
         for inner in nested[1:]:
             part = inner[start : end + 1]
             splits.append(part - part[0])
             start, end = int(part[0]), int(part[-1])
-        found.append(RaggedVariant(splits, values[start:end]))
-    return found
+        rows.append(RaggedVariant(splits, values[start:end]))
+    return rows
 
 
 @host("RaggedTensorFromVariant")
@@ -58,13 +58,13 @@ def ragged_tensor_from_variant(encoded_ragged, *, input_ragged_rank, output_ragg
     rank = output_ragged_rank - len(shape) if input_ragged_rank == -1 else input_ragged_rank
     if rank < 0 or rank + len(shape) != output_ragged_rank:
         raise RunFailed(
-            f"variants of ragged rank {rank} in {len(shape)} axes do not make rank {output_ragged_rank}"
+            f"ragged rank {rank} and {len(shape)} outer axes do not give rank {output_ragged_rank}"
         )
     for element in elements:
         if len(element.splits) != rank or element.values.dtype != Tvalues.numpy:
             raise RunFailed(
-                f"a variant holds {element.values.dtype} of ragged rank {len(element.splits)}; "
-                f"{Tvalues} of rank {rank} is expected"
+                f"a variant has {element.values.dtype} of ragged rank {len(element.splits)}, "
+                f"expected {Tvalues} of rank {rank}"
             )
     if not shape:
         return elements[0].splits, elements[0].values
@@ -79,19 +79,18 @@ def _elements(variant: Any) -> tuple[tuple[int, ...], list[RaggedVariant]]:
     shape, flat = (
         (variant.shape, variant.reshape(-1).tolist()) if isinstance(variant, np.ndarray) else ((), [variant])
     )
-    for one in flat:
-        if not isinstance(one, RaggedVariant):
-            raise RunFailed("a variant is expected to hold a ragged tensor, and does not")
+    if not all(isinstance(element, RaggedVariant) for element in flat):
+        raise RunFailed("the variant must hold ragged tensors")
     return shape, flat
 
 
 def _chained(splits: list[Any]) -> Any:
-    """Splits of parts behind each other as those of the whole."""
-    found, end = [np.zeros(1, np.int64)], 0
-    for one in splits:
-        found.append(one[1:] + end)
-        end += int(one[-1])
-    return np.concatenate(found)
+    """Concatenate row splits."""
+    parts, end = [np.zeros(1, np.int64)], 0
+    for part in splits:
+        parts.append(part[1:] + end)
+        end += int(part[-1])
+    return np.concatenate(parts)
 
 
 @host("RaggedTensorToVariantGradient")
@@ -102,5 +101,5 @@ def ragged_tensor_to_variant_gradient(encoded_ragged_grad, row_splits, dense_val
         return np.zeros(shape, Tvalues.numpy)
     values = np.concatenate([np.atleast_1d(e.values) for e in elements])
     if values.size != math.prod(shape):
-        raise RunFailed(f"gradients of shape {values.shape} are not those of {list(shape)}")
+        raise RunFailed(f"gradients {values.shape} do not match the shape {list(shape)}")
     return values.reshape(shape)

@@ -1,4 +1,4 @@
-"""Arithmetic of sparse tensors among themselves: sums, reductions, softmax, larger and smaller of two."""
+"""Arithmetic on sparse tensors: add, reduce, softmax, maximum and minimum."""
 
 from __future__ import annotations
 
@@ -21,24 +21,24 @@ from tfport.runtime.ops.sparse.kernels.dense import bounded_size
 
 
 def _pair(a: Any, b: Any) -> tuple[tuple[int, ...], Any, Any]:
-    """The common shape of two sparse tensors, and the places of their values."""
+    """The common shape of two sparse tensors, and the flat positions of their values."""
     dims, others = checked(*a), checked(*b)
     if dims != others:
-        raise RunFailed(f"sparse tensors of shapes {list(dims)} and {list(others)} are no pair")
+        raise RunFailed(f"sparse tensors must have the same shape, found {list(dims)} and {list(others)}")
     in_bounds(a[0], dims, "the first")
     in_bounds(b[0], dims, "the second")
     return dims, places(a[0], dims), places(b[0], dims)
 
 
 def _merged(a: Any, b: Any) -> tuple[Any, Any]:
-    """For each place of either, in order: the number of its value in a and in b, or -1."""
+    """For each position in either, in order: the index of its value in a and in b, or -1."""
     if in_order(a) and in_order(b):
         union = np.union1d(a, b)
         from_a, from_b = np.full(len(union), -1), np.full(len(union), -1)
         from_a[np.searchsorted(union, a)] = np.arange(len(a))
         from_b[np.searchsorted(union, b)] = np.arange(len(b))
         return from_a, from_b
-    pairs, i, j = [], 0, 0  # what is out of order is merged as it comes
+    pairs, i, j = [], 0, 0  # unsorted positions are merged in their order
     left, right = a.tolist(), b.tolist()
     while i < len(left) or j < len(right):
         take_a = i < len(left) and (j == len(right) or left[i] <= right[j])
@@ -50,7 +50,7 @@ def _merged(a: Any, b: Any) -> tuple[Any, Any]:
 
 
 def _taken(values: Any, which: Any) -> Any:
-    """The values with these numbers; zero for -1."""
+    """The values at these indices; zero for -1."""
     padded = np.concatenate([values, np.zeros(1, values.dtype)])
     return padded[which]
 
@@ -58,21 +58,21 @@ def _taken(values: Any, which: Any) -> Any:
 @host("SparseAdd")
 def sparse_add(a_indices, a_values, a_shape, b_indices, b_values, b_shape, thresh):
     if thresh.ndim:
-        raise RunFailed(f"the threshold is a scalar; its shape is {thresh.shape}")
+        raise RunFailed(f"thresh must be a scalar, found shape {thresh.shape}")
     a, b = (a_indices, a_values, a_shape), (b_indices, b_values, b_shape)
     _, left, right = _pair(a, b)
     from_a, from_b = _merged(left, right)
     values = _taken(a_values, from_a) + _taken(b_values, from_b)
     indices = np.where((from_a >= 0)[:, None], _rows(a_indices, from_a), _rows(b_indices, from_b))
-    # only a sum of two can be too small, and small integers are added as wide ones before that is asked
+    # only sums of two are compared with the threshold, small integers after widening
     both = (from_a >= 0) & (from_b >= 0)
-    sums = _measured(a_values[from_a[both]]) + _measured(b_values[from_b[both]])
+    sums = _widened(a_values[from_a[both]]) + _widened(b_values[from_b[both]])
     kept = ~both
     kept[both] = thresh <= np.abs(sums)
     return indices[kept], values[kept], a_shape
 
 
-def _measured(values: Any) -> Any:
+def _widened(values: Any) -> Any:
     return values.astype(np.int64) if values.dtype.kind == "i" and values.itemsize < 4 else values
 
 
@@ -85,7 +85,7 @@ def sparse_add_grad(backprop_val_grad, a_indices, b_indices, sum_indices):
     grads = {tuple(i): g for i, g in zip(sum_indices.tolist(), backprop_val_grad, strict=True)}
     kind = backprop_val_grad.dtype
     return tuple(
-        np.array([grads.get(tuple(i), 0) for i in one.tolist()], kind) for one in (a_indices, b_indices)
+        np.array([grads.get(tuple(i), 0) for i in side.tolist()], kind) for side in (a_indices, b_indices)
     )
 
 
@@ -103,14 +103,14 @@ def sparse_sparse_extreme(a_indices, a_values, a_shape, b_indices, b_values, b_s
 def _grouped(
     indices: Any, values: Any, shape: Any, axes: Any
 ) -> tuple[tuple[int, ...], list[int], list[int], Any]:
-    """The shape, the axes that stay and go, and the place of each value among those that stay."""
+    """The shape, the kept and reduced axes, and the flat position of each value in the kept axes."""
     dims = checked(indices, values, shape)
     in_bounds(indices, dims)
     rank = len(dims)
-    said = [int(axis) for axis in axes.reshape(-1).tolist()]
-    if any(not -rank <= axis < rank for axis in said):
-        raise RunFailed(f"axes {said} are not those of shape {list(dims)}")
-    gone = sorted({axis % rank for axis in said})
+    reduced = [int(axis) for axis in axes.reshape(-1).tolist()]
+    if any(not -rank <= axis < rank for axis in reduced):
+        raise RunFailed(f"axes {reduced} are out of range for shape {list(dims)}")
+    gone = sorted({axis % rank for axis in reduced})
     stay = [axis for axis in range(rank) if axis not in gone]
     return dims, stay, gone, places(indices[:, stay], tuple(dims[axis] for axis in stay))
 
@@ -138,12 +138,12 @@ def sparse_reduce(input_indices, input_values, input_shape, reduction_axes, *, k
 def sparse_reduce_sparse(input_indices, input_values, input_shape, reduction_axes, *, keep_dims, context):
     dims, stay, gone, groups = _grouped(input_indices, input_values, input_shape, reduction_axes)
     kept = tuple(dims[axis] for axis in stay)
-    there, numbered = np.unique(groups, return_inverse=True)
-    values = _reduced(input_values, numbered, len(there), context.op)
-    indices = indices_of(there, kept)
+    present, numbered = np.unique(groups, return_inverse=True)
+    values = _reduced(input_values, numbered, len(present), context.op)
+    indices = indices_of(present, kept)
     if not keep_dims:
         return indices, values, np.array(kept, np.int64)
-    wide = np.zeros((len(there), len(dims)), np.int64)
+    wide = np.zeros((len(present), len(dims)), np.int64)
     wide[:, stay] = indices
     return wide, values, np.array([1 if axis in gone else n for axis, n in enumerate(dims)], np.int64)
 
@@ -152,7 +152,7 @@ def sparse_reduce_sparse(input_indices, input_values, input_shape, reduction_axe
 def sparse_softmax(sp_indices, sp_values, sp_shape):
     dims = checked(sp_indices, sp_values, sp_shape)
     if len(dims) < 2:
-        raise RunFailed(f"a sparse softmax is over the last of two axes or more; there are {len(dims)}")
+        raise RunFailed(f"the sparse tensor must have at least 2 axes, found {len(dims)}")
     in_bounds(sp_indices, dims)
     _, rows = np.unique(places(sp_indices[:, :-1], dims[:-1]), return_inverse=True)
     values = widen(sp_values)

@@ -1,4 +1,4 @@
-"""How often each value occurs in every row: as a dense table of bins, or as a sparse tensor of counts."""
+"""Bin counts of sparse rows, and counts as sparse tensors."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def sparse_bincount(indices, values, dense_shape, size, weights, *, binary_outpu
 @host("DenseCountSparseOutput")
 def dense_count(values, weights, *, minlength, maxlength, binary_output):
     if values.ndim not in (1, 2):
-        raise RunFailed(f"values are a vector or a matrix; their shape is {values.shape}")
+        raise RunFailed(f"values must be a vector or a matrix, found shape {values.shape}")
     rows, width = values.shape if values.ndim == 2 else (1, len(values))
     row_of = np.repeat(np.arange(rows), width)
     return sparse_counts(

@@ -1,4 +1,4 @@
-"""Crosses of features: in each row every combination of one feature of each column, joined or hashed."""
+"""SparseCross: feature crosses of sparse and dense columns."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from tfport.runtime.ops.sparse.feature_crosses import (
 from tfport.runtime.ops.strings.fingerprints import fingerprint64, siphash
 
 
-def _sparse_answer(totals: Any, values: Any) -> Any:
+def _sparse_result(totals: Any, values: Any) -> Any:
     rows = np.repeat(np.arange(len(totals)), totals)
     within = places_of(np.zeros(len(totals), np.int64), totals, 1)
     return np.stack([rows, within], 1), values, np.array([len(totals), totals.max(initial=0)])
@@ -34,40 +34,40 @@ def sparse_cross(
     columns = sparse_columns(indices, values, shapes, dense_inputs)
     totals, which = combinations(columns)
     if hashed_output:
-        return _sparse_answer(totals, hashed(columns, which, num_buckets, hash_key))
+        return _sparse_result(totals, hashed(columns, which, num_buckets, hash_key))
     if any(column.values.dtype != object for column in columns):
-        raise RunFailed("only strings can be joined here; some column has integers")
-    return _sparse_answer(totals, joined(columns, which, b"_X_"))
+        raise RunFailed("all columns must be strings if the output is not hashed")
+    return _sparse_result(totals, joined(columns, which, b"_X_"))
 
 
 @host("SparseCrossV2")
 def sparse_cross_v2(indices, values, shapes, dense_inputs, sep):
     columns = sparse_columns(indices, values, shapes, dense_inputs)
     totals, which = combinations(columns)
-    return _sparse_answer(totals, joined(columns, which, sep.item()))
+    return _sparse_result(totals, joined(columns, which, sep.item()))
 
 
 @host("SparseCrossHashed")
 def sparse_cross_hashed(indices, values, shapes, dense_inputs, num_buckets, strong_hash, salt):
     if salt.shape != (2,):
-        raise RunFailed(f"the salt is two numbers; its shape is {salt.shape}")
+        raise RunFailed(f"salt must have 2 elements, found shape {salt.shape}")
     columns = sparse_columns(indices, values, shapes, dense_inputs)
     totals, which = combinations(columns)
     key = (int(salt[0]), int(salt[1])) if strong_hash else None
     hashes = [_salted(c.values, key, dense=i >= len(indices)) for i, c in enumerate(columns)]
-    found = hashes[0][which[0]]
+    combined = hashes[0][which[0]]
     for each, places in zip(hashes[1:], which[1:], strict=True):
-        found = combine_hashes(found, each[places])
-    return _sparse_answer(totals, bucket(found, int(num_buckets)))
+        combined = combine_hashes(combined, each[places])
+    return _sparse_result(totals, bucket(combined, int(num_buckets)))
 
 
 def _salted(values: Any, key: tuple[int, int] | None, *, dense: bool) -> Any:
     if values.dtype == object:
         flat = values.tolist()
-    elif not dense:  # of its integers TensorFlow hashes four bytes, the size of its number for their type
+    elif not dense:  # TensorFlow hashes four bytes of an integer, whatever its type
         flat = [(value & 0xFFFFFFFF).to_bytes(4, "little") for value in values.tolist()]
     elif key is None:
         return as_words(values)
     else:
-        raise RunFailed("dense integers have no strong hash; TensorFlow stops at them")
+        raise RunFailed("dense integers have no strong hash, as in TensorFlow")
     return fingerprint64(flat) if key is None else siphash(flat, key)

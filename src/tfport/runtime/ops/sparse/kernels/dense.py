@@ -1,4 +1,4 @@
-"""Sparse tensors with dense ones: made dense, added, multiplied."""
+"""Ops on sparse and dense tensors: convert, add, multiply."""
 
 from __future__ import annotations
 
@@ -13,37 +13,39 @@ from tfport.runtime.ops.shared.precision import widen
 from tfport.runtime.ops.sparse.coordinates import checked, in_bounds, in_order, places, sizes
 
 MOST_ELEMENTS = 1 << 34
-"""Of a dense tensor that a few indices may ask for."""
+"""The largest dense tensor made from sparse indices, in elements."""
 
 
 @host("SparseToDense")
 def sparse_to_dense(sparse_indices, output_shape, sparse_values, default_value, *, validate_indices):
     if sparse_indices.ndim > 2 or output_shape.ndim != 1 or default_value.ndim:
-        raise RunFailed(f"indices of shape {sparse_indices.shape} do not say where values go")
+        raise RunFailed("sparse_indices must have at most 2 axes, output_shape 1 and default_value none")
     dims = sizes(output_shape, "the dense tensor")
     indices = sparse_indices.reshape(-1, sparse_indices.shape[1] if sparse_indices.ndim == 2 else 1)
     if indices.shape[1] != len(dims):
-        raise RunFailed(f"indices have {indices.shape[1]} axes, the dense tensor has {len(dims)}")
+        raise RunFailed(
+            f"sparse_indices have {indices.shape[1]} columns, the dense tensor has {len(dims)} axes"
+        )
     if sparse_values.ndim and sparse_values.shape != (len(indices),):
-        raise RunFailed(f"there are {len(indices)} indices for values of shape {sparse_values.shape}")
+        raise RunFailed(f"{len(indices)} indices do not match values {sparse_values.shape}")
     in_bounds(indices, dims)
     where = places(indices, dims)
     if validate_indices and not in_order(where):
-        raise RunFailed("indices are out of order or repeated")
+        raise RunFailed("indices must be sorted and unique")
     out = dense_of(dims, sparse_values.dtype, default_value[()])
     out[where] = sparse_values
     return out.reshape(dims)
 
 
 def bounded_size(dims: tuple[int, ...]) -> int:
-    """How many elements a dense tensor has, unless they are absurdly many."""
+    """The number of elements of a dense tensor; raises if it is too large."""
     if math.prod(dims) > MOST_ELEMENTS:
         raise RunFailed(f"a dense tensor of shape {list(dims)} is too large")
     return math.prod(dims)
 
 
 def dense_of(dims: tuple[int, ...], kind: Any, fill: Any) -> Any:
-    """A flat dense tensor, unless it would be absurdly large."""
+    """A flat dense tensor; raises if it would be too large."""
     out = np.empty(bounded_size(dims), kind)
     out[...] = fill
     return out
@@ -53,7 +55,7 @@ def dense_of(dims: tuple[int, ...], kind: Any, fill: Any) -> Any:
 def sparse_tensor_dense_add(a_indices, a_values, a_shape, b):
     dims = checked(a_indices, a_values, a_shape)
     if dims != b.shape:
-        raise RunFailed(f"a sparse tensor of shape {list(dims)} is added to one of shape {list(b.shape)}")
+        raise RunFailed(f"both tensors must have the same shape, found {list(dims)} and {list(b.shape)}")
     in_bounds(a_indices, dims)
     out = b.copy().reshape(-1)
     np.add.at(out, places(a_indices, dims), a_values)
@@ -66,13 +68,13 @@ def sparse_tensor_dense_mat_mul(a_indices, a_values, a_shape, b, *, adjoint_a, a
 
     dims = checked(a_indices, a_values, a_shape)
     if len(dims) != 2 or b.ndim != 2:
-        raise RunFailed(f"shapes {list(dims)} and {list(b.shape)} are no two matrices")
+        raise RunFailed(f"both tensors must be matrices, found shapes {list(dims)} and {list(b.shape)}")
     dense = widen(b.conj().T if adjoint_b else b)
     rows, columns = a_indices[:, 1 if adjoint_a else 0], a_indices[:, 0 if adjoint_a else 1]
     values = widen(a_values.conj() if adjoint_a else a_values)
     height, width = dims[::-1] if adjoint_a else dims
     if width != dense.shape[0]:
-        raise RunFailed(f"matrices of {height} by {width} and {list(dense.shape)} cannot be multiplied")
+        raise RunFailed(f"matrices [{height}, {width}] and {list(dense.shape)} cannot be multiplied")
     in_bounds(a_indices, dims)
     if not len(values) or not dense.size:
         return dense_of((height, dense.shape[1]), b.dtype, 0).reshape(height, -1)
@@ -85,16 +87,16 @@ def sparse_dense_cwise(sp_indices, sp_values, sp_shape, dense, *, context):
     if dense.ndim > len(dims) or any(
         n not in (1, m) for n, m in zip(dense.shape[::-1], dims[::-1], strict=False)
     ):
-        raise RunFailed(f"shape {list(dense.shape)} cannot be spread over {list(dims)}")
+        raise RunFailed(f"dense {list(dense.shape)} does not broadcast to {list(dims)}")
     in_bounds(sp_indices, dims)
-    there = np.broadcast_to(dense, dims)[tuple(sp_indices.T)] if len(dims) else dense
+    elements = np.broadcast_to(dense, dims)[tuple(sp_indices.T)] if len(dims) else dense
     if context.op == "SparseDenseCwiseAdd":
-        return sp_values + there
+        return sp_values + elements
     if context.op == "SparseDenseCwiseMul":
-        return sp_values * there
+        return sp_values * elements
     if (dense == 0).any():
-        raise RunFailed("the dense tensor has a zero, by which nothing can be divided")
+        raise RunFailed("division by zero: the dense tensor contains 0")
     if sp_values.dtype.kind not in "iu":
-        return sp_values / there
-    quotient = sp_values // there  # TensorFlow rounds towards zero
-    return quotient + ((sp_values % there != 0) & ((sp_values < 0) != (there < 0)))
+        return sp_values / elements
+    quotient = sp_values // elements  # TensorFlow rounds toward zero
+    return quotient + ((sp_values % elements != 0) & ((sp_values < 0) != (elements < 0)))

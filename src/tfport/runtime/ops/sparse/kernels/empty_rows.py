@@ -13,7 +13,7 @@ from tfport.runtime.ops.sparse.coordinates import checked, summed
 def sparse_fill_empty_rows(indices, values, dense_shape, default_value):
     dims = checked(indices, values, dense_shape)
     if not dims or default_value.ndim:
-        raise RunFailed("rows are those of a sparse tensor with an axis, filled with a scalar")
+        raise RunFailed("the sparse tensor must have at least 1 axis, and default_value must be a scalar")
     rows = indices[:, 0]
     from_input, into, row_of, empty = filled_rows(rows, dims[0])
     out = np.zeros((len(row_of), len(dims)), np.int64)
@@ -28,10 +28,10 @@ def sparse_fill_empty_rows(indices, values, dense_shape, default_value):
 
 
 def filled_rows(rows: np.ndarray, count: int) -> tuple[np.ndarray, ...]:
-    """Elements sorted by row, where each goes, the row of each place, and which rows had none."""
+    """The order of elements by row, the output index of each, the row of each output, and empty rows."""
     if len(rows) and (rows.min() < 0 or rows.max() >= count):
         at = int(((rows < 0) | (rows >= count)).argmax())
-        raise RunFailed(f"element {at} is in row {rows[at]} of {count}")
+        raise RunFailed(f"the row of element {at} must be in [0, {count}), found {rows[at]}")
     counts = np.bincount(rows, minlength=count)[:count]
     empty = counts == 0
     row_of = np.repeat(np.arange(count), np.maximum(counts, 1))
@@ -41,11 +41,13 @@ def filled_rows(rows: np.ndarray, count: int) -> tuple[np.ndarray, ...]:
 @host("SparseFillEmptyRowsGrad")
 def fill_empty_rows_grad(reverse_index_map, grad_values):
     if reverse_index_map.ndim != 1 or grad_values.ndim != 1:
-        raise RunFailed(f"{reverse_index_map.shape} places are given for {grad_values.shape} gradients")
+        raise RunFailed(
+            f"reverse_index_map {reverse_index_map.shape} and grad_values {grad_values.shape} must be vectors"
+        )
     if len(reverse_index_map) and not 0 <= reverse_index_map.min() <= reverse_index_map.max() < len(
         grad_values
     ):
-        raise RunFailed(f"a value came from outside of the {len(grad_values)} gradients")
+        raise RunFailed(f"reverse_index_map must be in [0, {len(grad_values)})")
     rest = np.ones(len(grad_values), bool)
     rest[reverse_index_map] = False
     left = grad_values[rest]

@@ -1,4 +1,4 @@
-"""Sparse tensors in other shapes and orders: reshaped, sorted, joined, cut, with empty rows filled."""
+"""Reshape, reorder, concatenate, split and slice sparse tensors."""
 
 from __future__ import annotations
 
@@ -14,25 +14,27 @@ from tfport.runtime.ops.sparse.coordinates import checked, indices_of, places, s
 @host("SparseReshape")
 def sparse_reshape(input_indices, input_shape, new_shape):
     if input_indices.ndim != 2 or input_shape.ndim != 1 or new_shape.ndim != 1:
-        raise RunFailed(f"indices {input_indices.shape} and shape {input_shape.shape} are no sparse tensor")
+        raise RunFailed(
+            f"indices {input_indices.shape} must be a matrix, and shape {input_shape.shape} a vector"
+        )
     if input_indices.shape[1] != len(input_shape):
-        raise RunFailed(f"indices {input_indices.shape} do not fit rank {len(input_shape)}")
+        raise RunFailed(f"indices {input_indices.shape} do not match rank {len(input_shape)}")
     dims = sizes(input_shape)
     made = _inferred(dims, [int(n) for n in new_shape.tolist()])
     return indices_of(places(input_indices, dims), made), np.array(made, np.int64)
 
 
 def _inferred(dims: tuple[int, ...], wanted: list[int]) -> tuple[int, ...]:
-    """The new shape with its -1 worked out."""
+    """The new shape with -1 replaced."""
     if wanted.count(-1) > 1 or min(wanted, default=0) < -1:
-        raise RunFailed(f"{wanted} is no shape with one size to find at most")
+        raise RunFailed(f"the new shape must have at most one -1 and no other negative size, found {wanted}")
     total, known = math.prod(dims), math.prod(n for n in wanted if n != -1)
     if -1 in wanted:
         if not known:
-            raise RunFailed(f"the missing size of {wanted} cannot be found")
+            raise RunFailed(f"cannot infer -1 in {wanted}")
         wanted[wanted.index(-1)] = total // known
     if math.prod(wanted) != total:
-        raise RunFailed(f"{total} elements cannot take the shape {wanted}")
+        raise RunFailed(f"cannot reshape {total} elements to {wanted}")
     return tuple(wanted)
 
 
@@ -45,21 +47,21 @@ def sparse_reorder(input_indices, input_values, input_shape):
 
 @host("SparseConcat")
 def sparse_concat(indices, values, shapes, *, concat_dim):
-    dims = [checked(*one) for one in zip(indices, values, shapes, strict=True)]
+    dims = [checked(*parts) for parts in zip(indices, values, shapes, strict=True)]
     rank = len(dims[0])
     axis = concat_dim + rank if concat_dim < 0 else concat_dim
     if not 0 <= axis < rank or any(len(d) != rank for d in dims):
         raise RunFailed(
-            f"sparse tensors of ranks {[len(d) for d in dims]} cannot be joined along {concat_dim}"
+            f"sparse tensors of ranks {[len(d) for d in dims]} cannot be concatenated along {concat_dim}"
         )
     if any(d[:axis] + d[axis + 1 :] != dims[0][:axis] + dims[0][axis + 1 :] for d in dims):
         raise RunFailed(
-            f"sparse tensors of shapes {[list(d) for d in dims]} cannot be joined along {concat_dim}"
+            f"sparse tensors of shapes {[list(d) for d in dims]} cannot be concatenated along {concat_dim}"
         )
     begins = np.cumsum([0, *(d[axis] for d in dims)])
-    moved = [one.copy() for one in indices]
-    for one, begin in zip(moved, begins, strict=False):
-        one[:, axis] += begin
+    moved = [part.copy() for part in indices]
+    for part, begin in zip(moved, begins, strict=False):
+        part[:, axis] += begin
     joined, flat = np.concatenate(moved), np.concatenate(values)
     order = sorted_order(joined)
     shape = list(dims[0])
@@ -73,7 +75,9 @@ def sparse_split(split_dim, indices, values, shape, *, num_split):
     axis = int(split_dim.reshape(-1)[0])
     axis += len(dims) if axis < 0 else 0
     if split_dim.size != 1 or not 0 <= axis < len(dims) or not 1 <= num_split <= dims[axis]:
-        raise RunFailed(f"a sparse tensor of shape {list(dims)} cannot be cut into {num_split} along {axis}")
+        raise RunFailed(
+            f"a sparse tensor of shape {list(dims)} cannot be split into {num_split} along {axis}"
+        )
     small, larger = divmod(dims[axis], num_split)
     lengths = np.array([small + (i < larger) for i in range(num_split)])
     begins = np.cumsum(lengths) - lengths
@@ -91,11 +95,13 @@ def sparse_split(split_dim, indices, values, shape, *, num_split):
 def sparse_slice(indices, values, shape, start, size):
     dims = checked(indices, values, shape)
     if start.shape != (len(dims),) or size.shape != (len(dims),):
-        raise RunFailed(f"a slice of rank {len(dims)} begins at {start.shape} and has size {size.shape}")
+        raise RunFailed(
+            f"start and size must have {len(dims)} elements, found {start.shape} and {size.shape}"
+        )
     bounds = np.array(dims, np.int64)
     made = np.where(start < bounds, np.minimum(size, bounds - start), 0)
     if (made < 0).any():
-        raise RunFailed(f"a slice from {start.tolist()} of size {size.tolist()} is none of {list(dims)}")
+        raise RunFailed(f"start {start.tolist()} and size {size.tolist()} are invalid for shape {list(dims)}")
     inside = ((indices >= start) & (indices < start + made)).all(1)
     return indices[inside] - start, values[inside], made
 
@@ -103,8 +109,8 @@ def sparse_slice(indices, values, shape, start, size):
 @host("SparseSliceGrad")
 def sparse_slice_grad(backprop_val_grad, input_indices, input_start, output_indices):
     moved = {
-        tuple(one): value
-        for one, value in zip((output_indices + input_start).tolist(), backprop_val_grad, strict=True)
+        tuple(index): value
+        for index, value in zip((output_indices + input_start).tolist(), backprop_val_grad, strict=True)
     }
     out = np.zeros(len(input_indices), backprop_val_grad.dtype)
     for i, index in enumerate(input_indices.tolist()):

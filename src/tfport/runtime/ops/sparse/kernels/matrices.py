@@ -1,6 +1,6 @@
-"""Sparse matrices in rows (CSR), one or a batch of them, as variants: made, taken apart, multiplied.
+"""CSR sparse matrices, single or batched, as variants: convert, transpose, multiply.
 
-Those ops that TensorFlow has for GPUs only (sums, softmax, zeros, scaling) are left out.
+Ops that TensorFlow has on GPUs only (add, softmax, zeros, scale) are not implemented.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from tfport.runtime.ops.sparse.kernels.dense import bounded_size
 
 
 class SparseMatrices:
-    """Matrices of one shape in scipy's CSR form; `shape` has three sizes where they are a batch."""
+    """Matrices of the same shape in SciPy's CSR format; `shape` has 3 sizes for a batch."""
 
     def __init__(self, shape: tuple[int, ...], parts: list[Any]) -> None:
         self.shape, self.parts = shape, parts
@@ -26,7 +26,7 @@ class SparseMatrices:
 
 
 def _csr(rows: Any, columns: Any, values: Any, shape: tuple[int, ...]) -> Any:
-    """One matrix of elements that come row by row; zeros among them are kept."""
+    """A matrix; explicit zeros are kept."""
     from scipy.sparse import csr_array
 
     order = np.argsort(rows, kind="stable")
@@ -36,7 +36,7 @@ def _csr(rows: Any, columns: Any, values: Any, shape: tuple[int, ...]) -> Any:
 
 def _made(indices: Any, values: Any, dims: tuple[int, ...]) -> SparseMatrices:
     if len(dims) not in (2, 3):
-        raise RunFailed(f"a sparse matrix has two axes, or three in a batch; there are {len(dims)}")
+        raise RunFailed(f"a sparse matrix must have 2 axes, or 3 for a batch; found {len(dims)}")
     in_bounds(indices, dims)
     if len(dims) == 2:
         return SparseMatrices(dims, [_csr(indices[:, 0], indices[:, 1], values, dims)])
@@ -54,7 +54,7 @@ def from_sparse_tensor(indices, values, dense_shape):
 @host("DenseToCSRSparseMatrix")
 def from_dense(dense_input, indices):
     if indices.ndim != 2 or indices.shape[1] != dense_input.ndim:
-        raise RunFailed(f"indices of shape {indices.shape} are not those of {dense_input.shape}")
+        raise RunFailed(f"indices {indices.shape} do not match dense_input {dense_input.shape}")
     in_bounds(indices, dense_input.shape)
     values = dense_input.reshape(-1)[places(indices, dense_input.shape)]
     return _made(indices, values, dense_input.shape)
@@ -88,7 +88,7 @@ def _stacked(parts: list[Any], shape: tuple[int, ...]) -> Any:
 @host("CSRSparseMatrixComponents")
 def components(csr_sparse_matrix, index, *, type):
     if not 0 <= int(index) < len(csr_sparse_matrix.parts):
-        raise RunFailed(f"there is no matrix {int(index)} among {len(csr_sparse_matrix.parts)}")
+        raise RunFailed(f"index must be in [0, {len(csr_sparse_matrix.parts)}), found {int(index)}")
     part = csr_sparse_matrix.parts[int(index)]
     return part.indptr, part.indices, part.data
 
@@ -108,19 +108,19 @@ def transpose(input, *, conjugate, type):
 @host("SparseMatrixMatMul")
 def mat_mul(a, b, *, transpose_a, transpose_b, adjoint_a, adjoint_b, transpose_output, conjugate_output):
     if (transpose_a and adjoint_a) or (transpose_b and adjoint_b):
-        raise RunFailed("a matrix is either transposed or adjoint")
+        raise RunFailed("transpose and adjoint must not both be set")
     if b.ndim != len(a.shape) or b.shape[:-2] != a.shape[:-2]:
-        raise RunFailed(f"sparse matrices of shape {list(a.shape)} meet dense ones of {list(b.shape)}")
+        raise RunFailed(f"the batch shapes of {list(a.shape)} and {list(b.shape)} differ")
     dense = b[None] if b.ndim == 2 else b
     answers = []
     for left, right in zip(a.parts, dense, strict=True):
-        product = _turned(left, transpose_a, adjoint_a) @ _turned(right, transpose_b, adjoint_b)
+        product = _transposed(left, transpose_a, adjoint_a) @ _transposed(right, transpose_b, adjoint_b)
         answers.append(product.T if transpose_output else product)
     out = answers[0] if b.ndim == 2 else np.stack(answers)
     return out.conj() if conjugate_output else out
 
 
-def _turned(matrix: Any, transposed: bool, adjoint: bool) -> Any:
+def _transposed(matrix: Any, transposed: bool, adjoint: bool) -> Any:
     return matrix.conj().T if adjoint else matrix.T if transposed else matrix
 
 
@@ -130,7 +130,7 @@ def sparse_mat_mul(a, b, *, type, transpose_a, transpose_b, adjoint_a, adjoint_b
         raise RunFailed(f"sparse matrices of shapes {list(a.shape)} and {list(b.shape)} cannot be multiplied")
     parts = []
     for left, right in zip(a.parts, b.parts, strict=True):
-        product = _turned(left, transpose_a, adjoint_a) @ _turned(right, transpose_b, adjoint_b)
+        product = _transposed(left, transpose_a, adjoint_a) @ _transposed(right, transpose_b, adjoint_b)
         parts.append(product.tocsr())
         parts[-1].sort_indices()
     inner = parts[0].shape if parts else (0, 0)

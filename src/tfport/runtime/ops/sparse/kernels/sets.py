@@ -1,4 +1,4 @@
-"""Sets: the last axis of tensors, dense or sparse, as sets of values that are joined, met and taken away."""
+"""Set operations along the last axis of dense or sparse tensors."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from tfport.runtime.ops.sparse.coordinates import checked, in_bounds, in_order, 
 
 
 class Groups(NamedTuple):
-    """Values, the set to which each belongs, and the shape of the tensor of sets."""
+    """Values, the set of each, and the shape of the tensor of sets."""
 
     shape: tuple[int, ...]
     which: Any
@@ -21,7 +21,7 @@ class Groups(NamedTuple):
 
 def _of_dense(values: Any) -> Groups:
     if values.ndim < 2:
-        raise RunFailed(f"sets lie along the last of two axes or more; the shape is {values.shape}")
+        raise RunFailed(f"sets must have at least 2 axes, found shape {values.shape}")
     rows = int(np.prod(values.shape[:-1]))
     return Groups(values.shape[:-1], np.repeat(np.arange(rows), values.shape[-1]), values.reshape(-1))
 
@@ -29,22 +29,24 @@ def _of_dense(values: Any) -> Groups:
 def _of_sparse(indices: Any, values: Any, shape: Any, validate: bool) -> Groups:
     dims = checked(indices, values, shape)
     if len(dims) < 2:
-        raise RunFailed(f"sets lie along the last of two axes or more; there are {len(dims)}")
+        raise RunFailed(f"sets must have at least 2 axes, found {len(dims)}")
     in_bounds(indices, dims)
     if validate and not in_order(places(indices, dims)):
-        raise RunFailed("indices are out of order or repeated")
+        raise RunFailed("indices must be sorted and unique")
     return Groups(dims[:-1], places(indices[:, :-1], dims[:-1]), values)
 
 
 def _operated(a: Groups, b: Groups, operation: str) -> Any:
     if a.shape != b.shape:
-        raise RunFailed(f"sets are arranged as {list(a.shape)} and as {list(b.shape)}")
+        raise RunFailed(
+            f"set1 and set2 must have the same outer shape, found {list(a.shape)} and {list(b.shape)}"
+        )
     known, numbers = np.unique(np.concatenate([a.values, b.values]), return_inverse=True)
     width = max(len(known), 1)
     cut = len(a.values)
     left, right = a.which * width + numbers[:cut], b.which * width + numbers[cut:]
-    found = _OPERATIONS[operation](left, right)
-    which, values = found // width, known[found % width]
+    result = _OPERATIONS[operation](left, right)
+    which, values = result // width, known[result % width]
     counts = np.bincount(which, minlength=1) if len(which) else np.zeros(1, np.int64)
     within = np.arange(len(which)) - (np.cumsum(counts) - counts)[which]
     indices = np.concatenate([indices_of(which, a.shape), within[:, None]], 1)
@@ -61,7 +63,7 @@ _OPERATIONS: dict[str, Any] = {
 
 def _named(operation: str) -> str:
     if operation.lower() not in _OPERATIONS:
-        raise RunFailed(f"`{operation}` is no operation of sets")
+        raise RunFailed(f"unknown set_operation `{operation}`; expected one of {', '.join(_OPERATIONS)}")
     return operation.lower()
 
 

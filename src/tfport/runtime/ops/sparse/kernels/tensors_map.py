@@ -1,4 +1,4 @@
-"""Sparse tensors kept under a number and taken out again: how TF1's input pipelines batched them."""
+"""Sparse tensors stored by handle, as TF1 input pipelines batch them."""
 
 from __future__ import annotations
 
@@ -15,6 +15,8 @@ from tfport.runtime.ops.sparse.coordinates import checked
 
 
 class SparseTensorsMap:
+    """Sparse tensors by handle."""
+
     def __init__(self) -> None:
         self._kept: dict[int, tuple[Any, Any, Any]] = {}
         self._numbers = itertools.count()
@@ -29,7 +31,7 @@ class SparseTensorsMap:
     def take(self, number: int) -> tuple[Any, Any, Any]:
         with self._lock:
             if number not in self._kept:
-                raise RunFailed(f"no sparse tensor is kept under {number}")
+                raise RunFailed(f"unknown sparse handle {number}")
             return self._kept.pop(number)
 
 
@@ -57,7 +59,7 @@ def take_many_sparse(sparse_handles, *, dtype, container, shared_name, context):
     kept = _map(context, container, shared_name)
     parts = [kept.take(number) for number in sparse_handles.tolist()]
     if not parts:
-        raise RunFailed("no sparse tensor was asked for, so that nothing tells its shape")
+        raise RunFailed("sparse_handles must not be empty")
     if any(values.dtype != dtype.numpy for _, values, _ in parts):
-        raise RunFailed(f"a sparse tensor of another type than {dtype} is kept")
+        raise RunFailed(f"sparse tensors must be of type {dtype}")
     return stacked(parts, (len(parts),))
