@@ -35,7 +35,7 @@ def test_a_gpu_can_be_named_in_several_ways(text, capability):
 
 @pytest.mark.parametrize("text", ["", "big", "9", "9.x", "sm_"])
 def test_an_unknown_gpu_is_an_error(text):
-    with pytest.raises(Error, match="a GPU"):
+    with pytest.raises(Error, match="unknown GPU"):
         capability_of(text)
 
 

@@ -22,6 +22,7 @@ from tfport.check.noticed import (
     RUN,
     SIZES,
     UNCALLED_FUNCTION,
+    Noticed,
     When,
 )
 from tfport.check.release_quirks import (
@@ -78,14 +79,14 @@ class Loader:
 
         `load`, `run`, None for never, or `SKIPPED`.
         """
-        when = self._when(finding, op, context)
-        stage = self._stage(when, finding, op, context)
+        noticed, answer = finding.when(), finding.unresolved
+        if context is not None and answer is not None and self._ignores(noticed, answer, op, context):
+            return None, False
+        when = self._when(noticed, answer, op, context)
+        stage = self._stage(when, answer, context)
         return stage, stage == LOAD or when == FIRST
 
-    def _stage(self, when: When, finding: Finding, op: str, context: NodeContext | None) -> str | None:
-        answer = finding.unresolved
-        if context is not None and answer is not None and self._ignores(finding, answer, op, context):
-            return None
+    def _stage(self, when: When, answer: Unresolved | None, context: NodeContext | None) -> str | None:
         if when == FIRST:
             return LOAD if self.runs_at_load else RUN
         if context is None:
@@ -99,8 +100,9 @@ class Loader:
             return LOAD if context.loading else None
         return live if when == LIVE else when
 
-    def _when(self, finding: Finding, op: str, context: NodeContext | None) -> When:
-        noticed, answer = finding.when(), finding.unresolved
+    def _when(
+        self, noticed: Noticed, answer: Unresolved | None, op: str, context: NodeContext | None
+    ) -> When:
         path = "custom" if op in self.custom_ops else self.path
         if context is None:
             return noticed.stages(path, self.target)[MAIN_GRAPH]
@@ -119,9 +121,9 @@ class Loader:
         is_value = answer.question is Question.ATTR_VALUE and not answer.structural
         return is_value and answer.attr in READ_BY_SHAPE_FUNCTIONS and self.name != RUNTIME
 
-    def _ignores(self, finding: Finding, answer: Unresolved, op: str, context: NodeContext) -> bool:
+    def _ignores(self, noticed: Noticed, answer: Unresolved, op: str, context: NodeContext) -> bool:
         """Whether the loader never gets to see it, because it changes or removes the node first."""
-        noticed, question = finding.when(), answer.question
+        question = answer.question
         if question is Question.DEVICE and (context.by_name or op in self.placed_anywhere):
             return True  # a function called by its name runs where its call does
         if noticed.only_by_name:

@@ -27,6 +27,7 @@ Recorded from real binaries; `make truth` records it again:
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
@@ -61,7 +62,7 @@ MAIN_GRAPH, CALLED_FUNCTION, UNCALLED_FUNCTION = range(3)
 """The places of `Stages`."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Noticed:
     """When each loader notices a finding; a path that is None does what its neighbor does."""
 
@@ -87,7 +88,7 @@ class Noticed:
 
     def stages(self, path: str, target: Target | None = None) -> Stages:
         """When a loading path of a release notices it; without a target, as in the newest."""
-        return _at(self._declared(path), target)
+        return _stages(self, path, target)
 
     def earliest(self, path: str) -> Stages:
         """When the first releases notice it."""
@@ -108,6 +109,11 @@ _LIKE = {
     "capi": "serving", "python_1": "capi", "python_2": "serving", "keras_1": "python_1",
     "keras_2": "python_2", "keras_objects": "objects", "tfport_objects": "tfport", "custom": "tfport",
 }  # fmt: skip
+
+
+@functools.lru_cache(8192)
+def _stages(noticed: Noticed, path: str, target: Target | None) -> Stages:
+    return _at(noticed._declared(path), target)
 
 
 def _at(declared: Stages | Releases, target: Target | None) -> Stages:

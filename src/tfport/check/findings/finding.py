@@ -46,10 +46,13 @@ class _DocstringPart:
 
     def __init__(self, part: int) -> None:
         self.part = part
+        self._texts: dict[type, str] = {}
 
     def __get__(self, _: object, owner: type) -> str:
-        first, _, rest = inspect.cleandoc(owner.__doc__ or "").partition("\n")
-        return (first, rest.strip())[self.part]
+        if owner not in self._texts:
+            first, _, rest = inspect.cleandoc(owner.__doc__ or "").partition("\n")
+            self._texts[owner] = (first, rest.strip())[self.part]
+        return self._texts[owner]
 
 
 @dataclass_transform(kw_only_default=True, eq_default=False)
