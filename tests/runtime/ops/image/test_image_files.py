@@ -147,7 +147,7 @@ ENCODED = [
 ]
 CASES = [*DECODED, *ENCODED]
 for c in CASES:
-    c.ways = ("engine",)  # there are no lowerings, so that every way is the same
+    c.ways = ("engine",)  # there are no lowerings, so all ways are the same
 
 
 @pytest.mark.parametrize(("c", "way"), checks(CASES))

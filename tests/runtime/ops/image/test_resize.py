@@ -166,7 +166,7 @@ LOWERED = [
 
 @pytest.mark.parametrize("c", LOWERED, ids=str)
 def test_resizes_between_known_sizes(c):
-    """As in most models: places and weights are constants then, or the engine's own op is taken."""
+    """As in most models: positions and weights are constants, or the engine's own op is used."""
     graph_def, feeds = c.model("engine")
     for size, dim in zip(c.inputs[0].shape, graph_def.node[0].attr["shape"].shape.dim, strict=True):
         dim.size = size

@@ -1,4 +1,4 @@
-"""GIF files as TensorFlow draws them: each frame over the one before, whatever the file says of disposal."""
+"""Decoder of GIF files. As in TensorFlow, each frame is drawn over the previous, without disposal."""
 
 from __future__ import annotations
 
@@ -11,11 +11,13 @@ import numpy as np
 
 from tfport.errors import RunFailed
 
-MOST = 1 << 31
-"""Bytes from which on an animation is refused."""
+MAX_BYTES = 1 << 31
+"""An animation of this size or more is an error."""
 
 
-class Frame(NamedTuple):
+class GifFrame(NamedTuple):
+    """An image block of the file; `clear` is the transparent color, `data` the compressed indices."""
+
     left: int
     top: int
     width: int
@@ -27,7 +29,7 @@ class Frame(NamedTuple):
 
 
 def decode(data: bytes, all_frames: bool) -> Any:
-    """Frames as [frames, height, width, 3] of uint8; only the first unless all are wanted."""
+    """Decode to uint8 of [frames, height, width, 3]; only the first frame unless `all_frames`."""
     if len(data) < 13 or data[:6] not in (b"GIF87a", b"GIF89a"):
         raise RunFailed("the GIF has no header")
     width, height, flags = struct.unpack_from("<HHB", data, 6)
@@ -35,11 +37,11 @@ def decode(data: bytes, all_frames: bool) -> Any:
     frames = []
     canvas = np.zeros((height, width, 3), np.uint8)
     for frame in _frames(data, at, colors):
-        canvas = _drawn(canvas, frame)
+        canvas = _draw(canvas, frame)
         frames.append(canvas)
         if not all_frames:
             break
-        if len(frames) * canvas.size >= MOST:
+        if len(frames) * canvas.size >= MAX_BYTES:
             raise RunFailed("the GIF is too large")
     if not frames:
         raise RunFailed("the GIF has no frame")
@@ -51,11 +53,11 @@ def _table(data: bytes, at: int, flags: int) -> tuple[int, Any]:
         return at, None
     size = 3 << ((flags & 7) + 1)
     if at + size > len(data):
-        raise RunFailed("the GIF is cut short")
+        raise RunFailed("the GIF is truncated")
     return at + size, np.frombuffer(data, np.uint8, size, at).reshape(-1, 3)
 
 
-def _frames(data: bytes, at: int, shared: Any) -> Iterator[Frame]:
+def _frames(data: bytes, at: int, shared: Any) -> Iterator[GifFrame]:
     clear = None
     try:
         while data[at] != 0x3B:
@@ -68,18 +70,18 @@ def _frames(data: bytes, at: int, shared: Any) -> Iterator[Frame]:
                 left, top, width, height, flags = struct.unpack_from("<HHHHB", data, at + 1)
                 start, own = _table(data, at + 10, flags)
                 at, _ = _blocks(data, start + 1)
-                yield Frame(
+                yield GifFrame(
                     left, top, width, height, flags, shared if own is None else own, clear, data[start:at]
                 )
                 clear = None
             else:
                 raise RunFailed(f"the GIF has an unknown block {data[at]:#x}")
     except (IndexError, struct.error):
-        raise RunFailed("the GIF is cut short") from None
+        raise RunFailed("the GIF is truncated") from None
 
 
 def _blocks(data: bytes, at: int) -> tuple[int, bytes]:
-    """Where a run of blocks ends, and what they hold."""
+    """The end of a sequence of sub-blocks, and their contents."""
     parts = []
     while size := data[at]:
         if at + 1 + size >= len(data):
@@ -89,28 +91,28 @@ def _blocks(data: bytes, at: int) -> tuple[int, bytes]:
     return at + 1, b"".join(parts)
 
 
-def _drawn(canvas: Any, frame: Frame) -> Any:
+def _draw(canvas: Any, frame: GifFrame) -> Any:
     if frame.colors is None:
-        raise RunFailed("a frame of the GIF has no colours")
-    places = _indices(frame)
+        raise RunFailed("a frame of the GIF has no color table")
+    indices = _indices(frame)
     out = canvas.copy()
-    there = out[frame.top : frame.top + frame.height, frame.left : frame.left + frame.width]
-    places = places[: there.shape[0], : there.shape[1]]
-    seen = np.ones(places.shape, bool) if frame.clear is None else places != frame.clear
-    if np.any(places[seen] >= len(frame.colors)):
-        raise RunFailed("a pixel of the GIF has a colour that its table has not")
-    there[seen] = frame.colors[places[seen]]
+    area = out[frame.top : frame.top + frame.height, frame.left : frame.left + frame.width]
+    indices = indices[: area.shape[0], : area.shape[1]]
+    opaque = np.ones(indices.shape, bool) if frame.clear is None else indices != frame.clear
+    if np.any(indices[opaque] >= len(frame.colors)):
+        raise RunFailed("a pixel of the GIF has an index outside of its color table")
+    area[opaque] = frame.colors[indices[opaque]]
     return out
 
 
-def _indices(frame: Frame) -> Any:
-    """The places of pixels in the table of colours, unpacked by Pillow from a file of this frame alone."""
+def _indices(frame: GifFrame) -> Any:
+    """The color indices of the pixels, decoded by Pillow from a file with only this frame."""
     from PIL import Image
 
-    if frame.width * frame.height >= MOST // 4:
+    if frame.width * frame.height >= MAX_BYTES // 4:
         raise RunFailed("the GIF is too large")
-    colors = bytes(range(255, -1, -1)) * 3  # no ramp of grays, which Pillow would take for one
-    alone = b"".join(
+    colors = bytes(range(255, -1, -1)) * 3  # not a gray ramp, which Pillow would decode to grayscale
+    file = b"".join(
         [
             b"GIF87a", struct.pack("<HHBBB", frame.width, frame.height, 0xF7, 0, 0), colors,
             b"\x2c", struct.pack("<HHHHB", 0, 0, frame.width, frame.height, frame.flags & 0x40),
@@ -118,7 +120,7 @@ def _indices(frame: Frame) -> Any:
         ]
     )  # fmt: skip
     try:
-        with Image.open(io.BytesIO(alone), formats=["GIF"]) as image:
+        with Image.open(io.BytesIO(file), formats=["GIF"]) as image:
             return np.asarray(image)
     except (OSError, SyntaxError, Image.DecompressionBombError) as error:
         raise RunFailed(f"a frame of the GIF cannot be decoded: {error}") from None

@@ -1,7 +1,7 @@
-"""PNG files read as libpng does for TensorFlow, 16 bits and all quirks included.
+"""Decoder of PNG files that behaves as libpng does in TensorFlow, including 16-bit samples.
 
-Rows of up to four bytes a pixel are unfiltered by Pillow; wider and interlaced ones here, along
-diagonals, since each byte needs those to its left and above it.
+Pillow reverses the row filters for pixels of up to four bytes. Larger pixels and interlaced files
+are unfiltered here, along diagonals, since each byte depends on those to its left and above it.
 """
 
 from __future__ import annotations
@@ -26,11 +26,11 @@ _DEPTHS = {
     RGB_ALPHA: (8, 16),
 }
 _PASSES = [(0, 0, 8, 8), (0, 4, 8, 8), (4, 0, 8, 4), (0, 2, 4, 4), (2, 0, 4, 2), (0, 1, 2, 2), (1, 0, 2, 1)]
-"""Of interlaced files: first row and column, and how many rows and columns lie between."""
+"""Of interlaced files: first row and column, row and column step."""
 _GAMMA_OF_SRGB = 45455
 
 
-class File(NamedTuple):
+class PngFile(NamedTuple):
     width: int
     height: int
     depth: int
@@ -51,23 +51,23 @@ def _chunks(data: bytes) -> Any:
             len(body) != length
             or zlib.crc32(kind + body) != struct.unpack_from(">I", data + b"\0" * 4, at + 8 + length)[0]
         ):
-            if kind[0] & 32 and len(body) == length:  # what is not critical is skipped
+            if kind[0] & 32 and len(body) == length:  # skip damaged chunks that are not critical
                 at += 12 + length
                 continue
-            raise RunFailed("the PNG is cut short or damaged")
+            raise RunFailed("the PNG is truncated or corrupt")
         yield kind, body
         if kind == b"IEND":
             return
         at += 12 + length
-    raise RunFailed("the PNG ends before its end")
+    raise RunFailed("the PNG is truncated: it has no IEND chunk")
 
 
-def parse(data: bytes) -> File:
+def parse(data: bytes) -> PngFile:
     head: tuple[int, ...] = ()
     palette, alphas, gamma, parts = None, None, 0, []
     for kind, body in _chunks(data):
         if not head and kind != b"IHDR":
-            raise RunFailed("the PNG does not begin with its header")
+            raise RunFailed("the PNG does not begin with an IHDR chunk")
         if kind == b"IHDR":
             head = struct.unpack(">IIBBBBB", body) if len(body) == 13 else ()
         elif kind == b"PLTE":
@@ -84,16 +84,16 @@ def parse(data: bytes) -> File:
         raise RunFailed("the PNG has no header")
     width, height, depth, color, method, filters, interlaced = head
     if color not in _SAMPLES or depth not in _DEPTHS[color] or method or filters or interlaced > 1:
-        raise RunFailed("the header of the PNG makes no sense")
+        raise RunFailed("the PNG has an invalid header")
     if not 0 < width < 1 << 27 or not 0 < height < 1 << 27 or width * height >= 1 << 29:
         raise RunFailed(f"the PNG is too large: {width} x {height}")
     if color == PALETTE and palette is None:
         raise RunFailed("the PNG has no palette")
-    return File(width, height, depth, color, bool(interlaced), palette, alphas, gamma, b"".join(parts))
+    return PngFile(width, height, depth, color, bool(interlaced), palette, alphas, gamma, b"".join(parts))
 
 
 def decode(data: bytes, channels: int, deep: bool) -> Any:
-    """The picture as [height, width, channels] of uint16 where it is to be deep, otherwise of uint8."""
+    """Decode to [height, width, channels] of uint16 if `deep`, otherwise of uint8."""
     file = parse(data)
     pixels = _pixels(file)
     colored = file.kind in (RGB, PALETTE, RGB_ALPHA)
@@ -116,40 +116,42 @@ def decode(data: bytes, channels: int, deep: bool) -> Any:
     return whole.astype(np.uint16) * 257 if deep else whole.astype(np.uint8)
 
 
-def _alpha(file: File, pixels: Any) -> Any:
+def _alpha(file: PngFile, pixels: Any) -> Any:
     if file.kind in (GRAY_ALPHA, RGB_ALPHA):
         return pixels[..., -1:]
-    if file.alphas is None:  # libpng fills in the largest sample of the file, also where samples were widened
+    if (
+        file.alphas is None
+    ):  # libpng fills with the largest sample of the file's depth, also if samples were widened
         return np.full((*pixels.shape[:2], 1), (1 << file.depth) - 1)
     if file.kind == PALETTE:
         table = np.full(256, 255, np.int64)
         table[: len(file.alphas)] = np.frombuffer(file.alphas, np.uint8)
         return table[pixels]
-    clear = np.frombuffer(file.alphas, ">u2")[: pixels.shape[-1]]
+    transparent = np.frombuffer(file.alphas, ">u2")[: pixels.shape[-1]]
     most = 65535 if file.depth == 16 else 255
-    return np.where((pixels == clear).all(-1, keepdims=True), 0, most)
+    return np.where((pixels == transparent).all(-1, keepdims=True), 0, most)
 
 
-def _gray(color: Any, file: File) -> Any:
-    """Weighted by 0.299 and 0.587 as libpng does, in linear light where the file tells its gamma."""
+def _gray(color: Any, file: PngFile) -> Any:
+    """Gray with libpng's weights 0.299 and 0.587, in linear light if the file has a gamma."""
     red, green = 29900 * 32768 // 100000, 58700 * 32768 // 100000
     weights = np.array([red, green, 32768 - red - green])
-    alike = (color == color[..., :1]).all(-1, keepdims=True)
+    is_gray = (color == color[..., :1]).all(-1, keepdims=True)
     if file.gamma and abs(file.gamma - 100000) > 5000:
         if file.depth == 16:
-            raise RunFailed("a PNG of 16 bits that tells its gamma is not made gray here")
-        to_one, from_one = _table(1e5 / file.gamma), _table(file.gamma / 1e5)
-        mixed = from_one[(to_one[color] @ weights + 16384) >> 15]
+            raise RunFailed("converting a 16-bit PNG with a gamma to gray is not supported")
+        to_linear, from_linear = _gamma_table(1e5 / file.gamma), _gamma_table(file.gamma / 1e5)
+        mixed = from_linear[(to_linear[color] @ weights + 16384) >> 15]
     else:
         mixed = (color @ weights + (16384 if file.depth == 16 else 0)) >> 15
-    return np.where(alike, color[..., :1], mixed[..., None])
+    return np.where(is_gray, color[..., :1], mixed[..., None])
 
 
-def _table(power: float) -> Any:
+def _gamma_table(power: float) -> Any:
     return np.floor(255 * (np.arange(256) / 255) ** power + 0.5).astype(np.int64)
 
 
-def _pixels(file: File) -> Any:
+def _pixels(file: PngFile) -> Any:
     """Samples as integers: [height, width, samples]."""
     if not file.interlaced:
         return _samples(_rows(file, _inflated(file, file.data), file.width, file.height), file, file.width)
@@ -166,31 +168,31 @@ def _pixels(file: File) -> Any:
     return out
 
 
-def _row_bytes(file: File, width: int) -> int:
+def _row_bytes(file: PngFile, width: int) -> int:
     return (width * _SAMPLES[file.kind] * file.depth + 7) // 8
 
 
-def _step(file: File) -> int:
-    """From a byte to the same byte of the pixel before."""
+def _step(file: PngFile) -> int:
+    """Distance in bytes to the same byte of the previous pixel."""
     return max(_SAMPLES[file.kind] * file.depth // 8, 1)
 
 
-def _inflated(file: File, data: bytes) -> Any:
+def _inflated(file: PngFile, data: bytes) -> Any:
     if file.interlaced:
         sizes = [(-(-(file.height - t) // d), -(-(file.width - m) // a)) for t, m, d, a in _PASSES]
         needed = sum(h * (1 + _row_bytes(file, w)) for h, w in sizes if h > 0 and w > 0)
     else:
         needed = file.height * (1 + _row_bytes(file, file.width))
     try:
-        found = zlib.decompressobj().decompress(data, needed)
+        raw = zlib.decompressobj().decompress(data, needed)
     except zlib.error as error:
-        raise RunFailed(f"the data of the PNG are damaged: {error}") from None
-    if len(found) < needed:
-        raise RunFailed("the data of the PNG are cut short")
-    return np.frombuffer(found, np.uint8)
+        raise RunFailed(f"the data of the PNG is corrupt: {error}") from None
+    if len(raw) < needed:
+        raise RunFailed("the data of the PNG is truncated")
+    return np.frombuffer(raw, np.uint8)
 
 
-def _rows(file: File, raw: Any, width: int, height: int) -> Any:
+def _rows(file: PngFile, raw: Any, width: int, height: int) -> Any:
     lines, step = raw.reshape(height, -1), _step(file)
     if lines[:, 0].max() > 4:
         raise RunFailed("a row of the PNG has an unknown filter")
@@ -208,10 +210,10 @@ def _rows(file: File, raw: Any, width: int, height: int) -> Any:
 
 
 def _unfiltered(lines: Any, step: int) -> Any:
-    """Rows with their filters undone, all rows at once along the diagonals."""
+    """Reverse the row filters, one diagonal at a time."""
     height, kinds = len(lines), lines[:, 0]
-    given = lines[:, 1:].reshape(height, -1, step).astype(np.int16)
-    width = given.shape[1]
+    filtered = lines[:, 1:].reshape(height, -1, step).astype(np.int16)
+    width = filtered.shape[1]
     out = np.zeros((height + 1, width + 1, step), np.int16)
     for diagonal in range(height + width - 1):
         y = np.arange(max(0, diagonal - width + 1), min(height, diagonal + 1))
@@ -222,11 +224,11 @@ def _unfiltered(lines: Any, step: int) -> Any:
         a, b, c = abs(guess - left), abs(guess - above), abs(guess - corner)
         paeth = np.where((a <= b) & (a <= c), left, np.where(b <= c, above, corner))
         base = np.choose(kind, [np.zeros_like(left), left, above, (left + above) >> 1, paeth])
-        out[y + 1, x + 1] = (given[y, x] + base) & 255
+        out[y + 1, x + 1] = (filtered[y, x] + base) & 255
     return out[1:, 1:].reshape(height, -1).astype(np.uint8)
 
 
-def _samples(rows: Any, file: File, width: int) -> Any:
+def _samples(rows: Any, file: PngFile, width: int) -> Any:
     count = _SAMPLES[file.kind]
     if file.depth == 16:
         return np.ascontiguousarray(rows).view(">u2").astype(np.uint16).reshape(-1, width, count)

@@ -1,4 +1,4 @@
-"""PNG files written byte for byte as libpng does: which filter each row gets, and how rows are compressed."""
+"""Encoder of PNG files with the same bytes as libpng: its choice of row filters and its compression."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ import numpy as np
 
 from tfport.runtime.ops.image.png import GRAY, GRAY_ALPHA, RGB, RGB_ALPHA, SIGNATURE, chunk
 
-_WRITTEN = 8192
-"""Bytes of compressed data in one chunk."""
+_CHUNK_BYTES = 8192
+"""Compressed bytes in a chunk."""
 
 
 def encode(image: Any, compression: int) -> bytes:
-    """A picture of uint8 or uint16 as a PNG, byte for byte as libpng writes it."""
+    """Encode an image of uint8 or uint16."""
     height, width, count = image.shape
     deep = image.dtype.itemsize > 1
     kind = {1: GRAY, 2: GRAY_ALPHA, 3: RGB, 4: RGB_ALPHA}[count]
@@ -23,7 +23,7 @@ def encode(image: Any, compression: int) -> bytes:
     filtered = _filtered(rows, count * image.dtype.itemsize, width, height).tobytes()
     head = struct.pack(">IIBBBBB", width, height, 16 if deep else 8, kind, 0, 0, 0)
     packed = _deflated(filtered, max(compression, -1))
-    parts = [packed[i : i + _WRITTEN] for i in range(0, len(packed), _WRITTEN)]
+    parts = [packed[i : i + _CHUNK_BYTES] for i in range(0, len(packed), _CHUNK_BYTES)]
     return b"".join(
         [SIGNATURE, chunk(b"IHDR", head), *(chunk(b"IDAT", p) for p in parts), chunk(b"IEND", b"")]
     )
@@ -35,7 +35,7 @@ def _deflated(data: bytes, level: int) -> bytes:
         bits -= 1
     packer = zlib.compressobj(level, zlib.DEFLATED, max(bits, 9), 9, zlib.Z_FILTERED)
     packed = bytearray(packer.compress(data) + packer.flush())
-    # libpng says in the first byte how large a window reading takes, which may be less than was used
+    # libpng reduces the window size in the first byte to what decoding needs
     if len(data) <= 16384:
         window = packed[0] >> 4
         while window and len(data) <= 1 << (window + 7):
@@ -47,7 +47,7 @@ def _deflated(data: bytes, level: int) -> bytes:
 
 
 def _filtered(rows: Any, step: int, width: int, height: int) -> Any:
-    """Each row under the filter that leaves the smallest sum, as libpng chooses."""
+    """Filter each row with the filter of the smallest sum, as libpng does."""
     x = rows.astype(np.int16)
     left, above = np.zeros_like(x), np.zeros_like(x)
     left[:, step:], above[1:] = x[:, :-step], x[:-1]

@@ -1,9 +1,8 @@
-"""In which order equal scores come out of a heap and of a sort that promise nothing about them.
+"""The order of equal scores in the heap and the sort of GNU's C++ standard library.
 
-TensorFlow takes candidates from a heap and sorts what was taken, neither of which says
-which of two equal scores comes first. Where scores are equal, their order is what the steps of
-GNU's standard library make of them, so these are done here one by one; where all
-differ, any sort is the same.
+TensorFlow takes candidates from a heap and sorts the selected ones; neither is stable. The order
+of equal scores therefore depends on the algorithms of the library, which are repeated here. If all
+scores differ, any sort gives the same result.
 """
 
 from __future__ import annotations
@@ -14,22 +13,22 @@ import numpy as np
 
 
 def popped_order(scores: Any) -> Any:
-    """The places of scores, as a heap of them is emptied from the best."""
+    """The indices of scores in the order in which a heap returns them, best first."""
     if len(np.unique(scores)) == len(scores):
         return np.argsort(-scores, kind="stable")
     values = scores.tolist()
     heap: list[int] = []
     for i in range(len(values)):
         heap.append(i)
-        _up(heap, values, len(heap) - 1, i)
+        _sift_up(heap, values, len(heap) - 1, i)
     return np.array([_pop(heap, values) for _ in range(len(values))], np.int64)
 
 
-def _up(heap: list[int], values: list[float], hole: int, one: int) -> None:
-    while hole and values[heap[(hole - 1) // 2]] < values[one]:
+def _sift_up(heap: list[int], values: list[float], hole: int, index: int) -> None:
+    while hole and values[heap[(hole - 1) // 2]] < values[index]:
         heap[hole] = heap[(hole - 1) // 2]
         hole = (hole - 1) // 2
-    heap[hole] = one
+    heap[hole] = index
 
 
 def _pop(heap: list[int], values: list[float]) -> int:
@@ -38,7 +37,7 @@ def _pop(heap: list[int], values: list[float]) -> int:
     if not size:
         return top
     hole, child = 0, 2
-    while child < size:  # the hole sinks to a leaf along the better children, the last element takes it
+    while child < size:  # the hole moves down to a leaf along the better children; the last element fills it
         if values[heap[child]] < values[heap[child - 1]]:
             child -= 1
         heap[hole] = heap[child]
@@ -46,16 +45,16 @@ def _pop(heap: list[int], values: list[float]) -> int:
     if child == size:
         heap[hole] = heap[child - 1]
         hole = child - 1
-    _up(heap, values, hole, last)
+    _sift_up(heap, values, hole, last)
     return top
 
 
-FEW = 16
-"""As many elements as are left to the insertion sort in the end."""
+INSERTION_SIZE = 16
+"""Ranges of at most this many elements are left to the insertion sort."""
 
 
 def sorted_order(scores: Any) -> Any:
-    """The places of scores from the best, sorted by quick sort until few are left, then by insertion."""
+    """The indices of scores sorted best first: quick sort down to short ranges, then insertion sort."""
     finite = scores[np.isfinite(scores)]
     if len(np.unique(finite)) == len(finite):
         return np.argsort(-scores, kind="stable")
@@ -63,16 +62,16 @@ def sorted_order(scores: Any) -> Any:
     order = list(range(len(values)))
     _quick(order, values, 0, len(order))
     for i in range(1, len(order)):
-        one, hole = order[i], i
-        while hole and values[order[hole - 1]] < values[one]:
+        index, hole = order[i], i
+        while hole and values[order[hole - 1]] < values[index]:
             order[hole] = order[hole - 1]
             hole -= 1
-        order[hole] = one
+        order[hole] = index
     return np.array(order, np.int64)
 
 
 def _quick(order: list[int], values: list[float], first: int, last: int) -> None:
-    while last - first > FEW:
+    while last - first > INSERTION_SIZE:
         _median_first(order, values, first, first + (last - first) // 2, last - 1)
         pivot, low, high = values[order[first]], first + 1, last
         while True:

@@ -1,4 +1,4 @@
-"""Colours: between RGB and HSV, and hue, saturation and contrast adjusted."""
+"""Conversion between RGB and HSV; adjustment of hue, saturation and contrast."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def _wide(images: Any) -> Any:
 
 def _colors(images: Any, rank: int = 1) -> Any:
     if images.ndim < rank or images.shape[-1] != 3:
-        raise RunFailed(f"images must have 3 channels, and have the shape {list(images.shape)}")
+        raise RunFailed(f"images must have 3 channels, found shape {list(images.shape)}")
     return _wide(images)
 
 
@@ -63,7 +63,7 @@ def _rgb(hsv: Any) -> Any:
 
 def _scalar(value: Any, what: str) -> Any:
     if value.ndim:
-        raise RunFailed(f"{what} must be a scalar, and has the shape {list(value.shape)}")
+        raise RunFailed(f"{what} must be a scalar, found shape {list(value.shape)}")
     return np.float32(value)
 
 
@@ -75,16 +75,16 @@ def adjust_saturation(images, scale):
     return _rgb(hsv)
 
 
-_MOST = 1e6  # TensorFlow turns step by step, and would not end
-# by sixth of the circle of hues: which of (lowest, middle, highest) red, green and blue are
+_MAX_SIXTHS = 1e6  # TensorFlow reduces the hue one turn at a time and would never finish
+# for each sixth of the hue circle: which of (lowest, middle, highest) red, green and blue are
 _CHANNELS = np.array([[2, 1, 0], [1, 2, 0], [0, 2, 1], [0, 1, 2], [1, 0, 2], [2, 0, 1]])
 
 
 @host("AdjustHue")
 def adjust_hue(images, delta):
     turn = _scalar(delta, "delta") * np.float32(6)
-    if not abs(turn) < _MOST:
-        raise RunFailed(f"delta must be a small number of turns, and is {delta}")
+    if not abs(turn) < _MAX_SIXTHS:
+        raise RunFailed(f"delta is too large: {delta}")
     rgb = _colors(images, 3)
     r, g, b = rgb[..., 0], rgb[..., 1], rgb[..., 2]
     sixth = np.where(
@@ -102,7 +102,7 @@ def adjust_hue(images, delta):
 
 
 def _in_circle(hue: Any) -> Any:
-    """Hues brought into [0, 6) turn by turn."""
+    """Bring hues into [0, 6), one turn at a time, with the rounding of TensorFlow."""
     six = np.float32(6)
     while np.any(low := hue < 0):
         hue = np.where(low, hue + six, hue)
@@ -113,7 +113,7 @@ def _in_circle(hue: Any) -> Any:
 
 def _contrast(images: Any, factor: Any) -> Any:
     if images.ndim < 3:
-        raise RunFailed(f"images must have at least 3 dimensions, and have the shape {list(images.shape)}")
+        raise RunFailed(f"images must have at least 3 dimensions, found shape {list(images.shape)}")
     wide = images.astype(np.float32)
     mean = wide.mean((-3, -2), keepdims=True, dtype=np.float64).astype(np.float32)
     return (wide - mean) * _scalar(factor, "contrast_factor") + mean

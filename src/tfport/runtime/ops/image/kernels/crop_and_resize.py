@@ -1,4 +1,4 @@
-"""Boxes cut out of images and resized to one size, and the gradients of that."""
+"""CropAndResize (boxes cut out of images and resized to one size) and its gradients."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import numpy as np
 
 from tfport.errors import RunFailed
 from tfport.runtime.lower import host, shapes
-from tfport.runtime.ops.image.resize_samples import round_away
+from tfport.runtime.ops.image.resize_samples import ONE, round_away
 
 
 @shapes("CropAndResize")
@@ -20,8 +20,11 @@ def _cropped(inputs, attrs):
     return [(count, height, width, channels)]
 
 
-class _Axis(NamedTuple):
-    """Where the pixels of each crop lie along one axis of its image: arrays of [box, pixel]."""
+class _CropAxis(NamedTuple):
+    """Positions of the pixels of each crop along one axis of its image: arrays of [box, pixel].
+
+    `low` and `high` are the neighboring pixels, `far` is the distance from `low`.
+    """
 
     at: Any
     inside: Any
@@ -30,35 +33,36 @@ class _Axis(NamedTuple):
     far: Any
 
 
-def _axis(start: Any, end: Any, given: int, wanted: int) -> _Axis:
-    last, start, end = np.float32(given - 1), start[:, None], end[:, None]
-    if wanted > 1:
-        step = (end - start) * last / np.float32(wanted - 1)
-        at = start * last + np.arange(wanted).astype(np.float32) * step
+def _axis(start: Any, end: Any, in_size: int, out_size: int) -> _CropAxis:
+    last, start, end = np.float32(in_size - 1), start[:, None], end[:, None]
+    if out_size > 1:
+        step = (end - start) * last / np.float32(out_size - 1)
+        at = start * last + np.arange(out_size).astype(np.float32) * step
     else:
         at = np.float32(0.5) * (start + end) * last
     inside = (at >= 0) & (at <= last)
     safe = np.where(inside, at, np.float32(0))
     low = np.floor(safe)
-    return _Axis(safe, inside, low.astype(np.int64), np.ceil(safe).astype(np.int64), safe - low)
+    return _CropAxis(safe, inside, low.astype(np.int64), np.ceil(safe).astype(np.int64), safe - low)
 
 
 def _checked(image_shape: Any, boxes: Any, box_ind: Any) -> None:
     if len(image_shape) != 4 or image_shape[1] <= 0 or image_shape[2] <= 0:
-        raise RunFailed(f"images must have 4 dimensions and pixels, and have the shape {list(image_shape)}")
+        raise RunFailed(f"images must have 4 dimensions and not be empty, found shape {list(image_shape)}")
     if boxes.size == 0 and box_ind.size == 0:
         return
     if boxes.ndim != 2 or boxes.shape[1] != 4 or box_ind.shape != boxes.shape[:1]:
         raise RunFailed(
-            f"boxes must be [n, 4] and box_ind [n], not {list(boxes.shape)} and {list(box_ind.shape)}"
+            f"boxes must have shape [n, 4] and box_ind [n], "
+            f"found {list(boxes.shape)} and {list(box_ind.shape)}"
         )
     if np.any((box_ind < 0) | (box_ind >= image_shape[0])):
-        raise RunFailed(f"box_ind must name one of {image_shape[0]} images")
+        raise RunFailed(f"box_ind must be at least 0 and less than the batch size {image_shape[0]}")
 
 
 def _size(crop_size: Any) -> tuple[int, int]:
     if crop_size.shape != (2,) or np.any(crop_size <= 0):
-        raise RunFailed("crop_size must be two positive numbers")
+        raise RunFailed("crop_size must be two positive integers")
     return int(crop_size[0]), int(crop_size[1])
 
 
@@ -91,11 +95,11 @@ def crop_and_resize(image, boxes, box_ind, crop_size, *, method, extrapolation_v
 @host("CropAndResizeGradImage")
 def crop_and_resize_grad_image(grads, boxes, box_ind, image_size, *, T, method):
     if image_size.shape != (4,) or grads.ndim != 4:
-        raise RunFailed("image_size must be four numbers and grads have 4 dimensions")
+        raise RunFailed("image_size must have 4 elements and grads 4 dimensions")
     shape = tuple(int(n) for n in image_size)
     _checked(shape, boxes, box_ind)
     if len(grads) != len(boxes) or grads.shape[3] != shape[3]:
-        raise RunFailed(f"grads {list(grads.shape)} do not belong to {len(boxes)} boxes of {list(shape)}")
+        raise RunFailed(f"grads {list(grads.shape)} do not match {len(boxes)} boxes and images {list(shape)}")
     kind = np.float64 if T.name == "float64" else np.float32
     out = np.zeros(shape, kind)
     y = _axis(boxes[:, 0], boxes[:, 2], shape[1], grads.shape[1])
@@ -107,12 +111,11 @@ def crop_and_resize_grad_image(grads, boxes, box_ind, image_size, *, T, method):
         rows, columns = round_away(y.at).astype(np.int64), round_away(x.at).astype(np.int64)
         np.add.at(out, (which, rows[:, :, None], columns[:, None, :]), grads.astype(kind))
         return out
-    one = np.float32(1)
-    for rows, down in ((y.low, one - y.far), (y.high, y.far)):
+    for rows, down in ((y.low, ONE - y.far), (y.high, y.far)):
         part = down[:, :, None, None] * grads
-        for columns, across in ((x.low, one - x.far), (x.high, x.far)):
-            given = (across[:, None, :, None] * part).astype(kind)
-            np.add.at(out, (which, rows[:, :, None], columns[:, None, :]), given)
+        for columns, across in ((x.low, ONE - x.far), (x.high, x.far)):
+            weighted = (across[:, None, :, None] * part).astype(kind)
+            np.add.at(out, (which, rows[:, :, None], columns[:, None, :]), weighted)
     return out
 
 
@@ -122,7 +125,9 @@ def crop_and_resize_grad_boxes(grads, image, boxes, box_ind, *, method):
         raise RunFailed("grads must have 4 dimensions")
     _checked(image.shape, boxes, box_ind)
     if len(grads) != len(boxes) or grads.shape[3] != image.shape[3]:
-        raise RunFailed(f"grads {list(grads.shape)} do not belong to {len(boxes)} boxes")
+        raise RunFailed(
+            f"grads {list(grads.shape)} do not match {len(boxes)} boxes and images {list(image.shape)}"
+        )
     _, height, width, _ = grads.shape
     rows, columns = np.float32(image.shape[1] - 1), np.float32(image.shape[2] - 1)
     y = _axis(boxes[:, 0], boxes[:, 2], image.shape[1], height)
@@ -138,9 +143,9 @@ def crop_and_resize_grad_boxes(grads, image, boxes, box_ind, *, method):
     by_y = (grads * ((1 - across) * (c - a) + across * (d - b))).sum((2, 3))
     by_x = (grads * ((1 - down) * (b - a) + down * (d - c))).sum((1, 3))
     ends = []
-    for by, last, wanted in ((by_y, rows, height), (by_x, columns, width)):
-        if wanted > 1:
-            share = np.arange(wanted).astype(np.float32) * (last / np.float32(wanted - 1))
+    for by, last, out_size in ((by_y, rows, height), (by_x, columns, width)):
+        if out_size > 1:
+            share = np.arange(out_size).astype(np.float32) * (last / np.float32(out_size - 1))
             ends.append(((by * (last - share)).sum(1), (by * share).sum(1)))
         else:
             ends.append(((by * np.float32(0.5) * last).sum(1),) * 2)

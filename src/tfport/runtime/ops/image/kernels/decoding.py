@@ -1,6 +1,6 @@
-"""Image files decoded. As in TensorFlow most decoders read every format; only shapes and attributes differ.
+"""Decoders of image files. As in TensorFlow, most read every format; only shapes and attributes differ.
 
-Files that are cut short are refused, also where `try_recover_truncated` asks for what is there.
+Truncated files are an error, also with `try_recover_truncated`.
 """
 
 from __future__ import annotations
@@ -28,16 +28,16 @@ def _frames(inputs, attrs):
     return [(None, None, None, 3)]
 
 
-_DCT = {"": True, "INTEGER_FAST": True, "INTEGER_ACCURATE": False}
+_FAST_DCT = {"": True, "INTEGER_FAST": True, "INTEGER_ACCURATE": False}
 _RATIOS = (1, 2, 4, 8)
 
 
 def _content(contents: Any) -> bytes:
     if contents.ndim:
-        raise RunFailed(f"contents must be a scalar, and have the shape {list(contents.shape)}")
+        raise RunFailed(f"contents must be a scalar, found shape {list(contents.shape)}")
     data = bytes(contents[()])
     if not data:
-        raise RunFailed("contents are empty")
+        raise RunFailed("contents is empty")
     return data
 
 
@@ -52,43 +52,43 @@ def _format(data: bytes) -> str:
         return "BMP"
     if data[:4] == b"RIFF" and data[8:12] == b"WEBP":
         return "WebP"
-    raise RunFailed("contents are no JPEG, PNG, GIF, BMP or WebP")
+    raise RunFailed("contents is not a JPEG, PNG, GIF, BMP or WebP file")
 
 
-def _refused(data: bytes, *formats: str) -> None:
-    if (found := _format(data)) in formats:
-        raise RunFailed(f"this op does not decode {found}")
+def _refuse(data: bytes, *formats: str) -> None:
+    if (file_format := _format(data)) in formats:
+        raise RunFailed(f"this op does not decode {file_format} files")
 
 
-def _still(
+def _decode(
     data: bytes,
     channels: int,
     dtype: Any = np.uint8,
     animated: bool = False,
     jpeg: dict[str, Any] | None = None,
 ) -> Any:
-    """A file of any format as [height, width, channels], with frames before if those are wanted."""
+    """Decode a file of any format to [height, width, channels], with a leading frame axis if `animated`."""
     if channels not in (0, 1, 3, 4):
-        raise RunFailed(f"channels must be 0, 1, 3 or 4, and are {channels}")
-    found = _format(data)
-    if found == "PNG":
+        raise RunFailed(f"channels must be 0, 1, 3 or 4, found {channels}")
+    file_format = _format(data)
+    if file_format == "PNG":
         picture = _png.decode(data, channels, deep=dtype != np.uint8)
         return picture.astype(np.float32) * np.float32(1 / 65535) if dtype == np.float32 else picture
-    if found == "JPEG":
+    if file_format == "JPEG":
         if channels == 4:
-            raise RunFailed("JPEG does not have 4 channels")
-        return _scaled(_jpeg.decode(data, channels, **(jpeg or _DEFAULT)), dtype)
-    if found == "GIF":
+            raise RunFailed("a JPEG cannot be decoded to 4 channels")
+        return _scaled(_jpeg.decode(data, channels, **(jpeg or _JPEG_DEFAULTS)), dtype)
+    if file_format == "GIF":
         if channels not in (0, 3):
-            raise RunFailed(f"channels must be 0 or 3 for GIF, and are {channels}")
+            raise RunFailed(f"channels must be 0 or 3 for a GIF, found {channels}")
         frames = _gif.decode(data, all_frames=animated)
         return _scaled(frames if animated else frames[0], dtype)
-    if found == "BMP":
+    if file_format == "BMP":
         return _scaled(_bmp(data, channels), dtype)
     return _webp(data, channels, dtype, animated)
 
 
-_DEFAULT = {"ratio": 1, "fancy": True, "fast": True}
+_JPEG_DEFAULTS = {"ratio": 1, "fancy": True, "fast": True}
 
 
 def _scaled(picture: Any, dtype: Any) -> Any:
@@ -98,9 +98,9 @@ def _scaled(picture: Any, dtype: Any) -> Any:
 
 
 def _options(ratio: int, fancy: bool, dct_method: str) -> dict[str, Any]:
-    if ratio not in _RATIOS or dct_method not in _DCT:
-        raise RunFailed(f"ratio {ratio} or dct_method {dct_method!r} is unknown")
-    return {"ratio": ratio, "fancy": fancy, "fast": _DCT[dct_method]}
+    if ratio not in _RATIOS or dct_method not in _FAST_DCT:
+        raise RunFailed(f"unsupported ratio {ratio} or dct_method {dct_method!r}")
+    return {"ratio": ratio, "fancy": fancy, "fast": _FAST_DCT[dct_method]}
 
 
 @host("DecodeJpeg")
@@ -108,8 +108,8 @@ def decode_jpeg(
     contents, *, channels, ratio, fancy_upscaling, try_recover_truncated, acceptable_fraction, dct_method
 ):
     data = _content(contents)
-    _refused(data, "BMP")
-    return _one_frame(data, channels, np.uint8, _options(ratio, fancy_upscaling, dct_method))
+    _refuse(data, "BMP")
+    return _decode_single_frame(data, channels, np.uint8, _options(ratio, fancy_upscaling, dct_method))
 
 
 @host("DecodeAndCropJpeg")
@@ -125,69 +125,69 @@ def decode_and_crop_jpeg(
     dct_method,
 ):
     data = _content(contents)
-    _refused(data, "BMP", "WebP", "GIF", "PNG")
+    _refuse(data, "BMP", "WebP", "GIF", "PNG")
     if crop_window.shape != (4,):
-        raise RunFailed("crop_window must be four numbers")
+        raise RunFailed("crop_window must have 4 elements")
     options = _options(ratio, fancy_upscaling, dct_method)
     top, left, height, width = crop_window.tolist()
     return _jpeg.decode(data, channels, **options, window=(top, left, height, width))
 
 
-def _one_frame(data: bytes, channels: int, dtype: Any, jpeg: dict[str, Any] | None = None) -> Any:
+def _decode_single_frame(data: bytes, channels: int, dtype: Any, jpeg: dict[str, Any] | None = None) -> Any:
     if _format(data) != "GIF":
-        return _still(data, channels, dtype, animated=_format(data) == "WebP", jpeg=jpeg)
-    frames = _still(data, channels, dtype, animated=True)
+        return _decode(data, channels, dtype, animated=_format(data) == "WebP", jpeg=jpeg)
+    frames = _decode(data, channels, dtype, animated=True)
     if len(frames) > 1:
-        raise RunFailed(f"the GIF has {len(frames)} frames")
+        raise RunFailed(f"the GIF must have 1 frame, found {len(frames)}")
     return frames[0]
 
 
 @host("DecodePng")
 def decode_png(contents, *, channels, dtype):
     data = _content(contents)
-    _refused(data, "BMP")
-    return _one_frame(data, channels, dtype.numpy)
+    _refuse(data, "BMP")
+    return _decode_single_frame(data, channels, dtype.numpy)
 
 
 @host("DecodeGif")
 def decode_gif(contents):
     data = _content(contents)
-    _refused(data, "BMP")
-    picture = _still(data, 3, animated=True)
+    _refuse(data, "BMP")
+    picture = _decode(data, 3, animated=True)
     return picture if picture.ndim == 4 else picture[None]
 
 
 @host("DecodeBmp")
 def decode_bmp(contents, *, channels):
     data = _content(contents)
-    _refused(data, "JPEG", "PNG", "GIF")
-    return _one_frame(data, channels, np.uint8)
+    _refuse(data, "JPEG", "PNG", "GIF")
+    return _decode_single_frame(data, channels, np.uint8)
 
 
 @host("DecodeWebP")
 def decode_webp(contents, *, channels, dtype):
     data = _content(contents)
-    _refused(data, "BMP")
-    return _still(data, channels, dtype.numpy, animated=True)
+    _refuse(data, "BMP")
+    return _decode(data, channels, dtype.numpy, animated=True)
 
 
 @host("DecodeImage")
 def decode_image(contents, *, channels, dtype, expand_animations):
-    return _still(_content(contents), channels, dtype.numpy, animated=expand_animations)
+    return _decode(_content(contents), channels, dtype.numpy, animated=expand_animations)
 
 
 @host("ExtractJpegShape")
 def extract_jpeg_shape(contents, *, output_type):
     data = _content(contents)
     if not data.startswith(b"\xff\xd8"):
-        raise RunFailed("contents are no JPEG")
+        raise RunFailed("contents is not a JPEG file")
     head = _jpeg.header(data)
     return np.array([head.height, head.width, len(head.components)])
 
 
 def _bmp(data: bytes, channels: int) -> Any:
     if channels == 1 or len(data) < 32:
-        raise RunFailed("a BMP has 3 or 4 channels and at least 32 bytes")
+        raise RunFailed("a BMP must have at least 32 bytes and cannot be decoded to 1 channel")
     start, width, height, bits = (
         struct.unpack_from("<i", data, 10)[0],
         *struct.unpack_from("<ii", data, 18),
@@ -202,9 +202,9 @@ def _bmp(data: bytes, channels: int) -> Any:
         or start < 0
         or width * abs(height) >= (2**31 - 1) // 8
     ):
-        raise RunFailed(f"the BMP has a header that makes no sense: {width} x {height} of {bits} bits")
+        raise RunFailed(f"the BMP has an invalid header: {width} x {height} pixels of {bits} bits")
     if len(data) - start != row * abs(height):
-        raise RunFailed(f"the BMP should have {start + row * abs(height)} bytes, and has {len(data)}")
+        raise RunFailed(f"the BMP must have {start + row * abs(height)} bytes, found {len(data)}")
     rows = np.frombuffer(data, np.uint8, row * abs(height), start).reshape(-1, row)[:, : width * count]
     pixels = rows.reshape(abs(height), width, count)
     if height > 0:
@@ -224,17 +224,17 @@ def _bmp_channels(pixels: Any, wanted: int) -> Any:
 
 
 def _webp(data: bytes, channels: int, dtype: Any, animated: bool) -> Any:
-    """Always with an axis for frames, unless only the first is wanted."""
+    """Decode a WebP file; the result has a frame axis if `animated`, also for one frame."""
     from PIL import Image
 
     if dtype != np.uint8:
-        raise RunFailed("WebP is decoded to uint8 only")
+        raise RunFailed("a WebP can be decoded to uint8 only")
     try:
         with Image.open(io.BytesIO(data), formats=["WEBP"]) as image:
             count = getattr(image, "n_frames", 1)
             mode = "RGBA" if count > 1 else image.mode
             if channels not in (0, len(mode)):
-                raise RunFailed(f"the WebP has {len(mode)} channels, not {channels}")
+                raise RunFailed(f"the WebP has {len(mode)} channels, but channels is {channels}")
             if image.width * image.height * count * len(mode) >= 1 << 31:
                 raise RunFailed("the WebP is too large")
             frames = []

@@ -1,4 +1,4 @@
-"""Boxes drawn on images."""
+"""Drawing of bounding boxes on images."""
 
 from __future__ import annotations
 
@@ -30,10 +30,13 @@ def draw_bounding_boxes_v2(images, boxes, colors):
 
 def _drawn(images: Any, boxes: Any, colors: Any) -> Any:
     if images.ndim != 4 or boxes.ndim != 3 or images.shape[0] != boxes.shape[0] or boxes.shape[2] != 4:
-        raise RunFailed(f"images {list(images.shape)} and boxes {list(boxes.shape)} do not belong together")
+        raise RunFailed(
+            "images must have shape [n, height, width, depth] and boxes [n, count, 4], "
+            f"found {list(images.shape)} and {list(boxes.shape)}"
+        )
     depth = images.shape[3]
     if depth not in (1, 3, 4) or colors.ndim != 2 or colors.shape[1] < depth:
-        raise RunFailed("images must have 1, 3 or 4 channels, and colours at least as many")
+        raise RunFailed("images must have 1, 3 or 4 channels, and colors at least as many")
     if not colors.size:
         colors = _COLORS.copy()
         if depth == 1:
@@ -41,8 +44,8 @@ def _drawn(images: Any, boxes: Any, colors: Any) -> Any:
     out = images.copy()
     sides = np.array([images.shape[1] - 1, images.shape[2] - 1] * 2).astype(np.float32)
     corners = (boxes * sides).astype(np.int64)
-    for canvas, found in zip(out, corners, strict=True):
-        for i, (top, left, bottom, right) in enumerate(found.tolist()):
+    for canvas, image_boxes in zip(out, corners, strict=True):
+        for i, (top, left, bottom, right) in enumerate(image_boxes.tolist()):
             _draw(canvas, top, left, bottom, right, colors[i % len(colors), :depth].astype(images.dtype))
     return out
 

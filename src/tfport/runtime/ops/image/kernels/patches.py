@@ -1,4 +1,4 @@
-"""Patches and glimpses of images and volumes."""
+"""Patches of images and volumes, and glimpses of images."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from tfport.runtime.lower import host, shapes
 
 
 @shapes("ExtractImagePatches ExtractVolumePatches")
-def _laid_out(inputs, attrs):
+def _patches_shape(inputs, attrs):
     x, sizes = inputs[0], attrs["ksizes"]
     depth = x.shape[-1] if x.shape else None
     return [
@@ -20,12 +20,12 @@ def _laid_out(inputs, attrs):
 
 
 @shapes("ExtractGlimpse ExtractGlimpseV2")
-def _glanced(inputs, attrs):
+def _glimpses_shape(inputs, attrs):
     return [(None, None, None, None)]
 
 
 def _patches(x: Any, sizes: list[int], strides: list[int], rates: list[int], padding: str) -> Any:
-    """All windows over the axes between the first and the last, each laid out in the last axis."""
+    """All windows over the axes between the first and the last, each flattened into the last axis."""
     spans = [(k - 1) * r + 1 for k, r in zip(sizes, rates, strict=True)]
     pads = [(0, 0)]
     for n, span, step in zip(x.shape[1:-1], spans, strides, strict=True):
@@ -48,28 +48,30 @@ def _patches(x: Any, sizes: list[int], strides: list[int], rates: list[int], pad
     windows = windows[(slice(None), *(slice(None, None, s) for s in strides))]
     steps: tuple[Any, ...] = (..., *(slice(None, None, r) for r in rates))
     windows = windows[steps]
-    moved = np.moveaxis(windows, len(axes) + 1, -1)  # channels behind the places in the window
+    moved = np.moveaxis(windows, len(axes) + 1, -1)  # channels after the positions in the window
     return moved.reshape(*moved.shape[: len(axes) + 1], int(np.prod(sizes)) * x.shape[-1])
 
 
 def _valid_count(size: int, span: int, step: int) -> int:
-    """The windows that fit; TensorFlow divides toward zero, and refuses only a negative result."""
+    """The number of windows that fit; TensorFlow divides toward zero and rejects only a negative result."""
     count = int((size - span + step) / step)
     if count < 0:
-        raise RunFailed(f"a window of {span} is larger than the image, {size}")
+        raise RunFailed(f"a window of size {span} is larger than the image, {size}")
     return count
 
 
 def _inner(values: list[int], rank: int, what: str) -> list[int]:
     if len(values) != rank or values[0] != 1 or values[-1] != 1 or min(values) < 1:
-        raise RunFailed(f"{what} must be {rank} positive numbers, the first and the last 1; it is {values}")
+        raise RunFailed(
+            f"{what} must be {rank} positive integers, the first and last of them 1, found {values}"
+        )
     return list(values[1:-1])
 
 
 @host("ExtractImagePatches")
 def extract_image_patches(images, *, ksizes, strides, rates, padding):
     if images.ndim != 4:
-        raise RunFailed(f"images must have 4 dimensions, and have the shape {list(images.shape)}")
+        raise RunFailed(f"images must have 4 dimensions, found shape {list(images.shape)}")
     sizes, steps = _inner(ksizes, 4, "ksizes"), _inner(strides, 4, "strides")
     return _patches(images, sizes, steps, _inner(rates, 4, "rates"), padding)
 
@@ -77,7 +79,7 @@ def extract_image_patches(images, *, ksizes, strides, rates, padding):
 @host("ExtractVolumePatches")
 def extract_volume_patches(input, *, ksizes, strides, padding):
     if input.ndim != 5:
-        raise RunFailed(f"input must have 5 dimensions, and has the shape {list(input.shape)}")
+        raise RunFailed(f"input must have 5 dimensions, found shape {list(input.shape)}")
     return _patches(input, _inner(ksizes, 5, "ksizes"), _inner(strides, 5, "strides"), [1, 1, 1], padding)
 
 
@@ -93,9 +95,9 @@ def extract_glimpse_v2(input, size, offsets, *, centered, normalized, uniform_no
 
 def _noise(uniform: bool, noise: str) -> str:
     if uniform and noise not in ("uniform", ""):
-        raise RunFailed("uniform_noise is given together with another noise")
+        raise RunFailed(f"uniform_noise cannot be combined with noise={noise}")
     if noise not in ("uniform", "gaussian", "zero", ""):
-        raise RunFailed(f"noise must be uniform, gaussian or zero, and is {noise}")
+        raise RunFailed(f"noise must be uniform, gaussian or zero, found {noise}")
     return "uniform" if uniform else noise or "gaussian"
 
 
@@ -103,24 +105,28 @@ def _glimpses(
     x: Any, size: Any, offsets: Any, centered: bool, normalized: bool, noise: str, middle: bool
 ) -> Any:
     if x.ndim != 4 or size.shape != (2,) or offsets.shape != (x.shape[0], 2):
-        raise RunFailed("input must have 4 dimensions, size two numbers, and offsets two for each image")
-    wanted = [int(n) for n in size]
-    if min(wanted) < 0:
-        raise RunFailed(f"the size of glimpses must not be negative, and is {wanted}")
-    out = np.empty((x.shape[0], *wanted, x.shape[3]), np.float32)
+        raise RunFailed(
+            "input must have 4 dimensions, size 2 elements, and offsets 2 elements for each image"
+        )
+    out_size = [int(n) for n in size]
+    if min(out_size) < 0:
+        raise RunFailed(f"size must not be negative, found {out_size}")
+    out = np.empty((x.shape[0], *out_size, x.shape[3]), np.float32)
     for i, (image, offset) in enumerate(zip(x, offsets, strict=True)):
-        starts = [_start(offset[k], image.shape[k], wanted[k], centered, normalized, middle) for k in (0, 1)]
-        out[i] = _glimpse(image, starts, wanted, noise)
+        starts = [
+            _start(offset[k], image.shape[k], out_size[k], centered, normalized, middle) for k in (0, 1)
+        ]
+        out[i] = _glimpse(image, starts, out_size, noise)
     return out
 
 
-def _start(at: Any, given: int, wanted: int, centered: bool, normalized: bool, middle: bool) -> int:
-    """Where a glimpse begins along an axis, as float32 says it.
+def _start(at: Any, in_size: int, out_size: int, centered: bool, normalized: bool, middle: bool) -> int:
+    """Where a glimpse begins along an axis, computed in float32.
 
-    The first version of the op always takes offsets for the middle of the glimpse; the second
-    only where they are both centred and normalised.
+    In the first version of the op, offsets are always those of the middle of the glimpse; in the
+    second only if they are both centered and normalized.
     """
-    two, whole, part = np.float32(2), np.float32(given), np.float32(wanted)
+    two, whole, part = np.float32(2), np.float32(in_size), np.float32(out_size)
     if normalized:
         at = at * whole
     if centered:
@@ -130,12 +136,12 @@ def _start(at: Any, given: int, wanted: int, centered: bool, normalized: bool, m
     return int(at)
 
 
-def _glimpse(image: Any, starts: list[int], wanted: list[int], noise: str) -> Any:
+def _glimpse(image: Any, starts: list[int], out_size: list[int], noise: str) -> Any:
     spans = [
         range(max(s, 0), min(s + n, image.shape[k]))
-        for k, (s, n) in enumerate(zip(starts, wanted, strict=True))
+        for k, (s, n) in enumerate(zip(starts, out_size, strict=True))
     ]
-    out = _background(image, wanted, noise)
+    out = _background(image, out_size, noise)
     if all(len(span) for span in spans):
         rows, columns = spans
         out[
@@ -145,13 +151,13 @@ def _glimpse(image: Any, starts: list[int], wanted: list[int], noise: str) -> An
     return out
 
 
-def _background(image: Any, wanted: list[int], noise: str) -> Any:
-    """What a glimpse shows of what lies outside of its image; TensorFlow seeds noise by the clock, too."""
-    shape, generator = (*wanted, image.shape[2]), np.random.default_rng()
+def _background(image: Any, out_size: list[int], noise: str) -> Any:
+    """The pixels of a glimpse outside of its image; TensorFlow also seeds the noise from the clock."""
+    shape, generator = (*out_size, image.shape[2]), np.random.default_rng()
     low, high = image.min((0, 1)), image.max((0, 1))
     if noise == "zero":
         return np.zeros(shape, np.float32)
     if noise == "uniform":
         return (low.min() + generator.random(shape, np.float32) * (high.max() - low.min())).astype(np.float32)
-    drawn = image.mean((0, 1)) + generator.standard_normal(shape, np.float32) * image.std((0, 1))
-    return np.clip(drawn, low, high).astype(np.float32)
+    samples = image.mean((0, 1)) + generator.standard_normal(shape, np.float32) * image.std((0, 1))
+    return np.clip(samples, low, high).astype(np.float32)

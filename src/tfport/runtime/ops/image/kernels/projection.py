@@ -1,4 +1,4 @@
-"""Images seen through a projection, and what to show of the places outside of them."""
+"""Projective transforms of images, with the modes that fill pixels outside of the image."""
 
 from __future__ import annotations
 
@@ -66,11 +66,11 @@ def _projected(
     images: Any, transforms: Any, shape: Any, fill: Any, interpolation: str, fill_mode: str
 ) -> Any:
     if interpolation not in ("NEAREST", "BILINEAR") or fill_mode not in _FILLS:
-        raise RunFailed(f"{interpolation} with {fill_mode} is no way to transform images")
+        raise RunFailed(f"unsupported interpolation {interpolation} or fill_mode {fill_mode}")
     if images.ndim != 4 or transforms.ndim != 2 or transforms.shape[1] != 8 or shape.shape != (2,):
-        raise RunFailed("images must have 4 dimensions, transforms [n, 8] and output_shape two numbers")
+        raise RunFailed("images must have 4 dimensions, transforms shape [n, 8] and output_shape 2 elements")
     if transforms.shape[0] not in (1, images.shape[0]) or np.any(shape <= 0):
-        raise RunFailed("there must be one transform or one for each image, and the output must have pixels")
+        raise RunFailed("transforms must be 1 or as many as images, and output_shape must be positive")
     height, width = images.shape[1:3]
     x = np.arange(int(shape[1])).astype(np.float32)
     y = np.arange(int(shape[0])).astype(np.float32)[:, None]
@@ -86,14 +86,14 @@ def _projected(
     def read(rows: Any, columns: Any) -> Any:
         at_y, at_x = rows.astype(np.int64), columns.astype(np.int64)
         there = (at_y >= 0) & (at_y < height) & (at_x >= 0) & (at_x < width)
-        found = images[which, np.clip(at_y, 0, height - 1), np.clip(at_x, 0, width - 1)]
-        return np.where(there[..., None], found, filled)
+        pixels = images[which, np.clip(at_y, 0, height - 1), np.clip(at_x, 0, width - 1)]
+        return np.where(there[..., None], pixels, filled)
 
     if interpolation == "NEAREST":
-        answer = read(round_away(down), round_away(across))
+        output = read(round_away(down), round_away(across))
     else:
-        answer = _mixed(read, down, across).astype(images.dtype)
-    return np.where(inside[..., None], answer, filled)
+        output = _mixed(read, down, across).astype(images.dtype)
+    return np.where(inside[..., None], output, filled)
 
 
 def _mixed(read: Callable[[Any, Any], Any], down: Any, across: Any) -> Any:

@@ -1,4 +1,4 @@
-"""Random windows of images, drawn from the same numbers as TensorFlow's."""
+"""Random crops of images, from the same random numbers as TensorFlow."""
 
 from __future__ import annotations
 
@@ -24,15 +24,15 @@ class _Box(NamedTuple):
         return np.float32((self.right - self.left) * (self.bottom - self.top))
 
     def common(self, other: _Box) -> _Box:
-        found = _Box(
+        box = _Box(
             max(self.left, other.left), max(self.top, other.top),
             min(self.right, other.right), min(self.bottom, other.bottom),
         )  # fmt: skip
-        return found if found.left <= found.right and found.top <= found.bottom else _Box(0, 0, 0, 0)
+        return box if box.left <= box.right and box.top <= box.bottom else _Box(0, 0, 0, 0)
 
 
-class _Words:
-    """Numbers drawn one by one."""
+class _RandomWords:
+    """Random numbers, drawn in sequence."""
 
     def __init__(self, philox: Philox) -> None:
         self._words: Iterator[int] = philox.words()
@@ -41,7 +41,7 @@ class _Words:
         return np.float32(as_uniform(np.array([next(self._words)], np.uint32), np.float32)[0])
 
     def below(self, n: int) -> int:
-        """An integer below n, all equally likely: words that would favour some are thrown away."""
+        """A uniform integer below n; words that would bias the result are discarded."""
         if n & (n - 1) == 0:
             return next(self._words) & (n - 1)
         least = 0xFFFFFFFF % n + 1
@@ -54,8 +54,10 @@ def _round(x: Any) -> int:
     return int(np.rint(np.float32(x)))
 
 
-def _crop(width: int, height: int, area: tuple[Any, Any], aspect: np.float32, words: _Words) -> _Box | None:
-    """A box of a random size and at a random place; None where its size cannot be had."""
+def _crop(
+    width: int, height: int, area: tuple[Any, Any], aspect: np.float32, words: _RandomWords
+) -> _Box | None:
+    """A box of random size and position; None if no size satisfies the constraints."""
     if width <= 0 or height <= 0 or area[0] > area[1]:
         return None
     least, most = (a * np.float32(width) * np.float32(height) for a in area)
@@ -90,17 +92,17 @@ def _covers(crop: _Box, least: Any, boxes: list[_Box]) -> bool:
 
 def _boxes(bounding_boxes: Any, width: int, height: int, use_image: bool) -> list[_Box]:
     if bounding_boxes.ndim != 3 or bounding_boxes.shape[2] != 4:
-        raise RunFailed(f"bounding boxes must have the shape [batch, n, 4], not {list(bounding_boxes.shape)}")
+        raise RunFailed(f"bounding_boxes must have shape [batch, n, 4], found {list(bounding_boxes.shape)}")
     if not np.all((bounding_boxes >= 0) & (bounding_boxes <= 1)):
-        raise RunFailed("coordinates of bounding boxes must be between 0 and 1")
+        raise RunFailed("coordinates of bounding_boxes must be between 0 and 1")
     sides = np.array([height, width] * 2, np.float32)
-    found = [
+    objects = [
         _Box(x1, y1, x2, y2)
         for y1, x1, y2, x2 in (bounding_boxes.reshape(-1, 4) * sides).astype(int).tolist()
     ]
-    if not found and not use_image:
-        raise RunFailed("no bounding boxes are given, and the image is not to be used instead")
-    return found or [_Box(0, 0, width, height)]
+    if not objects and not use_image:
+        raise RunFailed("bounding_boxes must not be empty unless use_image_if_no_bounding_boxes is true")
+    return objects or [_Box(0, 0, width, height)]
 
 
 def _sampled(
@@ -113,15 +115,15 @@ def _sampled(
     tries: int,
     use_image: bool,
 ) -> Any:
-    """Where to begin, how much to take, and the box of that; the whole image where no try succeeds."""
+    """The begin, size and box of a random crop; the whole image if no attempt succeeds."""
     if image_size.shape != (3,) or np.any(image_size[:2] < 0) or np.any(image_size[:2] >= 2**31 - 1):
-        raise RunFailed("image_size must be a height, a width and a depth")
+        raise RunFailed("image_size must be [height, width, depth], none of them negative")
     if len(aspects) != 2 or min(aspects) <= 0 or len(areas) != 2 or min(areas) <= 0 or max(areas) > 1:
-        raise RunFailed(f"aspect_ratio_range {aspects} or area_range {areas} makes no sense")
+        raise RunFailed(f"invalid aspect_ratio_range {aspects} or area_range {areas}")
     if covered < 0 or tries <= 0:
-        raise RunFailed("min_object_covered must not be negative, and max_attempts be positive")
+        raise RunFailed("min_object_covered must not be negative, and max_attempts must be positive")
     height, width = int(image_size[0]), int(image_size[1])
-    objects, words = _boxes(boxes, width, height, use_image), _Words(philox)
+    objects, words = _boxes(boxes, width, height, use_image), _RandomWords(philox)
     low, high = (np.float32(a) for a in aspects)
     area = np.float32(areas[0]), np.float32(areas[1])
     crop = _Box(0, 0, width, height)
@@ -209,11 +211,11 @@ def _scalar(min_object_covered: Any) -> Any:
 @host("RandomCrop")
 def random_crop(image, size, *, seed, seed2, context):
     if image.ndim != 3 or size.shape != (2,):
-        raise RunFailed("image must have 3 dimensions, and size be two numbers")
+        raise RunFailed("image must have 3 dimensions, and size must have 2 elements")
     tall, wide = int(size[0]), int(size[1])
     height, width, _ = image.shape
     if not 0 <= tall <= height or not 0 <= wide <= width:
-        raise RunFailed(f"an image of {height} x {width} has no window of {tall} x {wide}")
+        raise RunFailed(f"size {tall} x {wide} does not fit in the image, {height} x {width}")
     words = generator_of(context, seed, seed2).reserve(1).words()
     left = next(words) % (width - wide + 1) if width > wide else 0
     top = next(words) % (height - tall + 1) if height > tall else 0

@@ -1,4 +1,4 @@
-"""Images resized: nearest, bilinear, bicubic and by area, with all ways to place pixels."""
+"""Resizing of images: nearest neighbor, bilinear, bicubic and area, with all coordinate conventions."""
 
 from __future__ import annotations
 
@@ -77,12 +77,12 @@ def resize_area(images, size, *, align_corners):
     height, width = checked_size(images, size)
     rows, row_length = area(images.shape[1], height, align_corners)
     columns, column_length = area(images.shape[2], width, align_corners)
-    # TensorFlow divides by the area last: a sum of large pixels rounds differently otherwise
+    # TensorFlow divides by the area last; otherwise a sum of large pixels rounds differently
     return mix(images.astype(np.float32), rows, columns) * (np.float32(1) / (row_length * column_length))
 
 
 _BITS = 7
-"""Of the weights that quantized pixels are mixed with."""
+"""Fractional bits of the weights for quantized pixels."""
 
 
 @host("QuantizedResizeBilinear", T=(DType.parse("quint8"), FLOAT32))
@@ -96,16 +96,16 @@ def quantized_resize_bilinear(images, size, min, max, *, align_corners, half_pix
         return bilinear(images, height, width, align_corners, half_pixel_centers), min, max
     top, bottom, row_weights = linear(images.shape[1], height, align_corners, half_pixel_centers)
     left, right, column_weights = linear(images.shape[2], width, align_corners, half_pixel_centers)
-    one = 1 << _BITS
-    down = (row_weights[:, None, None] * np.float32(one)).astype(np.int32)
-    across = (column_weights[:, None] * np.float32(one)).astype(np.int32)
+    unit = 1 << _BITS
+    down = (row_weights[:, None, None] * np.float32(unit)).astype(np.int32)
+    across = (column_weights[:, None] * np.float32(unit)).astype(np.int32)
     x = images.astype(np.int32)
 
     def row(at: Any) -> Any:
         low, high = x[:, at][:, :, left], x[:, at][:, :, right]
-        return low * one + (high - low) * across
+        return low * unit + (high - low) * across
 
     above, below = row(top), row(bottom)
-    apart = below - above
-    out = above + np.sign(apart) * (np.abs(apart) >> _BITS) * down  # C divides towards zero
-    return ((out + one // 2) >> _BITS).astype(images.dtype), min, max
+    difference = below - above
+    out = above + np.sign(difference) * (np.abs(difference) >> _BITS) * down  # C divides toward zero
+    return ((out + unit // 2) >> _BITS).astype(images.dtype), min, max

@@ -1,4 +1,4 @@
-"""Gradients of the resizes: what each pixel of the original gets of the resized image's gradient."""
+"""Gradients of the resizing ops with respect to the original image."""
 
 from __future__ import annotations
 
@@ -15,28 +15,29 @@ def _check(grads, original):
         raise RunFailed("grads and the original image must have 4 dimensions")
     if grads.shape[0] != original.shape[0] or grads.shape[3] != original.shape[3]:
         raise RunFailed(
-            f"grads {list(grads.shape)} and the original image {list(original.shape)} do not belong together"
+            "grads and the original image must have the same batch size and depth, "
+            f"found {list(grads.shape)} and {list(original.shape)}"
         )
     if 0 in original.shape[1:3] or 0 in grads.shape[1:3]:
-        raise RunFailed("images must have pixels")
+        raise RunFailed("images must not be empty")
 
 
-def _two(given, wanted, align_corners, half_pixel_centers):
-    lower, upper, far = linear(given, wanted, align_corners, half_pixel_centers)
+def _linear_taps(in_size, out_size, align_corners, half_pixel_centers):
+    lower, upper, far = linear(in_size, out_size, align_corners, half_pixel_centers)
     return Taps(np.stack([lower, upper], -1), np.stack([np.float32(1) - far, far], -1))
 
 
 @host("ResizeBilinearGrad")
 def resize_bilinear_grad(grads, original_image, *, align_corners, half_pixel_centers):
-    return _back(_two, grads, original_image, align_corners, half_pixel_centers)
+    return _resize_grad(_linear_taps, grads, original_image, align_corners, half_pixel_centers)
 
 
 @host("ResizeBicubicGrad")
 def resize_bicubic_grad(grads, original_image, *, align_corners, half_pixel_centers):
-    return _back(cubic, grads, original_image, align_corners, half_pixel_centers)
+    return _resize_grad(cubic, grads, original_image, align_corners, half_pixel_centers)
 
 
-def _back(taps, grads, original, align_corners, half_pixel_centers):
+def _resize_grad(taps, grads, original, align_corners, half_pixel_centers):
     _check(grads, original)
     kind = np.float64 if original.dtype == np.float64 else np.float32
     rows = taps(original.shape[1], grads.shape[1], align_corners, half_pixel_centers)
@@ -48,10 +49,10 @@ def _back(taps, grads, original, align_corners, half_pixel_centers):
 @host("ResizeNearestNeighborGrad")
 def resize_nearest_neighbor_grad(grads, size, *, align_corners, half_pixel_centers):
     if grads.ndim != 4 or size.shape != (2,):
-        raise RunFailed("grads must have 4 dimensions and size two numbers")
+        raise RunFailed("grads must have 4 dimensions, and size must have 2 elements")
     height, width = int(size[0]), int(size[1])
     if height <= 0 or width <= 0 or 0 in grads.shape[1:3]:
-        raise RunFailed("images must have pixels")
+        raise RunFailed("images must not be empty")
     rows = nearest(height, grads.shape[1], align_corners, half_pixel_centers)
     columns = nearest(width, grads.shape[2], align_corners, half_pixel_centers)
     moved = np.moveaxis(widen(grads), 0, 2)

@@ -1,4 +1,4 @@
-"""Images scaled and moved, sampled with one of many kernels."""
+"""ScaleAndTranslate with all of its sampling kernels, and its gradient."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ class _Kernel(NamedTuple):
 def _lanczos(radius: float) -> _Kernel:
     def weight(x: Any) -> Any:
         turn = np.float32(np.pi) * x
-        found = np.float32(radius) * np.sin(turn) * np.sin(turn / np.float32(radius)) / (turn * turn)
-        return np.where(x > radius, 0, np.where(x <= 1e-3, 1, found))
+        value = np.float32(radius) * np.sin(turn) * np.sin(turn / np.float32(radius)) / (turn * turn)
+        return np.where(x > radius, 0, np.where(x <= 1e-3, 1, value))
 
     return _Kernel(radius, weight)
 
@@ -49,37 +49,39 @@ _KERNELS = {
 }
 
 
-def _sampled(kernel: _Kernel, given: int, wanted: int, scale: Any, move: Any, antialias: bool) -> Taps:
-    """The pixels under the kernel around where each output pixel comes from."""
+def _sampled(kernel: _Kernel, in_size: int, out_size: int, scale: Any, move: Any, antialias: bool) -> Taps:
+    """The input pixels that the kernel covers for each output pixel, and their weights."""
     back = ONE / scale
-    at = (np.arange(wanted).astype(np.float32) + np.float32(0.5)) * back + -back * move
+    at = (np.arange(out_size).astype(np.float32) + np.float32(0.5)) * back + -back * move
     wide = max(back, ONE) if antialias else ONE
     reach = np.float32(kernel.radius) * wide
-    first = np.clip(np.ceil(at - reach - np.float32(0.5)).astype(np.int64), 0, given - 1)
-    last = np.clip(np.floor(at + reach - np.float32(0.5)).astype(np.int64), 0, given - 1)
-    outside = (at < 0) | (at > given)
+    first = np.clip(np.ceil(at - reach - np.float32(0.5)).astype(np.int64), 0, in_size - 1)
+    last = np.clip(np.floor(at + reach - np.float32(0.5)).astype(np.int64), 0, in_size - 1)
+    outside = (at < 0) | (at > in_size)
     places = first[:, None] + np.arange(max(int((last - first).max()) + 1, 1))
     x = np.abs((places.astype(np.float32) + np.float32(0.5) - at[:, None]) * (ONE / wide))
     weights = np.where(places <= last[:, None], kernel.weight(x), 0).astype(np.float32)
     total = weights.sum(1, keepdims=True)
     counts = (np.abs(total) >= 1000 * np.finfo(np.float32).tiny) & ~outside[:, None]
     weights = np.where(counts, weights * (ONE / total), 0).astype(np.float32)
-    return Taps(np.clip(places, 0, given - 1), weights)
+    return Taps(np.clip(places, 0, in_size - 1), weights)
 
 
-def _spans(given: Any, wanted: Any, scale: Any, translation: Any, kernel_type: str, antialias: bool) -> Any:
+def _spans(
+    in_size: Any, out_size: Any, scale: Any, translation: Any, kernel_type: str, antialias: bool
+) -> Any:
     if kernel_type not in _KERNELS:
-        raise RunFailed(f"there is no sampling kernel {kernel_type}")
+        raise RunFailed(f"unknown kernel_type {kernel_type}")
     if scale.shape != (2,) or translation.shape != (2,) or not np.all(scale > 0):
-        raise RunFailed("scale and translation must be two numbers each, and scales positive")
+        raise RunFailed("scale and translation must have 2 elements each, and scale must be positive")
     kernel = _KERNELS[kernel_type]
-    return [_sampled(kernel, given[k], wanted[k], scale[k], translation[k], antialias) for k in (0, 1)]
+    return [_sampled(kernel, in_size[k], out_size[k], scale[k], translation[k], antialias) for k in (0, 1)]
 
 
 @host("ScaleAndTranslate")
 def scale_and_translate(images, size, scale, translation, *, kernel_type, antialias):
-    wanted = checked_size(images, size)
-    rows, columns = _spans(images.shape[1:3], wanted, scale, translation, kernel_type, antialias)
+    out_size = checked_size(images, size)
+    rows, columns = _spans(images.shape[1:3], out_size, scale, translation, kernel_type, antialias)
     return mix(images.astype(np.float32), rows, columns)
 
 
@@ -87,6 +89,6 @@ def scale_and_translate(images, size, scale, translation, *, kernel_type, antial
 def scale_and_translate_grad(grads, original_image, scale, translation, *, kernel_type, antialias):
     if grads.ndim != 4 or original_image.ndim != 4:
         raise RunFailed("grads and the original image must have 4 dimensions")
-    given = original_image.shape[1:3]
-    rows, columns = _spans(given, grads.shape[1:3], scale, translation, kernel_type, antialias)
-    return spread(spread(grads, rows, 1, given[0]), columns, 2, given[1])
+    in_size = original_image.shape[1:3]
+    rows, columns = _spans(in_size, grads.shape[1:3], scale, translation, kernel_type, antialias)
+    return spread(spread(grads, rows, 1, in_size[0]), columns, 2, in_size[1])

@@ -1,6 +1,6 @@
-"""Non-maximum suppression by that of ONNX Runtime, which takes boxes in the same order and by the same rule.
+"""Non-maximum suppression, lowered to that of ONNX, which selects the same boxes in the same order.
 
-Only for float32: half-precision scores compare overlaps that are rounded to half precision.
+Only float32 is lowered: with half-precision scores TensorFlow rounds overlaps to half precision.
 """
 
 from __future__ import annotations
@@ -16,19 +16,19 @@ def _indices(
     b: Builder, boxes: Operand, scores: Operand, count: Operand, overlap: Operand, least: Operand
 ) -> Operand:
     if boxes.rank != 2 or scores.rank != 1 or count.rank != 0 or overlap.rank != 0 or least.rank != 0:
-        raise CannotLower("ranks are not known to be right")
-    chosen = b.NonMaxSuppression(
+        raise CannotLower("the rank of boxes, scores, the size or a threshold is unknown or wrong")
+    selected = b.NonMaxSuppression(
         b.unsqueeze(b.Reshape(boxes, b.ints(-1, 4)), 0),
         b.unsqueeze(scores, 0, 1),
         b.reshape(_positive(b, count), 1),
         b.reshape(overlap, 1),
         b.reshape(least, 1),
     )
-    return b.reshape(b.Slice(chosen, b.ints(2), b.ints(3), b.ints(1)), -1)
+    return b.reshape(b.Slice(selected, b.ints(2), b.ints(3), b.ints(1)), -1)
 
 
 def _positive(b: Builder, count: Operand) -> Operand:
-    """The count, which may not be negative; ONNX Runtime takes that for 0."""
+    """The count, with an error at run time if it is negative; ONNX Runtime would treat it as 0."""
     wide = b.int64(count)
     if count.known is not None and count.known[0] is not None and count.known[0] >= 0:
         return wide
@@ -54,11 +54,11 @@ def nms_v3(b, boxes, scores, max_output_size, iou_threshold, score_threshold):
 
 @lower("NonMaxSuppressionV4", T=[FLOAT32], T_threshold=[FLOAT32])
 def nms_v4(b, boxes, scores, max_output_size, iou_threshold, score_threshold, *, pad_to_max_output_size):
-    found = _indices(b, boxes, scores, max_output_size, iou_threshold, score_threshold)
-    valid = b.cast(b.squeeze(b.Shape(found), 0), INT32)
+    indices = _indices(b, boxes, scores, max_output_size, iou_threshold, score_threshold)
+    valid = b.cast(b.squeeze(b.Shape(indices), 0), INT32)
     if pad_to_max_output_size:
-        found = _padded(b, found, max_output_size)
-    return b.cast(found, INT32), valid
+        indices = _padded(b, indices, max_output_size)
+    return b.cast(indices, INT32), valid
 
 
 @lower("NonMaxSuppressionV5", T=[FLOAT32])
@@ -75,12 +75,12 @@ def nms_v5(
 ):
     if float(constant_of(soft_nms_sigma, "soft_nms_sigma")) != 0:
         raise CannotLower("ONNX has no soft suppression")
-    found = _indices(b, boxes, scores, max_output_size, iou_threshold, score_threshold)
-    valid = b.cast(b.squeeze(b.Shape(found), 0), INT32)
-    left = b.Gather(scores, found, axis=0)
+    indices = _indices(b, boxes, scores, max_output_size, iou_threshold, score_threshold)
+    valid = b.cast(b.squeeze(b.Shape(indices), 0), INT32)
+    kept_scores = b.Gather(scores, indices, axis=0)
     if pad_to_max_output_size:
-        found, left = _padded(b, found, max_output_size), _padded(b, left, max_output_size)
-    return b.cast(found, INT32), left, valid
+        indices, kept_scores = _padded(b, indices, max_output_size), _padded(b, kept_scores, max_output_size)
+    return b.cast(indices, INT32), kept_scores, valid
 
 
 def _padded(b: Builder, x: Operand, count: Operand) -> Operand:

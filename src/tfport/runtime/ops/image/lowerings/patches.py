@@ -1,4 +1,4 @@
-"""Image patches that do not overlap, lowered to ONNX."""
+"""Patches of images that do not overlap, lowered to ONNX."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ from tfport.runtime.lower import CannotLower, lower
 
 @lower("ExtractImagePatches")
 def extract_image_patches(b, images, *, ksizes, strides, rates, padding):
-    """Of the size of their strides, as transformers cut images: a reshape."""
+    """If patches are as large as their strides, as in vision transformers, they are a reshape."""
     if images.rank != 4 or None in images.shape[1:] or ksizes != strides or set(rates) != {1}:
-        raise CannotLower("patches overlap, or sizes are not known")
+        raise CannotLower("patches overlap, or the size of images is unknown")
     (_, tall, wide, _), (_, height, width, channels) = ksizes, images.shape
     if ksizes[0] != 1 or ksizes[3] != 1 or height < tall or width < wide or 0 in images.shape[1:]:
-        raise CannotLower("patches are larger than images, or across them")
+        raise CannotLower("patches are larger than images, or span the batch or channels")
     if padding != "VALID" and (height % tall or width % wide):
         raise CannotLower("patches at the border are padded")
     rows, columns = height // tall, width // wide

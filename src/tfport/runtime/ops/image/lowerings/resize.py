@@ -1,11 +1,10 @@
-"""Resizes as gathers of rows and columns, mixed by their weights; as `Resize` where that is the same.
+"""Resizing of images, lowered to weighted gathers of rows and columns, or to `Resize` if that is exact.
 
-`Resize` of ONNX places pixels by dividing where TensorFlow multiplies: at some sizes
-nearest pixels differ, at many the weights of neighbours do. It is taken for bilinear resizes of
-floats between sizes that are known and at which both place pixels alike, being twice as fast.
-(Resized integers are often rounded again, and one bit more or less then shows.)
-Gathers say exactly what TensorFlow does. Where both sizes are known, places and weights
-are constants; otherwise the engine computes them, in the same steps of float32.
+ONNX `Resize` computes positions by a division where TensorFlow multiplies: at some sizes the
+nearest pixels differ, at many the weights of the neighbors. `Resize` is twice as fast and is used
+for bilinear resizing if both sizes are known and all positions agree.
+Gathers compute exactly what TensorFlow does. If both sizes are known, positions and weights
+are constants; otherwise the engine computes them, with the same float32 operations.
 """
 
 from __future__ import annotations
@@ -22,90 +21,90 @@ HEIGHT, WIDTH = 1, 2
 
 
 def _known(images: Operand, size: Operand, axis: int) -> tuple[int, int] | None:
-    """How many pixels there are and how many are wanted along an axis, where both are known."""
-    given = images.shape[axis] if images.shape is not None else None
-    wanted = size.known[axis - 1] if size.known is not None and len(size.known) == 2 else None
-    if given is None or wanted is None:
+    """The input and output size along an axis, if both are known."""
+    in_size = images.shape[axis] if images.shape is not None else None
+    out_size = size.known[axis - 1] if size.known is not None and len(size.known) == 2 else None
+    if in_size is None or out_size is None:
         return None
-    if given <= 0 or wanted <= 0:
-        raise CannotLower("images without pixels are refused when they are met")
-    return given, wanted
+    if in_size <= 0 or out_size <= 0:
+        raise CannotLower("images are empty, which is an error at run time")
+    return in_size, out_size
 
 
-def _checked(images: Operand, align_corners: bool, half_pixel_centers: bool) -> None:
+def _check(images: Operand, align_corners: bool, half_pixel_centers: bool) -> None:
     if images.rank != 4:
-        raise CannotLower("images are not known to have 4 dimensions")
+        raise CannotLower("the rank of images is unknown or not 4")
     if align_corners and half_pixel_centers:
-        raise CannotLower("TensorFlow refuses align_corners together with half_pixel_centers")
+        raise CannotLower("align_corners and half_pixel_centers are both true, which TensorFlow rejects")
 
 
-class _Axis:
-    """The sizes along an axis as the engine knows them, and where output pixels lie in the input."""
+class _ResizeAxis:
+    """The sizes along an axis, computed by the engine, and the positions of output pixels in the input."""
 
     def __init__(
         self, b: Builder, images: Operand, size: Operand, axis: int, align: bool, half: bool
     ) -> None:
         self.b, self.half = b, half
-        self.given = b.Shape(images, start=axis, end=axis + 1)
-        wanted = b.Slice(b.Reshape(b.int64(size), b.ints(2)), b.ints(axis - 1), b.ints(axis), b.ints(0))
-        self.wanted = b.Add(wanted, _zero_or_error(b, b.LessOrEqual(wanted, b.ints(0))))
-        given, asked = b.cast(self.given, FLOAT32), b.cast(self.wanted, FLOAT32)
-        one = b.const([1], FLOAT32)
-        self.scale = b.Div(given, asked)
+        self.in_size = b.Shape(images, start=axis, end=axis + 1)
+        out_size = b.Slice(b.Reshape(b.int64(size), b.ints(2)), b.ints(axis - 1), b.ints(axis), b.ints(0))
+        self.out_size = b.Add(out_size, _zero_or_error(b, b.LessOrEqual(out_size, b.ints(0))))
+        in_float, out_float = b.cast(self.in_size, FLOAT32), b.cast(self.out_size, FLOAT32)
+        unit = b.const([1], FLOAT32)
+        self.scale = b.Div(in_float, out_float)
         if align:
-            corners = b.Div(b.Sub(given, one), b.Max(b.Sub(asked, one), one))
-            self.scale = b.Where(b.Greater(asked, one), corners, self.scale)
+            corners = b.Div(b.Sub(in_float, unit), b.Max(b.Sub(out_float, unit), unit))
+            self.scale = b.Where(b.Greater(out_float, unit), corners, self.scale)
 
     def centers(self) -> Operand:
         b = self.b
-        count = b.squeeze(self.wanted, 0)
+        count = b.squeeze(self.out_size, 0)
         at = b.cast(b.Range(b.const(0, INT64), count, b.const(1, INT64)), FLOAT32)
         if self.half:
             at = b.Add(at, b.const(0.5, FLOAT32))
         return b.Mul(at, self.scale)
 
-    def places(self) -> Operand:
+    def positions(self) -> Operand:
         centers = self.centers()
         return self.b.Sub(centers, self.b.const(0.5, FLOAT32)) if self.half else centers
 
-    def inside(self, place: Operand) -> Operand:
+    def inside(self, position: Operand) -> Operand:
         b = self.b
-        whole = b.Max(b.cast(place, INT64), b.ints(0))
-        return b.Min(whole, b.Sub(self.given, b.ints(1)))
+        whole = b.Max(b.cast(position, INT64), b.ints(0))
+        return b.Min(whole, b.Sub(self.in_size, b.ints(1)))
 
 
 def _zero_or_error(b: Builder, wrong: Operand) -> Operand:
-    """0, or an index that is out of range: the engine's way to refuse."""
+    """0, or an index out of range if `wrong`, which makes the engine fail."""
     return b.Gather(b.ints(0), b.cast(wrong, INT64), axis=0)
 
 
 @lower("ResizeNearestNeighbor")
 def resize_nearest_neighbor(b, images, size, *, align_corners, half_pixel_centers):
-    _checked(images, align_corners, half_pixel_centers)
+    _check(images, align_corners, half_pixel_centers)
     for axis in (HEIGHT, WIDTH):
         if (known := _known(images, size, axis)) is not None:
             if known[0] == known[1]:
                 continue
             at = b.const(sizes.nearest(*known, align_corners, half_pixel_centers), INT64)
         else:
-            place = _Axis(b, images, size, axis, align_corners, half_pixel_centers)
-            where = place.centers()
-            # halves away from zero, as no place is negative
-            half_up = b.Floor(b.Add(where, b.const(0.5, FLOAT32))) if align_corners else b.Floor(where)
-            at = place.inside(half_up)
+            resize_axis = _ResizeAxis(b, images, size, axis, align_corners, half_pixel_centers)
+            position = resize_axis.centers()
+            # no position is negative, so this rounds halves away from zero
+            half_up = b.Floor(b.Add(position, b.const(0.5, FLOAT32))) if align_corners else b.Floor(position)
+            at = resize_axis.inside(half_up)
         images = b.Gather(images, at, axis=axis)
     return images if b.made else b.Identity(images)
 
 
 @lower("ResizeBilinear")
 def resize_bilinear(b, images, size, *, align_corners, half_pixel_centers):
-    _checked(images, align_corners, half_pixel_centers)
+    _check(images, align_corners, half_pixel_centers)
     x = b.cast(images, FLOAT32)
     knowns = [_known(images, size, axis) for axis in (HEIGHT, WIDTH)]
     if all(known is not None and known[0] == known[1] for known in knowns):
         return x if x is not images else b.Identity(x)
     if all(
-        known is not None and _places_agree(*known, align_corners, half_pixel_centers) for known in knowns
+        known is not None and _positions_agree(*known, align_corners, half_pixel_centers) for known in knowns
     ):
         return _resize(
             b, x, [known[1] for known in knowns if known is not None], align_corners, half_pixel_centers
@@ -117,35 +116,39 @@ def resize_bilinear(b, images, size, *, align_corners, half_pixel_centers):
             below, above, far = sizes.linear(*known, align_corners, half_pixel_centers)
             lower_, upper, weight = b.const(below, INT64), b.const(above, INT64), b.const(far, FLOAT32)
         else:
-            place = _Axis(b, images, size, axis, align_corners, half_pixel_centers)
-            where = place.places()
-            floor = b.Floor(where)
-            lower_, upper, weight = place.inside(floor), place.inside(b.Ceil(where)), b.Sub(where, floor)
+            resize_axis = _ResizeAxis(b, images, size, axis, align_corners, half_pixel_centers)
+            position = resize_axis.positions()
+            floor = b.Floor(position)
+            lower_, upper, weight = (
+                resize_axis.inside(floor),
+                resize_axis.inside(b.Ceil(position)),
+                b.Sub(position, floor),
+            )
         x = _between(b, x, lower_, upper, weight, axis, same)
     return x
 
 
-def _places_agree(given: int, wanted: int, align_corners: bool, half_pixel_centers: bool) -> bool:
-    """Whether ONNX Runtime finds the places that TensorFlow finds, by its own arithmetic."""
-    ours = sizes.places(wanted, sizes.scale_of(given, wanted, align_corners), half_pixel_centers)
-    at, scale = np.arange(wanted).astype(np.float32), np.float32(wanted) / np.float32(given)
+def _positions_agree(in_size: int, out_size: int, align_corners: bool, half_pixel_centers: bool) -> bool:
+    """Whether the arithmetic of ONNX Runtime computes the same positions as TensorFlow's."""
+    ours = sizes.positions(out_size, sizes.scale_of(in_size, out_size, align_corners), half_pixel_centers)
+    at, scale = np.arange(out_size).astype(np.float32), np.float32(out_size) / np.float32(in_size)
     if align_corners:
-        theirs = at * np.float32(given - 1) / np.float32(max(wanted - 1, 1))
+        theirs = at * np.float32(in_size - 1) / np.float32(max(out_size - 1, 1))
     else:
         theirs = (at + sizes.HALF) / scale - sizes.HALF if half_pixel_centers else at / scale
     return bool(np.array_equal(ours, theirs))
 
 
-def _resize(b: Builder, x: Operand, wanted: list[int], align_corners: bool, half_pixel: bool) -> Operand:
+def _resize(b: Builder, x: Operand, out_size: list[int], align_corners: bool, half_pixel: bool) -> Operand:
     mode = "align_corners" if align_corners else "half_pixel" if half_pixel else "asymmetric"
     planes = b.transpose(x, [0, 3, 1, 2])
-    shape = b.Concat(b.Shape(planes, start=0, end=2), b.ints(*wanted), axis=0)
+    shape = b.Concat(b.Shape(planes, start=0, end=2), b.ints(*out_size), axis=0)
     resized = b.Resize(planes, None, None, shape, mode="linear", coordinate_transformation_mode=mode)
     return b.transpose(resized, [0, 2, 3, 1])
 
 
 def _same_size(b: Builder, images: Operand, size: Operand) -> Operand | None:
-    """Whether the size is the one that images have, where only a run tells."""
+    """Whether the output size is the input size, computed by the engine; None if both are known."""
     if all(_known(images, size, axis) is not None for axis in (HEIGHT, WIDTH)):
         return None
     equal = b.cast(b.Equal(b.Shape(images, start=HEIGHT, end=WIDTH + 1), b.int64(size)), INT64)
@@ -157,19 +160,19 @@ def _between(
 ) -> Operand:
     low, high = b.Gather(x, at, axis=axis), b.Gather(x, next_, axis=axis)
     along = b.reshape(weight, *(-1 if i == axis else 1 for i in range(axis, 4)))
-    apart = b.Sub(high, low)
-    if same is not None:  # infinities stay what they are where nothing is resized
-        apart = b.Where(same, b.const(0, FLOAT32), apart)
-    return b.Add(low, b.Mul(apart, along))
+    difference = b.Sub(high, low)
+    if same is not None:  # without resizing, infinities must be preserved
+        difference = b.Where(same, b.const(0, FLOAT32), difference)
+    return b.Add(low, b.Mul(difference, along))
 
 
 @lower("ResizeBicubic")
 def resize_bicubic(b, images, size, *, align_corners, half_pixel_centers):
-    _checked(images, align_corners, half_pixel_centers)
+    _check(images, align_corners, half_pixel_centers)
     x = b.cast(images, FLOAT32)
     for axis in (WIDTH, HEIGHT):
         if (known := _known(images, size, axis)) is None:
-            raise CannotLower("the sizes of a bicubic resize are not known")
+            raise CannotLower("the sizes of a bicubic resize are unknown")
         taps = sizes.cubic(*known, align_corners, half_pixel_centers)
         x = _mixed(b, x, taps, axis)
     return x
