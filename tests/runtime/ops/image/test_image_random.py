@@ -69,7 +69,7 @@ def test_random_windows(c, way):
     [(0, (36, 16, 29)), (1, (37, 27, 2)), (2, (44, 34, 16)), (3, (17, 35, 12)), (4, (32, 2, 1))],
 )
 def test_random_crops_of_old_graphs(seed, first):
-    """Removed from graphs of producer 8 and later; recorded from TensorFlow 2.21 with a graph of producer 7."""
+    """Removed from graphs of producer 8 and later; TensorFlow 2.21 ran a graph of producer 7."""
     c = case("RandomCrop", np.arange(72, dtype=np.int32).reshape(9, 8, 1), i64(4, 3), seed=seed, seed2=3)
     graph_def, feeds = c.model("fed")
     session = tfport.Session(tfport.load(graph_def.SerializeToString()), engine="none")

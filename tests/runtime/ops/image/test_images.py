@@ -67,7 +67,7 @@ def patches(op, x, sizes, strides, padding, **attrs):
 
 def cut(size, patch, padding):
     """Patches that do not overlap, of images of known size."""
-    x, sizes = numbers(2, *given, 3), [1, *patch, 1]
+    x, sizes = numbers(2, *size, 3), [1, *patch, 1]
     return graph_case(
         f"""x = Placeholder() {{dtype=float32, shape=(?,{size[0]},{size[1]},3)}}
         y = ExtractImagePatches(x) {{T=float32, ksizes={sizes}, strides={sizes}, rates=[1,1,1,1],
@@ -242,7 +242,7 @@ def test_images(c, way):
 
 
 def test_the_first_adjust_contrast_clips():
-    """Removed from graphs of producer 2 and later; recorded from TensorFlow 2.21 with a graph of producer 1."""
+    """Removed from graphs of producer 2 and later; TensorFlow 2.21 ran a graph of producer 1."""
     images = np.array([[[[8, 2], [6, 7]], [[3, 2], [1, 8]]]], np.uint8)
     c = case("AdjustContrast", images, factor(1.5), factor(1), factor(7))
     assert run(c, "host")[0].tolist() == [[[[7.0, 1.0], [6.75, 7.0]], [[2.25, 1.0], [1.0, 7.0]]]]

@@ -22,8 +22,10 @@ TYPES = [np.int8, np.uint8, np.int16, np.uint16, np.int32, np.int64, np.float16,
 
 def resizes(op, **attrs):
     return [
-        case(op, numbers(2, *given, 2, low=-9, high=9), i32(*wanted), align_corners=a, half_pixel_centers=h)
-        for (given, wanted), (a, h) in itertools.product(SIZES, PLACED)
+        case(
+            op, numbers(2, *in_size, 2, low=-9, high=9), i32(*out_size), align_corners=a, half_pixel_centers=h
+        )
+        for (in_size, out_size), (a, h) in itertools.product(SIZES, PLACED)
     ]
 
 
@@ -40,8 +42,8 @@ CASES = [
     *resizes("ResizeNearestNeighbor"),
     *resizes("ResizeBicubic"),
     *(
-        case("ResizeArea", numbers(2, *given, 2, low=-9, high=9), i32(*wanted), align_corners=a)
-        for (given, wanted), a in itertools.product(SIZES, (False, True))
+        case("ResizeArea", numbers(2, *in_size, 2, low=-9, high=9), i32(*out_size), align_corners=a)
+        for (in_size, out_size), a in itertools.product(SIZES, (False, True))
     ),
     *(
         c
@@ -93,13 +95,13 @@ CASES = [
     *(
         case(
             "ResizeBilinearGrad",
-            numbers(2, *wanted, 2),
-            numbers(2, *given, 2, kind=t),
+            numbers(2, *out_size, 2),
+            numbers(2, *in_size, 2, kind=t),
             align_corners=a,
             half_pixel_centers=h,
             rtol=WEIGHTS,
         )
-        for (given, wanted), (a, h), t in (
+        for (in_size, out_size), (a, h), t in (
             (s, p, np.float64 if p[1] else np.float32) for s, p in itertools.product(SIZES, PLACED)
         )
     ),
@@ -107,25 +109,25 @@ CASES = [
     *(
         case(
             "ResizeBicubicGrad",
-            numbers(2, *wanted, 2),
-            numbers(2, *given, 2, kind=t),
+            numbers(2, *out_size, 2),
+            numbers(2, *in_size, 2, kind=t),
             align_corners=a,
             half_pixel_centers=h,
             rtol=WEIGHTS,
         )
-        for (given, wanted), (a, h), t in (
+        for (in_size, out_size), (a, h), t in (
             (s, p, np.float64 if p[1] else np.float32) for s, p in itertools.product(SIZES, PLACED)
         )
     ),
     *(
         case(
             "ResizeNearestNeighborGrad",
-            numbers(2, *wanted, 2, kind=t, low=0, high=20),
-            i32(*given),
+            numbers(2, *out_size, 2, kind=t, low=0, high=20),
+            i32(*in_size),
             align_corners=a,
             half_pixel_centers=h,
         )
-        for (given, wanted), (a, h), t in (
+        for (in_size, out_size), (a, h), t in (
             (s, p, np.int32 if p[1] else np.float32) for s, p in itertools.product(SIZES, PLACED)
         )
     ),
@@ -134,8 +136,8 @@ CASES = [
 QUANTIZED = [
     case(
         "QuantizedResizeBilinear",
-        numbers(2, *given, channels, kind=kind, low=low, high=high),
-        i32(*wanted),
+        numbers(2, *in_size, channels, kind=kind, low=low, high=high),
+        i32(*out_size),
         f32(-1)[0],
         f32(1)[0],
         align_corners=a,
@@ -146,10 +148,10 @@ QUANTIZED = [
         (np.uint8, 0, 255, QUINT8),
         (np.float32, -3, 3, None),
     )
-    for given, wanted in SIZES
+    for in_size, out_size in SIZES
     for channels in (1, 2, 3)
     for a, h in PLACED
-    if channels == 1 or given == (5, 4)
+    if channels == 1 or in_size == (5, 4)
 ]
 CASES += QUANTIZED
 
