@@ -45,8 +45,12 @@ def test_answers_stay(c):
 
 
 REFUSED = [
-    (with_constant_bits, V3, "num_bits is computed"),
-    (with_bits_as_input, V2 % ", round_mode=HALF_UP", "QuantizeAndDequantizeV3 does not round HALF_UP"),
+    (with_constant_bits, V3, "num_bits is not constant"),
+    (
+        with_bits_as_input,
+        V2 % ", round_mode=HALF_UP",
+        "QuantizeAndDequantizeV3 does not support round_mode=HALF_UP",
+    ),
 ]
 
 

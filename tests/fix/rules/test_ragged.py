@@ -100,11 +100,11 @@ REFUSED = [
          "d": f32(1)}),
     (rows_gathered_by_places, GATHER.replace("OUTPUT_RAGGED_RANK=1", "OUTPUT_RAGGED_RANK=2"),
      "its indices are not known to be a vector", {"a": ROWS, "v": FIVE, "i": np.array([[0]], np.int32)}),
-    (dense_by_places, dense(("ROW_LENGTHS",)), "its rows are told by ROW_LENGTHS",
+    (dense_by_places, dense(("ROW_LENGTHS",)), "its row partition type is ROW_LENGTHS",
      {"s": i64(-1, -1), "v": FIVE, "d": ZERO, "p0": ROWS}),
-    (dense_by_places, dense(SPLITS), "the shape that is asked for is not known",
+    (dense_by_places, dense(SPLITS), "the requested shape is not known",
      {"s": scalar(-1, np.int64), "v": FIVE, "d": ZERO, "p0": ROWS}),
-    (dense_by_places, dense(SPLITS), "is not known to be an element",
+    (dense_by_places, dense(SPLITS), "is not known to match elements",
      {"s": i64(-1, -1, 2), "v": numbers(5, 2), "d": f32(1), "p0": ROWS}),
 ]  # fmt: skip
 

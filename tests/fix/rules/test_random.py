@@ -53,7 +53,7 @@ def test_answers_stay(c):
 
 @pytest.mark.parametrize(("because", "text", "alg"), [
     ("not Philox", KEY % "int64" + REAL % ("RandomUniform", "float32"), 2),
-    ("just before", "k = IdentityN(s, s) {T=[int64, int64]}\na = Bitcast(k) {T=int64, type=uint64}\n"
+    ("directly from a seed", "k = IdentityN(s, s) {T=[int64, int64]}\na = Bitcast(k) {T=int64, type=uint64}\n"
      "y = StatelessRandomUniformV2(n, a, a, g) {dtype=float32}", 1),
 ])  # fmt: skip
 def test_refuses(because, text, alg):
@@ -62,13 +62,13 @@ def test_refuses(because, text, alg):
 
 def test_an_algorithm_that_is_fed():
     text = KEY % "int64" + REAL % ("RandomUniform", "float32")
-    assert_refuses(from_the_seed, text, because="which algorithm", n=N, s=S, g=scalar(1))
+    assert_refuses(from_the_seed, text, because="algorithm is unknown", n=N, s=S, g=scalar(1))
     text = KEY % "int64" + ALG + REAL % ("RandomUniformFullInt", "int32")
-    assert_refuses(other_numbers_for_a_key, text, because="all integers", n=N, s=S)
+    assert_refuses(other_numbers_for_a_key, text, because="full range of integers", n=N, s=S)
     said = {"d": np.array(6, np.uint64), "state": i64(1, 2, 3), "g": scalar(1), "constants": ("state",)}
     assert_refuses(no_generator, VARIABLE, because="by key and counter", **said)
     text = "y = Multinomial(x, n) {T=float32, output_dtype=int64}"
-    assert_refuses(drawn_in_int64, text, because="in int64", x=numbers(2, 5), n=scalar(6))
+    assert_refuses(drawn_in_int64, text, because="int64 already", x=numbers(2, 5), n=scalar(6))
 
 
 @pytest.mark.parametrize(("text", "made", "said"), [

@@ -79,12 +79,12 @@ def test_the_first_release_multiplies(c):
 REFUSED = [
     (segment_ids_of_32_bits, SEGMENT.format("Sum", "float32", "int32", "int32"), "int32 already",
      {"x": ROWS, "i": i32(0), "s": i32(0)}),
-    (gathered_by_number, DENSE.format("int32", "true"), "plain numbers already",
+    (gathered_by_number, DENSE.format("int32", "true"), "integers already",
      {"i": PLACES, "s": i64(2, 3), "v": i32(1, 2, 3), "d": scalar(0)}),
     (gathered_by_number, DENSE.format("float32", "true"), "not known to be a vector",
      {"i": PLACES, "s": i64(2, 3), "v": scalar(1, np.float32), "d": scalar(0, np.float32)}),
     (indices_of_64_bits, PRODUCT.format("false", "false").replace("Tindices=int32", "Tindices=int64"),
-     "64 bits already", {"i": PLACES, "v": f32(1, 2, 3), "s": i64(2, 3), "b": numbers(3, 1)}),
+     "int64 already", {"i": PLACES, "v": f32(1, 2, 3), "s": i64(2, 3), "b": numbers(3, 1)}),
 ]  # fmt: skip
 
 

@@ -86,9 +86,9 @@ def test_a_slice_is_moved_into_the_value(start):
 
 
 REFUSED = [
-    (as_pad, PAD, "how much is padded is computed", {**PADS, "constants": ()}),
+    (as_pad, PAD, "its paddings are not constant", {**PADS, "constants": ()}),
     (as_pad, PAD, "it pads between elements (padding_interior=[1, 0])", {**PADS, "i": np.int32([1, 0])}),
-    (as_pad, PAD, "it cuts (padding_low=[-1, 0], padding_high=[0, 2])", {**PADS, "l": np.int32([-1, 0])}),
+    (as_pad, PAD, "it crops (padding_low=[-1, 0], padding_high=[0, 2])", {**PADS, "l": np.int32([-1, 0])}),
 ]
 
 

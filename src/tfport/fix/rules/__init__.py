@@ -1,1 +1,1 @@
-"""Rules, one file per op family; each file's rules are found by `fix.rulebook`."""
+"""Rewrite rules by op family; `fix.rulebook` finds them through the catalog `fix.rule.RULES`."""

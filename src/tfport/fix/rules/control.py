@@ -1,10 +1,10 @@
-"""Calls, branches and loops under their twins' names; those without functions are made by `fix.structure`."""
+"""Stateless calls, branches and loops as their stateful variants; `fix.structure` lowers them to TF1's."""
 
 from tfport.fix.nodes.builder import NodeBuilder
 from tfport.fix.rule import EXACT, Replacement, rule
 from tfport.graph.graph import Node
 
-TWINS = {
+STATEFUL = {
     "StatelessIf": "If",
     "StatelessWhile": "While",
     "StatelessCase": "Case",
@@ -12,13 +12,13 @@ TWINS = {
 }
 
 
-@rule(" ".join(TWINS), keeps=EXACT)
+@rule(" ".join(STATEFUL), keeps=EXACT)
 def as_stateful_twin(op: NodeBuilder, n: Node) -> Replacement:
-    """The stateful twin runs the same functions; it is only never folded or left out."""
-    return op.node(TWINS[n.op], *n.inputs, **n.attrs)
+    """The stateful variant runs the same functions; it is only never folded or pruned."""
+    return op.node(STATEFUL[n.op], *n.inputs, **n.attrs)
 
 
 @rule("DisableCopyOnRead", keeps=EXACT)
 def nothing(op: NodeBuilder, n: Node) -> Replacement:
-    """DisableCopyOnRead tells only how a variable's memory is shared, so nothing takes its place."""
+    """DisableCopyOnRead affects only how a variable's memory is shared, so it becomes NoOp."""
     return op.NoOp()

@@ -1,40 +1,42 @@
-"""Numbers rounded as if they were quantized, under older names."""
+"""QuantizeAndDequantize and Dequantize as their other versions."""
 
 from __future__ import annotations
 
+from tfport.fix.nodes.attrs import attrs_without
 from tfport.fix.nodes.builder import NodeBuilder
 from tfport.fix.rule import EXACT, Replacement, refuse, rule
-from tfport.fix.rules.nn.windows import without
 from tfport.graph.dtypes import FLOAT32
 from tfport.graph.graph import Node
 
 
 @rule("QuantizeAndDequantizeV4", keeps=EXACT)
 def with_another_gradient(op: NodeBuilder, n: Node) -> Replacement:
-    """QuantizeAndDequantizeV2 answers the same; only its gradient is another."""
+    """QuantizeAndDequantizeV2 computes the same; only its gradient differs."""
     return op.QuantizeAndDequantizeV2(*n.inputs, **n.attrs)
 
 
 @rule("QuantizeAndDequantizeV3", keeps=EXACT)
 def with_constant_bits(op: NodeBuilder, n: Node) -> Replacement:
-    """QuantizeAndDequantizeV2 has the number of bits as an attribute."""
+    """QuantizeAndDequantizeV2 takes the number of bits as an attribute."""
     if (bits := op.constant(n.inputs[3])) is None:
-        return refuse("num_bits is computed")
+        return refuse("num_bits is not constant")
     return op.QuantizeAndDequantizeV2(*n.inputs[:3], **n.attrs, num_bits=int(bits))
 
 
 @rule("QuantizeAndDequantizeV2", keeps=EXACT)
 def with_bits_as_input(op: NodeBuilder, n: Node) -> Replacement:
-    """QuantizeAndDequantizeV3 is given the number of bits as an input."""
+    """QuantizeAndDequantizeV3 takes the number of bits as an input."""
     if n.attrs["round_mode"] != "HALF_TO_EVEN":
-        return refuse(f"QuantizeAndDequantizeV3 does not round {n.attrs['round_mode']}")
-    return op.QuantizeAndDequantizeV3(*n.inputs, n.attrs["num_bits"], **without(n, "num_bits", "round_mode"))
+        return refuse(f"QuantizeAndDequantizeV3 does not support round_mode={n.attrs['round_mode']}")
+    return op.QuantizeAndDequantizeV3(
+        *n.inputs, n.attrs["num_bits"], **attrs_without(n, "num_bits", "round_mode")
+    )
 
 
 @rule("Dequantize", keeps=EXACT)
 def dequantized_in_float32(op: NodeBuilder, n: Node) -> Replacement:
-    """Numbers are dequantized to float32, and only then made short."""
+    """Numbers are dequantized to float32, and then cast."""
     kind = n.attrs["dtype"]
     if kind == FLOAT32:
-        return refuse("it makes float32")
-    return op.Cast(op.Dequantize(*n.inputs, **without(n, "dtype")), DstT=kind)
+        return refuse("its output is float32 already")
+    return op.Cast(op.Dequantize(*n.inputs, **attrs_without(n, "dtype")), DstT=kind)

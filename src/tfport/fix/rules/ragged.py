@@ -1,4 +1,4 @@
-"""Ragged tensors: made dense, made sparse, gathered from, and rows of numbers that count on."""
+"""Ragged tensors: conversion to dense and sparse, gathering, and ranges."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ from tfport.fix.nodes.row_splits import (
     starts_of,
     wide,
 )
+from tfport.fix.nodes.shapes import item
 from tfport.fix.rule import EXACT, Replacement, refuse, rule
 from tfport.graph.dtypes import INT64, DType
 from tfport.graph.graph import Node, Value
@@ -24,12 +25,12 @@ Size = Node | Value
 
 @rule("RaggedTensorToSparse", keeps=EXACT)
 def sparse_by_places(op: NodeBuilder, n: Node) -> Replacement:
-    """The index of a value is, level for level, the row that it is in and its place in that."""
+    """The index of a value is, for each level, its row and its index in the row."""
     values = n.inputs[-1]
     if (dims := op.shape(values)) is None or len(dims) != 1:
         return refuse("its values are not known to be a vector")
     splits = [wide(op, value) for value in n.inputs[:-1]]
-    lengths = [lengths_of(op, row_lengths) for row_lengths in splits]
+    lengths = [lengths_of(op, row_splits) for row_splits in splits]
     sizes = [count_of(op, lengths[0]), *(longest(op, row_lengths) for row_lengths in lengths)]
     index: Size = indices_of(op, lengths[0])
     for row_lengths in lengths[1:]:
@@ -38,14 +39,14 @@ def sparse_by_places(op: NodeBuilder, n: Node) -> Replacement:
 
 
 def _deeper(op: NodeBuilder, index: Size, places: Node) -> Node:
-    """The index of each value of the next level, given that of the rows there."""
+    """The index of each value of the next level, from the index of its row."""
     rows, within = column(op, places, 0), column(op, places, 1)
     return op.ConcatV2([op.Gather(index, rows), op.ExpandDims(within, 1)], 1)
 
 
 @rule("RaggedTensorToTensor", keeps=EXACT)
 def dense_by_places(op: NodeBuilder, n: Node) -> Replacement:
-    """Each element of the result is gathered from the values with the default behind them."""
+    """Each element of the result is gathered from the values, with the default appended."""
     shape, values, default, *partitions = n.inputs
     rows, levels = _levels(op, partitions, n.attrs["row_partition_types"])
     asked = _asked(op, shape, 1 + len(levels))
@@ -65,7 +66,7 @@ def dense_by_places(op: NodeBuilder, n: Node) -> Replacement:
 
 
 def _levels(op: NodeBuilder, tensors: Sequence[Value], types: object) -> tuple[Size, list[tuple[Size, Size]]]:
-    """How many rows there are, and of each level the lengths of its rows and where they start."""
+    """The number of rows, and for each level the lengths and offsets of its rows."""
     assert isinstance(types, list)
     kinds = [name.decode() if isinstance(name, bytes) else str(name) for name in types]
     parts = [wide(op, value) for value in tensors]
@@ -82,34 +83,34 @@ def _levels(op: NodeBuilder, tensors: Sequence[Value], types: object) -> tuple[S
             count = op.Cast(above, DstT="int32")
             lengths = op.UnsortedSegmentSum(op.OnesLike(part), part, count)
         else:
-            raise refuse(f"its rows are told by {kind}")
+            raise refuse(f"its row partition type is {kind}")
         levels.append((lengths, starts_of(op, lengths)))
         above = op.Sum(lengths, [0])
     return rows, levels
 
 
 def _asked(op: NodeBuilder, shape: Value, rank: int) -> list[Size | None]:
-    """The sizes asked for, None for one that is left open; those of elements are theirs anyway."""
+    """The requested sizes, None for an open one; sizes of the elements are not changed."""
     known, dims = op.constant(shape), op.shape(shape)
     if known is not None:
         sizes = known.reshape(-1).tolist()
         sizes = [-1] * rank if known.ndim == 0 else sizes
         return [None if size < 0 else op.const(size, INT64) for size in sizes[:rank]]
     if dims is None or len(dims) != 1:
-        raise refuse("the shape that is asked for is not known to be a vector")
+        raise refuse("the requested shape is not known to be a vector")
     wanted = wide(op, shape)
-    return [op.StridedSlice(wanted, [i], [i + 1], [1], shrink_axis_mask=1) for i in range(rank)]
+    return [item(op, wanted, i) for i in range(rank)]
 
 
 def _unless_open(op: NodeBuilder, asked: Size, actual: Size) -> Size:
-    """A size that is asked for; the one that is found where it is -1."""
+    """The requested size, or the actual one for -1."""
     if op.constant(asked.output(0) if isinstance(asked, Node) else asked) is not None:
         return asked
     return op.Select(op.Less(asked, op.const(0, INT64)), actual, asked)
 
 
 def _element(op: NodeBuilder, values: Value, default: Value) -> Size:
-    """The default as one more element of the values."""
+    """The default as an element of the values."""
     dims, spread = op.shape(values), op.shape(default)
     if dims is not None and len(dims) == 1:
         return op.Reshape(default, [1])
@@ -117,13 +118,15 @@ def _element(op: NodeBuilder, values: Value, default: Value) -> Size:
         inner = op.StridedSlice(op.Shape(values, out_type="int32"), [1], [0], [1], end_mask=1)
         return op.ExpandDims(op.Fill(inner, default), 0)
     if dims is None or spread is None or spread != dims[1:] or None in spread:
-        raise refuse(f"its default of shape {spread} is not known to be an element of {dims}")
+        raise refuse(
+            f"its default of shape {spread} is not known to match elements of values of shape {dims}"
+        )
     return op.ExpandDims(default, 0)
 
 
 @rule("RaggedGather", keeps=EXACT)
 def rows_gathered_by_places(op: NodeBuilder, n: Node) -> Replacement:
-    """Of each row that is asked for, the values from where it starts on, as many as it is long."""
+    """The values of each requested row are gathered from its start, for its length."""
     *nested, values, indices = n.inputs
     if (dims := op.shape(indices)) is None or len(dims) != 1:
         return refuse("its indices are not known to be a vector")
@@ -141,10 +144,10 @@ def rows_gathered_by_places(op: NodeBuilder, n: Node) -> Replacement:
 
 @rule("RaggedRange", keeps=EXACT)
 def ranges_by_places(op: NodeBuilder, n: Node) -> Replacement:
-    """A row has its start, and place times delta more at each place."""
+    """Each value of a row is its start plus its index times delta."""
     kind = n.attrs["T"]
     if not isinstance(kind, DType) or not kind.is_integer:
-        return refuse(f"numbers of type {kind} are added up one by one, and rounded each time")
+        return refuse(f"{kind} numbers are accumulated one by one, and rounded each time")
     starts, limits, deltas = (wide(op, value) for value in n.inputs)
     steps = op.Neg(op.FloorDiv(op.Sub(starts, limits), deltas))
     lengths = op.Reshape(op.Maximum(steps, op.const(0, INT64)), [-1])
@@ -155,7 +158,7 @@ def ranges_by_places(op: NodeBuilder, n: Node) -> Replacement:
 
 
 def _of_rows(op: NodeBuilder, value: Value, lengths: Node, rows: Node) -> Node:
-    """One number for each row, or one for all, as one for each value."""
+    """Spread one number per row, or one for all rows, to the values."""
     zeros = op.Cast(op.ZerosLike(lengths), DstT=value.dtype.base)
     return op.Gather(op.Add(zeros, value), rows)
 

@@ -1,4 +1,4 @@
-"""Sparse tensors and segments of rows: numbers of segments, types of ids, and dense forms."""
+"""Sparse tensors and sparse segments: the number of segments, dtypes of ids, and dense results."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ GRADIENTS = "SparseSegmentMeanGrad SparseSegmentSqrtNGrad SparseSegmentSumGrad"
 
 @rule(f"{SEGMENTS} {NUMBERED} {GRADIENTS}", keeps=EXACT)
 def segment_ids_of_32_bits(op: NodeBuilder, n: Node) -> Replacement:
-    """Older releases have ids of segments in int32, which holds those of all rows that fit into memory."""
+    """The segment ids are cast to int32, which older releases require and which fits all rows in memory."""
     if n.attrs["Tsegmentids"] != INT64:
         return refuse("its segment ids are int32 already")
     data, indices, ids, *rest = n.inputs
@@ -24,7 +24,7 @@ def segment_ids_of_32_bits(op: NodeBuilder, n: Node) -> Replacement:
 
 @rule(NUMBERED, keeps=EXACT)
 def rows_of_zeros_behind(op: NodeBuilder, n: Node) -> Replacement:
-    """Segments behind the last one that has rows are zeros."""
+    """Segments after the last one that has rows are zeros."""
     data, indices, ids, count = n.inputs
     made = op.node(n.op.removesuffix("WithNumSegments"), data, indices, ids)
     shape, wanted = op.Shape(made, out_type="int32"), op.Cast(count, DstT="int32")
@@ -37,19 +37,19 @@ def rows_of_zeros_behind(op: NodeBuilder, n: Node) -> Replacement:
 
 @rule("SparseSegmentSumGrad", keeps=ROUNDING)
 def gradients_added_by_row(op: NodeBuilder, n: Node) -> Replacement:
-    """The gradient of a row is the sum of those of all segments that it is in."""
+    """The gradient of a row is the sum of the gradients of its segments."""
     gradient, indices, ids, count = n.inputs
     return op.UnsortedSegmentSum(op.Gather(gradient, ids), indices, count)
 
 
 @rule("SparseToDense", keeps=EXACT)
 def gathered_by_number(op: NodeBuilder, n: Node) -> Replacement:
-    """The numbers of the values are made dense, and the values gathered with the default behind them."""
+    """The indices of the values are made dense, and the values gathered, with the default appended."""
     indices, shape, values, default = n.inputs
     if (rank := op.shape(values)) is None or len(rank) != 1:
         return refuse("its values are not known to be a vector")
     if values.dtype.base in (INT32, INT64):
-        return refuse("its values are plain numbers already")
+        return refuse("its values are integers already")
     zero, step = op.const(0, INT32), op.const(1, INT32)
     count = op.Size(values, out_type="int32")
     number = op.SparseToDense(
@@ -60,9 +60,9 @@ def gathered_by_number(op: NodeBuilder, n: Node) -> Replacement:
 
 @rule("SparseTensorDenseMatMul", keeps=EXACT)
 def indices_of_64_bits(op: NodeBuilder, n: Node) -> Replacement:
-    """The first releases take indices of 64 bits only, which hold those of 32."""
+    """The indices are cast to int64, the only dtype that the first releases support."""
     if n.attrs["Tindices"] == INT64:
-        return refuse("its indices have 64 bits already")
+        return refuse("its indices are int64 already")
     indices, *rest = n.inputs
     flags = {name: n.attrs[name] for name in ("adjoint_a", "adjoint_b")}
     wide: Node | Value = op.Cast(indices, DstT="int64")

@@ -1,4 +1,4 @@
-"""Truth of a tensor, as control flow takes it."""
+"""ToBool: the truth of a tensor in control flow."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from tfport.graph.graph import Node
 
 @rule("ToBool", keeps=EXACT)
 def not_zero_or_not_empty(op: NodeBuilder, n: Node) -> Replacement:
-    """A scalar is true that is neither zero nor an empty string; any other tensor is that has elements."""
+    """A scalar is true if it is not zero or empty; any other tensor is true if it has elements."""
     x = n.inputs[0]
     if rank(op, x, "tensor"):
         return op.Greater(op.Size(x), 0)

@@ -1,4 +1,4 @@
-"""Ops that speak to XLA alone, as plain ones that every device runs."""
+"""XLA ops as plain ops that every device runs."""
 
 from __future__ import annotations
 
@@ -15,19 +15,19 @@ from tfport.runtime.ops.xla.dimension_numbers import DOT, dimension_numbers
 
 @rule("XlaSharding", keeps=EXACT)
 def on_one_device(op: NodeBuilder, n: Node) -> Replacement:
-    """How a value is spread over devices changes nothing where there is one."""
+    """Sharding over devices changes nothing on one device."""
     return op.Identity(n.inputs[0])
 
 
 @rule("XlaOptimizationBarrier", keeps=EXACT)
 def without_barrier(op: NodeBuilder, n: Node) -> Replacement:
-    """What the compiler may not reorder keeps its values."""
+    """An optimization barrier does not change values."""
     return op.IdentityN(list(n.inputs))
 
 
 @rule("XlaLaunch", keeps=EXACT)
 def as_call(op: NodeBuilder, n: Node) -> Replacement:
-    """A function compiled as one piece answers what it answers when it is called."""
+    """A compiled function has the same results when it is called."""
     types = [value.dtype.base for value in n.inputs]
     return op.StatefulPartitionedCall(
         list(n.inputs), Tin=types, Tout=n.attrs["Tresults"], f=n.attrs["function"]
@@ -36,47 +36,47 @@ def as_call(op: NodeBuilder, n: Node) -> Replacement:
 
 @rule("XlaIf", keeps=EXACT)
 def as_if(op: NodeBuilder, n: Node) -> Replacement:
-    """If chooses between the same functions."""
+    """If calls the same functions."""
     return op.If(n.inputs[0], list(n.inputs[1:]), **n.attrs)
 
 
 @rule("XlaWhile", keeps=EXACT)
 def as_while(op: NodeBuilder, n: Node) -> Replacement:
-    """While repeats the same function."""
+    """While calls the same functions."""
     return op.While(list(n.inputs), **n.attrs)
 
 
 @rule("XlaEinsum", keeps=EXACT)
 def as_einsum(op: NodeBuilder, n: Node) -> Replacement:
-    """Einsum sums the same products."""
+    """Einsum computes the same sums of products."""
     return op.Einsum(list(n.inputs), equation=n.attrs["equation"])
 
 
 @rule("XlaPad", keeps=EXACT)
 def as_pad(op: NodeBuilder, n: Node) -> Replacement:
-    """Padding without holes in between is PadV2."""
+    """Padding without interior padding is PadV2."""
     image, value, *amounts = n.inputs
     known = [op.constant(array) for array in amounts]
     if any(array is None for array in known):
-        return refuse("how much is padded is computed")
+        return refuse("its paddings are not constant")
     low, high, inside = (array.tolist() for array in known if array is not None)
     if any(inside):
         return refuse(f"it pads between elements (padding_interior={inside})")
     if min([*low, *high, 0]) < 0:
-        return refuse(f"it cuts (padding_low={low}, padding_high={high})")
+        return refuse(f"it crops (padding_low={low}, padding_high={high})")
     return op.PadV2(image, [list(pair) for pair in zip(low, high, strict=True)], value)
 
 
 @rule("XlaDynamicSlice", keeps=EXACT)
 def as_slice(op: NodeBuilder, n: Node) -> Replacement:
-    """A slice that would stand out is moved back into the value first."""
+    """The start of the slice is clamped so that it lies inside the tensor."""
     image, begin, size = n.inputs
     return op.Slice(image, _inside(op, image, begin, size), size)
 
 
 @rule("XlaDynamicUpdateSlice", keeps=EXACT)
 def as_choice(op: NodeBuilder, n: Node) -> Replacement:
-    """The update, padded to the whole, is chosen where it is, and the old value elsewhere."""
+    """The update is padded to the whole shape, and selected at its position; elsewhere the old value."""
     image, update, begin = n.inputs
     kind = begin.dtype.base
     size, whole = op.Shape(update, out_type=kind), op.Shape(image, out_type=kind)
@@ -94,10 +94,10 @@ def _inside(op: NodeBuilder, image: Value, begin: Value, size: Value) -> Any:
 
 @rule("XlaDot XlaDotV2", keeps=ROUNDING)
 def as_batch_matmul(op: NodeBuilder, n: Node) -> Replacement:
-    """Along which dimensions is summed only decides how the factors are matrices."""
+    """The factors are transposed and reshaped to matrices, and multiplied."""
     kind = n.attrs.get("preferred_element_type", n.attrs.get("T"))
     if any(value.dtype.base != kind for value in n.inputs):
-        return refuse("the factors and the product are of different types")
+        return refuse("the factors and the product have different dtypes")
     named = dimension_numbers(n.attrs["dimension_numbers"], DOT)
     batch = len(named["lhs_batch"])
     left, rows, a = _matrix(op, n.inputs[0], named["lhs_batch"], named["lhs_contract"], last=True)
@@ -108,7 +108,7 @@ def as_batch_matmul(op: NodeBuilder, n: Node) -> Replacement:
 def _matrix(
     op: NodeBuilder, value: Value, batch: list[int], summed: list[int], *, last: bool
 ) -> tuple[Any, list[Size], list[Size]]:
-    """A factor as a batch of matrices; the sizes of what is not summed, and all in the new order."""
+    """A factor as a batch of matrices; the sizes of its free axes, and all sizes in the new order."""
     sizes = Sizes(op)
     dims = sizes.of(value)
     free = [place for place in range(len(dims)) if place not in (*batch, *summed)]

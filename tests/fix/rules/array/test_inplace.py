@@ -35,8 +35,11 @@ def test_the_oldest_target_takes_what_is_made(c):
 
 def test_refuses():
     said = {"x": numbers(3, 2), "i": i32(1, 1), "v": numbers(2, 2)}
-    assert_refuses(rows_combined, ROWS % "InplaceAdd", because="may be the same", **said)
+    assert_refuses(rows_combined, ROWS % "InplaceAdd", because="may update the same row", **said)
     assert_refuses(
-        rows_stitched, ROWS % "InplaceUpdate" + "\nz = Neg(c) {T=float32}", because="read by others", **said
+        rows_stitched,
+        ROWS % "InplaceUpdate" + "\nz = Neg(c) {T=float32}",
+        because="has other readers",
+        **said,
     )
     assert_refuses(handed_on, ROWS % "InplaceUpdate", because="in place", **said)

@@ -83,14 +83,14 @@ def test_answers_stay(c):
 X = numbers(2, 3)
 REFUSALS = [
     (gathered_from_behind, ROLL, "axis is not constant", {"x": X, "s": i32(1), "a": i32(0)}),
-    (gathered_from_behind, ROLL, "how many shifts", dict(x=X, s=i32(1), a=i32(0), open=("s",), **AXIS)),
+    (gathered_from_behind, ROLL, "number of shifts", dict(x=X, s=i32(1), a=i32(0), open=("s",), **AXIS)),
     (axes_as_flags, "y = ReverseV2(x, a) {T=float32}", "axis is not constant", {"x": X, "a": i32(0)}),
     (axis_first, "y = ConcatV2(x, x, a) {T=float32, N=2}", "axis is not constant", {"x": X, "a": scalar(0)}),
     (padded_with_zeros, PAD2, "not known to pad with zeros",
      {"x": X, "p": i32([0, 0], [0, 0]), "v": np.float32(-0.0), "constants": ("v",)}),
-    (last_of_the_top, "y = NthElement(x, n) {T=int32}", "has no opposite", {"x": i32(5), "n": scalar(0)}),
-    (of_a_vector, UNIQUE % "int32", "no vector", dict(x=i32([1]), a=i64(0), **AXIS)),
-    (of_a_vector, UNIQUE % "int32", "whether it has an axis", {"x": i32(1), "a": i64(0), "open": ("a",)}),
+    (last_of_the_top, "y = NthElement(x, n) {T=int32}", "cannot be negated", {"x": i32(5), "n": scalar(0)}),
+    (of_a_vector, UNIQUE % "int32", "not a vector", dict(x=i32([1]), a=i64(0), **AXIS)),
+    (of_a_vector, UNIQUE % "int32", "shape of its axis", {"x": i32(1), "a": i64(0), "open": ("a",)}),
 ]  # fmt: skip
 
 

@@ -66,7 +66,7 @@ def test_refuses():
     text = 'y = TensorScatterUpdate(t, i, u) {T=float32, Tindices=int32, bad_indices_policy="IGNORE"}'
     assert_refuses(stitched, text, because="IGNORE", t=T, i=PLACES, u=U)
     add = "y = TensorScatterAdd(t, i, u) {T=float32, Tindices=int32}"
-    assert_refuses(with_all_updates_of_integers, add, because="updates of float32", t=T, i=PLACES, u=U)
+    assert_refuses(with_all_updates_of_integers, add, because="float32 updates", t=T, i=PLACES, u=U)
 
 
 @pytest.mark.parametrize("c", CASES, ids=str)

@@ -41,7 +41,7 @@ def test_answers_stay(c):
 
 
 def test_truth_values_are_taken():
-    assert_refuses(where_not_zero, "y = Where(x) {T=bool}", because="truth values", x=boolean(True))
+    assert_refuses(where_not_zero, "y = Where(x) {T=bool}", because="bool already", x=boolean(True))
 
 
 def test_rows_need_a_rank():

@@ -110,11 +110,16 @@ def test_answers_stay(c):
 @pytest.mark.parametrize(
     ("rule", "text", "because", "said"),
     [
-        (in_a_wider_type, "y = Maximum(a, b) {T=uint32}", "the target knows no elements of type uint32", OLD),
-        (in_a_wider_type, "y = AddV2(a, b) {T=uint32}", "the op is not there in any type", OLD),
-        (in_longer_floats, "y = Maximum(a, b) {T=uint32}", "computed exactly, or not at all", OLD),
-        (in_longer_floats, "y = Bitcast(a) {T=uint32, type=float32}", "depends on the type", OLD),
-        (in_shorter_floats, "y = Mul(a, b) {T=uint32}", "has it in no other type that would do", MIDDLE),
+        (in_a_wider_type, "y = Maximum(a, b) {T=uint32}", "the target does not know the dtype uint32", OLD),
+        (
+            in_a_wider_type,
+            "y = AddV2(a, b) {T=uint32}",
+            "the target does not register the op in any dtype",
+            OLD,
+        ),
+        (in_longer_floats, "y = Maximum(a, b) {T=uint32}", "must be computed exactly", OLD),
+        (in_longer_floats, "y = Bitcast(a) {T=uint32, type=float32}", "depends on the dtype", OLD),
+        (in_shorter_floats, "y = Mul(a, b) {T=uint32}", "no kernel for another suitable dtype", MIDDLE),
     ],
 )
 def test_what_no_other_type_does_stays(rule, text, because, said):
@@ -125,7 +130,7 @@ def test_what_no_other_type_does_stays(rule, text, because, said):
 def test_places_that_may_not_fit_stay():
     assert_refuses(
         in_a_wider_type, "y = Sum(a, i) {T=float32, Tidx=int64}", target=OLD,
-        because="its reduction_indices is int64, and may be more than int32 holds",
+        because="its reduction_indices is int64 and may exceed int32",
         a=numbers(2, 3), i=np.array([0]),
     )  # fmt: skip
 

@@ -51,7 +51,7 @@ def test_the_oldest_target_takes_what_is_made(c):
 
 
 def test_refuses():
-    assert_refuses(places_in_int32, "y = Tile(x, m) {T=float32}", because="not in int64", x=X, m=i32(1, 1))
+    assert_refuses(places_in_int32, "y = Tile(x, m) {T=float32}", because="not int64", x=X, m=i32(1, 1))
     assert_refuses(
-        shapes_in_int32, "y = BroadcastArgs(a, b) {T=int32}", because="in int32", a=i32(1), b=i32(1)
+        shapes_in_int32, "y = BroadcastArgs(a, b) {T=int32}", because="shapes are int32", a=i32(1), b=i32(1)
     )

@@ -131,11 +131,11 @@ def test_the_same_boxes_are_chosen_above_any_score(count, most, least, seed):
 
 
 REFUSED = [
-    (without_soft_scores, V5 % "", "soft_nms_sigma is computed", {}),
+    (without_soft_scores, V5 % "", "soft_nms_sigma is not constant", {}),
     (without_soft_scores, V5 % "", "soft_nms_sigma is 0.5", {"g": np.float32(0.5), "constants": ("g",)}),
-    (with_constant_overlap, V2, "iou_threshold is computed", {}),
-    (boxes_in_float32, V3, "its numbers are float32", {}),
-    (filled_with_zeros, TRANSFORM % "", "fill_value is computed", {**IMAGE, "f": np.float32(0)}),
+    (with_constant_overlap, V2, "iou_threshold is not constant", {}),
+    (boxes_in_float32, V3, "its numbers are float32 already", {}),
+    (filled_with_zeros, TRANSFORM % "", "fill_value is not constant", {**IMAGE, "f": np.float32(0)}),
     (
         filled_with_zeros,
         TRANSFORM % "",
@@ -145,7 +145,7 @@ REFUSED = [
     (
         in_two_dimensions,
         "y = SpaceToBatchND(x, k, p) {T=float32}",
-        "its blocks are [2, 3]",
+        "its block_shape is [2, 3]",
         {"x": PLACES, "k": np.int32([2, 3]), "p": np.int32([[0, 0], [0, 0]]), "constants": ("k",)},
     ),
 ]

@@ -52,10 +52,12 @@ def test_answers_stay(c):
 
 
 def test_refuses():
-    assert_refuses(counted_by_segment, dense(), because="weights of float32", x=X, n=N, w=numbers(4))
+    assert_refuses(counted_by_segment, dense(), because="float32 weights", x=X, n=N, w=numbers(4))
     assert_refuses(weighed_by_segment, dense(), because="has 0 axes", x=scalar(1), n=N, w=NONE)
     said = {"i": i64([0]), "x": i32(1), "n": N, "w": NONE}
-    assert_refuses(weighed_by_segment, SPARSE, because="how many axes", s=i64(7), open=("i", "s"), **said)
+    assert_refuses(
+        weighed_by_segment, SPARSE, because="rank of its tensor is unknown", s=i64(7), open=("i", "s"), **said
+    )
     assert_refuses(weighed_by_segment, SPARSE, because="has 3 axes", s=i64(7, 7, 7), **said)
 
 

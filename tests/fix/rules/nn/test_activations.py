@@ -79,7 +79,7 @@ def test_a_quantized_relu_stays():
     assert_refuses(
         relu_as_maximum,
         line("Relu", "qint8"),
-        because="Maximum takes no qint8",
+        because="Maximum does not support qint8",
         x=np.int8([1]),
         types={"x": "qint8"},
     )
@@ -91,7 +91,7 @@ def test_leaky_relu_reaches_old_releases(target):
 
 
 def test_a_softmax_of_matrices_stays():
-    assert_refuses(row_by_row, line("Softmax"), because="the shape is [3, 4]", x=X)
+    assert_refuses(row_by_row, line("Softmax"), because="its shape is [3, 4]", x=X)
 
 
 @pytest.mark.parametrize("op", ["Softmax", "LogSoftmax"])

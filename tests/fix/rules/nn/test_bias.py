@@ -26,14 +26,14 @@ def test_answers_stay(c):
 
 
 def test_channels_first_are_not_for_the_first_op():
-    assert_refuses(as_first_bias_add, FIRST, because="the layout is NCHW", x=X, b=B)
+    assert_refuses(as_first_bias_add, FIRST, because="its data_format is NCHW", x=X, b=B)
 
 
 def test_quantized_numbers_stay():
     assert_refuses(
         bias_as_sum,
         "y = BiasAdd(x, x) {T=qint8}",
-        because="Add takes no qint8",
+        because="Add does not support qint8",
         x=np.int8([1]),
         types={"x": "qint8"},
     )

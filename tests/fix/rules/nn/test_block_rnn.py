@@ -73,7 +73,7 @@ def test_answers_stay(c):
 def test_an_input_without_time_stays():
     assert_refuses(
         steps_as_arithmetic, "y = BlockLSTM(n, x, cs, h, w, w0, w1, w2, b) {T=float32}",
-        because="its input has 2 axes, not 3", n=np.array(1, np.int64), x=numbers(BATCH, IN), **lstm(),
+        because="its input has rank 2; expected 3", n=np.array(1, np.int64), x=numbers(BATCH, IN), **lstm(),
     )  # fmt: skip
 
 

@@ -49,14 +49,14 @@ def test_the_oldest_target_takes_it(c):
 
 
 REFUSED = [
-    (blank_behind_the_other_classes, GREEDY.format("float32", "true", -1), "the last class already", {}),
+    (blank_behind_the_other_classes, GREEDY.format("float32", "true", -1), "already the last class", {}),
     (
         blank_behind_the_other_classes,
         GREEDY.format("float32", "true", -2),
         "blank_index=-2",
         {"open": ("x",)},
     ),
-    (in_single_precision, GREEDY.format("float32", "true", -1), "32 bits already", {}),
+    (in_single_precision, GREEDY.format("float32", "true", -1), "float32 already", {}),
 ]
 
 

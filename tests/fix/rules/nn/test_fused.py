@@ -135,15 +135,15 @@ def test_an_op_of_tensorflow_js_that_no_release_defines():
 
 
 REFUSED = [
-    (conv2d_and_what_follows, conv("b", ["BiasAdd"], ", filter_format=OIHW"), "its filter is OIHW"),
+    (conv2d_and_what_follows, conv("b", ["BiasAdd"], ", filter_format=OIHW"), "its filter_format is OIHW"),
     (
         conv2d_and_what_follows,
         conv("b", ["BiasAdd"], ", data_format=NCHW_VECT_C"),
-        "the layout is NCHW_VECT_C",
+        "its data_format is NCHW_VECT_C",
     ),
-    (conv2d_and_what_follows, conv("b", ["BiasAdd", "Dance"]), "nothing is known of the fused op Dance"),
-    (conv2d_and_what_follows, conv("b", ["FusedBatchNorm"]), "an input for FusedBatchNorm is missing"),
-    (conv2d_and_what_follows, conv("bb", ["BiasAdd"]), "nothing is known of its 1 further inputs"),
+    (conv2d_and_what_follows, conv("b", ["BiasAdd", "Dance"]), "the fused op Dance is unknown"),
+    (conv2d_and_what_follows, conv("b", ["FusedBatchNorm"]), "the input for FusedBatchNorm is missing"),
+    (conv2d_and_what_follows, conv("bb", ["BiasAdd"]), "the meaning of its last 1 inputs is unknown"),
 ]
 
 

@@ -98,7 +98,7 @@ def test_what_has_channels_last_stays():
     assert_refuses(
         channels_last,
         "y = MaxPool(x) {T=float32, ksize=[1, 2, 2, 1], strides=[1, 1, 1, 1], padding=SAME}",
-        because="the layout is NHWC",
+        because="its data_format is NHWC",
         x=X,
     )
 

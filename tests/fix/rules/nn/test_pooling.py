@@ -39,19 +39,19 @@ def test_answers_stay(c):
 
 REFUSED = [
     (padded_with_the_least, f"y = MaxPool(x) {{T=float32, {WINDOW}, padding=SAME}}", "its padding is SAME"),
-    (with_constant_windows, V2, "its windows and strides are computed"),
+    (with_constant_windows, V2, "its windows and strides are not constant"),
     (
         with_windows_as_inputs,
         f"y = MaxPool(x) {{T=float32, {EXPLICIT}}}",
-        "MaxPoolV2 has no explicit padding",
+        "MaxPoolV2 does not support explicit padding",
     ),
     (
         with_windows_as_inputs,
         "y = MaxPool(x) {T=float32, ksize=[1, 1, 2, 2], strides=[1, 1, 1, 1], padding=SAME, "
         "data_format=NCHW}",
-        "MaxPoolV2 refuses NCHW on a CPU",
+        "MaxPoolV2 does not support data_format=NCHW on a CPU",
     ),
-    (counted_in_each_image, ARGMAX.replace("true", "false") + "}", "it counts in each image"),
+    (counted_in_each_image, ARGMAX.replace("true", "false") + "}", "its indices do not include the batch"),
 ]
 
 

@@ -69,11 +69,15 @@ def test_answers_stay(c):
 
 
 REFUSED = [
-    (lower_by_bytes, 'y = StringLower(x) {encoding="utf-8"}', "with the encoding utf-8"),
-    (upper_by_bytes, 'y = StringUpper(x) {encoding="utf-8"}', "with the encoding utf-8"),
+    (lower_by_bytes, 'y = StringLower(x) {encoding="utf-8"}', "encoding=utf-8"),
+    (upper_by_bytes, 'y = StringUpper(x) {encoding="utf-8"}', "encoding=utf-8"),
     (only_ascii_letters, LOWER, "it has no encoding"),
-    (nothing_joined, "y = StringJoin(x, x) {N=2}", "it joins strings"),
-    (wider_number_as_string, "y = AsString(x) {T=string, width=4}", "no other type holds all of string"),
+    (nothing_joined, "y = StringJoin(x, x) {N=2}", "it has inputs"),
+    (
+        wider_number_as_string,
+        "y = AsString(x) {T=string, width=4}",
+        "no other dtype represents all values of string",
+    ),
 ]
 
 
@@ -83,13 +87,13 @@ def test_what_means_more_stays(rule, text, because):
 
 
 def test_numbers_without_a_wider_type_stay():
-    assert_refuses(wider_number_as_string, "y = AsString(x) {T=float32}", because="no other type", x=f32(1))
+    assert_refuses(wider_number_as_string, "y = AsString(x) {T=float32}", because="no other dtype", x=f32(1))
 
 
 @pytest.mark.parametrize(
     ("said", "because"),
     [
-        ({"sep": words(",", shape=())}, "its separator is not known beforehand"),
+        ({"sep": words(",", shape=())}, "its separator is not constant"),
         ({"sep": words("ab", shape=()), "constants": ("sep",)}, "its separator has 2 bytes"),
     ],
 )
@@ -104,8 +108,8 @@ def test_a_limited_number_of_words_stays():
 
 def test_parts_in_bytes_and_of_unknown_shape_stay():
     said = {"x": words("ab"), "pos": i32(0), "len": i32(1)}
-    assert_refuses(parts_by_bytes, "y = Substr(x, pos, len) {T=int32}", because="the byte already", **said)
-    assert_refuses(parts_by_bytes, SUBSTR, because="neither one for all", **said, open=("x", "pos"))
+    assert_refuses(parts_by_bytes, "y = Substr(x, pos, len) {T=int32}", because="BYTE already", **said)
+    assert_refuses(parts_by_bytes, SUBSTR, because="neither () nor known", **said, open=("x", "pos"))
 
 
 @settings(max_examples=40, deadline=None)

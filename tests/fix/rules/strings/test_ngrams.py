@@ -44,9 +44,9 @@ def test_the_oldest_target_takes_it(c):
 @pytest.mark.parametrize(
     ("text", "because"),
     [
-        (grams([2], short="true"), "rows that are too short are kept whole"),
-        (grams([60, 5]), "65 words together; expected 1 to 64"),
-        (grams([]), "0 words together"),
+        (grams([2], short="true"), "preserve_short_sequences"),
+        (grams([60, 5]), "ngram_widths is 65; expected 1 to 64"),
+        (grams([]), "ngram_widths is 0"),
     ],
 )
 def test_others_stay(text, because):

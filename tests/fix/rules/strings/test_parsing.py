@@ -103,15 +103,15 @@ def test_the_oldest_target_takes_it(c):
 
 
 REFUSED = [
-    (keys_one_by_one, RAGGED, "one Example alone", {"x": words(ONE, shape=()), **MIXED}),
-    (keys_as_attributes, SEQUENCE, "its keys are not known beforehand", {"x": SEQUENCES, **LISTS}),
+    (keys_one_by_one, RAGGED, "a single Example", {"x": words(ONE, shape=()), **MIXED}),
+    (keys_as_attributes, SEQUENCE, "its keys are not constant", {"x": SEQUENCES, **LISTS}),
     (keys_as_attributes, SEQUENCE.replace("context_ragged_value_types=[]",
          "context_ragged_value_types=[int64]"),
      "it has ragged features", {"x": SEQUENCES, **LISTS}),
-    (keys_as_attributes, SEQUENCE, "a vector of SequenceExamples", {"x": SEQUENCES[0], **LISTS,
+    (keys_as_attributes, SEQUENCE, "known to be a vector", {"x": SEQUENCES[0], **LISTS,
                                                                      "types": {"x": "string"}}),
-    (padded_then_decoded, PADDED.format("uint8", "true"), "the length is not known", {"x": RAW, "l": FOUR}),
-    (decoded_as_bytes, "y = DecodeRaw(x) {out_type=int32}", "it decodes no bools", {"x": RAW}),
+    (padded_then_decoded, PADDED.format("uint8", "true"), "its length is not known", {"x": RAW, "l": FOUR}),
+    (decoded_as_bytes, "y = DecodeRaw(x) {out_type=int32}", "its out_type is not bool", {"x": RAW}),
 ]  # fmt: skip
 
 

@@ -41,12 +41,12 @@ def test_the_oldest_target_takes_it(c):
 
 REFUSED = [
     (decoded_by_bytes, DECODE.format("UTF-16-BE", "replace", "int64"),
-         "its strings are UTF-16-BE, not UTF-8"),
-    (decoded_by_bytes, OFFSETS.replace("}", ", replace_control_characters=true}"), "control characters"),
+         "its input_encoding is UTF-16-BE; expected UTF-8"),
+    (decoded_by_bytes, OFFSETS.replace("}", ", replace_control_characters=true}"), "replace_control"),
     (valid_already, 'y = UnicodeTranscode(x) {input_encoding="UTF-8", output_encoding="UTF-16-BE"}',
-     "it is from UTF-8 to UTF-16-BE"),
+     "it converts UTF-8 to UTF-16-BE"),
     (valid_already, 'y = UnicodeTranscode(x) {input_encoding="UTF-8", output_encoding="UTF-8", '
-     "replace_control_characters=true}", "control characters"),
+     "replace_control_characters=true}", "replace_control_characters"),
 ]  # fmt: skip
 
 
@@ -57,7 +57,7 @@ def test_others_stay(rule, text, because):
 
 @pytest.mark.parametrize(
     ("encoding", "errors", "because"),
-    [("UTF-16-BE", "replace", "become UTF-16-BE"), ("UTF-8", "strict", "is an error")],
+    [("UTF-16-BE", "replace", "output_encoding is UTF-16-BE"), ("UTF-8", "strict", "errors=strict")],
 )
 def test_other_encodings_stay(encoding, errors, because):
     text = ENCODE.format(encoding, errors, "int64")

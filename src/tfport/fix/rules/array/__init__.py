@@ -1,1 +1,1 @@
-"""Rules for ops that select, move or reshape elements."""
+"""Rules for ops that select, move, copy or reorder elements."""

@@ -1,4 +1,4 @@
-"""Tensors repeated along axes of size one."""
+"""Broadcasting, and tensors of ones and zeros."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from tfport.graph.dtypes import BOOL, INT32, STRING, DType
 from tfport.graph.graph import Node, Value
 
 NOT_TILED = (DType.parse("int8"), DType.parse("uint16"))
-"""Types that Tile of the older releases is registered for, and fails with when it runs (1.4.1)."""
+"""Dtypes for which Tile of older releases is registered, but fails when it runs (1.4.1)."""
 
 
 @rule("BroadcastTo", keeps=EXACT)
 def tiled(op: NodeBuilder, n: Node) -> Replacement:
-    """Tile repeats each axis that has another size, and moves every element as it is."""
+    """Tile repeats each axis whose size differs."""
     x, shape = n.inputs[0], cast(op, n.inputs[1], INT32)
     own, out = op.shape(x), op.shape(n.output(0))
     if own is not None and own == out and None not in own:
@@ -33,15 +33,15 @@ def tiled(op: NodeBuilder, n: Node) -> Replacement:
 
 @rule("BroadcastTo", keeps=EXACT)
 def or_false(op: NodeBuilder, n: Node) -> Replacement:
-    """LogicalOr with a tensor of false repeats truth values as BroadcastTo does."""
+    """LogicalOr with a tensor of false broadcasts bools as BroadcastTo does."""
     if n.attrs["T"] != BOOL:
-        return refuse(f"its elements are {n.attrs['T']} and no truth values")
+        return refuse(f"its elements are {n.attrs['T']}, not bool")
     return op.LogicalOr(n.inputs[0], op.Fill(cast(op, n.inputs[1], INT32), False))
 
 
 @rule("BroadcastArgs", keeps=EXACT)
 def common_shape(op: NodeBuilder, n: Node) -> Replacement:
-    """The common shape has, on each axis, the size that is not one; shapes are first made equally long."""
+    """Shapes are padded to the same rank; on each axis, the size that is not one is selected."""
     whole = op.Maximum(op.Size(n.inputs[0]), op.Size(n.inputs[1]))
 
     def padded(shape: Value) -> Node:

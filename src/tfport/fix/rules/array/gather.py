@@ -1,4 +1,4 @@
-"""Slices by their numbers."""
+"""Gathering slices and elements by index."""
 
 from __future__ import annotations
 
@@ -12,23 +12,23 @@ from tfport.graph.graph import Node, Value
 def along_the_first_axis(op: NodeBuilder, n: Node) -> Replacement:
     """Gather takes slices along the first axis."""
     if batch := n.attrs["batch_dims"]:
-        return refuse(f"each of its {batch} batch axes has indices of its own")
+        return refuse(f"it has batch_dims={batch}")
     if axis := _axis(op, n):
-        return refuse(f"Gather takes slices along axis 0, and it takes them along axis {axis}")
+        return refuse(f"its axis is {axis}; Gather supports axis 0 only")
     return op.Gather(n.inputs[0], n.inputs[1], validate_indices=True)
 
 
 @rule("Gather", keeps=EXACT)
 def as_gather_v2(op: NodeBuilder, n: Node) -> Replacement:
-    """GatherV2 along axis 0 takes the slices that Gather takes."""
+    """GatherV2 with axis 0 takes the same slices as Gather."""
     return op.GatherV2(n.inputs[0], n.inputs[1], 0)
 
 
 @rule("GatherV2", keeps=EXACT)
 def with_the_axis_first(op: NodeBuilder, n: Node) -> Replacement:
-    """The axis is brought to the front, slices are taken there, and the axes of indices take its place."""
+    """The axis is transposed to the front, slices are gathered there, and the result is transposed back."""
     if batch := n.attrs["batch_dims"]:
-        return refuse(f"each of its {batch} batch axes has indices of its own")
+        return refuse(f"it has batch_dims={batch}")
     axis, last = _axis(op, n), rank(op, n.inputs[0], "params")
     new = rank(op, n.inputs[1], "indices")
     front = [axis, *(i for i in range(last) if i != axis)]
@@ -39,7 +39,7 @@ def with_the_axis_first(op: NodeBuilder, n: Node) -> Replacement:
 
 @rule("GatherV2", keeps=EXACT)
 def batches_in_one(op: NodeBuilder, n: Node) -> Replacement:
-    """Slices of all batches lie one after another on one axis, where indices count on from batch to batch."""
+    """All batches are flattened to one axis, and the indices of each batch get its offset."""
     params, indices = n.inputs[:2]
     if not (batch := int(n.attrs["batch_dims"])):
         return refuse("it has no batch axes")
@@ -47,7 +47,7 @@ def batches_in_one(op: NodeBuilder, n: Node) -> Replacement:
         batch += rank(op, indices, "indices")
     axis = _axis(op, n)
     if axis < batch:
-        return refuse(f"its axis {axis} is one of its {batch} batch axes")
+        return refuse(f"its axis {axis} is a batch axis (batch_dims={batch})")
     whole, wanted = sizes(op, params), sizes(op, indices)
     # [batch, between, count, slice] becomes [batch * between * count, slice]
     count, inner = part(op, whole, axis, axis + 1), part(op, whole, axis + 1)
@@ -68,17 +68,17 @@ def _axis(op: NodeBuilder, n: Node) -> int:
 
 @rule("ResourceGather", keeps=EXACT)
 def gathered_from_what_is_read(op: NodeBuilder, n: Node) -> Replacement:
-    """Slices of what ReadVariableOp reads are those of the variable."""
+    """The variable is read with ReadVariableOp, and its slices are gathered."""
     resource, indices = n.inputs
     batch = n.attrs["batch_dims"]
     if isinstance(batch, int) and batch < 0:
-        return refuse(f"what TensorFlow does with {batch} batch axes is not known")
+        return refuse(f"the meaning of batch_dims={batch} is unknown")
     return op.GatherV2(_read(op, n, resource), indices, op.const(batch), batch_dims=batch)
 
 
 @rule("ResourceGatherNd", keeps=EXACT)
 def gathered_nd_from_what_is_read(op: NodeBuilder, n: Node) -> Replacement:
-    """Elements of what ReadVariableOp reads are those of the variable."""
+    """The variable is read with ReadVariableOp, and its elements are gathered."""
     return op.GatherNd(_read(op, n, n.inputs[0]), n.inputs[1])
 
 

@@ -1,4 +1,4 @@
-"""Ops that hand on what they are given, and say something about it."""
+"""Ops that return their input unchanged."""
 
 from __future__ import annotations
 
@@ -9,17 +9,17 @@ from tfport.graph.graph import Node
 
 @rule("Snapshot StopGradient PreventGradient DebugGradientIdentity GuaranteeConst", keeps=EXACT)
 def as_identity(op: NodeBuilder, n: Node) -> Replacement:
-    """Identity hands on the same tensor; only gradients, which are not asked for here, tell the two apart."""
+    """Identity returns the same tensor; only gradients differ, which are not computed here."""
     return op.Identity(n.inputs[0])
 
 
 @rule("EnsureShape", keeps=EXACT)
 def without_looking_at_the_shape(op: NodeBuilder, n: Node) -> Replacement:
-    """Identity hands on the same tensor, and no longer fails for one of another shape."""
+    """Identity returns the same tensor, but does not fail for a different shape."""
     return op.Identity(n.inputs[0])
 
 
 @rule("IdentityN", keeps=EXACT)
 def one_identity_each(op: NodeBuilder, n: Node) -> Replacement:
-    """An Identity for each tensor."""
+    """Each tensor gets its own Identity."""
     return [op.Identity(value) for value in n.inputs]

@@ -1,4 +1,4 @@
-"""Rows of a tensor changed where it lies, which others who read it would see; and tensors made for that."""
+"""In-place changes of rows, and the tensors that are created for them."""
 
 from __future__ import annotations
 
@@ -11,17 +11,17 @@ from tfport.graph.graph import Node, Value
 
 @rule("InplaceUpdate", keeps=EXACT)
 def rows_stitched(op: NodeBuilder, n: Node) -> Replacement:
-    """DynamicStitch puts the rows of the tensor, then the new ones, in their places; the last one stays."""
+    """DynamicStitch writes the rows of the tensor, then the new rows; the last one written stays."""
     x, rows, values = _alone(op, n)
     return op.DynamicStitch([count_to(op, size_at(op, x, 0)), rows], [x, values])
 
 
 @rule("InplaceAdd InplaceSub", keeps=EXACT)
 def rows_combined(op: NodeBuilder, n: Node) -> Replacement:
-    """Each row is added to, or taken from, one row of the tensor."""
+    """The update is added to, or subtracted from, one gathered row, which is written back."""
     x, rows, values = _alone(op, n)
     if (count := op.shape(rows)) is None or count not in ((), (0,), (1,)):
-        return refuse("several of its rows may be the same")
+        return refuse("it may update the same row several times")
     old = op.Gather(x, rows)
     new = op.Add(old, values) if n.op.endswith("Add") else op.Sub(old, values)
     return op.DynamicStitch([count_to(op, size_at(op, x, 0)), rows], [x, new])
@@ -30,25 +30,25 @@ def rows_combined(op: NodeBuilder, n: Node) -> Replacement:
 def _alone(op: NodeBuilder, n: Node) -> tuple[Value, Value, Value]:
     x, rows, values = n.inputs
     if len(x.uses) > 1:
-        raise refuse(f"`{x}` is read by others too, which may see the change")
+        raise refuse(f"`{x}` has other readers, which may see the change")
     return x, cast(op, rows, INT32), values
 
 
 @rule("Empty", keeps=EXACT)
 def filled(op: NodeBuilder, n: Node) -> Replacement:
-    """Zeros, where anything may be."""
+    """The elements of Empty are undefined, so zeros will do."""
     return op.Fill(n.inputs[0], op.const(0, n.outputs[0].dtype.base))
 
 
 @rule("DeepCopy", keeps=EXACT)
 def handed_on(op: NodeBuilder, n: Node) -> Replacement:
-    """Without changes in place, a copy need not be one."""
+    """A copy that is not changed in place can be an Identity."""
     if any(user.op.startswith("Inplace") and op.has(user.op) for user in n.outputs[0].uses):
-        return refuse("something changes the copy in place")
+        return refuse("a reader changes the copy in place")
     return op.Identity(n.inputs[0])
 
 
 @rule("AccumulateNV2", keeps=ROUNDING)
 def added_at_once(op: NodeBuilder, n: Node) -> Replacement:
-    """AddN adds the same tensors, in an order of its own."""
+    """AddN adds the same tensors, in a different order."""
     return op.AddN(list(n.inputs))

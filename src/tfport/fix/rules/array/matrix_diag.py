@@ -1,7 +1,7 @@
-"""Diagonals of matrices: V1 has the main one, V2 any band of them, V3 says how they are aligned.
+"""Diagonals of matrices: V1 supports the main one, V2 any band of them, V3 also their alignment.
 
-A band is written and read by place: which diagonal an element is on, and where on it, follows
-from its row and column. Numbers of diagonals and sizes that are given must be constants.
+A band is written and read by index: the diagonal of an element, and its position on it, follow
+from its row and column. The range of diagonals and explicit sizes must be constants.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ class Band:
         return self.high - self.low + 1
 
     def starts_left(self, op: NodeBuilder, diagonal: Value) -> Node | None:
-        """Whether each diagonal begins at the start of its row; None where all do."""
+        """Whether each diagonal is aligned to the left; None if all are."""
         above, below = (side == "LEFT" for side in self.align.split("_"))
         if (above and below) or self.count == 1:
             return None
@@ -59,18 +59,20 @@ def _band(op: NodeBuilder, n: Node, k: Value) -> Band:
 
 def _main_only(band: Band) -> None:
     if band.low or band.high:
-        raise refuse(f"it has the diagonals {band.low} to {band.high}, and the older op the main one")
+        raise refuse(
+            f"it has the diagonals {band.low} to {band.high}; the older op supports the main one only"
+        )
 
 
 @rule("MatrixDiagV2 MatrixDiagV3", keeps=EXACT)
 def main_diagonal(op: NodeBuilder, n: Node) -> Replacement:
-    """MatrixDiag makes square matrices of main diagonals, zero elsewhere."""
+    """MatrixDiag makes square matrices with a main diagonal, and zeros elsewhere."""
     diagonal, k, rows, columns, padding = n.inputs
     _main_only(_band(op, n, k))
     sizes = numbers(op, rows, "num_rows") + numbers(op, columns, "num_cols")
     length = dims[-1] if (dims := op.shape(diagonal)) else None
     if any(size not in (-1, length) for size in sizes):
-        return refuse(f"its matrices are given the sizes {sizes}")
+        return refuse(f"its matrices have explicit sizes {sizes}")
     _pads_with_zeros(op, padding)
     return op.MatrixDiag(diagonal)
 
@@ -80,7 +82,7 @@ def part_of_main_diagonal(op: NodeBuilder, n: Node) -> Replacement:
     """MatrixDiagPart reads main diagonals."""
     _main_only(_band(op, n, n.inputs[1]))
     if (dims := op.shape(n.inputs[1])) != ():
-        return refuse(f"its k of shape {dims} makes an axis for the diagonals")
+        return refuse(f"its k of shape {dims} adds an axis for the diagonals")
     return op.MatrixDiagPart(n.inputs[0])
 
 
@@ -90,13 +92,13 @@ def main_diagonal_set(op: NodeBuilder, n: Node) -> Replacement:
     x, diagonal, k = n.inputs
     _main_only(_band(op, n, k))
     if op.shape(k) != ():
-        return refuse("its k makes an axis for the diagonals")
+        return refuse("its k adds an axis for the diagonals")
     return op.MatrixSetDiag(x, diagonal)
 
 
 @rule("MatrixDiag MatrixDiagPart MatrixSetDiag", keeps=EXACT)
 def as_v3(op: NodeBuilder, n: Node) -> Replacement:
-    """The later op with the main diagonal, and zeros elsewhere."""
+    """The V3 op with the main diagonal, and zeros elsewhere."""
     k, zero = op.const(0, INT32), op.const(0, n.outputs[0].dtype.base)
     if n.op == "MatrixDiag":
         return op.MatrixDiagV3(n.inputs[0], k, op.const(-1, INT32), op.const(-1, INT32), zero)
@@ -105,13 +107,13 @@ def as_v3(op: NodeBuilder, n: Node) -> Replacement:
 
 @rule("MatrixDiagV2 MatrixDiagPartV2 MatrixSetDiagV2", keeps=EXACT)
 def aligned_left(op: NodeBuilder, n: Node) -> Replacement:
-    """V3 aligns diagonals as it is told, and V2 to the left."""
+    """V2 is V3 with diagonals aligned to the left."""
     return op.node(n.op.replace("V2", "V3"), *n.inputs, align="LEFT_LEFT")
 
 
 @rule("MatrixDiagV2 MatrixDiagV3", keeps=EXACT)
 def diagonals_by_place(op: NodeBuilder, n: Node) -> Replacement:
-    """Each element of the band is gathered from the diagonals, and the others are the padding."""
+    """Elements of the band are gathered from the diagonals, and the others are the padding."""
     diagonal, k, *sizes, padding = n.inputs
     band = _band(op, n, k)
     longest = size_at(op, diagonal, -1)
@@ -122,7 +124,7 @@ def diagonals_by_place(op: NodeBuilder, n: Node) -> Replacement:
 
 @rule("MatrixSetDiagV2 MatrixSetDiagV3", keeps=EXACT)
 def band_by_place(op: NodeBuilder, n: Node) -> Replacement:
-    """Each element of the band is gathered from the diagonals, and the others stay."""
+    """Elements of the band are gathered from the diagonals, and the others are unchanged."""
     x, diagonal, k = n.inputs
     taken, inside = _written(
         op, _band(op, n, k), diagonal, size_at(op, x, -2), size_at(op, x, -1), several=_several(op, k)
@@ -132,7 +134,7 @@ def band_by_place(op: NodeBuilder, n: Node) -> Replacement:
 
 @rule("MatrixDiagPartV2 MatrixDiagPartV3", keeps=EXACT)
 def read_by_place(op: NodeBuilder, n: Node) -> Replacement:
-    """Each element of the diagonals is gathered from its row and column, and the rest is the padding."""
+    """Each element of the diagonals is gathered by row and column, and the rest is the padding."""
     x, k, padding = n.inputs
     band, whole = _band(op, n, k), sizes(op, x)
     rows, columns = size_at(op, x, -2), size_at(op, x, -1)
@@ -151,7 +153,7 @@ def read_by_place(op: NodeBuilder, n: Node) -> Replacement:
 
 
 def _several(op: NodeBuilder, k: Value) -> bool:
-    """Whether diagonals have an axis of their own: not where they are one."""
+    """Whether the diagonals have their own axis, as there are several."""
     ends = numbers(op, k, "k")
     return ends[0] != ends[-1]
 
@@ -165,7 +167,7 @@ def _pads_with_zeros(op: NodeBuilder, padding: Value) -> None:
 def _sizes(
     op: NodeBuilder, band: Band, longest: Value, rows: int, columns: int
 ) -> tuple[NodeOrValue, NodeOrValue]:
-    """The sizes of the matrices: as given, or -1 for the smallest that hold the diagonals."""
+    """The sizes of the matrices; -1 means the smallest size that contains the diagonals."""
     least_rows = op.Sub(longest, min(band.high, 0))
     least_columns = op.Add(longest, max(band.low, 0))
     if rows == columns == -1:
@@ -189,7 +191,7 @@ def _content(
     rows: NodeOrValue,
     columns: NodeOrValue,
 ) -> tuple[Node, NodeOrValue]:
-    """The length of each diagonal, and how far from the start of its row it begins."""
+    """The length of each diagonal, and the offset of its first element."""
     length = op.Minimum(op.Add(rows, op.Minimum(diagonal, 0)), op.Sub(columns, op.Maximum(diagonal, 0)))
     left = band.starts_left(op, diagonal)
     if left is None:
@@ -200,7 +202,7 @@ def _content(
 def _written(
     op: NodeBuilder, band: Band, diagonals: Value, rows: NodeOrValue, columns: NodeOrValue, *, several: bool
 ) -> tuple[Node, Node]:
-    """Matrices with the diagonals in their places, and where those are."""
+    """Matrices that contain the diagonals, and a mask of the band."""
     whole, longest = sizes(op, diagonals), size_at(op, diagonals, -1)
     diagonal = op.Sub(op.ExpandDims(count_to(op, columns), 0), op.ExpandDims(count_to(op, rows), 1))
     inside = op.LogicalAnd(op.GreaterEqual(diagonal, band.low), op.LessEqual(diagonal, band.high))
@@ -214,7 +216,7 @@ def _written(
 
 
 def _taken(op: NodeBuilder, source: Value, flat: Node, inside: Node, axes: int = 2) -> Node:
-    """Elements of the last axes by their place there; something else where they are not inside."""
+    """Elements of the last axes by flat index; undefined outside of the mask."""
     whole = sizes(op, source)
     shape = joined(op, product(op, part(op, whole, stop=-axes)), product(op, part(op, whole, -axes)))
     runs = with_dims(op, op.Reshape(source, shape), (None, None))

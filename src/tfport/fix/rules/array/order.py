@@ -1,4 +1,4 @@
-"""Elements in another order: rolled, reversed, transposed."""
+"""Reordering, concatenation, padding, sorting and unique elements."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ from tfport.graph.graph import Node, Value
 
 @rule("Roll", keeps=EXACT)
 def gathered_from_behind(op: NodeBuilder, n: Node) -> Replacement:
-    """Along each axis that is rolled, a slice is taken from as many places before, counted in a circle."""
+    """Along each rolled axis, slices are gathered from shifted indices, modulo the size."""
     x, shift, axis = n.inputs
     axes, dims = numbers(op, axis, "axis"), op.shape(shift)
     if dims not in ((), (len(axes),)):
-        return refuse("it is not known how many shifts there are")
+        return refuse("the number of shifts is unknown")
     shift = cast(op, shift, INT32)
     for place, at in enumerate(axes):
         by = item(op, shift, place) if dims else shift
         size = _size(op, x, at)
-        # no number is a remainder of zero, not even of nothing
+        # a size of zero must not be a divisor, even without elements
         wanted = op.FloorMod(op.Sub(count_to(op, size), by), op.Maximum(size, 1))
         x = with_shape_of(op, op.GatherV2(x, wanted, op.const(at)), n.inputs[0])
     return x if axes else op.Identity(x)
@@ -35,7 +35,7 @@ def _size(op: NodeBuilder, x: Value, axis: int) -> Value:
 
 @rule("ReverseV2", keeps=EXACT)
 def axes_as_flags(op: NodeBuilder, n: Node) -> Replacement:
-    """Reverse has a flag for each axis."""
+    """Reverse takes a bool for each axis instead of a list of axes."""
     x, axes = n.inputs
     last = rank(op, x, "tensor")
     turned = {axis % last for axis in numbers(op, axes, "axis")} if last else set()
@@ -44,21 +44,21 @@ def axes_as_flags(op: NodeBuilder, n: Node) -> Replacement:
 
 @rule("Reverse", keeps=EXACT)
 def flags_as_axes(op: NodeBuilder, n: Node) -> Replacement:
-    """ReverseV2 is told the axes."""
+    """ReverseV2 takes a list of axes instead of a bool for each."""
     axes = [axis for axis, turned in enumerate(numbers(op, n.inputs[1], "dims")) if turned]
     return op.ReverseV2(n.inputs[0], op.const(axes, INT32))
 
 
 @rule("ConjugateTranspose", keeps=EXACT)
 def transposed_then_conjugated(op: NodeBuilder, n: Node) -> Replacement:
-    """Transpose moves the elements, and Conj turns each complex one into its conjugate."""
+    """Transpose followed by Conj for complex numbers."""
     made = op.Transpose(*n.inputs)
     return op.Conj(made) if n.inputs[0].dtype.is_complex else made
 
 
 @rule("ConcatV2", keeps=EXACT)
 def axis_first(op: NodeBuilder, n: Node) -> Replacement:
-    """Concat is told the axis first, and counts it from the front."""
+    """Concat takes the axis as its first input, and no negative axis."""
     *parts, axis = n.inputs
     at = op.constant(axis)
     if at is None:
@@ -69,14 +69,14 @@ def axis_first(op: NodeBuilder, n: Node) -> Replacement:
 
 @rule("Concat", keeps=EXACT)
 def axis_last(op: NodeBuilder, n: Node) -> Replacement:
-    """ConcatV2 is told the axis last."""
+    """ConcatV2 takes the axis as its last input."""
     axis, *parts = n.inputs
     return op.ConcatV2(parts, axis)
 
 
 @rule("PadV2", keeps=EXACT)
 def padded_with_zeros(op: NodeBuilder, n: Node) -> Replacement:
-    """Pad pads with zeros."""
+    """Padding with zeros is Pad."""
     x, paddings, value = n.inputs
     known = op.constant(value)
     if known is None or known.tobytes().strip(b"\0"):
@@ -86,7 +86,7 @@ def padded_with_zeros(op: NodeBuilder, n: Node) -> Replacement:
 
 @rule("PadV2", keeps=EXACT)
 def chosen_where_padded(op: NodeBuilder, n: Node) -> Replacement:
-    """Pad puts zeros where the value belongs, and a padded tensor of truth values tells where that is."""
+    """Pad with zeros, then the value selected at the padded positions, which a padded mask marks."""
     x, paddings, value = n.inputs
     inner = op.Pad(op.Fill(op.Shape(x), True), paddings)
     padded = op.Pad(x, paddings)
@@ -95,13 +95,13 @@ def chosen_where_padded(op: NodeBuilder, n: Node) -> Replacement:
 
 @rule("Pad", keeps=EXACT)
 def padded_with_a_value(op: NodeBuilder, n: Node) -> Replacement:
-    """PadV2 is told what to pad with."""
+    """PadV2 with the value zero."""
     return op.PadV2(*n.inputs, op.const(0, n.inputs[0].dtype.base))
 
 
 @rule("UnravelIndex", keeps=EXACT)
 def by_division(op: NodeBuilder, n: Node) -> Replacement:
-    """Each coordinate is what is left of the index when it is divided by the size of what follows."""
+    """Each coordinate is the index divided by the stride of its axis, modulo the size."""
     indices, dims = n.inputs
     at = rank(op, indices, "indices")
     strides = op.Cumprod(dims, 0, exclusive=True, reverse=True)
@@ -112,33 +112,33 @@ def by_division(op: NodeBuilder, n: Node) -> Replacement:
 
 @rule("UniqueV2 UniqueWithCountsV2", keeps=EXACT)
 def of_a_vector(op: NodeBuilder, n: Node) -> Replacement:
-    """Unique finds the different elements of a vector."""
+    """For a vector, Unique finds the same elements."""
     x, axis = n.inputs
     if rank(op, x, "tensor") != 1:
-        return refuse("it looks for different slices of a tensor that is no vector")
+        return refuse("its input is not a vector")
     if (dims := op.shape(axis)) is None or None in dims:
-        return refuse("it is not known whether it has an axis")
+        return refuse("the shape of its axis is unknown")
     return op.node(n.op.removesuffix("V2"), x, out_idx=n.attrs["out_idx"])
 
 
 @rule("Unique UniqueWithCounts", keeps=EXACT)
 def of_the_first_axis(op: NodeBuilder, n: Node) -> Replacement:
-    """The later op finds the different slices along an axis, which of a vector are its elements."""
+    """The newer op along axis 0 finds the unique elements of a vector."""
     return op.node(f"{n.op}V2", n.inputs[0], op.const([0], INT32), out_idx=n.attrs["out_idx"])
 
 
 @rule("TopK", keeps=EXACT)
 def as_top_k_v2(op: NodeBuilder, n: Node) -> Replacement:
-    """TopKV2 has the number as an input."""
+    """TopKV2 takes k as an input."""
     return op.TopKV2(n.inputs[0], op.const(n.attrs["k"], INT32), sorted=n.attrs["sorted"])
 
 
 @rule("NthElement", keeps=EXACT)
 def last_of_the_top(op: NodeBuilder, n: Node) -> Replacement:
-    """The n-th element in order is the last of the n + 1 that TopKV2 finds, of -x for the smallest ones."""
+    """The n-th element is the last of the n + 1 largest, or of the n + 1 smallest by negation."""
     x, place = n.inputs
     if not n.attrs["reverse"] and not x.dtype.is_floating:
-        return refuse(f"the smallest {x.dtype} has no opposite")
+        return refuse(f"the lowest {x.dtype} cannot be negated")
     turned = x if n.attrs["reverse"] else op.Neg(x)
     top = op.TopKV2(turned, op.Add(place, 1), sorted=True).output(0)
     last = op.StridedSlice(top, [0, -1], [0, 0], [1, 1], ellipsis_mask=1, end_mask=2, shrink_axis_mask=2)

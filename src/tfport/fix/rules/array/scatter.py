@@ -1,4 +1,4 @@
-"""Slices of a tensor replaced, added to, or compared with, by their numbers."""
+"""Scattering updates into slices of a tensor by index."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ COMBINE = {"TensorScatterAdd": "Add", "TensorScatterSub": "Sub"}
 
 @rule("TensorScatterUpdate", keeps=EXACT)
 def stitched(op: NodeBuilder, n: Node) -> Replacement:
-    """DynamicStitch puts all slices of the tensor, then the updates, in their places; the last one stays."""
+    """DynamicStitch writes all slices of the tensor, then the updates; the last one written stays."""
     _wants_good_indices(n)
     tensor, indices, updates = n.inputs
-    rows = Rows(op, tensor, indices)
+    rows = ScatteredRows(op, tensor, indices)
     places = [count_to(op, rows.count), rows.numbers]
     made = op.DynamicStitch(places, [rows.of_tensor, op.Reshape(updates, rows.widths)])
     return op.Reshape(made, rows.shape)
@@ -24,15 +24,15 @@ def stitched(op: NodeBuilder, n: Node) -> Replacement:
 
 @rule("TensorScatterAdd TensorScatterSub", keeps=EXACT)
 def with_all_updates_of_integers(op: NodeBuilder, n: Node) -> Replacement:
-    """ScatterNd adds up the updates of each slice; integers may be added in any order."""
+    """ScatterNd sums the updates of each slice; the order does not matter for integers."""
     if not n.inputs[0].dtype.is_integer:
-        return refuse(f"the order in which updates of {n.inputs[0].dtype} are added matters")
+        return refuse(f"the order of adding {n.inputs[0].dtype} updates matters")
     return _with_all_updates(op, n)
 
 
 @rule("TensorScatterAdd TensorScatterSub", keeps=ROUNDING)
 def with_all_updates(op: NodeBuilder, n: Node) -> Replacement:
-    """ScatterNd adds up the updates of each slice, before they are added to the tensor."""
+    """ScatterNd sums the updates of each slice, before they are added to the tensor."""
     return _with_all_updates(op, n)
 
 
@@ -45,16 +45,16 @@ def _with_all_updates(op: NodeBuilder, n: Node) -> Node:
 
 @rule("TensorScatterMax TensorScatterMin", keeps=EXACT)
 def largest_of_a_segment(op: NodeBuilder, n: Node) -> Replacement:
-    """A slice and all its updates are one segment, of which the largest or smallest elements stay."""
+    """A slice and its updates form a segment, whose maximum or minimum is the result."""
     _wants_good_indices(n)
     tensor, indices, updates = n.inputs
-    rows = Rows(op, tensor, indices)
+    rows = ScatteredRows(op, tensor, indices)
     data = op.ConcatV2([rows.of_tensor, op.Reshape(updates, rows.widths)], 0)
     segments = op.ConcatV2([count_to(op, rows.count), rows.numbers], 0)
     kind = "UnsortedSegmentMax" if n.op == "TensorScatterMax" else "UnsortedSegmentMin"
     best = op.node(kind, data, segments, rows.count)
     if tensor.dtype.is_floating:
-        # an empty segment has the lowest finite number, which is what infinities are compared with
+        # the segment op starts from the lowest finite number, and would lose infinities
         end = float("-inf") if n.op == "TensorScatterMax" else float("inf")
         inside = op.Cast(op.NotEqual(data, end), DstT=INT32)
         any_inside = op.UnsortedSegmentMax(inside, segments, rows.count)
@@ -66,11 +66,11 @@ def largest_of_a_segment(op: NodeBuilder, n: Node) -> Replacement:
 
 def _wants_good_indices(n: Node) -> None:
     if policy := n.attrs.get("bad_indices_policy"):
-        raise refuse(f"bad indices are to be treated as {policy}")
+        raise refuse(f"it has bad_indices_policy={policy}")
 
 
-class Rows:
-    """A tensor as rows, each a slice that an index names, and the row of each update."""
+class ScatteredRows:
+    """A tensor as rows, one for each slice that an index selects, and the row of each update."""
 
     def __init__(self, op: NodeBuilder, tensor: Value, indices: Value) -> None:
         self.shape = sizes(op, tensor)
@@ -89,7 +89,7 @@ class Rows:
 
 
 def _depth(op: NodeBuilder, indices: Value) -> Value:
-    """The number of axes that an index names, as a vector of one."""
+    """The number of axes that an index selects, as a vector of length 1."""
     known = op.shape(indices)
     if known and (depth := known[-1]) is not None:
         return op.const([depth], INT32)

@@ -1,1 +1,1 @@
-"""Rules for attributes, element types and index types of many ops."""
+"""Rules for attributes and dtypes of many ops, and for deprecated ops."""

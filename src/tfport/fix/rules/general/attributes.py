@@ -1,8 +1,8 @@
-"""Attributes that a target's definition of an op has not, or that it wants said outright.
+"""Drop attributes that the target's definition of an op does not have, if they do not matter.
 
-What is at the newest definition's default means what the op did before it had the attribute:
-that is how TensorFlow adds one. `HINTS` are attributes that change no answer whatever their
-value. An attribute that means something is for the rules of the op's family.
+The newest definition's default of an attribute means what the op did before it had the attribute:
+TensorFlow adds attributes that way. `HINTS` are attributes that never change the outputs. Rules of
+the op's family handle attributes that do.
 """
 
 from __future__ import annotations
@@ -21,15 +21,15 @@ Dims = tuple[int | None, ...]
 
 @dataclass(frozen=True, slots=True)
 class Hint:
-    """Attributes that change no answer, of some ops (`*`: of all that have gained them), and why."""
+    """Attributes of some ops (`*` for all) that do not change the outputs, and why."""
 
     ops: str
     attrs: str
     why: str
     values: Collection[str] = ()
-    """Only these values; any where there are none."""
+    """The values that do not matter; empty for all."""
     where: Callable[[NodeBuilder, Node], bool] | None = None
-    """Only nodes of which this holds."""
+    """The nodes to which this applies; None for all."""
 
     def holds(self, op: NodeBuilder, n: Node, name: str) -> bool:
         if name not in self.attrs.split() or (self.ops != ANY and n.op not in self.ops.split()):
@@ -52,86 +52,86 @@ def _shapes_fit(op: NodeBuilder, n: Node) -> bool:
 
 
 def _broadcast(left: Dims, right: Dims) -> bool:
-    """Whether shapes are known to fit; sizes that are unknown may not."""
+    """Whether shapes are known to be compatible."""
     pairs = zip(reversed(left), reversed(right), strict=False)
     return all(a == 1 or b == 1 or (a == b and a is not None) for a, b in pairs)
 
 
 HINTS = (
-    Hint("VarHandleOp _XlaAotOnlyVarHandleOp", "debug_name", "a name for messages"),
-    Hint("VarHandleOp", "allowed_devices", "where copies of a variable may be"),
-    Hint("AssignVariableOp", "validate_shape", "only refuses values of another shape"),
-    Hint("PartitionedCall StatefulPartitionedCall", "config config_proto executor_type", "how a call is run"),
-    Hint("If StatelessIf While StatelessWhile", "output_shapes", "shapes that results have anyway"),
-    Hint("While StatelessWhile", "parallel_iterations", "how many turns may run at once"),
+    Hint("VarHandleOp _XlaAotOnlyVarHandleOp", "debug_name", "a name in messages"),
+    Hint("VarHandleOp", "allowed_devices", "where copies of a variable may be placed"),
+    Hint("AssignVariableOp", "validate_shape", "only rejects values of a different shape"),
+    Hint("PartitionedCall StatefulPartitionedCall", "config config_proto executor_type", "how a call runs"),
+    Hint("If StatelessIf While StatelessWhile", "output_shapes", "hints of result shapes"),
+    Hint("While StatelessWhile", "parallel_iterations", "how many iterations may run in parallel"),
     Hint("MatMul BatchMatMul BatchMatMulV2 BatchMatMulV3 _MklMatMul _MklBatchMatMul _MklBatchMatMulV2",
-         "grad_a grad_b grad_x grad_y", "says that a product belongs to a gradient"),
+         "grad_a grad_b grad_x grad_y", "marks products of a gradient"),
     Hint("SparseSegmentMean SparseSegmentMeanWithNumSegments SparseSegmentSqrtN "
          "SparseSegmentSqrtNWithNumSegments SparseSegmentSum SparseSegmentSumWithNumSegments",
-         "sparse_gradient", "how a gradient of it would be made"),
-    Hint("TensorArrayV3", "identical_element_shapes", "only refuses elements of another shape"),
-    Hint("_FusedConv2D", "use_cudnn_on_gpu", "by which library a GPU computes it"),
+         "sparse_gradient", "how its gradient is computed"),
+    Hint("TensorArrayV3", "identical_element_shapes", "only rejects elements of a different shape"),
+    Hint("_FusedConv2D", "use_cudnn_on_gpu", "which library a GPU uses"),
     Hint("FusedBatchNorm FusedBatchNormV2 FusedBatchNormV3 _FusedBatchNormEx", "exponential_avg_factor",
-         "is used in training only", where=_does_not_train),
-    Hint("Cast _HostCast", "Truncate", "is about shorter floats only", where=_makes_no_short_float),
-    Hint("Equal NotEqual", "incompatible_shape_error", "is about shapes that do not fit", where=_shapes_fit),
+         "used in training only", where=_does_not_train),
+    Hint("Cast _HostCast", "Truncate", "affects only casts to shorter floats", where=_makes_no_short_float),
+    Hint("Equal NotEqual", "incompatible_shape_error", "affects only incompatible shapes", where=_shapes_fit),
     Hint("GatherNd ScatterNd ScatterNdNonAliasingAdd TensorScatterAdd TensorScatterMax TensorScatterMin "
          "TensorScatterSub TensorScatterUpdate ScatterNdAdd ScatterNdMax ScatterNdMin ScatterNdSub "
          "ScatterNdUpdate ResourceScatterNdAdd ResourceScatterNdMax ResourceScatterNdMin "
          "ResourceScatterNdSub ResourceScatterNdUpdate",
-         "bad_indices_policy", "a CPU refuses bad indices without it too", values=("DEFAULT", "ERROR")),
-    Hint("MergeV2Checkpoints", "allow_missing_files", "only which files must be there"),
-    Hint(ANY, "metadata", "a name for messages about a dataset",
+         "bad_indices_policy", "a CPU rejects bad indices without it too", values=("DEFAULT", "ERROR")),
+    Hint("MergeV2Checkpoints", "allow_missing_files", "affects only which files must exist"),
+    Hint(ANY, "metadata", "a name in messages about a dataset",
          where=lambda op, n: n.op != "RegisterDataset"),
     Hint("MapDataset ParallelMapDataset ExperimentalMapDataset ParallelMapDatasetV2 BatchDatasetV2 "
          "PaddedBatchDatasetV2 ParallelBatchDataset",
          "use_inter_op_parallelism parallel_copy force_synchronous use_unbounded_threadpool",
-         "by which threads elements are made"),
+         "which threads compute elements"),
     Hint("MapDataset ParallelMapDataset MapAndBatchDataset ScanDataset", "preserve_cardinality",
-         "is about functions that end a dataset by themselves"),
+         "affects only functions that end a dataset"),
     Hint("ParallelMapDataset ParallelInterleaveDatasetV2 ParseExampleDataset", "sloppy",
-         "allows any order, the one kept without it too"),
-    Hint("ScanDataset", "use_default_device", "where elements are made"),
+         "allows any order, including the one without it"),
+    Hint("ScanDataset", "use_default_device", "where elements are computed"),
     Hint("PrefetchDataset", "buffer_size_min legacy_autotune slack_period",
-         "how far ahead elements are made"),
+         "how many elements are prefetched"),
     Hint("ModelDataset", "algorithm cpu_budget ram_budget", "how buffers are tuned"),
-    Hint("OptimizeDataset", "optimization_configs", "how a dataset is made faster"),
-    Hint("TensorSliceDataset RangeDataset", "is_files replicate_on_split", "how workers share a dataset"),
+    Hint("OptimizeDataset", "optimization_configs", "how a dataset is optimized"),
+    Hint("TensorSliceDataset RangeDataset", "is_files replicate_on_split", "how workers split a dataset"),
     Hint("IgnoreErrorsDataset ExperimentalIgnoreErrorsDataset", "log_warning", "what is logged"),
     Hint("BatchFunction", "enable_large_batch_splitting low_priority_allowed_batch_sizes "
          "low_priority_batch_timeout_micros low_priority_max_batch_size low_priority_max_enqueued_batches "
          "mixed_priority_policy batch_padding_policy", "which requests share a batch"),
     Hint("Batch", "max_enqueued_batches", "how many batches may wait"),
-    Hint("MapDefun", "max_intra_op_parallelism", "how many elements are made at once"),
+    Hint("MapDefun", "max_intra_op_parallelism", "how many elements are computed in parallel"),
 )  # fmt: skip
 
 
 @rule(ANY, keeps=EXACT)
 def without_attributes_that_change_nothing(op: NodeBuilder, n: Node) -> Replacement:
-    """The target's op has no such attributes, and does what they say without them."""
+    """Attributes that the target's op does not have are dropped, as their values change nothing."""
     return _without(op, n, lambda name: _is_idle(op, n, name))
 
 
 @rule("Equal NotEqual", keeps=LOSSY)
 def failing_where_shapes_do_not_fit(op: NodeBuilder, n: Node) -> Replacement:
-    """Without incompatible_shape_error=false, values whose shapes do not fit are an error, not unequal."""
+    """Without incompatible_shape_error=false, incompatible shapes are an error instead of unequal."""
     return _without(op, n, lambda name: name == "incompatible_shape_error" or _is_idle(op, n, name))
 
 
 def _without(op: NodeBuilder, n: Node, may_go: Callable[[str], bool]) -> Replacement:
     problems = op.checker.unresolved(n)
     if other := next((p for p in problems if p.question is not Question.UNKNOWN_ATTR), None):
-        return refuse(f"more is wrong than its attributes ({other.question.value})")
+        return refuse(f"its attributes are not the only problem ({other.question.value})")
     unknown = {problem.attr for problem in problems}
     if kept := sorted(name for name in unknown if not may_go(name)):
-        return refuse(f"{kept[0]}={n.attrs[kept[0]]} means something")
+        return refuse(f"{kept[0]}={n.attrs[kept[0]]} changes the outputs")
     made = op.node(n.op, *n.inputs, **{k: v for k, v in n.attrs.items() if k not in unknown})
-    made.attrs.update({k: v for k, v in n.attrs.items() if k.startswith("_")})  # it is the same op still
+    made.attrs.update({k: v for k, v in n.attrs.items() if k.startswith("_")})  # the op is the same
     return made
 
 
 def _is_idle(op: NodeBuilder, n: Node, name: str) -> bool:
-    """Whether an attribute changes nothing: at its default, or a hint."""
+    """Whether an attribute changes nothing: it has its default value, or is a hint."""
     defaults = n.signature.defaults if n.signature else {}
     if name in defaults and n.attrs[name] == defaults[name]:
         return True

@@ -1,4 +1,4 @@
-"""Ops that later graphs may not use any more, under the names that took their place."""
+"""Deprecated ops as the ops that replaced them."""
 
 from tfport.fix.nodes.builder import NodeBuilder
 from tfport.fix.rule import EXACT, Replacement, rule
@@ -30,5 +30,5 @@ SUCCESSORS = {
 
 @rule(" ".join(SUCCESSORS), keeps=EXACT)
 def under_its_later_name(op: NodeBuilder, n: Node) -> Replacement:
-    """The op that took its place does the same."""
+    """The op that replaced it does the same."""
     return op.node(SUCCESSORS[n.op], *n.inputs, **n.attrs)

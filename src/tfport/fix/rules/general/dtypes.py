@@ -1,8 +1,8 @@
-"""Types of elements for which a target has no kernel: converted to another, computed in that, and back.
+"""Compute in another dtype if the target has no kernel for a dtype, and cast the result back.
 
-Only the types that the target does not take are changed. Which ops answer the same bits in a
-wider type is said in tables; of the others only short floats are widened, which rounds
-otherwise. A type that the target does not know at all cannot be converted there.
+Only dtypes that the target does not support are changed. Tables list the ops whose result is the
+same in a wider dtype; for other ops only short floats are widened, which changes rounding. A dtype
+that the target does not know at all cannot be cast there.
 """
 
 from __future__ import annotations
@@ -41,14 +41,14 @@ HOLDS = _ladder(
     int16="int32 int64 float32 float64", uint16="int32 int64 float32 float64",
     int32="int64 float64", uint32="int64 float64",
 )  # fmt: skip
-"""Types that hold all values of another."""
+"""Dtypes that represent all values of another."""
 WHOLE: Ladder = {
     kind: tuple(dtype for dtype in wider if dtype.is_integer)
     for kind, wider in HOLDS.items()
     if kind.is_integer
 }
 BITS = {**HOLDS, **_ladder(uint64="int64")}
-"""With types of as many bits, to which a conversion changes none."""
+"""The same, with dtypes of as many bits, to which a cast changes no bit."""
 WHOLE_BITS = {**WHOLE, **_ladder(uint64="int64")}
 FLOATS = _ladder(float16="float32 float64", bfloat16="float32 float64")
 SHORTER = _ladder(float64="float32", complex128="complex64")
@@ -64,21 +64,21 @@ MOVES = (
     "SparseToDense Split SplitV Squeeze StopGradient StridedSlice TensorScatterUpdate Tile Transpose "
     "Unpack ZerosLike"
 )
-"""Ops that hand elements on as they are."""
+"""Ops that only move elements."""
 ORDERS = (
     "ArgMax ArgMin Cast ClipByValue CropAndResize Equal Greater GreaterEqual InTopK InTopKV2 Less LessEqual "
     "ListDiff LowerBound Max Maximum Min Minimum NotEqual Relu Relu6 ResizeArea ResizeBicubic ResizeBilinear "
     "SegmentMax SegmentMin Sign TopK TopKV2 Unique UniqueV2 UniqueWithCounts UniqueWithCountsV2 "
     "UpperBound Where"
 )
-"""Ops whose answers depend on the values of elements, not on how many bits they have."""
+"""Ops whose results depend on the values of elements, not on their width."""
 DIVISIONS = "Div FloorDiv FloorMod Mod TruncateDiv TruncateMod"
 RINGS = (
     "Abs Add AddN AddV2 BatchMatMul BatchMatMulV2 BiasAdd BitwiseAnd BitwiseOr BitwiseXor Cumprod Cumsum "
     "Invert MatMul Mul Neg Prod ScatterNd SegmentProd SegmentSum Square Sub Sum TensorScatterAdd "
     "TensorScatterSub UnsortedSegmentProd UnsortedSegmentSum"
 )
-"""Ops on integers of which the low bits depend on low bits only: what runs over is cut off later."""
+"""Integer ops whose low bits depend only on low bits: an overflow is cut off by the cast back."""
 EXACTLY: dict[str, Ladder] = {
     **dict.fromkeys(MOVES.split(), BITS),
     **dict.fromkeys(ORDERS.split(), HOLDS),
@@ -87,21 +87,21 @@ EXACTLY: dict[str, Ladder] = {
     "InvertPermutation": COUNTS,
 }
 LIMITED = ("Max", "Min")
-"""Ops that answer the least or greatest number of a type for no elements at all."""
+"""Ops that return the lowest or highest number of a dtype if there are no elements."""
 INDICES = (
     "Index Taxis Tblock_shape Tcrops Tdim Tdims Tidx Tindex Tindices Tk Tlen Tmultiples Tnumsegments "
     "Tpaddings Tperm Tsegmentids Tseed Tshape Tshift TI index_type out_idx out_type output_type shape_type"
 )
-"""Attributes that say in which type places and sizes are."""
+"""Attributes that are the dtype of indices and sizes."""
 SIZED = {
     "out_type": ("Shape", "ShapeN", "Size", "LowerBound", "UpperBound"),
     "output_type": ("ArgMax", "ArgMin"),
 }
-"""Ops whose attribute of such a name is about places; of others it is about elements."""
+"""Ops whose attribute of this name is the dtype of indices; for other ops it is that of elements."""
 FOURIER = {f"{back}RFFT{axes}": ("Treal", "Tcomplex") for back in ("", "I") for axes in ("", "2D", "3D")}
-"""Attributes that are the type of answers of a real transform, and go with that of its input."""
+"""Attributes of a real transform that are the dtype of its output, and depend on that of its input."""
 SIZES = ("Shape", "ShapeN", "Size")
-"""Ops that tell sizes of tensors: one of 2**31 elements along a dimension is not met."""
+"""Ops that return sizes of tensors, which are assumed to be below 2**31."""
 HANDED_ON = (
     "ConcatV2",
     "ExpandDims",
@@ -115,51 +115,51 @@ HANDED_ON = (
 )
 DEEPEST = 8
 OF_BITS = ("Bitcast", "NextAfter", "SerializeTensor", "Print", "PrintV2")
-"""Ops whose answers depend on the type itself."""
+"""Ops whose results depend on the dtype itself."""
 
 
 @rule(ANY, keeps=EXACT)
 def in_a_wider_type(op: NodeBuilder, n: Node) -> Replacement:
-    """The wider type holds every value, and the op answers the same there; what runs over is cut off."""
+    """A wider dtype represents every value, and the op gives the same result there; overflow is cut off."""
     of_elements = dict.fromkeys(_type_attrs(n), EXACTLY.get(n.op, {}))
     return _converted(op, n, {**of_elements, **dict.fromkeys(_index_attrs(n), COUNTS)})
 
 
 @rule(ANY, keeps=ROUNDING)
 def in_longer_floats(op: NodeBuilder, n: Node) -> Replacement:
-    """The same is computed with more digits, and only the answer is shortened."""
+    """The op is computed in a longer float dtype, and the result is rounded."""
     if n.op != "Cast" and EXACTLY.get(n.op, {}).keys() & FLOATS:
-        return refuse("it can be computed exactly, or not at all")
+        return refuse("it must be computed exactly")
     if n.is_stateful or n.op in OF_BITS:
-        return refuse(f"what {n.op} answers depends on the type")
+        return refuse(f"the result of {n.op} depends on the dtype")
     return _converted(op, n, dict.fromkeys(("DstT",) if n.op == "Cast" else _type_attrs(n), FLOATS))
 
 
 @rule(ANY, keeps=LOSSY)
 def in_shorter_floats(op: NodeBuilder, n: Node) -> Replacement:
-    """The same is computed with fewer digits."""
+    """The op is computed in a shorter float dtype."""
     if n.is_stateful or n.op in OF_BITS:
-        return refuse(f"what {n.op} answers depends on the type")
+        return refuse(f"the result of {n.op} depends on the dtype")
     return _converted(op, n, dict.fromkeys((*_type_attrs(n), *FOURIER.get(n.op, ())), SHORTER))
 
 
 def _converted(op: NodeBuilder, n: Node, ladders: Mapping[str, Ladder]) -> Replacement:
     signature = n.signature
     if signature is None or op.checker.definition(n.op) is None:
-        return refuse("the op is not there in any type")
+        return refuse("the target does not register the op in any dtype")
     problems = op.checker.unresolved(n)
     if other := next((p for p in problems if p.question not in MENDED), None):
         if other.question is Question.DATA_TYPE:
-            return refuse(f"the target knows no elements of type {other.actual}")
-        return refuse(f"more is wrong than its types ({other.question.value})")
+            return refuse(f"the target does not know the dtype {other.actual}")
+        return refuse(f"its dtypes are not the only problem ({other.question.value})")
     for types in _choices(n, signature, ladders):
         if _is_taken(op, n, {**n.attrs, **types}):
             return _with_types(op, n, signature, types)
-    return refuse("the target has it in no other type that would do")
+    return refuse("the target has no kernel for another suitable dtype")
 
 
 def _type_attrs(n: Node) -> list[str]:
-    """The attributes that are the type of an input."""
+    """The attributes that are the dtype of an input."""
     signature = n.signature
     return (
         list(dict.fromkeys(arg.type_attr for arg in signature.inputs if arg.type_attr)) if signature else []
@@ -177,7 +177,7 @@ def _index_attrs(n: Node) -> list[str]:
 
 
 def _choices(n: Node, signature: OpSignature, ladders: Mapping[str, Ladder]) -> Iterator[dict[str, DType]]:
-    """Other types for some attributes, those first that change the fewest."""
+    """Other dtypes for some attributes; those that change the fewest come first."""
     steps: dict[str, tuple[DType, ...]] = {}
     for name, ladder in ladders.items():
         kind = n.attrs.get(name)
@@ -190,7 +190,7 @@ def _choices(n: Node, signature: OpSignature, ladders: Mapping[str, Ladder]) -> 
 
 
 def _may_change(n: Node, signature: OpSignature, name: str) -> bool:
-    """Whether an attribute is the type of plain tensors only."""
+    """Whether an attribute is the dtype of plain tensors only."""
     args = [arg for arg in (*signature.inputs, *signature.outputs) if arg.type_attr == name]
     return bool(args) and not any(arg.is_ref for arg in args) and not _has_handles(signature)
 
@@ -200,7 +200,7 @@ def _has_handles(signature: OpSignature) -> bool:
 
 
 def _is_taken(op: NodeBuilder, n: Node, attrs: dict[str, Attr]) -> bool:
-    """Whether the target takes the op with these attributes, as far as they say."""
+    """Whether the target runs the op with these attributes."""
     definition, defaults = op.checker.definition(n.op), n.signature.defaults if n.signature else {}
     assert definition is not None
     names = {attr.name for attr in definition.attr}
@@ -219,17 +219,17 @@ def _with_types(op: NodeBuilder, n: Node, signature: OpSignature, types: dict[st
         kind = types.get(arg.type_attr)
         inputs += [value if kind is None else _cast(op, n, arg, value, kind) for value in group]
     made = op.node(n.op, *inputs, **{**n.attrs, **types})
-    return [_given_back(op, n, signature, types, made, place) for place in range(len(n.outputs))]
+    return [_cast_back(op, n, signature, types, made, place) for place in range(len(n.outputs))]
 
 
 def _cast(op: NodeBuilder, n: Node, arg: Arg, value: Value, kind: DType) -> Value:
     if kind == INT32 and value.dtype.base == INT64 and not _fits(op, value):
-        raise refuse(f"its {arg.name} is int64, and may be more than int32 holds")
+        raise refuse(f"its {arg.name} is int64 and may exceed int32")
     return op.Cast(value, DstT=kind).output(0)
 
 
 def _fits(op: NodeBuilder, value: Value, deep: int = 0) -> bool:
-    """Whether numbers are known to be such as int32 holds."""
+    """Whether numbers are known to fit into int32."""
     if (known := op.constant(value)) is not None:
         limits = np.iinfo(np.int32)
         return bool(np.all((known >= limits.min) & (known <= limits.max)))
@@ -238,11 +238,11 @@ def _fits(op: NodeBuilder, value: Value, deep: int = 0) -> bool:
         return node.inputs[0].dtype.base in WHOLE
     if node.op in SIZES or deep > DEEPEST:
         return node.op in SIZES
-    parts = [dtype for dtype in node.inputs if dtype.dtype.base == INT64]
-    return node.op in HANDED_ON and bool(parts) and all(_fits(op, dtype, deep + 1) for dtype in parts)
+    parts = [part for part in node.inputs if part.dtype.base == INT64]
+    return node.op in HANDED_ON and bool(parts) and all(_fits(op, part, deep + 1) for part in parts)
 
 
-def _given_back(
+def _cast_back(
     op: NodeBuilder, n: Node, signature: OpSignature, types: dict[str, DType], made: Node, place: int
 ) -> Value:
     port = signature.port_of(place, n.attrs)

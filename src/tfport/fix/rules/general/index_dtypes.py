@@ -1,6 +1,6 @@
-"""Sizes, axes and places that come in int64, in int32, which older kernels want.
+"""Cast int64 sizes, axes and indices to int32, which older kernels require.
 
-Other types of such numbers, and other numbers, are for `rules.types`, which asks whether they fit.
+`rules.general.dtypes` handles other dtypes and other numbers, and checks whether they fit.
 """
 
 from __future__ import annotations
@@ -31,22 +31,22 @@ INPUTS: dict[str, tuple[int, ...]] = {
     }.items()
     for op in names.split()
 }
-"""Which inputs of an op are sizes, axes or places; what is too large for int32 is the largest there is."""
+"""The inputs of an op that are sizes, axes or indices; numbers beyond int32 are clipped."""
 
 
 @rule(" ".join(INPUTS), keeps=EXACT)
 def places_in_int32(op: NodeBuilder, n: Node) -> Replacement:
-    """Sizes, axes and places in a tensor are the same numbers in int32."""
+    """Sizes, axes and indices are the same numbers in int32."""
     wanted = {place % len(n.inputs) for place in INPUTS[n.op]}
     if not any(n.inputs[place].dtype.base == INT64 for place in wanted):
-        return refuse("its sizes, axes and places are not in int64")
+        return refuse("its sizes, axes and indices are not int64")
     inputs = [_narrowed(op, v) if place in wanted else v for place, v in enumerate(n.inputs)]
     decided = {arg.type_attr for place, arg in arguments(n) if place in wanted}
     return op.node(n.op, *inputs, **{k: v for k, v in n.attrs.items() if k not in decided})
 
 
 def _narrowed(op: NodeBuilder, value: Value) -> Value | Node:
-    """The same numbers in int32. One beyond it stays beyond all places, so that it ends or fails likewise."""
+    """The same numbers in int32; a number beyond int32 is clipped, and stays out of range."""
     if value.dtype.base != INT64:
         return value
     known = op.constant(value)
@@ -57,8 +57,8 @@ def _narrowed(op: NodeBuilder, value: Value) -> Value | Node:
 
 @rule("BroadcastArgs BroadcastGradientArgs", keeps=EXACT)
 def shapes_in_int32(op: NodeBuilder, n: Node) -> Replacement:
-    """Shapes are compared in int32, and what comes of it is given in int64."""
+    """The shapes are cast to int32, and the result back to int64."""
     if n.inputs[0].dtype.base == INT32:
-        return refuse("its shapes are in int32")
+        return refuse("its shapes are int32")
     made = op.node(n.op, *[cast(op, value, INT32) for value in n.inputs])
     return [cast(op, made.output(value.index), INT64) for value in n.outputs]

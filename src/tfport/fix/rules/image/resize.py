@@ -1,6 +1,6 @@
-"""Images resized with half_pixel_centers, which releases before 1.14 do not know: gathered and weighed.
+"""Image resizing with half_pixel_centers, which releases before 1.14 lack, by gathers and weights.
 
-The positions are computed as the kernels compute them, in float32.
+The positions are computed as in the kernels, in float32.
 """
 
 from __future__ import annotations
@@ -9,32 +9,33 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from tfport.fix.nodes.builder import NodeBuilder
+from tfport.fix.nodes.shapes import item
 from tfport.fix.nodes.sizes import Size, Sizes
 from tfport.fix.rule import EXACT, ROUNDING, Replacement, refuse, rule
 from tfport.graph.dtypes import FLOAT32, INT32
 from tfport.graph.graph import Node, Value
 
 KEYS = -0.5
-"""The coefficient of the cubic that is used with half_pixel_centers."""
+"""The coefficient of the cubic for half_pixel_centers."""
 STEPS = 1024.0
-"""Between two pixels the kernel knows so many values of the cubic."""
+"""The kernel's number of table entries of the cubic between two pixels."""
 AXES = (1, 2)
 
 
 @rule("ResizeNearestNeighbor", keeps=EXACT)
 def nearest_by_gather(op: NodeBuilder, n: Node) -> Replacement:
-    """Each pixel is one of the image, and which one its place decides."""
+    """Each pixel is gathered from the nearest pixel of the image."""
     image, ends = _image(op, n)
     made: Value | Node = image
     for axis, (size, wanted) in zip(AXES, ends, strict=True):
-        place = op.Cast(op.Floor(_centres(op, size, wanted)), DstT=INT32)
+        place = op.Cast(op.Floor(_centers(op, size, wanted)), DstT=INT32)
         made = op.GatherV2(made, _within(op, place, size), axis)
     return made
 
 
 @rule("ResizeBilinear", keeps=ROUNDING)
 def bilinear_by_gather(op: NodeBuilder, n: Node) -> Replacement:
-    """Each pixel is a mean of four of the image, weighed by how near they are."""
+    """Each pixel is a weighted mean of four gathered pixels."""
     image, ends = _image(op, n)
     (top, bottom, down), (left, right, across) = (_between(op, *end) for end in ends)
     shapes = ([-1, 1, 1], [-1, 1])
@@ -43,14 +44,14 @@ def bilinear_by_gather(op: NodeBuilder, n: Node) -> Replacement:
 
     def row(places: Node) -> Node:
         pixels = op.GatherV2(wide, places, 1)
-        return _weighed(op, op.GatherV2(pixels, left, 2), op.GatherV2(pixels, right, 2), across)
+        return _interpolated(op, op.GatherV2(pixels, left, 2), op.GatherV2(pixels, right, 2), across)
 
-    return _weighed(op, row(top), row(bottom), down)
+    return _interpolated(op, row(top), row(bottom), down)
 
 
 @rule("ResizeBicubic", keeps=ROUNDING)
 def bicubic_by_gather(op: NodeBuilder, n: Node) -> Replacement:
-    """Each pixel is a mean of sixteen of the image, weighed by a cubic of their distance."""
+    """Each pixel is a mean of sixteen gathered pixels, weighted by a cubic of their distance."""
     image, ends = _image(op, n)
     made = op.Cast(image, DstT=FLOAT32)
     for axis, shape, end in ((2, [-1, 1], ends[1]), (1, [-1, 1, 1], ends[0])):
@@ -63,23 +64,19 @@ def bicubic_by_gather(op: NodeBuilder, n: Node) -> Replacement:
 
 
 def _image(op: NodeBuilder, n: Node) -> tuple[Value, list[tuple[Size, Size]]]:
-    """The image, and how high and wide it is and becomes."""
+    """The image, and its old and new height and width."""
     if not n.attrs["half_pixel_centers"]:
-        raise refuse("its pixels are not counted from their centres")
+        raise refuse("its half_pixel_centers is false")
     if n.attrs["align_corners"]:
-        raise refuse("kernels refuse half_pixel_centers with align_corners")
+        raise refuse("kernels do not support half_pixel_centers with align_corners")
     image, wanted = n.inputs
     known = op.constant(wanted)
-    sizes: Sequence[Size] = known.tolist() if known is not None else [_element(op, wanted, i) for i in (0, 1)]
+    sizes: Sequence[Size] = known.tolist() if known is not None else [item(op, wanted, i) for i in (0, 1)]
     return image, list(zip(Sizes(op).of(image, 4)[1:3], sizes, strict=True))
 
 
-def _element(op: NodeBuilder, value: Value, place: int) -> Node:
-    return op.StridedSlice(value, [place], [place + 1], [1], shrink_axis_mask=1)
-
-
-def _centres(op: NodeBuilder, size: Size, wanted: Size) -> Node:
-    """Where the centres of the new pixels are in the old image."""
+def _centers(op: NodeBuilder, size: Size, wanted: Size) -> Node:
+    """The centers of the new pixels in the old image."""
     old, new = (
         op.const(s, FLOAT32) if isinstance(s, int) else op.Cast(s, DstT=FLOAT32) for s in (size, wanted)
     )
@@ -92,8 +89,8 @@ def _within(op: NodeBuilder, place: Node, size: Size) -> Node:
 
 
 def _between(op: NodeBuilder, size: Size, wanted: Size) -> tuple[Any, Any, Any]:
-    """For each new pixel the old ones before and behind it, and how far it is from the first."""
-    place = op.Sub(_centres(op, size, wanted), 0.5)
+    """For each new pixel the old pixels before and after it, and the distance from the first."""
+    place = op.Sub(_centers(op, size, wanted), 0.5)
     before = op.Floor(place)
     first, second = (
         _within(op, op.Cast(position, DstT=INT32), size) for position in (before, op.Ceil(place))
@@ -101,13 +98,13 @@ def _between(op: NodeBuilder, size: Size, wanted: Size) -> tuple[Any, Any, Any]:
     return first, second, op.Sub(place, before)
 
 
-def _weighed(op: NodeBuilder, a: Node, b: Node, share: Any) -> Node:
+def _interpolated(op: NodeBuilder, a: Node, b: Node, share: Any) -> Node:
     return op.Add(a, op.Mul(op.Sub(b, a), share))
 
 
 def _cubic(op: NodeBuilder, size: Size, wanted: Size) -> list[tuple[Node, Node]]:
-    """For each new pixel four old ones and their weights: 0 outside the image, and 1 together."""
-    place = op.Sub(_centres(op, size, wanted), 0.5)
+    """For each new pixel four old pixels and their weights: 0 outside of the image, with the sum 1."""
+    place = op.Sub(_centers(op, size, wanted), 0.5)
     before = op.Floor(place)
     share = op.Mul(op.Round(op.Mul(op.Sub(place, before), STEPS)), 1 / STEPS)
     rest = op.Sub(1.0, share)
@@ -128,7 +125,7 @@ def _cubic(op: NodeBuilder, size: Size, wanted: Size) -> list[tuple[Node, Node]]
 def _polynomial(op: NodeBuilder, x: Any, coefficients: Sequence[float]) -> Node:
     first, *rest = coefficients
     made = op.Mul(x, first)
-    for place, position in enumerate(rest):
-        made = op.Add(made, position)
-        made = op.Mul(made, x) if place < len(rest) - 1 else made
+    for i, coefficient in enumerate(rest):
+        made = op.Add(made, coefficient)
+        made = op.Mul(made, x) if i < len(rest) - 1 else made
     return made

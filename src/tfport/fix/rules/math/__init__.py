@@ -1,1 +1,1 @@
-"""Rules for ops that compute numbers."""
+"""Rules for arithmetic, products, reductions, segments and counts."""

@@ -1,4 +1,4 @@
-"""Elementwise arithmetic under its older and newer names."""
+"""Elementwise arithmetic as older and newer ops."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from tfport.graph.graph import Node, Value
 
 @rule("AddV2", keeps=EXACT)
 def as_add(op: NodeBuilder, n: Node) -> Replacement:
-    """Add adds the same numbers; it also joins strings, which AddV2 does not."""
+    """Add adds the same numbers; unlike AddV2, it also concatenates strings."""
     return op.Add(*n.inputs)
 
 
@@ -19,7 +19,7 @@ def as_add(op: NodeBuilder, n: Node) -> Replacement:
 def as_add_v2(op: NodeBuilder, n: Node) -> Replacement:
     """AddV2 adds all numbers that Add does."""
     if n.attrs["T"] == STRING:
-        return refuse("AddV2 joins no strings")
+        return refuse("AddV2 does not support strings")
     return op.AddV2(*n.inputs)
 
 
@@ -33,7 +33,7 @@ def division_by_type(op: NodeBuilder, n: Node) -> Replacement:
 def as_div(op: NodeBuilder, n: Node) -> Replacement:
     """Div divides real numbers as RealDiv does, and integers as TruncateDiv does."""
     if _is_integer(n) != (n.op == "TruncateDiv"):
-        return refuse(f"Div does something else with {n.attrs['T']}")
+        return refuse(f"Div computes something else for {n.attrs['T']}")
     return op.Div(*n.inputs)
 
 
@@ -43,7 +43,7 @@ OTHER_NAMES = {
     "Inv": "Reciprocal",
     "Reciprocal": "Inv",
 }
-"""Ops with two names, and one kernel behind them."""
+"""Pairs of ops that share a kernel."""
 
 
 @rule(" ".join(OTHER_NAMES), keeps=EXACT)
@@ -54,40 +54,40 @@ def by_its_other_name(op: NodeBuilder, n: Node) -> Replacement:
 
 @rule("DivNoNan", keeps=EXACT)
 def quotient_or_zero(op: NodeBuilder, n: Node) -> Replacement:
-    """The quotient, and zero where the divisor is zero."""
+    """The quotient, or zero if the divisor is zero."""
     x, y = n.inputs
     return _zero_where(op, op.Equal(y, 0), y, with_shape_of(op, op.RealDiv(x, y), n.output(0)))
 
 
 @rule("MulNoNan", keeps=EXACT)
 def product_or_zero(op: NodeBuilder, n: Node) -> Replacement:
-    """The product, and zero where the second factor is zero."""
+    """The product, or zero if the second factor is zero."""
     x, y = n.inputs
     return _zero_where(op, op.Equal(y, 0), y, with_shape_of(op, op.Mul(x, y), n.output(0)))
 
 
 @rule("Xdivy", keeps=EXACT)
 def zero_or_quotient(op: NodeBuilder, n: Node) -> Replacement:
-    """The quotient, and zero where the dividend is zero."""
+    """The quotient, or zero if the dividend is zero."""
     x, y = n.inputs
     return _zero_where(op, op.Equal(x, 0), x, with_shape_of(op, op.RealDiv(x, y), n.output(0)))
 
 
 @rule("Xlogy Xlog1py", keeps=ROUNDING)
 def zero_or_log(op: NodeBuilder, n: Node) -> Replacement:
-    """The product with the logarithm, and zero where the factor before it is zero."""
+    """The product with the logarithm, or zero if the first factor is zero."""
     x, y = n.inputs
     log = op.Log(y) if n.op == "Xlogy" else op.Log1p(y)
     return _zero_where(op, op.Equal(x, 0), x, with_shape_of(op, op.Mul(x, log), n.output(0)))
 
 
 def _zero_where(op: NodeBuilder, condition: Node, of: Value, result: Value) -> Node:
-    """Zero where a condition holds, which has the shape of one of the operands."""
+    """Zero where a condition holds; the condition has the shape of one operand."""
     return op.Select(truth_over(op, with_shape_of(op, condition, of), result), op.ZerosLike(result), result)
 
 
 def truth_over(op: NodeBuilder, condition: NodeOrValue, result: Value) -> Value:
-    """Truth values repeated to the shape of a result that they were broadcast into."""
+    """Bools broadcast to the shape of a result."""
     own, out = op.shape(first(condition)), op.shape(result)
     if own is not None and own == out and covers(own, out):
         return first(condition)

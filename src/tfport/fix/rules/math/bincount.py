@@ -1,10 +1,11 @@
-"""How often each number occurs, or the sum of the weights that it occurs with."""
+"""Bincounts: how often each number occurs, or the sum of its weights."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 
 from tfport.fix.nodes.builder import NodeBuilder
+from tfport.fix.nodes.row_splits import column
 from tfport.fix.nodes.shapes import NodeOrValue, cast, count_to, first, item, joined, part, rank
 from tfport.fix.rule import EXACT, ROUNDING, Replacement, refuse, rule
 from tfport.graph.dtypes import INT32
@@ -15,16 +16,16 @@ OPS = "DenseBincount RaggedBincount SparseBincount"
 
 @rule(OPS, keeps=EXACT)
 def counted_by_segment(op: NodeBuilder, n: Node) -> Replacement:
-    """Each number is a segment, of which UnsortedSegmentSum counts the members."""
+    """UnsortedSegmentSum counts the members of each segment, where each number is a segment."""
     counts = n.attrs["binary_output"] or op.shape(n.inputs[-1]) == (0,)
     if not counts and not n.inputs[-1].dtype.is_integer:
-        return refuse(f"the order in which weights of {n.inputs[-1].dtype} are added matters")
+        return refuse(f"the order of adding {n.inputs[-1].dtype} weights matters")
     return _counted(op, n)
 
 
 @rule(OPS, keeps=ROUNDING)
 def weighed_by_segment(op: NodeBuilder, n: Node) -> Replacement:
-    """Each number is a segment, of which UnsortedSegmentSum adds up the weights."""
+    """UnsortedSegmentSum adds the weights of each segment, where each number is a segment."""
     return _counted(op, n)
 
 
@@ -32,14 +33,14 @@ def _counted(op: NodeBuilder, n: Node) -> NodeOrValue:
     values, size, rows, row_count, weights = PARTS[n.op](op, n)
     kind = n.outputs[0].dtype.base
     wide = cast(op, size, INT32)
-    # what is too large goes into one more number, which is cut off
+    # numbers that are too large go into an extra bin, which is cut off
     within = cast(op, op.Minimum(values, cast(op, size, values.dtype.base)), INT32)
     more = op.Add(wide, 1)
     segments = within if rows is None else op.Add(op.Mul(rows, more), within).output(0)
     total = more if row_count is None else op.Mul(row_count, more)
     weighs = n.attrs["binary_output"] or op.shape(weights) == (0,)
     if not weighs and op.shape(weights) is None:
-        raise refuse("it is not known whether it has weights")
+        raise refuse("the shape of its weights is unknown")
     data = (
         op.Fill(op.Shape(segments), op.const(1, kind)) if weighs else op.Reshape(weights, op.Shape(segments))
     )
@@ -54,7 +55,7 @@ def _counted(op: NodeBuilder, n: Node) -> NodeOrValue:
 
 
 Parts = tuple[Value, Value, Value | None, Value | None, Value]
-"""The numbers, how many there are, the row of each and how many rows there are, and the weights."""
+"""The numbers, the number of bins, the row of each number, the number of rows, and the weights."""
 
 
 def _dense(op: NodeBuilder, n: Node) -> Parts:
@@ -74,7 +75,7 @@ def _ragged(op: NodeBuilder, n: Node) -> Parts:
     splits, values, size, weights = n.inputs
     ends = cast(op, splits, INT32)
     count = op.Size(values)
-    # the row grows by one at each place where a row ends
+    # the row number increases by one at each row end
     starts = part(op, ends, 1, -1)
     steps = op.UnsortedSegmentSum(op.OnesLike(starts), starts, op.Add(count, 1))
     own = part(op, op.Cumsum(steps, 0), stop=-1)
@@ -85,13 +86,12 @@ def _sparse(op: NodeBuilder, n: Node) -> Parts:
     indices, values, shape, size, weights = n.inputs
     dims = op.shape(shape) or op.shape(indices)
     if not dims or dims[-1] is None:
-        raise refuse("it is not known how many axes its tensor has")
+        raise refuse("the rank of its tensor is unknown")
     if dims[-1] == 1:
         return values, size, None, None, weights
     if dims[-1] != 2:
         raise refuse(f"its tensor has {dims[-1]} axes")
-    column = op.StridedSlice(indices, [0, 0], [0, 1], [1, 1], begin_mask=1, end_mask=1, shrink_axis_mask=2)
-    return values, size, cast(op, column, INT32), cast(op, item(op, shape, 0), INT32), weights
+    return values, size, cast(op, column(op, indices, 0), INT32), cast(op, item(op, shape, 0), INT32), weights
 
 
 PARTS: dict[str, Callable[[NodeBuilder, Node], Parts]] = {

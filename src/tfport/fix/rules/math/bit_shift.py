@@ -1,4 +1,4 @@
-"""Bits moved to the left and right, by 0 to one place less than there are, as the kernel does it."""
+"""Bit shifts and inversion by arithmetic; the shift is clamped to the width, as in the kernel."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tfport.graph.graph import Node, Value
 
 @rule("LeftShift", keeps=EXACT)
 def times_a_power(op: NodeBuilder, n: Node) -> Replacement:
-    """Each place to the left doubles an integer, and what does not fit is cut off either way."""
+    """A left shift multiplies by a power of two; overflow is cut off in both."""
     x, y = n.inputs
     bits = x.dtype.base.numpy.itemsize * 8
     powers = np.array([1 << place for place in range(bits)], np.uint64).astype(x.dtype.base.numpy)
@@ -24,14 +24,14 @@ def times_a_power(op: NodeBuilder, n: Node) -> Replacement:
 
 @rule("RightShift", keeps=EXACT)
 def by_a_power(op: NodeBuilder, n: Node) -> Replacement:
-    """Each place to the right halves an integer, rounded down: of a negative x, ~x is halved."""
+    """A right shift divides by a power of two, rounded down; for a negative x, ~x is divided."""
     x, y = n.inputs
     kind = x.dtype.base
     bits = kind.numpy.itemsize * 8
     wide, distance = kind if bits > 16 else INT32, _distance(op, y, bits)
     if not kind.name.startswith("int"):
         return cast(op, _divided(op, cast(op, x, wide), distance, range(bits), wide), kind)
-    # FloorDiv of older releases overflows for large negative numbers; the highest power is one itself
+    # FloorDiv of older releases overflows for large negative numbers, such as the highest power
     below = op.Neg(op.Cast(op.Less(x, 0), DstT=wide))
     sign = op.Add(op.Mul(below, 2), 1)
     turned = op.Add(op.Mul(cast(op, x, wide), sign), below)
@@ -42,19 +42,19 @@ def by_a_power(op: NodeBuilder, n: Node) -> Replacement:
 
 @rule("Invert", keeps=EXACT)
 def what_is_left_of_all_bits(op: NodeBuilder, n: Node) -> Replacement:
-    """All bits less those of a number are the others."""
+    """All bits set, minus the number."""
     x = n.inputs[0]
     all_bits = -1 if x.dtype.base.name.startswith("int") else np.iinfo(x.dtype.base.numpy).max
     return op.Sub(op.const(all_bits, x.dtype.base), x)
 
 
 def _divided(op: NodeBuilder, x: NodeOrValue, distance: Node, places: Sequence[int], kind: DType) -> Node:
-    """Divided by two as often as is said for the distance."""
+    """Divide by the power of two for each distance."""
     powers = np.array([1 << place for place in places], np.uint64)
     return op.FloorDiv(x, op.Gather(op.const(powers, kind), distance))
 
 
 def _distance(op: NodeBuilder, y: Value, bits: int) -> Node:
-    """How far bits are moved: negative and too far distances as the kernel takes them."""
+    """The shift, clamped to 0 and the width minus 1, as in the kernel."""
     y = y if y.dtype.base in (INT32, INT64) else cast(op, y, INT32)
     return op.Minimum(op.Maximum(y, 0), bits - 1)

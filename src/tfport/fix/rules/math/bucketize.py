@@ -1,4 +1,4 @@
-"""Numbers put into buckets, by counting the boundaries on one side of them."""
+"""Bucketizing by counting boundaries."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ FLOAT64 = DType.parse("float64")
 
 @rule("Bucketize", keeps=EXACT)
 def boundaries_not_above(op: NodeBuilder, n: Node) -> Replacement:
-    """The bucket of a number is how many boundaries there are, less those above it."""
+    """The bucket of a number is the number of boundaries that are not above it."""
     boundaries = n.attrs["boundaries"]
     assert isinstance(boundaries, list)
     if not 0 < len(boundaries) <= MOST_BOUNDARIES:
-        return refuse(f"there are {len(boundaries)} boundaries; expected 1 to {MOST_BOUNDARIES}")
+        return refuse(f"it has {len(boundaries)} boundaries; expected 1 to {MOST_BOUNDARIES}")
     kind = FLOAT64 if n.attrs["T"] == FLOAT64 else FLOAT32
     edges = op.const(np.array(boundaries, np.float32).astype(kind.numpy), kind)
     x = n.inputs[0] if n.attrs["T"] == kind else op.Cast(n.inputs[0], DstT=kind)
@@ -29,7 +29,7 @@ def boundaries_not_above(op: NodeBuilder, n: Node) -> Replacement:
 
 @rule("BoostedTreesBucketize", keeps=EXACT)
 def boundaries_below(op: NodeBuilder, n: Node) -> Replacement:
-    """The bucket of a number is how many boundaries are below it, or the last one."""
+    """The bucket of a number is the number of boundaries below it, at most the last bucket."""
     half = len(n.inputs) // 2
     return [_below(op, values, edges) for values, edges in zip(n.inputs[:half], n.inputs[half:], strict=True)]
 

@@ -1,4 +1,4 @@
-"""Numbers held within bounds, and numbers that must be numbers."""
+"""Clipping, and checks for NaN and infinity."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ if TYPE_CHECKING:
 
 @rule("ClipByValue", keeps=EXACT)
 def below_then_above(op: NodeBuilder, n: Node) -> Replacement:
-    """The smaller of a number and the upper bound, then the larger of that and the lower bound."""
+    """The minimum with the upper bound, then the maximum with the lower bound."""
     x, low, high = n.inputs
     if not x.dtype.is_integer and not all(_are_numbers(op.constant(bound)) for bound in (low, high)):
-        return refuse("its bounds may be no numbers, which bound nothing here and everything there")
+        return refuse("its bounds may be NaN, which Minimum and Maximum treat differently")
     return op.Maximum(op.Minimum(x, high), low)
 
 
@@ -30,17 +30,17 @@ def _are_numbers(known: NDArray[Any] | None) -> bool:
 
 @rule("ClipByValue", keeps=EXACT)
 def replaced_by_bounds(op: NodeBuilder, n: Node) -> Replacement:
-    """The upper bound where a number is greater, then the lower bound where that is smaller."""
+    """The upper bound is selected for greater numbers, then the lower bound for smaller ones."""
     x, low, high = n.inputs
     if x.dtype.is_complex:
-        return refuse("complex numbers are not compared")
+        return refuse("complex numbers cannot be compared")
     below = with_shape_of(op, op.SelectV2(with_shape_of(op, op.Greater(x, high), x), high, x), x)
     return op.SelectV2(with_shape_of(op, op.Less(below, low), x), low, below)
 
 
 @rule("CheckNumericsV2", keeps=EXACT)
 def as_check_numerics(op: NodeBuilder, n: Node) -> Replacement:
-    """CheckNumerics fails for the same numbers, with a message that tells less."""
+    """CheckNumerics fails for the same numbers, with a less detailed message."""
     return op.CheckNumerics(*n.inputs, message=n.attrs["message"])
 
 

@@ -1,7 +1,7 @@
-"""Sums of products by the names of axes: `ab,bc->ac`, with `...` for axes that have none.
+"""Einsum by matrix products: `ab,bc->ac`, with `...` for unnamed axes.
 
-As TensorFlow does it: axes that only one factor has are summed away, each factor is laid out as a
-batch of matrices, these are multiplied, and the axes of the product put in order.
+As in TensorFlow: axes that only one factor has are summed first, each factor is reshaped to a
+batch of matrices, these are multiplied, and the axes of the product are transposed.
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ Axes = tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Named:
-    """A value, and the names of its axes; those that `...` stands for are called `.0`, `.1` from the end."""
+class EinsumFactor:
+    """A value, and the names of its axes; the axes of `...` are named `.0`, `.1` from the end."""
 
     value: NodeOrValue
     axes: Axes
@@ -28,7 +28,7 @@ class Named:
 
 @rule("Einsum", keeps=ROUNDING)
 def matrices_multiplied(op: NodeBuilder, n: Node) -> Replacement:
-    """Axes are summed away, put in order and joined, so that BatchMatMul multiplies what Einsum does."""
+    """Axes are summed, transposed and merged, so that BatchMatMul computes the products of Einsum."""
     factors, out = _read(op, n)
     if len(factors) == 1:
         return first(_ordered(op, _reduced(op, factors[0], out), out))
@@ -39,7 +39,7 @@ def matrices_multiplied(op: NodeBuilder, n: Node) -> Replacement:
     return first(_ordered(op, _reduced(op, _product(op, left, right, out), out), out))
 
 
-def _read(op: NodeBuilder, n: Node) -> tuple[list[Named], Axes]:
+def _read(op: NodeBuilder, n: Node) -> tuple[list[EinsumFactor], Axes]:
     text = str(n.attrs["equation"]).replace(" ", "")
     inputs, arrow, output = text.partition("->")
     names = inputs.split(",")
@@ -48,12 +48,12 @@ def _read(op: NodeBuilder, n: Node) -> tuple[list[Named], Axes]:
     factors = []
     for name, value in zip(names, n.inputs, strict=True):
         unnamed = rank(op, value, "factor") - len(name.replace("...", "")) if "..." in name else 0
-        factors.append(Named(value, _axes(name, unnamed)))
+        factors.append(EinsumFactor(value, _axes(name, unnamed)))
     most = max(sum(axis[0] == "." for axis in factor.axes) for factor in factors)
     out = _axes(output, most if "..." in output else 0)
     for axes in (*(factor.axes for factor in factors), out):
         if len(set(axes)) < len(axes):
-            raise refuse(f"an axis occurs twice in one part of {text}")
+            raise refuse(f"a label is repeated in one term of {text}")
     if lost := set(out) - {axis for factor in factors for axis in factor.axes}:
         raise refuse(f"no factor has the axis {min(lost)}")
     return factors, out
@@ -64,24 +64,24 @@ def _axes(name: str, unnamed: int) -> Axes:
     return (*before, *(f".{place}" for place in reversed(range(unnamed)) if dots), *after)
 
 
-def _reduced(op: NodeBuilder, factor: Named, keep: Axes) -> Named:
-    """Without the axes that are not to be kept, over which is summed."""
+def _reduced(op: NodeBuilder, factor: EinsumFactor, keep: Axes) -> EinsumFactor:
+    """Sum over the axes that are not kept."""
     away = [place for place, axis in enumerate(factor.axes) if axis not in keep]
     if not away:
         return factor
     summed = op.Sum(factor.value, op.const(away, INT32), keep_dims=False)
-    return Named(summed, tuple(axis for axis in factor.axes if axis in keep))
+    return EinsumFactor(summed, tuple(axis for axis in factor.axes if axis in keep))
 
 
-def _ordered(op: NodeBuilder, factor: Named, axes: Sequence[str]) -> NodeOrValue:
-    """The factor with its axes in another order."""
+def _ordered(op: NodeBuilder, factor: EinsumFactor, axes: Sequence[str]) -> NodeOrValue:
+    """The factor with its axes in a given order."""
     order = [factor.axes.index(axis) for axis in axes]
     return factor.value if order == sorted(order) else op.Transpose(factor.value, op.const(order, INT32))
 
 
-def _product(op: NodeBuilder, left: Named, right: Named, out: Axes) -> Named:
+def _product(op: NodeBuilder, left: EinsumFactor, right: EinsumFactor, out: Axes) -> EinsumFactor:
     both = [axis for axis in left.axes if axis in right.axes]
-    # axes that `...` stands for are broadcast, and those of only one factor are of size one in the other
+    # the axes of `...` are broadcast; an axis that only one factor has is of size one in the other
     batch = sorted({a for a in (*left.axes, *right.axes) if a[0] == "."}, key=lambda a: -int(a[1:]))
     batch += [axis for axis in both if axis in out and axis not in batch]
     common = [axis for axis in both if axis not in batch]
@@ -91,11 +91,13 @@ def _product(op: NodeBuilder, left: Named, right: Named, out: Axes) -> Named:
     b = _matrices(op, right, batch, common, other)
     made = op.BatchMatMulV2(a, b)
     shape = joined(op, part(op, op.Shape(made), stop=-2), *_sizes(op, left, own), *_sizes(op, right, other))
-    return Named(op.Reshape(made, shape), (*batch, *own, *other))
+    return EinsumFactor(op.Reshape(made, shape), (*batch, *own, *other))
 
 
-def _matrices(op: NodeBuilder, factor: Named, batch: list[str], rows: list[str], columns: list[str]) -> Node:
-    """A factor as a batch of matrices; an axis of the batch that it has not is of size one."""
+def _matrices(
+    op: NodeBuilder, factor: EinsumFactor, batch: list[str], rows: list[str], columns: list[str]
+) -> Node:
+    """A factor as a batch of matrices; batch axes that it does not have are of size one."""
     has = [axis for axis in batch if axis in factor.axes]
     value = _ordered(op, factor, [*has, *rows, *columns])
     sizes = [
@@ -107,13 +109,13 @@ def _matrices(op: NodeBuilder, factor: Named, batch: list[str], rows: list[str],
     return op.Reshape(value, joined(op, *sizes, *sides))
 
 
-def _sizes(op: NodeBuilder, factor: Named, axes: Sequence[str]) -> list[NodeOrValue]:
-    """The sizes of some axes, each a vector of one."""
+def _sizes(op: NodeBuilder, factor: EinsumFactor, axes: Sequence[str]) -> list[NodeOrValue]:
+    """The sizes of some axes, each a vector of length 1."""
     places = [factor.axes.index(axis) for axis in axes]
     return [op.Reshape(size_at(op, factor.value, place), op.const([1], INT32)) for place in places]
 
 
-def _joined_size(op: NodeBuilder, factor: Named, axes: list[str]) -> NodeOrValue:
+def _joined_size(op: NodeBuilder, factor: EinsumFactor, axes: list[str]) -> NodeOrValue:
     sizes = _sizes(op, factor, axes)
     if len(sizes) == 1:
         return sizes[0]

@@ -1,4 +1,4 @@
-"""Products of matrices, one or many."""
+"""Matrix products, single and batched."""
 
 from __future__ import annotations
 
@@ -11,24 +11,24 @@ from tfport.graph.graph import Node, Value
 
 @rule("BatchMatMulV3", keeps=EXACT)
 def with_one_type(op: NodeBuilder, n: Node) -> Replacement:
-    """BatchMatMulV2 does what V3 does where both factors and the product are of one type."""
+    """BatchMatMulV2 computes the same if both factors and the product have the same dtype."""
     if not n.attrs["Ta"] == n.attrs["Tb"] == n.attrs["Tout"]:
-        return refuse("the factors and the product are of different types")
+        return refuse("the factors and the product have different dtypes")
     return op.BatchMatMulV2(*n.inputs, **_flags(n))
 
 
 @rule("BatchMatMulV3", keeps=EXACT)
 def in_the_type_of_the_product(op: NodeBuilder, n: Node) -> Replacement:
-    """Integers are multiplied in the product's type, into which both factors are turned first."""
+    """Integer factors are cast to the dtype of the product, and multiplied there."""
     kind = n.outputs[0].dtype.base
     if not (kind.is_integer and all(value.dtype.is_integer for value in n.inputs)):
-        return refuse(f"its factors {n.attrs['Ta']} and {n.attrs['Tb']} are no integers")
+        return refuse(f"its factors {n.attrs['Ta']} and {n.attrs['Tb']} are not integers")
     return op.BatchMatMulV2(*[cast(op, value, kind) for value in n.inputs], **_flags(n))
 
 
 @rule("BatchMatMulV2", keeps=EXACT)
 def broadcast_outright(op: NodeBuilder, n: Node) -> Replacement:
-    """BatchMatMul multiplies batches of the same shape: each factor is first repeated to the common one."""
+    """BatchMatMul needs batches of the same shape, so each factor is broadcast to the common shape first."""
     x, y = n.inputs
     left, right = _batch(op, x), _batch(op, y)
     x_stays, y_stays = covers(left, right), covers(right, left)
@@ -53,13 +53,13 @@ def _batch(op: NodeBuilder, value: Value) -> Dims | None:
 
 @rule("BatchMatMul", keeps=EXACT)
 def as_batch_matmul_v2(op: NodeBuilder, n: Node) -> Replacement:
-    """BatchMatMulV2 does the same with batches of the same shape."""
+    """BatchMatMulV2 computes the same for batches of the same shape."""
     return op.BatchMatMulV2(*n.inputs, **_flags(n))
 
 
 @rule("BatchMatMul BatchMatMulV2", keeps=EXACT)
 def as_matmul(op: NodeBuilder, n: Node) -> Replacement:
-    """MatMul multiplies two matrices that are no batch."""
+    """MatMul multiplies two single matrices."""
     if any((dims := op.shape(value)) is None or len(dims) != 2 for value in n.inputs):
         return refuse("its factors are not known to be matrices")
     adj_x, adj_y = n.attrs["adj_x"], n.attrs["adj_y"]
@@ -68,21 +68,21 @@ def as_matmul(op: NodeBuilder, n: Node) -> Replacement:
 
 
 def _conjugated(op: NodeBuilder, value: Value, adjoint: object) -> Value | Node:
-    """What MatMul must be given, which transposes and does not conjugate."""
+    """The conjugate for an adjoint: MatMul only transposes."""
     return op.Conj(value) if adjoint and value.dtype.is_complex else value
 
 
 @rule("MatMul BatchMatMul BatchMatMulV2", keeps=EXACT)
 def sum_of_products(op: NodeBuilder, n: Node) -> Replacement:
-    """Integers may be multiplied and added in any order: all products at once, then their sums."""
+    """All products are computed at once and then summed; the order does not matter for integers."""
     kind = n.attrs["T"]
     if not (isinstance(kind, DType) and kind.is_integer):
-        return refuse(f"the order in which products of {kind} are added matters")
+        return refuse(f"the order of adding {kind} products matters")
     flags = [name for name in ("transpose_a", "transpose_b", "adj_x", "adj_y") if n.attrs.get(name)]
     turned = (flags[:1] in (["transpose_a"], ["adj_x"]), flags[-1:] in (["transpose_b"], ["adj_y"]))
     if turned == (True, True):
         return refuse("both factors are transposed")
-    # where the new axis of each factor goes, and then the axis that both have
+    # the position of the new axis of each factor, and the axis that is summed
     x_axis, y_axis, common = {
         (False, False): (-1, -3, -2),
         (True, False): (-1, -2, -3),

@@ -1,4 +1,4 @@
-"""Sums and such over axes, under names that came later."""
+"""Norms and bounds by older reductions."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ def root_of_squares(op: NodeBuilder, n: Node) -> Replacement:
     """The square root of the sum of squares."""
     x, axes = n.inputs
     if x.dtype.is_integer:
-        return refuse(f"the root of a sum of {x.dtype} is rounded in a way of its own")
+        return refuse(f"the root of a sum of {x.dtype} is rounded differently")
     square = op.Mul(x, op.Conj(x)) if x.dtype.is_complex else op.Square(x)
     return op.Sqrt(op.Sum(square, axes, keep_dims=n.attrs["keep_dims"]))
 
 
 @rule("LowerBound UpperBound", keeps=EXACT)
 def count_of_smaller(op: NodeBuilder, n: Node) -> Replacement:
-    """A bound is the number of elements in the sorted row that come before it."""
+    """A bound is the number of elements of the sorted row before it."""
     rows, values = n.inputs
     element, value = op.ExpandDims(rows, 1), op.ExpandDims(values, 2)
     before = op.LogicalNot(op.Less(value, element)) if n.op == "UpperBound" else op.Less(element, value)

@@ -1,4 +1,4 @@
-"""Rows brought together by the number of their segment."""
+"""Reductions of rows by segment."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tfport.graph.graph import Node, Value
 
 @rule("UnsortedSegmentMin", keeps=EXACT)
 def largest_of_opposites(op: NodeBuilder, n: Node) -> Replacement:
-    """The smallest number is the opposite of the largest of the opposites: -x, and of an integer ~x."""
+    """The minimum is the negated maximum of the negated numbers: -x, or ~x for integers."""
     data, segments, count = n.inputs
     turn = op.Invert if data.dtype.is_integer else op.Neg
     largest = op.UnsortedSegmentMax(turn(data), _counted_from_one(op, segments), _one_more(op, count))
@@ -22,16 +22,16 @@ def largest_of_opposites(op: NodeBuilder, n: Node) -> Replacement:
 
 @rule("UnsortedSegmentProd", keeps=ROUNDING)
 def product_of_sorted(op: NodeBuilder, n: Node) -> Replacement:
-    """SegmentProd multiplies rows that are sorted by segment, with a row of ones for each."""
+    """SegmentProd multiplies rows sorted by segment, with a row of ones for each segment."""
     return _sorted(op, n, "SegmentProd", 1)
 
 
 @rule("UnsortedSegmentMax", keeps=EXACT)
 def largest_of_sorted(op: NodeBuilder, n: Node) -> Replacement:
-    """SegmentMax has the largest of rows sorted by segment, with a row of lowest numbers for each."""
+    """SegmentMax reduces rows sorted by segment, with a row of lowest numbers for each segment."""
     kind = n.inputs[0].dtype.base
     if kind.name == "bfloat16":
-        return refuse("the lowest bfloat16 is not written down here")
+        return refuse("bfloat16 is not supported")
     limits = np.iinfo(kind.numpy) if kind.is_integer else np.finfo(kind.numpy)
     return _sorted(op, n, "SegmentMax", limits.min)
 
@@ -52,7 +52,7 @@ def _sorted(op: NodeBuilder, n: Node, kind: str, start: object) -> Node:
 
 
 def _counted_from_one(op: NodeBuilder, segments: Value) -> Node:
-    """What belongs to no segment has the number 0, and is cut off later: older ops fail for -1."""
+    """Segments from 1; rows without a segment get 0, which is cut off later: older ops fail for -1."""
     return op.Maximum(op.Add(cast(op, segments, INT32), 1), 0)
 
 
@@ -66,7 +66,7 @@ def _without_the_first(op: NodeBuilder, rows: Node) -> Node:
 
 @rule("SegmentSumV2 SegmentMaxV2 SegmentMinV2 SegmentProdV2", keeps=ROUNDING)
 def unsorted(op: NodeBuilder, n: Node) -> Replacement:
-    """Sorted segments of a given number are what the op for unsorted ones takes too; sums round elsewhere."""
+    """The op for unsorted segments also accepts sorted ones; sums are rounded differently."""
     return op.node(f"Unsorted{n.op.removesuffix('V2')}", *n.inputs)
 
 
@@ -75,7 +75,7 @@ MEANS = ("SparseSegmentMeanWithNumSegments", "SparseSegmentSqrtNWithNumSegments"
 
 @rule(f"SparseSegmentSumWithNumSegments {' '.join(MEANS)}", keeps=ROUNDING)
 def gathered_then_added(op: NodeBuilder, n: Node) -> Replacement:
-    """The rows are gathered and added up by segment, then divided by their number, or its root."""
+    """Rows are gathered and summed by segment, then divided by their number, or its square root."""
     data, indices, segments, count = n.inputs
     total = op.UnsortedSegmentSum(op.Gather(data, indices), segments, cast(op, count, INT32))
     if n.op not in MEANS:
@@ -89,7 +89,7 @@ def gathered_then_added(op: NodeBuilder, n: Node) -> Replacement:
 
 @rule("SparseSegmentMean SparseSegmentSqrtN", keeps=ROUNDING)
 def sum_then_divided(op: NodeBuilder, n: Node) -> Replacement:
-    """The sum of each segment's rows, divided by their number or its root."""
+    """The sum of the rows of each segment, divided by their number or its square root."""
     data, indices, segments = n.inputs
     kind = data.dtype.base
     total = op.SparseSegmentSum(data, indices, segments)

@@ -1,4 +1,4 @@
-"""Special functions by series, as accurate as their type."""
+"""Special functions by series."""
 
 from __future__ import annotations
 
@@ -26,15 +26,15 @@ TURN = 5.0
 
 @rule("Erfinv", keeps=ROUNDING)
 def erfinv_by_series(op: NodeBuilder, n: Node) -> Replacement:
-    """A polynomial in the logarithm of 1 - x², accurate to a few units in the last place of float32."""
+    """A polynomial in the logarithm of 1 - x², accurate to a few ulps of float32."""
     x = n.inputs[0]
     if x.dtype.base != FLOAT32:
-        return refuse(f"the series is for float32 and not for {x.dtype}")
+        return refuse(f"the series is accurate for float32, not for {x.dtype}")
 
     def alike(node: Node) -> Value:
         return with_shape_of(op, node, x)
 
-    # x² would lose what tells x from 1
+    # 1 - x² would lose digits near 1
     w = alike(op.Neg(op.Log(op.Mul(op.Sub(1.0, x), op.Add(x, 1.0)))))
     middle = _polynomial(op, op.Sub(w, 2.5), MIDDLE)
     tails = _polynomial(op, op.Sub(op.Sqrt(w), 3.0), TAILS)

@@ -1,4 +1,4 @@
-"""Activations in plain arithmetic, as their kernels compute them."""
+"""Activations as arithmetic, computed as in their kernels."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ SELU_ALPHA = 1.6732632423543772848170429916717
 
 @rule("LeakyRelu", keeps=EXACT)
 def leaky_by_select(op: NodeBuilder, n: Node) -> Replacement:
-    """What is above zero stays, and the rest is multiplied by alpha."""
+    """Positive numbers are unchanged, and others are multiplied by alpha."""
     (x,) = n.inputs
     return op.Select(op.Greater(x, 0), x, op.Mul(x, n.attrs["alpha"]))
 
@@ -25,7 +25,7 @@ def leaky_by_select(op: NodeBuilder, n: Node) -> Replacement:
 def relu_as_maximum(op: NodeBuilder, n: Node) -> Replacement:
     """Relu is the maximum with zero."""
     if n.inputs[0].dtype.base.is_quantized:
-        return refuse(f"Maximum takes no {n.inputs[0].dtype.base}")
+        return refuse(f"Maximum does not support {n.inputs[0].dtype.base}")
     return op.Maximum(n.inputs[0], 0)
 
 
@@ -37,14 +37,14 @@ def relu6_as_minimum(op: NodeBuilder, n: Node) -> Replacement:
 
 @rule("Elu", keeps=ROUNDING)
 def elu_by_select(op: NodeBuilder, n: Node) -> Replacement:
-    """What is below zero becomes its exponential less one."""
+    """Negative numbers become their exponential minus one."""
     (x,) = n.inputs
     return op.Select(op.Less(x, 0), op.Expm1(x), x)
 
 
 @rule("Selu", keeps=ROUNDING)
 def selu_as_elu(op: NodeBuilder, n: Node) -> Replacement:
-    """Selu is Elu with a factor for what is below zero, and one for all."""
+    """Selu is a scaled Elu, with an extra factor for negative numbers."""
     (x,) = n.inputs
     below = op.Mul(op.Elu(x), SELU_SCALE * SELU_ALPHA)
     return op.Select(op.Less(x, 0), below, op.Mul(x, SELU_SCALE))
@@ -52,25 +52,25 @@ def selu_as_elu(op: NodeBuilder, n: Node) -> Replacement:
 
 @rule("Softsign", keeps=EXACT)
 def softsign_as_quotient(op: NodeBuilder, n: Node) -> Replacement:
-    """Softsign divides by one more than the absolute value."""
+    """Softsign divides by the absolute value plus one."""
     (x,) = n.inputs
     return op.RealDiv(x, op.Add(op.Abs(x), 1))
 
 
 @rule("Softplus", keeps=ROUNDING)
 def softplus_as_logarithm(op: NodeBuilder, n: Node) -> Replacement:
-    """Softplus is the logarithm of one more than the exponential, taken where that is small."""
+    """Softplus is the logarithm of the exponential plus one, computed without overflow."""
     (x,) = n.inputs
     return op.Add(op.Maximum(x, 0), op.Log1p(op.Exp(op.Neg(op.Abs(x)))))
 
 
 @rule("Softmax LogSoftmax", keeps=EXACT)
 def row_by_row(op: NodeBuilder, n: Node) -> Replacement:
-    """Every vector is a row of one matrix, and by itself anyway."""
+    """The tensor is reshaped to a matrix, as the op works on each row independently."""
     (x,) = n.inputs
     sizes = Sizes(op)
     if (dims := op.shape(x)) is None or len(dims) == 2:
-        return refuse(f"the shape is {'not known' if dims is None else list(dims)}")
+        return refuse(f"its shape is {'unknown' if dims is None else list(dims)}")
     *rest, last = whole = sizes.of(x)
     rows: Size = 1
     for size in rest:
@@ -81,14 +81,14 @@ def row_by_row(op: NodeBuilder, n: Node) -> Replacement:
 
 @rule("Softmax", keeps=ROUNDING)
 def softmax_as_quotient(op: NodeBuilder, n: Node) -> Replacement:
-    """Softmax is the exponentials divided by their sum."""
+    """Softmax divides the exponentials by their sum."""
     powers = op.Exp(_below_largest(op, n.inputs[0]))
     return op.RealDiv(powers, op.Sum(powers, [-1], keep_dims=True))
 
 
 @rule("LogSoftmax", keeps=ROUNDING)
 def log_softmax_as_difference(op: NodeBuilder, n: Node) -> Replacement:
-    """LogSoftmax takes away the logarithm of the sum of the exponentials."""
+    """LogSoftmax subtracts the logarithm of the sum of the exponentials."""
     less = _below_largest(op, n.inputs[0])
     return op.Sub(less, op.Log(op.Sum(op.Exp(less), [-1], keep_dims=True)))
 

@@ -1,9 +1,10 @@
-"""Batch normalization under its older names, in float32, and in plain arithmetic."""
+"""Batch normalization as its other versions, in float32, and as arithmetic."""
 
 from __future__ import annotations
 
 from typing import Any
 
+from tfport.fix.nodes.attrs import attrs_without
 from tfport.fix.nodes.builder import NodeBuilder
 from tfport.fix.nodes.shapes import with_dims
 from tfport.fix.nodes.sizes import Sizes
@@ -19,57 +20,57 @@ def without_reserve_space(op: NodeBuilder, n: Node) -> Replacement:
     """FusedBatchNormV2 has the first five outputs of V3, and no reserve_space_3."""
     _unread(n, 5)
     if n.attrs["data_format"] in FLAT:
-        return refuse(f"FusedBatchNormV2 has no layout {n.attrs['data_format']}")
+        return refuse(f"FusedBatchNormV2 does not support data_format={n.attrs['data_format']}")
     if n.attrs["U"] != FLOAT32:
-        return refuse(f"FusedBatchNormV2 has no statistics of {n.attrs['U']}")
-    return [*_with_statistics(n, op.FusedBatchNormV2(*_given(op, n), **n.attrs)), None]
+        return refuse(f"FusedBatchNormV2 does not support {n.attrs['U']} statistics")
+    return [*_with_statistics(n, op.FusedBatchNormV2(*_used_inputs(op, n), **n.attrs)), None]
 
 
 @rule("FusedBatchNormV2", keeps=EXACT)
 def as_first_batch_norm(op: NodeBuilder, n: Node) -> Replacement:
-    """FusedBatchNorm does in float32 what V2 does."""
+    """FusedBatchNorm computes the same in float32."""
     if n.attrs["T"] != FLOAT32:
-        return refuse(f"FusedBatchNorm takes no {n.attrs['T']}")
-    return _with_statistics(n, op.FusedBatchNorm(*_given(op, n), **_without(n, "U")))
+        return refuse(f"FusedBatchNorm does not support {n.attrs['T']}")
+    return _with_statistics(n, op.FusedBatchNorm(*_used_inputs(op, n), **attrs_without(n, "U")))
 
 
 @rule("FusedBatchNorm", keeps=EXACT)
 def as_batch_norm_v2(op: NodeBuilder, n: Node) -> Replacement:
-    """FusedBatchNormV2 does all that FusedBatchNorm does."""
+    """FusedBatchNormV2 computes the same as FusedBatchNorm."""
     return op.FusedBatchNormV2(*n.inputs, **n.attrs, U=n.attrs["T"])
 
 
 @rule("FusedBatchNormV2", keeps=EXACT)
 def as_batch_norm_v3(op: NodeBuilder, n: Node) -> Replacement:
-    """FusedBatchNormV3 does all that V2 does."""
+    """FusedBatchNormV3 computes the same as V2."""
     return op.FusedBatchNormV3(*n.inputs, **n.attrs).outputs[:5]
 
 
 @rule("FusedBatchNorm FusedBatchNormV2 FusedBatchNormV3", keeps=EXACT)
 def without_unused_averages(op: NodeBuilder, n: Node) -> Replacement:
-    """In training no averages are used, and releases before 2.2 want none to be given."""
+    """Training does not use the averages, and releases before 2.2 require empty ones."""
     if not n.attrs["is_training"] or n.attrs["exponential_avg_factor"] != 1 or op.shape(n.inputs[3]) == (0,):
-        return refuse("it uses all that it is given")
-    return op.node(n.op, *_given(op, n), **n.attrs)
+        return refuse("it uses all of its inputs")
+    return op.node(n.op, *_used_inputs(op, n), **n.attrs)
 
 
 @rule("FusedBatchNormV2 FusedBatchNormV3", keeps=EXACT)
 def normalized_in_float32(op: NodeBuilder, n: Node) -> Replacement:
-    """Short floats are normalized in float32 by the kernels too, and only then made short again."""
+    """Short floats are cast to float32, normalized and cast back, as the kernels do."""
     kind = n.attrs["T"]
     if kind == FLOAT32 or n.attrs["U"] != FLOAT32:
-        return refuse(f"it has numbers of {kind} and statistics of {n.attrs['U']}")
+        return refuse(f"its input is {kind} and its statistics are {n.attrs['U']}")
     wide = with_dims(op, op.Cast(n.inputs[0], DstT=FLOAT32), op.shape(n.inputs[0]))
-    made = op.node(n.op, wide, *n.inputs[1:], **_without(n, "T"))
+    made = op.node(n.op, wide, *n.inputs[1:], **attrs_without(n, "T"))
     return [op.Cast(made, DstT=kind).output(0), *_with_statistics(n, made)[1:]]
 
 
 @rule("FusedBatchNormV3", keeps=EXACT)
 def normalized_in_two_dimensions(op: NodeBuilder, n: Node) -> Replacement:
-    """Statistics are over all but the channels, so depth and rows can be one dimension."""
+    """Depth and rows are merged into one axis, as statistics are per channel."""
     layout = n.attrs["data_format"]
     if layout not in FLAT:
-        return refuse(f"the layout is {layout}")
+        return refuse(f"its data_format is {layout}")
     x, sizes = n.inputs[0], Sizes(op)
     dims = sizes.of(x)
     at = layout.index("D")
@@ -77,7 +78,7 @@ def normalized_in_two_dimensions(op: NodeBuilder, n: Node) -> Replacement:
     made = op.FusedBatchNormV3(
         op.Reshape(x, sizes.vector(flat)),
         *n.inputs[1:],
-        **_without(n, "data_format"),
+        **attrs_without(n, "data_format"),
         data_format=FLAT[layout],
     )
     return [op.Reshape(made, sizes.vector(dims)).output(0), *_with_statistics(n, made)[1:]]
@@ -85,13 +86,13 @@ def normalized_in_two_dimensions(op: NodeBuilder, n: Node) -> Replacement:
 
 @rule("FusedBatchNorm FusedBatchNormV2 FusedBatchNormV3", keeps=ROUNDING)
 def with_averages_apart(op: NodeBuilder, n: Node) -> Replacement:
-    """The running averages are the given ones and the batch's own, weighed by exponential_avg_factor."""
+    """The running averages are computed separately, weighted by exponential_avg_factor."""
     factor = n.attrs["exponential_avg_factor"]
     if factor == 1 or not n.attrs["is_training"]:
-        return refuse("no running averages are asked for")
+        return refuse("it computes no running averages")
     x, scale, offset, mean, variance = n.inputs
     none = op.const([], mean.dtype.base)
-    made = op.node(n.op, x, scale, offset, none, none, **_without(n, "exponential_avg_factor"))
+    made = op.node(n.op, x, scale, offset, none, none, **attrs_without(n, "exponential_avg_factor"))
 
     def averaged(old: Value, new: Value) -> Value:
         return op.Add(op.Mul(old, 1 - factor), op.Mul(new, factor)).output(0)
@@ -102,16 +103,16 @@ def with_averages_apart(op: NodeBuilder, n: Node) -> Replacement:
 
 @rule("FusedBatchNorm FusedBatchNormV2 FusedBatchNormV3", keeps=ROUNDING)
 def normalized_by_arithmetic(op: NodeBuilder, n: Node) -> Replacement:
-    """Normalizing is to subtract the mean, divide by the deviation, scale and shift."""
+    """Subtract the mean, divide by the standard deviation, scale and shift."""
     training, kind = n.attrs["is_training"], n.attrs["T"]
     if training and n.attrs["exponential_avg_factor"] != 1:
         return refuse(
-            f"running averages are asked for (exponential_avg_factor={n.attrs['exponential_avg_factor']})"
+            f"it computes running averages (exponential_avg_factor={n.attrs['exponential_avg_factor']})"
         )
     x, scale, offset, mean, variance = n.inputs
     layout = str(n.attrs["data_format"])
     if n.attrs.get("U", kind) != FLOAT32:
-        return refuse(f"its statistics are of {n.attrs['U']}")
+        return refuse(f"its statistics are {n.attrs['U']}")
     if not training:
         _unread(n, 3, 4, 5)
     wide = x if kind == FLOAT32 else op.Cast(x, DstT=FLOAT32).output(0)
@@ -128,7 +129,7 @@ def normalized_by_arithmetic(op: NodeBuilder, n: Node) -> Replacement:
 
 
 def _moments(op: NodeBuilder, x: Value, layout: str) -> tuple[Any, Any, Any]:
-    """The mean and variance of each channel, and the variance as an estimate for more than the batch."""
+    """The mean, variance and unbiased variance of each channel."""
     axes = [place for place, name in enumerate(layout) if name != "C"]
     mean = op.Mean(x, axes)
     variance = op.Mean(op.SquaredDifference(x, _along(op, mean, layout)), axes)
@@ -139,13 +140,13 @@ def _moments(op: NodeBuilder, x: Value, layout: str) -> tuple[Any, Any, Any]:
 
 
 def _along(op: NodeBuilder, value: Any, layout: str) -> Any:
-    """A vector of channels in a shape that is repeated along the others."""
+    """A vector of channels, reshaped for broadcasting."""
     return value if layout.endswith("C") else op.Reshape(value, [-1, *(1 for _ in layout[2:])])
 
 
 @rule("BatchNormWithGlobalNormalization", keeps=ROUNDING)
 def global_normalization_by_arithmetic(op: NodeBuilder, n: Node) -> Replacement:
-    """Normalizing is to subtract the mean, divide by the deviation, scale and shift."""
+    """Subtract the mean, divide by the standard deviation, scale and shift."""
     t, m, v, beta, gamma = n.inputs
     factor = op.Rsqrt(op.Add(v, n.attrs["variance_epsilon"]))
     if n.attrs["scale_after_normalization"]:
@@ -155,11 +156,11 @@ def global_normalization_by_arithmetic(op: NodeBuilder, n: Node) -> Replacement:
 
 @rule("_FusedBatchNormEx", keeps=EXACT)
 def batch_norm_and_activation(op: NodeBuilder, n: Node) -> Replacement:
-    """What was fused behind the normalization is an addition and an activation."""
+    """The normalization, followed by the fused addition and activation."""
     mode = n.attrs["activation_mode"]
     if mode not in ("Identity", "Relu"):
-        return refuse(f"nothing is known of the activation {mode}")
-    made = op.FusedBatchNormV3(*n.inputs[:5], **_without(n, "activation_mode", "num_side_inputs"))
+        return refuse(f"the activation {mode} is unknown")
+    made = op.FusedBatchNormV3(*n.inputs[:5], **attrs_without(n, "activation_mode", "num_side_inputs"))
     y = made.output(0)
     for side in n.inputs[5:]:
         y = op.Add(y, side).output(0)
@@ -168,22 +169,22 @@ def batch_norm_and_activation(op: NodeBuilder, n: Node) -> Replacement:
 
 @rule("FusedBatchNormGradV3", keeps=EXACT)
 def gradient_without_reserve_space(op: NodeBuilder, n: Node) -> Replacement:
-    """FusedBatchNormGradV2 does without reserve_space_3, which only GPUs fill."""
+    """FusedBatchNormGradV2 does not need reserve_space_3, which only GPUs use."""
     if n.attrs["data_format"] in FLAT:
-        return refuse(f"FusedBatchNormGradV2 has no layout {n.attrs['data_format']}")
+        return refuse(f"FusedBatchNormGradV2 does not support data_format={n.attrs['data_format']}")
     return op.FusedBatchNormGradV2(*n.inputs[:5], **n.attrs)
 
 
 @rule("FusedBatchNormGradV2", keeps=EXACT)
 def as_first_gradient(op: NodeBuilder, n: Node) -> Replacement:
-    """FusedBatchNormGrad does in float32 what V2 does."""
+    """FusedBatchNormGrad computes the same in float32."""
     if n.attrs["T"] != FLOAT32:
-        return refuse(f"FusedBatchNormGrad takes no {n.attrs['T']}")
-    return op.FusedBatchNormGrad(*n.inputs, **_without(n, "U"))
+        return refuse(f"FusedBatchNormGrad does not support {n.attrs['T']}")
+    return op.FusedBatchNormGrad(*n.inputs, **attrs_without(n, "U"))
 
 
-def _given(op: NodeBuilder, n: Node) -> list[Any]:
-    """The inputs; in training old releases want means and variances to be empty, as none are used."""
+def _used_inputs(op: NodeBuilder, n: Node) -> list[Any]:
+    """The inputs; in training, old releases require empty means and variances, which are not used."""
     if not n.attrs["is_training"] or n.attrs["exponential_avg_factor"] != 1:
         return list(n.inputs)
     none = op.const([], n.inputs[3].dtype.base)
@@ -191,17 +192,13 @@ def _given(op: NodeBuilder, n: Node) -> list[Any]:
 
 
 def _with_statistics(n: Node, made: Node) -> list[Value]:
-    """The outputs; without training old releases leave the statistics unset, which are those given."""
+    """The outputs; in inference, old releases leave the statistics unset, which equal the inputs."""
     y, *rest = made.outputs
     return [y, *rest] if n.attrs["is_training"] else [y, n.inputs[3], n.inputs[4], *rest[2:]]
 
 
-def _without(n: Node, *names: str) -> dict[str, Any]:
-    return {name: value for name, value in n.attrs.items() if name not in names}
-
-
 def _unread(n: Node, *places: int) -> None:
-    """Refuse where something reads an output that nothing can be made of."""
+    """Refuse if an output that cannot be computed is read."""
     for place in places:
         if place < len(n.outputs) and (readers := n.outputs[place].uses):
             raise refuse(f"`{readers[0]}` reads output {place}")

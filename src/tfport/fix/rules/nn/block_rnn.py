@@ -1,4 +1,4 @@
-"""The fused recurrent cells, which older releases have in a library of contrib only, as arithmetic."""
+"""Fused recurrent cells as arithmetic; older releases have them only in a library of contrib."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from tfport.graph.graph import Node, Value
 
 HALF = DType.parse("float16")
 CS, H = 1, 6
-"""Which outputs of an LSTM are its states."""
+"""The outputs of an LSTM that are its states."""
 ICFO, IFCO = (0, 1, 2, 3), (0, 2, 1, 3)
-"""Where the gates i, c, f, o stand in the matrices."""
+"""The positions of the gates i, c, f, o in the matrices."""
 
 
 @dataclass(frozen=True)
-class Lstm:
-    """What the attributes of a fused LSTM say."""
+class BlockLstm:
+    """The attributes of a fused LSTM."""
 
     order: Sequence[int]
     forget_bias: float
@@ -28,13 +28,13 @@ class Lstm:
     peepholes: bool
 
     @classmethod
-    def of(cls, n: Node) -> Lstm:
+    def of(cls, n: Node) -> BlockLstm:
         order = IFCO if n.op == "BlockLSTMV2" else ICFO
         a = n.attrs
         return cls(order, a.get("forget_bias", 0.0), a["cell_clip"], a["use_peephole"])
 
     def constants(self, op: NodeBuilder, weights: Sequence[Value]) -> dict[str, OperandLike]:
-        """What every step reads: matrix and biases, and numbers of their type."""
+        """The values that every step reads: weights, biases, and constants of their dtype."""
         w, wci, wcf, wco, b = weights
         kind = w.dtype.base
         constants: dict[str, OperandLike] = {"w": w, "b": b, "axis": op.const(1)}
@@ -70,25 +70,25 @@ class Lstm:
 
 @rule("LSTMBlockCell", keeps=ROUNDING)
 def cell_as_arithmetic(op: NodeBuilder, n: Node) -> Replacement:
-    """A matrix product, sigmoids and tanhs compute what the fused cell does."""
-    form = Lstm.of(n)
+    """A matrix product, sigmoids and tanhs compute the fused cell."""
+    form = BlockLstm.of(n)
     x, cs_prev, h_prev, *weights = (_wide(op, value) for value in n.inputs)
     made = form.cell(op, _values(form.constants(op, weights)), x, cs_prev, h_prev)
-    return [_given_back(op, output.output(0), n.attrs["T"]) for output in made]
+    return [_cast_back(op, output.output(0), n.attrs["T"]) for output in made]
 
 
 @rule("BlockLSTM BlockLSTMV2", keeps=ROUNDING)
 def steps_as_arithmetic(op: NodeBuilder, n: Node) -> Replacement:
-    """A matrix product, sigmoids and tanhs, step by step, compute what the fused layer does."""
-    form = Lstm.of(n)
+    """A matrix product, sigmoids and tanhs compute the fused layer step by step."""
+    form = BlockLstm.of(n)
     length, *rest = n.inputs
     x, cs_prev, h_prev, *weights = (_wide(op, value) for value in rest)
     dims = op.shape(n.inputs[1])
     steps, known = dims[0] if dims else None, op.constant(length)
-    # in a main graph any may be known by name; what nobody asks for is pruned, with its part of the loop
+    # in a main graph any output may be fetched by name; unused ones are pruned later
     read = [value.index for value in n.read_outputs] if n.graph.ends else list(range(7))
     if dims is not None and len(dims) != 3:
-        return refuse(f"its input has {len(dims)} axes, not 3")
+        return refuse(f"its input has rank {len(dims)}; expected 3")
 
     def cell(
         op: NodeBuilder, inside: Inside, row: Value, states: list[Value]
@@ -103,13 +103,13 @@ def steps_as_arithmetic(op: NodeBuilder, n: Node) -> Replacement:
     )  # fmt: skip
     by_output = dict(zip(read, outputs, strict=True))
     return [
-        _given_back(op, by_output[place], n.attrs["T"]) if place in by_output else None for place in range(7)
+        _cast_back(op, by_output[place], n.attrs["T"]) if place in by_output else None for place in range(7)
     ]
 
 
 @rule("GRUBlockCell", keeps=ROUNDING)
 def gru_cell_as_arithmetic(op: NodeBuilder, n: Node) -> Replacement:
-    """Two matrix products, sigmoids and a tanh compute what the fused cell does."""
+    """Two matrix products, sigmoids and a tanh compute the fused cell."""
     x, h_prev, w_ru, w_c, b_ru, b_c = n.inputs
     gates = op.Sigmoid(op.Add(op.MatMul(op.ConcatV2([x, h_prev], 1), w_ru), b_ru))
     halves = op.Split(1, gates, num_split=2)
@@ -124,9 +124,9 @@ def _values(constants: Mapping[str, OperandLike]) -> dict[str, Value]:
 
 
 def _wide(op: NodeBuilder, value: Value) -> Value:
-    """Half numbers are computed in float32."""
+    """Cast float16 to float32."""
     return op.Cast(value, DstT=FLOAT32).output(0) if value.dtype.base == HALF else value
 
 
-def _given_back(op: NodeBuilder, value: Value, kind: DType) -> Value:
+def _cast_back(op: NodeBuilder, value: Value, kind: DType) -> Value:
     return op.Cast(value, DstT=kind).output(0) if kind == HALF else value

@@ -1,12 +1,13 @@
-"""Convolutions: padding, dilation, strides and groups said in other ops.
+"""Convolutions: padding, dilation, strides and groups by other ops.
 
-With channels first see `rules.layout`; what is fused behind them, `rules.fused`.
+Channels first: `rules.nn.layout`; fused ops: `rules.nn.fused`.
 """
 
 from __future__ import annotations
 
 import math
 
+from tfport.fix.nodes.attrs import attrs_without
 from tfport.fix.nodes.builder import NodeBuilder
 from tfport.fix.nodes.shapes import with_dims
 from tfport.fix.nodes.sizes import Sizes
@@ -20,7 +21,6 @@ from tfport.fix.rules.nn.windows import (
     padded,
     pads_of,
     unpadded,
-    without,
 )
 from tfport.graph.dtypes import INT32
 from tfport.graph.graph import Node
@@ -28,7 +28,7 @@ from tfport.graph.graph import Node
 
 @rule("Conv2D DepthwiseConv2dNative", keeps=EXACT)
 def padded_outright(op: NodeBuilder, n: Node) -> Replacement:
-    """Explicit padding is Pad before a convolution without any."""
+    """Explicit padding becomes a Pad before a convolution without padding."""
     if n.attrs["padding"] != "EXPLICIT":
         return refuse(f"its padding is {n.attrs['padding']}")
     x, kernel = n.inputs
@@ -38,14 +38,14 @@ def padded_outright(op: NodeBuilder, n: Node) -> Replacement:
 
 @rule("Conv2DBackpropInput", keeps=EXACT)
 def cut_after_padding(op: NodeBuilder, n: Node) -> Replacement:
-    """The gradient of what was padded is cut out of the gradient of the padded image."""
+    """The gradient is cut out of the gradient of the padded image."""
     if n.attrs["padding"] != "EXPLICIT":
         return refuse(f"its padding is {n.attrs['padding']}")
     shape, kernel, gradient = n.inputs
     pads = explicit_pads(n)
     known = op.constant(shape)
     if (known is not None and known.size == 2) or op.shape(shape) == (2,):
-        return refuse("only two sizes of the image are given")
+        return refuse("its input_sizes have only two elements")
     whole = op.Add(shape, [before + after for before, after in pads])
     made = op.Conv2DBackpropInput(whole, kernel, gradient, **unpadded(n))
     return op.Slice(made, [before for before, _ in pads], shape)
@@ -53,7 +53,7 @@ def cut_after_padding(op: NodeBuilder, n: Node) -> Replacement:
 
 @rule("Conv2D DepthwiseConv2dNative Conv3D", keeps=ROUNDING)
 def through_space_to_batch(op: NodeBuilder, n: Node) -> Replacement:
-    """A dilated convolution is a plain one over every so-manieth element, all beginnings as a batch."""
+    """SpaceToBatchND turns a dilated convolution into a plain one on a larger batch."""
     dilations, strides = in_space(n, "dilations"), in_space(n, "strides")
     if max(dilations) == 1:
         return refuse("it is not dilated")
@@ -72,7 +72,7 @@ def through_space_to_batch(op: NodeBuilder, n: Node) -> Replacement:
         pads.append([before, sizes.add(after, extra)])
         crops.append([0, extra])
     dims = op.shape(x)
-    known = dims and [*(None for _ in dims[:-1]), dims[-1]]  # whether it is grouped is asked of the channels
+    known = dims and [*(None for _ in dims[:-1]), dims[-1]]  # the channels tell whether it is grouped
     phases = with_dims(op, op.SpaceToBatchND(x, dilations, sizes.matrix(pads)), known)
     plain = op.node(
         n.op, phases, kernel, **unpadded(n, "strides", "dilations"), **ones(n, "strides", "dilations")
@@ -82,7 +82,7 @@ def through_space_to_batch(op: NodeBuilder, n: Node) -> Replacement:
 
 @rule("DepthwiseConv2dNative", keeps=EXACT)
 def strided_outright(op: NodeBuilder, n: Node) -> Replacement:
-    """Strides that differ are a convolution at every place, of which only some are kept."""
+    """Unequal strides become a convolution with stride 1, of which every n-th element is kept."""
     strides = in_space(n, "strides")
     if len(set(strides)) == 1:
         return refuse(f"its strides are {strides}")
@@ -97,20 +97,20 @@ def strided_outright(op: NodeBuilder, n: Node) -> Replacement:
 
 
 def _groups(op: NodeBuilder, n: Node) -> int:
-    """Into how many groups the channels fall; refused where that is not known."""
+    """The number of groups of channels; refuses if it is unknown."""
     dims = op.shape(n.inputs[0])
     channels = dims[str(n.attrs["data_format"]).index("C")] if dims else None
     if channels is None:
-        raise refuse("it is not known how many channels the image has")
+        raise refuse("the number of channels of its image is unknown")
     return channels // max(filter_sizes(op, n)[-2], 1)
 
 
 @rule("Conv2D", keeps=ROUNDING)
 def group_by_group(op: NodeBuilder, n: Node) -> Replacement:
-    """Groups of channels are convolved one by one, and joined."""
+    """Groups of channels are convolved separately, and concatenated."""
     groups = _groups(op, n)
     if groups <= 1:
-        return refuse("its channels are one group")
+        return refuse("it has one group of channels")
     axis = str(n.attrs["data_format"]).index("C")
     x, kernel = n.inputs
     parts = zip(
@@ -123,26 +123,26 @@ def group_by_group(op: NodeBuilder, n: Node) -> Replacement:
 
 @rule("Conv2D", keeps=ROUNDING)
 def channel_by_channel(op: NodeBuilder, n: Node) -> Replacement:
-    """Where each channel is a group, DepthwiseConv2dNative does the same."""
+    """If each channel is a group, DepthwiseConv2dNative computes the same."""
     groups = _groups(op, n)
     rows, columns, depth, made = filter_sizes(op, n)
     if groups <= 1 or depth != 1:
         return refuse("its groups are not single channels")
     x, kernel = n.inputs
     deep = op.Reshape(kernel, [rows, columns, groups, made // groups])
-    return op.DepthwiseConv2dNative(x, deep, **without(n, "use_cudnn_on_gpu"))
+    return op.DepthwiseConv2dNative(x, deep, **attrs_without(n, "use_cudnn_on_gpu"))
 
 
 @rule("Conv2D", keeps=ROUNDING)
 def as_product_of_patches(op: NodeBuilder, n: Node) -> Replacement:
-    """Each number is the product of a patch of the image and the filter."""
+    """Patches of the image are extracted, and multiplied by the filter as a matrix."""
     if n.attrs["padding"] == "EXPLICIT":
         return refuse("its padding is EXPLICIT")
     strides, rates = in_space(n, "strides"), in_space(n, "dilations")
     x, kernel = n.inputs
     *window, depth, made = filter_sizes(op, n)
     if _groups(op, n) != 1:
-        return refuse("its channels are several groups")
+        return refuse("it has several groups of channels")
     patches = op.ExtractImagePatches(
         x, ksizes=[1, *window, 1], strides=[1, *strides, 1], rates=[1, *rates, 1], padding=n.attrs["padding"]
     )
@@ -154,47 +154,47 @@ def as_product_of_patches(op: NodeBuilder, n: Node) -> Replacement:
 
 @rule("Conv", keeps=EXACT)
 def as_conv_of_its_rank(op: NodeBuilder, n: Node) -> Replacement:
-    """Conv2D and Conv3D do what Conv does for images and volumes in one batch."""
+    """Conv2D and Conv3D compute the same as Conv for images and volumes with one batch axis."""
     dims = op.shape(n.inputs[0])
     if dims is None or len(dims) not in (4, 5):
         return refuse(f"the shape of its image is {dims}")
     if n.attrs["batch_dims"] != 1 or n.attrs["groups"] != 1:
         return refuse(f"it has batch_dims={n.attrs['batch_dims']}, groups={n.attrs['groups']}")
     first = n.attrs["data_format"] == "CHANNELS_FIRST"
-    attrs = without(n, "data_format", "batch_dims", "groups", "explicit_paddings")
+    attrs = attrs_without(n, "data_format", "batch_dims", "groups", "explicit_paddings")
     attrs["dilations"] = n.attrs["dilations"] or [1] * len(dims)
     if len(dims) == 4:
         pads = n.attrs["explicit_paddings"]
         layout = "NCHW" if first else "NHWC"
         return op.Conv2D(*n.inputs, **attrs, data_format=layout, explicit_paddings=pads)
     if n.attrs["padding"] == "EXPLICIT":
-        return refuse("Conv3D has no explicit padding")
+        return refuse("Conv3D does not support explicit padding")
     return op.Conv3D(*n.inputs, **attrs, data_format="NCDHW" if first else "NDHWC")
 
 
 @rule("Conv2DBackpropInputV2", keeps=EXACT)
 def gradient_for_its_sizes(op: NodeBuilder, n: Node) -> Replacement:
-    """Conv2DBackpropInput is given the shape of the image instead of the image."""
+    """Conv2DBackpropInput takes the shape of the image instead of the image."""
     return op.Conv2DBackpropInput(op.Shape(n.inputs[0], out_type=INT32), *n.inputs[1:], **n.attrs)
 
 
 @rule("Conv2DBackpropFilterV2", keeps=EXACT)
 def gradient_for_sizes_of_filter(op: NodeBuilder, n: Node) -> Replacement:
-    """Conv2DBackpropFilter is given the shape of the filter instead of the filter."""
+    """Conv2DBackpropFilter takes the shape of the filter instead of the filter."""
     x, kernel, gradient = n.inputs
     return op.Conv2DBackpropFilter(x, op.Shape(kernel, out_type=INT32), gradient, **n.attrs)
 
 
 @rule("Conv3DBackpropInput", keeps=EXACT)
 def volume_gradient_for_its_sizes(op: NodeBuilder, n: Node) -> Replacement:
-    """Conv3DBackpropInputV2 is given the shape of the volume instead of the volume."""
+    """Conv3DBackpropInputV2 takes the shape of the volume instead of the volume."""
     return op.Conv3DBackpropInputV2(op.Shape(n.inputs[0], out_type=INT32), *n.inputs[1:], **n.attrs)
 
 
 @rule("Conv3DBackpropInputV2", keeps=EXACT)
 def sizes_as_int32(op: NodeBuilder, n: Node) -> Replacement:
-    """Older releases take the shape of the volume as int32."""
+    """The shape of the volume is cast to int32, which older releases require."""
     if n.attrs["Tshape"] == INT32:
         return refuse("its sizes are int32")
     sizes = op.Cast(n.inputs[0], DstT=INT32)
-    return op.Conv3DBackpropInputV2(sizes, *n.inputs[1:], **without(n, "Tshape"), Tshape=INT32)
+    return op.Conv3DBackpropInputV2(sizes, *n.inputs[1:], **attrs_without(n, "Tshape"), Tshape=INT32)

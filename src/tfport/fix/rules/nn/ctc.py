@@ -1,4 +1,4 @@
-"""Labels without alignment (CTC): where the blank is among the classes, and the types of numbers."""
+"""CTC decoders and losses: the index of the blank class, and dtypes."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ FLAGS = ("preprocess_collapse_repeated", "ctc_merge_repeated", "ignore_longer_ou
 
 @rule("CTCGreedyDecoder", keeps=ROUNDING)
 def blank_behind_the_other_classes(op: NodeBuilder, n: Node) -> Replacement:
-    """With the blank moved behind the other classes the same ones are best, but of equals perhaps another."""
+    """The blank class is moved to the end; among classes of equal score another one may be chosen."""
     blank = n.attrs["blank_index"]
     assert isinstance(blank, int)
     if blank < -1:
@@ -22,7 +22,7 @@ def blank_behind_the_other_classes(op: NodeBuilder, n: Node) -> Replacement:
             return refuse(f"blank_index={blank} counts from the end of an unknown number of classes")
         blank += dims[2]
     if blank == -1:
-        return refuse("its blank is the last class already")
+        return refuse("its blank is already the last class")
     made = op.CTCGreedyDecoder(
         _class_last(op, n.inputs[0], blank),
         n.inputs[1],
@@ -36,7 +36,7 @@ def blank_behind_the_other_classes(op: NodeBuilder, n: Node) -> Replacement:
 
 @rule("CTCLossV2", keeps=ROUNDING)
 def blank_as_the_last_class(op: NodeBuilder, n: Node) -> Replacement:
-    """CTCLoss takes the last class for the blank where CTCLossV2 takes the first."""
+    """The blank class is moved to the end: it is the last class in CTCLoss, and the first in CTCLossV2."""
     inputs, index, labels, length = n.inputs
     made = op.CTCLoss(
         _class_last(op, inputs, 0),
@@ -52,23 +52,23 @@ def blank_as_the_last_class(op: NodeBuilder, n: Node) -> Replacement:
 
 @rule("CTCLoss CTCGreedyDecoder CTCBeamSearchDecoder", keeps=LOSSY)
 def in_single_precision(op: NodeBuilder, n: Node) -> Replacement:
-    """What was computed with numbers of 64 bits is computed with 32."""
+    """Float64 numbers are computed in float32."""
     if n.attrs["T"] != FLOAT64:
-        return refuse("its numbers have 32 bits already")
+        return refuse("its numbers are float32 already")
     attrs = {name: value for name, value in n.attrs.items() if name != "T"}
     made = op.node(n.op, op.Cast(n.inputs[0], DstT="float32"), *n.inputs[1:], **attrs, T=FLOAT32)
     return [op.Cast(output, DstT="float64") if output.dtype == FLOAT32 else output for output in made.outputs]
 
 
 def _class_last(op: NodeBuilder, inputs: Value, place: int) -> Node | Value:
-    """The inputs with one class behind all others."""
+    """The inputs with one class moved to the end."""
     before = [_classes(op, inputs, 0, place)] if place else []
     behind = _classes(op, inputs, place + 1, 0, end_mask=True)
     return op.ConcatV2([*before, behind, _classes(op, inputs, place, place + 1)], 2)
 
 
 def _classes(op: NodeBuilder, value: Value, start: int, end: int, *, end_mask: bool = False) -> Node:
-    """Some of the classes, which are along the last of three axes."""
+    """A range of classes, which are the last of three axes."""
     return op.StridedSlice(
         value, [0, 0, start], [0, 0, end], [1, 1, 1], begin_mask=3, end_mask=7 if end_mask else 3
     )

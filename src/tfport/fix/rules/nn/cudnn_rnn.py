@@ -1,8 +1,8 @@
-"""Recurrent layers of cuDNN, which TensorFlow has on GPUs only, as arithmetic that runs anywhere.
+"""Recurrent layers of cuDNN, which run on GPUs only, as arithmetic that runs anywhere.
 
 The one vector that holds all weights is taken apart as tfport's runtime does
 (`runtime.kernels._cudnn_params`): layer by layer, direction by direction, matrices first.
-Ops that only take such a vector apart or make one are in `rules.cudnn_params`.
+Ops that only pack or unpack such a vector: `rules.nn.cudnn_params`.
 """
 
 from __future__ import annotations
@@ -23,13 +23,13 @@ from tfport.runtime.ops.nn.cudnn_params import GATES
 
 SHORT = (DType.parse("float16"), DType.parse("bfloat16"))
 TURNED = (1, 0, 2)
-Answers = tuple[list[Value], list[Value]]
-"""What a step shows, and its states."""
+StepResult = tuple[list[Value], list[Value]]
+"""The outputs of a step, and its states."""
 
 
 @dataclass(frozen=True)
-class Layers:
-    """How many layers of which kind; sizes may be known only when the model runs."""
+class CudnnLayers:
+    """The kind and number of layers; sizes may be known only at run time."""
 
     mode: str
     layers: int
@@ -44,8 +44,8 @@ class Layers:
 
 
 @dataclass(frozen=True)
-class Weights:
-    """What one direction of one layer multiplies and adds; no matrix for an input taken as it is."""
+class CudnnWeights:
+    """The weights of one direction of one layer; no input matrix for skip_input."""
 
     w: Value | None
     r: Value
@@ -55,14 +55,14 @@ class Weights:
 
 @rule("CudnnRNN CudnnRNNV2 CudnnRNNV3", keeps=ROUNDING)
 def as_arithmetic(op: NodeBuilder, n: Node) -> Replacement:
-    """Matrix products, sigmoids and tanhs, step by step, compute what cuDNN's layers do."""
+    """Matrix products, sigmoids and tanhs compute cuDNN's layers step by step."""
     a = n.attrs
     if a["is_training"] and a["dropout"] > 0:
-        return refuse(f"dropout={a['dropout']} while training is random")
+        return refuse(f"dropout={a['dropout']} in training is random")
     if a.get("num_proj"):
-        return refuse(f"num_proj={a['num_proj']} projects the state of an LSTM")
+        return refuse(f"num_proj={a['num_proj']} is not supported")
     if reader := next((user for out in n.outputs[3:] for user in out.uses), None):
-        return refuse(f"`{reader}` reads what is reserved for a gradient")
+        return refuse(f"`{reader}` reads the reserve space, which is for gradients")
     x, h, c, params = n.inputs[:4]
     turned = not a.get("time_major", True)
     form = _layers(op, n, x, h, turned)
@@ -71,24 +71,24 @@ def as_arithmetic(op: NodeBuilder, n: Node) -> Replacement:
     inputs = [_prepared(op, value, turned) for value in ((x, h, c) if a["rnn_mode"] == "lstm" else (x, h))]
     y, last = _run(op, form, inputs, _weights(op, form, _wide(op, params)), steps, lengths)
     kind = x.dtype.base
-    answers = [_given_back(op, value, kind, turned) for value in (y, *last)]
-    if len(answers) == 2 and n.outputs[2].uses:
-        answers.append(op.const(np.zeros(0, kind.numpy), kind))  # a cell state, which only an LSTM has
-    return [*answers, *[None] * (len(n.outputs) - len(answers))]
+    results = [_cast_back(op, value, kind, turned) for value in (y, *last)]
+    if len(results) == 2 and n.outputs[2].uses:
+        results.append(op.const(np.zeros(0, kind.numpy), kind))  # a cell state, which only an LSTM has
+    return [*results, *[None] * (len(n.outputs) - len(results))]
 
 
 def _lengths(op: NodeBuilder, n: Node, steps: int | None) -> Value | None:
-    """How long each sequence is, unless all are known to be as long as there are steps."""
+    """The lengths of sequences, unless all are known to equal the number of steps."""
     if n.op != "CudnnRNNV3":
         return None
     known = op.constant(n.inputs[4])
     return None if known is not None and steps is not None and (known == steps).all() else n.inputs[4]
 
 
-def _layers(op: NodeBuilder, n: Node, x: Value, h: Value, turned: bool) -> Layers:
+def _layers(op: NodeBuilder, n: Node, x: Value, h: Value, turned: bool) -> CudnnLayers:
     a = n.attrs
     for value in (x, h):
-        if op.shape(value) is None:  # the op takes no other rank
+        if op.shape(value) is None:  # the op supports rank 3 only
             op.facts.set_shape(value, Shape((None,) * 3))
     known = _count(op, h, 1 if turned else 0)
     sizes = Sizes(op)
@@ -96,26 +96,26 @@ def _layers(op: NodeBuilder, n: Node, x: Value, h: Value, turned: bool) -> Layer
     directions = 2 if a["direction"] == "bidirectional" else 1
     chosen = a["input_mode"]
     if chosen == "auto_select" and not (isinstance(units, int) and isinstance(inputs, int)):
-        raise refuse("input_mode=auto_select depends on sizes that are not known")
+        raise refuse("input_mode=auto_select depends on unknown sizes")
     skips = chosen == "skip_input" or (chosen == "auto_select" and units == inputs)
-    return Layers(a["rnn_mode"], known // directions, directions, units, inputs, skips)
+    return CudnnLayers(a["rnn_mode"], known // directions, directions, units, inputs, skips)
 
 
 def _count(op: NodeBuilder, h: Value, axis: int) -> int:
-    """How many states there are, one for each layer and direction."""
+    """The number of states, one for each layer and direction."""
     dims = op.shape(h)
     if dims is None or len(dims) != 3:
-        raise refuse(f"its states have the shape {dims}, not three dimensions")
+        raise refuse(f"its states have the shape {dims}; expected rank 3")
     if (known := dims[axis]) is not None:
         return known
     at = op.constant(h.node.inputs[1]) if h.node.op == "ExpandDims" else None
     if at is not None and int(at.reshape(())) in (axis, axis - 3):
         return 1
-    raise refuse("how many layers it has is not known")
+    raise refuse("the number of its layers is unknown")
 
 
 def _prepared(op: NodeBuilder, value: Value, turned: bool) -> Value:
-    """Time or layers first, in a type that all of it is computed in."""
+    """Time or layers as the first axis, in the dtype of the computation."""
     value = _wide(op, value)
     return op.Transpose(value, list(TURNED)).output(0) if turned else value
 
@@ -124,14 +124,14 @@ def _wide(op: NodeBuilder, value: Value) -> Value:
     return op.Cast(value, DstT=FLOAT32).output(0) if value.dtype.base in SHORT else value
 
 
-def _given_back(op: NodeBuilder, value: Value, kind: DType, turned: bool) -> Value:
+def _cast_back(op: NodeBuilder, value: Value, kind: DType, turned: bool) -> Value:
     if turned:
         value = op.Transpose(value, list(TURNED)).output(0)
     return op.Cast(value, DstT=kind).output(0) if kind in SHORT else value
 
 
-def _weights(op: NodeBuilder, form: Layers, params: Value) -> list[Weights]:
-    """For each layer and direction; gates stand below one another in the matrices."""
+def _weights(op: NodeBuilder, form: CudnnLayers, params: Value) -> list[CudnnWeights]:
+    """The weights of each layer and direction; the gates are stacked in the matrices."""
     known = Sizes(op)
     rows, above = known.mul(form.units, form.gates), known.mul(form.units, form.directions)
     shapes: list[list[Size]] = []
@@ -147,17 +147,19 @@ def _weights(op: NodeBuilder, form: Layers, params: Value) -> list[Weights]:
     matrix = iter([op.Reshape(parts.output(i), known.vector(shapes[i])).output(0) for i in range(matrices)])
     biases = iter([parts.output(i) for i in range(matrices, len(shapes))])
     return [
-        Weights(None if form.skips and not layer else next(matrix), next(matrix), next(biases), next(biases))
+        CudnnWeights(
+            None if form.skips and not layer else next(matrix), next(matrix), next(biases), next(biases)
+        )
         for layer in range(form.layers)
         for _ in range(form.directions)
     ]
 
 
 def _run(
-    op: NodeBuilder, form: Layers, inputs: list[Value], weights: list[Weights], steps: int | None,
+    op: NodeBuilder, form: CudnnLayers, inputs: list[Value], weights: list[CudnnWeights], steps: int | None,
     lengths: Value | None,
 ) -> tuple[Value, list[Value]]:  # fmt: skip
-    """All outputs, and the last states of all layers."""
+    """All outputs, and the final states of all layers."""
     x, *first = inputs
     count = form.layers * form.directions
     states = [op.Unpack(value, num=count, axis=0) for value in first]
@@ -166,10 +168,10 @@ def _run(
         outputs = []
         for way in range(form.directions):
             at = layer * form.directions + way
-            given_way = _backwards(op, x, lengths) if way else x
+            directed = _backwards(op, x, lengths) if way else x
             (y,), after = run_cell(
-                op, CELLS[form.mode], _inputs(op, form, given_way, weights[at]),
-                [state.output(at) for state in states], _read_in_steps(op, form, weights[at]),
+                op, CELLS[form.mode], _inputs(op, form, directed, weights[at]),
+                [state.output(at) for state in states], _step_constants(op, form, weights[at]),
                 steps=steps, lengths=lengths, layers=count,
             )  # fmt: skip
             outputs.append(_backwards(op, y, lengths) if way else y)
@@ -180,14 +182,14 @@ def _run(
 
 
 def _backwards(op: NodeBuilder, x: Value, lengths: Value | None) -> Value:
-    """Each sequence from its end to its start; what stands behind its end stays."""
+    """Each sequence reversed; elements after its end stay in place."""
     if lengths is None:
         return op.ReverseV2(x, [0]).output(0)
     return op.ReverseSequence(x, lengths, seq_dim=0, batch_dim=1).output(0)
 
 
-def _inputs(op: NodeBuilder, form: Layers, x: Value, weights: Weights) -> Value:
-    """What the input adds to the gates, for all steps at once: (time, batch, gates * units)."""
+def _inputs(op: NodeBuilder, form: CudnnLayers, x: Value, weights: CudnnWeights) -> Value:
+    """The contribution of the input to the gates, for all steps at once: (time, batch, gates * units)."""
     bias = weights.wb if form.mode == "gru" else op.Add(weights.wb, weights.rb)
     if weights.w is None:
         product = op.ConcatV2([x] * form.gates, 2) if form.gates > 1 else x
@@ -200,7 +202,7 @@ def _inputs(op: NodeBuilder, form: Layers, x: Value, weights: Weights) -> Value:
     return op.Add(product, bias).output(0)
 
 
-def _read_in_steps(op: NodeBuilder, form: Layers, weights: Weights) -> dict[str, object]:
+def _step_constants(op: NodeBuilder, form: CudnnLayers, weights: CudnnWeights) -> dict[str, object]:
     constants: dict[str, object] = {"r": weights.r, "axis": op.const(1)}
     if form.mode == "gru":
         constants |= {"rb": weights.rb, "one": op.const(1, weights.rb.dtype.base)}
@@ -211,35 +213,35 @@ def _recurrent(op: NodeBuilder, inside: Inside, h: Value) -> Node:
     return op.MatMul(h, inside["r"], transpose_b=True)
 
 
-def _lstm(op: NodeBuilder, inside: Inside, row: Value, states: list[Value]) -> Answers:
+def _lstm(op: NodeBuilder, inside: Inside, row: Value, states: list[Value]) -> StepResult:
     """Gates i, f, c, o."""
     h, c = states
     gates = op.Split(inside["axis"], op.Add(row, _recurrent(op, inside, h)), num_split=4)
     i, f, g, o = (gates.output(place) for place in range(4))
     cell = op.Add(op.Mul(op.Sigmoid(f), c), op.Mul(op.Sigmoid(i), op.Tanh(g)))
-    return _answers(op.Mul(op.Sigmoid(o), op.Tanh(cell)), cell)
+    return _result(op.Mul(op.Sigmoid(o), op.Tanh(cell)), cell)
 
 
-def _gru(op: NodeBuilder, inside: Inside, row: Value, states: list[Value]) -> Answers:
-    """Gates r, z, n; the reset is applied behind the recurrent product."""
+def _gru(op: NodeBuilder, inside: Inside, row: Value, states: list[Value]) -> StepResult:
+    """Gates r, z, n; the reset is applied after the recurrent product."""
     (h,) = states
     of_input = op.Split(inside["axis"], row, num_split=3)
     of_state = op.Split(inside["axis"], op.Add(_recurrent(op, inside, h), inside["rb"]), num_split=3)
     reset, update = (op.Sigmoid(op.Add(of_input.output(k), of_state.output(k))) for k in (0, 1))
     new = op.Tanh(op.Add(of_input.output(2), op.Mul(reset, of_state.output(2))))
-    return _answers(op.Add(op.Mul(op.Sub(inside["one"], update), new), op.Mul(update, h)))
+    return _result(op.Add(op.Mul(op.Sub(inside["one"], update), new), op.Mul(update, h)))
 
 
-def _tanh(op: NodeBuilder, inside: Inside, row: Value, states: list[Value]) -> Answers:
-    return _answers(op.Tanh(op.Add(row, _recurrent(op, inside, states[0]))))
+def _tanh(op: NodeBuilder, inside: Inside, row: Value, states: list[Value]) -> StepResult:
+    return _result(op.Tanh(op.Add(row, _recurrent(op, inside, states[0]))))
 
 
-def _relu(op: NodeBuilder, inside: Inside, row: Value, states: list[Value]) -> Answers:
-    return _answers(op.Relu(op.Add(row, _recurrent(op, inside, states[0]))))
+def _relu(op: NodeBuilder, inside: Inside, row: Value, states: list[Value]) -> StepResult:
+    return _result(op.Relu(op.Add(row, _recurrent(op, inside, states[0]))))
 
 
-def _answers(*states: Node) -> Answers:
-    """A step shows its first state."""
+def _result(*states: Node) -> StepResult:
+    """The output of a step is its first state."""
     values = [state.output(0) for state in states]
     return values[:1], values
 

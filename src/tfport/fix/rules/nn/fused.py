@@ -1,8 +1,8 @@
-"""What TensorFlow's optimiser or TensorFlow.js fused, taken apart again: a product, and what follows it.
+"""Ops that TensorFlow's optimizer or TensorFlow.js fused, as a product and the ops that follow it.
 
-Files of TensorFlow.js leave out attributes (`TArgs`, `explicit_paddings`) and have an op that no release
-defines (`FusedDepthwiseConv2dNative`), so what is not said has its default here.
-`_FusedBatchNormEx` is in `rules.batch_norm`.
+Files of TensorFlow.js omit attributes (`TArgs`, `explicit_paddings`) and have an op that no release
+defines (`FusedDepthwiseConv2dNative`), so missing attributes have defaults here.
+`_FusedBatchNormEx`: `rules.nn.batch_norm`.
 """
 
 from __future__ import annotations
@@ -24,32 +24,32 @@ CONVOLVES = ("strides", "padding", "explicit_paddings", "data_format", "dilation
 
 @rule("_FusedConv2D", keeps=ROUNDING)
 def conv2d_and_what_follows(op: NodeBuilder, n: Node) -> Replacement:
-    """A fused convolution is Conv2D, and the fused ops one after another."""
+    """A fused convolution is Conv2D, followed by the fused ops."""
     if n.attrs["filter_format"] != "HWIO":
-        return refuse(f"its filter is {n.attrs['filter_format']}")
+        return refuse(f"its filter_format is {n.attrs['filter_format']}")
     if n.attrs["num_host_args"]:
-        return refuse("it has scales of its own for 8-bit numbers")
+        return refuse("it has scales for 8-bit numbers")
     made = op.Conv2D(*n.inputs[:2], **_convolving(n))
     return _followed(op, n, made)
 
 
 @rule("_FusedDepthwiseConv2dNative FusedDepthwiseConv2dNative", keeps=ROUNDING)
 def depthwise_and_what_follows(op: NodeBuilder, n: Node) -> Replacement:
-    """A fused convolution is DepthwiseConv2dNative, and the fused ops one after another."""
+    """A fused convolution is DepthwiseConv2dNative, followed by the fused ops."""
     made = op.DepthwiseConv2dNative(*n.inputs[:2], **_convolving(n))
     return _followed(op, n, made)
 
 
 @rule("_FusedMatMul", keeps=ROUNDING)
 def matmul_and_what_follows(op: NodeBuilder, n: Node) -> Replacement:
-    """A fused product is MatMul, and the fused ops one after another."""
+    """A fused product is MatMul, followed by the fused ops."""
     flags = {name: n.attrs[name] for name in ("transpose_a", "transpose_b")}
     return _followed(op, n, op.MatMul(*n.inputs[:2], **flags))
 
 
 def _convolving(n: Node) -> dict[str, Any]:
     if _layout(n) not in LAYOUTS:
-        raise refuse(f"the layout is {_layout(n)}")
+        raise refuse(f"its data_format is {_layout(n)}")
     if not n.inputs[0].dtype.base.is_floating:
         raise refuse(f"it convolves {n.inputs[0].dtype.base}")
     return {name: n.attrs[name] for name in CONVOLVES if name in n.attrs}
@@ -66,7 +66,7 @@ def _followed(op: NodeBuilder, n: Node, first: Node) -> Value:
     for name in _fused_ops(n):
         y = with_dims(op, _step(op, n, name, y, rest), dims)
     if rest:
-        raise refuse(f"nothing is known of its {len(rest)} further inputs")
+        raise refuse(f"the meaning of its last {len(rest)} inputs is unknown")
     return y
 
 
@@ -91,12 +91,12 @@ def _step(op: NodeBuilder, n: Node, name: str, y: Value, rest: list[Value]) -> N
         return op.node(name, y)
     if name in GELUS:
         return GELUS[name](op, y)
-    raise refuse(f"nothing is known of the fused op {name}")
+    raise refuse(f"the fused op {name} is unknown")
 
 
 def _normalized(op: NodeBuilder, n: Node, y: Value, rest: list[Value]) -> Node:
     if (kind := y.dtype.base) != FLOAT32:
-        raise refuse(f"FusedBatchNorm takes no {kind}")
+        raise refuse(f"FusedBatchNorm does not support {kind}")
     statistics = [_next("FusedBatchNorm", rest) for _ in range(4)]
     attrs = {"epsilon": n.attrs.get("epsilon", 1e-4), "is_training": False}
     return op.FusedBatchNorm(y, *statistics, **attrs, data_format=_layout(n))
@@ -104,7 +104,7 @@ def _normalized(op: NodeBuilder, n: Node, y: Value, rest: list[Value]) -> Node:
 
 def _next(name: str, rest: list[Value]) -> Value:
     if not rest:
-        raise refuse(f"an input for {name} is missing")
+        raise refuse(f"the input for {name} is missing")
     return rest.pop(0)
 
 

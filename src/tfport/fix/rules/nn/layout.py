@@ -1,4 +1,4 @@
-"""Channels first, which kernels for a CPU refuse, between transpositions to channels last."""
+"""Ops with channels first, which CPU kernels do not support, with channels last between transpositions."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ IMAGES = {
     "FusedBatchNormGradV2": (0, 1),
     "FusedBatchNormGradV3": (0, 1),
 }
-"""The inputs that are images; the first where nothing is said."""
+"""The inputs that are images (default: the first)."""
 VECTORS = {"Conv2DBackpropInput": (0,), "Conv3DBackpropInputV2": (0,), "MaxPoolV2": (1, 2)}
-"""The inputs that have one number for each dimension."""
+"""The inputs that have one number for each axis."""
 
 
 @rule(
@@ -32,10 +32,10 @@ VECTORS = {"Conv2DBackpropInput": (0,), "Conv3DBackpropInputV2": (0,), "MaxPoolV
     keeps=EXACT,
 )
 def channels_last(op: NodeBuilder, n: Node) -> Replacement:
-    """The same is computed with channels last, between two transpositions."""
+    """The op is computed with channels last, between two transpositions."""
     layout = str(n.attrs["data_format"])
     if layout not in LAST:
-        return refuse(f"the layout is {layout}")
+        return refuse(f"its data_format is {layout}")
     to_last = [layout.index(name) for name in LAST[layout]]
     back = [LAST[layout].index(name) for name in layout]
     inputs: list[Any] = list(n.inputs)
@@ -49,7 +49,7 @@ def channels_last(op: NodeBuilder, n: Node) -> Replacement:
 
 
 def transposed(op: NodeBuilder, value: Value, order: Sequence[int]) -> Any:
-    """A value with its dimensions in another order; what only undoes another transposition is left out."""
+    """Transpose a value; a transposition that cancels the previous one is not added."""
     node = value.node
     back = [list(order).index(place) for place in range(len(order))]
     before = op.constant(node.inputs[1]) if node.op == "Transpose" else None

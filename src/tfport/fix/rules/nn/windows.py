@@ -1,10 +1,11 @@
-"""Windows that move over images: what their attributes say of each dimension of space, for rules to use."""
+"""Sliding windows over images: attributes, padding and strides of the spatial axes."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from typing import Any
 
+from tfport.fix.nodes.attrs import attrs_without
 from tfport.fix.nodes.builder import NodeBuilder
 from tfport.fix.nodes.shapes import with_dims
 from tfport.fix.nodes.sizes import Size, Sizes
@@ -12,39 +13,34 @@ from tfport.fix.rule import refuse
 from tfport.graph.graph import Node, Value
 
 Pads = list[tuple[Size, Size]]
-"""Before and after, in each dimension of space."""
-
-
-def without(n: Node, *names: str) -> dict[str, Any]:
-    """The attributes of a node but some."""
-    return {name: value for name, value in n.attrs.items() if name not in names}
+"""Padding before and after, for each spatial axis."""
 
 
 def unpadded(n: Node, *names: str) -> dict[str, Any]:
-    """The attributes of a node that adds no padding, but some."""
-    return {**without(n, "padding", "explicit_paddings", *names), "padding": "VALID"}
+    """The attributes of a node with padding VALID, except for these."""
+    return {**attrs_without(n, "padding", "explicit_paddings", *names), "padding": "VALID"}
 
 
 def ones(n: Node, *names: str) -> dict[str, list[int]]:
-    """Attributes that say 1 for every dimension."""
+    """Attributes with the value 1 for every axis."""
     return {name: [1] * len(_numbers(n, name)) for name in names if name in n.attrs}
 
 
 def in_space(n: Node, name: str) -> list[int]:
-    """What an attribute says of each dimension of space; refused where channels do not come last."""
+    """The values of an attribute for the spatial axes; refuses if channels are not last."""
     if not str(n.attrs["data_format"]).endswith("C"):
-        raise refuse(f"the layout is {n.attrs['data_format']}")
+        raise refuse(f"its data_format is {n.attrs['data_format']}")
     return _numbers(n, name)[1:-1]
 
 
 def explicit_pads(n: Node) -> list[tuple[int, int]]:
-    """What is added in each dimension, that of the batch and the channels too."""
+    """The padding of each axis, including batch and channels."""
     amounts = _numbers(n, "explicit_paddings")
     return list(zip(amounts[::2], amounts[1::2], strict=True))
 
 
 def padded(op: NodeBuilder, x: Value, pads: Sequence[tuple[int, int]], *, like: Any = 0) -> Value | Node:
-    """An image with zeros around it, or others like those."""
+    """An image padded with zeros, or with another number."""
     if not any(map(any, pads)):
         return x
     around = [list(pair) for pair in pads]
@@ -55,15 +51,15 @@ def padded(op: NodeBuilder, x: Value, pads: Sequence[tuple[int, int]], *, like: 
 
 
 def filter_sizes(op: NodeBuilder, n: Node, place: int = 1) -> list[int]:
-    """The sizes of a filter, which must be known."""
+    """The sizes of a filter; refuses if they are unknown."""
     dims = op.shape(n.inputs[place])
     if dims is None or None in dims:
-        raise refuse("the shape of the filter is not known")
+        raise refuse("the shape of its filter is unknown")
     return [size for size in dims if size is not None]
 
 
 def pads_of(op: NodeBuilder, n: Node, windows: list[int]) -> Pads:
-    """What is added in each dimension of space for windows of these sizes."""
+    """The padding of the spatial axes for windows of these sizes."""
     padding = n.attrs["padding"]
     if padding == "VALID":
         return [(0, 0) for _ in windows]
@@ -79,7 +75,7 @@ def pads_of(op: NodeBuilder, n: Node, windows: list[int]) -> Pads:
 
 
 def _same(sizes: Sizes, size: Size, window: int, stride: int) -> tuple[Size, Size]:
-    """For as many windows as there are strides; the odd one comes after."""
+    """The padding of SAME; an odd element is added after."""
     if stride == 1:
         total: Size = window - 1
     else:
@@ -90,7 +86,7 @@ def _same(sizes: Sizes, size: Size, window: int, stride: int) -> tuple[Size, Siz
 
 
 def every(op: NodeBuilder, value: Node, strides: list[int]) -> Node:
-    """Each so-manieth element along the dimensions of space."""
+    """Every n-th element along the spatial axes, by strides."""
     if max(strides) == 1:
         return value
     rank = len(strides) + 2

@@ -1,1 +1,1 @@
-"""Rules for ops on strings, and for parsing."""
+"""Rules for ops on strings, regular expressions and serialized Examples."""

@@ -1,4 +1,4 @@
-"""Words of a sentence that stand side by side, joined."""
+"""N-grams of words."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from tfport.graph.graph import Node, Value
 from tfport.runtime.ops.strings.byte_strings import attr_bytes
 
 MOST_WORDS = 64
-"""In the n-grams of all widths together: each is a node of its own."""
+"""The limit for the sum of all n-gram widths: each word of an n-gram needs a node."""
 
 
 @dataclass(frozen=True, slots=True)
-class Sentences:
-    """Rows of words, with what is put before and behind each row at the end of all words."""
+class PaddedSentences:
+    """Rows of words; the left and the right pad are appended to all words."""
 
     op: NodeBuilder
     words: Node
@@ -27,7 +27,7 @@ class Sentences:
     separator: str
 
     def grams(self, places: Node, width: int, pad: int) -> Node:
-        """The n-grams at places among the words and pads of rows."""
+        """The n-grams at these indices of words and pads in rows."""
         op, rows, first = self.op, column(self.op, places, 0), column(self.op, places, 1)
         start, length = op.Gather(self.starts, rows), op.Gather(self.lengths, rows)
         left, right = (op.Add(op.ZerosLike(first), op.Add(self.count, op.const(i, INT64))) for i in (0, 1))
@@ -41,18 +41,18 @@ class Sentences:
 
 @rule("StringNGrams", keeps=EXACT)
 def words_side_by_side(op: NodeBuilder, n: Node) -> Replacement:
-    """The words at each place and the next ones, pads where a row has none, are joined."""
+    """The words from each index on are joined, with pads outside of the row."""
     widths = n.attrs["ngram_widths"]
     assert isinstance(widths, list)
     if n.attrs["preserve_short_sequences"]:
-        return refuse("rows that are too short are kept whole, however long they are")
+        return refuse("preserve_short_sequences is not supported")
     if not widths or sum(widths) > MOST_WORDS:
-        return refuse(f"its n-grams have {sum(widths)} words together; expected 1 to {MOST_WORDS}")
+        return refuse(f"the sum of its ngram_widths is {sum(widths)}; expected 1 to {MOST_WORDS}")
     data, splits = n.inputs
     cuts = wide(op, splits)
     ends = op.const([attr_bytes(n.attrs["left_pad"]), attr_bytes(n.attrs["right_pad"])], STRING)
     starts = op.StridedSlice(cuts, [0], [-1], [1], begin_mask=1)
-    sentences = Sentences(
+    sentences = PaddedSentences(
         op,
         op.ConcatV2([data, ends], 0),
         count_of(op, data),

@@ -1,4 +1,4 @@
-"""Serialized Examples and raw bytes: one or many at once, keys as inputs or as attributes."""
+"""Parsing of serialized Examples and raw bytes as the other versions of the ops."""
 
 from __future__ import annotations
 
@@ -19,16 +19,16 @@ Outputs = list[Node | Value | None]
 
 @rule("ParseExampleV2", keeps=EXACT)
 def keys_one_by_one(op: NodeBuilder, n: Node) -> Replacement:
-    """ParseExample takes each key by itself; a ragged feature is a sparse one whose rows are counted."""
+    """ParseExample takes each key as an input; ragged features become sparse ones with counted rows."""
     serialized, names, sparse, dense, ragged, *defaults = n.inputs
     dims, count = op.shape(serialized), n.attrs["num_sparse"]
     assert isinstance(count, int)
     if dims is None or len(dims) > 1:
-        return refuse("it is not known whether one Example or a vector of them is parsed")
+        return refuse("the rank of its serialized input is unknown or above 1")
     kinds = _list(n.attrs["ragged_value_types"])
     keys = [*_each(op, sparse, count), *_each(op, ragged, len(kinds))]
     if not dims and kinds:
-        return refuse("one Example alone is parsed into ragged features")
+        return refuse("it parses a single Example into ragged features")
     parsed = op.ParseExample(
         serialized if dims else op.ExpandDims(serialized, 0),
         names if dims else op.Reshape(names, [-1]),
@@ -47,7 +47,7 @@ def keys_one_by_one(op: NodeBuilder, n: Node) -> Replacement:
 
 @rule("ParseExample", keeps=EXACT)
 def keys_at_once(op: NodeBuilder, n: Node) -> Replacement:
-    """ParseExampleV2 takes all keys in one vector."""
+    """ParseExampleV2 takes all keys as one vector."""
     sparse, dense = n.attrs["Nsparse"], n.attrs["Ndense"]
     assert isinstance(sparse, int)
     assert isinstance(dense, int)
@@ -62,7 +62,7 @@ def keys_at_once(op: NodeBuilder, n: Node) -> Replacement:
 
 @rule("ParseSingleExample", keeps=EXACT)
 def example_in_a_batch(op: NodeBuilder, n: Node) -> Replacement:
-    """One Example is parsed like the only one of a batch, and the axis of the batch is taken off."""
+    """A single Example is parsed as a batch of one, and the batch axis is removed."""
     serialized, *defaults = n.inputs
     sparse, dense = (
         [attr_bytes(key) for key in _list(n.attrs[name])] for name in ("sparse_keys", "dense_keys")
@@ -75,7 +75,7 @@ def example_in_a_batch(op: NodeBuilder, n: Node) -> Replacement:
 
 
 def _parts(parsed: Node, sparse: int, dense: int) -> tuple[list[Value], ...]:
-    """What ParseExample answers: indices, values and shapes of sparse features, and dense ones."""
+    """The outputs of ParseExample: indices, values and shapes of sparse features, and dense features."""
     starts = (0, sparse, 2 * sparse, 3 * sparse, 3 * sparse + dense)
     outputs = [parsed.output(i) for i in range(starts[-1])]
     return tuple(outputs[a:b] for a, b in pairwise(starts))
@@ -88,14 +88,14 @@ def _alone(
     shapes: Sequence[Value],
     dense: Sequence[Value],
 ) -> Outputs:
-    """The answers for the only Example of a batch."""
+    """The outputs for the only Example of a batch."""
     places = [op.StridedSlice(tensor, [0, 1], [0, 2], [1, 1], begin_mask=1, end_mask=1) for tensor in index]
     sizes = [op.StridedSlice(tensor, [1], [2], [1]) for tensor in shapes]
     return [*places, *values, *sizes, *(op.Squeeze(tensor, squeeze_dims=[0]) for tensor in dense)]
 
 
 def _splits(op: NodeBuilder, index: Value, serialized: Value) -> Node:
-    """Where rows begin and end, counted from the index of each value."""
+    """The row splits, from the index of each value."""
     rows = column(op, index, 0)
     count = op.Cast(count_of(op, serialized), DstT="int32")
     return splits_of(op, op.UnsortedSegmentSum(op.OnesLike(rows), rows, count))
@@ -126,15 +126,15 @@ PREFIXES = ("context_sparse", "context_dense", "feature_list_sparse", "feature_l
 
 @rule("ParseSequenceExampleV2", keeps=EXACT)
 def keys_as_attributes(op: NodeBuilder, n: Node) -> Replacement:
-    """ParseSequenceExample has the keys, which are constants, as attributes, and no ragged features."""
-    serialized, name, *inputs = n.inputs
+    """ParseSequenceExample takes constant keys as attributes, and has no ragged features."""
+    serialized, debug_name, *inputs = n.inputs
     if n.attrs["context_ragged_value_types"] or n.attrs["feature_list_ragged_value_types"]:
         return refuse("it has ragged features")
     if (dims := op.shape(serialized)) is None or len(dims) != 1:
-        return refuse("it is not known to parse a vector of SequenceExamples")
+        return refuse("its serialized input is not known to be a vector")
     known = [op.constant(value) for value in inputs[:7]]
     if any(array is None for array in known):
-        return refuse("its keys are not known beforehand")
+        return refuse("its keys are not constant")
     arrays = [array.tolist() for array in known if array is not None]
     keys = dict(zip(PREFIXES, (arrays[0], arrays[1], arrays[3], arrays[4]), strict=True))
     missing = [key for key, may in zip(arrays[4], arrays[6], strict=True) if may]
@@ -142,10 +142,10 @@ def keys_as_attributes(op: NodeBuilder, n: Node) -> Replacement:
     kinds = ("context_sparse_types", "feature_list_dense_types", "feature_list_sparse_types")
     shapes = ("context_dense_shapes", "feature_list_dense_shapes")
     parsed = op.ParseSequenceExample(
-        serialized, name, inputs[7:],
+        serialized, debug_name, inputs[7:],
         **{f"{prefix}_keys": [_text(key) for key in values] for prefix, values in keys.items()},
         feature_list_dense_missing_assumed_empty=[_text(key) for key in missing],
-        Ncontext_dense=len(inputs) - 7, **{array: n.attrs[array] for array in (*names, *kinds, *shapes)},
+        Ncontext_dense=len(inputs) - 7, **{name: n.attrs[name] for name in (*names, *kinds, *shapes)},
     )  # fmt: skip
     return list(parsed.outputs)
 
@@ -159,22 +159,22 @@ def _text(key: bytes) -> str | bytes:
 
 @rule("DecodePaddedRaw", keeps=EXACT)
 def padded_then_decoded(op: NodeBuilder, n: Node) -> Replacement:
-    """DecodeRaw decodes strings of one length: each is lengthened by zeros and cut to that."""
+    """Strings are padded with zeros and cut to the length, and then decoded by DecodeRaw."""
     length = op.constant(n.inputs[1])
     if length is None or not 0 < int(length) <= LONGEST_PADDING:
-        return refuse(f"the length is not known to be 1 to {LONGEST_PADDING} bytes")
+        return refuse(f"its length is not known to be 1 to {LONGEST_PADDING} bytes")
     kind = n.attrs["out_type"]
     assert isinstance(kind, DType)
     padded = op.Substr(op.StringJoin([n.inputs[0], b"\0" * int(length)]), 0, int(length))
     numbers = op.DecodeRaw(padded, out_type=kind, little_endian=n.attrs["little_endian"])
-    # of no strings DecodeRaw makes no numbers each
+    # for no strings, the last axis of DecodeRaw is empty
     shape = op.ConcatV2([op.Shape(n.inputs[0], out_type="int32"), [int(length) // kind.numpy.itemsize]], 0)
     return op.Reshape(numbers, shape)
 
 
 @rule("DecodeRaw", keeps=EXACT)
 def decoded_as_bytes(op: NodeBuilder, n: Node) -> Replacement:
-    """A bool is one byte, 0 or 1."""
+    """Bools are decoded as uint8, and compared with 0."""
     if n.attrs["out_type"] != BOOL:
-        return refuse("it decodes no bools")
+        return refuse("its out_type is not bool")
     return op.Greater(op.Cast(op.DecodeRaw(n.inputs[0], out_type="uint8"), DstT="int32"), 0)

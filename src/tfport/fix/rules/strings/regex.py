@@ -1,27 +1,28 @@
-"""Regular expressions: given as an attribute or as an input, and the plain ones without any."""
+"""Regular expressions as attributes or inputs, and simple ones by string ops."""
 
 from __future__ import annotations
 
 import re
 
 from tfport.fix.nodes.builder import NodeBuilder
+from tfport.fix.nodes.row_splits import column
 from tfport.fix.rule import EXACT, LOSSY, Replacement, refuse, rule
-from tfport.fix.rules.strings.string_bytes import Bytes, leads, single_bytes
+from tfport.fix.rules.strings.string_bytes import StringBytes, leads, single_bytes
 from tfport.graph.dtypes import INT64
 from tfport.graph.graph import Node, Value
 from tfport.runtime.ops.strings.byte_strings import attr_bytes
 from tfport.runtime.ops.strings.kernels.regex import compiled_regex
 
 LITERAL = re.compile(rb"\^?((?:\\[^0-9A-Za-z]|[^\\.^$|?*+()\[\]{}])*)\$?", re.DOTALL)
-"""Plain characters and escaped ones, with or without anchors."""
+"""Literal characters, plain or escaped, with or without anchors."""
 PREFIX = re.compile(rb"\^?((?:\\[^0-9A-Za-z]|[^\\.^$|?*+()\[\]{}])*)\.\*\$?", re.DOTALL)
 ONE_OF = re.compile(
     rb"(?:\[(?!\^)(?:\[:\w+:\]|\\[^pPxQEAzZbBCWSDuU0-9]|[^\]\\\[])+\]|\\[sdwnrtfv]|\\[^0-9A-Za-z]|[^\\.^$|?*+()\[\]{}])(\+?)",
     re.DOTALL,
 )
-"""One of some characters, once or, with a group that is not empty, several times."""
+"""A character class, once or, if the group is not empty, repeated."""
 NONE_OF = re.compile(rb"(?:\[\^(?:\[:\w+:\]|\\[^pPxQEAzZbBCWSDuU0-9]|[^\]\\\[])+\]|\\[WSD])(\+?)", re.DOTALL)
-"""One of all but some characters, likewise."""
+"""A negated character class, likewise."""
 LONGEST_WORD = 32
 ESCAPED = re.compile(rb"\\(.)", re.DOTALL)
 
@@ -41,13 +42,13 @@ def replace_a_constant_pattern(op: NodeBuilder, n: Node) -> Replacement:
 
 @rule("RegexFullMatch", keeps=EXACT)
 def pattern_as_attribute(op: NodeBuilder, n: Node) -> Replacement:
-    """StaticRegexFullMatch has the pattern, which is a constant, as an attribute."""
+    """StaticRegexFullMatch takes a constant pattern as an attribute."""
     return op.StaticRegexFullMatch(n.inputs[0], pattern=_text(op, n.inputs[1]))
 
 
 @rule("RegexReplace", keeps=EXACT)
 def pattern_and_rewrite_as_attributes(op: NodeBuilder, n: Node) -> Replacement:
-    """StaticRegexReplace has the pattern and rewrite, which are constants, as attributes."""
+    """StaticRegexReplace takes a constant pattern and rewrite as attributes."""
     pattern, rewrite = _text(op, n.inputs[1]), _text(op, n.inputs[2])
     return op.StaticRegexReplace(
         n.inputs[0], pattern=pattern, rewrite=rewrite, replace_global=n.attrs["replace_global"]
@@ -56,52 +57,52 @@ def pattern_and_rewrite_as_attributes(op: NodeBuilder, n: Node) -> Replacement:
 
 @rule("RegexFullMatch", keeps=EXACT)
 def equal_to_a_literal(op: NodeBuilder, n: Node) -> Replacement:
-    """A pattern of plain characters is matched by the string that has these characters."""
+    """A pattern of literal characters matches only the equal string."""
     pattern = _bytes(op, n.inputs[1])
     if not (match := LITERAL.fullmatch(pattern)):
-        return refuse(f"its pattern {pattern!r} has more than plain characters")
+        return refuse(f"its pattern {pattern!r} is not literal")
     return op.Equal(n.inputs[0], ESCAPED.sub(rb"\1", match[1]))
 
 
 @rule("RegexFullMatch", keeps=LOSSY)
 def begins_with_a_literal(op: NodeBuilder, n: Node) -> Replacement:
-    """Plain characters with .* behind them begin a string; that no line ends in it is not asked."""
+    """Literal characters followed by .* are compared with the start of a string; line ends are ignored."""
     pattern = _bytes(op, n.inputs[1])
     if not (match := PREFIX.fullmatch(pattern)):
-        return refuse(f"its pattern {pattern!r} is not plain characters and .*")
+        return refuse(f"its pattern {pattern!r} is not literal characters followed by .*")
     start = ESCAPED.sub(rb"\1", match[1])
     if b"\0" in start:
         return refuse(f"its pattern {pattern!r} has a zero byte")
-    # in 1.4 an empty string has no part at all
+    # in 1.4 Substr of an empty string fails
     return op.Equal(op.Substr(op.StringJoin([n.inputs[0], b"\0"]), 0, len(start)), start)
 
 
 @rule("RegexReplace", keeps=EXACT)
 def replaced_by_bytes(op: NodeBuilder, n: Node) -> Replacement:
-    """Where characters of ASCII are replaced everywhere, each byte becomes itself, the rewrite or nothing."""
+    """For a class of ASCII characters, each byte is kept, replaced by the rewrite, or removed."""
     pattern, rewrite = _bytes(op, n.inputs[1]), _plain_rewrite(op, n)
     match = ONE_OF.fullmatch(pattern)
     if not match or not pattern.isascii():
-        return refuse(f"its pattern {pattern!r} is more than one of some characters of ASCII")
+        return refuse(f"its pattern {pattern!r} is not a class of ASCII characters")
     return _replaced(op, n.inputs[0], pattern, bool(match[1]), rewrite)
 
 
 @rule("RegexReplace", keeps=LOSSY)
 def others_replaced_by_bytes(op: NodeBuilder, n: Node) -> Replacement:
-    """Where all but some characters of ASCII are replaced, so are bytes that are not UTF-8."""
+    """For a negated class of ASCII characters; bytes that are not UTF-8 are replaced too."""
     pattern, rewrite = _bytes(op, n.inputs[1]), _plain_rewrite(op, n)
     match = NONE_OF.fullmatch(pattern)
     if not match or not pattern.isascii():
-        return refuse(f"its pattern {pattern!r} is more than all but some characters of ASCII")
+        return refuse(f"its pattern {pattern!r} is not a negated class of ASCII characters")
     return _replaced(op, n.inputs[0], pattern, bool(match[1]), rewrite)
 
 
 def _replaced(op: NodeBuilder, text: Value, pattern: bytes, several: bool, rewrite: bytes) -> Node:
-    """Characters that a pattern matches replaced one by one, or several side by side at once."""
+    """Replace the characters that a pattern matches one by one, or adjacent ones at once."""
     match = compiled_regex(pattern).fullmatch
     others = bool(match("\u00e9".encode()))
     inside = [bool(match(byte)) if byte.isascii() else others for byte in single_bytes()]
-    strings = Bytes(op, text)
+    strings = StringBytes(op, text)
     if not several or not rewrite:
         parts = [(rewrite if leads(code) else b"") if inside[code] else bytes([code]) for code in range(256)]
         return strings.joined(strings.mapped(parts))
@@ -117,15 +118,15 @@ def _replaced(op: NodeBuilder, text: Value, pattern: bytes, several: bool, rewri
 
 @rule("RegexReplace", keeps=EXACT)
 def literal_replaced_by_bytes(op: NodeBuilder, n: Node) -> Replacement:
-    """Where a word stands, its first byte becomes the rewrite and the others nothing."""
+    """The first byte of each occurrence of a word becomes the rewrite, and its other bytes are removed."""
     pattern, rewrite = _bytes(op, n.inputs[1]), _plain_rewrite(op, n)
     match = LITERAL.fullmatch(pattern)
     word = ESCAPED.sub(rb"\1", match[1]) if match and match[0] == match[1] else b""
     if not word or len(word) > LONGEST_WORD:
-        return refuse(f"its pattern {pattern!r} is no word of up to {LONGEST_WORD} plain characters")
+        return refuse(f"its pattern {pattern!r} is not 1 to {LONGEST_WORD} literal characters")
     if any(word.startswith(word[i:]) for i in range(1, len(word))):
         return refuse(f"its pattern {pattern!r} may overlap with itself")
-    strings = Bytes(op, n.inputs[0])
+    strings = StringBytes(op, n.inputs[0])
     begins = _begins(op, strings, word)
     covered = _shifted(op, begins, len(word) - 1)
     size = op.Shape(strings.bytes, out_type="int32")
@@ -133,12 +134,10 @@ def literal_replaced_by_bytes(op: NodeBuilder, n: Node) -> Replacement:
     return strings.joined(op.Select(begins, op.Fill(size, rewrite), rest))
 
 
-def _begins(op: NodeBuilder, strings: Bytes, word: bytes) -> Node:
-    """Whether the word stands at each byte, within one string."""
+def _begins(op: NodeBuilder, strings: StringBytes, word: bytes) -> Node:
+    """Whether the word starts at each byte, within one string."""
     size = op.Shape(strings.bytes, out_type="int32")
-    row = op.StridedSlice(
-        strings.places, [0, 0], [0, 1], [1, 1], begin_mask=1, end_mask=1, shrink_axis_mask=2
-    )
+    row = column(op, strings.places, 0)
     behind = len(word) - 1
     text = op.ConcatV2([strings.bytes, op.const([b""] * behind)], 0) if behind else strings.bytes
     rows = op.ConcatV2([row, op.const([-1] * behind, INT64)], 0) if behind else row
@@ -149,7 +148,7 @@ def _begins(op: NodeBuilder, strings: Bytes, word: bytes) -> Node:
 
 
 def _shifted(op: NodeBuilder, begins: Node, by: int) -> Node:
-    """Whether a word began up to `by` bytes before, for each byte."""
+    """Whether a word started up to `by` bytes before, for each byte."""
     size = op.Shape(begins, out_type="int32")
     padded = op.ConcatV2([op.const([False] * by), begins], 0) if by else begins
     covered = op.Slice(padded, [0], size)
@@ -163,19 +162,19 @@ def _plain_rewrite(op: NodeBuilder, n: Node) -> bytes:
     if b"\\" in rewrite:
         raise refuse(f"its rewrite {rewrite!r} has a backslash")
     if not n.attrs["replace_global"]:
-        raise refuse("only the first match is replaced")
+        raise refuse("it replaces only the first match")
     return rewrite
 
 
 def _bytes(op: NodeBuilder, value: Value) -> bytes:
     array = op.constant(value)
     if array is None or array.ndim:
-        raise refuse(f"`{value}` is not known beforehand")
+        raise refuse(f"`{value}` is not constant")
     return attr_bytes(array.item())
 
 
 def _text(op: NodeBuilder, value: Value) -> str | bytes:
-    """A constant as an attribute holds it."""
+    """A constant string as an attribute value."""
     text = _bytes(op, value)
     try:
         return text.decode()

@@ -1,11 +1,11 @@
-"""Code points of UTF-8: taken out of strings and put into them, byte by byte."""
+"""Unicode ops on UTF-8 by arithmetic on bytes."""
 
 from __future__ import annotations
 
 from tfport.fix.nodes.builder import NodeBuilder
 from tfport.fix.nodes.row_splits import column, count_of, indices_of, lengths_of, longest, splits_of, wide
 from tfport.fix.rule import EXACT, LOSSY, Replacement, refuse, rule
-from tfport.fix.rules.strings.string_bytes import Bytes, leads, single_bytes
+from tfport.fix.rules.strings.string_bytes import StringBytes, leads, single_bytes
 from tfport.graph.dtypes import INT32, INT64, STRING
 from tfport.graph.graph import Node
 
@@ -13,22 +13,22 @@ LAST, UNKNOWN = 0x10FFFF, 0xFFFD
 SURROGATES = (0xD800, 0xE000)
 NO_BYTE = 256
 HEADS = (0, 0xC0, 0xE0, 0xF0)
-"""What the first byte has beside its part of the code point, by how many follow."""
+"""The marker bits of the first byte, by the number of continuation bytes."""
 
 
 def _follow(code: int) -> int:
-    """How many bytes follow a byte that begins a character."""
+    """The number of continuation bytes after a first byte."""
     return (code >= 0xC0) + (code >= 0xE0) + (code >= 0xF0)
 
 
 @rule("UnicodeDecode UnicodeDecodeWithOffsets", keeps=LOSSY)
 def decoded_by_bytes(op: NodeBuilder, n: Node) -> Replacement:
-    """The code points of valid UTF-8, by arithmetic on bytes; what is not valid is not replaced."""
+    """Code points of valid UTF-8 by arithmetic on bytes; invalid bytes are not replaced."""
     if not _is_utf8(n.attrs["input_encoding"]):
-        return refuse(f"its strings are {n.attrs['input_encoding']}, not UTF-8")
+        return refuse(f"its input_encoding is {n.attrs['input_encoding']}; expected UTF-8")
     if n.attrs["replace_control_characters"]:
-        return refuse("control characters are replaced too")
-    strings = Bytes(op, n.inputs[0])
+        return refuse("replace_control_characters is not supported")
+    strings = StringBytes(op, n.inputs[0])
     begins = strings.numbered([leads(code) for code in range(256)])
     at = op.Cast(op.Reshape(op.Where(op.Greater(begins, 0)), [-1]), DstT="int32")
     padded = op.ConcatV2([strings.codes, op.const([0, 0, 0], INT32)], 0)
@@ -48,18 +48,18 @@ def decoded_by_bytes(op: NodeBuilder, n: Node) -> Replacement:
 
 
 def _by(op: NodeBuilder, codes: Node, number: object) -> Node:
-    """A number for each byte."""
+    """Map each byte to a number."""
     assert callable(number)
     return op.Gather(op.const([number(code) for code in range(256)], INT32), codes)
 
 
 @rule("UnicodeEncode", keeps=EXACT)
 def encoded_by_bytes(op: NodeBuilder, n: Node) -> Replacement:
-    """The bytes of UTF-8 by arithmetic on code points, those that are none replaced or left out."""
+    """UTF-8 bytes by arithmetic on code points; invalid code points are replaced or dropped."""
     if n.attrs["output_encoding"] != "UTF-8":
-        return refuse(f"its strings become {n.attrs['output_encoding']}, not UTF-8")
+        return refuse(f"its output_encoding is {n.attrs['output_encoding']}; expected UTF-8")
     if n.attrs["errors"] == "strict":
-        return refuse("what is no code point is an error")
+        return refuse("errors=strict is not supported")
     splits = n.inputs[1]
     points = _settled(op, n)
     follow = op.AddN([op.Cast(op.GreaterEqual(points, p), DstT="int32") for p in (0x80, 0x800, 0x10000)])
@@ -71,7 +71,7 @@ def encoded_by_bytes(op: NodeBuilder, n: Node) -> Replacement:
         rest = op.FloorDiv(points, 64**place)
         tail = op.Select(op.Greater(follow, place), op.Add(op.FloorMod(rest, 64), 0x80), none)
         code = op.Select(op.Equal(follow, place), op.Add(rest, heads), tail)
-        # a code point that is left out is negative
+        # a dropped code point is negative
         parts.append(op.Gather(table, op.Select(op.Less(points, 0), none, code)))
     lengths = lengths_of(op, wide(op, splits))
     shape = op.Pack([count_of(op, lengths), op.Add(longest(op, lengths), op.const(1, INT64))])
@@ -80,7 +80,7 @@ def encoded_by_bytes(op: NodeBuilder, n: Node) -> Replacement:
 
 
 def _settled(op: NodeBuilder, n: Node) -> Node:
-    """The code points, others replaced; -1 for one that is left out."""
+    """The code points with invalid ones replaced; -1 for dropped ones."""
     points, (low, high) = n.inputs[0], SURROGATES
     surrogate = op.LogicalAnd(op.GreaterEqual(points, low), op.Less(points, high))
     wrong = op.LogicalOr(op.LogicalOr(op.Less(points, 0), op.Greater(points, LAST)), surrogate)
@@ -92,11 +92,11 @@ def _settled(op: NodeBuilder, n: Node) -> Node:
 
 @rule("UnicodeTranscode", keeps=LOSSY)
 def valid_already(op: NodeBuilder, n: Node) -> Replacement:
-    """Valid UTF-8 stays as it is; what is not valid is not replaced."""
+    """Valid UTF-8 is unchanged; invalid bytes are not replaced."""
     if not _is_utf8(n.attrs["input_encoding"]) or n.attrs["output_encoding"] != "UTF-8":
-        return refuse(f"it is from {n.attrs['input_encoding']} to {n.attrs['output_encoding']}")
+        return refuse(f"it converts {n.attrs['input_encoding']} to {n.attrs['output_encoding']}")
     if n.attrs["replace_control_characters"]:
-        return refuse("control characters are replaced too")
+        return refuse("replace_control_characters is not supported")
     return op.Identity(n.inputs[0])
 
 
