@@ -35,7 +35,7 @@ CASES = [  # nodes                                          code       message
     ("y = Acme>Sum() {N=0, T=float32}", "TFP205",
      "attribute `N` of op `Acme>Sum` is 0; {tfport} needs at least 1"),
     ("y = Acme>Scale(x, x) {T=float32}", "TFP206",
-     "op `Acme>Scale` takes 1 inputs in {tfport}; the node has 2"),
+     "op `Acme>Scale` takes 1 input in {tfport}; the node has 2"),
     ("y = Acme>Scale(x) {T=float64}", "TFP207",
      "input 0 of op `Acme>Scale` is float32; {tfport} expects float64"),
     ("i = Placeholder() {dtype=int32, shape=(2,)}\ny = Acme>Scale(i) {T=int32}", "TFP602",

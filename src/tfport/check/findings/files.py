@@ -30,7 +30,7 @@ WHEN_LOADING = (LOADING, LOADING, LOADING)
     noticed=Noticed(serving=AT_RUN, python_1=AT_LOAD, python_2=AT_LOAD, objects=AT_LOAD, tfport=AT_RUN),
 )
 class NoVariables(Finding):
-    """{file}: missing; it holds {count} variables
+    """{file}: missing; it is the index of {variables}
 
     ## Cause
     The folder was copied without `variables/`, or the copy is incomplete. A session loads
@@ -43,6 +43,10 @@ class NoVariables(Finding):
 
     file: str
     count: int
+
+    @property
+    def variables(self) -> str:
+        return f"{self.count} variable{'' if self.count == 1 else 's'}"
 
     def says(self) -> str:
         node = self.nodes[0]

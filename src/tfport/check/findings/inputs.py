@@ -19,7 +19,7 @@ from tfport.registry.unresolved import Question
     noticed={Question.INPUTS_FEW: INPUT_COUNTS, Question.INPUTS_MANY: STRUCTURE},
 )
 class WrongNumberOfInputs(Finding):
-    """op `{op}` takes {wanted} inputs in {target}; the node has {actual}
+    """op `{op}` takes {wanted} in {target}; the node has {actual}
 
     ## Cause
     The op takes another number of inputs in the release that wrote the model, or the
@@ -40,8 +40,8 @@ class WrongNumberOfInputs(Finding):
         return cls(actual=unresolved.answer.actual, types=unresolved.answer.expected)
 
     @property
-    def wanted(self) -> int:
-        return len(self.types)
+    def wanted(self) -> str:
+        return f"{len(self.types)} input{'' if len(self.types) == 1 else 's'}"
 
     def says(self) -> str:
         return tensorflow_messages.input_count(self.types, self.actual, self.nodes[0], self.on)

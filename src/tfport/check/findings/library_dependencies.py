@@ -25,7 +25,7 @@ def shortened(names: Sequence[str], most: int = MOST_SHOWN) -> str:
 
 @finding("TFP410", "missing-library", noticed=DLOPEN)
 class MissingLibrary(Finding):
-    """{file}: `{library}` is not found, which {chain} needs
+    """{file}: `{library}`, which {chain} needs, is not found
 
     ## Cause
     A library names the libraries that it needs, and the dynamic loader searches each: in
@@ -66,7 +66,7 @@ class MissingLibrary(Finding):
 
 @finding("TFP411", "missing-cuda-library", noticed=DLOPEN)
 class MissingCudaLibrary(Finding):
-    """{file}: `{library}` is not found, of {part} {version}
+    """{file}: `{library}` of {part} {version} is not found
 
     ## Cause
     The library was linked to one release of CUDA, and the number in the name of each CUDA
