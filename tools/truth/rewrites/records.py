@@ -1,45 +1,48 @@
-"""The evidence on disk: docs/truth/fix.json, and the same as tables in fix.md.
+"""Read and write the outcomes of rewritten models: docs/truth/fix.json.xz, and its tables in fix.md.
 
-An entry is what one case did on one target. A new one takes the place of its own, and of no other.
+An entry is what one case did on one target. A new entry replaces only the one of the same case and target.
 """
 
-import json
 import math
+import sys
 from collections import Counter
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
+
+sys.path.append(str(Path(__file__).parents[3]))
+
+from tests.compact_json import read_json, write_json
 
 Record = dict[str, Any]
 Records = dict[str, dict[str, Record]]
 """Entries by case and target."""
 HEAD = """# What rewritten models answer in real old releases
 
-Written by `make truth-fix`; [fix.json](fix.json) has more, output by output. Each model was rewritten by
-`tfport fix`, run in the real binary of the target through TensorFlow's C API, and held against the answers
-of the original model. *relative* is the largest difference beside the largest number expected, *ulps*
-counts the numbers between the two in the type of the output, *varies* is how far the expected answers to
-different inputs are apart, beside the largest number too. Releases differ in how they round, also where a
-rewriting keeps every bit.
+Written by `make truth-fix`; [fix.json.xz](fix.json.xz) has more about each output. Each model was rewritten by
+`tfport fix`, run in the real binary of the target through TensorFlow's C API, and compared with the answers
+of the original model. *relative* is the largest difference relative to the largest expected number, *ulps*
+is the distance in units of the output's dtype, *varies* is how much the expected answers to different inputs
+differ, relative to the largest number too. Releases round differently, even if a rewrite keeps every bit.
 """
 COLUMNS = "case | written by | target | original there | rewritten | absolute | relative | ulps | varies"
 LONGEST = 90
 
 
 def read(file: Path) -> Records:
-    return json.loads(file.read_text()) if file.exists() else {}
+    return read_json(file) if file.exists() else {}
 
 
 def write(file: Path, new: Records, cases: dict[str, Iterable[str]]) -> Records:
-    """Put new entries among those that are there; what is no case or target any more goes."""
+    """Merge new entries into the file; drop cases and targets that no longer exist."""
     old, merged = read(file), {}
     for case, targets in cases.items():
-        found = old.get(case, {}) | new.get(case, {})
-        if kept := {target: found[target] for target in targets if target in found}:
+        entries = old.get(case, {}) | new.get(case, {})
+        if kept := {target: entries[target] for target in targets if target in entries}:
             merged[case] = kept
     file.parent.mkdir(parents=True, exist_ok=True)
-    file.write_text(json.dumps(merged, indent=1, ensure_ascii=False) + "\n")
-    file.with_suffix(".md").write_text(page(merged))
+    write_json(file, merged)
+    file.with_name(f"{file.name.partition('.')[0]}.md").write_text(page(merged))
     return merged
 
 
@@ -54,7 +57,7 @@ def page(records: Records) -> str:
         table([*COLUMNS.split(" | "), "rules"], rows),
         "## The binaries\n",
         table(["release", "wheel", "SHA-256"], [[b, f"`{w}`", f"`{s}`"] for b, w, s in wheels]),
-        "## What the answers were held against\n",
+        "## References\n",
         table(["case", "reference"], sorted({(case, e["reference"]) for case, _, e in entries})),
     ]
     return "\n".join(sections)

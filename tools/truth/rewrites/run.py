@@ -6,7 +6,7 @@
 For each case of cases.toml (`*` and `?` are understood): the original's answers come from the
 TensorFlow of .venv-live, or from a twin of the model; where that refuses the model, from tfport's own
 runtime. Then the model is rewritten for each target and run in the real binary of that target. The
-outcome goes to docs/truth/fix.json and fix.md; entries of other cases stay. Wheels are unpacked
+outcome goes to docs/truth/fix.json.xz and fix.md; entries of other cases stay. Wheels are unpacked
 into a temporary folder, one at a time, and rewritten models too.
 """
 
@@ -32,7 +32,7 @@ from tfport.formats.saved_model.signature import SAVED_MODEL
 from tfport.graph.model import Model, Signature
 from tfport.runtime.composite import flatten_inputs
 
-OUT = ROOT / "docs/truth/fix.json"
+OUT = ROOT / "docs/truth/fix.json.xz"
 SAME, DIFFERS, REFUSED, CANNOT, UNKNOWN = "same", "differs", "refused there", "not rewritten", "unknown"
 
 
