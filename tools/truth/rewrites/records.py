@@ -19,7 +19,7 @@ Records = dict[str, dict[str, Record]]
 """Entries by case and target."""
 HEAD = """# What rewritten models answer in real old releases
 
-Written by `make truth-fix`; [fix.json.xz](fix.json.xz) has more about each output. Each model was rewritten by
+Written by `make truth-fix`; [fix.json.xz](fix.json.xz) has more of each output. Each model was rewritten by
 `tfport fix`, run in the real binary of the target through TensorFlow's C API, and compared with the answers
 of the original model. *relative* is the largest difference relative to the largest expected number, *ulps*
 is the distance in units of the output's dtype, *varies* is how much the expected answers to different inputs
