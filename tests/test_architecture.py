@@ -142,7 +142,6 @@ def private_parent(imported: str) -> str | None:
     return None
 
 
-@NOT_YET
 def test_class_names_are_unique():
     homes = defaultdict(list)
     for name, tree in modules().items():
@@ -164,7 +163,6 @@ def folders(root: Path) -> list[Path]:
     return [root, *inner]
 
 
-@NOT_YET
 def test_tests_mirror_the_source():
     missing = [
         str(mirror.relative_to(ROOT))

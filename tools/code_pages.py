@@ -3,7 +3,7 @@
     python tools/code_pages.py
 
 The pages come from the docstrings and declarations of the finding classes; `make docs-refresh` runs this,
-and `tests/check/test_codes.py` fails when a page is stale.
+and `tests/check/findings/test_codes.py` fails when a page is stale.
 """
 
 from __future__ import annotations

@@ -19,7 +19,7 @@ from tfport.formats.elf.library import X86
 from tfport.graph.build import graph_to_def
 from tfport.registry.unresolved import Question
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[3]
 CODES = all_findings()
 SETTINGS = ("on", "loader", "producer", "min_consumer", "bad_consumers", "op")
 STAGES = {LOAD, RUN, LIVE, REACHED, LOADING, FIRST, SKIPPED, None}

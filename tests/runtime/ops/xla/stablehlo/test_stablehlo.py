@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 from tests.runtime.answers import recorded_answers
-from tests.runtime.ops.xla.stablehlo_programs import KINDS, PROGRAMS, VERSIONS, X
+from tests.runtime.ops.xla.stablehlo.programs import KINDS, PROGRAMS, VERSIONS, X
 
 import tfport
 from tfport.formats.proto import graph_pb2 as pb
