@@ -15,7 +15,7 @@ from tfport.graph.shapes import Shape
 
 sys.path.append(str(Path(__file__).parents[3] / "tools/truth/rewrites"))
 
-import records
+import rewrite_records as records
 from cases import MAKERS, Case, read_cases, real_models, where
 from inputs import one_input
 

@@ -20,7 +20,7 @@ from importlib.metadata import version
 from pathlib import Path
 
 import numpy as np
-import records
+import rewrite_records as records
 from cases import ROOT, Case, Where, brought, live_package, read_cases, where
 from compare import Difference, difference, spread, worst
 from inputs import inputs_for
