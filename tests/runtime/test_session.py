@@ -80,7 +80,7 @@ def test_an_uninitialized_variable_is_named():
 
 
 INVALID = [
-    ({}, r"nothing was fed for `x:0`"),
+    ({}, r"placeholder `x:0` must be fed"),
     ({"x:0": np.float32([[1]])}, r"`x:0` must have shape \(\?,\), got \(1, 1\)"),
     ({"x:0": np.float64([1])}, "`x:0` must be float32, got float64"),
     ({"x:0": ["a"]}, "`x:0` must be float32, got"),

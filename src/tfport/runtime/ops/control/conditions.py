@@ -1,4 +1,4 @@
-"""Under which conditions a node of TF1 runs: those of the switches between it and what is fed."""
+"""The conditions under which a TF1 node runs: those of the Switch nodes that it depends on."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ ENTERS = ("Enter", "RefEnter")
 
 @dataclass(frozen=True, slots=True)
 class Literal:
-    """A condition, and what it has to be."""
+    """A condition and the value that it must have."""
 
     condition: Value
     side: bool
@@ -25,12 +25,12 @@ class Literal:
 
 Literals = frozenset[Literal]
 Levels = dict[Value | None, int]
-"""How many merges are one behind the other, by condition; None for all."""
+"""Length of the longest chain of merges, by condition; None counts all merges."""
 NONE: Literals = frozenset()
 
 
 def condition_of(switch: Node) -> Value:
-    """What a switch goes by; TF1 gives each branch a copy of its condition."""
+    """The condition of a switch, without the Identity nodes that TF1 inserts in each branch."""
     value = switch.inputs[1]
     while value.node.op == "Identity" and value.node.inputs:
         value = value.node.inputs[0]
@@ -38,7 +38,7 @@ def condition_of(switch: Node) -> Value:
 
 
 class Conditions:
-    """Answers for some nodes of one graph; inside a loop, beside those of the loop itself."""
+    """The conditions of some nodes of a graph; inside a loop, without those of the loop itself."""
 
     def __init__(
         self, nodes: Iterable[Node], exits: Mapping[Node, Sequence[Node]], loop_merges: Collection[Node]
@@ -54,54 +54,54 @@ class Conditions:
         return self._of.get(node, NONE)
 
     def of_value(self, value: Value) -> Literals:
-        """Of one output: a switch adds its own condition."""
+        """The conditions of an output: a switch adds its own."""
         before = self.of(value.node)
         if value.node.op in SWITCHES and value.node.inputs[1].node.op != "LoopCond":
             return before | {Literal(condition_of(value.node), value.index == 1)}
         return before
 
     def level(self, merge: Node, condition: Value | None) -> int:
-        """How many merges are one behind the other up to here, of one condition or of all."""
+        """Length of the longest chain of merges that ends here, for one condition or for all (None)."""
         return self._levels.get(merge, {}).get(condition, 0)
 
     def decided_by(self, merge: Node) -> Literal | None:
-        """The condition that decides between two inputs of a merge, as true."""
+        """The condition that selects one of the two inputs of a merge, as a true literal."""
         if len(merge.inputs) != 2:
             return None
         sides = [self.of_value(value) for value in merge.inputs]
-        found = [literal for literal in sides[0] if literal.negated in sides[1]]
-        if len(found) != 1:
+        opposed = [literal for literal in sides[0] if literal.negated in sides[1]]
+        if len(opposed) != 1:
             return None
-        return found[0] if found[0].side else found[0].negated
+        return opposed[0] if opposed[0].side else opposed[0].negated
 
     def _fill(self, root: Node) -> None:
-        stack: list[tuple[Node, Iterator[Node]]] = [(root, iter(self._before(root)))]
-        open_ = {root}
+        stack: list[tuple[Node, Iterator[Node]]] = [(root, iter(self._dependencies(root)))]
+        visited = {root}
         while stack:
             node, before = stack[-1]
-            following = next((n for n in before if n not in self._of and n not in open_), None)
+            following = next((n for n in before if n not in self._of and n not in visited), None)
             if following is not None:
-                open_.add(following)
-                stack.append((following, iter(self._before(following))))
+                visited.add(following)
+                stack.append((following, iter(self._dependencies(following))))
                 continue
             stack.pop()
             self._of[node] = self._decide(node)
             self._levels[node] = self._level(node)
 
-    def _before(self, node: Node) -> list[Node]:
-        """The nodes that decide when a node runs."""
+    def _dependencies(self, node: Node) -> list[Node]:
+        """The nodes that determine when a node runs."""
         if node in self._exits:
-            return [n for enter in self._exits[node] for n in self._around(enter)]
+            return [n for enter in self._exits[node] for n in self._inputs(enter)]
         if node.op in ENTERS or node in self._loop_merges:
             return []
-        return self._around(node)
+        return self._inputs(node)
 
-    def _around(self, node: Node) -> list[Node]:
+    def _inputs(self, node: Node) -> list[Node]:
         return [value.node for value in node.inputs] + list(node.controls)
 
     def _decide(self, node: Node) -> Literals:
         if node in self._exits:
-            return NONE.union(*(self._together(enter) for enter in self._exits[node]))
+            return NONE.union(*(self._all_inputs(enter) for enter in self._exits[node]))
         if node.op in ENTERS or node in self._loop_merges:
             return NONE
         if node.op in MERGES:
@@ -112,20 +112,21 @@ class Conditions:
                     lit for side in sides for lit in side if lit.condition is not decided.condition
                 )
             return sides[0].intersection(*sides[1:]) if sides else NONE
-        return self._together(node)
+        return self._all_inputs(node)
 
-    def _together(self, node: Node) -> Literals:
+    def _all_inputs(self, node: Node) -> Literals:
         return NONE.union(*(self.of_value(v) for v in node.inputs), *(self.of(c) for c in node.controls))
 
     def _level(self, node: Node) -> Levels:
-        found: Levels = {}
-        for levels in {id(one): one for n in self._before(node) if (one := self._levels.get(n))}.values():
-            if not found:
-                found = levels
-            elif levels is not found:
-                found = {c: max(found.get(c, 0), levels.get(c, 0)) for c in (*found, *levels)}
+        longest: Levels = {}
+        before = (self._levels.get(n) for n in self._dependencies(node))
+        for levels in {id(levels): levels for levels in before if levels}.values():
+            if not longest:
+                longest = levels
+            elif levels is not longest:
+                longest = {c: max(longest.get(c, 0), levels.get(c, 0)) for c in (*longest, *levels)}
         if node.op in MERGES and node not in self._loop_merges:
             decided = self.decided_by(node)
             own = [None, decided.condition] if decided is not None else [None]
-            found = {**found, **{c: found.get(c, 0) + 1 for c in own}}
-        return found
+            longest = {**longest, **{c: longest.get(c, 0) + 1 for c in own}}
+        return longest

@@ -1,4 +1,4 @@
-"""Branches and loops whose parts are functions: If, Case, While, For; and calls in another guise."""
+"""Functional control flow: If, Case, While, For and RemoteCall, whose bodies are functions."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _STACKS = frozenset(
 
 
 def function_of(node: Node, name: str, attrs: Mapping[str, Attr]) -> tuple[Function, Mapping[str, Attr]]:
-    """A function that an attribute names, and the attributes that it is called with."""
+    """The function that an attribute names, and the attributes of the call."""
     return _function(node, attrs.get(name), attrs)
 
 
@@ -40,7 +40,7 @@ def _function(node: Node, ref: Attr, attrs: Mapping[str, Attr]) -> tuple[Functio
     return function, substitute(ref.attrs, attrs)
 
 
-def _walk(
+def _traced_call(
     tracer: Tracer, called: tuple[Function, Mapping[str, Attr]], inputs: Sequence[Operand]
 ) -> Callable[[], list[Operand]]:
     return lambda: tracer.call(called[0], inputs, called[1])
@@ -51,31 +51,36 @@ def if_(tracer: Tracer, node: Node, inputs: list[Operand], attrs: Attrs) -> list
     condition, *passed = inputs
     then, otherwise = (function_of(node, name, attrs) for name in ("then_branch", "else_branch"))
     return choose(
-        tracer, node.name, node.op, condition, _walk(tracer, then, passed), _walk(tracer, otherwise, passed)
+        tracer,
+        node.name,
+        node.op,
+        condition,
+        _traced_call(tracer, then, passed),
+        _traced_call(tracer, otherwise, passed),
     )
 
 
 @structure("Case StatelessCase")
 def case(tracer: Tracer, node: Node, inputs: list[Operand], attrs: Attrs) -> list[Operand]:
-    """One of several; an index that is none of theirs takes the last."""
+    """Select a branch by index; an index out of range selects the last branch."""
     index, *passed = inputs
     refs = attrs.get("branches")
     called = [_function(node, ref, attrs) for ref in (refs if isinstance(refs, list) else [])]
 
-    def from_branch(at: int) -> list[Operand]:
-        walk = _walk(tracer, called[at], passed)
-        if at == len(called) - 1:
-            return walk()
-        here = emit(
+    def from_branch(i: int) -> list[Operand]:
+        trace = _traced_call(tracer, called[i], passed)
+        if i == len(called) - 1:
+            return trace()
+        is_selected = emit(
             tracer,
             node.name,
             "Equal",
             [index],
-            lambda given: np.asarray(given == at),
+            lambda value: np.asarray(value == i),
             (BOOL, ()),
-            lambda b, given: b.Equal(given, b.const(at, given.dtype)),
+            lambda b, value: b.Equal(value, b.const(i, value.dtype)),
         )
-        return choose(tracer, node.name, node.op, here, walk, lambda: from_branch(at + 1))
+        return choose(tracer, node.name, node.op, is_selected, trace, lambda: from_branch(i + 1))
 
     return from_branch(0)
 
@@ -87,8 +92,8 @@ def while_(tracer: Tracer, node: Node, inputs: list[Operand], attrs: Attrs) -> l
         node.name,
         node.op,
         inputs,
-        lambda given: tracer.call(condition[0], given, condition[1])[0],
-        lambda given: tracer.call(body[0], given, body[1]),
+        lambda variables: tracer.call(condition[0], variables, condition[1])[0],
+        lambda variables: tracer.call(body[0], variables, body[1]),
         ranks_of(attrs.get("output_shapes"), len(inputs)),
         [o.dtype == VARIANT and is_only_stacked(node.output(i)) for i, o in enumerate(inputs)],
     )
@@ -96,12 +101,12 @@ def while_(tracer: Tracer, node: Node, inputs: list[Operand], attrs: Attrs) -> l
 
 
 def ranks_of(shapes: Attr, count: int) -> list[int | None]:
-    told = shapes if isinstance(shapes, list) and len(shapes) == count else [None] * count
-    return [shape.rank if isinstance(shape, Shape) else None for shape in told]
+    known = shapes if isinstance(shapes, list) and len(shapes) == count else [None] * count
+    return [shape.rank if isinstance(shape, Shape) else None for shape in known]
 
 
 def is_only_stacked(value: Value) -> bool:
-    """Whether a list is read by nothing that would take elements of different shapes."""
+    """Whether all readers of a list require elements of equal shape."""
     for user in value.uses:
         if user.op == "Identity":
             if not is_only_stacked(user.output(0)):
@@ -116,25 +121,25 @@ def for_(tracer: Tracer, node: Node, inputs: list[Operand], attrs: Attrs) -> lis
     start, limit, delta, *passed = inputs
     body = function_of(node, "body", attrs)
 
-    def condition(given: list[Operand]) -> Operand:
-        def run(at: Any, end: Any, by: Any) -> Any:
-            return np.asarray(at < end if by > 0 else at > end)
+    def condition(variables: list[Operand]) -> Operand:
+        def run(i: Any, end: Any, by: Any) -> Any:
+            return np.asarray(i < end if by > 0 else i > end)
 
-        def say(b: Any, at: Operand, end: Operand, by: Operand) -> Any:
-            return b.Where(b.Greater(by, b.const(0, INT32)), b.Less(at, end), b.Greater(at, end))
+        def lower(b: Any, i: Operand, end: Operand, by: Operand) -> Any:
+            return b.Where(b.Greater(by, b.const(0, INT32)), b.Less(i, end), b.Greater(i, end))
 
-        return emit(tracer, node.name, "Less", [given[0], limit, delta], run, (BOOL, ()), say)
+        return emit(tracer, node.name, "Less", [variables[0], limit, delta], run, (BOOL, ()), lower)
 
-    def turn(given: list[Operand]) -> list[Operand]:
-        results = tracer.call(body[0], given, body[1])
+    def iterate(variables: list[Operand]) -> list[Operand]:
+        results = tracer.call(body[0], variables, body[1])
         step = emit(
             tracer,
             node.name,
             "AddV2",
-            [given[0], delta],
+            [variables[0], delta],
             np.add,
             (INT32, ()),
-            lambda b, at, by: b.Add(at, by),
+            lambda b, i, by: b.Add(i, by),
         )
         return [step, *results]
 
@@ -143,7 +148,7 @@ def for_(tracer: Tracer, node: Node, inputs: list[Operand], attrs: Attrs) -> lis
         node.op,
         [start, *passed],
         condition,
-        turn,
+        iterate,
         [0] + [None] * len(passed),
         [False] * (1 + len(passed)),
     )
@@ -152,5 +157,5 @@ def for_(tracer: Tracer, node: Node, inputs: list[Operand], attrs: Attrs) -> lis
 
 @structure("RemoteCall")
 def remote_call(tracer: Tracer, node: Node, inputs: list[Operand], attrs: Attrs) -> list[Operand]:
-    function, given = function_of(node, "f", attrs)
-    return tracer.call(function, inputs[1:], given)
+    function, call_attrs = function_of(node, "f", attrs)
+    return tracer.call(function, inputs[1:], call_attrs)

@@ -1,8 +1,8 @@
-"""What is known, while a plan is made, of a list of tensors: enough to keep it out of loops of ONNX.
+"""What planning knows about a list of tensors, so that loops over lists can be lowered to ONNX.
 
-A list whose elements are the rows of a tensor is that tensor; a list of which a loop sets one
-element in each turn is what the loop hands out turn by turn. Lists of which nothing is known
-are Python objects on the host (`kernels._tensor_list`). The flows of TensorArrays are lists too.
+A list whose elements are the rows of a tensor is replaced by that tensor. A list to which a loop
+adds one element per iteration becomes a scan output of the loop. All other lists are Python objects
+on the host (`tensor_list`). The flows of TensorArrays are lists too.
 """
 
 from __future__ import annotations
@@ -15,27 +15,27 @@ from tfport.runtime.operand import Dims, Operand
 
 @dataclass(frozen=True, slots=True)
 class ListFacts:
-    """Either `stacked`, or `head` and the rest unset, or made of another list by `change`; or nothing."""
+    """A list that is `stacked`, or has a `head` and unset elements, or is a `change` of another list."""
 
     element: DType
     shape: Dims | None = None
-    """Of each element, as far as the list was told."""
+    """Shape of each element, as far as it is known."""
     stacked: Operand | None = None
     """A tensor whose rows are the elements."""
     size: Operand | None = None
-    """How many elements a list has of which only the head is set; None where nothing is unset."""
+    """Number of elements if only the head is set; None if no element is unset."""
     head: tuple[Operand, ...] | None = None
-    """The first elements, where those are all that are set."""
-    change: Change | None = None
+    """The first elements, if no others are set."""
+    change: ListChange | None = None
 
 
 @dataclass(frozen=True, slots=True)
-class Change:
-    """A list with one element set, or with one more behind the last."""
+class ListChange:
+    """A list with one element set, or with one element appended."""
 
     base: Operand
     index: Operand | None
-    """None: behind the last."""
+    """None: appended."""
     item: Operand
     grows: bool = False
-    """Whether an index behind the last makes the list longer."""
+    """Whether an index after the last element extends the list."""

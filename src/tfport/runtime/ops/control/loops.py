@@ -1,10 +1,9 @@
-"""A loop as one step: a condition, then turns of a body, each with the condition for the next.
+"""A loop as one step: a condition, then iterations of a body that each return the next condition.
 
-A loop that only counts up to a limit needs no condition: it has so many turns. A list that
-gains one element in each turn is not carried from turn to turn: its elements are handed out, and
-stacked behind the loop (`loop_lists`). A loop that turns a recurrent cell is one node
-(`recognise.recurrent`). Any other is a `Loop` of ONNX where its body can be said in it;
-otherwise turns run on the host.
+A loop that only counts up to a limit has a trip count instead of a condition. A list that gains one
+element per iteration is not carried: its elements become a scan output, stacked after the loop
+(`loop_lists`). A loop over a recurrent cell becomes one node (`layers.rnn`). Any other loop is an
+ONNX `Loop` if its body can be lowered; otherwise its iterations run on the host.
 """
 
 from __future__ import annotations
@@ -22,18 +21,25 @@ from tfport.runtime.layers.rnn import Recurrence, recognized_layer
 from tfport.runtime.layers.time_loop import TimeLoop, limits_of, same_number, smallest
 from tfport.runtime.operand import Dims, Operand
 from tfport.runtime.ops.control.branches import choose
-from tfport.runtime.ops.control.list_facts import Change, ListFacts
-from tfport.runtime.ops.control.loop_body import Body, Loop, Operands, counts_from, settled, walked
-from tfport.runtime.ops.control.loop_lists import handed_out, list_behind
+from tfport.runtime.ops.control.list_facts import ListChange, ListFacts
+from tfport.runtime.ops.control.loop_body import (
+    Loop,
+    LoopBody,
+    Operands,
+    counts_from,
+    stable_body,
+    trace_body,
+)
+from tfport.runtime.ops.control.loop_lists import appending_change, list_after_loop
 from tfport.runtime.ops.control.structure_steps import (
     InnerProgram,
+    as_condition,
     captured_by,
     has_effect,
     is_true,
-    touched_by,
-    truth,
+    resources_used_by,
 )
-from tfport.runtime.ops.control.traced_lists import counted, list_of
+from tfport.runtime.ops.control.traced_lists import counter_value, list_from_rows
 from tfport.runtime.program import OnnxNode, Program, Run, Step, needed
 from tfport.runtime.trace import Tracer
 
@@ -41,130 +47,132 @@ __all__ = ["Loop", "trace_loop"]
 
 
 def trace_loop(tracer: Tracer, loop: Loop) -> Operands:
-    """What the variables of a loop are behind it."""
-    first = truth(tracer, loop.name, loop.condition(list(loop.initial)))
+    """The values of the loop variables after the loop."""
+    first = as_condition(tracer, loop.name, loop.condition(list(loop.initial)))
     if first.array is not None and not is_true(first.array):
         return loop.initial
-    walk = fixed, _, body = settled(tracer, loop)
+    traced = fixed, _, body = stable_body(tracer, loop)
     carried = [i for i in range(len(loop.initial)) if i not in fixed]
-    changes = {i: c for i in carried if (c := handed_out(tracer, loop, body, i)) is not None}
-    turns = _turns(loop, body, carried, changes)
-    if all(loop.initial[i].dtype == FLOAT32 for i in turns.states) and not has_effect([body.program]):
-        found = recognized_layer(tracer, turns)
-        if found is not None:
-            return _behind(tracer, loop, found, turns, changes)
-        answers = _unless_padded(tracer, loop, turns, changes, lambda: _in_turns(tracer, loop, first, *walk))
-        if answers is not None:
-            return answers
-    return _in_turns(tracer, loop, first, *walk)
+    changes = {i: c for i in carried if (c := appending_change(tracer, loop, body, i)) is not None}
+    time_loop = _time_loop(loop, body, carried, changes)
+    if all(loop.initial[i].dtype == FLOAT32 for i in time_loop.states) and not has_effect([body.program]):
+        layer = recognized_layer(tracer, time_loop)
+        if layer is not None:
+            return _after_layer(tracer, loop, layer, time_loop, changes)
+        results = _masked_layer(
+            tracer, loop, time_loop, changes, lambda: _iterate(tracer, loop, first, *traced)
+        )
+        if results is not None:
+            return results
+    return _iterate(tracer, loop, first, *traced)
 
 
-def _in_turns(
-    tracer: Tracer, loop: Loop, first: Operand, fixed: set[int], shapes: Sequence[Dims | None], body: Body
+def _iterate(
+    tracer: Tracer, loop: Loop, first: Operand, fixed: set[int], shapes: Sequence[Dims | None], body: LoopBody
 ) -> Operands:
-    """The loop turn by turn; so many turns where it only counts, or until its condition is false."""
+    """The loop by iterations: a fixed number if it only counts, else until its condition is false."""
     carried = [i for i in range(len(loop.initial)) if i not in fixed]
-    changes = {i: c for i in carried if (c := handed_out(tracer, loop, body, i)) is not None}
-    turns = _turns(loop, body, carried, changes)
-    turn = Operand(INT64, (), name=loop.name)
-    limits = limits_of(turns)
-    numbered = walked(tracer, loop, fixed, shapes, turn, turns.counters) if limits else body
-    answers, counters = list(loop.initial), dict[int, int]()
+    changes = {i: c for i in carried if (c := appending_change(tracer, loop, body, i)) is not None}
+    time_loop = _time_loop(loop, body, carried, changes)
+    iteration = Operand(INT64, (), name=loop.name)
+    limits = limits_of(time_loop)
+    numbered = trace_body(tracer, loop, fixed, shapes, iteration, time_loop.counters) if limits else body
+    results, counters = list(loop.initial), dict[int, int]()
     if limits and _effects(numbered) == _effects(body):
-        body, counters = numbered, dict(turns.counters)
+        body, counters = numbered, dict(time_loop.counters)
         count = smallest(tracer, loop.name, limits)
-        first = counted(tracer, loop.name, 0, count, INT64)
-        changes = {i: c for i in carried if (c := handed_out(tracer, loop, body, i)) is not None}
+        first = counter_value(tracer, loop.name, 0, count, INT64)
+        changes = {i: c for i in carried if (c := appending_change(tracer, loop, body, i)) is not None}
         for i, start in counters.items():
-            answers[i] = counted(tracer, loop.name, start, count, loop.initial[i].dtype)
+            results[i] = counter_value(tracer, loop.name, start, count, loop.initial[i].dtype)
     kept = [i for i in carried if i not in counters]
-    _trace_turns(tracer, loop, body, turn, first, kept, changes, shapes, answers)
-    return answers
+    _trace_iterations(tracer, loop, body, iteration, first, kept, changes, shapes, results)
+    return results
 
 
-def _unless_padded(
+def _masked_layer(
     tracer: Tracer,
     loop: Loop,
-    turns: TimeLoop,
-    changes: Mapping[int, Change],
-    in_turns: Callable[[], Operands],
+    time_loop: TimeLoop,
+    changes: Mapping[int, ListChange],
+    iterate: Callable[[], Operands],
 ) -> Operands | None:
-    """A recurrent layer with a mask: one node where the mask is padding, and turns where it is not."""
-    found = masked_layer(turns)
-    told = lengths_of(tracer, found) if found is not None else None
-    if found is None or told is None or by_lengths(tracer, found, told[0]) is None:
+    """A recurrent layer with a mask: one node if the mask is padding at run time, else iterations."""
+    layer = masked_layer(time_loop)
+    masks = lengths_of(tracer, layer) if layer is not None else None
+    if layer is None or masks is None or by_lengths(tracer, layer, masks[0]) is None:
         return None
-    lengths, padded = told
+    lengths, padded = masks
 
-    def flat(answers: Operands) -> Operands | None:
-        rows = [tracer.lists[answers[i]].stacked if answers[i] in tracer.lists else None for i in changes]
+    def flat(results: Operands) -> Operands | None:
+        rows = [tracer.lists[results[i]].stacked if results[i] in tracer.lists else None for i in changes]
         full = [row for row in rows if row is not None]
-        return [*(answers[i] for i in turns.states), *full] if len(full) == len(rows) else None
+        return [*(results[i] for i in time_loop.states), *full] if len(full) == len(rows) else None
 
     def with_lengths() -> Operands:
-        node = by_lengths(tracer, found, lengths)
+        node = by_lengths(tracer, layer, lengths)
         assert node is not None
-        made = flat(_behind(tracer, loop, node, turns, changes))
+        made = flat(_after_layer(tracer, loop, node, time_loop, changes))
         assert made is not None
         return made
 
-    def turned() -> Operands:
-        made = flat(in_turns())
+    def iterated() -> Operands:
+        made = flat(iterate())
         if made is None:
-            raise CannotRun("a list of a recurrent layer is read inside it")
+            raise CannotRun("unsupported recurrent layer: its output list is read inside the loop")
         return made
 
-    chosen = choose(tracer, loop.name, "If", padded, with_lengths, turned)
-    answers = list(loop.initial)
-    for i, answer in zip(turns.states, chosen, strict=False):
-        answers[i] = answer
-    limit = smallest(tracer, loop.name, limits_of(turns))
-    for i, start in turns.counters.items():
-        answers[i] = counted(tracer, loop.name, start, limit, loop.initial[i].dtype)
-    for i, rows in zip(changes, chosen[len(turns.states) :], strict=True):
+    chosen = choose(tracer, loop.name, "If", padded, with_lengths, iterated)
+    results = list(loop.initial)
+    for i, state in zip(time_loop.states, chosen, strict=False):
+        results[i] = state
+    limit = smallest(tracer, loop.name, limits_of(time_loop))
+    for i, start in time_loop.counters.items():
+        results[i] = counter_value(tracer, loop.name, start, limit, loop.initial[i].dtype)
+    for i, rows in zip(changes, chosen[len(time_loop.states) :], strict=True):
         full = replace(tracer.lists[loop.initial[i]], stacked=rows, head=None, size=None, change=None)
-        answers[i] = list_of(tracer, loop.name, full)
-    return answers
+        results[i] = list_from_rows(tracer, loop.name, full)
+    return results
 
 
-def _effects(body: Body) -> int:
+def _effects(body: LoopBody) -> int:
     return sum(step.effect for step in body.program.steps)
 
 
-def _trace_turns(
+def _trace_iterations(
     tracer: Tracer,
     loop: Loop,
-    body: Body,
-    turn: Operand,
+    body: LoopBody,
+    iteration: Operand,
     first: Operand,
     carried: Sequence[int],
-    changes: dict[int, Change],
+    changes: dict[int, ListChange],
     shapes: Sequence[Dims | None],
-    answers: Operands,
+    variables: Operands,
 ) -> None:
-    """The step of the loop; `first` is its first condition, or how many turns it has."""
+    """Add the step of the loop; `first` is its first condition, or its trip count; set `variables`."""
     kept, results, steps = _parts(body, carried, changes)
     before = Operand(BOOL, (), name=loop.name)
-    program = Program([turn, before, *(body.args[i] for i in kept)], steps, results)
+    program = Program([iteration, before, *(body.args[i] for i in kept)], steps, results)
     outputs = [Operand(loop.initial[i].dtype, shapes[i], name=loop.name) for i in kept]
     outputs += [_rows(change.item, loop.name) for change in changes.values()]
     if outputs or has_effect([program]):
-        _add(tracer, loop, program, [first, *(loop.initial[i] for i in kept)], outputs)
+        _add_step(tracer, loop, program, [first, *(loop.initial[i] for i in kept)], outputs)
     for i, output in zip((*kept, *changes), outputs, strict=True):
         facts = tracer.lists.get(loop.initial[i])
         if facts is None:
-            answers[i] = output
+            variables[i] = output
         elif i in changes:
-            answers[i] = list_behind(tracer, loop.name, facts, changes[i], output)
+            variables[i] = list_after_loop(tracer, loop.name, facts, changes[i], output)
         else:
             tracer.lists[output] = ListFacts(facts.element, facts.shape)
-            answers[i] = output
+            variables[i] = output
 
 
 def _parts(
-    body: Body, carried: Sequence[int], changes: dict[int, Change]
+    body: LoopBody, carried: Sequence[int], changes: dict[int, ListChange]
 ) -> tuple[list[int], Operands, list[Step]]:
-    """What is carried, what a turn answers, and its steps; a list that is read is carried after all."""
+    """The carried variables, the results of an iteration, and its steps; a list that is read is carried."""
     while True:
         kept = [i for i in carried if i not in changes]
         results = [body.program.results[0], *(body.results[i] for i in kept)]
@@ -177,7 +185,9 @@ def _parts(
             del changes[i]
 
 
-def _turns(loop: Loop, body: Body, carried: Sequence[int], changes: Mapping[int, Change]) -> TimeLoop:
+def _time_loop(
+    loop: Loop, body: LoopBody, carried: Sequence[int], changes: Mapping[int, ListChange]
+) -> TimeLoop:
     counters = {i: start for i in carried if (start := counts_from(loop, body, i)) is not None}
     return TimeLoop(
         loop.name,
@@ -192,30 +202,30 @@ def _turns(loop: Loop, body: Body, carried: Sequence[int], changes: Mapping[int,
     )
 
 
-def _behind(
-    tracer: Tracer, loop: Loop, found: Recurrence, turns: TimeLoop, changes: Mapping[int, Change]
+def _after_layer(
+    tracer: Tracer, loop: Loop, layer: Recurrence, time_loop: TimeLoop, changes: Mapping[int, ListChange]
 ) -> Operands:
-    """What the variables are behind a loop that is one node."""
-    answers = list(loop.initial)
-    for i, output in found.states.items():
-        answers[i] = output
-    for i, start in turns.counters.items():
-        answers[i] = counted(tracer, loop.name, start, found.iterations, loop.initial[i].dtype)
+    """The loop variables after a loop that became one node."""
+    results = list(loop.initial)
+    for i, output in layer.states.items():
+        results[i] = output
+    for i, start in time_loop.counters.items():
+        results[i] = counter_value(tracer, loop.name, start, layer.iterations, loop.initial[i].dtype)
     for i, change in changes.items():
         facts = tracer.lists[loop.initial[i]]
-        if facts.size is not None and not facts.head and same_number(facts.size, found.iterations):
-            full = replace(facts, stacked=found.rows, head=None, size=None, change=None)
-            answers[i] = list_of(tracer, loop.name, full)
+        if facts.size is not None and not facts.head and same_number(facts.size, layer.iterations):
+            full = replace(facts, stacked=layer.rows, head=None, size=None, change=None)
+            results[i] = list_from_rows(tracer, loop.name, full)
         else:
-            answers[i] = list_behind(tracer, loop.name, facts, change, found.rows)
-    return answers
+            results[i] = list_after_loop(tracer, loop.name, facts, change, layer.rows)
+    return results
 
 
 def _rows(item: Operand, name: str) -> Operand:
     return Operand(item.dtype, None if item.shape is None else (None, *item.shape), name=name)
 
 
-def _add(tracer: Tracer, loop: Loop, program: Program, starts: Operands, outputs: Operands) -> None:
+def _add_step(tracer: Tracer, loop: Loop, program: Program, starts: Operands, outputs: Operands) -> None:
     captured = captured_by([program])
     lowered = None
     if program.is_lowered and outputs:
@@ -223,25 +233,25 @@ def _add(tracer: Tracer, loop: Loop, program: Program, starts: Operands, outputs
         decide = (None, first) if first.dtype == BOOL else (first, Operand(BOOL, value=np.array(True)))
         node = OnnxNode("Loop", (*decide, *others), tuple(outputs), {"body": program})
         lowered = [node] if tracer.engine.takes(node) else None
-    inputs = (*starts, *captured, *touched_by([program]))
+    inputs = (*starts, *captured, *resources_used_by([program]))
     run = _run(InnerProgram(program, tracer.engine, captured), len(starts), program.results[len(starts) :])
-    why = "" if lowered else "the body is not said in ONNX"
+    reason = "" if lowered else "the body cannot be lowered to ONNX"
     effect = has_effect([program])
-    tracer.add(Step(loop.name, loop.op, inputs, tuple(outputs), lowered, run, effect, why, (program,)))
+    tracer.add(Step(loop.name, loop.op, inputs, tuple(outputs), lowered, run, effect, reason, (program,)))
 
 
 def _run(body: InnerProgram, carried: int, items: Operands) -> Run:
-    """Turns on the host, as long as the condition is true, or as many as a number says."""
+    """Iterations on the host, while the condition is true or up to a trip count."""
 
-    def run(given: Sequence[Any]) -> Sequence[Any]:
-        first, *current = given[:carried]
-        captured = given[carried:]
+    def run(inputs: Sequence[Any]) -> Sequence[Any]:
+        first, *current = inputs[:carried]
+        captured = inputs[carried:]
         rows: list[list[Any]] = []
-        least = int(first) if first.dtype != bool else None
-        while is_true(first) if least is None else len(rows) < least:
-            answers = body.run([np.asarray(len(rows), np.int64), first, *current], captured)
-            first, *current = answers[:carried]
-            rows.append(answers[carried:])
+        trip_count = int(first) if first.dtype != bool else None
+        while is_true(first) if trip_count is None else len(rows) < trip_count:
+            results = body.run([np.asarray(len(rows), np.int64), first, *current], captured)
+            first, *current = results[:carried]
+            rows.append(results[carried:])
         return [*current, *(_stack([row[k] for row in rows], item) for k, item in enumerate(items))]
 
     return run

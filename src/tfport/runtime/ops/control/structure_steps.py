@@ -1,4 +1,4 @@
-"""Steps that structures make of themselves: a host function, and where possible ONNX beside it."""
+"""Steps emitted by structure ops: a host function, and an ONNX lowering where possible."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ from tfport.runtime.plan import Plan
 from tfport.runtime.program import ONNX_TYPES, OnnxNode, Program, Run, Step
 from tfport.runtime.trace import Tracer
 
-Say = Callable[..., Operand | Sequence[Operand]]
-Out = tuple[DType, Dims | None]
+LowerFunction = Callable[..., Operand | Sequence[Operand]]
+OutputType = tuple[DType, Dims | None]
 
 
 def emit(
@@ -29,62 +29,62 @@ def emit(
     op: str,
     inputs: Sequence[Operand],
     run: Callable[..., Any],
-    out: Out,
-    say: Say | None = None,
+    out: OutputType,
+    lower: LowerFunction | None = None,
 ) -> Operand:
-    """One output of a host function of arrays, `run(*inputs)`; `say(b, *inputs)` says it in ONNX."""
+    """Add a step with one output: `run(*inputs)` computes it on the host, `lower(b, *inputs)` lowers it."""
     named = _named(run, name, op)
     if all(operand.is_constant for operand in inputs):
         try:
             return Operand(out[0], value=named([o.value for o in inputs])[0], name=name)
         except (Error, MemoryError):
-            pass  # a run will tell
+            pass  # the step reports the error when it runs
     lowered, output = None, None
-    if say is not None and all(o.dtype.name in ONNX_TYPES for o in inputs):
-        lowered, output = _said(tracer.engine, name, inputs, say)
+    if lower is not None and all(o.dtype.name in ONNX_TYPES for o in inputs):
+        lowered, output = _lowered(tracer.engine, name, inputs, lower)
     if output is not None and output in inputs:
         return output
     made = output if output is not None else Operand(*out, name=name)
     return tracer.add(Step(name, op, tuple(inputs), (made,), lowered, named))[0]
 
 
-def _said(
-    engine: Engine, name: str, inputs: Sequence[Operand], say: Say
+def _lowered(
+    engine: Engine, name: str, inputs: Sequence[Operand], lower: LowerFunction
 ) -> tuple[list[OnnxNode] | None, Operand | None]:
     b = Builder(name)
     try:
-        answer = say(b, *inputs)
+        output = lower(b, *inputs)
     except CannotLower:
         return None, None
     if not all(engine.takes(node) for node in b.made):
         return None, None
-    return b.made, answer if isinstance(answer, Operand) else answer[0]
+    return b.made, output if isinstance(output, Operand) else output[0]
 
 
 def _named(run: Callable[..., Any], name: str, op: str) -> Run:
-    def answer(given: Sequence[Any]) -> list[Any]:
+    def run_on_list(inputs: Sequence[Any]) -> list[Any]:
         with np.errstate(all="ignore"):
-            found = run(*given)
-        return [np.asarray(found) if isinstance(found, np.generic) else found]
+            output = run(*inputs)
+        return [np.asarray(output) if isinstance(output, np.generic) else output]
 
-    return naming_node(answer, name, op)
+    return naming_node(run_on_list, name, op)
 
 
-def truth(tracer: Tracer, name: str, operand: Operand) -> Operand:
-    """What a branch or loop takes for its condition: a number unless 0, a text or array unless empty."""
+def as_condition(tracer: Tracer, name: str, operand: Operand) -> Operand:
+    """A condition as a bool: true for a number other than 0, and for a nonempty string or array."""
     if operand.dtype == BOOL and operand.rank == 0:
         return operand
 
-    def say(b: Any, x: Operand) -> Operand:
+    def lower(b: Any, x: Operand) -> Operand:
         if x.rank == 0:
             made: Operand = b.cast(x, BOOL)
             return made
         if x.rank is None:
-            raise CannotLower("the rank of the condition is not known")
+            raise CannotLower("the rank of the condition is unknown")
         size: Operand = b.Greater(b.Size(x), b.ints(0))
         return b.Reshape(size, b.ints())  # type: ignore[no-any-return]
 
-    return emit(tracer, name, "ToBool", [operand], is_true, (BOOL, ()), say)
+    return emit(tracer, name, "ToBool", [operand], is_true, (BOOL, ()), lower)
 
 
 def is_true(value: Any) -> Any:
@@ -92,8 +92,8 @@ def is_true(value: Any) -> Any:
     return np.asarray(bool(array[()]) if array.ndim == 0 else array.size > 0)
 
 
-def joined(shapes: Iterable[Dims | None]) -> Dims | None:
-    """The shape that says what all of these have in common."""
+def common_shape(shapes: Iterable[Dims | None]) -> Dims | None:
+    """The shape common to all; dimensions that differ are unknown."""
     first, *others = shapes
     for other in others:
         if first is None or other is None or len(first) != len(other):
@@ -103,17 +103,17 @@ def joined(shapes: Iterable[Dims | None]) -> Dims | None:
 
 
 class InnerProgram:
-    """A program inside a step, planned when it is first run."""
+    """A program inside a step, planned on its first run."""
 
     def __init__(self, program: Program, engine: Engine, captured: Sequence[Operand]) -> None:
         self._program, self._engine = program, engine
         self._lock = threading.Lock()
         self._plan: Plan | None = None
-        places = {operand: i for i, operand in enumerate(captured)}
-        self._captures = [places[operand] for operand in program.captures()]
+        positions = {operand: i for i, operand in enumerate(captured)}
+        self._captures = [positions[operand] for operand in program.captures()]
 
     def run(self, args: Sequence[Any], captured: Sequence[Any]) -> list[Any]:
-        """The results for these arguments, and for what all programs of the step capture."""
+        """The results for the arguments and the values captured by all programs of the step."""
         plan = self._plan
         if plan is None:
             with self._lock:
@@ -122,12 +122,12 @@ class InnerProgram:
 
 
 def captured_by(programs: Sequence[Program]) -> list[Operand]:
-    """What programs read from around them, each once."""
+    """The outer operands that programs read, without duplicates."""
     return list({operand: None for program in programs for operand in program.captures()})
 
 
-def touched_by(programs: Sequence[Program]) -> list[Operand]:
-    """The resources that programs know by themselves: a step that holds them keeps its place in the order."""
+def resources_used_by(programs: Sequence[Program]) -> list[Operand]:
+    """The constant resources that programs use; as inputs of the step they keep it in execution order."""
     return list(
         {
             operand: None

@@ -1,9 +1,9 @@
-"""TF1's branches and loops, whose parts are nodes among others, raised to structures.
+"""TF1 control flow: loops and branches recognized among Switch, Merge, Enter, Exit and NextIteration.
 
-A loop is all nodes of one frame: what enters it, a condition, what goes round and what
-leaves. A branch is all merges of one condition. Both are found among the nodes that are
-needed (`Structures`); the walk through a graph then visits each as one unit, in place of the
-nodes whose answers leave it (Exit, Merge), and the nodes inside are walked when it is traced.
+A loop is all nodes of one frame: Enter nodes, a condition, loop variables and Exit nodes. A branch
+is all merges of one condition. `Structures` finds both among the required nodes. The graph walk then
+visits each as one unit, in place of the nodes whose outputs leave it (Exit, Merge); the nodes inside
+are visited when the unit is traced.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ class Structures:
     """The branches and loops among some nodes."""
 
     units: Mapping[Node, ControlUnit]
-    """For each node whose answer leaves one: the structure that it belongs to."""
+    """For each node whose output leaves a structure: that structure."""
     conditions: Conditions
 
     @classmethod
@@ -53,44 +53,50 @@ class Structures:
         for frame in frames.values():
             frame.complete(nodes)
             loops.update(dict.fromkeys(frame.exits, frame))
-        turned = {merge for frame in frames.values() for merge in frame.merges}
+        loop_merges = {merge for frame in frames.values() for merge in frame.merges}
         exits = {exit_: f.enters for f in frames.values() for exit_ in f.exits}
-        conditions = Conditions(nodes, exits, turned)
+        conditions = Conditions(nodes, exits, loop_merges)
         decided = {
             node: literal.condition
             for node in sorted(nodes, key=lambda node: node.name)
-            if node.op in MERGES and node not in turned and (literal := conditions.decided_by(node))
+            if node.op in MERGES and node not in loop_merges and (literal := conditions.decided_by(node))
         }
-        units = {**loops, **_branches(decided, conditions, loops, apart=False)}
+        units = {**loops, **_branches(decided, conditions, loops, separate=False)}
         if not is_ordered(decided, units):
-            # branches of one condition with another between them: they stay apart
-            units = {**loops, **_branches(decided, conditions, loops, apart=True)}
+            # another branch lies between branches of one condition: they stay separate
+            units = {**loops, **_branches(decided, conditions, loops, separate=True)}
         return cls(units, conditions)
 
 
 def _branches(
-    decided: Mapping[Node, Value], conditions: Conditions, loops: Mapping[Node, ControlUnit], *, apart: bool
+    decided: Mapping[Node, Value],
+    conditions: Conditions,
+    loops: Mapping[Node, ControlUnit],
+    *,
+    separate: bool,
 ) -> dict[Node, ControlUnit]:
-    """Merges of one condition that do not read one another, as one branch."""
+    """Group the merges of one condition that do not depend on each other into one branch."""
     groups: dict[tuple[Value, int], Branch] = {}
     for merge, condition in decided.items():
-        key = (condition, conditions.level(merge, None if apart else condition))
+        key = (condition, conditions.level(merge, None if separate else condition))
         groups.setdefault(key, Branch(merge.name, condition, conditions)).merges.append(merge)
-    found: dict[Node, ControlUnit] = {merge: branch for branch in groups.values() for merge in branch.merges}
-    # inner ones first: what they read, those around them read too
+    branches: dict[Node, ControlUnit] = {
+        merge: branch for branch in groups.values() for merge in branch.merges
+    }
+    # inner branches first: outer branches also read their inputs
     for branch in sorted(groups.values(), key=lambda b: -len(conditions.of(b.merges[0]))):
-        branch.complete({**loops, **found})
-    return found
+        branch.complete({**loops, **branches})
+    return branches
 
 
 @dataclass(eq=False)
 class LoopFrame:
-    """One loop: variables go from Enter to Merge to Switch, and from there out or round again."""
+    """One loop: a variable passes Enter, Merge and Switch, then Exit or NextIteration."""
 
     name: str
     enters: list[Node] = field(default_factory=list)
     merges: list[Node] = field(default_factory=list)
-    """Of the variables, in the order of `starts`, `nexts` and `switches`."""
+    """One per variable, in the order of `starts`, `nexts` and `switches`."""
     starts: list[Node] = field(default_factory=list)
     nexts: list[Node] = field(default_factory=list)
     switches: list[list[Node]] = field(default_factory=list)
@@ -98,7 +104,7 @@ class LoopFrame:
     condition: Value | None = None
 
     def complete(self, nodes: Collection[Node]) -> None:
-        """Find the other parts from what enters; all are among the nodes that are needed."""
+        """Find the other parts from the Enter nodes, among the required nodes."""
         self.enters.sort(key=lambda node: node.name)
         for enter in self.enters:
             for merge in (user for user in enter.output(0).uses if user.op in MERGES and user in nodes):
@@ -107,14 +113,16 @@ class LoopFrame:
                     self.merges.append(merge)
                     self.starts.append(enter)
                     self.nexts.append(others[0])
-                    self.switches.append([u for u in merge.output(0).uses if u in nodes and self._is_turn(u)])
+                    self.switches.append(
+                        [u for u in merge.output(0).uses if u in nodes and self._is_loop_switch(u)]
+                    )
         for switch in (s for several in self.switches for s in several):
             self.condition = switch.inputs[1].node.inputs[0]
             self.exits += [exit_ for exit_ in _exits(switch) if exit_ in nodes]
         if self.condition is None and self.merges:
-            raise MalformedGraph(f"the loop `{self.name}` has no condition")
+            raise MalformedGraph(f"loop `{self.name}` has no condition")
 
-    def _is_turn(self, node: Node) -> bool:
+    def _is_loop_switch(self, node: Node) -> bool:
         return node.op in SWITCHES and node.inputs[1].node.op == "LoopCond"
 
     @property
@@ -125,13 +133,13 @@ class LoopFrame:
     def controls(self) -> Iterable[Node]:
         return [node for enter in self.enters for node in enter.controls]
 
-    def trace(self, tracer: Tracer, env: Env, given: Mapping[str, Attr]) -> None:
+    def trace(self, tracer: Tracer, env: Env, bindings: Mapping[str, Attr]) -> None:
         entered = {
-            enter.output(0): _value(tracer, env, enter.inputs[0], given)
+            enter.output(0): _value(tracer, env, enter.inputs[0], bindings)
             for enter in self.enters
             if enter not in self.starts
         }
-        initial = [_value(tracer, env, start.inputs[0], given) for start in self.starts]
+        initial = [_value(tracer, env, start.inputs[0], bindings) for start in self.starts]
         assert self.condition is not None
         condition, ends = self.condition, [following.inputs[0] for following in self.nexts]
 
@@ -147,21 +155,21 @@ class LoopFrame:
 
         def decide(values: list[Operand]) -> Operand:
             inner = local(values)
-            tracer.region([condition.node], inner, given)
+            tracer.region([condition.node], inner, bindings)
             return inner[condition]
 
-        def turn(values: list[Operand]) -> list[Operand]:
+        def iterate(values: list[Operand]) -> list[Operand]:
             inner = local(values)
-            waited = [node for following in self.nexts for node in following.controls]
-            tracer.region([*(end.node for end in ends if end not in inner), *waited], inner, given)
-            return [_value(tracer, inner, end, given) for end in ends]
+            controls = [node for following in self.nexts for node in following.controls]
+            tracer.region([*(end.node for end in ends if end not in inner), *controls], inner, bindings)
+            return [_value(tracer, inner, end, bindings) for end in ends]
 
         ranks = [_rank(merge) for merge in self.merges]
         left = [[exit_ for switch in several for exit_ in _exits(switch)] for several in self.switches]
         stackable = [all(is_only_stacked(exit_.output(0)) for exit_ in exits) for exits in left]
-        answers = trace_loop(tracer, Loop(self.name, "While", initial, decide, turn, ranks, stackable))
-        for exits, answer in zip(left, answers, strict=True):
-            env.update((exit_.output(0), answer) for exit_ in exits)
+        results = trace_loop(tracer, Loop(self.name, "While", initial, decide, iterate, ranks, stackable))
+        for exits, result in zip(left, results, strict=True):
+            env.update((exit_.output(0), result) for exit_ in exits)
 
 
 def _exits(switch: Node) -> list[Node]:
@@ -172,16 +180,16 @@ def _rank(merge: Node) -> int | None:
     return merge.output_shape(0).rank
 
 
-def _value(tracer: Tracer, env: Env, value: Value, given: Mapping[str, Attr]) -> Operand:
-    """What a value is; a variable of TF1 is read as it enters a structure."""
-    (operand,) = tracer.values(value, env, given)
+def _value(tracer: Tracer, env: Env, value: Value, bindings: Mapping[str, Attr]) -> Operand:
+    """The operand of a value; a TF1 variable is read when it enters a structure."""
+    (operand,) = tracer.values(value, env, bindings)
     if operand.dtype.is_ref and not _is_table(value):
         return tracer.read_variable(operand, value.node.name, operand.dtype.base)
     return operand
 
 
 def _is_table(value: Value) -> bool:
-    """Whether a reference is TF1's handle of a table, which is handed on as it is."""
+    """Whether a reference is a TF1 table handle, which is passed on unchanged."""
     node, seen = value.node, set[Node]()
     while node.op in (*ENTERS, "RefSwitch", "RefIdentity") and node.inputs and node not in seen:
         seen.add(node)
@@ -191,7 +199,7 @@ def _is_table(value: Value) -> bool:
 
 @dataclass(eq=False)
 class Branch:
-    """All merges that one condition decides, and what runs on either side of it."""
+    """All merges that one condition decides, and the nodes that run on each side."""
 
     name: str
     condition: Value
@@ -201,61 +209,61 @@ class Branch:
     inputs: list[Value] = field(default_factory=list)
     controls: list[Node] = field(default_factory=list)
 
-    def complete(self, found: Mapping[Node, ControlUnit]) -> None:
-        """Find what each side runs, and what both read from around them."""
+    def complete(self, units: Mapping[Node, ControlUnit]) -> None:
+        """Find the nodes of each side, and the outer values that they read."""
         outside: dict[Value, None] = {self.condition: None}
-        waits: dict[Node, None] = {}
+        controls: dict[Node, None] = {}
         for side in (True, False):
             inside = self.sides[side] = set()
             roots = [value.node for merge in self.merges for value in self._taken(merge, side)]
             for value in (value for merge in self.merges for value in self._taken(merge, side)):
                 if not self._runs(value.node, side):
                     outside[value] = None
-            for unit in self._units(roots, side, found):
+            for unit in self._units(roots, side, units):
                 inside.update([unit] if isinstance(unit, Node) else _ends(unit))
                 outside.update((v, None) for v in unit.inputs if not self._runs(v.node, side))
-                waits.update((c, None) for c in unit.controls if not self._runs(c, side))
+                controls.update((c, None) for c in unit.controls if not self._runs(c, side))
         for merge in self.merges:
-            waits.update(dict.fromkeys(merge.controls))
-        self.inputs, self.controls = list(outside), list(waits)
+            controls.update(dict.fromkeys(merge.controls))
+        self.inputs, self.controls = list(outside), list(controls)
 
     def _runs(self, node: Node, side: bool) -> bool:
         return Literal(self.condition, side) in self.conditions.of(node)
 
     def _taken(self, merge: Node, side: bool) -> Iterator[Value]:
-        """What a merge takes on one side."""
+        """The inputs of a merge that are live on one side."""
         for value in merge.inputs:
             if Literal(self.condition, side) in self.conditions.of_value(value):
                 yield value
 
-    def _units(self, roots: list[Node], side: bool, found: Mapping[Node, ControlUnit]) -> Iterator[Any]:
+    def _units(self, roots: list[Node], side: bool, units: Mapping[Node, ControlUnit]) -> Iterator[Any]:
         seen: set[Any] = set()
         stack = list(roots)
         while stack:
             node = stack.pop()
-            if not self._runs(node, side) or (unit := found.get(node, node)) in seen:
+            if not self._runs(node, side) or (unit := units.get(node, node)) in seen:
                 continue
             seen.add(unit)
             yield unit
             stack += [value.node for value in unit.inputs]
             stack += list(unit.controls)
 
-    def trace(self, tracer: Tracer, env: Env, given: Mapping[str, Attr]) -> None:
+    def trace(self, tracer: Tracer, env: Env, bindings: Mapping[str, Attr]) -> None:
         def walk(side: bool) -> list[Operand]:
             inner = dict(env)
             taken = [next(self._taken(merge, side)) for merge in self.merges]
-            tracer.region([v.node for v in taken if v not in inner], inner, given, inside=self.sides[side])
-            places = [merge.inputs.index(v) for merge, v in zip(self.merges, taken, strict=True)]
+            tracer.region([v.node for v in taken if v not in inner], inner, bindings, inside=self.sides[side])
+            indices = [merge.inputs.index(v) for merge, v in zip(self.merges, taken, strict=True)]
             return [
-                *(_value(tracer, inner, v, given) for v in taken),
-                *(Operand(INT32, value=np.array(place, np.int32)) for place in places),
+                *(_value(tracer, inner, v, bindings) for v in taken),
+                *(Operand(INT32, value=np.array(index, np.int32)) for index in indices),
             ]
 
-        condition = _value(tracer, env, self.condition, given)
-        answers = choose(tracer, self.name, "If", condition, lambda: walk(True), lambda: walk(False))
+        condition = _value(tracer, env, self.condition, bindings)
+        results = choose(tracer, self.name, "If", condition, lambda: walk(True), lambda: walk(False))
         for i, merge in enumerate(self.merges):
-            env[merge.output(0)] = answers[i]
-            env[merge.output(1)] = answers[len(self.merges) + i]
+            env[merge.output(0)] = results[i]
+            env[merge.output(1)] = results[len(self.merges) + i]
 
 
 def _ends(unit: LoopFrame | Branch) -> list[Node]:
@@ -264,39 +272,37 @@ def _ends(unit: LoopFrame | Branch) -> list[Node]:
 
 @structure("Switch RefSwitch")
 def switch(tracer: Tracer, node: Node, inputs: list[Operand], attrs: dict[str, Attr]) -> list[Operand]:
-    """Whoever gets here walks one side, or asks for both."""
+    """Pass the input to both outputs: only the nodes of a selected side are traced."""
     return [inputs[0], inputs[0]]
 
 
 @structure("Merge RefMerge")
 def merge(tracer: Tracer, node: Node, inputs: list[Operand], attrs: dict[str, Attr]) -> list[Operand]:
-    """One that no condition decides takes what comes first; with a single input there is no doubt."""
+    """Pass on a single input; a merge of several inputs is unsupported unless a condition decides it."""
     if len(inputs) != 1:
-        tracer.unsupported.append(UnsupportedNode(node, "nothing tells which of its inputs it takes"))
+        tracer.unsupported.append(UnsupportedNode(node, "no condition decides which input it passes on"))
     return [inputs[0], Operand(INT32, value=np.array(0, np.int32))]
 
 
 @structure("RefSelect")
 def select(tracer: Tracer, node: Node, inputs: list[Operand], attrs: dict[str, Attr]) -> list[Operand]:
-    index, *variables = inputs
+    def run(index: Any, *variables: Any) -> Any:
+        if not 0 <= int(index) < len(variables):
+            raise RunFailed(f"index {int(index)} is out of range for {len(variables)} inputs")
+        return variables[int(index)]
 
-    def run(place: Any, *given: Any) -> Any:
-        if not 0 <= int(place) < len(given):
-            raise RunFailed(f"there is no input {int(place)} of {len(given)}")
-        return given[int(place)]
-
-    return [emit(tracer, node.name, node.op, [index, *variables], run, (variables[0].dtype, None))]
+    return [emit(tracer, node.name, node.op, inputs, run, (inputs[1].dtype, None))]
 
 
 @structure("ControlTrigger")
 def trigger(tracer: Tracer, node: Node, inputs: list[Operand], attrs: dict[str, Attr]) -> list[Operand]:
-    """It waits even for what does not run, which only gradients need."""
-    found = tracer.structures([node])
-    if found is not None and any(found.conditions.of(waited) for waited in node.controls):
-        tracer.unsupported.append(UnsupportedNode(node, "it waits for what runs under a condition"))
+    """A trigger runs even if its control inputs do not; only gradients need this."""
+    structures = tracer.structures([node])
+    if structures is not None and any(structures.conditions.of(control) for control in node.controls):
+        tracer.unsupported.append(UnsupportedNode(node, "it has a control input that runs under a condition"))
     return []
 
 
 @structure("Enter RefEnter Exit RefExit NextIteration RefNextIteration RefIdentity")
-def hand_on(tracer: Tracer, node: Node, inputs: list[Operand], attrs: dict[str, Attr]) -> list[Operand]:
+def pass_through(tracer: Tracer, node: Node, inputs: list[Operand], attrs: dict[str, Attr]) -> list[Operand]:
     return inputs

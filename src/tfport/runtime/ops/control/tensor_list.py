@@ -1,4 +1,4 @@
-"""A TensorList as the host has it: a value, never changed in place."""
+"""TensorList, the value of a list of tensors on the host. It is immutable."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 class TensorList:
-    """Elements of one type; one that is unset is None, and counts as zeros where its shape is known."""
+    """Elements of one dtype. An unset element is None; it reads as zeros if its shape is known."""
 
     __slots__ = ("dtype", "items", "shape", "written_once")
 
@@ -26,7 +26,7 @@ class TensorList:
     ) -> None:
         self.items, self.shape, self.dtype = items, shape, dtype
         self.written_once = written_once
-        """TensorArrays take each element once."""
+        """Whether each element may be set only once, as in TensorArrays."""
 
     def __len__(self) -> int:
         return len(self.items)
@@ -35,26 +35,26 @@ class TensorList:
         return TensorList(items, self.shape, self.dtype, written_once=self.written_once)
 
     def get(self, index: int, shape: Dims | None) -> Any:
-        """An element, or zeros for one that is unset."""
-        self._within(index)
+        """An element; zeros if it is unset."""
+        self._check_index(index)
         item = self.items[index]
         if item is None:
-            return self.zeros(merged(self.shape, shape), "read an element that is unset")
-        if isinstance(item, np.ndarray) and not fits(item.shape, shape):
-            raise RunFailed(f"the element has shape {item.shape}, not {shown(shape)}")
+            return self.zeros(merged(self.shape, shape), "an unset element was read")
+        if isinstance(item, np.ndarray) and not is_compatible(item.shape, shape):
+            raise RunFailed(f"expected an element of shape {shape_text(shape)}, found {item.shape}")
         return item
 
     def set(self, index: int, item: Any, *, resize: bool = False) -> TensorList:
-        """A list with another element at a place."""
-        if isinstance(item, np.ndarray) and not fits(item.shape, self.shape):
-            raise RunFailed(f"an element of shape {item.shape} in a list of {shown(self.shape)}")
+        """A copy of the list with one element replaced."""
+        if isinstance(item, np.ndarray) and not is_compatible(item.shape, self.shape):
+            raise RunFailed(f"elements must have shape {shape_text(self.shape)}, found {item.shape}")
         items = list(self.items)
         if resize and index >= len(items):
             items += [None] * (index + 1 - len(items))
         else:
-            self._within(index)
+            self._check_index(index)
         if self.written_once and items[index] is not None:
-            raise RunFailed(f"element {index} is written twice")
+            raise RunFailed(f"element {index} must be written only once")
         items[index] = item
         return self.with_items(items)
 
@@ -62,17 +62,17 @@ class TensorList:
         """All elements as the rows of one tensor."""
         return self.rows(range(len(self.items)), shape)
 
-    def rows(self, places: Sequence[int], shape: Dims | None) -> NDArray[Any]:
+    def rows(self, indices: Sequence[int], shape: Dims | None) -> NDArray[Any]:
         """Some elements as the rows of one tensor."""
         element = merged(self.shape, shape)
-        for place in places:
-            self._within(place)
-        items = [self.items[place] for place in places]
+        for index in indices:
+            self._check_index(index)
+        items = [self.items[index] for index in indices]
         for item in items:
             if item is not None:
                 element = merged(element, item.shape)
         if not items or any(item is None for item in items):
-            blank = self.zeros(element, "stacked elements that are unset")
+            blank = self.zeros(element, "unset elements were stacked")
             items = [blank if item is None else item for item in items]
             if not items:
                 return np.zeros((0, *blank.shape), blank.dtype)
@@ -80,33 +80,33 @@ class TensorList:
 
     def zeros(self, shape: Dims | None, what: str) -> NDArray[Any]:
         if shape is None or None in shape:
-            raise RunFailed(f"{what}, and their shape is not known: {shown(shape)}")
+            raise RunFailed(f"{what}, but the element shape is not fully known: {shape_text(shape)}")
         sizes = tuple(size or 0 for size in shape)
         if self.dtype.name == "string":
             return np.full(sizes, b"", object)
         return np.zeros(sizes, self.dtype.numpy)
 
-    def _within(self, index: int) -> None:
+    def _check_index(self, index: int) -> None:
         if not 0 <= index < len(self.items):
-            raise RunFailed(f"there is no element {index} in a list of {len(self.items)}")
+            raise RunFailed(f"index {index} is out of range for a list of {len(self.items)} elements")
 
 
 def rows_of_tensor(tensor: NDArray[Any]) -> list[NDArray[Any]]:
-    """The rows of a tensor; those of a vector are scalars, and still arrays."""
+    """The rows of a tensor as arrays; the rows of a vector are arrays of rank 0."""
     return [tensor[i : i + 1].reshape(tensor.shape[1:]) for i in range(len(tensor))]
 
 
 def shape_from(array: Any) -> Dims | None:
-    """An element shape as ops are given it: -1 for a size or, alone, for a rank that is not known."""
+    """The element shape from an op input: -1 is an unknown size, a scalar -1 an unknown rank."""
     sizes = np.asarray(array)
     if sizes.ndim == 0:
         if sizes != -1:
-            raise RunFailed(f"expected -1 for an unknown element shape, found {sizes}")
+            raise RunFailed(f"a scalar element_shape must be -1 (unknown), found {sizes}")
         return None
     return tuple(None if size < 0 else int(size) for size in sizes)
 
 
-def fits(shape: Dims | None, other: Dims | None) -> bool:
+def is_compatible(shape: Dims | None, other: Dims | None) -> bool:
     if shape is None or other is None:
         return True
     return len(shape) == len(other) and all(
@@ -115,13 +115,15 @@ def fits(shape: Dims | None, other: Dims | None) -> bool:
 
 
 def merged(shape: Dims | None, other: Dims | None) -> Dims | None:
-    """What two shapes of one element say together, or an error where they differ."""
-    if not fits(shape, other):
-        raise RunFailed(f"elements of shapes {shown(shape)} and {shown(other)} in one list")
+    """The shape that two partial shapes give together; an error if they are incompatible."""
+    if not is_compatible(shape, other):
+        raise RunFailed(
+            f"elements of a list must have equal shapes, found {shape_text(shape)} and {shape_text(other)}"
+        )
     if shape is None or other is None:
         return other if shape is None else shape
     return tuple(b if a is None else a for a, b in zip(shape, other, strict=True))
 
 
-def shown(shape: Dims | None) -> str:
+def shape_text(shape: Dims | None) -> str:
     return "unknown" if shape is None else str(tuple("?" if size is None else size for size in shape))

@@ -1,4 +1,4 @@
-"""Lists of tensors while a plan is made: what is known of them, and how that becomes tensors again."""
+"""Convert between lists and tensors while planning: rows of a list, loop counters."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from tfport.runtime.ops.control.tensor_list import TensorList, rows_of_tensor
 from tfport.runtime.trace import Tracer
 
 
-def list_of(tracer: Tracer, name: str, facts: ListFacts) -> Operand:
-    """A list whose elements are the rows of `facts.stacked`; made on the host if something asks for it."""
+def list_from_rows(tracer: Tracer, name: str, facts: ListFacts) -> Operand:
+    """A list whose elements are the rows of `facts.stacked`; created on the host only if it is read."""
     assert facts.stacked is not None
 
     def run(rows: Any) -> TensorList:
@@ -27,27 +27,26 @@ def list_of(tracer: Tracer, name: str, facts: ListFacts) -> Operand:
     return out
 
 
-def rows_of(tracer: Tracer, name: str, facts: ListFacts, rows: Operand, *, grows: bool) -> Operand:
-    """All elements of a list as one tensor: its head, the rows that a loop handed out, zeros for the rest."""
+def all_rows(tracer: Tracer, name: str, facts: ListFacts, rows: Operand, *, grows: bool) -> Operand:
+    """All elements of a list as one tensor: its head, the rows from a loop, and zeros for the rest."""
     head = list(facts.head or ())
     if not head and facts.size is None:
         return rows
     size = [facts.size] if facts.size is not None else []
 
     def run(made: Any, *others: Any) -> Any:
-        parts = [*(one[None] for one in others[: len(head)]), made]
+        parts = [*(element[None] for element in others[: len(head)]), made]
         if size:
             missing = int(others[-1]) - len(head) - len(made)
             if missing < 0 and not grows:
-                raise RunFailed(
-                    f"a list of {int(others[-1])} elements has none at {len(head) + len(made) - 1}"
-                )
+                last = len(head) + len(made) - 1
+                raise RunFailed(f"index {last} is out of range for a list of {int(others[-1])} elements")
             like = parts[0].shape[1:]
             parts.append(np.zeros((max(missing, 0), *like), made.dtype))
         return np.concatenate([p for p in parts if len(p)] or parts)
 
-    def say(b: Any, made: Operand, *others: Operand) -> Operand:
-        parts = [*(b.unsqueeze(one, 0) for one in others[: len(head)]), made]
+    def lower(b: Any, made: Operand, *others: Operand) -> Operand:
+        parts = [*(b.unsqueeze(element, 0) for element in others[: len(head)]), made]
         if size:
             count = b.Sub(b.vector(others[-1]), b.Add(b.Shape(made, start=0, end=1), b.ints(len(head))))
             if grows:
@@ -60,56 +59,58 @@ def rows_of(tracer: Tracer, name: str, facts: ListFacts, rows: Operand, *, grows
         return out
 
     shape = rows.shape and (count_of(facts, grows), *rows.shape[1:])
-    return emit(tracer, name, "TensorListStack", [rows, *head, *size], run, (rows.dtype, shape), say)
+    return emit(tracer, name, "TensorListStack", [rows, *head, *size], run, (rows.dtype, shape), lower)
 
 
 def count_of(facts: ListFacts, grows: bool) -> int | None:
-    """How many elements a list has, where that never changes and is known."""
+    """The number of elements of a list, if it is fixed and known."""
     known = facts.size.known if facts.size is not None and not grows else None
     return known[0] if known else None
 
 
-def counted(
-    tracer: Tracer, name: str, start: int, turns: Operand, dtype: DType, *, is_turn: bool = False
+def counter_value(
+    tracer: Tracer, name: str, start: int, iterations: Operand, dtype: DType, *, is_iteration: bool = False
 ) -> Operand:
-    """What a counter is behind a loop of so many turns, or in the turn of that number."""
+    """The value of a counter after a number of iterations, or in the iteration with that number."""
 
     def run(count: Any) -> Any:
         return np.asarray(start + max(int(count), 0), dtype.numpy)
 
-    def say(b: Any, count: Operand) -> Operand:
-        least = count if is_turn else b.Max(count, b.const(0, count.dtype))
+    def lower(b: Any, count: Operand) -> Operand:
+        least = count if is_iteration else b.Max(count, b.const(0, count.dtype))
         made: Operand = b.cast(least, dtype)
         return b.Add(made, b.const(start, dtype)) if start else made
 
-    out = emit(tracer, name, "Cast", [turns], run, (dtype, ()), say)
+    out = emit(tracer, name, "Cast", [iterations], run, (dtype, ()), lower)
     if start >= 0:
         tracer.counters.add(out)
     return out
 
 
 def last_row(tracer: Tracer, name: str, rows: Operand) -> Operand:
-    """The last row alone, still as a row."""
+    """The last row, as a tensor of one row."""
 
-    def say(b: Any, tensor: Operand) -> Operand:
+    def lower(b: Any, tensor: Operand) -> Operand:
         return b.Slice(tensor, b.ints(-1), b.ints(np.iinfo(np.int64).max), b.ints(0))  # type: ignore[no-any-return]
 
     shape = None if rows.shape is None else (1, *rows.shape[1:])
-    out = emit(tracer, name, "TensorListStack", [rows], lambda tensor: tensor[-1:], (rows.dtype, shape), say)
+    out = emit(
+        tracer, name, "TensorListStack", [rows], lambda tensor: tensor[-1:], (rows.dtype, shape), lower
+    )
     out.shape = shape
     return out
 
 
-def row_of(tracer: Tracer, name: str, rows: Operand, index: Operand) -> Operand:
-    """One row of a tensor; an index outside is an error, and a negative one too."""
+def row_at(tracer: Tracer, name: str, rows: Operand, index: Operand) -> Operand:
+    """One row of a tensor; an index out of range is an error, also a negative one."""
 
     def run(tensor: Any, at: Any) -> Any:
         if not 0 <= int(at) < len(tensor):
-            raise RunFailed(f"there is no element {int(at)} in a list of {len(tensor)}")
+            raise RunFailed(f"index {int(at)} is out of range for a list of {len(tensor)} elements")
         return tensor[int(at) : int(at) + 1].reshape(tensor.shape[1:])
 
-    def say(b: Any, tensor: Operand, at: Operand) -> Operand:
-        # ONNX counts negative places from the end: they are sent beyond it, which it refuses
+    def lower(b: Any, tensor: Operand, at: Operand) -> Operand:
+        # ONNX counts negative indices from the end: map them to an index that it rejects
         if at in tracer.counters:
             return b.Gather(tensor, at, axis=0)  # type: ignore[no-any-return]
         wide = b.int64(at)
@@ -120,4 +121,4 @@ def row_of(tracer: Tracer, name: str, rows: Operand, index: Operand) -> Operand:
         return b.Gather(tensor, wide, axis=0)  # type: ignore[no-any-return]
 
     shape = None if rows.shape is None else rows.shape[1:]
-    return emit(tracer, name, "TensorListGetItem", [rows, index], run, (rows.dtype, shape), say)
+    return emit(tracer, name, "TensorListGetItem", [rows, index], run, (rows.dtype, shape), lower)

@@ -1,4 +1,4 @@
-"""TensorLists on the host: values of type variant, made anew at each change."""
+"""TensorList ops. A list is an immutable variant value; each change creates a new list."""
 
 from __future__ import annotations
 
@@ -6,13 +6,20 @@ import numpy as np
 
 from tfport.errors import RunFailed
 from tfport.runtime.lower import host
-from tfport.runtime.ops.control.tensor_list import TensorList, fits, merged, rows_of_tensor, shape_from, shown
+from tfport.runtime.ops.control.tensor_list import (
+    TensorList,
+    is_compatible,
+    merged,
+    rows_of_tensor,
+    shape_from,
+    shape_text,
+)
 
 
 @host("EmptyTensorList")
 def empty_tensor_list(element_shape, max_num_elements, *, element_dtype, shape_type):
     if np.ndim(max_num_elements):
-        raise RunFailed("max_num_elements must be a scalar")
+        raise RunFailed(f"max_num_elements must be a scalar, found shape {list(np.shape(max_num_elements))}")
     return TensorList([], shape_from(element_shape), element_dtype)
 
 
@@ -20,7 +27,7 @@ def empty_tensor_list(element_shape, max_num_elements, *, element_dtype, shape_t
 def reserve(element_shape, num_elements, *, element_dtype, shape_type):
     count = int(num_elements)
     if count < 0:
-        raise RunFailed(f"a list of {count} elements")
+        raise RunFailed(f"num_elements must not be negative, found {count}")
     return TensorList([None] * count, shape_from(element_shape), element_dtype)
 
 
@@ -28,9 +35,9 @@ def reserve(element_shape, num_elements, *, element_dtype, shape_type):
 def from_tensor(tensor, element_shape, *, element_dtype, shape_type):
     shape = shape_from(element_shape)
     if np.ndim(tensor) == 0:
-        raise RunFailed("a scalar has no rows to make a list of")
-    if not fits(tensor.shape[1:], shape):
-        raise RunFailed(f"rows of shape {tensor.shape[1:]} in a list of {shown(shape)}")
+        raise RunFailed("tensor must have rank 1 or more, found a scalar")
+    if not is_compatible(tensor.shape[1:], shape):
+        raise RunFailed(f"element_shape is {shape_text(shape)}, found rows of shape {tensor.shape[1:]}")
     return TensorList(rows_of_tensor(tensor), shape, element_dtype)
 
 
@@ -68,7 +75,7 @@ def push_back_batch(input_handles, tensor, *, element_dtype):
 @host("TensorListPopBack")
 def pop_back(input_handle, element_shape, *, element_dtype):
     if not len(input_handle):
-        raise RunFailed("there is nothing to pop from an empty list")
+        raise RunFailed("cannot pop from an empty list")
     handle = _checked(input_handle, element_dtype)
     item = handle.get(len(handle) - 1, shape_from(element_shape))
     return handle.with_items(handle.items[:-1]), item
@@ -83,7 +90,7 @@ def length(input_handle):
 def resize(input_handle, size):
     count = int(size)
     if count < 0:
-        raise RunFailed(f"a list of {count} elements")
+        raise RunFailed(f"size must not be negative, found {count}")
     return input_handle.with_items((input_handle.items + [None] * count)[:count])
 
 
@@ -97,8 +104,8 @@ def element_shape(input_handle, *, shape_type):
 
 @host("TensorListGather")
 def gather(input_handle, indices, element_shape, *, element_dtype):
-    places = np.asarray(indices).tolist()
-    return _checked(input_handle, element_dtype).rows(places, shape_from(element_shape))
+    positions = np.asarray(indices).tolist()
+    return _checked(input_handle, element_dtype).rows(positions, shape_from(element_shape))
 
 
 @host("TensorListScatter")
@@ -112,11 +119,11 @@ def scatter_v2(tensor, indices, element_shape, num_elements, *, element_dtype, s
 
 
 def _scattered(tensor, indices, element_shape, count, dtype):
-    places = np.asarray(indices).tolist()
-    if any(place < 0 for place in places):
-        raise RunFailed("a list has no elements at negative places")
+    positions = np.asarray(indices).tolist()
+    if any(index < 0 for index in positions):
+        raise RunFailed(f"indices must not be negative, found {positions}")
     if count == -1:
-        count = max(places, default=-1) + 1
+        count = max(positions, default=-1) + 1
     empty = TensorList([None] * count, shape_from(element_shape), dtype)
     return scatter_into(empty, tensor, indices, element_dtype=dtype)
 
@@ -124,15 +131,17 @@ def _scattered(tensor, indices, element_shape, count, dtype):
 @host("TensorListScatterIntoExistingList")
 def scatter_into(input_handle, tensor, indices, *, element_dtype):
     handle = _checked(input_handle, element_dtype)
-    places = np.asarray(indices).tolist()
-    if len(places) != len(tensor):
-        raise RunFailed(f"{len(tensor)} rows for {len(places)} places")
+    positions = np.asarray(indices).tolist()
+    if len(positions) != len(tensor):
+        raise RunFailed(f"tensor has {len(tensor)} rows for {len(positions)} indices")
     items = list(handle.items)
-    for place, row in zip(places, rows_of_tensor(tensor), strict=True):
-        if place < 0 or not fits(row.shape, handle.shape):
-            raise RunFailed(f"element {place} of shape {row.shape} in a list of {shown(handle.shape)}")
-        items += [None] * (place + 1 - len(items))
-        items[place] = row
+    for index, row in zip(positions, rows_of_tensor(tensor), strict=True):
+        if index < 0:
+            raise RunFailed(f"indices must not be negative, found {index}")
+        if not is_compatible(row.shape, handle.shape):
+            raise RunFailed(f"elements must have shape {shape_text(handle.shape)}, found {row.shape}")
+        items += [None] * (index + 1 - len(items))
+        items[index] = row
     return handle.with_items(items)
 
 
@@ -146,26 +155,26 @@ def concat_v2(input_handle, element_shape, leading_dims, *, element_dtype, shape
     return _concatenated(input_handle, shape_from(element_shape), leading_dims, element_dtype)
 
 
-def _concatenated(handle, given, leading_dims, dtype):
-    """All elements along their first axis, and how long each is."""
-    shape = merged(_checked(handle, dtype).shape, given)
+def _concatenated(handle, element_shape, leading_dims, dtype):
+    """All elements concatenated along the first axis, and their lengths."""
+    shape = merged(_checked(handle, dtype).shape, element_shape)
     if shape is not None and not shape:
-        raise RunFailed("scalars cannot be concatenated")
+        raise RunFailed("cannot concatenate scalars")
     rest = None if shape is None else shape[1:]
     for item in handle.items:
         if item is not None:
             if not item.ndim:
-                raise RunFailed("scalars cannot be concatenated")
+                raise RunFailed("cannot concatenate scalars")
             rest = merged(rest, item.shape[1:])
     leading = [None if n < 0 else int(n) for n in np.asarray(leading_dims).reshape(-1)]
     items = []
     for i, item in enumerate(handle.items):
         first = leading[i] if i < len(leading) else shape[0] if shape else None
         blank = None if rest is None else (first, *rest)
-        items.append(handle.zeros(blank, "concatenated unset elements") if item is None else item)
+        items.append(handle.zeros(blank, "unset elements were concatenated") if item is None else item)
     lengths = np.array([len(item) for item in items], np.int64)
     if not items:
-        blank = handle.zeros(None if rest is None else (0, *rest), "concatenated an empty list")
+        blank = handle.zeros(None if rest is None else (0, *rest), "an empty list was concatenated")
         return blank, lengths
     return np.concatenate(items), lengths
 
@@ -185,7 +194,7 @@ def split(tensor, element_shape, lengths, *, element_dtype, shape_type):
     shape = shape_from(element_shape)
     sizes = np.asarray(lengths).tolist()
     if np.ndim(tensor) == 0 or sum(sizes) != len(tensor) or any(n < 0 for n in sizes):
-        raise RunFailed(f"a tensor of shape {np.shape(tensor)} cannot be split into {sizes}")
+        raise RunFailed(f"cannot split a tensor of shape {np.shape(tensor)} into lengths {sizes}")
     items = [np.ascontiguousarray(part) for part in np.split(tensor, np.cumsum(sizes)[:-1])] if sizes else []
     made = TensorList([None] * len(items), shape, element_dtype)
     for i, item in enumerate(items):
@@ -197,5 +206,5 @@ def _checked(handle, dtype):
     if not isinstance(handle, TensorList):
         raise RunFailed("expected a list of tensors, found another variant")
     if handle.dtype != dtype:
-        raise RunFailed(f"expected a list of {dtype}, found one of {handle.dtype}")
+        raise RunFailed(f"expected a list of {dtype}, found a list of {handle.dtype}")
     return handle

@@ -1,4 +1,4 @@
-"""Structures without branches: constants, placeholders, what hands a value on, reads of variables."""
+"""Structure ops without control flow: constants, placeholders, identities, variable reads."""
 
 from __future__ import annotations
 
@@ -20,17 +20,17 @@ Attrs = dict[str, Attr]
 def const(tracer: Tracer, node: Node, inputs: list[Operand], attrs: Attrs) -> list[Operand]:
     tensor = attrs.get("value")
     if not isinstance(tensor, Tensor):
-        raise MalformedGraph(f"the constant `{node.name}` has no value")
+        raise MalformedGraph(f"constant `{node.name}` has no attribute `value`")
     return [Operand(tensor.dtype, value=tensor.numpy(), name=node.name)]
 
 
 @structure("Placeholder PlaceholderV2")
 def placeholder(tracer: Tracer, node: Node, inputs: list[Operand], attrs: Attrs) -> list[Operand]:
-    """One that is reached was not fed; that is an error only when it is read."""
+    """A placeholder that is not fed: an error only if it is read."""
     out = Operand(attrs["dtype"], node.output_shape(0).dims, name=node.name)
 
-    def run(given: Any) -> Any:
-        raise RunFailed(f"nothing was fed for `{node.name}:0`")
+    def run(inputs: Any) -> Any:
+        raise RunFailed(f"placeholder `{node.name}:0` must be fed")
 
     return list(tracer.add(Step(node.name, node.op, (), (out,), run=run)))
 
@@ -39,18 +39,18 @@ def placeholder(tracer: Tracer, node: Node, inputs: list[Operand], attrs: Attrs)
     "Identity IdentityN StopGradient PreventGradient Snapshot PlaceholderWithDefault DisableCopyOnRead "
     "LoopCond CopyHost Copy"
 )
-def hand_on(tracer: Tracer, node: Node, inputs: list[Operand], attrs: Attrs) -> list[Operand]:
+def pass_through(tracer: Tracer, node: Node, inputs: list[Operand], attrs: Attrs) -> list[Operand]:
     return inputs
 
 
 @structure("NoOp")
-def nothing(tracer: Tracer, node: Node, inputs: list[Operand], attrs: Attrs) -> list[Operand]:
+def no_op(tracer: Tracer, node: Node, inputs: list[Operand], attrs: Attrs) -> list[Operand]:
     return []
 
 
 @structure("PartitionedCall StatefulPartitionedCall")
 def call(tracer: Tracer, node: Node, inputs: list[Operand], attrs: Attrs) -> list[Operand]:
-    """A call that can be followed never comes here."""
+    """A call of an undefined function; the tracer handles all other calls."""
     raise MalformedGraph(f"`{node.name}` calls a function that the model does not define")
 
 

@@ -1,8 +1,8 @@
-"""TensorArrays, of all three generations: the flow that runs from op to op is the array itself.
+"""TensorArray ops, versions 1 to 3: the flow that passes from op to op is the array itself.
 
-To TensorFlow an array is a resource that ops change, and the flow a number that orders them.
-Here the flow is a value, a `TensorList`, and the handle says only of what the elements are:
-whatever order the flows leave, the answers are the same.
+In TensorFlow a TensorArray is a resource that ops modify, and the flow is a number that orders them.
+Here the flow is a value, a `TensorList`, and the handle only describes the elements. The results do
+not depend on the execution order of ops that the flow does not order.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ from tfport.graph.shapes import Shape
 from tfport.runtime.layers.rnn import is_size_of
 from tfport.runtime.lower import structure
 from tfport.runtime.operand import Dims, Operand
-from tfport.runtime.ops.control.kernels.tensor_list_structures import length_of, note_set, rows_at
 from tfport.runtime.ops.control.list_facts import ListFacts
 from tfport.runtime.ops.control.structure_steps import emit
-from tfport.runtime.ops.control.tensor_list import TensorList, fits, merged, rows_of_tensor
-from tfport.runtime.ops.control.traced_lists import list_of, row_of
+from tfport.runtime.ops.control.tensor_list import TensorList, is_compatible, merged, rows_of_tensor
+from tfport.runtime.ops.control.tensor_list_structures import length_of, record_set_item, rows_at
+from tfport.runtime.ops.control.traced_lists import list_from_rows, row_at
 from tfport.runtime.program import ONNX_TYPES
 from tfport.runtime.trace import Tracer
 
@@ -32,28 +32,28 @@ Attrs = dict[str, Attr]
 
 
 @dataclass(frozen=True, slots=True)
-class ArrayHandle:
-    """What a handle says of its array."""
+class TensorArrayInfo:
+    """The description of a TensorArray: the value of its handle."""
 
     dtype: DType
     shape: Dims | None
     dynamic: bool
     start: Operand
-    """The array before anything is written; the first generations begin with a flow that is a number."""
+    """The array before any write; in versions 1 and 2 the first flow is a number."""
 
 
 def _versions(name: str) -> str:
     return f"{name} {name}V2 {name}V3"
 
 
-def _handle(operand: Operand) -> ArrayHandle:
-    if not isinstance(operand.value, ArrayHandle):
-        raise CannotRun("a TensorArray whose handle is chosen while running")
+def _handle(operand: Operand) -> TensorArrayInfo:
+    if not isinstance(operand.value, TensorArrayInfo):
+        raise CannotRun("unsupported TensorArray: its handle must be known while planning")
     return operand.value
 
 
 def _flow(handle: Operand, flow: Operand) -> Operand:
-    """The array that a flow is."""
+    """The array of a flow."""
     return flow if flow.dtype == VARIANT else _handle(handle).start
 
 
@@ -65,12 +65,12 @@ def tensor_array(tracer: Tracer, node: Node, inputs: list[Operand], attrs: Attrs
 
     def run(size: Any) -> TensorList:
         if int(size) < 0:
-            raise RunFailed(f"an array of {int(size)} elements")
+            raise RunFailed(f"size must not be negative, found {int(size)}")
         return TensorList([None] * int(size), dims, dtype, written_once=True)
 
     flow = emit(tracer, node.name, node.op, inputs, run, (VARIANT, ()))
     tracer.lists[flow] = ListFacts(dtype, dims, size=inputs[0], head=())
-    handle = ArrayHandle(dtype, dims, attrs.get("dynamic_size") is True, flow)
+    handle = TensorArrayInfo(dtype, dims, attrs.get("dynamic_size") is True, flow)
     made = Operand(RESOURCE, (), value=handle, name=node.name)
     return [made, flow] if node.op == "TensorArrayV3" else [made]
 
@@ -85,7 +85,7 @@ def write(tracer: Tracer, node: Node, inputs: list[Operand], attrs: Attrs) -> li
         return array.set(int(at), item, resize=grows)
 
     out = emit(tracer, node.name, node.op, [flow, index, value], run, (VARIANT, ()))
-    note_set(tracer, out, flow, index, value, grows=grows)
+    record_set_item(tracer, out, flow, index, value, grows=grows)
     return [out]
 
 
@@ -95,54 +95,54 @@ def read(tracer: Tracer, node: Node, inputs: list[Operand], attrs: Attrs) -> lis
     flow = _flow(handle, flow)
     rows = _stacked(tracer, flow)
     if rows is not None:
-        return [row_of(tracer, node.name, rows, index)]
-    told = _handle(handle)
+        return [row_at(tracer, node.name, rows, index)]
+    info = _handle(handle)
 
     def run(array: Any, at: Any) -> Any:
         if (
             0 <= int(at) < len(array)
             and array.items[int(at)] is None
-            and (told.shape is None or None in told.shape)
+            and (info.shape is None or None in info.shape)
         ):
-            raise RunFailed(f"element {int(at)} is read before it is written")
+            raise RunFailed(f"element {int(at)} was read before it was written")
         return array.get(int(at), None)
 
-    return [emit(tracer, node.name, node.op, [flow, index], run, (told.dtype, told.shape))]
+    return [emit(tracer, node.name, node.op, [flow, index], run, (info.dtype, info.shape))]
 
 
 @structure(_versions("TensorArrayScatter") + " TensorArrayUnpack")
 def scatter(tracer: Tracer, node: Node, inputs: list[Operand], attrs: Attrs) -> list[Operand]:
-    """Rows of a tensor become elements; the whole array, where it is given them in order."""
+    """Set elements from the rows of a tensor; the tensor is the array if the indices are in order."""
     if node.op == "TensorArrayUnpack":
         handle, value, flow = inputs
         indices = None
     else:
         handle, indices, value, flow = inputs
     flow = _flow(handle, flow)
-    told, facts = _handle(handle), tracer.lists.get(flow)
+    info, facts = _handle(handle), tracer.lists.get(flow)
     in_order = indices is None or _counts_up(tracer, indices)
-    if in_order and _takes_all(facts, value, told.dynamic) and told.dtype.name in ONNX_TYPES and value.rank:
+    if in_order and _takes_all(facts, value, info.dynamic) and info.dtype.name in ONNX_TYPES and value.rank:
         assert value.shape is not None
         assert facts is not None
-        if fits(value.shape[1:], told.shape):
-            shape = merged(value.shape[1:], told.shape)
-            size = None if told.dynamic or _is_as_long(tracer, facts, value) else facts.size
-            return [list_of(tracer, node.name, ListFacts(told.dtype, shape, stacked=value, size=size))]
+        if is_compatible(value.shape[1:], info.shape):
+            shape = merged(value.shape[1:], info.shape)
+            size = None if info.dynamic or _is_as_long(tracer, facts, value) else facts.size
+            return [list_from_rows(tracer, node.name, ListFacts(info.dtype, shape, stacked=value, size=size))]
 
-    def run(array: Any, rows: Any, places: Any = None) -> Any:
-        at = range(len(rows)) if places is None else np.asarray(places).tolist()
+    def run(array: Any, rows: Any, indices: Any = None) -> Any:
+        at = range(len(rows)) if indices is None else np.asarray(indices).tolist()
         if len(at) != len(rows):
-            raise RunFailed(f"{len(rows)} rows for {len(at)} places")
-        for place, row in zip(at, rows_of_tensor(rows), strict=True):
-            array = array.set(place, row, resize=told.dynamic)
+            raise RunFailed(f"value has {len(rows)} rows for {len(at)} indices")
+        for index, row in zip(at, rows_of_tensor(rows), strict=True):
+            array = array.set(index, row, resize=info.dynamic)
         return array
 
-    given = [flow, value] + ([indices] if indices is not None else [])
-    return [emit(tracer, node.name, node.op, given, run, (VARIANT, ()))]
+    operands = [flow, value] + ([indices] if indices is not None else [])
+    return [emit(tracer, node.name, node.op, operands, run, (VARIANT, ()))]
 
 
 def _takes_all(facts: ListFacts | None, value: Operand, grows: bool) -> bool:
-    """Whether an array has nothing set so far, and rows can be its elements as far as they go."""
+    """Whether an array has no element set yet, and the rows may become its first elements."""
     if facts is None or facts.head != () or facts.size is None or not value.rank:
         return False
     size = facts.size.known[0] if facts.size.known else None
@@ -162,7 +162,7 @@ def _is_as_long(tracer: Tracer, facts: ListFacts, value: Operand) -> bool:
 
 
 def _counts_up(tracer: Tracer, indices: Operand) -> bool:
-    """Whether these are 0, 1, 2 … as far as they go."""
+    """Whether the indices are 0, 1, 2 …"""
     if indices.array is not None:
         return bool(np.array_equal(indices.array, np.arange(indices.array.size)))
     step = next((s for s in reversed(tracer.steps) if indices in s.outputs), None)
@@ -176,18 +176,18 @@ def _counts_up(tracer: Tracer, indices: Operand) -> bool:
 def gather(tracer: Tracer, node: Node, inputs: list[Operand], attrs: Attrs) -> list[Operand]:
     handle, *middle, flow = inputs
     flow = _flow(handle, flow)
-    told, rows = _handle(handle), _stacked(tracer, flow)
-    asked = attrs.get("element_shape")
-    shape = asked.dims if isinstance(asked, Shape) else None
+    info, rows = _handle(handle), _stacked(tracer, flow)
+    element_shape = attrs.get("element_shape")
+    shape = element_shape.dims if isinstance(element_shape, Shape) else None
     if rows is not None:
         return [_gathered(tracer, node, rows, middle)]
 
-    def run(array: Any, places: Any = None) -> Any:
-        at = range(len(array)) if places is None else np.asarray(places).tolist()
+    def run(array: Any, indices: Any = None) -> Any:
+        at = range(len(array)) if indices is None else np.asarray(indices).tolist()
         return array.rows(at, shape)
 
-    dims = told.shape if told.shape is not None else shape
-    out = (told.dtype, None if dims is None else (None, *dims))
+    dims = info.shape if info.shape is not None else shape
+    out = (info.dtype, None if dims is None else (None, *dims))
     return [emit(tracer, node.name, node.op, [flow, *middle], run, out)]
 
 
@@ -206,22 +206,22 @@ def _gathered(tracer: Tracer, node: Node, rows: Operand, middle: list[Operand]) 
 def concat(tracer: Tracer, node: Node, inputs: list[Operand], attrs: Attrs) -> list[Operand]:
     handle, flow = inputs
     flow = _flow(handle, flow)
-    told = _handle(handle)
+    info = _handle(handle)
 
     def lengths(array: Any) -> Any:
         return np.array([len(item) for item in array.items], np.int64)
 
     def run(array: Any) -> Any:
         if any(item is None for item in array.items):
-            raise RunFailed("an element is read before it is written")
+            raise RunFailed("an element was read before it was written")
         return (
             np.concatenate(array.items)
             if array.items
-            else np.zeros((0, *(told.shape or ())[1:]), told.dtype.numpy)
+            else np.zeros((0, *(info.shape or ())[1:]), info.dtype.numpy)
         )
 
     return [
-        emit(tracer, node.name, node.op, [flow], run, (told.dtype, None)),
+        emit(tracer, node.name, node.op, [flow], run, (info.dtype, None)),
         emit(tracer, node.name, node.op, [flow], lengths, (INT64, (None,))),
     ]
 
@@ -236,7 +236,7 @@ def split(tracer: Tracer, node: Node, inputs: list[Operand], attrs: Attrs) -> li
         counts = np.asarray(sizes).tolist()
         if sum(counts) != len(tensor) or (len(counts) != len(array) and not grows):
             raise RunFailed(
-                f"a tensor of {len(tensor)} rows cannot be split into {counts} for {len(array)} elements"
+                f"cannot split {len(tensor)} rows into lengths {counts} for {len(array)} elements"
             )
         at = 0
         for i, count in enumerate(counts):
