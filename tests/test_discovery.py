@@ -39,9 +39,11 @@ def test_a_session_imports_only_the_modules_it_needs():
 @pytest.fixture
 def stale(monkeypatch):
     """A catalog of this test, whose index names a module that is gone and lacks a declared name."""
-    monkeypatch.setattr(discovery, "_index", lambda: {"samples": {"Gone": ["tfport.gone"]}})
+    monkeypatch.setattr(discovery, "_index", lambda: {"samples": {"gone": "Gone"}})
+    discovery._modules_by_name.cache_clear()
     yield Catalog("samples", "tfport.errors")
     del Catalog.every["samples"]
+    discovery._modules_by_name.cache_clear()
 
 
 def test_a_module_that_is_gone_says_to_make_the_index(stale):
