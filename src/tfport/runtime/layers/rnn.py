@@ -232,7 +232,7 @@ def _run(cell: RnnCell, has_lengths: bool) -> Any:
         if cell.kind == "LSTM":
             return recurrence.lstm(x, h, inputs[2], w, r, wb + rb, lengths)
         if cell.kind == "RNN":
-            return recurrence.plain(x, h, w, r, wb + rb, activations[cell.activation], lengths)
+            return recurrence.simple_rnn(x, h, w, r, wb + rb, activations[cell.activation], lengths)
         if cell.reset_after:
             return recurrence.gru(x, h, w, r, wb, rb, lengths)
         return recurrence.gru_reset_before(x, h, w, r, wb + rb, lengths)

@@ -22,7 +22,7 @@ from tfport.fix.rulebook import Rulebook
 from tfport.fix.rules.nn.cudnn_params import counted_beforehand, one_after_another, split_into_parts
 from tfport.fix.rules.nn.cudnn_rnn import as_arithmetic
 from tfport.graph.build import graph_to_def
-from tfport.runtime.ops.nn.cudnn_params import Form
+from tfport.runtime.ops.nn.cudnn_params import CudnnRnnConfig
 
 BATCH = 3
 
@@ -33,7 +33,7 @@ def layers(
 ):  # fmt: skip
     """A node with everything that it reads, and all that it answers."""
     direction = "bidirectional" if ways == 2 else "unidirectional"
-    form = Form.of(mode, input_mode, direction, count, units, inputs)
+    form = CudnnRnnConfig.of(mode, input_mode, direction, count, units, inputs)
     said = {"rnn_mode": mode, "direction": direction, "input_mode": input_mode, **attrs}
     states = (count * ways, BATCH, units)
     fed = {
@@ -98,7 +98,7 @@ SIZES = {"k": np.int32(2), "u": np.int32(4), "i": np.int32(3)}
 def canonical(mode, ways=1, input_mode="linear_input"):
     """All matrices and biases of two layers."""
     inputs = 4 if input_mode == "skip_input" else 3
-    form = Form.of(mode, input_mode, ("unidirectional", "bidirectional")[ways - 1], 2, 4, inputs)
+    form = CudnnRnnConfig.of(mode, input_mode, ("unidirectional", "bidirectional")[ways - 1], 2, 4, inputs)
     return form, dict(SIZES, i=np.int32(inputs))
 
 
@@ -186,7 +186,7 @@ def test_sizes_that_nobody_knows_stay(text, because):
         ("y = CudnnRNNParamsToCanonical(k, u, i, p) {T=float32, num_params=2}",
          "has 4 outputs; expected 32 matrices and biases"),
         ('y = CudnnRNNParamsToCanonical(k, u, i, p) {T=float32, num_params=2, input_mode="skip_input"}',
-         "skip_input with 3 inputs and 4 units"),
+         "skip_input: the input size must be 4, the number of units, found 3"),
     ],
 )  # fmt: skip
 def test_parts_of_another_number_stay(text, because):

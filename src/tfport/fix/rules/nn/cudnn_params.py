@@ -8,7 +8,7 @@ from tfport.errors import CannotRun
 from tfport.fix.nodes.builder import NodeBuilder
 from tfport.fix.rule import EXACT, Replacement, refuse, rule
 from tfport.graph.graph import Node
-from tfport.runtime.ops.nn.cudnn_params import Form
+from tfport.runtime.ops.nn.cudnn_params import CudnnRnnConfig
 
 
 @rule("CudnnRNNParamsSize", keeps=EXACT)
@@ -39,7 +39,7 @@ def split_into_parts(op: NodeBuilder, n: Node) -> Replacement:
     ]
 
 
-def _form(op: NodeBuilder, n: Node) -> Form:
+def _form(op: NodeBuilder, n: Node) -> CudnnRnnConfig:
     if n.attrs.get("num_proj"):
         raise refuse(f"num_proj={n.attrs['num_proj']} is not supported")
     sizes = [op.constant(value) for value in n.inputs[:3]]
@@ -48,6 +48,6 @@ def _form(op: NodeBuilder, n: Node) -> Form:
     layers, units, inputs = (int(np.reshape(size, ())) for size in sizes if size is not None)
     a = n.attrs
     try:
-        return Form.of(a["rnn_mode"], a["input_mode"], a["direction"], layers, units, inputs)
+        return CudnnRnnConfig.of(a["rnn_mode"], a["input_mode"], a["direction"], layers, units, inputs)
     except CannotRun as error:
         raise refuse(str(error)) from None

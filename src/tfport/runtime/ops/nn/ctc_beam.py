@@ -1,7 +1,8 @@
-"""The best label sequences for one matrix of logits, by a search that keeps a beam of prefixes.
+"""Beam search for the most probable label sequences of one matrix of CTC logits.
 
-A prefix has two probabilities: that it ends in its last label, and that it ends in a blank.
-Where a prefix and what it grows to are both in the beam, they share what they sum to.
+A prefix has two log probabilities: of ending in its last label, and of ending in a blank.
+If a prefix and its extension are both in the beam, the paths that lead from one to the other
+are added to the extension.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ IMPOSSIBLE = -np.inf
 
 
 class _Prefix:
-    """A label behind another prefix; `before` are its probabilities of the step before."""
+    """A parent prefix and one more label; `before` holds total and blank of the previous step."""
 
     __slots__ = ("before", "children", "ends_blank", "ends_label", "label", "parent", "total")
 
@@ -24,8 +25,8 @@ class _Prefix:
         self.total = self.ends_blank = self.ends_label = np.float32(IMPOSSIBLE)
         self.before = (self.total, self.ends_blank)
 
-    def leave(self) -> None:
-        """Out of the beam; what it was before may still grow in this step."""
+    def remove(self) -> None:
+        """Leave the beam; children may still use `before` in this step."""
         self.total = self.ends_blank = self.ends_label = np.float32(IMPOSSIBLE)
 
     @property
@@ -33,29 +34,29 @@ class _Prefix:
         return bool(self.total != IMPOSSIBLE)
 
     def labels(self, merge_repeated: bool) -> list[int]:
-        found: list[int] = []
-        at, last = self, -1
-        while at.parent is not None:
-            if not merge_repeated or at.label != last:
-                found.append(at.label)
-            last = at.label
-            at = at.parent
-        return found[::-1]
+        labels: list[int] = []
+        prefix, last = self, -1
+        while prefix.parent is not None:
+            if not merge_repeated or prefix.label != last:
+                labels.append(prefix.label)
+            last = prefix.label
+            prefix = prefix.parent
+        return labels[::-1]
 
 
 def best_paths(logits: Any, width: int, count: int, merge_repeated: bool) -> list[tuple[list[int], Any]]:
-    """Label sequences with their log probabilities, best first; the blank is the last class."""
+    """Return label sequences with their log probabilities, best first; the last class is the blank."""
     root = _Prefix(None, -1)
     root.total = root.ends_blank = logits.dtype.type(0)
     beam = [root]
     for row in logits:
         beam = _step(beam, row - np.logaddexp.reduce(row), width)
-    best = beam[:count]
-    found = [(prefix.labels(merge_repeated), prefix.total) for prefix in best]
-    return found + [([], logits.dtype.type(0))] * (count - len(found))
+    paths = [(prefix.labels(merge_repeated), prefix.total) for prefix in beam[:count]]
+    return paths + [([], logits.dtype.type(0))] * (count - len(paths))
 
 
 def _step(beam: list[_Prefix], row: Any, width: int) -> list[_Prefix]:
+    """Extend the beam by one time step with log probabilities `row`."""
     blank = len(row) - 1
     for prefix in beam:
         prefix.before = (prefix.total, prefix.ends_blank)
@@ -70,7 +71,7 @@ def _step(beam: list[_Prefix], row: Any, width: int) -> list[_Prefix]:
         prefix.total = np.logaddexp(prefix.ends_blank, prefix.ends_label)
     leaves = sorted(beam, key=lambda p: -p.total)
     for prefix in beam:
-        if not _gets_in(prefix.before[0], leaves, width):
+        if not _enters_beam(prefix.before[0], leaves, width):
             continue
         for label in range(blank):
             child = prefix.children.get(label)
@@ -78,26 +79,26 @@ def _step(beam: list[_Prefix], row: Any, width: int) -> list[_Prefix]:
                 child = prefix.children[label] = _Prefix(prefix, label)
             if child.is_alive:
                 continue
-            given = prefix.before[1] if label == prefix.label else prefix.before[0]
-            total = row[label] + given
-            if not _gets_in(total, leaves, width):
-                child.leave()
+            start = prefix.before[1] if label == prefix.label else prefix.before[0]
+            total = row[label] + start
+            if not _enters_beam(total, leaves, width):
+                child.remove()
                 child.before = (child.total, child.ends_blank)
                 continue
             child.ends_blank = np.float32(IMPOSSIBLE)
             child.ends_label = child.total = total
             if len(leaves) == width:
-                leaves.pop().leave()
+                leaves.pop().remove()
             _insert(leaves, child)
     return leaves
 
 
-def _gets_in(total: Any, leaves: list[_Prefix], width: int) -> bool:
+def _enters_beam(total: Any, leaves: list[_Prefix], width: int) -> bool:
     return bool(total > IMPOSSIBLE and (len(leaves) < width or total > leaves[-1].total))
 
 
 def _insert(leaves: list[_Prefix], child: _Prefix) -> None:
-    """Keep the beam in order, best first; of equals the one that was there first."""
+    """Insert `child` into a list sorted by descending total, after elements with the same total."""
     at = len(leaves)
     while at and leaves[at - 1].total < child.total:
         at -= 1

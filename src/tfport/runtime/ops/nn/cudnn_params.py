@@ -1,8 +1,8 @@
-"""The one vector in which cuDNN keeps all weights of its recurrent layers.
+"""The layout of cuDNN's weight vector, which holds all weights of a stack of recurrent layers.
 
-Layer after layer (and direction after direction) stand the matrices that multiply the
-input, gate by gate, then those that multiply the output before, each (units, inputs);
-behind all matrices come the biases in the same order, two for each gate.
+For each layer and direction, the vector has the input matrices gate by gate, then the recurrent
+matrices gate by gate, each of shape (units, inputs). After all matrices come the biases in the
+same order, two for each gate.
 """
 
 from __future__ import annotations
@@ -22,8 +22,8 @@ GATES = {"lstm": 4, "gru": 3, "rnn_relu": 1, "rnn_tanh": 1}
 
 
 @dataclass(frozen=True)
-class Form:
-    """How many layers of which kind."""
+class CudnnRnnConfig:
+    """Cell type, number and sizes of a stack of recurrent layers."""
 
     mode: str
     layers: int
@@ -31,14 +31,19 @@ class Form:
     units: int
     inputs: int
     skips: bool
-    """Whether the first layer takes its input as it is, without matrices of its own."""
+    """Whether the first layer has no input matrices (`skip_input`)."""
 
     @classmethod
-    def of(cls, mode: str, input_mode: str, direction: str, layers: int, units: int, inputs: int) -> Form:
+    def of(
+        cls, mode: str, input_mode: str, direction: str, layers: int, units: int, inputs: int
+    ) -> CudnnRnnConfig:
+        """The configuration that an op's attributes and sizes describe."""
         directions = 2 if direction == "bidirectional" else 1
         skips = input_mode == "skip_input" or (input_mode == "auto_select" and inputs == units)
         if skips and inputs != units:
-            raise CannotRun(f"skip_input with {inputs} inputs and {units} units")
+            raise CannotRun(
+                f"skip_input: the input size must be {units}, the number of units, found {inputs}"
+            )
         return cls(mode, layers, directions, units, inputs, skips)
 
     @property
@@ -46,7 +51,7 @@ class Form:
         return GATES[self.mode]
 
     def matrices(self) -> Iterator[tuple[int, int]]:
-        """The shape of each matrix, in order; the first layer may have none for its input."""
+        """The shape of each matrix, in order; (0, 0) for input matrices that `skip_input` omits."""
         for layer in range(self.layers):
             width = self.inputs if layer == 0 else self.units * self.directions
             for _ in range(self.directions):
@@ -64,36 +69,37 @@ class Form:
         return sum(a * b for a, b in self.matrices()) + self.biases * self.units
 
     def parts(self, params: NDArray[Any]) -> tuple[list[NDArray[Any]], list[NDArray[Any]]]:
-        """All matrices and all biases of a vector."""
-        flat, at = np.asarray(params).reshape(-1), 0
+        """Split a weight vector into its matrices and biases."""
+        flat, offset = np.asarray(params).reshape(-1), 0
         if flat.size != self.size:
             raise ValueError(f"expected {self.size} weights, found {flat.size}")
         matrices = []
         for rows, columns in self.matrices():
-            matrices.append(flat[at : at + rows * columns].reshape(rows, columns))
-            at += rows * columns
-        return matrices, list(flat[at:].reshape(self.biases, self.units))
+            matrices.append(flat[offset : offset + rows * columns].reshape(rows, columns))
+            offset += rows * columns
+        return matrices, list(flat[offset:].reshape(self.biases, self.units))
 
     def layer_parts(self, params: NDArray[Any]) -> Iterator[list[tuple[Any, Any, Any, Any]]]:
-        """For each layer, and in it for each direction: input and recurrent matrices, and their biases.
+        """Yield each layer as a list with one entry per direction.
 
-        Matrices are (gates * units, inputs), biases (gates * units); of a layer that skips, an identity.
+        An entry has the input and recurrent matrices, of shape (gates * units, inputs), and their
+        biases, of shape (gates * units,). With `skip_input`, the input matrices are identities.
         """
         matrices, biases = self.parts(params)
-        several = 2 * self.gates
+        step = 2 * self.gates
         for layer in range(self.layers):
-            found = []
+            directions = []
             for direction in range(self.directions):
-                at = (layer * self.directions + direction) * several
-                mine, own = matrices[at : at + several], biases[at : at + several]
+                start = (layer * self.directions + direction) * step
+                w, b = matrices[start : start + step], biases[start : start + step]
                 if layer == 0 and self.skips:
-                    mine = [np.eye(self.units, dtype=own[0].dtype)] * self.gates + mine[self.gates :]
-                found.append(
+                    w = [np.eye(self.units, dtype=b[0].dtype)] * self.gates + w[self.gates :]
+                directions.append(
                     (
-                        np.concatenate(mine[: self.gates]),
-                        np.concatenate(mine[self.gates :]),
-                        np.concatenate(own[: self.gates]),
-                        np.concatenate(own[self.gates :]),
+                        np.concatenate(w[: self.gates]),
+                        np.concatenate(w[self.gates :]),
+                        np.concatenate(b[: self.gates]),
+                        np.concatenate(b[self.gates :]),
                     )
                 )
-            yield found
+            yield directions

@@ -1,8 +1,8 @@
-"""Windows that slide over spatial axes: which axes a layout has, how much padding, where each tap reads.
+"""Data layouts, padding and sliding windows of convolutions and poolings.
 
-All kernels here compute with channels last; `Layout.last` and `Layout.back` turn an array
-there and back. A tap is one place of a window: for each tap, `slices` says what part of the
-padded array all windows see at it, so that a kernel loops over taps and never over pixels.
+Kernels compute with channels last; `DataLayout.to_channels_last` and `from_channels_last` convert.
+A tap is one position inside a window. `Windows.slices(tap)` selects the elements of the padded array
+that all windows have at that tap, so that a kernel loops over taps and not over pixels.
 """
 
 from __future__ import annotations
@@ -18,51 +18,51 @@ from tfport.errors import RunFailed
 
 
 @dataclass(frozen=True)
-class Layout:
-    """Where a data format like NHWC or NCDHW has its batch, channels and space."""
+class DataLayout:
+    """The axes of a data format such as NHWC or NCDHW."""
 
-    text: str
-
-    @property
-    def channel(self) -> int:
-        return self.text.index("C")
+    format: str
 
     @property
-    def space(self) -> tuple[int, ...]:
-        return tuple(i for i, letter in enumerate(self.text) if letter not in "NC")
-
-    def spatial(self, values: Sequence[int], what: str = "strides") -> tuple[int, ...]:
-        """The spatial ones of values for each axis; TensorFlow has no windows over batch or channels."""
-        if len(values) != len(self.text):
-            raise RunFailed(f"expected {len(self.text)} {what}, found {len(values)}")
-        if values[0] != 1 or values[self.channel] != 1:
-            raise RunFailed(f"{what} along batch or channels are not supported: {list(values)}")
-        found = tuple(int(values[i]) for i in self.space)
-        if min(found) < 1:
-            raise RunFailed(f"{what} must be positive: {list(values)}")
-        return found
+    def rank(self) -> int:
+        return len(self.format)
 
     @property
-    def to_last(self) -> tuple[int, ...]:
-        """The permutation that brings the channels to the end."""
-        return (0, *self.space, self.channel)
+    def channel_axis(self) -> int:
+        return self.format.index("C")
 
     @property
-    def from_last(self) -> tuple[int, ...]:
-        return tuple(self.to_last.index(i) for i in range(len(self.text)))
+    def spatial_axes(self) -> tuple[int, ...]:
+        return tuple(i for i, letter in enumerate(self.format) if letter not in "NC")
 
-    def last(self, array: Any) -> Any:
-        if array.ndim != len(self.text):
-            raise RunFailed(f"the input must have {len(self.text)} axes, found {array.ndim}")
-        return np.transpose(array, self.to_last)
+    def spatial_values(self, values: Sequence[int], what: str = "strides") -> tuple[int, ...]:
+        """The values of the spatial axes, of an attribute with a value for each axis."""
+        if len(values) != self.rank:
+            raise RunFailed(f"expected {self.rank} {what}, found {len(values)}")
+        if values[0] != 1 or values[self.channel_axis] != 1:
+            raise RunFailed(f"{what} must be 1 for batch and channels, found {list(values)}")
+        spatial = tuple(int(values[i]) for i in self.spatial_axes)
+        if min(spatial) < 1:
+            raise RunFailed(f"{what} must be positive, found {list(values)}")
+        return spatial
 
-    def back(self, array: Any) -> Any:
-        return np.transpose(array, self.from_last)
+    @property
+    def channels_last_order(self) -> tuple[int, ...]:
+        """The permutation that moves the channels to the end."""
+        return (0, *self.spatial_axes, self.channel_axis)
+
+    def to_channels_last(self, array: Any) -> Any:
+        if array.ndim != self.rank:
+            raise RunFailed(f"the input must have {self.rank} axes, found {array.ndim}")
+        return np.transpose(array, self.channels_last_order)
+
+    def from_channels_last(self, array: Any) -> Any:
+        return np.transpose(array, np.argsort(self.channels_last_order))
 
 
 @dataclass(frozen=True)
 class Windows:
-    """How windows of one size slide: along each spatial axis their number, and the padding around."""
+    """Sliding windows: sizes, strides, padding and number of windows along each spatial axis."""
 
     sizes: tuple[int, ...]
     kernel: tuple[int, ...]
@@ -75,7 +75,7 @@ class Windows:
         return itertools.product(*map(range, self.kernel))
 
     def slices(self, tap: Sequence[int]) -> tuple[slice, ...]:
-        """What all windows see at one tap, of a padded array with batch first and channels last."""
+        """The elements of all windows at a tap, in a padded array with batch first and channels last."""
         return (
             slice(None),
             *(
@@ -93,14 +93,14 @@ class Windows:
     def padded_sizes(self) -> tuple[int, ...]:
         return tuple(n + p + q for n, (p, q) in zip(self.sizes, self.pads, strict=True))
 
-    def inside(self, array: Any) -> Any:
-        """What is left of a padded array without its padding."""
+    def without_padding(self, array: Any) -> Any:
+        """A padded array without its padding."""
         spans = (slice(p, p + n) for n, (p, _) in zip(self.sizes, self.pads, strict=True))
         return array[(slice(None), *spans)]
 
 
 def same_pads(size: int, kernel: int, stride: int, dilation: int) -> tuple[int, int]:
-    """The padding that TensorFlow calls SAME: as many windows as strides fit, the odd cell behind."""
+    """SAME padding of an axis: ceil(size / stride) windows; an odd element of padding goes to the end."""
     count = -(-size // stride)
     total = max((count - 1) * stride + (kernel - 1) * dilation + 1 - size, 0)
     return total // 2, total - total // 2
@@ -114,32 +114,48 @@ def windows(
     padding: str,
     explicit: Sequence[tuple[int, int]] = (),
 ) -> Windows:
-    """The windows over spatial sizes; RunFailed where they do not fit."""
-    each = list(zip(sizes, kernel, strides, dilations, strict=True))
+    """The windows over spatial sizes; RunFailed if they do not fit."""
+    axes = list(zip(sizes, kernel, strides, dilations, strict=True))
     if padding == "SAME":
-        pads = [same_pads(*one) for one in each]
+        pads = [same_pads(*axis) for axis in axes]
     elif padding == "VALID":
-        pads = [(0, 0)] * len(each)
+        pads = [(0, 0)] * len(axes)
     else:
         pads = list(explicit)
-        if len(pads) != len(each) or min(map(min, pads)) < 0:
-            raise RunFailed(f"explicit padding must have two sizes of at least 0 for each axis: {pads}")
+        if len(pads) != len(axes) or min(map(min, pads)) < 0:
+            raise RunFailed(f"explicit padding must have two sizes of at least 0 for each axis, found {pads}")
     counts = []
-    for (size, k, s, d), (before, after) in zip(each, pads, strict=True):
-        count = int((size + before + after - (k - 1) * d - 1 + s) / s)  # cut, not floored, as in C++
+    for (size, k, s, d), (before, after) in zip(axes, pads, strict=True):
+        count = int((size + before + after - (k - 1) * d - 1 + s) / s)  # truncated as in C++, not floored
         if count < 0:
-            raise RunFailed(f"a window of {(k - 1) * d + 1} does not fit into {size + before + after}")
+            raise RunFailed(
+                f"a window of size {(k - 1) * d + 1} does not fit a padded size of {size + before + after}"
+            )
         counts.append(count)
     return Windows(tuple(sizes), tuple(kernel), tuple(strides), tuple(dilations), tuple(pads), tuple(counts))
 
 
-def explicit_pads(layout: Layout, explicit_paddings: Sequence[int]) -> list[tuple[int, int]]:
-    """The attribute `explicit_paddings`, two numbers for each axis, as pairs for the spatial ones."""
+def layout_windows(
+    layout: DataLayout,
+    sizes: Sequence[int],
+    kernel: Sequence[int],
+    strides: Sequence[int],
+    dilations: Sequence[int],
+    padding: str,
+    explicit: Sequence[tuple[int, int]] = (),
+) -> Windows:
+    """The windows over spatial sizes, with strides and dilations for each axis of the layout."""
+    steps, rates = layout.spatial_values(strides), layout.spatial_values(dilations, "dilations")
+    return windows(sizes, kernel, steps, rates, padding, explicit)
+
+
+def explicit_pads(layout: DataLayout, explicit_paddings: Sequence[int]) -> list[tuple[int, int]]:
+    """The pairs of the spatial axes of attribute `explicit_paddings`, which has two numbers per axis."""
     if not explicit_paddings:
         return []
-    if len(explicit_paddings) != 2 * len(layout.text):
-        raise RunFailed(f"expected {2 * len(layout.text)} explicit paddings, found {len(explicit_paddings)}")
+    if len(explicit_paddings) != 2 * layout.rank:
+        raise RunFailed(f"expected {2 * layout.rank} explicit paddings, found {len(explicit_paddings)}")
     pairs = list(zip(explicit_paddings[::2], explicit_paddings[1::2], strict=True))
-    if any(pairs[0]) or any(pairs[layout.channel]):
-        raise RunFailed("explicit padding of batch or channels is not supported")
-    return [pairs[i] for i in layout.space]
+    if any(pairs[0]) or any(pairs[layout.channel_axis]):
+        raise RunFailed(f"explicit padding of batch and channels must be 0, found {explicit_paddings}")
+    return [pairs[i] for i in layout.spatial_axes]

@@ -1,4 +1,4 @@
-"""Activations of networks, and the gradients of activations and of a few functions."""
+"""Activation functions, and the gradients of activations and of some element-wise functions."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ def log_softmax(logits):
 
 def _shifted(logits: Any) -> Any:
     if not logits.ndim:
-        raise RunFailed("the logits must have one axis or more")
+        raise RunFailed("the logits must have at least one axis, found a scalar")
     x = widen(logits)
     return x - np.max(x, axis=-1, keepdims=True, initial=-np.inf)
 
@@ -78,7 +78,7 @@ def _shifted(logits: Any) -> Any:
 @host("ReluGrad")
 def relu_grad(gradients, features):
     same_shapes(gradients, features)
-    # a product, as TensorFlow's: a gradient that is infinite or NaN is NaN where nothing passes
+    # a product as in TensorFlow: an infinite or NaN gradient becomes NaN where features <= 0
     return gradients * (features > 0).astype(gradients.dtype)
 
 
@@ -124,13 +124,13 @@ def softsign_grad(gradients, features):
 
 @host("SigmoidGrad")
 def sigmoid_grad(y, dy):
-    y, dy = _as_many(y, dy)
+    y, dy = _widened(y, dy)
     return dy * y * (1 - y)
 
 
 @host("TanhGrad")
 def tanh_grad(y, dy):
-    y, dy = _as_many(y, dy)
+    y, dy = _widened(y, dy)
     return dy * (1 - y * y)
 
 
@@ -153,11 +153,11 @@ def reciprocal_grad(y, dy):
 
 
 def _conjugate(y: Any, dy: Any) -> tuple[Any, Any]:
-    y, dy = _as_many(y, dy)
+    y, dy = _widened(y, dy)
     return np.conj(y), dy
 
 
-def _as_many(y: Any, dy: Any) -> tuple[Any, Any]:
+def _widened(y: Any, dy: Any) -> tuple[Any, Any]:
     if y.size != dy.size:
-        raise RunFailed(f"its inputs must have as many elements, not {y.size} and {dy.size}")
+        raise RunFailed(f"the inputs must have the same number of elements, found {y.size} and {dy.size}")
     return widen(y), widen(dy)

@@ -1,4 +1,4 @@
-"""Batch normalization: with the statistics of the batch, or with those that were learned."""
+"""Batch normalization with the statistics of the batch or with learned statistics, and its gradient."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ import numpy as np
 
 from tfport.errors import RunFailed
 from tfport.runtime.lower import host
-from tfport.runtime.ops.nn.windows import Layout
+from tfport.runtime.ops.nn.windows import DataLayout
 from tfport.runtime.ops.shared.precision import widen
 
 
-def _per_channel(x: Any, **vectors: Any) -> None:
+def _check_channels(x: Any, **vectors: Any) -> None:
     for name, vector in vectors.items():
         if vector.shape != x.shape[-1:]:
-            raise RunFailed(f"{name} must have {x.shape[-1]} elements, found the shape {vector.shape}")
+            raise RunFailed(f"{name} must have shape {x.shape[-1:]}, found {vector.shape}")
 
 
 def normalized(
@@ -29,33 +29,33 @@ def normalized(
     data_format: str,
     is_training: bool,
 ) -> tuple[Any, ...]:
-    """The answer, running mean and variance, and the mean and variance that a gradient would want."""
-    layout = Layout(data_format)
-    inner = widen(layout.last(x))
-    _per_channel(inner, scale=scale, offset=offset)
+    """The result, running mean and variance, and the mean and variance for the gradient."""
+    layout = DataLayout(data_format)
+    inner = widen(layout.to_channels_last(x))
+    _check_channels(inner, scale=scale, offset=offset)
     if not is_training:
-        _per_channel(inner, mean=mean, variance=variance)
+        _check_channels(inner, mean=mean, variance=variance)
     if not inner.size:
-        lost = np.full(inner.shape[-1:], np.nan, inner.dtype)
-        blank = np.zeros(inner.shape[-1:], inner.dtype)
-        return x, lost, lost, blank, blank
+        nans = np.full(inner.shape[-1:], np.nan, inner.dtype)
+        zeros = np.zeros(inner.shape[-1:], inner.dtype)
+        return x, nans, nans, zeros, zeros
     if not is_training:
         y = _scaled(inner, mean, variance, scale, offset, epsilon)
-        return layout.back(y).astype(x.dtype), mean, variance, mean, variance
+        return layout.from_channels_last(y).astype(x.dtype), mean, variance, mean, variance
     if exponential_avg_factor != 1:
-        _per_channel(inner, mean=mean, variance=variance)
+        _check_channels(inner, mean=mean, variance=variance)
     axes = tuple(range(inner.ndim - 1))
     count = inner.size // max(inner.shape[-1], 1)
-    here = inner.mean(axes)
-    spread = np.square(inner - here).mean(axes)
-    y = _scaled(inner, here, spread, scale, offset, epsilon)
-    unbiased = spread * (count / max(count - 1, 1))
+    batch_mean = inner.mean(axes)
+    batch_variance = np.square(inner - batch_mean).mean(axes)
+    y = _scaled(inner, batch_mean, batch_variance, scale, offset, epsilon)
+    unbiased = batch_variance * (count / max(count - 1, 1))
     factor = inner.dtype.type(exponential_avg_factor)
     if factor == 1:
-        running = here, unbiased
+        running = batch_mean, unbiased
     else:
-        running = (1 - factor) * mean + factor * here, (1 - factor) * variance + factor * unbiased
-    return layout.back(y).astype(x.dtype), *running, here, spread
+        running = (1 - factor) * mean + factor * batch_mean, (1 - factor) * variance + factor * unbiased
+    return layout.from_channels_last(y).astype(x.dtype), *running, batch_mean, batch_variance
 
 
 def _scaled(x: Any, mean: Any, variance: Any, scale: Any, offset: Any, epsilon: float) -> Any:
@@ -76,10 +76,10 @@ def fused_batch_norm(
 def fused_batch_norm_v3(
     x, scale, offset, mean, variance, *, epsilon, exponential_avg_factor, data_format, is_training
 ):
-    answers = normalized(
+    outputs = normalized(
         x, scale, offset, mean, variance, epsilon, exponential_avg_factor, data_format, is_training
     )
-    return *answers, _reserved(x)
+    return *outputs, _reserved(x)
 
 
 @host("_FusedBatchNormEx")
@@ -104,30 +104,30 @@ def fused_batch_norm_ex(
     if activation_mode == "Relu":
         total = np.maximum(total, 0)
     elif activation_mode != "Identity":
-        raise RunFailed(f"there is no activation {activation_mode}")
+        raise RunFailed(f"activation_mode must be Relu or Identity, found {activation_mode}")
     return total, *rest, _reserved(x)
 
 
 def _reserved(x: Any) -> Any:
-    """What TensorFlow's CPU kernels put where cuDNN keeps something for the gradient."""
+    """reserve_space_3, which only cuDNN uses, as TensorFlow's CPU kernels return it."""
     return np.zeros((0,) if x.ndim == 4 else (), np.float32)
 
 
 def _gradient(
     dy: Any, x: Any, scale: Any, mean: Any, variance: Any, epsilon: float, data_format: str, is_training: bool
 ) -> Any:
-    """The gradients of the input, scale and offset."""
-    layout = Layout(data_format)
-    inner, grad = widen(layout.last(x)), widen(layout.last(dy))
+    """The gradients with respect to input, scale and offset."""
+    layout = DataLayout(data_format)
+    inner, grad = widen(layout.to_channels_last(x)), widen(layout.to_channels_last(dy))
     axes = tuple(range(inner.ndim - 1))
     rate = 1 / np.sqrt(variance + np.float32(epsilon))
-    centred = (inner - mean) * rate
-    to_scale, to_offset = (grad * centred).sum(axes), grad.sum(axes)
-    to_x = grad * scale * rate
+    centered = (inner - mean) * rate
+    scale_grad, offset_grad = (grad * centered).sum(axes), grad.sum(axes)
+    x_grad = grad * scale * rate
     if is_training:
         count = inner.size // max(inner.shape[-1], 1)
-        to_x = scale * rate * (grad - to_offset / count - centred * (to_scale / count))
-    return layout.back(to_x).astype(x.dtype), to_scale, to_offset
+        x_grad = scale * rate * (grad - offset_grad / count - centered * (scale_grad / count))
+    return layout.from_channels_last(x_grad).astype(x.dtype), scale_grad, offset_grad
 
 
 @host("FusedBatchNormGrad FusedBatchNormGradV2")
@@ -157,9 +157,9 @@ def fused_batch_norm_grad_v3(
     )
 
 
-def _gradients(*given: Any) -> Any:
-    """With the two outputs that only older kernels filled."""
-    return *_gradient(*given), np.zeros((), np.float32), np.zeros((), np.float32)
+def _gradients(*arguments: Any) -> Any:
+    """The gradients and the two outputs that only older kernels filled."""
+    return *_gradient(*arguments), np.zeros((), np.float32), np.zeros((), np.float32)
 
 
 @host("BatchNormWithGlobalNormalization")
@@ -167,6 +167,6 @@ def batch_norm_with_global_normalization(
     t, m, v, beta, gamma, *, variance_epsilon, scale_after_normalization
 ):
     x = widen(t)
-    _per_channel(x, m=m, v=v, beta=beta, gamma=gamma)
+    _check_channels(x, m=m, v=v, beta=beta, gamma=gamma)
     rate = 1 / np.sqrt(widen(v) + x.dtype.type(variance_epsilon))
     return (x - widen(m)) * (rate * widen(gamma) if scale_after_normalization else rate) + widen(beta)

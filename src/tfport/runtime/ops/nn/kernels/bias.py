@@ -1,4 +1,4 @@
-"""Biases of channels, what a data format does to axes, and whether an answer is among the first k."""
+"""BiasAdd and its gradient."""
 
 from __future__ import annotations
 
@@ -9,30 +9,30 @@ from tfport.runtime.lower import host
 from tfport.runtime.ops.shared.precision import widen
 
 
-def _channel(rank: int, data_format: str) -> int:
+def _channel_axis(rank: int, data_format: str) -> int:
     return 1 if data_format.startswith("NC") else rank - 1
 
 
 @host("BiasAdd")
 def bias_add(value, bias, *, data_format):
-    return _with_bias(value, bias, data_format)
+    return _add_bias(value, bias, data_format)
 
 
 @host("BiasAddV1")
 def bias_add_v1(value, bias):
-    return _with_bias(value, bias, "NHWC")
+    return _add_bias(value, bias, "NHWC")
 
 
-def _with_bias(value: Any, bias: Any, data_format: str) -> Any:
+def _add_bias(value: Any, bias: Any, data_format: str) -> Any:
     if value.ndim < 2:
         raise RunFailed(f"the value must have at least 2 axes, found {value.ndim}")
     if bias.ndim != 1:
         raise RunFailed(f"the bias must be a vector, found {bias.ndim} axes")
-    axis = _channel(value.ndim, data_format)
+    axis = _channel_axis(value.ndim, data_format)
     if axis == 1 and value.ndim < 3 and data_format != "NHWC":
-        raise RunFailed("the value must have at least 3 axes in this layout, found 2")
+        raise RunFailed(f"the value must have at least 3 axes for {data_format}, found 2")
     if value.shape[axis] != len(bias):
-        raise RunFailed(f"{len(bias)} biases do not fit {value.shape[axis]} channels")
+        raise RunFailed(f"the bias must have {value.shape[axis]} elements, found {len(bias)}")
     return value + bias.reshape(-1, *[1] * (value.ndim - axis - 1))
 
 
@@ -40,6 +40,6 @@ def _with_bias(value: Any, bias: Any, data_format: str) -> Any:
 def bias_add_grad(out_backprop, *, data_format):
     if out_backprop.ndim < 2:
         raise RunFailed(f"the gradient must have at least 2 axes, found {out_backprop.ndim}")
-    axis = _channel(out_backprop.ndim, data_format)
+    axis = _channel_axis(out_backprop.ndim, data_format)
     others = tuple(i for i in range(out_backprop.ndim) if i != axis)
     return widen(out_backprop).sum(others, dtype=widen(out_backprop).dtype)

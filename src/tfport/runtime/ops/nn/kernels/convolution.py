@@ -1,4 +1,4 @@
-"""Convolutions of one to three spatial axes, grouped and depthwise ones included."""
+"""Convolutions with two or three spatial axes, including grouped and depthwise convolutions."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ import numpy as np
 
 from tfport.errors import RunFailed
 from tfport.runtime.lower import host
-from tfport.runtime.ops.nn.windows import Layout, Windows, explicit_pads, windows
+from tfport.runtime.ops.nn.windows import DataLayout, Windows, explicit_pads, layout_windows
 from tfport.runtime.ops.shared.precision import widen
 
 
 def convolve(x: Any, w: Any, win: Windows) -> Any:
-    """`x` (batch, space, channels) with a filter (space, channels of a group, channels out)."""
+    """Convolve `x` (batch, spatial, channels) with `w` (spatial, channels per group, output channels)."""
     groups = group_count(x.shape[-1], w.shape[-2], w.shape[-1])
     padded = win.padded(x)
     out = np.zeros((x.shape[0], *win.count, w.shape[-1]), x.dtype)
@@ -22,17 +22,20 @@ def convolve(x: Any, w: Any, win: Windows) -> Any:
     if w.shape[-2] == 1 and groups > 1:
         return _depthwise(padded, w.reshape(*win.kernel, groups, -1), win, out)
     for tap in win.taps():
-        each = w[tap].reshape(w.shape[-2], groups, -1).transpose(1, 0, 2)
-        out += grouped_product(padded[win.slices(tap)], each)
+        matrices = w[tap].reshape(w.shape[-2], groups, -1).transpose(1, 0, 2)
+        out += grouped_product(padded[win.slices(tap)], matrices)
     return out
 
 
 def group_count(channels: int, per_group: int, out: int) -> int:
+    """The number of groups; RunFailed if the depths of input, filter and output do not match."""
     if not per_group or channels % per_group:
-        raise RunFailed(f"input depth {channels} must be a multiple of the filter's depth {per_group}")
+        raise RunFailed(
+            f"the input depth must be a multiple of the filter depth {per_group}, found {channels}"
+        )
     groups = channels // per_group
     if groups and out % groups:
-        raise RunFailed(f"output depth {out} must be a multiple of the number of groups {groups}")
+        raise RunFailed(f"the output depth must be a multiple of {groups}, the number of groups, found {out}")
     return max(groups, 1)
 
 
@@ -44,7 +47,7 @@ def _depthwise(padded: Any, w: Any, win: Windows, out: Any) -> Any:
 
 
 def grouped_product(x: Any, w: Any) -> Any:
-    """`x` (…, channels of all groups) times a matrix for each group."""
+    """Multiply the channels of each group in `x` by the matrix of that group."""
     if len(w) == 1:
         return x @ w[0]
     split = x.reshape(-1, len(w), w.shape[1]).transpose(1, 0, 2)
@@ -52,7 +55,7 @@ def grouped_product(x: Any, w: Any) -> Any:
 
 
 def convolution(
-    layout: Layout,
+    layout: DataLayout,
     input: Any,
     filter: Any,
     strides: Any,
@@ -61,59 +64,52 @@ def convolution(
     explicit: Any = (),
     depthwise: bool = False,
 ) -> Any:
-    """The forward convolution of all ops here, in their layout."""
-    x, w = widen(layout.last(input)), widen(filter)
-    if w.ndim != len(layout.text):
-        raise RunFailed(f"the filter must have {len(layout.text)} axes, found {w.ndim}")
+    """Convolve an input in any layout."""
+    x, w = widen(layout.to_channels_last(input)), widen(filter)
+    if w.ndim != layout.rank:
+        raise RunFailed(f"the filter must have {layout.rank} axes, found {w.ndim}")
     if not w.size:
         raise RunFailed("the filter must not be empty")
     if depthwise:
         w = depthwise_filter(w, x.shape[-1])
-    win = windows(
-        x.shape[1:-1],
-        w.shape[:-2],
-        layout.spatial(strides),
-        layout.spatial(dilations, "dilations"),
-        padding,
-        explicit,
-    )
-    return layout.back(convolve(x, w, win)).astype(input.dtype, copy=False)
+    win = layout_windows(layout, x.shape[1:-1], w.shape[:-2], strides, dilations, padding, explicit)
+    return layout.from_channels_last(convolve(x, w, win)).astype(input.dtype, copy=False)
 
 
 def depthwise_filter(w: Any, channels: int) -> Any:
-    """A filter (space, channels, multiplier) as that of a convolution with a group for each channel."""
+    """Reshape a depthwise filter to that of a convolution with one group per channel."""
     if w.shape[-2] != channels:
-        raise RunFailed(f"input and filter must have the same depth: {channels} and {w.shape[-2]}")
+        raise RunFailed(f"the filter must have depth {channels}, as the input, found {w.shape[-2]}")
     return w.reshape(*w.shape[:-2], 1, -1)
 
 
 @host("Conv2D")
 def conv2d(input, filter, *, strides, use_cudnn_on_gpu, padding, explicit_paddings, data_format, dilations):
-    layout = Layout(data_format)
+    layout = DataLayout(data_format)
     pads = explicit_pads(layout, explicit_paddings)
     return convolution(layout, input, filter, strides, dilations, padding, pads)
 
 
 @host("Conv3D")
 def conv3d(input, filter, *, strides, padding, data_format, dilations):
-    return convolution(Layout(data_format), input, filter, strides, dilations, padding)
+    return convolution(DataLayout(data_format), input, filter, strides, dilations, padding)
 
 
 @host("DepthwiseConv2dNative")
 def depthwise_conv2d(input, filter, *, strides, padding, explicit_paddings, data_format, dilations):
-    layout = Layout(data_format)
+    layout = DataLayout(data_format)
     pads = explicit_pads(layout, explicit_paddings)
     return convolution(layout, input, filter, strides, dilations, padding, pads, depthwise=True)
 
 
 @host("Conv")
 def conv(input, filter, *, strides, padding, explicit_paddings, data_format, dilations, batch_dims, groups):
-    """Two or three spatial axes behind any number of batch axes, which are one to the convolution."""
-    space = "DHW"[-(filter.ndim - 2) :]
-    layout = Layout(f"N{space}C" if data_format == "CHANNELS_LAST" else f"NC{space}")
+    """A convolution over two or three spatial axes, with any number of leading batch axes."""
+    axes = "DHW"[-(filter.ndim - 2) :]
+    layout = DataLayout(f"N{axes}C" if data_format == "CHANNELS_LAST" else f"NC{axes}")
     batch = input.shape[:batch_dims]
     flat = input.reshape(-1, *input.shape[batch_dims:])
     pads = explicit_pads(layout, explicit_paddings)
-    ones = [1] * len(layout.text)
-    answer = convolution(layout, flat, filter, strides, dilations or ones, padding, pads)
-    return answer.reshape(*batch, *answer.shape[1:])
+    dilations = dilations or [1] * layout.rank
+    out = convolution(layout, flat, filter, strides, dilations, padding, pads)
+    return out.reshape(*batch, *out.shape[1:])

@@ -1,4 +1,4 @@
-"""Grey-scale dilation: the largest of a window and a filter added, and its gradients."""
+"""Grayscale dilation, the maximum of each window plus a filter, and its gradients."""
 
 from __future__ import annotations
 
@@ -9,30 +9,32 @@ import numpy as np
 from tfport.errors import RunFailed
 from tfport.runtime.lower import host
 from tfport.runtime.ops.nn.kernels.pooling import lowest
-from tfport.runtime.ops.nn.windows import Layout, Windows, windows
+from tfport.runtime.ops.nn.windows import DataLayout, Windows, windows
 from tfport.runtime.ops.shared.precision import widen
 
-_NHWC = Layout("NHWC")
+_NHWC = DataLayout("NHWC")
 
 
 def _windows(x: Any, w: Any, strides: Any, rates: Any, padding: str) -> Windows:
     if x.ndim != 4 or w.ndim != 3 or x.shape[-1] != w.shape[-1]:
-        raise RunFailed(f"a filter of the shape {w.shape} does not fit {x.shape}")
-    return windows(
-        x.shape[1:-1], w.shape[:-1], _NHWC.spatial(strides), _NHWC.spatial(rates, "rates"), padding
-    )
+        raise RunFailed(
+            f"input and filter must have shapes (batch, height, width, channels) and "
+            f"(height, width, channels), found {x.shape} and {w.shape}"
+        )
+    strides, rates = _NHWC.spatial_values(strides), _NHWC.spatial_values(rates, "rates")
+    return windows(x.shape[1:-1], w.shape[:-1], strides, rates, padding)
 
 
 def _dilated(x: Any, w: Any, win: Windows) -> tuple[Any, Any]:
-    """The answer, and the number of the tap that gave it: the first of equals."""
+    """The result, and the index of the first tap that gave each element."""
     inside = win.padded(np.ones((1, *win.sizes, 1), bool), False)
     padded = win.padded(x)
     best = np.full((len(x), *win.count, x.shape[-1]), lowest(x.dtype), x.dtype)
     first = np.full(best.shape, -1)
     for i, tap in enumerate(win.taps()):
-        seen = padded[win.slices(tap)] + w[tap]
-        better = inside[win.slices(tap)] & (seen > best)
-        best, first = np.where(better, seen, best), np.where(better, i, first)
+        total = padded[win.slices(tap)] + w[tap]
+        better = inside[win.slices(tap)] & (total > best)
+        best, first = np.where(better, total, best), np.where(better, i, first)
     return best, first
 
 
@@ -50,7 +52,7 @@ def dilation2d_backprop_input(input, filter, out_backprop, *, strides, rates, pa
     out = np.zeros((len(x), *win.padded_sizes, x.shape[-1]), x.dtype)
     for i, tap in enumerate(win.taps()):
         out[win.slices(tap)] += np.where(first == i, dy, 0)
-    return win.inside(out)
+    return win.without_padding(out)
 
 
 @host("Dilation2DBackpropFilter")

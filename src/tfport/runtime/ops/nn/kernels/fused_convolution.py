@@ -1,4 +1,4 @@
-"""Convolutions with what TensorFlow's optimiser fused behind them: biases, normalization, activations."""
+"""Convolutions that TensorFlow's optimizer fused with biases, normalization and activations."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import numpy as np
 from tfport.errors import RunFailed
 from tfport.runtime.lower import host
 from tfport.runtime.ops.nn.kernels.convolution import convolution
-from tfport.runtime.ops.nn.windows import Layout, explicit_pads
+from tfport.runtime.ops.nn.windows import DataLayout, explicit_pads
 from tfport.runtime.ops.shared.precision import widen
 
 
@@ -32,8 +32,10 @@ _ACTIVATIONS: dict[str, Callable[[Any], Any]] = {
 }
 
 
-def finished(y: Any, args: Sequence[Any], fused_ops: Sequence[str], epsilon: float, alpha: float) -> Any:
-    """`y`, channels last, through all that was fused."""
+def apply_fused_ops(
+    y: Any, args: Sequence[Any], fused_ops: Sequence[str], epsilon: float, alpha: float
+) -> Any:
+    """Apply the fused ops to `y`, which has channels last."""
     rest = [widen(np.asarray(arg)) for arg in args]
     for op in fused_ops:
         if op in ("BiasAdd", "Add"):
@@ -46,7 +48,7 @@ def finished(y: Any, args: Sequence[Any], fused_ops: Sequence[str], epsilon: flo
         elif op in _ACTIVATIONS:
             y = _ACTIVATIONS[op](y)
         else:
-            raise RunFailed(f"there is no fused op {op}")
+            raise RunFailed(f"fused op {op} is unsupported")
     return y
 
 
@@ -70,20 +72,22 @@ def fused_conv2d(
     leakyrelu_alpha,
 ):
     if filter_format != "HWIO" or host_args:
-        raise RunFailed(f"filters in the format {filter_format} are only known to GPUs")
-    layout = Layout(data_format)
+        raise RunFailed(f"filter_format must be HWIO, without host_args, found {filter_format}")
+    layout = DataLayout(data_format)
     pads = explicit_pads(layout, explicit_paddings)
-    y = layout.last(convolution(layout, widen(input), widen(filter), strides, dilations, padding, pads))
-    given = [layout.last(a) if a.ndim == 4 else a for a in args]
-    return layout.back(finished(y, given, fused_ops, epsilon, leakyrelu_alpha))
+    y = layout.to_channels_last(
+        convolution(layout, widen(input), widen(filter), strides, dilations, padding, pads)
+    )
+    args = [layout.to_channels_last(a) if a.ndim == 4 else a for a in args]
+    return layout.from_channels_last(apply_fused_ops(y, args, fused_ops, epsilon, leakyrelu_alpha))
 
 
 @host("_FusedDepthwiseConv2dNative")
 def fused_depthwise_conv2d(
     input, filter, args, *, strides, padding, data_format, dilations, fused_ops, epsilon, leakyrelu_alpha
 ):
-    layout = Layout(data_format)
-    y = layout.last(
+    layout = DataLayout(data_format)
+    y = layout.to_channels_last(
         convolution(layout, widen(input), widen(filter), strides, dilations, padding, depthwise=True)
     )
-    return layout.back(finished(y, args, fused_ops, epsilon, leakyrelu_alpha))
+    return layout.from_channels_last(apply_fused_ops(y, args, fused_ops, epsilon, leakyrelu_alpha))

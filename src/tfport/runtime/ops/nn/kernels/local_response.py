@@ -1,4 +1,4 @@
-"""Local response normalization across channels, and back."""
+"""Local response normalization across channels, and its gradient."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from tfport.runtime.lower import host
 from tfport.runtime.ops.shared.precision import widen
 
 
-def _sum_of_neighbours(x: Any, radius: int) -> Any:
+def _sum_of_neighbors(x: Any, radius: int) -> Any:
     """The sum of the channels at most `radius` away."""
     depth = x.shape[-1]
     radius = min(radius, depth)
@@ -26,12 +26,12 @@ def local_response_normalization(input, *, depth_radius, bias, alpha, beta):
     if input.ndim != 4:
         raise RunFailed(f"the input must have 4 axes, found {input.ndim}")
     x = widen(input)
-    return x * (bias + alpha * _sum_of_neighbours(x * x, depth_radius)) ** np.float32(-beta)
+    return x * (bias + alpha * _sum_of_neighbors(x * x, depth_radius)) ** np.float32(-beta)
 
 
 @host("LRNGrad")
 def local_response_gradient(input_grads, input_image, output_image, *, depth_radius, bias, alpha, beta):
     grads, x, y = (widen(a) for a in (input_grads, input_image, output_image))
-    norm = bias + alpha * _sum_of_neighbours(x * x, depth_radius)
-    shared = _sum_of_neighbours(grads * y / norm, depth_radius)
+    norm = bias + alpha * _sum_of_neighbors(x * x, depth_radius)
+    shared = _sum_of_neighbors(grads * y / norm, depth_radius)
     return grads * norm ** np.float32(-beta) - 2 * alpha * beta * x * shared

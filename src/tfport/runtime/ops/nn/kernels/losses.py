@@ -1,4 +1,4 @@
-"""Losses with their gradients, and the checks that training puts around them."""
+"""L2Loss, and softmax cross entropy with its gradient."""
 
 from __future__ import annotations
 
@@ -24,12 +24,13 @@ def softmax_cross_entropy(features, labels):
             features, labels = np.broadcast_arrays(features, labels)
         except ValueError:
             raise RunFailed(
-                f"logits and labels do not broadcast: {list(features.shape)}, {list(labels.shape)}"
+                f"the shapes of logits and labels must broadcast, found {list(features.shape)} "
+                f"and {list(labels.shape)}"
             ) from None
     if features.ndim != 2:
-        raise RunFailed(f"logits and labels must have two axes, not {features.ndim}")
+        raise RunFailed(f"logits and labels must have 2 axes, found {features.ndim}")
     labels = widen(labels)
-    shifted, total = _log_sum(features)
+    shifted, total = _shifted_and_sum(features)
     loss = np.sum(labels * (np.log(total) - shifted), axis=1)
     return loss, np.exp(shifted) / total - labels
 
@@ -38,15 +39,15 @@ def softmax_cross_entropy(features, labels):
 def sparse_softmax_cross_entropy(features, labels):
     if features.ndim != 2 or labels.ndim != 1 or len(features) != len(labels):
         raise RunFailed(
-            f"logits of [batch, classes] and labels of [batch] are expected, not "
+            f"logits and labels must have shapes [batch, classes] and [batch], found "
             f"{list(features.shape)} and {list(labels.shape)}"
         )
     classes = features.shape[1]
     if not classes:
-        raise RunFailed("there must be at least one class")
+        raise RunFailed("logits must have at least one class")
     if (wrong := labels[(labels < 0) | (labels >= classes)]).size:
-        raise RunFailed(f"label {int(wrong[0])} is outside of [0, {classes})")
-    shifted, total = _log_sum(features)
+        raise RunFailed(f"labels must be in [0, {classes}), found {int(wrong[0])}")
+    shifted, total = _shifted_and_sum(features)
     rows = np.arange(len(labels))
     loss = np.log(total[:, 0]) - shifted[rows, labels]
     backprop = np.exp(shifted) / total
@@ -54,8 +55,8 @@ def sparse_softmax_cross_entropy(features, labels):
     return loss, backprop
 
 
-def _log_sum(features: Any) -> tuple[Any, Any]:
-    """Logits below their largest, and the sum of their exponentials."""
+def _shifted_and_sum(features: Any) -> tuple[Any, Any]:
+    """The logits minus their maximum, and the sum of the exponentials of that."""
     x = widen(features)
     shifted = x - np.max(x, axis=1, keepdims=True, initial=-np.inf)
     return shifted, np.sum(np.exp(shifted), axis=1, keepdims=True)

@@ -1,4 +1,4 @@
-"""Activations and their gradients, in ONNX."""
+"""Activation functions and their gradients, lowered to ONNX."""
 
 from __future__ import annotations
 
@@ -47,36 +47,36 @@ def softsign(b, features):
 
 @lower("Softmax")
 def softmax(b, logits):
-    _has_axes(logits)
+    _check_rank(logits)
     return b.Softmax(logits, axis=-1)
 
 
 @lower("LogSoftmax")
 def log_softmax(b, logits):
-    _has_axes(logits)
+    _check_rank(logits)
     return b.LogSoftmax(logits, axis=-1)
 
 
-def _has_axes(logits: Operand) -> None:
+def _check_rank(logits: Operand) -> None:
     if logits.rank == 0:
         raise CannotLower("the logits are a scalar")
 
 
-def _alike(x: Operand, y: Operand) -> None:
+def _check_same_shape(x: Operand, y: Operand) -> None:
     if (x.rank != y.rank and None not in (x.rank, y.rank)) or would_broadcast([x, y]):
-        raise CannotLower("the inputs may not have one shape")
+        raise CannotLower("the inputs may have different shapes")
 
 
 @lower("ReluGrad")
 def relu_grad(b, gradients, features):
-    _alike(gradients, features)
+    _check_same_shape(gradients, features)
     passes = b.Greater(features, b.const(0, features.dtype))
     return b.Mul(gradients, b.cast(passes, gradients.dtype))
 
 
 @lower("Relu6Grad")
 def relu6_grad(b, gradients, features):
-    _alike(gradients, features)
+    _check_same_shape(gradients, features)
     zero, six = b.const(0, features.dtype), b.const(6, features.dtype)
     passes = b.And(b.Greater(features, zero), b.Less(features, six))
     return b.Mul(gradients, b.cast(passes, gradients.dtype))
@@ -84,56 +84,56 @@ def relu6_grad(b, gradients, features):
 
 @lower("LeakyReluGrad")
 def leaky_relu_grad(b, gradients, features, *, alpha):
-    _alike(gradients, features)
+    _check_same_shape(gradients, features)
     passes = b.Greater(features, b.const(0, features.dtype))
     return b.Where(passes, gradients, b.Mul(gradients, b.const(alpha, gradients.dtype)))
 
 
 @lower("EluGrad")
 def elu_grad(b, gradients, outputs):
-    _alike(gradients, outputs)
-    zero, one = b.const(0, outputs.dtype), b.const(1, outputs.dtype)
-    return b.Where(b.Less(outputs, zero), b.Mul(b.Add(outputs, one), gradients), gradients)
+    _check_same_shape(gradients, outputs)
+    negative = b.Less(outputs, b.const(0, outputs.dtype))
+    return b.Where(negative, b.Mul(b.Add(outputs, b.const(1, outputs.dtype)), gradients), gradients)
 
 
 @lower("SigmoidGrad")
 def sigmoid_grad(b, y, dy):
-    _alike(y, dy)
+    _check_same_shape(y, dy)
     return b.Mul(b.Mul(dy, y), b.Sub(b.const(1, y.dtype), y))
 
 
 @lower("TanhGrad")
 def tanh_grad(b, y, dy):
-    _alike(y, dy)
+    _check_same_shape(y, dy)
     return b.Mul(dy, b.Sub(b.const(1, y.dtype), b.Mul(y, y)))
 
 
 @lower("SqrtGrad")
 def sqrt_grad(b, y, dy):
-    _alike(y, dy)
+    _check_same_shape(y, dy)
     return b.Div(b.Mul(dy, b.const(0.5, y.dtype)), y)
 
 
 @lower("RsqrtGrad")
 def rsqrt_grad(b, y, dy):
-    _alike(y, dy)
+    _check_same_shape(y, dy)
     return b.Mul(b.Mul(b.Mul(b.Mul(dy, b.const(-0.5, y.dtype)), y), y), y)
 
 
 @lower("InvGrad ReciprocalGrad")
 def reciprocal_grad(b, y, dy):
-    _alike(y, dy)
+    _check_same_shape(y, dy)
     return b.Mul(b.Mul(b.Neg(dy), y), y)
 
 
 @lower("SoftplusGrad")
 def softplus_grad(b, gradients, features):
-    _alike(gradients, features)
+    _check_same_shape(gradients, features)
     return b.Div(gradients, b.Add(b.Exp(b.Neg(features)), b.const(1, features.dtype)))
 
 
 @lower("SoftsignGrad")
 def softsign_grad(b, gradients, features):
-    _alike(gradients, features)
-    around = b.Add(b.Abs(features), b.const(1, features.dtype))
-    return b.Div(gradients, b.Mul(around, around))
+    _check_same_shape(gradients, features)
+    root = b.Add(b.Abs(features), b.const(1, features.dtype))
+    return b.Div(gradients, b.Mul(root, root))

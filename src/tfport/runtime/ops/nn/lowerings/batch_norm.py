@@ -1,7 +1,7 @@
-"""Batch normalization, local response normalization and biases, in ONNX.
+"""Batch normalization, lowered to ONNX.
 
-Learned statistics become one factor and one offset for each channel, in the layout that the
-op has: no transposes, and `fuse` folds both into a convolution before them.
+Learned statistics become one factor and one offset per channel in the layout of the op. That
+needs no transposes, and `fuse` folds both into a preceding convolution.
 """
 
 from __future__ import annotations
@@ -13,19 +13,19 @@ from tfport.runtime.lower import CannotLower, lower, rank_of
 from tfport.runtime.onnx.builder import Builder
 from tfport.runtime.operand import Operand
 from tfport.runtime.ops.nn.onnx_layouts import with_channels
-from tfport.runtime.ops.nn.windows import Layout
+from tfport.runtime.ops.nn.windows import DataLayout
 
 
-def _along_channels(b: Builder, vector: Operand, layout: Layout) -> Operand:
-    """A vector of channels in a shape that broadcasts along the layout."""
-    behind = len(layout.text) - 1 - layout.channel
-    return b.reshape(vector, -1, *[1] * behind) if behind else vector
+def _along_channels(b: Builder, vector: Operand, layout: DataLayout) -> Operand:
+    """Reshape a vector so that it broadcasts along the channels of the layout."""
+    trailing = layout.rank - 1 - layout.channel_axis
+    return b.reshape(vector, -1, *[1] * trailing) if trailing else vector
 
 
 def affine(
     b: Builder,
     x: Operand,
-    layout: Layout,
+    layout: DataLayout,
     scale: Operand,
     offset: Operand,
     mean: Operand,
@@ -33,20 +33,20 @@ def affine(
     epsilon: float,
 ) -> Operand:
     """`(x - mean) * scale / sqrt(variance + epsilon) + offset`."""
-    if rank_of(x) != len(layout.text):
-        raise CannotLower("its input has another rank")
+    if rank_of(x) != layout.rank:
+        raise CannotLower(f"the input must have {layout.rank} axes")
     arrays = [o.array for o in (scale, offset, mean, variance)]
     if all(array is not None for array in arrays):
-        gamma, beta, centre, spread = (np.asarray(a, np.float64) for a in arrays)
-        if len({len(a) for a in (gamma, beta, centre, spread)}) != 1:
-            raise CannotLower("its statistics do not fit")
-        x = with_channels(b, x, layout.channel, len(gamma))
+        gamma, beta, center, spread = (np.asarray(a, np.float64) for a in arrays)
+        if len({len(a) for a in (gamma, beta, center, spread)}) != 1:
+            raise CannotLower("scale, offset, mean and variance differ in length")
+        x = with_channels(b, x, layout.channel_axis, len(gamma))
         factor = gamma / np.sqrt(spread + np.float32(epsilon))
         scaled = b.Mul(x, _along_channels(b, b.const(factor, x.dtype), layout))
-        return b.Add(scaled, _along_channels(b, b.const(beta - centre * factor, x.dtype), layout))
+        return b.Add(scaled, _along_channels(b, b.const(beta - center * factor, x.dtype), layout))
     rate = b.Div(scale, b.Sqrt(b.Add(variance, b.const(epsilon, variance.dtype))))
-    centred = b.Sub(x, _along_channels(b, mean, layout))
-    return b.Add(b.Mul(centred, _along_channels(b, rate, layout)), _along_channels(b, offset, layout))
+    centered = b.Sub(x, _along_channels(b, mean, layout))
+    return b.Add(b.Mul(centered, _along_channels(b, rate, layout)), _along_channels(b, offset, layout))
 
 
 def _normalized(
@@ -61,16 +61,16 @@ def _normalized(
     data_format: str,
     is_training: bool,
 ) -> list[Operand]:
-    layout = Layout(data_format)
+    layout = DataLayout(data_format)
     if is_training:
-        return _of_batch(b, x, scale, offset, mean, variance, epsilon, factor, layout)
+        return _train(b, x, scale, offset, mean, variance, epsilon, factor, layout)
     dtype = x.dtype
     y = affine(b, b.cast(x, FLOAT32), layout, scale, offset, mean, variance, epsilon)
-    held = [o if o.array is not None else b.Identity(o) for o in (mean, variance)]
-    return [b.cast(y, dtype), *held, *held]
+    statistics = [o if o.array is not None else b.Identity(o) for o in (mean, variance)]
+    return [b.cast(y, dtype), *statistics, *statistics]
 
 
-def _of_batch(
+def _train(
     b: Builder,
     x: Operand,
     scale: Operand,
@@ -79,33 +79,33 @@ def _of_batch(
     variance: Operand,
     epsilon: float,
     factor: float,
-    layout: Layout,
+    layout: DataLayout,
 ) -> list[Operand]:
-    """With the statistics of the batch itself."""
-    if rank_of(x) != len(layout.text):
-        raise CannotLower("its input has another rank")
+    """Normalize with the statistics of the batch, and update the running statistics."""
+    if rank_of(x) != layout.rank:
+        raise CannotLower(f"the input must have {layout.rank} axes")
     if x.shape is None or 0 in x.shape:
-        raise CannotLower("its input may be empty")
+        raise CannotLower("the input may be empty")
     dtype, x = x.dtype, b.cast(x, FLOAT32)
-    axes = b.ints(0, *layout.space)
-    here = b.ReduceMean(x, axes, keepdims=1)
-    centred = b.Sub(x, here)
-    spread = b.ReduceMean(b.Mul(centred, centred), axes, keepdims=1)
-    rate = b.Div(_along_channels(b, scale, layout), b.Sqrt(b.Add(spread, b.const(epsilon, FLOAT32))))
-    y = b.Add(b.Mul(centred, rate), _along_channels(b, offset, layout))
+    axes = b.ints(0, *layout.spatial_axes)
+    batch_mean = b.ReduceMean(x, axes, keepdims=1)
+    centered = b.Sub(x, batch_mean)
+    batch_variance = b.ReduceMean(b.Mul(centered, centered), axes, keepdims=1)
+    rate = b.Div(_along_channels(b, scale, layout), b.Sqrt(b.Add(batch_variance, b.const(epsilon, FLOAT32))))
+    y = b.Add(b.Mul(centered, rate), _along_channels(b, offset, layout))
     count = b.ReduceProd(b.Gather(b.Shape(x), axes, axis=0), keepdims=0)
-    fewer = b.Max(b.Sub(count, b.const(1, count.dtype)), b.const(1, count.dtype))
-    correction = b.Div(b.cast(count, FLOAT32), b.cast(fewer, FLOAT32))
-    flat_mean, flat_spread = b.squeeze(here, 0, *layout.space), b.squeeze(spread, 0, *layout.space)
-    unbiased = b.Mul(flat_spread, correction)
+    divisor = b.Max(b.Sub(count, b.const(1, count.dtype)), b.const(1, count.dtype))
+    correction = b.Div(b.cast(count, FLOAT32), b.cast(divisor, FLOAT32))
+    flat_mean, flat_variance = (b.squeeze(o, 0, *layout.spatial_axes) for o in (batch_mean, batch_variance))
+    unbiased = b.Mul(flat_variance, correction)
     if factor == 1:
-        return [b.cast(y, dtype), flat_mean, unbiased, flat_mean, flat_spread]
-    old, new = b.const(1 - np.float32(factor), FLOAT32), b.const(factor, FLOAT32)
+        return [b.cast(y, dtype), flat_mean, unbiased, flat_mean, flat_variance]
+    keep, add = b.const(1 - np.float32(factor), FLOAT32), b.const(factor, FLOAT32)
     running = [
-        b.Add(b.Mul(b.cast(before, FLOAT32), old), b.Mul(now, new))
-        for before, now in ((mean, flat_mean), (variance, unbiased))
+        b.Add(b.Mul(b.cast(old, FLOAT32), keep), b.Mul(new, add))
+        for old, new in ((mean, flat_mean), (variance, unbiased))
     ]
-    return [b.cast(y, dtype), *running, flat_mean, flat_spread]
+    return [b.cast(y, dtype), *running, flat_mean, flat_variance]
 
 
 @lower("FusedBatchNorm FusedBatchNormV2")
@@ -122,10 +122,10 @@ def fused_batch_norm_v3(
     b, x, scale, offset, mean, variance, *, epsilon, exponential_avg_factor, data_format, is_training
 ):
     reserved = b.const(np.zeros((0,) if len(data_format) == 4 else ()), FLOAT32)
-    found = _normalized(
+    outputs = _normalized(
         b, x, scale, offset, mean, variance, epsilon, exponential_avg_factor, data_format, is_training
     )
-    return *found, reserved
+    return *outputs, reserved
 
 
 @lower("BatchNormWithGlobalNormalization")
@@ -135,10 +135,10 @@ def batch_norm_with_global_normalization(
     scale = gamma
     if not scale_after_normalization:
         if gamma.shape is None or gamma.shape[0] is None:
-            raise CannotLower("the number of channels is not known")
+            raise CannotLower("the number of channels is unknown")
         scale = b.const(np.ones(gamma.shape[0]), gamma.dtype)
-    # narrow types are computed in float32 and rounded once
+    # float16 and bfloat16 are computed in float32 and rounded once
     kind = FLOAT32 if t.dtype.name in ("float16", "bfloat16") else t.dtype
     x, factor, offset, mean, variance = (b.cast(o, kind) for o in (t, scale, beta, m, v))
-    normalized = affine(b, x, Layout("NHWC"), factor, offset, mean, variance, variance_epsilon)
+    normalized = affine(b, x, DataLayout("NHWC"), factor, offset, mean, variance, variance_epsilon)
     return b.cast(normalized, t.dtype)

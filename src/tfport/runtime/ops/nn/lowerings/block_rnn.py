@@ -1,4 +1,4 @@
-"""One step of the fused cells in ONNX."""
+"""Single-step fused recurrent cells (GRUBlockCell, LSTMBlockCell), lowered to ONNX."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from tfport.runtime.lower import CannotLower, lower
 
 def _units(h_prev):
     if h_prev.shape is None or h_prev.shape[-1] is None:
-        raise CannotLower("the number of units is not known")
+        raise CannotLower("the number of units is unknown")
     return h_prev.shape[-1]
 
 

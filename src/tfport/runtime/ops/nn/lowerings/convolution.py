@@ -1,4 +1,4 @@
-"""Convolutions forward, in ONNX."""
+"""Convolutions, lowered to ONNX."""
 
 from __future__ import annotations
 
@@ -12,46 +12,46 @@ from tfport.runtime.operand import Operand
 from tfport.runtime.ops.nn.onnx_layouts import (
     channels_second,
     from_channels_second,
-    pad_by_size,
-    padding_of,
-    spatial,
+    pad_same,
+    padding_attributes,
+    spatial_values,
 )
-from tfport.runtime.ops.nn.windows import Layout, explicit_pads
+from tfport.runtime.ops.nn.windows import DataLayout, explicit_pads
 
 
 def filter_sizes(w: Operand) -> list[int]:
-    """The sizes of a filter, which an engine must know."""
+    """The sizes of a filter; CannotLower if one is unknown or zero."""
     if w.shape is None or None in w.shape:
-        raise CannotLower("the sizes of the filter are not known")
+        raise CannotLower("the shape of the filter is unknown")
     sizes = [n for n in w.shape if n is not None]
     if 0 in sizes:
         raise CannotLower("the filter is empty")
     return sizes
 
 
-def groups_of(x: Operand, layout: Layout, per_group: int, out: int) -> int:
-    """How many groups a convolution has: channels of the input by those that the filter takes."""
-    channels = x.shape[layout.channel] if x.shape is not None else None
+def group_count(channels: int | None, per_group: int, out: int) -> int:
+    """The number of groups of a convolution: input channels divided by the filter's depth."""
     if channels is None:
-        raise CannotLower("the number of channels is not known")
+        raise CannotLower("the number of channels is unknown")
     if channels % per_group or not channels or out % (channels // per_group):
-        raise CannotLower("input and filter do not fit")
+        raise CannotLower(f"the filter's depth {per_group} does not match {channels} channels")
     return channels // per_group
 
 
-def explicit_of(layout: Layout, explicit_paddings: Sequence[int]) -> list[tuple[int, int]]:
+def lowered_pads(layout: DataLayout, explicit_paddings: Sequence[int]) -> list[tuple[int, int]]:
+    """The pairs of `explicit_paddings` for the spatial axes; CannotLower if they are invalid."""
     try:
-        found = explicit_pads(layout, explicit_paddings)
+        pads = explicit_pads(layout, explicit_paddings)
     except RunFailed as error:
         raise CannotLower(str(error)) from None
-    if any(n < 0 for pair in found for n in pair):
-        raise CannotLower("padding is negative")
-    return found
+    if any(n < 0 for pair in pads for n in pair):
+        raise CannotLower("explicit_paddings has a negative value")
+    return pads
 
 
 def convolution(
     b: Builder,
-    layout: Layout,
+    layout: DataLayout,
     x: Operand,
     w: Operand,
     strides: Sequence[int],
@@ -62,56 +62,59 @@ def convolution(
     depthwise: bool = False,
     bias: Operand | None = None,
 ) -> Operand:
-    """A convolution in the layout of its op."""
+    """Convolve an input in any layout."""
     *kernel, per_group, out = sizes = filter_sizes(w)
-    if rank_of(x) != len(layout.text) or len(sizes) != len(layout.text):
-        raise CannotLower("its ranks do not fit")
+    if rank_of(x) != layout.rank or len(sizes) != layout.rank:
+        raise CannotLower(f"the input and the filter must have {layout.rank} axes")
     if depthwise:
-        if x.shape is None or x.shape[layout.channel] not in (per_group, None):
-            raise CannotLower("input and filter do not fit")
+        if x.shape is None or x.shape[layout.channel_axis] not in (per_group, None):
+            raise CannotLower(f"the input must have {per_group} channels, the depth of the filter")
         group, w, out = per_group, b.reshape(w, *kernel, 1, per_group * out), per_group * out
     else:
-        group = groups_of(x, layout, per_group, out)
+        channels = x.shape[layout.channel_axis] if x.shape is not None else None
+        group = group_count(channels, per_group, out)
     n = len(kernel)
     weights = b.transpose(w, (n + 1, n, *range(n)))
-    step, spread = spatial(layout, strides), spatial(layout, dilations)
+    strides, dilations = spatial_values(layout, strides), spatial_values(layout, dilations)
     inner = channels_second(b, x, layout)
-    pads = padding_of(inner, kernel, step, spread, padding, explicit)
+    pads = padding_attributes(inner, kernel, strides, dilations, padding, explicit)
     if pads is None:
-        inner, pads = pad_by_size(b, inner, kernel, step, spread), {}
-    _fits(inner, kernel, spread, pads)
-    given = (inner, weights) if bias is None else (inner, weights, bias)
-    made = b.Conv(*given, strides=step, dilations=spread, group=group, kernel_shape=kernel, **pads)
-    return from_channels_second(b, made, layout)
+        inner, pads = pad_same(b, inner, kernel, strides, dilations), {}
+    _check_windows(inner, kernel, dilations, pads)
+    operands = (inner, weights) if bias is None else (inner, weights, bias)
+    y = b.Conv(*operands, strides=strides, dilations=dilations, group=group, kernel_shape=kernel, **pads)
+    return from_channels_second(b, y, layout)
 
 
-def _fits(x: Operand, kernel: Sequence[int], dilations: Sequence[int], pads: dict[str, Any]) -> None:
-    """No engine has windows that are larger than what they slide over; TensorFlow answers with nothing."""
-    around = pads.get("pads")
-    for i, size in enumerate(x.shape[2:] if x.shape and around else ()):
-        reach = (kernel[i] - 1) * dilations[i] + 1
-        if around and size is not None and size + around[i] + around[i + len(kernel)] < reach:
-            raise CannotLower("its windows do not fit")
+def _check_windows(
+    x: Operand, kernel: Sequence[int], dilations: Sequence[int], attrs: dict[str, Any]
+) -> None:
+    """CannotLower if a window is larger than the padded input: engines fail, TensorFlow gives no elements."""
+    pads = attrs.get("pads")
+    for i, size in enumerate(x.shape[2:] if x.shape and pads else ()):
+        extent = (kernel[i] - 1) * dilations[i] + 1
+        if pads and size is not None and size + pads[i] + pads[i + len(kernel)] < extent:
+            raise CannotLower("a window is larger than the padded input")
 
 
 @lower("Conv2D")
 def conv2d(
     b, input, filter, *, strides, use_cudnn_on_gpu, padding, explicit_paddings, data_format, dilations
 ):
-    layout = Layout(data_format)
-    explicit = explicit_of(layout, explicit_paddings)
+    layout = DataLayout(data_format)
+    explicit = lowered_pads(layout, explicit_paddings)
     return convolution(b, layout, input, filter, strides, dilations, padding, explicit)
 
 
 @lower("Conv3D")
 def conv3d(b, input, filter, *, strides, padding, data_format, dilations):
-    return convolution(b, Layout(data_format), input, filter, strides, dilations, padding)
+    return convolution(b, DataLayout(data_format), input, filter, strides, dilations, padding)
 
 
 @lower("DepthwiseConv2dNative")
 def depthwise_conv2d(b, input, filter, *, strides, padding, explicit_paddings, data_format, dilations):
-    layout = Layout(data_format)
-    explicit = explicit_of(layout, explicit_paddings)
+    layout = DataLayout(data_format)
+    explicit = lowered_pads(layout, explicit_paddings)
     return convolution(b, layout, input, filter, strides, dilations, padding, explicit, depthwise=True)
 
 
@@ -119,8 +122,8 @@ def depthwise_conv2d(b, input, filter, *, strides, padding, explicit_paddings, d
 def conv(
     b, input, filter, *, strides, padding, explicit_paddings, data_format, dilations, batch_dims, groups
 ):
-    space = "DHW"[2 - rank_of(filter, "the filter") :]
-    layout = Layout(f"N{space}C" if data_format == "CHANNELS_LAST" else f"NC{space}")
-    explicit = explicit_of(layout, explicit_paddings)
-    dilations = dilations or [1] * len(layout.text)
+    axes = "DHW"[2 - rank_of(filter, "the filter") :]
+    layout = DataLayout(f"N{axes}C" if data_format == "CHANNELS_LAST" else f"NC{axes}")
+    explicit = lowered_pads(layout, explicit_paddings)
+    dilations = dilations or [1] * layout.rank
     return convolution(b, layout, input, filter, strides, dilations, padding, explicit)

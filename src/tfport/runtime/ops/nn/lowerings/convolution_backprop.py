@@ -1,4 +1,4 @@
-"""Convolutions backwards to their input, in ONNX: ConvTranspose, cut to the sizes that were asked for."""
+"""Gradients of convolutions with respect to their input, lowered to ONNX's ConvTranspose."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from tfport.graph.dtypes import INT64
 from tfport.runtime.lower import CannotLower, lower, rank_of
 from tfport.runtime.onnx.builder import Builder
 from tfport.runtime.operand import Operand
-from tfport.runtime.ops.nn.lowerings.convolution import explicit_of, filter_sizes
-from tfport.runtime.ops.nn.onnx_layouts import channels_second, from_channels_second, spatial
-from tfport.runtime.ops.nn.windows import Layout, same_pads
+from tfport.runtime.ops.nn.lowerings.convolution import filter_sizes, group_count, lowered_pads
+from tfport.runtime.ops.nn.onnx_layouts import channels_second, from_channels_second, spatial_values
+from tfport.runtime.ops.nn.windows import DataLayout, same_pads
 
 
-def transposed(
+def input_gradient(
     b: Builder,
-    layout: Layout,
+    layout: DataLayout,
     sizes: Operand,
     w: Operand,
     dy: Operand,
@@ -27,109 +27,103 @@ def transposed(
     *,
     depthwise: bool = False,
 ) -> Operand:
-    """`sizes` are those of the answer, in the layout of the op; a vector, known or not."""
+    """The gradient of an input whose shape is the vector `sizes`, constant or not, in any layout."""
     *kernel, per_group, out = filter_sizes(w)
     n = len(kernel)
     if rank_of(dy) != n + 2 or sizes.shape != (n + 2,):
-        raise CannotLower("its ranks do not fit")
+        raise CannotLower(
+            f"out_backprop and the filter must have {n + 2} axes, and input_sizes {n + 2} elements"
+        )
     if depthwise:
         group, w, out = per_group, b.reshape(w, *kernel, 1, per_group * out), per_group * out
     else:
-        group = _groups(sizes, layout, per_group, out)
-    if dy.shape is None or dy.shape[layout.channel] != out:
-        raise CannotLower("the number of channels is not known")
+        channels = sizes.known[layout.channel_axis] if sizes.known is not None else None
+        group = group_count(channels, per_group, out)
+    if dy.shape is None or dy.shape[layout.channel_axis] != out:
+        raise CannotLower(f"out_backprop must have {out} channels")
     weights = b.transpose(w, (n + 1, n, *range(n)))
     inner = channels_second(b, dy, layout)
     attrs = {
-        "strides": spatial(layout, strides),
-        "dilations": spatial(layout, dilations),
+        "strides": spatial_values(layout, strides),
+        "dilations": spatial_values(layout, dilations),
         "group": group,
         "kernel_shape": kernel,
     }
-    known = _known_pads(sizes, layout, inner, attrs, padding, explicit)
-    if known is not None:
-        made = b.ConvTranspose(inner, weights, **attrs, **known)
+    pads = _known_pads(sizes, layout, inner, attrs, padding, explicit)
+    if pads is not None:
+        made = b.ConvTranspose(inner, weights, **attrs, **pads)
         assert sizes.known is not None
         assert made.shape is not None
-        made.shape = (*made.shape[:2], *(sizes.known[i] for i in layout.space))
+        made.shape = (*made.shape[:2], *(sizes.known[i] for i in layout.spatial_axes))
     else:
-        made = _cut(b, b.int64(sizes), layout, inner, weights, attrs, padding, explicit)
+        made = _dynamic(b, b.int64(sizes), layout, inner, weights, attrs, padding, explicit)
     return from_channels_second(b, made, layout)
-
-
-def _groups(sizes: Operand, layout: Layout, per_group: int, out: int) -> int:
-    channels = sizes.known[layout.channel] if sizes.known is not None else None
-    if channels is None:
-        raise CannotLower("the number of channels is not known")
-    if channels % per_group or not channels or out % (channels // per_group):
-        raise CannotLower("input sizes and filter do not fit")
-    return channels // per_group
 
 
 def _known_pads(
     sizes: Operand,
-    layout: Layout,
+    layout: DataLayout,
     dy: Operand,
     attrs: dict[str, Any],
     padding: str,
     explicit: Sequence[tuple[int, int]],
 ) -> dict[str, Any] | None:
-    """The padding where the spatial sizes of both sides are known; None where only a run tells."""
-    wanted = [sizes.known[i] if sizes.known is not None else None for i in layout.space]
-    given = dy.shape[2:] if dy.shape is not None else (None,) * len(wanted)
+    """The attributes for the padding; None if a spatial size of input or output is unknown."""
+    spatial = [sizes.known[i] if sizes.known is not None else None for i in layout.spatial_axes]
+    outputs = dy.shape[2:] if dy.shape is not None else (None,) * len(spatial)
     before, after, more = [], [], []
-    each = zip(given, wanted, attrs["kernel_shape"], attrs["strides"], attrs["dilations"], strict=True)
-    for i, (have, want, k, s, d) in enumerate(each):
-        if have is None or want is None:
+    axes = zip(outputs, spatial, attrs["kernel_shape"], attrs["strides"], attrs["dilations"], strict=True)
+    for i, (count, size, k, s, d) in enumerate(axes):
+        if count is None or size is None:
             return None
-        reach = (k - 1) * d + 1
-        around = {"SAME": same_pads(want, k, s, d), "VALID": (0, 0)}.get(padding) or explicit[i]
-        if int((want + sum(around) - reach + s) / s) != have or not have:
-            raise CannotLower("input sizes and out_backprop do not fit")
-        whole = (have - 1) * s + reach - around[0]
-        before.append(around[0])
-        after.append(max(whole - want, 0))
-        more.append(max(want - whole, 0))
+        extent = (k - 1) * d + 1
+        pads = {"SAME": same_pads(size, k, s, d), "VALID": (0, 0)}.get(padding) or explicit[i]
+        if int((size + sum(pads) - extent + s) / s) != count or not count:
+            raise CannotLower("the sizes of input_sizes and out_backprop do not match")
+        covered = (count - 1) * s + extent - pads[0]
+        before.append(pads[0])
+        after.append(max(covered - size, 0))
+        more.append(max(size - covered, 0))
     return {"pads": before + after, "output_padding": more}
 
 
-def _cut(
+def _dynamic(
     b: Builder,
     sizes: Operand,
-    layout: Layout,
+    layout: DataLayout,
     dy: Operand,
     weights: Operand,
     attrs: dict[str, Any],
     padding: str,
     explicit: Sequence[tuple[int, int]],
 ) -> Operand:
-    """All that the filter reaches, and of it the part that was asked for, reckoned in the graph."""
-    n = len(layout.space)
+    """The gradient for sizes that only a run knows: a ConvTranspose without padding, then a Slice."""
+    n = len(layout.spatial_axes)
     strides = attrs["strides"]
-    reach = [(k - 1) * d + 1 for k, d in zip(attrs["kernel_shape"], attrs["dilations"], strict=True)]
-    wanted = b.Gather(sizes, b.ints(*layout.space), axis=0)
-    around = [0] * n if padding == "VALID" else [sum(pair) for pair in explicit]
-    less = [1] * n if padding == "SAME" else [r - p for r, p in zip(reach, around, strict=True)]
+    extent = [(k - 1) * d + 1 for k, d in zip(attrs["kernel_shape"], attrs["dilations"], strict=True)]
+    spatial = b.Gather(sizes, b.ints(*layout.spatial_axes), axis=0)
+    pads = [0] * n if padding == "VALID" else [sum(pair) for pair in explicit]
+    less = [1] * n if padding == "SAME" else [e - p for e, p in zip(extent, pads, strict=True)]
     count = b.Div(
-        b.Add(wanted, b.ints(*(s - m for s, m in zip(strides, less, strict=True)))), b.ints(*strides)
+        b.Add(spatial, b.ints(*(s - m for s, m in zip(strides, less, strict=True)))), b.ints(*strides)
     )
-    # a reshape to what it must be refuses sizes that do not belong to out_backprop
+    # this Reshape fails at run time if input_sizes and out_backprop do not match
     checked = b.Reshape(
         dy, b.Concat(b.Gather(sizes, b.ints(0), axis=0), b.Shape(dy, start=1, end=2), count, axis=0)
     )
-    more = [s - 1 for s in strides]  # cells that no window saw
-    whole = b.ConvTranspose(checked, weights, **attrs, output_padding=more)
+    more = [s - 1 for s in strides]  # elements that no window covers
+    full = b.ConvTranspose(checked, weights, **attrs, output_padding=more)
     if padding == "SAME":
         covered = b.Add(
-            b.Mul(count, b.ints(*strides)), b.ints(*(r - s for r, s in zip(reach, strides, strict=True)))
+            b.Mul(count, b.ints(*strides)), b.ints(*(e - s for e, s in zip(extent, strides, strict=True)))
         )
-        before = b.Div(b.Max(b.Sub(covered, wanted), b.ints(0)), b.ints(2))
+        before = b.Div(b.Max(b.Sub(covered, spatial), b.ints(0)), b.ints(2))
     else:
         before = b.ints(*(p for p, _ in explicit)) if padding == "EXPLICIT" else b.ints(*[0] * n)
-    cut = b.Slice(whole, before, b.Add(before, wanted), b.ints(*range(2, n + 2)))
-    if sizes.known is not None and cut.shape is not None:
-        cut.shape = (*cut.shape[:2], *(sizes.known[i] for i in layout.space))
-    return cut
+    dx = b.Slice(full, before, b.Add(before, spatial), b.ints(*range(2, n + 2)))
+    if sizes.known is not None and dx.shape is not None:
+        dx.shape = (*dx.shape[:2], *(sizes.known[i] for i in layout.spatial_axes))
+    return dx
 
 
 @lower("Conv2DBackpropInput")
@@ -146,9 +140,9 @@ def conv2d_backprop_input(
     data_format,
     dilations,
 ):
-    layout = Layout(data_format)
-    explicit = explicit_of(layout, explicit_paddings)
-    return transposed(b, layout, input_sizes, filter, out_backprop, strides, dilations, padding, explicit)
+    layout = DataLayout(data_format)
+    explicit = lowered_pads(layout, explicit_paddings)
+    return input_gradient(b, layout, input_sizes, filter, out_backprop, strides, dilations, padding, explicit)
 
 
 @lower("Conv2DBackpropInputV2")
@@ -165,25 +159,27 @@ def conv2d_backprop_input_v2(
     data_format,
     dilations,
 ):
-    layout = Layout(data_format)
-    explicit = explicit_of(layout, explicit_paddings)
+    layout = DataLayout(data_format)
+    explicit = lowered_pads(layout, explicit_paddings)
     sizes = b.nodes("Shape", input, dtype=INT64)[0]
-    return transposed(b, layout, sizes, filter, out_backprop, strides, dilations, padding, explicit)
+    return input_gradient(b, layout, sizes, filter, out_backprop, strides, dilations, padding, explicit)
 
 
 @lower("Conv3DBackpropInputV2")
 def conv3d_backprop_input_v2(
     b, input_sizes, filter, out_backprop, *, strides, padding, data_format, dilations
 ):
-    return transposed(b, Layout(data_format), input_sizes, filter, out_backprop, strides, dilations, padding)
+    return input_gradient(
+        b, DataLayout(data_format), input_sizes, filter, out_backprop, strides, dilations, padding
+    )
 
 
 @lower("DepthwiseConv2dNativeBackpropInput")
 def depthwise_backprop_input(
     b, input_sizes, filter, out_backprop, *, strides, padding, explicit_paddings, data_format, dilations
 ):
-    layout = Layout(data_format)
-    explicit = explicit_of(layout, explicit_paddings)
-    return transposed(
+    layout = DataLayout(data_format)
+    explicit = lowered_pads(layout, explicit_paddings)
+    return input_gradient(
         b, layout, input_sizes, filter, out_backprop, strides, dilations, padding, explicit, depthwise=True
     )

@@ -1,4 +1,4 @@
-"""Convolutions with what TensorFlow's optimiser fused behind them, in ONNX."""
+"""Convolutions that TensorFlow's optimizer fused with other ops, lowered to ONNX."""
 
 from __future__ import annotations
 
@@ -8,26 +8,27 @@ from tfport.runtime.lower import CannotLower, lower
 from tfport.runtime.onnx.builder import Builder
 from tfport.runtime.operand import Operand
 from tfport.runtime.ops.nn.lowerings.batch_norm import affine
-from tfport.runtime.ops.nn.lowerings.bias import with_bias
-from tfport.runtime.ops.nn.lowerings.convolution import convolution, explicit_of
-from tfport.runtime.ops.nn.windows import Layout
+from tfport.runtime.ops.nn.lowerings.bias import add_bias
+from tfport.runtime.ops.nn.lowerings.convolution import convolution, lowered_pads
+from tfport.runtime.ops.nn.windows import DataLayout
 
 _ACTIVATIONS = {"Relu": "Relu", "Elu": "Elu", "Tanh": "Tanh", "Sigmoid": "Sigmoid"}
 
 
-def _finished(
+def _apply_fused_ops(
     b: Builder,
     y: Operand,
-    layout: Layout,
+    layout: DataLayout,
     args: Sequence[Operand],
     fused_ops: Sequence[str],
     epsilon: float,
     alpha: float,
 ) -> Operand:
+    """Apply the fused ops to `y`, which has the layout of the op."""
     rest = list(args)
     for op in fused_ops:
         if op == "BiasAdd":
-            y = with_bias(b, y, rest.pop(0), layout.text)
+            y = add_bias(b, y, rest.pop(0), layout.format)
         elif op == "Add":
             y = b.Add(y, rest.pop(0))
         elif op == "FusedBatchNorm":
@@ -40,7 +41,7 @@ def _finished(
         elif op in _ACTIVATIONS:
             y = b.nodes(_ACTIVATIONS[op], y)[0]
         else:
-            raise CannotLower(f"{op} is fused")
+            raise CannotLower(f"fused op {op} is unsupported")
     return y
 
 
@@ -64,16 +65,16 @@ def fused_conv2d(
     epsilon,
     leakyrelu_alpha,
 ):
-    layout = Layout(data_format)
-    explicit = explicit_of(layout, explicit_paddings)
+    layout = DataLayout(data_format)
+    explicit = lowered_pads(layout, explicit_paddings)
     y = convolution(b, layout, input, filter, strides, dilations, padding, explicit)
-    return _finished(b, y, layout, args, fused_ops, epsilon, leakyrelu_alpha)
+    return _apply_fused_ops(b, y, layout, args, fused_ops, epsilon, leakyrelu_alpha)
 
 
 @lower("_FusedDepthwiseConv2dNative")
 def fused_depthwise_conv2d(
     b, input, filter, args, *, strides, padding, data_format, dilations, fused_ops, epsilon, leakyrelu_alpha
 ):
-    layout = Layout(data_format)
+    layout = DataLayout(data_format)
     y = convolution(b, layout, input, filter, strides, dilations, padding, depthwise=True)
-    return _finished(b, y, layout, args, fused_ops, epsilon, leakyrelu_alpha)
+    return _apply_fused_ops(b, y, layout, args, fused_ops, epsilon, leakyrelu_alpha)

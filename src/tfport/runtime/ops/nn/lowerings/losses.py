@@ -1,4 +1,4 @@
-"""Losses, lowered to ONNX."""
+"""L2Loss, lowered to ONNX."""
 
 from __future__ import annotations
 

@@ -9,8 +9,8 @@ import numpy as np
 from tfport.errors import RunFailed
 from tfport.runtime.lower import host
 from tfport.runtime.ops.nn.kernels.convolution import convolve
-from tfport.runtime.ops.nn.kernels.pooling import largest, pool_windows, window_counts
-from tfport.runtime.ops.nn.windows import Layout, windows
+from tfport.runtime.ops.nn.kernels.pooling import pool_windows, window_counts, window_maximum
+from tfport.runtime.ops.nn.windows import DataLayout, layout_windows
 from tfport.runtime.ops.quantized.ranges import (
     from_float,
     from_float_fast,
@@ -25,7 +25,7 @@ from tfport.runtime.ops.quantized.ranges import (
     zero_of,
 )
 
-_NHWC = Layout("NHWC")
+_NHWC = DataLayout("NHWC")
 
 
 def _centered(q: Any, low: Any, high: Any) -> Any:
@@ -51,7 +51,7 @@ def quantized_conv2d(
     if input.ndim != 4 or filter.ndim != 4 or input.shape[-1] != filter.shape[-2]:
         raise RunFailed(f"filter {filter.shape} does not match input {input.shape}")
     x, w = _centered(input, *a), _centered(filter, *b)
-    win = windows(x.shape[1:-1], w.shape[:2], _NHWC.spatial(strides), _NHWC.spatial(dilations), padding)
+    win = layout_windows(_NHWC, x.shape[1:-1], w.shape[:2], strides, dilations, padding)
     return convolve(x, w, win), *product_range(a, b, input.dtype, filter.dtype, out_type.numpy)
 
 
@@ -120,13 +120,13 @@ def quantized_relu6(features, min_features, max_features, *, out_type):
 
 @host("QuantizedMaxPool")
 def quantized_max_pool(input, min_input, max_input, *, ksize, strides, padding):
-    win = pool_windows(_NHWC, _NHWC.last(input), ksize, strides, padding)
-    return largest(input, win), scalar(min_input), scalar(max_input)
+    win = pool_windows(_NHWC, _NHWC.to_channels_last(input), ksize, strides, padding)
+    return window_maximum(input, win), scalar(min_input), scalar(max_input)
 
 
 @host("QuantizedAvgPool")
 def quantized_avg_pool(input, min_input, max_input, *, ksize, strides, padding):
-    x = _NHWC.last(input).astype(np.int32)
+    x = _NHWC.to_channels_last(input).astype(np.int32)
     win = pool_windows(_NHWC, x, ksize, strides, padding)
     padded = win.padded(x)
     total = np.zeros((len(x), *win.count, x.shape[-1]), np.int32)
