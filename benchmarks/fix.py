@@ -1,4 +1,4 @@
-"""`make bench-fix`: how long rewriting ResNet-50 for an older release takes, and in how much memory.
+"""`make bench-fix`: the time and memory to rewrite ResNet-50 for an older release.
 
 Beside it what TensorFlow itself needs to load the model and write it again, in the same run. A
 process for each, so that memory is its own; the model is made once, in `.cache/`.

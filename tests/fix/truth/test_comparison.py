@@ -1,4 +1,4 @@
-"""How far two answers are apart, counted as the evidence for `tfport fix` counts it."""
+"""The difference of two outputs, as the recorded results count it."""
 
 import sys
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""The evidence on disk, and the cases that it comes from."""
+"""The recorded results of rewritten models in old releases, and their cases."""
 
 import ast
 import sys
@@ -62,7 +62,7 @@ def test_the_page_has_a_row_for_each_entry_and_every_wheel_once():
     refused = entry(outcome="refused there", says="Op\nnot | there", outputs={}, original="no\nsuch op")
     page = records.page({"a": {"tensorflow==1.4.1": entry(), "tensorflow==1.12.3": refused}})
     numbers = "2.0e-07 | 1.0e-07 | 3 | 5.0e-01"
-    assert f"| a | 2.21.0 | 1.4.1 | answers | same | {numbers} | as_v2 (exact, 3 times) |" in page
+    assert f"| a | 2.21.0 | 1.4.1 | runs | same | {numbers} | as_v2 (exact, 3 times) |" in page
     assert "| a | 2.21.0 | 1.12.3 | no such op | refused there: Op not \\| there |  |  |  |  |" in page
     assert page.count("`ab12`") == 1
     assert "refused there: 1, same: 1" in page

@@ -1,4 +1,4 @@
-"""The cases of the evidence: which models, rewritten for which targets, asked what. Read from cases.toml.
+"""The cases of cases.toml: models, the targets to rewrite them for, and their inputs.
 
 A model is made here (`maker`), was shipped in a package (`package`, `version`, `model`), or lies
 at a `path` of the repository. `brought` has it on disk: made ones and a package's are kept in caches.
@@ -39,13 +39,13 @@ class Case:
     model: str = ""
     path: str = ""
     twin: str = ""
-    """The maker of a model that answers the same, for one that TensorFlow has no CPU kernels for."""
+    """The maker of an equivalent model, for a model without CPU kernels in TensorFlow."""
     signature: str | None = None
     fetches: tuple[str, ...] = ()
     batches: tuple[int, ...] = BATCHES
     inputs: dict[str, dict[str, Any]] = field(default_factory=dict)
     tolerance: float = TOLERANCE
-    """How far numbers may be apart, beside the largest one."""
+    """The largest allowed difference, divided by the largest number."""
 
 
 @dataclass(frozen=True)
@@ -74,7 +74,7 @@ def where(target: str) -> Where:
 
 
 def brought(cases: Iterable[Case]) -> dict[str, Path]:
-    """Where the model of each case is, and each twin by its maker."""
+    """The path of the model of each case, and of each twin by its maker."""
     chosen = list(cases)
     made = make([name for case in chosen for name in (case.maker, case.twin) if name])
     models = {case.name: made[case.maker] if case.maker else shipped(case) for case in chosen}
@@ -82,7 +82,7 @@ def brought(cases: Iterable[Case]) -> dict[str, Path]:
 
 
 def make(names: list[str]) -> dict[str, Path]:
-    """Models by their makers; a folder of the cache belongs to one wording of the makers."""
+    """Build models by their makers; the cache folder depends on the source of the makers."""
     wording = hashlib.sha256(b"".join(file.read_bytes() for file in MAKERS)).hexdigest()[:12]
     folder = CACHE / wording
     folder.mkdir(parents=True, exist_ok=True)
@@ -106,5 +106,5 @@ def shipped(case: Case) -> Path:
 
 
 def live_package() -> Path:
-    """The folder of the TensorFlow that gives the reference answers."""
+    """The folder of the TensorFlow that computes the reference outputs."""
     return next((LIVE / "lib").glob("python*/site-packages/tensorflow"))

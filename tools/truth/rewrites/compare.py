@@ -1,4 +1,4 @@
-"""How far are two answers apart? Absolutely, beside the largest number expected, and in ulps.
+"""The difference of two outputs: absolute, relative to the largest expected number, and in ulps.
 
 Ulps are counted in the type of the answer: how many numbers of it lie between the two. Of integers,
 bools and strings only those are counted that differ. Two NaNs are the same.
@@ -21,30 +21,30 @@ class Difference:
     elements: int
     absolute: float = 0.0
     relative: float = 0.0
-    """The absolute one beside the largest number that was expected."""
+    """The absolute difference divided by the largest expected number."""
     ulps: float = 0
     differ: int = 0
     """How many elements are not the same."""
 
     def within(self, relative: float) -> bool:
-        """Whether numbers are that near; what is no floating-point number must be the same."""
+        """Whether floats are within a tolerance, and everything else is equal."""
         return self.relative <= relative if rounds(self.dtype) else not self.differ
 
     def to_json(self) -> dict[str, Any]:
         return asdict(self)
 
 
-def difference(found: np.ndarray, expected: np.ndarray) -> Difference | str:
-    """How far an answer is from the expected one; a sentence where they are not comparable."""
-    if found.shape != expected.shape:
-        return f"shape {list(found.shape)}, expected {list(expected.shape)}"
-    if found.dtype != expected.dtype:
-        return f"{found.dtype}, expected {expected.dtype}"
+def difference(actual: np.ndarray, expected: np.ndarray) -> Difference | str:
+    """The difference of an output from the expected one; a message if they are not comparable."""
+    if actual.shape != expected.shape:
+        return f"shape {list(actual.shape)}, expected {list(expected.shape)}"
+    if actual.dtype != expected.dtype:
+        return f"{actual.dtype}, expected {expected.dtype}"
     name, size = "string" if expected.dtype == object else str(expected.dtype), expected.size
     if not rounds(name):
-        wrong = sum(a != b for a, b in zip(found.flat, expected.flat, strict=True))
+        wrong = sum(a != b for a, b in zip(actual.flat, expected.flat, strict=True))
         return Difference(name, size, differ=int(wrong))
-    a, b = real(found), real(expected)
+    a, b = real(actual), real(expected)
     same = (a == b) | (np.isnan(a) & np.isnan(b))
     absolute = largest(np.abs(wide(a[~same]) - wide(b[~same])))
     scale = largest(np.abs(wide(b))[np.isfinite(wide(b))])
@@ -74,27 +74,27 @@ def wide(array: np.ndarray) -> np.ndarray:
 
 
 def largest(numbers: np.ndarray) -> float:
-    """NaN is further than anything."""
+    """A NaN on one side only counts as infinitely far."""
     return FAR if np.isnan(numbers.astype(np.float64)).any() else float(numbers.max(initial=0))
 
 
 def ulps(a: np.ndarray, b: np.ndarray) -> np.ndarray:
-    """How many steps from number to number lead from one to the other."""
+    """The distance in ulps."""
     a, b = rank(a), rank(b)
-    across_zero = np.abs(wide(a)) + np.abs(wide(b))  # int64 would not hold it
+    across_zero = np.abs(wide(a)) + np.abs(wide(b))  # may exceed int64
     return np.where((a < 0) != (b < 0), across_zero, np.abs(a - b))
 
 
 def rank(array: np.ndarray) -> np.ndarray:
-    """The place of each number among all of its type, zero for both zeros."""
+    """The index of each number among all numbers of its dtype, zero for both zeros."""
     size = array.dtype.itemsize
     bits = np.ascontiguousarray(array).view(f"i{size}").astype(np.int64)
     return np.where(bits < 0, np.int64(-(1 << (8 * size - 1))) - bits, bits)
 
 
-def worst(found: Iterable[Difference]) -> Difference:
-    """The largest of each, of the same output for several inputs."""
-    all_of = list(found)
+def worst(differences: Iterable[Difference]) -> Difference:
+    """The largest differences of one output over several inputs."""
+    all_of = list(differences)
     return Difference(
         all_of[0].dtype,
         sum(d.elements for d in all_of),

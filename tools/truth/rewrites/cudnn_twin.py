@@ -96,9 +96,9 @@ def bidirectional(parts: list[Part], inputs: tf.Tensor, steps: int, h: tf.Tensor
         both = []
         for direction in range(2):
             i = 2 * layer + direction
-            found = unrolled(lstm_cell(parts[i]), inputs, steps, h[i], c[i], backwards=bool(direction))
-            both.append(found[0])
-            last_h.append(found[1])
-            last_c.append(found[2])
+            output = unrolled(lstm_cell(parts[i]), inputs, steps, h[i], c[i], backwards=bool(direction))
+            both.append(output[0])
+            last_h.append(output[1])
+            last_c.append(output[2])
         inputs = tf.concat(both, 2)
     return inputs, tf.stack(last_h), tf.stack(last_c)

@@ -20,32 +20,32 @@ HIGH_INTEGER = 3
 WORDS = ("", "a", "tensor", "straße", "The quick brown fox jumps over the lazy dog.")
 
 
-def inputs_for(way: Signature, said: Mapping[str, Mapping[str, Any]], batch: int) -> dict[str, np.ndarray]:
+def inputs_for(way: Signature, options: Mapping[str, Mapping[str, Any]], batch: int) -> dict[str, np.ndarray]:
     """An array for each input of a signature."""
-    if unknown := set(said) - set(way.inputs):
+    if unknown := set(options) - set(way.inputs):
         raise LookupError(f"no input {', '.join(sorted(unknown))}; there is {', '.join(way.inputs)}")
-    return {n: one_input(n, spec, said.get(n, {}), batch) for n, spec in way.inputs.items()}
+    return {n: one_input(n, spec, options.get(n, {}), batch) for n, spec in way.inputs.items()}
 
 
-def one_input(name: str, spec: TensorSpec, said: Mapping[str, Any], batch: int) -> np.ndarray:
+def one_input(name: str, spec: TensorSpec, options: Mapping[str, Any], batch: int) -> np.ndarray:
     rng = np.random.default_rng([crc32(name.encode()), batch])
-    if "value" in said:
-        return np.array(said["value"], spec.dtype.numpy)
-    shape = shape_of(name, spec, said, batch)
+    if "value" in options:
+        return np.array(options["value"], spec.dtype.numpy)
+    shape = shape_of(name, spec, options, batch)
     if spec.dtype.name == "string":
-        words = [word.encode() for word in said.get("words", WORDS)]
-        if pattern := re.fullmatch(r"(\w*)\{(\d+)\}", said.get("numbered", "")):
+        words = [word.encode() for word in options.get("words", WORDS)]
+        if pattern := re.fullmatch(r"(\w*)\{(\d+)\}", options.get("numbered", "")):
             words += [f"{pattern[1]}{i}".encode() for i in range(int(pattern[2]))]
         return rng.choice(np.array(words, object), shape)
     if spec.dtype.name == "bool":
         return rng.random(shape) < 0.5
-    if said.get("one_hot"):
+    if options.get("one_hot"):
         return np.eye(shape[-1], dtype=spec.dtype.numpy)[rng.integers(0, shape[-1], shape[:-1])]
-    low = said.get("low", LOW)
+    low = options.get("low", LOW)
     if spec.dtype.is_integer:
-        return rng.integers(low, said.get("high", HIGH_INTEGER), shape).astype(spec.dtype.numpy)
-    drawn = patches(rng, shape, said["patch"]) if "patch" in said else rng.random(shape)
-    return (low + (said.get("high", HIGH) - low) * drawn).astype(spec.dtype.numpy)
+        return rng.integers(low, options.get("high", HIGH_INTEGER), shape).astype(spec.dtype.numpy)
+    drawn = patches(rng, shape, options["patch"]) if "patch" in options else rng.random(shape)
+    return (low + (options.get("high", HIGH) - low) * drawn).astype(spec.dtype.numpy)
 
 
 def patches(rng: np.random.Generator, shape: list[int], size: int) -> np.ndarray:
@@ -56,9 +56,9 @@ def patches(rng: np.random.Generator, shape: list[int], size: int) -> np.ndarray
     return wide * rng.random((batch, 1, 1, channels))
 
 
-def shape_of(name: str, spec: TensorSpec, said: Mapping[str, Any], batch: int) -> list[int]:
-    if "shape" in said:
-        return [batch if size == -1 else size for size in said["shape"]]
+def shape_of(name: str, spec: TensorSpec, options: Mapping[str, Any], batch: int) -> list[int]:
+    if "shape" in options:
+        return [batch if size == -1 else size for size in options["shape"]]
     dims = spec.shape.dims
     if dims is None or None in dims[1:]:
         raise LookupError(f"input {name} has shape {spec.shape}: the case must tell its `shape`")

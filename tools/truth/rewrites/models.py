@@ -1,4 +1,4 @@
-"""The models of the evidence that are made here, by a real TensorFlow: `python models.py FOLDER NAME…`
+"""Build the models of cases.toml that have a `maker`, with a real TensorFlow: `python models.py FOLDER NAME…`
 
 Each function saves the model of its name at a path. Weights are random with a fixed seed, and
 the statistics of batch norms too: nobody trained them, and nothing about them is zero or one.
@@ -134,11 +134,11 @@ def cudnn_lstm_v3(path: str) -> None:
     """One layer, with lengths of the sequences."""
 
     def call(input, input_h, input_c, sequence_lengths):
-        found = tf.raw_ops.CudnnRNNV3(
+        result = tf.raw_ops.CudnnRNNV3(
             input=input, input_h=input_h, input_c=input_c, sequence_lengths=sequence_lengths,
             params=packed(parts_for("lstm", WIDTH, UNITS)), is_training=False, rnn_mode="lstm",
         )  # fmt: skip
-        return {"output": found.output, "output_h": found.output_h, "output_c": found.output_c}
+        return {"output": result.output, "output_h": result.output_h, "output_c": result.output_c}
 
     save(path, tf.Module(), call, **cudnn_inputs(1), sequence_lengths=tf.TensorSpec([None], tf.int32))
 
@@ -156,11 +156,11 @@ def cudnn_gru_v2(path: str) -> None:
     """One layer of a GRU, which has no memory cell."""
 
     def call(input, input_h):
-        found = tf.raw_ops.CudnnRNNV2(
+        result = tf.raw_ops.CudnnRNNV2(
             input=input, input_h=input_h, input_c=tf.zeros_like(input_h),
             params=packed(parts_for("gru", WIDTH, UNITS)), is_training=False, rnn_mode="gru",
         )  # fmt: skip
-        return {"output": found.output, "output_h": found.output_h}
+        return {"output": result.output, "output_h": result.output_h}
 
     save(path, tf.Module(), call, input=floats(STEPS, None, WIDTH), input_h=floats(1, None, UNITS))
 
@@ -178,11 +178,11 @@ def cudnn_bidirectional_v2(path: str) -> None:
     """Two layers of an LSTM in both directions."""
 
     def call(input, input_h, input_c):
-        found = tf.raw_ops.CudnnRNNV2(
+        result = tf.raw_ops.CudnnRNNV2(
             input=input, input_h=input_h, input_c=input_c, direction="bidirectional", is_training=False,
             params=packed(parts_for("lstm", WIDTH, UNITS, count=2, directions=2)), rnn_mode="lstm",
         )  # fmt: skip
-        return {"output": found.output, "output_h": found.output_h, "output_c": found.output_c}
+        return {"output": result.output, "output_h": result.output_h, "output_c": result.output_c}
 
     save(path, tf.Module(), call, **cudnn_inputs(4))
 

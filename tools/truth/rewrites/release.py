@@ -1,4 +1,4 @@
-"""What does a model answer in the real binary of a release?
+"""Run models in the real binary of a release.
 
     python tools/truth/rewrites/release.py 1.4.1 MODEL --inputs inputs.npz -o outputs.npz [--signature NAME]
 
@@ -47,24 +47,24 @@ SECONDS = 600
 STRING = 7
 
 Answer = dict[str, np.ndarray] | str
-"""Each output, the parts of a sparse or ragged one as `name/0`, `name/1`; or what TensorFlow said."""
+"""Each output, the parts of a sparse or ragged one as `name/0`, `name/1`; or TensorFlow's error message."""
 
 
 @dataclass(frozen=True, eq=False)
 class Job:
-    """A model, the way into it, and what it is asked."""
+    """A model, a signature, and its inputs."""
 
     model: Path
     inputs: dict[str, Any]
     way: Signature | str | None = None
-    """The signature or its name; without it the usual one."""
+    """The signature or its name (default: the usual one)."""
     fetches: tuple[str, ...] = ()
     """Tensors to fetch, for a model without signatures."""
 
 
 @dataclass(frozen=True)
 class Ran:
-    """What all jobs gave, and which binary it was."""
+    """The results of all jobs, and the binary."""
 
     answers: list[Answer]
     version: str
@@ -122,7 +122,7 @@ def run_installed(
 
 
 class Task:
-    """Jobs of one model as `foreign` is asked them, and its answers as arrays."""
+    """Run jobs of one model in `worker`; the outputs as arrays."""
 
     def __init__(self, jobs: list[Job], folder: Path, reference: bool) -> None:
         folder.mkdir()
@@ -149,7 +149,7 @@ def way_into(model: Model, job: Job) -> Signature:
 def way_of(
     model: Model, name: str | None, fetches: Sequence[str] = (), fed: Collection[str] = ()
 ) -> Signature:
-    """A signature; of a graph without any its fetches, and what is fed where that is told."""
+    """A signature; for a graph without signatures, its fetches and the given feeds."""
     way = select_signature(model, name, fetches)
     if not fetches or not fed:
         return way
@@ -159,7 +159,7 @@ def way_of(
 
 
 def how_to_load(model: Model, path: Path, folder: Path, reference: bool) -> dict[str, Any]:
-    """A SavedModel by its folder; any other as a GraphDef, with what restores its variables."""
+    """A SavedModel as its folder; any other model as a GraphDef, with the ops that restore its variables."""
     if model.format is SAVED_MODEL:
         return {"saved_model": str(path), "tags": list(model.tags)}
     graph = folder / "graph.pb"
@@ -174,7 +174,7 @@ def how_to_load(model: Model, path: Path, folder: Path, reference: bool) -> dict
 
 
 def with_fused_types(graph: GraphDef) -> GraphDef:
-    """With the attributes that TF.js leaves out of fused ops, and TensorFlow wants today."""
+    """Add the attributes that TF.js omits from fused ops, and that TensorFlow requires today."""
     for node in graph.node:
         if node.op.startswith("_Fused") and "num_args" in node.attr and "TArgs" not in node.attr:
             node.attr["TArgs"].list.type.extend([node.attr["T"].type] * node.attr["num_args"].i)
@@ -182,7 +182,7 @@ def with_fused_types(graph: GraphDef) -> GraphDef:
 
 
 def run_of(way: Signature, inputs: dict[str, Any], folder: Path) -> dict[str, Any]:
-    """A run of a signature: what is fed is in files of the folder, and what is answered will be."""
+    """A run of a signature: its feeds and outputs are files of the folder."""
     numbers = {tensor: spec.dtype.number for spec in way.inputs.values() for tensor in spec.tensors}
     feeds = {}
     for i, (tensor, value) in enumerate(flatten_inputs(way, inputs).items()):

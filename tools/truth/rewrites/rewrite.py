@@ -1,4 +1,4 @@
-"""The model rewritten for a target: the one place where the evidence meets `tfport.fix`."""
+"""Rewrite a model for a target: the only place of these tools that calls `tfport.fix`."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -10,7 +10,7 @@ from tfport.formats.graph_def.signature import META_GRAPH
 
 @dataclass(frozen=True)
 class Rewritten:
-    """A model that a target should accept, and what was done to it."""
+    """A model that a target should accept, and the applied rules."""
 
     path: Path
     rules: list[dict]
@@ -21,7 +21,7 @@ Rewrite = Callable[[Path, str, tuple[str, ...], Path], Rewritten]
 
 
 def rewrite(model: Path, target: str, fetches: tuple[str, ...], out: Path) -> Rewritten:
-    """Rewrite a model; `tfport.Error` says why it cannot be."""
+    """Rewrite a model; raises `tfport.Error` if it cannot be rewritten."""
     fixed = tfport.fix(str(model), target=target, fetches=fetches)
     path = out.with_suffix(".meta") if fixed.model.format is META_GRAPH else out
     fixed.save(str(path))

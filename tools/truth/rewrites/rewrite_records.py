@@ -1,6 +1,6 @@
-"""Read and write the outcomes of rewritten models: docs/truth/fix.json.xz, and its tables in fix.md.
+"""The recorded results: docs/truth/fix.json.xz, and the same as tables in fix.md.
 
-An entry is what one case did on one target. A new entry replaces only the one of the same case and target.
+A record is the outcome of one case on one target. A new record replaces only the old one of both.
 """
 
 import math
@@ -16,14 +16,14 @@ from tests.compact_json import read_json, write_json
 
 Record = dict[str, Any]
 Records = dict[str, dict[str, Record]]
-"""Entries by case and target."""
-HEAD = """# What rewritten models answer in real old releases
+"""Records by case and target."""
+HEAD = """# Rewritten models in real old releases
 
-Written by `make truth-fix`; [fix.json.xz](fix.json.xz) has more of each output. Each model was rewritten by
-`tfport fix`, run in the real binary of the target through TensorFlow's C API, and compared with the answers
-of the original model. *relative* is the largest difference relative to the largest expected number, *ulps*
-is the distance in units of the output's dtype, *varies* is how much the expected answers to different inputs
-differ, relative to the largest number too. Releases round differently, even if a rewrite keeps every bit.
+Written by `make truth-fix`; [fix.json.xz](fix.json.xz) has the details of each output. `tfport fix` rewrote each
+model, and the real binary of the target ran it through TensorFlow's C API. The outputs are compared with
+those of the original model. *relative* is the largest difference divided by the largest expected number,
+*ulps* the distance in units in the last place, *varies* how much the expected outputs vary between inputs,
+divided by the largest number. Releases round differently, even if a rewrite keeps every bit.
 """
 COLUMNS = "case | written by | target | original there | rewritten | absolute | relative | ulps | varies"
 LONGEST = 90
@@ -34,11 +34,11 @@ def read(file: Path) -> Records:
 
 
 def write(file: Path, new: Records, cases: dict[str, Iterable[str]]) -> Records:
-    """Merge new entries into the file; drop cases and targets that no longer exist."""
+    """Merge new records into the file; records of removed cases and targets are dropped."""
     old, merged = read(file), {}
     for case, targets in cases.items():
-        entries = old.get(case, {}) | new.get(case, {})
-        if kept := {target: entries[target] for target in targets if target in entries}:
+        by_target = old.get(case, {}) | new.get(case, {})
+        if kept := {target: by_target[target] for target in targets if target in by_target}:
             merged[case] = kept
     file.parent.mkdir(parents=True, exist_ok=True)
     write_json(file, merged)
@@ -55,7 +55,7 @@ def page(records: Records) -> str:
         f"{summary(e['outcome'] for _, _, e in entries)}\n",
         f"By tfport {', '.join(sorted({e['tfport'] for _, _, e in entries}))}.\n",
         table([*COLUMNS.split(" | "), "rules"], rows),
-        "## The binaries\n",
+        "## Binaries\n",
         table(["release", "wheel", "SHA-256"], [[b, f"`{w}`", f"`{s}`"] for b, w, s in wheels]),
         "## References\n",
         table(["case", "reference"], sorted({(case, e["reference"]) for case, _, e in entries})),
@@ -76,15 +76,15 @@ def table(columns: Iterable[str], rows: Iterable[Iterable[str]]) -> str:
 
 def row(case: str, target: str, entry: Record) -> list[str]:
     outcome = entry["outcome"] + (f": {cell(entry['says'])}" if entry["says"] else "")
-    found = [number(largest(entry, key)) for key in ("absolute", "relative", "ulps", "spread")]
-    original = cell(entry["original"]) or "answers"
+    differences = [number(largest(entry, key)) for key in ("absolute", "relative", "ulps", "spread")]
+    original = cell(entry["original"]) or "runs"
     name = cell(target.removeprefix("tensorflow=="))
-    return [case, cell(entry["written_by"]), name, original, outcome, *found, rules(entry["rules"])]
+    return [case, cell(entry["written_by"]), name, original, outcome, *differences, rules(entry["rules"])]
 
 
 def largest(entry: Record, key: str) -> float | None:
-    found = (output[key] for output in entry["outputs"].values())
-    return max((value for value in found if value is not None), default=None)
+    values = (output[key] for output in entry["outputs"].values())
+    return max((value for value in values if value is not None), default=None)
 
 
 def number(value: float | None) -> str:
@@ -102,6 +102,6 @@ def times(count: int) -> str:
 
 
 def cell(text: str) -> str:
-    """A text that a cell of a table can hold."""
+    """A text for a cell of a Markdown table."""
     line = " ".join(text.split()).replace("|", "\\|")
     return line if len(line) <= LONGEST else f"{line[: LONGEST - 1]}…"

@@ -1,4 +1,4 @@
-"""Every case of every rule, rewritten for a release by the whole rulebook, in the real binary of it.
+"""Run every case of every rule, rewritten for a release by all rules, in the real binary of the release.
 
     python tools/truth/rewrites/rule_cases.py 1.4.1 1.15.5 [--only 'test_softmax*']
 
@@ -62,7 +62,7 @@ def named_cases(module: str) -> list[tuple[str, RuleCase]]:
 
 
 def hold(release: str, cases: list[tuple[str, RuleCase]]) -> Counter[str]:
-    """Run what can be rewritten for a release there, and compare."""
+    """Run the cases that can be rewritten for a release in its binary, and compare."""
     target, counted = resolve_targets(f"tensorflow=={release}")[0], Counter[str]()
     jobs, asked = [], []
     with tempfile.TemporaryDirectory() as folder:
@@ -86,11 +86,11 @@ def hold(release: str, cases: list[tuple[str, RuleCase]]) -> Counter[str]:
 
 
 def rewritten(c: RuleCase, target: Target) -> bytes | None:
-    """The graph of a case as the target takes it; None where no chain does that."""
+    """The graph of a case rewritten for the target; None if no chain of rules succeeds."""
     model = c.model()
     checker = NodeChecker(target, PRODUCER)
     engine = RuleEngine(checker, Rulebook([c.rule], RULES), Facts(model), Journal(), allow_lossy=True)
-    stuck = engine.rewrite(model.graph, {one.partition(":")[0] for one in c.fetches})
+    stuck = engine.rewrite(model.graph, {name.partition(":")[0] for name in c.fetches})
     if stuck or any(node.op in FUNCTIONAL for node in model.graph):
         return None
     record = graph_to_def(model.graph)

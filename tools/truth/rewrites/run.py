@@ -1,13 +1,13 @@
-"""Rewritten models in real old releases, beside the originals in today's: the evidence for `tfport fix`.
+"""Run rewritten models in real old releases, and compare them with the originals in today's release.
 
     python tools/truth/rewrites/run.py [CASE…] [--targets 1.4.1 …]
-    python tools/truth/rewrites/run.py --baseline [CASE…]     the models as they are; nothing is written
+    python tools/truth/rewrites/run.py --baseline [CASE…]     run the original models; write no records
 
-For each case of cases.toml (`*` and `?` are understood): the original's answers come from the
-TensorFlow of .venv-live, or from a twin of the model; where that refuses the model, from tfport's own
-runtime. Then the model is rewritten for each target and run in the real binary of that target. The
-outcome goes to docs/truth/fix.json.xz and fix.md; entries of other cases stay. Wheels are unpacked
-into a temporary folder, one at a time, and rewritten models too.
+For each case of cases.toml (patterns with `*` and `?` are allowed), the expected outputs come from the
+TensorFlow of .venv-live, run on the original or on its twin; if it refuses the model, from tfport's own
+runtime. Then the model is rewritten for each target and run in the real binary of the target. The
+outcome is written to docs/truth/fix.json.xz and fix.md; records of other cases stay. Wheels and rewritten
+models are kept in a temporary folder, one wheel at a time.
 """
 
 import argparse
@@ -37,8 +37,8 @@ SAME, DIFFERS, REFUSED, CANNOT, UNKNOWN = "same", "differs", "refused there", "n
 
 
 @dataclass(frozen=True)
-class Asked:
-    """A case with its model, what it is asked, and what is expected."""
+class PreparedCase:
+    """A case with its model, inputs and expected outputs."""
 
     case: Case
     path: Path
@@ -63,66 +63,64 @@ def main() -> int:
         if args.targets and not {target.target, target.release} & set(args.targets):
             continue
         here = [a for a in asked if target.target in known[a.case.name]]
-        entries = prove(here, target, leave if args.baseline else rewrite)
+        entries = run_on(here, target, leave if args.baseline else rewrite)
         if not args.baseline:
             records.write(OUT, {case: {target.target: e} for case, e in entries.items()}, known)
         for case, entry in entries.items():
-            say(case, target, entry)
+            report(case, target, entry)
             good &= entry["outcome"] == SAME
     return 0 if good else 1
 
 
 def arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description="Run rewritten models in real old releases.")
-    parser.add_argument(
-        "cases", nargs="*", default=["*"], help="names of cases, with * and ?; all unless named"
-    )
+    parser.add_argument("cases", nargs="*", default=["*"], help="names of cases, with * and ? (default: all)")
     parser.add_argument("--targets", nargs="+", help="only these releases or targets")
-    parser.add_argument("--baseline", action="store_true", help="run the models as they are")
+    parser.add_argument("--baseline", action="store_true", help="run the original models")
     return parser.parse_args()
 
 
-def say(case: str, target: Where, entry: records.Record) -> None:
-    """A line for who watches."""
-    found = records.number(records.largest(entry, "relative"))
+def report(case: str, target: Where, entry: records.Record) -> None:
+    """Print one line about a record."""
+    relative = records.number(records.largest(entry, "relative"))
     varied = records.number(records.largest(entry, "spread"))
-    said = " ".join(entry["says"].split())[:300]
-    told = f"relative {found}, of answers that vary by {varied}" if found else said
-    print(f"{case:28} {target.target:20} {entry['outcome']:14} {told}", flush=True)
+    message = " ".join(entry["says"].split())[:300]
+    details = f"relative {relative}, of outputs that vary by {varied}" if relative else message
+    print(f"{case:28} {target.target:20} {entry['outcome']:14} {details}", flush=True)
 
 
-# What is expected
+# Expected outputs
 
 
-def references(cases: list[Case]) -> list[Asked]:
-    """Every case with the answers of its original."""
+def references(cases: list[Case]) -> list[PreparedCase]:
+    """Every case with the expected outputs."""
     paths, asked, jobs = brought(cases), [], []
     for case in cases:
         model = tfport.load(str(paths[case.name]))
         way = way_of(model, case.signature, case.fetches, case.inputs)
         inputs = [inputs_for(way, case.inputs, batch) for batch in case.batches]
-        asked.append(Asked(case, paths[case.name], way, writer(model), inputs, [], ""))
+        asked.append(PreparedCase(case, paths[case.name], way, writer(model), inputs, [], ""))
         jobs += [Job(paths[case.twin], i) if case.twin else Job(paths[case.name], i, way) for i in inputs]
     ran = run_installed(live_package(), jobs, reference=True)
     answers = iter(ran.answers)
     return [expecting(a, [next(answers) for _ in a.inputs], ran.version) for a in asked]
 
 
-def expecting(asked: Asked, answers: list[Answer], release: str) -> Asked:
-    """TensorFlow's answers, or tfport's own where TensorFlow refuses the original."""
-    found = [answer for answer in answers if not isinstance(answer, str)]
-    if len(found) == len(answers):
+def expecting(asked: PreparedCase, answers: list[Answer], release: str) -> PreparedCase:
+    """Add the outputs of TensorFlow, or tfport's own if TensorFlow refuses the original."""
+    outputs = [answer for answer in answers if not isinstance(answer, str)]
+    if len(outputs) == len(answers):
         twin = f", of `{asked.case.twin}` in tools/truth/rewrites/models.py" if asked.case.twin else ""
-        return replace(asked, expected=found, reference=f"tensorflow {release}{twin}")
+        return replace(asked, expected=outputs, reference=f"tensorflow {release}{twin}")
     why = records.cell(next(answer for answer in answers if isinstance(answer, str)))
-    said = f"tfport {version('tfport')}, as tensorflow {release} refuses it: {why}"
+    reference = f"tfport {version('tfport')}, as tensorflow {release} refuses it: {why}"
     try:
-        return replace(asked, expected=own_answers(asked), reference=said)
+        return replace(asked, expected=own_answers(asked), reference=reference)
     except tfport.Error as error:
         return replace(asked, reference=f"none, as tensorflow {release} and tfport refuse it: {error}")
 
 
-def own_answers(asked: Asked) -> list[dict[str, np.ndarray]]:
+def own_answers(asked: PreparedCase) -> list[dict[str, np.ndarray]]:
     session = tfport.Session(str(asked.path))
     tensors = [(name, tensor) for name, spec in asked.way.outputs.items() for tensor in spec.tensors]
     runs = [
@@ -132,16 +130,16 @@ def own_answers(asked: Asked) -> list[dict[str, np.ndarray]]:
 
 
 def writer(model: Model) -> str:
-    """Which release wrote a model; of a frozen graph only the producer is known, if that."""
-    told, producer = model.meta.meta_info_def.tensorflow_version, model.graph.rest.versions.producer
-    return told or (f"producer {producer}" if producer else model.written_by or "unknown")
+    """The release that wrote a model; for a frozen graph at most the producer is known."""
+    release, producer = model.meta.meta_info_def.tensorflow_version, model.graph.rest.versions.producer
+    return release or (f"producer {producer}" if producer else model.written_by or "unknown")
 
 
-# What is there
+# Outcomes
 
 
-def prove(asked: list[Asked], target: Where, change: Rewrite) -> dict[str, records.Record]:
-    """An entry for each case: the original and the rewritten model in the target's binary."""
+def run_on(asked: list[PreparedCase], target: Where, change: Rewrite) -> dict[str, records.Record]:
+    """Run the original and the rewritten model of each case in the target's binary; a record for each."""
     with tempfile.TemporaryDirectory() as folder:
         made = {a.case.name: rewritten(a, target, change, Path(folder, a.case.name)) for a in asked}
         jobs = [job for a in asked for job in a.jobs(a.path, a.way)]
@@ -153,16 +151,16 @@ def prove(asked: list[Asked], target: Where, change: Rewrite) -> dict[str, recor
         ran = run_in(target.release, jobs, package=target.package, header=header)
     answers = iter(ran.answers)
     originals = {a.case.name: [next(answers) for _ in a.inputs] for a in asked}
-    found = {a.case.name: [next(answers) for _ in a.inputs] for a in there}
+    outputs = {a.case.name: [next(answers) for _ in a.inputs] for a in there}
     return {
-        name: entry(a, ran, target, originals[name], made[name], found.get(name, []))
+        name: entry(a, ran, target, originals[name], made[name], outputs.get(name, []))
         for a in asked
         if (name := a.case.name)
     }
 
 
-def rewritten(asked: Asked, target: Where, change: Rewrite, out: Path) -> Rewritten | str:
-    """The model for the target, or why there is none; a mistake of tfport is an outcome too."""
+def rewritten(asked: PreparedCase, target: Where, change: Rewrite, out: Path) -> Rewritten | str:
+    """The model for the target, or why there is none; a bug of tfport is an outcome too."""
     print(f"{asked.case.name}: rewriting for {target.target}", file=sys.stderr, flush=True)
     try:
         return change(asked.path, target.target, asked.case.fetches, out)
@@ -172,14 +170,14 @@ def rewritten(asked: Asked, target: Where, change: Rewrite, out: Path) -> Rewrit
         return f"{type(error).__name__}: {error}"
 
 
-def entrance_of(asked: Asked, made: Rewritten) -> Signature:
-    """The same signature of the rewritten model; a graph without any keeps the names of its tensors."""
+def entrance_of(asked: PreparedCase, made: Rewritten) -> Signature:
+    """The same signature of the rewritten model; a graph without signatures keeps its tensor names."""
     model = tfport.load(str(made.path))
     return way_of(model, asked.way.name) if model.format is SAVED_MODEL else asked.way
 
 
 def entry(
-    asked: Asked,
+    asked: PreparedCase,
     ran: Ran,
     target: Where,
     originals: list[Answer],
@@ -194,8 +192,8 @@ def entry(
         "says": anywhere(says, asked.path),
         "rules": [] if isinstance(made, str) else made.rules,
         "outputs": {
-            name: found.to_json() | {"spread": spread(e[name] for e in asked.expected)}
-            for name, found in outputs.items()
+            name: output.to_json() | {"spread": spread(e[name] for e in asked.expected)}
+            for name, output in outputs.items()
         },
         "inputs": [{n: list(np.shape(v)) for n, v in inputs.items()} for inputs in asked.inputs],
         "reference": anywhere(asked.reference, asked.path),
@@ -207,15 +205,15 @@ def entry(
 
 
 def anywhere(text: str, model: Path) -> str:
-    """What was said, without where this machine keeps the model and what it is called."""
+    """A message without the paths and the name of this machine."""
     kept = text.replace(str(model), "MODEL").replace(tempfile.gettempdir(), "TMP")
     return re.sub(r"running on \S+?\.(?= |$)", "running on HOST.", kept)
 
 
-def judged(asked: Asked, answers: list[Answer]) -> tuple[str, str, dict[str, Difference]]:
-    """The outcome, what is to be said about it, and the differences by output."""
-    if said := next((a for a in answers if isinstance(a, str)), None):
-        return REFUSED, said, {}
+def judged(asked: PreparedCase, answers: list[Answer]) -> tuple[str, str, dict[str, Difference]]:
+    """The outcome, a message, and the differences by output."""
+    if message := next((a for a in answers if isinstance(a, str)), None):
+        return REFUSED, message, {}
     if not asked.expected:
         return UNKNOWN, asked.reference, {}
     outputs = {}
@@ -225,7 +223,7 @@ def judged(asked: Asked, answers: list[Answer]) -> tuple[str, str, dict[str, Dif
         if wrong := next((d for d in each if isinstance(d, str)), None):
             return DIFFERS, f"{name}: {wrong}", {}
         outputs[name] = worst(d for d in each if isinstance(d, Difference))
-    far = [name for name, found in outputs.items() if not found.within(asked.case.tolerance)]
+    far = [name for name, output in outputs.items() if not output.within(asked.case.tolerance)]
     return (DIFFERS, f"{', '.join(far)}: too far apart", outputs) if far else (SAME, "", outputs)
 
 

@@ -1,4 +1,4 @@
-"""Many models in the libraries of one release, each in a process of its own, forked from one.
+"""Run models in the libraries of one release, each in a process forked from this one.
 
     python worker.py PACKAGE SECONDS < TASKS
 
@@ -30,7 +30,7 @@ PLAIN = b"\x52\x05\x52\x03\x98\x01\x01"
 
 
 class Refused(Exception):
-    """What TensorFlow said."""
+    """An error message of TensorFlow."""
 
 
 class Buffer(ctypes.Structure):
@@ -50,9 +50,9 @@ def main(package: Path, seconds: float) -> None:
 
 
 def in_a_fork(tf, task: dict, seconds: float) -> dict:
-    """Do one task in a copy of this process: what each run gave, or how it ended."""
-    said, status, in_time, logged = forked(lambda writer: attempt(tf, task, writer), seconds)
-    done = [json.loads(line) for line in said.splitlines()]
+    """Run one task in a fork of this process: the result of each run, or how it ended."""
+    lines, status, in_time, logged = forked(lambda writer: attempt(tf, task, writer), seconds)
+    done = [json.loads(line) for line in lines.splitlines()]
     if broken := next((line["broken"] for line in done if "broken" in line), None):
         sys.exit(f"{task.get('saved_model') or task['graph']}: {broken}\n{logged}")
     end = f"ends the process: {ending(status)}. {fatal(logged)}"
@@ -62,14 +62,14 @@ def in_a_fork(tf, task: dict, seconds: float) -> dict:
 
 
 def attempt(tf, task: dict, writer: int) -> None:
-    """In the copy: a line for each run, so that what was before a crash is kept."""
+    """In the fork: write a line for each run, so that results before a crash are kept."""
 
-    def tell(**said) -> None:
-        os.write(writer, json.dumps(said).encode() + b"\n")
+    def tell(**answer) -> None:
+        os.write(writer, json.dumps(answer).encode() + b"\n")
 
     try:
-        for said in answers(Loaded(tf, task), task["runs"]):
-            tell(**said)
+        for answer in answers(Loaded(tf, task), task["runs"]):
+            tell(**answer)
     except Refused as refused:
         for _ in task["runs"]:
             tell(says=str(refused), stage="load")
@@ -82,13 +82,15 @@ def attempt(tf, task: dict, writer: int) -> None:
 def answers(model: "Loaded", runs: list[dict]) -> Iterator[dict]:
     for run in runs:
         try:
-            found = model.run(run["feeds"], run["fetches"])
+            outputs = model.run(run["feeds"], run["fetches"])
         except Refused as refused:
             yield {"says": str(refused), "stage": "run"}
             continue
         folder = Path(run["folder"])
         yield {
-            "answers": {name: from_tensor(model.tf, t, folder / f"{i}") for i, (name, t) in enumerate(found)}
+            "answers": {
+                name: from_tensor(model.tf, t, folder / f"{i}") for i, (name, t) in enumerate(outputs)
+            }
         }
 
 
@@ -146,13 +148,13 @@ class Loaded:
         return [(name, ctypes.c_void_p(t)) for name, t in zip(fetches, results, strict=True)]
 
     def all_there(self, names: list[str]) -> None:
-        """The C API is given operations, and dies of one that is not there."""
+        """Look an operation up first: the C API crashes for one that does not exist."""
         for name in names:
             if not self.tf.TF_GraphOperationByName(self.graph, name.rsplit(":", 1)[0].encode()):
                 raise Refused(f"TF_GraphOperationByName finds no operation for {name}")
 
     def tensor(self, value: list | str) -> int:
-        """What a file holds, or a text as a string."""
+        """The content of a file, or a string."""
         if isinstance(value, str):
             return to_tensor(self.tf, STRING, [], with_lengths([value.encode()]))
         dtype, shape, file = value
