@@ -19,7 +19,7 @@ Records = dict[str, dict[str, Record]]
 """Records by case and target."""
 HEAD = """# Rewritten models in real old releases
 
-Written by `make truth-fix`; [fix.json.xz](fix.json.xz) has the details of each output. `tfport fix` rewrote each
+Written by `make truth-fix`; [fix.json.xz](fix.json.xz) has the details. `tfport fix` rewrote each
 model, and the real binary of the target ran it through TensorFlow's C API. The outputs are compared with
 those of the original model. *relative* is the largest difference divided by the largest expected number,
 *ulps* the distance in units in the last place, *varies* how much the expected outputs vary between inputs,
