@@ -9,19 +9,19 @@ def weights(gates, kind=np.float32, *, inputs=IN):
     return numbers(inputs + H, gates * H, seed=gates, kind=kind), numbers(gates * H, seed=9, kind=kind)
 
 
-def lstm_cell(kind=np.float32, **said):
+def lstm_cell(kind=np.float32, **attrs):
     w, b = weights(4, kind)
     states = [numbers(B, H, seed=s, kind=kind) for s in (1, 2)]
     peepholes = [numbers(H, seed=s, kind=kind) for s in (3, 4, 5)]
-    return case("LSTMBlockCell", numbers(B, IN, kind=kind), *states, w, *peepholes, b, **said)
+    return case("LSTMBlockCell", numbers(B, IN, kind=kind), *states, w, *peepholes, b, **attrs)
 
 
-def block(op, length, kind=np.float32, **said):
+def block(op, length, kind=np.float32, **attrs):
     w, b = weights(4, kind)
     states = [numbers(B, H, seed=s, kind=kind) for s in (1, 2)]
     peepholes = [numbers(H, seed=s, kind=kind) for s in (3, 4, 5)]
     x = numbers(T, B, IN, kind=kind)
-    return case(op, np.array(length, np.int64), x, *states, w, *peepholes, b, **said)
+    return case(op, np.array(length, np.int64), x, *states, w, *peepholes, b, **attrs)
 
 
 def gru_cell():
@@ -38,7 +38,7 @@ CASES = [
     lstm_cell(),
     lstm_cell(forget_bias=0.0, cell_clip=0.5),
     lstm_cell(use_peephole=True, cell_clip=-1.0),
-    # rounded at each step to half a number
+    # rounded to float16 at each step
     lstm_cell(np.float16, rtol=1e-2),
     block("BlockLSTM", T), block("BlockLSTM", 3), block("BlockLSTM", 0),
     block("BlockLSTM", T, use_peephole=True, forget_bias=0.5, cell_clip=0.1),

@@ -6,7 +6,7 @@ from tests.runtime.baked import baked
 from tests.runtime.cases import bf16, case, check, checks, i32, i64, numbers, run
 
 DOUBLE, HALF = np.float64, np.float16
-SUMS = 1e-5  # a sum of many products may be small beside them
+SUMS = 1e-5  # absolute tolerance: a sum may be much smaller than its terms
 
 
 def count(size, k, stride, dilation, padding):
@@ -167,15 +167,15 @@ CASES = [
 
 
 @pytest.mark.parametrize(("c", "way"), checks(CASES))
-def test_convolutions_backwards(c, way):
+def test_convolution_gradients(c, way):
     check("convolution_backprop", c, way)
 
 
 def test_ops_that_take_a_tensor_instead_of_sizes():
-    """No TensorFlow has kernels of these; they are the others, given the tensor."""
+    """TensorFlow has no kernels for these ops, which take the shape of a tensor instead of sizes."""
     x, w, dy = numbers(1, 6, 6, 2), numbers(3, 3, 2, 2), numbers(1, 3, 3, 2)
     attrs = {"strides": [1, 2, 2, 1], "padding": "SAME"}
-    for one, same in (
+    for with_tensor, with_sizes in (
         (
             case("Conv2DBackpropInputV2", x, w, dy, **attrs),
             case("Conv2DBackpropInput", i32(*x.shape), w, dy, **attrs),
@@ -185,4 +185,4 @@ def test_ops_that_take_a_tensor_instead_of_sizes():
             case("Conv2DBackpropFilter", x, i32(*w.shape), dy, **attrs),
         ),
     ):
-        np.testing.assert_array_equal(run(one, "host")[0], run(same, "host")[0])
+        np.testing.assert_array_equal(run(with_tensor, "host")[0], run(with_sizes, "host")[0])

@@ -6,19 +6,19 @@ T, B, C = 6, 3, 4
 LOGITS = numbers(T, B, C, low=-3, high=3)
 
 
-def greedy(inputs=LOGITS, lengths=(6, 4, 0), **said):
-    return case("CTCGreedyDecoder", inputs, i32(*lengths), **said)
+def greedy(inputs=LOGITS, lengths=(6, 4, 0), **attrs):
+    return case("CTCGreedyDecoder", inputs, i32(*lengths), **attrs)
 
 
-def beam(inputs=LOGITS, lengths=(6, 4, 1), **said):
-    return case("CTCBeamSearchDecoder", inputs, i32(*lengths), **said)
+def beam(inputs=LOGITS, lengths=(6, 4, 1), **attrs):
+    return case("CTCBeamSearchDecoder", inputs, i32(*lengths), **attrs)
 
 
-def loss(labels, inputs=LOGITS, lengths=(6, 5, 4), **said):
-    places = [(b, i) for b, row in enumerate(labels) for i in range(len(row))]
+def loss(labels, inputs=LOGITS, lengths=(6, 5, 4), **attrs):
+    positions = [(b, i) for b, row in enumerate(labels) for i in range(len(row))]
     values = [label for row in labels for label in row]
-    indices = np.array(places, np.int64).reshape(-1, 2)
-    return case("CTCLoss", inputs, indices, i32(*values), i32(*lengths), **said)
+    indices = np.array(positions, np.int64).reshape(-1, 2)
+    return case("CTCLoss", inputs, indices, i32(*values), i32(*lengths), **attrs)
 
 
 REPEATED = np.repeat(LOGITS, 2, axis=0)
@@ -31,7 +31,7 @@ CASES = [
     beam(beam_width=2, top_paths=2), beam(beam_width=1, top_paths=2, fails=True),
     beam(REPEATED, (12, 9, 5), beam_width=5, top_paths=4, merge_repeated=True),
     beam(REPEATED, (12, 9, 5), beam_width=5, top_paths=4, merge_repeated=False),
-    # TensorFlow adds logarithms in float32, whatever it is given
+    # TensorFlow adds logarithms in float32 for all dtypes
     beam(LOGITS.astype(np.float64), beam_width=4, top_paths=2, merge_repeated=False, rtol=1e-6),
     loss([[0, 1], [2], [1, 0, 2]]), loss([[0, 0], [2, 2], [1]]), loss([[], [1], []], fails=True),
     loss([[0, 0, 1], [2, 2], [1, 1]], preprocess_collapse_repeated=True),

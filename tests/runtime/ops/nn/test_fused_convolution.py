@@ -5,7 +5,7 @@ import pytest
 from tests.runtime.baked import baked
 from tests.runtime.cases import case, check, checks, numbers
 
-SUMS = 1e-5  # a sum of many products may be small beside them
+SUMS = 1e-5  # absolute tolerance: a sum may be much smaller than its terms
 
 
 def vectors(*lows):

@@ -50,7 +50,7 @@ CASES = [
     ),
     norm("FusedBatchNormV3", numbers(2, 2, 3, 2, 3), 3, data_format="NDHWC", is_training=True),
     norm("FusedBatchNormV3", numbers(2, 3, 2, 3, 2), 3, data_format="NCDHW", is_training=True),
-    # its reserves are memory that nobody wrote to
+    # TensorFlow leaves the reserve outputs uninitialized
     norm("FusedBatchNormV3", numbers(2, 2, 3, 2, 3), 3, data_format="NDHWC", wanted=3),
     norm("FusedBatchNormV3", numbers(2, 3, 2, 3, 2), 3, data_format="NCDHW", wanted=3),
     *(
@@ -157,8 +157,8 @@ def test_normalization(c, way):
 
 @pytest.mark.parametrize("way", ["static", "dynamic", "fed", "host"])
 @pytest.mark.parametrize("kind", [np.float32, np.float64, HALF])
-def test_global_normalization_is_batch_normalization_with_its_inputs_in_another_order(kind, way):
-    """TensorFlow took it out in 2015, so it cannot be asked."""
+def test_batch_norm_with_global_normalization(kind, way):
+    """TensorFlow removed this op in 2015, so the expected values are computed here."""
     x, m, v, beta, gamma = (
         numbers(2, 3, 4, 2, kind=kind),
         *(numbers(2, seed=s, low=0.1, kind=kind) for s in range(4)),
@@ -172,9 +172,9 @@ def test_global_normalization_is_batch_normalization_with_its_inputs_in_another_
         np.testing.assert_allclose(y, expected, rtol=TOLERANCE.get(np.dtype(kind).name, 1e-5), atol=1e-5)
 
 
-def test_what_gpus_fuse_is_normalization_with_an_addition_and_an_activation():
-    """TensorFlow's CPU kernel of it answers nothing."""
-    x, side, given = numbers(2, 4, 5, 4), numbers(2, 4, 5, 4, seed=7), vectors(4, {"is_training": False})
-    (plain, *_) = run(case("FusedBatchNormV3", x, *given, is_training=False), "host")
-    fused = case("_FusedBatchNormEx", x, *given, [side], is_training=False, activation_mode="Relu")
+def test_fused_batch_norm_ex_adds_the_side_input_and_applies_the_activation():
+    """TensorFlow's CPU kernel of this op returns nothing."""
+    x, side, parameters = numbers(2, 4, 5, 4), numbers(2, 4, 5, 4, seed=7), vectors(4, {"is_training": False})
+    (plain, *_) = run(case("FusedBatchNormV3", x, *parameters, is_training=False), "host")
+    fused = case("_FusedBatchNormEx", x, *parameters, [side], is_training=False, activation_mode="Relu")
     np.testing.assert_allclose(run(fused, "host")[0], np.maximum(plain + side, 0), rtol=1e-6)

@@ -135,7 +135,7 @@ CASES = [
         padding="SAME",
     ),
     *(pool("AvgPool", NAN, (k, 1), (1, 1), "VALID") for k in (1, 2, 3)),
-    # TensorFlow passes over NaN, and answers the lowest number where nothing else is; the engine hands it on
+    # TensorFlow ignores NaN, and returns the lowest value for windows of NaN only; ONNX Runtime returns NaN
     *(pool("MaxPool", NAN, (k, 1), (1, 1), "VALID", ways=("host",)) for k in (1, 2, 3)),
 ]
 

@@ -1,4 +1,4 @@
-"""Answers of TensorFlow 2.4.4, which still had these ops: `tests.live.record_old_ops`."""
+"""Results compared with TensorFlow 2.4.4, which still had these ops (`tests.live.record_old_ops`)."""
 
 import numpy as np
 import pytest
@@ -6,9 +6,9 @@ from tests.runtime.cases import case, check, checks, f32, graph_case, i32, run
 
 import tfport
 from tfport.runtime.ops.io.message_schema import messages
-from tfport.runtime.ops.training.tree_ensembles import _LINES
+from tfport.runtime.ops.training.tree_ensembles import TREE_MESSAGES
 
-TREES = messages("tfport.trees", _LINES)
+TREES = messages("tfport.trees", TREE_MESSAGES)
 
 
 def leaf(*values):
@@ -20,13 +20,13 @@ def leaf(*values):
     return made
 
 
-def node(said):
+def node(parts):
     """A leaf is its values; a split is (kind, feature, dimension, threshold, left, right, values before)."""
     made = TREES["Node"]()
-    if not isinstance(said[0], str):
-        made.leaf.CopyFrom(leaf(*said))
+    if not isinstance(parts[0], str):
+        made.leaf.CopyFrom(leaf(*parts))
         return made
-    kind, feature, dimension, threshold, left, right, *before = said
+    kind, feature, dimension, threshold, left, right, *before = parts
     split = made.bucketized_split if kind == "<=" else made.categorical_split
     split.SetInParent()
     split.feature_id, split.dimension_id, split.threshold = feature, dimension, threshold
@@ -84,29 +84,31 @@ QUANTILES = """
     d = BoostedTreesQuantileStreamResourceDeserialize(h, a, b, ^i) {num_streams=2}
     y = BoostedTreesQuantileStreamResourceGetBucketBoundaries(h, ^d) {num_features=2}
 """
-ONE = {"t": np.int64(3)}
+TOKEN = {"t": np.int64(3)}
 
 
-def predicted(trees, f0, f1, *, logits=1, op="BoostedTreesPredict", fails=False):
+def predict(trees, f0, f1, *, logits=1, op="BoostedTreesPredict", fails=False):
     shape = "?" if f0.ndim == 1 else "?, ?"
     text = READ + FEATURES.replace("%s", shape) + ASK % (op, logits)
-    return graph_case(text, fetches="y:0", name=op, e=trees, f0=f0, f1=f1, fails=fails, **ONE)
+    return graph_case(text, fetches="y:0", name=op, e=trees, f0=f0, f1=f1, fails=fails, **TOKEN)
 
 
 X, Y = i32(0, 2, 3, 9, 2), i32(4, 5, 6, 4, 9)
 OLD_CASES = [
-    predicted(ensemble(BIAS, DEEP, EQUAL), X, Y),
-    predicted(ensemble(DEEP), X[:, None], Y[:, None]),
-    predicted(ensemble(WIDE), np.stack([Y, X], 1), Y[:, None]),
-    predicted(ensemble(CLASSES), X[:, None], Y[:, None], logits=3),
-    predicted(EMPTY, X, Y),
-    predicted(ensemble(BIAS), X[:0, None], Y[:0, None]),
-    predicted(ensemble(DEEP, EQUAL, BIAS), X[:, None], Y[:, None], op="BoostedTreesExampleDebugOutputs"),
-    graph_case(READ + STATES, fetches=[f"y:{i}" for i in range(5)] + ["z:0"], e=ensemble(BIAS, DEEP), **ONE),
-    graph_case(READ + STATES, fetches=[f"y:{i}" for i in range(5)] + ["z:0"], e=ensemble(BIAS), **ONE),
-    graph_case(READ + STATES, fetches=[f"y:{i}" for i in range(5)], e=EMPTY, **ONE),
-    graph_case(READ + AGAIN, fetches=["y:0", "y:1", "z:1"], e=EMPTY, e2=ensemble(BIAS, EQUAL), **ONE),
-    graph_case(READ + STATES, fetches="y:0", e=np.array(b"nonsense", object), fails=True, **ONE),
+    predict(ensemble(BIAS, DEEP, EQUAL), X, Y),
+    predict(ensemble(DEEP), X[:, None], Y[:, None]),
+    predict(ensemble(WIDE), np.stack([Y, X], 1), Y[:, None]),
+    predict(ensemble(CLASSES), X[:, None], Y[:, None], logits=3),
+    predict(EMPTY, X, Y),
+    predict(ensemble(BIAS), X[:0, None], Y[:0, None]),
+    predict(ensemble(DEEP, EQUAL, BIAS), X[:, None], Y[:, None], op="BoostedTreesExampleDebugOutputs"),
+    graph_case(
+        READ + STATES, fetches=[f"y:{i}" for i in range(5)] + ["z:0"], e=ensemble(BIAS, DEEP), **TOKEN
+    ),
+    graph_case(READ + STATES, fetches=[f"y:{i}" for i in range(5)] + ["z:0"], e=ensemble(BIAS), **TOKEN),
+    graph_case(READ + STATES, fetches=[f"y:{i}" for i in range(5)], e=EMPTY, **TOKEN),
+    graph_case(READ + AGAIN, fetches=["y:0", "y:1", "z:1"], e=EMPTY, e2=ensemble(BIAS, EQUAL), **TOKEN),
+    graph_case(READ + STATES, fetches="y:0", e=np.array(b"nonsense", object), fails=True, **TOKEN),
     graph_case(
         'h = BoostedTreesEnsembleResourceHandleOp() {container="", shared_name="none"}\n'
         "y = BoostedTreesGetEnsembleStates(h)\n",
@@ -125,13 +127,15 @@ def test_boosted_trees(c, way):
     check("boosted_trees", c, way)
 
 
-def test_a_tree_that_goes_in_circles_is_refused():
-    circle = [("<=", 0, 0, 2, 1, 2), ("<=", 0, 0, 9, 1, 1), (0.3,)]
-    with pytest.raises(tfport.Error, match="goes in circles"):
-        run(predicted(ensemble(circle), X, Y), "host")
+def test_a_tree_with_a_cycle_is_an_error():
+    cycle = [("<=", 0, 0, 2, 1, 2), ("<=", 0, 0, 9, 1, 1), (0.3,)]
+    with pytest.raises(tfport.Error, match="has a cycle"):
+        run(predict(ensemble(cycle), X, Y), "host")
 
 
-def test_a_feature_that_is_not_given_is_refused():
-    far = [("<=", 7, 0, 2, 1, 2), (0.1,), (0.3,)]
-    with pytest.raises(tfport.Error, match="asks for feature 7; 2 are given"):
-        run(predicted(ensemble(far), X, Y), "host")
+def test_a_split_on_a_missing_feature_is_an_error():
+    missing = [("<=", 7, 0, 2, 1, 2), (0.1,), (0.3,)]
+    with pytest.raises(
+        tfport.Error, match=r"uses feature 7, dimension 0, but the dimensions .* are \[1, 1\]"
+    ):
+        run(predict(ensemble(missing), X, Y), "host")

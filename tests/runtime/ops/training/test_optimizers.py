@@ -1,4 +1,7 @@
-"""Each rule on references, resources and rows; what is compared is the variable and all of its slots."""
+"""Each optimizer with reference variables, resource variables and sparse gradients.
+
+The tests compare the variable and all of its slots after one step.
+"""
 
 import pytest
 from tests.recorded_models import OPS
@@ -24,11 +27,11 @@ def tensor(kind, values, shape):
     return f"{kind}{shape}[{', '.join(map(str, map(float, values)))}]"
 
 
-def step(op, kind="float32", rows="[2, 0]", indices="int32", fails=False, **said):
-    """One step, and what it leaves in the variables."""
+def step(op, kind="float32", rows="[2, 0]", indices="int32", fails=False, **settings):
+    """One optimizer step that fetches the variables after it."""
     signature = OPS.get(op)
     is_ref, lines, inputs, reads = not op.startswith("Resource"), [], [], []
-    flags = {k: said.pop(k) for k in list(said) if isinstance(said[k], bool)}
+    flags = {k: settings.pop(k) for k in list(settings) if isinstance(settings[k], bool)}
     sparse = "SparseApply" in op
     count = rows.count(",") + 1
     grad = (GRADIENT + GRADIENT)[: 2 * count] if sparse else GRADIENT
@@ -52,13 +55,13 @@ def step(op, kind="float32", rows="[2, 0]", indices="int32", fails=False, **said
         elif name == "global_step":
             lines.append("global_step = Const() {dtype=int64, value=int64()[3]}")
         else:
-            value = said.get(name, SETTINGS[name])
+            value = settings.get(name, SETTINGS[name])
             lines.append(f"{name} = Const() {{dtype={kind}, value={tensor(kind, [value], '()')}}}")
         inputs.append(name)
-    waits = [f"^{name}_set" for name in inputs if name in SLOTS]
+    controls = [f"^{name}_set" for name in inputs if name in SLOTS]
     more = [f"T={kind}", *([f"Tindices={indices}"] if sparse else [])]
     more += [f"{k}={str(v).lower()}" for k, v in flags.items()]
-    lines.append(f"step = {op}({', '.join([*inputs, *waits])}) {{{', '.join(more)}}}")
+    lines.append(f"step = {op}({', '.join([*inputs, *controls])}) {{{', '.join(more)}}}")
     fetches = [f"{name}_end:0" for name in inputs if name in SLOTS]
     return graph_case("\n".join([*lines, *reads]), fetches=fetches, name=op, fails=fails)
 
@@ -94,7 +97,7 @@ ROWS = [
     "RMSProp",
     "CenteredRMSProp",
 ]
-NO_HALF = ("ProximalGradientDescent", "ProximalAdagrad", "AdagradDA")
+NO_FLOAT16 = ("ProximalGradientDescent", "ProximalAdagrad", "AdagradDA")
 CASES = [
     *(step(f"{form}Apply{name}") for name in DENSE for form in ("", "Resource")),
     *(step(f"{form}SparseApply{name}") for name in ROWS for form in ("", "Resource")),
@@ -103,7 +106,7 @@ CASES = [
         for name in [*ROWS, "KerasMomentum"]
     ),
     *(step(f"ResourceApply{name}", "float64") for name in DENSE),
-    *(step(f"ResourceApply{name}", "float16") for name in DENSE if name not in NO_HALF),
+    *(step(f"ResourceApply{name}", "float16") for name in DENSE if name not in NO_FLOAT16),
     step("ResourceApplyAdamWithAmsgrad"),
     *(step("ResourceApplyKerasMomentum", use_nesterov=n) for n in (True, False)),
     *(step("ResourceSparseApplyKerasMomentum", use_nesterov=n) for n in (True, False)),
@@ -133,5 +136,5 @@ CASES = [
 
 
 @pytest.mark.parametrize(("c", "way"), checks(CASES))
-def test_optimisers(c, way):
+def test_optimizers(c, way):
     check("optimizers", c, way)

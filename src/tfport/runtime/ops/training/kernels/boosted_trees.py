@@ -1,7 +1,4 @@
-"""Boosted trees, as far as predicting needs them: ensembles, buckets of features, predictions.
-
-TensorFlow had these ops up to 2.8.
-"""
+"""Inference ops of boosted trees, which TensorFlow had up to 2.8: ensembles, buckets, predictions."""
 
 from __future__ import annotations
 
@@ -16,7 +13,7 @@ from tfport.runtime.ops.training.tree_ensembles import Ensemble
 
 
 class EnsembleResource:
-    """A tree ensemble by name; nothing until it is created."""
+    """A named tree ensemble; None until it is created."""
 
     def __init__(self) -> None:
         self.stamp = -1
@@ -24,7 +21,7 @@ class EnsembleResource:
 
     def read(self) -> Ensemble:
         if self.ensemble is None:
-            raise RunFailed("the tree ensemble is used before it was created")
+            raise RunFailed("the tree ensemble is not initialized")
         return self.ensemble
 
     def fill(self, stamp: Any, serialized: Any) -> None:
@@ -32,14 +29,14 @@ class EnsembleResource:
 
 
 class QuantileStreams:
-    """The boundaries of buckets, one list for each feature."""
+    """The bucket boundaries of each feature."""
 
     def __init__(self) -> None:
         self.boundaries: list[Any] | None = None
 
     def read(self) -> list[Any]:
         if self.boundaries is None:
-            raise RunFailed("the quantile streams are used before they were created")
+            raise RunFailed("the quantile streams are not initialized")
         return self.boundaries
 
 
@@ -91,10 +88,10 @@ def predict(tree_ensemble_handle, bucketized_features, *, num_bucketized_feature
     if not len(ensemble.roots):
         return np.zeros((rows, logits_dimension), np.float32)
     leaves = ensemble.leaves(bucketized_features)
-    if (ensemble.given[leaves] != logits_dimension).any():
-        raise RunFailed(f"a leaf of the ensemble has another number of logits than {logits_dimension}")
-    each = ensemble.values[leaves] * ensemble.weights[:, None]
-    return np.cumsum(each, axis=1, dtype=np.float32)[:, -1]
+    if (ensemble.value_counts[leaves] != logits_dimension).any():
+        raise RunFailed(f"each leaf of the ensemble must have {logits_dimension} logits")
+    logits = ensemble.values[leaves] * ensemble.weights[:, None]
+    return np.cumsum(logits, axis=1, dtype=np.float32)[:, -1]
 
 
 @host("BoostedTreesExampleDebugOutputs")
@@ -102,23 +99,25 @@ def example_debug_outputs(
     tree_ensemble_handle, bucketized_features, *, num_bucketized_features, logits_dimension
 ):
     if logits_dimension != 1:
-        raise RunFailed("only ensembles of one logit can be explained")
+        raise RunFailed(f"logits_dimension must be 1 for debug outputs, found {logits_dimension}")
     ensemble = tree_ensemble_handle.read()
     if not len(ensemble.roots):
-        raise RunFailed("the ensemble has no trees to explain")
-    return strings_array(ensemble.explained(bucketized_features))
+        raise RunFailed("the ensemble must have at least one tree for debug outputs")
+    return strings_array(ensemble.debug_outputs(bucketized_features))
 
 
 @host("BoostedTreesBucketize")
 def bucketize(float_values, bucket_boundaries, *, num_features):
-    return [_buckets(*both) for both in zip(float_values, bucket_boundaries, strict=True)]
+    return [_buckets(*feature) for feature in zip(float_values, bucket_boundaries, strict=True)]
 
 
 def _buckets(values: Any, boundaries: Any) -> Any:
     if values.ndim != 1 or boundaries.ndim != 1:
-        raise RunFailed(f"values of shape {values.shape} are put into buckets; expected a vector")
-    found = np.searchsorted(boundaries, values, "left")
-    return np.minimum(found, max(len(boundaries) - 1, 0)).astype(np.int32)
+        raise RunFailed(
+            f"values and boundaries must be vectors, found shapes {values.shape} and {boundaries.shape}"
+        )
+    buckets = np.searchsorted(boundaries, values, "left")
+    return np.minimum(buckets, max(len(boundaries) - 1, 0)).astype(np.int32)
 
 
 @host("BoostedTreesQuantileStreamResourceHandleOp", once=True)
@@ -131,7 +130,10 @@ def quantile_handle(*, container, shared_name, context):
 @host("BoostedTreesCreateQuantileStreamResource")
 def create_quantiles(quantile_stream_resource_handle, epsilon, num_streams, *, max_elements):
     if not 0 <= int(num_streams) <= 1 << 20 or not epsilon > 0:
-        raise RunFailed(f"{int(num_streams)} streams of precision {epsilon} cannot be made")
+        raise RunFailed(
+            f"num_streams must be in [0, {1 << 20}] and epsilon positive, "
+            f"found {int(num_streams)} and {epsilon}"
+        )
     if quantile_stream_resource_handle.boundaries is None:
         quantile_stream_resource_handle.boundaries = [np.empty(0, np.float32)] * int(num_streams)
 
@@ -149,7 +151,7 @@ def deserialize_quantiles(quantile_stream_resource_handle, bucket_boundaries, *,
 
 @host("BoostedTreesQuantileStreamResourceGetBucketBoundaries")
 def bucket_boundaries(quantile_stream_resource_handle, *, num_features):
-    found = quantile_stream_resource_handle.read()
-    if len(found) != num_features:
-        raise RunFailed(f"there are {len(found)} quantile streams, not {num_features}")
-    return list(found)
+    boundaries = quantile_stream_resource_handle.read()
+    if len(boundaries) != num_features:
+        raise RunFailed(f"num_features must be {len(boundaries)}, found {num_features}")
+    return list(boundaries)

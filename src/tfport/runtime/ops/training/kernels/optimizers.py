@@ -1,8 +1,8 @@
-"""Steps of optimisers: each rule makes new values of a variable and its slots out of a gradient.
+"""Optimizer steps: each rule computes new values of a variable and its slots from a gradient.
 
-A rule is written once, for arrays. It is declared for TF1's references (`ApplyX`), for resources
-(`ResourceApplyX`) and, where TensorFlow has them, for gradients of some rows only
-(`SparseApplyX`, `ResourceSparseApplyX`), whose `indices` come behind the gradient.
+A rule is written once, for arrays. It is declared for reference variables (`ApplyX`), for resource
+variables (`ResourceApplyX`) and, where TensorFlow has them, for gradients of some rows
+(`SparseApplyX`, `ResourceSparseApplyX`), whose input `indices` follows the gradient.
 """
 
 from __future__ import annotations
@@ -19,16 +19,21 @@ Rule = Callable[..., tuple[Any, ...]]
 
 
 def rule(name: str, *, slots: int, flag: str = "", sparse: bool = False, refs: bool = True) -> Any:
-    """Declare the ops of a rule; its first `slots` parameters are variables, `flag` is an attribute."""
+    """Declare the ops of a rule.
+
+    The first `slots` parameters are variables, `flag` is an attribute, `sparse` adds the sparse ops
+    and `refs` the ops for reference variables.
+    """
 
     def declare(function: Rule) -> Rule:
         code = function.__code__
         names = code.co_varnames[: code.co_argcount]
         grad = names.index("delta" if "delta" in names else "grad")
-        forms = ["Apply", "SparseApply"] if sparse else ["Apply"]
-        for form in forms:
-            step = _rows(function, slots, grad) if form == "SparseApply" else _whole(function, slots, grad)
-            ops = f"Resource{form}{name}" + (f" {form}{name}" if refs else "")
+        steps = {"Apply": _dense_step(function, slots, grad)}
+        if sparse:
+            steps["SparseApply"] = _sparse_step(function, slots, grad)
+        for prefix, step in steps.items():
+            ops = f"Resource{prefix}{name}" + (f" {prefix}{name}" if refs else "")
             host(ops)(_kernel(step, slots, flag))
         return function
 
@@ -36,66 +41,61 @@ def rule(name: str, *, slots: int, flag: str = "", sparse: bool = False, refs: b
 
 
 def _kernel(step: Rule, slots: int, flag: str) -> Any:
-    """What the ops of a rule have in common, with the attributes that they have."""
+    """The host kernel of a rule whose ops have attribute `flag`."""
 
-    def run(given: Sequence[Any], *flags: bool) -> Any:
-        variables, rest = given[:slots], given[slots:]
+    def run(inputs: Sequence[Any], context: Any, *flags: bool) -> Any:
+        variables, rest = inputs[:slots], inputs[slots:]
         with variables[0].lock:
-            made = step([v.read() for v in variables], rest, flags)
-            for variable, value in zip(variables, made, strict=True):
+            values = step([v.read() for v in variables], rest, flags)
+            for variable, value in zip(variables, values, strict=True):
                 variable.assign(np.asarray(value, variable.read().dtype))
+        return inputs[0] if context.outputs else None
 
-    def plain(*given, use_locking, context):
-        run(given)
-        return given[0] if context.outputs else None
+    def plain(*inputs, use_locking, context):
+        return run(inputs, context)
 
-    def nesterov(*given, use_locking, use_nesterov, context):
-        run(given, use_nesterov)
-        return given[0] if context.outputs else None
+    def nesterov(*inputs, use_locking, use_nesterov, context):
+        return run(inputs, context, use_nesterov)
 
-    def update_slots(*given, use_locking, update_slots, context):
-        run(given, update_slots)
-        return given[0] if context.outputs else None
+    def update_slots(*inputs, use_locking, update_slots, context):
+        return run(inputs, context, update_slots)
 
-    def by_lr(*given, use_locking, multiply_linear_by_lr, context):
-        run(given, multiply_linear_by_lr)
-        return given[0] if context.outputs else None
+    def multiply_linear(*inputs, use_locking, multiply_linear_by_lr, context):
+        return run(inputs, context, multiply_linear_by_lr)
 
     return {
         "": plain,
         "use_nesterov": nesterov,
         "update_slots": update_slots,
-        "multiply_linear_by_lr": by_lr,
+        "multiply_linear_by_lr": multiply_linear,
     }[flag]
 
 
-def _whole(function: Rule, slots: int, grad: int) -> Rule:
+def _dense_step(function: Rule, slots: int, grad: int) -> Rule:
     def step(old: Sequence[Any], rest: Sequence[Any], flags: Sequence[bool]) -> tuple[Any, ...]:
         gradient = rest[grad - slots]
         for value in (*old, gradient):
             if value.shape != old[0].shape:
-                raise RunFailed(f"the variable has shape {old[0].shape}, its slot or gradient {value.shape}")
-        _scalars(rest, [grad - slots])
+                raise RunFailed(f"slots and gradient must have the shape {old[0].shape}, found {value.shape}")
+        _check_scalars(rest, [grad - slots])
         return function(*old, *rest, *flags)
 
     return step
 
 
-def _rows(function: Rule, slots: int, grad: int) -> Rule:
+def _sparse_step(function: Rule, slots: int, grad: int) -> Rule:
     def step(old: Sequence[Any], rest: Sequence[Any], flags: Sequence[bool]) -> tuple[Any, ...]:
-        at = grad - slots
-        gradient, indices = rest[at], rest[at + 1]
-        _scalars(rest, [at, at + 1])
+        i = grad - slots
+        gradient, indices = rest[i], rest[i + 1]
+        _check_scalars(rest, [i, i + 1])
         _check_rows(old[0], gradient, indices)
-        others = (*rest[:at], None, *rest[at + 2 :])
         new = [value.copy() for value in old]
-        for some in _waves(indices):
-            rows = indices[some]
-            given = [gradient[some] if i == at else value for i, value in enumerate(others)]
-            for whole, part in zip(
-                new, function(*(value[rows] for value in new), *given, *flags), strict=True
-            ):
-                whole[rows] = part
+        for positions in _distinct_rows(indices):
+            rows = indices[positions]
+            inputs = (*rest[:i], gradient[positions], *rest[i + 2 :])
+            updated = function(*(value[rows] for value in new), *inputs, *flags)
+            for value, part in zip(new, updated, strict=True):
+                value[rows] = part
         return tuple(new)
 
     return step
@@ -104,31 +104,32 @@ def _rows(function: Rule, slots: int, grad: int) -> Rule:
 def _check_rows(var: Any, gradient: Any, indices: Any) -> None:
     if indices.ndim != 1 or var.ndim < 1 or gradient.shape != (indices.size, *var.shape[1:]):
         raise RunFailed(
-            f"the variable has shape {var.shape}, and the gradient {gradient.shape} for {indices.shape} rows"
+            f"indices must be a vector and the gradient must have one row for each, found shapes "
+            f"{indices.shape} and {gradient.shape} for a variable of shape {var.shape}"
         )
     outside = (indices < 0) | (indices >= var.shape[0])
     if np.any(outside):
-        raise RunFailed(f"index {indices[outside][0]} is out of range for {var.shape[0]} rows")
+        raise RunFailed(f"indices must be in [0, {var.shape[0]}), found {indices[outside][0]}")
 
 
-def _waves(indices: Any) -> list[Any]:
-    """Places of rows, in order, so that no row is twice in one wave: one that comes twice steps twice."""
+def _distinct_rows(indices: Any) -> list[Any]:
+    """Groups of positions in `indices` without repeated rows; a repeated row takes several steps."""
     if np.unique(indices).size == indices.size:
         return [slice(None)]
-    seen: dict[int, int] = {}
-    waves: list[list[int]] = []
-    for place, row in enumerate(indices.tolist()):
-        wave = seen[row] = seen.get(row, -1) + 1
-        if wave == len(waves):
-            waves.append([])
-        waves[wave].append(place)
-    return [np.array(wave) for wave in waves]
+    last_group: dict[int, int] = {}
+    groups: list[list[int]] = []
+    for position, row in enumerate(indices.tolist()):
+        group = last_group[row] = last_group.get(row, -1) + 1
+        if group == len(groups):
+            groups.append([])
+        groups[group].append(position)
+    return [np.array(group) for group in groups]
 
 
-def _scalars(rest: Sequence[Any], but: Sequence[int]) -> None:
-    for i, value in enumerate(rest):
-        if i not in but and value.ndim:
-            raise RunFailed(f"learning rate and other settings must be scalars, not of shape {value.shape}")
+def _check_scalars(inputs: Sequence[Any], exceptions: Sequence[int]) -> None:
+    for i, value in enumerate(inputs):
+        if i not in exceptions and value.ndim:
+            raise RunFailed(f"hyperparameters must be scalars, found shape {value.shape}")
 
 
 def _rsqrt(x: Any) -> Any:
@@ -136,7 +137,7 @@ def _rsqrt(x: Any) -> Any:
 
 
 def _shrunk(x: Any, by: Any) -> Any:
-    """Nearer to zero by as much, and never beyond."""
+    """Soft thresholding: `x` moved towards zero by at most `by`."""
     return np.sign(x) * np.maximum(np.abs(x) - by, x.dtype.type(0))
 
 
@@ -147,8 +148,8 @@ def gradient_descent(var, alpha, delta):
 
 @rule("ProximalGradientDescent", slots=1, sparse=True)
 def proximal_gradient_descent(var, alpha, l1, l2, delta):
-    moved = var - delta * alpha
-    kept = _shrunk(moved, alpha * l1) if l1 > 0 else moved
+    stepped = var - delta * alpha
+    kept = _shrunk(stepped, alpha * l1) if l1 > 0 else stepped
     return (kept / (var.dtype.type(1) + l2 * alpha),)
 
 
@@ -181,8 +182,8 @@ def adagrad_v2(var, accum, lr, epsilon, grad, update_slots):
 def proximal_adagrad(var, accum, lr, l1, l2, grad):
     accum = accum + grad * grad
     rate = lr * _rsqrt(accum)
-    moved = var - grad * rate
-    kept = _shrunk(moved, rate * l1) if l1 > 0 else moved
+    stepped = var - grad * rate
+    kept = _shrunk(stepped, rate * l1) if l1 > 0 else stepped
     return kept / (var.dtype.type(1) + l2 * rate), accum
 
 
@@ -203,14 +204,14 @@ def adadelta(var, accum, accum_update, lr, rho, epsilon, grad):
 
 
 def _ftrl(var, accum, linear, grad, shrunk, lr, l1, l2, lr_power, multiply_linear_by_lr):
-    """FTRL-proximal; with `multiply_linear_by_lr`, `linear` is kept times the learning rate."""
-    one, two = var.dtype.type(1), var.dtype.type(2)
+    """FTRL-proximal; with `multiply_linear_by_lr`, `linear` is stored multiplied by the learning rate."""
+    kind = var.dtype.type
     new = accum + grad * grad
     before, after = (np.sqrt(a) if lr_power == -0.5 else a**-lr_power for a in (accum, new))
-    scale, divide = (lr, one) if multiply_linear_by_lr else (one, lr)
+    scale, divide = (lr, kind(1)) if multiply_linear_by_lr else (kind(1), lr)
     linear = linear + shrunk * scale - (after - before) / divide * var
-    kept = (l1 * scale * np.sign(linear) - linear) / (after / divide + two * l2 * scale)
-    return np.where(np.abs(linear) > l1 * scale, kept, var.dtype.type(0)), new, linear
+    kept = (l1 * scale * np.sign(linear) - linear) / (after / divide + kind(2) * l2 * scale)
+    return np.where(np.abs(linear) > l1 * scale, kept, kind(0)), new, linear
 
 
 @rule("Ftrl", slots=3, flag="multiply_linear_by_lr", sparse=True)
@@ -226,30 +227,30 @@ def ftrl_v2(var, accum, linear, grad, lr, l1, l2, l2_shrinkage, lr_power, multip
 
 @rule("Adam", slots=3, flag="use_nesterov")
 def adam(var, m, v, beta1_power, beta2_power, lr, beta1, beta2, epsilon, grad, use_nesterov):
-    one = var.dtype.type(1)
-    alpha = lr * np.sqrt(one - beta2_power) / (one - beta1_power)
-    m = m + (grad - m) * (one - beta1)
-    v = v + (grad * grad - v) * (one - beta2)
-    direction = grad * (one - beta1) + beta1 * m if use_nesterov else m
+    unit = var.dtype.type(1)
+    alpha = lr * np.sqrt(unit - beta2_power) / (unit - beta1_power)
+    m = m + (grad - m) * (unit - beta1)
+    v = v + (grad * grad - v) * (unit - beta2)
+    direction = grad * (unit - beta1) + beta1 * m if use_nesterov else m
     return var - (direction * alpha) / (np.sqrt(v) + epsilon), m, v
 
 
 @rule("AdamWithAmsgrad", slots=4, refs=False)
 def adam_with_amsgrad(var, m, v, vhat, beta1_power, beta2_power, lr, beta1, beta2, epsilon, grad):
-    one = var.dtype.type(1)
-    alpha = lr * np.sqrt(one - beta2_power) / (one - beta1_power)
-    m = m + (grad - m) * (one - beta1)
-    v = v + (grad * grad - v) * (one - beta2)
+    unit = var.dtype.type(1)
+    alpha = lr * np.sqrt(unit - beta2_power) / (unit - beta1_power)
+    m = m + (grad - m) * (unit - beta1)
+    v = v + (grad * grad - v) * (unit - beta2)
     vhat = np.maximum(vhat, v)
     return var - (m * alpha) / (np.sqrt(vhat) + epsilon), m, v, vhat
 
 
 @rule("AdaMax", slots=3)
 def ada_max(var, m, v, beta1_power, lr, beta1, beta2, epsilon, grad):
-    one = var.dtype.type(1)
-    m = m + (grad - m) * (one - beta1)
+    unit = var.dtype.type(1)
+    m = m + (grad - m) * (unit - beta1)
     v = np.maximum(beta2 * v, np.abs(grad))
-    return var - lr / (one - beta1_power) * (m / (v + epsilon)), m, v
+    return var - lr / (unit - beta1_power) * (m / (v + epsilon)), m, v
 
 
 @rule("RMSProp", slots=3, sparse=True)
