@@ -22,7 +22,7 @@ def field(number: int, value: bytes) -> bytes:
 
 
 def feature(values: Any) -> bytes:
-    """A list of bytes, floats or ints; None is a Feature without a list, bytes are taken as they are."""
+    """A list of bytes, floats or ints; None is a Feature without a list, bytes are used unchanged."""
     if values is None:
         return b""
     if isinstance(values, bytes):
@@ -44,14 +44,15 @@ def unpacked(values: list[Any]) -> bytes:
 NO_STRINGS, NO_FLOATS, NO_INTS = field(1, b""), field(2, b""), field(3, b"")
 
 
-def features(**given: Any) -> bytes:
+def features(**values_by_name: Any) -> bytes:
     return b"".join(
-        field(1, field(1, name.encode()) + field(2, feature(values))) for name, values in given.items()
+        field(1, field(1, name.encode()) + field(2, feature(values)))
+        for name, values in values_by_name.items()
     )
 
 
-def example(**given: Any) -> bytes:
-    return field(1, features(**given))
+def example(**values_by_name: Any) -> bytes:
+    return field(1, features(**values_by_name))
 
 
 def sequence(context: dict[str, Any], lists: dict[str, list[Any]]) -> bytes:

@@ -55,17 +55,17 @@ NO_JSON = [
 ]
 
 
-def raw(texts, kind, little=True, **said):
-    return case("DecodeRaw", texts, out_type=T(kind), little_endian=little, **said)
+def raw(texts, kind, little=True, **attrs):
+    return case("DecodeRaw", texts, out_type=T(kind), little_endian=little, **attrs)
 
 
-def padded(texts, size, kind, little=True, **said):
-    return case("DecodePaddedRaw", texts, scalar(size), out_type=T(kind), little_endian=little, **said)
+def padded(texts, size, kind, little=True, **attrs):
+    return case("DecodePaddedRaw", texts, scalar(size), out_type=T(kind), little_endian=little, **attrs)
 
 
-def csv(records, *defaults, **said):
+def csv(records, *defaults, **attrs):
     return case(
-        "DecodeCSV", strings(*records) if isinstance(records, list) else records, list(defaults), **said
+        "DecodeCSV", strings(*records) if isinstance(records, list) else records, list(defaults), **attrs
     )
 
 
@@ -204,6 +204,6 @@ def test_a_model_reads_no_other_file(files, name):
 
 @pytest.mark.parametrize("op", ["written", "saved", "slices", "second", "merged"])
 def test_a_model_writes_no_file(files, tmp_path, op):
-    with pytest.raises(tfport.Error, match="tfport does not write files for a model"):
+    with pytest.raises(tfport.Error, match="models may not write files"):
         files.run(op, {"name": str(tmp_path / "new").encode(), "names": [b"a"]})
     assert not (tmp_path / "new").exists()

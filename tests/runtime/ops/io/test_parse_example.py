@@ -73,9 +73,9 @@ def single(message, *, sparse=(), dense=(), fails=False):
 def written(n, seed=0):
     """Examples in which every feature is sometimes missing, empty, or of another length."""
     random = np.random.default_rng(seed)
-    found = []
+    messages = []
     for i in range(n):
-        given = {
+        features = {
             "f": random.normal(size=2).tolist(),
             "fs": random.normal(size=random.integers(1, 5)).tolist() if i % 3 else NO_FLOATS,
             "i": [int(random.integers(-5, 1 << int(random.integers(1, 62))))],
@@ -87,9 +87,11 @@ def written(n, seed=0):
             "a_long_key_that_is_not_asked_for_at_all": [1, 2, 3],
             "a_long_key_that_is_asked_for_and_has_words": [i],
         }
-        order = random.permutation(list(given))
-        found.append(example(**{k: given[k] for k in order if k in ("f", "i", "s") or random.random() > 0.1}))
-    return serialized(*found)
+        order = random.permutation(list(features))
+        messages.append(
+            example(**{k: features[k] for k in order if k in ("f", "i", "s") or random.random() > 0.1})
+        )
+    return serialized(*messages)
 
 
 ALL = {
@@ -131,8 +133,8 @@ CASES = [
     parse(TWO, dense=[("b", f32(1, 2), (2,))], fails=True),  # it has one element
     parse(TWO, dense=[("b", f32(), (1,))], fails=True),  # the second has none
     parse(TWO, dense=[("b", f32(1), ())], fails=True),  # default of another shape
-    parse(TWO, dense=[("a", i64(0), (None, 2))], fails=True),  # three elements are no multiple of two
-    parse(TWO, dense=[("a", i64(), (None,))], fails=True),  # nothing to pad with
+    parse(TWO, dense=[("a", i64(0), (None, 2))], fails=True),  # three elements are not a multiple of two
+    parse(TWO, dense=[("a", i64(), (None,))], fails=True),  # no padding value
     parse(TWO, sparse=[("a", FLOAT32)], fails=True),
     parse(TWO, dense=[("a", f32(1), (1,))], fails=True),
     parse(TWO, sparse=[("a", FLOAT64)], fails=True),
@@ -154,7 +156,7 @@ CASES = [
     ),
     parse(serialized(EXTRA), sparse=[A, B]),
     parse(serialized(*[EXTRA] * 30), sparse=[A, B]),
-    parse(serialized(example(a=[1]) + example(a=[2, 3])), sparse=[A]),  # the last one counts
+    parse(serialized(example(a=[1]) + example(a=[2, 3])), sparse=[A]),  # the last value is used
     parse(serialized(*[example(a=[i]) + example(a=[2, i]) for i in range(30)]), sparse=[A]),
     parse(serialized(example(b=[1.0]) + example(b=None)), dense=[("b", f32(9), (1,))]),
     parse(serialized(example(b=[1.0]) + example(b=None)), sparse=[B]),
@@ -172,7 +174,7 @@ CASES = [
     ),
     parse(serialized(field(1, field(1, b""))), sparse=[A], fails=True),
     parse(serialized(example(a=b"\x22\x01x")), sparse=[A], fails=True),
-    parse(serialized(example(a=b"\x22\x01x", b=[1.0])), sparse=[B]),  # nobody asks for what is wrong
+    parse(serialized(example(a=b"\x22\x01x", b=[1.0])), sparse=[B]),  # the malformed feature is not requested
     parse(serialized(example(a=field(3, field(1, b"\x80")))), sparse=[A], fails=True),
     parse(serialized(example(a=field(3, field(1, b"\xff" * 10 + b"\x01")))), sparse=[A], fails=True),
     parse(serialized(example(a=field(3, field(1, b"\x01") + field(1, b"\x02")))), sparse=[A]),

@@ -14,9 +14,9 @@ def keys(pairs):
     return [pair[0] for pair in pairs]
 
 
-def second(messages, *, names=NONE, fails=False, ways=("engine", "fed", "host"), **asked):
+def second(messages, *, names=NONE, fails=False, ways=("engine", "fed", "host"), **requested):
     """(key, type) but for dense: (key, default, shape), and for steps: (key, type, shape, may miss)."""
-    a = {**NOTHING, **asked}
+    a = {**NOTHING, **requested}
     return case(
         "ParseSequenceExampleV2",
         messages,
@@ -60,8 +60,8 @@ def attributes(a):
     }
 
 
-def first(messages, *, names=NONE, fails=False, **asked):
-    a = {**NOTHING, **asked}
+def first(messages, *, names=NONE, fails=False, **requested):
+    a = {**NOTHING, **requested}
     return case(
         "ParseSequenceExample",
         messages,
@@ -77,8 +77,8 @@ def first(messages, *, names=NONE, fails=False, **asked):
     )
 
 
-def single(message, *, fails=False, **asked):
-    a = {**NOTHING, **asked}
+def single(message, *, fails=False, **requested):
+    a = {**NOTHING, **requested}
     return case(
         "ParseSingleSequenceExample",
         one(message),

@@ -49,7 +49,7 @@ for name, tensor in TENSORS.items():
 FULL = FULL.SerializeToString()
 
 
-def decode(messages, fields, *, message_type="t.M", source=SOURCE, fails=False, **said):
+def decode(messages, fields, *, message_type="t.M", source=SOURCE, fails=False, **attrs):
     return case(
         "DecodeProtoV2",
         messages,
@@ -58,7 +58,7 @@ def decode(messages, fields, *, message_type="t.M", source=SOURCE, fails=False, 
         output_types=[DType.parse(t) for t in fields.values()],
         descriptor_source=source,
         fails=fails,
-        **said,
+        **attrs,
     )
 
 

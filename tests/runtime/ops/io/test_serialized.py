@@ -34,7 +34,7 @@ KINDS = [f32(1, 2), f64(0.5), f16(1, -2), bf16(3), i8(-1), u8(255), i16(7), i32(
 
 
 def written(array, kind):
-    """A tensor as it stands in files, in a list of its own or as raw bytes."""
+    """A tensor as in files: in a typed list or as raw bytes."""
     return one(from_numpy(np.asarray(array), DType.parse(kind).number).SerializeToString())
 
 

@@ -88,7 +88,7 @@ class SparseBatch(Batch):
     row_shape: Any
 
     def combined(self, place: int, tensors: list[Any]) -> Any:
-        from tfport.runtime.ops.io.kernels.serialized import Held
+        from tfport.runtime.ops.io.kernels.serialized import SerializedPart
 
         sizes = [int(n) for n in self.row_shape]
         if any(tensor.ndim != len(sizes) for tensor in tensors):
@@ -102,9 +102,9 @@ class SparseBatch(Batch):
         indices = np.concatenate([np.hstack(both) for both in zip(rows, places, strict=True)])
         out = np.empty(3, object)
         out[:] = [
-            Held(indices.astype(np.int64)),
-            Held(np.concatenate([t.reshape(-1) for t in tensors])),
-            Held(np.array([len(tensors), *sizes], np.int64)),
+            SerializedPart(indices.astype(np.int64)),
+            SerializedPart(np.concatenate([t.reshape(-1) for t in tensors])),
+            SerializedPart(np.array([len(tensors), *sizes], np.int64)),
         ]
         return out
 

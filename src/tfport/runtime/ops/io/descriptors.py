@@ -1,8 +1,8 @@
-"""Where DecodeProto and EncodeProto learn what a message looks like.
+"""Message descriptors for DecodeProto and EncodeProto, from their `descriptor_source`.
 
-`local://` are the messages that TensorFlow itself is linked with; tfport knows Example, GraphDef
-and what belongs to them. `bytes://` carries a FileDescriptorSet along. Anything else names a file
-of the model.
+`local://` means the messages linked into TensorFlow; tfport has Example, GraphDef and the messages
+that they contain. `bytes://` is followed by a FileDescriptorSet. Any other source is the name of a
+file of the model.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import functools
 from typing import Any, NamedTuple
 
 from tfport.errors import RunFailed
-from tfport.runtime.ops.io.message_schema import described
+from tfport.runtime.ops.io.message_schema import file_descriptor
 from tfport.runtime.state import State
 
 LOCAL, BYTES = "local://", b"bytes://"
@@ -28,30 +28,30 @@ _EXAMPLES = """
     FloatList: value=1 *float
     Int64List: value=1 *int64
 """
-OURS, THEIRS = "tfport.formats.proto", "tensorflow"
+OUR_PACKAGE, TENSORFLOW_PACKAGE = "tfport.formats.proto", "tensorflow"
 
 
-class FieldOf(NamedTuple):
+class ProtoField(NamedTuple):
     """A field of a message."""
 
     number: int
     type: int
-    """As in FieldDescriptorProto.Type."""
+    """A FieldDescriptorProto.Type."""
     repeated: bool
     packed: bool
     default: Any
 
 
-def fields_of(message_type: str, names: list[str], source: Any, state: State) -> list[FieldOf]:
-    """The fields of a message by name."""
+def fields_of(message_type: str, names: list[str], source: Any, state: State) -> list[ProtoField]:
+    """The fields of a message with these names."""
     message = message_of(message_type, source, state)
-    found = []
+    fields = []
     for name in names:
         field = message.fields_by_name.get(name)
         if field is None:
             raise RunFailed(f"message {message_type} has no field `{name}`")
-        found.append(_field(field))
-    return found
+        fields.append(_field(field))
+    return fields
 
 
 def message_of(message_type: str, source: Any, state: State) -> Any:
@@ -60,7 +60,7 @@ def message_of(message_type: str, source: Any, state: State) -> Any:
     try:
         return pool.FindMessageTypeByName(message_type)
     except KeyError:
-        raise RunFailed(f"nothing describes the message {message_type} here") from None
+        raise RunFailed(f"descriptor_source does not describe message {message_type}") from None
 
 
 def _descriptor_set(source: Any, state: State) -> bytes:
@@ -80,13 +80,15 @@ def _pool(data: bytes) -> Any:
         for file in descriptor_pb2.FileDescriptorSet.FromString(data).file:
             pool.Add(file)
     except (DecodeError, TypeError) as error:
-        raise RunFailed(f"these {len(data)} bytes describe no messages: {error}") from None
+        raise RunFailed(
+            f"descriptor_source is not a valid FileDescriptorSet ({len(data)} bytes): {error}"
+        ) from None
     return pool
 
 
 @functools.cache
 def _local() -> Any:
-    """What TensorFlow calls its own messages, from what we call them."""
+    """TensorFlow's own messages: those of tfport under TensorFlow's package name."""
     from google.protobuf import any_pb2, descriptor_pb2, descriptor_pool, wrappers_pb2
 
     from tfport.formats.proto import graph_pb2, saved_model_pb2
@@ -94,11 +96,11 @@ def _local() -> Any:
     pool = descriptor_pool.DescriptorPool()
     for known in (any_pb2, wrappers_pb2):
         pool.Add(descriptor_pb2.FileDescriptorProto.FromString(known.DESCRIPTOR.serialized_pb))
-    pool.Add(described(THEIRS, _EXAMPLES))
+    pool.Add(file_descriptor(TENSORFLOW_PACKAGE, _EXAMPLES))
     for module in (graph_pb2, saved_model_pb2):
         text = module.DESCRIPTOR.serialized_pb
         file = descriptor_pb2.FileDescriptorProto.FromString(text)
-        file.package = THEIRS
+        file.package = TENSORFLOW_PACKAGE
         for message in file.message_type:
             _rename(message)
         pool.Add(file)
@@ -108,13 +110,13 @@ def _local() -> Any:
 def _rename(message: Any) -> None:
     for field in message.field:
         if field.type_name:
-            field.type_name = field.type_name.replace(f".{OURS}.", f".{THEIRS}.")
+            field.type_name = field.type_name.replace(f".{OUR_PACKAGE}.", f".{TENSORFLOW_PACKAGE}.")
     for nested in message.nested_type:
         _rename(nested)
 
 
-def _field(field: Any) -> FieldOf:
+def _field(field: Any) -> ProtoField:
     repeated = field.is_repeated if hasattr(field, "is_repeated") else field.label == 3
     default = None if repeated or field.type in (10, 11) else field.default_value
     packed = field.is_packed if hasattr(field, "is_packed") else field.GetOptions().packed
-    return FieldOf(field.number, field.type, repeated, repeated and bool(packed), default)
+    return ProtoField(field.number, field.type, repeated, repeated and bool(packed), default)

@@ -6,27 +6,27 @@ from typing import Any
 
 import numpy as np
 
-from tfport.runtime.ops.io.message_batches import Broken, Ints, Row, Spans, Wire
+from tfport.runtime.ops.io.message_batches import Ints, MalformedMessage, MessageBuffer, Row, Spans
 
 KIND_TAGS = {"string": 0x0A, "float32": 0x12, "int64": 0x1A}
-"""The byte with which a Feature of each type begins."""
+"""The first byte of a Feature of each type."""
 _DELIMITED, _FIXED32, _VARINT = 0x0A, 0x0D, 0x08
 _LONG = 48
-"""From so many elements each, copying a list at once beats collecting its elements."""
+"""Above this average length, copying whole lists is faster than gathering their elements."""
 
 
-def elements(wire: Wire, spans: Spans, kind: str) -> tuple[Ints, Any]:
-    """How many elements each Feature has, and all of them.
+def elements(buffer: MessageBuffer, spans: Spans, kind: str) -> tuple[Ints, Any]:
+    """The number of elements of each Feature, and all elements.
 
-    A span without a byte has no elements. Any other begins with the byte of its type;
-    what follows its list is left alone, as TensorFlow does.
+    An empty span has no elements. Any other begins with the byte of its type; bytes after its list
+    are ignored, as in TensorFlow.
     """
-    there = spans.end > spans.start
-    size, body = wire.lengths(spans.start + 1)
-    stop = np.where(there, body + size, spans.end)
-    lists = Spans(spans.owner, np.where(there, body, spans.end), stop)
-    _refuse(lists, stop > spans.end)
-    return _READ[kind](wire, lists)
+    filled = spans.end > spans.start
+    size, body = buffer.lengths(spans.start + 1)
+    stop = np.where(filled, body + size, spans.end)
+    lists = Spans(spans.owner, np.where(filled, body, spans.end), stop)
+    _check(lists, stop > spans.end)
+    return _READ[kind](buffer, lists)
 
 
 def strings_array(values: list[bytes]) -> Any:
@@ -35,68 +35,68 @@ def strings_array(values: list[bytes]) -> Any:
     return out
 
 
-def places_of(start: Any, counts: Any, step: int) -> Any:
-    """`start[i]`, `start[i] + step`, … as many as `counts[i]`, for each i in turn."""
+def expand_ranges(start: Any, counts: Any, step: int) -> Any:
+    """Concatenate the ranges `start[i]`, `start[i] + step`, … of `counts[i]` elements each."""
     if len(counts) and (counts == counts[0]).all():
         return (start[:, None] + np.arange(counts[0]) * step).reshape(-1)
     before = np.cumsum(counts) - counts
     return np.repeat(start - before * step, counts) + np.arange(counts.sum()) * step
 
 
-def _refuse(spans: Spans, wrong: Any) -> None:
+def _check(spans: Spans, wrong: Any) -> None:
     if wrong.any():
-        raise Broken(int(spans.owner[wrong.argmax()]))
+        raise MalformedMessage(int(spans.owner[wrong.argmax()]))
 
 
-def _strings(wire: Wire, lists: Spans) -> tuple[Ints, Any]:
+def _strings(buffer: MessageBuffer, lists: Spans) -> tuple[Ints, Any]:
     numbered = Spans(np.arange(len(lists.owner)), lists.start, lists.end)
     try:
-        found = wire.repeated(numbered, _DELIMITED)
-    except Broken as broken:
-        raise Broken(int(lists.owner[broken.owner])) from None
-    raw = wire.raw
-    places = zip(found.start.tolist(), found.end.tolist(), strict=True)
-    counts = np.bincount(found.owner, minlength=len(lists.owner))
-    return counts, strings_array([raw[start:end] for start, end in places])
+        elements = buffer.repeated(numbered, _DELIMITED)
+    except MalformedMessage as malformed:
+        raise MalformedMessage(int(lists.owner[malformed.owner])) from None
+    raw = buffer.raw
+    ranges = zip(elements.start.tolist(), elements.end.tolist(), strict=True)
+    counts = np.bincount(elements.owner, minlength=len(lists.owner))
+    return counts, strings_array([raw[start:end] for start, end in ranges])
 
 
-def _packed(wire: Wire, lists: Spans) -> Spans | None:
-    """Where the packed elements of each list lie; None where some list is not packed."""
+def _packed(buffer: MessageBuffer, lists: Spans) -> Spans | None:
+    """The spans of the packed elements of each list; None if some list is not packed."""
     filled = lists.end > lists.start
-    if (wire.bytes[lists.start[filled]] != _DELIMITED).any():
+    if (buffer.bytes[lists.start[filled]] != _DELIMITED).any():
         return None
-    size, start = wire.lengths(lists.start + 1)
+    size, start = buffer.lengths(lists.start + 1)
     stop = np.where(filled, start + size, lists.end)
-    _refuse(lists, stop > lists.end)
+    _check(lists, stop > lists.end)
     return Spans(lists.owner, np.where(filled, start, lists.end), stop)
 
 
-def _floats(wire: Wire, lists: Spans) -> tuple[Ints, Any]:
-    packed = _packed(wire, lists)
+def _floats(buffer: MessageBuffer, lists: Spans) -> tuple[Ints, Any]:
+    packed = _packed(buffer, lists)
     if packed is None:
-        return _one_by_one(wire, lists, _unpacked_floats, np.float32)
+        return _unpacked(buffer, lists, _unpacked_floats, np.float32)
     start, counts = packed.start, (packed.end - packed.start) // 4
     if counts.sum() > _LONG * len(counts):
-        places = zip(counts.tolist(), start.tolist(), strict=True)
-        return counts, np.concatenate([np.frombuffer(wire.raw, "<f4", n, at) for n, at in places])
-    return counts, wire.view("<f4")[places_of(start, counts, 4)]
+        ranges = zip(counts.tolist(), start.tolist(), strict=True)
+        return counts, np.concatenate([np.frombuffer(buffer.raw, "<f4", n, at) for n, at in ranges])
+    return counts, buffer.view("<f4")[expand_ranges(start, counts, 4)]
 
 
-def _integers(wire: Wire, lists: Spans) -> tuple[Ints, Any]:
-    packed = _packed(wire, lists)
+def _integers(buffer: MessageBuffer, lists: Spans) -> tuple[Ints, Any]:
+    packed = _packed(buffer, lists)
     if packed is None:
-        return _one_by_one(wire, lists, _unpacked_integers, np.int64)
+        return _unpacked(buffer, lists, _unpacked_integers, np.int64)
     sizes = packed.end - packed.start
-    return _varints(wire.bytes[places_of(packed.start, sizes, 1)], sizes, lists)
+    return _varints(buffer.bytes[expand_ranges(packed.start, sizes, 1)], sizes, lists)
 
 
 def _varints(data: Any, sizes: Ints, lists: Spans) -> tuple[Ints, Any]:
-    """The numbers in packed lists that lie behind each other."""
+    """Decode consecutive packed lists."""
     if not len(data):
         return np.zeros(len(sizes), np.int64), np.empty(0, np.int64)
     last = data < 0x80
     ends = np.cumsum(sizes)
-    _refuse(lists, (sizes > 0) & ~last[ends - 1])
+    _check(lists, (sizes > 0) & ~last[ends - 1])
     if last.all():
         return sizes, data.astype(np.int64)
     seen = np.concatenate([[0], np.cumsum(last)])
@@ -105,7 +105,7 @@ def _varints(data: Any, sizes: Ints, lists: Spans) -> tuple[Ints, Any]:
     width = stop - start + 1
     widest = int(width.max())
     if widest > 10:
-        raise Broken(int(lists.owner[np.searchsorted(ends, start[width.argmax()], "right")]))
+        raise MalformedMessage(int(lists.owner[np.searchsorted(ends, start[width.argmax()], "right")]))
     value = (data[start] & 0x7F).astype(np.uint64)
     for i in range(1, widest):
         more = np.flatnonzero(width > i)
@@ -113,50 +113,50 @@ def _varints(data: Any, sizes: Ints, lists: Spans) -> tuple[Ints, Any]:
     return seen[ends] - seen[ends - sizes], value.view(np.int64)
 
 
-def _one_by_one(wire: Wire, lists: Spans, read: Any, kind: Any) -> tuple[Ints, Any]:
-    """For what nobody writes any more: a tag before each element."""
+def _unpacked(buffer: MessageBuffer, lists: Spans, read: Any, kind: Any) -> tuple[Ints, Any]:
+    """Decode lists in the old encoding with a tag before each element."""
     parts = []
     for row in lists.rows():
         try:
-            parts.append(np.asarray(read(wire, row), kind))
+            parts.append(np.asarray(read(buffer, row), kind))
         except ValueError:
-            raise Broken(row[0]) from None
+            raise MalformedMessage(row[0]) from None
     return np.array([len(part) for part in parts], np.int64), np.concatenate(parts)
 
 
-def _within(wire: Wire, row: Row) -> tuple[int, int]:
-    size, at = wire.varint(row[1] + 1, row[2])
+def _packed_range(buffer: MessageBuffer, row: Row) -> tuple[int, int]:
+    size, at = buffer.varint(row[1] + 1, row[2])
     if at + size > row[2]:
         raise ValueError
     return at, at + size
 
 
-def _unpacked_floats(wire: Wire, row: Row) -> Any:
+def _unpacked_floats(buffer: MessageBuffer, row: Row) -> Any:
     _, at, end = row
-    if at < end and wire.raw[at] == _DELIMITED:
-        at, end = _within(wire, row)
-        return np.frombuffer(wire.raw, "<f4", (end - at) // 4, at)
-    if (end - at) % 5 or set(wire.raw[at:end:5]) - {_FIXED32}:
+    if at < end and buffer.raw[at] == _DELIMITED:
+        at, end = _packed_range(buffer, row)
+        return np.frombuffer(buffer.raw, "<f4", (end - at) // 4, at)
+    if (end - at) % 5 or set(buffer.raw[at:end:5]) - {_FIXED32}:
         raise ValueError
-    return wire.view("<f4")[np.arange(at + 1, end, 5)]
+    return buffer.view("<f4")[np.arange(at + 1, end, 5)]
 
 
-def _unpacked_integers(wire: Wire, row: Row) -> list[int]:
+def _unpacked_integers(buffer: MessageBuffer, row: Row) -> list[int]:
     _, at, end = row
-    tagged = at < end and wire.raw[at] == _VARINT
+    tagged = at < end and buffer.raw[at] == _VARINT
     if at < end and not tagged:
-        if wire.raw[at] != _DELIMITED:
+        if buffer.raw[at] != _DELIMITED:
             raise ValueError
-        at, end = _within(wire, row)
-    found = []
+        at, end = _packed_range(buffer, row)
+    values = []
     while at < end:
         if tagged:
-            if wire.raw[at] != _VARINT:
+            if buffer.raw[at] != _VARINT:
                 raise ValueError
             at += 1
-        value, at = wire.varint(at, end)
-        found.append(value - (1 << 64) if value >> 63 else value)
-    return found
+        value, at = buffer.varint(at, end)
+        values.append(value - (1 << 64) if value >> 63 else value)
+    return values
 
 
 _READ = {"string": _strings, "float32": _floats, "int64": _integers}

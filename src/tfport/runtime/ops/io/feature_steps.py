@@ -1,4 +1,4 @@
-"""Lists of features of many SequenceExamples: for each key their steps, and the elements of each step."""
+"""Feature lists of many SequenceExamples as columns: for each key the steps and their elements."""
 
 from __future__ import annotations
 
@@ -8,45 +8,47 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from tfport.errors import RunFailed
-from tfport.runtime.ops.io.feature_columns import Wanted, found_entries
+from tfport.runtime.ops.io.feature_columns import FeatureSpec, find_entries
 from tfport.runtime.ops.io.feature_lists import KIND_TAGS, elements
-from tfport.runtime.ops.io.message_batches import Broken, Ints, Spans, Wire
+from tfport.runtime.ops.io.message_batches import Ints, MalformedMessage, MessageBuffer, Spans
 
 
-class Steps(NamedTuple):
-    """A list of features of all SequenceExamples."""
+class FeatureListColumn(NamedTuple):
+    """A feature list of all SequenceExamples."""
 
     present: Any
     lengths: Ints
-    """How many steps each has."""
+    """The number of steps in each SequenceExample."""
     counts: Ints
-    """How many elements each step has."""
+    """The number of elements in each step."""
     values: Any
 
 
 def step_columns(
-    wire: Wire, maps: Spans, wanted: Sequence[Wanted], names: Sequence[str], rows: int
-) -> list[Steps]:
-    """The wanted lists of maps that belong to `rows` SequenceExamples."""
-    spans, bounds, order = found_entries(wire, maps, wanted)
-    found: dict[int, Steps] = {}
+    buffer: MessageBuffer, maps: Spans, specs: Sequence[FeatureSpec], names: Sequence[str], rows: int
+) -> list[FeatureListColumn]:
+    """Parse feature lists from the maps of `rows` SequenceExamples; errors use `names` for them."""
+    spans, bounds, order = find_entries(buffer, maps, specs)
+    by_number: dict[int, FeatureListColumn] = {}
     for place, number in enumerate(order):
         part = spans.take(slice(bounds[place], bounds[place + 1]))
         try:
-            found[number] = _steps(wire, part, wanted[number].kind, rows)
-        except Broken as broken:
-            key = wanted[number].key.decode(errors="replace")
+            by_number[number] = _steps(buffer, part, specs[number].kind, rows)
+        except MalformedMessage as malformed:
+            key = specs[number].key.decode(errors="replace")
             raise RunFailed(
-                f"{names[broken.owner]}: feature list `{key}` is no list of {wanted[number].kind}"
+                f"{names[malformed.owner]}: feature list `{key}` must be a valid list of {specs[number].kind}"
             ) from None
-    return [found[i] for i in range(len(wanted))]
+    return [by_number[i] for i in range(len(specs))]
 
 
-def _steps(wire: Wire, lists: Spans, kind: str, rows: int) -> Steps:
-    steps = wire.repeated(lists, 0x0A)
+def _steps(buffer: MessageBuffer, lists: Spans, kind: str, rows: int) -> FeatureListColumn:
+    steps = buffer.repeated(lists, 0x0A)
     filled = steps.end > steps.start
-    if (wrong := filled & (wire.bytes[steps.start] != KIND_TAGS[kind])).any():
-        raise Broken(int(steps.owner[wrong.argmax()]))
+    if (wrong := filled & (buffer.bytes[steps.start] != KIND_TAGS[kind])).any():
+        raise MalformedMessage(int(steps.owner[wrong.argmax()]))
     present = np.zeros(rows, bool)
     present[lists.owner] = True
-    return Steps(present, np.bincount(steps.owner, minlength=rows), *elements(wire, steps, kind))
+    return FeatureListColumn(
+        present, np.bincount(steps.owner, minlength=rows), *elements(buffer, steps, kind)
+    )

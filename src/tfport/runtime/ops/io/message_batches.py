@@ -1,8 +1,8 @@
-"""Many protobuf messages read at once: the n-th field of all of them in one step of NumPy.
+"""Reads many protobuf messages at once: one NumPy step for the n-th field of all messages.
 
-A message is a span of one buffer, and a step takes spans to the spans of their fields. Where
-only few messages are left to read, plain Python is faster and takes over. Only what
-TensorFlow's own reader of Examples takes is taken: it wants fields in order and nothing else.
+A message is a span of a shared buffer; a step computes the spans of fields from those of messages.
+When only few messages are left, plain Python is faster and is used instead. As TensorFlow's own
+reader of Examples, it accepts only the expected fields, in order.
 """
 
 from __future__ import annotations
@@ -15,11 +15,11 @@ from numpy.typing import NDArray
 Ints = NDArray[np.int64]
 Row = tuple[int, int, int]
 FEW = 24
-"""So many messages at most are read one by one."""
+"""Up to this many messages are read in plain Python."""
 
 
-class Broken(Exception):
-    """What belongs to `owner` is no message of the kind that is expected."""
+class MalformedMessage(Exception):
+    """The message of `owner` cannot be parsed."""
 
     def __init__(self, owner: int) -> None:
         super().__init__(owner)
@@ -27,7 +27,7 @@ class Broken(Exception):
 
 
 class Spans(NamedTuple):
-    """Parts of the buffer: part `i` lies from `start[i]` to `end[i]` and belongs to `owner[i]`."""
+    """Parts of the buffer: part `i` is from `start[i]` to `end[i]` and belongs to message `owner[i]`."""
 
     owner: Ints
     start: Ints
@@ -45,24 +45,24 @@ def spans_of(rows: list[Row]) -> Spans:
     return Spans(owner, start, end)
 
 
-class Wire:
-    """The messages behind each other in one buffer."""
+class MessageBuffer:
+    """Messages, concatenated in one buffer."""
 
     def __init__(self, messages: list[bytes]) -> None:
         self.raw = b"".join(messages) + b"\0" * 16
         self.size = len(self.raw) - 16
         self.bytes = np.frombuffer(self.raw, np.uint8)
         self.words = self.view("<u8")
-        """The eight bytes from each place on, as a number."""
+        """The eight bytes at each position, as an integer."""
         end = np.cumsum([len(message) for message in messages], dtype=np.int64)
         self.messages = Spans(np.arange(len(end)), np.concatenate([[0], end])[:-1], end)
 
     def view(self, kind: str) -> NDArray[Any]:
-        """An element of this type from each place on, whether aligned or not."""
+        """The element of this type at each position, aligned or not."""
         return np.ndarray((len(self.raw) - np.dtype(kind).itemsize + 1,), kind, self.raw, strides=(1,))
 
     def varint(self, at: int, end: int) -> tuple[int, int]:
-        """The number at `at`, and where it ends; ValueError where there is none before `end`."""
+        """The number at `at`, and its end; ValueError if it does not end before `end`."""
         value = shift = 0
         while at < end and shift < 70:
             byte = self.raw[at]
@@ -74,14 +74,14 @@ class Wire:
         raise ValueError
 
     def lengths(self, at: Ints) -> tuple[Ints, Ints]:
-        """The lengths that stand at these places, and where what they measure begins."""
+        """The length prefixes at these positions, and the starts of the values after them."""
         at = np.minimum(at, self.size)
         value = self.bytes[at].astype(np.int64)
-        behind = at + 1
+        body = at + 1
         long = np.flatnonzero(value > 0x7F)
         if len(long):
-            value[long], behind[long] = self._long_lengths(at[long])
-        return value, behind
+            value[long], body[long] = self._long_lengths(at[long])
+        return value, body
 
     def _long_lengths(self, at: Ints) -> tuple[Ints, Ints]:
         word = self.words[at]
@@ -92,11 +92,11 @@ class Wire:
             value += np.where(more, (byte & 0x7F) << (7 * i), 0)
             used += more
             more &= byte > 0x7F
-        value[more] = 1 << 62  # longer than anything
+        value[more] = 1 << 62  # longer than any message
         return value, at + used
 
     def repeated(self, spans: Spans, tag: int) -> Spans:
-        """The fields of messages that have fields of one kind, `tag`, and no others."""
+        """The fields of messages that have only fields with this `tag`."""
         live = np.flatnonzero(spans.start < spans.end)
         at, end = spans.start[live], spans.end[live]
         rounds: list[Spans] = []
@@ -105,7 +105,7 @@ class Wire:
             stop = body + size
             wrong = (self.bytes[at] != tag) | (stop > end)
             if wrong.any():
-                raise Broken(int(spans.owner[live[wrong.argmax()]]))
+                raise MalformedMessage(int(spans.owner[live[wrong.argmax()]]))
             rounds.append(Spans(live, body, stop))
             more = stop < end
             live, at, end = live[more], stop[more], end[more]
@@ -114,12 +114,12 @@ class Wire:
             try:
                 self.fields_of(i, first, last, tag, rows)
             except ValueError:
-                raise Broken(int(spans.owner[i])) from None
-        found = _ordered(rounds, rows, len(spans.start))
-        return Spans(spans.owner[found.owner], found.start, found.end)
+                raise MalformedMessage(int(spans.owner[i])) from None
+        fields = _ordered(rounds, rows, len(spans.start))
+        return Spans(spans.owner[fields.owner], fields.start, fields.end)
 
     def fields_of(self, owner: int, at: int, end: int, tag: int, rows: list[Row]) -> None:
-        """Append the fields of one message; ValueError where there is another field, or none."""
+        """Append the fields of a message; ValueError if it has another field or is malformed."""
         raw = self.raw
         while at < end:
             if raw[at] != tag:
@@ -136,7 +136,7 @@ class Wire:
 
 
 def _ordered(rounds: list[Spans], rows: list[Row], messages: int) -> Spans:
-    """What was found in steps and then one by one, message by message."""
+    """The fields of the NumPy steps and of the plain Python part, ordered by message."""
     if not rounds:
         return spans_of(rows)
     if len(rounds) == 1 and not rows:
@@ -145,9 +145,9 @@ def _ordered(rounds: list[Spans], rows: list[Row], messages: int) -> Spans:
     counts = np.bincount(np.concatenate([r.owner for r in rounds] + [last.owner]), minlength=messages)
     first = np.cumsum(counts) - counts
     out = np.empty((3, int(counts.sum())), np.int64)
-    for i, found in enumerate(rounds):
-        out[:, first[found.owner] + i] = found
-    if rows:  # those of one message stand together here, behind what the rounds found in it
+    for i, fields in enumerate(rounds):
+        out[:, first[fields.owner] + i] = fields
+    if rows:  # the rows of a message are consecutive and follow the fields from its rounds
         begin = np.searchsorted(last.owner, last.owner)
         out[:, first[last.owner] + len(rounds) + np.arange(len(rows)) - begin] = last
     return Spans(*out)

@@ -1,4 +1,4 @@
-"""Messages described by a few lines, for protobufs that nothing else here needs a .proto for.
+"""Protobuf messages defined by a few lines of text, for messages without a .proto file.
 
     TREES = messages("tfport.trees", '''
         Tree: nodes=1 *Node
@@ -6,7 +6,7 @@
     ''')
     TREES["Tree"].FromString(data)
 
-Each field is `name=number type`; `*` repeats it. A type is a scalar of protobuf or another message.
+Each field is `name=number type`; `*` means repeated. A type is a protobuf scalar or another message.
 """
 
 from __future__ import annotations
@@ -33,29 +33,29 @@ _SCALARS = [
 
 @functools.cache
 def messages(package: str, text: str) -> dict[str, Any]:
-    """The classes of the messages that lines describe."""
+    """The message classes of a text, by name."""
     from google.protobuf import descriptor_pool, message_factory
 
     pool = descriptor_pool.DescriptorPool()
-    pool.Add(described(package, text))
+    pool.Add(file_descriptor(package, text))
     names = [line.partition(":")[0].strip() for line in text.splitlines() if ":" in line]
-    found = (pool.FindMessageTypeByName(f"{package}.{name}") for name in names)
-    return dict(zip(names, map(message_factory.GetMessageClass, found), strict=True))
+    descriptors = (pool.FindMessageTypeByName(f"{package}.{name}") for name in names)
+    return dict(zip(names, map(message_factory.GetMessageClass, descriptors), strict=True))
 
 
-def described(package: str, text: str) -> Any:
-    """The FileDescriptorProto of lines."""
+def file_descriptor(package: str, text: str) -> Any:
+    """The FileDescriptorProto of a text."""
     from google.protobuf import descriptor_pb2
 
-    enumerated: Any = int  # the stubs want an enumeration that is not there at run time
+    enumerated: Any = int  # the stubs expect an enumeration that does not exist at run time
     file = descriptor_pb2.FileDescriptorProto(name=f"{package}.proto", package=package, syntax="proto3")
     for line in text.splitlines():
         name, colon, fields = line.partition(":")
         if not colon:
             continue
         message = file.message_type.add(name=name.strip())
-        for said in fields.split(","):
-            label, kind = said.split()
+        for definition in fields.split(","):
+            label, kind = definition.split()
             field = message.field.add(name=label.split("=")[0], number=int(label.split("=")[1]))
             field.label = enumerated(3 if kind[0] == "*" else 1)
             kind = kind.lstrip("*")

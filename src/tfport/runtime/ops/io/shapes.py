@@ -1,4 +1,4 @@
-"""Output shapes of the host kernels that parse Examples."""
+"""Output shapes of the ops that parse Examples and SequenceExamples."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from tfport.runtime.ops.sparse.shapes import VECTOR, Attrs, Shapes
 
 
 def _sparse(rank: int, count: int) -> Shapes:
-    """Indices, then values, then shapes of sparse tensors of one rank."""
+    """The indices, values and shapes of `count` sparse tensors of the same rank."""
     indices: Dims = (None, rank)
     return [*[indices] * count, *[VECTOR] * count, *[(rank,)] * count]
 

@@ -1,6 +1,6 @@
-"""Tensors as TensorFlow's ops write them into strings: a TensorProto whose elements are raw bytes.
+"""Tensors serialized into strings as by TensorFlow's ops: a TensorProto with raw bytes.
 
-Strings among them are written as all lengths and then all bytes, unlike in files.
+Unlike in files, strings are serialized as all lengths followed by all bytes.
 """
 
 from __future__ import annotations
@@ -30,18 +30,18 @@ def to_bytes(array: Any, dtype: DType) -> bytes:
 
 
 def from_bytes(text: bytes, dtype: DType) -> Any:
-    """The array in a string, of the type that is expected."""
+    """Parse a serialized tensor, which must have this type."""
     from google.protobuf.message import DecodeError
 
     try:
         proto = pb.TensorProto.FromString(text)
         if proto.dtype != dtype.number:
-            raise RunFailed(f"a tensor of type {DType.of(proto.dtype)} is written here; {dtype} is expected")
+            raise RunFailed(f"the serialized tensor must have type {dtype}, found {DType.of(proto.dtype)}")
         if dtype == STRING and proto.tensor_content:
             return _strings(proto)
         return to_numpy(proto)
     except (DecodeError, UnreadableFile) as error:
-        raise RunFailed(f"these {len(text)} bytes are no tensor: {error}") from None
+        raise RunFailed(f"not a valid serialized tensor ({len(text)} bytes): {error}") from None
 
 
 def _strings(proto: pb.TensorProto) -> Any:
@@ -49,15 +49,15 @@ def _strings(proto: pb.TensorProto) -> Any:
     count = int(np.prod(shape, dtype=object)) if shape else 1
     data, at, lengths = proto.tensor_content, 0, []
     if min(shape, default=0) < 0 or count > len(data):
-        raise UnreadableFile(f"{len(data)} bytes do not hold strings of shape {list(shape)}")
+        raise UnreadableFile(f"{len(data)} bytes are too few for strings of shape {list(shape)}")
     try:
         for _ in range(count):
             length, at = from_varint(data, at)
             lengths.append(length)
     except ValueError:
-        raise UnreadableFile("the lengths of strings break off") from None
+        raise UnreadableFile("the lengths of the strings are truncated") from None
     if at + sum(lengths) != len(data):
-        raise UnreadableFile(f"strings of {sum(lengths)} bytes are written in {len(data) - at}")
+        raise UnreadableFile(f"the strings must have {sum(lengths)} bytes, found {len(data) - at}")
     out = np.empty(count, object)
     for i, length in enumerate(lengths):
         out[i] = data[at : at + length]

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from tfport.errors import RunFailed
-from tfport.runtime.ops.io.feature_lists import places_of
+from tfport.runtime.ops.io.feature_lists import expand_ranges
 
 
 def check_splits(splits: Any, count: int) -> None:
@@ -34,4 +34,4 @@ def excerpt(numbers: Any) -> str:
 
 def within_rows(lengths: Any) -> Any:
     """The position of each element in its row."""
-    return places_of(np.zeros(len(lengths), np.int64), lengths, 1)
+    return expand_ranges(np.zeros(len(lengths), np.int64), lengths, 1)

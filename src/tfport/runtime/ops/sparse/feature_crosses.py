@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from tfport.errors import RunFailed
-from tfport.runtime.ops.io.feature_lists import places_of, strings_array
+from tfport.runtime.ops.io.feature_lists import expand_ranges, strings_array
 from tfport.runtime.ops.ragged.splits import check_splits
 from tfport.runtime.ops.sparse.coordinates import checked
 from tfport.runtime.ops.strings.fingerprints import fingerprint64
@@ -68,7 +68,7 @@ def combinations(columns: Sequence[Features]) -> tuple[Any, list[Any]]:
         raise RunFailed(f"too many crosses: {sum(totals)}")
     totals = totals.astype(np.int64)
     row = np.repeat(np.arange(len(totals)), totals)
-    rest = places_of(np.zeros(len(totals), np.int64), totals, 1)
+    rest = expand_ranges(np.zeros(len(totals), np.int64), totals, 1)
     which = []
     for column in columns[::-1]:  # the last column changes first
         size = column.counts[row]

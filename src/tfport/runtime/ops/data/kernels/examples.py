@@ -14,7 +14,7 @@ from tfport.runtime.ops.data.dataset import whole
 from tfport.runtime.ops.data.declare import dataset
 from tfport.runtime.ops.data.mapped import Map
 from tfport.runtime.ops.io.kernels.parse_example import as_keys, parse_example_v2
-from tfport.runtime.ops.io.kernels.serialized import Held
+from tfport.runtime.ops.io.kernels.serialized import SerializedPart
 from tfport.runtime.ops.ragged.kernels.variants import RaggedVariant
 
 
@@ -69,5 +69,5 @@ def _array(keys: list[bytes]) -> Any:
 
 def _variant(*parts: Any) -> Any:
     out = np.empty(3, object)
-    out[:] = [Held(part) for part in parts]
+    out[:] = [SerializedPart(part) for part in parts]
     return out

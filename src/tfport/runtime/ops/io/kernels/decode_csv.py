@@ -1,4 +1,4 @@
-"""Records of comma-separated values to columns."""
+"""DecodeCSV: records of comma-separated values to columns."""
 
 from __future__ import annotations
 
@@ -22,20 +22,23 @@ _QUOTE, _BREAKS = b'"', (b"\n", b"\r")
 def decode_csv(records, record_defaults, *, OUT_TYPE, field_delim, use_quote_delim, na_value, select_cols):
     delimiter, missing = attr_bytes(field_delim), attr_bytes(na_value)
     if len(delimiter) != 1:
-        raise RunFailed("the delimiter must be one byte")
+        raise RunFailed("field_delim must be one byte")
     if select_cols and len(select_cols) != len(record_defaults):
-        raise RunFailed(f"{len(select_cols)} columns are chosen, and {len(record_defaults)} have defaults")
+        raise RunFailed(
+            "select_cols and record_defaults must have the same length, "
+            f"found {len(select_cols)} and {len(record_defaults)}"
+        )
     if any(column < 0 for column in select_cols) or list(select_cols) != sorted(set(select_cols)):
-        raise RunFailed("the chosen columns must rise and not be negative")
+        raise RunFailed("select_cols must be strictly increasing and not negative")
     for default in record_defaults:
         if default.ndim > 1 or default.size > 1:
-            raise RunFailed("a default has one element, or none where a value is required")
+            raise RunFailed("each of record_defaults must have one element, or none if the field is required")
     rows = [
         _fields(record, delimiter, use_quote_delim, select_cols) for record in records.reshape(-1).tolist()
     ]
     for i, row in enumerate(rows):
         if len(row) != len(record_defaults):
-            raise RunFailed(f"record {i} has {len(row)} fields, not {len(record_defaults)}")
+            raise RunFailed(f"record {i} must have {len(record_defaults)} fields, found {len(row)}")
     return [
         _column([row[i] for row in rows], default, missing, i).reshape(records.shape)
         for i, default in enumerate(record_defaults)
@@ -44,27 +47,27 @@ def decode_csv(records, record_defaults, *, OUT_TYPE, field_delim, use_quote_del
 
 def _column(fields: Sequence[bytes], default: NDArray[Any], missing: bytes, at: int) -> NDArray[Any]:
     read = reader(default.dtype) if default.dtype != object else None
-    instead = default.reshape(-1).tolist()
+    fallback = default.reshape(-1).tolist()
     values: list[Any] = []
     for i, field in enumerate(fields):
         if not field or field == missing:
-            if not instead:
-                raise RunFailed(f"field {at} is required, and missing in record {i}")
-            values.append(instead[0])
+            if not fallback:
+                raise RunFailed(f"required field {at} is missing in record {i}")
+            values.append(fallback[0])
             continue
         value = field if read is None else read(field)
         if value is None:
-            raise RunFailed(f"field {at} of record {i} is no {default.dtype}: `{printable(field)}`")
+            raise RunFailed(f"field {at} of record {i} is not a valid {default.dtype}: `{printable(field)}`")
         values.append(value)
     return string_array(values) if read is None else np.array(values, default.dtype)
 
 
-def _fields(record: bytes, delimiter: bytes, quotes: bool, chosen: Sequence[int]) -> list[bytes]:
-    """The fields of a record, or those that are chosen."""
+def _fields(record: bytes, delimiter: bytes, quotes: bool, selected: Sequence[int]) -> list[bytes]:
+    """The fields of a record, or only the selected ones."""
     plain = not (quotes and _QUOTE in record) and b"\n" not in record and b"\r" not in record
-    if plain and not chosen:
+    if plain and not selected:
         return record.split(delimiter) if record else []
-    found: list[bytes] = []
+    fields: list[bytes] = []
     at = number = 0
     while at < len(record):
         if record[at : at + 1] in _BREAKS:
@@ -74,26 +77,26 @@ def _fields(record: bytes, delimiter: bytes, quotes: bool, chosen: Sequence[int]
             field, at = _quoted(record, at + 1, delimiter)
         else:
             field, at = _plain(record, at, delimiter, quotes)
-        if not chosen or number in chosen:
-            found.append(field)
-            if chosen and len(found) == len(chosen):
-                return found
+        if not selected or number in selected:
+            fields.append(field)
+            if selected and len(fields) == len(selected):
+                return fields
         number += 1
-    if record.endswith(delimiter) and (not chosen or number in chosen):
-        found.append(b"")
-    return found
+    if record.endswith(delimiter) and (not selected or number in selected):
+        fields.append(b"")
+    return fields
 
 
 def _plain(record: bytes, at: int, delimiter: bytes, quotes: bool) -> tuple[bytes, int]:
     end = record.find(delimiter, at)
     field = record[at:] if end < 0 else record[at:end]
     if b"\n" in field or b"\r" in field or (quotes and _QUOTE in field):
-        raise RunFailed(f"a field without quotes has quotes or line breaks inside: `{printable(field)}`")
+        raise RunFailed(f"an unquoted field must not contain quotes or line breaks: `{printable(field)}`")
     return field, at + len(field) + 1
 
 
 def _quoted(record: bytes, at: int, delimiter: bytes) -> tuple[bytes, int]:
-    """A field up to the quote that a delimiter or the end follows."""
+    """A field up to the closing quote, which a delimiter or the end of the record follows."""
     parts = []
     while (end := record.find(_QUOTE, at)) >= 0:
         parts.append(record[at:end])
@@ -101,7 +104,7 @@ def _quoted(record: bytes, at: int, delimiter: bytes) -> tuple[bytes, int]:
         if follows in (delimiter, b""):
             return b"".join(parts), end + 2
         if follows != _QUOTE:
-            raise RunFailed("a quote inside a field has to be written twice")
+            raise RunFailed("a quote inside a quoted field must be doubled")
         parts.append(_QUOTE)
         at = end + 2
-    raise RunFailed("a field in quotes has to end with a quote and a delimiter, or the record's end")
+    raise RunFailed("a quoted field must end with a quote, followed by a delimiter or the end of the record")

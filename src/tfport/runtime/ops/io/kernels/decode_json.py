@@ -1,4 +1,4 @@
-"""tf.Example written in JSON, as the bytes of the message; fields stay in the order of the text."""
+"""DecodeJSONExample: tf.Example messages from JSON, with their fields in the order of the text."""
 
 from __future__ import annotations
 
@@ -27,30 +27,32 @@ def decode_json_example(json_examples):
 
 def _example(text: bytes) -> bytes:
     try:
-        said = json.loads(text, object_pairs_hook=_Object, parse_constant=_refuse)
+        document = json.loads(text, object_pairs_hook=_JsonObject, parse_constant=_reject_constant)
         return b"".join(
-            _message(1, _features(value)) for _, value in _members(said, ("features",)) if value is not None
+            _message(1, _features(value))
+            for _, value in _members(document, ("features",))
+            if value is not None
         )
     except (ValueError, TypeError, OverflowError, RecursionError, struct.error, binascii.Error) as error:
-        raise RunFailed(f"the JSON does not say an Example: {error}") from None
+        raise RunFailed(f"invalid JSON for an Example: {error}") from None
 
 
-class _Object(list[tuple[str, Any]]):
+class _JsonObject(list[tuple[str, Any]]):
     """The members of a JSON object."""
 
 
-def _refuse(word: str) -> Any:
-    raise ValueError(f"{word} outside of quotes")
+def _reject_constant(word: str) -> Any:
+    raise ValueError(f"{word} must be quoted")
 
 
-def _members(value: Any, allowed: Any = None) -> _Object:
-    if not isinstance(value, _Object):
+def _members(value: Any, allowed: Any = None) -> _JsonObject:
+    if not isinstance(value, _JsonObject):
         raise ValueError(f"expected an object, found {value!r:.50}")
     names = [name for name, _ in value]
     if len(set(names)) < len(names):
-        raise ValueError("a name is there twice")
+        raise ValueError("names must be unique")
     if allowed is not None and (unknown := [name for name in names if name not in allowed]):
-        raise ValueError(f"there is no field {unknown[0]!r:.50}")
+        raise ValueError(f"unknown field {unknown[0]!r:.50}")
     return value
 
 
@@ -63,17 +65,17 @@ def _features(value: Any) -> bytes:
 
 
 def _feature(value: Any) -> bytes:
-    members = [(name, given) for name, given in _members(value, _LISTS) if given is not None]
+    members = [(name, member) for name, member in _members(value, _LISTS) if member is not None]
     if len(members) > 1:
-        raise ValueError("a feature is one list only")
-    return b"".join(_message(_LISTS[name], _list(_LISTS[name], given)) for name, given in members)
+        raise ValueError("a feature must have only one list")
+    return b"".join(_message(_LISTS[name], _list(_LISTS[name], member)) for name, member in members)
 
 
 def _list(kind: int, value: Any) -> bytes:
     out = []
-    for _, given in _members(value, ("value",)):
-        several = given if isinstance(given, list) and not isinstance(given, _Object) else [given]
-        out += [_WRITERS[kind](element) for element in several if element is not None or given is not None]
+    for _, member in _members(value, ("value",)):
+        elements = member if isinstance(member, list) and not isinstance(member, _JsonObject) else [member]
+        out += [_WRITERS[kind](element) for element in elements if element is not None or member is not None]
     return b"".join(out)
 
 
@@ -96,7 +98,7 @@ def _int64(value: Any) -> bytes:
         raise ValueError(f"expected a number, found {value}")
     number = int(value)
     if number != (int(value) if isinstance(value, str) else value) or not -(2**63) <= number < 2**63:
-        raise ValueError(f"{value} is no int64")
+        raise ValueError(f"{value} is not an int64")
     return b"\x08" + to_varint(number % 2**64)
 
 

@@ -1,4 +1,4 @@
-"""Bytes as what they hold: base64, arrays of numbers, compressed streams."""
+"""Decoding of bytes: base64, raw numbers, compressed streams."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def _from_base64(text: bytes) -> bytes:
     if len(text) % 4 == 0:
         bare = text[:-2] if text.endswith(b"==") else text.removesuffix(b"=")
     if len(bare) % 4 == 1 or not _BASE64(bare):
-        raise RunFailed(f"`{printable(text)}` is not base64 (of the kind with - and _)")
+        raise RunFailed(f"`{printable(text)}` is not valid base64 (URL-safe alphabet)")
     return base64.urlsafe_b64decode(bare + b"=" * (-len(bare) % 4))
 
 
@@ -45,20 +45,24 @@ def decode_raw(bytes, *, out_type, little_endian):
     flat = bytes.reshape(-1).tolist()
     size = len(flat[0]) if flat else 0
     if any(len(text) != size for text in flat):
-        raise RunFailed("the strings are not all of the same length")
+        raise RunFailed("all strings must have the same length")
     width = out_type.numpy.itemsize
     if size % width:
-        raise RunFailed(f"{size} bytes are no whole number of {out_type}, of {width} bytes each")
+        raise RunFailed(
+            f"the length must be a multiple of the size of {out_type}, {width} bytes, found {size}"
+        )
     return _numbers(b"".join(flat), out_type.numpy, little_endian, (*bytes.shape, size // width))
 
 
 @host("DecodePaddedRaw")
 def decode_padded_raw(input_bytes, fixed_length, *, out_type, little_endian):
-    size, width = int(scalar_value(fixed_length, "the length")), out_type.numpy.itemsize
+    size, width = int(scalar_value(fixed_length, "fixed_length")), out_type.numpy.itemsize
     if size <= 0:
-        raise RunFailed(f"the length must be positive, not {size}")
+        raise RunFailed(f"fixed_length must be positive, found {size}")
     if size % width:
-        raise RunFailed(f"{size} bytes are no whole number of {out_type}, of {width} bytes each")
+        raise RunFailed(
+            f"the length must be a multiple of the size of {out_type}, {width} bytes, found {size}"
+        )
     padded = [text[:size].ljust(size, b"\0") for text in input_bytes.reshape(-1).tolist()]
     return _numbers(b"".join(padded), out_type.numpy, little_endian, (*input_bytes.shape, size // width))
 
@@ -66,7 +70,7 @@ def decode_padded_raw(input_bytes, fixed_length, *, out_type, little_endian):
 def _numbers(data: bytes, kind: np.dtype[Any], little_endian: bool, shape: tuple[int, ...]) -> NDArray[Any]:
     if kind.kind == "b":
         return np.frombuffer(data, np.uint8).astype(bool).reshape(shape)
-    # complex numbers are swapped part by part, and ml_dtypes has no other order than this machine's
+    # bytes of complex numbers are swapped per part; ml_dtypes supports only the native byte order
     width = kind.itemsize // 2 if kind.kind == "c" else kind.itemsize
     order = "<" if little_endian else ">"
     words = np.frombuffer(data, f"{order}u{width}").astype(f"=u{width}")
@@ -78,30 +82,30 @@ def decode_compressed(bytes, *, compression_type):
     if compression_type == "":
         return bytes
     if compression_type == "ZSTD":
-        return map_strings(bytes, _unpacked)
+        return map_strings(bytes, _decompress_zstd)
     if compression_type not in ("ZLIB", "GZIP"):
-        raise RunFailed(f"there is compression with ZLIB, GZIP or ZSTD, not with {compression_type}")
+        raise RunFailed(f"compression_type must be ZLIB, GZIP, ZSTD or empty, found {compression_type}")
     window = zlib.MAX_WBITS | (16 if compression_type == "GZIP" else 0)
-    return map_strings(bytes, lambda data: _inflated(data, window))
+    return map_strings(bytes, lambda data: _inflate(data, window))
 
 
-def _unpacked(data: bytes) -> bytes:
+def _decompress_zstd(data: bytes) -> bytes:
     import cramjam
 
     try:
         return bytes(cramjam.zstd.decompress(data))
     except cramjam.DecompressionError as error:
-        raise RunFailed(f"the bytes are not compressed as they should be: {error}") from None
+        raise RunFailed(f"the compressed data is invalid: {error}") from None
 
 
-def _inflated(data: bytes, window: int) -> bytes:
-    """All streams behind one another; one that is cut short gives what it has."""
+def _inflate(data: bytes, window: int) -> bytes:
+    """Decompress all concatenated streams; a truncated one gives its available data."""
     out = []
     while data:
         stream = zlib.decompressobj(window)
         try:
             out.append(stream.decompress(data))
         except zlib.error as error:
-            raise RunFailed(f"the bytes are not compressed as they should be: {error}") from None
+            raise RunFailed(f"the compressed data is invalid: {error}") from None
         data = stream.unused_data
     return b"".join(out)

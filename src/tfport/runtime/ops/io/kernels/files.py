@@ -1,4 +1,4 @@
-"""Files: a model reads its own and writes none."""
+"""File ops. A model may read its own files and may not write any."""
 
 from __future__ import annotations
 
@@ -13,21 +13,19 @@ from tfport.runtime.ops.strings.byte_strings import scalar_value, string_array
 if TYPE_CHECKING:
     from tfport.formats.files import Files
 
-_MOST_FILES = 100_000
+_MAX_FILES = 100_000
 
 
 @host("ReadFile")
 def read_file(filename, *, context):
-    return bytes(
-        context.state.read_file(scalar_value(filename, "the name of a file").decode(errors="replace"))
-    )
+    return bytes(context.state.read_file(scalar_value(filename, "filename").decode(errors="replace")))
 
 
 @host("MatchingFiles")
 def matching_files(pattern, *, context):
     patterns = [_pattern(text.decode(errors="replace")) for text in pattern.reshape(-1).tolist()]
-    found = {name for name in _names(context) if any(p.fullmatch(name) for p in patterns)}
-    return string_array([name.encode() for name in sorted(found)])
+    matches = {name for name in _names(context) if any(p.fullmatch(name) for p in patterns)}
+    return string_array([name.encode() for name in sorted(matches)])
 
 
 def _names(context: Context) -> Iterator[str]:
@@ -46,13 +44,13 @@ def _names(context: Context) -> Iterator[str]:
         folders += [f"{folder}{name}/" for name in deeper]
         for name in inside:
             count += 1
-            if count > _MOST_FILES:
-                raise RunFailed(f"the model has more than {_MOST_FILES} files")
+            if count > _MAX_FILES:
+                raise RunFailed(f"the model has more than {_MAX_FILES} files")
             yield f"{folder}{name}"
 
 
 def _pattern(glob: str) -> re.Pattern[str]:
-    """`*` and `?` stand for anything but a slash, `[…]` for one of these; a backslash takes that away."""
+    """Compile a glob: `*` and `?` match anything but a slash, `[…]` a set; a backslash escapes."""
     out, at = [], 0
     while at < len(glob):
         c = glob[at]
@@ -71,28 +69,28 @@ def _pattern(glob: str) -> re.Pattern[str]:
     try:
         return re.compile("".join(out), re.DOTALL)
     except re.error:
-        raise RunFailed(f"`{glob}` is no pattern of names") from None
+        raise RunFailed(f"invalid file name pattern `{glob}`") from None
 
 
 @host("ShardedFilename")
 def sharded_filename(basename, shard, num_shards):
     name, number, count = (
-        scalar_value(basename, "the name"),
-        scalar_value(shard, "the shard"),
-        scalar_value(num_shards, "their number"),
+        scalar_value(basename, "basename"),
+        scalar_value(shard, "shard"),
+        scalar_value(num_shards, "num_shards"),
     )
     return name + b"-%05d-of-%05d" % (int(number), int(count))
 
 
 @host("ShardedFilespec")
 def sharded_filespec(basename, num_shards):
-    return scalar_value(basename, "the name") + b"-?????-of-%05d" % int(
-        scalar_value(num_shards, "the number of shards")
+    return scalar_value(basename, "basename") + b"-?????-of-%05d" % int(
+        scalar_value(num_shards, "num_shards")
     )
 
 
 def _refuse() -> NoReturn:
-    raise RunFailed("tfport does not write files for a model")
+    raise RunFailed("models may not write files")
 
 
 @host("WriteFile")

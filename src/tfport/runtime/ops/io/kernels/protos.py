@@ -1,4 +1,4 @@
-"""Protobuf messages to tensors and back, field by field: DecodeProtoV2 and EncodeProto."""
+"""DecodeProtoV2 and EncodeProto: fields of protobuf messages to tensors and back."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ import numpy as np
 from tfport.errors import RunFailed
 from tfport.formats.encoding.varint import from_varint, to_varint
 from tfport.runtime.lower import host
-from tfport.runtime.ops.io.descriptors import FieldOf, fields_of, message_of
+from tfport.runtime.ops.io.descriptors import ProtoField, fields_of, message_of
 from tfport.runtime.ops.io.feature_lists import strings_array
 
 _ALL = (1 << 64) - 1
 VARINT, FIXED64, LENGTH, START, END, FIXED32 = range(6)
 
 
-class Kind(NamedTuple):
-    """How values of a protobuf type are written, and the types of tensors that may hold them."""
+class ProtoType(NamedTuple):
+    """The encoding of a protobuf type, and the dtypes of tensors that can represent it."""
 
     wire: int
     tensors: str
@@ -41,48 +41,48 @@ def _zigzag(bits: int) -> Callable[[int], int]:
     return lambda value: (value << 1 ^ value >> (bits - 1)) & (1 << bits) - 1
 
 
-def _unpack(form: str) -> Callable[[bytes], Any]:
-    return lambda data: struct.unpack(form, data)[0]
+def _unpack(layout: str) -> Callable[[bytes], Any]:
+    return lambda data: struct.unpack(layout, data)[0]
 
 
-def _pack(form: str, keep: int | None = None) -> Callable[[Any], bytes]:
-    return lambda value: struct.pack(form, value if keep is None else value & keep)
+def _pack(layout: str, keep: int | None = None) -> Callable[[Any], bytes]:
+    return lambda value: struct.pack(layout, value if keep is None else value & keep)
 
 
 _U32, _U64 = 0xFFFFFFFF, _ALL
 _KINDS = {  # by FieldDescriptorProto.Type
-    1: Kind(FIXED64, "float64", _unpack("<d"), _pack("<d")),
-    2: Kind(FIXED32, "float32 float64", _unpack("<f"), lambda v: np.float32(v).tobytes()),
-    3: Kind(VARINT, "int64", _signed(64)),
-    4: Kind(VARINT, "uint64"),
-    5: Kind(VARINT, "int32 int64", _signed(32), _signed(32)),
-    6: Kind(FIXED64, "uint64", _unpack("<Q"), _pack("<Q", _U64)),
-    7: Kind(FIXED32, "uint32 uint64", _unpack("<I"), _pack("<I", _U32)),
-    8: Kind(VARINT, "bool", bool),
-    9: Kind(LENGTH, "string", bytes, bytes),
-    11: Kind(LENGTH, "string", bytes, bytes),
-    12: Kind(LENGTH, "string", bytes, bytes),
-    13: Kind(VARINT, "uint32 uint64", lambda v: v & _U32, lambda v: int(v) & _U32),
-    14: Kind(VARINT, "int32", _signed(32), _signed(32)),
-    15: Kind(FIXED32, "int32 int64", _unpack("<i"), _pack("<I", _U32)),
-    16: Kind(FIXED64, "int64", _unpack("<q"), _pack("<Q", _U64)),
-    17: Kind(VARINT, "int32 int64", lambda v: _unzigzag(v & _U32), _zigzag(32)),
-    18: Kind(VARINT, "int64", _unzigzag, _zigzag(64)),
+    1: ProtoType(FIXED64, "float64", _unpack("<d"), _pack("<d")),
+    2: ProtoType(FIXED32, "float32 float64", _unpack("<f"), lambda v: np.float32(v).tobytes()),
+    3: ProtoType(VARINT, "int64", _signed(64)),
+    4: ProtoType(VARINT, "uint64"),
+    5: ProtoType(VARINT, "int32 int64", _signed(32), _signed(32)),
+    6: ProtoType(FIXED64, "uint64", _unpack("<Q"), _pack("<Q", _U64)),
+    7: ProtoType(FIXED32, "uint32 uint64", _unpack("<I"), _pack("<I", _U32)),
+    8: ProtoType(VARINT, "bool", bool),
+    9: ProtoType(LENGTH, "string", bytes, bytes),
+    11: ProtoType(LENGTH, "string", bytes, bytes),
+    12: ProtoType(LENGTH, "string", bytes, bytes),
+    13: ProtoType(VARINT, "uint32 uint64", lambda v: v & _U32, lambda v: int(v) & _U32),
+    14: ProtoType(VARINT, "int32", _signed(32), _signed(32)),
+    15: ProtoType(FIXED32, "int32 int64", _unpack("<i"), _pack("<I", _U32)),
+    16: ProtoType(FIXED64, "int64", _unpack("<q"), _pack("<Q", _U64)),
+    17: ProtoType(VARINT, "int32 int64", lambda v: _unzigzag(v & _U32), _zigzag(32)),
+    18: ProtoType(VARINT, "int64", _unzigzag, _zigzag(64)),
 }
 
 
-def _checked(fields: Sequence[FieldOf], names: Sequence[str], types: Sequence[Any]) -> list[Kind]:
+def _check(fields: Sequence[ProtoField], names: Sequence[str], types: Sequence[Any]) -> list[ProtoType]:
     if len(fields) != len(types):
-        raise RunFailed(f"{len(types)} types are given for {len(fields)} fields")
-    found = []
+        raise RunFailed(f"types and fields must have the same length, found {len(types)} and {len(fields)}")
+    kinds = []
     for field, name, dtype in zip(fields, names, types, strict=True):
         kind = _KINDS.get(field.type)
         if kind is None or dtype.name not in kind.tensors.split():
             raise RunFailed(f"field `{name}` cannot be a tensor of type {dtype}")
-        if (field.type, dtype.name) == (5, "int64"):  # TensorFlow takes packed ones for unsigned
+        if (field.type, dtype.name) == (5, "int64"):  # TensorFlow reads packed values as unsigned
             kind = kind._replace(read_packed=lambda value: value & _U32)
-        found.append(kind)
-    return found
+        kinds.append(kind)
+    return kinds
 
 
 @host("DecodeProtoV2")
@@ -90,16 +90,16 @@ def decode_proto(
     bytes, *, message_type, field_names, output_types, descriptor_source, message_format, sanitize, context
 ):
     if not bytes.size:
-        raise RunFailed("there is no message to decode")
+        raise RunFailed("bytes must not be empty")
     fields = fields_of(message_type, field_names, descriptor_source, context.state)
-    kinds = _checked(fields, field_names, output_types)
+    kinds = _check(fields, field_names, output_types)
     data = bytes.reshape(-1).tolist()
     if message_format not in ("binary", "text"):
-        raise RunFailed(f"`{message_format}` is no format of messages")
+        raise RunFailed(f"message_format must be binary or text, found {message_format}")
     if sanitize or message_format == "text":
-        data = _rewritten(data, message_of(message_type, descriptor_source, context.state), message_format)
+        data = _canonical(data, message_of(message_type, descriptor_source, context.state), message_format)
     numbers = {field.number: i for i, field in enumerate(fields)}
-    rows = [_decoded(one, numbers, fields, kinds) for one in data]
+    rows = [_decode(message, numbers, fields, kinds) for message in data]
     sizes = np.array([[len(values) for values in row] for row in rows], np.int32)
     sizes = sizes.reshape(*bytes.shape, len(fields))
     return sizes, [
@@ -108,25 +108,28 @@ def decode_proto(
     ]
 
 
-def _rewritten(data: list[bytes], message: Any, form: str) -> list[bytes]:
-    """Messages as their description has them: text as bytes, what is unknown left out."""
+def _canonical(data: list[bytes], message: Any, message_format: str) -> list[bytes]:
+    """Messages in canonical binary form: text is converted, unknown fields are discarded."""
     from google.protobuf import message_factory, text_format
     from google.protobuf.message import DecodeError
 
-    made = message_factory.GetMessageClass(message)
-    found = []
-    for one in data:
+    message_class = message_factory.GetMessageClass(message)
+    messages = []
+    for serialized in data:
         try:
-            parsed = made.FromString(one) if form == "binary" else text_format.Parse(one, made())
+            if message_format == "binary":
+                parsed = message_class.FromString(serialized)
+            else:
+                parsed = text_format.Parse(serialized, message_class())
         except (DecodeError, text_format.ParseError, UnicodeDecodeError) as error:
             raise RunFailed(f"a message cannot be parsed: {error}") from None
         parsed.DiscardUnknownFields()
-        found.append(parsed.SerializeToString())
-    return found
+        messages.append(parsed.SerializeToString())
+    return messages
 
 
-def _padded(rows: list[list[Any]], field: FieldOf, dtype: Any, outer: tuple[int, ...]) -> Any:
-    """One row for each message, as long as the longest."""
+def _padded(rows: list[list[Any]], field: ProtoField, dtype: Any, outer: tuple[int, ...]) -> Any:
+    """A row for each message, padded to the longest."""
     width = max(1, *map(len, rows))
     default = field.default if field.default is not None else (b"" if dtype.name == "string" else 0)
     default = default.encode() if isinstance(default, str) else default
@@ -137,11 +140,11 @@ def _padded(rows: list[list[Any]], field: FieldOf, dtype: Any, outer: tuple[int,
     return out.reshape(*outer, width)
 
 
-def _decoded(
-    data: bytes, numbers: dict[int, int], fields: Sequence[FieldOf], kinds: Sequence[Kind]
+def _decode(
+    data: bytes, numbers: dict[int, int], fields: Sequence[ProtoField], kinds: Sequence[ProtoType]
 ) -> list[list[Any]]:
     """The values of each field in a message."""
-    found: list[list[Any]] = [[] for _ in fields]
+    by_field: list[list[Any]] = [[] for _ in fields]
     at = 0
     while at < len(data):
         tag, at = _varint(data, at)
@@ -151,36 +154,38 @@ def _decoded(
             continue
         kind, wire = kinds[which], tag & 7
         if wire == LENGTH and kind.wire != LENGTH:
-            found[which].extend(map(kind.read_packed or kind.read, _packed(value, kind.wire)))
+            by_field[which].extend(map(kind.read_packed or kind.read, _packed(value, kind.wire)))
         elif wire == kind.wire:
-            found[which].append(kind.read(value))
+            by_field[which].append(kind.read(value))
         else:
-            raise RunFailed(f"field {tag >> 3} of a message is written as another type (wire type {wire})")
-    return [values if field.repeated else values[-1:] for values, field in zip(found, fields, strict=True)]
+            raise RunFailed(f"field {tag >> 3} of a message must have wire type {kind.wire}, found {wire}")
+    return [values if field.repeated else values[-1:] for values, field in zip(by_field, fields, strict=True)]
 
 
 def _packed(data: bytes, wire: int) -> list[Any]:
     if wire != VARINT:
         width = 8 if wire == FIXED64 else 4
         if len(data) % width:
-            raise RunFailed(f"{len(data)} bytes are no packed list of {width} each")
+            raise RunFailed(
+                f"the size of a packed list must be a multiple of {width} bytes, found {len(data)}"
+            )
         return [data[i : i + width] for i in range(0, len(data), width)]
-    found, at = [], 0
+    values, at = [], 0
     while at < len(data):
         value, at = _varint(data, at)
-        found.append(value)
-    return found
+        values.append(value)
+    return values
 
 
 def _varint(data: bytes, at: int) -> tuple[int, int]:
     try:
         return from_varint(data, at)
     except ValueError:
-        raise RunFailed("a message breaks off") from None
+        raise RunFailed("a message is truncated") from None
 
 
 def _value(data: bytes, at: int, tag: int) -> tuple[Any, int]:
-    """What follows a tag, and where it ends."""
+    """The value after a tag, and its end."""
     wire = tag & 7
     if wire == VARINT:
         return _varint(data, at)
@@ -191,9 +196,9 @@ def _value(data: bytes, at: int, tag: int) -> tuple[Any, int]:
     elif wire in (FIXED64, FIXED32):
         size = 8 if wire == FIXED64 else 4
     else:
-        raise RunFailed(f"a message has a field of wire type {wire}")
+        raise RunFailed(f"unsupported wire type {wire} in a message")
     if tag >> 3 == 0 or at + size > len(data):
-        raise RunFailed("a message breaks off")
+        raise RunFailed("a message is truncated")
     return data[at : at + size], at + size
 
 
@@ -206,7 +211,7 @@ def _group(data: bytes, at: int, tag: int) -> tuple[bytes, int]:
             open_groups.append(inner >> 3)
         elif inner & 7 == END:
             if open_groups.pop() != inner >> 3:
-                raise RunFailed("groups of a message overlap")
+                raise RunFailed("the groups of a message must be properly nested")
         else:
             _, at = _value(data, at, inner)
     return data[start:before], at
@@ -215,24 +220,26 @@ def _group(data: bytes, at: int, tag: int) -> tuple[bytes, int]:
 @host("EncodeProto")
 def encode_proto(sizes, values, *, field_names, message_type, descriptor_source, Tinput_types, context):
     fields = fields_of(message_type, field_names, descriptor_source, context.state)
-    kinds = _checked(fields, field_names, Tinput_types)
+    kinds = _check(fields, field_names, Tinput_types)
     outer = values[0].shape[:-1] if values else sizes.shape[:-1]
     if any(v.ndim < 2 or v.shape[:-1] != outer for v in values) or sizes.shape != (*outer, len(fields)):
-        raise RunFailed(f"sizes of shape {sizes.shape} are given for {[v.shape for v in values]}")
+        raise RunFailed(
+            f"the shapes of sizes and values do not match: {sizes.shape} and {[v.shape for v in values]}"
+        )
     flat = sizes.reshape(-1, len(fields))
     columns = [v.reshape(len(flat), v.shape[-1]) for v in values]
     for column, name, each in zip(columns, field_names, flat.T, strict=True):
         if each.size and each.max() > column.shape[1]:
-            raise RunFailed(f"{each.max()} values of `{name}` are to be written; {column.shape[1]} are given")
+            raise RunFailed(f"field `{name}` must have at least {each.max()} values, found {column.shape[1]}")
     out = [bytearray() for _ in range(len(flat))]
     for i in sorted(range(len(fields)), key=lambda i: fields[i].number):
-        for row, size, written in zip(columns[i].tolist(), flat[:, i].tolist(), out, strict=True):
+        for row, size, message in zip(columns[i].tolist(), flat[:, i].tolist(), out, strict=True):
             if size > 0:
-                written += _encoded(row[:size], fields[i], kinds[i])
-    return strings_array([bytes(one) for one in out]).reshape(outer)
+                message += _encode(row[:size], fields[i], kinds[i])
+    return strings_array([bytes(message) for message in out]).reshape(outer)
 
 
-def _encoded(values: list[Any], field: FieldOf, kind: Kind) -> bytes:
+def _encode(values: list[Any], field: ProtoField, kind: ProtoType) -> bytes:
     parts = [kind.write(value) for value in values]
     if kind.wire == VARINT:
         parts = [_as_varint(part) for part in parts]

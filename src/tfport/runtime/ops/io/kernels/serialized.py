@@ -1,4 +1,4 @@
-"""Tensors and sparse tensors as strings and back."""
+"""Serialization of tensors and sparse tensors to strings or variants, and back."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from tfport.runtime.ops.sparse.coordinates import checked, sorted_order
 def serialize_tensor(tensor, *, T):
     if T != STRING:
         return to_bytes(tensor, T)
-    proto = from_numpy(tensor, T.number)  # strings are written as in files
+    proto = from_numpy(tensor, T.number)  # strings are serialized as in files
     proto.tensor_shape.SetInParent()
     return proto.SerializeToString()
 
@@ -27,11 +27,11 @@ def serialize_tensor(tensor, *, T):
 @host("ParseTensor")
 def parse_tensor(serialized, *, out_type):
     if serialized.ndim:
-        raise RunFailed(f"one serialized tensor is a scalar; its shape is {serialized.shape}")
+        raise RunFailed(f"serialized must be a scalar, found shape {serialized.shape}")
     return from_bytes(serialized.item(), out_type)
 
 
-class Held:
+class SerializedPart:
     """A tensor as an element of a variant tensor."""
 
     __slots__ = ("array",)
@@ -40,19 +40,19 @@ class Held:
         self.array = array
 
 
-def _written(indices: Any, values: Any, shape: Any, T: DType, out_type: DType) -> Any:
+def _serialize(indices: Any, values: Any, shape: Any, T: DType, out_type: DType) -> Any:
     out = np.empty(3, object)
     if out_type == STRING:
         out[:] = [to_bytes(indices, INT64), to_bytes(values, T), to_bytes(shape, INT64)]
     else:
-        out[:] = [Held(indices), Held(values), Held(shape)]
+        out[:] = [SerializedPart(indices), SerializedPart(values), SerializedPart(shape)]
     return out
 
 
 @host("SerializeSparse")
 def serialize_sparse(sparse_indices, sparse_values, sparse_shape, *, T, out_type):
     checked(sparse_indices, sparse_values, sparse_shape)
-    return _written(sparse_indices, sparse_values, sparse_shape, T, out_type)
+    return _serialize(sparse_indices, sparse_values, sparse_shape, T, out_type)
 
 
 @host("SerializeManySparse")
@@ -60,47 +60,49 @@ def serialize_many_sparse(sparse_indices, sparse_values, sparse_shape, *, T, out
     parts = split_rows(sparse_indices, sparse_values, sparse_shape)
     out = np.empty((len(parts), 3), object)
     for i, part in enumerate(parts):
-        out[i] = _written(*part, T, out_type)
+        out[i] = _serialize(*part, T, out_type)
     return out
 
 
 def split_rows(indices: Any, values: Any, shape: Any) -> list[tuple[Any, Any, Any]]:
-    """The rows of a sparse tensor as sparse tensors of one axis less."""
+    """Split a sparse tensor along its first axis."""
     dims = checked(indices, values, shape)
     if len(dims) < 2:
-        raise RunFailed(f"a sparse tensor of rank {len(dims)} has no rows that are sparse tensors")
+        raise RunFailed(f"the sparse tensor must have rank 2 or more, found rank {len(dims)}")
     rows = indices[:, 0]
     if len(rows) and (rows.min() < 0 or rows.max() >= dims[0]):
-        raise RunFailed(f"a row of the sparse tensor is outside of its {dims[0]}")
+        raise RunFailed(f"row indices of the sparse tensor must be at least 0 and less than {dims[0]}")
     if (rows[1:] < rows[:-1]).any():
-        raise RunFailed("the rows of the sparse tensor are out of order")
+        raise RunFailed("row indices of the sparse tensor must not decrease")
     bounds = np.searchsorted(rows, np.arange(dims[0] + 1)).tolist()
     return [(indices[a:b, 1:], values[a:b], shape[1:]) for a, b in pairwise(bounds)]
 
 
 @host("DeserializeSparse", Tserialized=(STRING,))
 def deserialize_sparse(serialized_sparse, *, dtype, Tserialized):
-    return _joined(serialized_sparse, dtype)
+    return _deserialize(serialized_sparse, dtype)
 
 
 @host("DeserializeSparse")
 def deserialize_sparse_variant(serialized_sparse, *, dtype, Tserialized):
-    return _joined(serialized_sparse, dtype)
+    return _deserialize(serialized_sparse, dtype)
 
 
 @host("DeserializeManySparse")
 def deserialize_many_sparse(serialized_sparse, *, dtype):
     if serialized_sparse.ndim != 2:
-        raise RunFailed(f"serialized sparse tensors come as a matrix; its shape is {serialized_sparse.shape}")
-    return _joined(serialized_sparse, dtype)
+        raise RunFailed(f"serialized_sparse must be a matrix, found shape {serialized_sparse.shape}")
+    return _deserialize(serialized_sparse, dtype)
 
 
-def _joined(serialized: Any, dtype: DType) -> Any:
+def _deserialize(serialized: Any, dtype: DType) -> Any:
     if serialized.ndim == 0 or serialized.shape[-1] != 3:
-        raise RunFailed(f"a serialized sparse tensor is three strings; the shape is {serialized.shape}")
+        raise RunFailed(
+            f"the last axis of serialized_sparse must have size 3, found shape {serialized.shape}"
+        )
     outer = serialized.shape[:-1]
     if 0 in outer:
-        raise RunFailed("no sparse tensor was given, so that nothing tells its shape")
+        raise RunFailed("serialized_sparse must not be empty: the dense shape would be unknown")
     parts = [_read(row, dtype) for row in serialized.reshape(-1, 3)]
     if not outer:
         return parts[0]
@@ -108,10 +110,10 @@ def _joined(serialized: Any, dtype: DType) -> Any:
 
 
 def stacked(parts: list[tuple[Any, Any, Any]], outer: tuple[int, ...]) -> tuple[Any, Any, Any]:
-    """Sparse tensors of one rank as one of a higher, as large as the largest of them."""
+    """Stack sparse tensors of the same rank; each axis is as large as the largest of them."""
     ranks = {len(shape) for _, _, shape in parts}
     if len(ranks) > 1:
-        raise RunFailed(f"sparse tensors of ranks {sorted(ranks)} cannot be stacked")
+        raise RunFailed(f"sparse tensors must have the same rank, found ranks {sorted(ranks)}")
     where = np.array(list(np.ndindex(*outer)), np.int64).reshape(-1, len(outer))
     indices = [
         np.concatenate([np.broadcast_to(at, (len(inner), len(outer))), inner], 1)
@@ -127,8 +129,8 @@ def stacked(parts: list[tuple[Any, Any, Any]], outer: tuple[int, ...]) -> tuple[
 def _read(row: Any, dtype: DType) -> tuple[Any, Any, Any]:
     kinds = (INT64, dtype, INT64)
     indices, values, shape = (
-        one.array if isinstance(one, Held) else from_bytes(one, kind)
-        for one, kind in zip(row, kinds, strict=True)
+        part.array if isinstance(part, SerializedPart) else from_bytes(part, kind)
+        for part, kind in zip(row, kinds, strict=True)
     )
     checked(indices, values, shape)
     return indices, values, shape

@@ -1,4 +1,4 @@
-"""Summaries for TensorBoard, as the serialized messages that TensorFlow makes of them."""
+"""Summaries for TensorBoard, as serialized Summary messages."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from tfport.graph.tensors import Tensor
 from tfport.runtime.lower import host
 
 _TAG, _SIMPLE, _HISTOGRAM, _NODE_NAME, _TENSOR, _METADATA = 1, 2, 5, 7, 8, 9
-"""Fields of a summary's value."""
+"""Field numbers of Summary.Value."""
 _VARINT, _FIXED64, _LENGTH, _FIXED32 = 0, 1, 2, 5
 
 
@@ -34,7 +34,9 @@ def _summary(*values: bytes) -> Any:
 @host("ScalarSummary")
 def scalar_summary(tags, values):
     if tags.shape != values.shape:
-        raise RunFailed(f"tags and values are not of one shape: {list(tags.shape)} and {list(values.shape)}")
+        raise RunFailed(
+            f"tags and values must have the same shape, found {list(tags.shape)} and {list(values.shape)}"
+        )
     numbers = values.reshape(-1).astype(np.float32).tolist()
     simple = to_varint(_SIMPLE << 3 | _FIXED32)
     pairs = zip(tags.reshape(-1).tolist(), numbers, strict=True)
@@ -53,22 +55,22 @@ def histogram_summary(tag, values):
 
 @functools.cache
 def _limits() -> Any:
-    """Where buckets end: each a tenth wider than the one before it, on both sides of zero."""
-    found, value = [], 1e-12
+    """The upper limits of the buckets: each 10 % larger than the previous, on both sides of zero."""
+    positive, value = [], 1e-12
     while value < 1e20:
-        found.append(value)
+        positive.append(value)
         value *= 1.1
-    found.append(float(np.finfo(np.float64).max))
-    return np.array([*(-v for v in reversed(found)), 0.0, *found])
+    positive.append(float(np.finfo(np.float64).max))
+    return np.array([*(-v for v in reversed(positive)), 0.0, *positive])
 
 
 def _histogram(numbers: Any) -> bytes:
     limits = _limits()
     counts = np.bincount(np.searchsorted(limits, numbers, side="right"), minlength=limits.size)
-    # of neighbours without a number only the last is told
+    # of consecutive empty buckets only the last is written
     kept = (counts > 0) | np.append(counts[1:] > 0, True)
     whole = float(limits[-1])
-    facts = (
+    statistics = (
         float(numbers.min(initial=whole)),
         float(numbers.max(initial=-whole)),
         float(numbers.size),
@@ -76,9 +78,9 @@ def _histogram(numbers: Any) -> bytes:
         float((numbers * numbers).sum()),
     )
     out = b""
-    for number, fact in enumerate(facts, 1):
-        if struct.pack("<d", fact) != bytes(8):  # a zero is left out
-            out += to_varint(number << 3 | _FIXED64) + struct.pack("<d", fact)
+    for number, statistic in enumerate(statistics, 1):
+        if struct.pack("<d", statistic) != bytes(8):  # zero is the default and is not written
+            out += to_varint(number << 3 | _FIXED64) + struct.pack("<d", statistic)
     return (
         out
         + _bytes(6, limits[kept].astype("<f8").tobytes())
@@ -88,15 +90,15 @@ def _histogram(numbers: Any) -> bytes:
 
 @host("MergeSummary")
 def merge_summary(inputs):
-    """One after the other; a tag may be there once."""
-    raw = [one for array in inputs for one in array.reshape(-1).tolist()]
+    """Concatenate summaries, whose tags must be unique."""
+    summaries = [summary for array in inputs for summary in array.reshape(-1).tolist()]
     seen: set[bytes] = set()
-    for tag in (tag for one in raw for tag in _tags(one)):
+    for tag in (tag for summary in summaries for tag in _tags(summary)):
         if tag in seen:
             raise RunFailed(f"duplicate tag {tag.decode('utf-8', 'replace')} found in summary inputs")
         seen.add(tag)
     out = np.empty((), object)
-    out[()] = b"".join(raw)
+    out[()] = b"".join(summaries)
     return out
 
 
@@ -106,19 +108,20 @@ def _tags(summary: bytes) -> Iterator[bytes]:
 
 
 def _fields(message: bytes, number: int) -> list[bytes]:
-    found = walk(message)
-    if not found.is_complete:
+    scan = walk(message)
+    if not scan.is_complete:
         raise RunFailed("could not parse one of the summary inputs")
-    return [message[f.start : f.end] for f in found.fields if f.number == number and f.wire == _LENGTH]
+    return [message[f.start : f.end] for f in scan.fields if f.number == number and f.wire == _LENGTH]
 
 
 @host("TensorSummaryV2")
 def tensor_summary_v2(tag, tensor, serialized_summary_metadata):
     if tag.ndim or serialized_summary_metadata.ndim:
         raise RunFailed("tag and serialized_summary_metadata must be scalars")
-    made = _tensor(tensor)
     return _summary(
-        _bytes(_TAG, tag[()]) + _bytes(_TENSOR, made) + _bytes(_METADATA, serialized_summary_metadata[()])
+        _bytes(_TAG, tag[()])
+        + _bytes(_TENSOR, _tensor(tensor))
+        + _bytes(_METADATA, serialized_summary_metadata[()])
     )
 
 

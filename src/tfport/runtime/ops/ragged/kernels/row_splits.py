@@ -10,7 +10,7 @@ import numpy as np
 
 from tfport.errors import RunFailed
 from tfport.runtime.lower import host
-from tfport.runtime.ops.io.feature_lists import places_of
+from tfport.runtime.ops.io.feature_lists import expand_ranges
 from tfport.runtime.ops.ragged.splits import check_nested_splits, excerpt, within_rows
 from tfport.runtime.ops.sparse.kernels.dense import dense_of
 
@@ -136,7 +136,7 @@ def ragged_gather(params_nested_splits, params_dense_values, indices, *, OUTPUT_
     for splits in params_nested_splits:
         start, lengths = splits[flat].astype(np.int64), np.diff(splits)[flat]
         out.append(np.concatenate([[0], np.cumsum(lengths)]))
-        flat = places_of(start, lengths, 1)
+        flat = expand_ranges(start, lengths, 1)
     if indices.ndim == 0:
         out = out[1:]
     if len(out) != OUTPUT_RAGGED_RANK:

@@ -8,7 +8,7 @@ import numpy as np
 
 from tfport.errors import RunFailed
 from tfport.runtime.lower import host
-from tfport.runtime.ops.io.feature_lists import places_of
+from tfport.runtime.ops.io.feature_lists import expand_ranges
 from tfport.runtime.ops.sparse.feature_crosses import (
     as_words,
     bucket,
@@ -23,7 +23,7 @@ from tfport.runtime.ops.strings.fingerprints import fingerprint64, siphash
 
 def _sparse_result(totals: Any, values: Any) -> Any:
     rows = np.repeat(np.arange(len(totals)), totals)
-    within = places_of(np.zeros(len(totals), np.int64), totals, 1)
+    within = expand_ranges(np.zeros(len(totals), np.int64), totals, 1)
     return np.stack([rows, within], 1), values, np.array([len(totals), totals.max(initial=0)])
 
 

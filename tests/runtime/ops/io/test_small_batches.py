@@ -1,4 +1,4 @@
-"""What reads a few Examples, or hashes a few strings, one by one answers as what does it for many."""
+"""Variants for small batches (Examples, fingerprints, unique) give the same results as the others."""
 
 import numpy as np
 import pytest
@@ -11,13 +11,20 @@ from tfport.graph.shapes import Shape
 from tfport.runtime.operand import Operand
 from tfport.runtime.ops.array.kernels import unique as ordering
 from tfport.runtime.ops.io.kernels.parse_example import parse_example, parse_example_v2
-from tfport.runtime.ops.io.parse_few import FEW, few_examples, few_examples_v2
+from tfport.runtime.ops.io.parse_small_batches import (
+    MAX_EXAMPLES,
+    small_batch_variant,
+    small_batch_variant_v2,
+)
 from tfport.runtime.ops.strings.fingerprints import fingerprint64
 from tfport.runtime.ops.strings.short_fingerprints import LONGEST, short_fingerprint64
 
-WAYS = {"ParseExample": (parse_example, few_examples), "ParseExampleV2": (parse_example_v2, few_examples_v2)}
-CASES = [case for case in test_parse_example.CASES if case.op in WAYS]
-NAMED = {
+VARIANTS = {
+    "ParseExample": (parse_example, small_batch_variant),
+    "ParseExampleV2": (parse_example_v2, small_batch_variant_v2),
+}
+CASES = [case for case in test_parse_example.CASES if case.op in VARIANTS]
+ATTR_NAMES = {
     "ParseExample": ("sparse_types", "dense_shapes"),
     "ParseExampleV2": (
         "num_sparse",
@@ -29,46 +36,46 @@ NAMED = {
 }
 
 
-def operands(given):
-    one = given[0].dtype if isinstance(given, list) and given else None
-    if isinstance(given, list):
-        return [Operand(FLOAT32 if one == np.float32 else STRING, value=each) for each in given]
-    return Operand(STRING, value=given)
+def operands(values):
+    dtype = values[0].dtype if isinstance(values, list) and values else None
+    if isinstance(values, list):
+        return [Operand(FLOAT32 if dtype == np.float32 else STRING, value=value) for value in values]
+    return Operand(STRING, value=values)
 
 
-def flat(answer):
-    if isinstance(answer, np.ndarray):
-        return [answer]
-    return [array for part in answer for array in flat(part)]
+def flat(outputs):
+    if isinstance(outputs, np.ndarray):
+        return [outputs]
+    return [array for part in outputs for array in flat(part)]
 
 
-def quick_and_slow(op, inputs, attrs):
-    """What both ways answer: None where the quick one passes, the error where the slow one fails."""
-    kernel, few = WAYS[op]
-    attrs = {name: attrs[name] for name in NAMED[op]}
-    way = few([operands(given) for given in inputs], attrs)
-    got = way([inputs[0]]) if way is not None else None
+def variant_and_kernel(op, inputs, attrs):
+    """The results of the variant (None if it does not apply) and of the kernel (the error if it fails)."""
+    kernel, make_variant = VARIANTS[op]
+    attrs = {name: attrs[name] for name in ATTR_NAMES[op]}
+    variant = make_variant([operands(values) for values in inputs], attrs)
+    got = variant([inputs[0]]) if variant is not None else None
     try:
-        wanted = flat(kernel(*inputs, **attrs))
+        expected = flat(kernel(*inputs, **attrs))
     except RunFailed as error:
         return got, error
-    return got, wanted
+    return got, expected
 
 
-def same(got, wanted):
-    assert not isinstance(wanted, RunFailed), "an error is for the slow way to tell"
-    assert len(got) == len(wanted)
-    for one, other in zip(got, wanted, strict=True):
-        assert (one.dtype, one.shape, one.tolist()) == (other.dtype, other.shape, other.tolist()) or (
-            one.dtype.kind == "f" and one.tobytes() == other.tobytes()
+def same(got, expected):
+    assert not isinstance(expected, RunFailed), "only the kernel reports errors"
+    assert len(got) == len(expected)
+    for array, other in zip(got, expected, strict=True):
+        assert (array.dtype, array.shape, array.tolist()) == (other.dtype, other.shape, other.tolist()) or (
+            array.dtype.kind == "f" and array.tobytes() == other.tobytes()
         )
 
 
 @pytest.mark.parametrize("case", CASES, ids=str)
 def test_all_cases(case):
-    got, wanted = quick_and_slow(case.op, case.inputs, case.attrs)
+    got, expected = variant_and_kernel(case.op, case.inputs, case.attrs)
     if got is not None:
-        same(got, wanted)
+        same(got, expected)
 
 
 def attrs_of(sparse, dense, ragged):
@@ -88,7 +95,7 @@ DEFAULTS = [np.array([0.5, 1.5], np.float32), np.empty(0, np.int64)]
 def parsed(messages):
     keys = [serialized(b"s", b"i", b"f"), serialized(b"d", b"n"), serialized(b"r", b"t")]
     inputs = [serialized(*messages), np.empty(0, object), *keys, DEFAULTS]
-    return quick_and_slow("ParseExampleV2", inputs, ATTRS)
+    return variant_and_kernel("ParseExampleV2", inputs, ATTRS)
 
 
 def message(rng):
@@ -107,27 +114,27 @@ def message(rng):
     return example(**kept, n=feature([int(rng.integers(0, 1 << 40))]))
 
 
-@pytest.mark.parametrize("rows", [1, 2, 9, FEW])
-def test_a_few_are_read_one_by_one(rows):
+@pytest.mark.parametrize("rows", [1, 2, 9, MAX_EXAMPLES])
+def test_small_batches_use_the_variant(rows):
     rng = np.random.default_rng(rows)
-    got, wanted = parsed([message(rng) for _ in range(rows)])
+    got, expected = parsed([message(rng) for _ in range(rows)])
     assert got is not None
-    same(got, wanted)
+    same(got, expected)
 
 
-@pytest.mark.parametrize("rows", [0, FEW + 1])
-def test_many_and_none_are_not(rows):
+@pytest.mark.parametrize("rows", [0, MAX_EXAMPLES + 1])
+def test_large_and_empty_batches_do_not(rows):
     assert parsed([message(np.random.default_rng(0))] * rows)[0] is None
 
 
 def test_another_field_is_skipped():
-    one = message(np.random.default_rng(1))
-    got, wanted = parsed([one + b"\x78\x01"])
+    data = message(np.random.default_rng(1))
+    got, expected = parsed([data + b"\x78\x01"])
     assert got is not None
-    same(got, wanted)
+    same(got, expected)
 
 
-def test_what_is_damaged_is_never_read_otherwise():
+def test_corrupt_examples_give_the_same_result():
     rng = np.random.default_rng(2)
     read = 0
     for _ in range(1500):
@@ -135,26 +142,26 @@ def test_what_is_damaged_is_never_read_otherwise():
         for _ in range(int(rng.integers(1, 3))):
             data[int(rng.integers(0, len(data)))] = int(rng.choice([0, 1, 8, 10, 13, 18, 26, 127, 128, 255]))
         cut = len(data) if rng.random() < 0.7 else int(rng.integers(0, len(data)))
-        got, wanted = parsed([bytes(data[:cut])])
+        got, expected = parsed([bytes(data[:cut])])
         if got is not None:
             read += 1
-            same(got, wanted)
+            same(got, expected)
     assert read > 50
 
 
 def test_short_strings_have_the_same_fingerprints():
     rng = np.random.default_rng(3)
     strings = [rng.bytes(n) for n in range(LONGEST + 1) for _ in range(20)]
-    assert [short_fingerprint64(one) for one in strings] == fingerprint64(strings).tolist()
+    assert [short_fingerprint64(string) for string in strings] == fingerprint64(strings).tolist()
 
 
 @pytest.mark.parametrize("kind", ["int8", "int32", "int64", "uint64"])
-def test_few_integers_are_unique_as_many_are(kind):
+def test_unique_of_few_integers_is_the_same(kind):
     rng = np.random.default_rng(4)
     for size in (0, 1, 3, 64):
         x = rng.integers(0, 9, size).astype(kind)
-        for one, other in zip(ordering.unique(x, out_idx=INT64), _sorted_unique(x), strict=True):
-            assert (one.dtype, one.tolist()) == (other.dtype, other.tolist())
+        for array, other in zip(ordering.unique(x, out_idx=INT64), _sorted_unique(x), strict=True):
+            assert (array.dtype, array.tolist()) == (other.dtype, other.tolist())
 
 
 def _sorted_unique(x):
