@@ -52,9 +52,9 @@ def choose_tensorflow(
     stock = builds(atlas, "tensorflow", platform)
     first, last = version_key(package.first), version_key(package.last)
     others = {b.version: b for b in stock if first <= version_key(b.version) <= last}
-    there = {**others, **own}
-    versions, notes = choose_versions(wanted, sorted(there, key=version_key), typed=typed)
-    chosen = [ChosenBuild(wanted.package, v, there[v], list(notes)) for v in versions]
+    available = {**others, **own}
+    versions, notes = choose_versions(wanted, sorted(available, key=version_key), typed=typed)
+    chosen = [ChosenBuild(wanted.package, v, available[v], list(notes)) for v in versions]
     for choice in chosen:
         if choice.version not in own:
             choice.notes.append(
@@ -99,18 +99,18 @@ def newest_patch(version: str, among: Iterable[Build]) -> Build | None:
 
 
 def choose_versions(
-    wanted: PackageRequirement, there: Sequence[str], *, typed: bool
+    wanted: PackageRequirement, available: Sequence[str], *, typed: bool
 ) -> tuple[list[str], list[str]]:
     """Return the matching recorded versions, the oldest first, and notes about the choice."""
-    if not there:
+    if not available:
         raise Error(f"{wanted.package} is not recorded; `tfport targets` lists what is")
     if not list(wanted.versions):
-        return [there[-1]], [] if typed else [newest_note(wanted, there[-1])]
+        return [available[-1]], [] if typed else [newest_note(wanted, available[-1])]
     if wanted.pin is not None:
-        return choose_pin(wanted, wanted.pin, there, typed=typed)
-    matching = [version for version in there if wanted.versions.contains(version, prereleases=True)]
+        return choose_pin(wanted, wanted.pin, available, typed=typed)
+    matching = [version for version in available if wanted.versions.contains(version, prereleases=True)]
     if not matching:
-        raise not_recorded(wanted, there)
+        raise not_recorded(wanted, available)
     return (matching, []) if typed else ([matching[-1]], [newest_note(wanted, matching[-1])])
 
 
@@ -119,21 +119,21 @@ def newest_note(wanted: PackageRequirement, version: str) -> str:
 
 
 def choose_pin(
-    wanted: PackageRequirement, pin: str, there: Sequence[str], *, typed: bool
+    wanted: PackageRequirement, pin: str, available: Sequence[str], *, typed: bool
 ) -> tuple[list[str], list[str]]:
     asked = version_key(pin)
     if typed and is_short(asked):
-        begins = [v for v in there if version_key(v).release[: len(asked.release)] == asked.release]
+        begins = [v for v in available if version_key(v).release[: len(asked.release)] == asked.release]
         if begins:
             return [begins[-1]], []
-    same = [v for v in there if version_key(v) == asked]
+    same = [v for v in available if version_key(v) == asked]
     if not same and (asked.local or asked.post is not None):
-        same = [v for v in there if version_key(v) == version_key(asked.base_version)]
+        same = [v for v in available if version_key(v) == version_key(asked.base_version)]
         if same and not asked.is_prerelease:
             return same, [f"{wanted.package} {pin} is not recorded: {same[0]} is used instead"]
         same = []
     if not same:
-        raise not_recorded(wanted, there)
+        raise not_recorded(wanted, available)
     return same, []
 
 
@@ -146,32 +146,34 @@ def recorded(atlas: Atlas, package: str) -> list[str]:
     return [build.version for build in atlas.builds(package)]
 
 
-def not_recorded(wanted: PackageRequirement, there: Sequence[str]) -> Error:
+def not_recorded(wanted: PackageRequirement, available: Sequence[str]) -> Error:
     """Return an error with the nearest recorded releases, and the range that is recorded."""
-    extent = f"recorded: {there[0]} to {there[-1]}" if len(there) > 1 else f"recorded: {there[0]}"
+    extent = (
+        f"recorded: {available[0]} to {available[-1]}" if len(available) > 1 else f"recorded: {available[0]}"
+    )
     if wanted.pin is None:
         return Error(f"no recorded release of {wanted.package} matches {wanted.versions}; {extent}")
     asked = version_key(wanted.pin)
-    before = [v for v in there if version_key(v) < asked][-1:]
-    after = [v for v in there if version_key(v) > asked][:1]
+    before = [v for v in available if version_key(v) < asked][-1:]
+    after = [v for v in available if version_key(v) > asked][:1]
     near = " and ".join(before + after)
     return Error(f"{wanted.package} {wanted.pin} is not recorded; nearest: {near}; {extent}")
 
 
 def choose_addon(wanted: PackageRequirement, tensorflow: Build, atlas: Atlas) -> ChosenBuild | None:
     """Return the build of an add-on for a requirement, or the nearest; None if none is recorded."""
-    there = addon_builds(atlas, wanted.package)
-    if not there:
+    available = addon_builds(atlas, wanted.package)
+    if not available:
         return None
-    matching = [b for b in there if wanted.versions.contains(b.version, prereleases=True)]
+    matching = [b for b in available if wanted.versions.contains(b.version, prereleases=True)]
     if wanted.pin is None:
         suit = [b for b in matching if suits(b, tensorflow)] or matching
         if not suit:
-            raise not_recorded(wanted, [b.version for b in there])
+            raise not_recorded(wanted, [b.version for b in available])
         return ChosenBuild(
             wanted.package, suit[-1].version, suit[-1], [newest_note(wanted, suit[-1].version)]
         )
-    build = matching[0] if matching else nearest(version_key(wanted.pin), there)
+    build = matching[0] if matching else nearest(version_key(wanted.pin), available)
     notes = (
         []
         if matching
@@ -189,7 +191,7 @@ def addon_builds(atlas: Atlas, package: str) -> list[Build]:
     return sorted(by_version.values(), key=lambda build: version_key(build.version))
 
 
-def nearest(version: Version, there: Sequence[Build]) -> Build:
+def nearest(version: Version, available: Sequence[Build]) -> Build:
     """Return the build nearest to a version: the same minor release first, then an older one."""
 
     def distance(build: Build) -> tuple[bool, bool, list[int]]:
@@ -197,7 +199,7 @@ def nearest(version: Version, there: Sequence[Build]) -> Build:
         apart = [abs(a - b) for a, b in zip(version.release, other.release, strict=False)]
         return version.release[:2] != other.release[:2], other > version, apart
 
-    return min(there, key=distance)
+    return min(available, key=distance)
 
 
 def suits(addon: Build, tensorflow: Build) -> bool:

@@ -70,8 +70,8 @@ def diff_registries(before: OpRegistry, after: OpRegistry, atlas: Atlas) -> Regi
 def _differing(before: OpRegistry, after: OpRegistry, atlas: Atlas, query: str) -> list[str]:
     """Return the ops that may differ."""
     rows = atlas.rows(query)
-    here, there = (_marks(registry, atlas, rows) for registry in (before, after))
-    return sorted(op for op in here.keys() | there.keys() if here.get(op) != there.get(op))
+    old, new = (_marks(registry, atlas, rows) for registry in (before, after))
+    return sorted(op for op in old.keys() | new.keys() if old.get(op) != new.get(op))
 
 
 def _marks(registry: OpRegistry, atlas: Atlas, rows: list[tuple[Any, ...]]) -> dict[str, list[object]]:
@@ -104,9 +104,9 @@ def _kernel_changes(
     changes = []
     for op in ops:
         if op in before and op in after:
-            here, there = _by_device(before.kernels(op)), _by_device(after.kernels(op))
-            for device in sorted(here.keys() | there.keys()):
-                change = _kernel_change(op, device, here.get(device, {}), there.get(device, {}))
+            old, new = _by_device(before.kernels(op)), _by_device(after.kernels(op))
+            for device in sorted(old.keys() | new.keys()):
+                change = _kernel_change(op, device, old.get(device, {}), new.get(device, {}))
                 changes.append(replace(change, changed=[]) if partial else change)
     return [change for change in changes if change.came or change.went or change.changed]
 
@@ -119,15 +119,15 @@ def _by_device(kernels: Iterable[Kernel]) -> dict[str, dict[object, Kernel]]:
 
 
 def _kernel_change(
-    op: str, device: str, here: dict[object, Kernel], there: dict[object, Kernel]
+    op: str, device: str, old: dict[object, Kernel], new: dict[object, Kernel]
 ) -> KernelChange:
     return KernelChange(
         op,
         device,
-        came=[kernel for key, kernel in there.items() if key not in here],
-        went=[kernel for key, kernel in here.items() if key not in there],
+        came=[kernel for key, kernel in new.items() if key not in old],
+        went=[kernel for key, kernel in old.items() if key not in new],
         changed=[
-            kernel for key, kernel in there.items() if key in here and _extras(here[key]) != _extras(kernel)
+            kernel for key, kernel in new.items() if key in old and _extras(old[key]) != _extras(kernel)
         ],
     )
 
@@ -137,9 +137,9 @@ def _extras(kernel: Kernel) -> tuple[list[str], int]:
 
 
 def _facts(before: OpRegistry, after: OpRegistry) -> dict[str, tuple[Any, Any]]:
-    here, there = _facts_of(before), _facts_of(after)
-    return {key: (here.get(key), there.get(key)) for key in sorted(here.keys() | there.keys())
-            if here.get(key) != there.get(key)}  # fmt: skip
+    old, new = _facts_of(before), _facts_of(after)
+    return {key: (old.get(key), new.get(key)) for key in sorted(old.keys() | new.keys())
+            if old.get(key) != new.get(key)}  # fmt: skip
 
 
 def _facts_of(registry: OpRegistry) -> dict[str, Any]:

@@ -111,9 +111,8 @@ class _Resolver:
         made = [self._with_addons(base) for base in bases]
         if self.parts.header is None:
             return made
-        from tfport.atlas.selective_registration import (
-            read_header,  # imported here and below, because few targets need it
-        )
+        # imported here and below, because few targets need it
+        from tfport.atlas.selective_registration import read_header
 
         selection = read_header(self.parts.header)
         return [_reduce(target, self.parts.header, selection) for target in made]

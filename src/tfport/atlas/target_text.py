@@ -105,9 +105,8 @@ def _add(parts: TargetText, word: str) -> None:
         return
     path = os.path.expanduser(word)
     if word == ".":
-        from tfport.atlas.installed_packages import (
-            this_environment,  # imported here and below, because most targets do not need it
-        )
+        # imported here and below, because most targets do not need it
+        from tfport.atlas.installed_packages import this_environment
 
         _add_listing(parts, f"this Python environment ({sys.prefix})", this_environment())
     elif not os.path.exists(path):

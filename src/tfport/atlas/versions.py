@@ -14,10 +14,8 @@ if TYPE_CHECKING:
 @functools.lru_cache(4096)
 def version_key(version: str) -> Version:
     """Return the sort key of a release; raise Error if it is not a release number."""
-    from packaging.version import (  # imported here, because looking up ops does not need it
-        InvalidVersion,
-        Version,
-    )
+    # imported here, because looking up ops does not need it
+    from packaging.version import InvalidVersion, Version
 
     try:
         return Version(version)
