@@ -6,6 +6,7 @@ which pages link to. Links between them and `docs/` are adjusted.
 
 from __future__ import annotations
 
+import ast
 import re
 from pathlib import Path
 from typing import Any
@@ -30,7 +31,22 @@ def on_files(files: Files, config: Any) -> Files:
 def on_page_markdown(markdown: str, **_: Any) -> str:
     """Drop the marks around computed numbers, and link into the site rather than the repository."""
     text = re.sub(r"<!-- count [\w-]+ -->([^<]*)<!-- end -->", r"\1", markdown)
+    text = re.sub(r"^::: tfport\.(check|fix)$", lambda found: _callable_package(found[1]), text, flags=re.M)
     return text.replace("](../deploy/", "](deploy/").replace("](../deploy)", "](deploy/kubernetes.yaml)")
+
+
+def _callable_package(name: str) -> str:
+    """The function of `tfport.check` or `tfport.fix`; mkdocstrings would show the package of that name."""
+    tree = ast.parse((ROOT / "src/tfport/__init__.py").read_text())
+    function = next(node for node in tree.body if isinstance(node, ast.FunctionDef) and node.name == name)
+    docstring = ast.get_docstring(function) or ""
+    text, _, arguments = docstring.partition("Args:\n")
+    function.body, function.decorator_list = [ast.Expr(ast.Constant(...))], []
+    rows = re.findall(r"^    (\S+): (.*(?:\n        .*)*)", arguments, re.MULTILINE)
+    table = "".join(f"| `{argument}` | {' '.join(meaning.split())} |\n" for argument, meaning in rows)
+    signature = ast.unparse(function).rpartition(":")[0].removeprefix("def ")
+    parameters = signature.replace(", ", ",\n    ").replace("(", "(\n    ", 1)
+    return f"## {name}\n\n```python\n{parameters}\n```\n\n{text}\n| argument | meaning |\n|---|---|\n{table}"
 
 
 def _list_codes(config: Any) -> None:
