@@ -1,6 +1,6 @@
-"""Hashes of strings, many at once: FarmHash's Fingerprint64, SipHash-2-4 and MurmurHash64A.
+"""Vectorized string hashes: FarmHash Fingerprint64, SipHash-2-4 and MurmurHash64A.
 
-All are arithmetic on 64-bit words; here a word is a vector with one element for each string.
+Each 64-bit word of an algorithm is a vector here, with one element per string.
 """
 
 from __future__ import annotations
@@ -19,32 +19,32 @@ _U = np.uint64
 _K0, _K1, _K2 = _U(0xC3A5C85C97CB3127), _U(0xB492B66FBE98F273), _U(0x9AE16A3B2F90404F)
 
 
-class Packed:
-    """Strings behind one another in one buffer, to read words of all of them at an offset."""
+class PackedStrings:
+    """Strings concatenated in one buffer, to read words of all strings at an offset."""
 
     def __init__(self, strings: Sequence[bytes]) -> None:
         sizes = np.fromiter(map(len, strings), np.int64, len(strings))
-        # words may be read over the ends: their superfluous bytes are masked by whoever does so
+        # 8 bytes of padding: words may be read past the end, and their extra bytes are masked
         self.bytes = np.frombuffer(b"".join((*strings, bytes(8))), np.uint8)
         self.sizes, self.starts = sizes, np.cumsum(sizes) - sizes
 
-    def only(self, chosen: NDArray[np.bool_]) -> Packed:
-        """Some of the strings."""
-        part = object.__new__(Packed)
+    def only(self, chosen: NDArray[np.bool_]) -> PackedStrings:
+        """A subset of the strings."""
+        part = object.__new__(PackedStrings)
         part.bytes, part.sizes, part.starts = self.bytes, self.sizes[chosen], self.starts[chosen]
         return part
 
     def word(self, at: Any, width: int = 8) -> Words:
-        """The little-endian number in so many bytes from an offset into each string."""
+        """The little-endian integer of `width` bytes at an offset into each string."""
         places = (self.starts + at)[:, None] + np.arange(width)
         word: Words = self.bytes[places].view(f"<u{width}")[:, 0].astype(np.uint64)
         return word
 
     def rest(self, at: Any) -> Words:
-        """The number in the bytes from an offset to the end, fewer than eight."""
-        left = (self.sizes - at).astype(np.uint64)
+        """The little-endian integer of the last bytes from an offset, fewer than eight."""
+        left_over = (self.sizes - at).astype(np.uint64)
         places = np.minimum((self.starts + at)[:, None] + np.arange(8), len(self.bytes) - 1)
-        word: Words = self.bytes[places].view("<u8")[:, 0] & ((_U(1) << (_U(8) * left)) - _U(1))
+        word: Words = self.bytes[places].view("<u8")[:, 0] & ((_U(1) << (_U(8) * left_over)) - _U(1))
         return word
 
 
@@ -63,17 +63,17 @@ def _pair(u: Words, v: Words, mul: Words) -> Words:
 
 def fingerprint64(strings: Sequence[bytes]) -> Words:
     """FarmHash's Fingerprint64 of each string."""
-    packed = Packed(strings)
+    packed = PackedStrings(strings)
     out = np.empty(len(strings), np.uint64)
     low = 0
     for high, formula in (
         (0, None),
-        (3, _tiny),
-        (7, _small),
-        (16, _medium),
-        (32, _two),
-        (64, _four),
-        (None, _long),
+        (3, _up_to_3_bytes),
+        (7, _up_to_7_bytes),
+        (16, _up_to_16_bytes),
+        (32, _up_to_32_bytes),
+        (64, _up_to_64_bytes),
+        (None, _longer),
     ):
         chosen = packed.sizes >= low if high is None else (packed.sizes >= low) & (packed.sizes <= high)
         if chosen.any():
@@ -82,31 +82,31 @@ def fingerprint64(strings: Sequence[bytes]) -> Words:
     return out
 
 
-def _tiny(p: Packed) -> Words:
+def _up_to_3_bytes(p: PackedStrings) -> Words:
     n = p.sizes.astype(np.uint64)
     a, b, c = p.word(0, 1), p.word(p.sizes >> 1, 1), p.word(p.sizes - 1, 1)
     y, z = a + (b << _U(8)), n + (c << _U(2))
     return _mixed(y * _K2 ^ z * _K0) * _K2
 
 
-def _small(p: Packed) -> Words:
+def _up_to_7_bytes(p: PackedStrings) -> Words:
     n = p.sizes.astype(np.uint64)
     return _pair(n + (p.word(0, 4) << _U(3)), p.word(p.sizes - 4, 4), _K2 + n * _U(2))
 
 
-def _medium(p: Packed) -> Words:
+def _up_to_16_bytes(p: PackedStrings) -> Words:
     mul = _K2 + p.sizes.astype(np.uint64) * _U(2)
     a, b = p.word(0) + _K2, p.word(p.sizes - 8)
     return _pair(_rotated(b, 37) * mul + a, (_rotated(a, 25) + b) * mul, mul)
 
 
-def _two(p: Packed) -> Words:
+def _up_to_32_bytes(p: PackedStrings) -> Words:
     mul = _K2 + p.sizes.astype(np.uint64) * _U(2)
     a, b, c, d = p.word(0) * _K1, p.word(8), p.word(p.sizes - 8) * mul, p.word(p.sizes - 16) * _K2
     return _pair(_rotated(a + b, 43) + _rotated(c, 30) + d, a + _rotated(b + _K2, 18) + c, mul)
 
 
-def _four(p: Packed) -> Words:
+def _up_to_64_bytes(p: PackedStrings) -> Words:
     mul = _K2 + p.sizes.astype(np.uint64) * _U(2)
     a, b, c, d = p.word(0) * _K2, p.word(8), p.word(p.sizes - 8) * mul, p.word(p.sizes - 16) * _K2
     y = _rotated(a + b, 43) + _rotated(c, 30) + d
@@ -116,16 +116,16 @@ def _four(p: Packed) -> Words:
     return _pair(_rotated(e + f, 43) + _rotated(g, 30) + h, e + _rotated(f + a, 18) + g, mul)
 
 
-class _Lanes:
-    """The state of the long hash: x, y, z and two pairs."""
+class _LongHashState:
+    """The state of the hash of long strings: x, y, z and two pairs."""
 
-    def __init__(self, p: Packed) -> None:
+    def __init__(self, p: PackedStrings) -> None:
         seed = _U(81)
         y = np.full(len(p.sizes), seed * _K1 + _U(113))
         self.x, self.y, self.z = seed * _K2 + p.word(0), y, _mixed(y * _K2 + _U(113)) * _K2
         self.v0, self.v1, self.w0, self.w1 = np.zeros((4, len(p.sizes)), np.uint64)
 
-    def step(self, p: Packed, at: Any, mul: Words | np.uint64, weight: np.uint64) -> None:
+    def step(self, p: PackedStrings, at: Any, mul: Words | np.uint64, weight: np.uint64) -> None:
         x = _rotated(self.x + self.y + self.v0 + p.word(at + 8), 37) * mul
         y = _rotated(self.y + self.v1 + p.word(at + 48), 42) * mul
         x = x ^ (self.w1 * weight)
@@ -135,18 +135,18 @@ class _Lanes:
         self.w0, self.w1 = _weak(p, at + 32, z + self.w1, y + p.word(at + 16))
         self.x, self.y, self.z = z, y, x
 
-    def chosen(self, where: NDArray[np.bool_]) -> _Lanes:
-        part = object.__new__(_Lanes)
+    def chosen(self, where: NDArray[np.bool_]) -> _LongHashState:
+        part = object.__new__(_LongHashState)
         for name, lane in vars(self).items():
             setattr(part, name, lane[where])
         return part
 
-    def put(self, where: NDArray[np.bool_], part: _Lanes) -> None:
+    def put(self, where: NDArray[np.bool_], part: _LongHashState) -> None:
         for name, lane in vars(part).items():
             getattr(self, name)[where] = lane
 
 
-def _weak(p: Packed, at: Any, a: Words, b: Words) -> tuple[Words, Words]:
+def _weak(p: PackedStrings, at: Any, a: Words, b: Words) -> tuple[Words, Words]:
     w, x, y, z = (p.word(at + i) for i in (0, 8, 16, 24))
     a = a + w
     b = _rotated(b + a + z, 21)
@@ -156,39 +156,39 @@ def _weak(p: Packed, at: Any, a: Words, b: Words) -> tuple[Words, Words]:
     return a + z, b + c
 
 
-def _long(p: Packed) -> Words:
-    lanes = _Lanes(p)
+def _longer(p: PackedStrings) -> Words:
+    state = _LongHashState(p)
     ends = (p.sizes - 1) // 64 * 64
     for at in range(0, int(ends.max()), 64):
-        going = ends > at
-        part = lanes.chosen(going)
-        part.step(p.only(going), at, _K1, _U(1))
-        lanes.put(going, part)
-    mul = _K1 + ((lanes.z & _U(0xFF)) << _U(1))
-    lanes.w0 = lanes.w0 + ((p.sizes - 1) & 63).astype(np.uint64)
-    lanes.v0 = lanes.v0 + lanes.w0
-    lanes.w0 = lanes.w0 + lanes.v0
-    lanes.step(p, p.sizes - 64, mul, _U(9))
+        active = ends > at
+        part = state.chosen(active)
+        part.step(p.only(active), at, _K1, _U(1))
+        state.put(active, part)
+    mul = _K1 + ((state.z & _U(0xFF)) << _U(1))
+    state.w0 = state.w0 + ((p.sizes - 1) & 63).astype(np.uint64)
+    state.v0 = state.v0 + state.w0
+    state.w0 = state.w0 + state.v0
+    state.step(p, p.sizes - 64, mul, _U(9))
     return _pair(
-        _pair(lanes.v0, lanes.w0, mul) + _mixed(lanes.y) * _K0 + lanes.z,
-        _pair(lanes.v1, lanes.w1, mul) + lanes.x,
+        _pair(state.v0, state.w0, mul) + _mixed(state.y) * _K0 + state.z,
+        _pair(state.v1, state.w1, mul) + state.x,
         mul,
     )
 
 
 def siphash(strings: Sequence[bytes], key: Sequence[int]) -> Words:
-    """SipHash-2-4 of each string under a key of two words."""
-    packed = Packed(strings)
+    """SipHash-2-4 of each string with a key of two words."""
+    packed = PackedStrings(strings)
     k0, k1 = (_U(k % 2**64) for k in key)
     start = [_U(c) for c in (0x736F6D6570736575, 0x646F72616E646F6D, 0x6C7967656E657261, 0x7465646279746573)]
     v = np.empty((4, len(strings)), np.uint64)
     for lane, constant, k in zip(v, start, (k0, k1, k0, k1), strict=True):
         lane[:] = constant ^ k
-    whole = packed.sizes // 8
-    for i in range(int(whole.max(initial=0))):
-        going = whole > i
-        v[:, going] = _absorbed(v[:, going], packed.only(going).word(8 * i))
-    last = packed.rest(whole * 8) | (packed.sizes.astype(np.uint64) << _U(56))
+    word_counts = packed.sizes // 8
+    for i in range(int(word_counts.max(initial=0))):
+        active = word_counts > i
+        v[:, active] = _absorbed(v[:, active], packed.only(active).word(8 * i))
+    last = packed.rest(word_counts * 8) | (packed.sizes.astype(np.uint64) << _U(56))
     v = _absorbed(v, last)
     v[2] ^= _U(0xFF)
     v = _rounds(v, 4)
@@ -218,14 +218,14 @@ def _rounds(v: Words, count: int) -> Words:
 
 def murmur64(strings: Sequence[bytes]) -> Words:
     """MurmurHash64A of each string with the seed of TensorFlow's Hash64."""
-    packed = Packed(strings)
+    packed = PackedStrings(strings)
     m = _U(0xC6A4A7935BD1E995)
     h = _U(0xDECAFCAFFE) ^ (packed.sizes.astype(np.uint64) * m)
-    whole = packed.sizes // 8
-    for i in range(int(whole.max(initial=0))):
-        going = whole > i
-        k = packed.only(going).word(8 * i) * m
-        h[going] = (h[going] ^ (_mixed(k) * m)) * m
-    left = packed.sizes % 8 > 0
-    h[left] = (h[left] ^ packed.only(left).rest(whole[left] * 8)) * m
+    word_counts = packed.sizes // 8
+    for i in range(int(word_counts.max(initial=0))):
+        active = word_counts > i
+        k = packed.only(active).word(8 * i) * m
+        h[active] = (h[active] ^ (_mixed(k) * m)) * m
+    left_over = packed.sizes % 8 > 0
+    h[left_over] = (h[left_over] ^ packed.only(left_over).rest(word_counts[left_over] * 8)) * m
     return _mixed(_mixed(h) * m)

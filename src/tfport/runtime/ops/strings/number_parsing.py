@@ -1,6 +1,6 @@
-"""Numbers read from text, as TensorFlow reads them: all of the text, blanks around it apart.
+"""Parse numbers as TensorFlow does: the whole text, without surrounding whitespace.
 
-Integers are decimal. Floats are what C's strtod takes, so also `0x1.8p3`, `inf`, `nan(…)`.
+Integers are decimal. Floats have the syntax of C's strtod, including `0x1.8p3`, `inf`, `nan(…)`.
 """
 
 from __future__ import annotations
@@ -29,20 +29,20 @@ _SPECIAL = re.compile(rb"([+-]?)(?:(inf(?:inity)?)|nan(?:\([0-9a-z_]*\))?)", re.
 
 
 def numbers(values: Sequence[bytes], dtype: np.dtype[Any]) -> NDArray[Any]:
-    """The numbers that texts say, or RunFailed."""
-    read = reader(dtype)
-    return np.array([_said(read, text, dtype) for text in values], dtype)
+    """Parse strings as numbers; RunFailed for invalid text."""
+    parse = parser(dtype)
+    return np.array([_parsed(parse, text, dtype) for text in values], dtype)
 
 
-def _said(read: Callable[[bytes], Any], text: bytes, dtype: np.dtype[Any]) -> Any:
-    value = read(text)
+def _parsed(parse: Callable[[bytes], Any], text: bytes, dtype: np.dtype[Any]) -> Any:
+    value = parse(text)
     if value is None:
-        raise RunFailed(f"`{printable(text)}` is no number of type {dtype}")
+        raise RunFailed(f"cannot parse `{printable(text)}` as {dtype}")
     return value
 
 
-def reader(dtype: np.dtype[Any]) -> Callable[[bytes], Any]:
-    """What makes a number of a text, or None of a text that is none."""
+def parser(dtype: np.dtype[Any]) -> Callable[[bytes], Any]:
+    """The parser for a dtype; it returns None for invalid text."""
     if dtype.kind in "iu":
         limits = np.iinfo(dtype)
         low, high = int(limits.min), int(limits.max)
@@ -51,17 +51,17 @@ def reader(dtype: np.dtype[Any]) -> Callable[[bytes], Any]:
 
 
 def _integer(text: bytes, low: int, high: int) -> int | None:
-    found = _INTEGER(text)
-    if found is None or (low == 0 and b"-" in text) or len(text) > 4000:
+    match = _INTEGER(text)
+    if match is None or (low == 0 and b"-" in text) or len(text) > 4000:
         return None
-    value = int(found[1])
+    value = int(match[1])
     return value if low <= value <= high else None
 
 
 def _float(text: bytes) -> float | None:
-    found = _DECIMAL(text)
-    if found is not None:
-        return float(found[1])
+    match = _DECIMAL(text)
+    if match is not None:
+        return float(match[1])
     bare = text.strip()
     if special := _SPECIAL(bare):
         value = float("inf") if special[2] else float("nan")
@@ -75,15 +75,15 @@ def _float(text: bytes) -> float | None:
 
 
 def _float32(text: bytes) -> np.float32 | None:
-    """Rounded once: where the double lies between two floats, the digits decide."""
-    wide = _float(text)
-    if wide is None:
+    """Round to float32 only once: if the double lies halfway between two floats, the digits decide."""
+    double = _float(text)
+    if double is None:
         return None
-    near = np.float32(wide)
-    if float(near) == wide or wide != wide or _DECIMAL(text) is None:
+    near = np.float32(double)
+    if float(near) == double or double != double or _DECIMAL(text) is None:
         return near
-    below, above = np.float32(np.nextafter(wide, -np.inf)), np.float32(np.nextafter(wide, np.inf))
-    if below == above or abs(wide) == np.inf:
+    below, above = np.float32(np.nextafter(double, -np.inf)), np.float32(np.nextafter(double, np.inf))
+    if below == above or abs(double) == np.inf:
         return near
     exact = Fraction(text.strip().decode())
-    return above if exact > Fraction(wide) else below if exact < Fraction(wide) else near
+    return above if exact > Fraction(double) else below if exact < Fraction(double) else near

@@ -1,8 +1,8 @@
-"""Tables from keys to values: what they hold, and how it is found.
+"""Lookup tables: the resources behind HashTable, MutableHashTable and MutableDenseHashTable.
 
-Values lie in one array, a row for each key; a dict tells the row of a key. Keys that are
-numbers are looked up all at once in a sorted copy, which is made when it is first needed.
-Every kind is safe under threads.
+The values are rows of one array; a dict maps each key to its row. Many integer keys at once are
+looked up in a sorted copy of the keys, which is created on first use. All tables are thread-safe.
+The ops are in `kernels`.
 """
 
 from __future__ import annotations
@@ -24,14 +24,14 @@ if TYPE_CHECKING:
 
 Shape = tuple[int, ...]
 _FEW = 16
-"""Keys that are looked up one by one, whatever their type."""
+"""Up to this number, keys of any type are looked up one by one."""
 
 
 class LookupTable(ABC):
-    """What every kind of table does."""
+    """A table from keys to values: the common part of all kinds."""
 
     takes_first_default = True
-    """Of one default for each key, TensorFlow takes the first for all of them."""
+    """Whether the first default applies to all keys if there is one per key, as in TensorFlow."""
 
     def __init__(
         self, name: str, key: DType, value: DType, value_shape: Shape = (), key_shape: Shape = ()
@@ -48,8 +48,8 @@ class LookupTable(ABC):
         return len(self._rows)
 
     def find(self, keys: NDArray[Any], default: NDArray[Any]) -> NDArray[Any]:
-        """The value of each key, or the default: one for all, or one for each."""
-        self._checked_types(keys, default)
+        """The value of each key, or the default for missing keys: one for all keys, or one per key."""
+        self._check_dtypes(keys, default)
         outer = self._outer(keys)
         default = self._default(default, (*outer, *self.value_shape))
         with self.lock:
@@ -57,20 +57,20 @@ class LookupTable(ABC):
             missing = rows < 0
             if not len(self._values):
                 return np.broadcast_to(default, (*outer, *self.value_shape)).copy()
-            found: NDArray[Any] = np.asarray(self._values[rows])  # of one key, no bare number
+            values: NDArray[Any] = np.asarray(self._values[rows])  # an array also for a single key
         if missing.any():
-            found[missing] = np.broadcast_to(default, found.shape)[missing]
-        return found
+            values[missing] = np.broadcast_to(default, values.shape)[missing]
+        return values
 
     def insert(self, keys: NDArray[Any], values: NDArray[Any]) -> None:
-        raise RunFailed(f"table `{self.name}` is filled once and takes no more keys")
+        raise RunFailed(f"table `{self.name}` is immutable: cannot insert keys")
 
     def remove(self, keys: NDArray[Any]) -> None:
-        raise RunFailed(f"table `{self.name}` is filled once and loses no keys")
+        raise RunFailed(f"table `{self.name}` is immutable: cannot remove keys")
 
     @abstractmethod
     def fill(self, keys: NDArray[Any], values: NDArray[Any]) -> None:
-        """All that the table holds from now on."""
+        """Replace the contents of the table."""
 
     def export(self) -> tuple[NDArray[Any], NDArray[Any]]:
         with self.lock:
@@ -82,55 +82,62 @@ class LookupTable(ABC):
     def _default(self, default: NDArray[Any], full: Shape) -> NDArray[Any]:
         if default.shape not in (self.value_shape, full):
             raise RunFailed(
-                f"the default of table `{self.name}` has shape {list(default.shape)}, not"
-                f" {list(self.value_shape)}"
+                f"the default value of table `{self.name}` must have shape {list(self.value_shape)},"
+                f" found {list(default.shape)}"
             )
         if self.takes_first_default and default.size and default.shape != self.value_shape:
             default = default.reshape(-1, *self.value_shape)[0, ...]
         return default
 
-    def _checked_types(self, keys: NDArray[Any], values: NDArray[Any] | None = None) -> None:
+    def _check_dtypes(self, keys: NDArray[Any], values: NDArray[Any] | None = None) -> None:
         if keys.dtype != self.key.numpy or (values is not None and values.dtype != self.value_type.numpy):
-            raise RunFailed(f"table `{self.name}` is from {self.key} to {self.value_type}")
+            raise RunFailed(
+                f"table `{self.name}` must be used with {self.key} keys and {self.value_type} values"
+            )
 
     def _outer(self, keys: NDArray[Any]) -> Shape:
-        """The shape of many keys, without that of one."""
+        """The shape of an array of keys, without the shape of a single key."""
         rank = keys.ndim - len(self.key_shape)
         if rank < 0 or keys.shape[rank:] != self.key_shape:
-            raise RunFailed(f"the keys of table `{self.name}` have shape {list(self.key_shape)}")
+            raise RunFailed(
+                f"table `{self.name}`: the shape of keys must end in {list(self.key_shape)},"
+                f" found {list(keys.shape)}"
+            )
         return keys.shape[:rank]
 
-    def _listed(self, keys: NDArray[Any]) -> list[Any]:
+    def key_list(self, keys: NDArray[Any]) -> list[Any]:
         if not self.key_shape:
-            found: list[Any] = keys.reshape(-1).tolist()
-            return found
+            flat: list[Any] = keys.reshape(-1).tolist()
+            return flat
         return [tuple(row) for row in keys.reshape(-1, int(np.prod(self.key_shape))).tolist()]
 
     def _rows_of(self, keys: NDArray[Any], outer: Shape) -> NDArray[Any]:
         if keys.dtype.kind in "iu" and not self.key_shape and keys.size > _FEW:
             if self._sorted is None:
-                there = np.fromiter(self._rows, keys.dtype, len(self._rows))
-                order = np.argsort(there)
-                self._sorted = there[order], np.fromiter(self._rows.values(), np.int64, len(there))[order]
-            there, rows = self._sorted
-            if not len(there):
+                known = np.fromiter(self._rows, keys.dtype, len(self._rows))
+                order = np.argsort(known)
+                self._sorted = known[order], np.fromiter(self._rows.values(), np.int64, len(known))[order]
+            known, rows = self._sorted
+            if not len(known):
                 return np.full(outer, -1)
-            at = np.minimum(np.searchsorted(there, keys), len(there) - 1)
-            return np.where(there[at] == keys, rows[at], -1)
-        listed = self._listed(keys)
-        return np.fromiter(map(self._rows.get, listed, repeat(-1)), np.int64, len(listed)).reshape(outer)
+            at = np.minimum(np.searchsorted(known, keys), len(known) - 1)
+            return np.where(known[at] == keys, rows[at], -1)
+        listed_keys = self.key_list(keys)
+        return np.fromiter(map(self._rows.get, listed_keys, repeat(-1)), np.int64, len(listed_keys)).reshape(
+            outer
+        )
 
     def _pairs(self, keys: NDArray[Any], values: NDArray[Any]) -> tuple[list[Any], NDArray[Any]]:
-        """Keys and the rows of their values, or why they do not go together."""
-        self._checked_types(keys, values)
+        """The keys as a list and their values as rows; an error if shapes or dtypes do not match."""
+        self._check_dtypes(keys, values)
         outer = self._outer(keys)
         if values.shape != (*outer, *self.value_shape):
             raise RunFailed(
-                f"table `{self.name}` is given keys {list(keys.shape)} and values {list(values.shape)},"
-                f" which should be {[*outer, *self.value_shape]}"
+                f"table `{self.name}`: values for keys of shape {list(keys.shape)} must have shape"
+                f" {[*outer, *self.value_shape]}, found {list(values.shape)}"
             )
-        listed = self._listed(keys)
-        return listed, values.reshape(len(listed), *self.value_shape)
+        listed_keys = self.key_list(keys)
+        return listed_keys, values.reshape(len(listed_keys), *self.value_shape)
 
     def _replace(self, keys: Sequence[Any], values: NDArray[Any]) -> None:
         self._rows = {key: i for i, key in enumerate(keys)}
@@ -139,68 +146,70 @@ class LookupTable(ABC):
 
 
 class StaticTable(LookupTable):
-    """Filled once, then only read."""
+    """An immutable table: initialized once, then only read."""
 
     filled = False
 
     def find(self, keys: NDArray[Any], default: NDArray[Any]) -> NDArray[Any]:
         if not self.filled:
-            raise RunFailed(f"table `{self.name}` is read before it was initialised")
+            raise RunFailed(f"table `{self.name}` was read before it was initialized")
         return super().find(keys, default)
 
     def export(self) -> tuple[NDArray[Any], NDArray[Any]]:
         if not self.filled:
-            raise RunFailed(f"table `{self.name}` is read before it was initialised")
+            raise RunFailed(f"table `{self.name}` was read before it was initialized")
         return super().export()
 
     def fill(self, keys: NDArray[Any], values: NDArray[Any]) -> None:
-        listed, rows = self._pairs(keys, values)
-        if not listed:
-            raise RunFailed(f"table `{self.name}` cannot be initialised with no keys at all")
+        listed_keys, rows = self._pairs(keys, values)
+        if not listed_keys:
+            raise RunFailed(f"table `{self.name}` must be initialized with at least one key")
         with self.lock:
             if self.filled:
-                # as in TensorFlow, which goes by the number of keys
-                if len(listed) != len(self._rows):
-                    raise RunFailed(f"table `{self.name}` was initialised before, with different keys")
+                # as in TensorFlow, which compares only the number of keys
+                if len(listed_keys) != len(self._rows):
+                    raise RunFailed(f"table `{self.name}` was already initialized with different keys")
                 return
-            self._replace(listed, rows)
-            if len(self._rows) < len(listed):
+            self._replace(listed_keys, rows)
+            if len(self._rows) < len(listed_keys):
                 flat = rows.tolist()
-                for key, value, row in zip(listed, flat, map(self._rows.__getitem__, listed), strict=True):
+                for key, value, row in zip(
+                    listed_keys, flat, map(self._rows.__getitem__, listed_keys), strict=True
+                ):
                     if flat[row] != value:
                         self._replace([], rows[:0])
-                        raise RunFailed(f"table `{self.name}` is given two values for the key {key!r:.100}")
+                        raise RunFailed(f"table `{self.name}` has two values for key {key!r:.100}")
             self.filled = True
 
 
 class MutableTable(LookupTable):
-    """Keys come and go."""
+    """A table whose keys can be inserted and removed."""
 
     takes_first_default = False
 
     def insert(self, keys: NDArray[Any], values: NDArray[Any]) -> None:
-        listed, rows = self._pairs(keys, values)
+        listed_keys, rows = self._pairs(keys, values)
         with self.lock:
             self._sorted = None
-            places = []
-            for key in listed:
-                place = self._rows.get(key)
-                if place is None:
-                    place = self._rows[key] = self._free.pop() if self._free else len(self._rows)
-                places.append(place)
-            if places and (most := max(places) + 1) > len(self._values):
-                # twice as much, so that many small insertions stay cheap
+            positions = []
+            for key in listed_keys:
+                position = self._rows.get(key)
+                if position is None:
+                    position = self._rows[key] = self._free.pop() if self._free else len(self._rows)
+                positions.append(position)
+            if positions and (most := max(positions) + 1) > len(self._values):
+                # double the size, so that many small insertions stay cheap
                 grown = np.empty((max(most, 2 * len(self._values)), *self.value_shape), self._values.dtype)
                 grown[: len(self._values)] = self._values
                 self._values = grown
-            self._values[places] = rows
+            self._values[positions] = rows
 
     def remove(self, keys: NDArray[Any]) -> None:
-        self._checked_types(keys)
+        self._check_dtypes(keys)
         self._outer(keys)
         with self.lock:
             self._sorted = None
-            for key in self._listed(keys):
+            for key in self.key_list(keys):
                 row = self._rows.pop(key, None)
                 if row is not None:
                     self._free.append(row)
@@ -213,39 +222,46 @@ class MutableTable(LookupTable):
 
 
 class DenseTable(MutableTable):
-    """One with two keys that mean an empty and a deleted place, and that nobody may use."""
+    """A table with two reserved keys, which mark empty and deleted buckets."""
 
     takes_first_default = True
-    forbidden: dict[Any, str]
+    reserved: dict[Any, str]
 
     def find(self, keys: NDArray[Any], default: NDArray[Any]) -> NDArray[Any]:
-        self._checked_keys(keys)
+        self._check_keys(keys)
         return super().find(keys, default)
 
     def insert(self, keys: NDArray[Any], values: NDArray[Any]) -> None:
-        self._checked_keys(keys)
+        self._check_keys(keys)
         super().insert(keys, values)
 
     def remove(self, keys: NDArray[Any]) -> None:
-        self._checked_keys(keys)
+        self._check_keys(keys)
         super().remove(keys)
 
     def fill(self, keys: NDArray[Any], values: NDArray[Any]) -> None:
-        """From the places of such a table, a row each, empty ones included: so it is saved."""
-        self._checked_types(keys, values)
+        """Fill from saved buckets, one row each; empty buckets are skipped."""
+        self._check_dtypes(keys, values)
         sizes = [int(np.prod(shape)) for shape in (self.key_shape, self.value_shape)]
         if [keys.shape, values.shape] != [(*keys.shape[:1], size) for size in sizes]:
-            raise RunFailed(f"table `{self.name}` is filled with rows of {sizes[0]} and {sizes[1]} elements")
+            raise RunFailed(
+                f"table `{self.name}`: rows of keys and values must have {sizes[0]} and {sizes[1]} elements,"
+                f" found shapes {list(keys.shape)} and {list(values.shape)}"
+            )
         keys, values = keys.reshape(-1, *self.key_shape), values.reshape(-1, *self.value_shape)
-        used = np.array([key not in self.forbidden for key in self._listed(keys)], bool)
+        used = np.array([key not in self.reserved for key in self.key_list(keys)], bool)
         super().fill(keys[used], values[used])
 
     def export(self) -> tuple[NDArray[Any], NDArray[Any]]:
-        raise RunFailed(f"tfport does not have the places of table `{self.name}`, which are what is exported")
+        raise RunFailed(
+            f"export of dense table `{self.name}` is unsupported: tfport does not keep its buckets"
+        )
 
-    def _checked_keys(self, keys: NDArray[Any]) -> None:
-        self._checked_types(keys)
+    def _check_keys(self, keys: NDArray[Any]) -> None:
+        self._check_dtypes(keys)
         self._outer(keys)
-        for key in self._listed(keys):
-            if key in self.forbidden:
-                raise RunFailed(f"the {self.forbidden[key]} of table `{self.name}` is no key")
+        for key in self.key_list(keys):
+            if key in self.reserved:
+                raise RunFailed(
+                    f"the {self.reserved[key]} of table `{self.name}` is reserved, found it among keys"
+                )

@@ -10,7 +10,7 @@ import numpy as np
 from tfport.errors import RunFailed
 from tfport.runtime.lower import host
 from tfport.runtime.ops.strings.byte_strings import attr_bytes, printable, string_array
-from tfport.runtime.ops.strings.number_parsing import reader
+from tfport.runtime.ops.strings.number_parsing import parser
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -46,7 +46,7 @@ def decode_csv(records, record_defaults, *, OUT_TYPE, field_delim, use_quote_del
 
 
 def _column(fields: Sequence[bytes], default: NDArray[Any], missing: bytes, at: int) -> NDArray[Any]:
-    read = reader(default.dtype) if default.dtype != object else None
+    read = parser(default.dtype) if default.dtype != object else None
     fallback = default.reshape(-1).tolist()
     values: list[Any] = []
     for i, field in enumerate(fields):

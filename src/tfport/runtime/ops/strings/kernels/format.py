@@ -1,4 +1,4 @@
-"""Numbers written as text: AsString as C's printf writes them, StringFormat as TensorFlow prints tensors."""
+"""AsString, which formats like C's printf, and StringFormat, which prints tensors like TensorFlow."""
 
 from __future__ import annotations
 
@@ -23,35 +23,35 @@ _ESCAPES |= {ord(c): b"\\" + c.encode() for c in "\"'\\"}
 @host("AsString")
 def as_string(input, *, precision, scientific, shortest, width, fill):
     if fill not in _FILLS:
-        raise RunFailed(f"`{fill}` is nothing to fill with; there is {' '.join(_FILLS[1:])} and the blank")
+        raise RunFailed(f"fill must be empty or one of `0`, `-`, `+`, ` `, `#`, found `{fill}`")
     kind = "s" if input.dtype == object else input.dtype.kind if input.dtype.kind in "biufc" else "f"
     if scientific and shortest:
-        raise RunFailed("a number cannot be written scientifically and as short as possible at once")
+        raise RunFailed("scientific and shortest must not both be true")
     if kind in "biu" and (scientific or shortest or precision >= 0):
-        raise RunFailed(f"{input.dtype} has neither a precision nor a scientific or shortest notation")
+        raise RunFailed(f"precision, scientific and shortest are unsupported for {input.dtype}")
     flat = input.reshape(-1)
     if kind == "b":
         return string_array([b"true" if value else b"false" for value in flat.tolist()], input.shape)
     size = b"%d" % width if width > 0 else b""
     digits = b".%d" % precision if precision >= 0 else b""
     if kind == "s":
-        form = b"%" + (b"-" if fill == "-" else b"") + size + b"b"
+        pattern = b"%" + (b"-" if fill == "-" else b"") + size + b"b"
     elif kind in "iu":
         flag = "" if fill == "#" or (kind == "u" and fill in "+ ") else fill
-        form = b"%" + flag.encode() + size + b"d"
+        pattern = b"%" + flag.encode() + size + b"d"
     else:
-        form = size + digits + (b"e" if scientific else b"g" if shortest else b"f")
-        return string_array(_floats(flat, form, fill.encode()), input.shape)
-    return string_array([form % value for value in flat.tolist()], input.shape)
+        pattern = size + digits + (b"e" if scientific else b"g" if shortest else b"f")
+        return string_array(_floats(flat, pattern, fill.encode()), input.shape)
+    return string_array([pattern % value for value in flat.tolist()], input.shape)
 
 
 def _flushed(flat: NDArray[Any]) -> NDArray[Any]:
-    """TensorFlow's kernels take denormal numbers for zeros."""
+    """Replace denormal numbers by zeros, as TensorFlow's kernels do."""
     return np.where(np.abs(flat) < np.finfo(flat.dtype).tiny, flat * flat.dtype.type(0), flat)
 
 
-def _floats(flat: NDArray[Any], form: bytes, flag: bytes) -> list[bytes]:
-    finite, other = b"%" + flag + form, b"%" + (b"" if flag == b"0" else flag) + form
+def _floats(flat: NDArray[Any], pattern: bytes, flag: bytes) -> list[bytes]:
+    finite, other = b"%" + flag + pattern, b"%" + (b"" if flag == b"0" else flag) + pattern
     if flat.dtype.kind == "c":
         pairs = zip(_flushed(flat.real).tolist(), _flushed(flat.imag).tolist(), strict=True)
         return [b"(" + _float(a, finite, other) + b"," + _float(b, finite, other) + b")" for a, b in pairs]
@@ -60,7 +60,7 @@ def _floats(flat: NDArray[Any], form: bytes, flag: bytes) -> list[bytes]:
 
 
 def _float(value: float, finite: bytes, other: bytes) -> bytes:
-    """As C writes it: infinities and NaN are padded with blanks, never with zeros, and NaN has a sign."""
+    """Format like C: infinities and NaN are padded with spaces, never with zeros, and NaN has a sign."""
     if -math.inf < value < math.inf:
         return finite % value
     if value != value and math.copysign(1, value) < 0:
@@ -72,15 +72,17 @@ def _float(value: float, finite: bytes, other: bytes) -> bytes:
 def string_format(inputs, *, template, placeholder, summarize):
     parts = attr_bytes(template).split(attr_bytes(placeholder)) if placeholder else [attr_bytes(template)]
     if len(parts) - 1 != len(inputs):
-        raise RunFailed(f"the template has {len(parts) - 1} places for {len(inputs)} inputs")
-    found = [parts[0]]
+        raise RunFailed(
+            f"template must have one placeholder per input ({len(inputs)}), found {len(parts) - 1}"
+        )
+    pieces = [parts[0]]
     for array, part in zip(inputs, parts[1:], strict=True):
-        found += (printed(array, summarize), part)
-    return b"".join(found)
+        pieces += (printed(array, summarize), part)
+    return b"".join(pieces)
 
 
 def printed(array: NDArray[Any], ends: int) -> bytes:
-    """A tensor as TensorFlow prints it, with so many elements at both ends of each axis; all if negative."""
+    """A tensor as TensorFlow prints it: `ends` elements at both ends of each axis, all if negative."""
     ends = array.size if ends < 0 else min(ends, array.size)
     element = _element(array.dtype)
     out: list[bytes] = []
@@ -129,11 +131,11 @@ def _float32(text: bytes) -> float:
     return float(np.float32(float(text)))
 
 
-def _shortest(value: float, few: int, many: int, back: Callable[[bytes], float], tiny: float) -> bytes:
-    """The few digits if they say the number, else the many."""
-    if 0 < abs(value) < tiny:  # TensorFlow's kernels take denormal numbers for zeros
+def _shortest(value: float, few: int, many: int, parse: Callable[[bytes], float], tiny: float) -> bytes:
+    """The number with `few` digits if that parses back to it, else with `many`."""
+    if 0 < abs(value) < tiny:  # TensorFlow's kernels flush denormal numbers to zero
         value = 0.0 * value
     if value != value:
         return b"-nan" if math.copysign(1, value) < 0 else b"nan"
     short = b"%.*g" % (few, value)
-    return short if back(short) == value else b"%.*g" % (many, value)
+    return short if parse(short) == value else b"%.*g" % (many, value)

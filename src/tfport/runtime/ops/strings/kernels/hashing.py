@@ -1,4 +1,4 @@
-"""Strings to buckets, and fingerprints of tensors."""
+"""StringToHashBucket ops and Fingerprint."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ if TYPE_CHECKING:
 
 
 _FEW = 64
-"""So many strings at most are hashed one by one, as long as all are short."""
+"""Up to this number, short strings are hashed one by one."""
 
 
 @host("StringToHashBucketFast")
 def string_to_hash_bucket_fast(input, *, num_buckets):
     strings = input.reshape(-1).tolist()
     if 0 < len(strings) <= _FEW and num_buckets > 0 and max(map(len, strings)) <= LONGEST:
-        found = [short_fingerprint64(string) % num_buckets for string in strings]
-        return np.array(found, np.int64).reshape(input.shape)
+        buckets = [short_fingerprint64(string) % num_buckets for string in strings]
+        return np.array(buckets, np.int64).reshape(input.shape)
     return _bucket(fingerprint64(strings), num_buckets, input.shape)
 
 
@@ -37,25 +37,25 @@ def string_to_hash_bucket(string_tensor, *, num_buckets):
 @host("StringToHashBucketStrong")
 def string_to_hash_bucket_strong(input, *, num_buckets, key):
     if len(key) != 2:
-        raise RunFailed(f"a key has two elements, not {len(key)}")
+        raise RunFailed(f"key must have two elements, found {len(key)}")
     return _bucket(siphash(input.reshape(-1).tolist(), key), num_buckets, input.shape)
 
 
 def _bucket(hashes: NDArray[Any], count: int, shape: Any) -> NDArray[Any]:
     if count < 1:
-        raise RunFailed(f"there are {count} buckets; there must be one at least")
+        raise RunFailed(f"num_buckets must be at least 1, found {count}")
     return (hashes % np.uint64(count)).astype(np.int64).reshape(shape)
 
 
 @host("Fingerprint")
 def fingerprint(data, method):
     if not data.ndim:
-        raise RunFailed("the data is a scalar")
-    if scalar_value(method, "the method") != b"farmhash64":
-        raise RunFailed(f"`{printable(method[()])}` is no method; there is farmhash64")
+        raise RunFailed("data must have rank 1 or more, found a scalar")
+    if scalar_value(method, "method") != b"farmhash64":
+        raise RunFailed(f"method must be `farmhash64`, found `{printable(method[()])}`")
     rows = data.reshape(len(data), int(np.prod(data.shape[1:])))
     if data.dtype == object and rows.shape[1] != 1:
-        # several strings: what is hashed is the fingerprints of each
+        # rows of several strings: hash the fingerprints of the strings
         rows = fingerprint64(rows.reshape(-1).tolist()).reshape(rows.shape)
     if rows.dtype == object:
         hashes = fingerprint64(rows[:, 0].tolist())

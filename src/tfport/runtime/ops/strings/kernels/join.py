@@ -1,4 +1,4 @@
-"""Strings put together: element by element, along axes, by segment, and as n-grams."""
+"""StringJoin, ReduceJoin, UnsortedSegmentJoin and StringNGrams."""
 
 from __future__ import annotations
 
@@ -17,7 +17,9 @@ def string_join(inputs, *, separator, N):
         return string_array([b""], ())
     shapes = list(dict.fromkeys(array.shape for array in inputs if array.ndim))
     if len(shapes) > 1:
-        raise RunFailed(f"the shapes {' and '.join(str(list(shape)) for shape in shapes[:2])} differ")
+        raise RunFailed(
+            f"inputs must have equal shapes, found {' and '.join(str(list(shape)) for shape in shapes[:2])}"
+        )
     shape = shapes[0] if shapes else ()
     columns = [np.broadcast_to(array, shape).reshape(-1).tolist() for array in inputs]
     return string_array(list(map(attr_bytes(separator).join, zip(*columns, strict=True))), shape)
@@ -27,11 +29,11 @@ def string_join(inputs, *, separator, N):
 def reduce_join(inputs, reduction_indices, *, keep_dims, separator):
     axes = [_axis(axis, inputs.ndim) for axis in reduction_indices.reshape(-1).tolist()]
     if len(set(axes)) < len(axes):
-        raise RunFailed("an axis is to be reduced twice")
+        raise RunFailed(f"reduction_indices must not repeat an axis, found {reduction_indices.tolist()}")
     kept = [axis for axis in range(inputs.ndim) if axis not in axes]
-    # the axis that is named first runs fastest
-    turned = inputs.transpose(*kept, *reversed(axes))
-    rows = turned.reshape((*turned.shape[: len(kept)], -1)) if turned.size else None
+    # the first axis named varies fastest
+    transposed = inputs.transpose(*kept, *reversed(axes))
+    rows = transposed.reshape((*transposed.shape[: len(kept)], -1)) if transposed.size else None
     shape = [inputs.shape[axis] for axis in kept]
     if rows is None:
         made = string_array([b""] * int(np.prod(shape)), shape)
@@ -44,29 +46,32 @@ def reduce_join(inputs, reduction_indices, *, keep_dims, separator):
 
 def _axis(axis: int, rank: int) -> int:
     if not -rank <= axis < rank:
-        raise RunFailed(f"there is no axis {axis} in an array of {rank}")
+        raise RunFailed(f"axis {axis} is out of range for rank {rank}")
     return axis % rank
 
 
 @host("UnsortedSegmentJoin")
 def unsorted_segment_join(inputs, segment_ids, num_segments, *, separator):
-    count = int(scalar_value(num_segments, "the number of segments"))
+    count = int(scalar_value(num_segments, "num_segments"))
     if count < 0:
-        raise RunFailed(f"there cannot be {count} segments")
+        raise RunFailed(f"num_segments must not be negative, found {count}")
     if not segment_ids.ndim:
-        raise RunFailed("segment_ids is a scalar")
+        raise RunFailed("segment_ids must have rank 1 or more, found a scalar")
     if inputs.shape[: segment_ids.ndim] != segment_ids.shape:
-        raise RunFailed(f"segments {list(segment_ids.shape)} do not fit inputs {list(inputs.shape)}")
+        raise RunFailed(
+            f"the shape of inputs must start with that of segment_ids {list(segment_ids.shape)},"
+            f" found {list(inputs.shape)}"
+        )
     ids = segment_ids.reshape(-1)
     if ids.size and (ids.min() < 0 or ids.max() >= count):
-        raise RunFailed(f"a segment is not among {count}")
+        raise RunFailed(f"segment_ids must be at least 0 and less than num_segments {count}")
     inner = inputs.shape[segment_ids.ndim :]
     rows = inputs.reshape(len(ids), int(np.prod(inner)))
-    found: list[list[list[bytes]]] = [[[] for _ in range(rows.shape[1])] for _ in range(count)]
+    segments: list[list[list[bytes]]] = [[[] for _ in range(rows.shape[1])] for _ in range(count)]
     for segment, row in zip(ids.tolist(), rows.tolist(), strict=True):
-        for place, text in zip(found[segment], row, strict=True):
-            place.append(text)
-    joined = [attr_bytes(separator).join(place) for segment in found for place in segment]
+        for column, text in zip(segments[segment], row, strict=True):
+            column.append(text)
+    joined = [attr_bytes(separator).join(column) for segment in segments for column in segment]
     return string_array(joined, (count, *inner))
 
 
@@ -83,27 +88,29 @@ def string_ngrams(
     preserve_short_sequences,
 ):
     if any(width <= 0 for width in ngram_widths):
-        raise RunFailed("an n-gram needs a positive width")
+        raise RunFailed(f"ngram_widths must be positive, found {ngram_widths}")
     words = data.reshape(-1).tolist()
     if not data_splits.size:
-        # TensorFlow answers as many empty strings as there are words
+        # TensorFlow returns as many empty strings as there are words
         return string_array([b""] * len(words)), data_splits
     splits = checked_splits(data_splits.tolist(), len(words))
-    left, right, glue = attr_bytes(left_pad), attr_bytes(right_pad), attr_bytes(separator)
-    found: list[bytes] = []
+    left, right, joiner = attr_bytes(left_pad), attr_bytes(right_pad), attr_bytes(separator)
+    ngrams: list[bytes] = []
     ends = [0]
     for start, end in itertools.pairwise(splits):
         sentence = words[start:end]
-        some = False
+        has_ngrams = False
         for width in ngram_widths:
             pad = width - 1 if pad_width < 0 else min(pad_width, width - 1)
             padded = [left] * pad + sentence + [right] * pad
-            grams = [glue.join(padded[i : i + width]) for i in range(len(padded) - width + 1)]
-            found += grams
-            some = some or bool(grams)
-        if preserve_short_sequences and not some and sentence:
+            grams = [joiner.join(padded[i : i + width]) for i in range(len(padded) - width + 1)]
+            ngrams += grams
+            has_ngrams = has_ngrams or bool(grams)
+        if preserve_short_sequences and not has_ngrams and sentence:
             if pad_width < 0:
-                raise RunFailed("short sequences cannot be kept without widths and without a padding")
-            found.append(glue.join([left] * pad_width + sentence + [right] * pad_width))
-        ends.append(len(found))
-    return string_array(found), np.array(ends)
+                raise RunFailed(
+                    "preserve_short_sequences without ngram_widths needs a pad_width of 0 or more"
+                )
+            ngrams.append(joiner.join([left] * pad_width + sentence + [right] * pad_width))
+        ends.append(len(ngrams))
+    return string_array(ngrams), np.array(ends)

@@ -1,4 +1,4 @@
-"""Text to numbers."""
+"""StringToNumber."""
 
 from __future__ import annotations
 

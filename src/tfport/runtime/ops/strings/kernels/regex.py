@@ -1,4 +1,4 @@
-"""Regular expressions, matched by RE2 as in TensorFlow."""
+"""RegexFullMatch, RegexReplace and their static versions; RE2 matches, as in TensorFlow."""
 
 from __future__ import annotations
 
@@ -29,12 +29,12 @@ def compiled_regex(pattern: bytes) -> Any:
     try:
         return re2.compile(pattern, options)
     except re2.error as error:
-        raise RunFailed(f"`{printable(pattern)}` is no regular expression: {error}") from None
+        raise RunFailed(f"invalid regular expression `{printable(pattern)}`: {error}") from None
 
 
 @host("RegexFullMatch")
 def regex_full_match(input, pattern):
-    return _matches(input, scalar_value(pattern, "the pattern"))
+    return _matches(input, scalar_value(pattern, "pattern"))
 
 
 @host("StaticRegexFullMatch")
@@ -51,7 +51,7 @@ def _matches(input: Any, pattern: bytes) -> Any:
 @host("RegexReplace")
 def regex_replace(input, pattern, rewrite, *, replace_global):
     return _replaced(
-        input, scalar_value(pattern, "the pattern"), scalar_value(rewrite, "the rewrite"), replace_global
+        input, scalar_value(pattern, "pattern"), scalar_value(rewrite, "rewrite"), replace_global
     )
 
 
@@ -62,55 +62,55 @@ def static_regex_replace(input, *, pattern, rewrite, replace_global):
 
 def _replaced(input: Any, pattern: bytes, rewrite: bytes, everywhere: bool) -> Any:
     compiled = compiled_regex(pattern)
-    pieces, whole = _rewrite(rewrite)
+    pieces, valid = _rewrite(rewrite)
     if any(piece > compiled.groups for piece in pieces if isinstance(piece, int)):
         return input
     if everywhere:
         return map_strings(input, lambda text: _all_replaced(compiled.search, text, pieces))
-    # a broken rewrite replaces nothing here, but what stands before the break above
-    return map_strings(input, lambda text: _first_replaced(compiled.search, text, pieces)) if whole else input
+    # an invalid rewrite replaces nothing here; with replace_global its valid start is used
+    return map_strings(input, lambda text: _first_replaced(compiled.search, text, pieces)) if valid else input
 
 
 def _rewrite(rewrite: bytes) -> tuple[list[bytes | int], bool]:
-    r"""Text and groups, and whether each `\` is one of `\\`, `\0` … `\9`."""
+    r"""The text and group numbers of a rewrite, and whether each `\` starts one of `\\`, `\0` … `\9`."""
     pieces: list[bytes | int] = []
-    at = 0
+    position = 0
     for escape in _ESCAPE.finditer(rewrite):
-        pieces.append(rewrite[at : escape.start()])
-        at = escape.end()
+        pieces.append(rewrite[position : escape.start()])
+        position = escape.end()
         if escape[1].isdigit():
             pieces.append(int(escape[1]))
         elif escape[1] == b"\\":
             pieces.append(b"\\")
         else:
             return pieces, False
-    return [*pieces, rewrite[at:]], True
+    return [*pieces, rewrite[position:]], True
 
 
-def _said(match: Any, pieces: list[bytes | int]) -> bytes:
+def _expanded(match: Any, pieces: list[bytes | int]) -> bytes:
     return b"".join(piece if isinstance(piece, bytes) else match.group(piece) or b"" for piece in pieces)
 
 
 def _first_replaced(search: Any, text: bytes, pieces: list[bytes | int]) -> bytes:
     match = search(text)
-    return text if match is None else text[: match.start()] + _said(match, pieces) + text[match.end() :]
+    return text if match is None else text[: match.start()] + _expanded(match, pieces) + text[match.end() :]
 
 
 def _all_replaced(search: Any, text: bytes, pieces: list[bytes | int]) -> bytes:
     """Like RE2's GlobalReplace: no empty match where the last one ended."""
     out: list[bytes] = []
-    at, last = 0, -1
-    while at <= len(text):
-        match = search(text, at)
+    position, last = 0, -1
+    while position <= len(text):
+        match = search(text, position)
         if match is None:
             break
         start, end = match.span()
-        out.append(text[at:start])
+        out.append(text[position:start])
         if start == end == last:
             character = _CHARACTER(text, start)
-            at = character.end() if character else start + 1
-            out.append(text[start:at])
+            position = character.end() if character else start + 1
+            out.append(text[start:position])
             continue
-        out.append(_said(match, pieces))
-        at = last = end
-    return b"".join((*out, text[at:]))
+        out.append(_expanded(match, pieces))
+        position = last = end
+    return b"".join((*out, text[position:]))

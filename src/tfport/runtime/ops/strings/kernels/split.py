@@ -1,4 +1,4 @@
-"""Strings taken apart, as a sparse matrix of words."""
+"""StringSplit and StringSplitV2; the result is a sparse matrix of words."""
 
 from __future__ import annotations
 
@@ -18,41 +18,41 @@ if TYPE_CHECKING:
 
 @host("StringSplit")
 def string_split(input, delimiter, *, skip_empty):
-    _is_vector(input)
-    separators = scalar_value(delimiter, "the delimiter")
+    _check_vector(input)
+    separators = scalar_value(delimiter, "delimiter")
     if not separators:
         return _sparse([[text[i : i + 1] for i in range(len(text))] for text in input.tolist()])
     pattern = re.compile(
         b"[" + b"".join(re.escape(separators[i : i + 1]) for i in range(len(separators))) + b"]"
     )
-    # an empty string has no words, even if empty words are kept
+    # an empty string has no words, also with skip_empty=False
     rows = [pattern.split(text) if text else [] for text in input.tolist()]
     return _sparse([[word for word in row if word] for row in rows] if skip_empty else rows)
 
 
 @host("StringSplitV2")
 def string_split_v2(input, sep, *, maxsplit):
-    _is_vector(input)
-    separator = scalar_value(sep, "the separator")
-    most = maxsplit if maxsplit > 0 else -1
+    _check_vector(input)
+    separator = scalar_value(sep, "sep")
+    max_splits = maxsplit if maxsplit > 0 else -1
     if maxsplit == 0:
         return _sparse([[text] for text in input.tolist()])
     if separator:
-        return _sparse([text.split(separator, most) for text in input.tolist()])
-    return _sparse([_words(text, most) for text in input.tolist()])
+        return _sparse([text.split(separator, max_splits) for text in input.tolist()])
+    return _sparse([_words(text, max_splits) for text in input.tolist()])
 
 
-def _words(text: bytes, most: int) -> list[bytes]:
-    """Between blanks; what is left after the last split is a word of its own, even if it is empty."""
-    words = text.split(None, most)
-    if len(words) == most:
+def _words(text: bytes, max_splits: int) -> list[bytes]:
+    """Split at whitespace; the rest after the last split is a word, even if it is empty."""
+    words = text.split(None, max_splits)
+    if len(words) == max_splits:
         words.append(b"")
     return words
 
 
-def _is_vector(input: NDArray[Any]) -> None:
+def _check_vector(input: NDArray[Any]) -> None:
     if input.ndim != 1:
-        raise RunFailed(f"the input must be a vector, not of shape {list(input.shape)}")
+        raise RunFailed(f"input must be a vector, found shape {list(input.shape)}")
 
 
 def _sparse(rows: Sequence[Sequence[bytes]]) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]:

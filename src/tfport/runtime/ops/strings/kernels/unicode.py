@@ -1,4 +1,4 @@
-"""Strings in an encoding to code points and back, and the script of a code point."""
+"""UnicodeDecode, UnicodeEncode, UnicodeTranscode and UnicodeScript."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ import numpy as np
 from tfport.errors import RunFailed
 from tfport.runtime.lower import host
 from tfport.runtime.ops.strings.byte_strings import checked_splits, string_array
-from tfport.runtime.ops.strings.charsets import BROKEN, Decoded, decoded, depends_on_order, is_known
+from tfport.runtime.ops.strings.charsets import BROKEN, Decoded, decoded, depends_on_order, is_supported
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 _LAST = 0x10FFFF
-_UNKNOWN = 0xFFFD
-_CONTROL = 0x1F
+_REPLACEMENT = 0xFFFD
+_LAST_CONTROL = 0x1F
 
 
 @host("UnicodeDecode")
@@ -37,32 +37,32 @@ def unicode_decode_with_offsets(
 def _decode(input: NDArray[Any], encoding: str, errors: str, replacement: int, controls: bool) -> Any:
     _checked(input, encoding, replacement)
     strings = [decoded(text, encoding) for text in input.reshape(-1).tolist()]
-    if errors == "strict" and any((one.points == BROKEN).any() for one in strings):
-        raise RunFailed(f"a string is not valid {encoding}")
-    strings = [_settled(one, errors, replacement, controls) for one in strings]
-    splits = np.cumsum([0, *(len(one.points) for one in strings)])
+    if errors == "strict" and any((string.points == BROKEN).any() for string in strings):
+        raise RunFailed(f"input has a string that is not valid {encoding}")
+    strings = [_without_errors(string, errors, replacement, controls) for string in strings]
+    splits = np.cumsum([0, *(len(string.points) for string in strings)])
     none = np.zeros(0, np.int64)
-    points = np.concatenate([none, *(one.points for one in strings)])
-    return splits, points, np.concatenate([none, *(one.starts for one in strings)])
+    points = np.concatenate([none, *(string.points for string in strings)])
+    return splits, points, np.concatenate([none, *(string.starts for string in strings)])
 
 
 def _checked(input: NDArray[Any], encoding: str, replacement: int) -> None:
-    if not is_known(encoding):
-        raise RunFailed(f"tfport does not decode `{encoding}`")
+    if not is_supported(encoding):
+        raise RunFailed(f"unsupported input_encoding `{encoding}`")
     if depends_on_order(input.reshape(-1).tolist(), encoding):
-        raise RunFailed("tfport does not decode several strings of UTF-16 with byte order marks at once")
+        raise RunFailed("unsupported: several UTF-16 strings with byte order marks; decode them one by one")
     if not 0 <= replacement <= _LAST:
-        raise RunFailed(f"{replacement} is no code point to replace others with")
+        raise RunFailed(f"replacement_char must be a code point up to {_LAST}, found {replacement}")
 
 
-def _settled(one: Decoded, errors: str, replacement: int, controls: bool) -> Decoded:
-    """What is broken, and what is a control character if they count, replaced or left out."""
-    wrong = one.points == BROKEN
+def _without_errors(string: Decoded, errors: str, replacement: int, controls: bool) -> Decoded:
+    """Replace or remove invalid code points, and control characters if `controls` is set."""
+    invalid = string.points == BROKEN
     if controls:
-        wrong = wrong | (one.points <= _CONTROL)
+        invalid = invalid | (string.points <= _LAST_CONTROL)
     if errors == "ignore":
-        return Decoded(one.points[~wrong], one.starts[~wrong])
-    return Decoded(np.where(wrong, replacement, one.points), one.starts)
+        return Decoded(string.points[~invalid], string.starts[~invalid])
+    return Decoded(np.where(invalid, replacement, string.points), string.starts)
 
 
 @host("UnicodeTranscode")
@@ -72,12 +72,12 @@ def unicode_transcode(
     _checked(input, input_encoding, replacement_char)
 
     def transcoded(text: bytes) -> bytes:
-        one = decoded(text, input_encoding)
-        points = _settled(one, errors, replacement_char, replace_control_characters).points
+        string = decoded(text, input_encoding)
+        points = _without_errors(string, errors, replacement_char, replace_control_characters).points
         if errors == "strict" and not np.array_equal(
-            points, _settled(one, "ignore", 0, replace_control_characters).points
+            points, _without_errors(string, "ignore", 0, replace_control_characters).points
         ):
-            raise RunFailed(f"a string is not valid {input_encoding}")
+            raise RunFailed(f"input has a string that is not valid {input_encoding}")
         return _encoded(points, output_encoding)
 
     return string_array([transcoded(text) for text in input.reshape(-1).tolist()], input.shape)
@@ -86,37 +86,39 @@ def unicode_transcode(
 @host("UnicodeEncode")
 def unicode_encode(input_values, input_splits, *, errors, output_encoding, replacement_char):
     if not 0 <= replacement_char <= _LAST:
-        raise RunFailed(f"{replacement_char} is no code point to replace others with")
+        raise RunFailed(f"replacement_char must be a code point up to {_LAST}, found {replacement_char}")
     if not input_splits.size:
-        raise RunFailed("there are no splits")
+        raise RunFailed("input_splits must not be empty")
     splits = checked_splits(input_splits.tolist(), input_values.size)
-    wrong = (input_values < 0) | (input_values > _LAST) | ((input_values >= 0xD800) & (input_values < 0xE000))
-    if errors == "strict" and wrong.any():
-        raise RunFailed("a code point is out of range, or a surrogate")
-    points = np.where(wrong, replacement_char, input_values)
+    invalid = (
+        (input_values < 0) | (input_values > _LAST) | ((input_values >= 0xD800) & (input_values < 0xE000))
+    )
+    if errors == "strict" and invalid.any():
+        raise RunFailed("input_values must be valid code points, found one out of range or a surrogate")
+    points = np.where(invalid, replacement_char, input_values)
     rows = []
     for start, end in itertools.pairwise(splits):
         row = points[start:end]
-        rows.append(_encoded(row[~wrong[start:end]] if errors == "ignore" else row, output_encoding))
+        rows.append(_encoded(row[~invalid[start:end]] if errors == "ignore" else row, output_encoding))
     return string_array(rows)
 
 
 def _encoded(points: NDArray[Any], encoding: str) -> bytes:
-    """Code points in one of Unicode's encodings; a surrogate among them is not one."""
-    points = np.where((points >= 0xD800) & (points < 0xE000), _UNKNOWN, points)
+    """Encode code points in a Unicode encoding; surrogates become U+FFFD."""
+    points = np.where((points >= 0xD800) & (points < 0xE000), _REPLACEMENT, points)
     return points.astype("<u4").tobytes().decode("utf-32-le").encode(encoding)
 
 
 @host("UnicodeScript")
 def unicode_script(input):
     starts, scripts = _scripts()
-    found = scripts[np.searchsorted(starts, np.clip(input, 0, _LAST), "right") - 1]
-    return np.where((input < 0) | (input > _LAST), -1, found)
+    of_input = scripts[np.searchsorted(starts, np.clip(input, 0, _LAST), "right") - 1]
+    return np.where((input < 0) | (input > _LAST), -1, of_input)
 
 
 @functools.cache
 def _scripts() -> tuple[NDArray[Any], NDArray[Any]]:
-    """Where ranges of code points begin, and their scripts."""
+    """The first code points of ranges, and their scripts."""
     text = (resources.files(__package__) / "unicode_scripts.txt").read_text()
     rows = [line.split() for line in text.splitlines() if not line.startswith("#")]
     return np.array([int(start, 16) for start, _ in rows]), np.array([int(script) for _, script in rows])

@@ -1,4 +1,4 @@
-"""Ops on tables: they are made, filled, asked and changed. TF1's handles are references, TF2's resources."""
+"""Lookup table ops: create, initialize, find, insert, remove, import and export."""
 
 from __future__ import annotations
 
@@ -17,16 +17,19 @@ T = TypeVar("T", bound=LookupTable)
 
 
 def _shared(made: T, context: Context, shared_name: str) -> T:
-    """The table of this kind and name in the session."""
+    """The session's table of this class and name; `made` if there is none yet."""
     table = context.state.resource(type(made), shared_name or context.name, lambda: made)
     if (table.key, table.value_type) != (made.key, made.value_type) or table.value_shape != made.value_shape:
-        raise RunFailed(f"table `{table.name}` is there already, from {table.key} to {table.value_type}")
+        raise RunFailed(
+            f"table `{table.name}` already exists with keys {table.key} and values {table.value_type}"
+            f" of shape {list(table.value_shape)}, found another declaration"
+        )
     return table
 
 
 def _sizes(shape: Any) -> Shape:
     if shape.dims is None or None in shape.dims:
-        raise RunFailed("the values of a table need a shape that is known")
+        raise RunFailed(f"value_shape must be fully known, found {shape}")
     return tuple(shape.dims)
 
 
@@ -71,7 +74,7 @@ def anonymous_mutable_hash_table_of_tensors(*, key_dtype, value_dtype, value_sha
 def _vector(shape: Any) -> Shape:
     sizes = _sizes(shape)
     if len(sizes) != 1:
-        raise RunFailed(f"the values of such a table are vectors, not of shape {list(sizes)}")
+        raise RunFailed(f"value_shape must have one axis, found {list(sizes)}")
     return sizes
 
 
@@ -137,31 +140,32 @@ def _dense(
     name: str, value: DType, shape: Any, buckets: int, load: float, key: DType, empty: Any, *deleted: Any
 ) -> DenseTable:
     if buckets < 4 or buckets & (buckets - 1):
-        raise RunFailed(f"the number of buckets must be a power of two, 4 at least, not {buckets}")
+        raise RunFailed(f"initial_num_buckets must be a power of two and at least 4, found {buckets}")
     if not 0 < load < 1:
-        raise RunFailed(f"the load must be between 0 and 1, not {load}")
+        raise RunFailed(f"max_load_factor must be between 0 and 1, found {load}")
     table = DenseTable(name, key, value, _sizes(shape), empty.shape)
-    table.forbidden = dict(zip(table._listed(empty), ("empty key",), strict=True))
+    table.reserved = dict(zip(table.key_list(empty), ("empty key",), strict=True))
     for other in deleted:
-        if other.shape != empty.shape or table._listed(other)[0] in table.forbidden:
-            raise RunFailed("the deleted key must have the shape of the empty key, and be another")
-        table.forbidden[table._listed(other)[0]] = "deleted key"
+        if other.shape != empty.shape or table.key_list(other)[0] in table.reserved:
+            raise RunFailed("deleted_key must have the shape of empty_key and differ from it")
+        table.reserved[table.key_list(other)[0]] = "deleted key"
     return table
 
 
 @host("InitializeTable InitializeTableV2")
 def initialize_table(table_handle, keys, values):
-    _filled_once(table_handle)
+    _check_static(table_handle)
     if keys.shape != values.shape or keys.ndim != 1:
         raise RunFailed(
-            f"keys {list(keys.shape)} and values {list(values.shape)} must be vectors of one length"
+            "keys and values must be vectors of equal length,"
+            f" found shapes {list(keys.shape)} and {list(values.shape)}"
         )
     table_handle.fill(keys, values)
 
 
-def _filled_once(table: LookupTable) -> None:
+def _check_static(table: LookupTable) -> None:
     if not isinstance(table, StaticTable):
-        raise RunFailed(f"table `{table.name}` is no table that is initialised")
+        raise RunFailed(f"table `{table.name}` must be an immutable table")
 
 
 @host("LookupTableImport LookupTableImportV2")
@@ -188,7 +192,8 @@ def lookup_table_remove(table_handle, keys):
 def lookup_table_export(table_handle, *, Tkeys, Tvalues):
     if (table_handle.key, table_handle.value_type) != (Tkeys, Tvalues):
         raise RunFailed(
-            f"table `{table_handle.name}` is from {table_handle.key} to {table_handle.value_type}"
+            f"table `{table_handle.name}` maps {table_handle.key} to {table_handle.value_type},"
+            f" found Tkeys {Tkeys} and Tvalues {Tvalues}"
         )
     return table_handle.export()
 

@@ -1,4 +1,4 @@
-"""Tables filled from a file of the model: a vocabulary, or columns."""
+"""InitializeTableFromTextFile: fill a table from a text file of the model."""
 
 from __future__ import annotations
 
@@ -27,8 +27,8 @@ def initialize_table_from_text_file(
     table_handle, filename, *, key_index, value_index, vocab_size, delimiter, offset, context
 ):
     if not isinstance(table_handle, StaticTable):
-        raise RunFailed(f"table `{table_handle.name}` is no table that is initialised")
-    name = scalar_value(filename, "the name of a file").decode(errors="replace")
+        raise RunFailed(f"table `{table_handle.name}` must be an immutable table")
+    name = scalar_value(filename, "filename").decode(errors="replace")
     layout = TextFileLayout(key_index, value_index, vocab_size, delimiter, offset)
     data = bytes(context.state.read_file(name))
     table_handle.fill(*entries(name, data, layout, table_handle.key, table_handle.value_type))
@@ -36,7 +36,7 @@ def initialize_table_from_text_file(
 
 @dataclass(frozen=True, slots=True)
 class TextFileLayout:
-    """Where in a file the keys and values of a table are: the attributes of its initialiser."""
+    """Where the keys and values are in a file: the attributes of InitializeTableFromTextFile."""
 
     key_index: int
     value_index: int
@@ -48,13 +48,15 @@ class TextFileLayout:
 def entries(
     name: str, data: bytes, layout: TextFileLayout, key: DType, value: DType
 ) -> tuple[NDArray[Any], NDArray[Any]]:
-    """The keys and the values that a file holds, or what is wrong with it."""
+    """The keys and values in a text file; RunFailed if it is malformed."""
     rows, delimiter = lines(data), attr_bytes(layout.delimiter)
     if len(delimiter) != 1:
-        raise RunFailed("the delimiter must be one byte")
+        raise RunFailed(f"delimiter must be one byte, found {len(delimiter)}")
     if layout.vocab_size >= 0:
         if len(rows) < layout.vocab_size:
-            raise RunFailed(f"{name} has {len(rows)} lines, not {layout.vocab_size}")
+            raise RunFailed(
+                f"{name}: expected at least {layout.vocab_size} lines (vocab_size), found {len(rows)}"
+            )
         rows = rows[: layout.vocab_size]
     if b"" in rows:
         raise RunFailed(f"{name}: line {rows.index(b'') + 1} is empty")
@@ -63,7 +65,8 @@ def entries(
         columns = [row.split(delimiter) for row in rows]
         for row in columns:
             if len(row) <= last:
-                raise RunFailed(f"{name} has a line of {len(row)} columns: {printable(delimiter.join(row))}")
+                line = printable(delimiter.join(row))
+                raise RunFailed(f"{name}: expected at least {last + 1} columns, found {len(row)}: {line}")
     return (
         _column(rows, columns, layout.key_index, key, layout.offset),
         _column(rows, columns, layout.value_index, value, layout.offset),
@@ -71,9 +74,9 @@ def entries(
 
 
 def lines(data: bytes) -> list[bytes]:
-    """The lines of a file, without a carriage return at their ends."""
-    found = [line.removesuffix(b"\r") for line in data.split(b"\n")]
-    return found if found[-1] else found[:-1]
+    """The lines of a file, without trailing carriage returns."""
+    rows = [line.removesuffix(b"\r") for line in data.split(b"\n")]
+    return rows if rows[-1] else rows[:-1]
 
 
 def _column(
@@ -81,9 +84,9 @@ def _column(
 ) -> NDArray[Any]:
     if index == LINE_NUMBER:
         if dtype.name != "int64":
-            raise RunFailed(f"the number of a line is an int64, not {dtype}")
+            raise RunFailed(f"line numbers need a table dtype of int64, found {dtype}")
         return np.arange(offset, offset + len(rows))
     if index == WHOLE_LINE and dtype.name != "string" and not dtype.is_integer:
-        raise RunFailed(f"a line is a string or an integer, not {dtype}")
+        raise RunFailed(f"whole lines need a table dtype of string or an integer, found {dtype}")
     fields = list(rows) if columns is None or index == WHOLE_LINE else [row[index] for row in columns]
     return string_array(fields) if dtype.name == "string" else numbers(fields, dtype.numpy)
