@@ -1,7 +1,7 @@
 """Recurrent layers of cuDNN, which run on GPUs only, as arithmetic that runs anywhere.
 
 The one vector that holds all weights is taken apart as tfport's runtime does
-(`runtime.kernels._cudnn_params`): layer by layer, direction by direction, matrices first.
+(`runtime.ops.nn.cudnn_params`): layer by layer, direction by direction, matrices first.
 Ops that only pack or unpack such a vector: `rules.nn.cudnn_params`.
 """
 
