@@ -1,5 +1,8 @@
 """The index says which module declares what, so that a process imports only what it needs."""
 
+import os
+import re
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -56,3 +59,25 @@ def test_a_name_that_the_index_lacks_is_noticed_in_a_checkout(stale):
     assert stale.lacks("New")
     assert not stale.lacks("Gone")
     assert not stale.lacks("Never declared")
+
+
+def test_an_op_that_the_index_lacks_says_to_make_the_index(tmp_path):
+    """A developer who adds a kernel and forgets the index is told so, not that there is no kernel."""
+    copy = tmp_path / "checkout"
+    shutil.copytree(ROOT / "src", copy / "src", ignore=shutil.ignore_patterns("__pycache__"))
+    (copy / "pyproject.toml").touch()
+    index = copy / "src/tfport" / discovery.INDEX
+    index.write_text(re.sub(r"\bAbs\b ?", "", index.read_text()))
+    code = (
+        "import tfport; from tfport.graph.build import graph_to_def\n"
+        "from tests.recorded_models import graph\n"
+        "made = graph('x = Placeholder() {dtype=float32, shape=(2,)}\\ny = Abs(x) {T=float32}')\n"
+        "session = tfport.Session(tfport.load(graph_to_def(made).SerializeToString()))\n"
+        "session.run('y:0', {'x:0': [1.0, -2.0]})"
+    )
+    environment = os.environ | {"PYTHONPATH": f"{copy / 'src'}{os.pathsep}{ROOT}"}
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, cwd=tmp_path, env=environment
+    )
+    assert "`y` (Abs): the index lacks this op" in done.stderr
+    assert "run `make index`" in done.stderr

@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from tfport.discovery import STALE
 from tfport.errors import CannotRun
 from tfport.graph.attrs import Attr
 from tfport.graph.dtypes import DType
 from tfport.graph.graph import Node
 from tfport.runtime.implementations import OpImplementations
+from tfport.runtime.lower import KERNELS, LOWERINGS, STRUCTURES
 
 MAX_LISTED = 20
 
@@ -50,6 +52,8 @@ def missing_kernel(
     if reason is not None:
         return reason
     if not implementations.kernels_of(op) and not implementations.lowerings_of(op):
+        if any(catalog.lacks(op) for catalog in (KERNELS, LOWERINGS, STRUCTURES)):
+            return f"the index lacks this op, which a module of tfport declares; {STALE}"
         return "tfport has no kernel for this op"
     types = ", ".join(f"{name}={value}" for name, value in attrs.items() if isinstance(value, DType))
     return f"tfport has no kernel for {types or 'these attributes'} ({why_not_lowered})"
