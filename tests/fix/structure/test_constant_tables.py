@@ -1,4 +1,4 @@
-"""Tables said without tables: answers stay, initialisers do nothing, and what may change is refused."""
+"""Tables as constants: outputs stay the same, initializers become NoOp, and mutable tables are refused."""
 
 import numpy as np
 import pytest
@@ -43,7 +43,7 @@ def test_comparisons_answer_as_tables_do(name, before):
     assert_equal(answers(made, program), answers(graph(program.text), program))
 
 
-def test_the_initialiser_stays_and_does_nothing():
+def test_the_initializer_stays_and_does_nothing():
     made = graph(BACKWARDS)
     without_tables(made)
     assert (made["init"].op, made["init"].inputs) == ("NoOp", ())

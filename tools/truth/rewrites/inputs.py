@@ -49,7 +49,7 @@ def one_input(name: str, spec: TensorSpec, options: Mapping[str, Any], batch: in
 
 
 def patches(rng: np.random.Generator, shape: list[int], size: int) -> np.ndarray:
-    """Images of one-coloured squares, each with its own brightness: noise would look alike to a network."""
+    """Images of single-colored squares, each with its own brightness: noise would look alike to a network."""
     batch, height, width, channels = shape
     coarse = rng.random((batch, -(-height // size), -(-width // size), channels))
     wide = coarse.repeat(size, 1).repeat(size, 2)[:, :height, :width]

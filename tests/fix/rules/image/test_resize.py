@@ -1,4 +1,4 @@
-"""Images resized from the centres of their pixels, where only gathering is known."""
+"""Image resizing with half_pixel_centers, by gathers."""
 
 import numpy as np
 import pytest
