@@ -12,8 +12,6 @@ from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 
-import pytest
-
 ROOT = Path(__file__).parents[1]
 SRC = ROOT / "src"
 PACKAGE = SRC / "tfport"
@@ -23,7 +21,6 @@ LAYERS = ["formats", "graph", "registry", "atlas", "check", "runtime", "fix", "s
 """A layer may import the layers before it, and none behind it."""
 BELOW_ALL_LAYERS = {"errors", "discovery"}
 """Modules that every layer may import, and that import no layer."""
-NOT_YET = pytest.mark.xfail(strict=True, reason="not yet true: remove this mark when it is")
 LARGEST_FOLDER = 40
 VAGUE = re.compile(r"given|said|told|held|found|one|ones|thing|things|stuff")
 VAGUE_FUNCTION = re.compile(r"given|said|told|held|found|thing|things|stuff")
@@ -173,7 +170,6 @@ def test_tests_mirror_the_source():
     assert not missing, "\n".join(missing)
 
 
-@NOT_YET
 def test_no_variable_has_a_vague_name():
     vague = [
         f"{name}:{line} {variable}"
