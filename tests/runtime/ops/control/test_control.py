@@ -1,4 +1,4 @@
-"""Branches and loops whose parts are functions."""
+"""Functional control flow: If, Case, While and calls."""
 
 import numpy as np
 import pytest
@@ -27,10 +27,10 @@ IF = f"""
 """
 
 
-def choice(p, *, kind="bool", shape="()", op="StatelessIf", **said):
+def branch(p, *, kind="bool", shape="()", op="StatelessIf", **options):
     text = (IF + ADD_OR_MUL).replace("KIND", kind).replace("SHAPE", shape).replace("OP", op)
     return graph_case(
-        text, fetches=["z:0", "y:1"], name=op, p=p, a=numbers(3, seed=1), b=numbers(3, seed=2), **said
+        text, fetches=["z:0", "y:1"], name=op, p=p, a=numbers(3, seed=1), b=numbers(3, seed=2), **options
     )
 
 
@@ -44,7 +44,7 @@ CASE = """
 """
 
 
-def one_of_three(i):
+def case_of_three(i):
     return graph_case(
         CASE.replace("PAIRS", PAIRS) + ADD_OR_MUL,
         fetches=["y:0", "y:1"],
@@ -72,8 +72,8 @@ POWERS = """
 
 
 def powers(n, op="StatelessWhile", x=None):
-    given = numbers(4) if x is None else x
-    return graph_case(POWERS.replace("OP", op), fetches=["w:0", "w:2", "w:3"], name=op, n=scalar(n), x=given)
+    values = numbers(4) if x is None else x
+    return graph_case(POWERS.replace("OP", op), fetches=["w:0", "w:2", "w:3"], name=op, n=scalar(n), x=values)
 
 
 GROWING = """
@@ -148,12 +148,12 @@ NESTED = """
 """
 NESTED = NESTED.replace("ONE", "Tin=[float32], Tout=[float32]")
 CASES = [
-    choice(boolean(True)[0]), choice(boolean(False)[0]), choice(boolean(True)[0], op="If"),
-    choice(scalar(3), kind="int32"), choice(scalar(0), kind="int32"), choice(np.float32(0.5), kind="float32"),
-    choice(np.float32(np.nan), kind="float32"), choice(f32(0), kind="float32", shape="(?)"),
-    choice(f32(), kind="float32", shape="(?)"), choice(strings("yes")[0:1].reshape(()), kind="string"),
-    choice(strings("").reshape(()), kind="string"),
-    *(one_of_three(i) for i in (0, 1, 2, 3, -1)),
+    branch(boolean(True)[0]), branch(boolean(False)[0]), branch(boolean(True)[0], op="If"),
+    branch(scalar(3), kind="int32"), branch(scalar(0), kind="int32"), branch(np.float32(0.5), kind="float32"),
+    branch(np.float32(np.nan), kind="float32"), branch(f32(0), kind="float32", shape="(?)"),
+    branch(f32(), kind="float32", shape="(?)"), branch(strings("yes")[0:1].reshape(()), kind="string"),
+    branch(strings("").reshape(()), kind="string"),
+    *(case_of_three(i) for i in (0, 1, 2, 3, -1)),
     powers(0), powers(1), powers(5), powers(5, "While"), powers(3, x=f32()),
     graph_case(GROWING, fetches=["w:0", "w:1"], name="growing", x=f32(1, 2)),
     graph_case(WORDS, fetches=["w:0", "w:1"], name="words", s=strings("ab").reshape(())),
@@ -172,16 +172,16 @@ def steps(text, fetches, feeds):
     return tfport.Session(model).program(fetches, feeds).steps
 
 
-def test_a_loop_and_a_branch_of_numbers_are_said_in_onnx():
+def test_numeric_loops_and_branches_are_lowered_to_onnx():
     (loop,) = steps(POWERS.replace("OP", "While"), ["w:3"], ["n:0", "x:0"])[-1:]
     assert [node.op for node in loop.lowered] == ["Loop"]
-    # neither what counts the turns nor what is multiplied goes round with the loop
+    # neither the counter nor the constant factor is a loop variable
     assert len(loop.outputs) == 1
     nested = steps(NESTED, ["w:1"], ["x:0"])
     assert [step.lowered is not None for step in nested] == [True]
 
 
-def test_of_a_constant_condition_only_the_branch_that_is_taken_must_run():
+def test_only_the_selected_branch_of_a_constant_condition_must_be_supported():
     text = """
         x = Placeholder() {dtype=float32, shape=(?)}
         p = Const() {dtype=bool, value=bool()[true]}
@@ -196,7 +196,7 @@ def test_of_a_constant_condition_only_the_branch_that_is_taken_must_run():
     assert [step.op for step in steps(text, ["y:0"], ["x:0"])] == ["Neg"]
 
 
-def test_effects_in_a_branch_happen_once_and_only_there():
+def test_side_effects_run_once_and_only_in_the_selected_branch():
     text = """
         p = Placeholder() {dtype=bool, shape=()}
         v = VarHandleOp() {dtype=float32, shape=(), shared_name="v"}
@@ -217,7 +217,7 @@ def test_effects_in_a_branch_happen_once_and_only_there():
     assert [float(session.run("y:0", {"p:0": p})) for p in (True, True, False, False)] == [1, 2, 2, 2]
 
 
-def test_a_loop_over_a_variable_goes_on_until_it_says_so():
+def test_a_loop_runs_until_its_condition_on_a_variable_is_false():
     text = """
         v = VarHandleOp() {dtype=int32, shape=(), shared_name="v"}
         zero = Const() {dtype=int32, value=int32()[0]}
@@ -240,7 +240,7 @@ def test_a_loop_over_a_variable_goes_on_until_it_says_so():
     assert session.run("y:0") == i32(7)[0]
 
 
-def test_a_function_of_tf1_runs_its_effects_though_it_names_none():
+def test_a_tf1_function_runs_side_effects_without_control_outputs():
     text = """
         v = VarHandleOp() {dtype=float32, shape=(), shared_name="v"}
         zero = Const() {dtype=float32, value=float32()[0.0]}

@@ -1,4 +1,4 @@
-"""TF1's branches and loops, whose parts are nodes among others."""
+"""TF1 control flow: branches and loops made of Switch, Merge, Enter and Exit nodes."""
 
 import pytest
 from tests.recorded_models import graph
@@ -107,8 +107,8 @@ INSIDE = (
 )
 
 
-def cond(text, fetches, **said):
-    return graph_case(text, fetches=fetches, name="cond", x=numbers(3), **said)
+def cond(text, fetches, **feeds):
+    return graph_case(text, fetches=fetches, name="cond", x=numbers(3), **feeds)
 
 
 CASES = [
@@ -138,19 +138,19 @@ def test_merges_of_one_condition_are_one_branch():
     assert program.steps[0].lowered
 
 
-def test_loops_are_said_in_onnx():
+def test_loops_are_lowered_to_onnx():
     for text in (ADDS, CHOOSES, INSIDE):
         program = session(text).program(["out:0"], ["n:0", "x:0"])
         assert all(step.lowered for step in program.steps)
 
 
-def test_a_branch_in_a_loop_chooses_in_each_turn():
-    # not among the cases: TensorFlow answers this only without its optimiser, which breaks it
+def test_a_branch_in_a_loop_is_selected_in_each_iteration():
+    # not among the recorded cases: TensorFlow's graph optimizer breaks this model
     turns, out = session(CHOOSES).run(["xi:0", "out:0"], {"n:0": scalar(5), "x:0": f32(1, 2)})
     assert (turns, out.tolist()) == (5, [8, 16])
 
 
-def test_a_branch_that_counts_counts_once():
+def test_side_effects_of_a_branch_run_once():
     text = """
         p = Placeholder() {dtype=bool, shape=()}
         v = VarHandleOp() {dtype=float32, shape=(), shared_name="v"}
@@ -171,7 +171,7 @@ def test_a_branch_that_counts_counts_once():
     assert answers == [1, 2, 2, 2]
 
 
-def test_variables_of_tf1_are_switched_and_selected():
+def test_tf1_variables_pass_ref_switch_and_ref_select():
     text = """
         i = Placeholder() {dtype=int32, shape=()}
         p = Placeholder() {dtype=bool, shape=()}

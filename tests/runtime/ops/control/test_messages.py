@@ -1,3 +1,5 @@
+"""Assert, Print and EditDistance."""
+
 import re
 
 import numpy as np
@@ -40,7 +42,7 @@ WORDS = strings("a", "b", "c", "a", "x", "y")
 
 CASES = [
     case("Assert", YES, DATA, summarize=3),
-    *(case("Assert", NO, [one], summarize=n, fails=True) for one in DATA for n in (-1, 1, 2, 3)),
+    *(case("Assert", NO, [data], summarize=n, fails=True) for data in DATA for n in (-1, 1, 2, 3)),
     case("Print", f32(1, 2), DATA, message="so: ", first_n=1),
     case("PrintV2", np.array(b"hello", object), output_stream="stderr", end="!\n"),
     *(
@@ -74,7 +76,7 @@ def test_messages(c, way):
 
 
 @pytest.mark.parametrize(
-    ("data", "most", "said"),
+    ("data", "limit", "text"),
     [
         (DATA[0], 3, r"[a\"b\n]"),
         (DATA[3], 3, "[[1 2][3...]...]"),
@@ -88,9 +90,9 @@ def test_messages(c, way):
         (DATA[9], 3, "[0.333251953]"),
     ],
 )
-def test_an_assertion_shows_its_data(data, most, said):
-    with pytest.raises(tfport.Error, match=re.escape(f"assertion failed: {said}")):
-        run(case("Assert", NO, [data], summarize=most), "host")
+def test_an_assertion_failure_shows_its_data(data, limit, text):
+    with pytest.raises(tfport.Error, match=re.escape(f"assertion failed: {text}")):
+        run(case("Assert", NO, [data], summarize=limit), "host")
 
 
 def test_prints_go_to_stderr(capfd):

@@ -1,4 +1,4 @@
-"""TensorArrays of all three generations."""
+"""TensorArray ops, versions 1 to 3."""
 
 import pytest
 from tests.recorded_models import graph
@@ -10,8 +10,8 @@ from tfport.graph.build import graph_to_def
 ARRAY = "{dtype=float32, element_shape=ELEMENT, dynamic_size=DYNAMIC}"
 
 
-def array(lines, fetches, *, size=3, element="(...)", dynamic="false", version="V3", **said):
-    """An array `a`, and more lines."""
+def array(lines, fetches, *, size=3, element="(...)", dynamic="false", version="V3", **feeds):
+    """A case with an array `a` and more lines."""
     head = f"""
     x = Placeholder() {{dtype=float32, shape=(?, ?)}}
     v = Placeholder() {{dtype=float32, shape=(?)}}
@@ -23,9 +23,9 @@ def array(lines, fetches, *, size=3, element="(...)", dynamic="false", version="
     a = TensorArrayV3(size) {ARRAY.replace("ELEMENT", element).replace("DYNAMIC", dynamic)}
 """
     body = "\n".join(f"    {line.strip()}" for line in lines.strip().splitlines())
-    said.setdefault("x", numbers(3, 2))
-    said.setdefault("v", f32(7, 8))
-    return graph_case(head + body, fetches=fetches, name="array", **said)
+    feeds.setdefault("x", numbers(3, 2))
+    feeds.setdefault("v", f32(7, 8))
+    return graph_case(head + body, fetches=fetches, name="array", **feeds)
 
 
 T, D = "{T=float32}", "{dtype=float32}"
@@ -107,13 +107,13 @@ def test_tensor_arrays(c, way):
     check("tensor_arrays", c, way)
 
 
-def test_arrays_do_not_keep_a_loop_out_of_onnx():
+def test_a_loop_over_arrays_is_lowered_to_onnx():
     model = tfport.load(graph_to_def(graph(SQUARES)).SerializeToString())
     program = tfport.Session(model).program(["y:0"], ["x:0"])
     assert all(step.lowered for step in program.steps)
 
 
-def test_the_first_generations_begin_with_a_flow_that_is_a_number():
+def test_the_first_flow_of_version_2_is_a_number():
     text = """
         x = Placeholder() {dtype=float32, shape=(?, ?)}
         size = Const() {dtype=int32, value=int32()[2]}
@@ -127,7 +127,7 @@ def test_the_first_generations_begin_with_a_flow_that_is_a_number():
     assert tfport.Session(model).run("y:0", {"x:0": f32([1, 2], [3, 4])}).tolist() == [1, 2]
 
 
-def test_an_array_that_is_longer_than_what_is_unstacked_keeps_its_size():
+def test_an_array_longer_than_the_unstacked_tensor_keeps_its_size():
     text = """
         x = Placeholder() {dtype=float32, shape=(?, 2)}
         size = Placeholder() {dtype=int32, shape=()}

@@ -1,4 +1,4 @@
-"""TensorLists by themselves, and in the loops that Keras and tf.map_fn make of them."""
+"""TensorList ops, alone and in loops as Keras and tf.map_fn create them."""
 
 import pytest
 from tests.recorded_models import graph
@@ -16,20 +16,20 @@ def const(name, *values, kind="int32", shape=None):
     return f"    {name} = Const() {{dtype={kind}, value={kind}{dims}[{', '.join(map(str, values))}]}}\n"
 
 
-def listed(lines, fetches, **said):
-    """A list `l` of the rows of `x`, and more lines."""
+def filled(lines, fetches, **feeds):
+    """A case with a list `l` of the rows of `x` and more lines."""
     head = (
         "    x = Placeholder() {dtype=float32, shape=(?, ?)}\n"
         + const("any", -1, shape="()")
         + f"    l = TensorListFromTensor(x, any) {{{ES}}}\n"
     )
     body = "\n".join(f"    {line.strip()}" for line in lines.strip().splitlines())
-    said.setdefault("x", numbers(3, 2))
-    return graph_case(head + body, fetches=fetches, name="list", **said)
+    feeds.setdefault("x", numbers(3, 2))
+    return graph_case(head + body, fetches=fetches, name="list", **feeds)
 
 
-def reserved(lines, fetches, shape=(2,), size=3, **said):
-    """A list `l` of unset elements, and more lines."""
+def reserved(lines, fetches, shape=(2,), size=3, **feeds):
+    """A case with a list `l` of unset elements and more lines."""
     dims = const("dims", *shape) if shape is not None else const("dims", -1, shape="()")
     head = (
         dims
@@ -41,8 +41,8 @@ def reserved(lines, fetches, shape=(2,), size=3, **said):
         + "    v = Placeholder() {dtype=float32, shape=(?)}\n"
     )
     body = "\n".join(f"    {line.strip()}" for line in lines.strip().splitlines())
-    said.setdefault("v", f32(5, 6))
-    return graph_case(head + body, fetches=fetches, name="list", **said)
+    feeds.setdefault("v", f32(5, 6))
+    return graph_case(head + body, fetches=fetches, name="list", **feeds)
 
 
 STACK = f"y = TensorListStack(m, any) {{{E}}}"
@@ -54,50 +54,50 @@ COUNT, VALUE = "n = Placeholder() {dtype=int32, shape=()}", "v = Placeholder() {
 NONE = "none = Const() {dtype=int64, value=int64(0,)[]}"
 GET = f"y = TensorListGetItem(l, i, any) {{{E}}}"
 CASES = [
-    listed(f"y = TensorListStack(l, any) {{{E}}}\nn = TensorListLength(l)", ["y:0", "n:0"]),
-    listed(f"y = TensorListStack(l, any) {{{E}, num_elements=3}}", ["y:0"]),
-    listed(f"y = TensorListStack(l, any) {{{E}, num_elements=4}}", ["y:0"], fails=True),
-    *(listed(f"{FED_INDEX}\n{GET}", ["y:0"], i=scalar(i)) for i in (0, 2)),
-    *(listed(f"{FED_INDEX}\n{GET}", ["y:0"], i=scalar(i), fails=True) for i in (3, -1)),
-    listed(f"{FED_INDEX}\n{GET}", ["y:0"], x=numbers(0, 2), i=scalar(0), fails=True),
-    listed(
+    filled(f"y = TensorListStack(l, any) {{{E}}}\nn = TensorListLength(l)", ["y:0", "n:0"]),
+    filled(f"y = TensorListStack(l, any) {{{E}, num_elements=3}}", ["y:0"]),
+    filled(f"y = TensorListStack(l, any) {{{E}, num_elements=4}}", ["y:0"], fails=True),
+    *(filled(f"{FED_INDEX}\n{GET}", ["y:0"], i=scalar(i)) for i in (0, 2)),
+    *(filled(f"{FED_INDEX}\n{GET}", ["y:0"], i=scalar(i), fails=True) for i in (3, -1)),
+    filled(f"{FED_INDEX}\n{GET}", ["y:0"], x=numbers(0, 2), i=scalar(0), fails=True),
+    filled(
         f"{PLACES}\ny = TensorListGather(l, i, any) {{{E}}}", ["y:0"], i=i32(2, 0, 0)
     ),
-    listed(
+    filled(
         f"{PLACES}\ny = TensorListGather(l, i, any) {{{E}}}", ["y:0"],
         i=i32(-1), fails=True,
     ),
-    listed(
+    filled(
         f"{VALUE}\n{FED_INDEX}\nm = TensorListSetItem(l, i, v) {{{E}}}\n{STACK}"
         f"\nold = TensorListStack(l, any) {{{E}}}", ["y:0", "old:0"], v=f32(8, 9), i=scalar(1),
     ),
-    listed(
+    filled(
         f"{VALUE}\nm = TensorListPushBack(l, v) {{{E}}}\n{STACK}", ["y:0"],
         v=f32(8, 9),
     ),
-    listed(f"p = TensorListPopBack(l, any) {{{E}}}\nm = Identity(p) {{T=variant}}\n{STACK}", ["y:0", "p:1"]),
-    listed(f"p = TensorListPopBack(l, any) {{{E}}}", ["p:1"], x=numbers(0, 2), fails=True),
-    listed(f"m = TensorListConcatLists(l, l) {{{E}}}\n{STACK}", ["y:0"]),
-    listed("s = TensorListElementShape(l) {shape_type=int32}\n"
+    filled(f"p = TensorListPopBack(l, any) {{{E}}}\nm = Identity(p) {{T=variant}}\n{STACK}", ["y:0", "p:1"]),
+    filled(f"p = TensorListPopBack(l, any) {{{E}}}", ["p:1"], x=numbers(0, 2), fails=True),
+    filled(f"m = TensorListConcatLists(l, l) {{{E}}}\n{STACK}", ["y:0"]),
+    filled("s = TensorListElementShape(l) {shape_type=int32}\n"
            "t = TensorListElementShape(l) {shape_type=int64}",
            ["s:0", "t:0"]),
-    listed(f"{COUNT}\nm = TensorListResize(l, n)\nk = TensorListLength(m)\n{STACK}",
+    filled(f"{COUNT}\nm = TensorListResize(l, n)\nk = TensorListLength(m)\n{STACK}",
            ["y:0", "k:0"], n=scalar(2)),
-    listed(f"{COUNT}\nm = TensorListResize(l, n)\nk = TensorListLength(m)\n{STACK}",
+    filled(f"{COUNT}\nm = TensorListResize(l, n)\nk = TensorListLength(m)\n{STACK}",
            ["y:0", "k:0"], n=scalar(5)),
-    listed(f"{NONE}\ny = TensorListConcatV2(l, any, none) {{{ES}}}",
+    filled(f"{NONE}\ny = TensorListConcatV2(l, any, none) {{{ES}}}",
            ["y:0", "y:1"]),
-    listed(f"y = TensorListConcat(l) {{{E}, element_shape=(...)}}", ["y:0", "y:1"]),
-    listed(f"{PLACES}\nm = TensorListScatter(x, i, any) {{{ES}}}\n{STACK}",
+    filled(f"y = TensorListConcat(l) {{{E}, element_shape=(...)}}", ["y:0", "y:1"]),
+    filled(f"{PLACES}\nm = TensorListScatter(x, i, any) {{{ES}}}\n{STACK}",
            ["y:0"], i=i32(3, 0, 1)),
-    listed(f"{PLACES}\n{const('n', 6, shape='()').strip()}\n"
+    filled(f"{PLACES}\n{const('n', 6, shape='()').strip()}\n"
            f"m = TensorListScatterV2(x, i, any, n) {{{ES}}}\n{STACK}", ["y:0"], i=i32(3, 0, 1)),
-    listed(f"{PLACES}\nm = TensorListScatterIntoExistingList(l, x, i) {{{E}}}\n{STACK}",
+    filled(f"{PLACES}\nm = TensorListScatterIntoExistingList(l, x, i) {{{E}}}\n{STACK}",
            ["y:0"], i=i32(2, 0, 1)),
-    listed(f"{LENGTHS}\ns = TensorListSplit(x, any, n) {{{ES}}}\n"
+    filled(f"{LENGTHS}\ns = TensorListSplit(x, any, n) {{{ES}}}\n"
            f"{NONE}\ny = TensorListConcatV2(s, any, none) {{{ES}}}",
            ["y:0", "y:1"], n=i64(2, 0, 1)),
-    listed(f"{LENGTHS}\ns = TensorListSplit(x, any, n) {{{ES}}}\n"
+    filled(f"{LENGTHS}\ns = TensorListSplit(x, any, n) {{{ES}}}\n"
            "k = TensorListLength(s)", ["k:0"], n=i64(2, 2), fails=True),
     reserved(f"y = TensorListStack(l, any) {{{E}}}", ["y:0"]),
     reserved(f"y = TensorListStack(l, any) {{{E}}}", ["y:0"], shape=None, fails=True),
@@ -166,11 +166,11 @@ PUSHES = f"""
 """
 
 
-def maps(size, x, **said):
+def maps(size, x, **feeds):
     text = MAPS.replace("SIZE", "rows" if size is None else "size")
     if size is not None:
         text = text.replace("    any = Const", const("size", size, shape="()") + "    any = Const", 1)
-    return graph_case(text, fetches=["y:0", "n:0"], name="map", x=x, **said)
+    return graph_case(text, fetches=["y:0", "n:0"], name="map", x=x, **feeds)
 
 
 CASES += [
@@ -187,7 +187,7 @@ def test_tensor_lists(c, way):
 
 
 @pytest.mark.parametrize(("text", "fetch"), [(MAPS.replace("SIZE", "rows"), "y:0"), (PUSHES, "y:0")])
-def test_lists_do_not_keep_a_loop_out_of_onnx(text, fetch):
+def test_a_loop_over_lists_is_lowered_to_onnx(text, fetch):
     model = tfport.load(graph_to_def(graph(text)).SerializeToString())
     program = tfport.Session(model).program([fetch], ["x:0"])
     assert all(step.lowered for step in program.steps)

@@ -1,3 +1,5 @@
+"""String ops: case, length, substrings, joins, splits, n-grams, formatting and parsing."""
+
 import numpy as np
 import pytest
 from tests.runtime.cases import (
@@ -129,19 +131,19 @@ BEYOND = {
 }
 
 
-def substr(text, pos, size, unit, **said):
-    return case("Substr", text, scalar(pos), scalar(size), unit=unit, **said)
+def substr(text, pos, size, unit, **options):
+    return case("Substr", text, scalar(pos), scalar(size), unit=unit, **options)
 
 
-def join(*inputs, **said):
-    return case("StringJoin", list(inputs), N=len(inputs), **said)
+def join(*inputs, **options):
+    return case("StringJoin", list(inputs), N=len(inputs), **options)
 
 
-def segments(inputs, ids, count, **said):
-    return case("UnsortedSegmentJoin", inputs, ids, scalar(count), separator=":", **said)
+def segments(inputs, ids, count, **options):
+    return case("UnsortedSegmentJoin", inputs, ids, scalar(count), separator=":", **options)
 
 
-def ngrams(widths, pad, short, splits=(0, 1, 1, 5), kind=np.int64, **said):
+def ngrams(widths, pad, short, splits=(0, 1, 1, 5), kind=np.int64, **options):
     return case(
         "StringNGrams",
         strings(*"abcde"),
@@ -152,13 +154,13 @@ def ngrams(widths, pad, short, splits=(0, 1, 1, 5), kind=np.int64, **said):
         right_pad=">",
         pad_width=pad,
         preserve_short_sequences=short,
-        **said,
+        **options,
     )
 
 
-def form(template, *inputs, summarize=3, placeholder="{}", **said):
-    given = {"template": template, "placeholder": placeholder, "summarize": summarize}
-    return case("StringFormat", list(inputs), **given, **said)
+def format_case(template, *inputs, summarize=3, placeholder="{}", **options):
+    attrs = {"template": template, "placeholder": placeholder, "summarize": summarize}
+    return case("StringFormat", list(inputs), **attrs, **options)
 
 
 CASES = [
@@ -186,10 +188,14 @@ CASES = [
     substr(TEXT, -5, 1, "UTF8_CHAR", fails=True),
     substr(TEXT, -2, -1, "UTF8_CHAR", fails=True),
     substr(TEXT, -2, -1, "BYTE"),
-    *(case("AsString", kind(-np.nan, 1e-45, -1e-310), **said) for kind in (f32, f64) for said in FORMATS),
+    *(
+        case("AsString", kind(-np.nan, 1e-45, -1e-310), **options)
+        for kind in (f32, f64)
+        for options in FORMATS
+    ),
     case("AsString", c64(complex(-1e-45, -np.nan)), shortest=True),
     case("AsString", f16(6e-8), shortest=True),
-    form("{}", f64(-np.nan, 1e-310)),
+    format_case("{}", f64(-np.nan, 1e-310)),
     substr(strings(b"a\x80b\xffcd", b"\x80\x80ab\xe2\x82"), 1, 2, "UTF8_CHAR"),
     substr(strings(b"a\x80b\xffcd", b"\x80\x80ab\xe2\x82"), -2, 2, "UTF8_CHAR"),
     substr(strings("", ""), 0, 2, "UTF8_CHAR"),
@@ -252,47 +258,50 @@ CASES = [
     ngrams([1], 0, True, ()),
     ngrams([0], 0, True, fails=True),
     *(ngrams([1], 0, True, splits, fails=True) for splits in ((0, 1, 1, 6), (1, 5), (0, 3, 2, 5), (0, 4))),
-    form("a {} b {}", i32(*range(8)), scalar(2.5, np.float32)),
-    *(form("{}", np.arange(100).reshape(10, 10), summarize=n) for n in (3, -1, 1, 0)),
-    form("{}", np.arange(64).reshape(4, 4, 4), summarize=1),
-    form("{}", np.arange(24).reshape(2, 3, 4)),
-    form("{}", np.arange(6)),
-    form("{}", np.arange(7)),
-    *(form("{}", kind(*PRINTED), summarize=-1) for kind in (f32, f64, bf16)),
-    form("{}", f16(0.1, 1 / 3, 1000, 65504)),
+    format_case("a {} b {}", i32(*range(8)), scalar(2.5, np.float32)),
+    *(format_case("{}", np.arange(100).reshape(10, 10), summarize=n) for n in (3, -1, 1, 0)),
+    format_case("{}", np.arange(64).reshape(4, 4, 4), summarize=1),
+    format_case("{}", np.arange(24).reshape(2, 3, 4)),
+    format_case("{}", np.arange(6)),
+    format_case("{}", np.arange(7)),
+    *(format_case("{}", kind(*PRINTED), summarize=-1) for kind in (f32, f64, bf16)),
+    format_case("{}", f16(0.1, 1 / 3, 1000, 65504)),
     *(
-        form("{}", array)
+        format_case("{}", array)
         for array in (boolean(True, False), c64(1 + 2j), i8(-2), u8(200), u64(2**63), i16(3))
     ),
-    form("{}", strings("a", b'b"c\n\x01', "é\x7f'\\\t\r")),
-    *(form("{}", np.zeros(shape, np.float32)) for shape in ((0,), (2, 0), (0, 2))),
-    form("%t% %", TEXT, placeholder="%t%"),
-    form("{}{}", i32(1), fails=True),
-    form("{}", i32(1), i32(2), fails=True),
-    *(case("AsString", kind(*FLOATS), **said) for kind in (f32, f64) for said in FORMATS),
+    format_case("{}", strings("a", b'b"c\n\x01', "é\x7f'\\\t\r")),
+    *(format_case("{}", np.zeros(shape, np.float32)) for shape in ((0,), (2, 0), (0, 2))),
+    format_case("%t% %", TEXT, placeholder="%t%"),
+    format_case("{}{}", i32(1), fails=True),
+    format_case("{}", i32(1), i32(2), fails=True),
+    *(case("AsString", kind(*FLOATS), **options) for kind in (f32, f64) for options in FORMATS),
     *(
-        case("AsString", kind(0.1, 1 / 3, -1e-5, 1000, np.nan, -np.inf, -0.0), **said)
+        case("AsString", kind(0.1, 1 / 3, -1e-5, 1000, np.nan, -np.inf, -0.0), **options)
         for kind in (f16, bf16)
-        for said in FORMATS[:4]
+        for options in FORMATS[:4]
     ),
     *(
-        case("AsString", kind(1 + 2j, complex(np.nan, -1)), **said)
+        case("AsString", kind(1 + 2j, complex(np.nan, -1)), **options)
         for kind in (c64, c128)
-        for said in FORMATS
+        for options in FORMATS
     ),
     *(
-        case("AsString", kind(0, 1, 100), **said)
+        case("AsString", kind(0, 1, 100), **options)
         for kind in (i8, i16, i32, i64, u8, u16, u32, u64)
-        for said in WIDTHS
+        for options in WIDTHS
     ),
-    *(case("AsString", i32(-5, 3), **said) for said in WIDTHS),
+    *(case("AsString", i32(-5, 3), **options) for options in WIDTHS),
     case("AsString", i64(-(2**63), 2**63 - 1)),
     case("AsString", u64(2**64 - 1)),
-    *(case("AsString", boolean(True, False), **said) for said in WIDTHS),
-    *(case("AsString", strings("a", "longer than five", ""), **said) for said in (*WIDTHS, {"precision": 2})),
+    *(case("AsString", boolean(True, False), **options) for options in WIDTHS),
     *(
-        case("AsString", i32(1), **said, fails=True)
-        for said in ({"precision": 2}, {"scientific": True}, {"fill": "x"})
+        case("AsString", strings("a", "longer than five", ""), **options)
+        for options in (*WIDTHS, {"precision": 2})
+    ),
+    *(
+        case("AsString", i32(1), **options, fails=True)
+        for options in ({"precision": 2}, {"scientific": True}, {"fill": "x"})
     ),
     case("AsString", f32(1), shortest=True, scientific=True, fails=True),
     case("AsString", f32(1), fill="00", fails=True),

@@ -82,40 +82,40 @@ VALUES = i32(97, 0x20AC, 0x1F600, 0xD800, 0x110000, -1, 0, 0xFFFE, 0xFEFF)
 ENCODINGS = ("UTF-8", "UTF-16-BE", "UTF-32-BE")
 
 
-def some(letters, count=150):
+def random_strings(letters, count=150):
     return strings(*(bytes(rng.choice(letters) for _ in range(rng.randint(1, 9))) for _ in range(count)))
 
 
-def one(text):
+def string_scalar(text):
     return strings(text).reshape(())
 
 
-def decode(texts, encoding="UTF-8", **said):
-    return case("UnicodeDecodeWithOffsets", texts, input_encoding=encoding, **said)
+def decode(texts, encoding="UTF-8", **options):
+    return case("UnicodeDecodeWithOffsets", texts, input_encoding=encoding, **options)
 
 
-def transcode(texts, source="UTF-8", target="UTF-8", **said):
-    return case("UnicodeTranscode", texts, input_encoding=source, output_encoding=target, **said)
+def transcode(texts, source="UTF-8", target="UTF-8", **options):
+    return case("UnicodeTranscode", texts, input_encoding=source, output_encoding=target, **options)
 
 
-def encode(values, splits, **said):
-    return case("UnicodeEncode", values, splits, **{"output_encoding": "UTF-8", **said})
+def encode(values, splits, **options):
+    return case("UnicodeEncode", values, splits, **{"output_encoding": "UTF-8", **options})
 
 
 CASES = [
     *(
-        case("RegexReplace", A, one(p), one(r), replace_global=everywhere)
+        case("RegexReplace", A, string_scalar(p), string_scalar(r), replace_global=everywhere)
         for p, r in REWRITES
         for everywhere in (True, False)
     ),
     *(case("StaticRegexReplace", A, pattern=p, rewrite=r) for p, r in REWRITES[:8]),
     case("StaticRegexReplace", A, pattern="a", rewrite="x", replace_global=False),
     case("StaticRegexReplace", A, pattern="[", rewrite="", fails=True),
-    case("RegexReplace", A, one("["), one(""), fails=True),
-    case("RegexReplace", A, strings("a"), one(""), fails=True),
-    *(case("RegexFullMatch", A, one(p)) for p in PATTERNS),
+    case("RegexReplace", A, string_scalar("["), string_scalar(""), fails=True),
+    case("RegexReplace", A, strings("a"), string_scalar(""), fails=True),
+    *(case("RegexFullMatch", A, string_scalar(p)) for p in PATTERNS),
     *(case("StaticRegexFullMatch", A.reshape(2, 3), pattern=p) for p in PATTERNS[:3]),
-    case("RegexFullMatch", A, one("("), fails=True),
+    case("RegexFullMatch", A, string_scalar("("), fails=True),
     case("StringToHashBucketFast", HASHED, num_buckets=2**63 - 1),
     case("StringToHashBucketFast", HASHED.reshape(-1, 2), num_buckets=7),
     case("StringToHashBucketFast", HASHED[:0], num_buckets=7),
@@ -125,7 +125,7 @@ CASES = [
     case("StringToHashBucketStrong", HASHED, num_buckets=10, key=[1], fails=True),
     case("StringToHashBucketFast", HASHED, num_buckets=0, fails=True),
     *(
-        case("Fingerprint", data, one("farmhash64"))
+        case("Fingerprint", data, string_scalar("farmhash64"))
         for data in (
             strings("abc", "d"),
             strings(["abc", "d"], ["", "x"]),
@@ -138,8 +138,8 @@ CASES = [
             f64([1], [2]),
         )
     ),
-    case("Fingerprint", i32(1), one("sha"), fails=True),
-    case("Fingerprint", one("a"), one("farmhash64"), fails=True),
+    case("Fingerprint", i32(1), string_scalar("sha"), fails=True),
+    case("Fingerprint", string_scalar("a"), string_scalar("farmhash64"), fails=True),
     *(decode(strings(*BAD), errors=e) for e in ("replace", "ignore")),
     *(decode(strings(*BAD), errors=e, replace_control_characters=True) for e in ("replace", "ignore")),
     decode(strings(*BAD), replacement_char=63),
@@ -147,13 +147,13 @@ CASES = [
     decode(strings("a\x01"), errors="strict", replace_control_characters=True),
     *(decode(strings(text), errors="strict", fails=True) for text in BAD[:2]),
     decode(strings(["a", "bc"], ["", "d"])),
-    decode(one("abc")),
+    decode(string_scalar("abc")),
     decode(GOOD, "x", fails=True),
     decode(GOOD, replacement_char=-1, fails=True),
     case("UnicodeDecode", GOOD, input_encoding="UTF-8", Tsplits=INT32),
     case("UnicodeDecode", GOOD[:0], input_encoding="UTF-8", Tsplits=INT64),
-    decode(some(UTF8)),
-    *(decode(some(WIDE), e) for e in ("UTF-16BE", "utf-16-le", "UTF-32-BE", "UTF32LE")),
+    decode(random_strings(UTF8)),
+    *(decode(random_strings(WIDE), e) for e in ("UTF-16BE", "utf-16-le", "UTF-32-BE", "UTF32LE")),
     *(decode(MARKED[i : i + 1], e) for e in ("UTF-16", "UTF-32") for i in range(len(MARKED))),
     *(decode(MARKED, "UTF-32", errors=how) for how in ("replace", "ignore")),
     decode(MARKED[::-1], "UTF-32"),
@@ -193,8 +193,8 @@ CASES = [
 ]
 
 
-def test_several_marked_strings_are_refused():
-    """TensorFlow's converter remembers the order of bytes from one string to the next."""
+def test_several_strings_with_byte_order_marks_are_unsupported():
+    """TensorFlow's converter keeps the byte order of one string for the next."""
     with pytest.raises(tfport.Error, match="byte order marks"):
         run(decode(MARKED, "UTF-16"), "host")
 

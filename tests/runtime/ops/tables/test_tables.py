@@ -1,4 +1,4 @@
-"""Tables inside one run, and those of saved models, which are filled when a session is made."""
+"""Lookup table ops, and tables of saved models, which are initialized when a session is created."""
 
 import base64
 import json
@@ -111,23 +111,23 @@ def mutable(op, key, value, shape="()", **feeds):
     return graph_case(text.format(key=key, value=value, shape=shape), fetches=fetches, name=op, **feeds)
 
 
-def of(text, key, value, fetches, name="HashTableV2", **said):
-    return graph_case(text.format(key=key, value=value), fetches=fetches, name=name, **said)
+def of(text, key, value, fetches, name="HashTableV2", **options):
+    return graph_case(text.format(key=key, value=value), fetches=fetches, name=name, **options)
 
 
-def static(keys, values, asked, default, fetches=("y:0", "n:0"), text=STATIC, **said):
+def static(keys, values, asked, default, fetches=("y:0", "n:0"), text=STATIC, **options):
     kinds = [str(a.dtype) if a.dtype != object else "string" for a in (keys, values)]
-    said = {"keys": keys, "values": values, "asked": asked, "default": default, **said}
-    return of(text, *kinds, list(fetches), **said)
+    options = {"keys": keys, "values": values, "asked": asked, "default": default, **options}
+    return of(text, *kinds, list(fetches), **options)
 
 
-def one(text):
+def string_scalar(text):
     return strings(text).reshape(())
 
 
 WORDS, NUMBERS = strings("a", "b", "c"), i64(1, 2, 3)
 ASKED = strings(["c", "x"], ["", "a"])
-BACK = {"keys": NUMBERS, "values": WORDS, "asked": i64(3, 9, 1), "default": one("?")}
+BACK = {"keys": NUMBERS, "values": WORDS, "asked": i64(3, 9, 1), "default": string_scalar("?")}
 MANY = np.arange(100, 400, 3)
 TO_NUMBERS = {
     "keys": WORDS,
@@ -145,14 +145,14 @@ DENSE = {"empty": scalar(-1, np.int64), "deleted": scalar(-2, np.int64)}
 
 CASES = [
     static(WORDS, NUMBERS, ASKED, scalar(-1, np.int64)),
-    static(NUMBERS, WORDS, i64([3, 9], [1, 0]), one("?")),
-    *(static(WORDS, NUMBERS, one(word), scalar(-1, np.int64)) for word in ("a", "nowhere")),
-    static(NUMBERS, WORDS, np.arange(-20, 20), one("?")),
+    static(NUMBERS, WORDS, i64([3, 9], [1, 0]), string_scalar("?")),
+    *(static(WORDS, NUMBERS, string_scalar(word), scalar(-1, np.int64)) for word in ("a", "nowhere")),
+    static(NUMBERS, WORDS, np.arange(-20, 20), string_scalar("?")),
     static(MANY, MANY * 2, np.arange(90, 410), scalar(-1, np.int64)),
     static(NUMBERS, f32(0.5, 1, 2), i64(2, 7), scalar(np.nan, np.float32)),
     static(i32(1, -2), i32(5, 6), i32(-2, 0), scalar(-1, np.int32)),
     static(i32(1, -2), f64(5, 6), i32(-2, 0), scalar(-1, np.float64)),
-    static(WORDS, strings("x", "y", "z"), strings("a", "q"), one("")),
+    static(WORDS, strings("x", "y", "z"), strings("a", "q"), string_scalar("")),
     static(WORDS, np.array([True, False, True]), strings("a", "q"), scalar(False, np.bool_)),
     static(WORDS[:0], NUMBERS[:0], ASKED, scalar(-1, np.int64), fails=True),
     static(WORDS, NUMBERS, np.zeros((0, 2), object), scalar(-1, np.int64)),
@@ -280,10 +280,10 @@ IMPORTED = (
 )
 
 
-def imported(keys, values, asked, default, size="", **said):
+def imported(keys, values, asked, default, size="", **options):
     text = IMPORTED.format(key="int64", value="int64", size=size)
     feeds = {"keys": keys, "values": values, "asked": asked, "default": default}
-    return graph_case(text, fetches=["y:0", "n:0"], name="LookupTableImportV2", **feeds, **said)
+    return graph_case(text, fetches=["y:0", "n:0"], name="LookupTableImportV2", **feeds, **options)
 
 
 LOCKED = """
@@ -313,8 +313,8 @@ def test_tables(c, way):
     check("tables", c, way)
 
 
-def test_a_dense_table_of_the_first_kind():
-    """TensorFlow 2.21 registers it and fails to make it; earlier releases do."""
+def test_a_dense_table_of_version_1():
+    """TensorFlow 2.21 registers this op but fails to create the table; earlier releases create it."""
     types = "key_dtype=int64, value_dtype=int64, value_shape=()"
     text = f"""
     k = Const() {{dtype=int64, value=int64(2,)[1, 2]}}
@@ -343,7 +343,7 @@ FROM_FILE = """
     n = LookupTableSizeV2(t, ^init)
 """
 LINES, NUMBERED = ("string", -2), ("int64", -1)
-# file, key, value, further attributes, what TensorFlow 2.21 puts into the table; None where it refuses
+# file, key, value, other attributes, contents of the table in TensorFlow 2.21; None if it fails
 CONTENTS = [
     (b"a\nb\nc\n", LINES, NUMBERED, "", {b"a": 0, b"b": 1, b"c": 2}),
     (b"a\nb\nc", LINES, NUMBERED, "", {b"a": 0, b"b": 1, b"c": 2}),
@@ -376,27 +376,31 @@ CONTENTS = [
 ]
 
 
-@pytest.mark.parametrize(("data", "key", "value", "more", "there"), CONTENTS)
-def test_a_table_is_filled_from_a_file(tmp_path, data, key, value, more, there):
+@pytest.mark.parametrize(("data", "key", "value", "more", "expected"), CONTENTS)
+def test_a_table_is_filled_from_a_file(tmp_path, data, key, value, more, expected):
     (tmp_path / "words.txt").write_bytes(data)
     text = FROM_FILE.format(key=key[0], value=value[0], at=key[1], value_at=value[1], more=more)
-    feeds = {"name": b"words.txt", "asked": list(there or []), "default": b"" if value[0] == "string" else 0}
-    if there is None:
+    feeds = {
+        "name": b"words.txt",
+        "asked": list(expected or []),
+        "default": b"" if value[0] == "string" else 0,
+    }
+    if expected is None:
         with pytest.raises(tfport.Error):
             session(text, tmp_path).run("n:0", {"name": b"words.txt"})
     else:
         y, n = session(text, tmp_path).run(["y:0", "n:0"], feeds)
-        assert (y.tolist(), n) == (list(there.values()), len(there))
+        assert (y.tolist(), n) == (list(expected.values()), len(expected))
 
 
-def test_tables_of_a_saved_model_are_filled_from_its_assets():
+def test_tables_of_a_saved_model_are_initialized_from_assets():
     answer = tfport.Session(load("table_from_file")).signature("serving_default")
-    (found,) = answer(args_0=np.array([b"gamma", b"none", b"alpha"], object)).values()
-    assert found.tolist() == [2, -1, 0]
+    (values,) = answer(args_0=np.array([b"gamma", b"none", b"alpha"], object)).values()
+    assert values.tolist() == [2, -1, 0]
 
 
 def test_tables_of_a_saved_model_are_restored():
-    """Two static ones; a mutable and a dense one whose rows come from the checkpoint."""
+    """Two static tables; a mutable and a dense table restored from the checkpoint."""
     answer = tfport.Session(load("tables_in_memory")).signature("serving_default")
     ids, mutable, packed = answer(args_0=np.array([b"a", b"\xff", b"b"], object)).values()
     assert ids.tolist() == [1, 3, 2]
@@ -419,8 +423,8 @@ def test_lookups_and_insertions_from_many_threads():
         for i in range(20):
             keys = np.arange(start + 50 * i, start + 50 * i + 50)
             ours.run("in", {"k": keys})
-            found = ours.run("y:0", {"k": keys})
-            wrong.extend(found[found != keys])
+            values = ours.run("y:0", {"k": keys})
+            wrong.extend(values[values != keys])
 
     threads = [threading.Thread(target=work, args=(1000 * n,)) for n in range(4)]
     for thread in threads:
@@ -431,7 +435,7 @@ def test_lookups_and_insertions_from_many_threads():
     assert ours.run("n:0") == 4000
 
 
-def test_an_estimator_parses_examples_and_looks_words_up():
+def test_an_estimator_parses_examples_and_looks_up_words():
     """Scores are a dense layer of x (weights and biases 0, 1, 2 …) and the sum of all words' numbers."""
     ours = tfport.Session(load("estimator", ["serve"]))
     rows = [json_example("beta", [1.0, 2.0]), json_example("gamma", [0.0, 0.5])]
@@ -454,14 +458,14 @@ def json_example(word, x):
 
 def test_words_of_a_saved_model(capsys):
     answer = tfport.Session(load("strings")).signature("serving_default")
-    found = answer(lines=np.array([b"Hello World!", b"a b  c", b""], object))
-    assert found["buckets"].tolist() == [96, 98, 39, 22, 72]
-    assert found["lengths"].tolist() == [5, 5, 1, 1, 1]
-    assert found["joined"].tolist() == ["hello·world".encode(), "a·b·c".encode(), b""]
-    assert found["bytes"].tolist() == [0, 255, 1]
+    values = answer(lines=np.array([b"Hello World!", b"a b  c", b""], object))
+    assert values["buckets"].tolist() == [96, 98, 39, 22, 72]
+    assert values["lengths"].tolist() == [5, 5, 1, 1, 1]
+    assert values["joined"].tolist() == ["hello·world".encode(), "a·b·c".encode(), b""]
+    assert values["bytes"].tolist() == [0, 255, 1]
 
 
-def test_what_a_legacy_init_op_does():
+def test_a_legacy_init_op_runs():
     ours = tfport.Session(load("legacy_init"))
     assert ours.run("counter:0") == 1
     assert ours.signature("serving_default")(x=np.ones((1, 2), np.float32))["y"].tolist() == [[2.0, 5.0]]

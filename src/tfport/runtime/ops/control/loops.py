@@ -112,15 +112,15 @@ def _masked_layer(
     def with_lengths() -> Operands:
         node = by_lengths(tracer, layer, lengths)
         assert node is not None
-        made = flat(_after_layer(tracer, loop, node, time_loop, changes))
-        assert made is not None
-        return made
+        results = flat(_after_layer(tracer, loop, node, time_loop, changes))
+        assert results is not None
+        return results
 
     def iterated() -> Operands:
-        made = flat(iterate())
-        if made is None:
+        results = flat(iterate())
+        if results is None:
             raise CannotRun("unsupported recurrent layer: its output list is read inside the loop")
-        return made
+        return results
 
     chosen = choose(tracer, loop.name, "If", padded, with_lengths, iterated)
     results = list(loop.initial)

@@ -44,8 +44,8 @@ def emit(
         lowered, output = _lowered(tracer.engine, name, inputs, lower)
     if output is not None and output in inputs:
         return output
-    made = output if output is not None else Operand(*out, name=name)
-    return tracer.add(Step(name, op, tuple(inputs), (made,), lowered, named))[0]
+    result = output if output is not None else Operand(*out, name=name)
+    return tracer.add(Step(name, op, tuple(inputs), (result,), lowered, named))[0]
 
 
 def _lowered(
@@ -77,8 +77,8 @@ def as_condition(tracer: Tracer, name: str, operand: Operand) -> Operand:
 
     def lower(b: Any, x: Operand) -> Operand:
         if x.rank == 0:
-            made: Operand = b.cast(x, BOOL)
-            return made
+            result: Operand = b.cast(x, BOOL)
+            return result
         if x.rank is None:
             raise CannotLower("the rank of the condition is unknown")
         size: Operand = b.Greater(b.Size(x), b.ints(0))

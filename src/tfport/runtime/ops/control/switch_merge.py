@@ -249,7 +249,7 @@ class Branch:
             stack += list(unit.controls)
 
     def trace(self, tracer: Tracer, env: Env, bindings: Mapping[str, Attr]) -> None:
-        def walk(side: bool) -> list[Operand]:
+        def trace_side(side: bool) -> list[Operand]:
             inner = dict(env)
             taken = [next(self._taken(merge, side)) for merge in self.merges]
             tracer.region([v.node for v in taken if v not in inner], inner, bindings, inside=self.sides[side])
@@ -260,7 +260,9 @@ class Branch:
             ]
 
         condition = _value(tracer, env, self.condition, bindings)
-        results = choose(tracer, self.name, "If", condition, lambda: walk(True), lambda: walk(False))
+        results = choose(
+            tracer, self.name, "If", condition, lambda: trace_side(True), lambda: trace_side(False)
+        )
         for i, merge in enumerate(self.merges):
             env[merge.output(0)] = results[i]
             env[merge.output(1)] = results[len(self.merges) + i]

@@ -71,8 +71,8 @@ def tensor_array(tracer: Tracer, node: Node, inputs: list[Operand], attrs: Attrs
     flow = emit(tracer, node.name, node.op, inputs, run, (VARIANT, ()))
     tracer.lists[flow] = ListFacts(dtype, dims, size=inputs[0], head=())
     handle = TensorArrayInfo(dtype, dims, attrs.get("dynamic_size") is True, flow)
-    made = Operand(RESOURCE, (), value=handle, name=node.name)
-    return [made, flow] if node.op == "TensorArrayV3" else [made]
+    array_handle = Operand(RESOURCE, (), value=handle, name=node.name)
+    return [array_handle, flow] if node.op == "TensorArrayV3" else [array_handle]
 
 
 @structure(_versions("TensorArrayWrite"))

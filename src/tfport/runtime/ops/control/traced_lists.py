@@ -34,26 +34,26 @@ def all_rows(tracer: Tracer, name: str, facts: ListFacts, rows: Operand, *, grow
         return rows
     size = [facts.size] if facts.size is not None else []
 
-    def run(made: Any, *others: Any) -> Any:
-        parts = [*(element[None] for element in others[: len(head)]), made]
+    def run(appended: Any, *others: Any) -> Any:
+        parts = [*(element[None] for element in others[: len(head)]), appended]
         if size:
-            missing = int(others[-1]) - len(head) - len(made)
+            missing = int(others[-1]) - len(head) - len(appended)
             if missing < 0 and not grows:
-                last = len(head) + len(made) - 1
+                last = len(head) + len(appended) - 1
                 raise RunFailed(f"index {last} is out of range for a list of {int(others[-1])} elements")
             like = parts[0].shape[1:]
-            parts.append(np.zeros((max(missing, 0), *like), made.dtype))
+            parts.append(np.zeros((max(missing, 0), *like), appended.dtype))
         return np.concatenate([p for p in parts if len(p)] or parts)
 
-    def lower(b: Any, made: Operand, *others: Operand) -> Operand:
-        parts = [*(b.unsqueeze(element, 0) for element in others[: len(head)]), made]
+    def lower(b: Any, appended: Operand, *others: Operand) -> Operand:
+        parts = [*(b.unsqueeze(element, 0) for element in others[: len(head)]), appended]
         if size:
-            count = b.Sub(b.vector(others[-1]), b.Add(b.Shape(made, start=0, end=1), b.ints(len(head))))
+            count = b.Sub(b.vector(others[-1]), b.Add(b.Shape(appended, start=0, end=1), b.ints(len(head))))
             if grows:
                 count = b.Max(count, b.ints(0))
             dims = b.Concat(count, b.Shape(parts[0], start=1), axis=0)
-            zero = np.zeros(1, made.dtype.numpy)
-            parts.append(b.nodes("ConstantOfShape", dims, dtype=made.dtype, value=zero)[0])
+            zero = np.zeros(1, appended.dtype.numpy)
+            parts.append(b.nodes("ConstantOfShape", dims, dtype=appended.dtype, value=zero)[0])
         out: Operand = b.Concat(*parts, axis=0)
         out.shape = shape
         return out
@@ -77,9 +77,9 @@ def counter_value(
         return np.asarray(start + max(int(count), 0), dtype.numpy)
 
     def lower(b: Any, count: Operand) -> Operand:
-        least = count if is_iteration else b.Max(count, b.const(0, count.dtype))
-        made: Operand = b.cast(least, dtype)
-        return b.Add(made, b.const(start, dtype)) if start else made
+        passed = count if is_iteration else b.Max(count, b.const(0, count.dtype))
+        counter: Operand = b.cast(passed, dtype)
+        return b.Add(counter, b.const(start, dtype)) if start else counter
 
     out = emit(tracer, name, "Cast", [iterations], run, (dtype, ()), lower)
     if start >= 0:

@@ -36,15 +36,15 @@ class PackedStrings:
 
     def word(self, at: Any, width: int = 8) -> Words:
         """The little-endian integer of `width` bytes at an offset into each string."""
-        places = (self.starts + at)[:, None] + np.arange(width)
-        word: Words = self.bytes[places].view(f"<u{width}")[:, 0].astype(np.uint64)
+        positions = (self.starts + at)[:, None] + np.arange(width)
+        word: Words = self.bytes[positions].view(f"<u{width}")[:, 0].astype(np.uint64)
         return word
 
     def rest(self, at: Any) -> Words:
         """The little-endian integer of the last bytes from an offset, fewer than eight."""
         left_over = (self.sizes - at).astype(np.uint64)
-        places = np.minimum((self.starts + at)[:, None] + np.arange(8), len(self.bytes) - 1)
-        word: Words = self.bytes[places].view("<u8")[:, 0] & ((_U(1) << (_U(8) * left_over)) - _U(1))
+        positions = np.minimum((self.starts + at)[:, None] + np.arange(8), len(self.bytes) - 1)
+        word: Words = self.bytes[positions].view("<u8")[:, 0] & ((_U(1) << (_U(8) * left_over)) - _U(1))
         return word
 
 

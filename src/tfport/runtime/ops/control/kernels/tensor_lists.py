@@ -196,10 +196,10 @@ def split(tensor, element_shape, lengths, *, element_dtype, shape_type):
     if np.ndim(tensor) == 0 or sum(sizes) != len(tensor) or any(n < 0 for n in sizes):
         raise RunFailed(f"cannot split a tensor of shape {np.shape(tensor)} into lengths {sizes}")
     items = [np.ascontiguousarray(part) for part in np.split(tensor, np.cumsum(sizes)[:-1])] if sizes else []
-    made = TensorList([None] * len(items), shape, element_dtype)
+    result = TensorList([None] * len(items), shape, element_dtype)
     for i, item in enumerate(items):
-        made = made.set(i, item)
-    return made
+        result = result.set(i, item)
+    return result
 
 
 def _checked(handle, dtype):

@@ -36,12 +36,12 @@ def reduce_join(inputs, reduction_indices, *, keep_dims, separator):
     rows = transposed.reshape((*transposed.shape[: len(kept)], -1)) if transposed.size else None
     shape = [inputs.shape[axis] for axis in kept]
     if rows is None:
-        made = string_array([b""] * int(np.prod(shape)), shape)
+        joined = string_array([b""] * int(np.prod(shape)), shape)
     else:
-        made = string_array(
+        joined = string_array(
             [attr_bytes(separator).join(row) for row in rows.reshape(-1, rows.shape[-1]).tolist()], shape
         )
-    return np.expand_dims(made, tuple(axes)) if keep_dims else made
+    return np.expand_dims(joined, tuple(axes)) if keep_dims else joined
 
 
 def _axis(axis: int, rank: int) -> int:

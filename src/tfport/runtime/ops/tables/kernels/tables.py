@@ -16,10 +16,11 @@ if TYPE_CHECKING:
 T = TypeVar("T", bound=LookupTable)
 
 
-def _shared(made: T, context: Context, shared_name: str) -> T:
-    """The session's table of this class and name; `made` if there is none yet."""
-    table = context.state.resource(type(made), shared_name or context.name, lambda: made)
-    if (table.key, table.value_type) != (made.key, made.value_type) or table.value_shape != made.value_shape:
+def _shared(new_table: T, context: Context, shared_name: str) -> T:
+    """The session's table of this class and name; `new_table` if there is none yet."""
+    table = context.state.resource(type(new_table), shared_name or context.name, lambda: new_table)
+    declared = (new_table.key, new_table.value_type, new_table.value_shape)
+    if (table.key, table.value_type, table.value_shape) != declared:
         raise RunFailed(
             f"table `{table.name}` already exists with keys {table.key} and values {table.value_type}"
             f" of shape {list(table.value_shape)}, found another declaration"
@@ -49,8 +50,8 @@ def anonymous_hash_table(*, key_dtype, value_dtype, context):
 
 @host("MutableHashTable MutableHashTableV2", once=True)
 def mutable_hash_table(*, container, shared_name, use_node_name_sharing, key_dtype, value_dtype, context):
-    made = MutableTable(shared_name or context.name, key_dtype, value_dtype)
-    return _shared(made, context, shared_name)
+    new_table = MutableTable(shared_name or context.name, key_dtype, value_dtype)
+    return _shared(new_table, context, shared_name)
 
 
 @host("AnonymousMutableHashTable")
@@ -62,8 +63,8 @@ def anonymous_mutable_hash_table(*, key_dtype, value_dtype, context):
 def mutable_hash_table_of_tensors(
     *, container, shared_name, use_node_name_sharing, key_dtype, value_dtype, value_shape, context
 ):
-    made = MutableTable(shared_name or context.name, key_dtype, value_dtype, _vector(value_shape))
-    return _shared(made, context, shared_name)
+    new_table = MutableTable(shared_name or context.name, key_dtype, value_dtype, _vector(value_shape))
+    return _shared(new_table, context, shared_name)
 
 
 @host("AnonymousMutableHashTableOfTensors")
@@ -93,8 +94,10 @@ def mutable_dense_hash_table(
     context,
 ):
     name = shared_name or context.name
-    made = _dense(name, value_dtype, value_shape, initial_num_buckets, max_load_factor, key_dtype, empty_key)
-    return _shared(made, context, shared_name)
+    new_table = _dense(
+        name, value_dtype, value_shape, initial_num_buckets, max_load_factor, key_dtype, empty_key
+    )
+    return _shared(new_table, context, shared_name)
 
 
 @host("MutableDenseHashTableV2", once=True)
@@ -114,8 +117,8 @@ def mutable_dense_hash_table_v2(
 ):
     name = shared_name or context.name
     keys = empty_key, deleted_key
-    made = _dense(name, value_dtype, value_shape, initial_num_buckets, max_load_factor, key_dtype, *keys)
-    return _shared(made, context, shared_name)
+    new_table = _dense(name, value_dtype, value_shape, initial_num_buckets, max_load_factor, key_dtype, *keys)
+    return _shared(new_table, context, shared_name)
 
 
 @host("AnonymousMutableDenseHashTable")
