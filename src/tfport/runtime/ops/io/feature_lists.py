@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from tfport.runtime.ops.io.message_batches import Ints, MalformedMessage, MessageBuffer, Row, Spans
+from tfport.runtime.ops.shared.arrays import expand_ranges, strings_array
 
 KIND_TAGS = {"string": 0x0A, "float32": 0x12, "int64": 0x1A}
 """The first byte of a Feature of each type."""
@@ -27,20 +28,6 @@ def elements(buffer: MessageBuffer, spans: Spans, kind: str) -> tuple[Ints, Any]
     lists = Spans(spans.owner, np.where(filled, body, spans.end), stop)
     _check(lists, stop > spans.end)
     return _READ[kind](buffer, lists)
-
-
-def strings_array(values: list[bytes]) -> Any:
-    out = np.empty(len(values), object)
-    out[:] = values
-    return out
-
-
-def expand_ranges(start: Any, counts: Any, step: int) -> Any:
-    """Concatenate the ranges `start[i]`, `start[i] + step`, … of `counts[i]` elements each."""
-    if len(counts) and (counts == counts[0]).all():
-        return (start[:, None] + np.arange(counts[0]) * step).reshape(-1)
-    before = np.cumsum(counts) - counts
-    return np.repeat(start - before * step, counts) + np.arange(counts.sum()) * step
 
 
 def _check(spans: Spans, wrong: Any) -> None:

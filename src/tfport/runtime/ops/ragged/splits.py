@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from tfport.errors import RunFailed
-from tfport.runtime.ops.io.feature_lists import expand_ranges
+from tfport.runtime.ops.shared.arrays import expand_ranges
 
 
 def check_splits(splits: Any, count: int) -> None:

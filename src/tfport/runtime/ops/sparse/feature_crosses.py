@@ -8,8 +8,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from tfport.errors import RunFailed
-from tfport.runtime.ops.io.feature_lists import expand_ranges, strings_array
 from tfport.runtime.ops.ragged.splits import check_splits
+from tfport.runtime.ops.shared.arrays import expand_ranges, strings_array
 from tfport.runtime.ops.sparse.coordinates import checked
 from tfport.runtime.ops.strings.fingerprints import fingerprint64
 

@@ -11,9 +11,9 @@ import numpy as np
 from tfport.errors import RunFailed
 from tfport.runtime.lower import host, quick
 from tfport.runtime.ops.io.feature_columns import FeatureColumn, FeatureSpec, columns
-from tfport.runtime.ops.io.feature_lists import expand_ranges
 from tfport.runtime.ops.io.feature_maps import top_level
 from tfport.runtime.ops.io.message_batches import MalformedMessage, MessageBuffer
+from tfport.runtime.ops.shared.arrays import expand_ranges
 
 _KINDS = {np.dtype(object): "string", np.dtype(np.float32): "float32", np.dtype(np.int64): "int64"}
 

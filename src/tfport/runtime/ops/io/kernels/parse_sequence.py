@@ -11,7 +11,6 @@ import numpy as np
 from tfport.errors import RunFailed
 from tfport.runtime.lower import host
 from tfport.runtime.ops.io.feature_columns import FeatureColumn, FeatureSpec, columns
-from tfport.runtime.ops.io.feature_lists import expand_ranges
 from tfport.runtime.ops.io.feature_maps import top_level
 from tfport.runtime.ops.io.feature_steps import FeatureListColumn, step_columns
 from tfport.runtime.ops.io.kernels.parse_example import (
@@ -25,6 +24,7 @@ from tfport.runtime.ops.io.kernels.parse_example import (
     sparse_indices,
 )
 from tfport.runtime.ops.io.message_batches import MalformedMessage, MessageBuffer
+from tfport.runtime.ops.shared.arrays import expand_ranges
 
 
 class SequenceSpecs(NamedTuple):

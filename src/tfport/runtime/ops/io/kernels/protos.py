@@ -12,7 +12,7 @@ from tfport.errors import RunFailed
 from tfport.formats.encoding.varint import from_varint, to_varint
 from tfport.runtime.lower import host
 from tfport.runtime.ops.io.descriptors import ProtoField, fields_of, message_of
-from tfport.runtime.ops.io.feature_lists import strings_array
+from tfport.runtime.ops.shared.arrays import strings_array
 
 _ALL = (1 << 64) - 1
 VARINT, FIXED64, LENGTH, START, END, FIXED32 = range(6)

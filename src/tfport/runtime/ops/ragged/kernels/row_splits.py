@@ -10,8 +10,8 @@ import numpy as np
 
 from tfport.errors import RunFailed
 from tfport.runtime.lower import host
-from tfport.runtime.ops.io.feature_lists import expand_ranges
 from tfport.runtime.ops.ragged.splits import check_nested_splits, excerpt, within_rows
+from tfport.runtime.ops.shared.arrays import expand_ranges
 from tfport.runtime.ops.sparse.kernels.dense import dense_of
 
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from tfport.errors import RunFailed
 from tfport.runtime.lower import host
-from tfport.runtime.ops.io.feature_lists import expand_ranges
+from tfport.runtime.ops.shared.arrays import expand_ranges
 from tfport.runtime.ops.sparse.feature_crosses import (
     as_words,
     bucket,

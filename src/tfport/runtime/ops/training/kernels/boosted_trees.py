@@ -8,7 +8,7 @@ import numpy as np
 
 from tfport.errors import RunFailed
 from tfport.runtime.lower import host
-from tfport.runtime.ops.io.feature_lists import strings_array
+from tfport.runtime.ops.shared.arrays import strings_array
 from tfport.runtime.ops.training.tree_ensembles import Ensemble
 
 
