@@ -20,8 +20,8 @@ def main() -> None:
     print(report)
     print(f"\nWhat real releases did when they were given it ({MODEL}.recorded.json):\n")
     for outcome in json.loads(Path(f"{MODEL}.recorded.json").read_text())["outcomes"]:
-        said = textwrap.shorten(outcome["says"], 52, placeholder=" …")
-        print(f"  tensorflow {outcome['release']:8}{outcome['outcome']:15}{said}".rstrip())
+        message = textwrap.shorten(outcome["says"], 52, placeholder=" …")
+        print(f"  tensorflow {outcome['release']:8}{outcome['outcome']:15}{message}".rstrip())
     print("\nWhy:\n")
     releases = known_ops().recorded()
     for op, since in report.newest_ops.items():

@@ -48,9 +48,9 @@ def session_of(lines: str) -> tfport.Session:
 
 def decode(lines: str, data: bytes) -> None:
     """One string through the ops of a graph."""
-    one = np.empty((), object)
-    one[()] = data
-    session_of(lines).run("y:0", {"x:0": one})
+    text = np.empty((), object)
+    text[()] = data
+    session_of(lines).run("y:0", {"x:0": text})
 
 
 def run_model(data: bytes) -> None:
@@ -80,13 +80,13 @@ def images() -> list[bytes]:
 
     from PIL import Image
 
-    found = []
+    images = []
     picture = Image.fromarray(np.arange(300, dtype=np.uint32).astype(np.uint8).reshape(10, 10, 3))
     for kind in ("PNG", "JPEG", "GIF", "BMP"):
         out = io.BytesIO()
         picture.save(out, kind)
-        found.append(out.getvalue())
-    return found
+        images.append(out.getvalue())
+    return images
 
 
 def example() -> list[bytes]:

@@ -1,4 +1,4 @@
-"""Chains of all rules on a real target: afterwards it takes every node, and tfport answers as before."""
+"""Apply all rules for a real target, which must then support every node; outputs must not change."""
 
 from __future__ import annotations
 
@@ -21,28 +21,28 @@ OLDEST = "tensorflow==1.4.1"
 NO_RULE = Rule("chain", (), ROUNDING, "", lambda op, n: n, __name__)
 
 
-def chain_case(text: str, *, fetches: str | list[str] = "y:0", **said: Any) -> RuleCase:
+def chain_case(text: str, *, fetches: str | list[str] = "y:0", **options: Any) -> RuleCase:
     """A case for the whole rulebook rather than for one rule."""
-    return rule_case(NO_RULE, text, fetches=fetches, **said)
+    return rule_case(NO_RULE, text, fetches=fetches, **options)
 
 
 def rewritten_for(
     c: RuleCase, target: str = OLDEST, *, allow_lossy: bool = False, journal: Journal | None = None
 ) -> Model:
-    """The graph of a case made to fit a target; every node of it does."""
+    """The graph of a case, rewritten so that the target supports every node."""
     model, journal = c.model(), journal or Journal()
     checker = NodeChecker(resolve_targets(target)[0], PRODUCER)
     engine = RuleEngine(checker, Rulebook((), RULES), Facts(model), journal, allow_lossy=allow_lossy)
-    names = [one.partition(":")[0] for one in c.fetches]
+    names = [fetch.partition(":")[0] for fetch in c.fetches]
     stuck = engine.rewrite(model.graph, names)
-    assert not stuck, [(one.node.op, [str(p) for p in one.problems], one.refusals) for one in stuck]
+    assert not stuck, [(step.node.op, [str(p) for p in step.problems], step.refusals) for step in stuck]
     for node in model.graph:
         assert not checker.unresolved(node), node
     return tfport.load(graph_to_def(model.graph).SerializeToString())
 
 
 def check_chain(c: RuleCase, target: str = OLDEST, *, allow_lossy: bool = False) -> list[str]:
-    """Both sides answer alike in tfport's runtime; the names of the rules that were used."""
+    """Compare the outputs of both graphs in tfport's runtime; return the names of the applied rules."""
     journal = Journal()
     after = rewritten_for(c, target, allow_lossy=allow_lossy, journal=journal)
     for ours, theirs in zip(answers(after, c), answers(c.model(), c), strict=True):

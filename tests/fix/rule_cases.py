@@ -1,13 +1,12 @@
-"""Cases for rules: a few lines of a graph, the rule for one node of it, and what it is fed.
+"""Cases for rules: a few lines of a graph, the rule for one of its nodes, and the feeds.
 
     CASES = [
         rule_case(as_add, "y = AddV2(x, x) {T=float32}", x=f32(1, 2)),
     ]
 
-A placeholder is made for each array that is fed, with its type and, unless `open` names it, its
-shape; an array named in `constants` becomes a Const. Here tfport's runtime answers both sides;
-`tests/live/test_fix_rules.py` lets TensorFlow answer them, where what is exact must be equal in
-every bit.
+Each array becomes a placeholder with its dtype and its shape (an unknown one if `open` names the
+array); an array named in `constants` becomes a Const. These tests run both graphs in tfport's runtime;
+`tests/live/test_fix_rules.py` runs them in TensorFlow, where exact rules must give equal bits.
 """
 
 from __future__ import annotations
@@ -43,14 +42,14 @@ PRODUCER = 2474
 
 
 def case_modules() -> list[str]:
-    """The test modules that have cases of rules."""
+    """The test modules with cases for rules."""
     files = (file.relative_to(RULE_TESTS).with_suffix("") for file in RULE_TESTS.rglob("test_*.py"))
     return [".".join(("tests.fix.rules", *file.parts)) for file in sorted(files)]
 
 
 @dataclass
 class RuleCase:
-    """One rule on one node, and what the graph is fed."""
+    """One rule on one node, and the feeds of the graph."""
 
     rule: Rule
     text: str
@@ -61,16 +60,16 @@ class RuleCase:
     rtol: float = 1e-6
     atol: float = 1e-6
     answers: str = "tensorflow"
-    """Who answers for the graph before: `tfport` where TensorFlow has no kernel for it on a CPU."""
+    """What runs the original graph: `tfport` where TensorFlow has no CPU kernel for it."""
     target: str = NEWEST
     types: dict[str, str] = field(default_factory=dict)
-    """Types of inputs, where an array does not say them."""
+    """Dtypes of inputs that differ from those of the arrays."""
 
     def __str__(self) -> str:
         return f"{self.rule.name}-{' '.join(self.text.split())[:60]}"
 
     def model(self) -> Model:
-        """The graph as it is before."""
+        """The original graph."""
         inputs = [self._input(name, np.asarray(array)) for name, array in self.feeds.items()]
         heads = [f"{node.name} = Placeholder() {{dtype={_dtype(node)}}}" for node in inputs]
         made = graph_to_def(graph("\n".join([*heads, dedent(self.text)])))
@@ -98,12 +97,12 @@ class RuleCase:
         return {f"{name}:0": array for name, array in self.feeds.items() if name not in self.constants}
 
 
-def rule_case(rule: Rule, text: str, *, fetches: str | list[str] = "y:0", **said: Any) -> RuleCase:
-    """A case; keywords that name no option are fed."""
+def rule_case(rule: Rule, text: str, *, fetches: str | list[str] = "y:0", **feeds: Any) -> RuleCase:
+    """A case; keywords that are not options are feeds."""
     names = ("open", "constants", "rtol", "atol", "answers", "target", "types")
-    options = {k: said.pop(k) for k in names if k in said}
+    options = {k: feeds.pop(k) for k in names if k in feeds}
     wanted = [fetches] if isinstance(fetches, str) else fetches
-    return RuleCase(rule, text, said, wanted, **options)
+    return RuleCase(rule, text, feeds, wanted, **options)
 
 
 def _dtype(node: pb.NodeDef) -> DType:
@@ -115,14 +114,14 @@ def _type(array: Any) -> DType:
 
 
 def node_for(model: Model, rule: Rule) -> Node:
-    """The node that a rule is for: the last, where there are several."""
+    """The last node to which a rule applies."""
     nodes = [*model.graph, *(n for f in model.graph.library.functions.values() for n in f)]
-    found = [node for node in nodes if node.op in rule.ops]
-    return found[-1] if found else list(model.graph)[-1]
+    matches = [node for node in nodes if node.op in rule.ops]
+    return matches[-1] if matches else list(model.graph)[-1]
 
 
 def apply(rule: Rule, model: Model, target: str = NEWEST) -> list[str]:
-    """Use a rule on its node; the ops of what it made. A refusal is raised, and leaves all as it was."""
+    """Apply a rule to its node and return the ops of the new nodes; a refusal leaves the graph unchanged."""
     node = node_for(model, rule)
     complete(node)
     facts, checker = Facts(model), NodeChecker(resolve_targets(target)[0], PRODUCER)
@@ -138,26 +137,26 @@ def apply(rule: Rule, model: Model, target: str = NEWEST) -> list[str]:
 
 
 def rewritten(c: RuleCase) -> Model:
-    """The graph as it is after."""
+    """The rewritten graph."""
     model = c.model()
     apply(c.rule, model, c.target)
     return tfport.load(graph_to_def(model.graph).SerializeToString())
 
 
 def answers(model: Model, c: RuleCase) -> list[Any]:
-    """What tfport's runtime says."""
+    """The outputs in tfport's runtime."""
     return tfport.Session(model).run(c.fetches, c.fed)
 
 
 def check(c: RuleCase) -> None:
-    """Both sides answer alike in tfport's runtime, and nothing is left of the node."""
+    """Compare the outputs of both graphs in tfport's runtime."""
     before, after = answers(c.model(), c), answers(rewritten(c), c)
     for ours, theirs in zip(after, before, strict=True):
         assert_alike(ours, theirs, c, exact=False)
 
 
 def assert_alike(ours: Any, theirs: Any, c: RuleCase, *, exact: bool) -> None:
-    """Same type, shape and elements; floats within the case's tolerance unless they must be exact."""
+    """Compare dtype, shape and elements; floats within the tolerance of the case, or exactly."""
     ours, theirs = np.asarray(ours), np.asarray(theirs)
     assert (ours.dtype, ours.shape) == (theirs.dtype, theirs.shape)
     if ours.dtype.kind not in "fcV":
@@ -170,9 +169,9 @@ def assert_alike(ours: Any, theirs: Any, c: RuleCase, *, exact: bool) -> None:
         np.testing.assert_allclose(ours.astype(kind), theirs.astype(kind), rtol=c.rtol, atol=c.atol)
 
 
-def assert_refuses(rule: Rule, text: str, *, because: str, **said: Any) -> None:
-    """A rule does not apply to a node, for this reason, and makes nothing."""
-    c = rule_case(rule, text, fetches=[], **said)
+def assert_refuses(rule: Rule, text: str, *, because: str, **options: Any) -> None:
+    """Check that a rule refuses a node for this reason and adds no nodes."""
+    c = rule_case(rule, text, fetches=[], **options)
     model = c.model()
     names = list(model.graph.nodes)
     with pytest.raises(Refusal) as refused:

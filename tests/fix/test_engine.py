@@ -112,8 +112,8 @@ def test_a_node_that_no_chain_helps_stays_as_it_was_with_every_reason():
     made, journal, stuck = rewrite(text, never, by_add_v2, back_again)
     assert graph_text(made) == graph_text(graph(X + text))
     assert not journal.entries
-    (one,) = stuck
-    assert (one.node.op, [rule.name for rule, _ in one.refusals]) == (
+    (step,) = stuck
+    assert (step.node.op, [rule.name for rule, _ in step.refusals]) == (
         "LeakyRelu",
         ["never", "never", "back_again", "by_add_v2"],
     )

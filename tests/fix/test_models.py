@@ -33,16 +33,16 @@ def fixed(name, release):
 
 @pytest.mark.parametrize(("name", "release"), FIXED)
 def test_the_target_takes_it_and_answers_alike(name, release, tmp_path):
-    found = fixed(name, release)
-    assert found.ok, found.remaining or found.verification.statement
+    result = fixed(name, release)
+    assert result.ok, result.remaining or result.verification.statement
     before, path = load(name), tmp_path / "out"
-    found.save(path)
+    result.save(path)
     written = tfport.load(f"{path}.meta" if before.format.name == "MetaGraph" else path)
     assert tfport.check(written, on=f"tensorflow=={release}").verdict == "runs"
     assert set(written.signatures) == set(before.signatures)
     for key, signature in before.signatures.items():
         for side in ("inputs", "outputs"):
-            ours, theirs = (getattr(one, side) for one in (written.signatures[key], signature))
+            ours, theirs = (getattr(spec, side) for spec in (written.signatures[key], signature))
             assert {k: (s.dtype, s.shape) for k, s in ours.items()} == {
                 k: (s.dtype, s.shape) for k, s in theirs.items()
             }
@@ -52,15 +52,15 @@ def test_the_target_takes_it_and_answers_alike(name, release, tmp_path):
 
 @pytest.mark.parametrize(("name", "release"), [(n, r) for n, releases in REMAINS.items() for r in releases])
 def test_what_remains_is_told_and_cannot_be_saved(name, release, tmp_path):
-    found = fixed(name, release)
-    assert (found.ok, found.verdict) == (False, "remains")
-    assert found.remaining
+    result = fixed(name, release)
+    assert (result.ok, result.verdict) == (False, "remains")
+    assert result.remaining
     with pytest.raises(tfport.Error, match="not written for"):
-        found.save(tmp_path / "out")
+        result.save(tmp_path / "out")
     assert not list(tmp_path.iterdir())
 
 
 @pytest.mark.parametrize(("name", "release"), [(n, r) for n, rs in NOT_COMPARED.items() for r in rs])
 def test_what_nobody_could_compare_is_not_called_fixed(name, release):
-    found = fixed(name, release)
-    assert (found.ok, found.verdict) == (False, "not compared")
+    result = fixed(name, release)
+    assert (result.ok, result.verdict) == (False, "not compared")

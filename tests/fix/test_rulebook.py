@@ -64,16 +64,16 @@ def test_a_rule_that_refuses_is_seen_to(rule):
 
 def test_rules_for_an_op_come_before_those_for_any():
     book = Rulebook((), RULES)
-    found = book.of("AddV2")
-    assert found[0].ops == ("AddV2",)
-    assert [ANY in rule.ops for rule in found] == sorted(ANY in rule.ops for rule in found)
+    rules = book.of("AddV2")
+    assert rules[0].ops == ("AddV2",)
+    assert [ANY in rule.ops for rule in rules] == sorted(ANY in rule.ops for rule in rules)
 
 
 def test_a_file_of_rules_is_run_and_its_rules_found(tmp_path):
     path = tmp_path / "my_rules.py"
     path.write_text(OWN_FILE)
-    (found,) = rules_of_file(str(path))
-    assert (found.name, found.ops, found.keeps) == ("added_to_itself", ("Acme>Twice",), EXACT)
+    (own,) = rules_of_file(str(path))
+    assert (own.name, own.ops, own.keeps) == ("added_to_itself", ("Acme>Twice",), EXACT)
 
 
 @pytest.mark.parametrize(
@@ -89,9 +89,9 @@ def test_what_is_wrong_with_a_file_of_rules_is_told(tmp_path, text, says):
     path = tmp_path / "my_rules.py"
     if text is not None:
         path.write_text(text)
-    with pytest.raises(Error, match=says) as told:
+    with pytest.raises(Error, match=says) as error:
         rules_of_file(str(path))
-    assert str(path) in str(told.value)
+    assert str(path) in str(error.value)
 
 
 def test_the_advice_for_a_file_without_rules_works_as_it_is_written(tmp_path):

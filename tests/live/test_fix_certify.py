@@ -27,10 +27,10 @@ def test_tensorflow_answers_as_often_as_tfport_does(name):
         for who in ("tfport", "TensorFlow")
     )
     assert live.keys() == own.keys()
-    for signature, one in live.items():
-        assert one.reference == one.runner
-        assert (one.answered, one.refused) == (own[signature].answered, own[signature].refused)
-        assert all(d.unequal == 0 for d in one.outputs.values())
+    for signature, comparison in live.items():
+        assert comparison.reference == comparison.runner
+        assert (comparison.answered, comparison.refused) == (own[signature].answered, own[signature].refused)
+        assert all(d.unequal == 0 for d in comparison.outputs.values())
 
 
 def test_tensorflow_sees_the_difference_too():
@@ -44,9 +44,9 @@ def test_examples_made_up_are_tensorflows_own():
 
     model = load("estimator")
     (array,) = TrialBuilder(model, model.signatures["predict"]).made(Sizing(3, 4), ORDINARY).inputs.values()
-    for one in array:
-        ours, theirs = serving_pb2.Example.FromString(one), tf.train.Example.FromString(one)
-        assert theirs.SerializeToString(deterministic=True) == one
+    for record in array:
+        ours, theirs = serving_pb2.Example.FromString(record), tf.train.Example.FromString(record)
+        assert theirs.SerializeToString(deterministic=True) == record
         assert list(theirs.features.feature["x"].float_list.value) == list(
             ours.features.feature["x"].float_list.value
         )

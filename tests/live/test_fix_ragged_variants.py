@@ -20,8 +20,8 @@ def answers(of):
     with tf.Graph().as_default() as made:
         tf.import_graph_def(record, name="")
     with tf.compat.v1.Session(graph=made) as session:
-        found = session.run(["u:0", "u:1"], {"s:0": i64(0, 2, 2, 3), "v:0": f32(1, 2, 3)})
-    return [one.tolist() for one in found]
+        arrays = session.run(["u:0", "u:1"], {"s:0": i64(0, 2, 2, 3), "v:0": f32(1, 2, 3)})
+    return [array.tolist() for array in arrays]
 
 
 @pytest.mark.parametrize("name", PASSED)

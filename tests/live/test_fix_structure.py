@@ -51,9 +51,9 @@ def ours(data, program):
     return [session.run(program.fetches, feeds) for feeds in program.feeds]
 
 
-def assert_same(found, expected, **tolerance):
-    for one, right in zip(found, expected, strict=True):
-        for a, b in zip(one, right, strict=True):
+def assert_same(actual, expected, **tolerance):
+    for left, right in zip(actual, expected, strict=True):
+        for a, b in zip(left, right, strict=True):
             a, b = np.asarray(a), np.asarray(b)
             assert a.shape == b.shape
             if b.dtype.kind == "f":
@@ -103,8 +103,8 @@ def test_whatever_is_nested_in_what_tensorflow_answers_as_it_should(program):
         v1.import_graph_def(v1.GraphDef.FromString(graph_to_def(made).SerializeToString()), name="")
     with v1.Session(graph=whole) as session:
         for a, b in [(0, 0), (1, 2), (3, -1)]:
-            found = session.run(["c:0", "d:0"], {"a:0": a, "b:0": b})
-            assert tuple(map(int, found)) == nested_programs.answer(program, a, b)
+            actual = session.run(["c:0", "d:0"], {"a:0": a, "b:0": b})
+            assert tuple(map(int, actual)) == nested_programs.answer(program, a, b)
 
 
 @pytest.mark.parametrize("name", of_kind("saved_model", "graph_def"))

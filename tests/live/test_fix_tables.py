@@ -35,8 +35,8 @@ def changed(text, *changes):
     return made
 
 
-def assert_equal(found, expected):
-    for a, b in zip(found, expected, strict=True):
+def assert_equal(actual, expected):
+    for a, b in zip(actual, expected, strict=True):
         assert np.asarray(a).dtype == np.asarray(b).dtype
         assert np.asarray(a).tolist() == np.asarray(b).tolist()
 

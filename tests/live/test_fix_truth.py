@@ -33,9 +33,9 @@ def echo(folder, dtype):
 def test_arrays_of_every_type_go_through_unchanged(tmp_path):
     rng = np.random.default_rng(0)
     texts = np.array([[b"a", b"", b"\0z" * 300]], object)
-    given = [texts if d == STRING else (9 * rng.random((2, 3))).astype(NUMPY[d]) for d in PLAIN]
-    jobs = [Job(echo(tmp_path, d), {"x": a}, fetches=("y",)) for d, a in zip(PLAIN, given, strict=True)]
-    for answer, expected in zip(run_installed(PACKAGE, jobs).answers, given, strict=True):
+    arrays = [texts if d == STRING else (9 * rng.random((2, 3))).astype(NUMPY[d]) for d in PLAIN]
+    jobs = [Job(echo(tmp_path, d), {"x": a}, fetches=("y",)) for d, a in zip(PLAIN, arrays, strict=True)]
+    for answer, expected in zip(run_installed(PACKAGE, jobs).answers, arrays, strict=True):
         assert answer["y"].dtype == expected.dtype
         assert np.array_equal(answer["y"], expected)
 

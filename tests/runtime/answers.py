@@ -1,4 +1,4 @@
-"""TensorFlow's answers to cases, in one compressed file per family: arrays as they are, strings packed."""
+"""Read and write the recorded answers of TensorFlow: one compressed file per family."""
 
 from __future__ import annotations
 
@@ -15,29 +15,27 @@ EXPECTED = Path(__file__).parent.parent / "expected"
 
 @functools.cache
 def recorded_answers(family: str) -> dict[str, Any]:
-    """By case: a list of arrays, or the text of an error."""
+    """For each case a list of arrays, or the text of an error."""
     path = EXPECTED / f"{family}.npz"
     if not path.exists():
         return {}
     with np.load(path) as file:
-        told = json.loads(file["told"].tobytes())
+        index = json.loads(file["told"].tobytes())
         pool = file["pool"]
-    found: dict[str, Any] = {}
-    for name, said in told["cases"].items():
-        found[name] = (
-            said if isinstance(said, str) else [_unpacked(pool, *one) if one else None for one in said]
-        )
-    return found
+    return {
+        name: entry if isinstance(entry, str) else [_unpacked(pool, *row) if row else None for row in entry]
+        for name, entry in index["cases"].items()
+    }
 
 
 def write_answers(family: str, answers: dict[str, Any], version: str) -> None:
-    pool, told, at = bytearray(), {}, 0
-    for name, given in answers.items():
-        if isinstance(given, str):
-            told[name] = given
+    pool, cases, at = bytearray(), {}, 0
+    for name, answer in answers.items():
+        if isinstance(answer, str):
+            cases[name] = answer
             continue
         rows = []
-        for array in given:
+        for array in answer:
             if array is None:
                 rows.append(None)
                 continue
@@ -45,8 +43,8 @@ def write_answers(family: str, answers: dict[str, Any], version: str) -> None:
             rows.append([str(array.dtype), list(array.shape), at, len(raw)])
             pool += raw
             at += len(raw)
-        told[name] = rows
-    index = json.dumps({"tensorflow": version, "cases": told}, separators=(",", ":"), sort_keys=True)
+        cases[name] = rows
+    index = json.dumps({"tensorflow": version, "cases": cases}, separators=(",", ":"), sort_keys=True)
     EXPECTED.mkdir(exist_ok=True)
     np.savez_compressed(
         EXPECTED / f"{family}.npz",
@@ -67,11 +65,11 @@ def _unpacked(pool: Any, dtype: str, shape: list[int], at: int, size: int) -> An
     if dtype != "object":
         kind = np.dtype(getattr(ml_dtypes, dtype)) if hasattr(ml_dtypes, dtype) else np.dtype(dtype)
         return np.frombuffer(raw, kind).reshape(shape)
-    found, place = [], 0
+    values, place = [], 0
     while place < len(raw):
         length = int.from_bytes(raw[place : place + 4], "little")
-        found.append(raw[place + 4 : place + 4 + length])
+        values.append(raw[place + 4 : place + 4 + length])
         place += 4 + length
-    out = np.empty(len(found), object)
-    out[:] = found
+    out = np.empty(len(values), object)
+    out[:] = values
     return out.reshape(shape)

@@ -1,4 +1,4 @@
-"""Cases with constant weights, as networks have them: sizes known, unknown, all fed, and on the host."""
+"""Cases whose weights are constants, as in real networks."""
 
 from __future__ import annotations
 
@@ -11,7 +11,10 @@ WAYS = ("static", "dynamic", "fed", "host")
 
 
 class Baked(Case):
-    """All inputs but those named in `fed` are constants; `dynamic` leaves only the size of channels known."""
+    """A case whose inputs are constants, except those in `fed`.
+
+    With `dynamic`, only the number of channels is known.
+    """
 
     fed: tuple[int, ...] = (0,)
     wanted: int | None = None
@@ -22,9 +25,9 @@ class Baked(Case):
     def outputs(self) -> list[str]:
         return super().outputs()[: self.wanted]
 
-    def _told_of(self, place: int, array: Any, way: str) -> list[int] | None:
+    def _sizes_of(self, place: int, array: Any, way: str) -> list[int] | None:
         if way not in ("static", "dynamic"):
-            return super()._told_of(place, array, way)
+            return super()._sizes_of(place, array, way)
         if place not in self.fed:
             return None
         second = str(self.attrs.get("data_format", "")).startswith(("NC", "CHANNELS_FIRST"))
@@ -32,12 +35,12 @@ class Baked(Case):
         return [n if i and (way == "static" or i == channel) else -1 for i, n in enumerate(array.shape)]
 
 
-def baked(op: str, *inputs: Any, fed: tuple[int, ...] = (0,), **said: Any) -> Baked:
-    """A node with constant weights; `fed`: places of inputs that are not; `wanted`: how many outputs."""
-    wanted = said.pop("wanted", None)
-    options = {k: said.pop(k) for k in ("types", "ulps", "rtol", "atol", "fails", "ways") if k in said}
+def baked(op: str, *inputs: Any, fed: tuple[int, ...] = (0,), **attrs: Any) -> Baked:
+    """A node with constant inputs, except those at the indices `fed`; `wanted`: the number of outputs."""
+    wanted = attrs.pop("wanted", None)
+    options = {k: attrs.pop(k) for k in ("types", "ulps", "rtol", "atol", "fails", "ways") if k in attrs}
     options.setdefault("ways", WAYS)
     arrays = [i if isinstance(i, list) else np.asarray(i) for i in inputs]
-    made = Baked(op, arrays, said, **options)
+    made = Baked(op, arrays, attrs, **options)
     made.fed, made.wanted = fed, wanted
     return made

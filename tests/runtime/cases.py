@@ -1,13 +1,13 @@
-"""Cases as tables: one op (or a few lines of a graph) on given inputs, held against TensorFlow's answers.
+"""Tables of cases: an op (or a few lines of a graph) on inputs, compared with TensorFlow's recorded answers.
 
     CASES = [
         case("LeakyRelu", f32(-2, 0, 3), alpha=0.5),
-        case("ConcatV2", [f32(1), f32(2)], i32(0)[0]),       a list argument is a list of arrays
-        case("Reshape", f32(1, 2), i32(3, 3), fails=True),   TensorFlow refuses, and so must we
+        case("ConcatV2", [f32(1), f32(2)], i32(0)[0]),       a list input is a list of arrays
+        case("Reshape", f32(1, 2), i32(3, 3), fails=True),   TensorFlow raises an error, and so must tfport
         graph_case("y = Neg(x) {T=float32}", fetches="y:0", x=f32(1)),
     ]
 
-Types that the inputs decide need not be said. Answers are recorded by `make record-ops` into
+Type attributes default to the dtypes of the inputs. Answers are recorded by `make record-ops` into
 `tests/expected/FAMILY.npz`, where FAMILY is the test file's name without `test_`.
 """
 
@@ -34,13 +34,13 @@ from tfport.graph.tensors import Tensor
 from tfport.runtime.lower import FAMILIES, KERNELS, LOWERINGS, STRUCTURES
 
 WAYS = ("engine", "fed", "static", "host")
-"""As in real models, with small vectors of integers constant; with everything fed; with all sizes known
-and integers behind the first input constant; without an engine."""
+"""How a case is run: `engine`: as in real models, with small integer vectors constant; `fed`: all inputs fed;
+`static`: all sizes known and integers after the first input constant; `host`: host kernels only."""
 
 
 @dataclass
 class Case:
-    """One node on given inputs."""
+    """One node and its inputs."""
 
     op: str
     inputs: list[Any]
@@ -52,7 +52,7 @@ class Case:
     fails: bool = False
     ways: Sequence[str] = WAYS
     sized: str = ""
-    """Kinds of elements of which sizes are known in every way, for ops that TensorFlow takes only so."""
+    """NumPy kinds of the inputs whose sizes are always known, for ops that need them in TensorFlow."""
     text: str = ""
     feeds: dict[str, Any] = field(default_factory=dict)
     fetches: list[str] = field(default_factory=list)
@@ -61,12 +61,12 @@ class Case:
         graph_def, feeds = self.model("fed")
         digest = hashlib.sha256(graph_def.SerializeToString(deterministic=True))
         for name, array in feeds.items():
-            held = repr(array.tolist()).encode() if array.dtype == object else array.tobytes()
-            digest.update(f"{name}{array.dtype}{array.shape}".encode() + held)
+            data = repr(array.tolist()).encode() if array.dtype == object else array.tobytes()
+            digest.update(f"{name}{array.dtype}{array.shape}".encode() + data)
         return f"{self.op}-{digest.hexdigest()[:10]}"
 
     def model(self, way: str) -> tuple[pb.GraphDef, dict[str, Any]]:
-        """The graph, and what to feed."""
+        """The graph and its feeds."""
         if self.text:
             return graph_to_def(graph(self.text)), {f"{k}:0": v for k, v in self.feeds.items()}
         made, feeds = pb.GraphDef(), {}
@@ -76,7 +76,7 @@ class Case:
             node.attr[name].CopyFrom(encode(value))
         for i, (array, dtype) in enumerate(self._flat()):
             name = f"in{i}"
-            sizes = self._told_of(i, array, way)
+            sizes = self._sizes_of(i, array, way)
             node.input.append(name)
             if sizes is None:
                 made.node.append(_constant(name, array, dtype))
@@ -86,8 +86,8 @@ class Case:
         made.node.append(node)
         return made, feeds
 
-    def _told_of(self, place: int, array: Any, way: str) -> list[int] | None:
-        """What the graph tells of an input: its sizes, -1 for an open one; None where it is a constant."""
+    def _sizes_of(self, place: int, array: Any, way: str) -> list[int] | None:
+        """The sizes of the placeholder of an input, -1 where unknown; None if the input is a constant."""
         if self._is_constant(place, array, "engine" if self.sized else way):
             return None
         known = way == "static" or array.dtype.kind in self.sized
@@ -100,26 +100,26 @@ class Case:
 
     def _flat(self) -> Iterator[tuple[Any, DType]]:
         args = OPS.get(self.op).inputs
-        for i, given in enumerate(self.inputs):
-            for array in given if isinstance(given, list) else [given]:
+        for i, value in enumerate(self.inputs):
+            for array in value if isinstance(value, list) else [value]:
                 yield (
                     array,
                     (self.types[i] if i < len(self.types) else None) or args[i].type or dtype_of(array),
                 )
 
     def _attributes(self) -> dict[str, Any]:
-        """The attributes that were said, and those that the inputs decide."""
-        found = dict(self.attrs)
-        for i, (arg, given) in enumerate(zip(OPS.get(self.op).inputs, self.inputs, strict=True)):
-            asked = self.types[i] if i < len(self.types) else None
+        """The attributes of the case and those that follow from the inputs."""
+        attrs = dict(self.attrs)
+        for i, (arg, value) in enumerate(zip(OPS.get(self.op).inputs, self.inputs, strict=True)):
+            dtype = self.types[i] if i < len(self.types) else None
             if arg.list_attr:
-                found.setdefault(arg.list_attr, [dtype_of(array) for array in given])
+                attrs.setdefault(arg.list_attr, [dtype_of(array) for array in value])
             elif arg.type_attr:
-                one = given[0] if isinstance(given, list) else given
-                found.setdefault(arg.type_attr, asked or dtype_of(one))
+                first = value[0] if isinstance(value, list) else value
+                attrs.setdefault(arg.type_attr, dtype or dtype_of(first))
             if arg.number_attr:
-                found.setdefault(arg.number_attr, len(given))
-        return found
+                attrs.setdefault(arg.number_attr, len(value))
+        return attrs
 
     def outputs(self) -> list[str]:
         if self.text:
@@ -131,28 +131,28 @@ class Case:
 OPTIONS = ("types", "ulps", "rtol", "atol", "fails", "ways", "sized")
 
 
-def case(op: str, *inputs: Any, **said: Any) -> Case:
-    """A node on inputs; keywords are attributes, but for those that say how to compare."""
-    options = {k: said.pop(k) for k in OPTIONS if k in said}
-    return Case(op, [i if isinstance(i, list) else np.asarray(i) for i in inputs], said, **options)
+def case(op: str, *inputs: Any, **attrs: Any) -> Case:
+    """A node and its inputs; keywords are attributes, except those in OPTIONS."""
+    options = {k: attrs.pop(k) for k in OPTIONS if k in attrs}
+    return Case(op, [i if isinstance(i, list) else np.asarray(i) for i in inputs], attrs, **options)
 
 
 sized = functools.partial(case, sized="iu")
-"""A case of which the integers have known sizes."""
+"""A case whose integer inputs have known sizes."""
 all_sized = functools.partial(case, sized="iuf")
-"""A case of which all has."""
+"""A case whose inputs all have known sizes."""
 
 
-def graph_case(text: str, *, fetches: str | list[str], name: str = "graph", **said: Any) -> Case:
-    """A few nodes in our notation; other keywords feed its placeholders."""
-    options = {k: said.pop(k) for k in ("ulps", "rtol", "atol", "fails", "ways") if k in said}
+def graph_case(text: str, *, fetches: str | list[str], name: str = "graph", **feeds: Any) -> Case:
+    """A few nodes in the node notation; other keywords feed its placeholders."""
+    options = {k: feeds.pop(k) for k in ("ulps", "rtol", "atol", "fails", "ways") if k in feeds}
     wanted = [fetches] if isinstance(fetches, str) else fetches
     options.setdefault("ways", ("engine", "host"))
-    return Case(name, [], {}, text=text, fetches=wanted, feeds=said, **options)
+    return Case(name, [], {}, text=text, fetches=wanted, feeds=feeds, **options)
 
 
 def run(c: Case, way: str) -> list[Any]:
-    """What tfport answers."""
+    """Run a case in tfport."""
     graph_def, feeds = c.model(way)
     engine = "none" if way == "host" else "onnxruntime"
     session = tfport.Session(tfport.load(graph_def.SerializeToString()), engine=engine)
@@ -160,7 +160,7 @@ def run(c: Case, way: str) -> list[Any]:
 
 
 def recorded(family: str, c: Case) -> Any:
-    """What TensorFlow answered: arrays, or the text of its error."""
+    """The recorded answer of TensorFlow: arrays, or the text of its error."""
     answers = recorded_answers(family)
     if str(c) not in answers:
         pytest.fail(f"no recorded answer of TensorFlow for {c}: run `make record-ops`", pytrace=False)
@@ -168,7 +168,7 @@ def recorded(family: str, c: Case) -> Any:
 
 
 def checks(cases: Sequence[Case]) -> list[Any]:
-    """Each case in each way in which it can be run, for `pytest.mark.parametrize("c, way", …)`."""
+    """Each case with each way to run it, for `pytest.mark.parametrize("c, way", …)`."""
     load_package(FAMILIES)
     on_host = {*KERNELS.entries, *STRUCTURES.entries}
     return [
@@ -180,17 +180,17 @@ def checks(cases: Sequence[Case]) -> list[Any]:
 
 
 def check(family: str, c: Case, way: str) -> None:
-    """Hold a case against TensorFlow."""
+    """Compare a case with TensorFlow."""
     expected = recorded(family, c)
     if c.fails:
-        assert isinstance(expected, str), "TensorFlow answers this"
+        assert isinstance(expected, str), "TensorFlow runs this case"
         with pytest.raises(tfport.Error):
             run(c, way)
         return
     assert not isinstance(expected, str), f"TensorFlow says: {expected}"
-    found = run(c, way)
-    assert len(found) == len(expected)
-    for ours, theirs in zip(found, expected, strict=True):
+    actual = run(c, way)
+    assert len(actual) == len(expected)
+    for ours, theirs in zip(actual, expected, strict=True):
         assert_same(ours, theirs, c)
 
 
@@ -219,14 +219,14 @@ def assert_ulps(a: Any, b: Any, dtype: Any, ulps: float) -> None:
     import ml_dtypes
 
     assert np.array_equal(np.isnan(a), np.isnan(b))
-    there = np.isfinite(b)
-    assert np.array_equal(a[~there & ~np.isnan(b)], b[~there & ~np.isnan(b)])
-    step = np.abs(b[there]) * float(ml_dtypes.finfo(dtype).eps) + float(ml_dtypes.finfo(dtype).tiny)
-    assert np.all(np.abs(a[there] - b[there]) <= ulps * step)
+    finite = np.isfinite(b)
+    assert np.array_equal(a[~finite & ~np.isnan(b)], b[~finite & ~np.isnan(b)])
+    step = np.abs(b[finite]) * float(ml_dtypes.finfo(dtype).eps) + float(ml_dtypes.finfo(dtype).tiny)
+    assert np.all(np.abs(a[finite] - b[finite]) <= ulps * step)
 
 
 def same_as(old: Case, new: Case) -> None:
-    """An op that TensorFlow no longer has answers like the one in its place."""
+    """Compare an op that TensorFlow no longer has with its replacement."""
     for way in ("engine", "host"):
         for ours, theirs in zip(run(old, way), run(new, way), strict=True):
             assert_same(ours, theirs, new)
@@ -287,6 +287,6 @@ def scalar(value: Any, kind: Any = np.int32) -> Any:
 
 
 def numbers(*shape: int, kind: Any = np.float32, seed: int = 0, low: float = -2, high: float = 2) -> Any:
-    """Different numbers in a shape, always the same ones."""
+    """Random numbers of a shape, the same ones each time."""
     made = np.random.default_rng([seed, *shape]).uniform(low, high, shape)
     return np.asarray(made).astype(kind)

@@ -118,7 +118,7 @@ def test_control_characters_in_names_are_escaped():
     assert "\x1b" not in text(report(fails(on, unregistered(on, "\x1b[2J")), model="\x1b[2J"))
 
 
-SAID = [  # whole                                      shown
+SHORTENED = [  # whole                                      shown
     ("Not registered 'A' on HOST. Make sure", "Not registered 'A' on HOST. …"),
     ("No attr 'a' in Op<name=B; signature=x:T -> y:T>", "No attr 'a' in Op<name=B …"),
     ("Value is not allowed\n\t; NodeDef: y", "Value is not allowed …"),
@@ -126,6 +126,6 @@ SAID = [  # whole                                      shown
 ]
 
 
-@pytest.mark.parametrize(("whole", "shown"), SAID)
+@pytest.mark.parametrize(("whole", "shown"), SHORTENED)
 def test_the_first_part_of_the_message_is_shown(whole, shown):
     assert shortened_message(whole) == shown

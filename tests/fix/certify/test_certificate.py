@@ -38,51 +38,51 @@ def certificate(before=TWICE, after=TWICE, rules=RULES, **named):
 
 
 def test_the_text_says_what_was_seen():
-    said = str(certificate())
-    assert "outputs agree on 12 inputs, compared in tfport's runtime" in said
-    assert "keeping: rounding" in said
-    assert "exact     53x  without_reserve_space: FusedBatchNormV2" in said
-    assert "a" * 64 in said
-    assert "12 made up" in said
+    text = str(certificate())
+    assert "outputs agree on 12 inputs, compared in tfport's runtime" in text
+    assert "keeping: rounding" in text
+    assert "exact     53x  without_reserve_space: FusedBatchNormV2" in text
+    assert "a" * 64 in text
+    assert "12 made up" in text
 
 
 @pytest.mark.parametrize("after", [TWICE, TWICE.replace("[2]", "[3]"), TWICE.replace("Mul", "Pow")])
 @pytest.mark.parametrize("name", ["m", "a/very/" + "long/" * 40 + "path"])
 def test_the_text_fits_eighty_columns(after, name):
-    said = str(certificate(after=after, source=name))
-    assert max(map(len, said.splitlines())) <= 80
+    text = str(certificate(after=after, source=name))
+    assert max(map(len, text.splitlines())) <= 80
 
 
 def test_models_with_several_signatures_have_a_table_for_each():
     verification = verify(load("estimator"), load("estimator"))
-    said = str(Certificate("m", "", "o", "", "tensorflow==1.4.1", verification))
-    assert "no rule was needed" in said
-    assert all(f"\n{name}  tfport" in said for name in ("predict", "regression", "serving_default"))
-    assert max(map(len, said.splitlines())) <= 80
+    text = str(Certificate("m", "", "o", "", "tensorflow==1.4.1", verification))
+    assert "no rule was needed" in text
+    assert all(f"\n{name}  tfport" in text for name in ("predict", "regression", "serving_default"))
+    assert max(map(len, text.splitlines())) <= 80
 
 
 def test_a_difference_is_told_by_its_numbers():
     paper = certificate(after=TWICE.replace("[2]", "[2.5]"))
     assert paper.verdict == "differs"
-    (one,) = paper.to_json()["comparisons"]
-    assert one["verdict"] == "differs"
-    found = one["outputs"]["y"]
-    assert not found["alike"]
-    assert found["relative"] == pytest.approx(0.25)
-    assert found["beyond"] > 0
+    (comparison,) = paper.to_json()["comparisons"]
+    assert comparison["verdict"] == "differs"
+    difference = comparison["outputs"]["y"]
+    assert not difference["alike"]
+    assert difference["relative"] == pytest.approx(0.25)
+    assert difference["beyond"] > 0
     assert "outputs differ: y of graph" in str(paper)
 
 
 def test_json_is_json_even_of_infinite_differences():
     paper = certificate(after=X + "y = Reciprocal(x) {T=float32}")
-    told = json.loads(json.dumps(paper.to_json(), allow_nan=False))
-    assert told["version"] == 1
-    assert told["comparisons"][0]["outputs"]["y"]["absolute"] is None
-    assert told["rules"][0] == {
+    report = json.loads(json.dumps(paper.to_json(), allow_nan=False))
+    assert report["version"] == 1
+    assert report["comparisons"][0]["outputs"]["y"]["absolute"] is None
+    assert report["rules"][0] == {
         "name": "without_reserve_space", "keeps": "exact", "count": 53, "nodes": ["bn1", "bn2"],
         "doc": "FusedBatchNormV2 has the first five outputs.",
     }  # fmt: skip
-    assert set(told) >= {"tfport", "verdict", "statement", "target", "input", "output", "trials", "keeps"}
+    assert set(report) >= {"tfport", "verdict", "statement", "target", "input", "output", "trials", "keeps"}
 
 
 def test_rules_may_be_given_as_rows():

@@ -42,8 +42,8 @@ ULPS = [  # type   a                     b                          steps
 
 @pytest.mark.parametrize(("kind", "a", "b", "steps"), ULPS)
 def test_steps_are_counted_through_zero(kind, a, b, steps):
-    one, other = np.array([a], kind), np.array([b], kind)
-    assert steps_apart(one, other) == steps_apart(other, one) == steps
+    first, other = np.array([a], kind), np.array([b], kind)
+    assert steps_apart(first, other) == steps_apart(other, first) == steps
 
 
 def test_steps_of_complex_numbers_are_those_of_their_parts():
@@ -95,9 +95,9 @@ def test_these_are_alike(answer, expected):
     ("answer", "expected", "beyond", "problem"), [c[1:] for c in DIFFERENT], ids=[c[0] for c in DIFFERENT]
 )
 def test_these_differ(answer, expected, beyond, problem):
-    found = compare(answer, expected)
-    assert not found.alike
-    assert (found.beyond, found.problem) == (beyond, problem)
+    difference = compare(answer, expected)
+    assert not difference.alike
+    assert (difference.beyond, difference.problem) == (beyond, problem)
 
 
 def test_zeros_are_judged_by_what_the_output_was_before():
@@ -124,9 +124,9 @@ FLOATS = arrays.arrays(np.float32, st.integers(0, 5), elements=st.floats(width=3
 
 @given(FLOATS)
 def test_every_answer_is_like_itself(array):
-    found = compare(array, array.copy())
-    assert found.alike
-    assert (found.unequal, found.absolute, found.ulps) == (0, 0.0, 0)
+    difference = compare(array, array.copy())
+    assert difference.alike
+    assert (difference.unequal, difference.absolute, difference.ulps) == (0, 0.0, 0)
 
 
 @given(
@@ -143,7 +143,7 @@ def test_steps_add_up_along_the_line(a, b, c):
 def test_what_is_refused_is_further_than_the_formula_says(array):
     with np.errstate(all="ignore"):
         other = array * np.float32(1.001)
-        found = compare(other, array)
+        difference = compare(other, array)
         size = np.abs(array.astype(np.float64))
         finite = np.isfinite(size)
         allowed = 1e-4 * np.where(finite, size, 0) + max(
@@ -151,11 +151,11 @@ def test_what_is_refused_is_further_than_the_formula_says(array):
         )
         apart = np.abs(other.astype(np.float64) - array.astype(np.float64))
         same = (other == array) | (np.isnan(other) & np.isnan(array))
-    assert found.beyond == np.count_nonzero(~same & ~(apart <= allowed))
+    assert difference.beyond == np.count_nonzero(~same & ~(apart <= allowed))
 
 
 @pytest.mark.parametrize(("usual", "alike"), [(1.0, True), (1e6, True), (1e-6, False)])
 def test_small_answers_of_an_output_with_large_ones_are_what_is_left_of_those(usual, alike):
     before = compare(np.float32([usual]), np.float32([usual]))
-    found = compare(np.float32([5.005e-5]), np.float32([5e-5]), Tolerance(), before)
-    assert found.alike is alike
+    difference = compare(np.float32([5.005e-5]), np.float32([5e-5]), Tolerance(), before)
+    assert difference.alike is alike

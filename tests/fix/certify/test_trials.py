@@ -65,7 +65,7 @@ WANTED = {
 def test_a_node_that_parses_examples_says_which_features_it_wants(op):
     model = frozen(PARSERS[op])
     role = roles_of(model, select_signature(model)).of("s:0")
-    wanted = {one.key: one for one in role.examples}
+    wanted = {feature.key: feature for feature in role.examples}
     assert {key: wanted[key] for key in WANTED} == WANTED
     assert set(wanted) - set(WANTED) == ({"tags"} if op == "ParseExampleV2" else set())
 
@@ -91,9 +91,9 @@ def test_keys_and_text_are_followed_into_functions_and_out_of_them():
     assert "ParseExampleV2" in nodes
     builder = TrialBuilder(model, model.signatures["serving_default"])
     (array,) = builder.made(Sizing(3, 4), ORDINARY).inputs.values()
-    parsed = [pb.Example.FromString(one) for one in array]
+    parsed = [pb.Example.FromString(record) for record in array]
     assert len(parsed) == 3
-    assert all(len(one.features.feature["x"].float_list.value) == 2 for one in parsed)
+    assert all(len(message.features.feature["x"].float_list.value) == 2 for message in parsed)
 
 
 @pytest.mark.parametrize("name", ["ragged", "sparse"])
@@ -159,20 +159,18 @@ def test_a_number_that_would_be_a_size_is_not_made_huge(line, decides):
         {line}
     """)
     assert decides_sizes(model.graph.value("n:0")) is decides
-    huge = [
-        one.name for one in TrialBuilder(model, select_signature(model, None, ["y"])).profiles() if one.huge
-    ]
+    huge = [p.name for p in TrialBuilder(model, select_signature(model, None, ["y"])).profiles() if p.huge]
     assert bool(huge) is not decides
 
 
 def test_the_same_inputs_are_made_each_time():
-    one, other = (
+    first, other = (
         TrialBuilder(load("keras_functional"), load("keras_functional").signatures["serve"]).made(
             Sizing(2, 4), ORDINARY
         )
         for _ in range(2)
     )
-    for name, array in one.inputs.items():
+    for name, array in first.inputs.items():
         np.testing.assert_array_equal(array, other.inputs[name])
 
 
@@ -180,8 +178,8 @@ def test_open_sizes_get_several_and_fixed_ones_one():
     open_ones = frozen("x = Placeholder() {dtype=float32, shape=(?, ?, 3)}\ny = Neg(x) {T=float32}")
     fixed = frozen("x = Placeholder() {dtype=float32, shape=(2, 3)}\ny = Neg(x) {T=float32}")
     shapes = [
-        one.shape(Shape((None, None, 3)))
-        for one in TrialBuilder(open_ones, select_signature(open_ones)).sizings()[0]
+        sizing.shape(Shape((None, None, 3)))
+        for sizing in TrialBuilder(open_ones, select_signature(open_ones)).sizings()[0]
     ]
     assert {shape[0] for shape in shapes} >= {1, 2, 5}
     assert len({shape[1] for shape in shapes}) > 1

@@ -68,7 +68,7 @@ def test_a_statement_never_claims_more_than_was_seen():
 def test_answers_where_the_original_refused_are_told():
     checked = TWICE.replace("y =", "m =") + '\ny = CheckNumerics(m) {T=float32, message="no"}'
     verification = verify(frozen(checked), frozen(TWICE), fetches=["y"])
-    assert [one.only_rewritten_answers for one in verification.comparisons] == [
+    assert [comparison.only_rewritten_answers for comparison in verification.comparisons] == [
         ["not finite, 2 rows, open sizes 4"]
     ]
     assert any("that the original refuses" in caveat for caveat in verification.caveats)
@@ -85,9 +85,9 @@ def test_a_difference_on_nan_is_told_and_does_not_decide():
         y = SelectV2(g, x, likes) {T=float32}"""
     )
     verification = verify(frozen(X + "y = Relu(x) {T=float32}"), frozen(other), fetches=["y"])
-    (one,) = verification.comparisons
-    assert one.outputs["y"].alike
-    if not one.not_finite["y"].alike:
+    (comparison,) = verification.comparisons
+    assert comparison.outputs["y"].alike
+    if not comparison.not_finite["y"].alike:
         assert any("NaN" in caveat for caveat in verification.caveats)
     assert verification.verdict == ALIKE
 
@@ -101,8 +101,8 @@ def test_a_random_output_is_not_compared():
         y = Neg(x) {T=float32}"""
     )
     verification = verify(frozen(text), frozen(text), fetches=["y", "r"])
-    (one,) = verification.comparisons
-    assert one.random == ["r"]
+    (comparison,) = verification.comparisons
+    assert comparison.random == ["r"]
     assert verification.verdict == ALIKE
     alone = verify(frozen(text), frozen(text), fetches=["r"])
     assert alone.verdict == NOT_COMPARED
@@ -155,7 +155,7 @@ def test_given_inputs_and_warm_up_requests_are_tried_first(tmp_path):
     (tmp_path / "m" / WARMUP).write_bytes(record(log.SerializeToString()))
     model = tfport.load(tmp_path / "m")
     verification = verify(model, tfport.load(tmp_path / "m"), inputs={"x": np.float32([[4, 5, 6]])})
-    assert [one.origin for one in verification.trials[:3]] == ["given", "warm-up", "made up"]
+    assert [trial.origin for trial in verification.trials[:3]] == ["given", "warm-up", "made up"]
     assert verification.verdict == ALIKE
 
 
@@ -166,9 +166,8 @@ def test_given_inputs_that_no_signature_takes_are_an_error():
 
 def test_given_inputs_that_the_original_refuses_are_told():
     verification = verify(frozen(TWICE), frozen(TWICE), inputs={"x": np.float64([[1, 2, 3]])})
-    assert any(
-        "the original refuses the user's inputs: `x:0` must be float32" in one for one in verification.caveats
-    )
+    message = "the original refuses the user's inputs: `x:0` must be float32"
+    assert any(message in caveat for caveat in verification.caveats)
     assert verification.verdict == ALIKE
 
 
@@ -178,7 +177,7 @@ def test_a_damaged_warm_up_file_is_told_and_nothing_more(tmp_path):
     (tmp_path / "m" / WARMUP).write_bytes(b"cut")
     verification = verify(tfport.load(tmp_path / "m"), tfport.load(tmp_path / "m"))
     assert verification.verdict == ALIKE
-    assert any("the record is truncated" in one for one in verification.left_out)
+    assert any("the record is truncated" in reason for reason in verification.left_out)
 
 
 def test_an_image_too_small_for_its_filters_is_made_larger():
@@ -191,7 +190,7 @@ def test_an_image_too_small_for_its_filters_is_made_larger():
     """
     verification = verify(frozen(text), frozen(text))
     assert verification.verdict == ALIKE
-    assert any(one.original == "refused" for one in verification.trials)
+    assert any(trial.original == "refused" for trial in verification.trials)
     assert verification.comparisons[0].answered >= 3
 
 
@@ -199,20 +198,20 @@ def test_what_takes_too_long_is_left_out_and_told(monkeypatch):
     monkeypatch.setattr(verify_module, "SECONDS", -1.0)
     verification = verify(frozen(TWICE), frozen(TWICE))
     assert verification.verdict == NOT_COMPARED
-    assert any("(out of time)" in one for one in verification.left_out)
+    assert any("(out of time)" in reason for reason in verification.left_out)
 
 
 def test_ends_of_a_graph_that_answer_nothing_are_left_out():
     model = load("ref_variables")
     verification = verify(model, load("ref_variables"))
     assert verification.verdict == ALIKE
-    assert any("save/" in one for one in verification.left_out)
+    assert any("save/" in reason for reason in verification.left_out)
 
 
 def test_progress_is_told():
-    said: list[str] = []
-    verify(frozen(TWICE), frozen(TWICE), progress=said.append)
-    assert "graph: zeros, 2 rows, open sizes 4" in said
+    messages: list[str] = []
+    verify(frozen(TWICE), frozen(TWICE), progress=messages.append)
+    assert "graph: zeros, 2 rows, open sizes 4" in messages
 
 
 # another Python

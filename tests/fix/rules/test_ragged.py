@@ -109,9 +109,9 @@ REFUSED = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("rule", "text", "because", "said"), REFUSED)
-def test_others_stay(rule, text, because, said):
-    assert_refuses(rule, text, because=because, **said)
+@pytest.mark.parametrize(("rule", "text", "because", "inputs"), REFUSED)
+def test_others_stay(rule, text, because, inputs):
+    assert_refuses(rule, text, because=because, **inputs)
 
 
 @settings(max_examples=40, deadline=None)

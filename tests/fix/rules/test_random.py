@@ -65,20 +65,20 @@ def test_an_algorithm_that_is_fed():
     assert_refuses(from_the_seed, text, because="algorithm is unknown", n=N, s=S, g=scalar(1))
     text = KEY % "int64" + ALG + REAL % ("RandomUniformFullInt", "int32")
     assert_refuses(other_numbers_for_a_key, text, because="full range of integers", n=N, s=S)
-    said = {"d": np.array(6, np.uint64), "state": i64(1, 2, 3), "g": scalar(1), "constants": ("state",)}
-    assert_refuses(no_generator, VARIABLE, because="by key and counter", **said)
+    inputs = {"d": np.array(6, np.uint64), "state": i64(1, 2, 3), "g": scalar(1), "constants": ("state",)}
+    assert_refuses(no_generator, VARIABLE, because="by key and counter", **inputs)
     text = "y = Multinomial(x, n) {T=float32, output_dtype=int64}"
     assert_refuses(drawn_in_int64, text, because="int64 already", x=numbers(2, 5), n=scalar(6))
 
 
-@pytest.mark.parametrize(("text", "made", "said"), [
+@pytest.mark.parametrize(("text", "made", "inputs"), [
     ("y = StatelessRandomUniform(n, s) {dtype=float32}", "RandomUniform", {}),
     ("y = StatelessRandomNormal(n, s) {dtype=float64}", "RandomStandardNormal", {}),
     ("y = StatelessTruncatedNormal(n, s) {dtype=float32}", "TruncatedNormal", {}),
     ("y = StatelessRandomUniformInt(n, s, lo, hi) {dtype=int32, T=int32}", "RandomUniformInt", BOUNDS),
 ])  # fmt: skip
-def test_other_numbers_of_the_same_kind(text, made, said):
-    c = rule_case(other_numbers, text, n=N, s=S, **said)
+def test_other_numbers_of_the_same_kind(text, made, inputs):
+    c = rule_case(other_numbers, text, n=N, s=S, **inputs)
     model = c.model()
     (before,) = answers(model, c)
     assert apply(other_numbers, model) == [made]
@@ -102,9 +102,9 @@ def test_a_generator_is_not_asked_where_other_numbers_do():
     y = StatelessRandomNormalV2(n, u, w, g) {dtype=float32}
     """
     )
-    said = {"state": i64(1, 2, 3), "d": np.array(6, np.uint64), "g": scalar(1), "n": N}
+    inputs = {"state": i64(1, 2, 3), "d": np.array(6, np.uint64), "g": scalar(1), "n": N}
     ends = {"zero": i32(0), "one": i32(1), "two": i32(2), "three": i32(3)}
-    c = chain_case(text, **said, **ends, constants=("state", "g", "d", *ends))
+    c = chain_case(text, **inputs, **ends, constants=("state", "g", "d", *ends))
     after = rewritten_for(c, "tensorflow==2.0.0", allow_lossy=True)
     assert "RngReadAndSkip" not in {node.op for node in after.graph}
     (drawn,) = answers(after, c)

@@ -40,8 +40,8 @@ UPDATE = "y = XlaDynamicUpdateSlice(x, u, s) {T=float32, Tindices=int32}"
 DOT = 'y = XlaDot(a, b) {T=float32, precision_config="", dimension_numbers=%s}'
 
 
-def product(a, b, numbers, **said):
-    return rule_case(as_batch_matmul, DOT % json.dumps(numbers), a=a, b=b, **OURS, **said)
+def product(a, b, numbers, **options):
+    return rule_case(as_batch_matmul, DOT % json.dumps(numbers), a=a, b=b, **OURS, **options)
 
 
 CASES = [
@@ -92,9 +92,9 @@ REFUSED = [
 ]
 
 
-@pytest.mark.parametrize(("rule", "text", "because", "said"), REFUSED, ids=[row[2] for row in REFUSED])
-def test_stays_as_it_was(rule, text, because, said):
-    assert_refuses(rule, text, because=because, **said)
+@pytest.mark.parametrize(("rule", "text", "because", "inputs"), REFUSED, ids=[row[2] for row in REFUSED])
+def test_stays_as_it_was(rule, text, because, inputs):
+    assert_refuses(rule, text, because=because, **inputs)
 
 
 def test_reaches_the_oldest_release():

@@ -106,7 +106,7 @@ class Text:
         if kind == "call":
             return [f"{x} = PartitionedCall({a}, {b}) {{{PAIR}, f=@{self.function(rest[0])}}}"]
         if kind == "case":
-            branches = ", ".join(f"@{self.function(one)}" for one in rest[0])
+            branches = ", ".join(f"@{self.function(branch)}" for branch in rest[0])
             return [f"{x} = StatelessCase({a}, {a}, {b}) {{{PAIR}, branches=[{branches}]}}"]
         if kind == "while":
             return self.loop(x, rest[0], self.function(rest[1]), a, b)

@@ -62,7 +62,7 @@ def test_the_node_keeps_its_name_and_those_who_wait_for_it():
 
 
 @pytest.mark.parametrize(
-    ("cond", "shape", "given"),
+    ("cond", "shape", "values"),
     [
         ("bool", "()", [(True, 1), (False, 0)]),
         ("float32", "()", [(np.float32(0.5), 1), (np.float32(0), 0), (np.float32(np.nan), 1)]),
@@ -73,12 +73,12 @@ def test_the_node_keeps_its_name_and_those_who_wait_for_it():
         ("int32", "(...)", [(np.zeros((2, 0), np.int32), 0), (np.int32(0), 0), (np.int32(3), 1)]),
     ],
 )
-def test_what_counts_as_true(cond, shape, given):
+def test_what_counts_as_true(cond, shape, values):
     made = if_of(cond, shape)
     lower(made["y"])
     assert str(made["y/pred_id"].attrs["T"]) == "bool"
     session = tfport.Session(tfport.load(graph_to_def(made).SerializeToString()))
-    for p, taken in given:
+    for p, taken in values:
         y, n = session.run(["y:0", "y:1"], {"p:0": p, "x:0": np.float32([3])})
         assert (y.tolist(), int(n)) == ([3.0 + 3 * taken], taken)
 

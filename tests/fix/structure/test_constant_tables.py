@@ -117,8 +117,8 @@ def test_any_entries_are_found(entries, asked):
     y = LookupTableFindV2(t, asked, default, ^init) {{Tin=int32, Tout=float32}}
     """)
     without_tables(made)
-    (found,) = answers(made, Program("", {"asked:0": np.array(asked, np.int32)}, ("y:0",)))
-    assert found.tolist() == [entries.get(key, 0.5) for key in asked]
+    (actual,) = answers(made, Program("", {"asked:0": np.array(asked, np.int32)}, ("y:0",)))
+    assert actual.tolist() == [entries.get(key, 0.5) for key in asked]
 
 
 def test_thousands_of_keys_are_found():

@@ -31,8 +31,8 @@ def test_a_program_answers_as_before(program, pairs):
     assert not any(node.op in FUNCTIONAL or callee(node) is not None for node in made)
     session = tfport.Session(tfport.load(graph_to_def(made).SerializeToString()))
     for a, b in pairs:
-        found = session.run(["c:0", "d:0"], {"a:0": np.int32(a), "b:0": np.int32(b)})
-        assert tuple(map(int, found)) == programs.answer(program, a, b)
+        actual = session.run(["c:0", "d:0"], {"a:0": np.int32(a), "b:0": np.int32(b)})
+        assert tuple(map(int, actual)) == programs.answer(program, a, b)
 
 
 @settings(max_examples=40, deadline=None)

@@ -41,7 +41,11 @@ def test_what_was_packed_is_handed_on(name):
     assert {op for _, op in gone} >= {"RaggedTensorToVariant", "RaggedTensorFromVariant"}
     assert {node.op for node in made} == {"Placeholder", "IdentityN"}
     after = tfport.Session(tfport.load(graph_to_def(made).SerializeToString())).run(["u:0", "u:1"], feeds)
-    assert [one.tolist() for one in after] == [one.tolist() for one in before] == [[0, 2, 2, 3], [1, 2, 3]]
+    assert (
+        [array.tolist() for array in after]
+        == [array.tolist() for array in before]
+        == [[0, 2, 2, 3], [1, 2, 3]]
+    )
 
 
 @pytest.mark.parametrize("name", KEPT)

@@ -30,8 +30,8 @@ def test_there_and_back_again(program):
     assert not any(node.op in LOWER for node in made)
     session = session_of(made)
     for a, b in [(0, 0), (1, 2), (3, -1)]:
-        found = session.run(["c:0", "d:0"], {"a:0": np.int32(a), "b:0": np.int32(b)})
-        assert tuple(map(int, found)) == programs.answer(program, a, b)
+        actual = session.run(["c:0", "d:0"], {"a:0": np.int32(a), "b:0": np.int32(b)})
+        assert tuple(map(int, actual)) == programs.answer(program, a, b)
 
 
 X = np.float32([1, -2])

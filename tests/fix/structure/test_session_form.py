@@ -33,8 +33,8 @@ def test_no_calls_and_no_objects_are_left(name):
 
 def test_the_saver_restores_what_the_signatures_read_and_nothing_else():
     done = flat("optimizer_slots")
-    held = set(load("optimizer_slots").checkpoint.names())
-    assert done.keys < held
+    stored = set(load("optimizer_slots").checkpoint.names())
+    assert done.keys < stored
     restored = next(node for node in done.model.graph if node.op == "RestoreV2")
     assert len(restored.outputs) == len(done.keys)
     saver = done.model.meta.saver_def
@@ -65,9 +65,9 @@ def test_every_form_answers_alike(form, name):
         key: np.ones([2 if d is None else d for d in spec.shape.dims], spec.dtype.numpy)
         for key, spec in signature.inputs.items()
     }
-    one, other = (tfport.Session(model).signature(signature.name)(**inputs) for model in (before, after))
-    assert set(one) == set(other)
-    for key, value in one.items():
+    expected, other = (tfport.Session(model).signature(signature.name)(**inputs) for model in (before, after))
+    assert set(expected) == set(other)
+    for key, value in expected.items():
         np.testing.assert_allclose(other[key], value, rtol=1e-6)
 
 

@@ -36,8 +36,8 @@ def answers(of, program):
     )
 
 
-def assert_equal(found, expected):
-    for a, b in zip(found, expected, strict=True):
+def assert_equal(actual, expected):
+    for a, b in zip(actual, expected, strict=True):
         assert np.asarray(a).dtype == np.asarray(b).dtype
         assert np.asarray(a).tolist() == np.asarray(b).tolist()
 
@@ -68,7 +68,7 @@ def test_the_first_release_takes_references(name):
     tables_to_v1(made)
     checker = NodeChecker(resolve_targets("tensorflow==1.0.0")[0], 17)
     problems = [(node, problem) for node in made for problem in checker.unresolved(node)]
-    assert not [one for one in problems if one[0].op != "IdentityN"]
+    assert not [pair for pair in problems if pair[0].op != "IdentityN"]
 
 
 def test_what_was_changed_can_be_told():

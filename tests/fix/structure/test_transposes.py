@@ -98,7 +98,7 @@ def test_any_line_of_nodes_answers_as_before(line, data):
     x = numbers(2, 5, 3, 4)
     named = {last, data.draw(st.sampled_from([v for v in forms if v != "x"]))}
     c = rule_case(as_add, "\n".join(text), x=x)
-    fetches = [f"{one}:0" for one in sorted(named)]
+    fetches = [f"{name}:0" for name in sorted(named)]
     before = answers(c.model(), fetches, x)
     model = c.model()
     count = left(model)

@@ -62,13 +62,13 @@ CASES = [  # found, expected, what is said of it
 ]
 
 
-@pytest.mark.parametrize(("found", "expected", "said"), CASES)
-def test_a_difference_is_told_in_all_measures(found, expected, said):
-    assert difference(found, expected) == said
+@pytest.mark.parametrize(("actual", "expected", "measures"), CASES)
+def test_a_difference_is_told_in_all_measures(actual, expected, measures):
+    assert difference(actual, expected) == measures
 
 
 @pytest.mark.parametrize(
-    ("found", "within"),
+    ("measured", "within"),
     [
         (Difference("float32", 1, 9.0, 1e-5), True),
         (Difference("float32", 1, 9.0, 1e-3), False),
@@ -78,13 +78,13 @@ def test_a_difference_is_told_in_all_measures(found, expected, said):
         (Difference("string", 1, differ=1), False),
     ],
 )
-def test_numbers_may_round_and_nothing_else_may_differ(found, within):
-    assert found.within(1e-4) is within
+def test_numbers_may_round_and_nothing_else_may_differ(measured, within):
+    assert measured.within(1e-4) is within
 
 
 def test_the_worst_of_several_inputs_counts():
-    found = worst([Difference("float32", 2, 1.0, 0.1, 7, 1), Difference("float32", 3, 0.5, 0.2, 9, 0)])
-    assert found == Difference("float32", 5, 1.0, 0.2, 9, 1)
+    measured = worst([Difference("float32", 2, 1.0, 0.1, 7, 1), Difference("float32", 3, 0.5, 0.2, 9, 0)])
+    assert measured == Difference("float32", 5, 1.0, 0.2, 9, 1)
 
 
 @pytest.mark.parametrize(

@@ -45,8 +45,8 @@ def test_a_new_entry_takes_the_place_of_its_own_only(tmp_path):
     file, cases = tmp_path / "docs/fix.json.xz", {"a": ["x", "y"], "b": ["x"]}
     records.write(file, {"a": {"x": entry(), "y": entry()}, "b": {"x": entry()}}, cases)
     records.write(file, {"a": {"y": entry(outcome="differs")}}, cases)
-    found = {case: {t: e["outcome"] for t, e in by.items()} for case, by in records.read(file).items()}
-    assert found == {"a": {"x": "same", "y": "differs"}, "b": {"x": "same"}}
+    outcomes = {case: {t: e["outcome"] for t, e in by.items()} for case, by in records.read(file).items()}
+    assert outcomes == {"a": {"x": "same", "y": "differs"}, "b": {"x": "same"}}
 
 
 def test_what_is_no_case_any_more_goes(tmp_path):
@@ -111,8 +111,8 @@ def test_every_target_is_a_recorded_build(target, monkeypatch):
     ],
 )
 def test_a_target_names_a_binary(target, parts):
-    found = where(target)
-    assert (found.target, found.package, found.release, found.header) == parts
+    binary = where(target)
+    assert (binary.target, binary.package, binary.release, binary.header) == parts
 
 
 # What is asked
@@ -123,7 +123,7 @@ def spec(dtype, *dims):
 
 
 @pytest.mark.parametrize(
-    ("dtype", "dims", "said", "shape", "low", "high"),
+    ("dtype", "dims", "options", "shape", "low", "high"),
     [
         ("float32", (None, 3), {}, (2, 3), 0, 1),
         ("float32", (None, 3), {"low": -5, "high": -4}, (2, 3), -5, -4),
@@ -135,16 +135,16 @@ def spec(dtype, *dims):
         ("bool", (), {"value": False}, (), 0, 0),
     ],
 )
-def test_inputs_have_the_shape_and_range_that_was_said(dtype, dims, said, shape, low, high):
-    found = one_input("x", spec(dtype, *dims), said, 2)
-    assert (found.shape, found.dtype) == (shape, DType.parse(dtype).numpy)
-    assert low <= float(found.min()) <= float(found.max()) <= high
-    assert np.array_equal(found, one_input("x", spec(dtype, *dims), said, 2))
+def test_inputs_have_the_shape_and_range_that_was_said(dtype, dims, options, shape, low, high):
+    array = one_input("x", spec(dtype, *dims), options, 2)
+    assert (array.shape, array.dtype) == (shape, DType.parse(dtype).numpy)
+    assert low <= float(array.min()) <= float(array.max()) <= high
+    assert np.array_equal(array, one_input("x", spec(dtype, *dims), options, 2))
 
 
 def test_words_are_drawn_from_those_that_were_said():
-    found = one_input("x", spec("string", None, 50), {"words": ["a"], "numbered": "w{2}"}, 2)
-    assert set(found.flat) == {b"a", b"w0", b"w1"}
+    array = one_input("x", spec("string", None, 50), {"words": ["a"], "numbered": "w{2}"}, 2)
+    assert set(array.flat) == {b"a", b"w0", b"w1"}
 
 
 def test_an_open_axis_needs_a_size():

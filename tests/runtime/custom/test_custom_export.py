@@ -40,9 +40,9 @@ def test_a_lowered_op_is_exported(kernels, tmp_path):
     path = str(tmp_path / "m.onnx")
     export_signature(session, select_signature(session.model), path)
     x = np.linspace(-2, 2, 6, dtype=np.float32).reshape(2, 3)
-    (found,) = ort.InferenceSession(path, providers=["CPUExecutionProvider"]).run(None, {"x": x})
-    np.testing.assert_allclose(found, session.run("y:0", {"x:0": x}), rtol=1e-6)
-    np.testing.assert_allclose(found, -gelu_in_numpy(x), rtol=1e-5)
+    (actual,) = ort.InferenceSession(path, providers=["CPUExecutionProvider"]).run(None, {"x": x})
+    np.testing.assert_allclose(actual, session.run("y:0", {"x:0": x}), rtol=1e-6)
+    np.testing.assert_allclose(actual, -gelu_in_numpy(x), rtol=1e-5)
 
 
 def test_an_op_without_a_lowering_is_named(tmp_path):

@@ -16,8 +16,8 @@ X = "x = Placeholder() {dtype=float32, shape=(?,)}\n"
 
 def registry_with(*declare):
     made = tfport.Registry()
-    for one in declare:
-        one(made)
+    for declare_op in declare:
+        declare_op(made)
     return made
 
 
@@ -45,15 +45,15 @@ def evens(r):
     @r.op("Acme>Evens: (x: int32) -> (values: int32, count: int64)", shape=lambda x: [(None,), ()])
     @r.kernel("Acme>Evens")
     def evens(x):
-        found = x[x % 2 == 0]
-        return found, found.size
+        even = x[x % 2 == 0]
+        return even, even.size
 
 
 def shout(r):
     @r.op("Acme>Shout: (text: string) -> loud: string; mark: {'!', '?'} = '!'")
     @r.kernel("Acme>Shout")
     def shout(text, *, mark):
-        return np.array([one.decode().upper() + mark for one in text.reshape(-1)], object).reshape(text.shape)
+        return np.array([s.decode().upper() + mark for s in text.reshape(-1)], object).reshape(text.shape)
 
 
 def join(r):
@@ -129,8 +129,8 @@ def test_a_reduction_may_have_any_shape_and_several_outputs():
         registry=registry_with(evens),
     )
     for fed, values in (([1, 2, 3, 4], [-2, -4]), ([1], []), ([2] * 5, [-2] * 5)):
-        found, number = session.run(["y:0", "e:1"], {"x:0": fed})
-        assert (found.tolist(), number) == (values, len(values))
+        array, number = session.run(["y:0", "e:1"], {"x:0": fed})
+        assert (array.tolist(), number) == (values, len(values))
 
 
 def test_a_list_of_any_types_is_returned_as_a_list():
@@ -151,8 +151,8 @@ def test_state_belongs_to_the_session_and_is_shared_by_threads():
     text = 'y = Acme>Count()\nz = Acme>Count() {name="z"}'
     first, second = (session_of(text, registry=registry) for _ in range(2))
     with ThreadPoolExecutor(8) as pool:
-        found = sorted(int(n) for n in pool.map(lambda _: first.run("y:0"), range(100)))
-    assert found == list(range(1, 101))
+        answers = sorted(int(n) for n in pool.map(lambda _: first.run("y:0"), range(100)))
+    assert answers == list(range(1, 101))
     assert (first.run("z:0"), second.run("y:0")) == (1, 1)
 
 
@@ -310,8 +310,8 @@ BRANCHES = """
 
 def test_a_custom_op_in_a_branch():
     session = session_of(BRANCHES, registry=registry_with(evens))
-    found = [session.run("y:0", {"p:0": p, "x:0": [1, 2]}).tolist() for p in (True, False)]
-    assert found == [[2], [-1, -2]]
+    answers = [session.run("y:0", {"p:0": p, "x:0": [1, 2]}).tolist() for p in (True, False)]
+    assert answers == [[2], [-1, -2]]
 
 
 def test_a_registry_of_the_wrong_type_is_an_error():

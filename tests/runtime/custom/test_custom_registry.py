@@ -100,7 +100,7 @@ def test_kernels_that_clash_need_a_priority():
         registry.kernel("Acme>Two", T=["double", "int32"])(lambda x: -x)
     registry.kernel("Acme>Two", T=["double", "int32"], priority=1)(lambda x: -x)
     registry.kernel("Acme>Two", T="string")(lambda x: x)
-    assert [one.priority for one in registry.kernels_of("Acme>Two")] == [1, 0, 0]
+    assert [kernel.priority for kernel in registry.kernels_of("Acme>Two")] == [1, 0, 0]
 
 
 def test_a_stateful_op_is_not_lowered():
@@ -127,10 +127,10 @@ def test_each_op_has_a_provider():
     registry.base.op(SCALE)
     registry.base.kernel("Acme>Scale")(scale)
     registry.kernel("Relu")(lambda features: features)
-    found = {one.op: one for one in registry.table()}
-    assert found["Acme>Scale"].provider.startswith("tests/runtime/custom/test_custom_registry.py:")
-    assert [kernel.provider for kernel in found["Relu"].kernels] == [registry.provider_of("Relu")]
-    assert found["Relu"].definition is None
+    rows = {row.op: row for row in registry.table()}
+    assert rows["Acme>Scale"].provider.startswith("tests/runtime/custom/test_custom_registry.py:")
+    assert [kernel.provider for kernel in rows["Relu"].kernels] == [registry.provider_of("Relu")]
+    assert rows["Relu"].definition is None
     assert registry.provider_of("Neg") is None
 
 

@@ -65,14 +65,14 @@ def python(packages, *arguments):
 
 
 def test_they_are_loaded_once_with_the_first_session(packages):
-    told = json.loads(python(packages, PROGRAM).stdout)
-    assert told["found"] == [[1, 2], [1, 2]]
-    assert told["providers"] == {
+    report = json.loads(python(packages, PROGRAM).stdout)
+    assert report["found"] == [[1, 2], [1, 2]]
+    assert report["providers"] == {
         "Acme>Twice": f"acme-module 1.0: {packages}/acme_module.py:4",
         "Acme>Half": f"acme-function 1.0: {packages}/acme_function.py:3",
         "Acme>Lost": None,
     }
-    assert sorted(told["message"]) == [
+    assert sorted(report["message"]) == [
         "the ops of acme-broken 1.0 (ops = acme_broken) cannot be loaded: "
         "ModuleNotFoundError: No module named 'no_such_module'",
         "the ops of acme-late 1.0 (ops = acme_late:register) cannot be loaded: RuntimeError: no licence",

@@ -119,10 +119,10 @@ class Both:
             patched.setattr(plan, "with_embedding_lookups", lambda program: program)
             wanted = self.plain.run(self._fetches, feeds)
         assert "Unique" in kinds(self.plain)
-        for one, other in zip(got, wanted, strict=True):
-            assert one.dtype == other.dtype
-            assert one.shape == other.shape
-            assert one.tobytes() == other.tobytes()
+        for array, other in zip(got, wanted, strict=True):
+            assert array.dtype == other.dtype
+            assert array.shape == other.shape
+            assert array.tobytes() == other.tobytes()
 
     def both_fail(self, parts):
         feeds = fed(parts)

@@ -42,7 +42,7 @@ def loop(body, states, weights, *, masked=False):
             lines += f"      kept_{s} = SelectV2(now, new_{of}, {s}) {{T=float32}}\n"
         new = {s: f"kept_{s}" for s in states}
     element, listed = "{element_dtype=float32}", "{element_dtype=float32, shape_type=int32}"
-    given = ", ".join(["zero", "n", "l", "lm", "r", *(f"{s}0" for s in states)])
+    state = ", ".join(["zero", "n", "l", "lm", "r", *(f"{s}0" for s in states)])
     fed = "".join(f"    {s}0 = Placeholder() {{dtype=float32, shape=(?, {H})}}\n" for s in states)
     return f"""
     x = Placeholder() {{dtype=float32, shape=(?, ?, {IN})}}
@@ -53,7 +53,7 @@ def loop(body, states, weights, *, masked=False):
     l = TensorListFromTensor(x, any) {listed}
     lm = TensorListFromTensor(m, any) {{element_dtype=bool, shape_type=int32}}
     r = TensorListReserve(any, n) {listed}
-    w = StatelessWhile({given}) {{T=[{", ".join(types)}], cond=@go, body=@turn}}
+    w = StatelessWhile({state}) {{T=[{", ".join(types)}], cond=@go, body=@turn}}
     y = TensorListStack(w:4, any) {element}
     def go({args}) -> (c: bool):
       c1 = Less(i, n) {{T=int32}}
@@ -176,12 +176,12 @@ def states_of(name):
 
 
 def over(name, steps, mask=None):
-    given = {state: FED[state] for state in states_of(name)}
-    fetches = ["y:0", "w:0", *(f"w:{5 + k}" for k in range(len(given)))]
+    fed_states = {state: FED[state] for state in states_of(name)}
+    fetches = ["y:0", "w:0", *(f"w:{5 + k}" for k in range(len(fed_states)))]
     turns = np.array(steps, np.int32)
     shown = np.ones((5, 2, 1), bool) if mask is None else np.array(mask, bool).T[..., None]
     return graph_case(
-        LOOPS[name][0], fetches=fetches, name=name.replace(" ", "_"), x=X, m=shown, n=turns, **given
+        LOOPS[name][0], fetches=fetches, name=name.replace(" ", "_"), x=X, m=shown, n=turns, **fed_states
     )
 
 
@@ -202,8 +202,8 @@ def test_what_a_loop_becomes(name):
     text, kind = LOOPS[name]
     session = tfport.Session(tfport.load(graph_to_def(graph(text)).SerializeToString()))
     program = session.program(["y:0"], ["x:0", "m:0", "n:0", *(f"{s}:0" for s in states_of(name))])
-    found = {node.op for step in program.steps for node in step.lowered or ()}
-    assert found & {"LSTM", "GRU", "RNN", "Loop", "If"} == {kind}
+    ops = {node.op for step in program.steps for node in step.lowered or ()}
+    assert ops & {"LSTM", "GRU", "RNN", "Loop", "If"} == {kind}
 
 
 @pytest.mark.parametrize("engine", ["onnxruntime", "none"])
@@ -223,20 +223,20 @@ def one_node(op, inputs, params, lengths=None, **attrs):
     node = pb.NodeDef(name="node", op=op, input=[*inputs, "params"])
     if lengths is not None:
         node.input.append("lengths")
-        one = made.node.add(name="lengths", op="Const")
-        one.attr["dtype"].type = 3
-        one.attr["value"].tensor.CopyFrom(Tensor.from_numpy(np.array(lengths, np.int32), INT32).to_proto())
+        added = made.node.add(name="lengths", op="Const")
+        added.attr["dtype"].type = 3
+        added.attr["value"].tensor.CopyFrom(Tensor.from_numpy(np.array(lengths, np.int32), INT32).to_proto())
     node.attr["T"].type = 1
     for name, value in attrs.items():
         node.attr[name].CopyFrom(encode(value))
     for name, array in inputs.items():
-        one = made.node.add(name=name, op="Placeholder")
-        one.attr["dtype"].type = 1
+        added = made.node.add(name=name, op="Placeholder")
+        added.attr["dtype"].type = 1
         for size in array.shape:
-            one.attr["shape"].shape.dim.add(size=size)
-    one = made.node.add(name="params", op="Const")
-    one.attr["dtype"].type = 1
-    one.attr["value"].tensor.CopyFrom(Tensor.from_numpy(params, FLOAT32).to_proto())
+            added.attr["shape"].shape.dim.add(size=size)
+    added = made.node.add(name="params", op="Const")
+    added.attr["dtype"].type = 1
+    added.attr["value"].tensor.CopyFrom(Tensor.from_numpy(params, FLOAT32).to_proto())
     made.node.append(node)
     return tfport.load(made.SerializeToString())
 

@@ -39,8 +39,8 @@ def run(registry):
     """The outputs of the node `y` of a graph, with `x` fed."""
 
     def run(text, feeds=None, outputs=1):
-        given = {f"{name}:0": value for name, value in (feeds or {}).items()}
-        return session_of(text, registry=registry).run([f"y:{i}" for i in range(outputs)], given)
+        fed = {f"{name}:0": value for name, value in (feeds or {}).items()}
+        return session_of(text, registry=registry).run([f"y:{i}" for i in range(outputs)], fed)
 
     return run
 
@@ -67,9 +67,9 @@ def test_a_size_that_depends_on_the_data(run):
 
 
 def test_several_outputs(run):
-    found = run(X + "y = Native>Extremes(x)", {"x": [3.0, -1.0, 2.0]}, outputs=4)
-    assert [one.tolist() for one in found] == [-1, 3, 3, True]
-    assert [str(one.dtype) for one in found] == ["float32", "float32", "int32", "bool"]
+    arrays = run(X + "y = Native>Extremes(x)", {"x": [3.0, -1.0, 2.0]}, outputs=4)
+    assert [array.tolist() for array in arrays] == [-1, 3, 3, True]
+    assert [str(array.dtype) for array in arrays] == ["float32", "float32", "int32", "bool"]
 
 
 def test_strings(run):
@@ -99,7 +99,7 @@ def test_state_belongs_to_a_node_of_a_session(registry):
     first, second = (session_of(text, registry=registry) for _ in range(2))
     assert [int(first.run("y:0")) for _ in range(3)] == [1, 2, 3]
     assert (first.run("z:0"), second.run("y:0")) == (1, 1)
-    assert [int(one) for one in first.run(["y:0", "z:0"])] == [4, 2]
+    assert [int(value) for value in first.run(["y:0", "z:0"])] == [4, 2]
 
 
 def test_state_is_released_with_its_session(registry):
@@ -114,8 +114,8 @@ def test_state_is_released_with_its_session(registry):
 
 
 def test_attributes_of_every_kind(run):
-    given = 'i=-7, f=0.5, b=true, s="tea", t=int32, h=(2,3), is=[4, 5], ss=["u", "v"]'
-    (message,) = run(f"y = Native>Attributes() {{{given}}}")
+    attrs = 'i=-7, f=0.5, b=true, s="tea", t=int32, h=(2,3), is=[4, 5], ss=["u", "v"]'
+    (message,) = run(f"y = Native>Attributes() {{{attrs}}}")
     assert message.item() == b"-7 0.500000 yes tea int32 2 3 4 5 u v 0"
 
 
@@ -216,8 +216,8 @@ def test_loading_a_file_twice_is_harmless(registry, tmp_path, monkeypatch):
     before = registry.table()
     monkeypatch.chdir(Path(library("ops")).parent)
     assert "Native>Scale" in tfport.load_op_library("libops.so", registry)
-    assert [one.op for one in registry.table()] == [one.op for one in before]
-    assert [len(one.kernels) for one in registry.table()] == [len(one.kernels) for one in before]
+    assert [row.op for row in registry.table()] == [row.op for row in before]
+    assert [len(row.kernels) for row in registry.table()] == [len(row.kernels) for row in before]
     assert registry.provider_of("Native>Scale") == "libops.so"
 
 

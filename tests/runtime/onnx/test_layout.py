@@ -34,8 +34,8 @@ def both(say, *shapes, improve=island_nodes, rtol=1e-5):
     arrays = [numbers(*shape, seed=i) for i, shape in enumerate(shapes)]
     better = improve(b.made, outputs)
     before, after = (answers(nodes, inputs, outputs, arrays) for nodes in (b.made, better))
-    for one, same in zip(before, after, strict=True):
-        np.testing.assert_allclose(same, one, rtol=rtol, atol=1e-5)
+    for expected, same in zip(before, after, strict=True):
+        np.testing.assert_allclose(same, expected, rtol=rtol, atol=1e-5)
     return collections.Counter(node.op for node in better)
 
 
@@ -246,5 +246,5 @@ def test_captures_of_branches_keep_their_axis_order():
     b.made.append(OnnxNode("If", (chosen,), (out,), {"then_branch": body, "else_branch": body}))
     array = numbers(*SHAPE)
     for improve in (with_fewer_transposes, fuse_convolutions, island_nodes):
-        found = answers(improve(b.made, [out]), [x, flag], [out], [array, np.array(0)])
-        np.testing.assert_array_equal(found[0], -np.maximum(array, 0).transpose(TO_FIRST))
+        arrays = answers(improve(b.made, [out]), [x, flag], [out], [array, np.array(0)])
+        np.testing.assert_array_equal(arrays[0], -np.maximum(array, 0).transpose(TO_FIRST))

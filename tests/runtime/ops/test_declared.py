@@ -19,8 +19,8 @@ DECLARED = {*LOWERINGS.all(), *KERNELS.all(), *STRUCTURES.all()}
 def declared():
     for table, builder in ((LOWERINGS, 1), (KERNELS, 0)):
         for op, some in sorted(table.all().items()):
-            for number, one in enumerate(some):
-                yield pytest.param(op, one, builder, id=f"{op}-{'lower' if builder else 'host'}-{number}")
+            for number, entry in enumerate(some):
+                yield pytest.param(op, entry, builder, id=f"{op}-{'lower' if builder else 'host'}-{number}")
 
 
 def test_every_op_that_is_declared_is_one_that_tensorflow_has_had():
@@ -38,8 +38,8 @@ def test_a_lowering_is_in_the_file_of_its_kernel():
     """`ops/FAMILY/lowerings/TOPIC.py` beside `ops/FAMILY/kernels/TOPIC.py`."""
     kernels = modules(KERNELS)
     expected = {op: {m.replace(".kernels.", ".lowerings.") for m in kernels[op]} for op in kernels}
-    found = {op: lowerings for op, lowerings in modules(LOWERINGS).items() if op in kernels}
-    assert found == {op: expected[op] for op in found}
+    declared_modules = {op: lowerings for op, lowerings in modules(LOWERINGS).items() if op in kernels}
+    assert declared_modules == {op: expected[op] for op in declared_modules}
 
 
 def test_kernels_lowerings_and_shapes_of_an_op_are_in_one_family():
@@ -50,28 +50,28 @@ def test_kernels_lowerings_and_shapes_of_an_op_are_in_one_family():
     assert {op: some for op, some in families.items() if len(some) > 1} == {}
 
 
-@pytest.mark.parametrize(("op", "one", "skip"), list(declared()))
-def test_it_takes_what_the_op_takes(op, one, skip):
+@pytest.mark.parametrize(("op", "entry", "skip"), list(declared()))
+def test_it_takes_what_the_op_takes(op, entry, skip):
     signature = OPS.get(op)
-    parameters = list(inspect.signature(one.function).parameters.values())[skip:]
+    parameters = list(inspect.signature(entry.function).parameters.values())[skip:]
     if not any(p.kind is p.VAR_POSITIONAL for p in parameters):  # one function of a table for many ops
         positional = [p for p in parameters if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
         assert len(positional) == len(signature.inputs)
-    named = one.named
+    named = entry.named
     assert named <= set(signature.attr_types), "an attribute that the op does not have"
     left_out = set(signature.attr_types) - named - inferred_attrs(signature)
     assert left_out == set(), "an attribute that the function does not name"
-    assert set(one.constraints) <= set(signature.attr_types)
+    assert set(entry.constraints) <= set(signature.attr_types)
 
 
-@pytest.mark.parametrize(("op", "one", "skip"), list(declared()))
-def test_its_inputs_are_called_what_the_op_calls_them(op, one, skip):
+@pytest.mark.parametrize(("op", "entry", "skip"), list(declared()))
+def test_its_inputs_are_called_what_the_op_calls_them(op, entry, skip):
     """Unless one function serves several ops, which call them differently."""
     functions = [d for table in (LOWERINGS, KERNELS) for some in table.all().values() for d in some]
-    if sum(d.function is one.function for d in functions) > 1 or one.function.__closure__:
+    if sum(d.function is entry.function for d in functions) > 1 or entry.function.__closure__:
         return
-    parameters = list(inspect.signature(one.function).parameters.values())[skip:]
-    found = [p.name for p in parameters if p.kind == p.POSITIONAL_OR_KEYWORD]
+    parameters = list(inspect.signature(entry.function).parameters.values())[skip:]
+    names = [p.name for p in parameters if p.kind == p.POSITIONAL_OR_KEYWORD]
     expected = [arg.name for arg in OPS.get(op).inputs]
     taken = {BUILDER, CONTEXT, *keyword.kwlist}
-    assert found == [f"{name}_" if name in taken and (skip or name != BUILDER) else name for name in expected]
+    assert names == [f"{name}_" if name in taken and (skip or name != BUILDER) else name for name in expected]

@@ -78,13 +78,20 @@ def test_refuses(rule, text, because, axis, constants):
 
 def test_the_rank_must_be_known():
     text = "r = Reshape(p, s) {T=float32}\n" + v2().replace("(p,", "(r,")
-    said = {"p": f32(1, 2), "s": i32(2, 1), "i": i32(0), "a": scalar(1), "constants": ("a",), "open": ("s",)}
-    assert_refuses(with_the_axis_first, text, because="rank of its params", **said)
+    inputs = {
+        "p": f32(1, 2),
+        "s": i32(2, 1),
+        "i": i32(0),
+        "a": scalar(1),
+    }
+    assert_refuses(
+        with_the_axis_first, text, because="rank of its params", constants=("a",), open=("s",), **inputs
+    )
 
 
 def test_batch_axes_count_from_the_front():
-    said = {"k": numbers(2, 3, 2), "constants": ("k",), "i": i32([2, 2], [0, 1])}
-    assert_refuses(gathered_from_what_is_read, READ % -1, because="-1", **said)
+    inputs = {"k": numbers(2, 3, 2), "constants": ("k",), "i": i32([2, 2], [0, 1])}
+    assert_refuses(gathered_from_what_is_read, READ % -1, because="-1", **inputs)
 
 
 @pytest.mark.parametrize("c", [c for c in CASES if c.rule is batches_in_one], ids=str)
@@ -97,5 +104,5 @@ def test_a_target_without_batches_takes_what_is_made(c):
 def test_any_batches(batch, between, behind, asked, known):
     params = numbers(*range(2, 2 + batch + between), 3, *([2] * behind))
     indices = np.arange(np.prod([2, 3][:batch]) * 2**asked).reshape(*[2, 3][:batch], *[2] * asked) % 3
-    said = dict(p=params, i=indices.astype(np.int32), a=scalar(batch + between), **AXIS)
-    check(rule_case(batches_in_one, v2(batch), open=() if known else ("p", "i"), **said))
+    inputs = dict(p=params, i=indices.astype(np.int32), a=scalar(batch + between), **AXIS)
+    check(rule_case(batches_in_one, v2(batch), open=() if known else ("p", "i"), **inputs))

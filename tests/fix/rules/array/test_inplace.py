@@ -34,12 +34,12 @@ def test_the_oldest_target_takes_what_is_made(c):
 
 
 def test_refuses():
-    said = {"x": numbers(3, 2), "i": i32(1, 1), "v": numbers(2, 2)}
-    assert_refuses(rows_combined, ROWS % "InplaceAdd", because="may update the same row", **said)
+    inputs = {"x": numbers(3, 2), "i": i32(1, 1), "v": numbers(2, 2)}
+    assert_refuses(rows_combined, ROWS % "InplaceAdd", because="may update the same row", **inputs)
     assert_refuses(
         rows_stitched,
         ROWS % "InplaceUpdate" + "\nz = Neg(c) {T=float32}",
         because="has other readers",
-        **said,
+        **inputs,
     )
-    assert_refuses(handed_on, ROWS % "InplaceUpdate", because="in place", **said)
+    assert_refuses(handed_on, ROWS % "InplaceUpdate", because="in place", **inputs)

@@ -22,26 +22,26 @@ from tfport.fix.rules.array.matrix_diag import (
 ALIGNS = ("LEFT_RIGHT", "RIGHT_LEFT", "LEFT_LEFT", "RIGHT_RIGHT")
 
 
-def make(rule, d, k, rows=-1, columns=-1, pad=0, align="RIGHT_LEFT", version=3, **said):
-    said = {"constants": ("k", "r", "c", "p"), **said}
+def make(rule, d, k, rows=-1, columns=-1, pad=0, align="RIGHT_LEFT", version=3, **options):
+    options = {"constants": ("k", "r", "c", "p"), **options}
     attrs = f', align="{align}"' if version == 3 else ""
     kind = "bool" if d.dtype == bool else d.dtype.name
     text = f"y = MatrixDiagV{version}(d, k, r, c, p) {{T={kind}{attrs}}}"
-    return rule_case(rule, text, d=d, k=k, r=scalar(rows), c=scalar(columns), p=d.dtype.type(pad), **said)
+    return rule_case(rule, text, d=d, k=k, r=scalar(rows), c=scalar(columns), p=d.dtype.type(pad), **options)
 
 
-def read(rule, x, k, pad=0, align="RIGHT_LEFT", version=3, **said):
-    said = {"constants": ("k", "p"), **said}
+def read(rule, x, k, pad=0, align="RIGHT_LEFT", version=3, **options):
+    options = {"constants": ("k", "p"), **options}
     attrs = f', align="{align}"' if version == 3 else ""
     text = f"y = MatrixDiagPartV{version}(x, k, p) {{T={x.dtype.name}{attrs}}}"
-    return rule_case(rule, text, x=x, k=k, p=x.dtype.type(pad), **said)
+    return rule_case(rule, text, x=x, k=k, p=x.dtype.type(pad), **options)
 
 
-def write(rule, x, d, k, align="RIGHT_LEFT", version=3, **said):
-    said = {"constants": ("k",), **said}
+def write(rule, x, d, k, align="RIGHT_LEFT", version=3, **options):
+    options = {"constants": ("k",), **options}
     attrs = f', align="{align}"' if version == 3 else ""
     return rule_case(
-        rule, f"y = MatrixSetDiagV{version}(x, d, k) {{T={x.dtype.name}{attrs}}}", x=x, d=d, k=k, **said
+        rule, f"y = MatrixSetDiagV{version}(x, d, k) {{T={x.dtype.name}{attrs}}}", x=x, d=d, k=k, **options
     )
 
 

@@ -94,9 +94,9 @@ REFUSALS = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("rule", "text", "because", "said"), REFUSALS)
-def test_refuses(rule, text, because, said):
-    assert_refuses(rule, text, because=because, **said)
+@pytest.mark.parametrize(("rule", "text", "because", "inputs"), REFUSALS)
+def test_refuses(rule, text, because, inputs):
+    assert_refuses(rule, text, because=because, **inputs)
 
 
 NEW = ("Roll", "ConjugateTranspose", "UnravelIndex", "UniqueV2", "UniqueWithCountsV2", "NthElement")

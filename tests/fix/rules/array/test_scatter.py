@@ -16,8 +16,8 @@ from tfport.fix.rules.array.scatter import (
 )
 
 
-def scatter(rule, op, t, i, u, kind="float32", index="int32", **said):
-    return rule_case(rule, f"y = {op}(t, i, u) {{T={kind}, Tindices={index}}}", t=t, i=i, u=u, **said)
+def scatter(rule, op, t, i, u, kind="float32", index="int32", **options):
+    return rule_case(rule, f"y = {op}(t, i, u) {{T={kind}, Tindices={index}}}", t=t, i=i, u=u, **options)
 
 
 UPDATE, ADD, SUB, MAX, MIN = (f"TensorScatter{name}" for name in ("Update", "Add", "Sub", "Max", "Min"))

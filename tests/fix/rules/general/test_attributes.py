@@ -27,8 +27,8 @@ CONV = 'y = Conv2D(x, f) {T=float32, strides=[1, 1, 1, 1], padding="SAME"%s}'
 IMAGE = {"x": numbers(1, 4, 4, 2), "f": numbers(3, 3, 2, 2)}
 
 
-def case(text, target=OLD, **said):
-    return rule_case(without_attributes_that_change_nothing, text, target=target, **said)
+def case(text, target=OLD, **options):
+    return rule_case(without_attributes_that_change_nothing, text, target=target, **options)
 
 
 CASES = [
@@ -101,7 +101,7 @@ def test_every_hint_is_an_attribute_that_some_release_added(hint):
     assert all(definitions)
     for attr in hint.attrs.split():
         had = [[attr in names for names in releases] for releases in definitions]
-        assert any(any(one) and not all(one) for one in had), attr
+        assert any(any(releases_with) and not all(releases_with) for releases_with in had), attr
 
 
 def test_functions_say_their_defaults_where_nobody_fills_them_in():

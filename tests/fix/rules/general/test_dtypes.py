@@ -108,7 +108,7 @@ def test_answers_stay(c):
 
 
 @pytest.mark.parametrize(
-    ("rule", "text", "because", "said"),
+    ("rule", "text", "because", "target"),
     [
         (in_a_wider_type, "y = Maximum(a, b) {T=uint32}", "the target does not know the dtype uint32", OLD),
         (
@@ -122,9 +122,9 @@ def test_answers_stay(c):
         (in_shorter_floats, "y = Mul(a, b) {T=uint32}", "no kernel for another suitable dtype", MIDDLE),
     ],
 )
-def test_what_no_other_type_does_stays(rule, text, because, said):
+def test_what_no_other_type_does_stays(rule, text, because, target):
     fed = {"a": ends(np.uint32), "b": ends(np.uint32)}
-    assert_refuses(rule, text, because=because, target=said, **fed)
+    assert_refuses(rule, text, because=because, target=target, **fed)
 
 
 def test_places_that_may_not_fit_stay():
@@ -169,5 +169,5 @@ def test_what_runs_over_is_cut_off(op, pairs):
     with np.errstate(over="ignore"):
         expected = {"AddV2": np.add, "Sub": np.subtract, "Mul": np.multiply}[op](a, b)
     c = exact(f"y = {op}(a, b) {{T=uint64}}", MIDDLE, a=a, b=b)
-    (found,) = answers(rewritten(c), c)
-    assert found.tolist() == expected.tolist()
+    (actual,) = answers(rewritten(c), c)
+    assert actual.tolist() == expected.tolist()

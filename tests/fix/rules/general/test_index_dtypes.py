@@ -9,8 +9,8 @@ from tests.runtime.cases import f32, i32, i64, numbers, strings
 from tfport.fix.rules.general.index_dtypes import places_in_int32, shapes_in_int32
 
 
-def place(text, **said):
-    return rule_case(places_in_int32, f"y = {text}", **said)
+def place(text, **options):
+    return rule_case(places_in_int32, f"y = {text}", **options)
 
 
 X = numbers(2, 3)

@@ -28,8 +28,8 @@ def boxes(count, seed=0):
 
 
 BOXES = boxes(30)
-SAID = {"m": np.int32(8), "o": np.float32(0.4), "t": np.float32(0.3), "g": np.float32(0)}
-HALF = {name: np.asarray(value, np.float16) for name, value in {**BOXES, **SAID}.items() if name != "m"}
+LIMITS = {"m": np.int32(8), "o": np.float32(0.4), "t": np.float32(0.3), "g": np.float32(0)}
+HALF = {name: np.asarray(value, np.float16) for name, value in {**BOXES, **LIMITS}.items() if name != "m"}
 PAD = ", pad_to_max_output_size=true"
 V1 = "y = NonMaxSuppression(b, c, m) {iou_threshold=0.4}"
 V2 = "y = NonMaxSuppressionV2(b, c, m, o) {T=float32}"
@@ -39,11 +39,11 @@ V5 = "y = NonMaxSuppressionV5(b, c, m, o, t, g) {T=float32%s}"
 TWO, THREE = ["y:0", "y:1"], ["y:0", "y:1", "y:2"]
 
 
-def chosen(rule, text, fetches="y:0", **said):
-    given = {**BOXES, **SAID, **said}
+def chosen(rule, text, fetches="y:0", **overrides):
+    inputs = {**BOXES, **LIMITS, **overrides}
     names = text[text.index("(") + 1 : text.index(")")].split(", ")
-    options = {k: v for k, v in said.items() if k in ("open", "constants", "answers")}
-    return rule_case(rule, text, fetches=fetches, **{**{name: given[name] for name in names}, **options})
+    options = {k: v for k, v in overrides.items() if k in ("open", "constants", "answers")}
+    return rule_case(rule, text, fetches=fetches, **{**{name: inputs[name] for name in names}, **options})
 
 
 SIGMA = {"constants": ("g",)}
@@ -56,15 +56,15 @@ IMAGE = {
 PLACES = numbers(4, 6, 6, 2)
 CASES = [
     *(
-        chosen(without_soft_scores, V5 % pad, THREE, **SIGMA, **said)
+        chosen(without_soft_scores, V5 % pad, THREE, **SIGMA, **overrides)
         for pad in ("", PAD)
-        for said in ({}, {"m": np.int32(40)}, {"m": np.int32(0)})
+        for overrides in ({}, {"m": np.int32(40)}, {"m": np.int32(0)})
     ),
     chosen(without_soft_scores, V5 % "", THREE, constants=("g",), open=("b", "c")),
     *(
-        chosen(without_padding, V4 % pad, TWO, **said)
+        chosen(without_padding, V4 % pad, TWO, **overrides)
         for pad in ("", PAD)
-        for said in ({}, {"m": np.int32(40)}, {"open": ("b", "c")})
+        for overrides in ({}, {"m": np.int32(40)}, {"open": ("b", "c")})
     ),
     chosen(without_score_threshold, V3),
     chosen(without_score_threshold, V3, open=("b", "c")),
@@ -151,17 +151,17 @@ REFUSED = [
 ]
 
 
-@pytest.mark.parametrize(("rule", "text", "because", "said"), REFUSED, ids=[row[2] for row in REFUSED])
-def test_stays_as_it_was(rule, text, because, said):
-    assert_refuses(rule, text, because=because, **{**BOXES, **SAID, **said})
+@pytest.mark.parametrize(("rule", "text", "because", "inputs"), REFUSED, ids=[row[2] for row in REFUSED])
+def test_stays_as_it_was(rule, text, because, inputs):
+    assert_refuses(rule, text, because=because, **{**BOXES, **LIMITS, **inputs})
 
 
 @pytest.mark.parametrize("target", ["tensorflow==1.4.1", "tensorflow==1.12.3"])
 def test_boxes_reach_old_releases(target):
-    given = {**BOXES, **SAID, "constants": ("g", "o")}
-    check_chain(chain_case(V5 % PAD, fetches=THREE, **given), target)
+    inputs = {**BOXES, **LIMITS, "constants": ("g", "o")}
+    check_chain(chain_case(V5 % PAD, fetches=THREE, **inputs), target)
 
 
 def test_the_first_op_for_boxes_is_reached():
-    given = {**BOXES, **{name: SAID[name] for name in "mot"}, "constants": ("o",)}
-    check_chain(chain_case(V3, **given), "tensorflow==1.0.0")
+    inputs = {**BOXES, **{name: LIMITS[name] for name in "mot"}, "constants": ("o",)}
+    check_chain(chain_case(V3, **inputs), "tensorflow==1.0.0")

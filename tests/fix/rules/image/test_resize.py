@@ -18,22 +18,22 @@ RULES = {
 CLOSE = {"rtol": 1e-5, "atol": 1e-5}
 
 
-def line(op, kind="float32", said=""):
-    return f"y = {op}(x, s) {{T={kind}, half_pixel_centers=true{said}}}"
+def line(op, kind="float32", attrs=""):
+    return f"y = {op}(x, s) {{T={kind}, half_pixel_centers=true{attrs}}}"
 
 
-def resized(op, x, size, kind="float32", **said):
-    return rule_case(RULES[op], line(op, kind), x=x, s=np.int32(size), **{**CLOSE, **said})
+def resized(op, x, size, kind="float32", **options):
+    return rule_case(RULES[op], line(op, kind), x=x, s=np.int32(size), **{**CLOSE, **options})
 
 
 X = numbers(2, 5, 7, 3)
 KNOWN, OPEN = {"constants": ("s",)}, {"open": ("x",)}
 CASES = [
     *(
-        resized(op, X, size, **said)
+        resized(op, X, size, **options)
         for op in RULES
         for size in ([10, 3], [5, 7], [1, 1], [13, 20])
-        for said in (KNOWN, OPEN)
+        for options in (KNOWN, OPEN)
     ),
     *(resized(op, (X * 50 + 100).astype(np.uint8), [4, 9], "uint8", **KNOWN) for op in RULES),
     *(resized(op, X.astype(np.float16), [4, 9], "float16", **KNOWN) for op in RULES),
@@ -56,7 +56,7 @@ def test_any_size_becomes_any_other(op, high, wide, rows, columns):
 REFUSED = [
     ("y = ResizeBilinear(x, s) {T=float32}", "half_pixel_centers is false"),
     (
-        line("ResizeBilinear", said=", align_corners=true"),
+        line("ResizeBilinear", attrs=", align_corners=true"),
         "kernels do not support half_pixel_centers with align_corners",
     ),
 ]
@@ -68,6 +68,6 @@ def test_stays_as_it_was(text, because):
 
 
 @pytest.mark.parametrize("op", RULES)
-@pytest.mark.parametrize("said", [KNOWN, OPEN], ids=["known", "open"])
-def test_reaches_the_oldest_release(op, said):
-    check_chain(chain_case(line(op), x=X, s=np.int32([9, 4]), **said, **CLOSE))
+@pytest.mark.parametrize("options", [KNOWN, OPEN], ids=["known", "open"])
+def test_reaches_the_oldest_release(op, options):
+    check_chain(chain_case(line(op), x=X, s=np.int32([9, 4]), **options, **CLOSE))

@@ -15,8 +15,8 @@ def bincount(op, inputs, index="int32", kind="float32", binary="false"):
     return f"y = {op}Bincount({inputs}) {{Tidx={index}, T={kind}, binary_output={binary}}}"
 
 
-def dense(**said):
-    return bincount("Dense", "x, n, w", **said)
+def dense(**options):
+    return bincount("Dense", "x, n, w", **options)
 
 
 RAGGED, SPARSE = bincount("Ragged", "s, x, n, w"), bincount("Sparse", "i, x, s, n, w")
@@ -54,11 +54,11 @@ def test_answers_stay(c):
 def test_refuses():
     assert_refuses(counted_by_segment, dense(), because="float32 weights", x=X, n=N, w=numbers(4))
     assert_refuses(weighed_by_segment, dense(), because="has 0 axes", x=scalar(1), n=N, w=NONE)
-    said = {"i": i64([0]), "x": i32(1), "n": N, "w": NONE}
+    fed = {"i": i64([0]), "x": i32(1), "n": N, "w": NONE}
     assert_refuses(
-        weighed_by_segment, SPARSE, because="rank of its tensor is unknown", s=i64(7), open=("i", "s"), **said
+        weighed_by_segment, SPARSE, because="rank of its tensor is unknown", s=i64(7), open=("i", "s"), **fed
     )
-    assert_refuses(weighed_by_segment, SPARSE, because="has 3 axes", s=i64(7, 7, 7), **said)
+    assert_refuses(weighed_by_segment, SPARSE, because="has 3 axes", s=i64(7, 7, 7), **fed)
 
 
 @pytest.mark.parametrize("c", CASES, ids=str)

@@ -13,9 +13,9 @@ from tfport.fix.rules.math.bit_shift import by_a_power, times_a_power, what_is_l
 KINDS = ("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64")
 
 
-def shifted(rule, kind, x, y, **said):
+def shifted(rule, kind, x, y, **options):
     op = "LeftShift" if rule is times_a_power else "RightShift"
-    return rule_case(rule, f"y = {op}(a, b) {{T={kind}}}", a=x, b=y, **said)
+    return rule_case(rule, f"y = {op}(a, b) {{T={kind}}}", a=x, b=y, **options)
 
 
 def ends(kind):

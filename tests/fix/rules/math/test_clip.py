@@ -54,7 +54,7 @@ def test_the_oldest_target_takes_what_is_made(c):
 
 
 def test_refuses():
-    said = {"x": f32(1), "a": LOW, "b": HIGH}
-    assert_refuses(below_then_above, CLIP, because="may be NaN", **said)
+    inputs = {"x": f32(1), "a": LOW, "b": HIGH}
+    assert_refuses(below_then_above, CLIP, because="may be NaN", **inputs)
     types = dict.fromkeys("xab", "complex64")
-    assert_refuses(replaced_by_bounds, clip("complex64"), because="cannot be compared", types=types, **said)
+    assert_refuses(replaced_by_bounds, clip("complex64"), because="cannot be compared", types=types, **inputs)

@@ -13,15 +13,17 @@ from tfport.fix.rules.math.einsum import matrices_multiplied
 SIZE = dict(zip("abcdehnqk", (2, 3, 4, 5, 2, 3, 4, 2, 3), strict=True))
 
 
-def einsum(equation, *shapes, kind="float32", **said):
+def einsum(equation, *shapes, kind="float32", **options):
     names = "xz"[: len(shapes)]
     feeds = {name: numbers(*shape, kind=kind) for name, shape in zip(names, shapes, strict=True)}
     text = f'y = Einsum({", ".join(names)}) {{T={kind}, N={len(shapes)}, equation="{equation}"}}'
-    return rule_case(matrices_multiplied, text, **feeds, **said)
+    return rule_case(matrices_multiplied, text, **feeds, **options)
 
 
-def named(equation, **said):
-    return einsum(equation, *[[SIZE[a] for a in part] for part in equation.split("->")[0].split(",")], **said)
+def named(equation, **options):
+    return einsum(
+        equation, *[[SIZE[a] for a in part] for part in equation.split("->")[0].split(",")], **options
+    )
 
 
 EQUATIONS = (
@@ -71,7 +73,7 @@ def test_any_equation(left, m, right, k, data):
     all_axes = sorted(set(left + right))
     out = "".join(data.draw(st.permutations([a for a in all_axes if data.draw(st.booleans())])))
     # tfport's runtime has no answer for some products of scalars
-    assume(all(set(one) & set(out) for one in (left, right)))
+    assume(all(set(part) & set(out) for part in (left, right)))
     check(named(f"{left},{right}->{out}", rtol=1e-4, atol=1e-4))
 
 

@@ -67,8 +67,8 @@ def test_different_types_stay():
 def test_only_integers_may_be_added_in_any_order():
     assert_refuses(sum_of_products, V2, because="float32 products", a=numbers(2, 2), b=numbers(2, 2))
     both = "y = MatMul(a, b) {T=int32, transpose_a=true, transpose_b=true}"
-    ones = np.ones((2, 2), np.int32)
-    assert_refuses(sum_of_products, both, because="both factors are transposed", a=ones, b=ones)
+    matrix = np.ones((2, 2), np.int32)
+    assert_refuses(sum_of_products, both, because="both factors are transposed", a=matrix, b=matrix)
 
 
 def test_a_matrix_is_known_to_be_one():
@@ -77,8 +77,8 @@ def test_a_matrix_is_known_to_be_one():
 
 def test_mixed_types_are_integers():
     text = "y = BatchMatMulV3(a, b) {Ta=bfloat16, Tb=bfloat16, Tout=float32}"
-    said = {"a": numbers(2, 2), "b": numbers(2, 2), "types": {"a": "bfloat16", "b": "bfloat16"}}
-    assert_refuses(in_the_type_of_the_product, text, because="not integers", **said)
+    inputs = {"a": numbers(2, 2), "b": numbers(2, 2), "types": {"a": "bfloat16", "b": "bfloat16"}}
+    assert_refuses(in_the_type_of_the_product, text, because="not integers", **inputs)
 
 
 @pytest.mark.parametrize("c", [c for c in CASES if c.rule is not as_batch_matmul_v2], ids=str)

@@ -10,8 +10,8 @@ from tfport.fix.rules.math.special_functions import erfinv_by_series
 
 EDGES = f32(0, -0.0, 1, -1, 0.5, 1e-30, 0.9999999, -0.9999, np.nan, 2)
 CASES = [
-    rule_case(erfinv_by_series, "y = Erfinv(x) {T=float32}", x=x, rtol=2e-6, **said)
-    for x, said in (
+    rule_case(erfinv_by_series, "y = Erfinv(x) {T=float32}", x=x, rtol=2e-6, **options)
+    for x, options in (
         (EDGES, {}),
         (np.linspace(-1, 1, 999, dtype=np.float32), {"open": ("x",)}),
         (np.float32(0.3), {}),

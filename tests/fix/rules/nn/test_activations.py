@@ -27,13 +27,13 @@ HALF = {"x": X.astype(np.float16), "rtol": 2e-3, "atol": 2e-3}
 CLOSE = {"rtol": 1e-5, "atol": 1e-6}
 
 
-def line(op, kind="float32", said=""):
-    return f"y = {op}(x) {{T={kind}{said}}}"
+def line(op, kind="float32", attrs=""):
+    return f"y = {op}(x) {{T={kind}{attrs}}}"
 
 
 CASES = [
     *(
-        rule_case(leaky_by_select, line("LeakyRelu", said=f", alpha={alpha}"), x=x)
+        rule_case(leaky_by_select, line("LeakyRelu", attrs=f", alpha={alpha}"), x=x)
         for alpha in (0.2, 0.0, 1.0, 2.5, -0.5)
         for x in (ODD, X)
     ),
@@ -71,8 +71,8 @@ def test_answers_stay(c):
 
 
 @given(st.floats(-10, 10, width=32), st.lists(st.floats(width=32), max_size=9))
-def test_leaky_relu_stays_whatever_alpha(alpha, given):
-    check(rule_case(leaky_by_select, line("LeakyRelu", said=f", alpha={alpha!r}"), x=np.float32(given)))
+def test_leaky_relu_stays_whatever_alpha(alpha, values):
+    check(rule_case(leaky_by_select, line("LeakyRelu", attrs=f", alpha={alpha!r}"), x=np.float32(values)))
 
 
 def test_a_quantized_relu_stays():
@@ -87,7 +87,7 @@ def test_a_quantized_relu_stays():
 
 @pytest.mark.parametrize("target", ["tensorflow==1.4.1", "tensorflow==1.12.3"])
 def test_leaky_relu_reaches_old_releases(target):
-    check_chain(chain_case(line("LeakyRelu", said=", alpha=0.3"), x=X), target)
+    check_chain(chain_case(line("LeakyRelu", attrs=", alpha=0.3"), x=X), target)
 
 
 def test_a_softmax_of_matrices_stays():

@@ -39,8 +39,8 @@ SAVED = ["y:0", "y:1", "y:2", "y:3", "y:4"]
 
 def line(op, kind="float32", **attrs):
     types = f"T={kind}" if op.endswith("Norm") else f"T={kind}, U=float32"
-    said = "".join(f", {name}={value}" for name, value in attrs.items())
-    return f"y = {op}(x, s, o, m, v) {{{types}{said}}}"
+    text = "".join(f", {name}={value}" for name, value in attrs.items())
+    return f"y = {op}(x, s, o, m, v) {{{types}{text}}}"
 
 
 V1, V2, V3 = (line(f"FusedBatchNorm{v}", is_training="false", epsilon=0.01) for v in ("", "V2", "V3"))
@@ -240,7 +240,7 @@ def test_answers_stay_whatever_the_shape(shape, training, layout, rule, is_open)
     channels = shape[1 if layout == "NCHW" else 3]
     kind, made = ("float16", np.float16) if rule is normalized_in_float32 else ("float32", np.float32)
     text = line("FusedBatchNormV3", kind=kind, is_training=str(training).lower(), data_format=layout)
-    given = {
+    inputs = {
         name: EMPTY if training and name in "mv" else numbers(channels, seed=place, low=0.2)
         for place, name in enumerate("somv")
     }
@@ -253,7 +253,7 @@ def test_answers_stay_whatever_the_shape(shape, training, layout, rule, is_open)
             rtol=1e-3,
             atol=1e-3,
             open=("x",) if is_open else (),
-            **given,
+            **inputs,
         )
     )
 

@@ -30,8 +30,8 @@ CLOSE = {"rtol": 1e-5, "atol": 1e-5}
 
 
 def conv(op="Conv2D", kind="float32", **attrs):
-    said = {"strides": [1, 1, 1, 1], "padding": "SAME", **attrs}
-    text = ", ".join(f"{name}={value}" for name, value in said.items())
+    attributes = {"strides": [1, 1, 1, 1], "padding": "SAME", **attrs}
+    text = ", ".join(f"{name}={value}" for name, value in attributes.items())
     return f"y = {op}(x, f) {{T={kind}, {text}}}"
 
 
@@ -170,14 +170,14 @@ def test_answers_stay(c):
 def test_dilation_and_strides_stay(size, window, rates, strides, padding, depthwise, is_open):
     op = "DepthwiseConv2dNative" if depthwise else "Conv2D"
     assume(padding == "SAME" or all(s > (w - 1) * r for s, w, r in zip(size, window, rates, strict=True)))
-    said = {"dilations": [1, *rates, 1], "strides": [1, *strides, 1], "padding": padding}
+    attrs = {"dilations": [1, *rates, 1], "strides": [1, *strides, 1], "padding": padding}
     rules = [through_space_to_batch] if max(rates) > 1 else []
     rules += [strided_outright] if depthwise and strides[0] != strides[1] else []
     for rule in rules:
         check(
             rule_case(
                 rule,
-                conv(op, **said),
+                conv(op, **attrs),
                 x=numbers(2, *size, 3),
                 f=numbers(*window, 3, 2, seed=1),
                 open=("x",) if is_open else (),
@@ -242,9 +242,9 @@ REFUSED = [
 ]
 
 
-@pytest.mark.parametrize(("rule", "text", "because", "said"), REFUSED, ids=[row[2] for row in REFUSED])
-def test_stays_as_it_was(rule, text, because, said):
-    assert_refuses(rule, text, because=because, **{"x": X, "f": F, **said})
+@pytest.mark.parametrize(("rule", "text", "because", "inputs"), REFUSED, ids=[row[2] for row in REFUSED])
+def test_stays_as_it_was(rule, text, because, inputs):
+    assert_refuses(rule, text, because=because, **{"x": X, "f": F, **inputs})
 
 
 INTS = {"x": (X * 9).astype(np.int32), "f": (F * 9).astype(np.int32)}
@@ -265,11 +265,11 @@ CHAINS = {
 
 @pytest.mark.parametrize("name", CHAINS)
 def test_reaches_the_oldest_release(name):
-    text, said = CHAINS[name]
-    given = {"x": X, "f": F, **said}
+    text, changes = CHAINS[name]
+    inputs = {"x": X, "f": F, **changes}
     if "(n," in text:
-        del given["x"]
-    check_chain(chain_case(text, rtol=1e-4, atol=1e-4, **given))
+        del inputs["x"]
+    check_chain(chain_case(text, rtol=1e-4, atol=1e-4, **inputs))
 
 
 def test_dilations_that_old_kernels_pass_over_are_not_left_to_them():

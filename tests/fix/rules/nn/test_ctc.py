@@ -60,6 +60,6 @@ REFUSED = [
 ]
 
 
-@pytest.mark.parametrize(("rule", "text", "because", "said"), REFUSED)
-def test_others_stay(rule, text, because, said):
-    assert_refuses(rule, text, because=because, x=INPUTS, l=LENGTHS, **said)
+@pytest.mark.parametrize(("rule", "text", "because", "inputs"), REFUSED)
+def test_others_stay(rule, text, because, inputs):
+    assert_refuses(rule, text, because=because, x=INPUTS, l=LENGTHS, **inputs)

@@ -34,7 +34,7 @@ def layers(
     """A node with everything that it reads, and all that it answers."""
     direction = "bidirectional" if ways == 2 else "unidirectional"
     form = CudnnRnnConfig.of(mode, input_mode, direction, count, units, inputs)
-    said = {"rnn_mode": mode, "direction": direction, "input_mode": input_mode, **attrs}
+    attributes = {"rnn_mode": mode, "direction": direction, "input_mode": input_mode, **attrs}
     states = (count * ways, BATCH, units)
     fed = {
         "x": numbers(steps, BATCH, inputs, seed=1),
@@ -42,7 +42,7 @@ def layers(
         "c": numbers(*states, seed=3),
     }
     if op == "CudnnRNNV3":
-        said["time_major"] = time_major
+        attributes["time_major"] = time_major
         fed |= {"n": np.array([steps, 1, 2] if lengths is None else lengths, np.int32)}
     if not time_major:
         fed = {k: np.ascontiguousarray(v.swapaxes(0, 1)) if v.ndim == 3 else v for k, v in fed.items()}
@@ -51,11 +51,11 @@ def layers(
         fed = {k: v if v.dtype == np.int32 else v.astype(kind) for k, v in fed.items()}
     text = ", ".join(
         f"{k}={str(v).lower() if isinstance(v, bool) else v if isinstance(v, float) else repr(v)}"
-        for k, v in said.items()
+        for k, v in attributes.items()
     ).replace("'", '"')
-    given = "x, h, c, params, n" if op == "CudnnRNNV3" else "x, h, c, params"
+    names = "x, h, c, params, n" if op == "CudnnRNNV3" else "x, h, c, params"
     return rule_case(
-        as_arithmetic, f"y = {op}({given}) {{T={kind}, {text}}}",
+        as_arithmetic, f"y = {op}({names}) {{T={kind}, {text}}}",
         fetches=["y:0", "y:1", "y:2"] if mode == "lstm" else ["y:0", "y:1"],
         open=open, constants=constants, answers="tfport", rtol=2e-3 if kind == "float16" else 1e-5,
         atol=2e-3 if kind == "float16" else 1e-5, **fed,
@@ -229,10 +229,10 @@ def test_in_the_body_of_a_function_too(target):
     assert not RuleEngine(checker, rules, Facts(), Journal()).rewrite(body)
     assert not [problem for node in body for problem in checker.unresolved(node)]
     ours, theirs = (
-        tfport.Session(tfport.load(graph_to_def(one).SerializeToString())).run(
+        tfport.Session(tfport.load(graph_to_def(version).SerializeToString())).run(
             ["y:0"], {f"{k}:0": FED[k] for k in "xhcp"}
         )
-        for one in (program, before)
+        for version in (program, before)
     )
     np.testing.assert_allclose(ours, theirs, rtol=1e-5, atol=1e-6)
 
@@ -245,7 +245,7 @@ def test_any_layers_answer_as_before(data):
     op = draw(st.sampled_from(["CudnnRNN", "CudnnRNNV2", "CudnnRNNV3"]))
     steps, units = draw(st.integers(1, 40)), draw(st.integers(1, 5))
     skips = draw(st.booleans())
-    said = {
+    options = {
         "mode": draw(st.sampled_from(["lstm", "gru", "rnn_tanh", "rnn_relu"])),
         "ways": draw(st.integers(1, 2)),
         "count": draw(st.integers(1, 3)),
@@ -256,8 +256,8 @@ def test_any_layers_answer_as_before(data):
     }
     if op == "CudnnRNNV3":
         lengths = st.lists(st.integers(0, steps), min_size=BATCH, max_size=BATCH)
-        said |= {"lengths": draw(lengths), "time_major": draw(st.booleans())}
-    check(layers(op, steps=steps, units=units, **said))
+        options |= {"lengths": draw(lengths), "time_major": draw(st.booleans())}
+    check(layers(op, steps=steps, units=units, **options))
 
 
 @pytest.mark.parametrize("target", ["tensorflow==1.4.1", "tensorflow==1.12.3", "tensorflow==2.8.4"])

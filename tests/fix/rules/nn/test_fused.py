@@ -18,19 +18,19 @@ A, W = numbers(5, 6), numbers(6, 4, seed=7)
 CLOSE = {"rtol": 1e-5, "atol": 1e-5}
 
 
-def conv(args, ops, said="", types="", op="_FusedConv2D"):
+def conv(args, ops, attrs="", types="", op="_FusedConv2D"):
     listed = "[" + ", ".join(ops) + "]"
     types = types or (f", TArgs=[{', '.join(['float32'] * len(args))}]" if op == "_FusedConv2D" else "")
     return (
         f"y = {op}({', '.join(['x', 'f', *args])}) {{T=float32, num_args={len(args)}{types}, "
-        f"fused_ops={listed}, strides=[1, 2, 2, 1], padding=SAME{said}}}"
+        f"fused_ops={listed}, strides=[1, 2, 2, 1], padding=SAME{attrs}}}"
     )
 
 
-def product(args, ops, said=""):
+def product(args, ops, attrs=""):
     return (
         f"y = _FusedMatMul({', '.join(['a', 'w', *args])}) {{T=float32, num_args={len(args)}, "
-        f"fused_ops=[{', '.join(ops)}]{said}}}"
+        f"fused_ops=[{', '.join(ops)}]{attrs}}}"
     )
 
 

@@ -91,14 +91,14 @@ def test_numbers_without_a_wider_type_stay():
 
 
 @pytest.mark.parametrize(
-    ("said", "because"),
+    ("options", "because"),
     [
         ({"sep": words(",", shape=())}, "its separator is not constant"),
         ({"sep": words("ab", shape=()), "constants": ("sep",)}, "its separator has 2 bytes"),
     ],
 )
-def test_separators_that_stringsplit_has_not_stay(said, because):
-    assert_refuses(split_at_each_byte, SPLIT, because=because, x=words("a"), **said)
+def test_separators_that_stringsplit_has_not_stay(options, because):
+    assert_refuses(split_at_each_byte, SPLIT, because=because, x=words("a"), **options)
 
 
 def test_a_limited_number_of_words_stays():
@@ -107,17 +107,17 @@ def test_a_limited_number_of_words_stays():
 
 
 def test_parts_in_bytes_and_of_unknown_shape_stay():
-    said = {"x": words("ab"), "pos": i32(0), "len": i32(1)}
-    assert_refuses(parts_by_bytes, "y = Substr(x, pos, len) {T=int32}", because="BYTE already", **said)
-    assert_refuses(parts_by_bytes, SUBSTR, because="neither () nor known", **said, open=("x", "pos"))
+    inputs = {"x": words("ab"), "pos": i32(0), "len": i32(1)}
+    assert_refuses(parts_by_bytes, "y = Substr(x, pos, len) {T=int32}", because="BYTE already", **inputs)
+    assert_refuses(parts_by_bytes, SUBSTR, because="neither () nor known", **inputs, open=("x", "pos"))
 
 
 @settings(max_examples=40, deadline=None)
 @given(st.lists(st.binary(max_size=6), max_size=4), st.sampled_from(range(len(CASES))))
 def test_any_bytes_are_answered_alike(values, place):
-    one = CASES[place]
-    if one.rule in (lower_by_bytes, upper_by_bytes, stripped_by_bytes, counted_by_bytes):
-        check(rule_case(one.rule, one.text, x=words(*values), open=("x",)))
+    c = CASES[place]
+    if c.rule in (lower_by_bytes, upper_by_bytes, stripped_by_bytes, counted_by_bytes):
+        check(rule_case(c.rule, c.text, x=words(*values), open=("x",)))
 
 
 CHAINS = [

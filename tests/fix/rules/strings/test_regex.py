@@ -25,16 +25,16 @@ PUNCTUATION = r"""[!"#$%&()\*\+,-\./:;<=>?@\[\\\]^_`{|}~\']"""
 HTML = words("<b>a<br />b</b>", "<br /><br />", "", "a, b! (c)", "<br /", "é<br />日", shape=(2, 3))
 
 
-def one(text):
+def word(text):
     return words(text, shape=())
 
 
-def match(rule, pattern, x, **said):
-    return rule_case(rule, MATCH, x=x, p=one(pattern), constants=("p",), **said)
+def match(rule, pattern, x, **options):
+    return rule_case(rule, MATCH, x=x, p=word(pattern), constants=("p",), **options)
 
 
-def replace(rule, pattern, rewrite, x, **said):
-    return rule_case(rule, REPLACE, x=x, p=one(pattern), r=one(rewrite), constants=("p", "r"), **said)
+def replace(rule, pattern, rewrite, x, **options):
+    return rule_case(rule, REPLACE, x=x, p=word(pattern), r=word(rewrite), constants=("p", "r"), **options)
 
 
 CASES = [
@@ -83,14 +83,14 @@ REFUSED = [
 @pytest.mark.parametrize(("rule", "text", "pattern", "because"), REFUSED)
 def test_other_patterns_stay(rule, text, pattern, because):
     assert_refuses(
-        rule, text, because=because, x=words("a"), p=one(pattern), r=one("-"), constants=("p", "r")
+        rule, text, because=because, x=words("a"), p=word(pattern), r=word("-"), constants=("p", "r")
     )
 
 
 def test_what_is_not_known_stays():
-    said = {"x": words("a"), "p": one("a"), "r": one("b")}
-    assert_refuses(pattern_as_attribute, MATCH, because="`p` is not constant", **said)
-    assert_refuses(replaced_by_bytes, REPLACE, because="is not constant", **said)
+    inputs = {"x": words("a"), "p": word("a"), "r": word("b")}
+    assert_refuses(pattern_as_attribute, MATCH, because="`p` is not constant", **inputs)
+    assert_refuses(replaced_by_bytes, REPLACE, because="is not constant", **inputs)
 
 
 @pytest.mark.parametrize(("rewrite", "attrs", "because"), [
@@ -98,7 +98,7 @@ def test_what_is_not_known_stays():
 ])  # fmt: skip
 def test_other_rewrites_stay(rewrite, attrs, because):
     for rule in (replaced_by_bytes, literal_replaced_by_bytes):
-        assert_refuses(rule, REPLACE + attrs, because=because, x=words("a"), p=one("a"), r=one(rewrite),
+        assert_refuses(rule, REPLACE + attrs, because=because, x=words("a"), p=word("a"), r=word(rewrite),
                        constants=("p", "r"))  # fmt: skip
 
 

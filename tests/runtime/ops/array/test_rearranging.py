@@ -161,5 +161,5 @@ def test_moving(c, way):
 
 def test_the_tile_grad_of_old_graphs():
     x = numbers(4, 3)
-    (found,) = run(case("TileGrad", x, i32(2, 1)), "host")
-    np.testing.assert_allclose(found, x[:2] + x[2:])
+    (actual,) = run(case("TileGrad", x, i32(2, 1)), "host")
+    np.testing.assert_allclose(actual, x[:2] + x[2:])

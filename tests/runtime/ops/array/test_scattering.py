@@ -21,8 +21,8 @@ NAN = np.nan
 KINDS = ("Update", "Add", "Sub", "Max", "Min")
 
 
-def tensor_scatters(*inputs, kinds=KINDS, **said):
-    return [case(f"TensorScatter{kind}", *inputs, **said) for kind in kinds]
+def tensor_scatters(*inputs, kinds=KINDS, **options):
+    return [case(f"TensorScatter{kind}", *inputs, **options) for kind in kinds]
 
 
 def on_variable(op, values, indices, updates, kind="float32", more="", handle=True):

@@ -6,7 +6,7 @@ X = np.arange(60, dtype=np.float32).reshape(3, 4, 5)
 
 
 def strided(begin, end, strides, x=X, op="StridedSlice", kind=np.int32, **masks):
-    return case(op, x, *(np.array(one, kind) for one in (begin, end, strides)), **masks)
+    return case(op, x, *(np.array(bounds, kind) for bounds in (begin, end, strides)), **masks)
 
 
 VARIABLE = """

@@ -12,8 +12,8 @@ def program(text):
     """Numbers that are written as they are, `5L` and `true!`, become constants."""
     made = {}
 
-    def constant(found):
-        number, truth = found.groups()
+    def constant(match):
+        number, truth = match.groups()
         name = f"n{number.replace('-', 'm')}" if number else truth
         kind, value = ("int64", number) if number else ("bool", truth)
         made[name] = f"{name} = Const() {{dtype={kind}, value={kind}()[{value}]}}"
@@ -25,8 +25,8 @@ def program(text):
     inside = []
     for function in functions.split("\n    def ") if functions else []:
         made.clear()
-        said = re.sub(r"(-?\d+)L\b|(true|false)!", constant, function)
-        head, _, rest = said.partition("\n")
+        body = re.sub(r"(-?\d+)L\b|(true|false)!", constant, function)
+        head, _, rest = body.partition("\n")
         inside.append("\n".join([head, *(f"      {line}" for line in made.values()), rest]))
     return "\n".join(parts) + "".join(cut + function for function in inside) + "\n"
 

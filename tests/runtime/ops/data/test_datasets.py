@@ -12,7 +12,7 @@ from tests.runtime.ops.io.examples import example
 from tfport.runtime.lower import CONTEXT, STRUCTURES
 
 
-def walked(text, *, types="int64", shapes="(?)", **said):
+def walked(text, *, types="int64", shapes="(?)", **options):
     """All elements of the dataset `d`, which have one shape."""
     count = types.count(",") + 1
     attrs = f"{{output_types=[{types}], output_shapes=[{shapes}]}}"
@@ -22,15 +22,15 @@ def walked(text, *, types="int64", shapes="(?)", **said):
     n = DatasetCardinality(d)
 """
     fetches = [f"y:{i}" for i in range(count)]
-    return graph_case(program(outer + text), fetches=said.pop("fetches", [*fetches, "n:0"]), **said)
+    return graph_case(program(outer + text), fetches=options.pop("fetches", [*fetches, "n:0"]), **options)
 
 
-def counted(text, **said):
+def counted(text, **options):
     """Only how many there are."""
-    return graph_case(program(f"\n    n = DatasetCardinality(d)\n{text}"), fetches="n:0", **said)
+    return graph_case(program(f"\n    n = DatasetCardinality(d)\n{text}"), fetches="n:0", **options)
 
 
-def taken(text, count=4, *, types="int64", shapes="()", **said):
+def taken(text, count=4, *, types="int64", shapes="()", **options):
     """The first elements of a dataset `d` through an iterator."""
     attrs = f"{{output_types=[{types}], output_shapes=[{shapes}]}}"
     lines = [
@@ -42,8 +42,8 @@ def taken(text, count=4, *, types="int64", shapes="()", **said):
         lines.append(f"    g{i} = IteratorGetNext(it, ^{before}) {attrs}")
         before = f"g{i}"
     width = types.count(",") + 1
-    fetches = said.pop("fetches", None) or [f"g{i}:{k}" for i in range(count) for k in range(width)]
-    return graph_case(program("\n".join(lines) + "\n" + text), fetches=fetches, **said)
+    fetches = options.pop("fetches", None) or [f"g{i}:{k}" for i in range(count) for k in range(width)]
+    return graph_case(program("\n".join(lines) + "\n" + text), fetches=fetches, **options)
 
 
 ROWS = """
@@ -53,12 +53,12 @@ ROWS = """
 """
 
 
-def of_range(line, **said):
-    return walked(f"{RANGE}    d = {line} {{{NUMBER}}}", **said)
+def of_range(line, **options):
+    return walked(f"{RANGE}    d = {line} {{{NUMBER}}}", **options)
 
 
-def with_functions(line, attrs="", **said):
-    return walked(f"{RANGE}    d = {line} {{{NUMBER}{attrs}}}{FUNCTIONS}", **said)
+def with_functions(line, attrs="", **options):
+    return walked(f"{RANGE}    d = {line} {{{NUMBER}{attrs}}}{FUNCTIONS}", **options)
 
 
 ONE = "Targuments=[int64]"
@@ -67,15 +67,15 @@ UNEVEN = "    t = TensorSliceDataset(v) {Toutput_types=[int64], output_shapes=[(
 LENGTHS = "    v = Placeholder() {dtype=int64, shape=(?)}\n" + UNEVEN
 
 
-def interleaved(op, cycle, block, more="", attrs="", lengths=(3, 0, 4, 1, 2, 0, 0, 5), **said):
+def interleaved(op, cycle, block, more="", attrs="", lengths=(3, 0, 4, 1, 2, 0, 0, 5), **options):
     line = f"    d = {op}(t, {cycle}L, {block}L{more}) {{f=@up_to, {NONE}, {NUMBER}{attrs}}}"
-    return walked(LENGTHS + line + FUNCTIONS, v=i64(*lengths), name=op, **said)
+    return walked(LENGTHS + line + FUNCTIONS, v=i64(*lengths), name=op, **options)
 
 
-def shuffled(op, size, seeds, more="", attrs="", numbers=10, more_text="", **said):
+def shuffled(op, size, seeds, more="", attrs="", numbers=10, more_text="", **options):
     seeds = f", {seeds[0]}L, {seeds[1]}L" if seeds else ""
     text = f"    r = RangeDataset(0L, {numbers}L, 1L) {{{NUMBER}}}\n{more_text}"
-    return walked(f"{text}    d = {op}(r, {size}L{seeds}{more}) {{{NUMBER}{attrs}}}", name=op, **said)
+    return walked(f"{text}    d = {op}(r, {size}L{seeds}{more}) {{{NUMBER}{attrs}}}", name=op, **options)
 
 
 RESHUFFLED = """
@@ -356,9 +356,9 @@ WRITTEN = [
 ]  # fmt: skip
 
 
-def padded(*lengths, to=-1, drop="false", count=2, **said):
+def padded(*lengths, to=-1, drop="false", count=2, **options):
     text = PADDED.replace("DROP", drop).replace("TO", str(to))
-    return taken(text, count, shapes="(?, ?)", l=i64(*lengths), name="PaddedBatch", **said)
+    return taken(text, count, shapes="(?, ?)", l=i64(*lengths), name="PaddedBatch", **options)
 
 
 CASES += [
@@ -466,12 +466,12 @@ def test_datasets(c, way):
 
 
 def test_ops_on_datasets_name_their_inputs_as_they_are_defined():
-    found = 0
-    for op, (one,) in STRUCTURES.all().items():
-        declared = getattr(one.function, "args", None)
+    count = 0
+    for op, (entry,) in STRUCTURES.all().items():
+        declared = getattr(entry.function, "args", None)
         if not declared:
             continue
-        found += 1
+        count += 1
         parameters = signature(declared[0].function).parameters.values()
         positional = [p.name for p in parameters if p.kind is Parameter.POSITIONAL_OR_KEYWORD]
         expected = [arg.name for arg in OPS.get(op).inputs]
@@ -482,4 +482,4 @@ def test_ops_on_datasets_name_their_inputs_as_they_are_defined():
             p.name for p in parameters if p.kind is Parameter.KEYWORD_ONLY and p.default is Parameter.empty
         }
         assert needed - {CONTEXT} <= set(OPS.get(op).attr_types), op
-    assert found > 70
+    assert count > 70

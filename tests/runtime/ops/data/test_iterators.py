@@ -57,14 +57,14 @@ def test_each_element_goes_to_one_thread():
     session = session_of(program(COUNTING.replace("4L", "200L")))
     session.run("make")
     with ThreadPoolExecutor(8) as pool:
-        found = list(pool.map(lambda _: int(session.run("x:0")), range(200)))
-    assert sorted(found) == list(range(200))
+        elements = list(pool.map(lambda _: int(session.run("x:0")), range(200)))
+    assert sorted(elements) == list(range(200))
 
 
 def test_sessions_have_their_own_places():
     model = tfport.load(graph_to_def(graph(program(ONE_SHOT))).SerializeToString())
-    one, two = tfport.Session(model), tfport.Session(model)
-    assert [int(s.run("a:0")) for s in (one, one, two)] == [3, 5, 3]
+    first, two = tfport.Session(model), tfport.Session(model)
+    assert [int(s.run("a:0")) for s in (first, first, two)] == [3, 5, 3]
 
 
 ENDLESS = f"""

@@ -245,16 +245,16 @@ def test_the_first_eigendecomposition_has_values_above_vectors(op):
 
 def test_the_exponential_of_old_graphs():
     """Removed from newer graphs; answered by TensorFlow 2.21 for a graph of producer 26."""
-    (found,) = run(case("MatrixExponential", f32([0.1, 0.7], [-0.3, 0.2])), "host")
+    (actual,) = run(case("MatrixExponential", f32([0.1, 0.7], [-0.3, 0.2])), "host")
     expected = [[0.9872604608535767, 0.7854482531547546], [-0.3366206884384155, 1.0994672775268555]]
-    np.testing.assert_allclose(found, expected, rtol=1e-6)
+    np.testing.assert_allclose(actual, expected, rtol=1e-6)
 
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_the_exponential_is_that_of_the_eigenvalues(kind):
     x = (square(kind=kind) / 4).astype(kind)
-    (found,) = run(case("MatrixExponential", x), "host")
+    (actual,) = run(case("MatrixExponential", x), "host")
     values, vectors = np.linalg.eig(x)
     expected = vectors @ _diagonal(np.exp(values), 4, 4) @ np.linalg.inv(vectors)
-    assert found.dtype == kind
-    np.testing.assert_allclose(found, expected, rtol=1e-4)
+    assert actual.dtype == kind
+    np.testing.assert_allclose(actual, expected, rtol=1e-4)

@@ -37,9 +37,9 @@ WIDE = np.array(
 ROUNDED = f32(1.0009765, 1.0039, 1.99999, -1.0005, 1e6, 6e4, 65519, 65520, 1e-7, NAN, INF, 460, 0.3)
 
 
-def to(array, name, truncate=False, **said):
+def to(array, name, truncate=False, **options):
     name_of = DType.parse
-    return case("Cast", array, DstT=name_of(name), Truncate=truncate, **said)
+    return case("Cast", array, DstT=name_of(name), Truncate=truncate, **options)
 
 
 def of(name, values):

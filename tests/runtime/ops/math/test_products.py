@@ -30,16 +30,16 @@ BOTH = [(False, False), (False, True), (True, False), (True, True)]
 BFLOAT16 = DType.parse("bfloat16")
 
 
-def es(equation, *shapes, kind=np.float32, **said):
+def es(equation, *shapes, kind=np.float32, **options):
     return case(
         "Einsum",
         [numbers(*s, kind=kind, seed=i, low=-3, high=3) for i, s in enumerate(shapes)],
         equation=equation,
-        **said,
+        **options,
     )
 
 
-def fused(ops, *args, **said):
+def fused(ops, *args, **options):
     epsilon = {"epsilon": 0.0001, "leakyrelu_alpha": 0.3}
     return case(
         "_FusedMatMul",
@@ -48,7 +48,7 @@ def fused(ops, *args, **said):
         list(args),
         fused_ops=ops,
         **epsilon,
-        **said,
+        **options,
     )
 
 

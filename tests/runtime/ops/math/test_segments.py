@@ -9,8 +9,8 @@ PICKED = ("SparseSegmentSum", "SparseSegmentMean", "SparseSegmentSqrtN")
 NO_IDS = np.zeros(0, np.int32)
 
 
-def every(ops, *inputs, **said):
-    return [case(op, *inputs, **said) for op in ops]
+def every(ops, *inputs, **options):
+    return [case(op, *inputs, **options) for op in ops]
 
 
 CASES = [

@@ -35,10 +35,12 @@ SCALAR_SHAPE = """
 )
 
 
-def dense(shape, values, default, partitions, types, **said):
+def dense(shape, values, default, partitions, types, **options):
     levels = len(types) - (types[0] == "FIRST_DIM_SIZE")
     shape = np.full(levels + values.ndim, -1, np.int64) if shape is None else shape
-    return case("RaggedTensorToTensor", shape, values, default, partitions, row_partition_types=types, **said)
+    return case(
+        "RaggedTensorToTensor", shape, values, default, partitions, row_partition_types=types, **options
+    )
 
 
 CASES = [

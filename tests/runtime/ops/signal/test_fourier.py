@@ -77,6 +77,6 @@ ONLY_ON_GPUS = [  # TensorFlow has no CPU kernels of these: held against the ops
 ]
 
 
-@pytest.mark.parametrize(("one", "other"), ONLY_ON_GPUS, ids=str)
-def test_transforms_without_a_cpu_kernel(one, other):
-    assert np.array_equal(run(one, "host")[0], run(other, "host")[0])
+@pytest.mark.parametrize(("gpu_only", "other"), ONLY_ON_GPUS, ids=str)
+def test_transforms_without_a_cpu_kernel(gpu_only, other):
+    assert np.array_equal(run(gpu_only, "host")[0], run(other, "host")[0])

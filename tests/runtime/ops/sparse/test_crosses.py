@@ -23,13 +23,13 @@ JOINED = {
 HASHED = {"hashed_output": True, "hash_key": 956888297470, "out_type": INT64, "internal_type": INT64}
 
 
-def cross(op, values, dense, *more, indices=TWO[0], shapes=TWO[1], **said):
+def cross(op, values, dense, *more, indices=TWO[0], shapes=TWO[1], **options):
     types = {"sparse_types": [STRING if v.dtype == object else INT64 for v in values]}
     types["dense_types"] = [STRING if v.dtype == object else INT64 for v in dense]
-    return case(op, list(indices), list(values), list(shapes), list(dense), *more, **types, **said)
+    return case(op, list(indices), list(values), list(shapes), list(dense), *more, **types, **options)
 
 
-def ragged(order, rag, sparse=(), dense=(), buckets=0, hashed=False, splits=INT64, **said):
+def ragged(order, rag, sparse=(), dense=(), buckets=0, hashed=False, splits=INT64, **options):
     return case(
         "RaggedCross",
         [v for v, _ in rag],
@@ -45,7 +45,7 @@ def ragged(order, rag, sparse=(), dense=(), buckets=0, hashed=False, splits=INT6
         hash_key=99,
         out_values_type=INT64 if hashed else STRING,
         out_row_splits_type=splits,
-        **said,
+        **options,
     )
 
 
@@ -53,8 +53,8 @@ SEP = np.array(b"-x-", object)
 SALT = i64(137, 173)
 
 
-def salted(values, dense, buckets, strong, salt=SALT, **said):
-    return cross("SparseCrossHashed", values, dense, np.int64(buckets), np.array(strong), salt, **said)
+def salted(values, dense, buckets, strong, salt=SALT, **options):
+    return cross("SparseCrossHashed", values, dense, np.int64(buckets), np.array(strong), salt, **options)
 
 
 CASES = [

@@ -29,8 +29,8 @@ WIDE = (i64([0, 5], [0, 1], [1, 9], [1, 0]), f32(1, 2, 3, 4), i64(2, 10))
 NAN = (IND, f32(np.nan, np.inf, -np.inf, 0), SHAPE)
 
 
-def dense(indices, shape, values, default, **said):
-    return case("SparseToDense", indices, shape, values, default, **said)
+def dense(indices, shape, values, default, **options):
+    return case("SparseToDense", indices, shape, values, default, **options)
 
 
 def of(parts, kind):

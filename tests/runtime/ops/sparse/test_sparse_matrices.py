@@ -21,7 +21,7 @@ def fed(name, parts):
     return {f"{name}{letter}": part for letter, part in zip("ivs", parts, strict=True)}
 
 
-def one(text, parts, *, fetches="y:0", kind="float32", fails=False, **more):
+def on_matrix(text, parts, *, fetches="y:0", kind="float32", fails=False, **more):
     return graph_case(
         READ.format("a", kind, len(parts[2])) + text.replace("TYPE", kind),
         fetches=fetches,
@@ -31,34 +31,34 @@ def one(text, parts, *, fetches="y:0", kind="float32", fails=False, **more):
     )
 
 
-def two(text, a, b, *, fetches=OUT, fails=False, **more):
+def on_matrices(text, a, b, *, fetches=OUT, fails=False, **more):
     both = READ.format("a", "float32", 2) + READ.format("b", "float32", 2)
     return graph_case(both + text, fetches=fetches, fails=fails, **fed("a", a), **fed("b", b), **more)
 
 
 def product(parts, dense, *, kind="float32", fails=False, **flags):
-    said = ", ".join(f"{name}=true" for name in flags) or "transpose_a=false"
-    text = f"d = Placeholder() {{dtype={kind}}}\ny = SparseMatrixMatMul(a, d) {{T={kind}, {said}}}\n"
-    return one(text, parts, kind=kind, d=dense, fails=fails)
+    attrs = ", ".join(f"{name}=true" for name in flags) or "transpose_a=false"
+    text = f"d = Placeholder() {{dtype={kind}}}\ny = SparseMatrixMatMul(a, d) {{T={kind}, {attrs}}}\n"
+    return on_matrix(text, parts, kind=kind, d=dense, fails=fails)
 
 
 CASES = [
-    *(one(BACK % ("a", "TYPE"), parts, fetches=OUT) for parts in (A, BATCH, EMPTY)),
-    *(one("y = CSRSparseMatrixToDense(a) {type=TYPE}\n", parts) for parts in (A, BATCH, EMPTY)),
-    *(one("y = SparseMatrixNNZ(a)\n", parts) for parts in (A, BATCH, EMPTY)),
-    one(
+    *(on_matrix(BACK % ("a", "TYPE"), parts, fetches=OUT) for parts in (A, BATCH, EMPTY)),
+    *(on_matrix("y = CSRSparseMatrixToDense(a) {type=TYPE}\n", parts) for parts in (A, BATCH, EMPTY)),
+    *(on_matrix("y = SparseMatrixNNZ(a)\n", parts) for parts in (A, BATCH, EMPTY)),
+    on_matrix(
         "n = Const() {dtype=int32, value=int32()[1]}\ny = CSRSparseMatrixComponents(a, n) {type=TYPE}\n",
         BATCH,
         fetches=OUT,
     ),
-    one(
+    on_matrix(
         "n = Const() {dtype=int32, value=int32()[2]}\ny = CSRSparseMatrixComponents(a, n) {type=TYPE}\n",
         BATCH,
         fetches=OUT,
         fails=True,
     ),
-    one("t = SparseMatrixTranspose(a) {type=TYPE}\n" + BACK % ("t", "TYPE"), BATCH, fetches=OUT),
-    one(
+    on_matrix("t = SparseMatrixTranspose(a) {type=TYPE}\n" + BACK % ("t", "TYPE"), BATCH, fetches=OUT),
+    on_matrix(
         "t = SparseMatrixTranspose(a) {type=TYPE, conjugate=true}\n" + BACK % ("t", "TYPE"),
         COMPLEX,
         fetches=OUT,
@@ -71,8 +71,8 @@ CASES = [
     product(COMPLEX, c64([1j], [2], [3], [1 + 1j]), kind="complex64", adjoint_a=True, conjugate_output=True),
     product(BATCH, numbers(2, 2, 3)),
     product(A, numbers(3, 3), fails=True),
-    two("t = SparseMatrixSparseMatMul(a, b) {type=float32}\n" + BACK % ("t", "float32"), A, B),
-    two(
+    on_matrices("t = SparseMatrixSparseMatMul(a, b) {type=float32}\n" + BACK % ("t", "float32"), A, B),
+    on_matrices(
         "t = SparseMatrixSparseMatMul(a, b) {type=float32, transpose_a=true}\n" + BACK % ("t", "float32"),
         A,
         B,
@@ -84,9 +84,9 @@ CASES = [
         x=numbers(3, 3),
         i=i64([0, 1], [2, 2]),
     ),
-    one(BACK % ("a", "TYPE"), (A[0], f64(1, 2, 3, 4), A[2]), fetches=OUT, kind="float64"),
-    one(BACK % ("a", "TYPE"), (i64([0]), f32(1), i64(2)), fetches=OUT, fails=True),
-    one(BACK % ("a", "TYPE"), (i64([0, 9]), f32(1), i64(2, 2)), fetches=OUT, fails=True),
+    on_matrix(BACK % ("a", "TYPE"), (A[0], f64(1, 2, 3, 4), A[2]), fetches=OUT, kind="float64"),
+    on_matrix(BACK % ("a", "TYPE"), (i64([0]), f32(1), i64(2)), fetches=OUT, fails=True),
+    on_matrix(BACK % ("a", "TYPE"), (i64([0, 9]), f32(1), i64(2, 2)), fetches=OUT, fails=True),
 ]
 
 

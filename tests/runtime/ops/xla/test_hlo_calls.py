@@ -14,10 +14,10 @@ def test_a_comparator_sorts_and_keeps_equal_ones_in_order(length, axis):
     keys = NUMBERS.integers(0, 20, (length, 3) if axis == 0 else (3, length))
     places = np.broadcast_to(np.expand_dims(np.arange(length), 1 - axis), keys.shape)
     by_tens = Computation(lambda a, b, i, j: [a % 10 < b % 10])
-    found, order = sort([keys, places], axis, by_tens)
+    ordered, order = sort([keys, places], axis, by_tens)
     expected = np.argsort(keys % 10, axis=axis, kind="stable")
     assert np.array_equal(order, expected)
-    assert np.array_equal(found, np.take_along_axis(keys, expected, axis))
+    assert np.array_equal(ordered, np.take_along_axis(keys, expected, axis))
 
 
 @pytest.mark.parametrize("name", ["less", "greater", "total_less", "total_greater"])

@@ -59,16 +59,22 @@ def conv(
     groups=1,
     layout=NCHW,
     op="XlaConv",
-    **said,
+    **options,
 ):
-    given = (i32(*strides), i32(*padding), i32(*lhs_dilation), i32(*rhs_dilation), scalar(groups))
-    return case(op, lhs, rhs, *given, dimension_numbers=layout, precision_config="", rtol=1e-4, **said)
+    inputs = (i32(*strides), i32(*padding), i32(*lhs_dilation), i32(*rhs_dilation), scalar(groups))
+    return case(op, lhs, rhs, *inputs, dimension_numbers=layout, precision_config="", rtol=1e-4, **options)
 
 
-def gather(operand, indices, sizes, offset, collapsed, axes, vector, **said):
+def gather(operand, indices, sizes, offset, collapsed, axes, vector, **options):
     fields = message(f1=offset, f2=collapsed, f3=axes, f4=vector)
     return case(
-        "XlaGather", operand, indices, i32(*sizes), dimension_numbers=fields, indices_are_sorted=False, **said
+        "XlaGather",
+        operand,
+        indices,
+        i32(*sizes),
+        dimension_numbers=fields,
+        indices_are_sorted=False,
+        **options,
     )
 
 
@@ -115,15 +121,15 @@ def reduced(operation, x, start, axes, kind="float32"):
 
 
 def windowed(operation, x, start, size, strides, padding, base=(1, 1), dilation=(1, 1)):
-    given = {"w": i32(*size), "s": i32(*strides), "b": i32(*base), "d": i32(*dilation), "p": i32(*padding)}
+    inputs = {"w": i32(*size), "s": i32(*strides), "b": i32(*base), "d": i32(*dilation), "p": i32(*padding)}
     return calling(
         "XlaReduceWindow",
         "T=float32, Tindices=int32, computation=@f",
         [function("f", operation, "float32")],
-        tuple(given),
+        tuple(inputs),
         x=x,
         start=scalar(start, np.float32),
-        **given,
+        **inputs,
     )
 
 
@@ -339,8 +345,8 @@ def test_branches_loops_and_clusters_are_what_they_are_elsewhere():
         "ONE", "Tresults=[float32], function=@f"
     )
     text = dedent(text) + "\n" + function("f", "add", "float32") + "\n" + function("g", "mul", "float32")
-    found = run_text(text, ["a:0", "b:0", "d:0"], c=np.array(True), x=f32(3, 4))
-    assert [a.tolist() for a in found] == [[6, 8], [96, 128], [6, 8]]
+    arrays = run_text(text, ["a:0", "b:0", "d:0"], c=np.array(True), x=f32(3, 4))
+    assert [a.tolist() for a in arrays] == [[6, 8], [96, 128], [6, 8]]
     assert run_text(text, ["a:0"], c=np.array(False), x=f32(3, 4))[0].tolist() == [9, 16]
 
 

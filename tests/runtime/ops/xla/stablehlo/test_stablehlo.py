@@ -14,17 +14,17 @@ def result_types(kinds):
     return [DType.parse(KINDS[kind[7:-1].split("x")[-1]]) for kind in kinds]
 
 
-def call(module, inputs, kinds, **said):
+def call(module, inputs, kinds, **attrs):
     """A graph with the module in one node, run on inputs."""
     made = pb.GraphDef()
     made.versions.producer = 2474
     node = pb.NodeDef(name="y", op="XlaCallModule")
     for i, array in enumerate(inputs):
-        one = made.node.add(name=f"x{i}", op="Placeholder")
-        one.attr["dtype"].type = DType.parse(array.dtype.name).number
-        one.attr["shape"].shape.SetInParent()
+        placeholder = made.node.add(name=f"x{i}", op="Placeholder")
+        placeholder.attr["dtype"].type = DType.parse(array.dtype.name).number
+        placeholder.attr["shape"].shape.SetInParent()
         for n in array.shape:
-            one.attr["shape"].shape.dim.add(size=n)
+            placeholder.attr["shape"].shape.dim.add(size=n)
         node.input.append(f"x{i}")
     node.attr["Tin"].list.type.extend(DType.parse(a.dtype.name).number for a in inputs)
     node.attr["Tin"].list.SetInParent()
@@ -35,7 +35,7 @@ def call(module, inputs, kinds, **said):
             shape.dim.add(size=int(n))
     node.attr["version"].i = 9
     node.attr["module"].s = module
-    node.attr["platforms"].list.s.extend(said.get("platforms", [b"CPU"]))
+    node.attr["platforms"].list.s.extend(attrs.get("platforms", [b"CPU"]))
     made.node.append(node)
     session = tfport.Session(tfport.load(made.SerializeToString()))
     return session.run([f"y:{i}" for i in range(len(kinds))], {f"x{i}:0": a for i, a in enumerate(inputs)})
@@ -49,8 +49,8 @@ def test_programs(name, version):
     module = (old if version == VERSIONS[0] else new).tobytes()
     if not module:
         pytest.skip("StableHLO of that version cannot say this")
-    found = call(module, inputs, kinds)
-    for ours, theirs in zip(found, expected, strict=True):
+    arrays = call(module, inputs, kinds)
+    for ours, theirs in zip(arrays, expected, strict=True):
         assert (ours.dtype, ours.shape) == (theirs.dtype, theirs.shape)
         if theirs.dtype.kind == "f":
             np.testing.assert_allclose(ours, theirs, rtol=1e-5, atol=1e-6)
@@ -65,8 +65,8 @@ def module_of(name):
 def test_a_module_for_several_platforms_is_told_which_it_runs_on():
     """Its first argument is the number of the platform; `case` here negates for the first."""
     for platforms, sign in (([b"CPU", b"CUDA"], -1), ([b"CUDA", b"CPU"], 1)):
-        found = call(module_of("case"), (X,), ["tensor<3x4xf32>"], platforms=platforms)
-        assert np.array_equal(found[0], sign * X)
+        arrays = call(module_of("case"), (X,), ["tensor<3x4xf32>"], platforms=platforms)
+        assert np.array_equal(arrays[0], sign * X)
 
 
 def test_what_cannot_run_is_told_before_anything_runs():
