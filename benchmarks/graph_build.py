@@ -16,8 +16,8 @@ from typing import Any
 from tfport.atlas.known_ops import known_ops
 from tfport.formats.proto import graph_pb2 as pb
 from tfport.graph.build import graph_from_def, graph_to_def
-from tfport.graph.reach import in_order, needed_by
 from tfport.graph.op_signature import OpTable
+from tfport.graph.reach import in_order, needed_by
 
 FLOAT = pb.AttrValue(type=pb.DT_FLOAT)
 SHAPE = pb.AttrValue(list={"shape": [{"dim": [{"size": -1}, {"size": 64}]}]})
