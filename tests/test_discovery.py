@@ -62,7 +62,7 @@ def test_a_name_that_the_index_lacks_is_noticed_in_a_checkout(stale):
 
 
 def test_an_op_that_the_index_lacks_says_to_make_the_index(tmp_path):
-    """A developer who adds a kernel and forgets the index is told so, not that there is no kernel."""
+    """A kernel that is missing in the index is reported as such, not as a missing kernel."""
     copy = tmp_path / "checkout"
     shutil.copytree(ROOT / "src", copy / "src", ignore=shutil.ignore_patterns("__pycache__"))
     (copy / "pyproject.toml").touch()

@@ -1,4 +1,4 @@
-"""MkDocs hooks: pages of the site that lie elsewhere in the repository.
+"""MkDocs hooks: pages of the site whose sources are elsewhere in the repository.
 
 The site has CONTRIBUTING.md and CHANGELOG.md from the root, and the manifests of `deploy/`,
 which pages link to. Links between them and `docs/` are adjusted.

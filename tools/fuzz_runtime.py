@@ -1,4 +1,4 @@
-"""What `fuzz` throws at the runtime: graphs that run, images, sounds, Examples, text."""
+"""Inputs of `fuzz` for the runtime: graphs, images, sounds, Examples and text."""
 
 from __future__ import annotations
 
@@ -47,32 +47,32 @@ def session_of(lines: str) -> tfport.Session:
 
 
 def decode(lines: str, data: bytes) -> None:
-    """One string through the ops of a graph."""
+    """Pass one string through the ops of a graph."""
     text = np.empty((), object)
     text[()] = data
     session_of(lines).run("y:0", {"x:0": text})
 
 
 def run_model(data: bytes) -> None:
-    """A model as a file of its own: state, plan and answers for made-up inputs."""
+    """Load a model from a file and run it on generated inputs."""
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder, "model.pb")
         path.write_bytes(data)
         model = tfport.load(path)
         signature = select_signature(model)
-        feeds = {s.tensors[0]: _made_up(s) for s in signature.inputs.values() if len(s.tensors) == 1}
+        feeds = {s.tensors[0]: _sample(s) for s in signature.inputs.values() if len(s.tensors) == 1}
         fetches = [tensor for spec in signature.outputs.values() for tensor in spec.tensors]
         tfport.Session(model, threads=1).run(fetches, feeds)
 
 
-def _made_up(spec: TensorSpec) -> Any:
+def _sample(spec: TensorSpec) -> Any:
     shape = [min(2 if d is None else d, 8) for d in (spec.shape.dims or ())]
     if spec.dtype.name == "string":
         return np.full(shape, b"the", object)
     try:
         return np.ones(shape, spec.dtype.numpy)
     except KeyError:
-        raise tfport.Error(f"nothing can be made up of type {spec.dtype}") from None
+        raise tfport.Error(f"no sample value for dtype {spec.dtype}") from None
 
 
 def images() -> list[bytes]:
@@ -80,13 +80,13 @@ def images() -> list[bytes]:
 
     from PIL import Image
 
-    images = []
+    files = []
     picture = Image.fromarray(np.arange(300, dtype=np.uint32).astype(np.uint8).reshape(10, 10, 3))
     for kind in ("PNG", "JPEG", "GIF", "BMP"):
         out = io.BytesIO()
         picture.save(out, kind)
-        images.append(out.getvalue())
-    return images
+        files.append(out.getvalue())
+    return files
 
 
 def example() -> list[bytes]:

@@ -97,7 +97,7 @@ def test_any_bytes_give_a_target_or_an_error(target, at, noise):
                 resolved.registry.kernels(op)
 
 
-REFUSED = [  # what is there                                 the sentence
+REFUSED = [  # file and content                              message
     ("no/such/file", None, "no/such/file: no such file or folder"),
     ("model.pb", b"", "expected a wheel, a site-packages folder or a libtensorflow*.so"),
     ("libtensorflow.so", b"not a library", "not a Linux library"),

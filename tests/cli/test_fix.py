@@ -1,4 +1,4 @@
-"""`tfport fix`: what is written, what is told, exit codes; nothing half-written, nothing overwritten."""
+"""`tfport fix`: written files, output, exit codes; no partial files, no overwriting."""
 
 import json
 

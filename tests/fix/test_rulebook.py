@@ -1,4 +1,4 @@
-"""The rules there are: each has a name, a sentence, and cases; and those of a file of one's own."""
+"""All rules have a name, a description and cases; rules can come from a user's file."""
 
 import importlib
 import inspect

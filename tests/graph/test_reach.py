@@ -145,7 +145,7 @@ def test_every_function_used_in_a_recorded_graph_exists(name):
             assert set(functions_of(node)) <= set(program.library.functions)
 
 
-def test_a_deep_graph_is_walked_without_recursion():
+def test_a_deep_graph_is_traversed_without_recursion():
     g = Graph(OPS)
     node = g.add("Const")
     for _ in range(20_000):

@@ -1,4 +1,4 @@
-"""Every case of every rule in TensorFlow itself: both sides answer alike, bit for bit where promised."""
+"""Every case of every rule in TensorFlow itself: equal outputs, in every bit for exact rules."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def run(model: Model, c: RuleCase) -> list[Any]:
     theirs = tf.compat.v1.GraphDef.FromString(graph_to_def(model.graph).SerializeToString())
     with tf.Graph().as_default() as graph:
         tf.import_graph_def(theirs, name="")
-        # rewritten by TensorFlow's own optimiser neither side would be what it says
+        # TensorFlow's optimizer would rewrite both graphs before they are compared
         off = tf.compat.v1.ConfigProto()
         off.graph_options.rewrite_options.disable_meta_optimizer = True
         off.graph_options.optimizer_options.opt_level = tf.compat.v1.OptimizerOptions.L0

@@ -44,13 +44,13 @@ def assert_equal(actual, expected):
 CHANGES = {
     "v1": (tables_to_v1,),
     "v1 and v2": (tables_to_v1, tables_to_v2),
-    "initialised": (imports_to_initializers,),
+    "initialized": (imports_to_initializers,),
 }
 
 
 @pytest.mark.parametrize("how", CHANGES)
 @pytest.mark.parametrize("name", PROGRAMS)
-def test_tables_answer_alike(name, how):
+def test_tables_give_the_same_answers(name, how):
     program = PROGRAMS[name]
     expected = answers(graph(program.text), program)
     assert_equal(answers(changed(program.text, *CHANGES[how]), program), expected)
@@ -58,14 +58,14 @@ def test_tables_answer_alike(name, how):
 
 @pytest.mark.parametrize("before", [(), (tables_to_v1,)], ids=["resources", "references"])
 @pytest.mark.parametrize("name", AS_CONSTANTS)
-def test_comparisons_answer_alike(name, before):
+def test_comparisons_give_the_same_answers(name, before):
     program = PROGRAMS[name]
     expected = answers(graph(program.text), program)
     assert_equal(answers(changed(program.text, *before, without_tables), program), expected)
 
 
 @pytest.mark.parametrize("changes", [(tables_to_v1,), (without_tables,)], ids=["v1", "constants"])
-def test_tables_are_initialised_in_a_run_of_their_own(changes):
+def test_tables_are_initialized_in_a_separate_run(changes):
     program = PROGRAMS["constant"]
     text = program.text.replace(", ^init", "").replace("(t) {Tk", "(t, ^init) {Tk")
     first = ["init"]

@@ -28,7 +28,7 @@ MINOR = 2
 
 @dataclass(frozen=True, eq=False)
 class Environment:
-    """One environment, as far as it is known."""
+    """What is known about one environment."""
 
     name: str
     """The text that the user typed."""

@@ -67,7 +67,7 @@ def parse_header(text: str, where: str) -> Selection:
 
 
 class _Header:
-    """The definitions of a C++ header, as far as selective registration needs them."""
+    """The definitions of a C++ header that selective registration needs."""
 
     def __init__(self, text: str) -> None:
         self._literals: list[str] = []

@@ -62,7 +62,7 @@ def _uneven(usage: Usage, attrs: Attrs) -> bool:
 
 
 def _grouped(usage: Usage, attrs: Attrs) -> bool:
-    """Whether the input has more channels than the filter, as far as shapes are known."""
+    """Whether the input has more channels than the filter; False if the shapes are unknown."""
     image, kernel = usage.dims(usage.node, 0), usage.dims(usage.node, 1)
     if not image or not kernel or len(image) != 4 or len(kernel) != 4:
         return False
@@ -90,7 +90,7 @@ def _passed_averages(usage: Usage, attrs: Attrs) -> bool:
 
 
 def _static_table(usage: Usage, attrs: Attrs) -> bool:
-    """Whether a table is a static one, as far as the graph shows it."""
+    """Whether the graph shows that a table is static."""
     return any(node.inputs and node.inputs[0].node.op in STATIC_TABLES for node in usage.nodes)
 
 

@@ -58,7 +58,7 @@ class Loader:
     strips_defaults: bool = False
     """Whether it removes attributes of the main graph that equal the defaults of the producer's ops."""
     infers_shapes: bool = False
-    """Whether it looks into functions only as far as the shapes of their outputs need."""
+    """Whether it looks into functions only to infer the shapes of their outputs."""
     runs_at_load: bool = True
     """Whether loading runs anything."""
     lowers: bool = False

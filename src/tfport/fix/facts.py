@@ -31,7 +31,7 @@ class Facts:
         self._shapes: dict[Value, Shape] = {}
 
     def shape(self, value: Value) -> Shape:
-        """The shape of a value, as far as it is known."""
+        """The known part of the shape of a value."""
         if value in self._shapes:
             return self._shapes[value]
         shape = value.shape

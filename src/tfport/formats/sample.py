@@ -54,7 +54,7 @@ class Sample:
 
     @cached_property
     def json(self) -> memoryview:
-        """The text of a JSON file as far as it is searched; empty for any other file."""
+        """The part of a JSON file that is searched; empty for any other file."""
         return self.data[:MOST_JSON] if self.encoding == "json" else memoryview(b"")
 
     @cached_property

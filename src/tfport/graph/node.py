@@ -77,7 +77,7 @@ class Value:
 
     @property
     def shape(self) -> Shape:
-        """The shape, as far as the file has it."""
+        """The shape that the file states."""
         return self.node.output_shape(self.index)
 
     def replace_by(self, other: Value) -> None:

@@ -119,7 +119,7 @@ class OpSignature:
         return port[0].type_at(port[1], self.with_defaults(attrs)) if port else INVALID
 
     def _spans(self, attrs: Mapping[str, Attr]) -> Iterator[tuple[int, int, Arg]]:
-        """The start and the number of tensors of each output argument, as far as they are known."""
+        """The start and the number of tensors of each output argument, up to the first unknown one."""
         start = 0
         for arg in self.outputs:
             try:

@@ -76,7 +76,7 @@ def pieces(text: str, separator: str, start: int = 0) -> list[tuple[int, str]]:
 
 
 def faults(name: str, attrs: Sequence[str], inputs: Sequence[str], outputs: Sequence[str]) -> list[str]:
-    """TensorFlow's errors for an invalid registration, as far as they are about names."""
+    """TensorFlow's errors for invalid names in a registration."""
     errors = []
     known = {named[1] for text in attrs if (named := ATTR.fullmatch(text))}
     for kind, texts in (("Input", inputs), ("Output", outputs)):

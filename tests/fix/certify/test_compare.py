@@ -58,7 +58,7 @@ ALIKE = [  # what, answer, expected
     ("zeros of both signs", F32([0.0]), F32([-0.0])),
     ("rounding", F32([1.00005]), F32([1.0])),
     ("a sum that cancelled, beside large numbers", F32([1e-3, 1000.0]), F32([0.0, 1000.0])),
-    ("what an engine takes for zero", F32([1e-45]), F32([0.0])),
+    ("denormal that an engine flushes to zero", F32([1e-45]), F32([0.0])),
     ("a step of bfloat16", np.array([1.0], BF16), np.array([1.0078125], BF16)),
     ("strings", np.array([b"a\0", b""], object), np.array([b"a\0", b""], object)),
     ("strings however held", np.array([b"ab"], "S2"), np.array([b"ab"], object)),

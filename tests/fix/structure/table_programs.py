@@ -107,7 +107,7 @@ WORDS = np.array([[b"b", b"?"], [b"c", b"a"]], object)
 
 @dataclass(frozen=True)
 class Program:
-    """A graph, what it is fed, and what is asked of it."""
+    """A graph, its feeds and its fetches."""
 
     text: str
     feeds: dict[str, Any] = field(default_factory=lambda: {"asked:0": WORDS})

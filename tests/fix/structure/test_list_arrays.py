@@ -102,7 +102,7 @@ def test_a_loop_over_arrays_answers_as_before(x):
     assert (rows.tolist(), int(size)) == ([v * v for v in x], len(x))
 
 
-def test_whoever_reads_an_earlier_version_is_first():
+def test_readers_of_an_earlier_version_run_first():
     read = f"g = TensorListGetItem(m, zero, shape) {ITEM}\n    y = Neg(g) {{T=float32}}"
     made, _ = arrays(HEAD + FILLED + "    " + read)
     assert made["g"] in made["o"].controls

@@ -47,5 +47,5 @@ def test_whatever_has_no_input_in_a_body_hangs_on_a_pivot(program):
 
 
 def _chooses(node):
-    """A Case of one branch is no choice, and runs wherever it stands."""
+    """A Case with one branch runs unconditionally."""
     return len(node.attrs.get("branches", "..")) > 1

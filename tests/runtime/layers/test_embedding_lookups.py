@@ -106,7 +106,7 @@ def kinds(session):
 
 
 class Both:
-    """The same graph with its lookups recognised, and without."""
+    """The same graph with its lookups recognized, and without."""
 
     def __init__(self, text, fetches, monkeypatch, engine="onnxruntime"):
         self._fetches, self._patch = fetches, monkeypatch

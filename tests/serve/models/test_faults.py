@@ -28,7 +28,7 @@ BROKEN = [  # fault, model, warm-up, code, message
     ("no protobuf", b"\xff\xff\xff", None, StatusCode.DATA_LOSS, "saved_model.pb"),
     ("cut off", adder(2)[:-20], None, StatusCode.DATA_LOSS, "saved_model.pb"),
     ("empty", b"", None, None, ""),
-    ("an op nobody has", saved_model(
+    ("an unknown op", saved_model(
         "x = Placeholder() {dtype=float32, shape=(?)}\ny = AddV2(x, x) {T=float32}", {"a": "y:0"}
     ).replace(b"AddV2", b"AddV9"), warm_up_file(("a", {"x": [1]})), StatusCode.UNIMPLEMENTED, "AddV9"),
     ("warm-up of another input", None, warm_up_file(("", {"z": [1]})), StatusCode.INVALID_ARGUMENT,

@@ -1,4 +1,4 @@
-// An op that is registered by a function which nobody calls.
+// An op that is registered by a function that is never called.
 #include "tensorflow/c/ops.h"
 #include "tensorflow/c/tf_status.h"
 

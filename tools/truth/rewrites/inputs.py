@@ -1,9 +1,9 @@
-"""What is a model asked? Inputs from its signature and from what a case says of them, the same each time.
+"""Make the inputs of a model from its signature and the options of its case, the same each time.
 
-An open first axis is the batch; of other open axes the case must tell the size (`shape`, with -1
+An unknown first axis is the batch; for other unknown axes the case must state the size (`shape`, with -1
 for the batch). Numbers are drawn between `low` and `high`, or the last axis is `one_hot`; strings come from
-`words`, and with `numbered = "w{9}"` from w0 to w8; `value` is given as it is. Images are made
-of squares with `patch` pixels a side.
+`words`, and with `numbered = "w{9}"` from w0 to w8; `value` is used unchanged. Images consist of
+squares of `patch` pixels a side.
 """
 
 import re

@@ -1,7 +1,7 @@
 """Build the models of cases.toml that have a `maker`, with a real TensorFlow: `python models.py FOLDER NAME…`
 
 Each function saves the model of its name at a path. Weights are random with a fixed seed, and
-the statistics of batch norms too: nobody trained them, and nothing about them is zero or one.
+so are the statistics of batch norms: the models are not trained, and no weight is zero or one.
 """
 
 import sys

@@ -157,7 +157,7 @@ class Finding(_KeywordFields):
         return ""
 
     def says(self) -> str | None:
-        """The text that TensorFlow would print, as far as it is known."""
+        """The text that TensorFlow would print, if known."""
         return None
 
     @property

@@ -1,4 +1,4 @@
-"""The text of TensorFlow's own errors, as far as it is known without running it.
+"""The text of TensorFlow's own errors, where it is known without running TensorFlow.
 
 The name of the machine is `HOST`. Where releases word an error differently, the target's
 release decides.

@@ -183,7 +183,7 @@ def _removed(ops: list[str], known: KnownOps) -> dict[str, str]:
 
 
 def made_with(model: Model) -> list[str]:
-    """What wrote the model, as far as it shows."""
+    """What wrote the model, if the files show it."""
     objects = model.meta.object_graph_def.nodes
     children = {child.local_name for child in objects[0].children} if objects else set()
     methods = {signature.method.rpartition("/")[2] for signature in model.signatures.values()}

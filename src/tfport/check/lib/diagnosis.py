@@ -59,7 +59,7 @@ class LibraryResult:
 
 @dataclass
 class LoadOptions:
-    """The machine and process that load a library, as far as known."""
+    """What is known about the machine and the process that load a library."""
 
     library_path: Sequence[str] = ()
     sysroot: str | None = None

@@ -52,7 +52,7 @@ class ListGroup:
 
     @property
     def element_shape(self) -> Shape:
-        """The shape of the elements, as far as the nodes that create and stack the lists state it."""
+        """The shape of the elements that the nodes that create and stack the lists state."""
         shapes = [shape_at(maker, MAKERS[maker.op]) for maker in self.makers]
         if shapes[0].size is None:
             shapes += [shape_at(node, 1) for node in self.reads if node.op == "TensorListStack"]

@@ -28,7 +28,7 @@ _ABOUT = re.compile(
 
 @functools.lru_cache(1 << 16)
 def demangled(symbol: str) -> str:
-    """The demangled name, as far as it can be read; the symbol itself if it is not a C++ name."""
+    """The part of a demangled name that can be read; the symbol itself if it is not a C++ name."""
     if not symbol.startswith("_Z"):
         return symbol
     repeats = len(_REPEAT.findall(symbol))

@@ -161,7 +161,7 @@ def structure_of(data: Bytes, most: int = INNER_FIELDS) -> MessageStructure:
 
 
 def _cut_field(data: Bytes, at: int) -> list[Field]:
-    """The field at `at`, as far as the data goes."""
+    """The field at `at`, cut off where the data ends."""
     tag, start = read_varint(data, at)
     if tag is None or tag & 7 != LENGTH:
         return []

@@ -39,7 +39,7 @@ def decode_examples(body: bytes) -> ExamplesRequest:
     """Decode the signature name and the Examples, each with the common context."""
     document = parsed(body)
     name = signature_name(document)
-    context = _serialised(document[CONTEXT]) if CONTEXT in document else b""
+    context = _serialized(document[CONTEXT]) if CONTEXT in document else b""
     rows = document.get(EXAMPLES)
     if EXAMPLES not in document:
         problem = "When method is classify, key 'examples' is expected and was not found"
@@ -48,11 +48,11 @@ def decode_examples(body: bytes) -> ExamplesRequest:
     elif not rows:
         problem = "'examples' value is an empty array"
     else:
-        return ExamplesRequest(name, examples_tensor([_serialised(row) for row in rows], context))
+        return ExamplesRequest(name, examples_tensor([_serialized(row) for row in rows], context))
     raise invalid_argument(f"JSON Value: {excerpt(document)} {problem}")
 
 
-def _serialised(value: object) -> bytes:
+def _serialized(value: object) -> bytes:
     """Serialize an Example."""
     if not isinstance(value, dict):
         raise invalid_argument(f"Example must be JSON object but got JSON {json_type(value)}")

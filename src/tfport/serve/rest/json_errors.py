@@ -1,6 +1,6 @@
 """Find out why a JSON value is not a tensor, with TensorFlow Serving's error messages.
 
-The value is walked in the same order as in TensorFlow Serving, up to the first error. Only rejected
+The value is visited in the same order as in TensorFlow Serving, up to the first error. Only rejected
 requests get here.
 """
 

@@ -1,6 +1,6 @@
 """The page in a real browser: what its script does, what works without it, and that no other script runs.
 
-The page stands in a frame; a page around it acts as a person would and writes down what is to be seen.
+The page is in a frame; a page around it acts like a user and records what is visible.
 """
 
 import json

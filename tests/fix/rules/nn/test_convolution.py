@@ -1,4 +1,4 @@
-"""Convolutions whose padding, dilation, strides and groups are said in other ops."""
+"""Convolutions whose padding, dilation, strides and groups are replaced by other ops."""
 
 import numpy as np
 import pytest

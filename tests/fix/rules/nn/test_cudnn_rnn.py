@@ -1,4 +1,4 @@
-"""Recurrent layers of cuDNN as arithmetic: held against tfport's runtime, which runs them."""
+"""cuDNN's recurrent layers as arithmetic, compared with tfport's runtime, which runs the originals."""
 
 import itertools
 from dataclasses import replace

@@ -1,4 +1,4 @@
-"""Pooling whose padding and windows are said in other ops."""
+"""Pooling whose padding and windows are replaced by other ops."""
 
 import numpy as np
 import pytest

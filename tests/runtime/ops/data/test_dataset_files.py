@@ -1,4 +1,4 @@
-"""Datasets of files that lie in the model; what TensorFlow 2.21 makes of these files stands beside them."""
+"""Datasets of files in the model, compared with what TensorFlow 2.21 reads from them."""
 
 import gzip
 import zlib
@@ -47,7 +47,7 @@ CASES = [  # dataset, compression, files, elements or what the error says
 
 
 def session_over(folder, text):
-    """A session of a graph whose model lies in a folder."""
+    """A session of a graph whose model is in a folder."""
     made = tfport.load(graph_to_def(graph(text)).SerializeToString())
     made.files = Folder(folder)
     return tfport.Session(made)

@@ -79,7 +79,7 @@ ENDLESS = f"""
 """
 
 
-def test_what_never_ends_is_walked_only_as_far_as_is_asked():
+def test_an_endless_dataset_is_read_only_as_requested():
     session = session_of(program(ENDLESS))
     assert [int(session.run("x:0")) for _ in range(3)] == [0, 1, 2]
 

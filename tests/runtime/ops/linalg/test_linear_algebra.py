@@ -210,7 +210,7 @@ def test_decompositions(c, way):
         assert_same(a, b, c)
 
 
-REMOVED = [  # from newer graphs: held against the ops that replaced them
+REMOVED = [  # from newer graphs: compared with the ops that replaced them
     (case("BatchCholesky", positive()), case("Cholesky", positive())),
     (case("BatchCholeskyGrad", TRIANGLE, square()), case("CholeskyGrad", TRIANGLE, square())),
     (case("BatchMatrixInverse", square()), case("MatrixInverse", square())),

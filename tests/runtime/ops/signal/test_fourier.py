@@ -63,7 +63,7 @@ def test_transforms(c, way):
 
 
 X = mixed(2, 4, 6)
-ONLY_ON_GPUS = [  # TensorFlow has no CPU kernels of these: held against the ops that it has
+ONLY_ON_GPUS = [  # TensorFlow has no CPU kernels for these: compared with ops that have one
     (case("BatchFFT", X), case("FFT", X)),
     (case("BatchIFFT", X), case("IFFT", X)),
     (case("BatchFFT2D", X), case("FFT2D", X)),

@@ -1,4 +1,4 @@
-"""Folds and sorts by computations that are not known, held against NumPy's own."""
+"""Reductions and sorts with arbitrary computations, compared with NumPy's."""
 
 import numpy as np
 import pytest

@@ -40,7 +40,7 @@ class Dataset(ABC):
     def iterate(self) -> Iterator[Element]: ...
 
     def cardinality(self) -> int:
-        """The number of elements, as far as TensorFlow knows it without iterating."""
+        """The number of elements, if TensorFlow knows it without iterating."""
         return UNKNOWN
 
 

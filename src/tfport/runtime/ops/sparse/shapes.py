@@ -14,7 +14,7 @@ VECTOR: Dims = (None,)
 
 
 def shape_from_sizes(operand: Operand) -> Dims | None:
-    """The shape in a vector of sizes, as far as it is known."""
+    """The known part of the shape in a vector of sizes."""
     if operand.known is not None and operand.rank == 1:
         return tuple(size if size is None or size >= 0 else None for size in operand.known)
     if operand.shape is None or len(operand.shape) != 1 or operand.shape[0] is None:
