@@ -200,3 +200,9 @@ def test_counts_in_pages_are_computed():
         for match in COUNT.finditer(NOT_PROSE.sub("", page.read_text()))
     ]
     assert not stated, "mark it: <!-- count NAME -->…<!-- end --> (tools/doc_counts.py)\n" + "\n".join(stated)
+
+
+def test_every_folder_of_modules_is_a_package():
+    """Discovery finds nothing in a folder without `__init__.py`."""
+    folders = {file.parent for file in PACKAGE.rglob("*.py")}
+    assert [str(folder) for folder in sorted(folders) if not (folder / "__init__.py").exists()] == []

@@ -47,7 +47,8 @@ def _render(
 ) -> Iterator[RenderableType]:
     from tfport.check.console import flowing, indented, title
 
-    yield title("tfport runs", f"{sum(map(bool, ways.values()))} ops")
+    count = sum(map(bool, ways.values()))
+    yield title("tfport runs", "1 op" if count == 1 else f"{count} ops")
     for how in dict.fromkeys(ways.values()):
         names = [name for name, way in ways.items() if way == how]
         yield title(_TITLES.get(how, " and ".join(how)), str(len(names)))
