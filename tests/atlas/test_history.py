@@ -17,7 +17,7 @@ RELEASES = [  # op          since      until
     ("AddV2",              "1.5.0",   None),
     ("TRTEngineOp",        "1.15.0",  "2.17.1"),
 ]  # fmt: skip
-CHANGES = [  # op           release    what is said of it
+CHANGES = [  # op           release    description
     ("FusedBatchNormV3",   "2.2.0",   "attribute exponential_avg_factor: float = 1 added"),
     ("FusedBatchNormV3",   "2.4.0",   "attribute data_format also accepts 'NDHWC', 'NCDHW'"),
     ("FusedBatchNormV3",   "2.9.0",   "attribute U also accepts bfloat16"),

@@ -54,7 +54,7 @@ NAMES = [  # text                           names                               
     ("tensorflow==2.8.4 acme-ops",          ["tensorflow 2.8.4"],                             "cpu"),
     ('tensorflow==2.8.4; sys_platform == "linux"', ["tensorflow 2.8.4"],                      "cpu"),
 ]  # fmt: skip
-NOTES = [  # text                        what is said of it
+NOTES = [  # text                        note
     ("tensorflow==2.8.4", []),
     ("tensorflow-gpu==1.4.1", []),
     ("tensorflow-gpu==2.8",

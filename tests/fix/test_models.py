@@ -32,7 +32,7 @@ def fixed(name, release):
 
 
 @pytest.mark.parametrize(("name", "release"), FIXED)
-def test_the_target_takes_it_and_answers_alike(name, release, tmp_path):
+def test_the_target_supports_it_and_outputs_are_equal(name, release, tmp_path):
     result = fixed(name, release)
     assert result.ok, result.remaining or result.verification.statement
     before, path = load(name), tmp_path / "out"
@@ -51,7 +51,7 @@ def test_the_target_takes_it_and_answers_alike(name, release, tmp_path):
 
 
 @pytest.mark.parametrize(("name", "release"), [(n, r) for n, releases in REMAINS.items() for r in releases])
-def test_what_remains_is_told_and_cannot_be_saved(name, release, tmp_path):
+def test_remaining_problems_are_reported_and_prevent_saving(name, release, tmp_path):
     result = fixed(name, release)
     assert (result.ok, result.verdict) == (False, "remains")
     assert result.remaining
@@ -61,6 +61,6 @@ def test_what_remains_is_told_and_cannot_be_saved(name, release, tmp_path):
 
 
 @pytest.mark.parametrize(("name", "release"), [(n, r) for n, rs in NOT_COMPARED.items() for r in rs])
-def test_what_nobody_could_compare_is_not_called_fixed(name, release):
+def test_a_model_without_comparison_is_not_called_fixed(name, release):
     result = fixed(name, release)
     assert (result.ok, result.verdict) == (False, "not compared")

@@ -85,7 +85,7 @@ def test_a_file_of_rules_is_run_and_its_rules_found(tmp_path):
         ("import nothing_of_this_name", "ModuleNotFoundError"),
     ],
 )
-def test_what_is_wrong_with_a_file_of_rules_is_told(tmp_path, text, says):
+def test_errors_in_a_file_of_rules_are_reported(tmp_path, text, says):
     path = tmp_path / "my_rules.py"
     if text is not None:
         path.write_text(text)

@@ -1,7 +1,7 @@
 """Whether TensorFlow loads a model, with each of its loaders.
 
-`loads(path)` answers {loader: "loads", or the first words of the error}. What the model says
-is asked in `facts`.
+`loads(path)` returns {loader: "loads", or the first words of the error}. `facts` reads the contents
+of the model.
 """
 
 from __future__ import annotations

@@ -25,7 +25,7 @@ def answers(of):
 
 
 @pytest.mark.parametrize("name", PASSED)
-def test_tensorflow_answers_alike(name):
+def test_tensorflow_gives_the_same_answers(name):
     made = graph(HEAD + PASSED[name])
     before = answers(made)
     assert drop_ragged_variants(made)

@@ -35,7 +35,7 @@ def run(model: Model, c: RuleCase) -> list[Any]:
 
 
 @pytest.mark.parametrize("c", CASES)
-def test_tensorflow_answers_alike(c):
+def test_tensorflow_gives_the_same_answers(c):
     before = run(c.model(), c) if c.answers == "tensorflow" else answers(c.model(), c)
     after = run(rewritten(c), c)
     for ours, theirs in zip(after, before, strict=True):

@@ -51,7 +51,7 @@ def test_what_tensorflow_says_is_the_answer_of_that_job_only(tmp_path):
     assert first["y"].tolist() == third["y"].tolist() == [1, 2]
 
 
-def test_a_model_that_does_not_end_is_told_so(tmp_path):
+def test_a_model_that_does_not_end_is_reported(tmp_path):
     job = Job(echo(tmp_path, 1), {"x": np.float32([1])}, fetches=("y",))
     (answer,) = run_installed(PACKAGE, [job], seconds=0).answers
     assert answer == "does not end in 0 s"

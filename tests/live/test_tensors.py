@@ -30,7 +30,7 @@ def test_both_read_what_the_other_writes(number, count):
 
 
 @pytest.mark.parametrize("number", TYPES, ids=type_name)
-def test_a_constant_of_a_graph_is_read_as_it_was_given(number):
+def test_a_constant_of_a_graph_is_read_unchanged(number):
     """C++ writes tensors in its own encodings: a repeated end is omitted."""
     array = np.repeat(elements(number, 2)[1:], 64)
     with tf.Graph().as_default() as graph:

@@ -56,7 +56,7 @@ def test_every_question_of_the_registry_is_answered():
 
 
 @pytest.mark.parametrize("question", Question, ids=lambda question: question.name)
-def test_all_classes_that_answer_a_question_are_noticed_alike(question):
+def test_all_classes_that_answer_a_question_are_noticed_by_the_same_loaders(question):
     first, *others = (declared.noticed[question] for declared in ANSWERS.of(question.name))
     assert all(noticed == first for noticed in others)
 

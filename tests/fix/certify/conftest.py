@@ -1,4 +1,4 @@
-"""No TensorFlow is asked here, installed or not: that is for `tests/live`, and takes seconds each time."""
+"""These tests never run TensorFlow, even if it is installed: that is slow, and part of `tests/live`."""
 
 import pytest
 

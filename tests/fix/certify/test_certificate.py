@@ -61,7 +61,7 @@ def test_models_with_several_signatures_have_a_table_for_each():
     assert max(map(len, text.splitlines())) <= 80
 
 
-def test_a_difference_is_told_by_its_numbers():
+def test_a_difference_is_described_by_its_numbers():
     paper = certificate(after=TWICE.replace("[2]", "[2.5]"))
     assert paper.verdict == "differs"
     (comparison,) = paper.to_json()["comparisons"]

@@ -61,7 +61,7 @@ ALIKE = [  # what, answer, expected
     ("denormal that an engine flushes to zero", F32([1e-45]), F32([0.0])),
     ("a step of bfloat16", np.array([1.0], BF16), np.array([1.0078125], BF16)),
     ("strings", np.array([b"a\0", b""], object), np.array([b"a\0", b""], object)),
-    ("strings however held", np.array([b"ab"], "S2"), np.array([b"ab"], object)),
+    ("strings in different dtypes", np.array([b"ab"], "S2"), np.array([b"ab"], object)),
     ("nothing", F32([]), F32([])),
     ("parts", (F32([1]), np.int64([0, 1])), (F32([1]), np.int64([0, 1]))),
     ("complex", np.complex64([1 + 1j]), np.complex64([1 + 1.00001j])),

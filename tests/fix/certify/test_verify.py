@@ -65,7 +65,7 @@ def test_a_statement_never_claims_more_than_was_seen():
     assert "prove" not in verification.statement
 
 
-def test_answers_where_the_original_refused_are_told():
+def test_outputs_where_the_original_failed_are_reported():
     checked = TWICE.replace("y =", "m =") + '\ny = CheckNumerics(m) {T=float32, message="no"}'
     verification = verify(frozen(checked), frozen(TWICE), fetches=["y"])
     assert [comparison.only_rewritten_answers for comparison in verification.comparisons] == [
@@ -74,7 +74,7 @@ def test_answers_where_the_original_refused_are_told():
     assert any("that the original refuses" in caveat for caveat in verification.caveats)
 
 
-def test_a_difference_on_nan_is_told_and_does_not_decide():
+def test_a_difference_on_nan_is_reported_and_does_not_decide():
     # Relu keeps NaN; the larger of it and a number by comparison does not
     other = (
         X
@@ -108,7 +108,7 @@ def test_a_random_output_is_not_compared():
     assert alone.verdict == NOT_COMPARED
 
 
-def test_an_op_that_nobody_has_is_not_compared():
+def test_an_unknown_op_is_not_compared():
     text = X + "y = Acme>Unknown(x)"
     verification = verify(frozen(text), frozen(text), fetches=["y"])
     assert verification.verdict == NOT_COMPARED
@@ -164,14 +164,14 @@ def test_given_inputs_that_no_signature_takes_are_an_error():
         verify(frozen(TWICE), frozen(TWICE), inputs={"z": np.float32([1])})
 
 
-def test_given_inputs_that_the_original_refuses_are_told():
+def test_user_inputs_that_the_original_rejects_are_reported():
     verification = verify(frozen(TWICE), frozen(TWICE), inputs={"x": np.float64([[1, 2, 3]])})
     message = "the original refuses the user's inputs: `x:0` must be float32"
     assert any(message in caveat for caveat in verification.caveats)
     assert verification.verdict == ALIKE
 
 
-def test_a_damaged_warm_up_file_is_told_and_nothing_more(tmp_path):
+def test_a_damaged_warm_up_file_is_only_reported(tmp_path):
     saved(tmp_path / "m", TWICE, {"x": "x:0"}, {"y": "y:0"})
     (tmp_path / "m" / WARMUP).parent.mkdir()
     (tmp_path / "m" / WARMUP).write_bytes(b"cut")
@@ -194,7 +194,7 @@ def test_an_image_too_small_for_its_filters_is_made_larger():
     assert verification.comparisons[0].answered >= 3
 
 
-def test_what_takes_too_long_is_left_out_and_told(monkeypatch):
+def test_trials_that_take_too_long_are_left_out_and_reported(monkeypatch):
     monkeypatch.setattr(verify_module, "SECONDS", -1.0)
     verification = verify(frozen(TWICE), frozen(TWICE))
     assert verification.verdict == NOT_COMPARED
@@ -208,7 +208,7 @@ def test_ends_of_a_graph_that_answer_nothing_are_left_out():
     assert any("save/" in reason for reason in verification.left_out)
 
 
-def test_progress_is_told():
+def test_progress_is_reported():
     messages: list[str] = []
     verify(frozen(TWICE), frozen(TWICE), progress=messages.append)
     assert "graph: zeros, 2 rows, open sizes 4" in messages

@@ -46,7 +46,7 @@ def test_inputs_may_be_given_one_after_the_other():
     assert len(op.Pack(x, x, x, N=3).inputs) == 3
 
 
-def test_defaults_are_said_outright_as_far_as_the_target_knows_them():
+def test_defaults_that_the_target_knows_are_written_out():
     op, x = builder()
     assert op.MatMul(x, x).attrs["grad_a"] is False
     op, x = builder("tensorflow==1.4.1")
@@ -63,7 +63,7 @@ def test_defaults_are_said_outright_as_far_as_the_target_knows_them():
         (lambda op, x: op.Neg(x, x), "too many"),
     ],
 )
-def test_mistakes_of_a_rule_are_told(make, says):
+def test_errors_in_a_rule_are_reported(make, says):
     op, x = builder()
     with pytest.raises(MalformedGraph, match=says):
         make(op, x)

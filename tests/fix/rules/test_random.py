@@ -87,7 +87,7 @@ def test_other_numbers_of_the_same_kind(text, made, inputs):
 
 
 @pytest.mark.parametrize("c", CASES[:4], ids=str)
-def test_keys_that_nobody_reads_any_more_are_gone(c):
+def test_unused_keys_are_removed(c):
     check_chain(chain_case(c.text, **c.feeds))
 
 

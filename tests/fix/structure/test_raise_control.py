@@ -108,7 +108,7 @@ def test_what_stays_and_why(text, why):
         raise_control(graph(text))
 
 
-def test_nobody_wants_to_be_where_a_node_was():
+def test_colocation_with_a_removed_node_is_dropped():
     made = graph(COND + '    k = Neg(m) {T=float32, _class=["loc:@doubled", "loc:@m"]}\n')
     raise_control(made)
     assert made["k"].attrs["_class"] == ["loc:@m"]

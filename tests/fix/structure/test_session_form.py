@@ -58,7 +58,7 @@ def test_tables_are_filled_from_the_same_asset():
 @pytest.mark.parametrize(
     "name", ["keras_sequential", "keras_functional", "module", "legacy_init", "conditions"]
 )
-def test_every_form_answers_alike(form, name):
+def test_every_form_gives_the_same_answers(form, name):
     before, after = load(name), flat(name, form).model
     signature = before.signatures["serving_default"]
     inputs = {

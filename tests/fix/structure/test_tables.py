@@ -71,7 +71,7 @@ def test_the_first_release_takes_references(name):
     assert not [pair for pair in problems if pair[0].op != "IdentityN"]
 
 
-def test_what_was_changed_can_be_told():
+def test_changes_are_reported():
     changed = tables_to_v1(graph(CONSTANT))
     assert changed == [
         ("t", "HashTableV2"),

@@ -46,7 +46,7 @@ def test_ulps_of_the_largest_doubles_do_not_overflow():
 
 
 f32 = lambda *numbers: np.array(numbers, np.float32)  # noqa: E731
-CASES = [  # found, expected, what is said of it
+CASES = [  # actual, expected, measures
     (f32(1, 2), f32(1, 2), Difference("float32", 2)),
     (f32(1, 2), f32(1, 4), Difference("float32", 2, 2.0, 0.5, 1 << 23, 1)),
     (f32(NAN), f32(NAN), Difference("float32", 1)),
@@ -63,7 +63,7 @@ CASES = [  # found, expected, what is said of it
 
 
 @pytest.mark.parametrize(("actual", "expected", "measures"), CASES)
-def test_a_difference_is_told_in_all_measures(actual, expected, measures):
+def test_a_difference_has_all_measures(actual, expected, measures):
     assert difference(actual, expected) == measures
 
 

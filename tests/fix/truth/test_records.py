@@ -115,7 +115,7 @@ def test_a_target_names_a_binary(target, parts):
     assert (binary.target, binary.package, binary.release, binary.header) == parts
 
 
-# What is asked
+# Inputs
 
 
 def spec(dtype, *dims):
@@ -135,14 +135,14 @@ def spec(dtype, *dims):
         ("bool", (), {"value": False}, (), 0, 0),
     ],
 )
-def test_inputs_have_the_shape_and_range_that_was_said(dtype, dims, options, shape, low, high):
+def test_inputs_have_the_configured_shape_and_range(dtype, dims, options, shape, low, high):
     array = one_input("x", spec(dtype, *dims), options, 2)
     assert (array.shape, array.dtype) == (shape, DType.parse(dtype).numpy)
     assert low <= float(array.min()) <= float(array.max()) <= high
     assert np.array_equal(array, one_input("x", spec(dtype, *dims), options, 2))
 
 
-def test_words_are_drawn_from_those_that_were_said():
+def test_words_are_drawn_from_the_configured_ones():
     array = one_input("x", spec("string", None, 50), {"words": ["a"], "numbered": "w{2}"}, 2)
     assert set(array.flat) == {b"a", b"w0", b"w1"}
 

@@ -58,7 +58,7 @@ def looked_up(n, indices, ids, combiner, width):
 
 
 def safe(n, source, combiner, width, *, floor="none", default="none", chosen="chosen"):
-    """The lines of `tf.nn.safe_embedding_lookup_sparse`; with a default, what is `plain` stays so."""
+    """The lines of `tf.nn.safe_embedding_lookup_sparse`; with a default, the `plain` part stays."""
     rows = "{Taxis=int32, Tindices=int64, Tparams=int64, batch_dims=0}"
     return f"""
     front{n} = Slice(shape{source}, zeros1, ones1) {{Index=int32, T=int64}}
@@ -91,7 +91,7 @@ def lines(text):
 
 
 def sparse(rng, rows, columns, count, *, low=0, high=ROWS):
-    """A sparse matrix of ids with its indices in order; rows may be empty, and ids come again."""
+    """A sparse matrix of ids with its indices in order; rows may be empty, and ids may repeat."""
     places = np.sort(rng.choice(rows * columns, min(count, rows * columns), replace=False))
     indices = np.stack([places // columns, places % columns], 1).astype(np.int64).reshape(-1, 2)
     return indices, rng.integers(low, high, len(places)), np.array([rows, columns])

@@ -26,7 +26,7 @@ def answers(nodes, inputs, outputs, arrays):
 
 
 def both(say, *shapes, improve=island_nodes, rtol=1e-5):
-    """The nodes that `say(b, *inputs)` makes, improved; their answers are the same."""
+    """Improve the nodes that `say(b, *inputs)` makes; the outputs stay the same."""
     b = Builder("test")
     inputs = [Operand(FLOAT32, (None, *shape[1:])) for shape in shapes]
     outputs = say(b, *inputs)
@@ -40,7 +40,7 @@ def both(say, *shapes, improve=island_nodes, rtol=1e-5):
 
 
 def carried(then, first=TO_FIRST, back=TO_LAST, shape=SHAPE):
-    """How many transposes are left of one, `then`, and one back."""
+    """The number of transposes left of a transpose, `then`, and the inverse transpose."""
     made = both(
         lambda b, x: b.transpose(then(b, b.transpose(x, first)), back), shape, improve=with_fewer_transposes
     )
@@ -119,7 +119,7 @@ def test_operands_in_different_axis_orders_are_transposed():
 
 
 def conv(b, x, out=4, k=3, pads=(1, 1, 1, 1)):
-    """A convolution of a network of TensorFlow's: channels last, between two transposes."""
+    """A convolution as TensorFlow writes it: channels last, between two transposes."""
     weights = b.const(numbers(out, x.shape[-1], k, k, seed=out), FLOAT32)
     inner = b.Conv(b.transpose(x, TO_FIRST), weights, pads=list(pads), kernel_shape=[k, k])
     return b.transpose(inner, TO_LAST)
@@ -232,7 +232,7 @@ def test_zeros_before_max_pooling_become_its_padding_if_nothing_is_negative(firs
 
 
 def test_captures_of_branches_keep_their_axis_order():
-    """A program inside a node reads an operand by its name, so it must be there."""
+    """A subgraph reads an operand by its name, so the name must exist."""
     from tfport.runtime.program import OnnxNode, Program, Step
 
     b = Builder("test")

@@ -1,4 +1,4 @@
-"""Every lowering and kernel says what its op's definition says: inputs in order, attributes by name."""
+"""Lowerings and kernels match the definitions of their ops: inputs in order, attributes by name."""
 
 import inspect
 import json
@@ -66,7 +66,7 @@ def test_it_takes_what_the_op_takes(op, entry, skip):
 
 @pytest.mark.parametrize(("op", "entry", "skip"), list(declared()))
 def test_its_inputs_are_called_what_the_op_calls_them(op, entry, skip):
-    """Unless one function serves several ops, which call them differently."""
+    """Except functions that serve several ops with different names."""
     functions = [d for table in (LOWERINGS, KERNELS) for some in table.all().values() for d in some]
     if sum(d.function is entry.function for d in functions) > 1 or entry.function.__closure__:
         return

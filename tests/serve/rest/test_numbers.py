@@ -31,7 +31,7 @@ def large(body: bytes, size: int = LARGE) -> bytes:
     return b" " * size + body
 
 
-def said(body: bytes, signature: Signature) -> Any:
+def answer(body: bytes, signature: Signature) -> Any:
     """Return the decoded arrays, or the error."""
     try:
         request = decode(body, lambda _: signature)
@@ -81,7 +81,7 @@ DOCUMENTS = st.one_of(
 @example({"signature_name": "[,]", "instances": [["1"]]})
 def test_large_documents_decode_like_small_ones(inputs, document):
     body, signature = json.dumps(document).encode(), taking(**inputs)
-    assert said(large(body), signature) == said(body, signature)
+    assert answer(large(body), signature) == answer(body, signature)
 
 
 BODIES = [
@@ -110,14 +110,14 @@ NOT_IN_JSON = ["int4", "float8_e5m2", "complex64", "qint8", "resource"]
 @pytest.mark.parametrize("body", BODIES, ids=lambda body: body[:40].decode())
 def test_large_unusual_bodies_decode_like_small_ones(body, kind):
     signature = taking(x=kind)
-    assert said(large(body), signature) == said(body, signature)
-    assert said(large(body, KEPT), signature) == said(body, signature)
+    assert answer(large(body), signature) == answer(body, signature)
+    assert answer(large(body, KEPT), signature) == answer(body, signature)
 
 
 @pytest.mark.parametrize("text", ["[", "[,", "[]", "[1,", "]"])
 def test_long_invalid_lists_are_scanned_once(text):
     body = json.dumps({"instances": [text * 500_000]}).encode()
-    assert said(body, taking(x="float32"))[0] is StatusCode.INVALID_ARGUMENT
+    assert answer(body, taking(x="float32"))[0] is StatusCode.INVALID_ARGUMENT
 
 
 @given(hnp.array_shapes(max_dims=6, max_side=4))

@@ -159,7 +159,7 @@ def test_a_body_beyond_the_limit_is_refused(server):
     assert "error" in body
 
 
-def test_a_large_request_is_read_aside(server):
+def test_a_large_binary_request_is_answered(server):
     rows = 2**17
     array = np.ones((rows, 3), np.float32)
     tensor = {"datatype": "FP32", "shape": [rows, 3], "parameters": {"binary_data_size": array.nbytes}}

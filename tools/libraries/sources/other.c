@@ -1,2 +1,2 @@
-/* A library of the author's that has not what is asked of it. */
+/* A library that lacks a symbol that another library needs from it. */
 double acme_shift(double x) { return 3 + x; }

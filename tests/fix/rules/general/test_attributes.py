@@ -104,7 +104,7 @@ def test_every_hint_is_an_attribute_that_some_release_added(hint):
         assert any(any(releases_with) and not all(releases_with) for releases_with in had), attr
 
 
-def test_functions_say_their_defaults_where_nobody_fills_them_in():
+def test_functions_state_defaults_that_the_target_does_not_fill_in():
     model = graph("""
         x = Placeholder() {dtype=float32, shape=(2, 2)}
         y = f(x)
@@ -123,7 +123,7 @@ def test_functions_say_their_defaults_where_nobody_fills_them_in():
     assert not checker.unresolved(node)
 
 
-def test_what_a_release_wants_said_is_said_and_marks_stay():
+def test_required_attributes_are_written_and_marks_stay():
     program = graph("""
         v = Placeholder() {dtype=variant, shape=()}
         y = RaggedTensorFromVariant(v) {input_ragged_rank=1, output_ragged_rank=1, Tvalues=float32, _mark="x"}

@@ -1,4 +1,4 @@
-"""Numbers held within bounds, and numbers that must be numbers."""
+"""Clipping, and checks for NaN and infinity."""
 
 import numpy as np
 import pytest

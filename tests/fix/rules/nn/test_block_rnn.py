@@ -19,20 +19,20 @@ def lstm(kind=np.float32):
     return {name: array.astype(kind) for name, array in fed.items()}
 
 
-def said(**attrs):
+def attrs_text(**attrs):
     return "".join(f", {k}={str(v).lower()}" for k, v in attrs.items())
 
 
 def cell(kind=np.float32, fetches=ALL, **attrs):
     name = np.dtype(kind).name
     close = 1e-2 if name == "float16" else 1e-5
-    text = f"y = LSTMBlockCell(x, cs, h, w, w0, w1, w2, b) {{T={name}{said(**attrs)}}}"
+    text = f"y = LSTMBlockCell(x, cs, h, w, w0, w1, w2, b) {{T={name}{attrs_text(**attrs)}}}"
     x = numbers(BATCH, IN).astype(kind)
     return rule_case(cell_as_arithmetic, text, fetches=fetches, rtol=close, atol=close, x=x, **lstm(kind))
 
 
 def block(op, steps, length, fetches=None, open=(), constants=("n",), more="", **attrs):
-    text = f"y = {op}(n, x, cs, h, w, w0, w1, w2, b) {{T=float32{said(**attrs)}}}{more}"
+    text = f"y = {op}(n, x, cs, h, w, w0, w1, w2, b) {{T=float32{attrs_text(**attrs)}}}{more}"
     # TensorFlow leaves in memory what was there for all but the states behind the end
     fetches = fetches or (ALL if length == steps else ["y:1", "y:6"])
     return rule_case(

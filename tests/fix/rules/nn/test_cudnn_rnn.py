@@ -176,7 +176,7 @@ def test_layers_of_unknown_number_or_kind_stay(open, mode, because):
         ("y = CudnnRNNParamsSize(k, u, i) {T=float32, S=int32, num_proj=1}", "num_proj=1"),
     ],
 )
-def test_sizes_that_nobody_knows_stay(text, because):
+def test_unknown_sizes_are_refused(text, because):
     assert_refuses(counted_beforehand, text, because=because, **SIZES)
 
 

@@ -114,7 +114,7 @@ def test_parts_in_bytes_and_of_unknown_shape_stay():
 
 @settings(max_examples=40, deadline=None)
 @given(st.lists(st.binary(max_size=6), max_size=4), st.sampled_from(range(len(CASES))))
-def test_any_bytes_are_answered_alike(values, place):
+def test_any_bytes_give_the_same_answers(values, place):
     c = CASES[place]
     if c.rule in (lower_by_bytes, upper_by_bytes, stripped_by_bytes, counted_by_bytes):
         check(rule_case(c.rule, c.text, x=words(*values), open=("x",)))

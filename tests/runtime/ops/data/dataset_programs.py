@@ -1,4 +1,4 @@
-"""Graphs with datasets in our notation, in which numbers may be written as they are."""
+"""Graphs with datasets in the node notation, with literals for numbers."""
 
 import re
 
@@ -9,7 +9,7 @@ TEXT = "output_types=[string], output_shapes=[()]"
 
 
 def program(text):
-    """Numbers that are written as they are, `5L` and `true!`, become constants."""
+    """Replace the literals `5L` and `true!` by constants."""
     made = {}
 
     def constant(match):

@@ -1,4 +1,4 @@
-"""Datasets inside one run: what all of their elements are, put together in one tensor."""
+"""Datasets inside one run: all their elements, batched into one tensor."""
 
 from inspect import Parameter, signature
 
@@ -12,7 +12,7 @@ from tests.runtime.ops.io.examples import example
 from tfport.runtime.lower import CONTEXT, STRUCTURES
 
 
-def walked(text, *, types="int64", shapes="(?)", **options):
+def all_of(text, *, types="int64", shapes="(?)", **options):
     """All elements of the dataset `d`, which have one shape."""
     count = types.count(",") + 1
     attrs = f"{{output_types=[{types}], output_shapes=[{shapes}]}}"
@@ -26,7 +26,7 @@ def walked(text, *, types="int64", shapes="(?)", **options):
 
 
 def counted(text, **options):
-    """Only how many there are."""
+    """Only the number of elements."""
     return graph_case(program(f"\n    n = DatasetCardinality(d)\n{text}"), fetches="n:0", **options)
 
 
@@ -54,11 +54,11 @@ ROWS = """
 
 
 def of_range(line, **options):
-    return walked(f"{RANGE}    d = {line} {{{NUMBER}}}", **options)
+    return all_of(f"{RANGE}    d = {line} {{{NUMBER}}}", **options)
 
 
 def with_functions(line, attrs="", **options):
-    return walked(f"{RANGE}    d = {line} {{{NUMBER}{attrs}}}{FUNCTIONS}", **options)
+    return all_of(f"{RANGE}    d = {line} {{{NUMBER}{attrs}}}{FUNCTIONS}", **options)
 
 
 ONE = "Targuments=[int64]"
@@ -69,13 +69,13 @@ LENGTHS = "    v = Placeholder() {dtype=int64, shape=(?)}\n" + UNEVEN
 
 def interleaved(op, cycle, block, more="", attrs="", lengths=(3, 0, 4, 1, 2, 0, 0, 5), **options):
     line = f"    d = {op}(t, {cycle}L, {block}L{more}) {{f=@up_to, {NONE}, {NUMBER}{attrs}}}"
-    return walked(LENGTHS + line + FUNCTIONS, v=i64(*lengths), name=op, **options)
+    return all_of(LENGTHS + line + FUNCTIONS, v=i64(*lengths), name=op, **options)
 
 
 def shuffled(op, size, seeds, more="", attrs="", numbers=10, more_text="", **options):
     seeds = f", {seeds[0]}L, {seeds[1]}L" if seeds else ""
     text = f"    r = RangeDataset(0L, {numbers}L, 1L) {{{NUMBER}}}\n{more_text}"
-    return walked(f"{text}    d = {op}(r, {size}L{seeds}{more}) {{{NUMBER}{attrs}}}", name=op, **options)
+    return all_of(f"{text}    d = {op}(r, {size}L{seeds}{more}) {{{NUMBER}{attrs}}}", name=op, **options)
 
 
 RESHUFFLED = """
@@ -85,30 +85,30 @@ RESHUFFLED = """
 """.replace("NUMBER", NUMBER)
 
 CASES = [
-    walked(
+    all_of(
         ROWS, types="float32, string", shapes="(?, 2), (?)", a=np.arange(6, dtype=np.float32).reshape(3, 2),
         s=strings("a", "b", "c"),
     ),
-    walked(ROWS, types="float32, string", shapes="(?, 2), (?)", a=f32([1, 2]), s=strings("a", "b"),
+    all_of(ROWS, types="float32, string", shapes="(?, 2), (?)", a=f32([1, 2]), s=strings("a", "b"),
            fails=True),
-    walked(
+    all_of(
         "    d = TensorDataset(x) {Toutput_types=[int32], output_shapes=[(?)]}\n"
         "    x = Placeholder() {dtype=int32, shape=(?)}", types="int32", shapes="(?, ?)", x=i32(1, 2),
     ),
-    walked(
+    all_of(
         "    d = TensorSliceDataset(x) {Toutput_types=[int32], output_shapes=[()]}\n"
         "    x = Placeholder() {dtype=int32}", types="int32", x=scalar(1), fails=True,
     ),
-    *(walked(f"    d = RangeDataset({a}L, {b}L, {c}L) {{{NUMBER}}}") for a, b, c in
+    *(all_of(f"    d = RangeDataset({a}L, {b}L, {c}L) {{{NUMBER}}}") for a, b, c in
       [(0, 5, 1), (2, 11, 3), (5, 0, -2), (3, 4, 10)]),
-    walked(f"    d = RangeDataset(0L, 5L, 0L) {{{NUMBER}}}", fails=True),
-    walked(f"    d = RangeDataset(5L, 5L, 1L) {{{NUMBER}}}", fails=True),
+    all_of(f"    d = RangeDataset(0L, 5L, 0L) {{{NUMBER}}}", fails=True),
+    all_of(f"    d = RangeDataset(5L, 5L, 1L) {{{NUMBER}}}", fails=True),
     counted(f"    d = RangeDataset(5L, 5L, 1L) {{{NUMBER}}}"),
     counted(f"    d = RangeDataset(5L, 0L, 1L) {{{NUMBER}}}"),
-    walked(
+    all_of(
         "    d = RangeDataset(0L, 5L, 1L) {output_types=[float32], output_shapes=[()]}", types="float32"
     ),
-    walked("    d = RangeDataset(-2L, 2L, 1L) {output_types=[int32], output_shapes=[()]}", types="int32"),
+    all_of("    d = RangeDataset(-2L, 2L, 1L) {output_types=[int32], output_shapes=[()]}", types="int32"),
     *(of_range(f"TakeDataset(r, {n}L)") for n in (1, 3, 10, 12, -1, -5)),
     of_range("TakeDataset(r, 0L)", fails=True),
     *(counted(f"{RANGE}    d = TakeDataset(r, {n}L) {{{NUMBER}}}") for n in (0, -1, 3)),
@@ -120,13 +120,13 @@ CASES = [
     of_range("RepeatDataset(r, 0L)", fails=True),
     counted(f"{RANGE}    d = RepeatDataset(r, -1L) {{{NUMBER}}}"),
     counted(f"{RANGE}    e = SkipDataset(r, -1L) {{{NUMBER}}}\n    d = RepeatDataset(e, -1L) {{{NUMBER}}}"),
-    walked(
+    all_of(
         f"{RANGE}    i = RepeatDataset(r, -1L) {{{NUMBER}}}\n    d = TakeDataset(i, 23L) {{{NUMBER}}}"
     ),
-    walked(f"{RANGE}    e = SkipDataset(r, -1L) {{{NUMBER}}}\n    d = RepeatDataset(e, -1L) {{{NUMBER}}}",
+    all_of(f"{RANGE}    e = SkipDataset(r, -1L) {{{NUMBER}}}\n    d = RepeatDataset(e, -1L) {{{NUMBER}}}",
            fails=True),
-    walked(f"{RANGE}    e = TakeDataset(r, 2L) {{{NUMBER}}}\n    d = ConcatenateDataset(r, e) {{{NUMBER}}}"),
-    walked(
+    all_of(f"{RANGE}    e = TakeDataset(r, 2L) {{{NUMBER}}}\n    d = ConcatenateDataset(r, e) {{{NUMBER}}}"),
+    all_of(
         f"{RANGE}    e = SkipDataset(r, 5L) {{{NUMBER}}}\n    d = ZipDataset(r, e) {{{PAIR}, N=2}}",
         types="int64, int64", shapes="(?), (?)",
     ),
@@ -137,30 +137,30 @@ CASES = [
     of_range("ShardDataset(r, 3L, 3L)", fails=True),
     of_range("ShardDataset(r, 0L, 0L)", fails=True),
     of_range("ShardDataset(r, 11L, 10L)", fails=True),
-    walked(f"{RANGE}    d = ShardDataset(r, 11L, 1L) {{{NUMBER}, require_non_empty=true}}", fails=True),
+    all_of(f"{RANGE}    d = ShardDataset(r, 11L, 1L) {{{NUMBER}, require_non_empty=true}}", fails=True),
     *(
-        walked(f"{RANGE}    d = {op} {{{VECTOR}}}", shapes="(?, ?)")
+        all_of(f"{RANGE}    d = {op} {{{VECTOR}}}", shapes="(?, ?)")
         for op in ("BatchDataset(r, 5L)", "BatchDatasetV2(r, 5L, false!)", "BatchDatasetV2(r, 4L, true!)",
                    "BatchDatasetV2(r, 100L, false!)", "ParallelBatchDataset(r, 3L, 2L, true!)")
     ),
-    walked(f"{RANGE}    d = BatchDatasetV2(r, 4L, false!) {{{VECTOR}}}", shapes="(?, ?)", fails=True),
+    all_of(f"{RANGE}    d = BatchDatasetV2(r, 4L, false!) {{{VECTOR}}}", shapes="(?, ?)", fails=True),
     counted(f"{RANGE}    d = BatchDatasetV2(r, 4L, false!) {{{VECTOR}}}"),
-    walked(f"{RANGE}    d = BatchDataset(r, 0L) {{{VECTOR}}}", shapes="(?, ?)", fails=True),
-    walked(f"{RANGE}    b = BatchDatasetV2(r, 4L, false!) {{{VECTOR}}}\n"
+    all_of(f"{RANGE}    d = BatchDataset(r, 0L) {{{VECTOR}}}", shapes="(?, ?)", fails=True),
+    all_of(f"{RANGE}    b = BatchDatasetV2(r, 4L, false!) {{{VECTOR}}}\n"
            f"    d = UnbatchDataset(b) {{{NUMBER}}}"),
     of_range("UnbatchDataset(r)", fails=True),
     of_range("PrefetchDataset(r, 2L)"),
     of_range("PrefetchDataset(r, -1L)"),
     of_range("PrefetchDataset(r, -3L)", fails=True),
     of_range("ModelDataset(r)"),
-    walked(f'{RANGE}    d = OptionsDataset(r) {{{NUMBER}, serialized_options=""}}'),
+    all_of(f'{RANGE}    d = OptionsDataset(r) {{{NUMBER}, serialized_options=""}}'),
     of_range("MaxIntraOpParallelismDataset(r, 1L)"),
     of_range("PrivateThreadPoolDataset(r, 1L)"),
     of_range("AssertCardinalityDataset(r, 10L)"),
     of_range("AssertCardinalityDataset(r, 9L)", fails=True),
     of_range("AssertCardinalityDataset(r, 11L)", fails=True),
     *(
-        walked(f'{RANGE}    none = Const() {{dtype=string, value=string()[""]}}\n{text}')
+        all_of(f'{RANGE}    none = Const() {{dtype=string, value=string()[""]}}\n{text}')
         for text in (
             f"    c = CacheDataset(r, none) {{{NUMBER}}}\n    d = RepeatDataset(c, 2L) {{{NUMBER}}}",
             f"    c = CacheDatasetV2(r, none, m) {{{NUMBER}}}\n    m = AnonymousMemoryCache()\n"
@@ -176,7 +176,7 @@ CASES = [
     with_functions("ParallelMapDatasetV2(r, 5L, -1L)", f', f=@add, {ONE}, deterministic="false"'),
     with_functions("ParallelMapDatasetV2(r, 5L, 0L)", f", f=@add, {ONE}", fails=True),
     with_functions("MapDataset(r)", f", f=@divided, {NONE}", fails=True),
-    walked(
+    all_of(
         f"{RANGE}    m = MapDataset(r) {{{NUMBER}, f=@divided, {NONE}}}\n"
         f"    d = IgnoreErrorsDataset(m) {{{NUMBER}}}{FUNCTIONS}"
     ),
@@ -187,7 +187,7 @@ CASES = [
     with_functions("FlatMapDataset(r)", f", f=@up_to, {NONE}"),
     with_functions("FlatMapDataset(r)", f", f=@square, {NONE}", fails=True),
     with_functions("ScanDataset(r, 1L)", f", f=@both, Tstate=[int64], {NONE}"),
-    walked(
+    all_of(
         f"{RANGE}    d = MapAndBatchDataset(r, 5L, 2L, 1L, false!) {{{VECTOR}, f=@add, {ONE}}}{FUNCTIONS}",
         shapes="(?, ?)",
     ),
@@ -197,32 +197,32 @@ CASES = [
     *(interleaved("ParallelInterleaveDatasetV2", c, b, ", 2L") for c in (2, 3) for b in (1, 2)),
     *(interleaved("ParallelInterleaveDatasetV3", c, b, ", 2L") for c in (2, 20) for b in (1, 3)),
     *(interleaved("ParallelInterleaveDatasetV4", c, b, ", 1L, 2L, 2L") for c in (2, 3, 20) for b in (1, 2)),
-    walked(
+    all_of(
         f"{RANGE}    d = GroupByWindowDataset(r) {{{NUMBER}, key_func=@third, reduce_func=@all_of,"
         " window_size_func=@two, Tkey_func_other_arguments=[], Treduce_func_other_arguments=[],"
         f" Twindow_size_func_other_arguments=[]}}{FUNCTIONS}"
     ),
-    walked(
+    all_of(
         f"{RANGE}    d = GroupByReducerDataset(r) {{{NUMBER}, key_func=@third, init_func=@init,"
         " reduce_func=@add, finalize_func=@square, Tkey_func_other_arguments=[],"
         " Tinit_func_other_arguments=[], Treduce_func_other_arguments=[],"
         f" Tfinalize_func_other_arguments=[]}}{FUNCTIONS}"
     ),
-    walked(
+    all_of(
         f"{LENGTHS}    z = RangeDataset(100L, 103L, 1L) {{{NUMBER}}}\n"
         f"    r2 = RangeDataset(0L, 10L, 1L) {{{NUMBER}}}\n"
         f"    d = DirectedInterleaveDataset(t, z, r2) {{{NUMBER}, N=2}}",
         v=i64(0, 1, 1, 0, 0, 0, 0, 1),
     ),
-    walked(
+    all_of(
         f"{LENGTHS}    z = RangeDataset(100L, 103L, 1L) {{{NUMBER}}}\n"
         f"    r2 = RangeDataset(0L, 10L, 1L) {{{NUMBER}}}\n"
         f"    d = DirectedInterleaveDataset(t, z, r2) {{{NUMBER}, N=2, stop_on_empty_dataset=true}}",
         v=i64(0, 1, 1, 0, 0, 0, 0, 1),
     ),
-    walked(f"{LENGTHS}    d = UniqueDataset(t) {{{NUMBER}}}", v=i64(3, 1, 3, 2, 1)),
+    all_of(f"{LENGTHS}    d = UniqueDataset(t) {{{NUMBER}}}", v=i64(3, 1, 3, 2, 1)),
     *(
-        walked(
+        all_of(
             f"{RANGE}    w = WindowDataset(r, {size}L, {shift}L, {stride}L, {drop}!)"
             f" {{output_types=[variant], output_shapes=[()]}}\n"
             f"    d = FlatMapDataset(w) {{{VECTOR}, f=@padded, {NONE}}}\n"
@@ -250,25 +250,25 @@ CASES = [
     shuffled("ShuffleDataset", 3, (0, 9)),
     shuffled("ShuffleDataset", 100, (1, 2), numbers=300),
     shuffled("ShuffleDataset", 0, (1, 2), fails=True),
-    walked(
+    all_of(
         f"{RANGE}    g = AnonymousSeedGenerator(3L, 4L, true!)\n"
         f"    d = ShuffleDatasetV2(r, 4L, g) {{{NUMBER}}}",
     ),
-    walked(f"{RANGE}    g = AnonymousSeedGenerator(3L, 4L, true!)\n"
+    all_of(f"{RANGE}    g = AnonymousSeedGenerator(3L, 4L, true!)\n"
            f"    d = ShuffleDatasetV3(r, 4L, 1L, 2L, g) {{{NUMBER}}}"),
-    walked(RANGE + RESHUFFLED.replace("HOW", "true")),
-    walked(RANGE + RESHUFFLED.replace("HOW", "false")),
+    all_of(RANGE + RESHUFFLED.replace("HOW", "true")),
+    all_of(RANGE + RESHUFFLED.replace("HOW", "false")),
     *(shuffled("ShuffleAndRepeatDataset", size, (7, 9), f", {count}L")
       for size in (1, 3, 15, 50, 100) for count in (1, 4, 7)),
     shuffled("ShuffleAndRepeatDataset", 3, (7, 9), ", 0L", fails=True),
-    walked(
+    all_of(
         f"    i = RandomDataset(3L, 4L) {{{NUMBER}}}\n    d = TakeDataset(i, 9L) {{{NUMBER}}}"
     ),
-    walked(
+    all_of(
         f"    i = RandomDatasetV2(3L, 4L, g) {{{NUMBER}}}\n    g = AnonymousSeedGenerator(5L, 6L, true!)\n"
         f"    d = TakeDataset(i, 9L) {{{NUMBER}}}"
     ),
-    walked(
+    all_of(
         f"    i = RandomDatasetV2(3L, 4L, g) {{{NUMBER}, rerandomize_each_iteration=true}}\n"
         f"    g = DummySeedGenerator()\n    j = TakeDataset(i, 3L) {{{NUMBER}}}\n"
         f"    d = RepeatDataset(j, 3L) {{{NUMBER}}}"
@@ -382,14 +382,14 @@ CASES += [
     *(interleaved("LegacyParallelInterleaveDatasetV2", c, b, ", 1L, 1L") for c, b in [(2, 1), (3, 2)]),
     with_functions("ExperimentalScanDataset(r, 1L)", f", f=@both, Tstate=[int64], {NONE}"),
     with_functions("ExperimentalTakeWhileDataset(r, 4L)", f", predicate=@less, {ONE}"),
-    walked(
+    all_of(
         f"{RANGE}    i = Const() {{dtype=int32, value=int32()[2]}}\n"
         f"    d = ParallelMapDataset(r, 5L, i) {{{NUMBER}, f=@add, {ONE}}}{FUNCTIONS}"
     ),
     graph_case(program(f"{RANGE}    n = ExperimentalDatasetCardinality(r)"), fetches="n:0"),
-    walked(f"    a = Const() {{dtype=int64, value=int64()[4]}}\n"
+    all_of(f"    a = Const() {{dtype=int64, value=int64()[4]}}\n"
            f"    d = ListDataset(a, a, a) {{Tinput_types=[int64, int64, int64], {NUMBER}}}"),
-    walked(  # a batch of what differs in shape
+    all_of(  # a batch of what differs in shape
         f"{RANGE}    d = MapDataset(r) {{f=@count, {NONE}, output_types=[int64], output_shapes=[(?)]}}\n"
         + PADDED[PADDED.index("    def count"):], shapes="(?, ?)", fails=True,
     ),
@@ -402,7 +402,7 @@ CASES += [
     taken(EXAMPLES, 1, types="float32, variant, variant", shapes="(?, 1), (?), ()",
           fetches=["g0:0"], x=strings(*WRITTEN, b"\x0a\x05ab"), fails=True),
     padded(1, 3, 0, 2),
-    walked(
+    all_of(
         ROWS.replace("d =", "t =")
         + "    d = PaddedBatchDataset(t, 2L, two, rest, zero, dot) {Toutput_types=[float32, string],"
         " output_shapes=[(?, ?), (?)], N=2}\n    two = Const() {dtype=int64, value=int64(1,)[3]}\n"
@@ -431,7 +431,7 @@ OLD_ITERATOR = f"""
 """
 CASES += [
     *(
-        walked(f"{RANGE}{NONE_OF_THEM}    d = {line} {{{NUMBER}}}")
+        all_of(f"{RANGE}{NONE_OF_THEM}    d = {line} {{{NUMBER}}}")
         for line in (
             "OptimizeDataset(r, none)",
             "OptimizeDatasetV2(r, none, none, none)",

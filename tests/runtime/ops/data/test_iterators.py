@@ -1,4 +1,4 @@
-"""Iterators of a session: where they are, under which names, what they do when something fails."""
+"""Iterators of a session: positions, names and errors."""
 
 from concurrent.futures import ThreadPoolExecutor
 
@@ -118,7 +118,7 @@ FAILING = f"""
 """
 
 
-def test_an_iterator_goes_on_behind_an_element_that_failed():
+def test_an_iterator_continues_after_an_element_that_failed():
     session = session_of(program(FAILING + FUNCTIONS))
     session.run("make")
     assert int(session.run("x:0")) == -12
@@ -151,7 +151,7 @@ def test_what_would_write_a_file_is_refused():
         session_of(program(text)).run("n:0")
 
 
-def test_the_attribute_that_nobody_takes_is_refused():
+def test_an_unsupported_dataset_op_is_refused():
     text = f"{RANGE}    d = AutoShardDataset(r, 1L, 0L) {{{NUMBER}}}\n    n = DatasetCardinality(d)"
     with pytest.raises(tfport.CannotRun, match="AutoShardDataset"):
         session_of(program(text)).run("n:0")

@@ -1,4 +1,4 @@
-"""Signs of vectors are free, so decompositions are compared by values and by what they compose to."""
+"""The signs of vectors are arbitrary, so decompositions are compared by values and by their product."""
 
 import numpy as np
 import pytest

@@ -208,7 +208,7 @@ def test_quantize(c, way):
 
 @pytest.mark.parametrize("range_given", [True, False])
 def test_the_first_version_is_the_second_with_its_range_in_attributes(range_given):
-    """TensorFlow took it out of new graphs in 2017, so it cannot be asked."""
+    """TensorFlow removed it from new graphs in 2017, so it has no recorded answers."""
     attrs = {"signed_input": True, "num_bits": 5, "range_given": range_given}
     first = case("QuantizeAndDequantize", X, **attrs, input_min=-1.0, input_max=2.0)
     second = case("QuantizeAndDequantizeV2", X, single(-1), single(2), **attrs, round_mode="HALF_TO_EVEN")

@@ -122,7 +122,7 @@ FROM = "{input_ragged_rank=%d, output_ragged_rank=%d, Tvalues=float32, Tsplits=i
 
 
 def packed(to, back, count, **feeds):
-    """What comes out of a variant that a ragged tensor was put into."""
+    """A ragged tensor packed into a variant and unpacked."""
     text = PACK + f"p = RaggedTensorToVariant({to}\nq = RaggedTensorFromVariant(p) {back}\n"
     for name in ("s", "t", "v"):
         if name not in feeds:

@@ -30,7 +30,7 @@ TRUE = i64([0, 1], [5, 3], [1, 9])
 
 
 def generator(text, *, state="(3,)[1, 2, 3]"):
-    """Two draws of one generator, and the state that they leave."""
+    """Two draws of one generator, and its final state."""
     return graph_case(
         f"""
         g = VarHandleOp() {{dtype=int64, shape=(?), shared_name="g"}}

@@ -73,7 +73,7 @@ def session(text):
     return tfport.Session(tfport.load(graph_to_def(graph(text)).SerializeToString()))
 
 
-def test_a_queue_stays_between_runs_and_nobody_waits_for_it():
+def test_a_queue_persists_between_runs_and_never_blocks():
     queue = session("""
         x = Placeholder() {dtype=float32, shape=()}
         q = FIFOQueue() {component_types=[float32], shapes=[()], capacity=2}

@@ -1,4 +1,4 @@
-"""Variables of both kinds, and what only hands a value on."""
+"""Reference and resource variables, and ops that pass a value through."""
 
 import pytest
 from tests.runtime.cases import case, check, checks, f32, graph_case, i32

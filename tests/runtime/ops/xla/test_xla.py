@@ -1,4 +1,4 @@
-"""Ops of XLA, against answers of `tests.live.record_xla_ops`."""
+"""XLA ops, compared with the answers of `tests.live.record_xla_ops`."""
 
 from textwrap import dedent
 

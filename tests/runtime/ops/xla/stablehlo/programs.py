@@ -1,5 +1,5 @@
 # ruff: noqa: E501
-"""Programs of StableHLO in MLIR's notation, whose lines are as long as they are: a text, inputs, and result types."""
+"""StableHLO programs in MLIR's notation: text, inputs and result types."""
 
 import numpy as np
 from tests.runtime.cases import f32, f64, i32, numbers
@@ -14,7 +14,7 @@ def kind_of(array):
 
 
 def program(body, results, *inputs, more=""):
-    """A function of these inputs: `%0`, `%1`… in the body are its arguments, `%r`… what it answers."""
+    """A function of these inputs: `%0`, `%1`… in the body are its arguments, `%r`… its results."""
     args = ", ".join(f"%a{i}: {kind_of(x)}" for i, x in enumerate(inputs))
     kinds = [kind.strip() for kind in results.split(";")]
     names = ["%r", "%s", "%t"][: len(kinds)]

@@ -1,4 +1,4 @@
-"""Programs of StableHLO inside XlaCallModule, against answers of `tests.live.record_stablehlo`."""
+"""StableHLO programs in XlaCallModule, compared with the answers of `tests.live.record_stablehlo`."""
 
 import numpy as np
 import pytest
@@ -62,14 +62,14 @@ def module_of(name):
     return recorded_answers("stablehlo")[name][1].tobytes()
 
 
-def test_a_module_for_several_platforms_is_told_which_it_runs_on():
+def test_a_module_for_several_platforms_gets_the_platform():
     """Its first argument is the number of the platform; `case` here negates for the first."""
     for platforms, sign in (([b"CPU", b"CUDA"], -1), ([b"CUDA", b"CPU"], 1)):
         arrays = call(module_of("case"), (X,), ["tensor<3x4xf32>"], platforms=platforms)
         assert np.array_equal(arrays[0], sign * X)
 
 
-def test_what_cannot_run_is_told_before_anything_runs():
+def test_unsupported_programs_fail_before_anything_runs():
     with pytest.raises(tfport.Error, match="expected MLIR bytecode"):
         call(b"module {}", (X,), ["tensor<3x4xf32>"])
     broken = module_of("custom calls").replace(b"mhlo.erf", b"lapackxx")
