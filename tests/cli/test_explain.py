@@ -1,4 +1,4 @@
-"""`tfport explain`: what may be given to it, text of 80 columns, JSON, codes and exit codes."""
+"""`tfport explain`: its inputs, text of 80 columns, JSON, codes and exit codes."""
 
 import io
 import json

@@ -1,4 +1,4 @@
-"""Chains of rules: the cheapest that ends is taken, one that does not end leaves no trace."""
+"""Chains of rules: the cheapest complete one is applied; an incomplete one changes nothing."""
 
 import pytest
 from tests.fix.rule_cases import PRODUCER

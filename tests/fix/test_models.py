@@ -1,4 +1,4 @@
-"""Models that TensorFlow wrote, rewritten for older releases: what comes out, and that others can read it."""
+"""Models written by TensorFlow, rewritten for older releases and loaded again."""
 
 import pytest
 from tests.recorded_models import PROGRAMS, load

@@ -1,4 +1,4 @@
-"""Ragged tensors handed on without boxes: TensorFlow answers as before."""
+"""Ragged tensors without variants: TensorFlow's outputs stay the same."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Branches, loops and lists said as TF1 says them: TensorFlow and tfport answer as before."""
+"""Branches, loops and lists in TF1's form: the outputs of TensorFlow and tfport stay the same."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""Tables in other forms, and without tables: TensorFlow answers as before."""
+"""Tables in other forms, and as constants: TensorFlow's outputs stay the same."""
 
 from __future__ import annotations
 

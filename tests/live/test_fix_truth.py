@@ -1,4 +1,4 @@
-"""Models in TensorFlow's C API, in a process of its own: what goes in comes out, and what it says is kept."""
+"""Models run with TensorFlow's C API in a separate process: tensors and error messages are passed unchanged."""
 
 import sys
 from importlib.util import find_spec

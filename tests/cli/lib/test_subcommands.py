@@ -1,4 +1,4 @@
-"""`tfport lib new`, `build` and `show`; and that `tfport lib FILE` is what it was."""
+"""`tfport lib new`, `build` and `show`, and `tfport lib FILE` without a subcommand."""
 
 import json
 import shutil

@@ -1,4 +1,4 @@
-"""Small models for proofs: a graph in our notation, as a frozen one or as a SavedModel with a signature."""
+"""Small models to verify: a graph in the node notation, frozen or as a SavedModel with a signature."""
 
 from __future__ import annotations
 

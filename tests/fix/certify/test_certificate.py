@@ -1,4 +1,4 @@
-"""The paper: what it says to people, programs and browsers, and the digests of what it speaks of."""
+"""The certificate as text, JSON and HTML, and the digests of the models."""
 
 from __future__ import annotations
 

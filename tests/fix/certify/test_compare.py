@@ -1,4 +1,4 @@
-"""How far answers are apart, type by type, and what is too far."""
+"""Differences of outputs for each dtype, and the tolerances."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Tensors between processes: the file that we write is the one that the worker reads, and the other way."""
+"""Tensors in files between processes: tfport and the worker read each other's files."""
 
 from __future__ import annotations
 

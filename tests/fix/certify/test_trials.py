@@ -1,4 +1,4 @@
-"""Inputs made up for signatures: Examples that a model parses, parts that fit together, sizes and edges."""
+"""Generated inputs for signatures: Examples, matching components, sizes and edge cases."""
 
 from __future__ import annotations
 

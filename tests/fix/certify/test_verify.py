@@ -1,4 +1,4 @@
-"""Proofs over small models: alike, different, refusing, random; and what may be said of each."""
+"""Verification of small models: equal, different, failing and random ones."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Nodes that a rule makes: types and attributes that the inputs decide, defaults said outright."""
+"""Nodes that a rule makes: inferred types and attributes, explicit defaults."""
 
 import numpy as np
 import pytest

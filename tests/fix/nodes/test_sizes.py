@@ -1,4 +1,4 @@
-"""Sizes of values: numbers where they are known, nodes where they are not."""
+"""Sizes of values: numbers if known, nodes otherwise."""
 
 import pytest
 from tests.recorded_models import graph

@@ -1,4 +1,4 @@
-"""Calls, branches and loops under their twins' names."""
+"""Calls, branches and loops with their stateful or stateless counterparts."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""Numbers rounded as if they were quantized, under older names."""
+"""Fake quantization with older ops."""
 
 import numpy as np
 import pytest

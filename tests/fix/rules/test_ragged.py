@@ -1,4 +1,4 @@
-"""Ragged tensors by the row and place of each value."""
+"""Ragged ops by the row and the column of each value."""
 
 import numpy as np
 import pytest

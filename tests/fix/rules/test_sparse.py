@@ -1,4 +1,4 @@
-"""Segments of rows and sparse tensors as older releases have them."""
+"""Sparse segments and sparse tensors with older ops."""
 
 import numpy as np
 import pytest

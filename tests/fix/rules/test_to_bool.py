@@ -1,4 +1,4 @@
-"""Truth of a tensor."""
+"""ToBool."""
 
 import numpy as np
 import pytest

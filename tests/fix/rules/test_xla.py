@@ -1,4 +1,4 @@
-"""Ops that speak to XLA alone, as plain ones. TensorFlow runs them only compiled, so tfport answers."""
+"""XLA ops as ordinary ops. TensorFlow runs them only compiled, so tfport runs the originals."""
 
 import json
 

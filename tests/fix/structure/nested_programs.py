@@ -1,4 +1,4 @@
-"""Programs of two numbers with branches, loops and calls in one another, as texts; and what they answer.
+"""Programs of two numbers with nested branches, loops and calls, as text, and their expected outputs.
 
 A program is a list of statements, each of which makes two numbers of two numbers:
 `("add",)`, `("if", program, program)`, `("case", programs)`, `("while", turns, program)` …

@@ -1,4 +1,4 @@
-"""Graphs with tables of every kind: run in one go, filled from constants first."""
+"""Graphs with tables of every kind, filled from constants and read in one run."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""If and Case as Switch and Merge: their parts, what hangs on what, and who still waits."""
+"""If and Case as Switch and Merge: nodes, inputs and control dependencies."""
 
 import numpy as np
 import pytest

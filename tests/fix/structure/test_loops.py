@@ -1,4 +1,4 @@
-"""While as a frame of TF1: what enters how, what goes round, what hangs on the turn."""
+"""While as a TF1 frame: constants, loop variables and control dependencies."""
 
 import numpy as np
 import pytest

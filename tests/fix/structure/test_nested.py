@@ -1,4 +1,4 @@
-"""Branches, loops and calls in one another: lowered, a program answers as it should."""
+"""Nested branches, loops and calls give the expected outputs after lowering."""
 
 import numpy as np
 import tests.fix.structure.nested_programs as programs

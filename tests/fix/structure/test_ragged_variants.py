@@ -1,4 +1,4 @@
-"""Boxes for ragged tensors left out where they are only unpacked."""
+"""Ragged variants are removed where they are only unpacked."""
 
 import pytest
 from tests.recorded_models import graph

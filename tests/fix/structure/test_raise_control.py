@@ -1,4 +1,4 @@
-"""TF1's branches and loops as functional ones: lowered and raised again, a program answers as before."""
+"""TF1's branches and loops as functional ones: lowering and raising keeps the outputs."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""Whole programs in the form that a target has: what is changed follows from what it registers."""
+"""Whole programs in the form that a target supports, depending on the ops it registers."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""Models as TF1 writes them: one graph, a saver that restores what is needed, an init op, no objects."""
+"""Models in TF1's form: one graph, a saver for the needed variables, an init op, no objects."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""Tables as references and as resources: answers stay, and what has no other form is refused."""
+"""Tables as references and as resources: outputs stay the same, or the change is refused."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""Pairs of transpositions go, what else reads them stays as it was."""
+"""Pairs of transposes are removed; their other readers do not change."""
 
 import numpy as np
 import pytest

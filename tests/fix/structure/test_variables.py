@@ -1,4 +1,4 @@
-"""Variables by reference and as resources: the same answers, or a reason."""
+"""Reference and resource variables: the same outputs, or a refusal."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""Tables from files of the model, filled from constants: the same look-ups, no file needed."""
+"""Tables from vocabulary files, filled from constants instead: the same lookups without the file."""
 
 import numpy as np
 import pytest

@@ -22,7 +22,7 @@ def register(registry):
 FAILS_LATE = """
 def register(registry):
     registry.op("Acme>Lost: (x: float) -> y: float")
-    raise RuntimeError("no licence")
+    raise RuntimeError("no license")
 """
 PROGRAM = """
 import json, sys, warnings
@@ -75,7 +75,7 @@ def test_they_are_loaded_once_with_the_first_session(packages):
     assert sorted(report["message"]) == [
         "the ops of acme-broken 1.0 (ops = acme_broken) cannot be loaded: "
         "ModuleNotFoundError: No module named 'no_such_module'",
-        "the ops of acme-late 1.0 (ops = acme_late:register) cannot be loaded: RuntimeError: no licence",
+        "the ops of acme-late 1.0 (ops = acme_late:register) cannot be loaded: RuntimeError: no license",
         "the ops of acme-number 1.0 (ops = acme_number:seven) cannot be loaded: "
         "TypeError: expected a module or a function of a registry, got int",
     ]

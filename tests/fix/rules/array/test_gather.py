@@ -1,4 +1,4 @@
-"""Slices by their numbers."""
+"""Gather ops."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""Ops that hand on what they are given."""
+"""Ops that pass their input through."""
 
 import numpy as np
 import pytest

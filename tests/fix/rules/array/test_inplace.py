@@ -1,4 +1,4 @@
-"""Rows of a tensor changed where it lies."""
+"""In-place updates of rows."""
 
 import pytest
 from tests.fix.chains import chain_case, check_chain

@@ -1,4 +1,4 @@
-"""Elements in another order."""
+"""Ops that reorder elements."""
 
 import numpy as np
 import pytest

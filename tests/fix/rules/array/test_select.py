@@ -1,4 +1,4 @@
-"""Elements of one tensor or another, by a condition."""
+"""Select ops."""
 
 import numpy as np
 import pytest

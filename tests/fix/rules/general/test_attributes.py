@@ -1,4 +1,4 @@
-"""Attributes that an older definition has not are left out where that changes nothing."""
+"""Attributes unknown to an older definition are removed if that changes nothing."""
 
 import numpy as np
 import pytest

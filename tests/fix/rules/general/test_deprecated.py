@@ -1,4 +1,4 @@
-"""Ops under the names that took their place; 2.21 refuses the old ones, so tfport answers for them."""
+"""Deprecated ops become their replacements; 2.21 rejects the old ones, so tfport runs them."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""Ops in types that a target has no kernels for; what is exact keeps every bit, of what runs over too."""
+"""Ops with dtypes without a kernel on the target; exact rules keep every bit, also on overflow."""
 
 import ml_dtypes
 import numpy as np

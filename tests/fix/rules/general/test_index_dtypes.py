@@ -1,4 +1,4 @@
-"""Sizes, axes and places in int32."""
+"""Sizes, axes and indices in int32."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""Boxes among which the best are chosen, and images cut and moved, under older names."""
+"""Older versions of non-max suppression, crops and image transforms."""
 
 import numpy as np
 import pytest

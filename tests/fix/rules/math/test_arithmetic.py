@@ -1,4 +1,4 @@
-"""Elementwise arithmetic under its older and newer names."""
+"""Elementwise arithmetic with older and newer ops."""
 
 import numpy as np
 import pytest

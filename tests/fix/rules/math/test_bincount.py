@@ -1,4 +1,4 @@
-"""How often each number occurs."""
+"""Bincount ops."""
 
 import numpy as np
 import pytest

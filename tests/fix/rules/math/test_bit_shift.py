@@ -1,4 +1,4 @@
-"""Bits moved to the left and right."""
+"""Bit shifts."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""Numbers put into buckets by comparisons."""
+"""Bucketize by comparisons."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""Sums of products by the names of axes."""
+"""Einsum as matrix products."""
 
 import numpy as np
 import pytest

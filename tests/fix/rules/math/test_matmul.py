@@ -1,4 +1,4 @@
-"""Products of matrices under their older names."""
+"""Matrix products with older ops."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""Sums and such over axes."""
+"""Reductions over axes."""
 
 import numpy as np
 import pytest

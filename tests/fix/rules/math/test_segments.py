@@ -1,4 +1,4 @@
-"""Rows brought together by the number of their segment."""
+"""Segment reductions."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""Batch normalization under its older names, in float32, and in plain arithmetic."""
+"""Batch normalization with older ops, in float32, and in plain arithmetic."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""Biases of channels under the other names of adding."""
+"""BiasAdd with older and newer ops."""
 
 import numpy as np
 import pytest

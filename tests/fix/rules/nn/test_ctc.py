@@ -1,4 +1,4 @@
-"""CTC with the blank where older releases have it."""
+"""CTC with the blank index of older releases."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""Fused products taken apart."""
+"""Fused products split into separate ops."""
 
 import pytest
 from tests.fix.chains import chain_case, check_chain, rewritten_for

@@ -1,4 +1,4 @@
-"""Channels first between transpositions to channels last."""
+"""Channels-first ops between transposes to channels last."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""Strings one by one, byte by byte where a target has nothing better."""
+"""String ops, as loops over bytes where the target lacks an op."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""Words side by side, of rows of any length."""
+"""N-grams of ragged rows."""
 
 import numpy as np
 import pytest

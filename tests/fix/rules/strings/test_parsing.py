@@ -1,4 +1,4 @@
-"""Examples parsed with the older ops, and raw bytes."""
+"""Parsing of Examples with older ops, and of raw bytes."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""Regular expressions as inputs, as attributes, and the plain ones byte by byte."""
+"""Regular expressions as inputs, as attributes, and simple ones as loops over bytes."""
 
 import pytest
 from hypothesis import given, settings

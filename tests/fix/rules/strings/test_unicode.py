@@ -1,4 +1,4 @@
-"""Code points of UTF-8, byte by byte."""
+"""Code points of UTF-8, decoded from bytes."""
 
 import pytest
 from hypothesis import given, settings
