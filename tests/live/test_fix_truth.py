@@ -1,4 +1,4 @@
-"""Models run with TensorFlow's C API in a separate process: tensors and error messages are passed unchanged."""
+"""Models run with TensorFlow's C API in a separate process: tensors and error messages pass unchanged."""
 
 import sys
 from importlib.util import find_spec
