@@ -1,9 +1,9 @@
-"""Turn what kernels and lowerings raise into errors that name the node, and the party at fault.
+"""Turn what kernels and lowerings raise into errors that name the node and the cause.
 
-A value or attribute that a kernel cannot handle is the model's: RunFailed, or MalformedGraph while
-planning. A TypeError or AttributeError is a bug in tfport (InternalError), unless the node
-contradicts the definition of its op or passes a resource of the wrong kind.
-Kernels of custom ops are called by `custom.call`, which blames the kernel.
+A value or attribute that a kernel cannot handle is an error in the model: RunFailed, or
+MalformedGraph while planning. A TypeError or AttributeError is a bug in tfport (InternalError),
+unless the node contradicts the definition of its op or passes a resource of the wrong kind.
+Kernels of custom ops are called by `custom.checked_call`, which attributes all errors to the kernel.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ def planning_error(
     attrs: Mapping[str, Attr],
     inputs: Sequence[DType],
 ) -> Error:
-    """The error to raise where planning a node failed with something else than an `Error`."""
+    """The error to raise where planning a node failed with something other than an `Error`."""
     definition = definition or known_ops().get(op)
     wrong = list(mismatches(definition, attrs, inputs)) if definition is not None else []
     if wrong:

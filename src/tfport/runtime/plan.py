@@ -24,7 +24,7 @@ from tfport.runtime.operand import Operand
 from tfport.runtime.program import OnnxNode, Program, Step
 
 MIN_ISLAND = 3
-"""An island of at most so many cheap ONNX nodes runs on the host."""
+"""An island of at most this many cheap ONNX nodes runs on the host."""
 _HEAVY = frozenset(
     ("Conv", "ConvTranspose", "MatMul", "Gemm", "LSTM", "GRU", "RNN", "Loop", "Einsum", "Resize", "MaxPool",
      "AveragePool", "Softmax")
@@ -114,7 +114,7 @@ def stages(program: Program) -> list[Stage]:
     """Group the steps into stages, in the order in which they run."""
     lowered = {step: step.lowered is not None for step in program.steps}
     groups = _levels(program.steps, lowered)
-    small = [steps for _, is_lowered, steps in groups if is_lowered and not _worthwhile(steps)]
+    small = [steps for _, is_lowered, steps in groups if is_lowered and not _is_worthwhile(steps)]
     if small:
         lowered.update((step, False) for steps in small for step in steps)
         groups = _levels(program.steps, lowered)
@@ -123,7 +123,7 @@ def stages(program: Program) -> list[Stage]:
     return made
 
 
-def _worthwhile(steps: Sequence[Step]) -> bool:
+def _is_worthwhile(steps: Sequence[Step]) -> bool:
     if any(step.run is None for step in steps):
         return True
     nodes = [node for step in steps for node in step.lowered or ()]
@@ -133,16 +133,16 @@ def _worthwhile(steps: Sequence[Step]) -> bool:
 def _levels(steps: Sequence[Step], lowered: dict[Step, bool]) -> list[tuple[int, bool, list[Step]]]:
     """Group steps by how many changes between host and engine come before them."""
     level: dict[Step, int] = {}
-    maker: dict[Operand, Step] = {}
+    producer: dict[Operand, Step] = {}
     last_effect: Step | None = None
     for step in steps:
-        before = {maker[o] for o in reads_of(step, lowered[step]) if o in maker}
+        before = {producer[o] for o in reads_of(step, lowered[step]) if o in producer}
         if _is_ordered(step) and last_effect is not None:
             before.add(last_effect)
         level[step] = max((level[b] + (lowered[b] != lowered[step]) for b in before), default=0)
-        maker.update(dict.fromkeys(step.outputs, step))
+        producer.update(dict.fromkeys(step.outputs, step))
         if lowered[step]:
-            maker.update((o, step) for node in step.lowered or () for o in node.outputs)
+            producer.update((o, step) for node in step.lowered or () for o in node.outputs)
         if _is_ordered(step):
             last_effect = step
     groups: dict[tuple[int, bool], list[Step]] = {}
@@ -180,7 +180,7 @@ def _borders(made: Sequence[Stage], program: Program) -> None:
             if stage.lowered:
                 inside.update((o, None) for node in step.lowered or () for o in node.outputs)
         reads = {o: None for step in stage.steps for o in reads_of(step, stage.lowered)}
-        passed = {o for o in reads if o in inside and not _made_by(o, stage)}
+        passed = {o for o in reads if o in inside and not _is_computed_by(o, stage)}
         stage.writes = [o for o in inside if o in wanted and o not in passed and not o.is_constant]
         stage.reads = [o for o in reads if o not in inside or o in passed]
         if stage.lowered:
@@ -188,7 +188,7 @@ def _borders(made: Sequence[Stage], program: Program) -> None:
         wanted.update(o for o in stage.reads if not o.is_constant)
 
 
-def _made_by(operand: Operand, stage: Stage) -> bool:
+def _is_computed_by(operand: Operand, stage: Stage) -> bool:
     """Whether a stage computes an operand, rather than passing on an input."""
     if not stage.lowered:
         return any(operand in step.outputs and operand not in step.inputs for step in stage.steps)
@@ -230,11 +230,13 @@ def _converted(run: Compiled, before: list[tuple[int, Any]], after: list[tuple[i
 
 def island_nodes(nodes: Sequence[OnnxNode], outputs: Sequence[Operand]) -> list[OnnxNode]:
     """The nodes of an island after the ONNX passes: simplified, fewer transposes, fused convolutions."""
-    better = fuse_convolutions(with_fewer_transposes(_live(simplified(nodes), outputs), outputs), outputs)
-    return _live(better, outputs)
+    better = fuse_convolutions(
+        with_fewer_transposes(_live_nodes(simplified(nodes), outputs), outputs), outputs
+    )
+    return _live_nodes(better, outputs)
 
 
-def _live(nodes: Sequence[OnnxNode], wanted: Iterable[Operand]) -> list[OnnxNode]:
+def _live_nodes(nodes: Sequence[OnnxNode], wanted: Iterable[Operand]) -> list[OnnxNode]:
     """The nodes that the wanted operands depend on."""
     needed = set(wanted)
     kept = []

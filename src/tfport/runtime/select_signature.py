@@ -32,7 +32,9 @@ def select_signature(model: Model, name: str | None = None, fetches: Sequence[st
     if DEFAULT in signatures or len(signatures) == 1:
         return signatures.get(DEFAULT) or next(iter(signatures.values()))
     if signatures:
-        raise Error(f"{model.where}: name a signature to run; {_existing(signatures)}")
+        raise Error(
+            f"{model.where}: there is no {DEFAULT}; name the signature to run; {_existing(signatures)}"
+        )
     return _graph_signature(model, _ends(model.graph))
 
 

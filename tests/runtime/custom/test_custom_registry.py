@@ -5,7 +5,7 @@ import pytest
 
 import tfport
 from tfport.runtime.custom.registry import PROCESS_WIDE, Registry
-from tfport.runtime.custom.source_location import brought_by
+from tfport.runtime.custom.source_location import declared_by_package
 
 SCALE = "Acme>Scale: (x: T, in: float) -> y: T; T: {float, double}; by: float = 2"
 HERE = r"tests/runtime/custom/test_custom_registry\.py:\d+"
@@ -135,7 +135,7 @@ def test_each_op_has_a_provider():
 
 
 def test_ops_of_the_process_wide_registry_are_in_every_session():
-    with brought_by("the tests"):
+    with declared_by_package("the tests"):
 
         @tfport.op("Acme>Everywhere: (x: T) -> y: T; T: type")
         @tfport.kernel("Acme>Everywhere")

@@ -51,7 +51,7 @@ WRONG = [  # text                                               at  message
     ("A: (x: flaot) -> y: float", 5,
      "`flaot` is neither a type nor an attribute; declare it with `; flaot: type`"),
     ("A: (xs: N*float) -> ()", 5, "`N` is not an int attribute; declare it with `; N: int >= 1`"),
-    ("A: (x: n) -> (); n: int", 5, "`n` is an attribute of type int; expected type"),
+    ("A: (x: n) -> (); n: int", 5, "`n` is an attribute of type int; expected the type `type`"),
     ("A: (x: float -> y: float", 4, "this parenthesis is never closed"),
     ("A: (x: float) y: float", 14, "expected `->` and the outputs after the inputs"),
     ("A: (x: float) -> ", 18, "expected outputs; write `()` for an op without outputs"),

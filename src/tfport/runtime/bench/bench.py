@@ -71,7 +71,7 @@ def bench_model(
             job = {"model": os.path.abspath(path), "signature": chosen.name, "inputs": file,
                    "engine": engine, "threads": threads, "seconds": seconds / ROUNDS,
                    "libraries": [os.path.abspath(library) for library in libraries]}  # fmt: skip
-            measured += _in_turn(names, job, batch, folder)
+            measured += _measure_in_turn(names, job, batch, folder)
     return measured
 
 
@@ -86,7 +86,7 @@ def _save(inputs: dict[str, Any], folder: str) -> str:
     return path
 
 
-def _in_turn(names: Sequence[str], job: dict[str, Any], batch: int, folder: str) -> list[Measured]:
+def _measure_in_turn(names: Sequence[str], job: dict[str, Any], batch: int, folder: str) -> list[Measured]:
     rounds: dict[str, list[dict[str, Any]]] = {name: [] for name in names}
     for _ in range(ROUNDS):
         for name in names:

@@ -44,7 +44,7 @@ class CustomKernel(Implementation):
 
     @property
     def rank(self) -> tuple[object, ...]:
-        """What is compared before the attributes."""
+        """Kernels that differ in one of these never overlap, whatever their attributes."""
         return self.device, self.label, self.priority, self.lowers
 
     def as_kernel(self) -> Kernel:

@@ -18,7 +18,7 @@ import warnings
 from importlib.metadata import EntryPoint, entry_points
 from typing import TYPE_CHECKING
 
-from tfport.runtime.custom.source_location import brought_by
+from tfport.runtime.custom.source_location import declared_by_package
 
 if TYPE_CHECKING:
     from tfport.runtime.custom.registry import Registry
@@ -56,7 +56,7 @@ def _load(point: EntryPoint, registry: Registry) -> str | None:
     """Load an entry point; the error message if that fails."""
     package = _package(point)
     try:
-        with brought_by(package):
+        with declared_by_package(package):
             loaded = point.load()
             if callable(loaded):
                 loaded(registry)

@@ -12,7 +12,7 @@ from tfport.runtime.lower import Implementation
 
 
 def why_missing(declared: Sequence[Implementation], attrs: Mapping[str, Attr], why: str) -> str:
-    """Why no kernel of an op takes a node with these attributes; `why` it is not lowered."""
+    """Why no kernel of an op runs a node with these attributes; `why` says why it is not lowered."""
     kernels = [kernel.as_kernel() for kernel in declared if isinstance(kernel, CustomKernel)]
     on_cpu = [kernel for kernel in kernels if kernel.device == CPU]
     if not kernels:

@@ -106,7 +106,7 @@ class _Reader:
                 at, f"`{kind}` is neither a type nor an attribute; declare it with `; {kind}: type`"
             )
         if kinds.get(kind, "type") not in (("type",) if number else ("type", "list(type)")):
-            raise self.wrong(at, f"`{kind}` is an attribute of type {kinds[kind]}; expected type")
+            raise self.wrong(at, f"`{kind}` is an attribute of type {kinds[kind]}; expected the type `type`")
         return definition(made.name, inputs=[text], base=made).input_arg[0]
 
     def _check_names(self, made: OpDef) -> None:

@@ -29,7 +29,7 @@ from tfport.runtime.custom.custom_kernel import CustomKernel, custom_kernel
 from tfport.runtime.custom.missing_kernel import why_missing
 from tfport.runtime.custom.parse_definition import parse_op_definition
 from tfport.runtime.custom.shape_functions import ShapeFunction, shape_rule
-from tfport.runtime.custom.source_location import here, place_of, with_package
+from tfport.runtime.custom.source_location import call_site, location_of, with_package
 from tfport.runtime.implementations import BUILT_IN, OpImplementations
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -58,7 +58,7 @@ class Registry(OpImplementations):
         self, signature: str, *, shape: ShapeFunction | None = None, override: bool = False
     ) -> Callable[[F], F]:
         """Define an op; usable as a decorator. `override`: replace an existing definition."""
-        self.define(parse_op_definition(signature), here(), shape=shape, override=override)
+        self.define(parse_op_definition(signature), call_site(), shape=shape, override=override)
         return lambda function: function
 
     def kernel(
@@ -81,7 +81,7 @@ class Registry(OpImplementations):
                 label=label,
                 priority=priority,
                 constraints=constraints,
-                provider=place_of(function),
+                provider=location_of(function),
                 lowers=lowers,
             )
             return function
@@ -128,7 +128,7 @@ class Registry(OpImplementations):
         lowers: bool = False,
     ) -> None:
         """Register a kernel; BadRegistration if it does not match its op, or clashes with another kernel."""
-        provider = with_package(provider or place_of(function))
+        provider = with_package(provider or location_of(function))
         definition = self.definition_of(op) or known_ops().get(op)
         if definition is None:
             raise BadRegistration(f"{provider}: a kernel of the unknown op {op}; define it with `op` first")

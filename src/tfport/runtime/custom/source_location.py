@@ -14,7 +14,7 @@ _OURS = os.path.dirname(os.path.abspath(__file__))
 
 
 @contextmanager
-def brought_by(package: str) -> Iterator[None]:
+def declared_by_package(package: str) -> Iterator[None]:
     """Attribute what is declared in this context to a package."""
     token = _PACKAGE.set(package)
     try:
@@ -23,7 +23,7 @@ def brought_by(package: str) -> Iterator[None]:
         _PACKAGE.reset(token)
 
 
-def here() -> str:
+def call_site() -> str:
     """The line of the calling program that declares something."""
     frame = sys._getframe(1)
     while frame.f_back is not None and os.path.dirname(os.path.abspath(frame.f_code.co_filename)) == _OURS:
@@ -31,10 +31,10 @@ def here() -> str:
     return _location(frame.f_code.co_filename, frame.f_lineno)
 
 
-def place_of(function: Callable[..., Any]) -> str:
+def location_of(function: Callable[..., Any]) -> str:
     """Where a function is defined; for a function without source, where it is declared."""
     code = getattr(function, "__code__", None)
-    return _location(code.co_filename, code.co_firstlineno) if code is not None else here()
+    return _location(code.co_filename, code.co_firstlineno) if code is not None else call_site()
 
 
 def _location(file: str, line: int) -> str:

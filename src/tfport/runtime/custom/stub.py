@@ -28,7 +28,7 @@ from tfport.graph.parse import parse_graph
 from tfport.runtime.custom.custom_kernel import CustomKernel
 from tfport.runtime.custom.parse_definition import parse_op_definition
 from tfport.runtime.custom.registry import PROCESS_WIDE, Registry, definitions_with
-from tfport.runtime.custom.source_location import here, place_of
+from tfport.runtime.custom.source_location import call_site, location_of
 from tfport.runtime.lower import CONTEXT, Implementation
 from tfport.runtime.operand import Operand
 
@@ -66,10 +66,10 @@ def stub(op: str, instead: Instead) -> Stub:
         definition = OpDef()
         definition.CopyFrom(instead.definition)
         definition.name, definition.is_stateful = name, any(node.is_stateful for node in instead)
-        return Stub(name, definition, instead, here())
+        return Stub(name, definition, instead, call_site())
     if not callable(instead):
         raise BadRegistration(f"{name}: a stub must be a function or a graph, got {type(instead).__name__}")
-    return Stub(name, definition, instead, place_of(instead))
+    return Stub(name, definition, instead, location_of(instead))
 
 
 def with_stubs(registry: Registry, stubs: Stubs | None) -> Registry:

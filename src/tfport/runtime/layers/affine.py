@@ -51,11 +51,11 @@ class AffineReader:
     """Finds the affine form of operands from the steps of one program."""
 
     def __init__(self, steps: Collection[Step], sources: Collection[Operand]) -> None:
-        self.maker = {o: step for step in steps for o in step.outputs if o not in step.inputs}
+        self.producer = {o: step for step in steps for o in step.outputs if o not in step.inputs}
         self.sources = set(sources)
 
     def made_by(self, operand: Operand, *ops: str) -> Step | None:
-        step = self.maker.get(operand)
+        step = self.producer.get(operand)
         return step if step is not None and step.op in ops else None
 
     def affine(self, operand: Operand) -> Affine | None:
@@ -65,7 +65,7 @@ class AffineReader:
             if size is None:
                 return None
             return Affine({operand: np.eye(size, dtype=np.float32)}, np.zeros(size, np.float32))
-        step = self.maker.get(operand)
+        step = self.producer.get(operand)
         if step is None:
             return None
         if step.op == "MatMul":
@@ -81,7 +81,7 @@ class AffineReader:
 
     def activated(self, operand: Operand) -> tuple[str, Affine] | None:
         """An activation and the affine form of its input; its columns may be selected afterwards."""
-        step = self.maker.get(operand)
+        step = self.producer.get(operand)
         if step is None:
             return None
         if step.op in ACTIVATIONS:
@@ -102,7 +102,7 @@ class AffineReader:
         inside = self.affine(left)
         if inside is not None:
             return inside.times(matrix)
-        parts = self.maker.get(left)
+        parts = self.producer.get(left)
         if parts is None or parts.op != "ConcatV2":
             return None
         return self._product_of_parts(parts, matrix)

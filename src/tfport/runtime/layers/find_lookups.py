@@ -96,11 +96,11 @@ class _Matcher:
 
     def __init__(self, program: Program) -> None:
         self.steps = program.steps
-        self.maker: dict[Operand, Step] = {}
+        self.producer: dict[Operand, Step] = {}
         self.readers: dict[Operand, list[Step]] = {}
         for step in program.steps:
             for operand in step.outputs:
-                self.maker.setdefault(operand, step)  # some steps return an input unchanged
+                self.producer.setdefault(operand, step)  # some steps return an input unchanged
             for operand in step.inputs:
                 self.readers.setdefault(operand, []).append(step)
 
@@ -111,9 +111,9 @@ class _Matcher:
 
     def _lookup(self, combine: Step) -> _Match | None:
         data, inverse, segments = combine.inputs
-        gather = self._maker(data, *_GATHERS)
-        unique = self._maker(inverse, "Unique")
-        rows = self._maker(segments, "StridedSlice")
+        gather = self._producer(data, *_GATHERS)
+        unique = self._producer(inverse, "Unique")
+        rows = self._producer(segments, "StridedSlice")
         if gather is None or unique is None or rows is None or unique.outputs[1] is not inverse:
             return None
         table, indices, ids = gather.inputs[0], rows.inputs[0], unique.inputs[0]
@@ -127,7 +127,7 @@ class _Matcher:
         ):
             return None
         kind = _COMBINES[combine.op]
-        filled = self._maker(indices, "SparseFillEmptyRows")
+        filled = self._producer(indices, "SparseFillEmptyRows")
         if filled is None:
             # the number of rows is unknown; the last row is the last one with an id
             return self._match(combine, combine, (indices, ids), table, kind)
@@ -158,14 +158,17 @@ class _Matcher:
     def _pruned(self, filled: Step) -> tuple[Operand, Operand, Operand] | None:
         """Indices, ids and shape before negative ids were removed and empty rows filled."""
         picked_indices, picked_ids, shape, _ = filled.inputs
-        of_indices, of_ids = self._maker(picked_indices, "GatherV2"), self._maker(picked_ids, "GatherV2")
+        of_indices, of_ids = (
+            self._producer(picked_indices, "GatherV2"),
+            self._producer(picked_ids, "GatherV2"),
+        )
         if of_indices is None or of_ids is None or of_indices.inputs[1] is not of_ids.inputs[1]:
             return None
         ids = of_ids.inputs[0]
-        flat = self._maker(of_ids.inputs[1], "Reshape")
-        where = flat and self._maker(flat.inputs[0], "Where")
-        test = where and self._maker(where.inputs[0], "GreaterEqual")
-        reshape = self._maker(of_indices.inputs[0], "SparseReshape")
+        flat = self._producer(of_ids.inputs[1], "Reshape")
+        where = flat and self._producer(flat.inputs[0], "Where")
+        test = where and self._producer(where.inputs[0], "GreaterEqual")
+        reshape = self._producer(of_indices.inputs[0], "SparseReshape")
         if (
             not (flat and test and reshape)
             or not (_along_rows(of_indices) and _along_rows(of_ids))
@@ -182,12 +185,12 @@ class _Matcher:
         return (indices, ids, own_shape) if self._same_matrix(own_shape, wanted) else None
 
     def _same_matrix(self, shape: Operand, wanted: Operand) -> bool:
-        """Whether a matrix is reshaped to its own shape: the product of one size, and the other size."""
-        pack = self._maker(wanted, "Pack")
+        """Whether `wanted` is `shape` as TensorFlow writes it: `[prod(shape[:1]), shape[1]]`."""
+        pack = self._producer(wanted, "Pack")
         if pack is None or shape.shape != (2,) or len(pack.inputs) != 2:
             return False
-        product, last = self._maker(pack.inputs[0], "Prod"), self._maker(pack.inputs[1], "GatherV2")
-        front = product and self._maker(product.inputs[0], "Slice")
+        product, last = self._producer(pack.inputs[0], "Prod"), self._producer(pack.inputs[1], "GatherV2")
+        front = product and self._producer(product.inputs[0], "Slice")
         return bool(
             front
             and last
@@ -205,12 +208,12 @@ class _Matcher:
         for select in self.readers.get(rows, ()):
             if select.op not in ("Select", "SelectV2") or select.inputs[2] is not rows:
                 continue
-            zeros = self._maker(select.inputs[1], "ZerosLike")
-            column = self._maker(select.inputs[0], "Reshape", "Tile")
+            zeros = self._producer(select.inputs[1], "ZerosLike")
+            column = self._producer(select.inputs[0], "Reshape", "Tile")
             if column is not None and column.op == "Tile":
                 if column.inputs[1].known != (1, width):
                     continue
-                column = self._maker(column.inputs[0], "Reshape")
+                column = self._producer(column.inputs[0], "Reshape")
             elif width != 1:
                 continue
             if zeros is None or column is None or zeros.inputs[0] is not rows:
@@ -222,17 +225,17 @@ class _Matcher:
     def _shaped(self, end: Step, shape: Operand, width: int) -> Step:
         """The final reshape of a lookup to the shape that it already has; `end` if there is none."""
         for reshape in self.readers.get(end.outputs[0], ()):
-            joined = self._maker(reshape.inputs[1], "ConcatV2") if reshape.op == "Reshape" else None
+            joined = self._producer(reshape.inputs[1], "ConcatV2") if reshape.op == "Reshape" else None
             if joined is None or len(joined.inputs) != 3 or joined.inputs[1].known != (width,):
                 continue
-            front = self._maker(joined.inputs[0], "Slice")
-            cast = front and self._maker(front.inputs[0], "Cast")
+            front = self._producer(joined.inputs[0], "Slice")
+            cast = front and self._producer(front.inputs[0], "Cast")
             if front and cast and cast.inputs[0] is shape and self._first_size(front, cast.outputs[0]):
                 return reshape
         return end
 
-    def _maker(self, operand: Operand, *ops: str) -> Step | None:
-        step = self.maker.get(operand)
+    def _producer(self, operand: Operand, *ops: str) -> Step | None:
+        step = self.producer.get(operand)
         return step if step is not None and step.op in ops else None
 
     def _between(self, last: Step, source: Iterable[Operand]) -> list[Step] | None:
@@ -246,12 +249,12 @@ class _Matcher:
             for operand in step.inputs:
                 if operand in sources or operand.is_constant:
                     continue
-                maker = self.maker.get(operand)
-                if maker is None:
+                producer = self.producer.get(operand)
+                if producer is None:
                     return None
-                if maker not in inside:
-                    inside.add(maker)
-                    wanted.append(maker)
+                if producer not in inside:
+                    inside.add(producer)
+                    wanted.append(producer)
         return [step for step in self.steps if step in inside]
 
 

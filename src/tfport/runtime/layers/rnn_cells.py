@@ -109,12 +109,12 @@ def _reset_before(
     reader: AffineReader, x: Operand, h: Operand, update: Affine, inside: Operand
 ) -> RnnCell | None:
     """The product of reset gate and state is a source; its matrix is the recurrent one."""
-    for operand in [o for o, step in reader.maker.items() if step.op == "Mul"]:
+    for operand in [o for o, step in reader.producer.items() if step.op == "Mul"]:
         for r, before in _both(reader, operand, "Mul"):
             reset = reader.activated(r) if before is h else None
             if reset is None or reset[0] != "Sigmoid":
                 continue
-            inner = AffineReader(set(reader.maker.values()), {x, operand})
+            inner = AffineReader(set(reader.producer.values()), {x, operand})
             new = inner.affine(inside)
             if new is not None and operand in new.terms:
                 terms = {h if source is operand else source: m for source, m in new.terms.items()}

@@ -39,7 +39,7 @@ def load_op_library(path: str | Path, registry: Registry | None = None) -> list[
     # on a copy first: what is wrong with the registrations is raised before anything is loaded
     _register(record, definitions, provider, _copy(into), {})
     try_to_load(path, installed_tvm_ffi().library)
-    kernels = _loaded(_spelled(os.path.abspath(path)), record)
+    kernels = _loaded(_loader_path(os.path.abspath(path)), record)
     _register(record, definitions, provider, into, kernels)
     return sorted({*(definition.name for definition in definitions), *(line.op for line in record.kernels)})
 
@@ -107,7 +107,7 @@ _VERSIONS: dict[str, list[tuple[int, int, int]]] = {}
 """The versions of the file that were loaded from a path, in order."""
 
 
-def _spelled(path: str) -> str:
+def _loader_path(path: str) -> str:
     """A spelling of the path that is new to the loader if the file was replaced: it compares names."""
     stat = os.stat(path)
     file, changed = (stat.st_dev, stat.st_ino), stat.st_mtime_ns

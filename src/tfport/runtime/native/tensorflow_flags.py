@@ -196,8 +196,8 @@ def _downloaded(target: Target, folder: Path) -> str:
     build = target.build
     assert build is not None
     pythons = build.facts.get("pythons") or []
-    here = "{}.{}".format(*sys.version_info)
-    other = ["--python-version", pythons[-1]] if pythons and here not in pythons else []
+    this_python = "{}.{}".format(*sys.version_info)
+    other = ["--python-version", pythons[-1]] if pythons and this_python not in pythons else []
     pip = [sys.executable, "-m", "pip", "download", "--no-deps", "--only-binary=:all:", "-q"]
     done = subprocess.run(
         [*pip, *other, "-d", str(folder), build.requirement], capture_output=True, text=True, errors="replace"

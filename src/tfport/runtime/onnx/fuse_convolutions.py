@@ -37,7 +37,7 @@ def fuse_convolutions(nodes: Sequence[OnnxNode], wanted: Iterable[Operand]) -> l
 class _Pass:
     def __init__(self, nodes: Sequence[OnnxNode], wanted: Iterable[Operand]) -> None:
         self.kept: dict[OnnxNode, None] = {}
-        self.makers: dict[Operand, OnnxNode] = {}
+        self.producers: dict[Operand, OnnxNode] = {}
         self.uses: Counter[Operand] = Counter(wanted)
         for node in nodes:
             self.uses.update(o for o in node.inputs if o is not None)
@@ -56,11 +56,11 @@ class _Pass:
 
     def keep(self, node: OnnxNode) -> None:
         self.kept[node] = None
-        self.makers.update(dict.fromkeys(node.outputs, node))
+        self.producers.update(dict.fromkeys(node.outputs, node))
 
-    def maker(self, operand: Operand | None, op: str) -> OnnxNode | None:
+    def producer(self, operand: Operand | None, op: str) -> OnnxNode | None:
         """The node that computes an operand, if it has this op."""
-        node = self.makers.get(operand) if operand is not None else None
+        node = self.producers.get(operand) if operand is not None else None
         return node if node is not None and node.op == op and not node.domain else None
 
     def _is_fused(self, node: OnnxNode) -> bool:
@@ -68,7 +68,9 @@ class _Pass:
         conv = self._convolution_before(node.inputs if node.op in ("Mul", "Add") else node.inputs[:1])
         squeeze = None
         if conv is None:
-            squeezes = (self.maker(o, "Squeeze") for o in node.inputs if o is not None and self.uses[o] == 1)
+            squeezes = (
+                self.producer(o, "Squeeze") for o in node.inputs if o is not None and self.uses[o] == 1
+            )
             squeeze = next(filter(None, squeezes), None)
             conv = self._convolution_before(squeeze.inputs[:1]) if squeeze is not None else None
         if conv is None:
@@ -85,9 +87,11 @@ class _Pass:
     def _convolution_before(self, inputs: Iterable[Operand | None]) -> OnnxNode | None:
         """The convolution with constant weights whose output only this node reads."""
         for operand in inputs:
-            maker = self.maker(operand, "Conv") or self.maker(operand, "ConvTranspose")
-            if maker is not None and operand is not None and self.uses[operand] == 1:
-                return maker if all(o is None or o.array is not None for o in maker.inputs[1:]) else None
+            producer = self.producer(operand, "Conv") or self.producer(operand, "ConvTranspose")
+            if producer is not None and operand is not None and self.uses[operand] == 1:
+                return (
+                    producer if all(o is None or o.array is not None for o in producer.inputs[1:]) else None
+                )
         return None
 
     def _normalization(self, node: OnnxNode) -> OnnxNode | None:
@@ -95,7 +99,7 @@ class _Pass:
         if node.op != "Add":
             return None
         x, offset = _and_constant(node)
-        mul = self.maker(x, "Mul")
+        mul = self.producer(x, "Mul")
         if mul is None or x is None or offset is None or self.uses[x] != 1:
             return None
         x, factor = _and_constant(mul)
@@ -113,8 +117,8 @@ class _Pass:
 
     def _with_padding(self, node: OnnxNode) -> OnnxNode:
         """A node with the padding of a preceding zero Pad, possibly through a Transpose."""
-        transpose = self.maker(node.inputs[0], "Transpose")
-        pad = self.maker(transpose.inputs[0] if transpose is not None else node.inputs[0], "Pad")
+        transpose = self.producer(node.inputs[0], "Transpose")
+        pad = self.producer(transpose.inputs[0] if transpose is not None else node.inputs[0], "Pad")
         around = _zeros_around(pad) if pad is not None and "auto_pad" not in node.attrs else None
         if (
             pad is None
@@ -139,7 +143,7 @@ class _Pass:
     def _is_harmless(self, pad: OnnxNode, around: NDArray[Any], node: OnnxNode) -> bool:
         """Whether max pooling may ignore the zeros: no element is negative, no window has only padding."""
         if (
-            self.maker(pad.inputs[0], "Relu") is None
+            self.producer(pad.inputs[0], "Relu") is None
             or around.shape[1] != len(node.attrs["kernel_shape"]) + 2
         ):
             return False
@@ -189,12 +193,12 @@ def _fused_through_squeeze(conv: OnnxNode, squeeze: OnnxNode, node: OnnxNode) ->
     if axes is None or axes.array is None or weights is None or other is None or other.array is None:
         return None
     rank = weights.rank or 0
-    gone = tuple(sorted(int(axis) % rank for axis in axes.array.reshape(-1)))
-    left = rank - len(gone)
-    if min(gone) < 2 or other.array.ndim > left or (index and node.op in ("Div", "Sub")):
+    removed = tuple(sorted(int(axis) % rank for axis in axes.array.reshape(-1)))
+    left = rank - len(removed)
+    if min(removed) < 2 or other.array.ndim > left or (index and node.op in ("Div", "Sub")):
         return None
     whole = other.array.reshape((1,) * (left - other.array.ndim) + other.array.shape)
-    constant = Operand(other.dtype, value=np.expand_dims(whole, gone))
+    constant = Operand(other.dtype, value=np.expand_dims(whole, removed))
     output = Operand(node.outputs[0].dtype, conv.outputs[0].shape, name="fused")
     fused = _fused_node(conv, OnnxNode(node.op, (conv.outputs[0], constant), (output,), node.attrs))
     return fused and [*fused, OnnxNode("Squeeze", (output, axes), node.outputs, squeeze.attrs)]

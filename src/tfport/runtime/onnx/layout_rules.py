@@ -126,16 +126,16 @@ def _reduce(state: LayoutState, node: OnnxNode) -> bool:
     axes = node.inputs[1] if len(node.inputs) > 1 else None
     if x is None or axes is None or axes.array is None or not axes.array.size:
         return False
-    gone = {int(axis) % len(x.perm) for axis in axes.array.reshape(-1)}
-    inputs = [x.inner, state.ints(*sorted(x.perm[i] for i in gone))]
+    removed = {int(axis) % len(x.perm) for axis in axes.array.reshape(-1)}
+    inputs = [x.inner, state.ints(*sorted(x.perm[i] for i in removed))]
     if node.attrs.get("keepdims", 1):
         return state.add_transposed(node, inputs, x.perm)
-    return state.add_transposed(node, inputs, _without(x.perm, gone))
+    return state.add_transposed(node, inputs, _without(x.perm, removed))
 
 
-def _without(perm: Perm, gone: set[int]) -> Perm:
+def _without(perm: Perm, removed: set[int]) -> Perm:
     """The permutation of the remaining axes, renumbered."""
-    left = [axis for i, axis in enumerate(perm) if i not in gone]
+    left = [axis for i, axis in enumerate(perm) if i not in removed]
     return tuple(sorted(left).index(axis) for axis in left)
 
 
@@ -145,9 +145,9 @@ def _squeeze(state: LayoutState, node: OnnxNode) -> bool:
     axes = node.inputs[1] if len(node.inputs) > 1 else None
     if x is None or axes is None or axes.array is None:
         return False
-    gone = {int(axis) % len(x.perm) for axis in axes.array.reshape(-1)}
-    inputs = [x.inner, state.ints(*sorted(x.perm[i] for i in gone))]
-    return state.add_transposed(node, inputs, _without(x.perm, gone))
+    removed = {int(axis) % len(x.perm) for axis in axes.array.reshape(-1)}
+    inputs = [x.inner, state.ints(*sorted(x.perm[i] for i in removed))]
+    return state.add_transposed(node, inputs, _without(x.perm, removed))
 
 
 @_layout_rule("Unsqueeze")

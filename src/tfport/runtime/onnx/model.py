@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 IR_VERSION = 9
 SMALL = 1024
-"""Constants of at most so many bytes are written into the message."""
+"""Constants of at most this many bytes are written into the message."""
 CONTRIB = "com.microsoft"
 _AT_BORDER: dict[str, DType] = {"bfloat16": FLOAT32}
 

@@ -1,4 +1,4 @@
-"""What shape rules of ONNX ops are declared with: `@shape_rule("Abs Neg")`, and helpers for them.
+"""Declare shape rules of ONNX ops, `@shape_rule("Abs Neg")`, and helpers for them.
 
 A rule gets the inputs, the attributes and the number of outputs, and returns the shape of each output;
 None where the rank is unknown.

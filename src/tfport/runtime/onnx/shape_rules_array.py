@@ -64,8 +64,8 @@ def _squeeze(inputs: Inputs, attrs: Attrs, outputs: int) -> list[Dims | None]:
     x, axes = required(inputs[0]), inputs[1] if len(inputs) > 1 else None
     if x.shape is None or axes is None or axes.known is None or None in axes.known:
         return [None]
-    gone = {axis % len(x.shape) for axis in axes.known if axis is not None}
-    return [tuple(n for i, n in enumerate(x.shape) if i not in gone)]
+    removed = {axis % len(x.shape) for axis in axes.known if axis is not None}
+    return [tuple(n for i, n in enumerate(x.shape) if i not in removed)]
 
 
 @shape_rule("Unsqueeze")

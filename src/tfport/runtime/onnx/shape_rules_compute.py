@@ -39,12 +39,12 @@ def _reduce(inputs: Inputs, attrs: Attrs, outputs: int) -> list[Dims | None]:
         return [x.shape if attrs.get("noop_with_empty_axes") else (1,) * rank if keep else ()]
     if axes.known is None or None in axes.known:
         return [(None,) * rank if keep else None]
-    gone = {axis % rank for axis in axes.known if axis is not None} if rank else set()
-    if not gone and attrs.get("noop_with_empty_axes"):
+    removed = {axis % rank for axis in axes.known if axis is not None} if rank else set()
+    if not removed and attrs.get("noop_with_empty_axes"):
         return [x.shape]
     if keep:
-        return [tuple(1 if i in gone else n for i, n in enumerate(x.shape))]
-    return [tuple(n for i, n in enumerate(x.shape) if i not in gone)]
+        return [tuple(1 if i in removed else n for i, n in enumerate(x.shape))]
+    return [tuple(n for i, n in enumerate(x.shape) if i not in removed)]
 
 
 @shape_rule("ArgMax ArgMin")

@@ -6,15 +6,15 @@ sizes are removed, if the leading sizes are known to be the same.
 
 from __future__ import annotations
 
-from tfport.runtime.onnx.patterns.makers import Makers
+from tfport.runtime.onnx.patterns.producers import Producers
 from tfport.runtime.operand import Dims
 from tfport.runtime.program import OnnxNode
 
 
-def dense(node: OnnxNode, makers: Makers) -> OnnxNode | None:
+def dense(node: OnnxNode, producers: Producers) -> OnnxNode | None:
     """The MatMul that replaces a Reshape that ends this pattern."""
-    product = makers.of(node.inputs[0], "MatMul") if node.op == "Reshape" else None
-    rows = makers.of(product.inputs[0], "Reshape") if product is not None else None
+    product = producers.of(node.inputs[0], "MatMul") if node.op == "Reshape" else None
+    rows = producers.of(product.inputs[0], "Reshape") if product is not None else None
     if product is None or rows is None:
         return None
     x, weights = rows.inputs[0], product.inputs[1]

@@ -6,27 +6,27 @@ import math
 
 import numpy as np
 
-from tfport.runtime.onnx.patterns.makers import Makers
+from tfport.runtime.onnx.patterns.producers import Producers
 from tfport.runtime.operand import Operand
 from tfport.runtime.program import ERFC, OnnxNode
 
 
-def gelu(node: OnnxNode, makers: Makers) -> OnnxNode | None:
+def gelu(node: OnnxNode, producers: Producers) -> OnnxNode | None:
     """The Gelu that replaces a product that ends this pattern."""
-    for half, tail in makers.pairs(node.outputs[0], "Mul"):
-        made = makers.any(tail)
+    for half, tail in producers.pairs(node.outputs[0], "Mul"):
+        made = producers.any(tail)
         if made is None or made.means is None or made.means[0] != ERFC:
             continue
-        x = _times(half, 0.5, makers)
-        minus = makers.of(_times(made.means[1], math.sqrt(0.5), makers), "Neg")
+        x = _times(half, 0.5, producers)
+        minus = producers.of(_times(made.means[1], math.sqrt(0.5), producers), "Neg")
         if x is not None and minus is not None and minus.inputs[0] is x:
             return OnnxNode("Gelu", (x,), node.outputs, {"approximate": "none"})
     return None
 
 
-def _times(operand: Operand | None, factor: float, makers: Makers) -> Operand | None:
+def _times(operand: Operand | None, factor: float, producers: Producers) -> Operand | None:
     """`x` if an operand is `x · factor`."""
-    for x, c in makers.pairs(operand, "Mul"):
+    for x, c in producers.pairs(operand, "Mul"):
         if c is not None and c.array is not None and c.array.size == 1:
             return x if np.isclose(c.array.reshape(-1)[0], factor, rtol=1e-6) else None
     return None

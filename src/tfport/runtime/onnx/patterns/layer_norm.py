@@ -11,58 +11,58 @@ from typing import Any
 import numpy as np
 
 from tfport.graph.dtypes import FLOAT32
-from tfport.runtime.onnx.patterns.makers import Makers
+from tfport.runtime.onnx.patterns.producers import Producers
 from tfport.runtime.operand import Operand
 from tfport.runtime.program import OnnxNode
 
 
-def layer_norm(node: OnnxNode, makers: Makers) -> OnnxNode | None:
+def layer_norm(node: OnnxNode, producers: Producers) -> OnnxNode | None:
     """The LayerNormalization that replaces a sum that ends this pattern."""
     if node.op != "Add" or node.outputs[0].dtype != FLOAT32:
         return None
-    for scaled, rest in makers.pairs(node.outputs[0], "Add"):
-        for x, g in makers.pairs(scaled, "Mul"):
-            parts = _scale(g, makers)
+    for scaled, rest in producers.pairs(node.outputs[0], "Add"):
+        for x, g in producers.pairs(scaled, "Mul"):
+            parts = _scale(g, producers)
             if x is None or g is None or parts is None:
                 continue
             scale, epsilon, variance = parts
-            mean = _mean_of_square(variance, x, makers)
-            offset = _offset(rest, mean, g, makers)
+            mean = _mean_of_square(variance, x, producers)
+            offset = _offset(rest, mean, g, producers)
             if offset is not None and _along_last(scale, x) and _along_last(offset, x):
                 inputs = (x, _flat(scale), _flat(offset))
                 return OnnxNode("LayerNormalization", inputs, node.outputs, {"axis": -1, "epsilon": epsilon})
     return None
 
 
-def _scale(g: Operand | None, makers: Makers) -> tuple[Any, float, Operand | None] | None:
+def _scale(g: Operand | None, producers: Producers) -> tuple[Any, float, Operand | None] | None:
     """For `scale / √(variance + ε)`: scale, ε and the variance."""
-    for inverse, scale in makers.pairs(g, "Mul"):
-        reciprocal = makers.of(inverse, "Reciprocal")
-        root = makers.of(reciprocal.inputs[0], "Sqrt") if reciprocal else None
+    for inverse, scale in producers.pairs(g, "Mul"):
+        reciprocal = producers.of(inverse, "Reciprocal")
+        root = producers.of(reciprocal.inputs[0], "Sqrt") if reciprocal else None
         if root is None or scale is None or scale.array is None:
             continue
-        for variance, epsilon in makers.pairs(root.inputs[0], "Add"):
+        for variance, epsilon in producers.pairs(root.inputs[0], "Add"):
             if epsilon is not None and epsilon.array is not None and epsilon.array.size == 1:
                 return scale.array, float(epsilon.array.reshape(-1)[0]), variance
     return None
 
 
-def _mean_of_square(variance: Operand | None, x: Operand, makers: Makers) -> Operand | None:
+def _mean_of_square(variance: Operand | None, x: Operand, producers: Producers) -> Operand | None:
     """The mean of `x` in its variance, both over the last axis."""
-    reduced = _reduced(variance, makers)
-    square = makers.of(reduced, "Mul")
+    reduced = _reduced(variance, producers)
+    square = producers.of(reduced, "Mul")
     if square is None or square.inputs[0] is not square.inputs[1]:
         return None
-    difference = makers.of(square.inputs[0], "Sub")
+    difference = producers.of(square.inputs[0], "Sub")
     if difference is None or difference.inputs[0] is not x:
         return None
     mean = difference.inputs[1]
-    return mean if _reduced(mean, makers) is x else None
+    return mean if _reduced(mean, producers) is x else None
 
 
-def _reduced(operand: Operand | None, makers: Makers) -> Operand | None:
+def _reduced(operand: Operand | None, producers: Producers) -> Operand | None:
     """`x` if an operand is the mean of `x` over the last axis only."""
-    node = makers.of(operand, "ReduceMean")
+    node = producers.of(operand, "ReduceMean")
     if node is None or not node.attrs.get("keepdims", 1) or len(node.inputs) < 2:
         return None
     x, axes = node.inputs
@@ -71,18 +71,18 @@ def _reduced(operand: Operand | None, makers: Makers) -> Operand | None:
     return x if int(axes.array.reshape(-1)[0]) % x.rank == x.rank - 1 else None
 
 
-def _offset(rest: Operand | None, mean: Operand | None, g: Operand, makers: Makers) -> Any:
+def _offset(rest: Operand | None, mean: Operand | None, g: Operand, producers: Producers) -> Any:
     """The offset in `offset - mean·g`, in either form."""
     if mean is None:
         return None
-    for product, offset in makers.pairs(rest, "Add"):
-        for factor, other in makers.pairs(product, "Mul"):
-            minus = makers.of(factor, "Neg")
+    for product, offset in producers.pairs(rest, "Add"):
+        for factor, other in producers.pairs(product, "Mul"):
+            minus = producers.of(factor, "Neg")
             if other is g and minus is not None and minus.inputs[0] is mean:
                 return offset.array if offset is not None else None
-    node = makers.of(rest, "Sub")
+    node = producers.of(rest, "Sub")
     if node is not None:
-        for factor, other in makers.pairs(node.inputs[1], "Mul"):
+        for factor, other in producers.pairs(node.inputs[1], "Mul"):
             if factor is mean and other is g and node.inputs[0] is not None:
                 return node.inputs[0].array
     return None

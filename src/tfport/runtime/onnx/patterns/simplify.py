@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from tfport.runtime.onnx.patterns.dense import dense
 from tfport.runtime.onnx.patterns.gelu import gelu
 from tfport.runtime.onnx.patterns.layer_norm import layer_norm
-from tfport.runtime.onnx.patterns.makers import Makers
+from tfport.runtime.onnx.patterns.producers import Producers
 from tfport.runtime.program import OnnxNode
 
 _BY_OP = {"Mul": gelu, "Add": layer_norm, "Reshape": dense}
@@ -15,9 +15,9 @@ _BY_OP = {"Mul": gelu, "Add": layer_norm, "Reshape": dense}
 
 def simplified(nodes: Sequence[OnnxNode]) -> list[OnnxNode]:
     """The nodes, with those that end a pattern replaced; nodes that become unused stay."""
-    makers = Makers(nodes)
+    producers = Producers(nodes)
     replaced = []
     for node in nodes:
         pattern = _BY_OP.get(node.op)
-        replaced.append((pattern(node, makers) if pattern else None) or node)
+        replaced.append((pattern(node, producers) if pattern else None) or node)
     return replaced

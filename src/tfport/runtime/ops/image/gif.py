@@ -1,4 +1,7 @@
-"""Decoder of GIF files. As in TensorFlow, each frame is drawn over the previous, without disposal."""
+"""Decoder of GIF files.
+
+As in TensorFlow, each frame is drawn over the previous one; disposal methods are ignored.
+"""
 
 from __future__ import annotations
 
@@ -42,7 +45,7 @@ def decode(data: bytes, all_frames: bool) -> Any:
         if not all_frames:
             break
         if len(frames) * canvas.size >= MAX_BYTES:
-            raise RunFailed("the GIF is too large")
+            raise RunFailed(f"the GIF is too large: at least {len(frames)} frames of {width} x {height}")
     if not frames:
         raise RunFailed("the GIF has no frame")
     return np.stack(frames)

@@ -28,7 +28,7 @@ class Taps(NamedTuple):
 def checked_size(images: NDArray[Any], size: NDArray[Any]) -> tuple[int, int]:
     """Validate `images` and `size` as TensorFlow does, and return the output height and width."""
     if images.ndim != 4:
-        raise RunFailed(f"images must have 4 dimensions, found shape {list(images.shape)}")
+        raise RunFailed(f"images must have 4 axes, found shape {list(images.shape)}")
     if size.shape != (2,):
         raise RunFailed(f"size must have 2 elements, found shape {list(size.shape)}")
     height, width = int(size[0]), int(size[1])

@@ -27,6 +27,10 @@ _FEW = 16
 """Up to this number, keys of any type are looked up one by one."""
 
 
+def _dtype_text(array: NDArray[Any]) -> str:
+    return "string" if array.dtype == object else str(array.dtype)
+
+
 class LookupTable(ABC):
     """A table from keys to values: the common part of all kinds."""
 
@@ -92,7 +96,8 @@ class LookupTable(ABC):
     def _check_dtypes(self, keys: NDArray[Any], values: NDArray[Any] | None = None) -> None:
         if keys.dtype != self.key.numpy or (values is not None and values.dtype != self.value_type.numpy):
             raise RunFailed(
-                f"table `{self.name}` must be used with {self.key} keys and {self.value_type} values"
+                f"table `{self.name}` must be used with {self.key} keys and {self.value_type} values, "
+                f"found {' and '.join(_dtype_text(array) for array in (keys, values) if array is not None)}"
             )
 
     def _outer(self, keys: NDArray[Any]) -> Shape:
@@ -263,5 +268,5 @@ class DenseTable(MutableTable):
         for key in self.key_list(keys):
             if key in self.reserved:
                 raise RunFailed(
-                    f"the {self.reserved[key]} of table `{self.name}` is reserved, found it among keys"
+                    f"the {self.reserved[key]} of table `{self.name}` is reserved, but it is among the keys"
                 )

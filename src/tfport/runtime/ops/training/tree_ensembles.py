@@ -81,7 +81,10 @@ class Ensemble:
         """One matrix of all features, and the first column of each."""
         matrices = [feature if feature.ndim == 2 else feature.reshape(-1, 1) for feature in features]
         if len({len(matrix) for matrix in matrices}) > 1:
-            raise RunFailed("all features must have the same number of examples")
+            raise RunFailed(
+                "all features must have the same number of examples, "
+                f"found {[len(matrix) for matrix in matrices]}"
+            )
         widths = np.array([matrix.shape[1] for matrix in matrices])
         split = self.kind != LEAF
         wrong = split & ((self.feature < 0) | (self.feature >= len(widths)) | (self.dimension < 0))

@@ -113,7 +113,7 @@ def _in_circle(hue: Any) -> Any:
 
 def _contrast(images: Any, factor: Any) -> Any:
     if images.ndim < 3:
-        raise RunFailed(f"images must have at least 3 dimensions, found shape {list(images.shape)}")
+        raise RunFailed(f"images must have at least 3 axes, found shape {list(images.shape)}")
     wide = images.astype(np.float32)
     mean = wide.mean((-3, -2), keepdims=True, dtype=np.float64).astype(np.float32)
     return (wide - mean) * _scalar(factor, "contrast_factor") + mean

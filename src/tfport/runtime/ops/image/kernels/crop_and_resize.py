@@ -48,7 +48,7 @@ def _axis(start: Any, end: Any, in_size: int, out_size: int) -> _CropAxis:
 
 def _checked(image_shape: Any, boxes: Any, box_ind: Any) -> None:
     if len(image_shape) != 4 or image_shape[1] <= 0 or image_shape[2] <= 0:
-        raise RunFailed(f"images must have 4 dimensions and not be empty, found shape {list(image_shape)}")
+        raise RunFailed(f"images must have 4 axes and not be empty, found shape {list(image_shape)}")
     if boxes.size == 0 and box_ind.size == 0:
         return
     if boxes.ndim != 2 or boxes.shape[1] != 4 or box_ind.shape != boxes.shape[:1]:
@@ -57,12 +57,15 @@ def _checked(image_shape: Any, boxes: Any, box_ind: Any) -> None:
             f"found {list(boxes.shape)} and {list(box_ind.shape)}"
         )
     if np.any((box_ind < 0) | (box_ind >= image_shape[0])):
-        raise RunFailed(f"box_ind must be at least 0 and less than the batch size {image_shape[0]}")
+        raise RunFailed(
+            f"box_ind must be at least 0 and less than the batch size {image_shape[0]}, "
+            f"found {box_ind.tolist()}"
+        )
 
 
 def _size(crop_size: Any) -> tuple[int, int]:
     if crop_size.shape != (2,) or np.any(crop_size <= 0):
-        raise RunFailed("crop_size must be two positive integers")
+        raise RunFailed(f"crop_size must be two positive integers, found {crop_size.tolist()}")
     return int(crop_size[0]), int(crop_size[1])
 
 
@@ -95,7 +98,10 @@ def crop_and_resize(image, boxes, box_ind, crop_size, *, method, extrapolation_v
 @host("CropAndResizeGradImage")
 def crop_and_resize_grad_image(grads, boxes, box_ind, image_size, *, T, method):
     if image_size.shape != (4,) or grads.ndim != 4:
-        raise RunFailed("image_size must have 4 elements and grads 4 dimensions")
+        raise RunFailed(
+            "image_size must have 4 elements and grads 4 axes, "
+            f"found shapes {list(image_size.shape)} and {list(grads.shape)}"
+        )
     shape = tuple(int(n) for n in image_size)
     _checked(shape, boxes, box_ind)
     if len(grads) != len(boxes) or grads.shape[3] != shape[3]:
@@ -122,7 +128,7 @@ def crop_and_resize_grad_image(grads, boxes, box_ind, image_size, *, T, method):
 @host("CropAndResizeGradBoxes")
 def crop_and_resize_grad_boxes(grads, image, boxes, box_ind, *, method):
     if grads.ndim != 4:
-        raise RunFailed("grads must have 4 dimensions")
+        raise RunFailed(f"grads must have 4 axes, found shape {list(grads.shape)}")
     _checked(image.shape, boxes, box_ind)
     if len(grads) != len(boxes) or grads.shape[3] != image.shape[3]:
         raise RunFailed(

@@ -55,7 +55,7 @@ def _format(data: bytes) -> str:
     raise RunFailed("contents is not a JPEG, PNG, GIF, BMP or WebP file")
 
 
-def _refuse(data: bytes, *formats: str) -> None:
+def _reject_formats(data: bytes, *formats: str) -> None:
     if (file_format := _format(data)) in formats:
         raise RunFailed(f"this op does not decode {file_format} files")
 
@@ -108,7 +108,7 @@ def decode_jpeg(
     contents, *, channels, ratio, fancy_upscaling, try_recover_truncated, acceptable_fraction, dct_method
 ):
     data = _content(contents)
-    _refuse(data, "BMP")
+    _reject_formats(data, "BMP")
     return _decode_single_frame(data, channels, np.uint8, _options(ratio, fancy_upscaling, dct_method))
 
 
@@ -125,9 +125,9 @@ def decode_and_crop_jpeg(
     dct_method,
 ):
     data = _content(contents)
-    _refuse(data, "BMP", "WebP", "GIF", "PNG")
+    _reject_formats(data, "BMP", "WebP", "GIF", "PNG")
     if crop_window.shape != (4,):
-        raise RunFailed("crop_window must have 4 elements")
+        raise RunFailed(f"crop_window must have 4 elements, found shape {list(crop_window.shape)}")
     options = _options(ratio, fancy_upscaling, dct_method)
     top, left, height, width = crop_window.tolist()
     return _jpeg.decode(data, channels, **options, window=(top, left, height, width))
@@ -145,14 +145,14 @@ def _decode_single_frame(data: bytes, channels: int, dtype: Any, jpeg: dict[str,
 @host("DecodePng")
 def decode_png(contents, *, channels, dtype):
     data = _content(contents)
-    _refuse(data, "BMP")
+    _reject_formats(data, "BMP")
     return _decode_single_frame(data, channels, dtype.numpy)
 
 
 @host("DecodeGif")
 def decode_gif(contents):
     data = _content(contents)
-    _refuse(data, "BMP")
+    _reject_formats(data, "BMP")
     picture = _decode(data, 3, animated=True)
     return picture if picture.ndim == 4 else picture[None]
 
@@ -160,14 +160,14 @@ def decode_gif(contents):
 @host("DecodeBmp")
 def decode_bmp(contents, *, channels):
     data = _content(contents)
-    _refuse(data, "JPEG", "PNG", "GIF")
+    _reject_formats(data, "JPEG", "PNG", "GIF")
     return _decode_single_frame(data, channels, np.uint8)
 
 
 @host("DecodeWebP")
 def decode_webp(contents, *, channels, dtype):
     data = _content(contents)
-    _refuse(data, "BMP")
+    _reject_formats(data, "BMP")
     return _decode(data, channels, dtype.numpy, animated=True)
 
 
@@ -187,7 +187,10 @@ def extract_jpeg_shape(contents, *, output_type):
 
 def _bmp(data: bytes, channels: int) -> Any:
     if channels == 1 or len(data) < 32:
-        raise RunFailed("a BMP must have at least 32 bytes and cannot be decoded to 1 channel")
+        raise RunFailed(
+            "a BMP must have at least 32 bytes and cannot be decoded to 1 channel, "
+            f"found {len(data)} bytes and channels {channels}"
+        )
     start, width, height, bits = (
         struct.unpack_from("<i", data, 10)[0],
         *struct.unpack_from("<ii", data, 18),
@@ -228,7 +231,7 @@ def _webp(data: bytes, channels: int, dtype: Any, animated: bool) -> Any:
     from PIL import Image
 
     if dtype != np.uint8:
-        raise RunFailed("a WebP can be decoded to uint8 only")
+        raise RunFailed(f"a WebP can be decoded to uint8 only, found {np.dtype(dtype)}")
     try:
         with Image.open(io.BytesIO(data), formats=["WEBP"]) as image:
             count = getattr(image, "n_frames", 1)
@@ -236,7 +239,7 @@ def _webp(data: bytes, channels: int, dtype: Any, animated: bool) -> Any:
             if channels not in (0, len(mode)):
                 raise RunFailed(f"the WebP has {len(mode)} channels, but channels is {channels}")
             if image.width * image.height * count * len(mode) >= 1 << 31:
-                raise RunFailed("the WebP is too large")
+                raise RunFailed(f"the WebP is too large: {count} frames of {image.width} x {image.height}")
             frames = []
             for i in range(count if animated else 1):
                 image.seek(i)

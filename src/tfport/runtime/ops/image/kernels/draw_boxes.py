@@ -20,15 +20,15 @@ _COLORS = np.array(
 
 @host("DrawBoundingBoxes")
 def draw_bounding_boxes(images, boxes):
-    return _drawn(images, boxes, np.zeros((0, 4), np.float32))
+    return _draw_all(images, boxes, np.zeros((0, 4), np.float32))
 
 
 @host("DrawBoundingBoxesV2")
 def draw_bounding_boxes_v2(images, boxes, colors):
-    return _drawn(images, boxes, colors)
+    return _draw_all(images, boxes, colors)
 
 
-def _drawn(images: Any, boxes: Any, colors: Any) -> Any:
+def _draw_all(images: Any, boxes: Any, colors: Any) -> Any:
     if images.ndim != 4 or boxes.ndim != 3 or images.shape[0] != boxes.shape[0] or boxes.shape[2] != 4:
         raise RunFailed(
             "images must have shape [n, height, width, depth] and boxes [n, count, 4], "
@@ -36,7 +36,10 @@ def _drawn(images: Any, boxes: Any, colors: Any) -> Any:
         )
     depth = images.shape[3]
     if depth not in (1, 3, 4) or colors.ndim != 2 or colors.shape[1] < depth:
-        raise RunFailed("images must have 1, 3 or 4 channels, and colors at least as many")
+        raise RunFailed(
+            "images must have 1, 3 or 4 channels, and colors at least as many, "
+            f"found shapes {list(images.shape)} and {list(colors.shape)}"
+        )
     if not colors.size:
         colors = _COLORS.copy()
         if depth == 1:

@@ -18,7 +18,7 @@ _UNITS = {"in": 1, "cm": 2}
 
 def _check_channels(image: Any, format: str) -> Any:
     if image.ndim != 3 or 0 in image.shape:
-        raise RunFailed(f"image must have 3 dimensions and not be empty, found shape {list(image.shape)}")
+        raise RunFailed(f"image must have 3 axes and not be empty, found shape {list(image.shape)}")
     wanted = {"": image.shape[2], "grayscale": 1, "rgb": 3}[format]
     if image.shape[2] != wanted or wanted not in (1, 3):
         raise RunFailed(
@@ -77,7 +77,7 @@ def encode_jpeg(
 @host("EncodeJpegVariableQuality")
 def encode_jpeg_variable_quality(images, quality):
     if quality.ndim:
-        raise RunFailed("quality must be a scalar")
+        raise RunFailed(f"quality must be a scalar, found shape {list(quality.shape)}")
     return _jpeg(_check_channels(images, ""), int(quality), (1, 300, 300), subsampling=2)
 
 

@@ -98,8 +98,8 @@ def select_best(order: Any, overlap: Overlap, threshold: Any, count: int) -> lis
 
 
 def _select(scores: Any, overlap: Overlap, count: int, threshold: Any, least: Any) -> list[int]:
-    there = np.flatnonzero(scores > least)
-    order = there[np.argsort(-scores[there].astype(np.float64), kind="stable")]
+    candidates = np.flatnonzero(scores > least)
+    order = candidates[np.argsort(-scores[candidates].astype(np.float64), kind="stable")]
     kind = scores.dtype.type
     return select_best(order, lambda box, others: overlap(box, others).astype(kind), kind(threshold), count)
 
@@ -216,7 +216,9 @@ def combined_nms(
     per_class = int(_scalar(max_output_size_per_class, "max_output_size_per_class"))
     total = int(_scalar(max_total_size, "max_total_size"))
     if per_class <= 0 or total <= 0:
-        raise RunFailed("max_output_size_per_class and max_total_size must be positive")
+        raise RunFailed(
+            f"max_output_size_per_class and max_total_size must be positive, found {per_class} and {total}"
+        )
     if boxes.ndim != 4 or boxes.shape[3] != 4 or scores.ndim != 3 or boxes.shape[:2] != scores.shape[:2]:
         raise RunFailed(
             "boxes must have shape [batch, n, classes, 4] and scores [batch, n, classes], "
@@ -247,9 +249,9 @@ def _image(
     limit, classes = min(per_class, len(scores)), scores.shape[1]
     boxes_kept, scores_kept = np.full((classes, limit), -1), np.full((classes, limit), -np.inf, np.float32)
     for k in range(classes):
-        there = np.flatnonzero(scores[:, k] > least)
+        candidates = np.flatnonzero(scores[:, k] > least)
         overlap = overlaps(boxes[:, min(k, boxes.shape[1] - 1)])
-        taken = select_best(there[popped_order(scores[there, k])], overlap, threshold, limit)
+        taken = select_best(candidates[popped_order(scores[candidates, k])], overlap, threshold, limit)
         boxes_kept[k, : len(taken)], scores_kept[k, : len(taken)] = taken, scores[taken, k]
     order = sorted_order(scores_kept.reshape(-1))[: min(size, np.count_nonzero(boxes_kept >= 0))]
     at, kinds = boxes_kept.reshape(-1)[order], order // max(limit, 1)

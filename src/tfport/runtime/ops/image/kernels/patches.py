@@ -71,7 +71,7 @@ def _inner(values: list[int], rank: int, what: str) -> list[int]:
 @host("ExtractImagePatches")
 def extract_image_patches(images, *, ksizes, strides, rates, padding):
     if images.ndim != 4:
-        raise RunFailed(f"images must have 4 dimensions, found shape {list(images.shape)}")
+        raise RunFailed(f"images must have 4 axes, found shape {list(images.shape)}")
     sizes, steps = _inner(ksizes, 4, "ksizes"), _inner(strides, 4, "strides")
     return _patches(images, sizes, steps, _inner(rates, 4, "rates"), padding)
 
@@ -79,7 +79,7 @@ def extract_image_patches(images, *, ksizes, strides, rates, padding):
 @host("ExtractVolumePatches")
 def extract_volume_patches(input, *, ksizes, strides, padding):
     if input.ndim != 5:
-        raise RunFailed(f"input must have 5 dimensions, found shape {list(input.shape)}")
+        raise RunFailed(f"input must have 5 axes, found shape {list(input.shape)}")
     return _patches(input, _inner(ksizes, 5, "ksizes"), _inner(strides, 5, "strides"), [1, 1, 1], padding)
 
 
@@ -106,7 +106,8 @@ def _glimpses(
 ) -> Any:
     if x.ndim != 4 or size.shape != (2,) or offsets.shape != (x.shape[0], 2):
         raise RunFailed(
-            "input must have 4 dimensions, size 2 elements, and offsets 2 elements for each image"
+            "input must have 4 axes, size 2 elements, and offsets 2 elements for each image, "
+            f"found shapes {list(x.shape)}, {list(size.shape)} and {list(offsets.shape)}"
         )
     out_size = [int(n) for n in size]
     if min(out_size) < 0:

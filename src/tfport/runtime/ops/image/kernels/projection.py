@@ -52,25 +52,31 @@ _FILLS: dict[str, Callable[[Any, int], Any]] = {
 
 @host("ImageProjectiveTransformV2")
 def image_projective_transform_v2(images, transforms, output_shape, *, interpolation, fill_mode):
-    return _projected(images, transforms, output_shape, np.float32(0), interpolation, fill_mode)
+    return _transform(images, transforms, output_shape, np.float32(0), interpolation, fill_mode)
 
 
 @host("ImageProjectiveTransformV3")
 def image_projective_transform_v3(images, transforms, output_shape, fill_value, *, interpolation, fill_mode):
     if fill_value.ndim:
-        raise RunFailed("fill_value must be a scalar")
-    return _projected(images, transforms, output_shape, fill_value[()], interpolation, fill_mode)
+        raise RunFailed(f"fill_value must be a scalar, found shape {list(fill_value.shape)}")
+    return _transform(images, transforms, output_shape, fill_value[()], interpolation, fill_mode)
 
 
-def _projected(
+def _transform(
     images: Any, transforms: Any, shape: Any, fill: Any, interpolation: str, fill_mode: str
 ) -> Any:
     if interpolation not in ("NEAREST", "BILINEAR") or fill_mode not in _FILLS:
         raise RunFailed(f"unsupported interpolation {interpolation} or fill_mode {fill_mode}")
     if images.ndim != 4 or transforms.ndim != 2 or transforms.shape[1] != 8 or shape.shape != (2,):
-        raise RunFailed("images must have 4 dimensions, transforms shape [n, 8] and output_shape 2 elements")
+        raise RunFailed(
+            "images must have 4 axes, transforms shape [n, 8] and output_shape 2 elements, "
+            f"found shapes {list(images.shape)}, {list(transforms.shape)} and {list(shape.shape)}"
+        )
     if transforms.shape[0] not in (1, images.shape[0]) or np.any(shape <= 0):
-        raise RunFailed("transforms must be 1 or as many as images, and output_shape must be positive")
+        raise RunFailed(
+            "transforms must be 1 or as many as images, and output_shape must be positive, "
+            f"found {len(transforms)} for {len(images)} images and output_shape {shape.tolist()}"
+        )
     height, width = images.shape[1:3]
     x = np.arange(int(shape[1])).astype(np.float32)
     y = np.arange(int(shape[0])).astype(np.float32)[:, None]
@@ -85,9 +91,9 @@ def _projected(
 
     def read(rows: Any, columns: Any) -> Any:
         at_y, at_x = rows.astype(np.int64), columns.astype(np.int64)
-        there = (at_y >= 0) & (at_y < height) & (at_x >= 0) & (at_x < width)
+        in_image = (at_y >= 0) & (at_y < height) & (at_x >= 0) & (at_x < width)
         pixels = images[which, np.clip(at_y, 0, height - 1), np.clip(at_x, 0, width - 1)]
-        return np.where(there[..., None], pixels, filled)
+        return np.where(in_image[..., None], pixels, filled)
 
     if interpolation == "NEAREST":
         output = read(round_away(down), round_away(across))

@@ -94,7 +94,10 @@ def _boxes(bounding_boxes: Any, width: int, height: int, use_image: bool) -> lis
     if bounding_boxes.ndim != 3 or bounding_boxes.shape[2] != 4:
         raise RunFailed(f"bounding_boxes must have shape [batch, n, 4], found {list(bounding_boxes.shape)}")
     if not np.all((bounding_boxes >= 0) & (bounding_boxes <= 1)):
-        raise RunFailed("coordinates of bounding_boxes must be between 0 and 1")
+        raise RunFailed(
+            "coordinates of bounding_boxes must be between 0 and 1, "
+            f"found {bounding_boxes.min()} to {bounding_boxes.max()}"
+        )
     sides = np.array([height, width] * 2, np.float32)
     objects = [
         _Box(x1, y1, x2, y2)
@@ -105,7 +108,7 @@ def _boxes(bounding_boxes: Any, width: int, height: int, use_image: bool) -> lis
     return objects or [_Box(0, 0, width, height)]
 
 
-def _sampled(
+def _sample_crop(
     philox: Philox,
     image_size: Any,
     boxes: Any,
@@ -117,11 +120,16 @@ def _sampled(
 ) -> Any:
     """The begin, size and box of a random crop; the whole image if no attempt succeeds."""
     if image_size.shape != (3,) or np.any(image_size[:2] < 0) or np.any(image_size[:2] >= 2**31 - 1):
-        raise RunFailed("image_size must be [height, width, depth], none of them negative")
+        raise RunFailed(
+            f"image_size must be [height, width, depth], none of them negative, found {image_size.tolist()}"
+        )
     if len(aspects) != 2 or min(aspects) <= 0 or len(areas) != 2 or min(areas) <= 0 or max(areas) > 1:
         raise RunFailed(f"invalid aspect_ratio_range {aspects} or area_range {areas}")
     if covered < 0 or tries <= 0:
-        raise RunFailed("min_object_covered must not be negative, and max_attempts must be positive")
+        raise RunFailed(
+            "min_object_covered must not be negative, and max_attempts must be positive, "
+            f"found {covered} and {tries}"
+        )
     height, width = int(image_size[0]), int(image_size[1])
     objects, words = _boxes(boxes, width, height, use_image), _RandomWords(philox)
     low, high = (np.float32(a) for a in aspects)
@@ -157,7 +165,7 @@ def sample_distorted_bounding_box(
 ):
     philox = generator_of(context, seed, seed2).reserve(max_attempts)
     covered = np.float32(min_object_covered)
-    return _sampled(
+    return _sample_crop(
         philox, image_size, bounding_boxes, covered, aspect_ratio_range, area_range, max_attempts,
         use_image_if_no_bounding_boxes,
     )  # fmt: skip
@@ -178,7 +186,7 @@ def sample_distorted_bounding_box_v2(
     context,
 ):
     philox = generator_of(context, seed, seed2).reserve(max_attempts)
-    return _sampled(
+    return _sample_crop(
         philox, image_size, bounding_boxes, _scalar(min_object_covered), aspect_ratio_range, area_range,
         max_attempts, use_image_if_no_bounding_boxes,
     )  # fmt: skip
@@ -196,7 +204,7 @@ def stateless_sample_distorted_bounding_box(
     max_attempts,
     use_image_if_no_bounding_boxes,
 ):
-    return _sampled(
+    return _sample_crop(
         from_seed(seed), image_size, bounding_boxes, _scalar(min_object_covered), aspect_ratio_range,
         area_range, max_attempts, use_image_if_no_bounding_boxes,
     )  # fmt: skip
@@ -204,14 +212,17 @@ def stateless_sample_distorted_bounding_box(
 
 def _scalar(min_object_covered: Any) -> Any:
     if min_object_covered.ndim:
-        raise RunFailed("min_object_covered must be a scalar")
+        raise RunFailed(f"min_object_covered must be a scalar, found shape {list(min_object_covered.shape)}")
     return min_object_covered[()]
 
 
 @host("RandomCrop")
 def random_crop(image, size, *, seed, seed2, context):
     if image.ndim != 3 or size.shape != (2,):
-        raise RunFailed("image must have 3 dimensions, and size must have 2 elements")
+        raise RunFailed(
+            "image must have 3 axes, and size must have 2 elements, "
+            f"found shapes {list(image.shape)} and {list(size.shape)}"
+        )
     tall, wide = int(size[0]), int(size[1])
     height, width, _ = image.shape
     if not 0 <= tall <= height or not 0 <= wide <= width:

@@ -88,7 +88,7 @@ _BITS = 7
 @host("QuantizedResizeBilinear", T=(DType.parse("quint8"), FLOAT32))
 def quantized_resize_bilinear(images, size, min, max, *, align_corners, half_pixel_centers):
     if min.ndim or max.ndim:
-        raise RunFailed("min and max must be scalars")
+        raise RunFailed(f"min and max must be scalars, found shapes {list(min.shape)} and {list(max.shape)}")
     height, width = checked_size(images, size)
     if images.shape[1:3] == (height, width):
         return images, min, max

@@ -12,14 +12,19 @@ from tfport.runtime.ops.shared.precision import widen
 
 def _check(grads, original):
     if grads.ndim != 4 or original.ndim != 4:
-        raise RunFailed("grads and the original image must have 4 dimensions")
+        raise RunFailed(
+            "grads and the original image must have 4 axes, "
+            f"found shapes {list(grads.shape)} and {list(original.shape)}"
+        )
     if grads.shape[0] != original.shape[0] or grads.shape[3] != original.shape[3]:
         raise RunFailed(
             "grads and the original image must have the same batch size and depth, "
             f"found {list(grads.shape)} and {list(original.shape)}"
         )
     if 0 in original.shape[1:3] or 0 in grads.shape[1:3]:
-        raise RunFailed("images must not be empty")
+        raise RunFailed(
+            f"images must not be empty, found shapes {list(grads.shape)} and {list(original.shape)}"
+        )
 
 
 def _linear_taps(in_size, out_size, align_corners, half_pixel_centers):
@@ -49,10 +54,15 @@ def _resize_grad(taps, grads, original, align_corners, half_pixel_centers):
 @host("ResizeNearestNeighborGrad")
 def resize_nearest_neighbor_grad(grads, size, *, align_corners, half_pixel_centers):
     if grads.ndim != 4 or size.shape != (2,):
-        raise RunFailed("grads must have 4 dimensions, and size must have 2 elements")
+        raise RunFailed(
+            "grads must have 4 axes, and size must have 2 elements, "
+            f"found shapes {list(grads.shape)} and {list(size.shape)}"
+        )
     height, width = int(size[0]), int(size[1])
     if height <= 0 or width <= 0 or 0 in grads.shape[1:3]:
-        raise RunFailed("images must not be empty")
+        raise RunFailed(
+            f"images must not be empty, found grads of shape {list(grads.shape)} and size {[height, width]}"
+        )
     rows = nearest(height, grads.shape[1], align_corners, half_pixel_centers)
     columns = nearest(width, grads.shape[2], align_corners, half_pixel_centers)
     moved = np.moveaxis(widen(grads), 0, 2)

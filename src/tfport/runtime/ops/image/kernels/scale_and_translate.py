@@ -49,7 +49,9 @@ _KERNELS = {
 }
 
 
-def _sampled(kernel: _Kernel, in_size: int, out_size: int, scale: Any, move: Any, antialias: bool) -> Taps:
+def _sample_taps(
+    kernel: _Kernel, in_size: int, out_size: int, scale: Any, move: Any, antialias: bool
+) -> Taps:
     """The input pixels that the kernel covers for each output pixel, and their weights."""
     back = ONE / scale
     at = (np.arange(out_size).astype(np.float32) + np.float32(0.5)) * back + -back * move
@@ -73,9 +75,14 @@ def _spans(
     if kernel_type not in _KERNELS:
         raise RunFailed(f"unknown kernel_type {kernel_type}")
     if scale.shape != (2,) or translation.shape != (2,) or not np.all(scale > 0):
-        raise RunFailed("scale and translation must have 2 elements each, and scale must be positive")
+        raise RunFailed(
+            "scale and translation must have 2 elements each, and scale must be positive, "
+            f"found {scale.tolist()} and {translation.tolist()}"
+        )
     kernel = _KERNELS[kernel_type]
-    return [_sampled(kernel, in_size[k], out_size[k], scale[k], translation[k], antialias) for k in (0, 1)]
+    return [
+        _sample_taps(kernel, in_size[k], out_size[k], scale[k], translation[k], antialias) for k in (0, 1)
+    ]
 
 
 @host("ScaleAndTranslate")
@@ -88,7 +95,10 @@ def scale_and_translate(images, size, scale, translation, *, kernel_type, antial
 @host("ScaleAndTranslateGrad")
 def scale_and_translate_grad(grads, original_image, scale, translation, *, kernel_type, antialias):
     if grads.ndim != 4 or original_image.ndim != 4:
-        raise RunFailed("grads and the original image must have 4 dimensions")
+        raise RunFailed(
+            "grads and the original image must have 4 axes, "
+            f"found shapes {list(grads.shape)} and {list(original_image.shape)}"
+        )
     in_size = original_image.shape[1:3]
     rows, columns = _spans(in_size, grads.shape[1:3], scale, translation, kernel_type, antialias)
     return spread(spread(grads, rows, 1, in_size[0]), columns, 2, in_size[1])

@@ -22,17 +22,22 @@ _QUOTE, _BREAKS = b'"', (b"\n", b"\r")
 def decode_csv(records, record_defaults, *, OUT_TYPE, field_delim, use_quote_delim, na_value, select_cols):
     delimiter, missing = attr_bytes(field_delim), attr_bytes(na_value)
     if len(delimiter) != 1:
-        raise RunFailed("field_delim must be one byte")
+        raise RunFailed(f"field_delim must be one byte, found {len(delimiter)}")
     if select_cols and len(select_cols) != len(record_defaults):
         raise RunFailed(
             "select_cols and record_defaults must have the same length, "
             f"found {len(select_cols)} and {len(record_defaults)}"
         )
     if any(column < 0 for column in select_cols) or list(select_cols) != sorted(set(select_cols)):
-        raise RunFailed("select_cols must be strictly increasing and not negative")
+        raise RunFailed(
+            f"select_cols must be strictly increasing and not negative, found {list(select_cols)}"
+        )
     for default in record_defaults:
         if default.ndim > 1 or default.size > 1:
-            raise RunFailed("each of record_defaults must have one element, or none if the field is required")
+            raise RunFailed(
+                "each of record_defaults must have one element, or none if the field is required, "
+                f"found shape {list(default.shape)}"
+            )
     rows = [
         _fields(record, delimiter, use_quote_delim, select_cols) for record in records.reshape(-1).tolist()
     ]

@@ -50,7 +50,7 @@ def _members(value: Any, allowed: Any = None) -> _JsonObject:
         raise ValueError(f"expected an object, found {value!r:.50}")
     names = [name for name, _ in value]
     if len(set(names)) < len(names):
-        raise ValueError("names must be unique")
+        raise ValueError(f"names must be unique, found {names!s:.100}")
     if allowed is not None and (unknown := [name for name in names if name not in allowed]):
         raise ValueError(f"unknown field {unknown[0]!r:.50}")
     return value
@@ -67,7 +67,7 @@ def _features(value: Any) -> bytes:
 def _feature(value: Any) -> bytes:
     members = [(name, member) for name, member in _members(value, _LISTS) if member is not None]
     if len(members) > 1:
-        raise ValueError("a feature must have only one list")
+        raise ValueError(f"a feature must have only one list, found {', '.join(name for name, _ in members)}")
     return b"".join(_message(_LISTS[name], _list(_LISTS[name], member)) for name, member in members)
 
 

@@ -89,30 +89,30 @@ def sharded_filespec(basename, num_shards):
     )
 
 
-def _refuse() -> NoReturn:
+def _reject_writing() -> NoReturn:
     raise RunFailed("models may not write files")
 
 
 @host("WriteFile")
 def write_file(filename, contents):
-    _refuse()
+    _reject_writing()
 
 
 @host("SaveV2")
 def save_v2(prefix, tensor_names, shape_and_slices, tensors):
-    _refuse()
+    _reject_writing()
 
 
 @host("Save")
 def save(filename, tensor_names, data):
-    _refuse()
+    _reject_writing()
 
 
 @host("SaveSlices")
 def save_slices(filename, tensor_names, shapes_and_slices, data):
-    _refuse()
+    _reject_writing()
 
 
 @host("MergeV2Checkpoints")
 def merge_v2_checkpoints(checkpoint_prefixes, destination_prefix, *, delete_old_dirs, allow_missing_files):
-    _refuse()
+    _reject_writing()

@@ -71,7 +71,10 @@ def split_rows(indices: Any, values: Any, shape: Any) -> list[tuple[Any, Any, An
         raise RunFailed(f"the sparse tensor must have rank 2 or more, found rank {len(dims)}")
     rows = indices[:, 0]
     if len(rows) and (rows.min() < 0 or rows.max() >= dims[0]):
-        raise RunFailed(f"row indices of the sparse tensor must be at least 0 and less than {dims[0]}")
+        raise RunFailed(
+            f"row indices of the sparse tensor must be at least 0 and less than {dims[0]}, "
+            f"found {rows.min()} to {rows.max()}"
+        )
     if (rows[1:] < rows[:-1]).any():
         raise RunFailed("row indices of the sparse tensor must not decrease")
     bounds = np.searchsorted(rows, np.arange(dims[0] + 1)).tolist()

@@ -46,7 +46,7 @@ def scalar_summary(tags, values):
 @host("HistogramSummary")
 def histogram_summary(tag, values):
     if tag.ndim:
-        raise RunFailed("tag must be a scalar")
+        raise RunFailed(f"tag must be a scalar, found shape {list(tag.shape)}")
     numbers = values.reshape(-1).astype(np.float64)
     if not np.all(np.isfinite(numbers)):
         raise RunFailed(f"NaN or infinity in the summary histogram of {tag[()].decode('utf-8', 'replace')}")
@@ -117,7 +117,10 @@ def _fields(message: bytes, number: int) -> list[bytes]:
 @host("TensorSummaryV2")
 def tensor_summary_v2(tag, tensor, serialized_summary_metadata):
     if tag.ndim or serialized_summary_metadata.ndim:
-        raise RunFailed("tag and serialized_summary_metadata must be scalars")
+        raise RunFailed(
+            "tag and serialized_summary_metadata must be scalars, "
+            f"found shapes {list(tag.shape)} and {list(serialized_summary_metadata.shape)}"
+        )
     return _summary(
         _bytes(_TAG, tag[()])
         + _bytes(_TENSOR, _tensor(tensor))

@@ -69,7 +69,7 @@ def convolution(
     if w.ndim != layout.rank:
         raise RunFailed(f"the filter must have {layout.rank} axes, found {w.ndim}")
     if not w.size:
-        raise RunFailed("the filter must not be empty")
+        raise RunFailed(f"the filter must not be empty, found shape {list(w.shape)}")
     if depthwise:
         w = depthwise_filter(w, x.shape[-1])
     win = layout_windows(layout, x.shape[1:-1], w.shape[:-2], strides, dilations, padding, explicit)

@@ -72,7 +72,10 @@ def fused_conv2d(
     leakyrelu_alpha,
 ):
     if filter_format != "HWIO" or host_args:
-        raise RunFailed(f"filter_format must be HWIO, without host_args, found {filter_format}")
+        raise RunFailed(
+            f"filter_format must be HWIO, without host_args, "
+            f"found {filter_format} and {len(host_args)} host_args"
+        )
     layout = DataLayout(data_format)
     pads = explicit_pads(layout, explicit_paddings)
     y = layout.to_channels_last(

@@ -44,7 +44,7 @@ def sparse_softmax_cross_entropy(features, labels):
         )
     classes = features.shape[1]
     if not classes:
-        raise RunFailed("logits must have at least one class")
+        raise RunFailed(f"logits must have at least one class, found shape {list(features.shape)}")
     if (wrong := labels[(labels < 0) | (labels >= classes)]).size:
         raise RunFailed(f"labels must be in [0, {classes}), found {int(wrong[0])}")
     shifted, total = _shifted_and_sum(features)

@@ -1,7 +1,7 @@
 """Batch normalization, lowered to ONNX.
 
 Learned statistics become one factor and one offset per channel in the layout of the op. That
-needs no transposes, and `fuse` folds both into a preceding convolution.
+needs no transposes, and `onnx.fuse_convolutions` folds both into a preceding convolution.
 """
 
 from __future__ import annotations

@@ -64,7 +64,10 @@ def unsorted_segment_join(inputs, segment_ids, num_segments, *, separator):
         )
     ids = segment_ids.reshape(-1)
     if ids.size and (ids.min() < 0 or ids.max() >= count):
-        raise RunFailed(f"segment_ids must be at least 0 and less than num_segments {count}")
+        raise RunFailed(
+            f"segment_ids must be at least 0 and less than num_segments {count}, "
+            f"found {ids.min()} to {ids.max()}"
+        )
     inner = inputs.shape[segment_ids.ndim :]
     rows = inputs.reshape(len(ids), int(np.prod(inner)))
     segments: list[list[list[bytes]]] = [[[] for _ in range(rows.shape[1])] for _ in range(count)]
@@ -109,7 +112,8 @@ def string_ngrams(
         if preserve_short_sequences and not has_ngrams and sentence:
             if pad_width < 0:
                 raise RunFailed(
-                    "preserve_short_sequences without ngram_widths needs a pad_width of 0 or more"
+                    "preserve_short_sequences without ngram_widths needs a pad_width of 0 or more, "
+                    f"found {pad_width}"
                 )
             ngrams.append(joiner.join([left] * pad_width + sentence + [right] * pad_width))
         ends.append(len(ngrams))

@@ -24,14 +24,14 @@ _TRAILING = re.compile(rb"[\x80-\xbf]+")
 @host("StringLower")
 def string_lower(input, *, encoding):
     if _is_unicode(encoding):
-        return map_strings(input, lambda text: _cased(_up_to_zero_byte(text), str.lower))
+        return map_strings(input, lambda text: _change_case(_up_to_zero_byte(text), str.lower))
     return map_strings(input, bytes.lower)
 
 
 @host("StringUpper")
 def string_upper(input, *, encoding):
     if _is_unicode(encoding):
-        return map_strings(input, lambda text: _cased(_up_to_zero_byte(text), str.upper))
+        return map_strings(input, lambda text: _change_case(_up_to_zero_byte(text), str.upper))
     return map_strings(input, bytes.upper)
 
 
@@ -46,7 +46,7 @@ def _is_unicode(encoding: str) -> bool:
     return encoding == "utf-8"
 
 
-def _cased(text: bytes, change: Any) -> bytes:
+def _change_case(text: bytes, change: Any) -> bytes:
     word = text.decode(errors="replace")
     if not word.isascii() and _NEWER.search(word):
         parts = _NEWER.split(word)

@@ -94,7 +94,7 @@ def unicode_encode(input_values, input_splits, *, errors, output_encoding, repla
         (input_values < 0) | (input_values > _LAST) | ((input_values >= 0xD800) & (input_values < 0xE000))
     )
     if errors == "strict" and invalid.any():
-        raise RunFailed("input_values must be valid code points, found one out of range or a surrogate")
+        raise RunFailed(f"input_values must be valid code points, found {int(input_values[invalid][0])}")
     points = np.where(invalid, replacement_char, input_values)
     rows = []
     for start, end in itertools.pairwise(splits):

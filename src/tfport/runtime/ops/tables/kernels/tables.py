@@ -23,7 +23,8 @@ def _shared(new_table: T, context: Context, shared_name: str) -> T:
     if (table.key, table.value_type, table.value_shape) != declared:
         raise RunFailed(
             f"table `{table.name}` already exists with keys {table.key} and values {table.value_type}"
-            f" of shape {list(table.value_shape)}, found another declaration"
+            f" of shape {list(table.value_shape)}, found a declaration with keys {new_table.key} and values"
+            f" {new_table.value_type} of shape {list(new_table.value_shape)}"
         )
     return table
 
@@ -150,7 +151,10 @@ def _dense(
     table.reserved = dict(zip(table.key_list(empty), ("empty key",), strict=True))
     for other in deleted:
         if other.shape != empty.shape or table.key_list(other)[0] in table.reserved:
-            raise RunFailed("deleted_key must have the shape of empty_key and differ from it")
+            raise RunFailed(
+                "deleted_key must have the shape of empty_key and differ from it, "
+                f"found {other.tolist()} and {empty.tolist()}"
+            )
         table.reserved[table.key_list(other)[0]] = "deleted key"
     return table
 

@@ -88,8 +88,12 @@ def predict(tree_ensemble_handle, bucketized_features, *, num_bucketized_feature
     if not len(ensemble.roots):
         return np.zeros((rows, logits_dimension), np.float32)
     leaves = ensemble.leaves(bucketized_features)
-    if (ensemble.value_counts[leaves] != logits_dimension).any():
-        raise RunFailed(f"each leaf of the ensemble must have {logits_dimension} logits")
+    counts = ensemble.value_counts[leaves]
+    if (counts != logits_dimension).any():
+        raise RunFailed(
+            f"each leaf of the ensemble must have {logits_dimension} logits, "
+            f"found {np.unique(counts).tolist()}"
+        )
     logits = ensemble.values[leaves] * ensemble.weights[:, None]
     return np.cumsum(logits, axis=1, dtype=np.float32)[:, -1]
 

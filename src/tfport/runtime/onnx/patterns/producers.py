@@ -8,7 +8,7 @@ from tfport.runtime.operand import Operand
 from tfport.runtime.program import OnnxNode
 
 
-class Makers:
+class Producers:
     """The nodes of an island by their outputs."""
 
     def __init__(self, nodes: Sequence[OnnxNode]) -> None:
