@@ -1,4 +1,4 @@
-# Two commands set everything up: `make demo` and `make test`. A second run starts at once.
+# Two commands set everything up: `make demo` and `make test`. A second run needs no setup.
 
 PYTHON ?= python3
 VENV := .venv
@@ -51,18 +51,18 @@ test-browser: $(READY)
 bench: $(LIVE_READY)
 	$(LIVE)/bin/python benchmarks/run.py
 
-# tfport's runtime beside TensorFlow, tf2onnx with ONNX Runtime, and OpenVINO.
+# Compare tfport's runtime with TensorFlow, tf2onnx with ONNX Runtime, and OpenVINO.
 bench-runtime: $(BENCH_READY)
 	$(BENCH)/bin/python benchmarks/runtime.py
 
 bench-fix: $(LIVE_READY)
 	$(LIVE)/bin/python benchmarks/fix.py
 
-# tfport serve beside its own session, and beside a server of the same kind around TensorFlow.
+# Compare tfport serve with its own session, and with a similar server around TensorFlow.
 bench-serve: $(LIVE_READY)
 	$(LIVE)/bin/python benchmarks/serve.py
 
-# A real server under mixed load: make soak SECONDS=60
+# Run a server under mixed load: make soak SECONDS=60
 SECONDS ?= 600
 soak: $(READY)
 	$(BIN)/python tools/soak.py --seconds $(SECONDS)
@@ -76,7 +76,7 @@ record: $(LIVE_READY)
 record-ops: $(LIVE_READY)
 	$(LIVE)/bin/python -m tests.live.record_ops
 
-# Which module declares which ops, rules, findings, commands and report formats.
+# Write index.json: which module declares which ops, rules, findings, commands and report formats.
 index: $(READY)
 	$(BIN)/python tools/make_index.py
 
@@ -97,11 +97,11 @@ real-models: $(LIVE_READY)
 	$(LIVE)/bin/python -m tests.live.real
 	$(LIVE)/bin/python tools/compare_real.py
 
-# Rewritten models in real old releases: make truth-fix CASES="lstm_text 'tfjs_*'"
+# Run rewritten models in real old releases: make truth-fix CASES="lstm_text 'tfjs_*'"
 truth-fix: $(READY) $(LIVE_READY)
 	$(BIN)/python tools/truth/rewrites/run.py $(CASES)
 
-# A new release in the atlas: make atlas RELEASE=2.22.0
+# Add a release to the atlas: make atlas RELEASE=2.22.0
 atlas: $(READY)
 	$(BIN)/python tools/atlas/collect.py $(RELEASE)
 	$(BIN)/python tools/atlas/add_records.py
@@ -116,7 +116,7 @@ atlas-verify: $(READY)
 docs: $(DOCS_READY)
 	NO_MKDOCS_2_WARNING=1 $(DOCS)/bin/mkdocs build --quiet --strict
 
-# What the pages show of commands, their numbers, the code pages and the picture, made again.
+# Regenerate the command output, numbers, code pages and picture of the documentation.
 docs-refresh: $(READY)
 	$(BIN)/python tools/code_pages.py
 	$(BIN)/python tools/refresh_docs.py
@@ -142,10 +142,10 @@ $(LIVE_READY): pyproject.toml
 	$(LIVE)/bin/python $(PIP) install --upgrade 'pip>=25.1'
 	$(LIVE)/bin/python $(PIP) install -e . --group test tensorflow==$(TENSORFLOW) tensorflow-serving-api==$(TENSORFLOW)
 	$(LIVE)/bin/python $(PIP) install geventhttpclient python-rapidjson
-	$(LIVE)/bin/python $(PIP) install --no-deps tritonclient  # it asks for an older protobuf than it needs
+	$(LIVE)/bin/python $(PIP) install --no-deps tritonclient  # it requires an older protobuf than it needs
 	@touch $@
 
-# Clients and frameworks of others around `tfport serve`: Ray Serve, schemathesis on the OpenAPI document, S3, OpenTelemetry.
+# Third-party clients and frameworks with `tfport serve`: Ray Serve, schemathesis on the OpenAPI document, S3, OpenTelemetry.
 test-clients: $(LIVE_READY)
 	$(LIVE)/bin/python $(PIP) install 'ray[serve]' schemathesis s3fs 'moto[server]' opentelemetry-sdk
 	$(LIVE)/bin/python -m pytest tests/live/test_ray.py tests/live/test_rest_schema.py tests/live/test_object_store.py tests/serve/monitoring/test_tracing.py
@@ -156,7 +156,7 @@ $(DOCS_READY): pyproject.toml
 	$(DOCS)/bin/python $(PIP) install --group docs
 	@touch $@
 
-# tf2onnx asks for older packages than it needs.
+# tf2onnx requires older packages than it needs.
 $(BENCH_READY): pyproject.toml
 	$(PYTHON) -m venv $(BENCH)
 	$(BENCH)/bin/python $(PIP) install --upgrade 'pip>=25.1'

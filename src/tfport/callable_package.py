@@ -21,7 +21,7 @@ Result_co = TypeVar("Result_co", covariant=True)
 
 
 class CallablePackage(ModuleType, Generic[Params, Result_co]):
-    """A package with a function of the same name, which `__wrapped__` is: `inspect.signature` finds it."""
+    """A package that calls `__wrapped__`, the function of its name; `inspect.signature` finds it there."""
 
     __wrapped__: Callable[..., Any]
 
@@ -44,7 +44,7 @@ class CallablePackage(ModuleType, Generic[Params, Result_co]):
 def callable_package(
     name: str,
 ) -> Callable[[Callable[Params, Result_co]], CallablePackage[Params, Result_co]]:
-    """Replace the function below by the package of this name, and let the package call it."""
+    """Replace the decorated function by the package of this name, which then calls the function."""
 
     def replace(function: Callable[Params, Result_co]) -> CallablePackage[Params, Result_co]:
         importlib.import_module(name)

@@ -135,4 +135,4 @@ def _executing(package: str) -> str:
         if frame.f_code.co_name == "<module>" and module.startswith(package):
             return module
         frame = frame.f_back
-    raise AssertionError(f"a declaration outside {package}")
+    raise AssertionError(f"expected a declaration in a module of {package}, found one elsewhere")

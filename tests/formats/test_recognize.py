@@ -153,8 +153,9 @@ def test_the_only_model_of_an_archive_is_found_anywhere_in_it(tmp_path):
 
 
 ERRORS = [  # files, path, the start of the error
-    ({"a.pb": G, "b.pb": G}, "x", "x: 2 models: a.pb, b.pb; pass the path of one, such as x/a.pb"),
-    ({"a.meta": M, "b.meta": M}, "x", "x: 2 models: a.meta, b.meta; pass the path of one, such as x/a.meta"),
+    ({"a.pb": G, "b.pb": G}, "x", "x: contains 2 models: a.pb, b.pb; pass the path of one, such as x/a.pb"),
+    ({"a.meta": M, "b.meta": M}, "x",
+     "x: contains 2 models: a.meta, b.meta; pass the path of one, such as x/a.meta"),
     ({"a/saved_model.pb": S, "b/c/d/saved_model.pb": S}, "x",
      "x: no model in this folder itself, but below it: a, b/c/d; pass the path of one, such as x/a"),
     ({"a/b/c/d/saved_model.pb": S}, "x", "x: no TensorFlow model; it contains a/"),
@@ -165,7 +166,7 @@ ERRORS = [  # files, path, the start of the error
     ({"m.safetensors": b"x", "config.json": b"{}"}, "x", "x: weights in safetensors format, without a graph"),
     ({"_METADATA": b"x", "d/1": b"x"}, "x", "x: a JAX checkpoint of Orbax, without a graph"),
     ({"net.xml": b"<net>", "net.bin": b"x"}, "x", "x: an OpenVINO model"),
-    ({"m.zip": b"x", "readme.md": b"x"}, "x", "x: no model but an archive, m.zip; pass its path"),
+    ({"m.zip": b"x", "readme.md": b"x"}, "x", "x: no model, only an archive, m.zip; pass its path"),
     ({"checkpoint": STATE}, "x", "x/checkpoint: lists the checkpoint `m-2`, which is not beside it"),
     ({"m.data-00000-of-00001": b"x"}, "x/m", "x/m: checkpoint data without its index; m.index is missing"),
     ({"frozen.pb": G}, "x/frozn.pb", "x/frozn.pb: no such file or folder; similar names: frozen.pb"),
@@ -221,7 +222,7 @@ def test_the_error_for_many_models_names_some(tmp_path):
             file.writestr(f"m{number:02}/saved_model.pb", S)
         file.writestr("inner.zip", b"PK\x03\x04")
     with pytest.raises(
-        UnreadableFile, match=r"m\.zip: 20 models: m00, m01, .*m07 and 12 more; pass the path"
+        UnreadableFile, match=r"m\.zip: contains 20 models: m00, m01, .*m07 and 12 more; pass the path"
     ):
         find_model(tmp_path / "m.zip")
     with pytest.raises(NotAModel, match=r"m\.zip/inner\.zip: a zip archive; unpack it"):

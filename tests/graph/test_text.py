@@ -179,7 +179,7 @@ WRONG = [
     ("x = Op(x y)", "in `x = Op(x y)`: expected ,, found y"),
     ("x = Op() {a}", "in `x = Op() {a}`: expected =, found }"),
     ("x = Op() {a=}", "in `x = Op() {a=}`: expected a value, found }"),
-    ("x = Op() {a=~}", "column 13 of `x = Op() {a=~}`: expected a name, a value or a mark"),
+    ("x = Op() {a=~}", "column 13 of `x = Op() {a=~}`: expected a name, a value or punctuation"),
     ('x = Op() {a="\\q"}', 'in `x = Op() {a="\\q"}`: "\\q" is not a JSON string'),
     (r'x = Op() {a=b"\q"}', r'in `x = Op() {a=b"\q"}`: b"\q" has an escape that is invalid in bytes'),
     ("x = Op() {a=(1.5)}", "in `x = Op() {a=(1.5)}`: 1.5 is not a valid size of an axis"),

@@ -25,7 +25,7 @@ ENVIRONMENT = (
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("build", metavar="BUILD", help=f"environment that works: {ENVIRONMENT}")
     parser.add_argument(
-        "runtime", metavar="RUNTIME", help="environment that must work, given in the same ways"
+        "runtime", metavar="RUNTIME", help="environment that must work; any of the same kinds"
     )
     parser.add_argument("--model", metavar="MODEL", help="report only what affects this model")
     add_device(parser)

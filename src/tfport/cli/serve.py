@@ -49,7 +49,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _flags_from_model(args: argparse.Namespace) -> dict[str, str]:
-    """The flags that MODEL stands for."""
+    """The flags that are equivalent to MODEL."""
     from tfport.errors import Error
     from tfport.serve.flags import words_after_booleans
 

@@ -1,1 +1,1 @@
-"""Readers and writers of model files. They neither judge nor execute what they read; see README.md."""
+"""Readers and writers of model files. They execute nothing and make no verdicts; see README.md."""

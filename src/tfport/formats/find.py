@@ -2,7 +2,7 @@
 
 `find_model(source)` returns a `ModelLocation`. A path may lead to a file, a folder, an archive, or into
 an archive: `models.zip/export/1`. Which format a file has, and which file of a folder is the model, is
-decided in `recognize`. What is not a model ends in an error that says what it is.
+decided in `recognize`. For anything else, the error says what it is.
 """
 
 from __future__ import annotations
@@ -122,7 +122,7 @@ def _in_archive(files: Archive) -> ModelLocation:
 
 def _only(models: list[ModelLocation], files: Files) -> ModelLocation:
     if len(models) > 1:
-        raise UnreadableFile(f"{files.where}: {len(models)} models: {_list(models, files)}")
+        raise UnreadableFile(f"{files.where}: contains {len(models)} models: {_list(models, files)}")
     return models[0]
 
 
@@ -146,7 +146,7 @@ def _no_model(files: Files) -> UnreadableFile:
         return other.error(files.where)
     if archives := [name for name in names if ARCHIVE_NAME.fullmatch(name)]:
         hint = "unpack it first" if isinstance(files, Archive) else "pass its path"
-        return NotAModel(f"{files.where}: no model but an archive, {archives[0]}; {hint}")
+        return NotAModel(f"{files.where}: no model, only an archive, {archives[0]}; {hint}")
     contents = [*(f"{f}/" for f in folders), *names]
     more = ", …" if len(contents) > MOST_NAMED else ""
     return NotAModel(

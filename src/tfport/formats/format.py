@@ -43,7 +43,7 @@ class ModelFormat(Format):
     locate: Callable[[Files, str], ModelLocation | str] | None = None
     """The model that a file belongs to, or the name of another file to look at; None for the file itself."""
     bytes_name: str | None = None
-    """The file name for a model given as bytes; None if the format has more than one file."""
+    """The file name for a model passed as bytes; None if the format has more than one file."""
     folder_rank: int = 0
     """In a folder, formats with a lower rank are looked for first: those with the more specific names."""
     candidates: Callable[[list[str]], list[list[str]]] = no_names

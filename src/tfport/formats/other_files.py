@@ -285,6 +285,6 @@ BY_FIRST_BYTES = (*FAILED_DOWNLOADS, *OTHER_FRAMEWORKS, *PLAIN_FILES)
 
 
 def from_first_bytes(head: bytes) -> OtherFile | None:
-    """The row for a file with these first bytes; None if they are not enough to tell."""
+    """The row for a file with these first bytes; None if they are not enough to decide."""
     sample = Sample(MemoryFiles("", {"": memoryview(head)}), "")
     return next((row for row in BY_FIRST_BYTES if row.matches and row.matches(sample)), None)

@@ -1,6 +1,6 @@
 """Recognize the format of a file, and the model in a folder, by one walk over the table of formats.
 
-`recognize(sample)` returns the first row of `FORMATS` that matches a file. `locate` gives the model
+`recognize(sample)` returns the first row of `FORMATS` that matches a file. `locate` returns the model
 that a file belongs to, `models_in` the models of a folder. To add a format, add its row to `FORMATS`.
 Paths, archives and bytes are turned into files by `find`.
 """

@@ -39,7 +39,9 @@ class Tokens:
         while at < end:
             token = _TOKEN.match(line, at)
             if token is None or token.lastgroup is None:
-                raise MalformedGraph(f"column {at + 1} of `{self.shown}`: expected a name, a value or a mark")
+                raise MalformedGraph(
+                    f"column {at + 1} of `{self.shown}`: expected a name, a value or punctuation"
+                )
             if token.lastgroup != "comment":
                 self.tokens.append((token.lastgroup, token.group(token.lastgroup)))
             at = token.end()

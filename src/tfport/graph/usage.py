@@ -1,7 +1,7 @@
 """Group the nodes of a program by how they use ops: many nodes, few usages.
 
 Nodes with the same op, device, attributes and input types are one `Usage`: a runtime
-treats them all alike. The content of constants and the names of resources are ignored,
+treats them in the same way. The content of constants and the names of resources are ignored,
 as no runtime uses them to choose a kernel.
 """
 
@@ -25,7 +25,7 @@ Key = tuple[object, ...]
 
 @dataclass(eq=False, slots=True)
 class Usage:
-    """Nodes that any runtime treats alike."""
+    """Nodes that every runtime treats in the same way."""
 
     node: Node
     """One of them."""

@@ -114,7 +114,7 @@ def add_flags(parser: argparse.ArgumentParser) -> None:
 
 
 def _add(group: argparse._ArgumentGroup, flag: Flag) -> None:
-    help = f"{flag.help} (default {_shown(flag.default)})" if flag.help else f"ignored: {flag.ignored}"
+    help = f"{flag.help} (default: {_shown(flag.default)})" if flag.help else f"ignored: {flag.ignored}"
     options: dict[str, object] = (
         {"nargs": "?", "const": True, "type": _boolean_or_word} if flag.kind is bool else {}
     )

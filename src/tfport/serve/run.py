@@ -35,7 +35,7 @@ def run(flags: FlagValues, warnings: list[str]) -> int:
             logs.warn("flag", message=warning)
         with _runner() as runner:
             code = runner.run(_serve(flags, logs))
-    _leave(code, set(threading.enumerate()) - before)
+    _exit_now(code, set(threading.enumerate()) - before)
     return code
 
 
@@ -100,7 +100,7 @@ async def _list_models(server: Server) -> None:
         print(text, flush=True, file=sys.stderr)
 
 
-def _leave(code: int, others: set[threading.Thread]) -> None:
+def _exit_now(code: int, others: set[threading.Thread]) -> None:
     """Exit immediately if a cancelled call is still computing: nothing waits for its result."""
     until = time.monotonic() + LAST_SECONDS
     threads = [other for other in others if not other.daemon]

@@ -117,7 +117,7 @@ def test_written_tensors_are_released(tmp_path):
 REFUSED = [  # tensors, error
     ([("", (ONE, 1))], "a tensor cannot be named ''"),
     ([("\0x", (ONE, 1))], "a tensor cannot be named '\\x00x'"),
-    ([("a", (ONE, 1)), ("a", (ONE, 1))], "tensor a: given twice"),
+    ([("a", (ONE, 1)), ("a", (ONE, 1))], "tensor a: passed twice"),
     ([("a", (ONE, 3))], "tensor a: expected an array of int32 for DT_INT32, found float32"),
     ([("a", (ONE, pb.DT_VARIANT))], "tensor a: cannot write elements of type DT_VARIANT"),
     ([("a", (np.array([None]), pb.DT_STRING))], "tensor a: expected bytes or str, found NoneType"),
@@ -125,9 +125,9 @@ REFUSED = [  # tensors, error
     ([("a", (ONE, 1, ((3, 1),), (3,)))], "tensor a: slice 3,1 is not within shape [3]"),
     (
         [("a", (ONE, 1)), ("a", (ONE, 1, ((0, 1),), (3,)))],
-        "tensor a: given twice, with different types or shapes",
+        "tensor a: passed twice, with different types or shapes",
     ),
-    ([("a", (ONE, 1, ((0, 1),), (3,)))] * 2, "tensor a: given twice"),
+    ([("a", (ONE, 1, ((0, 1),), (3,)))] * 2, "tensor a: passed twice"),
 ]
 
 

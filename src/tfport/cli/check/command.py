@@ -64,8 +64,9 @@ def _add_conditions(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--fail-on",
         choices=FAIL_ON,
-        help="when to exit with 1: if a model fails (error, the default); unknown: exit 1 also when the "
-        "verdict is unknown; warning: also on a warning; note: also on a note; never: always exit 0",
+        help="when to exit with 1: if a model fails (error, the default); unknown: also if a verdict is "
+        "unknown; warning: also on a warning; note: also on a note; never: exit with 0, or with 2 if a "
+        "model cannot be read",
     )
 
 

@@ -29,7 +29,7 @@ CHUNK = 2**20
 
 BROKEN = (EOFError, zlib.error, lzma.LZMAError, ValueError, MemoryError)
 OPENERS: dict[bytes, Any] = {b"\x1f\x8b": gzip.open, b"BZh": bz2.open, b"\xfd7zXZ\x00": lzma.open}
-"""What opens a compressed file, by its first bytes."""
+"""Functions that open a compressed file, by its first bytes."""
 
 
 class ByteSource(Protocol):

@@ -76,8 +76,8 @@ def encode_signed(number: int) -> bytes:
 def decode_signed(data: bytes, at: int) -> tuple[int, int]:
     head = int.from_bytes(data[at : at + 2].ljust(2, b"\0"), "big")
     negative = head < 0x8000
-    alike = head ^ 0xFFFF if negative else head
-    size = 16 - (alike ^ 0xFFFF).bit_length()
+    leading_ones = head ^ 0xFFFF if negative else head
+    size = 16 - (leading_ones ^ 0xFFFF).bit_length()
     end = at + size
     if size > 10 or end > len(data):
         raise ValueError(f"expected a signed number at byte {at} of the key")

@@ -87,7 +87,7 @@ def add_key(entries: dict[bytes, pb.BundleEntryProto], name: str, tensor: Bundle
     if tensor.part is not None and not is_whole(name, tensor, tensor.part):
         key = add_slice(entries, name, tensor, tensor.part)
     if key in entries:
-        raise Error(f"tensor {name}: given twice")
+        raise Error(f"tensor {name}: passed twice")
     return key
 
 
@@ -113,7 +113,7 @@ def add_slice(
     known = entries.setdefault(name.encode(), full)
     stored_whole = known is not full and not known.slices
     if stored_whole or (known.dtype, known.shape) != (full.dtype, full.shape):
-        raise Error(f"tensor {name}: given twice, with different types or shapes")
+        raise Error(f"tensor {name}: passed twice, with different types or shapes")
     slices.to_proto(part, known.slices.add())
     return encode_slice(name, part)
 

@@ -1,7 +1,7 @@
 """Find where the code of a library calls functions of certain names.
 
 A call goes to the function itself, to a stub that jumps through the table of addresses
-(PLT and GOT), or through that table directly. The unwinding table tells where functions begin.
+(PLT and GOT), or through that table directly. The unwinding table has the start of each function.
 """
 
 from __future__ import annotations

@@ -102,7 +102,7 @@ class EmulatedMemory:
         return self.names_outside.get(address) if address is not None else None
 
     def variable_of(self, address: int | None) -> str | None:
-        """The external variable whose content this address stands for."""
+        """The external variable whose content this address represents."""
         return self.name_at(address - CONTENT) if address is not None else None
 
     def new_block(self) -> int:

@@ -66,7 +66,7 @@ class Image:
             )
         start = segment.offset + address - segment.address
         if size > segment.address + segment.size - address or start + size > len(self.data):
-            raise UnreadableFile(f"{self.where}: {what} should have {size} bytes, but the file ends before")
+            raise UnreadableFile(f"{self.where}: {what} should have {size} bytes, but the file ends earlier")
         return self.data[start : start + size]
 
     def read_up_to(self, address: int, size: int) -> memoryview:

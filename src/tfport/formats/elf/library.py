@@ -3,7 +3,7 @@
 `read_header` reads any ELF file; `ElfLibrary` only 64-bit little-endian ones, which
 TensorFlow runs on. It uses what the loader uses: program headers and the tables of the
 dynamic segment, never section headers, which may be missing or wrong. Tables are read
-in place from the mapped file. The library is not loaded; `check.lib` draws conclusions.
+in place from the mapped file. The library is not loaded; `check.lib` interprets the result.
 """
 
 from __future__ import annotations

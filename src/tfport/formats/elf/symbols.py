@@ -64,8 +64,8 @@ class SymbolTable:
 
     def undefined_among(self, numbers: Iterable[int]) -> list[str]:
         """The names of the undefined ones among these symbols."""
-        rows, there = self._rows, len(self._rows)
-        ordered = [n for n in map(int, numbers) if 0 < n < there and rows["section"][n] == 0]
+        rows, count = self._rows, len(self._rows)
+        ordered = [n for n in map(int, numbers) if 0 < n < count and rows["section"][n] == 0]
         return [name for n in ordered if (name := self._name(n))]
 
     def _undefined(self, number: int) -> Undefined:
@@ -126,7 +126,7 @@ def _texts(strings: bytes, offsets: list[int]) -> Iterator[str]:
 
 
 def _count(image: Image, tag: Tag) -> int:
-    """The number of symbols, which only the hash table tells."""
+    """The number of symbols, derived from the hash table: no other field has it."""
     if (start := tag("DT_HASH")) is not None:
         return int(image.table(start, 2, np.dtype("<u4"), "the hash table")[1])
     if (start := tag("DT_GNU_HASH")) is not None:

@@ -1,7 +1,7 @@
 """Parse protobuf messages, binary or text, and locate the byte at which one is malformed.
 
 `read_message(GraphDef, files, "graph.pb")` recognizes binary and text by the content.
-The protobuf parser only reports that bytes are corrupt. Where and why is determined
+The protobuf parser only reports that bytes are corrupt. The position and the cause are determined
 afterwards, by descending to the field that does not parse.
 """
 

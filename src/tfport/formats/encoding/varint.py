@@ -25,4 +25,4 @@ def from_varint(data: bytes | memoryview, at: int) -> tuple[int, int]:
         if byte < 128:
             return value & _ALL, at
         shift += 7
-    raise ValueError("a number without end")
+    raise ValueError("a number that does not end")

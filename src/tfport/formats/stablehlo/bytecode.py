@@ -308,7 +308,7 @@ class _Parser:
         encoding = reader.varint()
         count, isolated = encoding >> 1, encoding & 1
         if count > len(reader.data):
-            raise reader.fail(f"expected {count} regions")
+            raise reader.fail(f"expected {count} regions, found {len(reader.data)} bytes")
         if isolated and self._version >= 2:
             number, reader = _section(reader)
             if number != _IR:

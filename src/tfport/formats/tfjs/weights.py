@@ -116,7 +116,9 @@ class TfjsWeights:
         for number, group in enumerate(listed(manifest, f"{label}: weightsManifest")):
             where = f"{label}: weightsManifest[{number}]"
             if not isinstance(group, dict):
-                raise UnreadableFile(f"{where}: expected an object with `paths` and `weights`")
+                raise UnreadableFile(
+                    f"{where}: expected an object with `paths` and `weights`, found a {type(group).__name__}"
+                )
             paths = [inside(path, where) for path in listed(group.get("paths"), f"{where}.paths")]
             weights = [weight_from(w, where) for w in listed(group.get("weights"), f"{where}.weights")]
             whole = WeightGroup(files, paths, weights, label)

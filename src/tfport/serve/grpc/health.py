@@ -1,6 +1,6 @@
 """The standard gRPC health service: the server is named "", models and services have their own names.
 
-The server is serving once every model has loaded or failed for good and at least one is available. It
+The server is serving once every model has loaded or failed permanently and at least one is available. It
 stays so until it stops, so that a model that is added later does not remove it from a load balancer.
 """
 

@@ -3,7 +3,7 @@
     tracer = request_tracer(enabled=True)
     with tracer.request("Predict", model="half_plus_two", headers=headers) as span: ...
 
-Without `--enable_tracing` nothing is imported and a span costs next to nothing. OpenTelemetry's own
+Without `--enable_tracing` nothing is imported and a span costs almost nothing. OpenTelemetry's own
 variables (`OTEL_EXPORTER_OTLP_ENDPOINT`, `OTEL_SERVICE_NAME`, …) or the program's tracer provider set
 where spans are sent.
 """

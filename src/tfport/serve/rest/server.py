@@ -189,7 +189,7 @@ class RestServer:
         options = self.options
 
         def counted_as(code: StatusCode) -> str:
-            # all names that clients make up are counted together
+            # all unknown names are counted together
             known = code is StatusCode.OK or parsed.model in self._catalog.names()
             return parsed.model if known else ""
 

@@ -43,7 +43,7 @@ def find(catalog: ModelCatalog, name: str, version: str = "") -> Servable:
 
 
 def counted_as(catalog: ModelCatalog, name: str) -> str:
-    """Return the model name for metrics; all names that clients make up are counted together."""
+    """Return the model name for metrics; all unknown names are counted together."""
     return name if name in catalog.names() else ""
 
 
