@@ -44,18 +44,18 @@ CONST = Kernel("Const", "CPU")
 
 def test_the_newest_release_added_one_op():
     changes = diff(registry("2.20.0"), registry("2.21.0"))
-    assert (changes.came, changes.went) == (["DecodeJxl"], [])
+    assert (changes.added, changes.removed) == (["DecodeJxl"], [])
     assert list(changes.changed) == ["TensorListGetItem"]
     assert {(k.op, k.device) for k in changes.kernels} == {
         ("AssignVariableOp", "CPU"),
         ("AssignVariableOp", "GPU"),
     }
-    assert [kernel_text(k) for k in changes.kernels[0].came] == ["dtype=float4_e2m1fn"]
+    assert [kernel_text(k) for k in changes.kernels[0].added] == ["dtype=float4_e2m1fn"]
 
 
 def test_the_reverse_diff_swaps_added_and_removed():
     changes = diff(registry("2.21.0"), registry("2.20.0"))
-    assert (changes.came, changes.went) == ([], ["DecodeJxl"])
+    assert (changes.added, changes.removed) == ([], ["DecodeJxl"])
     assert changes.changed["TensorListGetItem"] == [
         "input element_shape is int32, was Tshape",
         "attribute Tshape removed",
@@ -63,7 +63,7 @@ def test_the_reverse_diff_swaps_added_and_removed():
 
 
 def test_ops_removed_after_2_5():
-    assert "CompareAndBitpack" in diff(registry("2.5.3"), registry("2.6.0")).went
+    assert "CompareAndBitpack" in diff(registry("2.5.3"), registry("2.6.0")).removed
 
 
 def test_a_build_does_not_differ_from_itself():
@@ -72,16 +72,16 @@ def test_a_build_does_not_differ_from_itself():
 
 def test_since_2_1_the_wheel_has_gpu_kernels():
     changes = diff(registry("2.0.4"), registry("2.1.0"))
-    assert sum(len(k.came) for k in changes.kernels if k.device == "GPU") > 2000
+    assert sum(len(k.added) for k in changes.kernels if k.device == "GPU") > 2000
     matmul = next(k for k in changes.kernels if (k.op, k.device) == ("MatMul", "GPU"))
-    assert {str(v) for kernel in matmul.came for v in kernel.constraints["T"]} >= {"float16", "float32"}
+    assert {str(v) for kernel in matmul.added for v in kernel.constraints["T"]} >= {"float16", "float32"}
 
 
 def test_the_diff_agrees_with_a_full_comparison():
     before, after = registry("2.9.3"), registry("2.10.0")
     changes = diff(before, after)
-    assert changes.came == sorted(set(after) - set(before))
-    assert changes.went == sorted(set(before) - set(after))
+    assert changes.added == sorted(set(after) - set(before))
+    assert changes.removed == sorted(set(before) - set(after))
     differ = {op for op in set(before) & set(after) if before[op] != after[op]}
     assert set(changes.changed) <= differ
     differ = {op for op in set(before) & set(after) if before.kernels(op) != after.kernels(op)}
@@ -92,22 +92,22 @@ def test_a_reduced_build_lacks_the_ops_that_it_does_not_keep():
     changes = diff(
         registry("2.8.4"), registry("2.8.4", selection=Selection(ops=frozenset({"MatMul", "Const"})))
     )
-    assert "HashTableV2" in changes.went
-    assert "MatMul" not in changes.went
-    assert (changes.came, changes.changed, changes.kernels) == ([], {}, [])
+    assert "HashTableV2" in changes.removed
+    assert "MatMul" not in changes.removed
+    assert (changes.added, changes.changed, changes.kernels) == ([], {}, [])
 
 
 def test_a_library_adds_to_a_build():
     base = registry("2.8.4")
     changes = diff(base, OpRegistry("with mine", [*base.sources, OneOp()]))
-    assert (changes.came, changes.went, changes.changed, changes.kernels) == (["Mine"], [], {}, [])
+    assert (changes.added, changes.removed, changes.changed, changes.kernels) == (["Mine"], [], {}, [])
 
 
 def test_a_kernel_that_moved_an_argument_to_the_host_changed():
     before = OpRegistry("before", [OneOp(CONST, Kernel("Mine", "GPU", {"T": (INT32,)}))])
     after = OpRegistry("after", [OneOp(CONST, Kernel("Mine", "GPU", {"T": (INT32,)}, host_memory=("x",)))])
     (change,) = diff(before, after).kernels
-    assert (change.came, change.went) == ([], [])
+    assert (change.added, change.removed) == ([], [])
     assert change.changed[0].host_memory == ("x",)
 
 

@@ -55,7 +55,7 @@ def test_a_target_file_is_recognized_by_its_content(target):
 
 CHANGES = [  # what was done to the file                      the sentence
     ("CREATE VIEW v AS SELECT 1", "not a recorded target: it has views or triggers"),
-    ("DELETE FROM build", "expected exactly one build in a recorded target"),
+    ("DELETE FROM build", "expected one build in a recorded target, found 0"),
     ("INSERT INTO build SELECT 1, package, version, platform, wheel, sha256, facts FROM build",
      "damaged: the build has number 1, expected 0"),
     ("UPDATE build SET version = 'new'", "'new' is not a release number; expected one such as 2.8.4"),
@@ -137,7 +137,7 @@ def test_a_library_that_does_not_load_is_an_error(tmp_path):
     library.write_bytes(b"\x7fELF\x02\x01\x01" + bytes(11) + machine + bytes(100))
     messages = []
     with pytest.raises(Error, match=r"cannot be recorded: .*libtensorflow\.so"):
-        record_target(str(library), str(tmp_path / "out.target"), say=messages.append)
+        record_target(str(library), str(tmp_path / "out.target"), notify=messages.append)
     assert messages == [
         f"{library}: loading its library, which runs code in it, "
         "in a separate process limited to 600 s and 16 GB"

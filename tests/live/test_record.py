@@ -19,7 +19,7 @@ pytestmark = pytest.mark.skipif(FOUND is None, reason="TensorFlow is not install
 def target(tmp_path_factory):
     path = tmp_path_factory.mktemp("recorded") / "my.target"
     lines = []
-    record_target(str(Path(FOUND.origin).parents[1]), str(path), say=lines.append)
+    record_target(str(Path(FOUND.origin).parents[1]), str(path), notify=lines.append)
     assert "which runs code in it" in lines[0]
     return str(path)
 

@@ -7,7 +7,7 @@ import pytest
 from tfport.errors import UnreadableFile
 from tfport.formats.proto import graph_pb2 as pb
 from tfport.registry.library import library_source
-from tfport.registry.op_spec import definition, faults
+from tfport.registry.op_spec import definition, registration_errors
 
 FOLDER = Path(__file__).parents[1] / "libraries"
 
@@ -107,11 +107,11 @@ def test_the_text_of_an_argument():
 
 
 def test_texts_that_tensorflow_rejects():
-    assert faults("acme", [], [], []) == ["Invalid name: acme (Did you use CamelCase?)"]
-    assert faults("Acme", [], ["x: T"], []) == [
+    assert registration_errors("acme", [], [], []) == ["Invalid name: acme (Did you use CamelCase?)"]
+    assert registration_errors("Acme", [], ["x: T"], []) == [
         "Reference to unknown attr 'T' from Input(\"x: T\") for Op Acme"
     ]
-    assert faults("Acme>Copy", ["T: type"], ["x: T"], ["y: float"]) == []
+    assert registration_errors("Acme>Copy", ["T: type"], ["x: T"], ["y: float"]) == []
     for text in ("T", "T: nothing", "T: int = x", "T: {}x"):
         with pytest.raises((ValueError, SyntaxError)):
             definition("Op", attrs=[text])

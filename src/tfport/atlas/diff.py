@@ -22,8 +22,8 @@ class KernelChange:
 
     op: str
     device: str
-    came: list[Kernel]
-    went: list[Kernel]
+    added: list[Kernel]
+    removed: list[Kernel]
     changed: list[Kernel]
     """Same types, but different host memory arguments or priority; the newer kernels."""
 
@@ -34,8 +34,8 @@ class RegistryDiff:
 
     before: str
     after: str
-    came: list[str]
-    went: list[str]
+    added: list[str]
+    removed: list[str]
     changed: dict[str, list[str]]
     """Ops of both runtimes, with the changes of their definitions."""
     kernels: list[KernelChange]
@@ -46,7 +46,7 @@ class RegistryDiff:
     """Runtimes whose kernels are not recorded; if there are any, `kernels` is empty."""
 
     def __bool__(self) -> bool:
-        return bool(self.came or self.went or self.changed or self.kernels or self.facts)
+        return bool(self.added or self.removed or self.changed or self.kernels or self.facts)
 
 
 def diff_registries(before: OpRegistry, after: OpRegistry, atlas: Atlas) -> RegistryDiff:
@@ -58,8 +58,8 @@ def diff_registries(before: OpRegistry, after: OpRegistry, atlas: Atlas) -> Regi
     return RegistryDiff(
         before.name,
         after.name,
-        came=[op for op in ops if op in after and op not in before],
-        went=[op for op in ops if op in before and op not in after],
+        added=[op for op in ops if op in after and op not in before],
+        removed=[op for op in ops if op in before and op not in after],
         changed={op: changes for op, changes in changed.items() if changes},
         kernels=[] if missing else _kernel_changes(before, after, atlas, partial=partial),
         facts=_facts(before, after),
@@ -108,7 +108,7 @@ def _kernel_changes(
             for device in sorted(old.keys() | new.keys()):
                 change = _kernel_change(op, device, old.get(device, {}), new.get(device, {}))
                 changes.append(replace(change, changed=[]) if partial else change)
-    return [change for change in changes if change.came or change.went or change.changed]
+    return [change for change in changes if change.added or change.removed or change.changed]
 
 
 def _by_device(kernels: Iterable[Kernel]) -> dict[str, dict[object, Kernel]]:
@@ -124,8 +124,8 @@ def _kernel_change(
     return KernelChange(
         op,
         device,
-        came=[kernel for key, kernel in new.items() if key not in old],
-        went=[kernel for key, kernel in old.items() if key not in new],
+        added=[kernel for key, kernel in new.items() if key not in old],
+        removed=[kernel for key, kernel in old.items() if key not in new],
         changed=[
             kernel for key, kernel in new.items() if key in old and _extras(old[key]) != _extras(kernel)
         ],

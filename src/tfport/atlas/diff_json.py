@@ -15,13 +15,13 @@ def diff_json(diff: RegistryDiff) -> dict[str, Any]:
         "version": VERSION,
         "before": diff.before,
         "after": diff.after,
-        "ops": {"came": diff.came, "went": diff.went, "changed": diff.changed},
+        "ops": {"came": diff.added, "went": diff.removed, "changed": diff.changed},
         "kernels": [
             {
                 "op": change.op,
                 "device": change.device,
-                "came": [kernel_json(kernel) for kernel in change.came],
-                "went": [kernel_json(kernel) for kernel in change.went],
+                "came": [kernel_json(kernel) for kernel in change.added],
+                "went": [kernel_json(kernel) for kernel in change.removed],
                 "changed": [kernel_json(kernel) for kernel in change.changed],
             }
             for change in diff.kernels

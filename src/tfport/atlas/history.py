@@ -97,7 +97,9 @@ def op_history(atlas: Atlas, name: str) -> OpHistory | None:
     return OpHistory(
         name,
         newest,
-        _provisions(atlas, _defined(definitions), _run(kernel_sets, type_attr)),
+        _provisions(
+            atlas, _definitions_by_provider(definitions), _kernels_by_provider(kernel_sets, type_attr)
+        ),
         type_attr,
         later_ops(atlas, name),
         _kernels_missing(atlas, definitions),
@@ -115,7 +117,7 @@ def _provider(build: Build, version: OpVersion) -> Provider:
     return build.package, version.provider if build.is_tensorflow else ""
 
 
-def _defined(definitions: list[OpVersion]) -> dict[Provider, Defined]:
+def _definitions_by_provider(definitions: list[OpVersion]) -> dict[Provider, Defined]:
     """Return the definitions of an op by provider."""
     by_provider: dict[Provider, Defined] = {}
     for version in definitions:
@@ -125,7 +127,7 @@ def _defined(definitions: list[OpVersion]) -> dict[Provider, Defined]:
     return by_provider
 
 
-def _run(kernel_sets: list[OpVersion], type_attr: str | None) -> dict[Provider, Kernels]:
+def _kernels_by_provider(kernel_sets: list[OpVersion], type_attr: str | None) -> dict[Provider, Kernels]:
     """Return the kernels of an op by provider."""
     by_provider: dict[Provider, Kernels] = {}
     for version in kernel_sets:
@@ -146,7 +148,7 @@ def _provisions(
         mine = defined.get((package, library), {}), run.get((package, library), {})
         if package in TENSORFLOWS and package != STOCK:
             stock = defined.get((STOCK, library), {}), run.get((STOCK, library), {})
-            mine = _beyond(stock, mine, atlas, package)
+            mine = _in_addition_to_stock(stock, mine, atlas, package)
         definitions, lines = mine
         builds = on_x86(atlas, package)
         if definitions or lines:
@@ -156,7 +158,7 @@ def _provisions(
     return histories
 
 
-def _beyond(
+def _in_addition_to_stock(
     stock: tuple[Defined, Kernels], mine: tuple[Defined, Kernels], atlas: Atlas, package: str
 ) -> tuple[Defined, Kernels]:
     """Return what builds have in addition to stock TensorFlow of the same release."""

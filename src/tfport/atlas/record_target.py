@@ -81,16 +81,16 @@ def announcement(path: str) -> str:
     )
 
 
-def record_target(path: str, out: str, *, say: Callable[[str], None] | None = None) -> Build:
+def record_target(path: str, out: str, *, notify: Callable[[str], None] | None = None) -> Build:
     """Write what a TensorFlow library registers to `out`, a file that `--on` accepts.
 
-    `say` gets a message before the library is loaded.
+    `notify` gets a message before the library is loaded.
     """
     with libraries_at(path) as libraries, new_path(out) as file, tempfile.TemporaryDirectory() as folder:
         for library in libraries.load:
             _check_machine(library)
-        if say is not None:
-            say(announcement(path))
+        if notify is not None:
+            notify(announcement(path))
         answers = _probe(libraries, Path(folder))
         _write(file, libraries, answers, Path(folder))
     (build,) = open_target_file(out).builds(None, None)
@@ -208,14 +208,14 @@ def _probe(libraries: TensorFlowLibraries, out: Path) -> dict[str, object]:
         except subprocess.TimeoutExpired:
             raise Error(f"{libraries.where}: loading took longer than {SECONDS} s") from None
         finally:
-            _end(process)
+            _kill(process)
     if process.returncode or not (out / "answers.json").exists():
         raise Error(f"{libraries.where}: cannot be recorded: {_last_line(log, process.returncode)}")
     answers: dict[str, object] = json.loads((out / "answers.json").read_text())
     return answers
 
 
-def _end(process: subprocess.Popen[bytes]) -> None:
+def _kill(process: subprocess.Popen[bytes]) -> None:
     """Kill the process and its children."""
     with suppress(ProcessLookupError):
         os.killpg(process.pid, signal.SIGKILL)

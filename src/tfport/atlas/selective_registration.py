@@ -21,7 +21,7 @@ from tfport.graph.model import Model
 from tfport.graph.reach import every_node
 from tfport.registry.kernels import Kernel
 from tfport.registry.registry import OpRegistry, Selection, Source
-from tfport.registry.resolve import fitting
+from tfport.registry.resolve import usable_kernels
 
 ALWAYS = frozenset({"_Arg", "_Retval", "_DeviceArg", "_DeviceRetval"})
 """Registered regardless of the header (REGISTER_SYSTEM_OP)."""
@@ -168,7 +168,7 @@ def _add(needed: NeededOps, node: Node, registry: OpRegistry, classes: KernelCla
     if node.op not in registry:
         needed.unknown.add(node.op)
         return
-    kernels = _fitting(node, registry)
+    kernels = _usable_kernels(node, registry)
     if not kernels and node.op not in NO_KERNEL:
         needed.without_kernel.add(node.op)
         return
@@ -181,10 +181,10 @@ def _add(needed: NeededOps, node: Node, registry: OpRegistry, classes: KernelCla
             needed.classes.add(name)
 
 
-def _fitting(node: Node, registry: OpRegistry) -> list[Kernel]:
+def _usable_kernels(node: Node, registry: OpRegistry) -> list[Kernel]:
     """Return the CPU kernels that could run a node; several if its types depend on the caller."""
     defaults = {attr.name: decode(attr.default_value) for attr in registry[node.op].attr}
-    return fitting({**defaults, **node.attrs}, registry.kernels(node.op), "CPU")
+    return usable_kernels({**defaults, **node.attrs}, registry.kernels(node.op), "CPU")
 
 
 def write_header(models: Iterable[Model], registry: OpRegistry) -> str:
@@ -196,10 +196,12 @@ def write_header(models: Iterable[Model], registry: OpRegistry) -> str:
     models = list(models)
     classes = next((c for source in registry.sources if (c := classes_of(source))), None)
     needed = needed_by(models, registry, classes)
-    return "\n".join([*_opening(models, registry, needed), *_kernels(needed), *_ops(needed), "#endif", ""])
+    return "\n".join(
+        [*_header_comment(models, registry, needed), *_kernels(needed), *_ops(needed), "#endif", ""]
+    )
 
 
-def _opening(models: list[Model], registry: OpRegistry, needed: NeededOps) -> Iterator[str]:
+def _header_comment(models: list[Model], registry: OpRegistry, needed: NeededOps) -> Iterator[str]:
     yield f"// The ops and kernels that these models need from {registry.name}, written by tfport:"
     yield from (f"//   {' '.join(model.where.split())}" for model in models)
     if needed.unknown:

@@ -177,9 +177,9 @@ class _Resolver:
         gpu = self.device == "gpu"
         chosen = choose_serving(wanted, typed=True, atlas=self.atlas, gpu=gpu)
         device = self.device or SERVING_PACKAGES[wanted.package]
-        return [self._served(version, choice, device) for version, choice in chosen]
+        return [self._serving_base(version, choice, device) for version, choice in chosen]
 
-    def _served(self, version: str, choice: ChosenBuild, device: str) -> _Base:
+    def _serving_base(self, version: str, choice: ChosenBuild, device: str) -> _Base:
         imported = serving_releases.contrib_libraries(self.atlas, choice.build)
         source = RecordedSource(self.atlas, choice.build, imported=imported)
         name = "tensorflow-serving"

@@ -144,9 +144,10 @@ def _check(path: str) -> None:
                 if table in _CHECKS:
                     _CHECKS[table](row, path)
         if database.execute("PRAGMA integrity_check(1)").fetchone() != ("ok",):  # the indices too
-            raise UnreadableFile(f"{path}: damaged")
-        if database.execute("SELECT COUNT(*) FROM build").fetchone() != (1,):
-            raise UnreadableFile(f"{path}: expected exactly one build in a recorded target")
+            raise UnreadableFile(f"{path}: damaged: SQLite's integrity check failed")
+        (count,) = database.execute("SELECT COUNT(*) FROM build").fetchone()
+        if count != 1:
+            raise UnreadableFile(f"{path}: expected one build in a recorded target, found {count}")
 
 
 def _check_build(row: tuple[int, str, str, str, str, str, str], path: str) -> None:

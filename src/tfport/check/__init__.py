@@ -1,1 +1,1 @@
-"""Will a model load and run on a target, and if not, why? Reports; nothing here changes a graph."""
+"""Check whether a model loads and runs on a target, and report why not. Nothing here changes a graph."""

@@ -1,4 +1,4 @@
-"""Will a model load and run on a target, and if not, why? All causes at once.
+"""Check whether a model loads and runs on a target, and report all causes at once.
 
 Every `@check` of `check.findings` yields findings. Here each gets its stage: when the loader
 notices it, and which signatures it stops. Their severity gives the verdict.
@@ -30,7 +30,7 @@ class Result:
 
     target: Target
     loaders: tuple[str, ...]
-    """Those that do the same."""
+    """The loaders with this result."""
     verdict: str
     stage: str | None
     findings: list[Finding]
@@ -63,7 +63,7 @@ def check_on(
 
 
 def loaders_of(loader: str | Iterable[str] | None) -> tuple[str, ...] | None:
-    """The loaders that a caller names; None for those of the target."""
+    """Validate the requested loaders; None for the usual loaders of the target."""
     if loader is None:
         return None
     named = (loader,) if isinstance(loader, str) else tuple(loader)
@@ -84,7 +84,7 @@ def _result(model: CheckedModel, target: Target, loader: Loader) -> Result:
 
 
 def verdict_of(findings: Iterable[Finding]) -> tuple[str, str | None]:
-    """The worst that happens, and when."""
+    """The verdict, and the earliest stage at which the model fails."""
     noticed = [f for f in findings if f.stage is not None and f.severity == ERROR]
     if any(f.decides and not f.doubt for f in noticed):
         return FAILS, LOAD if any(f.stage == LOAD for f in noticed) else RUN
@@ -128,14 +128,14 @@ def _contexts(model: CheckedModel, finding: Finding) -> Iterable[tuple[NodeConte
 
 
 def _run_by(model: CheckedModel, finding: Finding, context: NodeContext | None) -> frozenset[str]:
-    """The requested signatures that run into a finding at a node."""
+    """The requested signatures that a finding at a node affects."""
     if finding.signature is not None:
         return model.signatures & {finding.signature}
     return model.signatures & context.signatures if context is not None else model.signatures
 
 
 def _doubt(model: CheckedModel, finding: Finding, loader: Loader, nodes: list[Node]) -> str:
-    """Why all these nodes may run in spite of a finding."""
+    """Why these nodes may run despite the finding; empty if they cannot."""
     answer, lowering = finding.unresolved, since(loader.target, "1.13")
     assert answer is not None
     if answer.question is Question.KERNEL_LIMIT_WITHOUT_ONEDNN:

@@ -32,7 +32,7 @@ class CheckedModel:
         self, model: Model, signatures: Iterable[str] | None = None, *, checksums: bool = False
     ) -> None:
         if not len(model.graph):
-            raise Error(f"{model.where}: {model.format.name} without a graph; there is nothing in it to run")
+            raise Error(f"{model.where}: {model.format.name} without a graph, so there is nothing to check")
         self.model = model
         self.signatures = _requested(model, signatures)
         self.contexts = NodeContexts(model)
@@ -44,13 +44,13 @@ class CheckedModel:
         self._results: dict[tuple[object, ...], list[Any]] = {}
 
     def with_signature(self, signature: str) -> CheckedModel:
-        """The same model, with all that was computed, for one requested signature."""
+        """The same model and cached results, for one requested signature."""
         alone = copy(self)
         alone.signatures = frozenset([signature])
         return alone
 
     def once(self, function: Callable[..., Iterable[T]], *arguments: object) -> list[T]:
-        """The result of a function of this model; computed once for these arguments."""
+        """The result of a function on this model, cached for these arguments."""
         key = (function, *arguments)
         if key not in self._results:
             self._results[key] = list(function(self, *arguments))
@@ -70,13 +70,15 @@ class CheckedModel:
     def unresolved(self, target: Target, *, soft_placement: bool) -> Iterator[tuple[Usage, Unresolved]]:
         """Everything that a target does not resolve; with soft placement a node may run on another device."""
         if target not in self._unresolved:
-            self._unresolved = {target: list(self._on(target))}  # kept for the other loaders
+            self._unresolved = {
+                target: list(self._compute_unresolved(target))
+            }  # cached for the other loaders
         yield from self._unresolved[target]
         for usage in self._placed if not soft_placement else ():
             if not is_present(usage.device, target):
                 yield usage, Unresolved(Question.DEVICE, actual=usage.device)
 
-    def _on(self, target: Target) -> Iterator[tuple[Usage, Unresolved]]:
+    def _compute_unresolved(self, target: Target) -> Iterator[tuple[Usage, Unresolved]]:
         devices = kinds_of_devices(target)
         for usage in self.usages:
             newer = self._newer_types.get(usage, ())
@@ -96,7 +98,7 @@ class CheckedModel:
         return self._contexts[usage]
 
     def _by_name(self, usage: Usage, target: Target, devices: Sequence[str]) -> Iterator[Unresolved]:
-        """What matters only in a function that is called as an op of its name."""
+        """What matters only in a function that is called by name, as in TF1."""
         without_xla = [device for device in devices if not device.startswith("XLA")]
         definition = target.registry.get(usage.op)
         if definition is None or usage.node.graph is self.model.graph:

@@ -62,7 +62,7 @@ def _uneven(usage: Usage, attrs: Attrs) -> bool:
 
 
 def _grouped(usage: Usage, attrs: Attrs) -> bool:
-    """Whether the input has more channels than the filter; False if the shapes are unknown."""
+    """Whether input and filter differ in their number of channels; False if the shapes are unknown."""
     image, kernel = usage.dims(usage.node, 0), usage.dims(usage.node, 1)
     if not image or not kernel or len(image) != 4 or len(kernel) != 4:
         return False
@@ -83,7 +83,7 @@ def _rank(is_unsupported: Callable[[int], bool], layout: str = "") -> Callable[[
 
 
 def _passed_averages(usage: Usage, attrs: Attrs) -> bool:
-    """Whether training is known to get a mean that it does not use."""
+    """Whether a training node is known to get a mean, which training does not use."""
     if not attrs.get("is_training", True) or attrs.get("exponential_avg_factor", 1) != 1:
         return False
     return any(usage.dims(node, 3) not in (None, (0,), (None,)) for node in usage.nodes)
@@ -129,7 +129,7 @@ def _int4(usage: Usage, attrs: Attrs) -> bool:
 
 
 def _casts(*types: str, but: tuple[str, ...] = ()) -> Callable[[Usage, Attrs], bool]:
-    """Whether it casts between two types, one of these and another that is not in `but`."""
+    """Whether it casts between two different types, at least one of `types` and none of `but`."""
 
     def applies(usage: Usage, attrs: Attrs) -> bool:
         names = {str(attrs.get(name)) for name in ("SrcT", "DstT")}

@@ -62,17 +62,17 @@ class Loader:
     runs_at_load: bool = True
     """Whether loading runs anything."""
     lowers: bool = False
-    """Whether branches and loops of the main graph that ask for it become part of it at load."""
+    """Whether branches and loops that ask for it are lowered into the main graph at load."""
     removed: frozenset[str] = frozenset()
-    """Ops whose nodes are removed before their kernels are made: folded, lowered."""
+    """Ops whose nodes are folded or lowered, and so removed before their kernels are created."""
     placed_anywhere: tuple[str, ...] = ()
-    """Ops whose devices are ignored: they are lifted out."""
+    """Ops whose devices are ignored: their nodes are lifted out of the graph."""
     folded_by_name: tuple[str, ...] = ()
-    """Ops that are removed in functions that are called as an op of their name."""
+    """Ops that are removed from functions that are called by name."""
     custom_ops: frozenset[str] = frozenset()
     """User-defined ops of tfport's runtime."""
     pruned: frozenset[Question] = frozenset()
-    """What does not matter in a function's node whose output is unused: the node is pruned first."""
+    """Questions that do not matter for a node of a function if its output is unused: it is pruned first."""
 
     def stage(self, finding: Finding, op: str, context: NodeContext | None) -> tuple[str | None, bool]:
         """When it notices a finding at a node, and whether that stops every signature.
@@ -122,7 +122,7 @@ class Loader:
         return is_value and answer.attr in READ_BY_SHAPE_FUNCTIONS and self.name != RUNTIME
 
     def _ignores(self, noticed: Noticed, answer: Unresolved, op: str, context: NodeContext) -> bool:
-        """Whether the loader never gets to see it, because it changes or removes the node first."""
+        """Whether the loader never reaches the problem, because it changes or removes the node first."""
         question = answer.question
         if question is Question.DEVICE and (context.by_name or op in self.placed_anywhere):
             return True  # a function called by its name runs where its call does

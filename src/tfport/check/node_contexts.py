@@ -34,7 +34,7 @@ class NodeContext:
     lowered: bool = False
     """For a node in a function: whether that is a branch or loop which is lowered into the main graph."""
     by_name: bool = False
-    """For a node in a function: whether that is only called as an op of its name, in the way of TF1."""
+    """For a node in a function: whether that is only called by name, as the op of a node (TF1)."""
 
 
 NodesByContext = list[tuple[NodeContext, list[Node]]]
@@ -136,7 +136,7 @@ class NodeContexts:
 
     @cached_property
     def _called_by_name(self) -> frozenset[str]:
-        """Functions that nodes call only as an op of their name, and those that only they call."""
+        """Functions that are only called by name, and those that only they call."""
         graph = self._model.graph
         calls = [pair for g in (graph, *graph.library.functions.values()) for pair in self.callers.of(g)]
         return frozenset(graph.library.functions) - {

@@ -36,7 +36,7 @@ from tfport.check.release_quirks import since
 
 LOAD, RUN = "load", "run"
 LIVE, REACHED, LOADING, FIRST = "live", "reached", "loading", "first"
-"""When the node runs; at load if anything runs the node; at load if loading runs it; at the first run."""
+"""When the node runs; at load if anything runs it; at load if loading runs it; when anything first runs."""
 SKIPPED = "skipped"
 """The loader does not look at this at all: nothing is reported."""
 When = str | None
@@ -44,7 +44,7 @@ When = str | None
 Stages = tuple[When, When, When]
 """In the main graph, in a function that it calls, and in one that it does not call."""
 Releases = Mapping[str, Stages]
-"""The stages since a release; `0` is the first."""
+"""The stages by the release that introduced them; `0` stands for the first release."""
 
 NEVER: Stages = (None, None, None)
 NOT_CHECKED: Stages = (SKIPPED, SKIPPED, SKIPPED)
@@ -59,12 +59,12 @@ PATHS = (
     "tfport_objects", "custom", "dlopen",
 )  # fmt: skip
 MAIN_GRAPH, CALLED_FUNCTION, UNCALLED_FUNCTION = range(3)
-"""The places of `Stages`."""
+"""The indices of `Stages`."""
 
 
 @dataclass(frozen=True, eq=False)
 class Noticed:
-    """When each loader notices a finding; a path that is None does what its neighbor does."""
+    """When each loader notices a finding; a path that is None behaves like the path in `_SAME_AS`."""
 
     serving: Stages | Releases
     capi: Stages | Releases | None = None
@@ -80,18 +80,18 @@ class Noticed:
     custom: Stages | Releases | None = None
     dlopen: Stages | Releases = NOT_CHECKED
     only_by_name: bool = False
-    """Whether it matters only in a function that is called as an op of its name, in the way of TF1."""
+    """Whether it matters only in a function that is called by name, as in TF1."""
     folded: bool = False
-    """Whether it disappears with a node that is folded away before its kernel is made."""
+    """Whether it disappears with a node that is folded before its kernel is created."""
     in_taken_branch: bool = False
-    """Whether a node in a branch that is not taken keeps it from being noticed."""
+    """Whether it goes unnoticed in a branch that is not taken."""
 
     def stages(self, path: str, target: Target | None = None) -> Stages:
         """When a loading path of a release notices it; without a target, as in the newest."""
         return _stages(self, path, target)
 
     def earliest(self, path: str) -> Stages:
-        """When the first releases notice it."""
+        """When a loading path of the first releases notices it."""
         declared = self._declared(path)
         return declared["0"] if isinstance(declared, Mapping) else declared
 
@@ -102,10 +102,10 @@ class Noticed:
         if path == "objects":
             _, called, uncalled = _at(self._declared("python_2"), None)
             return (None, called, uncalled)
-        return self._declared(_LIKE[path])
+        return self._declared(_SAME_AS[path])
 
 
-_LIKE = {
+_SAME_AS = {
     "capi": "serving", "python_1": "capi", "python_2": "serving", "keras_1": "python_1",
     "keras_2": "python_2", "keras_objects": "objects", "tfport_objects": "tfport", "custom": "tfport",
 }  # fmt: skip
@@ -129,11 +129,11 @@ STRUCTURE = Noticed(
     python_2=AT_LOAD,
     tfport=WHEN_RUN,
 )
-"""What building a graph from the file needs: ops, edges, attributes that say the number of edges."""
+"""What building a graph from the file needs: ops, edges, attributes that determine the number of edges."""
 NAMES = replace(STRUCTURE, tfport=NEVER)
 INPUT_TYPES = replace(STRUCTURE, tfport=NEVER, custom=WHEN_RUN)
 ORDER = replace(STRUCTURE, python_1={"0": AT_FIRST_RUN, "1.8": MAIN_AT_LOAD, "1.14": CALLED_AT_LOAD})
-"""Whether a graph has an order; releases before 1.8 import it without asking."""
+"""Cycles; releases before 1.8 import a graph without looking for them."""
 ATTRIBUTES = Noticed(
     serving=WHEN_RUN,
     capi=MAIN_AT_LOAD,
@@ -143,7 +143,7 @@ ATTRIBUTES = Noticed(
     folded=True,
     in_taken_branch=True,
 )
-"""What importing a graph validates, and making a kernel."""
+"""What importing a graph and creating a kernel validate."""
 ATTRIBUTE_VALUES = replace(ATTRIBUTES, tfport=NEVER, custom=WHEN_RUN)
 DEPRECATION = replace(ATTRIBUTES, tfport=NEVER, in_taken_branch=False)
 SIZES = replace(
@@ -151,7 +151,7 @@ SIZES = replace(
     capi={"0": MAIN_AT_LOAD, "1.14": CALLED_AT_LOAD},
     python_1={"0": MAIN_AT_LOAD, "1.14": CALLED_AT_LOAD},
 )
-"""What inferring shapes looks at too."""
+"""What shape inference validates too."""
 INPUT_COUNTS = replace(SIZES, in_taken_branch=False)
 ELEMENT_TYPES = Noticed(serving=WHEN_RUN, capi=MAIN_AT_LOAD, python_2=AT_LOAD, in_taken_branch=True)
 KERNELS = Noticed(
@@ -175,7 +175,7 @@ DEVICES = replace(
 DEVICE_NAMES = replace(PLACEMENT, python_1=MAIN_AT_LOAD, python_2=AT_LOAD)
 KERNEL_LIMITS = Noticed(serving=WHEN_RUN, in_taken_branch=True)
 BY_NAME = Noticed(serving=(None, LIVE, None), python_2=NEVER, only_by_name=True)
-"""What matters in a function that is called as an op of its name: it runs where, and as, its call does."""
+"""What matters in a function that is called by name: it runs as part of the call, on its device."""
 CALLED_FUNCTIONS = Noticed(serving=WHEN_RUN, python_2=AT_LOAD, tfport=WHEN_RUN)
 CALLEES = Noticed(
     serving={"0": WHEN_RUN, "1.14": MAIN_AT_LOAD},
@@ -216,6 +216,6 @@ KERAS = Noticed(
 OBJECTS = Noticed(serving=NOT_CHECKED, objects=AT_LOAD, keras_1=AT_LOAD, tfport=NOT_CHECKED)
 """What Python needs to restore the objects of a TensorFlow 2 model."""
 DLOPEN = Noticed(serving=NOT_CHECKED, objects=NOT_CHECKED, tfport=NOT_CHECKED, dlopen=AT_LOAD)
-"""What `dlopen` and registering ops fail on."""
+"""What makes `dlopen` or the registration of ops fail."""
 DLOPEN_IGNORES = replace(DLOPEN, dlopen=NEVER)
-"""What a library loads with all the same."""
+"""What does not keep a library from loading."""

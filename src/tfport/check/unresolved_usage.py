@@ -1,6 +1,6 @@
 """What keeps a target from running the nodes of one usage, in any graph.
 
-When a loader notices is decided elsewhere: `check.loaders`.
+`check.loaders` decides when a loader notices it.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ CALLS = ("PartitionedCall", "StatefulPartitionedCall", "RemoteCall")
 def unresolved_usage(
     usage: Usage, target: Target, resolver: Resolver, producer: int, newer: Iterable[tuple[str, DType]]
 ) -> Iterator[Unresolved]:
-    """All answers; `newer` are its attributes with data types that not every release has."""
+    """Everything unresolved; `newer` are the attributes with data types that not every release has."""
     for name, dtype in newer:
         if not knows_type(target, dtype):
             # XLA kernels list the types that a call may have; an unknown type cannot be compared

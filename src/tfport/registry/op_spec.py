@@ -75,7 +75,9 @@ def pieces(text: str, separator: str, start: int = 0) -> list[tuple[int, str]]:
     return parts
 
 
-def faults(name: str, attrs: Sequence[str], inputs: Sequence[str], outputs: Sequence[str]) -> list[str]:
+def registration_errors(
+    name: str, attrs: Sequence[str], inputs: Sequence[str], outputs: Sequence[str]
+) -> list[str]:
     """TensorFlow's errors for invalid names in a registration."""
     errors = []
     known = {named[1] for text in attrs if (named := ATTR.fullmatch(text))}
@@ -104,7 +106,7 @@ def is_type(word: str) -> bool:
 def _attr(text: str) -> pb.OpDef.AttrDef:
     named = ATTR.fullmatch(text)
     if named is None:
-        raise ValueError(f"not an attribute: {text}")
+        raise ValueError(f"expected an attribute such as `T: type`, found {text}")
     attr = pb.OpDef.AttrDef(name=named[1])
     rest = named[2].strip()
     is_list = LIST.fullmatch(rest)
@@ -116,7 +118,7 @@ def _attr(text: str) -> pb.OpDef.AttrDef:
     if rest.startswith("="):
         _default(attr, kind, rest[1:].strip(), is_list=bool(is_list))
     elif rest:
-        raise ValueError(f"cannot read `{rest}` of attribute {text}")
+        raise ValueError(f"expected `>=` or `=` after the type of an attribute, found `{rest}` in {text}")
     return attr
 
 
@@ -131,12 +133,12 @@ def _kind(attr: pb.OpDef.AttrDef, text: str) -> tuple[str, str]:
         return "type", braces[2]
     word = WORD.fullmatch(text)
     if word is None:
-        raise ValueError(f"not an attribute type: {text}")
+        raise ValueError(f"expected an attribute type, found {text}")
     if word[1] in GROUPS:
         attr.allowed_values.list.type.extend(_types(word[1]))
         return "type", word[2]
     if word[1] not in PLAIN:
-        raise ValueError(f"not an attribute type: {word[1]}")
+        raise ValueError(f"expected an attribute type, found {word[1]}")
     return word[1], word[2]
 
 
@@ -148,7 +150,7 @@ def _type(name: str) -> pb.DataType:
     try:
         return cast(pb.DataType, DType.parse(name.removeprefix("DT_").lower()).number)
     except KeyError:
-        raise ValueError(f"not a data type: {name}") from None
+        raise ValueError(f"expected a data type, found {name}") from None
 
 
 def _default(attr: pb.OpDef.AttrDef, kind: str, text: str, *, is_list: bool) -> None:
@@ -172,7 +174,7 @@ def _text(literal: str) -> bytes:
     except (ValueError, SyntaxError):
         value = None
     if not isinstance(value, str | bytes):
-        raise ValueError(f"not a string: {literal}")
+        raise ValueError(f"expected a quoted string, found {literal}")
     return value if isinstance(value, bytes) else value.encode()
 
 
@@ -180,7 +182,7 @@ def _set_value(value: pb.AttrValue, kind: str, text: str) -> None:
     try:
         _fill(value, kind, text)
     except (ValueError, KeyError) as error:
-        raise ValueError(f"not of type {kind}: {text}") from error
+        raise ValueError(f"expected a value of type {kind}, found {text}") from error
 
 
 def _fill(value: pb.AttrValue, kind: str, text: str) -> None:
@@ -198,7 +200,7 @@ def _fill(value: pb.AttrValue, kind: str, text: str) -> None:
         case "shape":
             _set_shape(value.shape, text)
         case _:
-            raise ValueError(f"unsupported default of type {kind}: {text}")
+            raise ValueError(f"defaults of type {kind} are not supported, found {text}")
 
 
 def _set_shape(shape: pb.TensorShapeProto, text: str) -> None:
@@ -213,7 +215,7 @@ def _set_shape(shape: pb.TensorShapeProto, text: str) -> None:
 def _argument(text: str, types: dict[str, str]) -> pb.OpDef.ArgDef:
     match = ARGUMENT.fullmatch(text)
     if match is None:
-        raise ValueError(f"not an argument: {text}")
+        raise ValueError(f"expected an argument such as `x: T`, found {text}")
     name, ref, number, kind = match.groups()
     made = pb.OpDef.ArgDef(name=name, is_ref=bool(ref), number_attr=number or "")
     if kind not in types:

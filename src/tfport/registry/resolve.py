@@ -95,13 +95,13 @@ def unresolved_kernel(
     """Why none of the kernels runs a node with these attributes on any of the devices."""
     on_devices = [kernel for kernel in kernels if kernel.device in (*devices, ANY_DEVICE)]
     label = attrs.get(LABEL, "")
-    if any(kernel.label == label and takes(kernel, attrs) for kernel in on_devices):
+    if any(kernel.label == label and supports_types(kernel, attrs) for kernel in on_devices):
         return ()
     question = Question.KERNEL_TYPE if on_devices else Question.KERNEL
     return (Unresolved(question, kernels=tuple(kernels)),)
 
 
-def takes(kernel: Kernel, attrs: Mapping[str, Attr]) -> bool:
+def supports_types(kernel: Kernel, attrs: Mapping[str, Attr]) -> bool:
     """Whether a kernel supports the types of the attributes; types that a caller decides are supported."""
     for name, allowed in kernel.constraints.items():
         value = attrs.get(name)
@@ -111,10 +111,14 @@ def takes(kernel: Kernel, attrs: Mapping[str, Attr]) -> bool:
     return True
 
 
-def fitting(attrs: Mapping[str, Attr], kernels: Sequence[Kernel], device: str) -> list[Kernel]:
+def usable_kernels(attrs: Mapping[str, Attr], kernels: Sequence[Kernel], device: str) -> list[Kernel]:
     """The kernels that would run on a device: its own before those for any, of the highest priority."""
     label = attrs.get(LABEL, "")
-    usable = [k for k in kernels if k.device in (device, ANY_DEVICE) and k.label == label and takes(k, attrs)]
+    usable = [
+        k
+        for k in kernels
+        if k.device in (device, ANY_DEVICE) and k.label == label and supports_types(k, attrs)
+    ]
     own = [kernel for kernel in usable if kernel.device == device] or usable
     best = max((kernel.priority for kernel in own), default=0)
     return [kernel for kernel in own if kernel.priority == best]

@@ -10,7 +10,7 @@ from tfport.registry.kernels import Kernel
 
 
 class Question(Enum):
-    """What a runtime asks of a node, in TensorFlow's order; the first part is asked by the registry."""
+    """What a runtime asks of a node, in TensorFlow's order; the registry asks the first part."""
 
     OP = "is the op registered?"
     DEPRECATED = "is the op allowed in a graph of this version?"
@@ -48,6 +48,6 @@ class Unresolved:
     index: int = -1
     """The input that it is about."""
     structural: bool = False
-    """Whether the node cannot be built at all: an attribute that says how many edges of which type."""
+    """Whether the node cannot be built at all: the attribute determines the number or types of its edges."""
     kernels: tuple[Kernel, ...] = ()
     """The existing kernels, for other devices, types or labels."""

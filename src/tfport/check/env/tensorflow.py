@@ -46,15 +46,15 @@ def _registries(first: Target, second: Target, atlas: Atlas) -> Iterator[Environ
     )
     diff = diff_registries(before, after, atlas)
     sides = (SUBJECT, _version(first), _version(second))
-    if diff.went:
-        ops = sorted(diff.went, key=_by_kernels(before))
+    if diff.removed:
+        ops = sorted(diff.removed, key=_by_kernels(before))
         yield difference("ops-lost", *sides, names=ops, count=count(len(ops), "op"))
     attributes = list(_attributes_lost(diff, before, after))
     if attributes:
         number = count(len(attributes), "attribute")
         yield difference("attributes-lost", *sides, names=attributes, count=number)
     for device in _devices(first, second):
-        lost = {change.op: len(change.went) for change in diff.kernels if change.device == device}
+        lost = {change.op: len(change.removed) for change in diff.kernels if change.device == device}
         ops = sorted(
             (op for op, kernels in lost.items() if kernels), key=lambda op: (op.startswith("_"), -lost[op])
         )
@@ -62,8 +62,8 @@ def _registries(first: Target, second: Target, atlas: Atlas) -> Iterator[Environ
             yield difference(
                 "kernels-lost", *sides, names=ops, count=count(len(ops), "op"), device=device
             )  # fmt: skip
-    if diff.came:
-        ops = sorted(diff.came, key=_by_kernels(after))
+    if diff.added:
+        ops = sorted(diff.added, key=_by_kernels(after))
         yield difference("ops-gained", *sides, names=ops, count=count(len(ops), "op"))
 
 

@@ -37,7 +37,7 @@ class MissingKernel:
     """The device types that were available."""
     kernels: tuple[Kernel, ...]
     """The kernels of the binary that the message lists for the op."""
-    none_at_all: bool
+    has_no_kernels: bool
     """Whether the message says that the op has no kernels."""
 
     def attrs_for(self, kernels: Iterable[Kernel]) -> dict[str, Attr]:

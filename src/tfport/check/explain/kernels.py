@@ -43,7 +43,7 @@ def _on_same_devices(missing: MissingKernel) -> list[Kernel]:
 
 def _has_recorded_kernels(missing: MissingKernel) -> bool:
     """Whether recorded releases have kernels for these devices although the message shows none."""
-    if missing.kernels or missing.none_at_all:
+    if missing.kernels or missing.has_no_kernels:
         return False
     sets = (chapter.kernels for chapter in atlas().kernel_sets(missing.op) if not chapter.provider)
     return any(kernel.device in missing.devices for kernels in sets for kernel in kernels)
@@ -52,7 +52,7 @@ def _has_recorded_kernels(missing: MissingKernel) -> bool:
 def _in_message(missing: MissingKernel) -> Iterator[str]:
     """What the message itself shows about the binary."""
     devices = " and ".join(missing.devices)
-    if missing.none_at_all:
+    if missing.has_no_kernels:
         yield (
             "That binary has no kernel for the op: only the op is registered (REGISTER_OP); its kernels "
             "were not compiled in, not loaded, or excluded from a reduced build."

@@ -12,7 +12,7 @@ from tfport.registry.unresolved import Question
 
 
 @finding("TFP303", "device-not-there", noticed={Question.DEVICE: DEVICES, Question.JOB: PLACEMENT})
-class DeviceNotThere(Finding):
+class MissingDevice(Finding):
     """node `{node}` asks for device {device}, which {target} does not have
 
     ## Cause
@@ -46,7 +46,7 @@ class DeviceNotThere(Finding):
 
 
 @finding("TFP304", "no-device-name", noticed={Question.DEVICE_NAME: DEVICE_NAMES})
-class NoDeviceName(Finding):
+class InvalidDeviceName(Finding):
     """node `{node}` asks for device `{device}`, which is not a valid device name
 
     ## Cause

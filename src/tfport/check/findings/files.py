@@ -72,7 +72,7 @@ class MissingShard(Finding):
 
 
 @finding("TFP023", "cut-shard", noticed=FILES)
-class CutShard(Finding):
+class TruncatedShard(Finding):
     """{file}: {actual} bytes; the index expects {wanted}
 
     ## Cause
@@ -126,7 +126,7 @@ class TensorNotInCheckpoint(Finding):
 
 
 @finding("TFP026", "tensor-does-not-fit", noticed=FILES)
-class TensorDoesNotFit(Finding):
+class TensorTypeMismatch(Finding):
     """tensor `{key}` of the checkpoint is {actual}; variable `{variable}` is {wanted}
 
     ## Cause
@@ -256,7 +256,7 @@ def _shards(model: Model, bundle: Bundle) -> Iterator[Finding]:
         if not model.files.has(shard):
             yield MissingShard(file=label)
         elif (size := model.files.size(shard)) < end:
-            yield CutShard(file=label, actual=size, wanted=end)
+            yield TruncatedShard(file=label, actual=size, wanted=end)
 
 
 def _restored(model: Model, variable: GraphVariable) -> Iterator[Finding]:
@@ -275,7 +275,7 @@ def _restored(model: Model, variable: GraphVariable) -> Iterator[Finding]:
     if dtype != variable.dtype or not shape.fits(variable.shape):
         actual, wanted = f"{dtype} {shape}", f"{variable.dtype} {variable.shape}"
         accepts_any_shape = dtype == variable.dtype and variable.node.op == "VarHandleOp"
-        declared = TensorOfAnotherShape if accepts_any_shape else TensorDoesNotFit
+        declared = TensorOfAnotherShape if accepts_any_shape else TensorTypeMismatch
         yield declared(**fields, actual=actual, wanted=wanted)  # type: ignore[arg-type]
 
 

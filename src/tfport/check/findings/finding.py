@@ -57,14 +57,14 @@ class _DocstringPart:
 
 @dataclass_transform(kw_only_default=True, eq_default=False)
 class _KeywordFields:
-    """Takes the fields of its class by keyword, as a dataclass does; a hundred dataclasses start slowly."""
+    """Accepts the fields of its class by keyword, as a dataclass does; hundreds of them import slowly."""
 
     def __init__(self, **fields: Any) -> None:
         vars(self).update(fields)
 
 
 class Finding(_KeywordFields):
-    """What all findings have. A class with more fields names them with their types."""
+    """The base class of findings. A subclass declares further fields with their types."""
 
     code: ClassVar[str]
     name: ClassVar[str]
@@ -82,30 +82,30 @@ class Finding(_KeywordFields):
     on: Target = None  # type: ignore[assignment]
     """The target; `check` sets it."""
     nodes: Sequence[Node] = ()
-    """Where; the most important first."""
+    """The affected nodes, the most important first."""
     op: str | None = None
     attr: str | None = None
     case: str = ""
-    """Which of the cases of `noticed` it is, where there are several."""
+    """Its key in `noticed`, if that has several cases."""
     unresolved: Unresolved | None = None
     """The registry's answer behind it, if any."""
     contexts: NodesByContext | None = None
-    """Its nodes by context, where that is known already."""
+    """Its nodes by context, if already known."""
     stage: str | None = None
-    """`load` or `run`: when it is noticed; None if never, as with what only training needs."""
+    """`load` or `run`: when it is noticed; None if never, as for nodes that only training runs."""
     signature: str | None = None
     """The one signature that it is about, if it is about one."""
     signatures: Sequence[str] = ()
-    """Those that it stops."""
+    """The signatures that it stops."""
     doubt: str = ""
     """Why it may not be noticed; the verdict is then `unknown`."""
     ways_out: Sequence[str] = ()
-    """What to do beyond `fixes`, where more was searched for."""
+    """Further fixes, such as the nearest releases that run the model."""
 
     @classmethod
     def of(cls, unresolved: UnresolvedNodes) -> Self | None:
-        """The finding for nodes that a target does not resolve; None where it is another's or none."""
-        raise NotImplementedError(f"{cls.__name__} answers no question of the registry")
+        """The finding for nodes that a target does not resolve; None if this class does not apply."""
+        raise NotImplementedError(f"{cls.__name__} does not answer a question of the registry")
 
     @classmethod
     def is_about_library(cls) -> bool:
@@ -113,7 +113,7 @@ class Finding(_KeywordFields):
         return isinstance(cls.noticed, Noticed) and cls.noticed.dlopen != NOT_CHECKED
 
     def on_target(self, target: Target) -> Self:
-        """The same for a target, with its own stage."""
+        """A copy for a target, so that it has its own stage."""
         alone = copy(self)
         alone.on = target
         return alone
@@ -129,7 +129,7 @@ class Finding(_KeywordFields):
 
     @property
     def message(self) -> str:
-        """The one sentence."""
+        """The title with its placeholders filled."""
         return str(self.title).format_map(_Placeholders(self))
 
     @property
@@ -162,7 +162,7 @@ class Finding(_KeywordFields):
 
     @property
     def tensorflow_says(self) -> str | None:
-        """The same on the target; None for tfport's own runtime, which is no TensorFlow."""
+        """The text on the target; None for tfport's own runtime, which is not TensorFlow."""
         return None if self.on.kind == OURS else self.says()
 
     def fixes(self) -> list[str]:

@@ -50,7 +50,7 @@ class MissingFunction(Finding):
 
 
 @finding("TFP106", "call-does-not-fit", noticed=CALL_TYPES)
-class CallDoesNotFit(Finding):
+class CallTypeMismatch(Finding):
     """node `{node}` calls `{called}` with {arguments} {wanted}; the function has {actual}
 
     ## Cause
@@ -189,7 +189,7 @@ def _types(node: Node, function: Function) -> Iterator[Finding]:
     for attr, arguments, args in (("Tin", "inputs", inputs), ("Tout", "outputs", outputs)):
         wanted, actual = node.attrs.get(attr), [DType.of(arg.type) for arg in args]
         if isinstance(wanted, list) and wanted != actual:
-            yield CallDoesNotFit(
+            yield CallTypeMismatch(
                 nodes=[node],
                 op=node.op,
                 called=function.name,

@@ -81,7 +81,7 @@ class GpuIgnored(Finding):
 
 
 @finding("TFP308", "wanted-cuda", NOTE, noticed=Noticed(serving=NEVER))
-class WantedCuda(Finding):
+class RequiredCuda(Finding):
     """{target} needs CUDA {cuda} and cuDNN {cudnn}; it has machine code for {compiled_for}
 
     ## Cause
@@ -114,6 +114,6 @@ def gpu_is_supported(model: CheckedModel, target: Target, loader: Loader) -> Ite
         else:
             yield GpuNotSupported(capability=gpu, compiled_for=compiled_for)
     if facts.get("version"):
-        yield WantedCuda(
+        yield RequiredCuda(
             cuda=facts["version"], cudnn=facts.get("cudnn") or "?", compiled_for=compiled_for or "no GPU"
         )

@@ -1,4 +1,4 @@
-"""Is the graph consistent in itself: does everything exist that is read or named, and is there an order?
+"""Is the graph consistent: does everything exist that it reads or names, and is it free of cycles?
 
 Findings 01x. They hold for every target; when they are noticed depends on the loader.
 """
@@ -106,7 +106,7 @@ class BadOrderOfInputs(Finding):
 
 
 @finding("TFP015", "missing-neighbor", noticed=COLOCATION)
-class MissingNeighbor(Finding):
+class MissingColocatedNode(Finding):
     """node `{node}` is colocated with `{missing}`, which is not in the graph
 
     ## Cause
@@ -162,7 +162,7 @@ def _node(node: Node) -> Iterator[Finding]:
 def _colocation(node: Node, value: pb.AttrValue) -> Iterator[Finding]:
     for name in _neighbors(value):
         if node.graph.find(name) is None:
-            yield MissingNeighbor(nodes=[node], op=node.op, missing=name)
+            yield MissingColocatedNode(nodes=[node], op=node.op, missing=name)
 
 
 def _out_of_order(inputs: Iterable[str]) -> bool:

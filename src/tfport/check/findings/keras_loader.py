@@ -66,7 +66,7 @@ class NoKerasModel(Finding):
 
 
 @finding("TFP053", "layers-elsewhere", noticed=KERAS)
-class LayersElsewhere(Finding):
+class LayersInMetadataFile(Finding):
     """the layers of this model are in keras_metadata.pb, which the Keras of {target} does not read
 
     ## Cause
@@ -115,7 +115,7 @@ def keras_can_restore(model: CheckedModel, target: Target, loader: Loader) -> It
     if not layers:
         return
     if not since(target, "2.5") and not any(layer.metadata for layer in layers):
-        yield LayersElsewhere()
+        yield LayersInMetadataFile()
     saved = saved_model.meta.meta_info_def.tensorflow_version
     if target.build and _is_newer(saved, target.build.version):
         yield NewerKeras(saved=saved)

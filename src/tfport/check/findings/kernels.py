@@ -26,7 +26,7 @@ SHOWN = ("data_format", "dilations", "strides", "T")
 
 
 class KernelFinding(Finding):
-    """What both findings about kernels have."""
+    """The base class of the findings about missing kernels."""
 
     devices: str
     kernels: tuple[Kernel, ...]
@@ -141,7 +141,7 @@ def _releases_with(op: str, target: Target, attrs: Mapping[str, Attr]) -> str:
     "kernel-refuses",
     noticed={Question.KERNEL_LIMIT: KERNEL_LIMITS, Question.KERNEL_LIMIT_WITHOUT_ONEDNN: KERNEL_LIMITS},
 )
-class KernelRefuses(Finding):
+class UnsupportedByKernel(Finding):
     """the CPU kernel of op `{op}` in {target} does not support {unsupported}
 
     ## Cause
@@ -172,7 +172,7 @@ class KernelRefuses(Finding):
 
     def cause(self) -> str:
         if self.limit.until == NEVER:
-            return "recorded from real binaries, including the newest"
+            return "no recorded release, including the newest, supports it"
         by = ", with oneDNN" if self.limit.by_onednn else ""
         return f"recorded from real binaries; supported from {self.limit.until} on{by}"
 

@@ -44,23 +44,23 @@ class MissingLibrary(Finding):
     file: str
     library: str
     chain: str
-    looked: tuple[str, ...] = ()
-    passed_over: tuple[str, ...] = ()
+    searched: tuple[str, ...] = ()
+    for_other_machine: tuple[str, ...] = ()
     broken: str = ""
     """The loader's error for a file of that name which it cannot load."""
-    brought_by: str = ""
+    usual_package: str = ""
 
     def cause(self) -> str:
-        other = [f"{path} is for another machine" for path in self.passed_over]
+        other = [f"{path} is for another machine" for path in self.for_other_machine]
         other += [f"a file of that name is not a library: {self.broken}"] if self.broken else []
-        places = [f"searched {shortened(self.looked, 6)}"] if self.looked else []
+        places = [f"searched {shortened(self.searched, 6)}"] if self.searched else []
         return "; ".join([*other, *places])
 
     def says(self) -> str:
         return self.broken or f"{self.library}: {NO_FILE}"
 
     def fixes(self) -> list[str]:
-        package = [f"it usually comes with {self.brought_by}"] if self.brought_by else []
+        package = [f"it usually comes with {self.usual_package}"] if self.usual_package else []
         return [*package, "add its folder to LD_LIBRARY_PATH, or link with -Wl,-rpath"]
 
 
@@ -183,16 +183,16 @@ class OtherSymbolVersion(Finding):
     version: str
     requirer: str
     offers: tuple[str, ...] = ()
-    gives_up: bool = False
-    """Whether it has the symbols without any version, on which the loader ends the process."""
+    aborts: bool = False
+    """Whether it has the symbols without any version, so that the loader aborts."""
 
     def cause(self) -> str:
-        if self.gives_up:
-            return "it has the symbols, but without versions; the loader ends the process"
+        if self.aborts:
+            return "it has the symbols, but without versions; the loader aborts the process"
         return f"it has {shortened(sorted(self.offers))}" if self.offers else ""
 
     def says(self) -> str:
-        if self.gives_up:
+        if self.aborts:
             return ASSERTION
         return f"{self.provider}: version `{self.version}' not found (required by {self.requirer})"
 

@@ -7,7 +7,7 @@ from tfport.check.noticed import DLOPEN, DLOPEN_IGNORES
 
 
 @finding("TFP401", "no-shared-library", noticed=DLOPEN)
-class NoSharedLibrary(Finding):
+class NotALibrary(Finding):
     """{file}: {what}
 
     ## Cause
@@ -34,7 +34,7 @@ class NoSharedLibrary(Finding):
 
 
 @finding("TFP402", "cut-library", noticed=DLOPEN)
-class CutLibrary(Finding):
+class TruncatedLibrary(Finding):
     """{file}: {what}
 
     ## Cause

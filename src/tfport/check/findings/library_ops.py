@@ -126,7 +126,7 @@ class OpRegisteredTwice(Finding):
 
 
 @finding("TFP435", "ill-registered-op", noticed=DLOPEN)
-class IllRegisteredOp(Finding):
+class InvalidRegistration(Finding):
     """op `{op}` of {file} has an invalid registration, which TensorFlow rejects
 
     ## Cause
@@ -140,17 +140,17 @@ class IllRegisteredOp(Finding):
     """
 
     file: str
-    faults: tuple[str, ...]
+    errors: tuple[str, ...]
 
     def cause(self) -> str:
-        return "; ".join(self.faults)
+        return "; ".join(self.errors)
 
     def says(self) -> str:
-        return "\n".join(self.faults)
+        return "\n".join(self.errors)
 
 
 @finding("TFP436", "second-kernel", WARNING, noticed=DLOPEN_IGNORES)
-class SecondKernel(Finding):
+class DuplicateKernel(Finding):
     """{file} registers a kernel for op `{op}` on {device} that {target} already has
 
     ## Cause
@@ -174,7 +174,7 @@ class SecondKernel(Finding):
 
 
 @finding("TFP437", "server-loads-no-libraries", noticed=DLOPEN)
-class ServerLoadsNone(Finding):
+class ServingLoadsNoLibraries(Finding):
     """{target} does not load op libraries
 
     ## Cause

@@ -11,7 +11,7 @@ from tfport.formats.elf.mangling import about_class, short_name
 
 
 class SymbolFinding(Finding):
-    """What all findings about symbols have."""
+    """The base class of the findings about symbols."""
 
     file: str
     requirer: str

@@ -161,7 +161,7 @@ class LibraryNotLoaded(Finding):
 
 
 def _partial_library(target: Target) -> str:
-    """Why an op may be registered all the same: a library that could not be read completely."""
+    """Why an op may still be registered: a library could not be read completely."""
     partial = (source for source in target.registry.sources if getattr(source, "partial", False))
     return next(
         (f"{source.name} may register it: not all of its code could be read" for source in partial), ""

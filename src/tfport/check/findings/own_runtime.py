@@ -17,7 +17,7 @@ MOST = 3
 
 
 @finding("TFP601", "op-not-run", noticed={Question.OP: STRUCTURE})
-class OpNotRun(Finding):
+class NoRuntimeKernel(Finding):
     """tfport has no kernel for op `{op}`
 
     ## Cause
@@ -56,7 +56,7 @@ class OpNotRun(Finding):
 
 
 @finding("TFP602", "type-not-run", noticed={Question.KERNEL_TYPE: KERNELS, Question.ONLY_XLA: BY_NAME})
-class TypeNotRun(Finding):
+class NoRuntimeKernelForType(Finding):
     """tfport has no kernel for op `{op}` with {types}
 
     ## Cause

@@ -68,7 +68,7 @@ def nodes_are_resolved(model: CheckedModel, target: Target, loader: Loader) -> I
 
 
 def finding_for(unresolved: UnresolvedNodes) -> Finding | None:
-    """The finding of the first class that describes the case; None where the target does not care."""
+    """The finding of the first class that applies; None if the target accepts the nodes."""
     for declared in answering(unresolved.answer.question):
         finding = declared.of(unresolved)
         if finding is not None:
@@ -80,7 +80,7 @@ def finding_for(unresolved: UnresolvedNodes) -> Finding | None:
 
 
 def _key(usage: Usage, answer: Unresolved) -> tuple[object, ...]:
-    """What makes two answers one finding."""
+    """The key by which answers are grouped into one finding."""
     types = sorted((k, str(v)) for k, v in usage.attrs.items() if answer.question is Question.KERNEL_TYPE)
     return (
         usage.op,
@@ -94,7 +94,7 @@ def _key(usage: Usage, answer: Unresolved) -> tuple[object, ...]:
 
 
 def _affected(model: CheckedModel, usage: Usage, answer: Unresolved, loader: Loader) -> NodesByContext:
-    """The nodes that an answer affects, where the loader removes the cause from others."""
+    """The nodes that an answer affects, without those from which the loader removes the cause."""
     contexts = model.contexts_of(usage)
     if answer.question is Question.UNKNOWN_ATTR and loader.strips_defaults:
         defaults = model.listed_defaults.get(usage.op, {})

@@ -38,7 +38,7 @@ class NewerGraph(Finding):
 
 
 @finding("TFP002", "refused-version", noticed=VERSIONS)
-class RefusedVersion(Finding):
+class ExcludedVersion(Finding):
     """the graph excludes GraphDef version {actual}, which {target} has
 
     ## Cause
@@ -94,6 +94,6 @@ def version_is_supported(model: CheckedModel, target: Target, loader: Loader) ->
     if versions.min_consumer > current:
         yield NewerGraph(wanted=versions.min_consumer, actual=current)
     if current in versions.bad_consumers:
-        yield RefusedVersion(actual=current)
+        yield ExcludedVersion(actual=current)
     if model.producer < known["min_producer"]:
         yield OlderGraph(producer=model.producer, wanted=known["min_producer"])

@@ -213,6 +213,6 @@ def _missing(model: Model) -> list[str]:
             lost.append(f"node `{node.users[0].name}` reads `{name}`, which is not in the graph")
     for signature in model.signatures.values():
         for spec in (*signature.inputs.values(), *signature.outputs.values()):
-            gone = [n for n in spec.tensors if not model.has_tensor(n)]
-            lost += [f"tensor `{n}` of signature {signature.name} is not in the graph" for n in gone]
+            absent = [n for n in spec.tensors if not model.has_tensor(n)]
+            lost += [f"tensor `{n}` of signature {signature.name} is not in the graph" for n in absent]
     return lost

@@ -80,10 +80,10 @@ def _missing(subject: LibrarySubject, target: Target, search: LibrarySearch, by:
         file=subject.file,
         library=search.name,
         chain=" → ".join(by.chain()),
-        looked=tuple(_place(subject, place, why) for place, why in search.looked),
-        passed_over=tuple(map(subject.shown, search.skipped)),
+        searched=tuple(_place(subject, place, why) for place, why in search.searched),
+        for_other_machine=tuple(map(subject.shown, search.skipped)),
         broken=f"{subject.shown(search.broken[0])}: {search.broken[1].says}" if search.broken else "",
-        brought_by=package_of(search.name),
+        usual_package=package_of(search.name),
     )
 
 
@@ -119,7 +119,7 @@ def _versions(subject: LibrarySubject, target: Target) -> Iterator[Finding]:
             provider=subject.shown(missing.provider.path),
             version=missing.version,
             requirer=subject.name_in_messages(missing.requirer),
-            gives_up=True,
+            aborts=True,
         )
 
 

@@ -16,12 +16,12 @@ from tfport.atlas.target import Target
 from tfport.check.findings.finding import ERROR, Finding
 from tfport.check.findings.library_files import (
     BareName,
-    CutLibrary,
     DamagedLibrary,
     LibraryNotOpened,
-    NoSharedLibrary,
+    NotALibrary,
     NotForDlopen,
     ProgramNotLibrary,
+    TruncatedLibrary,
     WrongMachine,
 )
 from tfport.check.lib.closure import DependencyClosure, closure_of
@@ -206,7 +206,7 @@ def _bare_name(subject: LibrarySubject, target: Target) -> Finding:
 def _rejected(rejection: Rejection, file: str, target: Target) -> Finding:
     match rejection.kind:
         case "foreign":
-            return NoSharedLibrary(
+            return NotALibrary(
                 on=target,
                 file=file,
                 what=rejection.what,
@@ -214,7 +214,7 @@ def _rejected(rejection: Rejection, file: str, target: Target) -> Finding:
                 instead=rejection.instead,
             )
         case "cut":
-            return CutLibrary(on=target, file=file, what=rejection.what, loader_error=rejection.says)
+            return TruncatedLibrary(on=target, file=file, what=rejection.what, loader_error=rejection.says)
         case "machine":
             return WrongMachine(on=target, file=file, what=rejection.what, loader_error=rejection.says)
         case "program":

@@ -48,7 +48,7 @@ class LibrarySearch:
 
     name: str
     result: LoadedLibrary | None = None
-    looked: list[tuple[str, str]] = field(default_factory=list)
+    searched: list[tuple[str, str]] = field(default_factory=list)
     """Each searched folder with the reason: (`/opt/lib`, `RUNPATH of my_op.so`)."""
     skipped: list[str] = field(default_factory=list)
     """Files of that name for another machine."""
@@ -75,7 +75,7 @@ def search_library(
             if _try(search, path, "the loader's cache", by, system).is_over:
                 return search
         if system.cache:
-            search.looked.append((f"/etc/ld.so.cache of {system.name}", "the loader's cache"))
+            search.searched.append((f"/etc/ld.so.cache of {system.name}", "the loader's cache"))
         for folder in system.folders:
             if _try(search, f"{folder}/{name}", "a default folder", by, system, place=folder).is_over:
                 return search
@@ -94,7 +94,7 @@ def _try(
 ) -> LibrarySearch:
     """Open one candidate; `ours` means that the path is on this file system, not in the image."""
     if place:
-        search.looked.append((place, why))
+        search.searched.append((place, why))
     file = Path(path) if ours or system is None else system.inside(path)
     if not file.is_file():
         return search

@@ -9,19 +9,19 @@ from typing import TYPE_CHECKING
 from tfport.atlas.target import Target
 from tfport.check.findings.finding import Finding
 from tfport.check.findings.library_ops import (
-    IllRegisteredOp,
+    DuplicateKernel,
+    InvalidRegistration,
     KernelWithoutOp,
     LibraryOpWithoutKernel,
     NothingRegistered,
     OpAlreadyRegistered,
     OpRegisteredTwice,
-    SecondKernel,
-    ServerLoadsNone,
+    ServingLoadsNoLibraries,
 )
 from tfport.formats.elf.mangling import short_name
 from tfport.registry.kernels import Kernel
 from tfport.registry.library import LibrarySource
-from tfport.registry.op_spec import faults
+from tfport.registry.op_spec import registration_errors
 
 if TYPE_CHECKING:
     from tfport.check.lib.diagnosis import LibrarySubject
@@ -33,7 +33,7 @@ def registration_findings(subject: LibrarySubject, target: Target) -> Iterator[F
     """The findings about registrations; registrations that could not be read are ignored."""
     registered, file = subject.registered, subject.file
     if target.kind == "serving" and (registered.ops or registered.kernels):
-        yield ServerLoadsNone(on=target, file=file)
+        yield ServingLoadsNoLibraries(on=target, file=file)
     if not registered.ops and not registered.kernels:
         if not registered.partial:
             yield NothingRegistered(on=target, file=file, why=_why_nothing(subject))
@@ -65,11 +65,11 @@ def _invalid_ops(subject: LibrarySubject, target: Target) -> Iterator[Finding]:
         texts = (*op.attrs, *op.inputs, *op.outputs)
         if None in texts:
             continue
-        problems = faults(
+        problems = registration_errors(
             op.name or "", *([t for t in specs if t] for specs in (op.attrs, op.inputs, op.outputs))
         )
         if problems:
-            yield IllRegisteredOp(on=target, file=subject.file, op=op.name, faults=tuple(problems))
+            yield InvalidRegistration(on=target, file=subject.file, op=op.name, errors=tuple(problems))
 
 
 def _op(subject: LibrarySubject, target: Target, source: LibrarySource, op: str) -> Iterator[Finding]:
@@ -93,7 +93,7 @@ def _kernels(subject: LibrarySubject, target: Target, source: LibrarySource, op:
         yield KernelWithoutOp(on=target, file=subject.file, op=op, close=close)
     theirs = target.registry.kernels(op) if op in target.registry else []
     for device in sorted({ours.device for ours in source.kernels(op) if _conflicts(ours, theirs)}):
-        yield SecondKernel(on=target, file=subject.file, op=op, device=device)
+        yield DuplicateKernel(on=target, file=subject.file, op=op, device=device)
 
 
 def _conflicts(ours: Kernel, theirs: list[Kernel]) -> bool:

@@ -33,12 +33,12 @@ def libraries_of(release: str) -> tuple[str, ...]:
 
 
 def releases_with(library: str) -> str:
-    """The releases that have a library: `1.14 until before 2.0`; empty if none has it."""
+    """The releases that have a library: `from 1.14 to before 2.0`; empty if none has it."""
     having = [i for i, (_, names) in enumerate(SINCE) if library in names]
     if not having:
         return ""
     first, after = SINCE[having[0]][0], having[-1] + 1
-    return f"since {first}" if after == len(SINCE) else f"{first} until before {SINCE[after][0]}"
+    return f"since {first}" if after == len(SINCE) else f"from {first} to before {SINCE[after][0]}"
 
 
 def is_tensorflow(library: str) -> bool:

@@ -73,7 +73,7 @@ def _strips(matrix: Matrix, width: int) -> Iterator[RenderableType]:
     grid = Table.grid(padding=(0, GAP))
     grid.add_row("", Text(_scale(minors, size), style="dim"))
     for name, strip in rows:
-        grid.add_row(Text(printable(name)), _drawn(strip, size))
+        grid.add_row(Text(printable(name)), _symbols(strip, size))
     yield Text()
     yield indented(grid)
     yield Text()
@@ -100,7 +100,7 @@ def _scale(minors: Sequence[Minor], size: int) -> str:
     return line.rstrip()
 
 
-def _drawn(strip: Strip, size: int) -> Text:
+def _symbols(strip: Strip, size: int) -> Text:
     text, series = Text(), None
     for (major, _), cells in by_minor(strip):
         text.append(" " if series not in (None, major) else "")

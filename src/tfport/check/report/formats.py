@@ -54,7 +54,7 @@ class ReportFormat(ABC):
 
     @abstractmethod
     def whole(self, parts: Sequence[Any]) -> str:
-        """Join the parts of all models to the text to print."""
+        """Join the parts of all models into the text to print."""
 
 
 REPORT_FORMATS = Catalog[type[ReportFormat]]("report formats", "tfport.check.report")

@@ -144,7 +144,7 @@ def record(args: argparse.Namespace) -> int:
     from tfport.cli.progress import show_progress
 
     with show_progress(f"recording {args.path}"):
-        build = record_target(args.path, args.out, say=lambda text: print(text, file=sys.stderr))
+        build = record_target(args.path, args.out, notify=lambda text: print(text, file=sys.stderr))
     print(f"{args.out}: {build.name}")
     return 0
 

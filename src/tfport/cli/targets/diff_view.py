@@ -24,8 +24,8 @@ def render_diff(diff: RegistryDiff, width: int, *, everything: bool) -> Iterator
     most = 1 << 30 if everything else 0
     yield title(f"{diff.before} → {diff.after}")
     yield facts(_counts(diff), width)
-    yield from _names("added ops", diff.came, most or MOST_NAMES, width)
-    yield from _names("removed ops", diff.went, most or MOST_NAMES, width)
+    yield from _names("added ops", diff.added, most or MOST_NAMES, width)
+    yield from _names("removed ops", diff.removed, most or MOST_NAMES, width)
     if diff.changed:
         yield title("changed ops")
         rows = [(op, "\n".join(changes)) for op, changes in diff.changed.items()]
@@ -37,13 +37,13 @@ def render_diff(diff: RegistryDiff, width: int, *, everything: bool) -> Iterator
 
 
 def _counts(diff: RegistryDiff) -> Iterator[tuple[str, list[str]]]:
-    yield "ops", [f"{len(diff.came)} added", f"{len(diff.went)} removed", f"{len(diff.changed)} changed"]
+    yield "ops", [f"{len(diff.added)} added", f"{len(diff.removed)} removed", f"{len(diff.changed)} changed"]
     if diff.kernels_missing:
         yield "kernels", [f"not recorded for {name}" for name in diff.kernels_missing]
     added, removed = Counter[str](), Counter[str]()
     for change in diff.kernels:
-        added[change.device] += len(change.came)
-        removed[change.device] += len(change.went)
+        added[change.device] += len(change.added)
+        removed[change.device] += len(change.removed)
     for device in sorted(added.keys() | removed.keys()):
         yield device, [f"{count(added[device], 'kernel')} added", f"{removed[device]:,} removed"]
 
@@ -64,7 +64,7 @@ def _kernels(changes: list[KernelChange], most: int, width: int) -> Iterator[Ren
     rows = [
         (change, sign, kernels)
         for change in changes
-        for sign, kernels in (("+", change.came), ("-", change.went), ("~", change.changed))
+        for sign, kernels in (("+", change.added), ("-", change.removed), ("~", change.changed))
         if kernels
     ]
     yield columns(
