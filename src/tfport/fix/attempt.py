@@ -156,7 +156,7 @@ def _disable(model: Model, journal: Journal, options: FixOptions) -> None:
 def _flatten(
     model: Model, checker: NodeChecker, form: ModelForm, journal: Journal, options: FixOptions
 ) -> tuple[set[str] | None, list[str]]:
-    """Convert the model to TF1's form; the checkpoint tensors that it needs, and why some structure stays."""
+    """Convert the model to TF1's form; returns the tensors it restores, and why some structure stays."""
     variables = to_session_form(model, _ends(model, options), journal)
     reasons = _frozen(model, variables, journal, options) if form is ModelForm.FROZEN else []
     if checker.definition("IdentityN") is None:
@@ -179,7 +179,7 @@ def _flatten(
 def _frozen(
     model: Model, variables: dict[Node, GraphVariable], journal: Journal, options: FixOptions
 ) -> list[str]:
-    """Turn variables into constants, and drop them from `variables`; why some remain variables."""
+    """Turn variables into constants, and drop them from `variables`; returns why some remain."""
     frozen, reasons = freeze(model, variables)
     names = [(node.name, node.op) for node in frozen]
     journal.changed("frozen", "Variables become constants with the checkpoint's values.", names)

@@ -127,7 +127,7 @@ class RuleEngine:
             )
             for made in list(builder.made):
                 if problems := self.checker.unresolved(made):
-                    self._go_on(chain, made, problems, (*path, (rule.name, node.op)), refusals)
+                    self._replace_new_node(chain, made, problems, (*path, (rule.name, node.op)), refusals)
             if lost := next((v for v in node.read_outputs if chain.values[v.index] is None), None):
                 raise Refusal(f"it does not replace `{lost}`, which is read")
         except (Refusal, MalformedGraph) as error:
@@ -135,7 +135,7 @@ class RuleEngine:
             raise error if isinstance(error, Refusal) else Refusal(f"it fails: {error}") from None
         return chain
 
-    def _go_on(
+    def _replace_new_node(
         self,
         chain: RuleChain,
         made: Node,
@@ -177,8 +177,8 @@ def _without_unread(
     """The nodes that are still needed; removes nodes that only replaced nodes read."""
     kept = {entry.node: entry for entry in stuck}
     for node in reversed(nodes):  # readers before what they read
-        is_there = node.graph.nodes.get(node.name) is node
-        if not is_there or node not in read or node.users or node.name in named:
+        is_in_graph = node.graph.nodes.get(node.name) is node
+        if not is_in_graph or node not in read or node.users or node.name in named:
             continue
         acts = node.is_stateful and not node.op.startswith(DRAW_ONLY)
         if not acts and (node.inputs or node in kept):  # a node that may be fed stays

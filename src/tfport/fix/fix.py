@@ -57,7 +57,7 @@ def _best(model: Model, target: Target, options: FixOptions, progress: Progress)
         tried.append(attempt(model, target, form, options))
         if tried[-1].runs:
             return tried[-1]
-    return min(reversed(tried), key=_errors)  # the last of equals: its structure is not an obstacle
+    return min(reversed(tried), key=_errors)  # of equals the last, whose structure is converted most
 
 
 def _errors(attempt: FixAttempt) -> int:

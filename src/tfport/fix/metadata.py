@@ -50,21 +50,21 @@ def _strip(model: Model, journal: Journal) -> None:
         for name in loose:
             del node.attrs[name]
         if CLASS in node.attrs:
-            _keep_true_places(model, node.attrs)
-        node.become(node.op, node.attrs)  # drops what the file recorded about the node
+            _drop_lost_colocations(model, node.attrs)
+        node.become(node.op, node.attrs)  # also drops `node.record`, the NodeDef of the file
         if loose:
             changed.append((node.name, node.op))
     journal.changed("stripped", "Hints that no op declares, such as inferred shapes, are removed.", changed)
 
 
-def _keep_true_places(model: Model, attrs: dict[str, Attr]) -> None:
+def _drop_lost_colocations(model: Model, attrs: dict[str, Attr]) -> None:
     places = attrs[CLASS]
-    there = [
+    existing = [
         place
         for place in (places if isinstance(places, list) else [])
         if isinstance(place, str) and place.removeprefix(LOCATION) in model.graph.nodes
     ]
-    if there:
-        attrs[CLASS] = there
+    if existing:
+        attrs[CLASS] = existing
     else:
         del attrs[CLASS]

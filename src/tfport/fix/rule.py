@@ -85,7 +85,7 @@ RULES = Catalog[Rule]("rules", "tfport.fix.rules")
 
 
 def rule(ops: str, *, keeps: Keeps) -> Callable[[Callable[[NodeBuilder, Node], Replacement]], Rule]:
-    """Declare a rule for one or more ops, `"Add AddV2"`; the function gives its name and sentence."""
+    """Declare a rule for one or more ops, `"Add AddV2"`; the function's docstring is its sentence."""
 
     def declare(make: Callable[[NodeBuilder, Node], Replacement]) -> Rule:
         says = " ".join((make.__doc__ or make.__name__).partition("\n\n")[0].split())

@@ -14,7 +14,7 @@ from tfport.fix.certify.arrays import ORDINARY, PROFILES, array_of, random_for
 from tfport.fix.certify.examples import WantedFeature
 from tfport.fix.certify.input_roles import roles_of
 from tfport.fix.certify.size_inputs import decides_sizes
-from tfport.fix.certify.trials import Sizing, TrialBuilder, given_trials, warmup_trials
+from tfport.fix.certify.trials import Sizing, TrialBuilder, user_trials, warmup_trials
 from tfport.formats.proto import serving_pb2 as pb
 from tfport.formats.saved_model.warmup import PREDICT, REGRESS, WarmupRequest
 from tfport.graph.dtypes import DType
@@ -237,10 +237,10 @@ def test_what_is_made_up_has_the_shape_of_the_signature(dims, profile, kind):
 def test_what_was_given_is_tried_where_a_signature_takes_it(tmp_path):
     text = "x = Placeholder() {dtype=float32, shape=(?,)}\ny = Neg(x) {T=float32}"
     signature = saved(tmp_path / "m", text, {"x": "x:0"}, {"y": "y:0"}).signatures["serving_default"]
-    (trial,) = given_trials(signature, {"x": np.float32([1]), "unused": np.float32([2])})
+    (trial,) = user_trials(signature, {"x": np.float32([1]), "unused": np.float32([2])})
     assert list(trial.inputs) == ["x"]
-    assert list(given_trials(signature, {"other": np.float32([1])})) == []
-    assert list(given_trials(signature, None)) == []
+    assert list(user_trials(signature, {"other": np.float32([1])})) == []
+    assert list(user_trials(signature, None)) == []
 
 
 def test_warm_up_requests_go_to_the_signature_that_they_name():

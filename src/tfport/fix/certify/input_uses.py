@@ -17,7 +17,7 @@ from tfport.graph.graph import RETURN, Function, Node, Value
 from tfport.graph.inline import callee
 from tfport.graph.tensors import Tensor
 
-_HANDS_ON = """
+_PASS_THROUGH = """
     Identity IdentityN StopGradient PreventGradient Snapshot PlaceholderWithDefault Copy CopyHost
     Reshape ExpandDims Squeeze EnsureShape Slice StridedSlice Gather GatherV2 GatherNd Unpack Split SplitV
     ConcatV2 Concat Pack Tile BroadcastTo Transpose Batch BatchFunction Unbatch
@@ -25,7 +25,7 @@ _HANDS_ON = """
     TensorArrayScatterV3 TensorArrayUnpackV3 TensorArrayWriteV3 TensorArraySplitV3 TensorArrayReadV3
     TensorArrayGatherV3 TensorListFromTensor TensorListGetItem TensorListSetItem TensorListStack
 """
-HANDS_ON = frozenset(_HANDS_ON.split())
+PASS_THROUGH = frozenset(_PASS_THROUGH.split())
 _SKIPPED_INPUTS = {"If": 1, "StatelessIf": 1, "Case": 1, "StatelessCase": 1}
 _CALLS_BODIES = {*_SKIPPED_INPUTS, "While", "StatelessWhile"}
 MOST = 100_000
@@ -49,12 +49,12 @@ class Reading:
 Onward = Callable[[Node, int], Iterable[Value]]
 
 
-def handed_on(node: Node, index: int) -> list[Value]:
+def pass_through_outputs(node: Node, index: int) -> list[Value]:
     """The outputs that contain the elements of an input."""
-    return node.outputs if node.op in HANDS_ON else []
+    return node.outputs if node.op in PASS_THROUGH else []
 
 
-def readings(start: Value, onward: Onward = handed_on) -> Iterator[Reading]:
+def readings(start: Value, onward: Onward = pass_through_outputs) -> Iterator[Reading]:
     """All readers of a value, and each function argument that it becomes, nearest first.
 
     `onward` returns the outputs of a reader that are followed too.

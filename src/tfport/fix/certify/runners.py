@@ -96,7 +96,7 @@ class OwnSession:
             return TrialOutcome(why=str(error))
         except MemoryError:
             return TrialOutcome(why="out of memory")
-        except Exception as error:  # of an engine; the other trials must go on
+        except Exception as error:  # an error of an engine must not stop the other trials
             return TrialOutcome(why=f"{type(error).__name__}: {error}")
         return TrialOutcome(pack_outputs(signature, values))
 

@@ -36,7 +36,7 @@ def write_tensors(path: Path, tensors: Mapping[str, tuple[DType, NDArray[Any]]])
 
 
 def read_tensors(path: Path) -> dict[str, NDArray[Any]]:
-    """The tensors of a file; nothing in it is believed that its size does not bear out."""
+    """The tensors of a file; shapes and lengths in its header must match the number of bytes."""
     data = path.read_bytes()
     try:
         length = struct.unpack("<Q", data[:8])[0]
@@ -47,7 +47,7 @@ def read_tensors(path: Path) -> dict[str, NDArray[Any]]:
             tensors[header["name"]] = _array(header, raw)
         return tensors
     except (KeyError, TypeError, ValueError, struct.error) as error:
-        raise UnreadableFile(f"{path.name}: what the other process wrote makes no tensors: {error}") from None
+        raise UnreadableFile(f"{path.name}: cannot read the tensors of the other process: {error}") from None
 
 
 def _array(header: dict[str, Any], raw: bytes) -> NDArray[Any]:
@@ -57,7 +57,9 @@ def _array(header: dict[str, Any], raw: bytes) -> NDArray[Any]:
         return np.frombuffer(raw, dtype.numpy).reshape(shape)
     lengths = header["lengths"]
     if len(lengths) != math.prod(shape) or sum(lengths) != len(raw):
-        raise ValueError("the strings do not fit their lengths")
+        raise ValueError(
+            f"strings of {sum(lengths)} bytes do not match shape {list(shape)} and {len(raw)} bytes"
+        )
     flat = np.empty(len(lengths), object)
     ends = np.cumsum(lengths, dtype=np.int64).tolist()
     flat[:] = [raw[end - size : end] for size, end in zip(lengths, ends, strict=True)]

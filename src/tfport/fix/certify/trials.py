@@ -191,7 +191,7 @@ class TrialBuilder:
         return "; ".join(f"{n} {s.dtype} {s.shape}" for n, s in self.signature.inputs.items())
 
 
-def given_trials(signature: Signature, user_inputs: Mapping[str, Any] | None) -> Iterator[Trial]:
+def user_trials(signature: Signature, user_inputs: Mapping[str, Any] | None) -> Iterator[Trial]:
     """The user's inputs, if they match this signature."""
     if user_inputs is None:
         return

@@ -111,7 +111,9 @@ class Verification:
             answered = min(self._answered(name) for name in self.signatures)
             each = " for each signature" if len(self.signatures) > 1 else ""
             most = "at least " if len(self.signatures) > 1 else ""
-            return f"outputs agree on {most}{count(answered, 'input')}{each}, compared in {self._who()}"
+            return (
+                f"outputs agree on {most}{count(answered, 'input')}{each}, compared in {self._runner_names()}"
+            )
         if self.verdict == DIFFERS:
             return f"outputs differ: {self._first_difference()}"
         why = self._why_not()
@@ -150,7 +152,7 @@ class Verification:
             if comparison.signature == signature and comparison.verdict == ALIKE
         )
 
-    def _who(self) -> str:
+    def _runner_names(self) -> str:
         names = ["tfport's runtime" if name.startswith("tfport") else name for name in self.runners]
         return " and ".join(filter(None, [", ".join(names[:-1]), names[-1]]))
 

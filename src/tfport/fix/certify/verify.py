@@ -23,7 +23,7 @@ from tfport.fix.certify.runners import (
     TrialOutcome,
     live_tensorflow,
 )
-from tfport.fix.certify.trials import Sizing, Trial, TrialBuilder, given_trials, warmup_trials
+from tfport.fix.certify.trials import Sizing, Trial, TrialBuilder, user_trials, warmup_trials
 from tfport.fix.certify.verification import ANSWERED, REFUSED, AnswerComparison, TrialRecord, Verification
 from tfport.fix.certify.version import own_name
 from tfport.formats.saved_model.signature import SAVED_MODEL
@@ -73,7 +73,7 @@ def verify(
 
 
 def _fits_somewhere(inputs: Mapping[str, Any] | None, side: ModelSide) -> None:
-    if inputs is None or any(any(given_trials(signature, inputs)) for signature in side.entrances.values()):
+    if inputs is None or any(any(user_trials(signature, inputs)) for signature in side.entrances.values()):
         return
     wanted = "; ".join(
         f"{name} takes {', '.join(signature.inputs)}" for name, signature in side.entrances.items()
@@ -118,9 +118,9 @@ class _Verifier:
             self.verification.trials.append(
                 TrialRecord(trial.signature, trial.name, trial.origin, trial.finite, result, outcome.why)
             )
-        whys = [answer.why for answer in [*outcomes, *answers] if not answer.ran]
-        if whys:
-            self.verification.not_asked.append((own_name(), whys[0]))
+        reasons = [answer.why for answer in [*outcomes, *answers] if not answer.ran]
+        if reasons:
+            self.verification.not_asked.append((own_name(), reasons[0]))
         if any(answer.ran for answer in outcomes):
             self.references[own_name()] = outcomes
         self._compare(own_name(), own_name(), outcomes, answers, self._ask_own)
@@ -165,7 +165,7 @@ class _Verifier:
         """The trials, each with a callback for the outcome of the original."""
         requests = self._warmup()
         for signature in self.before.entrances.values():
-            real = [*given_trials(signature, inputs), *warmup_trials(signature, requests, DEFAULT)]
+            real = [*user_trials(signature, inputs), *warmup_trials(signature, requests, DEFAULT)]
             yield from ((trial, _ignore) for trial in real)
             try:
                 yield from self._generated(TrialBuilder(self.before.model, signature))

@@ -37,7 +37,7 @@ class FrameLoop:
         return self._enter(value, constant=True)
 
     def start(self, states: Sequence[OperandLike]) -> list[Value]:
-        """Enter the loop with initial states; the states at the start of an iteration."""
+        """Enter the loop with initial states; returns the states at the start of an iteration."""
         op = self.op
         for state in (0, *states):
             entered = self._enter(state, constant=False)
@@ -48,7 +48,7 @@ class FrameLoop:
         return inside
 
     def end(self, states: Sequence[OperandLike]) -> list[Value]:
-        """Pass states to the next iteration; the states after the loop."""
+        """Pass states to the next iteration; returns the states after the loop."""
         op = self.op
         for merge, state in zip(self._merges, (op.Add(self.index, self._step), *states), strict=True):
             following = op.NextIteration(state)

@@ -74,8 +74,8 @@ def _wait(node: Node, made: Sequence[Node]) -> None:
 
 def _heir(node: Node, values: Values, made: Sequence[Node], named: bool) -> Node | None:
     """The new node that has every required output of the old node at the same index, if any."""
-    there = [place for place, value in enumerate(values) if value is not None]
-    asked = there if named else [value.index for value in node.read_outputs]
+    present = [place for place, value in enumerate(values) if value is not None]
+    asked = present if named else [value.index for value in node.read_outputs]
     heirs = {value.node if (value := values[i]) is not None else None for i in asked}
     heir = heirs.pop() if len(heirs) == 1 else None
     if heir is None or heir not in made:

@@ -14,7 +14,7 @@ STATEFUL = {
 
 @rule(" ".join(STATEFUL), keeps=EXACT)
 def as_stateful_twin(op: NodeBuilder, n: Node) -> Replacement:
-    """The stateful variant runs the same functions; it is only never folded or pruned."""
+    """The stateful variant runs the same functions; it differs only in that it is never folded or pruned."""
     return op.node(STATEFUL[n.op], *n.inputs, **n.attrs)
 
 

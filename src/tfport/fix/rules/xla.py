@@ -76,15 +76,15 @@ def as_slice(op: NodeBuilder, n: Node) -> Replacement:
 
 @rule("XlaDynamicUpdateSlice", keeps=EXACT)
 def as_choice(op: NodeBuilder, n: Node) -> Replacement:
-    """The update is padded to the whole shape, and selected at its position; elsewhere the old value."""
+    """The update is padded to the whole shape, and selected at its position; other elements are unchanged."""
     image, update, begin = n.inputs
     kind = begin.dtype.base
     size, whole = op.Shape(update, out_type=kind), op.Shape(image, out_type=kind)
     before = _inside(op, image, begin, size.output(0))
     after = op.Sub(op.Sub(whole, before), size)
     margins = op.Pack([before, after], axis=1)
-    there = op.Pad(op.Fill(size, op.const(True)), margins)
-    return op.Select(there, op.Pad(update, margins), image)
+    is_updated = op.Pad(op.Fill(size, op.const(True)), margins)
+    return op.Select(is_updated, op.Pad(update, margins), image)
 
 
 def _inside(op: NodeBuilder, image: Value, begin: Value, size: Value) -> Any:

@@ -20,7 +20,7 @@ Inner = list[tuple[Node, Node]]
 
 
 def lowered_if(node: Node, pivot: Node | None) -> Inner:
-    """Replace an If by both branches; the nodes of them that must still be expanded."""
+    """Replace an If by both branches; returns their nodes that must still be expanded."""
     site, (then, otherwise) = Site.of(node), refs_of(node)
     waits = gates(node, pivot, is_stateful(parts_of(node)))
     condition = as_condition(site, node.inputs[0], pivot)
@@ -30,7 +30,7 @@ def lowered_if(node: Node, pivot: Node | None) -> Inner:
         return lambda where, values, chosen: insert_body(where, name, ref, values, types, chosen)
 
     sides = (side(otherwise, "else"), side(then, "then"))
-    _hand_on(node, _chosen(site, condition, node.inputs[1:], sides, waits))
+    _return_results(node, _chosen(site, condition, node.inputs[1:], sides, waits))
     return site.inner
 
 
@@ -54,7 +54,7 @@ def lowered_case(node: Node, pivot: Node | None) -> Inner:
 
     start = site.identity(node.inputs[0], "index", waits)
     index = _within(site, start, len(refs) - 1)
-    _hand_on(node, tree(0, refs)(site, [index, *node.inputs[1:]], start))
+    _return_results(node, tree(0, refs)(site, [index, *node.inputs[1:]], start))
     return site.inner
 
 
@@ -86,6 +86,6 @@ def _chosen(
     return merged
 
 
-def _hand_on(node: Node, results: Sequence[Value]) -> None:
+def _return_results(node: Node, results: Sequence[Value]) -> None:
     """Return the results; without any, wait for the merged value that shows that a branch has run."""
     forward_results(node, results, [] if types_of(node) else [results[0].node])

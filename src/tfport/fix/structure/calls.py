@@ -15,7 +15,7 @@ MOST_NODES = 2_000_000
 
 
 def inline_calls(graph: Graph, ends: Iterable[Node]) -> list[tuple[str, str]]:
-    """Inline every call that these nodes need, also in functions of branches and loops; the inlined calls."""
+    """Inline the calls that these nodes need, also in functions of branches and loops; returns the calls."""
     last = list(ends)
     done = _inline_in(graph, last)
     for function in list(called_by(needed_by(last)).values()):

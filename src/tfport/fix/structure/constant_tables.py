@@ -79,7 +79,7 @@ def _entries(table: Node, facts: Facts) -> TableEntries:
     for user in dict.fromkeys(user for value in handles for user in value.uses):
         if user.op in FILLS:
             fills.append(user)
-        elif user.op not in (*FINDS, *SIZES, LIST, *form.handed_on):
+        elif user.op not in (*FINDS, *SIZES, LIST, *form.pass_through):
             raise TableRefusal(f"`{user.name}` ({user.op}) does more than look up `{table.name}`")
         elif user.op in SIZES and user.inputs[0].node is not table:
             raise TableRefusal(f"`{user.name}` reads the size of a table inside a branch or loop")

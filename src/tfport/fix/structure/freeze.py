@@ -25,7 +25,7 @@ CARRY = ("Identity", "Enter", "RefEnter", "Switch", "RefSwitch", "RefIdentity")
 def freeze(
     model: Model, variables: Mapping[Node, GraphVariable]
 ) -> tuple[dict[Node, GraphVariable], list[str]]:
-    """Turn variables into constants; the frozen variables, and why others were not frozen."""
+    """Turn variables into constants; returns the frozen variables, and why others were not frozen."""
     graph = model.graph
     used = {node: entry for node, entry in variables.items() if graph.nodes.get(node.name) is node}
     _fits(model, used)

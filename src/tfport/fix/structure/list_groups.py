@@ -17,7 +17,7 @@ from tfport.graph.graph import Graph, Node, Value
 from tfport.graph.shapes import UNKNOWN, Shape
 
 ALIASES = ("Identity", "IdentityN")
-HANDS_ON = (*ALIASES, *ENTERS, *EXITS, *NEXTS, *MERGES, "Switch", "RefSwitch")
+PASS_THROUGH = (*ALIASES, *ENTERS, *EXITS, *NEXTS, *MERGES, "Switch", "RefSwitch")
 MAKERS = {  # and which input is the shape of the elements
     "TensorListReserve": 0, "EmptyTensorList": 0, "TensorListFromTensor": 1, "TensorListScatter": 2,
     "TensorListScatterV2": 2, "TensorListSplit": 1,
@@ -37,7 +37,7 @@ class ListGroup:
     values: list[Value] = field(default_factory=list)
     changes: list[Node] = field(default_factory=list)
     reads: list[Node] = field(default_factory=list)
-    hands_on: list[Node] = field(default_factory=list)
+    pass_through: list[Node] = field(default_factory=list)
 
     @property
     def name(self) -> str:
@@ -79,7 +79,7 @@ def list_groups(graph: Graph) -> list[ListGroup]:
     return list(groups.values())
 
 
-def handed_on(node: Node, value: Value) -> list[Value]:
+def pass_through_outputs(node: Node, value: Value) -> list[Value]:
     """The outputs of a node that are the same list."""
     if node.op == "IdentityN":
         return [node.output(i) for i, source in enumerate(node.inputs) if source is value]
@@ -143,8 +143,8 @@ def _follow(maker: Node, parents: dict[Value, Value]) -> None:
 
 def _after(value: Value) -> Iterator[Value]:
     for user in value.uses:
-        if user.op in HANDS_ON:
-            yield from handed_on(user, value)
+        if user.op in PASS_THROUGH:
+            yield from pass_through_outputs(user, value)
         elif user.op in CHANGES and user.inputs[0] is value:
             yield user.output(0)
 
@@ -169,10 +169,10 @@ def _sort_in(node: Node, parents: dict[Value, Value], groups: dict[Value, ListGr
     group = groups[_root(lists[0], parents)]
     if touches and len(lists) == 1:
         (group.changes if node.op in CHANGES else group.reads).append(node)
-    elif node.op in HANDS_ON:
+    elif node.op in PASS_THROUGH:
         if node.op in MERGES and len(lists) != len(node.inputs):
             raise StructureRefusal(f"`{node.name}` merges a list with one that no node of this graph creates")
         for root in dict.fromkeys(_root(value, parents) for value in lists):
-            groups[root].hands_on.append(node)
+            groups[root].pass_through.append(node)
     else:
         raise StructureRefusal(f"`{node.name}` ({node.op}) reads the list of `{group.name}`")

@@ -16,8 +16,8 @@ from tfport.fix.structure.list_groups import (
     CHANGES,
     READS,
     ListGroup,
-    handed_on,
     is_invariant,
+    pass_through_outputs,
 )
 from tfport.graph.graph import Node, Value
 
@@ -44,13 +44,13 @@ def waits_of(group: ListGroup) -> Waits:
 def _changed_later(group: ListGroup) -> set[Value]:
     """The values whose list is changed later, with only pass-through nodes in between."""
     changed = {change.inputs[0] for change in group.changes}
-    values, hands_on = set(group.values), set(group.hands_on)
+    values, pass_through = set(group.values), set(group.pass_through)
     stack = list(changed)
     while stack:
         value = stack.pop()
         node = value.node
-        if node in hands_on:
-            before = [v for v in node.inputs if value in handed_on(node, v) and v in values]
+        if node in pass_through:
+            before = [v for v in node.inputs if value in pass_through_outputs(node, v) and v in values]
             stack += [v for v in before if v not in changed]
             changed.update(before)
     return changed
@@ -90,7 +90,7 @@ def _users(value: Value) -> Iterator[Node]:
     """The readers of a value, directly or through Identity nodes."""
     for user in value.uses:
         if user.op in ALIASES:
-            for same in handed_on(user, value):
+            for same in pass_through_outputs(user, value):
                 yield from _users(same)
         else:
             yield user
@@ -99,7 +99,7 @@ def _users(value: Value) -> Iterator[Node]:
 def _leads_on(user: Node, value: Value, changed: set[Value]) -> bool:
     if user.op in CHANGES:
         return True
-    return user.op not in READS and any(o in changed for o in handed_on(user, value))
+    return user.op not in READS and any(o in changed for o in pass_through_outputs(user, value))
 
 
 def _reads_behind(user: Node) -> list[Node]:
@@ -116,7 +116,7 @@ def _reads_behind(user: Node) -> list[Node]:
             if after.op in READS or after.op in CHANGES:
                 nodes[after] = None
             else:
-                stack += handed_on(after, value)
+                stack += pass_through_outputs(after, value)
     return list(nodes)
 
 
@@ -151,7 +151,7 @@ def _is_written_once(change: Node) -> None:
         for user in value.uses:
             if user is change:
                 raise StructureRefusal(f"`{change.name}` sets the same element in each iteration of a loop")
-            after = [user.output(0)] if user.op in CHANGES else handed_on(user, value)
+            after = [user.output(0)] if user.op in CHANGES else pass_through_outputs(user, value)
             for version in after if user.op not in READS else []:
                 if version not in seen:
                     seen.add(version)
@@ -165,7 +165,7 @@ def _stays_in_its_loop(group: ListGroup) -> None:
     while stack:
         value = stack.pop()
         for user in value.uses:
-            after = [user.output(0)] if user.op in CHANGES else handed_on(user, value)
+            after = [user.output(0)] if user.op in CHANGES else pass_through_outputs(user, value)
             level = depth[value] + (user.op in ENTERS) - (user.op in EXITS)
             if level < 0:
                 raise StructureRefusal(f"`{user.name}` takes the list of `{group.name}` out of its loop")

@@ -17,7 +17,7 @@ _SCALAR = Shape(())
 
 
 def lowered_while(node: Node, pivot: Node | None) -> list[tuple[Node, Node]]:
-    """Replace a While by its condition and body; the nodes of them that must still be expanded."""
+    """Replace a While by its condition and body; returns their nodes that must still be expanded."""
     site, (condition, body) = Site.of(node), refs_of(node)
     stateful = is_stateful(parts_of(node))
     carried = _carried(parts_of(node)[1])
@@ -48,7 +48,7 @@ def lowered_while(node: Node, pivot: Node | None) -> list[tuple[Node, Node]]:
     for enter in enters:
         if not enter.users:
             site.graph.remove(enter)
-    _hand_on(site, node, exits, stateful)
+    _return_results(site, node, exits, stateful)
     return site.inner
 
 
@@ -104,7 +104,7 @@ def _switch(site: Site, value: Value, condition: Value) -> Node:
     return site.add("Switch", [value, condition], {"T": value.dtype.base}, name="switch")
 
 
-def _hand_on(site: Site, node: Node, exits: dict[int, Value], stateful: bool) -> None:
+def _return_results(site: Site, node: Node, exits: dict[int, Value], stateful: bool) -> None:
     """Return the results; unchanged variables come from before a loop without effects."""
     left = next(iter(exits.values())).node
     results = []

@@ -26,8 +26,8 @@ def prune(model: Model, ends: Iterable[Node], journal: Journal) -> None:
         for name in spec.tensors
         if (node := model.graph.find(name.partition(":")[0])) is not None
     ]
-    gone = model.graph.prune(needed_by([*ends, *fed]))
-    journal.changed("pruned", "Nodes that no signature needs are removed.", [(n.name, n.op) for n in gone])
+    removed = model.graph.prune(needed_by([*ends, *fed]))
+    journal.changed("pruned", "Nodes that no signature needs are removed.", [(n.name, n.op) for n in removed])
     drop_functions(model.graph, journal)
 
 
@@ -48,7 +48,7 @@ def drop_functions(graph: Graph, journal: Journal, keep: Iterable[str] = ()) -> 
 
 
 def disable(nodes: Iterable[Node], ops: Iterable[str]) -> list[tuple[str, str]]:
-    """Turn asserts or summaries into NoOp nodes; the changed nodes."""
+    """Turn asserts or summaries into NoOp nodes; returns the changed nodes."""
     changed = []
     for node in list(nodes):
         if node.op in ops and not node.read_outputs:

@@ -14,21 +14,21 @@ CARRY = ("Identity", "StopGradient", "PreventGradient")
 
 
 def drop_ragged_variants(graph: Graph) -> list[tuple[str, str]]:
-    """Remove every variant that is only unpacked; the names and ops of the removed nodes."""
-    gone: list[tuple[str, str]] = []
+    """Remove every variant that is only unpacked; returns the names and ops of the removed nodes."""
+    removed: list[tuple[str, str]] = []
     for node in [node for node in graph if node.op == PACK]:
         readers = _readers(node)
         if readers is None:
             continue
         for reader in readers:
-            gone.append((reader.name, reader.op))
+            removed.append((reader.name, reader.op))
             if reader.op == UNPACK:
-                _hand_on(reader, node)
+                _to_identity(reader, node)
             elif not reader.users:
                 graph.remove(reader)
-        gone.append((node.name, PACK))
+        removed.append((node.name, PACK))
         graph.remove(node)
-    return gone
+    return removed
 
 
 def _readers(pack: Node) -> list[Node] | None:
@@ -64,7 +64,7 @@ def _typed(node: Node, name: str) -> object:
     return node.attrs.get(name) or (signature.defaults.get(name) if signature else None)
 
 
-def _hand_on(unpack: Node, pack: Node) -> None:
+def _to_identity(unpack: Node, pack: Node) -> None:
     """Turn the unpacking node into an IdentityN of the packed parts; it keeps its name."""
     values: list[Value] = list(pack.inputs)
     unpack.set_inputs(values)

@@ -96,11 +96,11 @@ def _raise_loop(graph: Graph, frame: LoopFrame) -> None:
     assert frame.condition is not None
     ends = [following.inputs[0] for following in frame.nexts]
     waits = [node for following in frame.nexts for node in following.controls]
-    gone = _nodes_in(frame)
-    _reads_nothing_around(gone, set(frame.enters))
+    in_frame = _nodes_in(frame)
+    _reads_nothing_around(in_frame, set(frame.enters))
     results = [*ends, *entered[len(ends) :]]
     inside = {*inside_of([frame.condition], [], same.get)[0], *inside_of(results, waits, same.get)[0]}
-    _no_effect_is_lost(gone - inside)
+    _no_effect_is_lost(in_frame - inside)
     _nothing_is_left(inside)
     name = frame.name
     condition = made_function(graph, f"{name}_cond", entered, [frame.condition], [], same.get)
@@ -119,7 +119,7 @@ def _raise_loop(graph: Graph, frame: LoopFrame) -> None:
         for left in [u for switch in switches for u in switch.output(0).uses if u.op in EXITS]:
             left.become("Identity", {"T": outer[i].dtype.base})
             left.set_inputs([loop.output(i)])
-    _remove(graph, gone)
+    _remove(graph, in_frame)
 
 
 def _reads_nothing_around(nodes: set[Node], enters: set[Node]) -> None:

@@ -22,7 +22,7 @@ ASSET_TYPE = "type.googleapis.com/tensorflow.AssetFileDef"
 
 
 def to_session_form(model: Model, ends: Sequence[Node], journal: Journal) -> dict[Node, GraphVariable]:
-    """Flatten a model to what these nodes and its init op need; the variables that the checkpoint restores.
+    """Flatten a model to what these nodes and its init op need; returns the restored variables.
 
     The caller decides how they are restored: by a saver (`saver`), or not at all if they become
     constants (`freeze`).
@@ -40,7 +40,7 @@ def to_session_form(model: Model, ends: Sequence[Node], journal: Journal) -> dic
 
 
 def _rewrite_meta(
-    meta: pb.MetaGraphDef, first: Iterable[str], assets: Sequence[pb.AssetFileDef], there: Collection[str]
+    meta: pb.MetaGraphDef, first: Iterable[str], assets: Sequence[pb.AssetFileDef], names: Collection[str]
 ) -> None:
     """Drop metadata about objects and removed nodes; write assets and the init op as TF1 does."""
     for name in (INIT_SIGNATURE, TRAIN_SIGNATURE):
@@ -50,11 +50,11 @@ def _rewrite_meta(
     meta.meta_info_def.ClearField("function_aliases")
     for name in first:
         meta.collection_def[MAIN_OP].node_list.value.append(name)
-    meta.asset_file_def.extend(a for a in assets if a.tensor_info.name.partition(":")[0] in there)
+    meta.asset_file_def.extend(a for a in assets if a.tensor_info.name.partition(":")[0] in names)
 
 
 def collect_assets(meta: pb.MetaGraphDef) -> None:
-    """List the assets also in TF1's collection: releases before 1.13 look nowhere else."""
+    """List the assets also in TF1's collection: releases before 1.13 read only that."""
     if ASSET_COLLECTION not in meta.collection_def:
         for asset in meta.asset_file_def:
             packed = meta.collection_def[ASSET_COLLECTION].any_list.value.add()

@@ -26,7 +26,7 @@ def return_inputs_through_identities(model: Model) -> list[tuple[str, str]]:
 
 
 def bypass_op(model: Model, op: str) -> list[tuple[str, str]]:
-    """Return the inputs of pass-through nodes of an op instead of their outputs; the changed nodes."""
+    """Let signatures return the inputs of nodes of an op, each through an Identity; returns the nodes."""
     changed = []
     for signature in list(model.signatures):
         for info in model.meta.signature_def[signature].outputs.values():

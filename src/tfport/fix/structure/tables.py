@@ -31,7 +31,7 @@ READ = {
     "InitializeTableV2": "InitializeTable",
     "InitializeTableFromTextFileV2": "InitializeTableFromTextFile",
 }
-HANDED_ON = {
+PASS_THROUGH = {
     "Identity": "RefIdentity",
     "Enter": "RefEnter",
     "Exit": "RefExit",
@@ -49,7 +49,7 @@ IMPORTS = {"LookupTableImport": "InitializeTable", "LookupTableImportV2": "Initi
 FILLED_ONCE = ("HashTable", "HashTableV2", "AnonymousHashTable")
 LIST = "IdentityN"
 DELETED_KEY = 1
-MOST_HANDED_ON = 100
+MOST_PASS_THROUGH = 100
 
 Changed = list[tuple[str, str]]
 """The changed nodes: their names, and their ops before the change."""
@@ -66,11 +66,11 @@ class TableVersion:
     name: str
     made: Mapping[str, str]
     read: Mapping[str, str]
-    handed_on: Mapping[str, str]
+    pass_through: Mapping[str, str]
 
 
-V2 = TableVersion("V2", MADE, READ, HANDED_ON)
-V1 = TableVersion("V1", *({new: old for old, new in ops.items()} for ops in (MADE, READ, HANDED_ON)))
+V2 = TableVersion("V2", MADE, READ, PASS_THROUGH)
+V1 = TableVersion("V1", *({new: old for old, new in ops.items()} for ops in (MADE, READ, PASS_THROUGH)))
 
 
 def tables_to_v1(graph: Graph) -> Changed:
@@ -106,8 +106,8 @@ def imports_to_initializers(graph: Graph) -> Changed:
 def _origin(handle: Value) -> Node:
     """The node that creates a handle, before any pass-through nodes."""
     node = handle.node
-    for _ in range(MOST_HANDED_ON):
-        if node.op not in (*HANDED_ON, *HANDED_ON.values()) or not node.inputs:
+    for _ in range(MOST_PASS_THROUGH):
+        if node.op not in (*PASS_THROUGH, *PASS_THROUGH.values()) or not node.inputs:
             break
         node = node.inputs[0].node
     return node
@@ -121,12 +121,12 @@ def _convert(graph: Graph, form: TableVersion, handle: Attr) -> Changed:
     for table in tables:
         # releases before 1.13 have no deleted_key
         table.set_inputs(table.inputs[:DELETED_KEY])
-        table.become(form.made[table.op], dict(_still_true(table.attrs)))
+        table.become(form.made[table.op], dict(_without_shapes(table.attrs)))
     for node in readers:
         if node.op in form.read:
             node.become(form.read[node.op], {k: v for k, v in node.attrs.items() if (k, v) != ("offset", 0)})
         else:
-            node.become(form.handed_on[node.op], {**_still_true(node.attrs), "T": handle})
+            node.become(form.pass_through[node.op], {**_without_shapes(node.attrs), "T": handle})
     return changed
 
 
@@ -139,13 +139,13 @@ def handles_of(tables: Iterable[Node], form: TableVersion) -> list[Value]:
         for user in value.uses:
             if user.op in form.read and value not in user.inputs[1:]:
                 continue
-            if user.op not in (LIST, *form.handed_on):
+            if user.op not in (LIST, *form.pass_through):
                 raise TableRefusal(_why_unsupported(value, user, form))
-            new = [output for output in _handed(user, value) if output not in handles]
+            new = [output for output in _pass_through_outputs(user, value) if output not in handles]
             handles.update(dict.fromkeys(new))
             waiting += new
     for value in handles:
-        if value.node.op in form.handed_on:
+        if value.node.op in form.pass_through:
             _has_only_handles(value.node, handles)
     return list(handles)
 
@@ -158,9 +158,10 @@ def _why_unsupported(value: Value, user: Node, form: TableVersion) -> str:
 
 
 def bypass_lists(handles: list[Value]) -> list[Value]:
-    """Let readers of a handle that an IdentityN passes on, as after a loop, read it from before that.
+    """Let readers of a handle that an IdentityN passes on, as after a loop, read the input of the IdentityN.
 
-    Returns the remaining handles. Inputs of the IdentityN that nothing reads any more become others.
+    Returns the remaining handles. Handles among the inputs of the IdentityN are replaced by another input;
+    an IdentityN of handles only becomes a NoOp.
     """
     among = set(handles)
     for node in dict.fromkeys(value.node for value in handles if value.node.op == LIST):
@@ -174,11 +175,11 @@ def bypass_lists(handles: list[Value]) -> list[Value]:
             node.set_controls([*node.controls, *(value.node for value in node.inputs)])
         node.set_inputs(inputs if others else ())
         types: list[Attr] = [value.dtype.base for value in node.inputs]
-        node.become(LIST if others else "NoOp", {**_still_true(node.attrs), "T": types} if others else {})
+        node.become(LIST if others else "NoOp", {**_without_shapes(node.attrs), "T": types} if others else {})
     return [value for value in handles if value.node.op not in (LIST, "NoOp")]
 
 
-def _handed(node: Node, handle: Value) -> list[Value]:
+def _pass_through_outputs(node: Node, handle: Value) -> list[Value]:
     """The outputs that pass a handle on: both of a Switch, the first of a Merge."""
     if node.op == LIST:
         return [node.output(place) for place, value in enumerate(node.inputs) if value is handle]
@@ -191,6 +192,6 @@ def _has_only_handles(node: Node, handles: Mapping[Value, None]) -> None:
         raise TableRefusal(f"`{node.name}` passes on `{other}` as well as a table")
 
 
-def _still_true(attrs: Mapping[str, Attr]) -> dict[str, Attr]:
+def _without_shapes(attrs: Mapping[str, Attr]) -> dict[str, Attr]:
     """The attributes without shapes: a resource handle is a scalar, a reference has two elements."""
     return {name: value for name, value in attrs.items() if name != "_output_shapes"}

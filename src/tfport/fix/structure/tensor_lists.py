@@ -19,9 +19,9 @@ from tfport.fix.structure.list_groups import (
     CHANGES,
     READS,
     ListGroup,
-    handed_on,
     known,
     list_groups,
+    pass_through_outputs,
     shape_at,
 )
 from tfport.fix.structure.list_order import Waits, waits_of
@@ -66,7 +66,7 @@ def _assumption(group: ListGroup) -> str:
 def _retype(group: ListGroup, dtype: DType, *, keep_shapes: bool) -> None:
     """Change the dtype of the nodes that pass lists on."""
     inside = set(group.values)
-    for node in group.hands_on:
+    for node in group.pass_through:
         attrs = dict(node.attrs)
         if not keep_shapes:
             attrs.pop("_output_shapes", None)
@@ -166,7 +166,7 @@ def _handles(maker: Node, handle: Value) -> dict[Value, Value]:
                 known_here = (*known_here, entered[key])
             elif user.op in EXITS:
                 known_here = known_here[:-1]
-            for after in [user.output(0)] if user.op in CHANGES else handed_on(user, flow):
+            for after in [user.output(0)] if user.op in CHANGES else pass_through_outputs(user, flow):
                 if after not in stacks:
                     stacks[after] = known_here
                     following.append(after)

@@ -39,7 +39,7 @@ def cancel_transposes(graph: Graph, named: Collection[str] = ()) -> int:
             _meet(node)
         elif node.op in MOVED:
             _move_behind(graph, node, kept)
-    _hand_on(graph, kept)
+    _cancelled_to_identities(graph, kept)
     _drop_unread(graph, kept)
     return before - _count(graph)
 
@@ -75,7 +75,7 @@ def _undone(node: Node) -> Value | None:
     return before.node.inputs[0]
 
 
-def _hand_on(graph: Graph, kept: Collection[str]) -> None:
+def _cancelled_to_identities(graph: Graph, kept: Collection[str]) -> None:
     """Turn named transpositions that cancel another into an Identity of the value before both."""
     for node in graph:
         if node.op == "Transpose" and node.name in kept and (start := _undone(node)) is not None:
@@ -107,8 +107,8 @@ def _is_needed(transposed: Node, by: Node, kept: Collection[str]) -> bool:
     for user in transposed.users:
         if user.op == "Transpose":
             _meet(user)
-        going = user.op == "Transpose" and not user.users and user.name not in kept
-        if user is not by and not going:
+        is_removed = user.op == "Transpose" and not user.users and user.name not in kept
+        if user is not by and not is_removed:
             return True
     return transposed.name in kept
 
@@ -171,11 +171,11 @@ def _const(graph: Graph, like: Value, array: NDArray[Any], dtype: DType) -> Valu
 
 def _drop_unread(graph: Graph, kept: Collection[str]) -> None:
     """Remove transpositions that nothing reads any more, and constants that only they read."""
-    gone = [node for node in graph if node.op == "Transpose"]
-    while gone:
-        node = gone.pop()
+    pending = [node for node in graph if node.op == "Transpose"]
+    while pending:
+        node = pending.pop()
         if node.users or node.name in kept:
             continue
-        gone += dict.fromkeys(v.node for v in node.inputs if v.node.op in ("Const", "Transpose"))
+        pending += dict.fromkeys(v.node for v in node.inputs if v.node.op in ("Const", "Transpose"))
         if graph.nodes.get(node.name) is node:
             graph.remove(node)

@@ -24,7 +24,7 @@ LAYOUT = ("key_index", "value_index", "vocab_size", "delimiter", "offset")
 
 
 def files_to_constants(model: Model) -> Changed:
-    """Fill every table of a main graph that a file of the model fills from constants."""
+    """Fill from constants every table of a main graph that is filled from a file of the model."""
     files = {table.node: table.asset for table in tables(model) if table.asset is not None}
     initializers = [node for node in model.graph if node.op in FROM_FILE]
     read = [(node, _entries(model, node, files)) for node in initializers]

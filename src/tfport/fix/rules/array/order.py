@@ -86,7 +86,7 @@ def padded_with_zeros(op: NodeBuilder, n: Node) -> Replacement:
 
 @rule("PadV2", keeps=EXACT)
 def chosen_where_padded(op: NodeBuilder, n: Node) -> Replacement:
-    """Pad with zeros, then the value selected at the padded positions, which a padded mask marks."""
+    """Pad pads with zeros; then the value is selected at the padded positions, which a padded mask marks."""
     x, paddings, value = n.inputs
     inner = op.Pad(op.Fill(op.Shape(x), True), paddings)
     padded = op.Pad(x, paddings)

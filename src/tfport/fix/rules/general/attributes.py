@@ -109,28 +109,28 @@ HINTS = (
 @rule(ANY, keeps=EXACT)
 def without_attributes_that_change_nothing(op: NodeBuilder, n: Node) -> Replacement:
     """Attributes that the target's op does not have are dropped, as their values change nothing."""
-    return _without(op, n, lambda name: _is_idle(op, n, name))
+    return _without(op, n, lambda name: _changes_nothing(op, n, name))
 
 
 @rule("Equal NotEqual", keeps=LOSSY)
 def failing_where_shapes_do_not_fit(op: NodeBuilder, n: Node) -> Replacement:
     """Without incompatible_shape_error=false, incompatible shapes are an error instead of unequal."""
-    return _without(op, n, lambda name: name == "incompatible_shape_error" or _is_idle(op, n, name))
+    return _without(op, n, lambda name: name == "incompatible_shape_error" or _changes_nothing(op, n, name))
 
 
-def _without(op: NodeBuilder, n: Node, may_go: Callable[[str], bool]) -> Replacement:
+def _without(op: NodeBuilder, n: Node, is_droppable: Callable[[str], bool]) -> Replacement:
     problems = op.checker.unresolved(n)
     if other := next((p for p in problems if p.question is not Question.UNKNOWN_ATTR), None):
         return refuse(f"its attributes are not the only problem ({other.question.value})")
     unknown = {problem.attr for problem in problems}
-    if kept := sorted(name for name in unknown if not may_go(name)):
+    if kept := sorted(name for name in unknown if not is_droppable(name)):
         return refuse(f"{kept[0]}={n.attrs[kept[0]]} changes the outputs")
     made = op.node(n.op, *n.inputs, **{k: v for k, v in n.attrs.items() if k not in unknown})
     made.attrs.update({k: v for k, v in n.attrs.items() if k.startswith("_")})  # the op is the same
     return made
 
 
-def _is_idle(op: NodeBuilder, n: Node, name: str) -> bool:
+def _changes_nothing(op: NodeBuilder, n: Node, name: str) -> bool:
     """Whether an attribute changes nothing: it has its default value, or is a hint."""
     defaults = n.signature.defaults if n.signature else {}
     if name in defaults and n.attrs[name] == defaults[name]:

@@ -25,7 +25,7 @@ from tfport.registry.resolve import unresolved_kernel
 from tfport.registry.unresolved import Question
 
 Ladder = Mapping[DType, tuple[DType, ...]]
-MENDED = (
+SOLVABLE = (
     Question.UNKNOWN_ATTR, Question.ATTR_VALUE, Question.KERNEL_TYPE, Question.KERNEL_LIMIT,
     Question.KERNEL_LIMIT_WITHOUT_ONEDNN, Question.INPUT_TYPE,
 )  # fmt: skip
@@ -102,7 +102,7 @@ FOURIER = {f"{back}RFFT{axes}": ("Treal", "Tcomplex") for back in ("", "I") for 
 """Attributes of a real transform that are the dtype of its output, and depend on that of its input."""
 SIZES = ("Shape", "ShapeN", "Size")
 """Ops that return sizes of tensors, which are assumed to be below 2**31."""
-HANDED_ON = (
+PASS_THROUGH = (
     "ConcatV2",
     "ExpandDims",
     "Identity",
@@ -148,7 +148,7 @@ def _converted(op: NodeBuilder, n: Node, ladders: Mapping[str, Ladder]) -> Repla
     if signature is None or op.checker.definition(n.op) is None:
         return refuse("the target does not register the op in any dtype")
     problems = op.checker.unresolved(n)
-    if other := next((p for p in problems if p.question not in MENDED), None):
+    if other := next((p for p in problems if p.question not in SOLVABLE), None):
         if other.question is Question.DATA_TYPE:
             return refuse(f"the target does not know the dtype {other.actual}")
         return refuse(f"its dtypes are not the only problem ({other.question.value})")
@@ -239,7 +239,7 @@ def _fits(op: NodeBuilder, value: Value, deep: int = 0) -> bool:
     if node.op in SIZES or deep > DEEPEST:
         return node.op in SIZES
     parts = [part for part in node.inputs if part.dtype.base == INT64]
-    return node.op in HANDED_ON and bool(parts) and all(_fits(op, part, deep + 1) for part in parts)
+    return node.op in PASS_THROUGH and bool(parts) and all(_fits(op, part, deep + 1) for part in parts)
 
 
 def _cast_back(

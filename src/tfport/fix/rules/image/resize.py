@@ -115,9 +115,9 @@ def _cubic(op: NodeBuilder, size: Size, wanted: Size) -> list[tuple[Node, Node]]
     )
     taps = []
     for step, weight in zip((-1, 0, 1, 2), (far(share), near(share), near(rest), far(rest)), strict=True):
-        there = op.Add(first, step)
-        bound = _within(op, there, size)
-        taps.append((bound, op.Mul(weight, op.Cast(op.Equal(bound, there), DstT=FLOAT32))))
+        unbounded = op.Add(first, step)
+        bound = _within(op, unbounded, size)
+        taps.append((bound, op.Mul(weight, op.Cast(op.Equal(bound, unbounded), DstT=FLOAT32))))
     total = op.AddN([weight for _, weight in taps])
     return [(place, op.RealDiv(weight, total)) for place, weight in taps]
 

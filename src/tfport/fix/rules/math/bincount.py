@@ -38,11 +38,13 @@ def _counted(op: NodeBuilder, n: Node) -> NodeOrValue:
     more = op.Add(wide, 1)
     segments = within if rows is None else op.Add(op.Mul(rows, more), within).output(0)
     total = more if row_count is None else op.Mul(row_count, more)
-    weighs = n.attrs["binary_output"] or op.shape(weights) == (0,)
-    if not weighs and op.shape(weights) is None:
+    unweighted = n.attrs["binary_output"] or op.shape(weights) == (0,)
+    if not unweighted and op.shape(weights) is None:
         raise refuse("the shape of its weights is unknown")
     data = (
-        op.Fill(op.Shape(segments), op.const(1, kind)) if weighs else op.Reshape(weights, op.Shape(segments))
+        op.Fill(op.Shape(segments), op.const(1, kind))
+        if unweighted
+        else op.Reshape(weights, op.Shape(segments))
     )
     sums: NodeOrValue = op.UnsortedSegmentSum(data, segments, total)
     if n.attrs["binary_output"]:

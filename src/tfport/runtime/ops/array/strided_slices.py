@@ -27,7 +27,7 @@ class Part:
 def parts(length: int, rank: int, begin: int, end: int, ellipsis: int, new: int, shrink: int) -> list[Part]:
     """Expand the masks: a part for each axis that is read or added, in order."""
     if (ellipsis & ((1 << length) - 1)).bit_count() > 1:
-        raise RunFailed("ellipsis_mask must have at most one bit set")
+        raise RunFailed(f"ellipsis_mask must have at most one bit set, found {ellipsis:b} (binary)")
     dots = next((i for i in range(length) if ellipsis >> i & 1), None)
     specified = sum(1 for i in range(length) if i != dots and not new >> i & 1)
     if specified > rank:
@@ -68,7 +68,7 @@ def _axis_index(part: Part, size: int, begin: NDArray[Any], end: NDArray[Any], s
         raise RunFailed(f"strides[{part.at}] is zero")
     if part.kind == ONE:
         if step < 0:
-            raise RunFailed("the stride must be positive where shrink_axis_mask is set")
+            raise RunFailed(f"the stride must be positive where shrink_axis_mask is set, found {step}")
         if not -size <= first < size:
             raise RunFailed(f"index {first} of dimension {part.at} is out of bounds; its size is {size}")
         return first % size

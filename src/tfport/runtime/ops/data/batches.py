@@ -62,9 +62,13 @@ class PaddedBatch(Batch):
         if len(self.padded) != len(self.values):
             raise RunFailed(f"{len(self.padded)} padded shapes for {len(self.values)} padding values")
         if any(np.ndim(shape) != 1 for shape in self.padded):
-            raise RunFailed("a padded shape must be a vector")
+            raise RunFailed(
+                f"a padded shape must be a vector, found ranks {[np.ndim(shape) for shape in self.padded]}"
+            )
         if any(np.ndim(value) for value in self.values):
-            raise RunFailed("a padding value must be a scalar")
+            raise RunFailed(
+                f"a padding value must be a scalar, found ranks {[np.ndim(value) for value in self.values]}"
+            )
 
     def combined(self, place: int, tensors: list[Any]) -> Any:
         shape = self.padded[place].tolist()

@@ -54,7 +54,7 @@ class ElementIterator(Iterator[Element]):
         try:
             return self._step()
         except RecursionError:
-            raise RunFailed("the chain of datasets is too long") from None
+            raise RunFailed("the chain of datasets is too long for Python's recursion limit") from None
 
 
 @dataclass(eq=False)

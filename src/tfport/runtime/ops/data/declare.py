@@ -36,7 +36,7 @@ SPEED_ONLY = frozenset(
      "ram_budget", "optimization_configs", "serialized_options", "has_captured_ref",
      "log_warning", "use_default_device")
 )  # fmt: skip
-"""They do not change the elements. Where TensorFlow may use any order, tfport keeps the input order."""
+"""Attributes that do not change the elements; where any order is allowed, tfport keeps the input order."""
 
 
 def dataset(ops: str) -> Callable[[F], F]:

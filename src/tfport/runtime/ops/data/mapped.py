@@ -52,9 +52,14 @@ class Filter(Dataset):
         return ElementIterator(step)
 
 
+def _described(answers: Sequence[Any]) -> str:
+    tensors = [np.asarray(answer) for answer in answers]
+    return ", ".join(f"{tensor.dtype} of shape {list(tensor.shape)}" for tensor in tensors) or "nothing"
+
+
 def is_kept(answers: Sequence[Any]) -> bool:
     if len(answers) != 1 or np.shape(answers[0]) or np.asarray(answers[0]).dtype != bool:
-        raise RunFailed("the predicate must return a scalar bool")
+        raise RunFailed(f"the predicate must return a scalar bool, found {_described(answers)}")
     return bool(answers[0])
 
 
@@ -169,7 +174,7 @@ class GroupByReducer(Dataset):
 
 def key_of(answers: Sequence[Any]) -> int:
     if len(answers) != 1 or np.shape(answers[0]) or np.asarray(answers[0]).dtype != np.int64:
-        raise RunFailed("a key must be a scalar int64")
+        raise RunFailed(f"a key must be a scalar int64, found {_described(answers)}")
     return int(answers[0])
 
 

@@ -43,7 +43,7 @@ class SeedGenerator:
 
 @dataclass(eq=False)
 class Shuffle(Dataset):
-    """A random element of a buffer that is kept full; `count` rounds, or endless ones."""
+    """Random elements of a buffer that is kept full; `count` rounds, or endlessly many if it is -1."""
 
     input: Dataset
     size: int

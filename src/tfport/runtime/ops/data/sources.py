@@ -46,7 +46,7 @@ class TensorRows(Dataset):
 
     def __init__(self, components: Sequence[Any]) -> None:
         if any(np.ndim(c) == 0 for c in components):
-            raise RunFailed("components must have at least 1 axis")
+            raise RunFailed("components must have at least 1 axis, found a scalar")
         if len({len(c) for c in components}) != 1:
             raise RunFailed(
                 f"components must have the same number of rows, found {[len(c) for c in components]}"
@@ -83,7 +83,7 @@ class SparseRows(Dataset):
     def __init__(self, indices: Any, values: Any, shape: Any, dtype: DType) -> None:
         checked(indices, values, shape)
         if len(shape) < 1:
-            raise RunFailed("components must have at least 1 axis")
+            raise RunFailed("components must have at least 1 axis, found a scalar")
         if len(indices) and (np.diff(indices[:, 0]) < 0).any():
             raise RunFailed("the indices of the sparse tensor must be sorted by row")
         self.indices, self.values, self.shape = indices, values, np.asarray(shape, np.int64)

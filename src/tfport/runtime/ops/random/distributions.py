@@ -138,9 +138,9 @@ class Streams:
         self.philox = philox
         self.at = np.asarray(starts, np.uint64).copy()
 
-    def next(self, who: Any) -> Any:
-        blocks = self.philox.blocks(self.at[who])
-        self.at[who] += np.uint64(1)
+    def next(self, outputs: Any) -> Any:
+        blocks = self.philox.blocks(self.at[outputs])
+        self.at[outputs] += np.uint64(1)
         return blocks
 
 
@@ -152,10 +152,10 @@ class Buffer:
         self._rows = np.empty((streams.at.size, _group(kind)), kind)
         self._left = np.zeros(streams.at.size, np.int64)
 
-    def take(self, who: Any) -> Any:
-        empty = who[self._left[who] == 0]
+    def take(self, outputs: Any) -> Any:
+        empty = outputs[self._left[outputs] == 0]
         if empty.size:
             self._rows[empty] = self._convert(self._streams.next(empty), self._kind)
             self._left[empty] = self._rows.shape[1]
-        self._left[who] -= 1
-        return self._rows[who, self._left[who]]
+        self._left[outputs] -= 1
+        return self._rows[outputs, self._left[outputs]]

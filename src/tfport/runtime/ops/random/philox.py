@@ -101,7 +101,9 @@ def _check_algorithm(number: int) -> None:
 def from_state(state: Any, algorithm: int) -> Philox:
     """From the variable of a `tf.random.Generator`: counter, then key."""
     if state.dtype != np.int64 or state.ndim != 1:
-        raise RunFailed("the generator state must be an int64 vector")
+        raise RunFailed(
+            f"the generator state must be an int64 vector, found {state.dtype} of shape {list(state.shape)}"
+        )
     _check_algorithm(algorithm)
     if state.size < 3:
         raise RunFailed(f"the Philox state must have at least 3 elements, found {state.size}")

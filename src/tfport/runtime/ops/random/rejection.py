@@ -107,9 +107,9 @@ def _transform(uniforms: Buffer, rate: Any, pending: Any, out: Any) -> None:
         shifted = 0.5 - np.abs(u)
         k = np.floor((2 * a_ / shifted + b_) * u + r + 0.43)
         fits = (shifted >= 0.07) & (v <= 0.9277 - 3.6224 / (b_ - 2))
-        hopeless = (k < 0) | ((shifted < 0.013) & (v > shifted))
+        rejected = (k < 0) | ((shifted < 0.013) & (v > shifted))
         left = np.log(v * inverse_alpha[pending] / (a_ / (shifted * shifted) + b_))
-        fits |= ~hopeless & (left <= -r + k * np.log(r) - gammaln(k + 1))
+        fits |= ~rejected & (left <= -r + k * np.log(r) - gammaln(k + 1))
         out[pending[fits]] = k[fits]
         pending = pending[~fits]
 

@@ -254,7 +254,7 @@ def set_bound(tracer: Tracer, node: Node, inputs: list[Operand], attrs: Attrs) -
 
 @structure("XlaRemoveDynamicDimensionSize")
 def remove_dynamic_size(tracer: Tracer, node: Node, inputs: list[Operand], attrs: Attrs) -> list[Operand]:
-    """Supported only where no dynamic size was set: the elements beyond it are lost."""
+    """Return the input; unsupported after a dynamic size was set, which loses the elements beyond it."""
     if node.inputs[0].node.op == "XlaSetDynamicDimensionSize":
         tracer.unsupported.append(UnsupportedNode(node, "elements beyond a dynamic size are not kept"))
     return inputs[:1]

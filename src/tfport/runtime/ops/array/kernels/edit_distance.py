@@ -25,7 +25,10 @@ def edit_distance(
 ):
     """One distance per sequence, divided by the length of the truth if `normalize`."""
     if hypothesis_shape.shape != truth_shape.shape or hypothesis_shape.size < 2:
-        raise RunFailed("both shapes must have the same length, at least 2")
+        raise RunFailed(
+            "hypothesis_shape and truth_shape must have the same length, at least 2; "
+            f"found {hypothesis_shape.size} and {truth_shape.size}"
+        )
     shape = tuple(int(n) for n in np.maximum(hypothesis_shape, truth_shape)[:-1])
     guesses = _sequences(hypothesis_indices, hypothesis_values, shape)
     truths = _sequences(truth_indices, truth_values, shape)

@@ -15,7 +15,7 @@ from tfport.runtime.ops.shared.precision import wide_type
 @host("Fill")
 def fill(dims, value):
     if value.ndim:
-        raise RunFailed("value must be a scalar")
+        raise RunFailed(f"value must be a scalar, found shape {list(value.shape)}")
     return full(sizes_of(dims), value[()], value.dtype)
 
 
@@ -39,7 +39,10 @@ def empty(shape, *, dtype, init):
 def range_(start, limit, delta):
     kind = start.dtype
     if any(number.ndim for number in (start, limit, delta)):
-        raise RunFailed("start, limit and delta must be scalars")
+        raise RunFailed(
+            "start, limit and delta must be scalars, "
+            f"found shapes {[list(number.shape) for number in (start, limit, delta)]}"
+        )
     if delta == 0:
         raise RunFailed("delta must not be 0")
     if (start > limit) if delta > 0 else (start < limit):

@@ -45,7 +45,7 @@ def gather_v2(params, indices, axis, *, batch_dims):
 @host("Gather")
 def gather(params, indices, *, validate_indices):
     if not params.ndim:
-        raise RunFailed("params must have at least 1 axis")
+        raise RunFailed("params must have at least 1 axis, found a scalar")
     check_places(indices, params.shape[0])
     return np.take(params, indices, 0)
 
@@ -69,7 +69,10 @@ def resource_gather_nd(resource, indices, *, dtype):
 def _gathered(params, indices, policy):
     """Slices of `params`; out-of-bounds ones are zero if the policy is IGNORE."""
     if not indices.ndim or not params.ndim:
-        raise RunFailed("params and indices must have at least 1 axis")
+        raise RunFailed(
+            "params and indices must have at least 1 axis, "
+            f"found shapes {list(params.shape)} and {list(indices.shape)}"
+        )
     depth = indices.shape[-1]
     if depth > params.ndim:
         raise RunFailed(f"indices have depth {depth}, params has rank {params.ndim}")
@@ -96,7 +99,7 @@ def _gathered(params, indices, policy):
 @host("Where")
 def where(input):
     if not input.ndim:
-        raise RunFailed("input must have at least 1 axis")
+        raise RunFailed("input must have at least 1 axis, found a scalar")
     return np.argwhere(input)
 
 

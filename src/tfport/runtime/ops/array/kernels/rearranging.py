@@ -40,7 +40,9 @@ def concat(concat_dim, values):
 def parallel_concat(values, *, shape):
     """Concatenate values of one row each."""
     if any(value.shape[:1] != (1,) for value in values):
-        raise RunFailed("each value must have one row")
+        raise RunFailed(
+            f"each value must have one row, found shapes {[list(value.shape) for value in values]}"
+        )
     return np.concatenate(values)
 
 
@@ -175,7 +177,10 @@ def reverse_sequence(input, seq_lengths, *, seq_dim, batch_dim):
 @host("Roll")
 def roll(input, shift, axis):
     if shift.shape != axis.shape or shift.ndim > 1:
-        raise RunFailed("shift and axis must be scalars or vectors of the same length")
+        raise RunFailed(
+            "shift and axis must be scalars or vectors of the same length, "
+            f"found shapes {list(shift.shape)} and {list(axis.shape)}"
+        )
     axes = [axis_in(number, input.ndim) for number in axis.reshape(-1)]
     return np.roll(input, tuple(int(n) for n in shift.reshape(-1)), tuple(axes))
 

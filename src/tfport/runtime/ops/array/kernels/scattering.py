@@ -65,7 +65,10 @@ def _wide_copy(x):
 
 def _scattered_nd(old, indices, updates, kind, policy):
     if indices.ndim < 2 or not updates.ndim:
-        raise RunFailed("indices must have at least 2 axes and updates at least 1")
+        raise RunFailed(
+            "indices must have at least 2 axes and updates at least 1, "
+            f"found shapes {list(indices.shape)} and {list(updates.shape)}"
+        )
     depth = indices.shape[-1]
     if depth > old.ndim:
         raise RunFailed(f"indices have depth {depth}, the tensor has rank {old.ndim}")
@@ -119,7 +122,7 @@ def variable_scatter_nd(ref, indices, updates, *, use_locking, bad_indices_polic
 def _scattered(old, indices, updates, kind):
     """Update rows of `old`; a scalar update applies to all of them."""
     if not old.ndim:
-        raise RunFailed("the variable must have at least 1 axis")
+        raise RunFailed("the variable must have at least 1 axis, found a scalar")
     wanted = (*indices.shape, *old.shape[1:])
     if updates.ndim and updates.shape != wanted:
         raise RunFailed(f"updates must have shape {list(wanted)}, found {list(updates.shape)}")

@@ -47,11 +47,11 @@ def reshape(tensor, shape):
 
 @host("Squeeze")
 def squeeze(input, *, squeeze_dims):
-    gone = [axis_in(axis, input.ndim) for axis in squeeze_dims]
-    for axis in gone:
+    squeezed = [axis_in(axis, input.ndim) for axis in squeeze_dims]
+    for axis in squeezed:
         if input.shape[axis] != 1:
             raise RunFailed(f"cannot squeeze axis {axis} of size {input.shape[axis]}")
-    return np.squeeze(input, tuple(dict.fromkeys(gone)) if gone else None)
+    return np.squeeze(input, tuple(dict.fromkeys(squeezed)) if squeezed else None)
 
 
 @host("ExpandDims")
@@ -74,7 +74,7 @@ def ensure_shape(input, *, shape):
 @host("BroadcastTo")
 def broadcast_to(input, shape):
     if shape.ndim != 1:
-        raise RunFailed("shape must be a vector")
+        raise RunFailed(f"shape must be a vector, found rank {shape.ndim}")
     return np.array(np.broadcast_to(input, sizes_of(shape)), order="C")
 
 
@@ -129,7 +129,7 @@ def concat_offset(concat_dim, shape):
 @host("InvertPermutation")
 def invert_permutation(x):
     if x.ndim != 1:
-        raise RunFailed("the permutation must be a vector")
+        raise RunFailed(f"the permutation must be a vector, found rank {x.ndim}")
     check_places(x, len(x), "the permutation")
     if len(np.unique(x)) != len(x):
         raise RunFailed("the permutation has a duplicate")
@@ -140,11 +140,14 @@ def invert_permutation(x):
 
 @host("UnravelIndex")
 def unravel_index(indices, dims):
-    """Only indices that are too large are refused; negative ones give what C's division gives."""
+    """Only indices that are too large are refused; negative ones are divided as in C."""
     if indices.ndim > 1 or dims.ndim != 1:
-        raise RunFailed("indices must be a scalar or vector and dims a vector")
+        raise RunFailed(
+            "indices must be a scalar or vector and dims a vector, "
+            f"found shapes {list(indices.shape)} and {list(dims.shape)}"
+        )
     if np.any(dims == 0):
-        raise RunFailed("dims must not be zero")
+        raise RunFailed(f"dims must not be zero, found {dims.tolist()}")
     if np.any(indices >= np.prod(dims, dtype=np.int64)):
         raise RunFailed(f"an index is out of bounds for dims {dims.tolist()}")
     steps = np.concatenate([np.cumprod(dims[::-1])[::-1], [1]]).astype(np.int64)

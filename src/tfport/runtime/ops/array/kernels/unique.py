@@ -47,9 +47,9 @@ def unique_shape(inputs, attrs):
 def _unique(x, axis, out_idx):
     """The distinct rows in order of appearance, the index of each row in them, and counts."""
     if axis.ndim != 1 or axis.size > 1:
-        raise RunFailed("axis must be a vector of at most one element")
+        raise RunFailed(f"axis must be a vector of at most one element, found shape {list(axis.shape)}")
     if not axis.size and x.ndim != 1:
-        raise RunFailed("without an axis, x must be a vector")
+        raise RunFailed(f"without an axis, x must be a vector, found shape {list(x.shape)}")
     at = axis_in(axis[0], x.ndim) if axis.size else 0
     rows = np.moveaxis(x, at, 0)
     first, where, counts = _distinct(
@@ -97,7 +97,7 @@ def _comparable(rows):
 def list_diff(x, y, *, out_idx):
     """The elements of x that are not in y, and their indices."""
     if x.ndim != 1 or y.ndim != 1:
-        raise RunFailed("x and y must be vectors")
+        raise RunFailed(f"x and y must be vectors, found shapes {list(x.shape)} and {list(y.shape)}")
     if x.dtype == object:
         excluded = set(y.tolist())
         kept = np.array([element not in excluded for element in x.tolist()], bool)

@@ -60,9 +60,9 @@ def _to_space(b, x, block, crops):
     spans = {i + 1: (int(a), -int(z) if z else 2**63 - 1, 1) for i, (a, z) in enumerate(crops) if a or z}
     assert made.shape is not None
     for axis in spans:
-        size, gone = made.shape[axis], int(crops[axis - 1].sum())
-        # ONNX crops what exists, TensorFlow refuses more; a size is at least that of a block
-        if gone > (block[axis - 1] if size is None else size):
+        size, cropped = made.shape[axis], int(crops[axis - 1].sum())
+        # TensorFlow refuses larger crops, ONNX does not; an unknown size is at least the size of a block
+        if cropped > (block[axis - 1] if size is None else size):
             raise CannotLower("crops may exceed the size")
     return cut(b, made, spans)
 

@@ -41,25 +41,25 @@ def _span(b, x, axis, first, count):
     """ONNX truncates a slice that is too long, TensorFlow refuses it; so check the resulting size."""
     if first == 0 and count == -1:
         return x
-    there = size_of(b, x, axis)
-    if isinstance(there, int):
-        end = there if count == -1 else first + count
-        if first > there or end > there:
+    available = size_of(b, x, axis)
+    if isinstance(available, int):
+        end = available if count == -1 else first + count
+        if first > available or end > available:
             raise CannotLower("a slice is longer than the axis")
-        return cut(b, x, {axis: (first, end, 1)}) if end - first < there else x
+        return cut(b, x, {axis: (first, end, 1)}) if end - first < available else x
     if count > 0:
         return checked(b, cut(b, x, {axis: (first, first + count, 1)}), axis, count)
     # Split fails if `first` is beyond the end, since the remaining size is negative
-    left = b.Sub(there, b.ints(first))
+    left = b.Sub(available, b.ints(first))
     _, behind = b.nodes("Split", x, b.Concat(b.ints(first), left, axis=0), outputs=2, axis=axis)
     return behind if count == -1 else cut(b, behind, {axis: (0, 0, 1)})
 
 
 def _slice_at_run_time(b, x, begin, size):
     """Compute the expected shape beside the slice; it is invalid if the slice is out of bounds."""
-    first, count, there = b.vector(begin), b.vector(size), b.Shape(x)
+    first, count, available = b.vector(begin), b.vector(size), b.Shape(x)
     zero = b.ints(0)
-    rest = b.Sub(there, first)
+    rest = b.Sub(available, first)
     wanted = b.Where(b.Equal(count, b.ints(-1)), rest, count)
     bad = b.Or(b.Or(b.Less(first, zero), b.Less(wanted, zero)), b.Greater(wanted, rest))
     axes = b.ints(*range(x.rank))

@@ -33,7 +33,10 @@ def parse_example_dataset(
     ragged_split_types=(),
 ):
     if list(input_dataset.types) != [STRING]:
-        raise RunFailed("the input must be a dataset of string vectors")
+        raise RunFailed(
+            "the input must be a dataset of string vectors, "
+            f"found elements of {[kind.name for kind in input_dataset.types]}"
+        )
     whole(num_parallel_calls, "num_parallel_calls")
     keys = [as_keys(names) for names in (sparse_keys, dense_keys, ragged_keys)]
     arguments = [np.array([], object), *(_array(names) for names in keys), dense_defaults]

@@ -94,7 +94,9 @@ def unbatch_dataset(input_dataset):
 
 @dataset("WindowDataset")
 def window_dataset(input_dataset, size, shift, stride, drop_remainder):
-    count, offset, step = (whole(n, "size, shift and stride") for n in (size, shift, stride))
+    count, offset, step = (
+        whole(n, what) for n, what in ((size, "size"), (shift, "shift"), (stride, "stride"))
+    )
     return Window(input_dataset, count, offset, step, bool(drop_remainder))
 
 
@@ -116,7 +118,11 @@ def skip_dataset(input_dataset, count):
 @dataset("ConcatenateDataset")
 def concatenate_dataset(input_dataset, another_dataset):
     if list(input_dataset.types) != list(another_dataset.types):
-        raise RunFailed("both datasets must have elements of the same types")
+        raise RunFailed(
+            "both datasets must have elements of the same types, "
+            f"found {[kind.name for kind in input_dataset.types]} "
+            f"and {[kind.name for kind in another_dataset.types]}"
+        )
     return Chain([input_dataset, another_dataset])
 
 
@@ -134,7 +140,10 @@ def shard_dataset(input_dataset, num_shards, index, *, require_non_empty):
 @dataset("UniqueDataset ExperimentalUniqueDataset")
 def unique_dataset(input_dataset):
     if len(input_dataset.types) != 1 or input_dataset.types[0].name not in ("int32", "int64", "string"):
-        raise RunFailed("elements must be one int32, int64 or string each")
+        raise RunFailed(
+            "each element must be one int32, int64 or string, "
+            f"found {[kind.name for kind in input_dataset.types]}"
+        )
     return Unique(input_dataset)
 
 

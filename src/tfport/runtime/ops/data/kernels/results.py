@@ -26,9 +26,9 @@ def dataset_to_single_element(dataset, *, output_types, output_shapes, metadata)
     elements = dataset.iterate()
     element = next(elements, None)
     if element is None:
-        raise RunFailed("the dataset is empty")
+        raise RunFailed("the dataset must have one element, found none")
     if next(elements, None) is not None:
-        raise RunFailed("the dataset has more than one element")
+        raise RunFailed("the dataset must have one element, found more")
     return check_element(output_types, output_shapes, element)
 
 

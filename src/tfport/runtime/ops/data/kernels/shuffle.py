@@ -42,7 +42,7 @@ def shuffle_dataset(input_dataset, buffer_size, seed, seed2, *, reshuffle_each_i
 @dataset("ShuffleDatasetV2")
 def shuffle_dataset_v2(input_dataset, buffer_size, seed_generator):
     if not isinstance(seed_generator, SeedGenerator):
-        raise RunFailed("seed_generator is not a seed generator")
+        raise RunFailed(f"seed_generator must be a seed generator, found {type(seed_generator).__name__}")
     return Shuffle(input_dataset, whole(buffer_size, "buffer_size"), seed_generator)
 
 

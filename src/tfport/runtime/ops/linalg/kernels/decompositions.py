@@ -65,7 +65,7 @@ def _cholesky_or_nan(matrix: Any) -> Any:
 def cholesky_grad(l, grad):  # noqa: E741 - the name of the input
     lower = np.tril(square(l))
     if l.shape != grad.shape:
-        raise RunFailed("l and grad must have the same shape")
+        raise RunFailed(f"l and grad must have the same shape, found {list(l.shape)} and {list(grad.shape)}")
     if not l.size:
         return l
     inverse = np.linalg.inv(lower)
@@ -148,7 +148,9 @@ def solve_triangular(a: Any, b: Any, lower: bool, adjoint: bool) -> Any:
 @host("MatrixSolveLs BatchMatrixSolveLs")
 def matrix_solve_ls(matrix, rhs, l2_regularizer, *, fast):
     if l2_regularizer.ndim or float(l2_regularizer) < 0:
-        raise RunFailed("l2_regularizer must be a scalar that is not negative")
+        raise RunFailed(
+            f"l2_regularizer must be a scalar that is not negative, found {l2_regularizer.tolist()}"
+        )
     a = _matrices(matrix)
     _with_matching_rows(a, rhs)
     rows, columns = a.shape[-2:]

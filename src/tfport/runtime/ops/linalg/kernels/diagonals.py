@@ -34,7 +34,7 @@ def _matrix(x):
 @host("Diag")
 def diag(diagonal):
     if not diagonal.ndim:
-        raise RunFailed("the input must have at least 1 axis")
+        raise RunFailed("the input must have at least 1 axis, found a scalar")
     made = np.zeros((diagonal.size, diagonal.size), diagonal.dtype)
     np.fill_diagonal(made, diagonal.reshape(-1))
     return made.reshape(diagonal.shape * 2)
@@ -52,7 +52,7 @@ def diag_part(input):
 @host("MatrixDiag BatchMatrixDiag")
 def matrix_diag(diagonal):
     if not diagonal.ndim:
-        raise RunFailed("the input must have at least 1 axis")
+        raise RunFailed("the input must have at least 1 axis, found a scalar")
     n = diagonal.shape[-1]
     made = full((*diagonal.shape, n), zero_of(diagonal.dtype), diagonal.dtype)
     made[..., np.arange(n), np.arange(n)] = diagonal
@@ -103,7 +103,7 @@ def matrix_set_diag_v3(input, diagonal, k, *, align):
 def _range(k: Any) -> tuple[int, int]:
     """The lowest and the highest diagonal."""
     if k.ndim > 1 or k.size not in (1, 2):
-        raise RunFailed("k must be a scalar or a vector of 1 or 2 elements")
+        raise RunFailed(f"k must be a scalar or a vector of 1 or 2 elements, found shape {list(k.shape)}")
     lowest, highest = int(k.reshape(-1)[0]), int(k.reshape(-1)[-1])
     if lowest > highest:
         raise RunFailed(f"k must not decrease, found {lowest} to {highest}")

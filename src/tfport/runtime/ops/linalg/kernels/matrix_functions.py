@@ -58,7 +58,7 @@ def _unpacked(superdiag: Any, maindiag: Any, subdiag: Any, rhs: Any) -> list[Any
 @host("TridiagonalMatMul")
 def tridiagonal_mat_mul(superdiag, maindiag, subdiag, rhs):
     if rhs.ndim < 2:
-        raise RunFailed("rhs must have at least 2 axes")
+        raise RunFailed(f"rhs must have at least 2 axes, found shape {list(rhs.shape)}")
     above, main, below = _unpacked(superdiag, maindiag, subdiag, rhs)
     out = main * rhs
     out[..., :-1, :] += above[..., :-1, :] * rhs[..., 1:, :]

@@ -31,7 +31,7 @@ def cast(x, *, SrcT, DstT, Truncate):
 
 
 def converted(x: Any, kind: Any) -> Any:
-    """`x` converted to a type, with the values of TensorFlow's CPU kernels for what is out of range."""
+    """`x` converted to a type; values out of range become what TensorFlow's CPU kernels return."""
     if x.dtype == kind:
         return x
     if x.dtype.kind == "c" and np.dtype(kind).kind != "c":

@@ -84,5 +84,8 @@ def select_v2(condition, t, e):
 def _one_of(condition: Any, t: Any, e: Any) -> Any:
     """Select one of two resources or variants, which are not arrays."""
     if condition.ndim:
-        raise RunFailed("the condition must be a scalar to select between resources or variants")
+        raise RunFailed(
+            "the condition must be a scalar to select between resources or variants, "
+            f"found shape {list(condition.shape)}"
+        )
     return t if condition else e

@@ -15,7 +15,7 @@ from tfport.runtime.ops.shared.numbers import scalar_of
 def bucketize(input, *, boundaries):
     edges = np.array(boundaries, np.float32)
     if np.any(np.diff(edges) < 0):
-        raise RunFailed("boundaries must be sorted")
+        raise RunFailed(f"boundaries must be sorted, found {list(boundaries)}")
     # NaN is in the last bucket: NumPy sorts it after all numbers
     exact = input if input.dtype == np.float64 else input.astype(np.float32)
     return np.searchsorted(edges.astype(exact.dtype), exact, side="right")
@@ -41,7 +41,10 @@ def bincount(arr, size, weights):
     bins = scalar_of(size, "size")
     _check(arr, bins)
     if weights.size and weights.size != arr.size:
-        raise RunFailed("weights must be empty or have as many elements as the input")
+        raise RunFailed(
+            "weights must be empty or have as many elements as the input, "
+            f"found {weights.size}, expected {arr.size}"
+        )
     return _counted(arr.reshape(1, -1), bins, weights, False)[0]
 
 
@@ -52,7 +55,10 @@ def dense_bincount(input, size, weights, *, binary_output):
     bins = scalar_of(size.reshape(()) if size.size == 1 else size, "size")
     _check(input, bins)
     if weights.size and weights.shape != input.shape:
-        raise RunFailed("weights must be empty or have the shape of the input")
+        raise RunFailed(
+            "weights must be empty or have the shape of the input, "
+            f"found {list(weights.shape)}, expected {list(input.shape)}"
+        )
     rows = input if input.ndim == 2 else input.reshape(1, -1)
     counted = _counted(rows, bins, weights, binary_output)
     return counted if input.ndim == 2 else counted[0]
@@ -62,7 +68,7 @@ def _check(arr: Any, bins: int) -> None:
     if bins < 0:
         raise RunFailed(f"size must not be negative, found {bins}")
     if np.any(arr < 0):
-        raise RunFailed("the input must not be negative")
+        raise RunFailed(f"the input must not be negative, found {arr.min()}")
 
 
 def _counted(rows: Any, bins: int, weights: Any, binary: bool) -> Any:

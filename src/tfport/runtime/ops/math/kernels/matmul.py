@@ -102,7 +102,7 @@ def _gelu_exact(x: Any) -> Any:
 def cross(a, b):
     same_shapes(a, b)
     if not a.ndim or a.shape[-1] != 3:
-        raise RunFailed("cross products need vectors of 3 elements")
+        raise RunFailed(f"cross products need vectors of 3 elements, found shape {list(a.shape)}")
     x, y = widen(a), widen(b)
     pairs = ((1, 2), (2, 0), (0, 1))
     return np.stack([x[..., i] * y[..., j] - x[..., j] * y[..., i] for i, j in pairs], axis=-1)

@@ -21,7 +21,7 @@ def _check_sorted(data, segment_ids):
     if segment_ids.size and segment_ids[0] < 0:
         raise RunFailed(f"segment id {segment_ids[0]} is negative")
     if (segment_ids[1:] < segment_ids[:-1]).any():
-        raise RunFailed("segment ids are not increasing")
+        raise RunFailed("segment ids must not decrease")
 
 
 def _starts(segment_ids):
@@ -144,9 +144,12 @@ def sparse_segment_shape(inputs, attrs):
 
 def _gathered(data, indices, segment_ids, count, op):
     if indices.ndim != 1 or indices.shape != segment_ids.shape:
-        raise RunFailed("indices and segment_ids must be vectors of the same length")
+        raise RunFailed(
+            "indices and segment_ids must be vectors of the same length, "
+            f"found shapes {list(indices.shape)} and {list(segment_ids.shape)}"
+        )
     if not data.ndim:
-        raise RunFailed("data must have at least one axis")
+        raise RunFailed("data must have at least 1 axis, found a scalar")
     check_places(indices, data.shape[0])
     rows = widen(data[indices])
     _check_sorted(rows, segment_ids)
@@ -176,7 +179,10 @@ def sparse_segment_grad_v2(grad, indices, segment_ids, dense_output_dim0, *, con
 
 def _spread(grad, indices, segment_ids, count, op):
     if indices.ndim != 1 or indices.shape != segment_ids.shape:
-        raise RunFailed("indices and segment_ids must be vectors of the same length")
+        raise RunFailed(
+            "indices and segment_ids must be vectors of the same length, "
+            f"found shapes {list(indices.shape)} and {list(segment_ids.shape)}"
+        )
     check_places(segment_ids, grad.shape[0], "segment_ids")
     rows = widen(grad)[segment_ids]
     if "Mean" in op or "SqrtN" in op:

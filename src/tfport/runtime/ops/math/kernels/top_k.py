@@ -19,7 +19,7 @@ def top_k(input, *, k, sorted):
 @host("TopKV2")
 def top_k_v2(input, k, *, sorted, index_type):
     if k.ndim:
-        raise RunFailed("k must be a scalar")
+        raise RunFailed(f"k must be a scalar, found shape {list(k.shape)}")
     return _top(input, int(k))
 
 
@@ -60,7 +60,10 @@ def upper_bound(sorted_inputs, values, *, out_type):
 
 def _bounds(rows, values, side):
     if rows.ndim != 2 or values.ndim != 2 or len(rows) != len(values):
-        raise RunFailed("sorted_inputs and values must be matrices with the same number of rows")
+        raise RunFailed(
+            "sorted_inputs and values must be matrices with the same number of rows, "
+            f"found shapes {list(rows.shape)} and {list(values.shape)}"
+        )
     made = np.empty(values.shape, np.int64)
     for i, (row, wanted) in enumerate(zip(rows, values, strict=True)):
         made[i] = np.searchsorted(row, wanted, side)

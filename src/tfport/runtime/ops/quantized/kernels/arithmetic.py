@@ -58,7 +58,7 @@ def quantized_conv2d(
 @host("QuantizedMatMul")
 def quantized_matmul(a, b, min_a, max_a, min_b, max_b, *, Toutput, transpose_a, transpose_b, Tactivation):
     if a.ndim != 2 or b.ndim != 2:
-        raise RunFailed("a and b must be matrices")
+        raise RunFailed(f"a and b must be matrices, found shapes {list(a.shape)} and {list(b.shape)}")
     ends = scalars(min_a, max_a), scalars(min_b, max_b)
     x, y = _centered(a, *ends[0]), _centered(b, *ends[1])
     product = (x.T if transpose_a else x) @ (y.T if transpose_b else y)

@@ -48,7 +48,7 @@ def quantize_v2(
     lowest, highest = limits(kind)
     if mode == "MIN_FIRST":
         if axis != -1:
-            raise RunFailed("mode MIN_FIRST does not support an axis")
+            raise RunFailed(f"mode MIN_FIRST does not support an axis, found {axis}")
         if kind == np.uint8:
             whole = np.rint((input - low) * (np.float32(255) / (high - low)))
         else:
@@ -85,7 +85,10 @@ def dequantize(input, min_range, max_range, *, mode, narrow_range, axis, dtype):
     lowest, highest = limits(kind)
     if mode == "MIN_FIRST":
         if axis != -1 or dtype.name != "float32":
-            raise RunFailed("mode MIN_FIRST does not support an axis and answers in float32")
+            raise RunFailed(
+                "mode MIN_FIRST supports only float32 outputs without an axis, "
+                f"found {dtype.name} with axis={axis}"
+            )
         return to_float_fast(input, low, high, kind)
     x = input.astype(np.float32)
     if mode == "MIN_COMBINED":

@@ -28,9 +28,11 @@ def requantize(input, input_min, input_max, requested_output_min, requested_outp
     low, high = scalars(input_min, input_max)
     new_low, new_high = scalars(requested_output_min, requested_output_max)
     if new_low > 0:
-        raise RunFailed("requested_output_min must be at most 0")
+        raise RunFailed(f"requested_output_min must be at most 0, found {new_low}")
     if new_high < new_low:
-        raise RunFailed("requested_output_max must be at least requested_output_min")
+        raise RunFailed(
+            f"requested_output_max must be at least requested_output_min, found {new_high} and {new_low}"
+        )
     return _narrowed(input, low, high, new_low, new_high, out_type.numpy), new_low, new_high
 
 

@@ -105,7 +105,7 @@ def _dense_shape(shape: Any, rows: int, levels: Sequence[Any], values: Any) -> t
 @host("RaggedTensorToSparse")
 def ragged_tensor_to_sparse(rt_nested_splits, rt_dense_values):
     if not rt_dense_values.ndim:
-        raise RunFailed("rt_dense_values must have at least 1 axis")
+        raise RunFailed("rt_dense_values must have at least 1 axis, found a scalar")
     check_nested_splits(rt_nested_splits, len(rt_dense_values))
     lengths = [np.diff(splits) for splits in rt_nested_splits]
     columns = [np.arange(len(rt_nested_splits[0]) - 1)]
@@ -154,7 +154,7 @@ def ragged_range(starts, limits, deltas, *, Tsplits):
     rows = lengths.pop() if lengths else 1
     start, limit, delta = (np.broadcast_to(vector, rows) for vector in bounds)
     if (delta == 0).any():
-        raise RunFailed("deltas must not be 0")
+        raise RunFailed(f"deltas must not be 0, found {excerpt(delta)}")
     counts = _range_sizes(start, limit, delta)
     splits = np.concatenate([[0], np.cumsum(counts)])
     if splits[-1] > np.iinfo(Tsplits.numpy).max or splits[-1] > 1 << 33:

@@ -231,9 +231,11 @@ def all_candidates(true_classes, *, num_true, num_sampled, unique, seed, seed2):
 def accidental_hits(true_classes, sampled_candidates, *, num_true, seed, seed2):
     """The positions where a sampled class is a true one."""
     if true_classes.ndim != 2 or true_classes.shape[1] != num_true:
-        raise RunFailed(f"true_classes must be a matrix of {num_true} columns")
+        raise RunFailed(
+            f"true_classes must be a matrix of {num_true} columns, found shape {list(true_classes.shape)}"
+        )
     if sampled_candidates.ndim != 1:
-        raise RunFailed("sampled_candidates must be a vector")
+        raise RunFailed(f"sampled_candidates must be a vector, found shape {list(sampled_candidates.shape)}")
     place = {value: i for i, value in enumerate(sampled_candidates.tolist())}
     hits = [(i, place[v]) for i, row in enumerate(true_classes.tolist()) for v in row if v in place]
     indices, ids = np.array(hits, np.int64).reshape(-1, 2).T

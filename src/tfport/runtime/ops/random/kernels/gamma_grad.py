@@ -14,7 +14,7 @@ _LARGE = 2.0**52
 
 @host("RandomGammaGrad")
 def random_gamma_grad(alpha, sample):
-    """How a gamma-distributed number changes with alpha, its quantile kept."""
+    """The derivative of a gamma-distributed number with respect to alpha, at a fixed quantile."""
     a, x = np.broadcast_arrays(alpha.astype(np.float64), sample.astype(np.float64))
     out = np.full(a.shape, np.nan)
     out[(x == 0) & (a > 0)] = 0
@@ -45,7 +45,7 @@ def _by_series(a: Any, x: Any) -> Any:
 
 
 def _by_fraction(a: Any, x: Any) -> Any:
-    """From the continued fraction of the upper one."""
+    """From the continued fraction of the upper incomplete gamma function."""
     from scipy.special import digamma
 
     y, z = 1 - a, x + (1 - a) + 1

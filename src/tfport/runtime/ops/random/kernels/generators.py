@@ -33,7 +33,7 @@ def _scalar(value: Any, name: str) -> int:
     return int(value)
 
 
-def _drawn(resource: Any, algorithm: Any, shape: Any, dtype: Any, fill: Callable[..., Any]) -> Any:
+def _draw(resource: Any, algorithm: Any, shape: Any, dtype: Any, fill: Callable[..., Any]) -> Any:
     dims = draw.shape_of(shape)
     blocks = draw.size_of(dims) * draw.RESERVED
     return fill(_advanced(resource, _scalar(algorithm, "algorithm"), blocks), dims, dtype.numpy)
@@ -41,22 +41,22 @@ def _drawn(resource: Any, algorithm: Any, shape: Any, dtype: Any, fill: Callable
 
 @host("StatefulUniform")
 def stateful_uniform(resource, algorithm, shape, *, dtype):
-    return _drawn(resource, algorithm, shape, dtype, draw.uniform)
+    return _draw(resource, algorithm, shape, dtype, draw.uniform)
 
 
 @host("StatefulStandardNormalV2")
 def stateful_normal_v2(resource, algorithm, shape, *, dtype):
-    return _drawn(resource, algorithm, shape, dtype, draw.normal)
+    return _draw(resource, algorithm, shape, dtype, draw.normal)
 
 
 @host("StatefulTruncatedNormal")
 def stateful_truncated_normal(resource, algorithm, shape, *, dtype):
-    return _drawn(resource, algorithm, shape, dtype, draw.truncated_normal)
+    return _draw(resource, algorithm, shape, dtype, draw.truncated_normal)
 
 
 @host("StatefulUniformFullInt")
 def stateful_full_int(resource, algorithm, shape, *, dtype):
-    return _drawn(resource, algorithm, shape, dtype, draw.full_int)
+    return _draw(resource, algorithm, shape, dtype, draw.full_int)
 
 
 @host("StatefulUniformInt")
@@ -73,7 +73,9 @@ def stateful_normal(resource, shape, *, dtype):
     """The deprecated op has the algorithm before the state."""
     dims, state = draw.shape_of(shape), resource.read()
     if state.ndim != 1 or state.size < 1:
-        raise RunFailed("the generator state must be an int64 vector")
+        raise RunFailed(
+            f"the generator state must be an int64 vector, found {state.dtype} of shape {list(state.shape)}"
+        )
     philox = _advanced(resource, int(state[0]), draw.size_of(dims) * draw.RESERVED, skip=1)
     return draw.normal(philox, dims, dtype.numpy)
 

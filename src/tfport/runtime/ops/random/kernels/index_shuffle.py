@@ -15,11 +15,13 @@ def random_index_shuffle(index, seed, max_index, *, rounds):
     """The position of an index in a permutation of [0, max_index]."""
     count = max(index.size, max_index.size, seed.size // 3)
     if index.ndim > 1 or (index.ndim == 1 and index.size != count):
-        raise RunFailed("index must be a scalar or a vector")
+        raise RunFailed(f"index must be a scalar or a vector, found shape {list(index.shape)}")
     if seed.shape not in ((3,), (count, 3)):
         raise RunFailed(f"seed must have shape [3] or [{count}, 3], found {list(seed.shape)}")
     if max_index.ndim > 1 or (max_index.ndim == 1 and max_index.size != count):
-        raise RunFailed("max_index must be a scalar or a vector of the size of index")
+        raise RunFailed(
+            f"max_index must be a scalar or have {count} elements, found shape {list(max_index.shape)}"
+        )
     where = np.broadcast_to(index, (count,)).tolist()
     last = np.broadcast_to(max_index, (count,)).tolist()
     keys = np.broadcast_to(seed.astype(np.uint32), (count, 3)).tolist()

@@ -30,7 +30,7 @@ def stateless_parameterized(shape, seed, means, stddevs, minvals, maxvals):
     each = draw.size_of(dims) // parameters[0].size
     columns = (p.reshape(-1) for p in parameters)
     rows = zip(*columns, [each] * parameters[0].size, strict=True)
-    return _drawn(from_seed(seed), rows).reshape(-1, each).T.reshape(dims)
+    return _draw(from_seed(seed), rows).reshape(-1, each).T.reshape(dims)
 
 
 @host("ParameterizedTruncatedNormal")
@@ -40,7 +40,10 @@ def parameterized(shape, means, stdevs, minvals, maxvals, *, seed, seed2, contex
         raise RunFailed("shape must not be empty")
     parameters = (means, stdevs, minvals, maxvals)
     if any(p.ndim > 1 for p in parameters):
-        raise RunFailed("means, stddevs, minvals and maxvals must be scalars or vectors")
+        raise RunFailed(
+            "means, stddevs, minvals and maxvals must be scalars or vectors, "
+            f"found shapes {[list(p.shape) for p in parameters]}"
+        )
     total, batches = draw.size_of(dims), dims[0]
     each = draw.size_of(dims[1:])
     if means.size == 1 and stdevs.size == 1 and minvals.ndim == 0 and maxvals.ndim == 0:
@@ -50,15 +53,18 @@ def parameterized(shape, means, stdevs, minvals, maxvals, *, seed, seed2, contex
     philox = generator_of(context, seed, seed2).reserve(batches * 2 * _MOST_TRIES * (each + 3) // 4)
     columns = (np.broadcast_to(p.reshape(-1), (batches,)) for p in parameters)
     counts = [min(each, total - i * each) for i in range(batches)]
-    return _drawn(philox, zip(*columns, counts, strict=True), means.dtype).reshape(dims)
+    return _draw(philox, zip(*columns, counts, strict=True), means.dtype).reshape(dims)
 
 
-def _drawn(philox: Philox, rows: Iterator[Any], kind: Any = np.float32) -> Any:
+def _draw(philox: Philox, rows: Iterator[Any], kind: Any = np.float32) -> Any:
     """Draw the numbers of each set of parameters in order, from one stream."""
     drawn, at = [np.empty(0, kind)], 0
     for mean, stddev, low, high, count in rows:
         if not (stddev > 0 and low < high and (np.isfinite(low) or np.isfinite(high))):
-            raise RunFailed("stddev must be positive, minval less than maxval, and one of these finite")
+            raise RunFailed(
+                "stddev must be positive, and minval less than maxval, one of them finite; "
+                f"found stddev {stddev}, minval {low}, maxval {high}"
+            )
         if (np.isinf(low) and low < 0) or high < mean:  # mirror, so that the lower bound matters
             low, high, stddev = high, low, -stddev
         least, most = (low - mean) / stddev, (high - mean) / stddev
@@ -89,7 +95,7 @@ def _standard(philox: Philox, at: int, least: Any, most: Any, count: int) -> tup
         place = np.flatnonzero(fits.reshape(-1))[:missing]
         tries = 0 if place.size else tries + fits.size
         if tries > _MOST_TRIES:
-            raise RunFailed("no number between the bounds was found in 1000 tries")
+            raise RunFailed(f"no number between the bounds was found in {_MOST_TRIES} tries")
         accepted.append(numbers.reshape(-1)[place])
         missing -= place.size
         at += (rounds if missing else int(place[-1]) // fits.shape[1] + 1) * step

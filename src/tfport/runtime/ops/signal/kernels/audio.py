@@ -28,7 +28,7 @@ _SKIPPED = (b"JUNK", b"bext", b"iXML", b"qlty", b"mext", b"levl", b"link", b"axm
 @host("DecodeWav")
 def decode_wav(contents, *, desired_channels, desired_samples):
     if contents.ndim:
-        raise RunFailed("contents must be a scalar")
+        raise RunFailed(f"contents must be a scalar, found shape {list(contents.shape)}")
     try:
         samples, rate = _read(bytes(contents[()]))
     except struct.error:
@@ -49,7 +49,7 @@ def _with_channels(samples: Any, wanted: int) -> Any:
 
 def _read(data: bytes) -> tuple[Any, int]:
     if data[:4] != b"RIFF" or data[8:12] != b"WAVE":
-        raise RunFailed("contents are not WAV data")
+        raise RunFailed("contents must be a WAV file, which starts with RIFF and WAVE")
     at = 12
     while data[at : at + 4] != b"fmt ":
         if data[at : at + 4] not in _SKIPPED:
@@ -84,7 +84,10 @@ def _data(data: bytes, at: int, channels: int, step: int) -> Any:
 @host("EncodeWav")
 def encode_wav(audio, sample_rate):
     if audio.ndim != 2 or sample_rate.ndim:
-        raise RunFailed("audio must have 2 axes, and sample_rate must be a scalar")
+        raise RunFailed(
+            "audio must have 2 axes, and sample_rate must be a scalar; "
+            f"found shapes {list(audio.shape)} and {list(sample_rate.shape)}"
+        )
     frames, channels = audio.shape
     rate = int(sample_rate)
     if not 0 < channels < 65536 or rate == 0 or 44 + audio.size * 2 > 2**32 - 1:
@@ -110,7 +113,10 @@ def audio_spectrogram(input, *, window_size, stride, magnitude_squared):
     from scipy import fft
 
     if input.ndim != 2 or window_size < 2 or stride < 1:
-        raise RunFailed("input must have 2 axes, window_size must exceed 1, and stride must be positive")
+        raise RunFailed(
+            "input must have 2 axes, window_size must exceed 1, and stride must be positive; "
+            f"found shape {list(input.shape)}, {window_size} and {stride}"
+        )
     length = 1 << (window_size - 1).bit_length()
     samples = input.T.astype(np.float64)
     count = max((samples.shape[1] - window_size) // stride + 1, 0)
@@ -161,7 +167,10 @@ def mfcc(
     dct_coefficient_count,
 ):
     if spectrogram.ndim != 3 or sample_rate.size != 1:
-        raise RunFailed("spectrogram must have 3 axes, and sample_rate must be a scalar")
+        raise RunFailed(
+            "spectrogram must have 3 axes, and sample_rate must be a scalar; "
+            f"found shapes {list(spectrogram.shape)} and {list(sample_rate.shape)}"
+        )
     bins, count, rate = spectrogram.shape[2], filterbank_channel_count, float(sample_rate.reshape(-1)[0])
     if count < 1 or bins < 2 or rate <= 0 or lower_frequency_limit < 0:
         raise RunFailed("filterbank_channel_count, sample_rate and lower_frequency_limit must be positive")

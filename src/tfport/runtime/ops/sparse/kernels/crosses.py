@@ -36,7 +36,10 @@ def sparse_cross(
     if hashed_output:
         return _sparse_result(totals, hashed(columns, which, num_buckets, hash_key))
     if any(column.values.dtype != object for column in columns):
-        raise RunFailed("all columns must be strings if the output is not hashed")
+        raise RunFailed(
+            "all columns must be strings if the output is not hashed, "
+            f"found {[str(column.values.dtype) for column in columns]}"
+        )
     return _sparse_result(totals, joined(columns, which, b"_X_"))
 
 
@@ -69,5 +72,5 @@ def _salted(values: Any, key: tuple[int, int] | None, *, dense: bool) -> Any:
     elif key is None:
         return as_words(values)
     else:
-        raise RunFailed("dense integers have no strong hash, as in TensorFlow")
+        raise RunFailed("TensorFlow has no strong hash for dense integers; use strings or a sparse column")
     return fingerprint64(flat) if key is None else siphash(flat, key)

@@ -19,7 +19,10 @@ MOST_ELEMENTS = 1 << 34
 @host("SparseToDense")
 def sparse_to_dense(sparse_indices, output_shape, sparse_values, default_value, *, validate_indices):
     if sparse_indices.ndim > 2 or output_shape.ndim != 1 or default_value.ndim:
-        raise RunFailed("sparse_indices must have at most 2 axes, output_shape 1 and default_value none")
+        raise RunFailed(
+            "sparse_indices must have at most 2 axes, output_shape 1 and default_value 0; "
+            f"found {sparse_indices.ndim}, {output_shape.ndim} and {default_value.ndim}"
+        )
     dims = sizes(output_shape, "the dense tensor")
     indices = sparse_indices.reshape(-1, sparse_indices.shape[1] if sparse_indices.ndim == 2 else 1)
     if indices.shape[1] != len(dims):

@@ -13,7 +13,10 @@ from tfport.runtime.ops.sparse.coordinates import checked, summed
 def sparse_fill_empty_rows(indices, values, dense_shape, default_value):
     dims = checked(indices, values, dense_shape)
     if not dims or default_value.ndim:
-        raise RunFailed("the sparse tensor must have at least 1 axis, and default_value must be a scalar")
+        raise RunFailed(
+            "the sparse tensor must have at least 1 axis, and default_value must be a scalar; "
+            f"found shapes {list(dims)} and {list(default_value.shape)}"
+        )
     rows = indices[:, 0]
     from_input, into, row_of, empty = filled_rows(rows, dims[0])
     out = np.zeros((len(row_of), len(dims)), np.int64)

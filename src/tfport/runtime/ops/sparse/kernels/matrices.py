@@ -108,7 +108,7 @@ def transpose(input, *, conjugate, type):
 @host("SparseMatrixMatMul")
 def mat_mul(a, b, *, transpose_a, transpose_b, adjoint_a, adjoint_b, transpose_output, conjugate_output):
     if (transpose_a and adjoint_a) or (transpose_b and adjoint_b):
-        raise RunFailed("transpose and adjoint must not both be set")
+        raise RunFailed("transpose and adjoint must not both be set for the same factor")
     if b.ndim != len(a.shape) or b.shape[:-2] != a.shape[:-2]:
         raise RunFailed(f"the batch shapes of {list(a.shape)} and {list(b.shape)} differ")
     dense = b[None] if b.ndim == 2 else b

@@ -1,1 +1,1 @@
-"""StableHLO in NumPy: what the programs that JAX puts into TensorFlow models answer."""
+"""Runs StableHLO programs, which JAX writes into TensorFlow models, in NumPy."""

@@ -19,7 +19,7 @@ def _same(op: HloOp, *inputs: Any) -> list[Any]:
 
 def _assertion(op: HloOp, holds: Any, *inputs: Any) -> list[Any]:
     if not bool(holds):
-        raise RunFailed("the program does not support the shapes of the inputs")
+        raise RunFailed("an assertion of the program about the shapes of its inputs failed")
     return []
 
 
