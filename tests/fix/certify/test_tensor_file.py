@@ -69,5 +69,5 @@ def test_strings_that_do_not_fit_their_lengths_are_refused(tmp_path, lengths):
     head = int.from_bytes(whole[:8], "little")
     changed = whole[8 : 8 + head].replace(b"[2]", text)
     path.write_bytes(len(changed).to_bytes(8, "little") + changed + whole[8 + head :])
-    with pytest.raises(UnreadableFile, match="do not fit"):
+    with pytest.raises(UnreadableFile, match="do not match"):
         read_tensors(path)
