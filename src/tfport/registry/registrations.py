@@ -14,11 +14,11 @@ from tfport.formats.elf.emulate import STACK, Call, EmulatedMemory
 
 OP_BUILDER = re.compile(
     r"_ZN10tensorflow(?:11register_op19OpDefBuilderWrapper(?:ILb[01]EE)?|12OpDefBuilder)"
-    r"(?P<method>C[12]|4Attr|5Input|6Output|13SetIsStateful|16SetIsCommutative)E(?P<takes>.*)"
+    r"(?P<method>C[12]|4Attr|5Input|6Output|13SetIsStateful|16SetIsCommutative)E(?P<parameters>.*)"
 )
 KERNEL_BUILDER = re.compile(
     r"_ZN10tensorflow(?:15register_kernel4Name|16KernelDefBuilder)"
-    r"(?P<method>C[12]|6Device|14TypeConstraint|10HostMemory|5Label|8Priority|5Build)(?P<takes>.*)"
+    r"(?P<method>C[12]|6Device|14TypeConstraint|10HostMemory|5Label|8Priority|5Build)(?P<parameters>.*)"
 )
 REGISTERS_OP = re.compile(
     r"_ZN10tensorflow11register_op(?:19OpDefBuilderWrapperclEv|20OpDefBuilderReceiverC[12]E.*)"
@@ -114,9 +114,9 @@ class RegistrationRecorder:
     def __call__(self, call: Call) -> int | None:
         name, memory = call.name, call.memory
         if op := OP_BUILDER.match(name):
-            self._op(op["method"], op["takes"], call)
+            self._op(op["method"], op["parameters"], call)
         elif kernel := KERNEL_BUILDER.match(name):
-            self._kernel(kernel["method"], kernel["takes"], call)
+            self._kernel(kernel["method"], kernel["parameters"], call)
         elif c := C_API.fullmatch(name):
             return self._c(c[1], call)
         else:
@@ -130,8 +130,8 @@ class RegistrationRecorder:
         for kernel in self.kernels:
             kernel.unread = True
 
-    def _op(self, method: str, takes: str, call: Call) -> None:
-        text = _text(takes, call)
+    def _op(self, method: str, parameters: str, call: Call) -> None:
+        text = _text(parameters, call)
         if text is None:
             self.unread.append((call.place, call.name))
         if method in ("C1", "C2"):
@@ -150,7 +150,7 @@ class RegistrationRecorder:
         if method in lists:
             lists[method].append(text)
 
-    def _kernel(self, method: str, takes: str, call: Call) -> None:
+    def _kernel(self, method: str, parameters: str, call: Call) -> None:
         place = call.arguments[0]
         if method in ("C1", "C2"):
             op = call.memory.text(call.arguments[1])
@@ -160,7 +160,7 @@ class RegistrationRecorder:
             return
         kernel = self.kernels_by_place.get(place or 0) or (self.kernels[-1] if self.kernels else None)
         if kernel is not None:
-            _note_kernel(kernel, method.lstrip("0123456789"), takes, call)
+            _note_kernel(kernel, method.lstrip("0123456789"), parameters, call)
 
     def _new_kernel(self, place: int | None, op: str | None, device: str | None = None) -> None:
         kernel = KernelTexts(op if op and OP_NAME.fullmatch(op) else None, device)
@@ -188,7 +188,7 @@ class RegistrationRecorder:
         return block
 
 
-def _note_kernel(kernel: KernelTexts, method: str, takes: str, call: Call) -> None:
+def _note_kernel(kernel: KernelTexts, method: str, parameters: str, call: Call) -> None:
     memory, second, third = call.memory, call.arguments[1], call.arguments[2]
     text = memory.text(second) or _device(memory, second)
     match method:
@@ -200,19 +200,19 @@ def _note_kernel(kernel: KernelTexts, method: str, takes: str, call: Call) -> No
             kernel.priority = (second or 0) & 0x7FFFFFFF
         case "HostMemory" if text:
             kernel.host_memory.append(text)
-        case "TypeConstraint" if text and (types := _types(takes, call, third)):
+        case "TypeConstraint" if text and (types := _types(parameters, call, third)):
             kernel.constraints[text] = types
         case "TypeConstraint" | "HostMemory":
             kernel.unread = True
 
 
-def _types(takes: str, call: Call, third: int | None) -> tuple[int, ...]:
+def _types(parameters: str, call: Call, third: int | None) -> tuple[int, ...]:
     """The types of a constraint: a template parameter, a number, or an array of numbers."""
-    if template := TEMPLATE_TYPE.match(takes):
+    if template := TEMPLATE_TYPE.match(parameters):
         return (TYPES[template[1]],) if template[1] in TYPES else ()
     if third is None:
         return ()
-    if takes.endswith("8DataTypeE"):
+    if parameters.endswith("8DataTypeE"):
         return (third & 0xFFFFFFFF,)
     size = call.arguments[3]
     data = call.memory.read(third, 4 * size) if size is not None and 0 < size < 64 else None
@@ -226,14 +226,14 @@ def _device(memory: EmulatedMemory, address: int | None) -> str | None:
     return DEVICES.get(memory.variable_of(address) or "")
 
 
-def _text(takes: str, call: Call) -> str | None:
+def _text(parameters: str, call: Call) -> str | None:
     """The text argument of a builder: a C string, a `std::string` or a string view."""
     memory, second, third = call.memory, call.arguments[1], call.arguments[2]
-    if takes.startswith("PKc"):
+    if parameters.startswith("PKc"):
         return memory.text(second)
-    if "string_view" in takes or "StringPiece" in takes:
+    if "string_view" in parameters or "StringPiece" in parameters:
         return memory.text(second, third)
-    if takes.startswith("Ss"):
+    if parameters.startswith("Ss"):
         return memory.text(memory.pointer(second))
     return memory.text(memory.pointer(second), memory.pointer(second + 8) if second is not None else None)
 

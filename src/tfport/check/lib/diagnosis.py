@@ -205,7 +205,7 @@ def _bare_name(subject: LibrarySubject, target: Target) -> Finding:
 
 def _rejected(rejection: Rejection, file: str, target: Target) -> Finding:
     match rejection.kind:
-        case "foreign":
+        case "not a library":
             return NotALibrary(
                 on=target,
                 file=file,
@@ -213,7 +213,7 @@ def _rejected(rejection: Rejection, file: str, target: Target) -> Finding:
                 loader_error=rejection.says,
                 instead=rejection.instead,
             )
-        case "cut":
+        case "truncated":
             return TruncatedLibrary(on=target, file=file, what=rejection.what, loader_error=rejection.says)
         case "machine":
             return WrongMachine(on=target, file=file, what=rejection.what, loader_error=rejection.says)
@@ -225,7 +225,7 @@ def _rejected(rejection: Rejection, file: str, target: Target) -> Finding:
                 loader_error=rejection.says,
                 instead=rejection.instead,
             )
-        case "refuses":
+        case "not for dlopen":
             return NotForDlopen(
                 on=target,
                 file=file,

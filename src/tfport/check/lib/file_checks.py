@@ -38,7 +38,7 @@ class Rejection:
     """Why a file cannot be loaded."""
 
     kind: str
-    """`foreign`, `cut`, `machine`, `program`, `refuses` or `damaged`."""
+    """`not a library`, `truncated`, `machine`, `program`, `not for dlopen` or `damaged`."""
     what: str
     """What the file is, after its name in a sentence."""
     says: str
@@ -61,14 +61,16 @@ def _rejections(data: memoryview, where: str, machine: str) -> Iterator[Rejectio
         yield _foreign(head)
         return
     if len(data) < HEADER_SIZE:
-        yield Rejection("cut", f"truncated after {len(data)} bytes, within its header", "file too short")
+        yield Rejection(
+            "truncated", f"truncated after {len(data)} bytes, within its header", "file too short"
+        )
         return
     header = read_header(data, where)
     yield from _identity(header, machine)
     try:
         library = ElfLibrary(data, where)
     except UnreadableFile:
-        yield Rejection("cut", "truncated before its program headers", "cannot read file data")
+        yield Rejection("truncated", "truncated before its program headers", "cannot read file data")
         return
     yield from _segments(library)
 
@@ -78,17 +80,17 @@ def _foreign(head: bytes) -> Rejection:
     says = "file too short" if len(head) < HEADER_SIZE else "invalid ELF header"
     if LINKER_SCRIPT.match(head):
         what = "a linker script, which only linkers can read"
-        return Rejection("foreign", what, says, "use the library that it names")
+        return Rejection("not a library", what, says, "use the library that it names")
     if head.startswith(MACH_O):
-        return Rejection("foreign", "a library for macOS", says, "build it on Linux")
+        return Rejection("not a library", "a library for macOS", says, "build it on Linux")
     if head.startswith(b"!<arch>"):
-        return Rejection("foreign", "a static library", says, "link it into a shared one with -shared")
+        return Rejection("not a library", "a static library", says, "link it into a shared one with -shared")
     if head.startswith(b"MZ"):
-        return Rejection("foreign", "a library for Windows", says, "build it on Linux")
+        return Rejection("not a library", "a library for Windows", says, "build it on Linux")
     known = from_first_bytes(head)
     what = known.name.replace(", not a model", "") if known else "neither a library nor a known file format"
     instead = known.instead if known and known.broken else "use the shared library"
-    return Rejection("foreign", what, says, instead)
+    return Rejection("not a library", what, says, instead)
 
 
 def _identity(header: ElfHeader, machine: str) -> Iterator[Rejection]:
@@ -141,7 +143,9 @@ def _segments(library: ElfLibrary) -> Iterator[Rejection]:
     if not library.has_dynamic:
         yield _damaged("it has no dynamic segment", "object file has no dynamic section")
     if ends_early(image):
-        yield Rejection("cut", "truncated: it ends before its segments", BUS_ERROR, "copy or build it again")
+        yield Rejection(
+            "truncated", "truncated: it ends before its segments", BUS_ERROR, "copy or build it again"
+        )
     if library.tag("DT_STRTAB") is None or library.tag("DT_SYMTAB") is None:
         yield _damaged("its dynamic segment has no symbol table", SEGMENTATION_FAULT)
     if library.is_program:
@@ -149,7 +153,7 @@ def _segments(library: ElfLibrary) -> Iterator[Rejection]:
         yield Rejection("program", "a program", says, shared)
     if library.refuses_dlopen:
         yield Rejection(
-            "refuses",
+            "not for dlopen",
             "linked with -z nodlopen",
             "shared object cannot be dlopen()ed",
             "link it without this option",
@@ -161,7 +165,7 @@ def _segments(library: ElfLibrary) -> Iterator[Rejection]:
             "cannot allocate memory in static TLS block",
             "compile it without -ftls-model=initial-exec",
         )
-        yield Rejection("refuses", what, says, instead)
+        yield Rejection("not for dlopen", what, says, instead)
 
 
 def ends_early(image: Image) -> bool:
