@@ -53,10 +53,10 @@ def _check_all_lowered(program: Program, where: str) -> None:
 
 def _island(program: Program, inputs: list[str], outputs: list[str]) -> OnnxModel:
     nodes = [node for step in program.steps for node in step.lowered or ()]
-    made = {operand for node in nodes for operand in node.outputs}
+    computed = {operand for node in nodes for operand in node.outputs}
     results: list[Operand] = []
     for operand in program.results:
-        if operand not in made or operand in results:  # a constant, an input, or a repeated output
+        if operand not in computed or operand in results:  # a constant, an input, or a repeated output
             copy = Operand(operand.dtype, operand.shape)
             nodes.append(OnnxNode("Identity", (operand,), (copy,), {}))
             operand = copy

@@ -53,7 +53,7 @@ class Plan:
         self.ops = [step.op for step in program.steps]
         """The ops that it runs, in order."""
         self._slots = _Slots(self.inputs)
-        self._stages = [self._compiled(stage, engine) for stage in stages(program)]
+        self._stages = [self._compiled(stage, engine) for stage in cut_into_stages(program)]
         self._results = [
             (r.value, None) if r.is_constant else (None, self._slots[r]) for r in program.results
         ]
@@ -110,7 +110,7 @@ class _Slots(dict[Operand, int]):
         return self.count
 
 
-def stages(program: Program) -> list[Stage]:
+def cut_into_stages(program: Program) -> list[Stage]:
     """Group the steps into stages, in the order in which they run."""
     lowered = {step: step.lowered is not None for step in program.steps}
     groups = _levels(program.steps, lowered)
@@ -118,9 +118,9 @@ def stages(program: Program) -> list[Stage]:
     if small:
         lowered.update((step, False) for steps in small for step in steps)
         groups = _levels(program.steps, lowered)
-    made = [Stage(steps, is_lowered) for _, is_lowered, steps in groups]
-    _borders(made, program)
-    return made
+    stages = [Stage(steps, is_lowered) for _, is_lowered, steps in groups]
+    _borders(stages, program)
+    return stages
 
 
 def _is_worthwhile(steps: Sequence[Step]) -> bool:
@@ -170,10 +170,10 @@ def reads_of(step: Step, lowered: bool) -> list[Operand]:
     return list(reads)
 
 
-def _borders(made: Sequence[Stage], program: Program) -> None:
+def _borders(stages: Sequence[Stage], program: Program) -> None:
     """Fill in what each stage reads from other stages, and what they read from it."""
     wanted = {operand for operand in program.results if not operand.is_constant}
-    for stage in reversed(made):
+    for stage in reversed(stages):
         inside: dict[Operand, None] = {}
         for step in stage.steps:
             inside.update(dict.fromkeys(step.outputs))

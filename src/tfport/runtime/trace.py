@@ -116,12 +116,12 @@ class Tracer:
         if isinstance(node, Argument):
             return [env[node.output(i)] for i in range(node.count(bindings) or 0)]
         if port is None or signature is None:
-            raise MalformedGraph(f"`{value}` does not exist")
+            raise MalformedGraph(f"the graph has no tensor `{value}`")
         attrs = substitute(node.attrs, bindings)
         first = signature.index_of(port[0], max(port[1], 0), attrs)
         count = (signature.length_of(port[0], attrs) or 0) if port[1] == WHOLE else 1
         if first is None or any(node.output(first + i) not in env for i in range(count)):
-            raise MalformedGraph(f"`{value}` does not exist")
+            raise MalformedGraph(f"the graph has no tensor `{value}`")
         return [env[node.output(first + i)] for i in range(count)]
 
     def call(self, function: Function, inputs: Sequence[Operand], bindings: CallAttrs) -> list[Operand]:

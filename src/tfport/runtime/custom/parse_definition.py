@@ -45,14 +45,16 @@ class _Reader:
         if arrow is None:
             raise self.wrong(inside + 1, "expected `->` and the outputs after the inputs")
         parts = pieces(self.text, ";", arrow.end())
-        made = OpDef(name=head[1])
+        op_def = OpDef(name=head[1])
         for at, clause in parts[1:]:
-            self._clause(made, at, clause)
+            self._clause(op_def, at, clause)
         inputs = pieces(self.text[:inside], ",", head.end())
-        made.input_arg.extend(self._argument(at, arg, made) for at, arg in inputs if arg)
-        made.output_arg.extend(self._argument(at, arg, made) for at, arg in self._outputs(*parts[0]) if arg)
-        self._check_names(made)
-        return made
+        op_def.input_arg.extend(self._argument(at, arg, op_def) for at, arg in inputs if arg)
+        op_def.output_arg.extend(
+            self._argument(at, arg, op_def) for at, arg in self._outputs(*parts[0]) if arg
+        )
+        self._check_names(op_def)
+        return op_def
 
     def _closing(self, opening: int) -> int:
         depth = 0
@@ -69,17 +71,17 @@ class _Reader:
             raise self.wrong(at, "expected outputs; write `()` for an op without outputs")
         return pieces(self.text[: at + len(text)], ",", at)
 
-    def _clause(self, made: OpDef, at: int, text: str) -> None:
+    def _clause(self, op_def: OpDef, at: int, text: str) -> None:
         if text in FLAGS:
-            setattr(made, FLAGS[text], True)
+            setattr(op_def, FLAGS[text], True)
         elif text and ATTR.fullmatch(text) is None:
             raise self.wrong(at, f"`{text}` is not an attribute; expected `name: type` or {', '.join(FLAGS)}")
         elif text:
             try:
-                made.attr.extend(definition(made.name, attrs=[text]).attr)
+                op_def.attr.extend(definition(op_def.name, attrs=[text]).attr)
             except ValueError as error:
                 raise self.wrong(at, f"`{text}`: {error}") from None
-            self._default_fits(made.attr[-1], at)
+            self._default_fits(op_def.attr[-1], at)
 
     def _default_fits(self, attr: OpDef.AttrDef, at: int) -> None:
         if not attr.HasField("default_value"):
@@ -91,11 +93,11 @@ class _Reader:
             allowed = f"at least {wrong.expected}" if least else " or ".join(map(str, wrong.expected))
             raise self.wrong(at, f"the default of `{attr.name}` is {value}; it must be {allowed}")
 
-    def _argument(self, at: int, text: str, made: OpDef) -> OpDef.ArgDef:
+    def _argument(self, at: int, text: str, op_def: OpDef) -> OpDef.ArgDef:
         match = ARGUMENT.fullmatch(text)
         if match is None:
             raise self.wrong(at, f"expected `name: type`, found `{text}`")
-        kinds = {attr.name: attr.type for attr in made.attr}
+        kinds = {attr.name: attr.type for attr in op_def.attr}
         number, kind = match[3], match[4]
         if number and kinds.get(number) != "int":
             raise self.wrong(
@@ -107,11 +109,11 @@ class _Reader:
             )
         if kinds.get(kind, "type") not in (("type",) if number else ("type", "list(type)")):
             raise self.wrong(at, f"`{kind}` is an attribute of type {kinds[kind]}; expected the type `type`")
-        return definition(made.name, inputs=[text], base=made).input_arg[0]
+        return definition(op_def.name, inputs=[text], base=op_def).input_arg[0]
 
-    def _check_names(self, made: OpDef) -> None:
-        attrs = [attr.name for attr in made.attr]
-        for args in (made.input_arg, made.output_arg):
+    def _check_names(self, op_def: OpDef) -> None:
+        attrs = [attr.name for attr in op_def.attr]
+        for args in (op_def.input_arg, op_def.output_arg):
             names = attrs + [arg.name for arg in args]
             if twice := next((name for name in names if names.count(name) > 1), None):
                 raise self.wrong(0, f"the name `{twice}` is used twice")

@@ -132,7 +132,7 @@ class Registry(OpImplementations):
         definition = self.definition_of(op) or known_ops().get(op)
         if definition is None:
             raise BadRegistration(f"{provider}: a kernel of the unknown op {op}; define it with `op` first")
-        made = custom_kernel(
+        new_kernel = custom_kernel(
             definition,
             function,
             device=device,
@@ -146,15 +146,17 @@ class Registry(OpImplementations):
             table = self.lowerings if lowers else self.kernels
             existing = table.get(op, [])
             rivals = [
-                kernel for kernel in existing if isinstance(kernel, CustomKernel) and kernel.overlaps(made)
+                kernel
+                for kernel in existing
+                if isinstance(kernel, CustomKernel) and kernel.overlaps(new_kernel)
             ]
-            if rival := next((kernel for kernel in rivals if not made.is_again(kernel)), None):
+            if rival := next((kernel for kernel in rivals if not new_kernel.is_again(kernel)), None):
                 raise BadRegistration(
                     f"{provider}: this kernel of {op} clashes with that of {rival.provider}; "
                     "set a `priority` to prefer one"
                 )
             kept = [kernel for kernel in existing if kernel not in rivals]
-            table[op] = sorted([*kept, made], key=lambda kernel: -getattr(kernel, "priority", 0))
+            table[op] = sorted([*kept, new_kernel], key=lambda kernel: -getattr(kernel, "priority", 0))
 
     def mismatches(self, op: str, attrs: Mapping[str, Attr], inputs: Sequence[DType]) -> list[str]:
         definition = self.definition_of(op)

@@ -46,7 +46,7 @@ class Stub:
     definition: OpDef | None
     """None where the op must already be defined."""
     instead: Callable[..., Any] | Function
-    place: str
+    location: str
 
 
 Stubs = Mapping[str, Instead] | Iterable[Stub]
@@ -89,10 +89,10 @@ class _Stubbed(Registry):
         definition = stub_.definition or self.definition_of(stub_.op) or known_ops().get(stub_.op)
         if definition is None:
             raise BadRegistration(
-                f"{stub_.place}: {stub_.op} is not defined, so its stub needs a signature, "
+                f"{stub_.location}: {stub_.op} is not defined, so its stub needs a signature, "
                 f"such as `{stub_.op}: (x: float) -> y: float`"
             )
-        self.define(definition, stub_.place, override=True)
+        self.define(definition, stub_.location, override=True)
         if isinstance(stub_.instead, Function):
             self.structures[stub_.op] = Implementation(stub_.op, _call_of(stub_.instead), frozenset(), {})
         else:
@@ -141,10 +141,10 @@ def _kernel(stub_: Stub, function: Callable[..., Any], signature: OpSignature) -
     is_variadic = any(p.kind is p.VAR_POSITIONAL for p in parameters)
     if not is_variadic and len(positional) != len(signature.inputs):
         takes = f"takes {len(positional)} inputs; expected {len(signature.inputs)}"
-        raise BadRegistration(f"{stub_.place}: the stub of {stub_.op} {takes}")
+        raise BadRegistration(f"{stub_.location}: the stub of {stub_.op} {takes}")
     if unknown := next((name for name in named if name not in (*signature.attr_types, CONTEXT)), None):
         raise BadRegistration(
-            f"{stub_.place}: the stub takes `{unknown}`, which is not an attribute of {stub_.op}"
+            f"{stub_.location}: the stub takes `{unknown}`, which is not an attribute of {stub_.op}"
         )
 
     def run(*inputs: Any, **attrs: Attr) -> Any:
@@ -157,5 +157,5 @@ def _kernel(stub_: Stub, function: Callable[..., Any], signature: OpSignature) -
         {},
         wants_context=CONTEXT in named,
         strict=True,
-        provider=stub_.place,
+        provider=stub_.location,
     )

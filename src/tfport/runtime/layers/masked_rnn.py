@@ -34,14 +34,14 @@ class MaskedLayer:
 
 def masked_layer(loop: TimeLoop) -> MaskedLayer | None:
     """The masked layer that a loop is, or None."""
-    made = {o: step for step in loop.steps for o in step.outputs if o not in step.inputs}
+    producers = {o: step for step in loop.steps for o in step.outputs if o not in step.inputs}
     selects: dict[int, Step] = {}
     for i in loop.states:
-        step = made.get(loop.results[i])
+        step = producers.get(loop.results[i])
         if step is None or step.op != "SelectV2" or step.inputs[2] is not loop.args[i]:
             return None
         selects[i] = step
-    items = [made.get(item) for item in loop.outputs]
+    items = [producers.get(item) for item in loop.outputs]
     all_selects = [*selects.values(), *(step for step in items if step is not None)]
     masks = {step.inputs[0] for step in all_selects}
     kept = [i for i in loop.states if _is_read_only_by(loop, loop.args[i], all_selects)]
@@ -50,7 +50,7 @@ def masked_layer(loop: TimeLoop) -> MaskedLayer | None:
     before = {loop.args[i] for i in kept}
     if any(step is not None and step.inputs[2] not in before for step in items):
         return None
-    read = made.get(masks.pop())
+    read = producers.get(masks.pop())
     rows = rows_read_in_order(loop, read) if read is not None else None
     if rows is None or rows.dtype != BOOL or rows.rank != 3 or rows.shape is None or rows.shape[2] != 1:
         return None

@@ -77,11 +77,11 @@ def _cell(loop: TimeLoop, x: Operand) -> tuple[RnnCell, list[int]] | None:
         reader = AffineReader(list(loop.steps), {x, loop.args[h]})
         now, new = [loop.args[i] for i in indices], [loop.results[i] for i in indices]
         if len(indices) == 2:
-            made = cells.lstm(reader, x, now[0], now[1], new[0], new[1])
+            cell = cells.lstm(reader, x, now[0], now[1], new[0], new[1])
         else:
-            made = cells.gru(reader, x, now[0], new[0]) or cells.plain(reader, x, now[0], new[0])
-        if made is not None:
-            return made, indices
+            cell = cells.gru(reader, x, now[0], new[0]) or cells.plain(reader, x, now[0], new[0])
+        if cell is not None:
+            return cell, indices
     return None
 
 
@@ -155,16 +155,16 @@ def _within(tracer: Tracer, name: str, lengths: Operand, rows: Operand) -> Opera
 
 def is_size_of(tracer: Tracer, limit: Operand, rows: Operand) -> bool:
     """Whether an operand is the first size of a tensor, read from its shape."""
-    made = {output: step for step in tracer.steps for output in step.outputs}
-    taken = made.get(limit)
+    producers = {output: step for step in tracer.steps for output in step.outputs}
+    taken = producers.get(limit)
     if taken is None or taken.op != "StridedSlice" or taken.attrs.get("shrink_axis_mask") != 1:
         return False
     begin = taken.inputs[1].array
-    shape = made.get(taken.inputs[0])
+    shape = producers.get(taken.inputs[0])
     if begin is None or begin.tolist() != [0] or shape is None or shape.op != "Shape":
         return False
     measured = shape.inputs[0]
-    while (reverse := made.get(rows)) is not None and reverse.op == "ReverseV2" and rows is not measured:
+    while (reverse := producers.get(rows)) is not None and reverse.op == "ReverseV2" and rows is not measured:
         rows = reverse.inputs[0]
     return rows is measured
 

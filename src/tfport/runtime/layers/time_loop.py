@@ -44,22 +44,22 @@ def without_lengths(loop: TimeLoop, is_zero: Callable[[Operand], bool]) -> tuple
     After the end of a sequence TF1 keeps its state, `Select(time >= lengths, old, new)`, and its
     outputs are zeros. All states and outputs must have this form.
     """
-    made = {output: step for step in loop.steps for output in step.outputs}
+    producers = {output: step for step in loop.steps for output in step.outputs}
     results, masks = list(loop.results), list[Operand]()
     for i in loop.states:
-        step = made.get(results[i])
+        step = producers.get(results[i])
         if step is None or step.op != "Select" or step.inputs[1] is not loop.args[i]:
             return None
         masks.append(step.inputs[0])
         results[i] = step.inputs[2]
     items = []
     for item in loop.outputs:
-        step = made.get(item)
+        step = producers.get(item)
         if step is None or step.op != "Select" or not is_zero(step.inputs[1]):
             return None
         masks.append(step.inputs[0])
         items.append(step.inputs[2])
-    lengths = _lengths(loop, made.get(masks[0])) if len(set(masks)) == 1 else None
+    lengths = _lengths(loop, producers.get(masks[0])) if len(set(masks)) == 1 else None
     if lengths is None:
         return None
     return replace(loop, results=results, outputs=items), lengths
@@ -78,10 +78,10 @@ def _lengths(loop: TimeLoop, step: Step | None) -> Operand | None:
 
 def limits_of(loop: TimeLoop) -> list[Operand]:
     """The limits of counters that start at zero; none if the condition depends on anything else."""
-    made = {output: step for step in loop.steps for output in step.outputs}
+    producers = {output: step for step in loop.steps for output in step.outputs}
     pending, limits = [loop.condition], list[Operand]()
     while pending:
-        step = made.get(pending.pop())
+        step = producers.get(pending.pop())
         if step is None:
             return []
         if step.op == "LogicalAnd":

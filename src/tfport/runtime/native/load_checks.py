@@ -72,11 +72,11 @@ def _no_record(subject: LibrarySubject) -> str:
     if not of_tensorflow:
         return f"{subject.file}: registers no ops with tfport; {REBUILD}"
     ops = subject.registered.op_names or subject.registered.kernel_ops
-    evidence = subject.origin.describe()
+    origins = subject.origin.describe()
     named = ", ".join(ops[:MAX_LISTED]) + (
         f" and {len(ops) - MAX_LISTED} more" if len(ops) > MAX_LISTED else ""
     )
-    built = f", built with {evidence[0]}" if evidence else ""
+    built = f", built with {origins[0]}" if origins else ""
     return (
         f"{subject.file}: a library for TensorFlow{built}; it registers {named or 'no visible ops'}. "
         "tfport cannot load libraries for TensorFlow: port its ops with `tfport lib new`; "

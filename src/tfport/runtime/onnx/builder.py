@@ -62,11 +62,11 @@ class Builder:
         shapes: list[Dims] = list(infer_shapes(op, inputs, attrs, outputs))
         if shape is not None:
             shapes = shape if isinstance(shape, list) else [shape]
-        made = tuple(Operand(t, s, name=self.name) for t, s in zip(types, shapes, strict=True))
-        if outputs == 1 and made[0].rank in (0, 1):
-            made[0].known = known_of(op, inputs, attrs) or _unknown(made[0])
-        self.made.append(OnnxNode(op, inputs, made, attrs, domain))
-        return list(made)
+        operands = tuple(Operand(t, s, name=self.name) for t, s in zip(types, shapes, strict=True))
+        if outputs == 1 and operands[0].rank in (0, 1):
+            operands[0].known = known_of(op, inputs, attrs) or _unknown(operands[0])
+        self.made.append(OnnxNode(op, inputs, operands, attrs, domain))
+        return list(operands)
 
     def const(self, value: ArrayLike, dtype: DType) -> Operand:
         """A constant."""

@@ -87,13 +87,13 @@ class _Writer:
                 to = ONNX_TYPES[operand.dtype.name]
                 self._plain(self.graph, "Cast", [outside], [self.name(operand)], {"to": to})
         self.nodes(self.graph, nodes)
-        made = {operand for node in nodes for operand in node.outputs}
+        computed = {operand for node in nodes for operand in node.outputs}
         for operand in outputs:
             outside = self._border(self.graph.output, operand)
             name = self.name(operand)
             if outside != name:
                 self._plain(self.graph, "Cast", [name], [outside], {"to": ONNX_TYPES["float32"]})
-            elif operand not in made:  # a constant, or an input that is an output too
+            elif operand not in computed:  # a constant, or an input that is an output too
                 raise AssertionError(f"{operand} is not an output of these nodes")
 
     def _border(self, into: Any, operand: Operand) -> str:
@@ -144,9 +144,9 @@ class _Writer:
         domain: str = "",
     ) -> None:
         name = outputs[0] if outputs else op
-        made = graph.node.add(op_type=op, input=inputs, output=outputs, name=f"{op}:{name}", domain=domain)
+        proto = graph.node.add(op_type=op, input=inputs, output=outputs, name=f"{op}:{name}", domain=domain)
         for key, value in attrs.items():
-            self._attribute(made.attribute.add(name=key), value)
+            self._attribute(proto.attribute.add(name=key), value)
 
     def _attribute(self, out: pb.AttributeProto, value: Any) -> None:
         kinds = pb.AttributeProto
@@ -180,12 +180,14 @@ class _Writer:
         for operand in program.args:
             _set_type(graph.input.add(name=self.name(operand)).type, operand.dtype, operand.shape)
         self.nodes(graph, nodes_of(program))
-        made = {output for step in program.steps for node in step.lowered or () for output in node.outputs}
+        computed = {
+            output for step in program.steps for node in step.lowered or () for output in node.outputs
+        }
         seen: set[str] = set()
         for operand in program.results:
             name = self.name(operand)
             if (
-                operand not in made or name in seen
+                operand not in computed or name in seen
             ):  # an output of a graph must be an output of one of its nodes
                 fresh = f"{name}@{len(graph.output)}@{len(graph.node)}"
                 self._plain(graph, "Identity", [name], [fresh], {})

@@ -14,11 +14,11 @@ from tfport.runtime.program import ERFC, OnnxNode
 def gelu(node: OnnxNode, producers: Producers) -> OnnxNode | None:
     """The Gelu that replaces a product that ends this pattern."""
     for half, tail in producers.pairs(node.outputs[0], "Mul"):
-        made = producers.any(tail)
-        if made is None or made.means is None or made.means[0] != ERFC:
+        producer = producers.any(tail)
+        if producer is None or producer.means is None or producer.means[0] != ERFC:
             continue
         x = _times(half, 0.5, producers)
-        minus = producers.of(_times(made.means[1], math.sqrt(0.5), producers), "Neg")
+        minus = producers.of(_times(producer.means[1], math.sqrt(0.5), producers), "Neg")
         if x is not None and minus is not None and minus.inputs[0] is x:
             return OnnxNode("Gelu", (x,), node.outputs, {"approximate": "none"})
     return None

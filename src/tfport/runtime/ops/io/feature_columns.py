@@ -67,9 +67,8 @@ def find_entries(
     """At most one entry for each key and Example: the last. Keys are in the returned `order`, by type."""
     keys = [spec.key for spec in specs]
     if len(set(keys)) < len(keys):
-        raise RunFailed(
-            f"feature keys must be unique, found {[key.decode(errors='replace') for key in keys]}"
-        )
+        twice = next(key for key in keys if keys.count(key) > 1)
+        raise RunFailed(f"feature keys must be unique, found `{twice.decode(errors='replace')}` twice")
     order = sorted(range(len(specs)), key=lambda i: list(KIND_TAGS).index(_known(specs[i].kind)))
     spans, bounds = entries(buffer, maps, [keys[i] for i in order])
     which = np.repeat(np.arange(len(order)), np.diff(bounds))

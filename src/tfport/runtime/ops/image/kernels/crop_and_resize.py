@@ -59,7 +59,7 @@ def _checked(image_shape: Any, boxes: Any, box_ind: Any) -> None:
     if np.any((box_ind < 0) | (box_ind >= image_shape[0])):
         raise RunFailed(
             f"box_ind must be at least 0 and less than the batch size {image_shape[0]}, "
-            f"found {box_ind.tolist()}"
+            f"found {box_ind.min()} to {box_ind.max()}"
         )
 
 

@@ -51,13 +51,13 @@ def input_gradient(
     }
     pads = _known_pads(sizes, layout, inner, attrs, padding, explicit)
     if pads is not None:
-        made = b.ConvTranspose(inner, weights, **attrs, **pads)
+        output = b.ConvTranspose(inner, weights, **attrs, **pads)
         assert sizes.known is not None
-        assert made.shape is not None
-        made.shape = (*made.shape[:2], *(sizes.known[i] for i in layout.spatial_axes))
+        assert output.shape is not None
+        output.shape = (*output.shape[:2], *(sizes.known[i] for i in layout.spatial_axes))
     else:
-        made = _dynamic(b, b.int64(sizes), layout, inner, weights, attrs, padding, explicit)
-    return from_channels_second(b, made, layout)
+        output = _dynamic(b, b.int64(sizes), layout, inner, weights, attrs, padding, explicit)
+    return from_channels_second(b, output, layout)
 
 
 def _known_pads(

@@ -13,5 +13,5 @@ def local_response_normalization(b, input, *, depth_radius, bias, alpha, beta):
     size = 2 * depth_radius + 1
     inner = channels_second(b, input, layout)
     # ONNX divides alpha by the number of summed channels
-    made = b.LRN(inner, alpha=float(alpha) * size, beta=float(beta), bias=float(bias), size=size)
-    return from_channels_second(b, made, layout)
+    output = b.LRN(inner, alpha=float(alpha) * size, beta=float(beta), bias=float(bias), size=size)
+    return from_channels_second(b, output, layout)

@@ -39,8 +39,8 @@ def _pooled(
         before, after = pads[i], pads[i + len(kernel)]
         if max(before, after) >= kernel[i] or (size is not None and size + before + after < kernel[i]):
             raise CannotLower("a window is larger than the padded input, or not larger than its padding")
-    made = b.nodes(op, inner, kernel_shape=kernel, strides=strides, **attrs)[0]
-    return from_channels_second(b, made, layout)
+    output = b.nodes(op, inner, kernel_shape=kernel, strides=strides, **attrs)[0]
+    return from_channels_second(b, output, layout)
 
 
 @lower("MaxPool")
