@@ -20,7 +20,7 @@ from tfport.cli.commands import COMMANDS, all_commands
 from tfport.discovery import STALE
 from tfport.errors import Error
 
-CANNOT_TELL = 2
+UNDECIDED = 2
 INTERRUPTED = 130
 EPILOG = """Run `tfport COMMAND --help` for the arguments of a command.
 
@@ -46,13 +46,13 @@ def main(argv: Sequence[str] | None = None) -> int:
         sys.stdout.flush()
     except Error as error:
         print(f"tfport: {printable(str(error))}", file=sys.stderr)
-        return CANNOT_TELL
+        return UNDECIDED
     except KeyboardInterrupt:
         print("tfport: interrupted", file=sys.stderr)
         return INTERRUPTED
     except BrokenPipeError:  # the reader of a pipe, such as `head`, has closed it
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return CANNOT_TELL
+        return UNDECIDED
     finally:
         gc.enable()
     return code

@@ -138,11 +138,11 @@ class OpTable:
 
     def __init__(self, definitions: OpDefs) -> None:
         self.definitions = definitions
-        self._made: dict[str, OpSignature | None] = {}
+        self._signatures: dict[str, OpSignature | None] = {}
 
     def get(self, op: str) -> OpSignature | None:
         """The signature of an op; None for an undefined op."""
-        if op not in self._made:
+        if op not in self._signatures:
             definition = self.definitions.get(op)
-            self._made[op] = OpSignature(definition) if definition is not None else None
-        return self._made[op]
+            self._signatures[op] = OpSignature(definition) if definition is not None else None
+        return self._signatures[op]

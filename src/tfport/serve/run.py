@@ -49,10 +49,10 @@ def _runner() -> asyncio.Runner:
 
 
 async def _serve(flags: FlagValues, logs: Logs) -> int:
-    stopping, hurry = asyncio.Event(), asyncio.Event()
+    stopping, stopping_now = asyncio.Event(), asyncio.Event()
     for number in STOP_SIGNALS:
         asyncio.get_running_loop().add_signal_handler(
-            number, lambda: (hurry if stopping.is_set() else stopping).set()
+            number, lambda: (stopping_now if stopping.is_set() else stopping).set()
         )
     server = Server(flags, logs)
     try:
@@ -64,12 +64,12 @@ async def _serve(flags: FlagValues, logs: Logs) -> int:
                 await stopping.wait()
                 listing.cancel()
                 logs.info("draining")
-                await _done_before(hurry, server.stop())
+                await _done_before(stopping_now, server.stop())
             return 0
     except Error:
         await server.stop()
         raise
-    await _done_before(hurry, server.stop())  # stopped before the start was complete
+    await _done_before(stopping_now, server.stop())  # stopped before the start was complete
     return 0
 
 

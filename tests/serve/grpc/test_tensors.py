@@ -12,7 +12,7 @@ from tfport.formats.encoding.tensor import NUMPY, to_numpy, type_name
 from tfport.formats.proto import graph_pb2
 from tfport.formats.proto import serving_wire_pb2 as wire
 from tfport.serve.grpc.tensors import array_of, write_tensor
-from tfport.serve.grpc.varints import AT_ONCE, write_varints
+from tfport.serve.grpc.varints import CHUNK, write_varints
 
 U64 = st.integers(0, 2**64 - 1) | st.integers(0, 300)
 
@@ -65,7 +65,7 @@ def test_integers_are_written_as_protobuf_does(numbers):
 
 
 def test_integers_of_several_chunks_are_complete():
-    numbers = np.arange(3 * AT_ONCE + 5, dtype=np.int64) - AT_ONCE
+    numbers = np.arange(3 * CHUNK + 5, dtype=np.int64) - CHUNK
     assert (read(written(numbers, graph_pb2.DT_INT64)) == numbers).all()
 
 

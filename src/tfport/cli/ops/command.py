@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from tfport.registry.registry import OpRegistry
 
 VERSION = 1
-NO, CANNOT_TELL = 1, 2
+NO, UNDECIDED = 1, 2
 
 
 @command(
@@ -117,7 +117,7 @@ def report_unknown(atlas: Atlas, unknown: list[str]) -> int:
         hint = f"; {did_you_mean(similar)}" if similar else ""
         sentence = printable(f"{name}: no recorded build registers this op{hint}")
         print(f"tfport: {sentence}", file=sys.stderr)
-    return CANNOT_TELL if unknown else 0
+    return UNDECIDED if unknown else 0
 
 
 def on_target(atlas: Atlas, args: argparse.Namespace) -> int:

@@ -106,16 +106,16 @@ class SymbolTable:
         """The names of the symbols that other libraries can use."""
         rows = self._rows
         visible = np.isin(rows["other"] & 3, (DEFAULT, PROTECTED))
-        there = (rows["section"] != 0) & (rows["name"] != 0) & (rows["info"] >> 4 != LOCAL) & visible
+        selected = (rows["section"] != 0) & (rows["name"] != 0) & (rows["info"] >> 4 != LOCAL) & visible
         text = bytes(self._strings)
-        return frozenset(_texts(text, rows["name"][there].tolist()))
+        return frozenset(_texts(text, rows["name"][selected].tolist()))
 
     def addresses(self) -> dict[int, str]:
         """The names of the defined symbols by address."""
         rows = self._rows
-        there = (rows["section"] != 0) & (rows["name"] != 0)
-        names = _texts(bytes(self._strings), rows["name"][there].tolist())
-        return dict(zip(rows["value"][there].tolist(), names, strict=True))
+        selected = (rows["section"] != 0) & (rows["name"] != 0)
+        names = _texts(bytes(self._strings), rows["name"][selected].tolist())
+        return dict(zip(rows["value"][selected].tolist(), names, strict=True))
 
 
 def _texts(strings: bytes, offsets: list[int]) -> Iterator[str]:

@@ -155,7 +155,7 @@ class _SignatureLane:
             self.has_rows = False
             return await self._by_itself(inputs, rows, accepted=True)
         finally:
-            self._leave(tasks)
+            self._abandon(tasks)
 
     async def alone(self, inputs: Mapping[str, Any], rows: int | None) -> Arrays:
         self.metrics.alone(*self.labels)
@@ -182,13 +182,13 @@ class _SignatureLane:
             self._enter([task])
             return await task.answer
         finally:
-            self._leave([task])
+            self._abandon([task])
 
     def _enter(self, tasks: list[Task]) -> None:
         self.metrics.waiting(self.owner.name, self.owner.version, len(tasks))
         self.owner.scheduler.wake(self)
 
-    def _leave(self, tasks: list[Task]) -> None:
+    def _abandon(self, tasks: list[Task]) -> None:
         for task in tasks:
             # retrieve the exception of an abandoned request, or asyncio would log it
             if not task.answer.cancel() and not task.answer.cancelled():

@@ -18,7 +18,7 @@ from tfport.serve.model_catalog import ModelCatalog, VersionState
 from tfport.serve.status import StatusError
 
 NAME = "grpc.health.v1.Health"
-LOOK_AGAIN = 0.5
+WATCH_SECONDS = 0.5
 """Seconds between two checks for clients that watch."""
 Status = pb.HealthCheckResponse
 _SETTLED = (VersionState.AVAILABLE, VersionState.END)
@@ -56,7 +56,7 @@ class HealthService(health_pb2_grpc.HealthServicer):  # type: ignore[misc]
             if (status := self._status(request.service)) != last:
                 last = status
                 yield Status(status=status)
-            await asyncio.sleep(LOOK_AGAIN)
+            await asyncio.sleep(WATCH_SECONDS)
 
     def _status(self, name: str) -> int:
         if name and name not in self._services and name not in self._catalog.names():

@@ -105,15 +105,15 @@ def _copied(file: FileDescriptor) -> FileProto:
 def _renamed() -> Iterator[FileProto]:
     """Yield the files in order of their dependencies."""
     originals = []
-    homes: dict[str, str] = {}
+    packages: dict[str, str] = {}
     for file in _FILES:
         originals.append(proto := _copied(file))
         for name in [m.name for m in proto.message_type] + [e.name for e in proto.enum_type]:
-            homes[name] = CORE if file in _CORE_FILES or name in _CORE_MESSAGES else SERVING
+            packages[name] = CORE if file in _CORE_FILES or name in _CORE_MESSAGES else SERVING
     needed = [module.DESCRIPTOR.name for module in (any_pb2, wrappers_pb2)]
     for proto in originals:
         for package in (CORE, SERVING):
-            part = _of_package(proto, package, homes)
+            part = _of_package(proto, package, packages)
             if part.message_type or part.enum_type:
                 part.dependency.extend(needed)
                 needed.append(part.name)
@@ -121,24 +121,24 @@ def _renamed() -> Iterator[FileProto]:
     yield _services(needed)
 
 
-def _of_package(original: FileProto, package: str, homes: dict[str, str]) -> FileProto:
+def _of_package(original: FileProto, package: str, packages: dict[str, str]) -> FileProto:
     """Return the part of a file that belongs to one of TensorFlow's packages."""
     stem = original.name.rpartition("/")[2]
     out = FileProto(name=f"{package.replace('.', '_')}/{stem}", package=package, syntax=original.syntax)
-    out.message_type.extend(m for m in original.message_type if homes[m.name] == package)
-    out.enum_type.extend(e for e in original.enum_type if homes[e.name] == package)
+    out.message_type.extend(m for m in original.message_type if packages[m.name] == package)
+    out.enum_type.extend(e for e in original.enum_type if packages[e.name] == package)
     for message in out.message_type:
-        _rename(message, homes)
+        _rename(message, packages)
     return out
 
 
-def _rename(message: DescriptorProto, homes: dict[str, str]) -> None:
+def _rename(message: DescriptorProto, packages: dict[str, str]) -> None:
     for field in message.field:
         inside = field.type_name.removeprefix(f".{OURS}.")
         if inside != field.type_name:
-            field.type_name = f".{homes[inside.partition('.')[0]]}.{inside}"
+            field.type_name = f".{packages[inside.partition('.')[0]]}.{inside}"
     for nested in message.nested_type:
-        _rename(nested, homes)
+        _rename(nested, packages)
 
 
 def _services(needed: list[str]) -> FileProto:

@@ -55,7 +55,7 @@ class GrpcServer:
         options = self._options
         if options.port is None and not options.socket_path:
             raise Error("gRPC needs a port or a socket path")
-        self._server = server = self._made()
+        self._server = server = self._create_server()
         port = 0
         try:
             if options.port is not None:
@@ -74,7 +74,7 @@ class GrpcServer:
         if self._server is not None:
             await self._server.stop(grace)
 
-    def _made(self) -> Any:
+    def _create_server(self) -> Any:
         options = self._options
         handlers, names = list(self._handlers), list(self._names)
         if options.health:

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 MORE, LOW, BITS = 0x80, 0x7F, 7
-AT_ONCE = 1 << 15
+CHUNK = 1 << 15
 """Numbers per chunk, small enough for the processor's cache."""
 
 
@@ -19,7 +19,7 @@ def write_varints(numbers: NDArray[np.uint64]) -> bytes:
     """Return the bytes of a packed list."""
     if not numbers.size or numbers.max() < MORE:
         return numbers.astype(np.uint8).tobytes()
-    parts = (numbers[at : at + AT_ONCE] for at in range(0, len(numbers), AT_ONCE))
+    parts = (numbers[at : at + CHUNK] for at in range(0, len(numbers), CHUNK))
     return b"".join(map(_written, parts))
 
 

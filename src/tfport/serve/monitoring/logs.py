@@ -32,14 +32,14 @@ FORMATS = (TEXT, JSON)
 LONGEST = 2048
 """Maximum characters of a value; the rest is cut off."""
 MOST_WAITING = 10_000
-OURS = (
+SAFE_CODES = (
     StatusCode.UNAVAILABLE,
     StatusCode.RESOURCE_EXHAUSTED,
     StatusCode.UNAUTHENTICATED,
     StatusCode.PERMISSION_DENIED,
 )
 """Codes whose messages never contain data of a request."""
-OUR_FAULT = (StatusCode.UNKNOWN, StatusCode.INTERNAL, StatusCode.DATA_LOSS)
+FAULTS = (StatusCode.UNKNOWN, StatusCode.INTERNAL, StatusCode.DATA_LOSS)
 FIELDS = "tfport_fields"
 Value = str | int | float | None
 
@@ -63,38 +63,36 @@ class Logs:
         error: BaseException | None = None,
     ) -> None:
         """Log a completed request; an error is logged only if it cannot quote the client's data."""
-        level = (
-            logging.DEBUG if code is StatusCode.OK else logging.ERROR if code in OUR_FAULT else logging.INFO
-        )
+        level = logging.DEBUG if code is StatusCode.OK else logging.ERROR if code in FAULTS else logging.INFO
         if self.logger.isEnabledFor(level):
             fields: dict[str, Value] = {
                 "model": model, "version": version, "api": api, "entrypoint": entrypoint,
                 "code": code.name, "milliseconds": round(seconds * 1e3, 3), "peer": peer or None,
             }  # fmt: skip
-            self._say(level, "request", {**fields, "error": _cause(code, error)})
+            self._log(level, "request", {**fields, "error": _cause(code, error)})
 
     def loaded(self, model: str, version: int, seconds: float, path: str = "") -> None:
-        self._say(
+        self._log(
             logging.INFO,
             "loaded",
             {"model": model, "version": version, "seconds": round(seconds, 3), "path": path or None},
         )
 
     def unloaded(self, model: str, version: int) -> None:
-        self._say(logging.INFO, "unloaded", {"model": model, "version": version})
+        self._log(logging.INFO, "unloaded", {"model": model, "version": version})
 
     def failed(self, event: str, message: str, model: str = "", version: int | None = None) -> None:
         """Log a failure outside of requests: of a load or a configuration file."""
-        self._say(logging.ERROR, event, {"model": model or None, "version": version, "message": message})
+        self._log(logging.ERROR, event, {"model": model or None, "version": version, "message": message})
 
     def info(self, event: str, **fields: Value) -> None:
         """Log any other event."""
-        self._say(logging.INFO, event, fields)
+        self._log(logging.INFO, event, fields)
 
     def warn(self, event: str, **fields: Value) -> None:
-        self._say(logging.WARNING, event, fields)
+        self._log(logging.WARNING, event, fields)
 
-    def _say(self, level: int, event: str, fields: dict[str, Value]) -> None:
+    def _log(self, level: int, event: str, fields: dict[str, Value]) -> None:
         present = {name: value for name, value in fields.items() if value is not None}
         self.logger.log(level, "%s", event, extra={FIELDS: present})
 
@@ -177,9 +175,9 @@ class TextFormatter(logging.Formatter):
 
 def _cause(code: StatusCode, error: BaseException | None) -> str | None:
     """Return the error's message, or for an internal error the place where it was raised."""
-    if error is None or (code not in OURS and code not in OUR_FAULT):
+    if error is None or (code not in SAFE_CODES and code not in FAULTS):
         return None
-    if isinstance(error, StatusError) and code in OURS:
+    if isinstance(error, StatusError) and code in SAFE_CODES:
         return error.message
     return _place(error)
 

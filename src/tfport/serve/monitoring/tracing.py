@@ -19,7 +19,7 @@ from tfport.errors import Error
 from tfport.serve.status import StatusCode, StatusError
 
 NEEDED = "--enable_tracing needs OpenTelemetry: pip install 'tfport[tracing]'"
-OUR_FAULT = (StatusCode.UNKNOWN, StatusCode.INTERNAL, StatusCode.DATA_LOSS)
+FAULTS = (StatusCode.UNKNOWN, StatusCode.INTERNAL, StatusCode.DATA_LOSS)
 
 
 class RequestTracer(Protocol):
@@ -94,7 +94,7 @@ class OpenTelemetryTracer:
                 raise
             finally:
                 span.set_attribute("rpc.grpc.status_code", code.number)
-                if code in OUR_FAULT:
+                if code in FAULTS:
                     span.set_status(self._trace.StatusCode.ERROR)
 
     def stage(self, name: str, **attributes: str | int) -> AbstractContextManager[Any]:

@@ -144,12 +144,12 @@ def _from_objects(rows: list[Any], signature: Signature, plain: bool) -> dict[st
         try:
             inputs[name] = array_of(column, dtype, plain)
         except (NotATensor, StatusError):
-            _complain_objects(column, name, dtype)
+            _raise_objects_error(column, name, dtype)
             raise _unclear() from None
     return inputs
 
 
-def _complain_objects(column: list[Any], name: str, dtype: DType) -> None:
+def _raise_objects_error(column: list[Any], name: str, dtype: DType) -> None:
     for number, value in enumerate(column):
         try:
             raise_value_error(value, dtype)
