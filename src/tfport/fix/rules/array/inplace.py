@@ -36,7 +36,7 @@ def _alone(op: NodeBuilder, n: Node) -> tuple[Value, Value, Value]:
 
 @rule("Empty", keeps=EXACT)
 def filled(op: NodeBuilder, n: Node) -> Replacement:
-    """The elements of Empty are undefined, so zeros are as good as any."""
+    """The elements of Empty are undefined, so zeros are valid."""
     return op.Fill(n.inputs[0], op.const(0, n.outputs[0].dtype.base))
 
 

@@ -73,7 +73,10 @@ class PaddedBatch(Batch):
     def combined(self, place: int, tensors: list[Any]) -> Any:
         shape = self.padded[place].tolist()
         if any(tensor.ndim != len(shape) for tensor in tensors):
-            raise RunFailed(f"component {place} must have {len(shape)} axes, as its padded shape")
+            raise RunFailed(
+                f"component {place} must have {len(shape)} axes like its padded shape, "
+                f"found {[tensor.ndim for tensor in tensors]}"
+            )
         most = [max(sizes) for sizes in zip(*(t.shape for t in tensors), strict=True)]
         sizes = [largest if size < 0 else size for size, largest in zip(shape, most, strict=True)]
         if any(largest > size for size, largest in zip(sizes, most, strict=True)):
@@ -96,7 +99,9 @@ class SparseBatch(Batch):
 
         sizes = [int(n) for n in self.row_shape]
         if any(tensor.ndim != len(sizes) for tensor in tensors):
-            raise RunFailed(f"an element must have {len(sizes)} axes")
+            raise RunFailed(
+                f"elements must have {len(sizes)} axes, found {[tensor.ndim for tensor in tensors]}"
+            )
         most = [max(each) for each in zip(*(t.shape for t in tensors), strict=True)]
         sizes = [largest if n < 0 else n for n, largest in zip(sizes, most, strict=True)]
         if any(largest > size for size, largest in zip(sizes, most, strict=True)):

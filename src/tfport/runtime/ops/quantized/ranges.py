@@ -21,7 +21,7 @@ def limits(dtype: Any) -> tuple[int, int]:
 
 def scalar(array: Any, what: str = "a range") -> np.float32:
     if array.size != 1:
-        raise RunFailed(f"{what} must be a scalar, found shape {array.shape}")
+        raise RunFailed(f"{what} must be a scalar, found shape {list(array.shape)}")
     return np.float32(array.reshape(-1)[0])
 
 

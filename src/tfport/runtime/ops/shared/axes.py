@@ -23,7 +23,7 @@ def sizes_of(shape: NDArray[Any]) -> tuple[int, ...]:
     """The sizes in a shape vector; old graphs use a scalar for a vector of one."""
     sizes = tuple(int(n) for n in np.asarray(shape).reshape(-1))
     if np.ndim(shape) > 1:
-        raise RunFailed(f"a shape must be a vector, found shape {np.shape(shape)}")
+        raise RunFailed(f"a shape must be a vector, found shape {list(np.shape(shape))}")
     if any(n < 0 for n in sizes):
         raise RunFailed(f"sizes must not be negative, found shape {list(sizes)}")
     return sizes

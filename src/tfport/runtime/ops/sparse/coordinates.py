@@ -18,11 +18,11 @@ def checked(indices: Any, values: Any, shape: Any, what: str = "the sparse tenso
     if indices.ndim != 2 or values.ndim != 1 or shape.ndim != 1:
         raise RunFailed(
             f"{what} must have a matrix of indices and vectors of values and shape, "
-            f"found {indices.shape}, {values.shape} and {shape.shape}"
+            f"found {list(indices.shape)}, {list(values.shape)} and {list(shape.shape)}"
         )
     if len(indices) != len(values) or indices.shape[1] != len(shape):
         raise RunFailed(
-            f"{what}: indices {indices.shape} do not match {len(values)} values of rank {len(shape)}"
+            f"{what}: indices {list(indices.shape)} do not match {len(values)} values of rank {len(shape)}"
         )
     return sizes(shape, what)
 

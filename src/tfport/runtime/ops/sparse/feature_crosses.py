@@ -30,7 +30,7 @@ def sparse_column(indices: Any, values: Any, shape: Any) -> Features:
         raise RunFailed(f"a column must be a matrix, found rank {len(dims)}")
     rows = indices[:, 0]
     if len(rows) and (rows.min() < 0 or rows.max() >= dims[0]):
-        raise RunFailed(f"row indices must be in [0, {dims[0]})")
+        raise RunFailed(f"row indices must be in [0, {dims[0]}), found {rows.min()} to {rows.max()}")
     counts = np.bincount(rows, minlength=dims[0])
     order = np.argsort(rows, kind="stable")
     return Features(values[order], np.cumsum(counts) - counts, counts)
@@ -38,7 +38,7 @@ def sparse_column(indices: Any, values: Any, shape: Any) -> Features:
 
 def dense_column(values: Any) -> Features:
     if values.ndim != 2:
-        raise RunFailed(f"a column must be a matrix, found shape {values.shape}")
+        raise RunFailed(f"a column must be a matrix, found shape {list(values.shape)}")
     height, width = values.shape
     return Features(values.reshape(-1), np.arange(height) * width, np.full(height, width))
 

@@ -23,14 +23,18 @@ def rows_of_sparse(indices: Any, values: Any, shape: Any) -> tuple[int | None, A
     """The same for a sparse tensor; no number of rows if it has one axis."""
     dims = sizes(shape)
     if indices.ndim != 2 or indices.shape != (len(values), len(dims)) or len(dims) not in (1, 2):
-        raise RunFailed(f"indices {indices.shape} do not match {len(values)} values of shape {list(dims)}")
+        raise RunFailed(
+            f"indices {list(indices.shape)} do not match {len(values)} values of shape {list(dims)}"
+        )
     in_bounds(indices, dims)
     return (dims[0], indices[:, 0]) if len(dims) == 2 else (None, np.zeros(len(values), np.int64))
 
 
 def _weights(weights: Any, values: Any) -> Any:
     if weights.size and weights.shape != values.shape:
-        raise RunFailed(f"weights {weights.shape} must be empty or have the shape of values {values.shape}")
+        raise RunFailed(
+            f"weights {list(weights.shape)} must be empty or have the shape of values {list(values.shape)}"
+        )
     return weights.reshape(-1) if weights.size else None
 
 

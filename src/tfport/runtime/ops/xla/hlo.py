@@ -28,7 +28,7 @@ def dot_general(
     a_shape, b_shape = tuple(a.shape[i] for i in a_free), tuple(b.shape[i] for i in b_free)
     inner = int(np.prod([a.shape[i] for i in lhs_contract], dtype=np.int64))
     if [a.shape[i] for i in (*lhs_contract, *lhs_batch)] != [b.shape[i] for i in (*rhs_contract, *rhs_batch)]:
-        raise RunFailed(f"shapes {lhs.shape} and {rhs.shape} do not match for this product")
+        raise RunFailed(f"shapes {list(lhs.shape)} and {list(rhs.shape)} do not match for this product")
     left = a.transpose([*lhs_batch, *a_free, *lhs_contract]).reshape(*batch, _size(a_shape), inner)
     right = b.transpose([*rhs_batch, *rhs_contract, *b_free]).reshape(*batch, inner, _size(b_shape))
     return np.matmul(left, right).reshape(*batch, *a_shape, *b_shape).astype(kind)
@@ -92,7 +92,7 @@ def convolution(
     for axis, is_reversed in enumerate(reverse):
         k = np.flip(k, 2 + axis) if is_reversed else k
     if feature_groups * k.shape[1] != x.shape[1] or k.shape[0] % (feature_groups * batch_groups):
-        raise RunFailed(f"kernel {rhs.shape} does not match input {lhs.shape}")
+        raise RunFailed(f"kernel {list(rhs.shape)} does not match input {list(lhs.shape)}")
     zero = x.dtype.type(0)
     x = dilated(x, [1, 1, *lhs_dilation], zero)
     x = padded(x, zero, [0, 0, *(p[0] for p in padding)], [0, 0, *(p[1] for p in padding)])

@@ -13,7 +13,10 @@ from tfport.runtime.ops.shared.axes import full, sizes_of, zero_of
 @host("Slice")
 def slice_(input, begin, size):
     if begin.shape != (input.ndim,) or size.shape != (input.ndim,):
-        raise RunFailed(f"begin and size must have {input.ndim} elements")
+        raise RunFailed(
+            f"begin and size must have {input.ndim} elements, "
+            f"found shapes {list(begin.shape)} and {list(size.shape)}"
+        )
     taken = []
     for axis, (first, count, n) in enumerate(zip(begin.tolist(), size.tolist(), input.shape, strict=True)):
         if not 0 <= first <= n:

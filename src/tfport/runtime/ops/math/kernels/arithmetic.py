@@ -144,7 +144,10 @@ def approximate_equal(x, y, *, tolerance):
 def clip_by_value(t, clip_value_min, clip_value_max):
     for bound in (clip_value_min, clip_value_max):
         if bound.ndim and bound.shape != t.shape:
-            raise RunFailed(f"a bound must be a scalar or have the shape of the input, {list(t.shape)}")
+            raise RunFailed(
+                f"a bound must be a scalar or have the shape of the input, {list(t.shape)}; "
+                f"found {list(bound.shape)}"
+            )
     # a NaN bound has no effect; a NaN element stays NaN
     low = np.where(clip_value_max < t, clip_value_max, t)
     return np.where(low < clip_value_min, clip_value_min, low)

@@ -130,7 +130,9 @@ def sparse_segment(data, indices, segment_ids, *, sparse_gradient, context):
 def sparse_segment_with_num_segments(data, indices, segment_ids, num_segments, *, sparse_gradient, context):
     count = int(num_segments.reshape(()))
     if count < 0 or (segment_ids.size and segment_ids[-1] >= count):
-        raise RunFailed(f"segment ids must be less than num_segments, {count}")
+        raise RunFailed(
+            f"segment ids must be less than num_segments={count}, found {segment_ids[-1:].tolist()}"
+        )
     return _gathered(data, indices, segment_ids, count, context.op)
 
 

@@ -26,7 +26,7 @@ def top_k_v2(input, k, *, sorted, index_type):
 def _top(x, k):
     """Always sorted, as no order is promised otherwise; the first of equal elements comes first."""
     if k < 0 or not x.ndim or x.shape[-1] < k:
-        raise RunFailed(f"k={k} exceeds the size of the last axis, shape {x.shape}")
+        raise RunFailed(f"k={k} exceeds the size of the last axis, shape {list(x.shape)}")
     keys = widen(x)
     if keys.dtype.kind == "u":
         order = np.argsort(np.iinfo(keys.dtype).max - keys, axis=-1, kind="stable")
@@ -85,7 +85,7 @@ def in_top_k_v2(predictions, targets, k):
 def _in_top_k(predictions: Any, targets: Any, k: int) -> Any:
     """Whether fewer than k predictions are larger; never if a prediction in the row is not finite."""
     if predictions.ndim != 2 or targets.ndim != 1 or len(targets) != len(predictions):
-        raise RunFailed(f"targets {targets.shape} do not match predictions {predictions.shape}")
+        raise RunFailed(f"targets {list(targets.shape)} do not match predictions {list(predictions.shape)}")
     classes = predictions.shape[1]
     inside = (targets >= 0) & (targets < classes)
     if not classes:

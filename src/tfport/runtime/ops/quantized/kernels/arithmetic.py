@@ -49,7 +49,7 @@ def quantized_conv2d(
 ):
     a, b = scalars(min_input, max_input), scalars(min_filter, max_filter)
     if input.ndim != 4 or filter.ndim != 4 or input.shape[-1] != filter.shape[-2]:
-        raise RunFailed(f"filter {filter.shape} does not match input {input.shape}")
+        raise RunFailed(f"filter {list(filter.shape)} does not match input {list(input.shape)}")
     x, w = _centered(input, *a), _centered(filter, *b)
     win = layout_windows(_NHWC, x.shape[1:-1], w.shape[:2], strides, dilations, padding)
     return convolve(x, w, win), *product_range(a, b, input.dtype, filter.dtype, out_type.numpy)
@@ -95,7 +95,7 @@ def _in_range(q: Any, low: Any, high: Any, new_low: Any, new_high: Any, kind: An
 @host("QuantizedBiasAdd")
 def quantized_bias_add(input, bias, min_input, max_input, min_bias, max_bias, *, out_type):
     if input.ndim < 2 or bias.shape != input.shape[-1:]:
-        raise RunFailed(f"bias {bias.shape} does not match input {input.shape}")
+        raise RunFailed(f"bias {list(bias.shape)} does not match input {list(input.shape)}")
     ends = scalars(min_input, max_input), scalars(min_bias, max_bias)
     total = sum_range(*ends, spare_bits=17)
     parts = [

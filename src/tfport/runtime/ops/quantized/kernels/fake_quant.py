@@ -48,13 +48,15 @@ def with_vars_per_channel(inputs, min, max, *, num_bits, narrow_range):
 
 def _check(x: Any, low: Any, high: Any) -> None:
     if not x.ndim or low.shape != x.shape[-1:] or high.shape != x.shape[-1:]:
-        raise RunFailed(f"ranges {low.shape} and {high.shape} do not match inputs {x.shape}")
+        raise RunFailed(
+            f"ranges {list(low.shape)} and {list(high.shape)} do not match inputs {list(x.shape)}"
+        )
 
 
 def _gradients(grads: Any, x: Any, low: Any, high: Any, num_bits: int, narrow_range: bool, axes: Any) -> Any:
     """Gradients of the input and of both ends of the range."""
     if grads.shape != x.shape:
-        raise RunFailed(f"gradients {grads.shape} do not match inputs {x.shape}")
+        raise RunFailed(f"gradients {list(grads.shape)} do not match inputs {list(x.shape)}")
     start, end, _ = nudged(low, high, num_bits, narrow_range)
     nothing = (low == 0) & (high == 0)
     below, above = (x < start) & ~nothing, (x > end) & ~nothing

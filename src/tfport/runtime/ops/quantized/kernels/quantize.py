@@ -30,7 +30,7 @@ def _along(axis: int, x: Any, *ranges: Any) -> list[Any]:
         raise RunFailed(f"axis {axis} is out of range for rank {x.ndim}")
     for r in ranges:
         if r.shape != (x.shape[axis],):
-            raise RunFailed(f"expected {x.shape[axis]} ranges, found shape {r.shape}")
+            raise RunFailed(f"expected {x.shape[axis]} ranges, found shape {list(r.shape)}")
     return [r.astype(np.float32).reshape(-1, *[1] * (x.ndim - axis - 1)) for r in ranges]
 
 

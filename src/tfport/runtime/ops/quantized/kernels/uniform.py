@@ -17,7 +17,9 @@ def _along(x: Any, axis: int, *arrays: Any) -> list[Any]:
     wanted = () if axis == -1 else (x.shape[axis],)
     for array in arrays:
         if array.shape != wanted:
-            raise RunFailed(f"scales and zero points must have shape {wanted}, found {array.shape}")
+            raise RunFailed(
+                f"scales and zero points must have shape {list(wanted)}, found {list(array.shape)}"
+            )
     return [a if axis == -1 else a.reshape(-1, *[1] * (x.ndim - axis - 1)) for a in arrays]
 
 

@@ -13,7 +13,8 @@ from tfport.runtime.ops.sparse.kernels.empty_rows import fill_empty_rows_grad, f
 def ragged_fill_empty_rows(value_rowids, values, nrows, default_value):
     if value_rowids.shape != values.shape or value_rowids.ndim != 1 or default_value.ndim or nrows.ndim:
         raise RunFailed(
-            f"value_rowids {value_rowids.shape} and values {values.shape} must be vectors of the same length"
+            f"value_rowids {list(value_rowids.shape)} and values {list(values.shape)} "
+            "must be vectors of the same length"
         )
     from_input, into, row_of, empty = filled_rows(value_rowids, int(nrows))
     flat = np.empty(len(row_of), values.dtype)

@@ -21,7 +21,8 @@ def ragged_tensor_to_tensor(shape, values, default_value, row_partition_tensors,
     dims = _dense_shape(shape, rows, levels, values)
     if default_value.ndim and default_value.ndim >= values.ndim:
         raise RunFailed(
-            f"default_value {default_value.shape} must have a lower rank than values {values.shape}"
+            f"default_value {list(default_value.shape)} must have a lower rank "
+            f"than values {list(values.shape)}"
         )
     kept = np.arange(rows) < dims[0]
     place = np.where(kept, np.arange(rows), 0)
@@ -38,7 +39,9 @@ def ragged_tensor_to_tensor(shape, values, default_value, row_partition_tensors,
     try:
         out[...] = np.broadcast_to(default_value, element)
     except ValueError:
-        raise RunFailed(f"default_value {default_value.shape} does not broadcast to {element}") from None
+        raise RunFailed(
+            f"default_value {list(default_value.shape)} does not broadcast to {list(element)}"
+        ) from None
     count = min(len(place), len(values))
     out[place[:count][kept[:count]]] = values[:count][kept[:count]]
     return out.reshape(dims)
@@ -72,7 +75,7 @@ def _partitions(tensors: Sequence[Any], types: Sequence[str], count: int) -> tup
 
 def _lengths(tensor: Any, kind: str, rows: int) -> Any:
     if tensor.ndim != 1:
-        raise RunFailed(f"a row partition must be a vector, found shape {tensor.shape}")
+        raise RunFailed(f"a row partition must be a vector, found shape {list(tensor.shape)}")
     if kind == "ROW_SPLITS":
         lengths = np.diff(tensor)
         if not len(tensor) or tensor[0] != 0 or (lengths < 0).any():

@@ -101,5 +101,5 @@ def ragged_tensor_to_variant_gradient(encoded_ragged_grad, row_splits, dense_val
         return np.zeros(shape, Tvalues.numpy)
     values = np.concatenate([np.atleast_1d(e.values) for e in elements])
     if values.size != math.prod(shape):
-        raise RunFailed(f"gradients {values.shape} do not match the shape {list(shape)}")
+        raise RunFailed(f"gradients {list(values.shape)} do not match the shape {list(shape)}")
     return values.reshape(shape)

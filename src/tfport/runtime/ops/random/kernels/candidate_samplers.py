@@ -160,7 +160,9 @@ def _check(true_classes: Any, num_true: int, size: int) -> None:
             f"true_classes must be a matrix of {num_true} columns, found shape {list(true_classes.shape)}"
         )
     if np.any((true_classes < 0) | (true_classes >= size)):
-        raise RunFailed(f"true_classes must be in [0, {size})")
+        raise RunFailed(
+            f"true_classes must be in [0, {size}), found {true_classes.min()} to {true_classes.max()}"
+        )
 
 
 def _simple(kind: Any) -> Any:

@@ -49,7 +49,9 @@ def parameterized(shape, means, stdevs, minvals, maxvals, *, seed, seed2, contex
     if means.size == 1 and stdevs.size == 1 and minvals.ndim == 0 and maxvals.ndim == 0:
         batches, each = -(-total // _BATCH), _BATCH
     elif any(p.size not in (1, batches) for p in parameters):
-        raise RunFailed(f"the parameters must have 1 or {batches} elements")
+        raise RunFailed(
+            f"the parameters must have 1 or {batches} elements, found {[p.size for p in parameters]}"
+        )
     philox = generator_of(context, seed, seed2).reserve(batches * 2 * _MOST_TRIES * (each + 3) // 4)
     columns = (np.broadcast_to(p.reshape(-1), (batches,)) for p in parameters)
     counts = [min(each, total - i * each) for i in range(batches)]

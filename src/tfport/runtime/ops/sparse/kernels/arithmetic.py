@@ -58,7 +58,7 @@ def _taken(values: Any, which: Any) -> Any:
 @host("SparseAdd")
 def sparse_add(a_indices, a_values, a_shape, b_indices, b_values, b_shape, thresh):
     if thresh.ndim:
-        raise RunFailed(f"thresh must be a scalar, found shape {thresh.shape}")
+        raise RunFailed(f"thresh must be a scalar, found shape {list(thresh.shape)}")
     a, b = (a_indices, a_values, a_shape), (b_indices, b_values, b_shape)
     _, left, right = _pair(a, b)
     from_a, from_b = _merged(left, right)

@@ -18,7 +18,7 @@ def sparse_bincount(indices, values, dense_shape, size, weights, *, binary_outpu
 @host("DenseCountSparseOutput")
 def dense_count(values, weights, *, minlength, maxlength, binary_output):
     if values.ndim not in (1, 2):
-        raise RunFailed(f"values must be a vector or a matrix, found shape {values.shape}")
+        raise RunFailed(f"values must be a vector or a matrix, found shape {list(values.shape)}")
     rows, width = values.shape if values.ndim == 2 else (1, len(values))
     row_of = np.repeat(np.arange(rows), width)
     return sparse_counts(

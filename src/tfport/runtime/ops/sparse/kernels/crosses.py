@@ -53,7 +53,7 @@ def sparse_cross_v2(indices, values, shapes, dense_inputs, sep):
 @host("SparseCrossHashed")
 def sparse_cross_hashed(indices, values, shapes, dense_inputs, num_buckets, strong_hash, salt):
     if salt.shape != (2,):
-        raise RunFailed(f"salt must have 2 elements, found shape {salt.shape}")
+        raise RunFailed(f"salt must have 2 elements, found shape {list(salt.shape)}")
     columns = sparse_columns(indices, values, shapes, dense_inputs)
     totals, which = combinations(columns)
     key = (int(salt[0]), int(salt[1])) if strong_hash else None

@@ -30,7 +30,7 @@ def sparse_to_dense(sparse_indices, output_shape, sparse_values, default_value, 
             f"sparse_indices have {indices.shape[1]} columns, the dense tensor has {len(dims)} axes"
         )
     if sparse_values.ndim and sparse_values.shape != (len(indices),):
-        raise RunFailed(f"{len(indices)} indices do not match values {sparse_values.shape}")
+        raise RunFailed(f"{len(indices)} indices do not match values {list(sparse_values.shape)}")
     in_bounds(indices, dims)
     where = places(indices, dims)
     if validate_indices and not in_order(where):

@@ -45,7 +45,8 @@ def filled_rows(rows: np.ndarray, count: int) -> tuple[np.ndarray, ...]:
 def fill_empty_rows_grad(reverse_index_map, grad_values):
     if reverse_index_map.ndim != 1 or grad_values.ndim != 1:
         raise RunFailed(
-            f"reverse_index_map {reverse_index_map.shape} and grad_values {grad_values.shape} must be vectors"
+            f"reverse_index_map {list(reverse_index_map.shape)} "
+            f"and grad_values {list(grad_values.shape)} must be vectors"
         )
     if len(reverse_index_map) and not 0 <= reverse_index_map.min() <= reverse_index_map.max() < len(
         grad_values

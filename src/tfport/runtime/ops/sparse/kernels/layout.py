@@ -15,10 +15,11 @@ from tfport.runtime.ops.sparse.coordinates import checked, indices_of, places, s
 def sparse_reshape(input_indices, input_shape, new_shape):
     if input_indices.ndim != 2 or input_shape.ndim != 1 or new_shape.ndim != 1:
         raise RunFailed(
-            f"indices {input_indices.shape} must be a matrix, and shape {input_shape.shape} a vector"
+            "indices must be a matrix, and both shapes vectors; found "
+            f"{list(input_indices.shape)}, {list(input_shape.shape)} and {list(new_shape.shape)}"
         )
     if input_indices.shape[1] != len(input_shape):
-        raise RunFailed(f"indices {input_indices.shape} do not match rank {len(input_shape)}")
+        raise RunFailed(f"indices {list(input_indices.shape)} do not match rank {len(input_shape)}")
     dims = sizes(input_shape)
     made = _inferred(dims, [int(n) for n in new_shape.tolist()])
     return indices_of(places(input_indices, dims), made), np.array(made, np.int64)
@@ -96,7 +97,7 @@ def sparse_slice(indices, values, shape, start, size):
     dims = checked(indices, values, shape)
     if start.shape != (len(dims),) or size.shape != (len(dims),):
         raise RunFailed(
-            f"start and size must have {len(dims)} elements, found {start.shape} and {size.shape}"
+            f"start and size must have {len(dims)} elements, found {list(start.shape)} and {list(size.shape)}"
         )
     bounds = np.array(dims, np.int64)
     made = np.where(start < bounds, np.minimum(size, bounds - start), 0)

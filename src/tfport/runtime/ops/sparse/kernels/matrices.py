@@ -54,7 +54,7 @@ def from_sparse_tensor(indices, values, dense_shape):
 @host("DenseToCSRSparseMatrix")
 def from_dense(dense_input, indices):
     if indices.ndim != 2 or indices.shape[1] != dense_input.ndim:
-        raise RunFailed(f"indices {indices.shape} do not match dense_input {dense_input.shape}")
+        raise RunFailed(f"indices {list(indices.shape)} do not match dense_input {list(dense_input.shape)}")
     in_bounds(indices, dense_input.shape)
     values = dense_input.reshape(-1)[places(indices, dense_input.shape)]
     return _made(indices, values, dense_input.shape)

@@ -21,7 +21,7 @@ class Groups(NamedTuple):
 
 def _of_dense(values: Any) -> Groups:
     if values.ndim < 2:
-        raise RunFailed(f"sets must have at least 2 axes, found shape {values.shape}")
+        raise RunFailed(f"sets must have at least 2 axes, found shape {list(values.shape)}")
     rows = int(np.prod(values.shape[:-1]))
     return Groups(values.shape[:-1], np.repeat(np.arange(rows), values.shape[-1]), values.reshape(-1))
 

@@ -61,5 +61,7 @@ def take_many_sparse(sparse_handles, *, dtype, container, shared_name, context):
     if not parts:
         raise RunFailed("sparse_handles must not be empty")
     if any(values.dtype != dtype.numpy for _, values, _ in parts):
-        raise RunFailed(f"sparse tensors must be of type {dtype}")
+        raise RunFailed(
+            f"sparse tensors must be of type {dtype}, found {[str(values.dtype) for _, values, _ in parts]}"
+        )
     return stacked(parts, (len(parts),))
