@@ -120,7 +120,7 @@ def xlog1py(x, y):
 @host("Pow")
 def power(x, y):
     if is_integer(x) and np.any(y < 0):
-        raise RunFailed("integers cannot be raised to negative integer powers")
+        raise RunFailed("integers to negative integer powers are not allowed")
     return np.power(widen(x), widen(y))
 
 

@@ -21,7 +21,7 @@ def _check_sorted(data, segment_ids):
     if segment_ids.size and segment_ids[0] < 0:
         raise RunFailed(f"segment id {segment_ids[0]} is negative")
     if (segment_ids[1:] < segment_ids[:-1]).any():
-        raise RunFailed("segment ids must not decrease")
+        raise RunFailed("segment ids are not increasing")
 
 
 def _starts(segment_ids):
