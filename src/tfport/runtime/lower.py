@@ -14,10 +14,10 @@ Defaults come from the OpDef. A host kernel with a parameter `context` gets a `C
 an array, a tuple of arrays for several outputs, or None for none; a list in the tuple is a list
 output.
 
-The decorator restricts attribute values: `@host("Qr", T=(FLOAT32, FLOAT64))`. Several declarations
-of one op are tried in order. A lowering raises `CannotLower` for what it does not support; the host
-kernel runs the node then. `@structure` ops are handled while planning: calls, branches, loops,
-reads of variables. `@shapes` infers output shapes of host kernels.
+The decorator restricts attribute values: `@host("Qr", T=(FLOAT32, DType.parse("float64")))`.
+Several declarations of one op are tried in order. A lowering raises `CannotLower` for what it does
+not support; the host kernel runs the node then. `@structure` ops are handled while planning: calls,
+branches, loops, reads of variables. `@shapes` infers output shapes of host kernels.
 """
 
 from __future__ import annotations
