@@ -35,11 +35,13 @@ def raise_control(graph: Graph) -> int:
         if not innermost:
             raise StructureRefusal("each remaining branch or loop contains another one")
         for unit in innermost:
+            if _has_removed_merges(unit):  # by raising another unit; the next round finds what is left of it
+                continue
             if isinstance(unit, LoopFrame):
                 _raise_loop(graph, unit)
             elif isinstance(unit, Branch):
                 _raise_branch(graph, unit)
-        count += len(innermost)
+            count += 1
     _nothing_is_left(graph)
     drop_lost_colocations(graph)
     return count
@@ -49,6 +51,11 @@ def _nothing_is_left(nodes: Iterable[Node]) -> None:
     for node in sorted(nodes, key=lambda node: node.name):
         if node.op in (*SWITCHES, *MERGES, *ENTERS, *EXITS):
             raise StructureRefusal(f"`{node.name}` ({node.op}) is not part of a recognized branch or loop")
+
+
+def _has_removed_merges(unit: object) -> bool:
+    assert isinstance(unit, LoopFrame | Branch)
+    return any(not merge.inputs for merge in unit.merges)
 
 
 def _is_innermost(unit: object) -> bool:
