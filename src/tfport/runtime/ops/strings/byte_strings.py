@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import itertools
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -41,15 +40,3 @@ def attr_bytes(attribute: str | bytes) -> bytes:
 def printable(text: bytes) -> str:
     """The start of a string, escaped for an error message."""
     return text[:100].decode(errors="backslashreplace")
-
-
-def checked_splits(splits: Iterable[int], size: int) -> list[int]:
-    """Row splits as a list; they must start at 0, not decrease and end at `size`."""
-    offsets = list(splits)
-    if offsets[0] != 0:
-        raise RunFailed(f"row splits must start with 0, found {offsets[0]}")
-    if any(a > b for a, b in itertools.pairwise(offsets)):
-        raise RunFailed("row splits must not decrease")
-    if offsets[-1] != size:
-        raise RunFailed(f"row splits must end with the number of values {size}, found {offsets[-1]}")
-    return offsets

@@ -8,7 +8,8 @@ import numpy as np
 
 from tfport.errors import RunFailed
 from tfport.runtime.lower import host
-from tfport.runtime.ops.strings.byte_strings import attr_bytes, checked_splits, scalar_value, string_array
+from tfport.runtime.ops.ragged.splits import check_splits
+from tfport.runtime.ops.strings.byte_strings import attr_bytes, scalar_value, string_array
 
 
 @host("StringJoin")
@@ -96,7 +97,8 @@ def string_ngrams(
     if not data_splits.size:
         # TensorFlow returns as many empty strings as there are words
         return string_array([b""] * len(words)), data_splits
-    splits = checked_splits(data_splits.tolist(), len(words))
+    check_splits(data_splits, len(words))
+    splits = data_splits.tolist()
     left, right, joiner = attr_bytes(left_pad), attr_bytes(right_pad), attr_bytes(separator)
     ngrams: list[bytes] = []
     ends = [0]

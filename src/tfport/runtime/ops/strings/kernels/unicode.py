@@ -11,7 +11,8 @@ import numpy as np
 
 from tfport.errors import RunFailed
 from tfport.runtime.lower import host
-from tfport.runtime.ops.strings.byte_strings import checked_splits, string_array
+from tfport.runtime.ops.ragged.splits import check_splits
+from tfport.runtime.ops.strings.byte_strings import string_array
 from tfport.runtime.ops.strings.charsets import BROKEN, Decoded, decoded, depends_on_order, is_supported
 
 if TYPE_CHECKING:
@@ -89,7 +90,8 @@ def unicode_encode(input_values, input_splits, *, errors, output_encoding, repla
         raise RunFailed(f"replacement_char must be a code point up to {_LAST}, found {replacement_char}")
     if not input_splits.size:
         raise RunFailed("input_splits must not be empty")
-    splits = checked_splits(input_splits.tolist(), input_values.size)
+    check_splits(input_splits, input_values.size)
+    splits = input_splits.tolist()
     invalid = (
         (input_values < 0) | (input_values > _LAST) | ((input_values >= 0xD800) & (input_values < 0xE000))
     )
