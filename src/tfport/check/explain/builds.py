@@ -18,6 +18,7 @@ from tfport.check.explain.package_dates import UPLOADED
 GPU_PACKAGE = "tensorflow-gpu"
 FLOORS = {"GLIBC": "glibc", "GLIBCXX": "glibcxx", "CXXABI": "cxxabi"}
 MOST_RELEASES = 3
+NEWEST_KERAS = "3.12.0"
 Facts = dict[str, Any]
 
 
@@ -102,7 +103,26 @@ def numpy(match: MessageMatch, target: Target | None) -> Meaning:
 
 def keras_3(match: MessageMatch, target: Target | None) -> Meaning:
     """Which releases allow Keras 3."""
-    return _releases_allowing("keras", ("3.12.0",), target)
+    return _releases_allowing("keras", (NEWEST_KERAS,), target)
+
+
+def own_keras(match: MessageMatch, target: Target | None) -> Meaning:
+    """Which Keras each release requires: its own number, Keras 3, or none."""
+    classes = {
+        "the keras of its own number": lambda facts: _requires_keras(facts, newest=False),
+        "Keras 3": lambda facts: _requires_keras(facts, newest=True),
+    }
+    facts = [f"TensorFlow requires {keras}: {releases_with(holds)}." for keras, holds in classes.items()]
+    build = target.build if target else None
+    required = _requirement(build.facts, "keras") if build else None
+    if build is None or required is None:
+        return Meaning(facts)
+    return Meaning(facts, [f"pip install 'keras{required}'"], [f"{build.name} requires keras{required}"])
+
+
+def _requires_keras(facts: Facts, *, newest: bool) -> bool:
+    required = _requirement(facts, "keras")
+    return required is not None and (NEWEST_KERAS in required) is newest
 
 
 def release_for_python(match: MessageMatch, target: Target | None) -> Meaning | None:

@@ -58,6 +58,23 @@ def library(match: MessageMatch, target: Target | None) -> Meaning:
     return Meaning(facts, ways, _cuda_on_target(target))
 
 
+def library_at_import(match: MessageMatch, target: Target | None) -> Meaning:
+    """Which releases are linked to a CUDA library, so that they are not imported without it."""
+    name = match.names["library"]
+    cuda_library = CUDA_LIBRARY.match(name)
+    if cuda_library is None:
+        return _other_library(name)
+    linking = releases_with(lambda facts: name in (cuda_of(facts).get("linked") or ()))
+    facts = [f"Linked to it: {linking}."] if linking else ["No recorded release is linked to it."]
+    product = "the GPU driver" if cuda_library[1] == "cuda" else _package(cuda_library[1], cuda_library[2])
+    ways = [
+        "on a machine without a GPU, install the package for CPUs (`tensorflow` up to 1.14, `tensorflow-cpu` later)",
+        f"install {product}, and add its folder to LD_LIBRARY_PATH",
+        "use a release that was built for the CUDA of this machine",
+    ]
+    return Meaning(facts, ways, _cuda_on_target(target))
+
+
 def _needs(cuda: Facts, part: str, version: str, name: str) -> bool:
     """Whether a build needs a CUDA library: it links to it, or was built with its version."""
     if name in (cuda.get("linked") or ()):

@@ -1,6 +1,6 @@
 """Explain error messages and logs with what the atlas records.
 
-`explain_log(lines)` finds the messages of the table `messages.toml` in a text and looks up the
+`explain_log(lines)` finds the messages of the tables `known_messages` in a text and looks up the
 names in each: since when an op is registered, which kernels exist, which releases export a
 symbol. A message that occurs many times is explained once.
 """

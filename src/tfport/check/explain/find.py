@@ -1,4 +1,7 @@
-"""Find the messages of the table in a text, each once, with the number of its occurrences.
+"""Find the messages of the tables in a text, each once, with the number of its occurrences.
+
+Where the wordings of two rows match the same words, the first row of the tables counts: specific
+rows come before general ones.
 
 Time grows linearly with the length of the text: a pattern is tried only where its longest
 literal part occurs, matches within a limited distance from there, and is given up after too
@@ -31,11 +34,14 @@ class MessageFinder:
         self._failures: Counter[str] = Counter()
 
     def read(self, lines: Iterable[str]) -> list[MessageMatch]:
-        """The messages in a text, in the order of the table."""
+        """The messages in a text, in the order of the tables."""
         for text, end in windows(lines):
+            taken: list[tuple[int, int]] = []
             for message in messages():
                 for start, stop, names in self._find_message(message, text, end):
-                    self._add(message, names, text[start:stop], text[start : start + OVERLAP])
+                    if not any(first <= start and stop <= last for first, last in taken):
+                        taken.append((start, stop))
+                        self._add(message, names, text[start:stop], text[start : start + OVERLAP])
         return list(self._matches_by_key.values())
 
     def _find_message(self, message: KnownMessage, text: str, end: int) -> Iterator[Match]:

@@ -20,6 +20,10 @@ from tfport.registry.resolve import ANY_DEVICE, unresolved_kernel
 
 CPU, GPU = USUAL = ("CPU", "GPU")
 GPU_PACKAGE = "tensorflow-gpu"
+REDUCED = (
+    "use a full build, or add the kernel to the reduced one: "
+    "`tfport targets header MODEL --for TARGET` writes its ops_to_register.h"
+)
 MOST = 4
 MEMBER = re.compile(r"(?<![\w/])([A-Z]\w{1,100}): ((?:(?:XLA_)?(?:CPU|GPU|TPU)(?:_JIT)? ?){1,8})")
 
@@ -96,12 +100,23 @@ def _releases(missing: MissingKernel, device: str) -> str:
     )
 
 
-def _elsewhere(missing: MissingKernel, where: dict[str, str]) -> Iterator[str]:
+def _is_custom(missing: MissingKernel) -> bool:
     (history,) = summaries(atlas(), [missing.op])
-    if not history.releases:
+    return not history.releases
+
+
+def _is_in_every_release(releases: str) -> bool:
+    return releases == f"{STOCK} since {on_x86(atlas(), STOCK)[0].version}"
+
+
+def _elsewhere(missing: MissingKernel, where: dict[str, str]) -> Iterator[str]:
+    if _is_custom(missing):
+        (history,) = summaries(atlas(), [missing.op])
         provider = f"with {' or '.join(history.providers)}" if history.providers else "with its own library"
         yield f"TensorFlow itself does not have the op: the op and its kernels come {provider}."
         return
+    if CPU in missing.devices and _is_in_every_release(where[CPU]):
+        yield "Every release has a suitable kernel on the CPU: that binary is a reduced build, or one for mobile devices, without it."
     for device, releases in where.items():
         yield f"Releases with a suitable kernel on the {device}: {releases or 'none recorded'}."
 
@@ -111,9 +126,12 @@ def _ways_out(missing: MissingKernel, where: dict[str, str]) -> Iterator[str]:
     if CPU in elsewhere:
         yield "run it on the CPU: allow soft placement, or use `tf.device('/CPU:0')`"
     if CPU in missing.devices and where[CPU]:
-        yield f"use a release with a suitable kernel: {where[CPU]}"
+        yield REDUCED if _is_in_every_release(where[CPU]) else f"use a release with a suitable kernel: {where[CPU]}"
     if GPU in elsewhere or (GPU not in missing.devices and where[GPU]):
         yield "run it on a GPU that TensorFlow can use"
+    if _is_custom(missing):
+        yield "if the library has only kernels for GPUs, run it where TensorFlow finds a GPU, CUDA and cuDNN"
+        yield "compile the library with a kernel for this device and these dtypes: `tfport lib FILE` lists its kernels"
     if missing.op.startswith("CudnnRNN"):
         yield "build the model with the portable layer (`LSTM`, `GRU`) and load the same weights"
     if _on_same_devices(missing):

@@ -1,4 +1,8 @@
-"""The known messages of TensorFlow and its surroundings: the table `messages.toml`.
+"""The known messages of TensorFlow and its surroundings: the tables in `known_messages`.
+
+A row of a table lists the wordings of a message (`says`), what it means (`means`) and what to
+do, the cheapest first (`ways_out`). `lookup` names a function in a module of this folder, such as
+`ops.unregistered_op` in `ops.py`, which adds what the atlas records about the names in the message.
 
 A pattern is the message with placeholders: `Op type not registered '{op}'`. A placeholder
 matches text of a kind (`KINDS`), which is its name or the name after the colon; `…`
@@ -14,12 +18,19 @@ import tomllib
 from dataclasses import dataclass
 from pathlib import Path
 
+TABLES = Path(__file__).with_name("known_messages")
+TOPICS = (
+    "ops", "graphs", "graphs_in_python", "devices", "saved_models", "serving", "javascript",
+    "keras", "weights", "gpu", "libraries", "packages", "lite", "converters", "running",
+)  # fmt: skip
+"""The tables. Explanations are listed in their order: the most specific causes first."""
 ERROR, HARMLESS = "error", "harmless"
 CODE = re.compile(r"TFP\d{1,6}", re.IGNORECASE)
 GAP = re.compile(r"\{(\w+)(?::(\w+))?\}")
 PIECE = re.compile(r"(\{\w+(?::\w+)?\}|…|')")
 KINDS = {
     "op": r"[A-Za-z_][\w>]{0,200}",
+    "ops": r"[A-Za-z_][\w>]{0,200}(?:, ?[A-Za-z_][\w>]{0,200}){0,40}",
     "name": r"[A-Za-z_](?:[\w.<>-]{0,200}[\w>])?",
     "node": r"[^\s'\"{}\[\],;()]{1,400}",
     "number": r"-?\d{1,19}",
@@ -92,9 +103,8 @@ class KnownMessage:
 
 @functools.cache
 def messages() -> tuple[KnownMessage, ...]:
-    with Path(__file__).with_name("messages.toml").open("rb") as file:
-        rows = tomllib.load(file)["message"]
-    return tuple(_message(**row) for row in rows)
+    tables = (tomllib.loads((TABLES / f"{topic}.toml").read_text(encoding="utf-8")) for topic in TOPICS)
+    return tuple(_message(**row) for table in tables for row in table["message"])
 
 
 def _message(says: list[str], ways_out: list[str] | None = None, **row: object) -> KnownMessage:

@@ -1,4 +1,7 @@
-"""Look up which releases export a symbol that a library misses, and what its mangled name shows."""
+"""Look up which releases export a symbol that a library misses, and what its mangled name shows.
+
+Symbols are recorded as Linux names them. A message of macOS has one more underscore in front.
+"""
 
 from __future__ import annotations
 
@@ -8,10 +11,19 @@ from tfport.atlas.atlas import atlas
 from tfport.atlas.release_spans import STOCK, Span, on_x86, spans, spans_text
 from tfport.atlas.symbols import symbols
 from tfport.atlas.target import Target
+from tfport.atlas.versions import version_key
 from tfport.check.explain.lookup import Meaning, MessageMatch, use
 
 NEW_ABI = ("NSt7__cxx11", "B5cxx11")
 NESTED = re.compile(r"_ZT[VISh]?N?K?|_ZNK?|_Z")
+LIBCXX = "NSt3__1"
+"""The namespace of the C++ library of macOS."""
+MACOS_NAMES = ("__Z", "_TF_", "_TFE_")
+FROM_THE_START = "1.5.0"
+"""A symbol that every release exports since this one or earlier is not missing because of the release."""
+NOT_LINKED = "the library was not linked against libtensorflow_framework, or was loaded without TensorFlow"
+LINK = "link it with the flags of `tf.sysconfig.get_link_flags()`, after the source files in the command"
+COMPILE = "recompile it against the TensorFlow that loads it, with `tf.sysconfig.get_compile_flags()`"
 ABSEIL = re.compile(r"lts_(\d{8})")
 ABSEILS = ("20210324", "20211102", "20220623", "20230125", "20230802", "20250127", "20250814")
 """The Abseil versions that releases were built with."""
@@ -31,7 +43,7 @@ TENSORFLOW_NAMES = (
 
 def undefined_symbol(match: MessageMatch, target: Target | None) -> Meaning:
     """Which releases export the symbol, and how the library was compiled."""
-    symbol = match.names["symbol"]
+    symbol = linux_name(match.names["symbol"])
     name = readable(symbol)
     shown = [f"It is {name}."] if name != symbol else []
     if not name.startswith(TENSORFLOW_NAMES):
@@ -42,11 +54,18 @@ def undefined_symbol(match: MessageMatch, target: Target | None) -> Meaning:
             ],
             ["`ldd FILE` shows which libraries are found, `nm -D` which of them defines the symbol"],
         )
+    if LIBCXX in symbol:
+        return Meaning([*shown, "Its name is that of a build for macOS, whose symbols are not recorded."], [COMPILE])
     return Meaning(
         [*shown, *_exported(symbol), *_other_abseil(symbol), *_abi(symbol)],
         _ways_out(symbol),
         _on_target(symbol, target),
     )
+
+
+def linux_name(symbol: str) -> str:
+    """A symbol without the underscore that macOS puts in front of each."""
+    return symbol[1:] if symbol.startswith(MACOS_NAMES) else symbol
 
 
 def readable(symbol: str) -> str:
@@ -70,11 +89,16 @@ def releases_exporting(symbol: str) -> tuple[Span, ...]:
 
 def _exported(symbol: str) -> list[str]:
     releases = releases_exporting(symbol)
-    return [
-        f"TensorFlow exports it {spans_text(releases)}."
-        if releases
-        else "No recorded release of TensorFlow exports it."
-    ]
+    if not releases:
+        return ["No recorded release of TensorFlow exports it."]
+    if _is_in_every_release(releases):
+        return [f"Every release exports it {spans_text(releases)}: {NOT_LINKED}."]
+    return [f"TensorFlow exports it {spans_text(releases)}."]
+
+
+def _is_in_every_release(releases: tuple[Span, ...]) -> bool:
+    last = releases[-1]
+    return last.open and version_key(last.first) <= version_key(FROM_THE_START)
 
 
 def _other_abseil(symbol: str) -> list[str]:
@@ -105,10 +129,12 @@ def _with_abi(new: bool) -> tuple[Span, ...]:
 
 
 def _ways_out(symbol: str) -> list[str]:
-    ways = ["recompile it against the TensorFlow that loads it, with `tf.sysconfig.get_compile_flags()`"]
-    if releases := releases_exporting(symbol):
-        ways.insert(0, use(releases))
-    return ways
+    releases = releases_exporting(symbol)
+    if not releases:
+        return [COMPILE]
+    if _is_in_every_release(releases):
+        return [LINK, "import tensorflow before the library is loaded, with `tf.load_op_library`"]
+    return [use(releases), COMPILE]
 
 
 def _on_target(symbol: str, target: Target | None) -> list[str]:

@@ -1,0 +1,45 @@
+"""Look up why Python code does not find a name or a module."""
+
+from __future__ import annotations
+
+import functools
+from pathlib import Path
+
+from tfport.atlas.target import Target
+from tfport.check.explain.lookup import Meaning, MessageMatch
+
+INSTALLED = ("site-packages", "dist-packages")
+COMPAT_V1_NAMES = Path(__file__).with_name("compat_v1_names.txt")
+
+
+@functools.cache
+def compat_v1_names() -> frozenset[str]:
+    """The names that TensorFlow 2.21 has in `tf.compat.v1` and not in `tf`."""
+    return frozenset(COMPAT_V1_NAMES.read_text(encoding="utf-8").split())
+
+
+def attribute_of_tensorflow(match: MessageMatch, target: Target | None) -> Meaning:
+    """Whether the name is one of TensorFlow 1 that `tf.compat.v1` still has."""
+    name = match.names["name"]
+    if name in compat_v1_names():
+        return Meaning(
+            [f"{name} is a name of TensorFlow 1, which TensorFlow 2 has as `tf.compat.v1.{name}`."],
+            [
+                "`import tensorflow.compat.v1 as tf` and `tf.disable_v2_behavior()` at the beginning of the program",
+                "`tf_upgrade_v2 --infile OLD.py --outfile NEW.py` rewrites such names",
+            ],
+        )
+    return Meaning(
+        [],
+        [
+            "install the release of TensorFlow that the code was written for",
+            "if TensorFlow lacks names that it must have, uninstall every tensorflow package, and install one again",
+            "make sure that no file or folder of yours is named tensorflow",
+        ],
+    )
+
+
+def own_file(match: MessageMatch, target: Target | None) -> Meaning | None:
+    """Meaning() if the file is not one of an installed package."""
+    path = match.names.get("path", "")
+    return None if any(folder in path for folder in INSTALLED) else Meaning()
