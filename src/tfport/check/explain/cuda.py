@@ -68,7 +68,7 @@ def library_at_import(match: MessageMatch, target: Target | None) -> Meaning:
     facts = [f"Linked to it: {linking}."] if linking else ["No recorded release is linked to it."]
     product = "the GPU driver" if cuda_library[1] == "cuda" else _package(cuda_library[1], cuda_library[2])
     ways = [
-        "on a machine without a GPU, install the package for CPUs (`tensorflow` up to 1.14, `tensorflow-cpu` later)",
+        "without a GPU, install the package for CPUs: `tensorflow` up to 1.14, `tensorflow-cpu` later",
         f"install {product}, and add its folder to LD_LIBRARY_PATH",
         "use a release that was built for the CUDA of this machine",
     ]

@@ -116,7 +116,10 @@ def _elsewhere(missing: MissingKernel, where: dict[str, str]) -> Iterator[str]:
         yield f"TensorFlow itself does not have the op: the op and its kernels come {provider}."
         return
     if CPU in missing.devices and _is_in_every_release(where[CPU]):
-        yield "Every release has a suitable kernel on the CPU: that binary is a reduced build, or one for mobile devices, without it."
+        yield (
+            "Every release has a suitable kernel on the CPU: that binary is a reduced build, or one for "
+            "mobile devices, without it."
+        )
     for device, releases in where.items():
         yield f"Releases with a suitable kernel on the {device}: {releases or 'none recorded'}."
 
@@ -126,7 +129,8 @@ def _ways_out(missing: MissingKernel, where: dict[str, str]) -> Iterator[str]:
     if CPU in elsewhere:
         yield "run it on the CPU: allow soft placement, or use `tf.device('/CPU:0')`"
     if CPU in missing.devices and where[CPU]:
-        yield REDUCED if _is_in_every_release(where[CPU]) else f"use a release with a suitable kernel: {where[CPU]}"
+        suitable = f"use a release with a suitable kernel: {where[CPU]}"
+        yield REDUCED if _is_in_every_release(where[CPU]) else suitable
     if GPU in elsewhere or (GPU not in missing.devices and where[GPU]):
         yield "run it on a GPU that TensorFlow can use"
     if _is_custom(missing):

@@ -1,0 +1,29 @@
+"""Look up what the version of an op in a message of TensorFlow Lite means."""
+
+from __future__ import annotations
+
+from tfport.atlas.target import Target
+from tfport.check.explain.lookup import Meaning, MessageMatch
+
+FIRST = "1"
+
+
+def builtin_version(match: MessageMatch, target: Target | None) -> Meaning:
+    """Whether the interpreter lacks the op or only its newer version."""
+    op, version = match.names["op"], match.names["version"]
+    if version == FIRST:
+        return Meaning(
+            ["Version 1 is the first one: the interpreter was built without the op."],
+            [
+                f"on a microcontroller, add {op} and every other op of the model to the op resolver",
+                "elsewhere, use an interpreter with all built-in ops",
+            ],
+        )
+    return Meaning(
+        [f"The interpreter supports only versions of {op} below {version}: it is older than the converter."],
+        [
+            "use an interpreter of the converter's release or later",
+            "convert with the release of the interpreter",
+            "without dynamic-range or per-channel quantization, the converter often writes older versions",
+        ],
+    )
