@@ -135,7 +135,7 @@ def _ways_out(missing: MissingKernel, where: dict[str, str]) -> Iterator[str]:
         yield "run it on a GPU that TensorFlow can use"
     if _is_custom(missing):
         yield "if the library has only kernels for GPUs, run it where TensorFlow finds a GPU, CUDA and cuDNN"
-        yield "compile the library with a kernel for this device and these dtypes: `tfport lib FILE` lists its kernels"
+        yield "compile it with a kernel for this device and these dtypes: `tfport lib FILE` lists its kernels"
     if missing.op.startswith("CudnnRNN"):
         yield "build the model with the portable layer (`LSTM`, `GRU`) and load the same weights"
     if _on_same_devices(missing):

@@ -25,7 +25,7 @@ def attribute_of_tensorflow(match: MessageMatch, target: Target | None) -> Meani
         return Meaning(
             [f"{name} is a name of TensorFlow 1, which TensorFlow 2 has as `tf.compat.v1.{name}`."],
             [
-                "`import tensorflow.compat.v1 as tf` and `tf.disable_v2_behavior()` at the beginning of the program",
+                "start the program with `import tensorflow.compat.v1 as tf` and `tf.disable_v2_behavior()`",
                 "`tf_upgrade_v2 --infile OLD.py --outfile NEW.py` rewrites such names",
             ],
         )
@@ -33,7 +33,7 @@ def attribute_of_tensorflow(match: MessageMatch, target: Target | None) -> Meani
         [],
         [
             "install the release of TensorFlow that the code was written for",
-            "if TensorFlow lacks names that it must have, uninstall every tensorflow package, and install one again",
+            "if common names are missing, uninstall every tensorflow package, and install one again",
             "make sure that no file or folder of yours is named tensorflow",
         ],
     )
