@@ -29,7 +29,8 @@ NOT_TENSORFLOWS = re.compile(  # messages of the recording scripts, and bare nam
     r"|StopIteration: $|KeyError: 'ghost'|IndexError: list index out of range$|no answer in|KeyError: 0$"
 )
 FILLED = {
-    "op": "Acme", "ops": "Acme, Bolt", "name": "acme", "node": "a/b", "number": "7", "version": "7.1", "type": "float",
+    "op": "Acme", "ops": "Acme, Bolt", "name": "acme", "node": "a/b", "number": "7", "version": "7.1",
+    "type": "float",
     "device": "/device:GPU:0", "library": "libacme.so.1", "symbol": "_ZN4acme3runEv", "path": "a/b.pb",
     "value": "seven", "shape": "[1,7]", "words": "some words",
 }  # fmt: skip

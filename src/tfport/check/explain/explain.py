@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 
 SMALL = 4096
 """How many characters are searched again, without line breaks, if nothing was recognized."""
+TYPED = 300
+"""The maximum length of a text that is searched again with any capitals, as people type it."""
 WORD = re.compile(r"[a-z]{3,}")
 PREFIX_LENGTH = 4
 """Words count as equal if their first characters are equal."""
@@ -86,6 +88,8 @@ def explain_log(
     if not explanations and len(text.first) > 1:  # a terminal may have wrapped lines within words
         whole = "".join(line.rstrip("\r\n") for line in text.first)
         explanations = _explanations(finder.read([whole]), target, context)
+    if not explanations and len(title := " ".join(text.first)) <= TYPED:
+        explanations = _explanations(finder.read_in_any_case(title), target, context)
     return Explained(
         explanations,
         None if explanations else _nearest(" ".join(text.first)),
@@ -126,11 +130,21 @@ def _explanations(
     matches: list[MessageMatch], target: Target | None, model: ModelContext | None
 ) -> list[Explanation]:
     """Explain matches, errors first; messages that only name a place are dropped if there are others."""
-    made = [e for match in matches if (e := _explain(match, target, model)) is not None]
+    made = [e for match in _without_source_lines(matches) if (e := _explain(match, target, model)) is not None]
     only_alone = {match.message.name for match in matches if match.message.only_alone}
     errors = [e for e in made if e.name not in only_alone and e.kind != HARMLESS]
     alone = [e for e in made if e.name in only_alone]
     return [*(errors or alone[:1]), *(e for e in made if e.kind == HARMLESS)]
+
+
+def _without_source_lines(matches: list[MessageMatch]) -> list[MessageMatch]:
+    """Drop matches in lines of source code of a traceback, where the names are still `%s`."""
+    complete = {match.message.name for match in matches if not _is_source_line(match)}
+    return [match for match in matches if match.message.name not in complete or not _is_source_line(match)]
+
+
+def _is_source_line(match: MessageMatch) -> bool:
+    return any(name.startswith(("%", "{")) for name in match.names.values())
 
 
 def _explain(match: MessageMatch, target: Target | None, model: ModelContext | None) -> Explanation | None:

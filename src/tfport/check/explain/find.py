@@ -57,6 +57,15 @@ class MessageFinder:
                 yield start, stop, names
                 last = stop
 
+    def read_in_any_case(self, text: str) -> list[MessageMatch]:
+        """The messages in a short text, with any capitals."""
+        (line,) = (line for line, _ in windows([text]))
+        for message in messages():
+            for pattern in message.says:
+                if match := pattern.in_any_case.search(line):
+                    self._add(message, match.groupdict(), match[0], line[match.start() :])
+        return list(self._matches_by_key.values())
+
     def _find(self, pattern: MessagePattern, text: str, end: int) -> Iterator[Match]:
         anchor, failures = pattern.anchor, self._failures
         place, last = text.find(anchor), 0

@@ -72,6 +72,11 @@ class MessagePattern:
     def regex(self) -> re.Pattern[str]:
         return re.compile("".join(map(_expression, filter(None, PIECE.split(self.text)))))
 
+    @functools.cached_property
+    def in_any_case(self) -> re.Pattern[str]:
+        """The same for texts that people typed, with other capitals."""
+        return re.compile(self.regex.pattern, re.IGNORECASE)
+
 
 def _expression(piece: str) -> str:
     if gap := GAP.fullmatch(piece):

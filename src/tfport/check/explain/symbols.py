@@ -55,7 +55,8 @@ def undefined_symbol(match: MessageMatch, target: Target | None) -> Meaning:
             ["`ldd FILE` shows which libraries are found, `nm -D` which of them defines the symbol"],
         )
     if LIBCXX in symbol:
-        return Meaning([*shown, "Its name is that of a build for macOS, whose symbols are not recorded."], [COMPILE])
+        mac = "Its name is that of a build for macOS, whose symbols are not recorded."
+        return Meaning([*shown, mac], [COMPILE])
     return Meaning(
         [*shown, *_exported(symbol), *_other_abseil(symbol), *_abi(symbol)],
         _ways_out(symbol),
