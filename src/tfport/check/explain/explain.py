@@ -130,7 +130,8 @@ def _explanations(
     matches: list[MessageMatch], target: Target | None, model: ModelContext | None
 ) -> list[Explanation]:
     """Explain matches, errors first; messages that only name a place are dropped if there are others."""
-    made = [e for match in _without_source_lines(matches) if (e := _explain(match, target, model)) is not None]
+    explained = (_explain(match, target, model) for match in _without_source_lines(matches))
+    made = [explanation for explanation in explained if explanation is not None]
     only_alone = {match.message.name for match in matches if match.message.only_alone}
     errors = [e for e in made if e.name not in only_alone and e.kind != HARMLESS]
     alone = [e for e in made if e.name in only_alone]

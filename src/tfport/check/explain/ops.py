@@ -145,6 +145,8 @@ def _on_target(op: str, target: Target) -> str:
 
 def registered_by(match: MessageMatch, target: Target | None) -> Meaning:
     """Which releases and packages register the op, for messages that are not about its absence."""
+    if "op" not in match.names:
+        return Meaning()
     (history,) = summaries(atlas(), [match.names["op"]])
     places = [f"TensorFlow {spans_text(history.releases)}"] if history.releases else []
     places += history.providers
