@@ -130,7 +130,8 @@ def _cuda_on_target(target: Target | None) -> list[str]:
 
 def cudnn_built_with(match: MessageMatch, target: Target | None) -> Meaning:
     """Which releases were built for the cuDNN version in the message."""
-    major = match.names["wanted"].partition(".")[0]
+    wanted = match.names["wanted"]
+    major = wanted.partition(".")[0] if "." in wanted else wanted[:-3]  # 7.0.4 or 7004
     releases = releases_with(lambda facts: (cuda_of(facts).get("cudnn") or "").partition(".")[0] == major)
     facts = [f"Releases built for cuDNN {major}: {releases}."] if releases else []
     return Meaning(facts, on_target=_cuda_on_target(target))

@@ -18,7 +18,9 @@ NEW_ABI = ("NSt7__cxx11", "B5cxx11")
 NESTED = re.compile(r"_ZT[VISh]?N?K?|_ZNK?|_Z")
 LIBCXX = "NSt3__1"
 """The namespace of the C++ library of macOS."""
-MACOS_NAMES = ("__Z", "_TF_", "_TFE_")
+MACOS_NAMES = ("__Z", "_TF_", "_TFE_", "_Py", "__Py")
+PYTHON_NAMES = ("Py", "_Py")
+STANDARD_NAMES = ("_ZNSt", "_ZNKSt", "_ZSt", "_ZTISt", "_ZTVNSt", "_ZTVN10__cxxabi", "__cxa_")
 FROM_THE_START = "1.5.0"
 """A symbol that every release exports since this one or earlier is not missing because of the release."""
 NOT_LINKED = "the library was not linked against libtensorflow_framework, or was loaded without TensorFlow"
@@ -47,13 +49,7 @@ def undefined_symbol(match: MessageMatch, target: Target | None) -> Meaning:
     name = readable(symbol)
     shown = [f"It is {name}."] if name != symbol else []
     if not name.startswith(TENSORFLOW_NAMES):
-        return Meaning(
-            [
-                *shown,
-                "It is not a symbol of TensorFlow: another required library is missing or too old.",
-            ],
-            ["`ldd FILE` shows which libraries are found, `nm -D` which of them defines the symbol"],
-        )
+        return _of_another_library(symbol, shown)
     if LIBCXX in symbol:
         mac = "Its name is that of a build for macOS, whose symbols are not recorded."
         return Meaning([*shown, mac], [COMPILE])
@@ -61,6 +57,26 @@ def undefined_symbol(match: MessageMatch, target: Target | None) -> Meaning:
         [*shown, *_exported(symbol), *_other_abseil(symbol), *_abi(symbol)],
         _ways_out(symbol),
         _on_target(symbol, target),
+    )
+
+
+def _of_another_library(symbol: str, shown: list[str]) -> Meaning:
+    if symbol.startswith(PYTHON_NAMES):
+        return Meaning(
+            ["It is a symbol of Python: an extension module for another Python, or used outside of Python."],
+            ["install the package for this Python; outside of Python, use the C library, libtensorflow"],
+        )
+    if symbol.startswith(STANDARD_NAMES):
+        return Meaning(
+            ["It is a symbol of the C++ standard library: the one in use is of another GCC than the library's."],
+            [
+                "compile the library with the GCC of this environment",
+                "upgrade libstdc++ (in conda, `libstdcxx-ng`), or remove its folder from LD_LIBRARY_PATH",
+            ],
+        )
+    return Meaning(
+        [*shown, "It is not a symbol of TensorFlow: another required library is missing or too old."],
+        ["`ldd FILE` shows which libraries are found, `nm -D` which of them defines the symbol"],
     )
 
 
