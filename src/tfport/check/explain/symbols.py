@@ -68,7 +68,7 @@ def _of_another_library(symbol: str, shown: list[str]) -> Meaning:
         )
     if symbol.startswith(STANDARD_NAMES):
         return Meaning(
-            ["It is a symbol of the C++ standard library: the one in use is of another GCC than the library's."],
+            ["It is a symbol of the C++ standard library, and the one in use is of another GCC."],
             [
                 "compile the library with the GCC of this environment",
                 "upgrade libstdc++ (in conda, `libstdcxx-ng`), or remove its folder from LD_LIBRARY_PATH",
