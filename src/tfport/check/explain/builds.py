@@ -18,6 +18,7 @@ from tfport.check.explain.package_dates import UPLOADED
 GPU_PACKAGE = "tensorflow-gpu"
 FLOORS = {"GLIBC": "glibc", "GLIBCXX": "glibcxx", "CXXABI": "cxxabi"}
 MOST_RELEASES = 3
+NO_WHEELS = "(from versions: none)"
 NEWEST_KERAS = "3.12.0"
 Facts = dict[str, Any]
 
@@ -138,7 +139,10 @@ def release_for_python(match: MessageMatch, target: Target | None) -> Meaning | 
         return Meaning([f"No {package} {version} is recorded; the newest is {newest}."])
     pythons = {b.version: ", ".join(b.facts.get("pythons") or []) for b in builds[-MOST_RELEASES:]}
     facts = [f"{package} {v} has wheels for Python {p}." for v, p in pythons.items() if p]
-    return Meaning(facts, ["use one of these Pythons, 64-bit, on Linux, macOS or Windows"] if facts else [])
+    if NO_WHEELS in match.text:
+        facts.append("pip lists no version at all: this Python is 32-bit, or older or newer than any wheel.")
+    ways = ["use one of these Pythons, 64-bit, on Linux, macOS or Windows"] if facts else []
+    return Meaning(facts, [*ways, "upgrade pip first: an old one does not see wheels of newer formats"])
 
 
 def _is_patch_of(build: Build, version: str) -> bool:
