@@ -105,8 +105,9 @@ def _other_library(name: str) -> Meaning:
         major = name.rpartition(".so.")[2] if ".so." in name else ""
         which = f"TensorFlow {major} itself" if major else "TensorFlow itself"
         return Meaning(
-            [f"It is {which}: a custom-op library is linked against it and does not find it."],
-            ["import tensorflow before loading the library, so that it is already in the process",
+            [f"It is {which}: a custom-op library or a program is linked to it and does not find it."],
+            ["for a program, install libtensorflow, or add its folder to LD_LIBRARY_PATH",
+             "import tensorflow before loading the library, so that it is already in the process",
              "link with the flags of `tf.sysconfig.get_link_flags()` of the release that will load it"],
         )  # fmt: skip
     return Meaning(

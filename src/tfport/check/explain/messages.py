@@ -21,7 +21,7 @@ from pathlib import Path
 TABLES = Path(__file__).with_name("known_messages")
 TOPICS = (
     "ops", "graphs", "graphs_in_python", "devices", "saved_models", "serving", "javascript",
-    "keras", "weights", "gpu", "libraries", "packages", "lite", "converters", "running",
+    "keras", "weights", "libraries", "gpu", "packages", "lite", "converters", "running",
 )  # fmt: skip
 """The tables. Explanations are listed in their order: the most specific causes first."""
 ERROR, HARMLESS = "error", "harmless"

@@ -6,6 +6,7 @@ Symbols are recorded as Linux names them. A message of macOS has one more unders
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 
 from tfport.atlas.atlas import atlas
 from tfport.atlas.release_spans import STOCK, Span, on_x86, spans, spans_text
@@ -14,7 +15,9 @@ from tfport.atlas.target import Target
 from tfport.atlas.versions import version_key
 from tfport.check.explain.lookup import Meaning, MessageMatch, use
 
-NEW_ABI = ("NSt7__cxx11", "B5cxx11")
+ABI_TAG = "B5cxx11"
+NEW_ABI = ("NSt7__cxx11", ABI_TAG)
+SIZE = re.compile(r"\d{1,6}")
 NESTED = re.compile(r"_ZT[VISh]?N?K?|_ZNK?|_Z")
 LIBCXX = "NSt3__1"
 """The namespace of the C++ library of macOS."""
@@ -87,15 +90,20 @@ def linux_name(symbol: str) -> str:
 
 def readable(symbol: str) -> str:
     """The name in a mangled symbol without its parameters: `tensorflow::OpKernel::TraceString`."""
+    return "::".join(part for part, _ in _parts(symbol)) or symbol
+
+
+def _end_of_name(symbol: str) -> int:
+    return max((end for _, end in _parts(symbol)), default=0)
+
+
+def _parts(symbol: str) -> Iterator[tuple[str, int]]:
+    """The parts of a nested name, each with its end in the symbol."""
     start = NESTED.match(symbol)
-    if start is None:
-        return symbol
-    parts, place = [], start.end()
-    while size := re.compile(r"\d{1,6}").match(symbol, place):
-        end = size.end() + int(size[0])
-        parts.append(symbol[size.end() : end])
-        place = end
-    return "::".join(parts) or symbol
+    place = start.end() if start else len(symbol)
+    while size := SIZE.match(symbol, place):
+        place = size.end() + int(size[0])
+        yield symbol[size.end() : place], place
 
 
 def releases_exporting(symbol: str) -> tuple[Span, ...]:
@@ -134,10 +142,19 @@ def _other_abseil(symbol: str) -> list[str]:
 def _abi(symbol: str) -> list[str]:
     """The C++ ABI that the symbol was compiled with, if its name shows it."""
     new = any(mark in symbol for mark in NEW_ABI)
-    if not new and "Ss" not in symbol:
+    if not new and "Ss" not in symbol and not releases_exporting(with_abi_tag(symbol)):
         return []
     releases = spans_text(_with_abi(new))
-    return [f"It was compiled with _GLIBCXX_USE_CXX11_ABI={int(new)}, as TensorFlow is in {releases}."]
+    return [
+        f"It was compiled with _GLIBCXX_USE_CXX11_ABI={int(new)}, as pip's TensorFlow is in {releases}.",
+        "Builds of conda and of Linux distributions may differ from pip's.",
+    ]
+
+
+def with_abi_tag(symbol: str) -> str:
+    """The name of a function that returns a string, as the new C++ ABI tags it."""
+    end = _end_of_name(symbol)
+    return f"{symbol[:end]}{ABI_TAG}{symbol[end:]}"
 
 
 def _with_abi(new: bool) -> tuple[Span, ...]:
