@@ -17,6 +17,11 @@ from tfport.check.explain.package_dates import UPLOADED
 
 GPU_PACKAGE = "tensorflow-gpu"
 FLOORS = {"GLIBC": "glibc", "GLIBCXX": "glibcxx", "CXXABI": "cxxabi"}
+CPP = ("glibcxx", "cxxabi")
+STANDARD_LIBRARY = [
+    "install a newer libstdc++ (in conda: `conda install -c conda-forge libstdcxx-ng`); "
+    "the path in the message shows which one was used",
+]
 MOST_RELEASES = 3
 NO_WHEELS = "(from versions: none)"
 NEWEST_KERAS = "3.12.0"
@@ -48,7 +53,7 @@ def floor(match: MessageMatch, target: Target | None) -> Meaning | None:
     facts = [f"Releases that need only an older {name}: {older}."] if older else []
     build = target.build if target else None
     on_target = [f"{build.name} needs {name} {build.facts[fact]}"] if build and build.facts.get(fact) else []
-    return Meaning(facts, on_target=on_target)
+    return Meaning(facts, STANDARD_LIBRARY if fact in CPP else [], on_target)
 
 
 def _requirement(facts: Facts, package: str) -> SpecifierSet | None:
