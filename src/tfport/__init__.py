@@ -143,6 +143,7 @@ def fix(
     *,
     device: str | None = None,
     gpu: str | None = None,
+    libraries: Sequence[str] = (),
     **options: Any,
 ) -> Fixed:
     """Rewrite a model until a target accepts it, and compare its outputs with those of the original.
@@ -154,17 +155,20 @@ def fix(
         target: The target that must run the model, such as `tensorflow==1.15.5`.
         device: The device available on the target: `cpu` or `gpu`.
         gpu: The GPU model or its compute capability, such as `h100` or `9.0`.
+        libraries: Custom-op libraries for TensorFlow that the target loads. They are read, never loaded here.
         **options: The fields of `tfport.fix.options.FixOptions`: `signatures`, `loaders`, `allow_lossy`,
             `freeze`, `drop_asserts`, `rules`, `inputs`, `rtol`, `atol`, `pythons`, `fetches`.
     """
     from tfport.atlas.target import resolve_targets
+    from tfport.check.target_libraries import with_libraries
     from tfport.fix.fix import fix_model
     from tfport.fix.options import FixOptions
     from tfport.graph.model import Model
 
     targets = resolve_targets(target, device=device, gpu=gpu, own=lambda: _own_target(None))
     subject = model if isinstance(model, Model) else load(model)
-    return fix_model(subject, _single(targets, target), FixOptions(**options))
+    (chosen,) = with_libraries([_single(targets, target)], libraries)
+    return fix_model(subject, chosen, FixOptions(**options))
 
 
 def matrix(
@@ -175,6 +179,7 @@ def matrix(
     signatures: Iterable[str] | None = None,
     since: str | None = None,
     until: str | None = None,
+    libraries: Sequence[str] = (),
 ) -> Matrix:
     """Check a model against every recorded release. The result has `str(…)` and `.to_json()`.
 
@@ -185,12 +190,21 @@ def matrix(
         signatures: The signatures that must run (default: all).
         since: The oldest release to check, such as `1.15`.
         until: The newest release to check; `2.8` includes all of its patch releases.
+        libraries: Custom-op libraries for TensorFlow. They are read, never loaded.
     """
     from tfport.check.matrix.matrix import matrix_of
     from tfport.graph.model import Model
 
     subject = model if isinstance(model, Model) else load(model)
-    return matrix_of(subject, device=device, loader=loader, signatures=signatures, since=since, until=until)
+    return matrix_of(
+        subject,
+        device=device,
+        loader=loader,
+        signatures=signatures,
+        since=since,
+        until=until,
+        libraries=libraries,
+    )
 
 
 def explain(text: str, *, on: str | None = None, model: Model | ModelSource | None = None) -> Explained:

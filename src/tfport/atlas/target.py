@@ -52,6 +52,8 @@ class Target:
     """What was derived, not recorded."""
     capability: str | None = None
     """The compute capability of its GPU, if known."""
+    libraries: tuple[Source, ...] = ()
+    """The custom-op libraries among the sources of its registry."""
 
 
 def resolve_targets(

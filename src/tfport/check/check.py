@@ -113,7 +113,8 @@ def _staged(model: CheckedModel, target: Target, loader: Loader, finding: Findin
         noticed[stage if stops else None] += nodes
         stages.add(stage if stops else None)
         stopped |= stops if stage else frozenset()
-    staged = finding if finding.on is target else finding.on_target(target)
+    # a finding about a library is about the target without it
+    staged = finding if finding.on is target or finding.is_about_library() else finding.on_target(target)
     staged.nodes = [node for nodes in noticed.values() for node in nodes]
     staged.stage, staged.signatures = min(stages, key=_STAGES.__getitem__), sorted(stopped)
     if finding.unresolved is not None and not finding.doubt and LOAD not in stages:

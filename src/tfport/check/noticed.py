@@ -215,7 +215,7 @@ KERAS = Noticed(
 """What only `tf.keras.models.load_model` does."""
 OBJECTS = Noticed(serving=NOT_CHECKED, objects=AT_LOAD, keras_1=AT_LOAD, tfport=NOT_CHECKED)
 """What Python needs to restore the objects of a TensorFlow 2 model."""
-DLOPEN = Noticed(serving=NOT_CHECKED, objects=NOT_CHECKED, tfport=NOT_CHECKED, dlopen=AT_LOAD)
-"""What makes `dlopen` or the registration of ops fail."""
-DLOPEN_IGNORES = replace(DLOPEN, dlopen=NEVER)
+DLOPEN = replace(STRUCTURE, tfport=NOT_CHECKED, dlopen=AT_LOAD)
+"""What makes `dlopen` or the registration of ops fail; the ops of the library are not registered then."""
+DLOPEN_IGNORES = Noticed(serving=NOT_CHECKED, objects=NOT_CHECKED, tfport=NOT_CHECKED, dlopen=NEVER)
 """What does not keep a library from loading."""

@@ -47,5 +47,14 @@ def add_loader(parser: argparse.ArgumentParser) -> None:
     )
 
 
+def add_target_library(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--library",
+        action="append",
+        metavar="FILE",
+        help="custom-op library that the target loads; it is read, never loaded here; can be repeated",
+    )
+
+
 def add_json(parser: argparse.ArgumentParser, **options: Any) -> None:
     parser.add_argument("--json", action="store_true", help="print JSON (schema version 1)", **options)

@@ -5,7 +5,16 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING
 
-from tfport.cli.arguments import TARGET, add_device, add_gpu, add_json, add_loader, add_model, tags_of
+from tfport.cli.arguments import (
+    TARGET,
+    add_device,
+    add_gpu,
+    add_json,
+    add_loader,
+    add_model,
+    add_target_library,
+    tags_of,
+)
 from tfport.cli.commands import command
 
 if TYPE_CHECKING:
@@ -42,6 +51,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "can be repeated",
     )
     add_loader(parser)
+    add_target_library(parser)
     _add_rewriting(parser)
     _add_verification(parser)
     add_json(parser)
@@ -79,11 +89,13 @@ def _add_verification(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     import tfport
+    from tfport.check.target_libraries import with_libraries
     from tfport.cli.progress import show_progress
     from tfport.cli.target_argument import parse_target
     from tfport.fix.fix import fix_model
 
     target = parse_target(args.target, device=args.device, gpu=args.gpu)
+    (target,) = with_libraries([target], args.library or ())
     model = tfport.load(args.model, tags=tags_of(args))
     with show_progress(f"rewriting {args.model}"):
         fixed = fix_model(model, target, options(args))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 
-from tfport.cli.arguments import DEVICES, add_json, add_loader, add_model, tags_of
+from tfport.cli.arguments import DEVICES, add_json, add_loader, add_model, add_target_library, tags_of
 from tfport.cli.commands import command
 
 
@@ -19,6 +19,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_model(parser)
     parser.add_argument("--device", choices=DEVICES, help="device to check (default: both)")
     add_loader(parser)
+    add_target_library(parser)
     parser.add_argument(
         "--signature",
         action="append",
@@ -48,6 +49,7 @@ def run(args: argparse.Namespace) -> int:
             signatures=args.signature,
             since=args.since,
             until=args.until,
+            libraries=args.library or (),
         )
     if args.html:
         from tfport.check.matrix.page.page import write_page

@@ -109,7 +109,7 @@ class Finding(_KeywordFields):
 
     @classmethod
     def is_about_library(cls) -> bool:
-        """Whether `lib` reports it, not `check`."""
+        """Whether it is about a custom-op library."""
         return isinstance(cls.noticed, Noticed) and cls.noticed.dlopen != NOT_CHECKED
 
     def on_target(self, target: Target) -> Self:
@@ -252,8 +252,12 @@ def all_findings() -> dict[str, type[Finding]]:
 
 
 def model_findings() -> dict[str, type[Finding]]:
-    """The finding classes of `check`; the others are about libraries."""
-    return {code: declared for code, declared in all_findings().items() if not declared.is_about_library()}
+    """The finding classes of `check`; the others are the warnings about libraries."""
+    return {
+        code: declared
+        for code, declared in all_findings().items()
+        if not declared.is_about_library() or declared.default_severity == ERROR
+    }
 
 
 def answering(question: Question) -> list[type[Finding]]:

@@ -288,3 +288,9 @@ class UnknownLayout(Finding):
     decides = False
     file: str
     others: str
+
+    def cause(self) -> str:
+        return "both have all its symbols, but the class that registers ops has another size in each"
+
+    def fixes(self) -> list[str]:
+        return [REBUILD]

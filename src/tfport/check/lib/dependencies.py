@@ -46,7 +46,6 @@ def library_findings(subject: LibrarySubject, target: Target) -> Iterator[Findin
         yield from _versions(subject, target)
     yield from _twice(subject, target)
     yield from _declared(subject, target)
-    yield from _layout(subject, target)
 
 
 def _of_tensorflow(subject: LibrarySubject, target: Target) -> Iterator[Finding]:
@@ -161,8 +160,11 @@ def _declared(subject: LibrarySubject, target: Target) -> Iterator[Finding]:
         yield DeclaredForOther(on=target, file=subject.file, declares=subject.declares)
 
 
-def _layout(subject: LibrarySubject, target: Target) -> Iterator[Finding]:
-    """A finding if the library may be built for a release with another memory layout of OpDefBuilder."""
+def layout_findings(subject: LibrarySubject, target: Target) -> Iterator[Finding]:
+    """A finding if the library may be built for a release with another memory layout of OpDefBuilder.
+
+    It matters only if the target has everything else that the library needs.
+    """
     origin = subject.origin
     if (
         target.build is None

@@ -8,7 +8,7 @@ others are those of the machine, if it is known.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -25,7 +25,7 @@ from tfport.check.findings.library_files import (
     WrongMachine,
 )
 from tfport.check.lib.closure import DependencyClosure, closure_of
-from tfport.check.lib.dependencies import library_findings
+from tfport.check.lib.dependencies import layout_findings, library_findings
 from tfport.check.lib.file_checks import NO_FILE, Rejection, check_file
 from tfport.check.lib.host_system import HostSystem, system_of
 from tfport.check.lib.library_search import LoadedLibrary
@@ -165,13 +165,24 @@ class LibrarySubject:
 
 def diagnose(subject: LibrarySubject, target: Target) -> LibraryResult:
     """Diagnose a library on one target."""
-    findings = list(_findings(subject, target))
-    for finding in findings:
+    findings = _staged(_findings(subject, target))
+    if subject.is_readable and _verdict(findings) != FAILS:
+        findings += _staged(layout_findings(subject, target))
+    return LibraryResult(target, subject.machine, _verdict(findings), findings)
+
+
+def _staged(findings: Iterable[Finding]) -> list[Finding]:
+    """The findings, each with the stage at which `dlopen` notices it."""
+    staged = list(findings)
+    for finding in staged:
         finding.stage = finding.when().stages("dlopen")[0]
+    return staged
+
+
+def _verdict(findings: Sequence[Finding]) -> str:
     errors = [finding for finding in findings if finding.severity == ERROR]
     is_certain = any(finding.decides and not finding.doubt for finding in errors)
-    verdict = FAILS if is_certain else UNKNOWN if errors else LOADS
-    return LibraryResult(target, subject.machine, verdict, findings)
+    return FAILS if is_certain else UNKNOWN if errors else LOADS
 
 
 def _findings(subject: LibrarySubject, target: Target) -> Iterator[Finding]:

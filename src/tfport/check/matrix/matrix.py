@@ -17,6 +17,7 @@ from tfport.check.check import Result, check_on, loaders_of
 from tfport.check.checked_model import CheckedModel
 from tfport.check.findings.finding import ERROR, Finding, name_of
 from tfport.check.loaders import default_loaders
+from tfport.check.target_libraries import with_libraries
 from tfport.errors import Error
 from tfport.graph.graph import Node
 from tfport.graph.model import Model
@@ -175,12 +176,13 @@ def matrix_of(
     since: str | None = None,
     until: str | None = None,
     soft_placement: bool | None = None,
+    libraries: Sequence[str] = (),
 ) -> Matrix:
     """Check a model on all final releases, on CPU and GPU unless a device is given."""
     subject, loaders = CheckedModel(model, signatures), loaders_of(loader)
     strips: list[Strip] = []
     for kind in (device,) if device else DEVICES:
-        targets = releases(kind, since=since, until=until)
+        targets = with_libraries(releases(kind, since=since, until=until), libraries)
         named = loaders or default_loaders(targets[0])
         strips += _strips(_SignatureResults(subject, named, soft_placement), kind, targets)
     return Matrix(

@@ -11,6 +11,7 @@ from tfport.atlas.versions import version_key
 from tfport.check.check import RUNS, check_on
 from tfport.check.checked_model import CheckedModel
 from tfport.check.matrix.matrix import release_of, releases
+from tfport.check.target_libraries import with_same_libraries
 from tfport.errors import Error
 
 SERVING = "tensorflow-serving>=1.0"
@@ -43,7 +44,7 @@ def nearest_releases(
         candidates = (
             replace(candidate, capability=target.capability)
             for release in releases
-            for candidate in _with_addons(release, target)
+            for candidate in with_same_libraries(_with_addons(release, target), target)
         )
         return next((c for c in candidates if _runs(subject, c, loader, soft_placement)), None)
 

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any
 
 from tfport.atlas.target import OURS, Target
 from tfport.check.check import FAILS, RUNS, UNKNOWN, Result, check_on, loaders_of
 from tfport.check.checked_model import CheckedModel
 from tfport.check.findings.finding import ERROR, Finding
+from tfport.check.target_libraries import with_libraries
 from tfport.graph.model import Model
-from tfport.registry.registry import OpRegistry
 
 VERSION = 1
 EXIT = {RUNS: 0, FAILS: 1, UNKNOWN: 2}
@@ -71,7 +71,7 @@ def check_model(
     subject, loaders = CheckedModel(model, signatures, checksums=checksums), loaders_of(loader)
     results = [
         result
-        for target in _with_libraries(targets, list(libraries))
+        for target in with_libraries(targets, libraries)
         for result in check_on(subject, target, loaders, soft_placement=soft_placement)
     ]
     if ways_out:
@@ -84,32 +84,6 @@ def check_model(
         signatures=sorted(subject.signatures),
         results=results,
     )
-
-
-def _with_libraries(targets: Sequence[Target], paths: Sequence[str]) -> Sequence[Target]:
-    """The targets with the ops of custom-op libraries, which are read, never loaded."""
-    if not paths:
-        return targets
-    from tfport.registry.library import library_source  # imported here: few models need one
-
-    sources = [library_source(path) for path in paths]
-    names = " + ".join(source.name for source in sources)
-    note = f"assumes that {names} is loaded; `tfport lib` checks whether it loads"
-    return [
-        replace(target, notes=[*target.notes, f"{names}: a TensorFlow library, which tfport does not load"])
-        if target.kind == OURS
-        else replace(
-            target,
-            name=f"{target.name} + {names}",
-            registry=OpRegistry(
-                f"{target.registry.name} + {names}",
-                [*target.registry.sources, *sources],
-                target.registry.selection,
-            ),
-            notes=[*target.notes, note],
-        )
-        for target in targets
-    ]
 
 
 def _add_ways_out(subject: CheckedModel, results: list[Result], soft_placement: bool | None) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 
-from tfport.cli.arguments import add_device, add_gpu, add_loader, add_tags
+from tfport.cli.arguments import add_device, add_gpu, add_loader, add_tags, add_target_library
 from tfport.cli.check.fail_on import FAIL_ON
 from tfport.cli.commands import command
 
@@ -53,13 +53,7 @@ def _add_conditions(parser: argparse.ArgumentParser) -> None:
         help="whether a node may run on another device than the one it requests",
     )
     add_tags(parser)
-    parser.add_argument(
-        "--library",
-        action="append",
-        metavar="FILE",
-        help="custom-op library whose ops count as registered on the target; it is read, never loaded; "
-        "can be repeated",
-    )
+    add_target_library(parser)
     parser.add_argument("--checksums", action="store_true", help="also verify the checksums of the weights")
     parser.add_argument(
         "--fail-on",
