@@ -6,6 +6,7 @@ from tfport.atlas.target import Target
 from tfport.check.explain.lookup import Meaning, MessageMatch
 
 FIRST = "1"
+LARGEST = 1 << 31
 
 
 def builtin_version(match: MessageMatch, target: Target | None) -> Meaning:
@@ -26,4 +27,15 @@ def builtin_version(match: MessageMatch, target: Target | None) -> Meaning:
             "convert with the release of the interpreter",
             "without dynamic-range or per-channel quantization, the converter often writes older versions",
         ],
+    )
+
+
+def arena(match: MessageMatch, target: Target | None) -> Meaning:
+    """Whether the needed size is a negative number that was printed without its sign."""
+    wanted = match.names.get("wanted")
+    if wanted is None or int(wanted) < LARGEST:
+        return Meaning()
+    return Meaning(
+        ["So large a number is a negative size: a dimension of the model is unknown (-1)."],
+        ["convert the model with a fixed batch size and fixed shapes"],
     )

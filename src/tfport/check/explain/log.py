@@ -27,6 +27,9 @@ ESCAPES = {
 }  # fmt: skip
 """Characters as JSON, HTML and word processors write them."""
 ESCAPED = re.compile("|".join(map(re.escape, ESCAPES)))
+CONTROLS = frozenset((r"\n", r"\t", r"\r"))
+WINDOWS_PATH = re.compile(r"\b[A-Za-z]:\\(?!\\)\w")
+"""A path of Windows that is not escaped: in its line, `\\t` is a backslash and a letter."""
 PLACE = r"(?:[\w/.-]{1,200}\.(?:cc|cpp|cu|h|go|py):\d{1,6}\] ?)?"
 PREFIXES = re.compile(
     r"\s*(?:"
@@ -73,7 +76,8 @@ def clean(line: str) -> list[str]:
         if prefix is None:
             break
         text = text[prefix.end() :]
-    return ESCAPED.sub(lambda escape: ESCAPES[escape[0]], text).split()
+    kept = CONTROLS if WINDOWS_PATH.search(text) else frozenset()
+    return ESCAPED.sub(lambda escape: escape[0] if escape[0] in kept else ESCAPES[escape[0]], text).split()
 
 
 def _unpacked(line: str) -> str:
