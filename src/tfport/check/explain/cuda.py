@@ -15,6 +15,11 @@ from tfport.check.explain.lookup import Meaning, MessageMatch
 CUDA_LIBRARY = re.compile(
     r"lib(cudart|cudnn|cublas\w*|cufft|curand|cusolver|cusparse|nccl|cupti|nvinfer\w*|cuda)\.so\.?([\d.]*)"
 )
+WINDOWS_LIBRARY = re.compile(r"(cudart|cudnn|cublas\w*?|cufft|curand|cusolver|cusparse|cupti|nvinfer)64_(\d{1,4})\.dll")
+MAC_LIBRARY = re.compile(r"(lib\w+?)\.([\d.]+)\.dylib")
+WINDOWS_DRIVER = "nvcuda.dll"
+FULL_VERSION = 3
+"""The number of digits of a version with a minor number, such as 110 for 11.0, in names of Windows."""
 ONE_FOR_ALL_MINORS = 11
 """Since CUDA 11, one libcudart serves all minor versions of a major version."""
 STATUS = {
@@ -29,13 +34,27 @@ STATUS = {
 }
 
 
+def linux_library(name: str) -> str:
+    """The name on Linux of a CUDA library of Windows or macOS: `cudart64_110.dll` is libcudart.so.11.0."""
+    if name == WINDOWS_DRIVER:
+        return "libcuda.so.1"
+    if mac := MAC_LIBRARY.fullmatch(name):
+        return f"{mac[1]}.so.{mac[2]}"
+    windows = WINDOWS_LIBRARY.fullmatch(name)
+    if windows is None:
+        return name
+    part, digits = windows[1], windows[2]
+    version = digits if len(digits) < FULL_VERSION else f"{digits[:-1]}.{digits[-1]}"
+    return f"lib{part}.so.{version}"
+
+
 def cuda_of(facts: Facts) -> Facts:
     return facts.get("cuda") or {}
 
 
 def library(match: MessageMatch, target: Target | None) -> Meaning:
     """Which releases need a library that was not found, and what package contains it."""
-    name = match.names["library"]
+    name = linux_library(match.names["library"])
     cuda_library = CUDA_LIBRARY.match(name)
     if cuda_library is None:
         return _other_library(name)
@@ -60,7 +79,7 @@ def library(match: MessageMatch, target: Target | None) -> Meaning:
 
 def library_at_import(match: MessageMatch, target: Target | None) -> Meaning:
     """Which releases are linked to a CUDA library, so that they are not imported without it."""
-    name = match.names["library"]
+    name = linux_library(match.names["library"])
     cuda_library = CUDA_LIBRARY.match(name)
     if cuda_library is None:
         return _other_library(name)
