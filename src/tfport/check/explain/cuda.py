@@ -15,7 +15,9 @@ from tfport.check.explain.lookup import Meaning, MessageMatch
 CUDA_LIBRARY = re.compile(
     r"lib(cudart|cudnn|cublas\w*|cufft|curand|cusolver|cusparse|nccl|cupti|nvinfer\w*|cuda)\.so\.?([\d.]*)"
 )
-WINDOWS_LIBRARY = re.compile(r"(cudart|cudnn|cublas\w*?|cufft|curand|cusolver|cusparse|cupti|nvinfer)64_(\d{1,4})\.dll")
+WINDOWS_LIBRARY = re.compile(
+    r"(cudart|cudnn|cublas\w*?|cufft|curand|cusolver|cusparse|cupti|nvinfer)64_(\d{1,4})\.dll"
+)
 MAC_LIBRARY = re.compile(r"(lib\w+?)\.([\d.]+)\.dylib")
 WINDOWS_DRIVER = "nvcuda.dll"
 FULL_VERSION = 3
