@@ -66,6 +66,7 @@ def test_a_row_of_the_table_is_consistent(message):
     assert message.code is None or message.code in all_findings()
     assert message.lookup is None or callable(lookup_function(message.lookup))
     assert message.means.endswith(".")
+    assert set(message.instead_of) <= {other.name for other in messages()} - {message.name}
     for pattern in message.says:
         assert len(pattern.anchor) >= 6, pattern.text
         assert pattern.text.count("…") <= 1, "two make the search quadratic"

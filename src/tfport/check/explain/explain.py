@@ -130,8 +130,9 @@ def _explanations(
     matches: list[MessageMatch], target: Target | None, model: ModelContext | None
 ) -> list[Explanation]:
     """Explain matches, errors first; messages that only name a place are dropped if there are others."""
-    explained = (_explain(match, target, model) for match in _without_source_lines(matches))
-    made = [explanation for explanation in explained if explanation is not None]
+    explained = [(_explain(match, target, model), match.message) for match in _without_source_lines(matches)]
+    consequences = {name for explanation, row in explained if explanation for name in row.instead_of}
+    made = [explanation for explanation, row in explained if explanation and row.name not in consequences]
     only_alone = {match.message.name for match in matches if match.message.only_alone}
     errors = [e for e in made if e.name not in only_alone and e.kind != HARMLESS]
     alone = [e for e in made if e.name in only_alone]

@@ -15,8 +15,10 @@ from __future__ import annotations
 import functools
 import re
 import tomllib
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 TABLES = Path(__file__).with_name("known_messages")
 TOPICS = (
@@ -104,6 +106,8 @@ class KnownMessage:
     kind: str = ERROR
     only_alone: bool = False
     """Whether it only names a place, so that it is reported only if nothing else is recognized."""
+    instead_of: tuple[str, ...] = ()
+    """The rows that describe only a consequence of this one, and are dropped if both are recognized."""
 
 
 @functools.cache
@@ -112,8 +116,11 @@ def messages() -> tuple[KnownMessage, ...]:
     return tuple(_message(**row) for table in tables for row in table["message"])
 
 
-def _message(says: list[str], ways_out: list[str] | None = None, **row: object) -> KnownMessage:
-    return KnownMessage(says=tuple(map(MessagePattern, says)), ways_out=tuple(ways_out or ()), **row)  # type: ignore[arg-type]
+def _message(
+    says: Sequence[str], ways_out: Sequence[str] = (), instead_of: Sequence[str] = (), **row: Any
+) -> KnownMessage:
+    patterns = tuple(map(MessagePattern, says))
+    return KnownMessage(says=patterns, ways_out=tuple(ways_out), instead_of=tuple(instead_of), **row)
 
 
 def is_code(text: str) -> bool:
