@@ -1,4 +1,4 @@
-"""Sessions of graphs in the node notation."""
+"""Sessions of graphs in the node notation, and the islands that their plans have."""
 
 from __future__ import annotations
 
@@ -7,9 +7,36 @@ from typing import Any
 from tests.recorded_models import graph
 
 import tfport
+from tfport.formats.proto.onnx_pb2 import ModelProto
 from tfport.graph.build import graph_to_def
+from tfport.runtime.plan import Plan
 
 
 def session_of(text: str, **options: Any) -> tfport.Session:
     """A session of the graph in this text."""
     return tfport.Session(tfport.load(graph_to_def(graph(text)).SerializeToString()), **options)
+
+
+def islands_of(text: str, fetches: list[str], feeds: list[str]) -> list[ModelProto]:
+    """The ONNX models that the engine compiles for a graph."""
+    session = session_of(text)
+    engine = WatchedEngine(session.engine)
+    Plan(session.program(fetches, feeds), engine)
+    return engine.compiled
+
+
+class WatchedEngine:
+    """An engine that keeps the models that it compiles."""
+
+    name = "watched"
+
+    def __init__(self, engine: Any) -> None:
+        self.engine = engine
+        self.compiled: list[ModelProto] = []
+
+    def takes(self, node: Any) -> bool:
+        return bool(self.engine.takes(node))
+
+    def compile(self, model: bytes, *inputs: Any, **options: Any) -> Any:
+        self.compiled.append(ModelProto.FromString(model))
+        return self.engine.compile(model, *inputs, **options)

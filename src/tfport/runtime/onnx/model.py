@@ -6,7 +6,7 @@ without a copy. bfloat16, which engines do not take as inputs or outputs, is pas
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -14,6 +14,7 @@ import numpy as np
 
 from tfport.formats.proto import onnx_pb2 as pb
 from tfport.graph.dtypes import FLOAT32, DType
+from tfport.runtime.onnx.accurate import accurate
 from tfport.runtime.onnx.builder import OPSET
 from tfport.runtime.operand import Operand
 from tfport.runtime.program import ONNX_TYPES, OnnxNode, Program
@@ -86,7 +87,7 @@ class _Writer:
             if outside != self.name(operand):
                 to = ONNX_TYPES[operand.dtype.name]
                 self._plain(self.graph, "Cast", [outside], [self.name(operand)], {"to": to})
-        self.nodes(self.graph, nodes)
+        self.nodes(self.graph, nodes, outputs)
         computed = {operand for node in nodes for operand in node.outputs}
         for operand in outputs:
             outside = self._border(self.graph.output, operand)
@@ -127,8 +128,8 @@ class _Writer:
             self.weights[name] = array
         return name
 
-    def nodes(self, graph: pb.GraphProto, nodes: Iterable[OnnxNode]) -> None:
-        for node in nodes:
+    def nodes(self, graph: pb.GraphProto, nodes: Sequence[OnnxNode], results: Sequence[Operand]) -> None:
+        for node in nodes if self.exported else accurate(nodes, results):
             self.contrib |= bool(node.domain)
             inputs = ["" if operand is None else self.name(operand) for operand in node.inputs]
             outputs = [self.name(operand) for operand in node.outputs]
@@ -179,7 +180,7 @@ class _Writer:
         graph.name = "body"
         for operand in program.args:
             _set_type(graph.input.add(name=self.name(operand)).type, operand.dtype, operand.shape)
-        self.nodes(graph, nodes_of(program))
+        self.nodes(graph, list(nodes_of(program)), program.results)
         computed = {
             output for step in program.steps for node in step.lowered or () for output in node.outputs
         }

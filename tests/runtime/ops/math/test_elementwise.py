@@ -55,7 +55,13 @@ CASES = [
     case("Exp", np.zeros((0, 2), np.float32)),
     case("Exp", scalar(1, np.float32)),
     case("Sigmoid", scalar(1, np.float32)),
+    # small scores keep their order
+    case("Sigmoid", f32(-4, -9, -14, -17.5, -18, -21, -50, -80, -87, -88), rtol=1e-6, atol=1.2e-38),
+    case("Sigmoid", f64(-4, -18, -40, -90, -700), rtol=1e-13, atol=0),
+    case("Sigmoid", f16(-4, -9, -11), rtol=4e-3, atol=0),
+    case("Sigmoid", bf16(-4, -9, -17, -21, -50, -80), rtol=2e-2, atol=0),
     case("Log1p", f32(1e-8, 1e-6, -1e-6, 3e-5, 1e30, -1, -1.5)),
+    case("Log1p", f32(1e37, 3e38)),
     case("Expm1", f32(1e-8, 1e-6, -1e-6, 3e-5, 80, -80, 89)),
     case("Tanh", f32(1e-6, -1e-6, 5, -5, 9, -9)),
     case("LogicalNot", boolean(True, False)),

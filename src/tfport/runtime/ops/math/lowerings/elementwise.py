@@ -48,9 +48,9 @@ def expm1(b, x):
 
 @lower("Log1p")
 def log1p(b, x):
-    """log(u)·x/(u-1) with u = 1+x rounded: the two roundings of u cancel."""
+    """log(u) · (x/(u-1)) with u = 1+x rounded: the two roundings of u cancel."""
     unit = b.const(1, x.dtype)
     u = b.Add(x, unit)
-    exact = b.Div(b.Mul(b.Log(u), x), b.Sub(u, unit))
+    exact = b.Mul(b.Log(u), b.Div(x, b.Sub(u, unit)))
     small = b.Where(b.Equal(u, unit), x, exact)
     return b.Where(b.IsInf(u), b.Log(u), small)

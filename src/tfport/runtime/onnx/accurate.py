@@ -1,0 +1,45 @@
+"""Replace nodes whose kernel in ONNX Runtime is inaccurate by nodes that are accurate together.
+
+The absolute error of `Sigmoid` is 1e-7, several times the result where that is small, and so the
+scores of a detector would change their order. `x · Sigmoid(x)` stays: ONNX Runtime has one kernel
+for it, and its error is small compared with `x`. An exported model keeps all nodes.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Collection, Iterator, Sequence
+
+from tfport.runtime.onnx.builder import Builder
+from tfport.runtime.operand import Operand
+from tfport.runtime.program import OnnxNode
+
+_TYPES = ("float32", "float64")
+
+
+def accurate(nodes: Sequence[OnnxNode], results: Collection[Operand]) -> Iterator[OnnxNode]:
+    """The nodes of one graph with outputs `results`, the inaccurate ones replaced."""
+    readers: dict[Operand, list[OnnxNode]] = defaultdict(list)
+    for node in nodes:
+        for operand in (*node.inputs, *(o for program in node.programs for o in program.captures())):
+            if operand is not None:
+                readers[operand].append(node)
+    for node in nodes:
+        if node.op != "Sigmoid" or node.outputs[0].dtype.name not in _TYPES:
+            yield node
+            continue
+        output = node.outputs[0]
+        is_swish = output not in results and all(_is_swish(node, reader) for reader in readers[output])
+        yield from [node] if is_swish else _sigmoid(node)
+
+
+def _is_swish(sigmoid: OnnxNode, reader: OnnxNode) -> bool:
+    return reader.op == "Mul" and {*reader.inputs} == {*sigmoid.inputs, *sigmoid.outputs}
+
+
+def _sigmoid(node: OnnxNode) -> list[OnnxNode]:
+    """`1 / (1 + exp(-x))`: where the exponential overflows, the result is below the smallest normal float."""
+    x = node.inputs[0]
+    b = Builder(node.outputs[0].name)
+    below = b.Add(b.Exp(b.Neg(x)), b.const(1, node.outputs[0].dtype))
+    return [*b.made, OnnxNode("Reciprocal", (below,), node.outputs, {})]
