@@ -9,7 +9,7 @@ from tfport.formats.graph_def.signature import META_GRAPH
 from tfport.formats.proto import saved_model_pb2 as pb
 from tfport.graph import state
 from tfport.graph.model import Model
-from tfport.graph.state import Asset, assets, tables, variables
+from tfport.graph.state import Asset, assets, tables, variables, variables_read
 
 
 def rows(name: str) -> list[tuple]:
@@ -161,3 +161,26 @@ def test_a_call_with_the_wrong_number_of_arguments_is_not_followed():
 def test_the_tables_of_ops_are_those_of_tensorflow():
     known = {*state.VARIABLES, *state.TABLES, *state._RESTORES, *state._ASSIGNS, *state._FILLS}
     assert all(OPS.get(op) for op in known - {"AutoReloadVariable"})
+
+
+READS = """
+    a = VariableV2() {dtype=float32, shape=(2,)}
+    b = VarHandleOp() {dtype=float32, shape=(2,)}
+    c = VarHandleOp() {dtype=float32, shape=(2,)}
+    d = VariableV2() {dtype=float32, shape=(2,)}
+    e = VariableV2() {dtype=float32, shape=(2,)}
+    is_set = IsVariableInitialized(d) {dtype=float32}
+    of_a = Identity(a) {T=float32}
+    of_b = ReadVariableOp(b) {dtype=float32}
+    set_c = AssignVariableOp(c, of_b) {dtype=float32}
+    of_c = ReadVariableOp(c, ^set_c) {dtype=float32}
+    switch = Switch(of_a, is_set) {T=float32}
+    pivot = Identity(switch:1) {T=float32}
+    of_e = Identity(e, ^pivot) {T=float32}
+    sum = AddN(of_a, of_c, of_e) {N=3, T=float32}
+"""
+
+
+def test_variables_read_are_those_that_a_run_always_reads_before_they_are_assigned():
+    built = graph(READS)
+    assert {node.name for node in variables_read([built.find("sum")])} == {"a", "b"}

@@ -17,7 +17,7 @@ from tfport.formats.proto import saved_model_pb2 as pb
 from tfport.formats.saved_model.read import ASSETS
 from tfport.graph.constants import constant
 from tfport.graph.dtypes import INVALID, DType
-from tfport.graph.graph import Function, Node, Value
+from tfport.graph.graph import Function, Graph, Node, Value
 from tfport.graph.inline import callee
 from tfport.graph.model import Model
 from tfport.graph.reach import needed_by
@@ -33,7 +33,14 @@ _RESTORES = {"RestoreV2": (1, 2), "Restore": (1, None), "RestoreSlice": (1, 2)}
 _ASSIGNS = ("AssignVariableOp", "Assign")
 _FROM_FILE = ("InitializeTableFromTextFile", "InitializeTableFromTextFileV2")
 _FILLS = ("InitializeTable", "InitializeTableV2", "LookupTableImport", "LookupTableImportV2", *_FROM_FILE)
-_PASSES = ("Identity", "Cast", "Reshape", "Bitcast")
+_RESHAPES = ("Reshape", "Bitcast")
+_PASSES = ("Identity", "Cast", *_RESHAPES)
+_SWITCHES = ("Switch", "RefSwitch", "Enter", "RefEnter")
+_LOOKS_ONLY = (
+    "VarIsInitializedOp", "IsVariableInitialized", "DestroyResourceOp", "NoOp", "_Retval", "If",
+    "StatelessIf", "While", "StatelessWhile", "Case", "StatelessCase", *_SWITCHES,
+)  # fmt: skip
+"""Ops that take a variable without reading its value, or read it only if a branch is taken."""
 _CARRY = ("Identity", "Enter", "RefEnter", "ReadVariableOp")
 _ASSET_COLLECTION = "saved_model_assets"
 _DEEPEST = 32
@@ -51,6 +58,10 @@ class GraphVariable:
     key: str | None = None
     slice: str = ""
     """The slice of that tensor, as TensorFlow writes it: `10 4 0,5:-`; empty for the whole."""
+    stored: DType | None = None
+    """The type of that tensor as the restore op declares it; a cast may follow."""
+    reshaped: bool = False
+    """Whether the tensor is reshaped before it is assigned."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,10 +111,10 @@ def variables(model: Model) -> list[GraphVariable]:
     out = []
     for node in model.graph:
         if node.op in VARIABLES:
-            key, part = restored.get(node, (None, ""))
             shape = node.attr("shape")
             shape = shape if isinstance(shape, Shape) else UNKNOWN
-            out.append(GraphVariable(shared_name(node), node, _type(node, "dtype"), shape, key, part))
+            source = restored.get(node, ())
+            out.append(GraphVariable(shared_name(node), node, _type(node, "dtype"), shape, *source))
     return out
 
 
@@ -198,15 +209,25 @@ def _origin(value: Value, outer: Outer) -> Node:
     return value.node
 
 
-def _restored(model: Model) -> Iterator[tuple[Node, tuple[str, str]]]:
-    """The node of each restored variable, with the name and slice of its checkpoint tensor."""
+def _restored(model: Model) -> Iterator[tuple[Node, tuple[str, str, DType | None, bool]]]:
+    """The node of each restored variable, with the name, slice and type of its checkpoint tensor."""
     for node, outer in _steps(model.restore_nodes):
         if node.op in _RESTORES:
             names, parts = (_strings(node, place, outer) for place in _RESTORES[node.op])
+            types = _restored_types(node)
             for index, name in enumerate(names):
                 part = parts[index] if index < len(parts) else ""
-                for variable in _assigned(node.output(index), outer):
-                    yield variable, (name, part)
+                dtype = types[index] if index < len(types) else None
+                for variable, reshaped in _assigned(node.output(index), outer):
+                    yield variable, (name, part, dtype, reshaped)
+
+
+def _restored_types(node: Node) -> list[DType | None]:
+    """The types of the outputs of a restore op."""
+    types = node.attr("dtypes")
+    return [
+        t if isinstance(t, DType) else None for t in (types if isinstance(types, list) else [node.attr("dt")])
+    ]
 
 
 def _strings(node: Node, place: int | None, outer: Outer) -> list[str]:
@@ -221,10 +242,53 @@ def _strings(node: Node, place: int | None, outer: Outer) -> list[str]:
         return []
 
 
-def _assigned(value: Value, outer: Outer, depth: int = 0) -> Iterator[Node]:
-    """The variables that a value is assigned to."""
+def _assigned(
+    value: Value, outer: Outer, depth: int = 0, reshaped: bool = False
+) -> Iterator[tuple[Node, bool]]:
+    """The variables that a value is assigned to, and whether it is reshaped before."""
     for user in value.uses:
         if user.op in _ASSIGNS and len(user.inputs) == 2 and user.inputs[1] is value:
-            yield _origin(user.inputs[0], outer)
+            yield _origin(user.inputs[0], outer), reshaped
         elif user.op in _PASSES and user.inputs[0] is value and depth < _DEEPEST:
-            yield from _assigned(user.output(0), outer, depth + 1)
+            yield from _assigned(user.output(0), outer, depth + 1, reshaped or user.op in _RESHAPES)
+
+
+def variables_read(ends: Iterable[Node]) -> set[Node]:
+    """The variables that running these nodes always reads before anything assigns them.
+
+    Branches and loops are not followed, as a run may skip them: neither into their functions
+    nor, in TF1, past a `Switch`.
+    """
+    read: set[Node] = set()
+    assigned: set[Node] = set()
+    skippable: dict[Graph, set[Node]] = {}
+    for node, outer in _steps(ends):
+        if node.graph not in skippable:
+            skippable[node.graph] = _after_switches(node.graph)
+        for place, value in enumerate(node.inputs):
+            source = _origin(value, outer)
+            if source.op not in VARIABLES:
+                continue
+            if node.op.startswith("Assign") and not place:
+                assigned.add(source)
+            elif node.op not in _LOOKS_ONLY and callee(node) is None and node not in skippable[node.graph]:
+                read.add(source)
+    return read - assigned
+
+
+def _after_switches(graph: Graph) -> set[Node]:
+    """The nodes that a TF1 branch or loop may skip."""
+    if not graph.has_branches:
+        return set()
+    later: dict[Node, list[Node]] = {}
+    for node in graph:
+        for before in (*(value.node for value in node.inputs), *node.controls):
+            later.setdefault(before, []).append(node)
+    stack = [node for node in graph if node.op in _SWITCHES]
+    skipped: set[Node] = set()
+    while stack:
+        for node in later.get(stack.pop(), ()):
+            if node not in skipped:
+                skipped.add(node)
+                stack.append(node)
+    return skipped

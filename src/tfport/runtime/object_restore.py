@@ -10,7 +10,9 @@ from tfport.errors import MissingTensor, UnreadableFile
 from tfport.formats.encoding.message import parse_message
 from tfport.formats.proto import saved_model_pb2 as pb
 from tfport.graph.model import Model
-from tfport.graph.state import shared_name
+from tfport.graph.restore_mismatches import mismatches_of
+from tfport.graph.state import GraphVariable, shared_name
+from tfport.runtime.restore_checks import raise_mismatches
 from tfport.runtime.state import State
 
 OBJECT_GRAPH = "_CHECKPOINTABLE_OBJECT_GRAPH"
@@ -22,15 +24,16 @@ def restore_from_objects(model: Model, state: State) -> None:
     unset = [node for node in model.graph if node.op == "VarHandleOp" and not state.is_set(shared_name(node))]
     if not unset or model.checkpoint is None:
         return
-    keys = checkpoint_keys(model)
-    for node in unset:
-        name = shared_name(node)
-        if name in keys:
-            try:
-                value = model.checkpoint.read(keys[name])
-            except MissingTensor:
-                continue
-            state.variable(name, node.attrs["dtype"], node.attrs["shape"].dims).assign(value)
+    checkpoint, keys = model.checkpoint, checkpoint_keys(model)
+    owned = [
+        GraphVariable(shared_name(node), node, node.attrs["dtype"], node.attrs["shape"])
+        for node in unset
+        if keys.get(shared_name(node), "") in checkpoint
+    ]
+    raise_mismatches(model, [m for v in owned for m in mismatches_of(v, keys[v.name], checkpoint)])
+    for variable in owned:
+        value = checkpoint.read(keys[variable.name])
+        state.variable(variable.name, variable.dtype, variable.shape.dims).assign(value)
 
 
 def checkpoint_keys(model: Model) -> dict[str, str]:

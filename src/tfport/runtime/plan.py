@@ -180,7 +180,8 @@ def _borders(stages: Sequence[Stage], program: Program) -> None:
             if stage.lowered:
                 inside.update((o, None) for node in step.lowered or () for o in node.outputs)
         reads = {o: None for step in stage.steps for o in reads_of(step, stage.lowered)}
-        passed = {o for o in reads if o in inside and not _is_computed_by(o, stage)}
+        computed = _computed_by(stage)
+        passed = {o for o in reads if o in inside and o not in computed}
         stage.writes = [o for o in inside if o in wanted and o not in passed and not o.is_constant]
         stage.reads = [o for o in reads if o not in inside or o in passed]
         if stage.lowered:
@@ -188,11 +189,11 @@ def _borders(stages: Sequence[Stage], program: Program) -> None:
         wanted.update(o for o in stage.reads if not o.is_constant)
 
 
-def _is_computed_by(operand: Operand, stage: Stage) -> bool:
-    """Whether a stage computes an operand, rather than passing on an input."""
+def _computed_by(stage: Stage) -> set[Operand]:
+    """The operands that a stage computes, rather than passing on an input."""
     if not stage.lowered:
-        return any(operand in step.outputs and operand not in step.inputs for step in stage.steps)
-    return any(operand in node.outputs for step in stage.steps for node in step.lowered or ())
+        return {o for step in stage.steps for o in step.outputs if o not in step.inputs}
+    return {o for step in stage.steps for node in step.lowered or () for o in node.outputs}
 
 
 def _island(stage: Stage, engine: Engine) -> Compiled:

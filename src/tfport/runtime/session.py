@@ -34,6 +34,7 @@ from tfport.runtime.object_restore import restore_from_objects
 from tfport.runtime.operand import Operand
 from tfport.runtime.plan import Plan
 from tfport.runtime.program import Program
+from tfport.runtime.restore_checks import check_restorable, unset_error, unset_variables
 from tfport.runtime.state import State, Variable
 from tfport.runtime.trace import Env, Tracer
 from tfport.runtime.unsupported import raise_unsupported
@@ -66,6 +67,7 @@ class Session:
         self._plans: dict[Key, tuple[Plan, int]] = {}
         self._lock = threading.RLock()
         self._initialize()
+        self._unset = self._without_values()
 
     def run(self, fetches: str | Sequence[str], feeds: Feeds | None = None) -> Any:
         """Compute tensors by name, `y:0`. A node's name alone runs the node and returns None."""
@@ -83,6 +85,8 @@ class Session:
         if signature is None:
             existing = ", ".join(self.model.signatures) or "none"
             raise Error(f"{self.model.where}: no signature `{name}`; signatures: {existing}")
+        if unset := [v for v in self._unset.get(name, ()) if not self.state.is_set(v)]:
+            raise unset_error(self.model, unset)
         return lambda **inputs: self._call(signature, inputs)
 
     def prepare(self, name: str) -> None:
@@ -182,10 +186,19 @@ class Session:
         saver, prefix = self.model.meta.saver_def, self.model.checkpoint_prefix
         files = {asset.tensor: f"{ASSETS}/{asset.file}" for asset in assets(self.model)}
         if self.model.restore_nodes and prefix is not None and self.model.checkpoint is not None:
+            check_restorable(self.model)
             self._run_once(self.model.restore_nodes, {**files, saver.filename_tensor_name: prefix})
             restore_from_objects(self.model, self.state)
         self._run_once(self.model.init_nodes, files)
         self._release_checkpoint()
+
+    def _without_values(self) -> dict[str, list[str]]:
+        """The signatures that read variables without a value; an error if no other signature is left."""
+        signatures = self.model.signatures
+        unset = {name: unset_variables(self.model, self.state, s) for name, s in signatures.items()}
+        if unset and all(unset.values()):
+            raise unset_error(self.model, sorted({v for names in unset.values() for v in names}))
+        return unset
 
     def _release_checkpoint(self) -> None:
         """Free what was read of the checkpoint: the engine has its copy, and the rest is read again."""

@@ -14,20 +14,21 @@ from tfport.check.findings.finding import Finding, check, finding
 from tfport.check.loaders import Loader
 from tfport.check.noticed import AT_LOAD, AT_RUN, FILES, LOADING, Noticed
 from tfport.check.saved_parts import has_index
-from tfport.errors import MissingTensor, UnreadableFile
+from tfport.errors import UnreadableFile
 from tfport.formats.checkpoint.bundle import Bundle
-from tfport.graph.dtypes import DType
 from tfport.graph.model import Model
-from tfport.graph.shapes import Shape
-from tfport.graph.state import GraphVariable, assets, shared_name, variables
+from tfport.graph.restore_mismatches import restore_mismatches
+from tfport.graph.state import assets, shared_name, variables
 
 WHEN_LOADING = (LOADING, LOADING, LOADING)
+CHECK_SHAPES = ("objects", "keras_objects", "tfport", "tfport_objects")
+"""The loading paths that compare the shape of a tensor with that of its resource variable."""
 
 
 @finding(
     "TFP021",
     "no-variables",
-    noticed=Noticed(serving=AT_RUN, python_1=AT_LOAD, python_2=AT_LOAD, objects=AT_LOAD, tfport=AT_RUN),
+    noticed=Noticed(serving=AT_RUN, python_1=AT_LOAD, python_2=AT_LOAD, objects=AT_LOAD, tfport=AT_LOAD),
 )
 class NoVariables(Finding):
     """{file}: missing; it is the index of {variables}
@@ -144,14 +145,16 @@ class TensorTypeMismatch(Finding):
     wanted: str
 
 
-@finding("TFP028", "tensor-of-another-shape", noticed=Noticed(serving=AT_RUN, objects=AT_RUN, tfport=AT_RUN))
+@finding(
+    "TFP028", "tensor-of-another-shape", noticed=Noticed(serving=AT_RUN, objects=AT_LOAD, tfport=AT_LOAD)
+)
 class TensorOfAnotherShape(Finding):
     """tensor `{key}` of the checkpoint is {actual}; variable `{variable}` is declared as {wanted}
 
     ## Cause
     Graph and checkpoint belong to two models, or to two versions of one. Restoring a
-    resource variable accepts any shape; the ops that read it may not, so the verdict is
-    `unknown`.
+    resource variable by the restore op of the graph accepts any shape; the ops that read
+    it may not, so the verdict is `unknown`. Where a loader refuses, TFP026 is reported.
     ## Fix
     Use the checkpoint that was written with this graph, or export again.
     ## Example
@@ -209,7 +212,9 @@ class MissingAsset(Finding):
 
 @check
 def files_are_complete(model: CheckedModel, target: Target, loader: Loader) -> Iterator[Finding]:
-    yield from model.once(_files)
+    for problem in model.once(_files):
+        refused = isinstance(problem, TensorOfAnotherShape) and loader.path in CHECK_SHAPES
+        yield TensorTypeMismatch(**vars(problem)) if refused else problem
 
 
 def _files(checked: CheckedModel) -> Iterator[Finding]:
@@ -232,9 +237,7 @@ def _checkpoint(model: Model) -> Iterator[Finding]:
             return
         if isinstance(checkpoint, Bundle):
             yield from _shards(model, checkpoint)
-        checkpoint.names()  # all at once: single lookups cost more
-        for variable in variables(model):
-            yield from _restored(model, variable)
+        yield from _mismatches(model)
     except UnreadableFile as error:
         yield DamagedIndex(sentence=str(error))
 
@@ -259,24 +262,17 @@ def _shards(model: Model, bundle: Bundle) -> Iterator[Finding]:
             yield TruncatedShard(file=label, actual=size, wanted=end)
 
 
-def _restored(model: Model, variable: GraphVariable) -> Iterator[Finding]:
-    """Whether the checkpoint has the tensor of a variable; slices are not compared."""
-    if variable.key is None or model.checkpoint is None:
-        return
-    fields = {"nodes": [variable.node], "key": variable.key, "variable": variable.name}
-    try:
-        entry = model.checkpoint.entry(variable.key)
-    except MissingTensor:
-        yield TensorNotInCheckpoint(**fields)  # type: ignore[arg-type]
-        return
-    if variable.slice:
-        return
-    dtype, shape = DType.of(entry.dtype), Shape(entry.shape)
-    if dtype != variable.dtype or not shape.fits(variable.shape):
-        actual, wanted = f"{dtype} {shape}", f"{variable.dtype} {variable.shape}"
-        accepts_any_shape = dtype == variable.dtype and variable.node.op == "VarHandleOp"
+def _mismatches(model: Model) -> Iterator[Finding]:
+    """The tensors of the checkpoint that do not match their variables."""
+    for mismatch in restore_mismatches(model):
+        variable = mismatch.variable
+        fields = {"nodes": [variable.node], "key": mismatch.key, "variable": variable.name}
+        if mismatch.actual is None:
+            yield TensorNotInCheckpoint(**fields)  # type: ignore[arg-type]
+            continue
+        accepts_any_shape = mismatch.only_shape and variable.node.op == "VarHandleOp" and not variable.slice
         declared = TensorOfAnotherShape if accepts_any_shape else TensorTypeMismatch
-        yield declared(**fields, actual=actual, wanted=wanted)  # type: ignore[arg-type]
+        yield declared(**fields, actual=mismatch.actual, wanted=mismatch.expected)  # type: ignore[arg-type]
 
 
 def _assets(model: Model) -> Iterator[Finding]:
