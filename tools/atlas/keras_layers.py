@@ -26,9 +26,9 @@ OUTPUT = Path("src/tfport/check/explain/keras_layers.json")
 LAST_OWN = "2.5"
 """The last minor release that contains its Keras; later ones require the package keras."""
 IN_TENSORFLOW = re.compile(
-    r"tensorflow(_core)?/(contrib|python)/keras/(_impl/keras/|python/keras/)?(layers|engine)/\w+\.py$"
+    r"tensorflow(_core)?/(contrib|python)/keras/(_impl/keras/|python/keras/)?(layers|engine)/(\w+/)*(?!.*_test)\w+\.py$"
 )
-IN_KERAS = re.compile(r"keras/(src/)?(layers|engine|models)/(\w+/)*(?!.*_test)\w+\.py$")
+IN_KERAS = re.compile(r"keras/(src/)?(layers|engine|models|export)/(\w+/)*(?!.*_test)\w+\.py$")
 KERAS = {
     "2.13": "2.13.1", "2.16": "3.0.5", "2.17": "3.2.1", "2.18": "3.5.0", "2.19": "3.8.0",
     "2.20": "3.10.0", "2.21": "3.12.0",

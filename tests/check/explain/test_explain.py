@@ -13,6 +13,7 @@ from tests.truth_outcomes import read_small_model_outcomes
 
 import tfport
 from tfport.atlas.target import resolve_targets
+from tfport.check.explain.cuda import linux_library
 from tfport.check.explain.explain import explain_log, explain_texts
 from tfport.check.explain.find import MessageFinder
 from tfport.check.explain.log import LONGEST_LINE, WINDOW, clean, lines_of
@@ -254,3 +255,44 @@ def test_thousands_of_partial_matches_are_fast(first, other, between):
 @given(st.text(max_size=300))
 def test_cleaning_gives_words(text):
     assert all(word.split() == [word] for word in clean(text))
+
+
+def test_a_specific_row_is_reported_instead_of_a_general_one():
+    frozen = "Input 0 of node a was passed float from b:0 incompatible with expected resource"
+    assert names(explain_texts([frozen])) == ["variable-frozen-away"]
+
+
+def test_a_row_replaces_its_consequences():
+    log = "CUDA_ERROR_OUT_OF_MEMORY\ncould not create cudnn handle: CUDNN_STATUS_INTERNAL_ERROR"
+    assert names(explain_texts([log])) == ["out-of-gpu-memory"]
+
+
+def test_text_typed_by_hand_is_recognized_in_any_case():
+    assert names(explain_texts(["decodeerror: error parsing Message"])) == ["model-unreadable"]
+
+
+def test_source_lines_of_a_traceback_are_ignored_beside_the_message():
+    lines = 'raise IOError("SavedModel file does not exist at: %s" % path)\nOSError: SavedModel file does not exist at: x'
+    (explanation,) = explain_texts([lines]).explanations
+    assert explanation.names == {"path": "x"}
+
+
+def test_backslashes_in_paths_of_windows_are_kept():
+    assert clean(r"C:\lib\tensorflow\new.dll") == [r"C:\lib\tensorflow\new.dll"]
+    assert clean(r"first\n\tsecond") == ["first", "second"]
+
+
+@pytest.mark.parametrize(
+    ("name", "on_linux"),
+    [
+        ("cudart64_110.dll", "libcudart.so.11.0"),
+        ("cudart64_90.dll", "libcudart.so.9.0"),
+        ("cudnn64_8.dll", "libcudnn.so.8"),
+        ("cublas64_11.dll", "libcublas.so.11"),
+        ("nvcuda.dll", "libcuda.so.1"),
+        ("libcudart.10.1.dylib", "libcudart.so.10.1"),
+        ("libcudart.so.12", "libcudart.so.12"),
+    ],
+)
+def test_libraries_of_other_systems_have_a_name_on_linux(name, on_linux):
+    assert linux_library(name) == on_linux

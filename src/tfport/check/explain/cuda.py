@@ -20,8 +20,8 @@ WINDOWS_LIBRARY = re.compile(
 )
 MAC_LIBRARY = re.compile(r"(lib\w+?)\.([\d.]+)\.dylib")
 WINDOWS_DRIVER = "nvcuda.dll"
-FULL_VERSION = 3
-"""The number of digits of a version with a minor number, such as 110 for 11.0, in names of Windows."""
+FIRST_WITH_MINOR = 50
+"""In names of Windows, numbers from 50 on contain a minor version: 90 is 9.0 and 110 is 11.0, but 12 is 12."""
 ONE_FOR_ALL_MINORS = 11
 """Since CUDA 11, one libcudart serves all minor versions of a major version."""
 STATUS = {
@@ -46,7 +46,7 @@ def linux_library(name: str) -> str:
     if windows is None:
         return name
     part, digits = windows[1], windows[2]
-    version = digits if len(digits) < FULL_VERSION else f"{digits[:-1]}.{digits[-1]}"
+    version = digits if int(digits) < FIRST_WITH_MINOR else f"{digits[:-1]}.{digits[-1]}"
     return f"lib{part}.so.{version}"
 
 

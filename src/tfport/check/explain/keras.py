@@ -10,10 +10,13 @@ from typing import Any
 from tfport.atlas.atlas import atlas
 from tfport.atlas.release_spans import STOCK, on_x86
 from tfport.atlas.target import Target
+from tfport.atlas.versions import version_key
 from tfport.check.explain.lookup import Meaning, MessageMatch
 
 LAYERS = Path(__file__).with_name("keras_layers.json")
 NEWEST_KERAS_2 = "2.15"
+OLD = "2.0"
+"""A class that Keras has since then is not missing because of the release."""
 
 
 @functools.cache
@@ -26,6 +29,11 @@ def unknown_object(match: MessageMatch, target: Target | None) -> Meaning:
     """Whether the class is one of Keras in other releases, one of a known package, or a custom one."""
     name = match.names.get("object", "")
     spans = _recorded()["keras"].get(name)
+    if spans and spans[-1][1] == _newest() and version_key(spans[-1][0]) <= version_key(OLD):
+        return Meaning(
+            [f"{name} is a class of Keras itself: its configuration was written by another Keras."],
+            ["load it with the Keras that wrote the file (`keras`, `tensorflow.keras` or `tf_keras`)"],
+        )
     if spans:
         last = spans[-1][1]
         shown = ", ".join(_span(first, end) for first, end in spans)
