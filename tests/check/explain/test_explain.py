@@ -272,8 +272,8 @@ def test_text_typed_by_hand_is_recognized_in_any_case():
 
 
 def test_source_lines_of_a_traceback_are_ignored_beside_the_message():
-    lines = 'raise IOError("SavedModel file does not exist at: %s" % path)\nOSError: SavedModel file does not exist at: x'
-    (explanation,) = explain_texts([lines]).explanations
+    source = 'raise IOError("SavedModel file does not exist at: %s" % path)'
+    (explanation,) = explain_texts([source, "\nOSError: SavedModel file does not exist at: x"]).explanations
     assert explanation.names == {"path": "x"}
 
 

@@ -21,7 +21,7 @@ WINDOWS_LIBRARY = re.compile(
 MAC_LIBRARY = re.compile(r"(lib\w+?)\.([\d.]+)\.dylib")
 WINDOWS_DRIVER = "nvcuda.dll"
 FIRST_WITH_MINOR = 50
-"""In names of Windows, numbers from 50 on contain a minor version: 90 is 9.0 and 110 is 11.0, but 12 is 12."""
+"""In names of Windows, numbers from 50 on contain a minor version: 90 is 9.0, 110 is 11.0, 12 is 12."""
 ONE_FOR_ALL_MINORS = 11
 """Since CUDA 11, one libcudart serves all minor versions of a major version."""
 STATUS = {
