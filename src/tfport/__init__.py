@@ -80,13 +80,23 @@ def load(
     return load_model(find_model(source), _definitions(registry), tags)
 
 
-def inspect(model: Model | ModelSource) -> Inspection:
-    """Describe what a model contains. The result has `str(…)` and `.to_json()`."""
+def inspect(
+    model: Model | ModelSource, *, fetches: Sequence[str] = (), feeds: Sequence[str] = ()
+) -> Inspection:
+    """Describe what a model contains. The result has `str(…)` and `.to_json()`.
+
+    Args:
+        model: A model, or what `load` accepts.
+        fetches: The outputs to describe, such as `logits:0` (default for a graph without signatures:
+            a guess).
+        feeds: Tensors that are fed besides the placeholders; what computes them is not needed.
+    """
     from tfport.atlas.known_ops import known_ops
     from tfport.check.inspection.inspection import inspect_model
     from tfport.graph.model import Model
 
-    return inspect_model(model if isinstance(model, Model) else load(model), known_ops())
+    subject = model if isinstance(model, Model) else load(model)
+    return inspect_model(subject, known_ops(), fetches, feeds)
 
 
 @callable_package("tfport.check")
@@ -98,6 +108,8 @@ def check(
     gpu: str | None = None,
     loader: str | Iterable[str] | None = None,
     signatures: Iterable[str] | None = None,
+    fetches: Sequence[str] = (),
+    feeds: Sequence[str] = (),
     soft_placement: bool | None = None,
     checksums: bool = False,
     libraries: Iterable[str] = (),
@@ -113,6 +125,9 @@ def check(
         loader: One or more loaders to simulate: `capi`, `serving`, `python`, `keras`
             (default: the usual one for the target).
         signatures: The signatures that must run (default: all).
+        fetches: The outputs that must run instead, such as `logits:0` (default for a graph without
+            signatures: a guess).
+        feeds: Tensors that are fed besides the placeholders; what computes them is not needed.
         soft_placement: Whether a node may run on another device than the one it requests.
         checksums: Also verify the checksums of the weights.
         libraries: Custom-op libraries for TensorFlow or for tfport. They are read, never loaded.
@@ -130,6 +145,8 @@ def check(
         targets,
         loader=loader,
         signatures=signatures,
+        fetches=fetches,
+        feeds=feeds,
         soft_placement=soft_placement,
         checksums=checksums,
         libraries=tensorflow_libraries,
@@ -157,7 +174,7 @@ def fix(
         gpu: The GPU model or its compute capability, such as `h100` or `9.0`.
         libraries: Custom-op libraries for TensorFlow that the target loads. They are read, never loaded here.
         **options: The fields of `tfport.fix.options.FixOptions`: `signatures`, `loaders`, `allow_lossy`,
-            `freeze`, `drop_asserts`, `rules`, `inputs`, `rtol`, `atol`, `pythons`, `fetches`.
+            `freeze`, `drop_asserts`, `rules`, `inputs`, `rtol`, `atol`, `pythons`, `fetches`, `feeds`.
     """
     from tfport.atlas.target import resolve_targets
     from tfport.check.target_libraries import with_libraries
@@ -177,6 +194,8 @@ def matrix(
     device: str | None = None,
     loader: str | Iterable[str] | None = None,
     signatures: Iterable[str] | None = None,
+    fetches: Sequence[str] = (),
+    feeds: Sequence[str] = (),
     since: str | None = None,
     until: str | None = None,
     libraries: Sequence[str] = (),
@@ -188,6 +207,8 @@ def matrix(
         device: `cpu` or `gpu` (default: both).
         loader: One or more loaders to simulate (default: the usual ones).
         signatures: The signatures that must run (default: all).
+        fetches: The outputs that must run instead, as for `check`.
+        feeds: Tensors that are fed besides the placeholders.
         since: The oldest release to check, such as `1.15`.
         until: The newest release to check; `2.8` includes all of its patch releases.
         libraries: Custom-op libraries for TensorFlow. They are read, never loaded.
@@ -201,6 +222,8 @@ def matrix(
         device=device,
         loader=loader,
         signatures=signatures,
+        fetches=fetches,
+        feeds=feeds,
         since=since,
         until=until,
         libraries=libraries,

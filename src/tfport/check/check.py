@@ -11,13 +11,15 @@ from dataclasses import dataclass, replace
 
 from tfport.atlas.target import Target
 from tfport.check.checked_model import CheckedModel
+from tfport.check.fetched import PLACE_PRUNED, extraction_advice
 from tfport.check.findings.finding import CHECKS, ERROR, LOAD, RUN, Finding
-from tfport.check.loaders import LOADERS, SERVING, Loader, default_loaders, loader_for
+from tfport.check.loaders import LOADERS, PYTHON, SERVING, Loader, default_loaders, loader_for
 from tfport.check.node_contexts import NodeContext
-from tfport.check.noticed import SKIPPED
+from tfport.check.noticed import FIRST, MAIN_GRAPH, SKIPPED
 from tfport.check.release_quirks import since
 from tfport.errors import Error
 from tfport.graph.graph import Node
+from tfport.graph.graph_outputs import GraphOutputs
 from tfport.registry.unresolved import Question
 
 RUNS, FAILS, UNKNOWN = "runs", "fails", "unknown"
@@ -79,6 +81,9 @@ def _outline(result: Result) -> tuple[object, ...]:
 
 def _result(model: CheckedModel, target: Target, loader: Loader) -> Result:
     findings = sorted(_findings(model, target, loader), key=lambda f: (_STAGES[f.stage], f.code))
+    if any(f.stage == LOAD and f.severity == ERROR and PLACE_PRUNED not in f.ways_out for f in findings):
+        for finding in findings:  # another error comes first
+            finding.ways_out = [way for way in finding.ways_out if way != PLACE_PRUNED]
     verdict, stage = verdict_of(findings)
     return Result(target, (loader.name,), verdict, stage, findings)
 
@@ -119,7 +124,19 @@ def _staged(model: CheckedModel, target: Target, loader: Loader, finding: Findin
     staged.stage, staged.signatures = min(stages, key=_STAGES.__getitem__), sorted(stopped)
     if finding.unresolved is not None and not finding.doubt and LOAD not in stages:
         staged.doubt = _doubt(model, staged, loader, noticed[RUN])
+    if model.outputs is not None and staged.stage is not None:
+        staged.ways_out = _ways_without(model.outputs, model, staged, loader)
     return staged
+
+
+def _ways_without(outputs: GraphOutputs, model: CheckedModel, finding: Finding, loader: Loader) -> list[str]:
+    """How to do without the nodes of a finding, if nothing that is asked for runs them."""
+    contexts = [context for context, nodes in _contexts(model, finding) if context and nodes]
+    if not contexts or any(context.signatures or context.loading for context in contexts):
+        return []
+    is_placement = finding.when().stages(loader.path, loader.target)[MAIN_GRAPH] == FIRST
+    pruned = [PLACE_PRUNED] if is_placement and loader.name == PYTHON else []
+    return [extraction_advice(outputs, loader.target), *pruned]
 
 
 def _contexts(model: CheckedModel, finding: Finding) -> Iterable[tuple[NodeContext | None, list[Node]]]:

@@ -10,12 +10,13 @@ from typing import Any, TypeVar
 
 from tfport.atlas.target import Target
 from tfport.check.devices import is_local, is_present, is_valid_name, kinds_of_devices
-from tfport.check.node_contexts import NodeContexts, NodesByContext
+from tfport.check.node_contexts import ALL, NodeContexts, NodesByContext
 from tfport.check.release_quirks import fills_defaults_in_functions, newer_types
 from tfport.check.unresolved_usage import unresolved_usage
 from tfport.errors import Error
 from tfport.graph.attrs import Attr, decode
 from tfport.graph.dtypes import DType
+from tfport.graph.graph_outputs import graph_outputs
 from tfport.graph.model import Model
 from tfport.graph.reach import every_node
 from tfport.graph.usage import Usage, usages
@@ -26,16 +27,24 @@ T = TypeVar("T")
 
 
 class CheckedModel:
-    """A model, and the requested signatures."""
+    """A model, and the requested signatures or outputs."""
 
     def __init__(
-        self, model: Model, signatures: Iterable[str] | None = None, *, checksums: bool = False
+        self,
+        model: Model,
+        signatures: Iterable[str] | None = None,
+        *,
+        fetches: Sequence[str] = (),
+        feeds: Sequence[str] = (),
+        checksums: bool = False,
     ) -> None:
         if not len(model.graph):
             raise Error(f"{model.where}: {model.format.name} without a graph, so there is nothing to check")
         self.model = model
-        self.signatures = _requested(model, signatures)
-        self.contexts = NodeContexts(model)
+        self.outputs = graph_outputs(model, fetches, feeds)
+        """What is fetched instead of a signature: what the user names, or a guess if there is none."""
+        self.signatures = _requested(model, signatures, fetches)
+        self.contexts = NodeContexts(model, self.outputs)
         self.checksums = checksums
         """Whether to read all weights and compare their checksums."""
         self._resolver = Resolver()
@@ -128,8 +137,10 @@ class CheckedModel:
         }
 
 
-def _requested(model: Model, signatures: Iterable[str] | None) -> frozenset[str]:
-    available = frozenset(model.signatures) or frozenset([""])
+def _requested(model: Model, signatures: Iterable[str] | None, fetches: Sequence[str]) -> frozenset[str]:
+    if fetches and signatures is not None:
+        raise Error("signatures and tensors to fetch exclude each other: name either")
+    available = frozenset([] if fetches else model.signatures) or frozenset([ALL])
     if signatures is None:
         return available
     requested = frozenset([signatures] if isinstance(signatures, str) else signatures)

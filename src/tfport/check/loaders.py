@@ -32,6 +32,7 @@ from tfport.check.release_quirks import (
     since,
 )
 from tfport.check.saved_parts import has_index, has_objects
+from tfport.formats.graph_def.signature import GRAPH_DEF, META_GRAPH
 from tfport.graph.model import Model
 from tfport.registry.unresolved import Question, Unresolved
 
@@ -39,6 +40,8 @@ CAPI, SERVING, PYTHON, KERAS = LOADERS = ("capi", "serving", "python", "keras")
 RUNTIME = "tfport"
 """tfport's own runtime: it resolves only what it runs."""
 LIFTED = ("Const", "Placeholder", "VarHandleOp", "VariableV2", "Variable")
+IMPORTED = (GRAPH_DEF, META_GRAPH)
+"""Formats that Python imports into a graph that a session runs, in every release."""
 REMOVABLE = ("Identity", "Const", "If", "While")
 READ_BY_SHAPE_FUNCTIONS = ("padding", "data_format")
 """Attributes whose value is validated when shapes are inferred."""
@@ -154,7 +157,9 @@ def loader_for(name: str, model: Model, target: Target) -> Loader:
         return Loader(RUNTIME, path, target, soft_placement=True, custom_ops=frozenset(ops))
     if name in (CAPI, SERVING):
         return _session(name, target)
-    if not since(target, "2.0") and not (name == KERAS and since(target, "1.15")):
+    if model.format in IMPORTED or (
+        not since(target, "2.0") and not (name == KERAS and since(target, "1.15"))
+    ):
         return _python_1(name, model, target)
     if has_objects(model):
         return Loader(name, _path(name, "objects"), target, soft_placement=True)

@@ -10,7 +10,8 @@ from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass, field
 from functools import cached_property
 
-from tfport.graph.graph import Function, Node
+from tfport.graph.graph import Function, Node, Value
+from tfport.graph.graph_outputs import GraphOutputs
 from tfport.graph.model import Model
 from tfport.graph.reach import Callers, called_by, needed_by
 
@@ -37,6 +38,8 @@ class NodeContext:
     """For a node in a function: whether that is only called by name, as the op of a node (TF1)."""
 
 
+ALL = ""
+"""The name under which a graph without signatures runs."""
 NodesByContext = list[tuple[NodeContext, list[Node]]]
 
 
@@ -49,8 +52,9 @@ _SWITCHES, _MERGES = ("Switch", "RefSwitch"), ("Merge", "RefMerge")
 class NodeContexts:
     """The contexts of the nodes of a model, computed when first needed."""
 
-    def __init__(self, model: Model) -> None:
+    def __init__(self, model: Model, outputs: GraphOutputs | None = None) -> None:
         self._model = model
+        self._signatures = model.signatures if outputs is None else {ALL: outputs.signature}
         self.callers = Callers()
         self._contexts: dict[Node, NodeContext] = {}
 
@@ -76,7 +80,7 @@ class NodeContexts:
 
     @cached_property
     def _needed(self) -> set[Node]:
-        ends = {v.node for s in self._model.signatures.values() for v in self._model.ends_of(s)}
+        ends = {v.node for s in self._signatures.values() for v in self._model.ends_of(s)}
         return needed_by(ends)
 
     def group(self, nodes: Iterable[Node]) -> NodesByContext:
@@ -146,16 +150,16 @@ class NodeContexts:
     @cached_property
     def _running(self) -> dict[str, ExecutedNodes]:
         model = self._model
-        if not model.signatures:  # any tensor of a bare graph may be fetched
-            return {"": _executed(model.graph, self.callers)}
-        by_ends: dict[frozenset[Node], ExecutedNodes] = {}
+        if not self._signatures:  # nothing says or suggests what is fetched: it may be any tensor
+            return {ALL: _executed(model.graph, self.callers)}
+        by_ends: dict[tuple[frozenset[Node], frozenset[Value]], ExecutedNodes] = {}
         runs = {}
-        for name, signature in model.signatures.items():
+        for name, signature in self._signatures.items():
             ends = frozenset(value.node for value in model.ends_of(signature))
-            fed = {n.partition(":")[0] for spec in signature.inputs.values() for n in spec.tensors}
-            if ends not in by_ends:
-                by_ends[ends] = _executed(needed_by(ends), self.callers, fed, ends)
-            runs[name] = by_ends[ends]
+            fed = frozenset(model.starts_of(signature))
+            if (ends, fed) not in by_ends:
+                by_ends[ends, fed] = _executed(needed_by(ends, fed), self.callers, fed, ends)
+            runs[name] = by_ends[ends, fed]
         return runs
 
     @cached_property
@@ -173,11 +177,10 @@ class ExecutedNodes:
 
 
 def _executed(
-    nodes: Iterable[Node], callers: Callers, fed: Iterable[str] = (), fetched: Collection[Node] = ()
+    nodes: Iterable[Node], callers: Callers, fed: Iterable[Value] = (), fetched: Collection[Node] = ()
 ) -> ExecutedNodes:
     """The nodes, without those that are fed, and the nodes that run in the functions they call."""
-    fed_names = frozenset(fed)
-    run = ExecutedNodes({node for node in nodes if node.name not in fed_names})
+    run = ExecutedNodes(set(nodes).difference(value.node for value in fed))
     followed: set[tuple[str, bool]] = set()
     needed: set[Node] = set()
     stack = [(node, names, True) for node, names in callers.among(run.nodes)]

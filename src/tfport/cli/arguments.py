@@ -56,5 +56,24 @@ def add_target_library(parser: argparse.ArgumentParser) -> None:
     )
 
 
+def add_outputs(parser: argparse.ArgumentParser) -> None:
+    """`--fetch` and `--feed`, for the commands that can be asked about tensors instead of signatures."""
+    parser.add_argument(
+        "--fetch",
+        metavar="TENSOR",
+        action="append",
+        default=[],
+        help="output to ask about instead of signatures, such as logits:0 (default for a graph without "
+        "signatures: a guess); can be repeated",
+    )
+    parser.add_argument(
+        "--feed",
+        metavar="TENSOR",
+        action="append",
+        default=[],
+        help="tensor that is fed besides the placeholders; what computes it is not needed; can be repeated",
+    )
+
+
 def add_json(parser: argparse.ArgumentParser, **options: Any) -> None:
     parser.add_argument("--json", action="store_true", help="print JSON (schema version 1)", **options)

@@ -12,6 +12,7 @@ from tfport.cli.arguments import (
     add_json,
     add_loader,
     add_model,
+    add_outputs,
     add_target_library,
     tags_of,
 )
@@ -42,14 +43,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         default=[],
         help="signature to keep (default: all); can be repeated",
     )
-    parser.add_argument(
-        "--fetch",
-        metavar="TENSOR",
-        action="append",
-        default=[],
-        help="tensors to fetch (default: the graph's outputs), for a graph without signatures; "
-        "can be repeated",
-    )
+    add_outputs(parser)
     add_loader(parser)
     add_target_library(parser)
     _add_rewriting(parser)
@@ -120,6 +114,7 @@ def options(args: argparse.Namespace) -> FixOptions:
     return FixOptions(
         signatures=tuple(args.signature) or None,
         fetches=tuple(args.fetch),
+        feeds=tuple(args.feed),
         loaders=tuple(args.loader or ()) or None,
         allow_lossy=args.allow_lossy,
         freeze=args.freeze,

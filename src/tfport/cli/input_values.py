@@ -33,6 +33,11 @@ def read_inputs(signature: Signature, values: list[str], file: str | None) -> di
     return arrays
 
 
+def input_names(values: list[str], file: str | None) -> list[str]:
+    """The names of the inputs that the options give."""
+    return [*(read_npz(file) if file else ()), *(text.partition("=")[0] for text in values)]
+
+
 def _value(text: str, spec: TensorSpec, name: str) -> Any:
     is_string = spec.dtype == STRING
     if text.startswith("@"):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 
-from tfport.cli.arguments import add_json, add_tags, tags_of
+from tfport.cli.arguments import add_json, add_outputs, add_tags, tags_of
 from tfport.cli.commands import command
 
 
@@ -22,6 +22,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="a SavedModel, GraphDef, MetaGraph, checkpoint or TF.js model, or an archive that contains one",
     )
     add_tags(parser)
+    add_outputs(parser)
     parser.add_argument("--all", action="store_true", help="do not shorten long lists")
     add_json(parser)
     parser.set_defaults(run=run)
@@ -32,7 +33,8 @@ def run(args: argparse.Namespace) -> int:
     from tfport.cli.progress import show_progress
 
     with show_progress(f"reading {args.model}"):
-        report = tfport.inspect(tfport.load(args.model, tags=tags_of(args)))
+        model = tfport.load(args.model, tags=tags_of(args))
+        report = tfport.inspect(model, fetches=args.fetch, feeds=args.feed)
     if args.json:
         from tfport.cli.json_output import print_json
 

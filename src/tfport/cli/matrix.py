@@ -4,7 +4,15 @@ from __future__ import annotations
 
 import argparse
 
-from tfport.cli.arguments import DEVICES, add_json, add_loader, add_model, add_target_library, tags_of
+from tfport.cli.arguments import (
+    DEVICES,
+    add_json,
+    add_loader,
+    add_model,
+    add_outputs,
+    add_target_library,
+    tags_of,
+)
 from tfport.cli.commands import command
 
 
@@ -26,6 +34,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="NAME",
         help="signature that must run (default: all); can be repeated",
     )
+    add_outputs(parser)
     parser.add_argument("--since", metavar="RELEASE", help="oldest release to check")
     parser.add_argument(
         "--until", metavar="RELEASE", help="newest release to check; 2.8 includes all of its patch releases"
@@ -47,6 +56,8 @@ def run(args: argparse.Namespace) -> int:
             device=args.device,
             loader=args.loader,
             signatures=args.signature,
+            fetches=args.fetch,
+            feeds=args.feed,
             since=args.since,
             until=args.until,
             libraries=args.library or (),

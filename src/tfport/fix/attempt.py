@@ -24,6 +24,7 @@ from tfport.fix.options import FixOptions
 from tfport.fix.rule import RULES
 from tfport.fix.rulebook import Rulebook
 from tfport.fix.rules.nn.layout import channels_last
+from tfport.fix.structure.feeds import feeds_to_placeholders
 from tfport.fix.structure.freeze import freeze
 from tfport.fix.structure.functional_ops import FUNCTIONAL, StructureRefusal
 from tfport.fix.structure.prune import ASSERTS, SUMMARIES, disable, prune
@@ -35,11 +36,11 @@ from tfport.fix.structure.transposes import cancel_transposes
 from tfport.fix.structure.working_copy import working_copy
 from tfport.formats.saved_model.signature import SAVED_MODEL
 from tfport.graph.graph import Node
+from tfport.graph.graph_outputs import graph_outputs
 from tfport.graph.model import Model
-from tfport.graph.reach import every_node, needed_by
+from tfport.graph.reach import every_node
 from tfport.graph.state import VARIABLES, GraphVariable, assets
 from tfport.registry.unresolved import Question
-from tfport.runtime.select_signature import select_signature
 
 LAYOUT = channels_last.name
 
@@ -89,6 +90,7 @@ def forms_for(model: Model, options: FixOptions) -> Sequence[ModelForm]:
     ops = {node.op for node in every_node(model.graph)}
     left_out = set() if ops.intersection(VARIABLES) else {ModelForm.FROZEN}
     left_out |= set() if ops.intersection(FUNCTIONAL) else {ModelForm.LOWERED}
+    left_out |= {ModelForm.AS_IT_IS} if options.fetches and not model.signatures else set()  # not extracted
     return [form for form in ModelForm if form not in left_out]
 
 
@@ -96,6 +98,7 @@ def attempt(model: Model, target: Target, form: ModelForm, options: FixOptions) 
     """Convert a copy of the model to a form, rewrite its nodes, and check it against the target."""
     work, journal = working_copy(model), Journal()
     _choose(work, options)
+    feeds_to_placeholders(work, options.feeds, journal)
     producer = producer_for(work, target)
     checker = NodeChecker(target, producer)
     _unpin(work, target, journal)
@@ -119,8 +122,14 @@ def attempt(model: Model, target: Target, form: ModelForm, options: FixOptions) 
         says = "Pairs of transpositions that cancel each other are removed."
         journal.changed("without transpositions", says, [("Transpose", "Transpose")] * removed)
     update_metadata(work, target, producer, journal, flat=form is not ModelForm.AS_IT_IS)
-    loaders, names = options.loaders, options.signatures
-    report = check_model(work, [target], loader=loaders, signatures=names, ways_out=False)
+    report = check_model(
+        work,
+        [target],
+        loader=options.loaders,
+        signatures=options.signatures,
+        fetches=answers_of(model, options),
+        ways_out=False,
+    )
     return FixAttempt(form, work, journal, report, stuck, reasons, keys)
 
 
@@ -192,34 +201,25 @@ def _frozen(
 
 
 def _ends(model: Model, options: FixOptions) -> list[Node]:
-    """The output nodes; in a graph without signatures also all other nodes that nothing reads."""
+    """The output nodes."""
     if model.signatures:
         return [value.node for signature in model.signatures.values() for value in model.ends_of(signature)]
-    answers = [model.graph.value(name).node for name in answers_of(model, options)]
-    if options.fetches:
-        return answers
-    saving = _saving(model)
-    return [*answers, *(node for node in model.graph if not node.users and node not in saving)]
+    return [model.graph.value(name).node for name in answers_of(model, options)]
 
 
 def answers_of(model: Model, options: FixOptions) -> tuple[str, ...]:
-    """The outputs of a graph without signatures: the requested tensors, or those that nothing reads."""
+    """The outputs of a graph without signatures: the requested tensors, or a guess."""
     if options.fetches or model.signatures:
         return options.fetches
-    saving = {node.name for node in _saving(model)}
-    names = (tensor for spec in select_signature(model).outputs.values() for tensor in spec.tensors)
-    return tuple(name for name in names if name.partition(":")[0] not in saving)
-
-
-def _saving(model: Model) -> set[Node]:
-    """The nodes that save and restore, and everything that they need."""
-    return needed_by([*model.save_nodes, *model.restore_nodes])
+    outputs = graph_outputs(model)
+    return tuple(outputs.fetches) if outputs is not None else ()
 
 
 def _names(model: Model, options: FixOptions) -> Iterator[str]:
     """The nodes of the main graph whose names are used outside of it."""
     saver = model.meta.saver_def
-    tensors = [saver.filename_tensor_name, saver.save_tensor_name, saver.restore_op_name, *options.fetches]
+    tensors = [saver.filename_tensor_name, saver.save_tensor_name, saver.restore_op_name]
+    tensors += answers_of(model, options)
     for signature in model.signatures.values():
         for spec in (*signature.inputs.values(), *signature.outputs.values()):
             tensors += spec.tensors

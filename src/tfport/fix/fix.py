@@ -40,6 +40,7 @@ def fix_model(
         inputs=options.inputs or None,
         signatures=options.signatures,
         fetches=answers_of(model, options),
+        feeds=options.feeds,
         only_answers=not options.fetches,
         rtol=options.rtol,
         atol=options.atol,

@@ -16,7 +16,9 @@ class FixOptions:
     signatures: tuple[str, ...] | None = None
     """The signatures to keep (default: all)."""
     fetches: tuple[str, ...] = ()
-    """The outputs of a graph without signatures (default: the tensors that nothing reads)."""
+    """The outputs of a graph without signatures (default: a guess); the rest is removed."""
+    feeds: tuple[str, ...] = ()
+    """Tensors that are fed besides the placeholders: they become placeholders."""
     loaders: tuple[str, ...] | None = None
     """The loaders that must accept the model (default: the usual ones for the target)."""
     allow_lossy: bool = False

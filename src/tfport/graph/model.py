@@ -90,6 +90,10 @@ class Model:
         """The output values of a signature that exist in the graph."""
         return [v for spec in signature.outputs.values() for name in spec.tensors if (v := self._value(name))]
 
+    def starts_of(self, signature: Signature) -> list[Value]:
+        """The input values of a signature that exist in the graph."""
+        return [v for spec in signature.inputs.values() for name in spec.tensors if (v := self._value(name))]
+
     @property
     def init_nodes(self) -> list[Node]:
         """The nodes that run once at load, to initialize tables and TF1 variables."""

@@ -12,6 +12,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from tfport.graph.graph import Node
+from tfport.graph.graph_outputs import GraphOutputs
 from tfport.graph.model import Model
 from tfport.graph.reach import called_by, every_node, needed_by
 
@@ -26,25 +27,27 @@ class OpCounts:
     loading: Counter[str] = field(default_factory=Counter)
     saving: Counter[str] = field(default_factory=Counter)
     rest: Counter[str] = field(default_factory=Counter)
-    """Training and unused nodes; in a model without signatures, all nodes."""
+    """Training and unused nodes; in a model without signatures and outputs, all nodes."""
     total: Counter[str] = field(default_factory=Counter)
     uncounted: list[str] = field(default_factory=list)
     """Signatures that are not counted, because counting them all would take too long."""
 
 
-def count_ops(model: Model) -> OpCounts:
-    """Count the ops of a model."""
+def count_ops(model: Model, outputs: GraphOutputs | None = None) -> OpCounts:
+    """Count the ops of a model; with outputs, these are counted instead of the signatures, as `""`."""
+    signatures = model.signatures if outputs is None else {"": outputs.signature}
     out = OpCounts(total=Counter(node.op for node in every_node(model.graph)))
     seen: set[Node] = set()
     counted: dict[frozenset[Node], Counter[str]] = {}
     visits = 0
-    for name, signature in model.signatures.items():
+    for name, signature in signatures.items():
         ends = frozenset(value.node for value in model.ends_of(signature))
         if ends not in counted:
             if visits > MOST_VISITS:
                 out.uncounted.append(name)
                 continue
-            nodes = _with_bodies(needed_by(ends))
+            computed = [value for value in model.starts_of(signature) if value.node.inputs]
+            nodes = _with_bodies(needed_by(ends, computed))
             counted[ends] = Counter(node.op for node in nodes)
             visits += len(nodes)
             seen |= nodes

@@ -6,12 +6,12 @@ be sorted; any other cycle is an error.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Container, Iterable, Iterator
 from itertools import chain
 
 from tfport.errors import MalformedGraph
 from tfport.graph.attrs import FunctionRef
-from tfport.graph.graph import Function, Graph, Node
+from tfport.graph.graph import Function, Graph, Node, Value
 
 _BACK = ("NextIteration", "RefNextIteration")
 
@@ -21,22 +21,23 @@ def every_node(graph: Graph) -> Iterable[Node]:
     return chain(graph, *graph.library.functions.values())
 
 
-def needed_by(ends: Iterable[Node]) -> set[Node]:
-    """These nodes and all that they read or wait for, directly or indirectly."""
-    seen = set(ends)
+def needed_by(ends: Iterable[Node], fed: Iterable[Value] = ()) -> set[Node]:
+    """These nodes and all that they read or wait for, directly or indirectly, but not through fed values."""
+    seen, cut = set(ends), frozenset(fed)
     stack = list(seen)
     while stack:
         node = stack.pop()
-        for before in _before(node):
+        for before in _before(node, cut):
             if before not in seen:
                 seen.add(before)
                 stack.append(before)
     return seen
 
 
-def _before(node: Node) -> Iterator[Node]:
+def _before(node: Node, cut: Container[Value] = ()) -> Iterator[Node]:
     for value in node.inputs:
-        yield value.node
+        if value not in cut:
+            yield value.node
     yield from node.controls
 
 

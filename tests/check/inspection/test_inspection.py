@@ -181,7 +181,7 @@ def test_ops_that_are_not_tensorflows_own_are_named():
     model.graph.add("Acme>Tokenize", [last.output(0)])
     report = tfport.inspect(model)
     assert report.custom_ops == Counter({"Acme>Tokenize": 1})
-    assert report.outputs == ["Acme>Tokenize"]
+    assert list(report.outputs) == ["Acme>Tokenize"]
     assert str(report).endswith("custom ops  in no recorded release or add-on\n    Acme>Tokenize")
 
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -14,6 +15,7 @@ from tfport.atlas.known_ops import KnownOps
 from tfport.errors import UnreadableFile
 from tfport.formats.format import ModelFormat
 from tfport.graph.dtypes import DType
+from tfport.graph.graph_outputs import GraphOutputs, graph_outputs
 from tfport.graph.model import Model, Signature, TensorSpec, checkpoint_files
 from tfport.graph.op_counts import OpCounts, count_ops
 from tfport.graph.reach import every_node
@@ -49,9 +51,11 @@ class Inspection:
     made_with: list[str]
     signatures: dict[str, Signature]
     inputs: dict[str, TensorSpec]
-    """For a graph without signatures: its placeholders."""
-    outputs: list[str]
-    """For a graph without signatures: the nodes whose outputs no node reads."""
+    """For fetched or guessed outputs: the inputs that they need."""
+    outputs: dict[str, TensorSpec]
+    """The outputs that the user fetches; for a graph without signatures, a guess."""
+    fetched: GraphOutputs | None
+    """How these outputs were found, and what they need."""
     nodes: int
     functions: int
     census: OpCounts
@@ -81,12 +85,14 @@ class Inspection:
         return plain(lambda width: render(self, width))
 
 
-def inspect_model(model: Model, known: KnownOps) -> Inspection:
+def inspect_model(
+    model: Model, known: KnownOps, fetches: Sequence[str] = (), feeds: Sequence[str] = ()
+) -> Inspection:
     """Collect what is in a model; the weights are not read."""
     problems: list[str] = []
-    counted = count_ops(model)
+    fetched = graph_outputs(model, fetches, feeds)
+    counted = count_ops(model, fetched)
     model_variables = variables(model)
-    has_signatures = bool(model.signatures)
     return Inspection(
         model=model.where,
         format=model.format,
@@ -97,8 +103,9 @@ def inspect_model(model: Model, known: KnownOps) -> Inspection:
         min_consumer=model.graph.rest.versions.min_consumer,
         made_with=made_with(model),
         signatures=model.signatures,
-        inputs={} if has_signatures else _placeholders(model),
-        outputs=[] if has_signatures else _unread(model),
+        inputs=fetched.signature.inputs if fetched else {},
+        outputs=fetched.signature.outputs if fetched else {},
+        fetched=fetched,
         nodes=len(model.graph),
         functions=len(model.graph.library.functions),
         census=counted,
@@ -141,23 +148,6 @@ def _missing_files(model: Model, *, needed: bool) -> list[str]:
         count = max((int(end[-5:]) for end in ends if SHARD.fullmatch(end)), default=1)
         lost = [end for i in range(count) if (end := f".data-{i:05}-of-{count:05}") not in ends]
     return [f"{model.files.label(prefix)}{end}: missing; it contains variables" for end in lost]
-
-
-def _placeholders(model: Model) -> dict[str, TensorSpec]:
-    return {
-        node.name: TensorSpec((f"{node.name}:0",), node.output(0).dtype, node.output(0).shape)
-        for node in model.graph
-        if node.op in ("Placeholder", "PlaceholderV2", "PlaceholderWithDefault")
-    }
-
-
-def _unread(model: Model) -> list[str]:
-    """The nodes whose outputs no node reads, except nodes without outputs or data inputs."""
-    return [
-        node.name
-        for node in model.graph
-        if node.inputs and not node.users and (not (s := node.signature) or s.outputs)
-    ]
 
 
 def _custom(model: Model, counted: OpCounts, known: KnownOps) -> Counter[str]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from typing import Any
 
+from tfport.check.fetched import outputs_json
 from tfport.check.inspection.inspection import VERSION, Inspection, StoredTensor
 from tfport.graph.model import Signature, TensorSpec
 from tfport.graph.shapes import Shape
@@ -26,7 +27,8 @@ def to_json(report: Inspection) -> dict[str, Any]:
         },
         "signatures": {name: _signature(s) for name, s in report.signatures.items()},
         "inputs": {name: _tensor(spec) for name, spec in report.inputs.items()},
-        "outputs": report.outputs,
+        "outputs": list(report.outputs),
+        "fetched": outputs_json(report.fetched),
         "graph": {"nodes": report.nodes, "functions": report.functions, "devices": report.devices},
         "ops": {
             "signatures": {name: _counts(c) for name, c in report.census.signatures.items()},

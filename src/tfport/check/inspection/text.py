@@ -55,11 +55,12 @@ def _signatures(report: Inspection, width: int, most: int) -> Iterator[Renderabl
         yield _signature(signature, max(most, MOST_TENSORS))
     if (left_out := len(report.signatures) - most) > 0:
         yield title(f"… {count(left_out, 'more signature')}; --all shows them")
-    if report.inputs or report.outputs:
-        yield title("no signatures", "placeholders, and outputs that no node reads")
-        ins = [("in", name, spec) for name, spec in report.inputs.items()]
-        yield _tensors(ins[:most], len(ins) - most)
-        yield facts([("out", _cut(report.outputs, most))], width)
+    if report.fetched is not None:
+        guessed = "no signatures", "guessed outputs and their inputs; --fetch names others"
+        yield title(*(guessed if report.fetched.guessed else ("fetched outputs", "and their inputs")))
+        yield _signature(report.fetched.signature, most)
+        others = f"{count(report.fetched.unneeded, 'node')} that neither they nor loading and saving need"
+        yield facts([("rest", [others] * bool(report.fetched.unneeded))], width)
 
 
 def _signature(signature: Signature, most: int) -> RenderableType:
@@ -90,8 +91,8 @@ def _ops(report: Inspection, width: int, most: int) -> Iterator[RenderableType]:
     census = report.census
     if census.total:
         yield title("ops", count(len(census.total), "kind"))
-        rows = [(_names(names), _counts(counter)) for names, counter in _same_counts(census.signatures)]
-        rows = rows[:most]
+        same = _same_counts(census.signatures)[:most]
+        rows = [(_names(names), _counts(counter)) for names, counter in same]
         rows += [("loading only", _counts(census.loading)), ("saving only", _counts(census.saving))]
         rows.append(("the rest", _counts(census.rest)))
         rows.append(("newest", [f"{op} (since {release})" for op, release in report.newest_ops.items()]))
@@ -115,6 +116,8 @@ def _same_counts(counters: dict[str, Counter[str]]) -> list[tuple[list[str], Cou
 
 def _names(names: list[str]) -> str:
     """All names if they fit, else the first one and the number of the others."""
+    if names == [""]:
+        return "outputs"
     joined = ", ".join(names[:MOST_ROWS])
     if len(names) == 1 or (len(names) <= MOST_ROWS and len(joined) <= LABEL):
         return joined

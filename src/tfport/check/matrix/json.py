@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from tfport.check.fetched import outputs_json
 from tfport.check.matrix.matrix import Cause, Matrix, MatrixCell, Strip
 
 VERSION = 1
@@ -20,6 +21,7 @@ def to_json(matrix: Matrix) -> dict[str, Any]:
             "min_consumer": matrix.min_consumer,
         },
         "signatures": matrix.signatures,
+        "fetched": outputs_json(matrix.outputs),
         "strips": [strip_json(strip) for strip in matrix.strips],
     }
 

@@ -20,6 +20,7 @@ from tfport.check.loaders import default_loaders
 from tfport.check.target_libraries import with_libraries
 from tfport.errors import Error
 from tfport.graph.graph import Node
+from tfport.graph.graph_outputs import GraphOutputs
 from tfport.graph.model import Model
 
 PACKAGES = {
@@ -153,6 +154,8 @@ class Matrix:
     min_consumer: int
     signatures: list[str]
     """The requested signatures."""
+    outputs: GraphOutputs | None
+    """The outputs that were checked instead of signatures."""
     strips: list[Strip]
 
     def to_json(self) -> dict[str, Any]:
@@ -173,13 +176,15 @@ def matrix_of(
     device: str | None = None,
     loader: str | Iterable[str] | None = None,
     signatures: Iterable[str] | None = None,
+    fetches: Sequence[str] = (),
+    feeds: Sequence[str] = (),
     since: str | None = None,
     until: str | None = None,
     soft_placement: bool | None = None,
     libraries: Sequence[str] = (),
 ) -> Matrix:
     """Check a model on all final releases, on CPU and GPU unless a device is given."""
-    subject, loaders = CheckedModel(model, signatures), loaders_of(loader)
+    subject, loaders = CheckedModel(model, signatures, fetches=fetches, feeds=feeds), loaders_of(loader)
     strips: list[Strip] = []
     for kind in (device,) if device else DEVICES:
         targets = with_libraries(releases(kind, since=since, until=until), libraries)
@@ -191,6 +196,7 @@ def matrix_of(
         graph_def=subject.producer,
         min_consumer=model.graph.rest.versions.min_consumer,
         signatures=sorted(subject.signatures),
+        outputs=subject.outputs,
         strips=strips,
     )
 

@@ -12,6 +12,7 @@ from rich.text import Text
 
 from tfport.check.check import FAILS, RUNS, UNKNOWN
 from tfport.check.console import GAP, INDENT, cut_off, flowing, indented, title
+from tfport.check.fetched import outputs_sentence
 from tfport.check.findings.finding import LOAD, RUN
 from tfport.check.matrix.matrix import Cause, Matrix, MatrixCell, Strip, joined
 from tfport.check.matrix.settings import Setting, among, by_outline, label, running, settings_of
@@ -45,6 +46,8 @@ CELL_MARKS: dict[object, CellMark] = {
 def render(matrix: Matrix, width: int, *, everything: bool = False) -> Iterator[RenderableType]:
     """Render the whole report; `everything` also lists every patch release."""
     yield title(matrix.model, _origin(matrix))
+    if matrix.outputs is not None:
+        yield indented(Text(printable(outputs_sentence(matrix.outputs)), style="dim"))
     cells = matrix.strips[0].cells
     if all(cell.verdict == RUNS for strip in matrix.strips for cell in strip.cells):
         settings = label(settings_of(matrix.strips), settings_of(matrix.strips))

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import Any, ClassVar
 
 from tfport.check.check import Result
+from tfport.check.fetched import outputs_json
 from tfport.check.findings.finding import Finding, function_of
 from tfport.check.report.formats import ReportFormat, report_format
 from tfport.check.report.report import VERSION, CheckReport
@@ -24,6 +25,7 @@ def to_json(report: CheckReport) -> dict[str, Any]:
             "min_consumer": report.min_consumer,
         },
         "signatures": report.signatures,
+        "fetched": outputs_json(report.outputs),
         "verdict": report.verdict,
         "results": [result_json(result) for result in report.results],
     }

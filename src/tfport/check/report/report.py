@@ -11,6 +11,7 @@ from tfport.check.check import FAILS, RUNS, UNKNOWN, Result, check_on, loaders_o
 from tfport.check.checked_model import CheckedModel
 from tfport.check.findings.finding import ERROR, Finding
 from tfport.check.target_libraries import with_libraries
+from tfport.graph.graph_outputs import GraphOutputs
 from tfport.graph.model import Model
 
 VERSION = 1
@@ -28,6 +29,8 @@ class CheckReport:
     signatures: list[str]
     """The requested signatures."""
     results: list[Result] = field(default_factory=list)
+    outputs: GraphOutputs | None = None
+    """The outputs that were checked instead of signatures."""
 
     @property
     def verdict(self) -> str:
@@ -62,13 +65,16 @@ def check_model(
     *,
     loader: str | Iterable[str] | None = None,
     signatures: Iterable[str] | None = None,
+    fetches: Sequence[str] = (),
+    feeds: Sequence[str] = (),
     soft_placement: bool | None = None,
     checksums: bool = False,
     libraries: Iterable[str] = (),
     ways_out: bool = True,
 ) -> CheckReport:
     """Check a model on targets; `ways_out` also searches the nearest releases that run it."""
-    subject, loaders = CheckedModel(model, signatures, checksums=checksums), loaders_of(loader)
+    subject = CheckedModel(model, signatures, fetches=fetches, feeds=feeds, checksums=checksums)
+    loaders = loaders_of(loader)
     results = [
         result
         for target in with_libraries(targets, libraries)
@@ -82,6 +88,7 @@ def check_model(
         graph_def=subject.producer,
         min_consumer=model.graph.rest.versions.min_consumer,
         signatures=sorted(subject.signatures),
+        outputs=subject.outputs,
         results=results,
     )
 
@@ -100,7 +107,8 @@ def _add_ways_out(subject: CheckedModel, results: list[Result], soft_placement: 
             nearest = nearest_releases(
                 subject, result.target, result.loaders[0], soft_placement=soft_placement
             )
-            stopping[0].ways_out = [*nearest.ways_out, *_rewrite_advice(result.target)]
+            rewrite = _rewrite_advice(result.target) if not stopping[0].ways_out else []
+            stopping[0].ways_out = [*stopping[0].ways_out, *nearest.ways_out, *rewrite]
 
 
 def _rewrite_advice(target: Target) -> list[str]:

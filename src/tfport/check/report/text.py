@@ -16,6 +16,7 @@ from rich.text import Text
 from tfport.atlas.target import Target
 from tfport.check.check import FAILS, RUNS, UNKNOWN, Result
 from tfport.check.console import GAP, INDENT, count, cut_off, indented, title
+from tfport.check.fetched import outputs_sentence
 from tfport.check.findings.finding import ERROR, NOTE, WARNING, function_of
 from tfport.check.printable import printable
 from tfport.check.report.grouping import GroupedFinding, grouped_findings, names_of, targets_of
@@ -43,7 +44,8 @@ def render(report: CheckReport, width: int, *, everything: bool = False) -> Iter
     notes = [group for group in groups if group.severity == NOTE]
     if notes:
         unneeded = all(group.finding.default_severity != NOTE for group in notes)
-        yield title("notes", "the requested signatures do not need these" if unneeded else "")
+        asked = "requested signatures" if report.outputs is None else "outputs"
+        yield title("notes", f"the {asked} do not need these" if unneeded else "")
         yield from (_note(group) for group in notes)
 
 
@@ -111,8 +113,10 @@ def _stopped(results: Sequence[Result], report: CheckReport) -> Text:
 
 
 def _remarks(report: CheckReport) -> Iterator[RenderableType]:
-    """How the targets were resolved."""
+    """Which outputs were checked, and how the targets were resolved."""
     remarks = dict.fromkeys(note for target in targets_of(report) for note in target.notes)
+    if report.outputs is not None:
+        remarks = dict.fromkeys([outputs_sentence(report.outputs), *remarks])
     yield from (indented(Text(printable(note), style="dim")) for note in remarks)
 
 

@@ -4,7 +4,14 @@ from __future__ import annotations
 
 import argparse
 
-from tfport.cli.arguments import add_device, add_gpu, add_loader, add_tags, add_target_library
+from tfport.cli.arguments import (
+    add_device,
+    add_gpu,
+    add_loader,
+    add_outputs,
+    add_tags,
+    add_target_library,
+)
 from tfport.cli.check.fail_on import FAIL_ON
 from tfport.cli.commands import command
 
@@ -47,6 +54,7 @@ def _add_conditions(parser: argparse.ArgumentParser) -> None:
         metavar="NAME",
         help="signature that must run (default: all); can be repeated",
     )
+    add_outputs(parser)
     parser.add_argument(
         "--soft-placement",
         action=argparse.BooleanOptionalAction,

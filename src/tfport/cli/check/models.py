@@ -52,6 +52,8 @@ def check_request(request: CheckRequest, *, ways_out: bool) -> CheckReport:
         targets,
         loader=request.loaders,
         signatures=request.signatures,
+        fetches=request.fetches,
+        feeds=request.feeds,
         soft_placement=request.soft_placement,
         checksums=request.checksums,
         libraries=tensorflow_libraries,

@@ -25,7 +25,7 @@ from tfport.formats.files import reason
 
 OWN, SHARED = "tfport.toml", "pyproject.toml"
 CHOICES = {"device": DEVICES, "loader": LOADERS, "fail-on": FAIL_ON}
-LISTS = ("model", "on", "loader", "signatures", "tags")
+LISTS = ("model", "on", "loader", "signatures", "fetch", "feed", "tags")
 TEXTS = ("device", "fail-on")
 FLAGS = ("soft-placement",)
 KEYS = (*LISTS, *TEXTS, *FLAGS)
@@ -106,6 +106,8 @@ def _requests_of(where: str, entry: dict[str, Any]) -> Iterator[CheckRequest]:
             device=texts.get("device"),
             loaders=lists.get("loader"),
             signatures=lists.get("signatures"),
+            fetches=lists.get("fetch", ()),
+            feeds=lists.get("feed", ()),
             soft_placement=soft,
             tags=lists.get("tags"),
             fail_on=texts.get("fail-on"),

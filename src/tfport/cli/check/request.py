@@ -15,6 +15,8 @@ class CheckRequest:
     gpu: str | None = None
     loaders: tuple[str, ...] | None = None
     signatures: tuple[str, ...] | None = None
+    fetches: tuple[str, ...] = ()
+    feeds: tuple[str, ...] = ()
     soft_placement: bool | None = None
     tags: tuple[str, ...] | None = None
     fail_on: str | None = None

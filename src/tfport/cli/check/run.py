@@ -46,6 +46,8 @@ def _override(request: CheckRequest, args: argparse.Namespace) -> CheckRequest:
         "gpu": args.gpu,
         "loaders": args.loader,
         "signatures": args.signature,
+        "fetches": args.fetch or None,
+        "feeds": args.feed or None,
         "soft_placement": args.soft_placement,
         "tags": args.tags and args.tags.split(","),
         "fail_on": args.fail_on,

@@ -25,7 +25,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="TENSOR",
         action="append",
         default=[],
-        help="tensors to fetch (default: the outputs of the signature, or of the graph); can be repeated",
+        help="tensors to fetch (default: the outputs of the signature; for a graph without signatures, a "
+        "guess); can be repeated",
     )
     add_engine(parser)
     parser.add_argument("-o", "--output", metavar="FILE.npz", help="write the outputs to a new file")
@@ -35,13 +36,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     import tfport
-    from tfport.cli.input_values import read_inputs
+    from tfport.cli.input_values import input_names, read_inputs
     from tfport.cli.progress import show_progress
     from tfport.runtime.composite import flatten_inputs, pack_outputs
     from tfport.runtime.select_signature import select_signature
 
     model, registry = load_runnable_model(args)
-    signature = select_signature(model, args.signature, args.fetch)
+    fed = [name for name in input_names(args.input, args.inputs) if model.has_tensor(name)]
+    signature = select_signature(model, args.signature, args.fetch, fed)
     feeds = flatten_inputs(signature, read_inputs(signature, args.input, args.inputs))
     with show_progress(f"running {args.model}"):
         session = tfport.Session(model, registry=registry, threads=args.threads, engine=args.engine)

@@ -11,16 +11,21 @@ from tfport.fix.certify.runners import ModelSide, OwnSession
 from tfport.fix.certify.trials import TrialBuilder, chosen
 from tfport.formats.files import Folder
 from tfport.formats.saved_model.signature import SAVED_MODEL
+from tfport.graph.graph_outputs import WHOLE_GRAPH
 from tfport.graph.model import Model, Signature
 from tfport.runtime.custom.registry import Registry
-from tfport.runtime.select_signature import WHOLE_GRAPH, select_signature
+from tfport.runtime.select_signature import select_signature
 
 MOST_ENDS = 64
 """The most outputs of a graph without signatures that are compared."""
 
 
 def both_sides(
-    before: Model, after: Model, names: Iterable[str] | None, fetches: Sequence[str]
+    before: Model,
+    after: Model,
+    names: Iterable[str] | None,
+    fetches: Sequence[str],
+    feeds: Sequence[str] = (),
 ) -> tuple[ModelSide, ModelSide]:
     """Both models with the same signatures."""
     if before.signatures and not fetches:
@@ -28,7 +33,7 @@ def both_sides(
         first = {entry.name: entry for entry in chosen(before.signatures, asked, before.where)}
         second = {name: select_signature(after, name) for name in first}
     else:
-        whole = select_signature(before, None, fetches)
+        whole = select_signature(before, None, fetches, feeds)
         tensors = [name for spec in whole.outputs.values() for name in spec.tensors]
         first, second = {WHOLE_GRAPH: whole}, {WHOLE_GRAPH: select_signature(after, None, tensors)}
     for name, signature in first.items():

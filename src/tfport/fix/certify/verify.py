@@ -46,6 +46,7 @@ def verify(
     inputs: Mapping[str, Any] | None = None,
     signatures: Iterable[str] | None = None,
     fetches: Sequence[str] = (),
+    feeds: Sequence[str] = (),
     only_answers: bool = False,
     rtol: float | None = None,
     atol: float | None = None,
@@ -55,10 +56,11 @@ def verify(
 ) -> Verification:
     """Compare the outputs of a model before and after a rewrite.
 
-    `fetches` are the outputs of a graph without signatures; with `only_answers`, those that the
+    `fetches` are the outputs of a graph without signatures, and `feeds` its inputs besides the
+    placeholders; with `only_answers`, those that the
     original cannot compute are skipped and reported.
     """
-    sides = both_sides(before, after, signatures, fetches)
+    sides = both_sides(before, after, signatures, fetches, feeds)
     others = [TensorFlow(python) for python in pythons]  # fails early for what is not a program
     _fits_somewhere(inputs, sides[0])
     verification = Verification(list(sides[0].entrances), rtol=rtol, atol=atol)

@@ -17,9 +17,10 @@ from typing import Any
 import numpy as np
 
 from tfport.errors import Error
+from tfport.graph.graph_outputs import WHOLE_GRAPH
 from tfport.graph.model import Model
 from tfport.runtime.bench.samples import sample_inputs
-from tfport.runtime.select_signature import WHOLE_GRAPH, select_signature
+from tfport.runtime.select_signature import select_signature
 
 ROUNDS = 3
 WORKER = "tfport.runtime.bench.worker"
