@@ -41,6 +41,7 @@ CONTRACT = {
     },
     "inputs": {str: TENSOR},
     "outputs": [str],
+    "fetched": dict | None,
     "graph": {"nodes": int, "functions": int, "devices": [str]},
     "ops": {
         "signatures": {str: COUNTS},
