@@ -35,7 +35,6 @@ from tfport.formats.proto.kernel_pb2 import KernelDef, KernelList
 CACHE = Path("~/.cache/tfport/atlas").expanduser()
 ADDON_CACHE = Path("~/.cache/tfport/atlas-addons").expanduser()
 FRAMEWORK = "libtensorflow_framework.so*.z"
-PINS = re.compile(r"(numpy|protobuf|keras|tf-keras|ml-dtypes|h5py|tensorboard|tensorflow[-_]estimator)\b")
 FACTS_OF_RECORD = ("alias_of", "kernels_partial", "requires_tensorflow", "tried_with", "refused")
 
 
@@ -84,7 +83,7 @@ def facts(folder: Path, record: dict) -> dict:
     """What the files of the wheel say, and what the record says besides its registry."""
     file = folder / "facts.json"
     all_facts = json.loads(file.read_text()) if file.exists() else {}
-    all_facts["requires"] = [r for r in all_facts.get("requires", []) if PINS.match(r)]
+    all_facts["requires"] = all_facts.get("requires", [])
     return all_facts | {name: record[name] for name in FACTS_OF_RECORD if record.get(name)}
 
 

@@ -43,9 +43,12 @@ class ChosenBuild:
 
 
 def choose_tensorflow(
-    wanted: PackageRequirement, *, typed: bool, atlas: Atlas, platform: str = X86
+    wanted: PackageRequirement, *, typed: bool, atlas: Atlas, platform: str = X86, python: str = ""
 ) -> list[ChosenBuild]:
-    """Return the TensorFlow builds that a requirement refers to; raise an error if there is none."""
+    """Return the TensorFlow builds that a requirement refers to; raise an error if there is none.
+
+    `python` is the Python version that pip would choose a release for, if it is known.
+    """
     package = TENSORFLOW_PACKAGES[wanted.package]
     platform = ARM if ARM in (platform, package.platform) else X86
     own = {b.version: b for b in builds(atlas, wanted.package, platform)}
@@ -53,6 +56,8 @@ def choose_tensorflow(
     first, last = version_key(package.first), version_key(package.last)
     others = {b.version: b for b in stock if first <= version_key(b.version) <= last}
     available = {**others, **own}
+    if wanted.pin is None and (fitting := {v: b for v, b in available.items() if _has_wheel(b, python)}):
+        available = fitting
     versions, notes = choose_versions(wanted, sorted(available, key=version_key), typed=typed)
     chosen = [ChosenBuild(wanted.package, v, available[v], list(notes)) for v in versions]
     for choice in chosen:
@@ -61,6 +66,11 @@ def choose_tensorflow(
                 f"{choice.package} is {package.what}: tensorflow {choice.version} is used instead"
             )
     return chosen
+
+
+def _has_wheel(build: Build, python: str) -> bool:
+    pythons = build.facts.get("pythons") or []
+    return not python or not pythons or python in pythons
 
 
 def builds(atlas: Atlas, package: str, platform: str) -> list[Build]:

@@ -1,6 +1,7 @@
 """The content of an environment: its packages, its Python, and its system libraries.
 
-`read_environment(text)` accepts what `--on` accepts, and the root of an unpacked image.
+`read_environment(text)` accepts what `--on` accepts: also images, Dockerfiles and the root of an
+unpacked image.
 What is unknown stays empty: a requirements file has no GLIBC version.
 """
 
@@ -8,21 +9,24 @@ from __future__ import annotations
 
 import os
 import re
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from tfport.atlas.atlas import Atlas
-from tfport.atlas.requirements import PackageRequirement, merged_requirements
+from tfport.atlas.requirements import PackageRequirement, extra_requirements, merged_requirements
 from tfport.atlas.system_image import System, is_image, system_of
-from tfport.atlas.target import Target, resolve_targets
+from tfport.atlas.target import WITH_CUDA, NoTensorFlow, Target, resolve_targets
 from tfport.atlas.target_text import TargetText, parse_target_text
 from tfport.errors import Error
 
 THIS = "."
 CUDA_PACKAGES = {
-    "cudart": re.compile(r"nvidia-cuda-runtime(-cu\d+)?|cudatoolkit|cuda-cudart"),
-    "cudnn": re.compile(r"nvidia-cudnn(-cu\d+)?|cudnn"),
-}
-"""Packages of pip or conda that contain a CUDA library."""
+    "cudart": (
+        r"nvidia-cuda-runtime(-cu\d+)?", r"cudatoolkit", r"cuda-cudart", r"cuda-version",
+        r"cuda(-toolkit|-runtime|-libraries)?", r"cuda-nvcc(-tools)?|cuda-compiler|cudatoolkit-dev",
+    ),
+    "cudnn": (r"nvidia-cudnn(-cu\d+)?", r"cudnn", r"libcudnn\d*"),
+}  # fmt: skip
+"""Packages of pip and conda with the version of a CUDA library, those that contain it first."""
 MINOR = 2
 
 
@@ -39,6 +43,12 @@ class Environment:
     target: Target | None
     """Its TensorFlow, with add-ons."""
     notes: list[str]
+    unknown: str = ""
+    """Why its TensorFlow is unknown, if it has one that is not recorded or that nothing names."""
+    for_gpus: bool = False
+    """Whether it is made for GPUs, as a tag or a build string says."""
+    named_cuda: dict[str, str] = field(default_factory=dict)
+    """The versions of `cudart` and `cudnn` that a tag or a build string names."""
 
     def version(self, package: str) -> str:
         """Return the pinned or installed version of a package; empty if unknown."""
@@ -52,10 +62,11 @@ class Environment:
 
     @property
     def cuda(self) -> dict[str, str]:
-        """The versions of `cudart` and `cudnn`, from packages or from the system."""
-        versions_of = dict(self.system.cuda)
-        for library, pattern in CUDA_PACKAGES.items():
-            versions = (self.version(name) for name in self.packages if pattern.fullmatch(name))
+        """The versions of `cudart` and `cudnn`, from packages, from names or from the system."""
+        versions_of = {**self.system.cuda, **self.named_cuda}
+        for library, patterns in CUDA_PACKAGES.items():
+            matching = (n for pattern in patterns for n in self.packages if re.fullmatch(pattern, n))
+            versions = (self.packages[name].release for name in matching)
             versions_of[library] = next(filter(None, versions), versions_of.get(library, ""))
         return {library: version for library, version in versions_of.items() if version}
 
@@ -68,19 +79,40 @@ def read_environment(text: str, *, device: str | None = None, atlas: Atlas | Non
         wanted.package: wanted for wanted in merged_requirements(everything, [w.package for w in everything])
     }
     environment = Environment(
-        text.strip(), packages, _python(parts, packages), _system(text.strip(), parts), None, []
+        name=text.strip(),
+        packages=packages,
+        python=_python(parts, packages),
+        system=_system(text.strip(), parts),
+        target=None,
+        notes=[],
+        for_gpus=parts.listed.device == "gpu",
+        named_cuda=parts.listed.cuda,
     )
     wants = device or ("gpu" if environment.cuda else None)
     try:
         targets = resolve_targets(text, device=wants, atlas=atlas)
     except Error as error:
-        if not parts.listed.wanted or parts.typed:
+        if not parts.files or parts.typed:
             raise
-        return replace(environment, notes=[str(error)])
+        without = isinstance(error, NoTensorFlow)
+        return replace(environment, notes=[str(error)], unknown="" if without else str(error))
     if len(targets) > 1:
         names = f"{targets[0].name} to {targets[-1].name}"
         raise Error(f"{text}: names {len(targets)} environments, {names}; expected one")
-    return replace(environment, target=targets[0], notes=targets[0].notes)
+    return _with_extra(replace(environment, target=targets[0], notes=targets[0].notes))
+
+
+def _with_extra(environment: Environment) -> Environment:
+    """Add the packages that `tensorflow[and-cuda]` installs, as the wheel of the release declares them."""
+    build = environment.target.build if environment.target else None
+    asked = any(WITH_CUDA in wanted.extras for wanted in environment.packages.values())
+    if build is None or not asked:
+        return environment
+    wanted = extra_requirements(build.facts.get("requires") or (), WITH_CUDA)
+    if not wanted:
+        note = f"{build.name} has no extra `{WITH_CUDA}`: pip ignores it"
+        return replace(environment, notes=[*environment.notes, note])
+    return replace(environment, packages={w.package: w for w in wanted} | environment.packages)
 
 
 def _python(parts: TargetText, packages: dict[str, PackageRequirement]) -> str:

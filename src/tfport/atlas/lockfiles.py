@@ -2,7 +2,7 @@
 
 `read_packages(path)` supports uv.lock, poetry.lock, pdm.lock, pylock.toml,
 Pipfile.lock, conda's environment.yml and lists, the output of `pip list` and `pip freeze`,
-and requirements files. It recognizes them by content, then by name.
+requirements files and Dockerfiles. It recognizes them by content, then by name.
 """
 
 from __future__ import annotations
@@ -15,29 +15,21 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 from packaging.markers import InvalidMarker, Marker
-from packaging.utils import canonicalize_name
 
-from tfport.atlas.atlas import ARM, X86
+from tfport.atlas.conda_packages import read_conda, read_conda_list, read_explicit
+from tfport.atlas.containers.dockerfile import is_dockerfile, read_dockerfile
 from tfport.atlas.requirements import (
-    LONGEST,
     PackageList,
     PackageRequirement,
     RequirementsReader,
     applies,
-    parse_requirement,
     pinned,
     read_text,
     requirement_if_valid,
 )
-from tfport.errors import Error, UnreadableFile
+from tfport.errors import UnreadableFile
 
-CONDA_FILE = re.compile(r"(?:.*/)?([^/]+)-([^-/]+)-([^-/]+)\.(?:conda|tar\.bz2)(?:#.*)?")
-CONDA_SPEC = re.compile(r"(?:.*::)?([\w.-]+)\s*(.*)")
-CONDA_NOTE = "conda builds are not recorded: the wheels of the same releases are used instead"
-CONDA_PLATFORM = re.compile(r"^# platform: linux-(64|aarch64)\s*$", re.MULTILINE)
 CONDA_LIST = re.compile(r"^# packages in environment at |^# \$ conda create ", re.MULTILINE)
-CONDA_LINE = re.compile(r"([\w.-]+)(?:\s+|=)([\w.!+]+)(?:(?:\s+|=)(\S+).*)?")
-FROM_PIP = "pypi"
 COLUMNS = re.compile(r"Package\s+Version\b.*\n-+ +-+")
 
 
@@ -54,6 +46,8 @@ def reader_for(path: str, text: str) -> Callable[[str, str], PackageList]:
     name, start = os.path.basename(path).lower(), text.lstrip()
     if start.startswith(("{", "[{", "[]")) or (name.endswith(".json") and start.startswith("[")):
         return read_json
+    if is_dockerfile(path, text):
+        return lambda path, text: read_dockerfile(path, text, read_packages)
     if name.endswith((".lock", ".toml")):
         return read_toml
     if name.endswith((".yml", ".yaml")):
@@ -139,73 +133,3 @@ def read_columns(path: str, text: str) -> PackageList:
     """Read the output of `pip list`."""
     lines = (line.split() for line in text.splitlines())
     return PackageList([w for line in lines if len(line) > 1 if (w := pinned(line[0], line[1]))])
-
-
-def read_explicit(path: str, text: str) -> PackageList:
-    """Read the output of `conda list --explicit`: the URL of each package."""
-    files = (CONDA_FILE.fullmatch(line.strip()) for line in text.splitlines() if len(line) < LONGEST)
-    wanted = [w for f in files if f and (w := pinned(conda_name(f[1]), f[2]))]
-    return PackageList(wanted, [CONDA_NOTE], conda_platform(text))
-
-
-def read_conda_list(path: str, text: str) -> PackageList:
-    """Read the output of `conda list` and `conda list --export`: columns, or `name=version=build`."""
-    lines = (CONDA_LINE.fullmatch(line.strip()) for line in text.splitlines() if len(line) < LONGEST)
-    packages = [(w, f[3] or "") for f in lines if f and (w := pinned(conda_name(f[1]), f[2]))]
-    own = any(w.package == "tensorflow" and not build.startswith(FROM_PIP) for w, build in packages)
-    return PackageList([w for w, _ in packages], [CONDA_NOTE] if own else [], conda_platform(text))
-
-
-def conda_platform(text: str) -> str:
-    match = CONDA_PLATFORM.search(text)
-    return "" if match is None else X86 if match[1] == "64" else ARM
-
-
-def conda_name(name: str) -> str:
-    """Map conda's `tensorflow-base` to `tensorflow`."""
-    return "tensorflow" if canonicalize_name(name) == "tensorflow-base" else name
-
-
-def read_conda(path: str, text: str) -> PackageList:
-    """Read conda's environment.yml: the list `dependencies`, and the list `pip` in it."""
-    if not re.search(r"^dependencies\s*:", text, re.MULTILINE):
-        raise UnreadableFile(f"{path}: YAML, but not a conda environment: expected `dependencies`")
-    listing, inside, pip = PackageList(), False, None
-    for line in text.splitlines():
-        bare = re.sub(r"(^|\s)#.*", "", line).rstrip()
-        indent = len(bare) - len(bare.lstrip())
-        item = bare.strip().removeprefix("-").strip().strip("\"'")
-        if not item or len(item) > LONGEST:
-            continue
-        if not indent and not bare.startswith("-"):
-            inside, pip = bare.startswith("dependencies"), None
-        elif inside and item == "pip:":
-            pip = indent
-        elif inside and pip is not None and indent > pip:
-            listing.wanted += pip_line(item)
-        elif inside:
-            pip = None
-            listing.wanted += conda_spec(item)
-            listing.notes = [CONDA_NOTE]
-    return listing
-
-
-def pip_line(item: str) -> list[PackageRequirement]:
-    try:
-        wanted = parse_requirement(item)
-    except Error:
-        return []  # an option, a folder or a file
-    return [wanted] if wanted else []
-
-
-def conda_spec(item: str) -> list[PackageRequirement]:
-    """Read a spec: `tensorflow=2.8`, `conda-forge::tensorflow==2.8.0`, `tensorflow=2.8.0=gpu_py39`."""
-    match = CONDA_SPEC.fullmatch(item.partition("[")[0].strip())
-    if match is None:
-        return []
-    name, versions = conda_name(match[1]), re.sub(r"\s+(?=[^<>=!~,|\s]+$)", "=", match[2].strip())
-    if exact := re.fullmatch(r"(={0,2})\s*([\d.]+)(\.?\*)?(=.*)?", versions):
-        # one equals sign matches any version with this prefix
-        fuzzy = exact[3] or (exact[1] != "==" and not exact[4])
-        versions = f"=={exact[2].rstrip('.')}{'.*' if fuzzy else ''}"
-    return [requirement_if_valid(name, versions) or PackageRequirement(canonicalize_name(name))]

@@ -33,6 +33,11 @@ TENSORFLOW_PACKAGES = {
     "tensorflow-aarch64": TensorFlowPackage("TensorFlow's build for Linux on ARM64", platform=ARM),
     "tensorflow-cpu-aws": TensorFlowPackage("TensorFlow's build for Linux on ARM64", platform=ARM),
     "tensorflow-rocm": TensorFlowPackage("AMD's build for its GPUs", "gpu"),
+    "tensorflow-rocm-enhanced": TensorFlowPackage("AMD's build for its GPUs", "gpu"),
+    "tensorflow-directml": TensorFlowPackage("Microsoft's build for GPUs on Windows"),
+    "tensorflow-ascend": TensorFlowPackage("Huawei's build for its accelerators"),
+    "tensorflow-tpu": TensorFlowPackage("TensorFlow's build for TPUs"),
+    "nvidia-tensorflow": TensorFlowPackage("NVIDIA's build", "gpu"),
     "intel-tensorflow": TensorFlowPackage("Intel's build"),
     "intel-tensorflow-avx512": TensorFlowPackage("Intel's build"),
     "tensorflow-mkl": TensorFlowPackage("conda's name for a build with Intel's library"),
@@ -61,12 +66,25 @@ NOT_TARGETS = {
     "torch": "PyTorch, which does not load TensorFlow models",
     "jax": "JAX, which does not load TensorFlow models",
 }
-NIGHTLY = ("tf-nightly", "tfp-nightly")
+NIGHTLY = ("tf-nightly", "ai-edge-tensorflow")
+"""How the names of nightly builds of TensorFlow itself begin."""
+SERVERS = ("tensorflow-serving", "tensorflow-serving-gpu", "tensorflow-model-server")
+"""Serving itself, not its API for clients, as images and Dockerfiles install it."""
+
+
+def is_nightly(package: str) -> bool:
+    """Whether a package is a nightly build of TensorFlow itself."""
+    return package.startswith(NIGHTLY)
+
+
+def is_tensorflow(package: str) -> bool:
+    """Whether a package contains TensorFlow itself, or a server with it."""
+    return package in TENSORFLOW_PACKAGES or package in SERVERS or is_nightly(package)
 
 
 def why_not(package: str) -> str | None:
     """Return why a package is not a target; None if there is no known reason."""
-    return NOT_TARGETS.get("tf-nightly" if package.startswith(NIGHTLY) else package)
+    return NOT_TARGETS.get("tf-nightly" if package.startswith((*NIGHTLY, "tfp-nightly")) else package)
 
 
 def suggestion(package: str, recorded: list[str]) -> str:

@@ -54,6 +54,13 @@ class PackageRequirement:
         return None
 
     @property
+    def release(self) -> str:
+        """The exact version, the start of it (`11.2` of `==11.2.*`), or the oldest accepted version."""
+        limits = {limit.operator: limit.version for limit in self.versions}
+        exact = limits.get("==") or limits.get("===") or limits.get("~=") or limits.get(">=") or ""
+        return exact.removesuffix(".*")
+
+    @property
     def text(self) -> str:
         return f"{self.package}{self.versions}"
 
@@ -68,12 +75,21 @@ class PackageList:
     """The machine it is for, if known; the default is x86-64."""
     python: str = ""
     """The Python version it is for, if known."""
+    device: str = ""
+    """`gpu` if it is made for GPUs."""
+    cuda: dict[str, str] = field(default_factory=dict)
+    """The versions of `cudart` and `cudnn` that are not among the packages."""
+    unknown: str = ""
+    """Why its TensorFlow is unknown, if it has one that nothing names."""
 
     def add(self, other: PackageList) -> None:
         self.wanted += other.wanted
         self.notes += other.notes
         self.platform = other.platform or self.platform
         self.python = other.python or self.python
+        self.device = other.device or self.device
+        self.cuda |= other.cuda
+        self.unknown = other.unknown or self.unknown
 
 
 def pinned(package: str, version: str) -> PackageRequirement | None:
@@ -110,9 +126,9 @@ def parse_requirement(text: str) -> PackageRequirement | None:
     )
 
 
-def applies(marker: Marker) -> bool:
+def applies(marker: Marker, extra: str = "") -> bool:
     """Whether a marker is true on Linux with this Python."""
-    environment = {**default_environment(), **LINUX, "extra": ""}
+    environment = {**default_environment(), **LINUX, "extra": extra}
     try:
         return marker.evaluate(environment)  # type: ignore[arg-type]
     except (UndefinedComparison, UndefinedEnvironmentName, ValueError):
@@ -241,6 +257,20 @@ def is_location(line: str) -> bool:
     return bool(re.match(r"([a-z][a-z0-9+.-]*://|git\+|\.{0,2}[/\\]|\.+$)", line)) or bool(
         re.fullmatch(r"[^\s;@=<>~!]+\.(zip|tar\.gz|tgz|tar\.bz2)", line)
     )
+
+
+def extra_requirements(texts: Iterable[str], extra: str) -> list[PackageRequirement]:
+    """Return what an extra adds on Linux, from Requires-Dist: `and-cuda` adds NVIDIA's packages."""
+    wanted = []
+    for text in texts:
+        try:
+            requirement = Requirement(text)
+        except InvalidRequirement:
+            continue
+        marker = requirement.marker
+        if marker is not None and "extra" in str(marker) and applies(marker, extra):
+            wanted.append(PackageRequirement(canonicalize_name(requirement.name), requirement.specifier))
+    return wanted
 
 
 def merged_requirements(

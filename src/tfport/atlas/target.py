@@ -4,6 +4,7 @@
     resolve_targets("tensorflow>=2.4,<2.9")      each release
     resolve_targets("tensorflow==2.8.4 tensorflow-text==2.8.2")
     resolve_targets("requirements.txt")          or a lock file, `.`, a wheel, a recorded target
+    resolve_targets("tensorflow/serving:2.8.0")  or another image, or a Dockerfile
     resolve_targets("ops_to_register.h@tensorflow==1.4.1")
 
 `notes` says what was derived and not recorded.
@@ -18,11 +19,18 @@ from dataclasses import dataclass, field, replace
 from packaging.specifiers import SpecifierSet
 
 from tfport.atlas import serving_releases
-from tfport.atlas.atlas import Atlas, Build, RecordedSource
+from tfport.atlas.atlas import X86, Atlas, Build, RecordedSource
 from tfport.atlas.atlas import atlas as recorded_atlas
 from tfport.atlas.choose_builds import ChosenBuild, choose_addon, choose_serving, choose_tensorflow
-from tfport.atlas.package_names import SERVING_PACKAGES, TENSORFLOW_PACKAGES, suggestion, why_not
-from tfport.atlas.requirements import PackageRequirement, merged_requirements
+from tfport.atlas.package_names import (
+    SERVERS,
+    SERVING_PACKAGES,
+    TENSORFLOW_PACKAGES,
+    is_nightly,
+    suggestion,
+    why_not,
+)
+from tfport.atlas.requirements import PackageList, PackageRequirement, merged_requirements
 from tfport.atlas.target_text import parse_target_text
 from tfport.errors import Error, UnreadableFile
 from tfport.formats.files import reason
@@ -31,6 +39,10 @@ from tfport.registry.registry import OpRegistry, Selection, Source
 DEVICES = ("cpu", "gpu")
 OURS = "tfport"
 WITH_CUDA = "and-cuda"
+
+
+class NoTensorFlow(Error):
+    """A file or folder lists packages, and TensorFlow is not among them."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -127,7 +139,10 @@ class _Resolver:
             return self._tensorflow(typed[0], typed=True)
         for wanted in self.parts.typed:
             if wanted.package in SERVING_PACKAGES:
-                return self._serving(wanted)
+                return self._serving(wanted, typed=True)
+        for wanted in self.parts.listed.wanted:
+            if wanted.package in SERVERS:
+                return self._serving(wanted, typed=False)
         listed = _tensorflow_requirements(self.parts.listed.wanted)
         if listed:
             return [base for wanted in listed for base in self._tensorflow(wanted, typed=False)]
@@ -156,15 +171,34 @@ class _Resolver:
                     f"such as 'tensorflow {parts.typed[0].text}'"
                 )
             return Error(f"{package} is not recorded{suggestion(package, recorded)}")
+        files = ", ".join(parts.files)
+        if parts.listed.unknown:
+            where = "" if files in parts.listed.unknown else f"{files}: "
+            return Error(f"{where}{parts.listed.unknown}")
+        for wanted in parts.listed.wanted:
+            if is_nightly(wanted.package):
+                return Error(f"{files}: {wanted.text} is {why_not(wanted.package)}")
         if parts.files:
-            return Error(f"{', '.join(parts.files)}: no TensorFlow found")
+            return NoTensorFlow(f"{files}: no TensorFlow found")
         return Error(f"{parts.header}: name the release it applies to: {parts.header}@tensorflow==…")
 
     def _tensorflow(self, wanted: PackageRequirement, *, typed: bool) -> list[_Base]:
-        platform = self.parts.listed.platform if not typed else "x86_64"
+        listed = PackageList() if typed else self.parts.listed
         device = "gpu" if WITH_CUDA in wanted.extras else TENSORFLOW_PACKAGES[wanted.package].device
-        choices = choose_tensorflow(wanted, typed=typed, atlas=self.atlas, platform=platform)
-        return [self._base(choice, device, [] if typed else self.parts.listed.notes) for choice in choices]
+        choices = choose_tensorflow(
+            wanted, typed=typed, atlas=self.atlas, platform=listed.platform or X86, python=listed.python
+        )
+        device = listed.device or device
+        if device == "gpu":
+            choices = [self._gpu_build(choice) for choice in choices]
+        return [self._base(choice, device, listed.notes) for choice in choices]
+
+    def _gpu_build(self, choice: ChosenBuild) -> ChosenBuild:
+        """Return the separate build for GPUs, which releases before 2.1 have."""
+        own = self.atlas.find("tensorflow-gpu", choice.version)
+        if choice.package != "tensorflow" or own is None or _has_gpu_kernels(self.atlas.source(choice.build)):
+            return choice
+        return replace(choice, package=own.package, build=own)
 
     def _base(self, choice: ChosenBuild, device: str, notes: list[str]) -> _Base:
         source, all_notes = self.atlas.source(choice.build), [*notes, *choice.notes]
@@ -175,18 +209,18 @@ class _Resolver:
         all_notes += [note for wheel in self.parts.wheels if (note := _wheel_note(wheel, choice.build))]
         return _Base(choice.name, choice.requirement, choice.build, source, all_notes, wanted)
 
-    def _serving(self, wanted: PackageRequirement) -> list[_Base]:
-        gpu = self.device == "gpu"
-        chosen = choose_serving(wanted, typed=True, atlas=self.atlas, gpu=gpu)
-        device = self.device or SERVING_PACKAGES[wanted.package]
-        return [self._serving_base(version, choice, device) for version, choice in chosen]
+    def _serving(self, wanted: PackageRequirement, *, typed: bool) -> list[_Base]:
+        listed = PackageList() if typed else self.parts.listed
+        device = self.device or listed.device or SERVING_PACKAGES[wanted.package]
+        chosen = choose_serving(wanted, typed=typed, atlas=self.atlas, gpu=device == "gpu")
+        return [self._serving_base(version, choice, device, listed.notes) for version, choice in chosen]
 
-    def _serving_base(self, version: str, choice: ChosenBuild, device: str) -> _Base:
+    def _serving_base(self, version: str, choice: ChosenBuild, device: str, notes: list[str]) -> _Base:
         imported = serving_releases.contrib_libraries(self.atlas, choice.build)
         source = RecordedSource(self.atlas, choice.build, imported=imported)
-        name = "tensorflow-serving"
+        name, all_notes = "tensorflow-serving", [*notes, *choice.notes]
         return _Base(
-            f"{name} {version}", f"{name}=={version}", choice.build, source, choice.notes, device, "serving"
+            f"{name} {version}", f"{name}=={version}", choice.build, source, all_notes, device, "serving"
         )
 
     def _recorded(self, path: str) -> _Base:

@@ -40,9 +40,14 @@ ENDINGS = (
     ".so",
     ".in",
 )
+DOCKERFILES = ("dockerfile", "containerfile")
+IMAGE = re.compile(r"^[^/\\~.][^\\]*[/:]")
+"""What only an image or a path can contain."""
+TAGGED = re.compile(r"[a-z0-9][a-z0-9._/:-]*:\w[\w.-]*(?:@sha256:[0-9a-f]{64})?")
 SQLITE = b"SQLite format 3\0"
 EXPECTED = (
-    "expected a package such as tensorflow==2.8.4, a requirements or lock file, an environment or a wheel"
+    "expected a package such as tensorflow==2.8.4, an image such as tensorflow/serving:2.8.0, "
+    "a requirements or lock file, a Dockerfile, an environment or a wheel"
 )
 
 
@@ -88,11 +93,22 @@ def words(text: str) -> list[str]:
     return all_words
 
 
+def is_image(word: str) -> bool:
+    """Whether a word names a known image; a file or package of the same name takes precedence."""
+    if not IMAGE.search(word) or os.path.exists(word):
+        return False
+    from tfport.atlas.containers.images import is_known_image
+
+    return is_known_image(word)
+
+
 def is_path(word: str) -> bool:
     """Whether a word names a file or a folder; a package of the same name takes precedence."""
     if ADDRESS.match(word):
         return False
     if word in (".", "..") or word.startswith(("./", "../", "~")) or word.endswith(ENDINGS):
+        return True
+    if word.lower() in DOCKERFILES or TAGGED.fullmatch(word):
         return True
     if canonicalize_name(word) in TENSORFLOW_PACKAGES | SERVING_PACKAGES or re.search(r"[<>=!;\[]| @ ", word):
         return False
@@ -100,6 +116,11 @@ def is_path(word: str) -> bool:
 
 
 def _add(parts: TargetText, word: str) -> None:
+    if is_image(word):
+        from tfport.atlas.containers.images import image_packages
+
+        _add_listing(parts, word, image_packages(word))
+        return
     if not is_path(word):
         _add_requirement(parts, word)
         return
@@ -120,6 +141,11 @@ def _add(parts: TargetText, word: str) -> None:
 
 
 def _hint(word: str) -> str:
+    if TAGGED.fullmatch(word):
+        return (
+            "; if it is a container image, tfport does not download it: unpack it with "
+            "`docker export CONTAINER | tar x -C FOLDER`, and name the folder"
+        )
     return "" if "/" in word else f"; {EXPECTED}"
 
 

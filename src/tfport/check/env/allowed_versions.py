@@ -53,15 +53,24 @@ def _lowest_versions(major: int, allowed: list[SpecifierSet]) -> Iterator[str]:
             yield limit.version.removesuffix(".*")
 
 
+def required_packages(build: Build) -> list[str]:
+    """The packages that a build requires, without extras."""
+    return list(dict.fromkeys(canonicalize_name(r.name) for r in _requirements(build)))
+
+
 def _requirements(build: Build) -> Iterator[Requirement]:
     for text in build.facts.get("requires") or ():
         try:
-            yield Requirement(text)
+            requirement = Requirement(text)
         except InvalidRequirement:
             continue
+        if "extra" not in str(requirement.marker):
+            yield requirement
 
 
 def _applies(marker: Marker | None, python: str) -> bool:
-    if marker is None or not python:
+    """Whether a marker is true on Linux; one about an unknown Python is."""
+    if marker is None or (not python and "python" in str(marker)):
         return True
-    return marker.evaluate({**LINUX, "python_version": python, "python_full_version": f"{python}.0"})
+    version = {"python_version": python, "python_full_version": f"{python}.0"} if python else {}
+    return marker.evaluate({**LINUX, **version})

@@ -8,7 +8,7 @@ from tfport.atlas.atlas import ARM, Build
 from tfport.atlas.compute_capability import runs_natively
 from tfport.atlas.environment import Environment
 from tfport.atlas.versions import version_key
-from tfport.check.env.difference import NONE, UNKNOWN, EnvironmentDifference, difference
+from tfport.check.env.difference import NONE, EnvironmentDifference, difference
 from tfport.check.explain.cuda import ONE_FOR_ALL_MINORS, cuda_of
 
 RUNTIMES = {"glibc": "GLIBC", "glibcxx": "GLIBCXX", "cxxabi": "CXXABI"}
@@ -18,7 +18,6 @@ CUDA = {"cudart": ("version", "CUDA"), "cudnn": ("cudnn", "cuDNN")}
 
 def system_differs(build: Environment, runtime: Environment) -> Iterator[EnvironmentDifference]:
     yield from _machine(build, runtime)
-    yield from _libc(build, runtime)
     for fact in RUNTIMES:
         yield from _runtime(fact, build, runtime)
     for library in CUDA:
@@ -42,41 +41,18 @@ def _tensorflow(environment: Environment) -> Build | None:
     return environment.target.build if environment.target else None
 
 
-def _libc(build: Environment, runtime: Environment) -> Iterator[EnvironmentDifference]:
-    tensorflow = _tensorflow(runtime)
-    if tensorflow and runtime.system.libc == "musl" and build.system.libc != "musl":
-        first = build.system.libc or UNKNOWN
-        yield difference("no-glibc", "C library", first, "musl", tensorflow=tensorflow.name)
-
-
 def _runtime(fact: str, build: Environment, runtime: Environment) -> Iterator[EnvironmentDifference]:
-    """Compare GLIBC, GLIBCXX or CXXABI with what TensorFlow needs and with the other system."""
+    """Compare GLIBC, GLIBCXX or CXXABI of two systems."""
     first, second = getattr(build.system, fact), getattr(runtime.system, fact)
-    if not second:
-        return
-    tensorflow, name = _tensorflow(runtime), RUNTIMES[fact]
-    floor = tensorflow.facts.get(fact) if tensorflow else None
-    if tensorflow and floor and version_key(second) < version_key(floor):
-        values = {"tensorflow": tensorflow.name, "library": name, "floor": floor}
-        yield difference("below-floor", name, first or UNKNOWN, second, **values)
-    elif first and version_key(first) > version_key(second):
-        yield difference("system-older", name, first, second, library=name)
+    if first and second and version_key(first) > version_key(second):
+        yield difference("system-older", RUNTIMES[fact], first, second, library=RUNTIMES[fact])
 
 
 def _cuda_library(library: str, build: Environment, runtime: Environment) -> Iterator[EnvironmentDifference]:
-    """Compare an installed CUDA library with the version that TensorFlow was built with."""
+    """Whether a CUDA library of the first environment is not in the second."""
     first, second = build.cuda.get(library, ""), runtime.cuda.get(library, "")
-    fact, name = CUDA[library]
-    tensorflow = _tensorflow(runtime)
-    required = cuda_of(tensorflow.facts).get(fact) if tensorflow else None
-    mismatch = second and required and not same_cuda(required, second, by_major=library == "cudnn")
-    if tensorflow and mismatch and has_gpus(runtime):
-        yield difference(
-            "cuda-unfit", name, first or UNKNOWN, second,
-            tensorflow=tensorflow.name, library=name, required=required,
-        )  # fmt: skip
-    elif first and not second and has_gpus(build):
-        yield difference("cuda-missing", name, first, NONE, library=name)
+    if first and not second and has_gpus(build) and not runtime.for_gpus:
+        yield difference("cuda-missing", CUDA[library][1], first, NONE, library=CUDA[library][1])
 
 
 def same_cuda(required: str, installed: str, *, by_major: bool) -> bool:
@@ -85,7 +61,7 @@ def same_cuda(required: str, installed: str, *, by_major: bool) -> bool:
     Since CUDA 11 the name contains only the major version.
     """
     needed, present = version_key(required).release, version_key(installed).release
-    exact = 1 if by_major or needed[0] >= ONE_FOR_ALL_MINORS else 2
+    exact = min(1 if by_major or needed[0] >= ONE_FOR_ALL_MINORS else 2, len(present))
     return needed[:exact] == present[:exact]
 
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 
 from tfport.atlas.atlas import Atlas, Build
-from tfport.atlas.choose_builds import suits
 from tfport.atlas.diff import RegistryDiff, diff_registries
 from tfport.atlas.environment import Environment
 from tfport.atlas.symbols import symbols
 from tfport.atlas.target import Target
 from tfport.atlas.versions import version_key
 from tfport.check.console import count
+from tfport.check.env.advice import addon_advice, same_addon_advice
 from tfport.check.env.difference import NONE, EnvironmentDifference, difference
 from tfport.registry.registry import OpRegistry
 
@@ -24,7 +24,7 @@ def tensorflow_differs(
     """The differences of TensorFlow itself, then of its add-ons."""
     first, second = build.target, runtime.target
     if first is None or second is None:
-        if first and first.build and not any(name.startswith(SUBJECT) for name in runtime.packages):
+        if first and first.build and second is None and not runtime.unknown:
             yield difference(
                 "no-tensorflow", SUBJECT, _version(first), NONE, where=runtime.name,
                 package=first.build.package, version=first.build.version,
@@ -32,7 +32,7 @@ def tensorflow_differs(
         return
     yield from _registries(first, second, atlas)
     yield from _libraries(first, second)
-    yield from _addons(first, second, atlas)
+    yield from _addons(first, second, runtime.python, atlas)
 
 
 def _version(target: Target) -> str:
@@ -46,8 +46,7 @@ def _registries(first: Target, second: Target, atlas: Atlas) -> Iterator[Environ
     )
     diff = diff_registries(before, after, atlas)
     sides = (SUBJECT, _version(first), _version(second))
-    if diff.removed:
-        ops = sorted(diff.removed, key=_by_kernels(before))
+    if ops := sorted(filter(is_public, diff.removed), key=_by_kernels(before)):
         yield difference("ops-lost", *sides, names=ops, count=count(len(ops), "op"))
     attributes = list(_attributes_lost(diff, before, after))
     if attributes:
@@ -55,21 +54,23 @@ def _registries(first: Target, second: Target, atlas: Atlas) -> Iterator[Environ
         yield difference("attributes-lost", *sides, names=attributes, count=number)
     for device in _devices(first, second):
         lost = {change.op: len(change.removed) for change in diff.kernels if change.device == device}
-        ops = sorted(
-            (op for op, kernels in lost.items() if kernels), key=lambda op: (op.startswith("_"), -lost[op])
-        )
+        ops = sorted((op for op in lost if lost[op] and is_public(op)), key=lambda op: -lost[op])
         if ops:
             yield difference(
                 "kernels-lost", *sides, names=ops, count=count(len(ops), "op"), device=device
             )  # fmt: skip
-    if diff.added:
-        ops = sorted(diff.added, key=_by_kernels(after))
+    if ops := sorted(filter(is_public, diff.added), key=_by_kernels(after)):
         yield difference("ops-gained", *sides, names=ops, count=count(len(ops), "op"))
 
 
-def _by_kernels(registry: OpRegistry) -> Callable[[str], tuple[bool, int]]:
-    """Sort ops by their number of kernels, the internal ops of TensorFlow last."""
-    return lambda op: (op.startswith("_"), -len(registry.kernels(op)))
+def is_public(op: str) -> bool:
+    """Whether models can contain an op: TensorFlow makes internal ones itself while it runs a model."""
+    return not op.startswith("_")
+
+
+def _by_kernels(registry: OpRegistry) -> Callable[[str], int]:
+    """Sort ops by their number of kernels."""
+    return lambda op: -len(registry.kernels(op))
 
 
 def _devices(first: Target, second: Target) -> list[str]:
@@ -77,7 +78,7 @@ def _devices(first: Target, second: Target) -> list[str]:
 
 
 def _attributes_lost(diff: RegistryDiff, before: OpRegistry, after: OpRegistry) -> Iterator[str]:
-    for op in diff.changed:
+    for op in filter(is_public, diff.changed):
         left = {attr.name for attr in after[op].attr}
         yield from (f"{op}.{attr.name}" for attr in before[op].attr if attr.name not in left)
 
@@ -100,31 +101,27 @@ def _same_minor(first: Build, second: Build) -> bool:
     return version_key(first.version).release[:2] == version_key(second.version).release[:2]
 
 
-def _addons(first: Target, second: Target, atlas: Atlas) -> Iterator[EnvironmentDifference]:
+def _addons(first: Target, second: Target, python: str, atlas: Atlas) -> Iterator[EnvironmentDifference]:
     after = {addon.package: addon for addon in second.addons}
     for addon in first.addons:
         other = after.get(addon.package)
-        if other is None:
-            ops = atlas.source(addon).ops()
+        if other is not None:
+            yield from _addon_ops(addon, other, second, atlas)
+        elif ops := [op for op in atlas.source(addon).ops() if is_public(op)]:
+            advice = addon_advice(addon.package, second.build, python) if second.build else ""
             yield difference(
                 "addon-missing", addon.package, addon.version, NONE,
-                names=ops, addon=addon.package, count=count(len(ops), "op"),
-            )  # fmt: skip
-        else:
-            yield from _addon_ops(addon, other, atlas)
-    for addon in second.addons:
-        if second.build and second.kind != "serving" and not suits(addon, second.build):
-            before = next((a.version for a in first.addons if a.package == addon.package), NONE)
-            yield difference(
-                "addon-refuses", addon.package, before, addon.version, addon=addon.package,
-                required=addon.facts["requires_tensorflow"], tensorflow=second.build.name,
+                names=ops, addon=addon.package, count=count(len(ops), "op"), advice=advice,
             )  # fmt: skip
 
 
-def _addon_ops(addon: Build, other: Build, atlas: Atlas) -> Iterator[EnvironmentDifference]:
-    lost = sorted(set(atlas.source(addon).ops()) - set(atlas.source(other).ops()))
+def _addon_ops(
+    addon: Build, other: Build, second: Target, atlas: Atlas
+) -> Iterator[EnvironmentDifference]:
+    lost = sorted(filter(is_public, set(atlas.source(addon).ops()) - set(atlas.source(other).ops())))
     if lost:
+        advice = same_addon_advice(addon.package, addon.version, second.build) if second.build else ""
         yield difference(
             "addon-ops-lost", addon.package, addon.version, other.version,
-            names=lost, addon=addon.package, count=count(len(lost), "op"),
+            names=lost, addon=addon.package, count=count(len(lost), "op"), advice=advice,
         )  # fmt: skip

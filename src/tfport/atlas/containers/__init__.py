@@ -1,0 +1,1 @@
+"""Container images and Dockerfiles: what they contain, from their names and texts."""
