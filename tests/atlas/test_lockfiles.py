@@ -7,7 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tfport.atlas.lockfiles import CONDA_NOTE, read_packages, reader_for
+from tfport.atlas.conda_packages import CONDA_NOTE
+from tfport.atlas.lockfiles import read_packages, reader_for
 from tfport.errors import Error, UnreadableFile
 
 UV = """\
@@ -216,7 +217,7 @@ CONDA = [  # item                              what it asks for
     ("tensorflow=2.8.0=gpu_py39h8236f22_0",    "tensorflow==2.8.0"),
     ("tensorflow 2.8.0 gpu_py39h8236f22_0",    "tensorflow==2.8.0"),
     ("tensorflow-base=2.8.0",                  "tensorflow==2.8.0.*"),
-    ("conda-forge::tensorflow-gpu=2.8",        "tensorflow-gpu==2.8.*"),
+    ("conda-forge::tensorflow-gpu=2.8",        "tensorflow==2.8.*"),
     ("tensorflow[version='>=2']",              "tensorflow"),
 ]  # fmt: skip
 BROKEN = [  # name       text              the sentence

@@ -16,7 +16,8 @@ from tfport.atlas.target import resolve_targets
 from tfport.errors import Error
 
 INSTEAD = (
-    "expected a package such as tensorflow==2.8.4, a requirements or lock file, an environment or a wheel"
+    "expected a package such as tensorflow==2.8.4, an image such as tensorflow/serving:2.8.0, "
+    "a requirements or lock file, a Dockerfile, an environment or a wheel"
 )
 TWO_FOUR = ["tensorflow 2.4.3", "tensorflow 2.4.4"]
 TWO_EIGHT = ["tensorflow 2.8.0", "tensorflow 2.8.3", "tensorflow 2.8.4"]

@@ -17,6 +17,9 @@ from packaging.specifiers import InvalidSpecifier, SpecifierSet
 
 from tfport.atlas.versions import version_key
 
+FAR = "2.9999"
+"""Later than any release of TensorFlow 2."""
+
 
 @dataclass(frozen=True, slots=True)
 class PackageVersion:
@@ -70,9 +73,7 @@ def recorded_version(package: str, version: str) -> PackageVersion | None:
     return versions.get(version) or next((v for n, v in versions.items() if version_key(n) == wanted), None)
 
 
-def fitting_version(
-    package: str, tensorflow: str, published: str, python: str = ""
-) -> PackageVersion | None:
+def fitting_version(package: str, tensorflow: str, published: str, python: str = "") -> PackageVersion | None:
     """The newest version that declares support for a release of TensorFlow; None if there is none.
 
     A version without an upper limit counts only if it appeared after the release was published:
@@ -94,10 +95,8 @@ def declares_tensorflow(package: str) -> bool:
 
 
 def _has_upper_limit(versions: str) -> bool:
-    try:
-        return any(limit.operator in ("<", "<=", "==", "~=") for limit in SpecifierSet(versions))
-    except InvalidSpecifier:
-        return False
+    """Whether a range ends before the next major release: `<2.9` does, `>=2.4` and `<3` do not."""
+    return bool(versions) and not _contains(versions, FAR)
 
 
 def _newest(versions: Iterable[PackageVersion]) -> PackageVersion | None:

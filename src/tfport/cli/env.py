@@ -8,10 +8,11 @@ from tfport.cli.arguments import add_device, add_json, add_loader
 from tfport.cli.commands import command
 
 ENVIRONMENT = (
-    "output of pip freeze or pip list, a requirements file, a lock file, output of conda list, "
-    "a site-packages folder, the root folder of a container image, . (this environment), or packages "
-    "such as tensorflow==2.8.4"
+    "output of pip freeze or pip list, a requirements file, a lock file, output of conda list, a Dockerfile, "
+    "an image such as tensorflow/serving:2.8.0, the root folder of an unpacked image, a site-packages "
+    "folder, . (this environment), or packages such as tensorflow==2.8.4"
 )
+FAIL_ON = ("breaks", "may-break")
 
 
 @command(
@@ -19,8 +20,8 @@ ENVIRONMENT = (
     order=10,
     help="compare two environments for what could break a model",
     description="Compare two environments. Report the differences that can break a model or an op "
-    "library, what each would break, and how certain that is. Exit code 0: no relevant difference; "
-    "1: something breaks or may break; 2: tfport could not read an environment.",
+    "library, what each would break, and how certain that is. Exit code 0: nothing breaks; 1: something "
+    "breaks; 2: something is unknown, such as the TensorFlow of an environment, or cannot be read.",
 )
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("build", metavar="BUILD", help=f"environment that works: {ENVIRONMENT}")
@@ -28,6 +29,19 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "runtime", metavar="RUNTIME", help="environment that must work; any of the same kinds"
     )
     parser.add_argument("--model", metavar="MODEL", help="report only what affects this model")
+    parser.add_argument(
+        "--library",
+        metavar="FILE",
+        action="append",
+        default=[],
+        help="custom-op library that must load in both; it is read, never loaded; can be repeated",
+    )
+    parser.add_argument(
+        "--fail-on",
+        choices=FAIL_ON,
+        default=FAIL_ON[0],
+        help="least serious difference with exit code 1 (default: breaks)",
+    )
     add_device(parser)
     add_loader(parser)
     parser.add_argument("--all", action="store_true", help="do not shorten long lists")
@@ -42,7 +56,14 @@ def run(args: argparse.Namespace) -> int:
 
     with show_progress(f"comparing {args.build} and {args.runtime}"):
         model = tfport.load(args.model) if args.model else None
-        comparison = compare(args.build, args.runtime, model=model, device=args.device, loader=args.loader)
+        comparison = compare(
+            args.build,
+            args.runtime,
+            model=model,
+            libraries=args.library,
+            device=args.device,
+            loader=args.loader,
+        )
     if args.json:
         from tfport.cli.json_output import print_json
 
@@ -52,4 +73,4 @@ def run(args: argparse.Namespace) -> int:
         from tfport.check.env.text import render
 
         show(lambda width: render(comparison, width, everything=args.all))
-    return comparison.exit_code
+    return comparison.exit_code_for(args.fail_on)

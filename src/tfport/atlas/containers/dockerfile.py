@@ -22,8 +22,10 @@ from tfport.errors import Error, UnreadableFile
 FIRST = re.compile(r"\s*(?:#.*\n|\s*\n)*\s*(?:FROM\s+\S|ARG\s+\w)", re.IGNORECASE)
 NAMES = re.compile(r"(?:.*\.)?(?:dockerfile|containerfile)(?:[.-].*)?", re.IGNORECASE)
 NO_DEFAULT = "its variable has no default; write the value into the file"
+NOT_BESIDE = ", which is not beside it: they are unknown"
 LARGEST = 1 << 20
 MOST_STAGES = 100
+MOST_COPIED = 100
 COPIED = re.compile(r"--from=(\S+)")
 ReadPackages = Callable[[str], PackageList]
 PYTHON_FOLDER = re.compile(
@@ -62,6 +64,9 @@ class _StageReader:
             self._read[number] = self._stage(number)
         listing = self._read[len(self.stages) - 1]
         listing.notes = list(dict.fromkeys(listing.notes))
+        missing = [note for note in listing.notes if note.endswith(NOT_BESIDE)]
+        if missing and not any(is_tensorflow(wanted.package) for wanted in listing.wanted):
+            listing.unknown = listing.unknown or missing[0]
         return listing
 
     def _stage(self, number: int) -> PackageList:
@@ -99,7 +104,7 @@ class _StageReader:
         words = [word.strip("\"',[]") for word in instruction.arguments.split()]
         sources = [word for word in words if word and not word.startswith("--")][:-1]
         if not (stage := COPIED.search(instruction.arguments)):
-            copied += sources
+            copied += sources[: MOST_COPIED - len(copied)]
         elif any(map(PYTHON_FOLDER.search, sources)):
             other = self._earlier(stage[1], number)
             if other is not None:
@@ -108,7 +113,7 @@ class _StageReader:
     def _install(self, listing: PackageList, installs: Installs, copied: list[str]) -> None:
         removed = {canonicalize_name(name) for name in installs.removed}
         listing.wanted = [wanted for wanted in listing.wanted if wanted.package not in removed]
-        for name in installs.files:
+        for name in dict.fromkeys(installs.files[:MOST_COPIED]):
             self._install_file(listing, name, copied)
         _install_over(listing, installs.listing)
         for word in filter(_names_tensorflow, installs.unclear):
@@ -117,10 +122,7 @@ class _StageReader:
     def _install_file(self, listing: PackageList, name: str, copied: list[str]) -> None:
         path = next(self._places(name, copied), None)
         if path is None:
-            listing.notes.append(
-                f"{self.path} installs the packages of {name or 'a file'}, which is not beside it: "
-                "they are unknown"
-            )
+            listing.notes.append(f"{self.path} installs the packages of {name or 'a file'}{NOT_BESIDE}")
             return
         try:
             _install_over(listing, self.read_packages(path))

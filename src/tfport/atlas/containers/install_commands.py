@@ -16,7 +16,7 @@ from tfport.atlas.conda_packages import add_conda_spec
 from tfport.atlas.requirements import AT_WHEEL, PackageList, from_wheel_name, parse_requirement
 from tfport.errors import Error
 
-LONGEST_COMMAND = 1 << 16
+LONGEST_COMMAND = 1 << 14
 PIP = re.compile(r"pip[\d.]*")
 PYTHON = re.compile(r"python[\d.]*")
 RUNS_PIP = re.compile(r"(?:pip|python)[\d.]*")
@@ -104,9 +104,9 @@ def _words(command: str) -> list[str]:
 
 
 def _command(words: list[str]) -> Installs | None:
+    if PYTHON.fullmatch(words[0].rpartition("/")[2]) and words[1:2] == ["-m"] and len(words) > 2:
+        words = words[2:]
     name, rest = words[0].rpartition("/")[2], words[1:]
-    if PYTHON.fullmatch(name) and rest[:1] == ["-m"]:
-        return _command(rest[1:]) if rest[1:] else None
     if name == "uv" and rest[:1] == ["pip"]:
         return _pip(rest[1:])
     if PIP.fullmatch(name):

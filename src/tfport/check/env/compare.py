@@ -25,7 +25,7 @@ from tfport.check.env.python_packages import python_differs
 from tfport.check.env.system import has_gpus, system_differs
 from tfport.check.env.tensorflow import tensorflow_differs
 from tfport.check.findings.finding import ERROR, Finding
-from tfport.check.report.report import with_libraries
+from tfport.check.target_libraries import with_libraries
 from tfport.errors import Error
 from tfport.graph.model import Model
 
@@ -56,9 +56,9 @@ class ModelComparison:
         return bool(self.new) and any(result.verdict == FAILS for result in self.runtime)
 
     @property
-    def fails_in_both(self) -> bool:
-        """Whether it fails in the second environment for reasons that the first has too."""
-        return not self.breaks and any(result.verdict == FAILS for result in self.runtime)
+    def fails(self) -> bool:
+        """Whether it fails in the second environment, perhaps for reasons that the first has too."""
+        return any(result.verdict == FAILS for result in self.runtime)
 
     @property
     def unknown(self) -> str:
@@ -104,14 +104,14 @@ class EnvironmentComparison:
     @property
     def breaks(self) -> bool:
         """Whether something that works in the first environment does not, or may not, in the second."""
-        return self.verdict in (BREAKS, MAY_BREAK)
+        return self.verdict == BREAKS or any(d.severity == MAY_BREAK for d in self.all_differences)
 
     @property
     def verdict(self) -> str:
         """`breaks`, `unknown`, `may-break` or `ok`: the first that applies."""
         severities = {item.severity for item in self.all_differences}
         subjects = [*([self.model] if self.model else []), *self.libraries]
-        if BREAKS in severities or any(subject.breaks for subject in subjects):
+        if BREAKS in severities or any(subject.fails for subject in subjects):
             return BREAKS
         return UNKNOWN if self.unknown else MAY_BREAK if MAY_BREAK in severities else OK
 

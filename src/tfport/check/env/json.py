@@ -5,9 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 from tfport.atlas.environment import Environment
-from tfport.check.env.compare import EnvironmentComparison, ModelComparison
+from tfport.check.env.compare import EnvironmentComparison, ModelComparison, SideConflict
 from tfport.check.env.difference import EnvironmentDifference
 from tfport.check.env.environment_facts import environment_facts
+from tfport.check.env.libraries import LibraryComparison
 from tfport.check.report.json import finding_json, result_json
 
 VERSION = 1
@@ -19,8 +20,12 @@ def to_json(comparison: EnvironmentComparison) -> dict[str, Any]:
         "build": environment_json(comparison.build),
         "runtime": environment_json(comparison.runtime),
         "breaks": comparison.breaks,
+        "verdict": comparison.verdict,
+        "unknown": comparison.unknown,
         "differences": [difference_json(difference) for difference in comparison.differences],
+        "conflicts": [conflict_json(conflict) for conflict in comparison.conflicts],
         "model": model_json(comparison.model) if comparison.model else None,
+        "libraries": [library_json(library) for library in comparison.libraries],
     }
 
 
@@ -33,6 +38,7 @@ def environment_json(environment: Environment) -> dict[str, Any]:
         "system": environment.system.name or None,
         "has": {name: text or None for name, text in environment_facts(environment).items()},
         "notes": environment.notes,
+        "unknown": environment.unknown or None,
     }
 
 
@@ -49,6 +55,20 @@ def difference_json(difference: EnvironmentDifference) -> dict[str, Any]:
         "source": difference.source,
         "names": list(difference.names),
         "fixes": list(difference.fixes),
+    }
+
+
+def conflict_json(conflict: SideConflict) -> dict[str, Any]:
+    return {"side": conflict.side, **difference_json(conflict.conflict)}
+
+
+def library_json(library: LibraryComparison) -> dict[str, Any]:
+    return {
+        "library": library.file,
+        "breaks": library.breaks,
+        "build": library.build.verdict,
+        "runtime": library.runtime.verdict,
+        "findings": [finding_json(finding) for finding in library.findings],
     }
 
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
-from tfport.atlas.environment import THIS, Environment
+from tfport.atlas.environment import Environment
 from tfport.atlas.system_image import is_image
 from tfport.check.findings.finding import Finding
 from tfport.check.lib.diagnosis import (
@@ -18,7 +18,7 @@ from tfport.check.lib.diagnosis import (
     diagnose,
 )
 from tfport.check.lib.files import LibraryFile, libraries_in
-from tfport.errors import Error
+from tfport.errors import Error, UnreadableFile
 
 
 @dataclass(frozen=True)
@@ -35,8 +35,9 @@ class LibraryComparison:
         return self.runtime.verdict == FAILS and self.build.verdict != FAILS
 
     @property
-    def fails_in_both(self) -> bool:
-        return self.runtime.verdict == FAILS and self.build.verdict == FAILS
+    def fails(self) -> bool:
+        """Whether it does not load in the second environment."""
+        return self.runtime.verdict == FAILS
 
     @property
     def findings(self) -> list[Finding]:
@@ -56,6 +57,8 @@ def compare_libraries(
     names: Sequence[str], build: Environment, runtime: Environment
 ) -> list[LibraryComparison]:
     """Diagnose every op library in files, folders and wheels in both environments."""
+    if missing := next((name for name in names if not os.path.exists(name)), None):
+        raise UnreadableFile(f"{missing}: no such file or folder; expected a custom-op library")
     with libraries_in(list(names)) as collection:
         return [
             LibraryComparison(library.file, _diagnose(library, build), _diagnose(library, runtime))
@@ -74,6 +77,4 @@ def _diagnose(library: LibraryFile, environment: Environment) -> LibraryResult:
     subject = LibrarySubject(
         library.file, library.path, options, library.archive, library.unpacked, library.declares
     )
-    if environment.name != THIS and image is None and not environment.system.machine:
-        subject = replace(subject, options=replace(options, machine=None))
     return diagnose(subject, environment.target)

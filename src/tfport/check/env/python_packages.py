@@ -44,7 +44,9 @@ def _keras(build: Environment, runtime: Environment) -> Iterator[EnvironmentDiff
     else:
         name = "keras-3-with-tf-keras" if "tf-keras" in runtime.packages else "keras-3"
         tensorflow = runtime.target.build if runtime.target else None
-        advice = addon_advice("tf-keras", tensorflow, runtime.python) if tensorflow else "pip install tf_keras"
+        advice = (
+            addon_advice("tf-keras", tensorflow, runtime.python) if tensorflow else "pip install tf_keras"
+        )
         yield difference(name, "Keras", build_text, runtime_text, advice=advice)
 
 

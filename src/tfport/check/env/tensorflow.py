@@ -115,9 +115,7 @@ def _addons(first: Target, second: Target, python: str, atlas: Atlas) -> Iterato
             )  # fmt: skip
 
 
-def _addon_ops(
-    addon: Build, other: Build, second: Target, atlas: Atlas
-) -> Iterator[EnvironmentDifference]:
+def _addon_ops(addon: Build, other: Build, second: Target, atlas: Atlas) -> Iterator[EnvironmentDifference]:
     lost = sorted(filter(is_public, set(atlas.source(addon).ops()) - set(atlas.source(other).ops())))
     if lost:
         advice = same_addon_advice(addon.package, addon.version, second.build) if second.build else ""

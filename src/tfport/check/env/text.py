@@ -15,15 +15,18 @@ from rich.table import Table
 from rich.text import Text
 
 from tfport.check.console import GAP, columns, indented, title
-from tfport.check.env.compare import EnvironmentComparison, ModelComparison
+from tfport.check.env.compare import BOTH, BUILD, EnvironmentComparison, ModelComparison
 from tfport.check.env.difference import BREAKS, MAY_BREAK, NONE, NOTE, UNKNOWN, EnvironmentDifference
 from tfport.check.env.environment_facts import environment_facts
+from tfport.check.env.libraries import LibraryComparison
 from tfport.check.findings.finding import Finding
 from tfport.check.printable import printable
 from tfport.check.report.phrases import nodes_text, verdict_text
 from tfport.check.report.text import STYLES
 
 WORDS = {BREAKS: ("breaks", "bold red"), MAY_BREAK: ("may break", "bold yellow"), NOTE: ("note", "bold cyan")}
+VERDICTS = {BREAKS: "red", MAY_BREAK: "yellow", "unknown": "yellow", "ok": "green"}
+_SIDES = {BUILD: "conflicts in {}", BOTH: "conflicts in both environments"}
 MOST_NAMES = 8
 MOST_NODES = 4
 LABEL = len("declared: ")
@@ -34,24 +37,50 @@ def render(
 ) -> Iterator[RenderableType]:
     """Render the whole report; long lists are cut unless `everything` is set."""
     yield title(f"{comparison.build.name} → {comparison.runtime.name}")
-    yield indented(Text(_verdict(comparison), style="red" if comparison.breaks else "green"))
+    yield indented(Text(printable(_verdict(comparison)), style=VERDICTS[comparison.verdict]))
+    yield from (
+        indented(Text(printable(f"unknown: {sentence}"), style="yellow")) for sentence in comparison.unknown
+    )
     yield Text("")
     yield columns(_sides(comparison), width, head=("", "build", "runtime"))
-    yield from (indented(Text(printable(note), style="dim")) for note in comparison.notes)
+    yield from (indented(Text(printable(note), style="dim")) for note in _notes(comparison))
     if comparison.model:
         yield from _model(comparison.model)
+    for library in comparison.libraries:
+        yield from _library(library)
     for difference in comparison.differences:
         yield from _difference(difference, everything=everything)
+    for side, name in _SIDES.items():
+        yield from _conflicts(comparison, side, name)
+
+
+def _notes(comparison: EnvironmentComparison) -> list[str]:
+    """How the environments were read, without what is said as unknown."""
+    return [note for note in comparison.notes if not any(note.endswith(text) for text in comparison.unknown)]
 
 
 def _verdict(comparison: EnvironmentComparison) -> str:
-    severities = [difference.severity for difference in comparison.differences]
+    severities = [difference.severity for difference in comparison.all_differences]
     numbers = {WORDS[kind][0]: severities.count(kind) for kind in (BREAKS, MAY_BREAK)}
     counts = [f"{number} {word}" for word, number in numbers.items() if number]
-    model = comparison.model
-    if model and model.breaks:
-        counts.insert(0, f"{model.model} does not run in the second environment")
-    return ", ".join(counts) or "no relevant differences"
+    subjects = [(library.file, "load", library) for library in reversed(comparison.libraries)]
+    model = [(comparison.model.model, "run", comparison.model)] if comparison.model else []
+    for name, verb, subject in [*subjects, *model]:
+        if subject.breaks:
+            counts.insert(0, f"{name} does not {verb} in the second environment")
+        elif subject.fails:
+            counts.insert(0, f"{name} does not {verb} in either environment")
+    nothing = "not everything could be compared" if comparison.unknown else "no relevant differences"
+    return ", ".join(counts) or nothing
+
+
+def _conflicts(comparison: EnvironmentComparison, side: str, where: str) -> Iterator[RenderableType]:
+    """What does not fit together inside an environment."""
+    conflicts = [each.conflict for each in comparison.conflicts if each.side == side]
+    if conflicts:
+        yield title(where.format(comparison.build.name))
+    for conflict in conflicts:
+        yield from _difference(conflict, everything=True, inside=True)
 
 
 def _sides(comparison: EnvironmentComparison) -> Iterator[tuple[str, str, str]]:
@@ -63,10 +92,13 @@ def _sides(comparison: EnvironmentComparison) -> Iterator[tuple[str, str, str]]:
             yield name, before or UNKNOWN, after or UNKNOWN
 
 
-def _difference(difference: EnvironmentDifference, *, everything: bool) -> Iterator[RenderableType]:
+def _difference(
+    difference: EnvironmentDifference, *, everything: bool, inside: bool = False
+) -> Iterator[RenderableType]:
     word, style = WORDS[difference.severity]
     yield Text.assemble("\n", (f"{word}: ", style), (printable(difference.breaks), "bold"))
-    body = [("", f"{difference.subject} {difference.build} → {difference.runtime}")]
+    versions = difference.runtime if inside else f"{difference.build} → {difference.runtime}"
+    body = [("", f"{difference.subject} {versions}")]
     body += [("which:", _names(difference.names, everything=everything))] if difference.names else []
     body += [(f"{difference.sure}:", difference.source)]
     body += [("fix:", fix) for fix in difference.fixes]
@@ -100,6 +132,18 @@ def _model(model: ModelComparison) -> Iterator[RenderableType]:
         )
     yield indented(grid)
     for finding in model.new:
+        yield from _finding(finding)
+
+
+def _library(library: LibraryComparison) -> Iterator[RenderableType]:
+    """The verdicts on an op library in both environments, then why it does not load in the second."""
+    yield title(library.file)
+    grid = Table.grid(padding=(0, GAP))
+    for result in (library.build, library.runtime):
+        style = STYLES.get(result.verdict, "green")
+        grid.add_row(Text(printable(result.target.name)), Text(result.verdict, style=style))
+    yield indented(grid)
+    for finding in library.findings:
         yield from _finding(finding)
 
 
