@@ -71,8 +71,8 @@ def test_conda_says_cuda_and_python(what, text, cuda, python, device, tmp_path):
 
 
 def test_old_releases_for_gpus_are_separate_builds(tmp_path):
-    (tmp_path / "environment.yml").write_text("dependencies:\n- tensorflow-gpu=1.15.0\n")
-    assert read_environment(str(tmp_path / "environment.yml")).target.name == "tensorflow-gpu 1.15.0"
+    (tmp_path / "environment.yml").write_text("dependencies:\n- tensorflow-gpu=1.14.0\n")
+    assert read_environment(str(tmp_path / "environment.yml")).target.name == "tensorflow-gpu 1.14.0"
 
 
 def test_and_cuda_is_what_the_wheel_declares():

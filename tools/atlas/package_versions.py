@@ -28,14 +28,42 @@ from tfport.atlas.atlas import TENSORFLOWS, atlas
 OUT = Path(__file__).parents[2] / "src/tfport/atlas/package_versions.json"
 INDEX = "https://pypi.org/pypi/"
 FINAL = re.compile(r"\d+(\.\d+)*(\.post\d+)?")
-COMPANIONS = """
-    keras tf-keras tensorboard tensorflow-estimator tensorflow-hub tensorflow-probability tensorflow-datasets
-    tensorflow-io-gcs-filesystem tensorflow-model-optimization tensorflow-transform tfx-bsl keras-cv keras-nlp
-    keras-hub keras-tuner tensorflow-recommenders tensorflow-ranking tensorflow-serving-api
-    tensorflow-serving-api-gpu tf-agents tensorflow-metadata tensorflow-data-validation
-    tensorflow-model-analysis tensorflow-federated tensorflow-gan tensorflow-gnn tf-models-official
-    tensorflow-metal tensorflowjs tf2onnx tf-slim kapre dm-sonnet gpflow
-""".split()
+COMPANIONS = [
+    "keras",
+    "tf-keras",
+    "tensorboard",
+    "tensorflow-estimator",
+    "tensorflow-hub",
+    "tensorflow-probability",
+    "tensorflow-datasets",
+    "tensorflow-io-gcs-filesystem",
+    "tensorflow-model-optimization",
+    "tensorflow-transform",
+    "tfx-bsl",
+    "keras-cv",
+    "keras-nlp",
+    "keras-hub",
+    "keras-tuner",
+    "tensorflow-recommenders",
+    "tensorflow-ranking",
+    "tensorflow-serving-api",
+    "tensorflow-serving-api-gpu",
+    "tf-agents",
+    "tensorflow-metadata",
+    "tensorflow-data-validation",
+    "tensorflow-model-analysis",
+    "tensorflow-federated",
+    "tensorflow-gan",
+    "tensorflow-gnn",
+    "tf-models-official",
+    "tensorflow-metal",
+    "tensorflowjs",
+    "tf2onnx",
+    "tf-slim",
+    "kapre",
+    "dm-sonnet",
+    "gpflow",
+]
 """Packages without ops of their own that are used together with TensorFlow."""
 SHARED = re.compile(r"(numpy|protobuf|keras|tf-keras|h5py|ml-dtypes|tensorboard|tensorflow-estimator)")
 TENSORFLOW = re.compile(r"(intel-)?tensorflow(-cpu|-gpu|-intel|-macos|-rocm|-aarch64|-cpu-aws)?")

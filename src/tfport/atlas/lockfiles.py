@@ -42,12 +42,20 @@ def read_packages(path: str) -> PackageList:
         raise UnreadableFile(f"{path}: too deeply nested for a list of packages") from None
 
 
+def read_listed_packages(path: str) -> PackageList:
+    """Return the packages of a file that a Dockerfile installs, which is no Dockerfile itself."""
+    text = read_text(path)
+    if is_dockerfile(path, text):
+        raise UnreadableFile(f"{path}: expected a list of packages, found a Dockerfile")
+    return read_packages(path)
+
+
 def reader_for(path: str, text: str) -> Callable[[str, str], PackageList]:
     name, start = os.path.basename(path).lower(), text.lstrip()
     if start.startswith(("{", "[{", "[]")) or (name.endswith(".json") and start.startswith("[")):
         return read_json
     if is_dockerfile(path, text):
-        return lambda path, text: read_dockerfile(path, text, read_packages)
+        return lambda path, text: read_dockerfile(path, text, read_listed_packages)
     if name.endswith((".lock", ".toml")):
         return read_toml
     if name.endswith((".yml", ".yaml")):

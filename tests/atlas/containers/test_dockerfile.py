@@ -265,7 +265,7 @@ WORDS = st.sampled_from(
 )
 
 
-@given(st.one_of(st.text(max_size=300), st.lists(WORDS, max_size=60).map(" ".join)))
+@given(text=st.one_of(st.text(max_size=300), st.lists(WORDS, max_size=60).map(" ".join)))
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_any_text_is_read_or_refused(text, tmp_path):
     with suppress(Error):
