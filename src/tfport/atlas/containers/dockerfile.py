@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator
 
 from packaging.utils import canonicalize_name
 
-from tfport.atlas.containers.dockerfile_syntax import Instruction, Stage, read_stages
+from tfport.atlas.containers.dockerfile_syntax import DockerInstruction, DockerStage, read_stages
 from tfport.atlas.containers.images import image_packages, parse_image
 from tfport.atlas.containers.install_commands import Installs, read_installs
 from tfport.atlas.package_names import is_tensorflow
@@ -54,7 +54,7 @@ def read_dockerfile(path: str, text: str, read_packages: ReadPackages) -> Packag
 class _StageReader:
     """Reads the stages that the last one is built from."""
 
-    def __init__(self, path: str, stages: list[Stage], read_packages: ReadPackages) -> None:
+    def __init__(self, path: str, stages: list[DockerStage], read_packages: ReadPackages) -> None:
         self.path, self.stages, self.read_packages = path, stages, read_packages
         self.folder = os.path.dirname(path) or "."
         self._read: dict[int, PackageList] = {}
@@ -100,7 +100,9 @@ class _StageReader:
             listing.notes.append(f"{self.path}: {image!r} is not the name of an image")
         return listing
 
-    def _copy(self, listing: PackageList, instruction: Instruction, number: int, copied: list[str]) -> None:
+    def _copy(
+        self, listing: PackageList, instruction: DockerInstruction, number: int, copied: list[str]
+    ) -> None:
         words = [word.strip("\"',[]") for word in instruction.arguments.split()]
         sources = [word for word in words if word and not word.startswith("--")][:-1]
         if not (stage := COPIED.search(instruction.arguments)):

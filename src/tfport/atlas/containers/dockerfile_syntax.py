@@ -29,7 +29,7 @@ ASSIGNMENT = re.compile(r"(\w+)=(\"(?:[^\"\\]|\\.)*\"|'[^']*'|(?:[^\s\\]|\\.)*)"
 
 
 @dataclass
-class Instruction:
+class DockerInstruction:
     """One instruction of a stage, such as `RUN` with its arguments."""
 
     name: str
@@ -38,26 +38,26 @@ class Instruction:
 
 
 @dataclass
-class Stage:
+class DockerStage:
     """What follows one `FROM`."""
 
     image: str
     """Its base: an image, or the name or number of an earlier stage."""
     name: str
     platform: str = ""
-    instructions: list[Instruction] = field(default_factory=list)
+    instructions: list[DockerInstruction] = field(default_factory=list)
 
 
-def read_stages(text: str) -> list[Stage]:
+def read_stages(text: str) -> list[DockerStage]:
     """Return the stages of a Dockerfile; empty if it has no `FROM`."""
-    stages: list[Stage] = []
+    stages: list[DockerStage] = []
     shared: dict[str, str] = {}
     variables: dict[str, str] = {}
     for instruction in _instructions(text):
         match instruction.name:
             case "FROM":
                 if base := FROM.fullmatch(substitute(instruction.arguments, shared)):
-                    stages.append(Stage(base[2], (base[3] or "").lower(), _platform(base[1])))
+                    stages.append(DockerStage(base[2], (base[3] or "").lower(), _platform(base[1])))
                     variables = _inherited(stages, base[2], variables)
             case "ARG":
                 _declare(instruction.arguments, variables if stages else shared, shared)
@@ -65,7 +65,9 @@ def read_stages(text: str) -> list[Stage]:
                 variables |= _environment(substitute(instruction.arguments, variables))
             case _ if stages:
                 arguments = substitute(instruction.arguments, variables)
-                stages[-1].instructions.append(Instruction(instruction.name, arguments, instruction.line))
+                stages[-1].instructions.append(
+                    DockerInstruction(instruction.name, arguments, instruction.line)
+                )
     return stages
 
 
@@ -87,7 +89,7 @@ def substitute(text: str, variables: dict[str, str]) -> str:
     return VARIABLE.sub(value, text)
 
 
-def _instructions(text: str) -> Iterator[Instruction]:
+def _instructions(text: str) -> Iterator[DockerInstruction]:
     escape = "\\"
     lines = text.splitlines()
     for line in lines:
@@ -104,7 +106,7 @@ def _instructions(text: str) -> Iterator[Instruction]:
         if match := INSTRUCTION.fullmatch(whole):
             body, at = _heredocs(lines, ends, at, match[2] or "")
             count += 1
-            yield Instruction(match[1].upper(), f"{match[2] or ''}{body}".strip(), first + 1)
+            yield DockerInstruction(match[1].upper(), f"{match[2] or ''}{body}".strip(), first + 1)
 
 
 def _logical_line(lines: list[str], at: int, escape: str) -> tuple[int, str]:
@@ -141,7 +143,7 @@ def _platform(flags: str) -> str:
     return "x86_64" if "amd64" in flags else ""
 
 
-def _inherited(stages: list[Stage], image: str, variables: dict[str, str]) -> dict[str, str]:
+def _inherited(stages: list[DockerStage], image: str, variables: dict[str, str]) -> dict[str, str]:
     """A stage that continues the one before it keeps its variables."""
     earlier = stages[-2] if len(stages) > 1 else None
     return dict(variables) if earlier is not None and image.lower() == earlier.name else {}
