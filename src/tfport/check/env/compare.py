@@ -110,7 +110,8 @@ class EnvironmentComparison:
     def verdict(self) -> str:
         """`breaks`, `unknown`, `may-break` or `ok`: the first that applies."""
         severities = {item.severity for item in self.all_differences}
-        subjects = [*([self.model] if self.model else []), *self.libraries]
+        subjects: list[ModelComparison | LibraryComparison] = [*self.libraries]
+        subjects += [self.model] if self.model else []
         if BREAKS in severities or any(subject.fails for subject in subjects):
             return BREAKS
         return UNKNOWN if self.unknown else MAY_BREAK if MAY_BREAK in severities else OK

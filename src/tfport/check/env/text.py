@@ -63,9 +63,11 @@ def _verdict(comparison: EnvironmentComparison) -> str:
     severities = [difference.severity for difference in comparison.all_differences]
     numbers = {WORDS[kind][0]: severities.count(kind) for kind in (BREAKS, MAY_BREAK)}
     counts = [f"{number} {word}" for word, number in numbers.items() if number]
-    subjects = [(library.file, "load", library) for library in reversed(comparison.libraries)]
-    model = [(comparison.model.model, "run", comparison.model)] if comparison.model else []
-    for name, verb, subject in [*subjects, *model]:
+    subjects: list[tuple[str, str, ModelComparison | LibraryComparison]] = [
+        (library.file, "load", library) for library in reversed(comparison.libraries)
+    ]
+    subjects += [(comparison.model.model, "run", comparison.model)] if comparison.model else []
+    for name, verb, subject in subjects:
         if subject.breaks:
             counts.insert(0, f"{name} does not {verb} in the second environment")
         elif subject.fails:
