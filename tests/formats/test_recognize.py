@@ -83,6 +83,7 @@ def write(folder, tree):
 
 G, M, S = binary(GRAPH), binary(META), binary(SAVED)
 PB, PBTXT, TEXT = "saved_model.pb", "saved_model.pbtxt", text_format.MessageToString(SAVED).encode()
+OLD_TFJS = {"tensorflowjs_model.pb": G, "weights_manifest.json": b'[{"paths": [], "weights": []}]'}
 LAYOUTS = [  # files, path, the model: format, folder, name
     ({PB: S}, "", SAVED_MODEL, "", PB),
     ({PBTXT: TEXT}, "", SAVED_MODEL, "", PBTXT),
@@ -94,6 +95,12 @@ LAYOUTS = [  # files, path, the model: format, folder, name
     ({"model.json": TFJS_JSON, "package.json": b"{}"}, "", TFJS, "", "model.json"),
     ({"age.json": TFJS_JSON, "package.json": b"{}"}, "", TFJS, "", "age.json"),
     ({"model.json": TFJS_JSON}, "model.json", TFJS, "", "model.json"),
+    (OLD_TFJS, "", TFJS, "", "tensorflowjs_model.pb"),
+    (OLD_TFJS, "tensorflowjs_model.pb", TFJS, "", "tensorflowjs_model.pb"),
+    (OLD_TFJS, "weights_manifest.json", TFJS, "", "tensorflowjs_model.pb"),
+    (OLD_TFJS | {"model.json": TFJS_JSON}, "", TFJS, "", "model.json"),
+    ({"m/" + name: data for name, data in OLD_TFJS.items()}, "m/weights_manifest.json", TFJS, "m",
+     "tensorflowjs_model.pb"),
     ({"checkpoint": STATE, "m-1.meta": M, "m-2.meta": M, "m-2.index": TABLE}, "", META_GRAPH, "", "m-2.meta"),
     ({"checkpoint": STATE, "m-1.index": TABLE, "m-2.index": TABLE}, "", CHECKPOINT, "", "m-2"),
     ({"checkpoint": STATE, "m-2": TABLE}, "checkpoint", CHECKPOINT, "", "m-2"),

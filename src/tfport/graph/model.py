@@ -14,6 +14,7 @@ from tfport.formats.checkpoint.read import Checkpoint, open_checkpoint
 from tfport.formats.files import Files
 from tfport.formats.format import ModelFormat
 from tfport.formats.proto import saved_model_pb2 as pb
+from tfport.formats.tfjs.weights import TfjsWeights
 from tfport.graph.dtypes import DType
 from tfport.graph.graph import Graph, Node, Value
 from tfport.graph.node import tensor_index
@@ -65,6 +66,8 @@ class Model:
     fingerprint: pb.FingerprintDef | None = None
     checkpoint_prefix: str | None = None
     """The prefix of the checkpoint with the variables; None for a format without one."""
+    weights: TfjsWeights | None = None
+    """The values of constants that TensorFlow.js stores beside the graph."""
     written_by: str = ""
     """The program that wrote the file, if it is not TensorFlow."""
 

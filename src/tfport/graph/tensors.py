@@ -14,6 +14,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 MOST_STRINGS = 1 << 24
+_DESCRIBING = ("dtype", "tensor_shape", "version_number")
+"""The fields of a TensorProto without elements."""
 
 
 class Tensor:
@@ -73,6 +75,13 @@ class Tensor:
                 f"expected a list of strings, found a {self.dtype} tensor of shape {self.shape}"
             )
         return [bytes(s) for s in self.numpy().ravel()]
+
+    @property
+    def is_stripped(self) -> bool:
+        """Whether its file has none of the elements that its shape promises; TensorFlow reads zeros then."""
+        if self._proto is None or self.shape.size == 0:
+            return False
+        return not any(field.name not in _DESCRIBING for field, _ in self._proto.ListFields())
 
     @property
     def nbytes(self) -> int:

@@ -132,11 +132,13 @@ def test_each_group_of_weights_has_its_own_files(tmp_path):
 SHORT = [  # the existing shards, the error of reading w
     ({"a": b"1234"}, "model.json: ends 4 bytes before the weight w does; it was cut short"),
     ({}, "model.json: missing; model.json expects the weight w in it"),
-]
+    ({"a": bytes(9)}, "model.json: ends 1 byte after the last weight that model.json lists; "
+     "the files belong to another model, or one of them was replaced"),
+]  # fmt: skip
 
 
 @pytest.mark.parametrize(("shards", "message"), SHORT)
-def test_a_missing_or_short_shard_is_named_with_its_weight(shards, message):
+def test_a_missing_short_or_long_shard_is_an_error(shards, message):
     weights = weights_of(("w", "float32", [2]), **shards)
     assert weights.entry("w").nbytes == 8
     with pytest.raises(UnreadableFile) as raised:

@@ -1,7 +1,9 @@
-"""Read a TensorFlow.js graph model: a GraphDef in JSON, with its constants in files beside it.
+"""Read a TensorFlow.js graph model: a GraphDef with its constants in files beside it.
 
-`read_tfjs(files, "model.json")` reads the JSON. The values of Const nodes are not
-in the graph. They are in `weights`, by node name, and read on request.
+`read_tfjs(files, "model.json")` reads the JSON that converters write since 1.0;
+`read_tfjs(files, "tensorflowjs_model.pb")` the GraphDef and the manifest that older ones
+wrote. The values of Const nodes are not in the graph. They are in `weights`, by node
+name, and read on request.
 """
 
 from __future__ import annotations
@@ -14,9 +16,11 @@ from typing import Any
 
 from tfport.errors import NotAModel, UnreadableFile
 from tfport.formats.files import Files
+from tfport.formats.graph_def.read import read_graph_def
 from tfport.formats.proto import graph_pb2 as pb
 from tfport.formats.proto.saved_model_pb2 import SignatureDef
 from tfport.formats.tfjs.message_json import fill
+from tfport.formats.tfjs.signature import OLD_GRAPH, OLD_MANIFEST
 from tfport.formats.tfjs.weights import TfjsWeights
 
 MOST_JSON = 512 * 2**20
@@ -24,11 +28,11 @@ MOST_JSON = 512 * 2**20
 
 @dataclass(frozen=True, slots=True)
 class TfjsModel:
-    """The contents of a model.json."""
+    """The contents of a model.json, or of the two files that converters before 1.0 wrote."""
 
     graph: pb.GraphDef
     weights: TfjsWeights
-    """The constants of both graphs, by node name."""
+    """The constants of both graphs and their functions, by node name."""
     signature: SignatureDef | None = None
     initializer: pb.GraphDef | None = None
     """A graph that runs once to initialize tables; only some models have it."""
@@ -42,16 +46,27 @@ class TfjsModel:
 
 
 def read_tfjs(files: Files, name: str) -> TfjsModel:
-    """The graph model that a JSON file describes."""
+    """The graph model that a JSON file, or the graph of an old pair of files, describes."""
     label = files.label(name)
-    data = parse_json(files, name)
+    beside = files.under(posixpath.dirname(name))
+    if posixpath.basename(name) == OLD_GRAPH:
+        return TfjsModel(read_graph_def(files, name), old_weights(beside, label))
+    data = parse_json(files, name, dict)
     try:
-        return model_from(data, files.under(posixpath.dirname(name)), label)
+        return model_from(data, beside, label)
     except RecursionError:
         raise UnreadableFile(f"{label}: the objects are nested too deeply") from None
 
 
-def parse_json(files: Files, name: str) -> dict[str, Any]:
+def old_weights(beside: Files, graph: str) -> TfjsWeights:
+    """The weights of an old pair of files, which has the manifest in a file of its own."""
+    label = beside.label(OLD_MANIFEST)
+    if not beside.has(OLD_MANIFEST):
+        raise UnreadableFile(f"{label}: missing; it lists the weights of {graph}")
+    return TfjsWeights(parse_json(beside, OLD_MANIFEST, list), beside, label)
+
+
+def parse_json(files: Files, name: str, expected: type) -> Any:
     label = files.label(name)
     if files.size(name) > MOST_JSON:
         raise UnreadableFile(
@@ -66,8 +81,9 @@ def parse_json(files: Files, name: str) -> dict[str, Any]:
         raise UnreadableFile(f"{where}: not JSON, or cut short ({error.msg})") from None
     except (RecursionError, ValueError):  # too deep, or a number with thousands of digits
         raise UnreadableFile(f"{label}: the JSON is nested too deeply or too large") from None
-    if not isinstance(data, dict):
-        raise NotAModel(f"{label}: expected a JSON object, found a {type(data).__name__}")
+    if not isinstance(data, expected):
+        wanted = "object" if expected is dict else "list"
+        raise NotAModel(f"{label}: expected a JSON {wanted}, found a {type(data).__name__}")
     return data
 
 

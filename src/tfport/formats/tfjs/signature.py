@@ -1,16 +1,21 @@
 """How a TensorFlow.js graph model is recognized: by the fields of its JSON.
 
-Other files that the TensorFlow.js converter writes have rows here too.
+Converters before 1.0 wrote a GraphDef and a manifest with fixed names instead. Other files
+that the TensorFlow.js converter writes have rows here too.
 """
 
 from __future__ import annotations
 
+import posixpath
 import re
 
-from tfport.formats.format import ModelFormat, OtherFile, with_suffix
+from tfport.formats.files import Files
+from tfport.formats.format import ModelFormat, ModelLocation, OtherFile, with_suffix
 from tfport.formats.sample import Sample
 
 MODEL = "model.json"
+OLD_GRAPH, OLD_MANIFEST = "tensorflowjs_model.pb", "weights_manifest.json"
+"""The graph and the list of weights that converters before 1.0 wrote."""
 FORMAT = re.compile(rb'"format"\s*:\s*"(graph-model|layers-model)"')
 TOPOLOGY = re.compile(rb'"(?:modelTopology|model_topology)"\s*:\s*\{')
 GRAPH = re.compile(rb'"(?:modelTopology|model_topology)"\s*:\s*\{\s*"(?:node|library|versions)"')
@@ -21,6 +26,20 @@ SHARD_NAME = re.compile(r"group\d+-shard\d+of\d+(\.bin)?")
 def stated_format(sample: Sample) -> bytes:
     stated = FORMAT.search(sample.json)
     return stated[1] if stated else b""
+
+
+def is_tfjs_model(sample: Sample) -> bool:
+    return is_in_old_pair(sample) or is_graph_model(sample)
+
+
+def is_in_old_pair(sample: Sample) -> bool:
+    """Whether a file is the graph of an old pair, or the manifest beside one."""
+    name = posixpath.basename(sample.name)
+    return name == OLD_GRAPH or (name == OLD_MANIFEST and sample.files.has(beside(sample.name, OLD_GRAPH)))
+
+
+def beside(name: str, other: str) -> str:
+    return posixpath.join(posixpath.dirname(name), other)
 
 
 def is_graph_model(sample: Sample) -> bool:
@@ -39,12 +58,24 @@ def is_manifest(sample: Sample) -> bool:
     return MANIFEST.search(head) is not None and head.lstrip()[:1] == b"["
 
 
+def locate(files: Files, name: str) -> ModelLocation:
+    """The model of a file: the old manifest belongs to the graph beside it."""
+    name = beside(name, OLD_GRAPH) if posixpath.basename(name) == OLD_MANIFEST else name
+    return ModelLocation(TFJS, files, name, files.label(name))
+
+
+def candidates(names: list[str]) -> list[list[str]]:
+    usual = [[name] for name in (MODEL, OLD_GRAPH) if name in names]
+    return usual or [with_suffix(names, ".json")]
+
+
 TFJS = ModelFormat(
     "TensorFlow.js graph model",
-    is_graph_model,
+    is_tfjs_model,
     key="tfjs",
+    locate=locate,
     folder_rank=2,
-    candidates=lambda names: [[MODEL] if MODEL in names else with_suffix(names, ".json")],
+    candidates=candidates,
     accepts=("tfjs",),
 )
 LAYERS_MODEL = OtherFile(

@@ -81,6 +81,11 @@ class WeightGroup:
             self.check(weight, end)
             spans[weight.entry.name] = (at, end)
             at = end
+        if at < self.starts[-1]:
+            raise UnreadableFile(
+                f"{self.files.label(self.paths[-1])}: ends {count(self.starts[-1] - at)} after the last weight "
+                f"that {self.label} lists; the files belong to another model, or one of them was replaced"
+            )
         return spans
 
     def check(self, weight: Weight, end: int) -> None:
@@ -112,6 +117,7 @@ class TfjsWeights:
 
     def __init__(self, manifest: object, files: Files, label: str) -> None:
         self.where = label
+        self.groups: list[WeightGroup] = []
         self._weights: dict[str, tuple[WeightGroup, Weight]] = {}
         for number, group in enumerate(listed(manifest, f"{label}: weightsManifest")):
             where = f"{label}: weightsManifest[{number}]"
@@ -122,6 +128,7 @@ class TfjsWeights:
             paths = [inside(path, where) for path in listed(group.get("paths"), f"{where}.paths")]
             weights = [weight_from(w, where) for w in listed(group.get("weights"), f"{where}.weights")]
             whole = WeightGroup(files, paths, weights, label)
+            self.groups.append(whole)
             self._weights.update((w.entry.name, (whole, w)) for w in weights)
 
     def names(self) -> list[str]:
