@@ -114,8 +114,8 @@ class Case:
             dtype = self.types[i] if i < len(self.types) else None
             if arg.list_attr:
                 attrs.setdefault(arg.list_attr, [dtype_of(array) for array in value])
-            elif arg.type_attr:
-                first = value[0] if isinstance(value, list) else value
+            elif arg.type_attr and len(values := value if isinstance(value, list) else [value]):
+                first = values[0]
                 attrs.setdefault(arg.type_attr, dtype or dtype_of(first))
             if arg.number_attr:
                 attrs.setdefault(arg.number_attr, len(value))

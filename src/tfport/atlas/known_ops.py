@@ -1,4 +1,4 @@
-"""Every op that any recorded build registers.
+"""Every op that any recorded build registers, and those of TensorFlow.js.
 
 `known_ops()[name]` is the newest definition, without documentation;
 `known_ops().releases(name)` the first and last TensorFlow release that has the op.
@@ -8,9 +8,11 @@
 from __future__ import annotations
 
 import functools
+import itertools
 from collections.abc import Iterator, Mapping
 
 from tfport.atlas.atlas import X86, Atlas, atlas
+from tfport.atlas.tfjs_ops import TENSORFLOW_JS, tfjs_ops
 from tfport.formats.proto.graph_pb2 import OpDef
 
 DEFINITION = """SELECT op.definition FROM newest JOIN op ON op.rowid = newest.definition
@@ -27,17 +29,18 @@ class KnownOps(Mapping[str, OpDef]):
     def __getitem__(self, name: str) -> OpDef:
         if name not in self._read:
             rows = self._atlas.rows(DEFINITION, name)
-            self._read[name] = OpDef.FromString(rows[0][0]) if rows else None
+            self._read[name] = OpDef.FromString(rows[0][0]) if rows else tfjs_ops().get(name)
         op = self._read[name]
         if op is None:
             raise KeyError(name)
         return op
 
     def __iter__(self) -> Iterator[str]:
-        return (name for (name,) in self._atlas.rows("SELECT name FROM newest"))
+        recorded = (name for (name,) in self._atlas.rows("SELECT name FROM newest"))
+        return itertools.chain(recorded, tfjs_ops())
 
     def __len__(self) -> int:
-        return int(self._atlas.rows("SELECT count(*) FROM newest")[0][0])
+        return int(self._atlas.rows("SELECT count(*) FROM newest")[0][0]) + len(tfjs_ops())
 
     def releases(self, name: str) -> tuple[str, str] | None:
         """Return the first and last TensorFlow release that has an op; None if none does."""
@@ -47,7 +50,9 @@ class KnownOps(Mapping[str, OpDef]):
     def providers(self, name: str) -> list[str]:
         """Return the add-ons and contrib libraries that register an op; empty if TensorFlow itself does."""
         rows = self._atlas.rows("SELECT providers FROM newest WHERE name = ?", name)
-        return rows[0][0].splitlines() if rows else []
+        if not rows:
+            return [TENSORFLOW_JS] if name in tfjs_ops() else []
+        return rows[0][0].splitlines()
 
     def recorded(self) -> list[str]:
         """Return the recorded TensorFlow releases, the oldest first."""

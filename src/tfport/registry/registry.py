@@ -82,6 +82,10 @@ class OpRegistry(Mapping[str, OpDef]):
         is_whole = getattr(self.provider(op), "is_whole", None)
         return is_whole is None or bool(is_whole(op))
 
+    def accepts_older_attrs(self, op: str) -> bool:
+        """Whether nodes may have the attributes of an older definition of the op (`registry.attr_upgrade`)."""
+        return bool(getattr(self.provider(op), "accepts_older_attrs", False))
+
     def kernels(self, op: str) -> list[Kernel]:
         """The kernels for an op, from all sources."""
         return [k for source in self.sources for k in source.kernels(op)] if op in self else []

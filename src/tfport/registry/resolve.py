@@ -16,6 +16,7 @@ from tfport.formats.proto.graph_pb2 import OpDef
 from tfport.graph.attrs import Attr, Placeholder
 from tfport.graph.op_signature import OpSignature
 from tfport.graph.usage import LABEL, Usage
+from tfport.registry.attr_upgrade import upgraded_attrs
 from tfport.registry.attributes import unresolved_attributes
 from tfport.registry.inputs import unresolved_inputs
 from tfport.registry.kernels import Kernel
@@ -47,22 +48,29 @@ class Resolver:
             return UNREGISTERED
         if not registry.is_whole(usage.op):
             return ()  # only its name is known
-        answers = self._structure(usage, definition)
+        answers = self._structure(usage, definition, registry)
         if definition.HasField("deprecation"):
             answers = (*_deprecated(definition, producer), *answers)
         if not _UNPLACED.isdisjoint(answer.question for answer in answers):
             return answers  # its attributes do not determine the kernel
         return answers + self._placement(usage, definition, registry, devices)
 
-    def _structure(self, usage: Usage, definition: OpDef) -> Answers:
+    def _structure(self, usage: Usage, definition: OpDef, registry: OpRegistry) -> Answers:
         key = id(usage), id(definition)
         if key not in self._fits:
             signature = self._signature(definition)
+            attrs = self._attrs(usage, definition, registry)
             self._fits[key] = (
-                *unresolved_attributes(usage.attrs, definition),
-                *unresolved_inputs(usage.inputs, usage.attrs, signature),
+                *unresolved_attributes(attrs, definition),
+                *unresolved_inputs(usage.inputs, attrs, signature),
             )
         return self._fits[key]
+
+    def _attrs(self, usage: Usage, definition: OpDef, registry: OpRegistry) -> Mapping[str, Attr]:
+        """The attributes of a usage as the runtime reads them."""
+        if not registry.accepts_older_attrs(usage.op):
+            return usage.attrs
+        return upgraded_attrs(usage.attrs, self._signature(definition))
 
     def _signature(self, definition: OpDef) -> OpSignature:
         if id(definition) not in self._signatures:
@@ -77,7 +85,8 @@ class Resolver:
         if key not in self._kernels:
             self._alive.append(lists)
             kernels = lists[0] if len(lists) == 1 else [kernel for some in lists for kernel in some]
-            attrs = self._signature(definition).with_defaults(usage.attrs)
+            attrs = self._attrs(usage, definition, registry)
+            attrs = self._signature(definition).with_defaults(attrs)
             self._kernels[key] = unresolved_kernel(attrs, kernels, devices)
         return self._kernels[key]
 

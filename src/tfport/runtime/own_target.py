@@ -25,6 +25,7 @@ class OwnSource:
     """TensorFlow's ops that tfport runs, with their newest recorded definitions."""
 
     name = OURS
+    accepts_older_attrs = True
 
     def __init__(self, implementations: OpImplementations) -> None:
         self._implementations = implementations

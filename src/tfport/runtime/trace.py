@@ -20,7 +20,7 @@ from tfport.graph.inline import call_attrs, callee, substitute
 from tfport.graph.node import WHOLE
 from tfport.graph.op_signature import OpSignature
 from tfport.graph.shapes import UNKNOWN
-from tfport.runtime.attr_upgrade import upgraded_attrs
+from tfport.registry.attr_upgrade import upgraded_attrs
 from tfport.runtime.constant_folding import fold
 from tfport.runtime.custom.shape_functions import with_checked_shapes
 from tfport.runtime.effects import READS, is_ordered, required_nodes

@@ -12,6 +12,7 @@ from tfport.atlas.op_search import OpSummary, earlier_ops
 from tfport.atlas.release_spans import spans_text
 from tfport.atlas.requirements import PackageRequirement
 from tfport.atlas.target import OURS, Target
+from tfport.atlas.tfjs_ops import tfjs_ops
 from tfport.check.findings import tensorflow_messages
 from tfport.check.findings.finding import Finding, finding
 from tfport.check.findings.history import close_names, history_of
@@ -76,11 +77,12 @@ class UnknownOp(Finding):
 
     ## Cause
     A custom op: it comes with a library that is not recorded and was not named. Without
-    that library TensorFlow reports that the op is not registered.
+    that library TensorFlow reports that the op is not registered. Or an op that only
+    TensorFlow.js has.
     ## Fix
     Name its library with `--library FILE`, or record the build that has it with `tfport
     targets record` and use that file as the target. Where the graph was written by hand,
-    check the spelling.
+    check the spelling. `tfport fix` rewrites the ops of TensorFlow.js.
     ## Example
         y = Acme>Tokenize()
         on tensorflow==2.8.4
@@ -99,13 +101,15 @@ class UnknownOp(Finding):
         return cls(close=close_names(op), doubt=_partial_library(target))
 
     def cause(self) -> str:
+        if self.op in tfjs_ops():
+            return "an op of TensorFlow.js, which its converter makes of several ops of TensorFlow"
         return f"close to {' and '.join(self.close)}" if self.close else "a custom op"
 
     def says(self) -> str:
         return tensorflow_messages.not_registered(self.op or "", self.on)
 
     def fixes(self) -> list[str]:
-        return ["name its library with --library FILE"]
+        return [] if self.op in tfjs_ops() else ["name its library with --library FILE"]
 
 
 @finding("TFP103", "library-not-loaded", noticed={Question.OP: STRUCTURE})

@@ -9,6 +9,7 @@ from tfport.fix.rules.nn.fused import (
     conv2d_and_what_follows,
     depthwise_and_what_follows,
     matmul_and_what_follows,
+    prelu_is_a_choice,
 )
 
 X, F, D = numbers(2, 7, 8, 3), numbers(3, 3, 3, 4, seed=1), numbers(3, 3, 3, 2, seed=2)
@@ -85,6 +86,19 @@ CASES = [
         b=numbers(6),
         **OURS,
     ),
+    *(
+        rule_case(
+            depthwise_and_what_follows,
+            conv(args, ops, op="FusedDepthwiseConv2dNative"),
+            x=X,
+            f=D,
+            b=numbers(6),
+            p=numbers(1, 1, 6, seed=8),
+            **OURS,
+        )
+        for args, ops in (("b", ["BiasAdd", "Relu6"]), ("bp", ["BiasAdd", "Prelu"]), ("", ["NoOp", "Elu"]))
+    ),
+    rule_case(prelu_is_a_choice, "y = Prelu(x, p)", x=X, p=numbers(1, 1, 3, seed=8), answers="tfport"),
     rule_case(matmul_and_what_follows, product("b", ["BiasAdd"]), a=A, w=W, b=B, **CLOSE),
     rule_case(
         matmul_and_what_follows,
@@ -169,6 +183,11 @@ def test_reaches_releases_without_it(name):
     text, target = CHAINS[name]
     x = X.transpose(0, 3, 1, 2).copy() if "NCHW" in text else X
     check_chain(chain_case(text, x=x, f=F, b=B, **CLOSE), target)
+
+
+@pytest.mark.parametrize("target", ["tensorflow==2.21.0", "tensorflow==1.4.1"])
+def test_prelu_reaches_releases_which_never_had_it(target):
+    check_chain(chain_case("y = Prelu(x, p)", x=X, p=numbers(1, 1, 3, seed=8), **CLOSE), target)
 
 
 def test_a_product_reaches_the_oldest_release():

@@ -1,7 +1,7 @@
 """Ops that TensorFlow's optimizer or TensorFlow.js fused, as a product and the ops that follow it.
 
-Files of TensorFlow.js omit attributes (`TArgs`, `explicit_paddings`) and have an op that no release
-defines (`FusedDepthwiseConv2dNative`), so missing attributes have defaults here.
+Files of TensorFlow.js omit attributes (`TArgs`, `explicit_paddings`) and have ops that no release
+defines (`FusedDepthwiseConv2dNative`, `Prelu`), so missing attributes have defaults here.
 `_FusedBatchNormEx`: `rules.nn.batch_norm`.
 """
 
@@ -13,12 +13,14 @@ from typing import Any
 
 from tfport.fix.nodes.builder import NodeBuilder
 from tfport.fix.nodes.shapes import with_dims
-from tfport.fix.rule import ROUNDING, Replacement, refuse, rule
+from tfport.fix.rule import EXACT, ROUNDING, Replacement, refuse, rule
 from tfport.graph.dtypes import FLOAT32
 from tfport.graph.graph import Node, Value
 
 LAYOUTS = ("NHWC", "NCHW")
 NAMED = ("Relu", "Relu6", "Elu", "Tanh", "Sigmoid")
+NOTHING = "NoOp"
+"""What TensorFlow.js writes in place of a bias."""
 CONVOLVES = ("strides", "padding", "explicit_paddings", "data_format", "dilations")
 
 
@@ -47,6 +49,12 @@ def matmul_and_what_follows(op: NodeBuilder, n: Node) -> Replacement:
     return _followed(op, n, op.MatMul(*n.inputs[:2], **flags))
 
 
+@rule("Prelu", keeps=EXACT)
+def prelu_is_a_choice(op: NodeBuilder, n: Node) -> Replacement:
+    """Prelu is a product with alpha where the input is negative."""
+    return _prelu(op, *n.inputs)
+
+
 def _convolving(n: Node) -> dict[str, Any]:
     if _layout(n) not in LAYOUTS:
         raise refuse(f"its data_format is {_layout(n)}")
@@ -64,6 +72,8 @@ def _followed(op: NodeBuilder, n: Node, first: Node) -> Value:
     dims = op.shape(n.output(0))
     y = with_dims(op, first, dims)
     for name in _fused_ops(n):
+        if name == NOTHING:
+            continue
         y = with_dims(op, _step(op, n, name, y, rest), dims)
     if rest:
         raise refuse(f"the meaning of its last {len(rest)} inputs is unknown")
@@ -86,7 +96,7 @@ def _step(op: NodeBuilder, n: Node, name: str, y: Value, rest: list[Value]) -> N
     if name == "LeakyRelu":
         return op.LeakyRelu(y, alpha=n.attrs.get("leakyrelu_alpha", 0.2))
     if name == "Prelu":
-        return op.SelectV2(op.Less(y, 0), op.Mul(y, _next(name, rest)), y)
+        return _prelu(op, y, _next(name, rest))
     if name in NAMED:
         return op.node(name, y)
     if name in GELUS:
@@ -100,6 +110,10 @@ def _normalized(op: NodeBuilder, n: Node, y: Value, rest: list[Value]) -> Node:
     statistics = [_next("FusedBatchNorm", rest) for _ in range(4)]
     attrs = {"epsilon": n.attrs.get("epsilon", 1e-4), "is_training": False}
     return op.FusedBatchNorm(y, *statistics, **attrs, data_format=_layout(n))
+
+
+def _prelu(op: NodeBuilder, x: Value, alpha: Value) -> Node:
+    return op.SelectV2(op.Less(x, 0), op.Mul(x, alpha), x)
 
 
 def _next(name: str, rest: list[Value]) -> Value:

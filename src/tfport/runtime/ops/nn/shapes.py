@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from tfport.runtime.lower import shapes
+from tfport.runtime.onnx.shape_rule import broadcast
 from tfport.runtime.operand import Operand
 from tfport.runtime.ops.math.shapes import Shapes
 
@@ -27,3 +28,8 @@ def loss_and_gradient(inputs: Sequence[Operand], attrs: dict[str, Any]) -> Shape
 )
 def same(inputs: Sequence[Operand], attrs: dict[str, Any]) -> Shapes:
     return [inputs[0].shape]
+
+
+@shapes("Prelu")
+def together(inputs: Sequence[Operand], attrs: dict[str, Any]) -> Shapes:
+    return [broadcast(*(operand.shape for operand in inputs))]

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from tfport.errors import RunFailed
 from tfport.runtime.lower import host
-from tfport.runtime.ops.nn.kernels.activations import elu, leaky_relu, relu, relu6
+from tfport.runtime.ops.nn.fused_ops import apply_fused_ops
 from tfport.runtime.ops.shared.numbers import same_shapes
 from tfport.runtime.ops.shared.precision import widen
 
@@ -63,39 +62,8 @@ def _adjoint(x: Any) -> Any:
 
 @host("_FusedMatMul")
 def fused_matmul(a, b, args, *, transpose_a, transpose_b, fused_ops, epsilon, leakyrelu_alpha):
-    answer = _product(widen(a), widen(b), transpose_a, transpose_b)
-    rest = [widen(array) for array in args]
-    for op in fused_ops:
-        answer = _fused(op, answer, rest, leakyrelu_alpha)
-    return answer
-
-
-def _fused(op: str, x: Any, rest: list[Any], alpha: float) -> Any:
-    simple: dict[str, Callable[[Any], Any]] = {
-        "Relu": relu,
-        "Relu6": relu6,
-        "Elu": elu,
-        "LeakyRelu": lambda x: leaky_relu(x, alpha=alpha),
-        "Tanh": np.tanh,
-        "Sigmoid": lambda x: 1 / (1 + np.exp(-x)),
-        "GeluApproximate": _gelu_approximate,
-        "GeluExact": _gelu_exact,
-    }
-    if op in ("BiasAdd", "Add"):
-        return x + rest.pop(0)
-    if op not in simple:
-        raise RunFailed(f"unsupported fused op {op}")
-    return simple[op](x)
-
-
-def _gelu_approximate(x: Any) -> Any:
-    return x * (1 + np.tanh(np.float32(np.sqrt(2 / np.pi)) * (x + np.float32(0.044715) * x**3))) / 2
-
-
-def _gelu_exact(x: Any) -> Any:
-    from scipy import special
-
-    return x * (1 + special.erf(x / np.float32(np.sqrt(2)))) / 2
+    product = _product(widen(a), widen(b), transpose_a, transpose_b)
+    return apply_fused_ops(product, args, fused_ops, epsilon, leakyrelu_alpha)
 
 
 @host("Cross")

@@ -6,6 +6,8 @@ from tfport.graph.dtypes import FLOAT32
 from tfport.runtime.lower import CannotLower, lower, rank_of
 from tfport.runtime.onnx.builder import Builder
 from tfport.runtime.operand import Operand
+from tfport.runtime.ops.nn.onnx_fused_ops import lower_fused_ops
+from tfport.runtime.ops.nn.windows import DataLayout
 
 
 @lower("MatMul")
@@ -66,24 +68,5 @@ def _adjoint(b: Builder, x: Operand, wanted: bool) -> Operand:
 
 @lower("_FusedMatMul")
 def fused_matmul(b, a, b_, args, *, transpose_a, transpose_b, fused_ops, epsilon, leakyrelu_alpha):
-    answer = _product(b, a, b_, transpose_a, transpose_b)
-    rest = list(args)
-    for op in fused_ops:
-        answer = _fused(b, op, answer, rest, leakyrelu_alpha)
-    return answer
-
-
-def _fused(b: Builder, op: str, x: Operand, rest: list[Operand], alpha: float) -> Operand:
-    if op in ("BiasAdd", "Add"):
-        return b.Add(x, rest.pop(0))
-    if op in ("Relu", "Elu", "Tanh", "Sigmoid"):
-        return b.nodes(op, x)[0]
-    if op == "Relu6":
-        return b.Clip(x, b.const(0, x.dtype), b.const(6, x.dtype))
-    if op == "LeakyRelu":
-        return b.LeakyRelu(x, alpha=alpha)
-    if op == "GeluExact":
-        return b.Gelu(x)
-    if op == "GeluApproximate":
-        return b.Gelu(x, approximate="tanh")
-    raise CannotLower(f"unsupported fused op {op}")
+    product = _product(b, a, b_, transpose_a, transpose_b)
+    return lower_fused_ops(b, product, DataLayout("NHWC"), args, fused_ops, epsilon, leakyrelu_alpha)

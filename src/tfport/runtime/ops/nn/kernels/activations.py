@@ -32,6 +32,12 @@ def leaky_relu(features, *, alpha):
     return np.where(x > 0, x, x * x.dtype.type(alpha))
 
 
+@host("Prelu")
+def prelu(x, alpha):
+    x = widen(x)
+    return np.where(x < 0, x * widen(alpha), x)
+
+
 @host("Elu")
 def elu(features):
     x = widen(features)

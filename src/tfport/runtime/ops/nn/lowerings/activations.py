@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tfport.runtime.lower import CannotLower, lower
+from tfport.runtime.lower import CannotLower, lower, rank_of
 from tfport.runtime.operand import Operand
 from tfport.runtime.ops.math.lowerings.arithmetic import would_broadcast
 from tfport.runtime.ops.nn.kernels.activations import SELU_SCALE, SELU_SCALE_ALPHA
@@ -23,6 +23,13 @@ def relu6(b, features):
 @lower("LeakyRelu")
 def leaky_relu(b, features, *, alpha):
     return b.LeakyRelu(features, alpha=alpha)
+
+
+@lower("Prelu")
+def prelu(b, x, alpha):
+    if rank_of(alpha, "alpha") > rank_of(x):
+        raise CannotLower("alpha has more axes than x")
+    return b.PRelu(x, alpha)
 
 
 @lower("Elu")
