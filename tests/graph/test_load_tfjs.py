@@ -71,22 +71,37 @@ def loop():
         "attr": {"T": {"type": "DT_INT32"}},
     }
     mul = {"name": "mul", "op": "Mul", "input": ["v", "body/scale:output:0"], "attr": FLOATS}
-    cond = function("cond", state, [argument("go", "DT_BOOL")],
-                    [const("cond/limit", "DT_INT32", ()), less], {"go": "less:z:0"})  # fmt: skip
-    body = function("body", state, [argument("i_out", "DT_INT32"), argument("v_out")],
-                    [const("body/step", "DT_INT32", ()), const("body/scale"), add, mul],
-                    {"i_out": "add:z:0", "v_out": "mul:z:0"})  # fmt: skip
+    cond = function(
+        "cond",
+        state,
+        [argument("go", "DT_BOOL")],
+        [const("cond/limit", "DT_INT32", ()), less],
+        {"go": "less:z:0"},
+    )
+    body = function(
+        "body",
+        state,
+        [argument("i_out", "DT_INT32"), argument("v_out")],
+        [const("body/step", "DT_INT32", ()), const("body/scale"), add, mul],
+        {"i_out": "add:z:0", "v_out": "mul:z:0"},
+    )
     types = {"list": {"type": ["DT_INT32", "DT_FLOAT"]}}
-    run = {"name": "loop", "op": "StatelessWhile", "input": ["zero", "x"],
-           "attr": {"T": types, "cond": {"func": {"name": "cond"}}, "body": {"func": {"name": "body"}}}}  # fmt: skip
+    run = {
+        "name": "loop",
+        "op": "StatelessWhile",
+        "input": ["zero", "x"],
+        "attr": {"T": types, "cond": {"func": {"name": "cond"}}, "body": {"func": {"name": "body"}}},
+    }
     y = {"name": "y", "op": "Identity", "input": ["loop:1"], "attr": FLOATS}
     return [X, const("zero", "DT_INT32", ()), run, y], {"function": [cond, body]}
 
 
 LOOP_WEIGHTS = [
-    ("zero", np.array(0, np.int32)), ("cond/limit", np.array(3, np.int32)),
-    ("body/step", np.array(1, np.int32)), ("body/scale", np.array([2, 10], F4)),
-]  # fmt: skip
+    ("zero", np.array(0, np.int32)),
+    ("cond/limit", np.array(3, np.int32)),
+    ("body/step", np.array(1, np.int32)),
+    ("body/scale", np.array([2, 10], F4)),
+]
 
 
 def test_constants_of_functions_get_their_weights(tmp_path):
@@ -171,11 +186,26 @@ def test_weights_that_no_node_uses_are_ignored(tmp_path):
 
 
 def test_functions_of_the_initializer_belong_to_the_model(tmp_path):
-    double = function("double", [argument("v")], [argument("o")],
-                      [const("double/two", shape=()), {"name": "m", "op": "Mul", "input": ["v", "double/two:output:0"], "attr": FLOATS}],
-                      {"o": "m:z:0"})  # fmt: skip
-    call = {"name": "call", "op": "PartitionedCall", "input": ["start"],
-            "attr": {"Tin": {"list": {"type": ["DT_FLOAT"]}}, "Tout": {"list": {"type": ["DT_FLOAT"]}}, "f": {"func": {"name": "double"}}}}  # fmt: skip
+    double = function(
+        "double",
+        [argument("v")],
+        [argument("o")],
+        [
+            const("double/two", shape=()),
+            {"name": "m", "op": "Mul", "input": ["v", "double/two:output:0"], "attr": FLOATS},
+        ],
+        {"o": "m:z:0"},
+    )
+    call = {
+        "name": "call",
+        "op": "PartitionedCall",
+        "input": ["start"],
+        "attr": {
+            "Tin": {"list": {"type": ["DT_FLOAT"]}},
+            "Tout": {"list": {"type": ["DT_FLOAT"]}},
+            "f": {"func": {"name": "double"}},
+        },
+    }
     initializer = {"node": [const("start"), call], "library": {"function": [double]}}
     weights = [("start", np.array([1, 2], F4)), ("double/two", np.array(2, F4))]
     write(

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import functools
 import itertools
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 
 from tfport.atlas.atlas import X86, Atlas, atlas
 from tfport.atlas.tfjs_ops import TENSORFLOW_JS, tfjs_ops
@@ -20,16 +20,17 @@ DEFINITION = """SELECT op.definition FROM newest JOIN op ON op.rowid = newest.de
 
 
 class KnownOps(Mapping[str, OpDef]):
-    """Op definitions by name, read on demand; thread-safe."""
+    """Op definitions by name, read on demand; thread-safe. `others` are those of TensorFlow.js."""
 
-    def __init__(self, atlas: Atlas) -> None:
+    def __init__(self, atlas: Atlas, others: Callable[[], Mapping[str, OpDef]] = dict) -> None:
         self._atlas = atlas
+        self._others = others
         self._read: dict[str, OpDef | None] = {}
 
     def __getitem__(self, name: str) -> OpDef:
         if name not in self._read:
             rows = self._atlas.rows(DEFINITION, name)
-            self._read[name] = OpDef.FromString(rows[0][0]) if rows else tfjs_ops().get(name)
+            self._read[name] = OpDef.FromString(rows[0][0]) if rows else self._others().get(name)
         op = self._read[name]
         if op is None:
             raise KeyError(name)
@@ -37,10 +38,10 @@ class KnownOps(Mapping[str, OpDef]):
 
     def __iter__(self) -> Iterator[str]:
         recorded = (name for (name,) in self._atlas.rows("SELECT name FROM newest"))
-        return itertools.chain(recorded, tfjs_ops())
+        return itertools.chain(recorded, self._others())
 
     def __len__(self) -> int:
-        return int(self._atlas.rows("SELECT count(*) FROM newest")[0][0]) + len(tfjs_ops())
+        return int(self._atlas.rows("SELECT count(*) FROM newest")[0][0]) + len(self._others())
 
     def releases(self, name: str) -> tuple[str, str] | None:
         """Return the first and last TensorFlow release that has an op; None if none does."""
@@ -51,7 +52,7 @@ class KnownOps(Mapping[str, OpDef]):
         """Return the add-ons and contrib libraries that register an op; empty if TensorFlow itself does."""
         rows = self._atlas.rows("SELECT providers FROM newest WHERE name = ?", name)
         if not rows:
-            return [TENSORFLOW_JS] if name in tfjs_ops() else []
+            return [TENSORFLOW_JS] if name in self._others() else []
         return rows[0][0].splitlines()
 
     def recorded(self) -> list[str]:
@@ -62,5 +63,5 @@ class KnownOps(Mapping[str, OpDef]):
 
 @functools.cache
 def known_ops() -> KnownOps:
-    """Return the ops of the atlas that comes with tfport."""
-    return KnownOps(atlas())
+    """Return the ops of the atlas that comes with tfport, and those of TensorFlow.js."""
+    return KnownOps(atlas(), tfjs_ops)

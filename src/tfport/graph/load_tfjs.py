@@ -44,7 +44,7 @@ def load_tfjs(location: ModelLocation, ops: OpTable) -> Model:
     file = read_tfjs(location.files, location.name)
     meta = pb.MetaGraphDef()
     if file.signature is not None:
-        meta.signature_def[SIGNATURE].CopyFrom(file.signature)
+        meta.signature_def[SIGNATURE].CopyFrom(_with_tensor_names(file.signature))
     graph = graph_from_def(_with_initializer(file, meta), ops)
     _bind_weights(graph, file.weights)
     _bind_captures(graph, file, meta.signature_def)
@@ -52,6 +52,14 @@ def load_tfjs(location: ModelLocation, ops: OpTable) -> Model:
     model = Model(location.where, location.format, location.files, graph, meta, written_by=made_by)
     model.weights = file.weights
     return model
+
+
+def _with_tensor_names(signature: pb.SignatureDef) -> pb.SignatureDef:
+    """Write `x:0` for `x`: TensorFlow.js accepts the name of a node."""
+    for info in (*signature.inputs.values(), *signature.outputs.values()):
+        if info.name and ":" not in info.name:
+            info.name += ":0"
+    return signature
 
 
 def _with_initializer(file: TfjsModel, meta: pb.MetaGraphDef) -> graph_pb2.GraphDef:

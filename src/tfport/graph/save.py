@@ -17,27 +17,32 @@ from google.protobuf.message import EncodeError, Message
 from tfport.errors import Error
 from tfport.formats.checkpoint.signature import CHECKPOINT
 from tfport.formats.checkpoint.write import Tensors, write_bundle
-from tfport.formats.graph_def.signature import META_GRAPH
+from tfport.formats.format import ModelFormat
+from tfport.formats.graph_def.signature import GRAPH_DEF, META_GRAPH
 from tfport.formats.output import copy_file, copy_folder, new_path
 from tfport.formats.proto import saved_model_pb2 as pb
 from tfport.formats.saved_model.read import SCHEMA, VARIABLES
 from tfport.formats.saved_model.signature import SAVED_MODEL
+from tfport.formats.tfjs.signature import TFJS
 from tfport.graph.build import graph_to_def
+from tfport.graph.load import SERVE
 from tfport.graph.model import Model, checkpoint_files
 
 OTHER_FOLDERS = ("assets", "assets.extra")
 FOLDERS = ("variables", *OTHER_FOLDERS)
 FILES = ("keras_metadata.pb",)
+PREDICT = "tensorflow/serving/predict"
 
 
 def save_model(model: Model, path: str | os.PathLike[str], tensors: Tensors | None = None) -> None:
     """Write a model: a SavedModel folder, a MetaGraph with its checkpoint, or a GraphDef.
 
+    A TensorFlow.js model with a signature becomes a SavedModel, and one without a GraphDef.
     `tensors` replace the checkpoint; if they are empty, no checkpoint is written.
     """
     if model.format is CHECKPOINT:
         raise Error(f"{model.where}: a checkpoint has no graph to write")
-    if model.format is SAVED_MODEL:
+    if written_format(model) is SAVED_MODEL:
         with new_path(path) as folder:
             _saved_model(model, folder, tensors)
     elif model.format is META_GRAPH:
@@ -47,12 +52,36 @@ def save_model(model: Model, path: str | os.PathLike[str], tensors: Tensors | No
             file.write_bytes(_serialize(graph_to_def(model.graph), path))
 
 
+def written_format(model: Model) -> ModelFormat:
+    """The format that a model is written in."""
+    if model.format is TFJS:
+        return SAVED_MODEL if model.signatures else GRAPH_DEF
+    return model.format
+
+
+def written_tags(model: Model) -> list[str]:
+    """The tags of the MetaGraph that is written; TensorFlow.js has none."""
+    return [SERVE] if model.format is TFJS else list(model.tags)
+
+
 def meta_graph(model: Model) -> pb.MetaGraphDef:
     """The model as one MetaGraph."""
     meta = pb.MetaGraphDef()
     meta.CopyFrom(model.meta)
+    if model.format is TFJS:
+        meta.meta_info_def.tags[:] = written_tags(model)
+        _add_what_servers_need(meta)
     meta.graph_def.CopyFrom(graph_to_def(model.graph))
     return meta
+
+
+def _add_what_servers_need(meta: pb.MetaGraphDef) -> None:
+    """Add the methods and shapes that TensorFlow.js does not need and may leave out."""
+    for signature in meta.signature_def.values():
+        signature.method_name = signature.method_name or PREDICT
+        for info in (*signature.inputs.values(), *signature.outputs.values()):
+            if not info.HasField("tensor_shape"):
+                info.tensor_shape.unknown_rank = True
 
 
 def _saved_model(model: Model, folder: Path, tensors: Tensors | None) -> None:

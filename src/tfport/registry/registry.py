@@ -83,7 +83,7 @@ class OpRegistry(Mapping[str, OpDef]):
         return is_whole is None or bool(is_whole(op))
 
     def accepts_older_attrs(self, op: str) -> bool:
-        """Whether nodes may have the attributes of an older definition of the op (`registry.attr_upgrade`)."""
+        """Whether nodes may have the attributes of an older definition (`registry.attr_upgrade`)."""
         return bool(getattr(self.provider(op), "accepts_older_attrs", False))
 
     def kernels(self, op: str) -> list[Kernel]:

@@ -26,7 +26,7 @@ from tfport.fix.certify.trials import Trial
 from tfport.formats.graph_def.signature import META_GRAPH
 from tfport.formats.saved_model.signature import SAVED_MODEL
 from tfport.graph.model import Model, Signature
-from tfport.graph.save import save_model
+from tfport.graph.save import save_model, written_format, written_tags
 from tfport.runtime.composite import flatten_inputs, pack_outputs
 from tfport.runtime.custom.registry import Registry
 from tfport.runtime.feeds import as_array
@@ -189,8 +189,8 @@ def _placed(side: ModelSide, path: Path) -> dict[str, Any]:
     """The files of a model for a worker; saves the model if it is not on disk unchanged."""
     model = side.model
     job: dict[str, Any] = {
-        "kind": KINDS.get(model.format, "graph_def"),
-        "tags": list(model.tags),
+        "kind": KINDS.get(written_format(model), "graph_def"),
+        "tags": written_tags(model),
         "checkpoint": None,
     }
     if model.format is META_GRAPH:

@@ -82,8 +82,9 @@ class WeightGroup:
             spans[weight.entry.name] = (at, end)
             at = end
         if at < self.starts[-1]:
+            last, more = self.files.label(self.paths[-1]), count(self.starts[-1] - at)
             raise UnreadableFile(
-                f"{self.files.label(self.paths[-1])}: ends {count(self.starts[-1] - at)} after the last weight "
+                f"{last}: ends {more} after the last weight "
                 f"that {self.label} lists; the files belong to another model, or one of them was replaced"
             )
         return spans

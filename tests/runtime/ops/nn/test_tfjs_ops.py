@@ -35,11 +35,12 @@ def separate(product, weight, steps, *args, x=X):
     return apart([f"p = {product}", *steps], x=x, w=weight, **dict(zip("ba", args, strict=False)))
 
 
+STRIDES = "{T=float32, strides=[1, 1, 1, 1], padding=SAME}"
 PRODUCTS = {
-    "FusedDepthwiseConv2dNative": ("DepthwiseConv2dNative(x, w) {T=float32, strides=[1, 1, 1, 1], padding=SAME}", DEPTHWISE),
-    "_FusedConv2D": ("Conv2D(x, w) {T=float32, strides=[1, 1, 1, 1], padding=SAME}", FILTER),
+    "FusedDepthwiseConv2dNative": (f"DepthwiseConv2dNative(x, w) {STRIDES}", DEPTHWISE),
+    "_FusedConv2D": (f"Conv2D(x, w) {STRIDES}", FILTER),
     "_FusedMatMul": ("MatMul(x, w) {T=float32}", MATRIX),
-}  # fmt: skip
+}
 BIASED = "v = BiasAdd(p, b) {T=float32}"
 ACTIVATIONS = {
     "Relu": ["y = Relu(v) {T=float32}"],
@@ -49,8 +50,12 @@ ACTIVATIONS = {
     "Tanh": ["y = Tanh(v) {T=float32}"],
     "LeakyRelu": ["y = LeakyRelu(v) {T=float32, alpha=0.3}"],
 }
-PRELU = ["z = ZerosLike(v) {T=float32}", "l = Less(v, z) {T=float32}", "m = Mul(v, a) {T=float32}",
-         "y = SelectV2(l, m, v) {T=float32}"]  # fmt: skip
+PRELU = [
+    "z = ZerosLike(v) {T=float32}",
+    "l = Less(v, z) {T=float32}",
+    "m = Mul(v, a) {T=float32}",
+    "y = SelectV2(l, m, v) {T=float32}",
+]
 SAME = ["y = Identity(v) {T=float32}"]
 
 
@@ -59,18 +64,45 @@ def pairs():
         x = X.reshape(-1, 3) if op == "_FusedMatMul" else X
         for name, steps in ACTIVATIONS.items():
             more = {"leakyrelu_alpha": 0.3} if name == "LeakyRelu" else {}
-            yield fused(op, weight, ["BiasAdd", name], BIAS, x=x, **more), separate(product, weight, [BIASED, *steps], BIAS, x=x)  # fmt: skip
+            yield (
+                fused(op, weight, ["BiasAdd", name], BIAS, x=x, **more),
+                separate(product, weight, [BIASED, *steps], BIAS, x=x),
+            )
         yield fused(op, weight, ["BiasAdd"], BIAS, x=x), separate(product, weight, [BIASED, *SAME], BIAS, x=x)
         for alpha in ALPHAS.values():
             if x is X or alpha.ndim == 1:
-                yield fused(op, weight, ["BiasAdd", "Prelu"], BIAS, alpha, x=x), separate(product, weight, [BIASED, *PRELU], BIAS, alpha, x=x)  # fmt: skip
+                yield (
+                    fused(op, weight, ["BiasAdd", "Prelu"], BIAS, alpha, x=x),
+                    separate(product, weight, [BIASED, *PRELU], BIAS, alpha, x=x),
+                )
     product, weight = PRODUCTS["FusedDepthwiseConv2dNative"]
     plain = "v = Identity(p) {T=float32}"
-    yield fused("FusedDepthwiseConv2dNative", weight, ["NoOp", "Relu6"]), separate(product, weight, [plain, *ACTIVATIONS["Relu6"]])  # fmt: skip
+    yield (
+        fused("FusedDepthwiseConv2dNative", weight, ["NoOp", "Relu6"]),
+        separate(product, weight, [plain, *ACTIVATIONS["Relu6"]]),
+    )
     pads = "explicit_paddings=[0, 0, 1, 2, 0, 1, 0, 0]"
     explicit = product.replace("padding=SAME", f"padding=EXPLICIT, {pads}")
-    yield fused("FusedDepthwiseConv2dNative", weight, ["BiasAdd"], BIAS, padding="EXPLICIT", explicit_paddings=[0, 0, 1, 2, 0, 1, 0, 0]), separate(explicit, weight, [BIASED, *SAME], BIAS)  # fmt: skip
-    yield fused("FusedDepthwiseConv2dNative", weight, ["BiasAdd"], BIAS, dilations=[1, 2, 2, 1]), separate(product.replace("padding=SAME", "padding=SAME, dilations=[1, 2, 2, 1]"), weight, [BIASED, *SAME], BIAS)  # fmt: skip
+    yield (
+        fused(
+            "FusedDepthwiseConv2dNative",
+            weight,
+            ["BiasAdd"],
+            BIAS,
+            padding="EXPLICIT",
+            explicit_paddings=[0, 0, 1, 2, 0, 1, 0, 0],
+        ),
+        separate(explicit, weight, [BIASED, *SAME], BIAS),
+    )
+    yield (
+        fused("FusedDepthwiseConv2dNative", weight, ["BiasAdd"], BIAS, dilations=[1, 2, 2, 1]),
+        separate(
+            product.replace("padding=SAME", "padding=SAME, dilations=[1, 2, 2, 1]"),
+            weight,
+            [BIASED, *SAME],
+            BIAS,
+        ),
+    )
 
 
 PAIRS = list(pairs())

@@ -1,4 +1,4 @@
-"""Convolutions that TensorFlow's optimizer or TensorFlow.js fused with biases, normalization and activations."""
+"""Convolutions that TensorFlow's optimizer or TensorFlow.js fused with other ops."""
 
 from __future__ import annotations
 

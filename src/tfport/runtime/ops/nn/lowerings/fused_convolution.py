@@ -7,6 +7,7 @@ from tfport.runtime.ops.nn.lowerings.convolution import convolution, lowered_pad
 from tfport.runtime.ops.nn.onnx_fused_ops import lower_fused_ops
 from tfport.runtime.ops.nn.windows import DataLayout
 
+
 @lower("_FusedConv2D", filter_format=("HWIO",), num_host_args=(0,))
 def fused_conv2d(
     b,
