@@ -53,7 +53,7 @@ class KnownOps(Mapping[str, OpDef]):
         rows = self._atlas.rows("SELECT providers FROM newest WHERE name = ?", name)
         if not rows:
             return [TENSORFLOW_JS] if name in self._others() else []
-        return rows[0][0].splitlines()
+        return str(rows[0][0]).splitlines()
 
     def recorded(self) -> list[str]:
         """Return the recorded TensorFlow releases, the oldest first."""

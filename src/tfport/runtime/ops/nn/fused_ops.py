@@ -13,7 +13,6 @@ import numpy as np
 
 from tfport.errors import RunFailed
 from tfport.runtime.lower import KERNELS
-from tfport.runtime.ops.nn.kernels.activations import leaky_relu, prelu
 from tfport.runtime.ops.shared.precision import widen
 
 NOTHING = "NoOp"
@@ -34,16 +33,20 @@ def apply_fused_ops(
             scale, offset, mean, variance = (rest.pop(0) for _ in range(4))
             y = (y - mean) * (scale / np.sqrt(variance + np.float32(epsilon))) + offset
         elif op == "Prelu":
-            y = prelu(y, rest.pop(0))
+            y = _kernel(op)(y, rest.pop(0))
         elif op == "LeakyRelu":
-            y = leaky_relu(y, alpha=alpha)
+            y = _kernel(op)(y, alpha=alpha)
         elif op in SAME_AS_OP:
-            y = KERNELS.of(op)[0].function(y)
+            y = _kernel(op)(y)
         elif op in _OTHERS:
             y = _OTHERS[op](y)
         elif op != NOTHING:
             raise RunFailed(f"fused op {op} is unsupported")
     return y
+
+
+def _kernel(op: str) -> Callable[..., Any]:
+    return KERNELS.of(op)[0].function
 
 
 def _gelu_exact(x: Any) -> Any:

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from tfport.runtime.lower import LOWERINGS, CannotLower
 from tfport.runtime.onnx.builder import Builder
 from tfport.runtime.operand import Operand
 from tfport.runtime.ops.nn.fused_ops import NOTHING, SAME_AS_OP
-from tfport.runtime.ops.nn.lowerings.activations import leaky_relu, prelu
 from tfport.runtime.ops.nn.lowerings.batch_norm import affine
 from tfport.runtime.ops.nn.lowerings.bias import add_bias
 from tfport.runtime.ops.nn.windows import DataLayout
@@ -39,13 +38,17 @@ def lower_fused_ops(
         elif op == "Prelu":
             if layout.format != "NHWC":
                 raise CannotLower(f"Prelu in {layout.format}")
-            y = prelu(b, y, rest.pop(0))
+            y = _lowering(op)(b, y, rest.pop(0))
         elif op == "LeakyRelu":
-            y = leaky_relu(b, y, alpha=float(alpha))
+            y = _lowering(op)(b, y, alpha=float(alpha))
         elif op in SAME_AS_OP:
-            y = LOWERINGS.of(op)[0].function(b, y)
+            y = _lowering(op)(b, y)
         elif op in _GELU:
             y = b.Gelu(y, approximate=_GELU[op])
         elif op != NOTHING:
             raise CannotLower(f"fused op {op} is unsupported")
     return y
+
+
+def _lowering(op: str) -> Callable[..., Any]:
+    return LOWERINGS.of(op)[0].function
