@@ -17,6 +17,7 @@ from tfport.errors import RunFailed
 from tfport.runtime.engines.engine import Compiled, Engine
 from tfport.runtime.layers.find_lookups import with_embedding_lookups
 from tfport.runtime.onnx.fuse_convolutions import fuse_convolutions
+from tfport.runtime.onnx.half_steps import half_steps_in_float32
 from tfport.runtime.onnx.layout import with_fewer_transposes
 from tfport.runtime.onnx.model import border_type, is_narrow, onnx_model
 from tfport.runtime.onnx.patterns.simplify import simplified
@@ -197,7 +198,7 @@ def _computed_by(stage: Stage) -> set[Operand]:
 
 
 def _island(stage: Stage, engine: Engine) -> Compiled:
-    nodes = island_nodes([node for step in stage.steps for node in step.lowered or ()], stage.writes)
+    nodes = island_nodes(half_steps_in_float32(stage.steps, stage.writes), stage.writes)
     used = {o for node in nodes for o in (*node.inputs, *(c for p in node.programs for c in p.captures()))}
     stage.reads = [o for o in stage.reads if o in used]
     island = onnx_model(nodes, stage.reads, stage.writes)
