@@ -189,6 +189,18 @@ def test_a_variable_without_a_value_is_unknown(text, tmp_path):
     assert "its variable has no default; write the value into the file" in environment.unknown
 
 
+@pytest.mark.parametrize(
+    ("base", "unknown"),
+    [("acme/tensorflow-1.8.0-notebook-cpu", True), ('"ubuntu:bionic"', False), ("scratch", False)],
+)
+def test_an_unknown_base_image_may_have_a_tensorflow(base, unknown, tmp_path):
+    (tmp_path / "Dockerfile").write_text(f"FROM {base}\nRUN pip install six\n")
+    environment = read_environment(str(tmp_path / "Dockerfile"))
+    assert ("is not known, and may have a TensorFlow" in environment.unknown) is unknown
+    (tmp_path / "Dockerfile").write_text(f"FROM {base}\nRUN pip install tensorflow==2.8.4\n")
+    assert read_environment(str(tmp_path / "Dockerfile")).target.name == "tensorflow 2.8.4"
+
+
 def test_the_newest_release_for_the_python_of_the_image_is_chosen(tmp_path):
     (tmp_path / "Dockerfile").write_text("FROM python:3.7\nRUN pip install tensorflow\n")
     assert read_environment(str(tmp_path / "Dockerfile")).target.name == "tensorflow 2.11.0"

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator
 from packaging.utils import canonicalize_name
 
 from tfport.atlas.containers.dockerfile_syntax import DockerInstruction, DockerStage, read_stages
-from tfport.atlas.containers.images import image_packages, parse_image
+from tfport.atlas.containers.images import image_packages, is_known_image
 from tfport.atlas.containers.install_commands import Installs, read_installs
 from tfport.atlas.package_names import is_tensorflow
 from tfport.atlas.requirements import PackageList, PackageRequirement
@@ -72,7 +72,7 @@ class _StageReader:
     def _stage(self, number: int) -> PackageList:
         stage, listing = self.stages[number], PackageList()
         base = self._earlier(stage.image, number)
-        listing.add(base if base is not None else self._base(stage.image))
+        listing.add(base if base is not None else self._base(stage.image.strip("\"'")))
         listing.platform = stage.platform or listing.platform
         copied: list[str] = []
         for instruction in stage.instructions:
@@ -95,10 +95,9 @@ class _StageReader:
     def _base(self, image: str) -> PackageList:
         if "$" in image:
             return PackageList(unknown=f"the base image {image} is unknown: {NO_DEFAULT}")
-        listing = image_packages(image)
-        if parse_image(image) is None and image != "scratch":
-            listing.notes.append(f"{self.path}: {image!r} is not the name of an image")
-        return listing
+        if is_known_image(image) or image == "scratch":
+            return image_packages(image)
+        return PackageList(unknown=f"the base image {image} is not known, and may have a TensorFlow")
 
     def _copy(
         self, listing: PackageList, instruction: DockerInstruction, number: int, copied: list[str]

@@ -103,6 +103,8 @@ def _add_content(
         listing.python = ".".join(version.split(".")[:2]) or listing.python
     elif contains == "cuda":
         listing.cuda |= {"cudart": version} if version else {}
+    elif contains == "system":
+        return
     elif not version:
         listing.unknown = _sentence(image, "its tag does not name a release", row)
     else:
