@@ -12,9 +12,9 @@ import sys
 from pathlib import Path
 
 from file_cases import FILES, PATHS
-from op_cases import NEEDED, REGISTRATION, SYMBOLS
+from op_cases import NEEDED, REGISTRATION, SYMBOLS, VERSIONS
 
-CASES = REGISTRATION | SYMBOLS | NEEDED | FILES | PATHS
+CASES = REGISTRATION | SYMBOLS | VERSIONS | NEEDED | FILES | PATHS
 LIBRARIES = Path(__file__).parents[2] / "tests/libraries"
 
 

@@ -16,6 +16,8 @@ ORIGIN = "-Wl,-rpath,$ORIGIN/deps"
 RPATH, RUNPATH = "-Wl,--disable-new-dtags", "-Wl,--enable-new-dtags"
 ARM64 = ("-shared", "-nostdlib", "-Wl,-z,max-page-size=4096")
 OTHER_RELEASES = ("1.15.5", "2.4.4", "2.8.4", "2.9.3", "2.13.1", "2.16.2", "2.20.0")
+FRAMEWORK = "libtensorflow_framework.so.2"
+NO_AS_NEEDED = ("-Wl,--no-as-needed",)
 POINTER = "version https://git-lfs.github.com/spec/v1\noid sha256:" + "0" * 64 + "\nsize 22912\n"
 
 
@@ -28,6 +30,12 @@ def needs(soname: str, symbol_version: str = "") -> list[Step]:
     """A library that needs another library, or a version of it, that does not exist."""
     made = helper("acme.c", soname, symbol_version)
     return [made, *copy("uses_acme.c", against=[soname]), without(soname)]
+
+
+def needs_version(soname: str, symbol_version: str, *options: str) -> list[Step]:
+    """A library that needs a symbol of TensorFlow in a version."""
+    made = helper("status.c", soname, symbol_version)
+    return [made, helper("uses_status.c", "op.so", against=soname, options=options), without(soname)]
 
 
 def with_acme(*then: Step, link: Sequence[str] = (ORIGIN,), symbol_version: str = "") -> list[Step]:
@@ -110,11 +118,31 @@ SYMBOLS = {
         copy(version="2.8.4", standard="c++17"),
     ),
     "old_abi": Case("built with the old C++ ABI", copy(abi=False)),
+    "newer_abseil": Case(
+        "needs a symbol of a TensorFlow that is newer than every release",
+        [
+            helper("status.c", FRAMEWORK),
+            helper("newer_abseil.cc", "op.so", against=FRAMEWORK, options=NO_AS_NEEDED),
+            without(FRAMEWORK),
+        ],
+        calls=(),
+    ),
     **{
         f"for_{v.replace('.', '_')}": Case(f"built for TensorFlow {v}", copy(version=v))
         for v in OTHER_RELEASES
     },
 }
+VERSIONS = {
+    f"version_{name}": Case(description, needs_version(library, version, *options), calls=())
+    for name, description, library, version, *options in (
+        ("of_framework", "needs a version that the framework library defines from 1.10 to 2.19", FRAMEWORK, "VERS_1.0"),
+        ("not_of_framework", "needs a version that the framework library does not define", FRAMEWORK, "tensorflow"),
+        ("of_cc", "needs a version of libtensorflow_cc", "libtensorflow_cc.so.2", "tensorflow"),
+        ("not_of_cc", "needs a version that libtensorflow_cc does not define", "libtensorflow_cc.so.2", "VERS_1.0"),
+        ("of_pywrap", "needs a version of the library that Python imports", "_pywrap_tensorflow_internal.so", "tensorflow"),
+        ("if_there", "a version that may be missing", FRAMEWORK, "tensorflow", "-DIF_THERE", "-Wl,--no-as-needed"),
+    )
+}  # fmt: skip
 NEEDED = {
     "needed_missing": Case("needs a library that does not exist", needs("libacme.so.1")),
     "needed_of_other_cuda": Case("needs the runtime of another CUDA", needs("libcudart.so.9.0")),

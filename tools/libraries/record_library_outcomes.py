@@ -25,8 +25,8 @@ PROBE = Path(__file__).with_name("load_probe.py")
 OUT = LIBRARIES / "outcomes.json"
 OTHER_USER = 65534
 FACTS = """
-import json, platform, tensorflow
-print(json.dumps([tensorflow.__version__, tensorflow.__path__[0], platform.libc_ver()[1]]))
+import json, os, platform, tensorflow
+print(json.dumps([tensorflow.__version__, os.path.dirname(tensorflow.__file__), platform.libc_ver()[1]]))
 """
 
 

@@ -53,11 +53,18 @@ def library(
     return step
 
 
-def helper(source: str, out: str, symbol_version: str = "", against: str = "", bare: bool = True) -> Step:
+def helper(
+    source: str,
+    out: str,
+    symbol_version: str = "",
+    against: str = "",
+    bare: bool = True,
+    options: Sequence[str] = (),
+) -> Step:
     """A library of the folder that others need; a bare one does not need libc."""
 
     def step(folder: Path) -> None:
-        parts: list[str | Path] = [SOURCES / source, f"-Wl,-soname,{Path(out).name}"]
+        parts: list[str | Path] = [*options, SOURCES / source, f"-Wl,-soname,{Path(out).name}"]
         if bare:
             parts.append("-nostdlib")
         if against:

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from tfport.atlas.target import resolve_targets
-from tfport.check.findings.finding import all_findings
+from tfport.check.findings.finding import ERROR, all_findings
 from tfport.check.lib.diagnosis import FAILS, LOADS, UNKNOWN, LibrarySubject, LoadOptions, diagnose
 from tfport.check.lib.report import report_on
 from tfport.errors import Error
@@ -47,6 +47,9 @@ CAUSES = {  # case: its code on 2.21.0
     "for_2_9_3": "TFP420",
     "for_2_16_2": "TFP420",
     "old_abi": "TFP421",
+    "newer_abseil": "TFP429",
+    "version_not_of_cc": "TFP414",
+    "version_of_pywrap": "TFP412",
     "for_2_8_4": "TFP421",
     "source_not_linked": "TFP423",
     "missing_vtable": "TFP423",
@@ -90,6 +93,32 @@ def test_symbols_are_named_as_in_cxx_with_the_releases_that_have_them():
     assert "tsl::internal::LogMessageFatal::LogMessageFatal" in finding.cause()
     assert "compiled with Abseil lts_20230802" in finding.cause()
     assert finding.fixes()[0] == "use TensorFlow 2.16.1 to 2.19.1"
+
+
+def test_symbols_of_no_release_show_a_newer_tensorflow():
+    result = diagnosis("newer_abseil")
+    (finding,) = [f for f in result.findings if f.severity == ERROR]
+    assert finding.message.endswith("needs 1 symbol of TensorFlow that no recorded release has")
+    assert (
+        "built for a TensorFlow newer than 2.21.0: no recorded release has Abseil lts_20991231"
+        in finding.cause()
+    )
+    report = report_on([str(FOLDER / "newer_abseil" / "op.so")], options=ELSEWHERE)
+    assert "a TensorFlow newer than 2.21.0, Abseil lts_20991231" in " ".join(str(report).split())
+
+
+def test_a_version_of_tensorflows_own_libraries():
+    """`libtensorflow_framework` defines VERS_1.0 from 1.10 to 2.19, and nothing since."""
+    assert [
+        diagnosis("version_of_framework", f"tensorflow=={v}").verdict for v in ("2.8.4", "2.19.1", "2.20.0")
+    ] == [LOADS] * 3
+    older = diagnosis("version_not_of_framework", "tensorflow==2.19.1")
+    assert (older.verdict, codes(older)[0]) == (FAILS, "TFP414")
+    assert older.says == (
+        "libtensorflow_framework.so.2: version `tensorflow' not found "
+        f"(required by {FOLDER / 'version_not_of_framework' / 'op.so'})"
+    )
+    assert diagnosis("version_not_of_framework", "tensorflow==2.20.0").verdict == LOADS
 
 
 def test_a_library_compiled_as_cxx17_for_a_release_compiled_as_cxx14():

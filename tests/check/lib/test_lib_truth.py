@@ -7,6 +7,7 @@ the libraries of real wheels; `wheels.tar.xz` has the parts of them that the loa
 
 import json
 import os
+import re
 import shutil
 import tarfile
 from pathlib import Path
@@ -64,12 +65,17 @@ def test_the_verdict_is_the_recorded_outcome(case, target, tmp_path, monkeypatch
     assert result.verdict == (LOADS if OUTCOMES[case]["loads"] else FAILS), result.findings
 
 
+def without_package(message):
+    """A message without the folder of TensorFlow's package, which is unknown for a release."""
+    return re.sub(r"TENSORFLOW/(\S*/)?", "", message)
+
+
 @pytest.mark.parametrize("case", [c for c in OUTCOMES if c not in UNDECIDABLE and OUTCOMES[c].get("says")])
 def test_the_message_is_the_recorded_message(case, target, tmp_path, monkeypatch):
     result, _, path = diagnose_case(case, target, tmp_path, monkeypatch)
     message = OUTCOMES[case]["says"].replace("LIBRARIES/good/no_permission.so", str(path))
     message = message.partition("; in OpDef:")[0]  # releases print the definition differently
-    assert result.says == message.replace("LIBRARIES", str(FOLDER))
+    assert result.says == without_package(message).replace("LIBRARIES", str(FOLDER))
 
 
 @pytest.mark.parametrize(
@@ -114,7 +120,7 @@ def test_the_verdicts_of_many_releases_are_the_recorded_outcomes(name, wheels):
             continue  # the file does not show which of two layouts it has
         assert result.verdict == (LOADS if outcome["loads"] else FAILS), release
         if outcome.get("says"):
-            assert result.says == outcome["says"], release
+            assert result.says == without_package(outcome["says"]), release
 
 
 def test_few_crash_although_all_symbols_exist():

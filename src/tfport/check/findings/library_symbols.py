@@ -18,6 +18,8 @@ class SymbolFinding(Finding):
     """The library that needs them, as the loader names it."""
     missing: Sequence[str]
     """Mangled, in the order in which the loader resolves them."""
+    version: str = ""
+    """The symbol version that the first one has; empty if none."""
 
     @property
     def symbols(self) -> str:
@@ -30,7 +32,8 @@ class SymbolFinding(Finding):
         return shortened(list(dict.fromkeys(map(short_name, self.missing))))
 
     def says(self) -> str:
-        return f"{self.requirer}: undefined symbol: {self.missing[0]}"
+        version = f", version {self.version}" if self.version else ""
+        return f"{self.requirer}: undefined symbol: {self.missing[0]}{version}"
 
 
 @finding("TFP420", "other-tensorflow", noticed=DLOPEN)
@@ -138,6 +141,46 @@ class UndefinedOwnSymbol(SymbolFinding):
 
     def fixes(self) -> list[str]:
         return ["link the object file that defines them; -Wl,--no-undefined makes the linker report them"]
+
+
+@finding("TFP429", "newer-tensorflow", noticed=DLOPEN)
+class NewerTensorFlow(SymbolFinding):
+    """{file}: needs {symbols} of TensorFlow that no recorded release has
+
+    ## Cause
+    The library was built for a TensorFlow that is newer than every recorded release, such
+    as `tf-nightly`, or for a build that is not recorded. The version of Abseil, which is in
+    the names of symbols, often shows it: each release has one. If the library has code of
+    its own in the namespace `tensorflow`, the object file that defines it may not be linked
+    in instead.
+    ## Fix
+    Use the TensorFlow that it was built for, or build it again against the one that loads
+    it. For code of its own, link the object file; with `-Wl,--no-undefined` the linker
+    reports what is missing.
+    ## Example
+        tfport lib tests/libraries/newer_abseil/op.so --on tensorflow==2.21.0
+    """
+
+    newest: str
+    """The newest recorded release."""
+    abseil: str = ""
+    """The version of Abseil that it was compiled with."""
+    abseil_releases: str = ""
+    """The recorded releases with that version."""
+
+    def cause(self) -> str:
+        newer = f"built for a TensorFlow newer than {self.newest}"
+        if self.abseil and not self.abseil_releases:
+            return f"{self.names}; {newer}: no recorded release has Abseil lts_{self.abseil}"
+        classes = sorted({kind for symbol in self.missing if (kind := about_class(symbol))})
+        own = f", or the object file that defines {'the class' if classes else 'them'} was not linked"
+        abseil = (
+            f"; Abseil lts_{self.abseil} is that of TensorFlow {self.abseil_releases}" if self.abseil else ""
+        )
+        return f"{self.names}; {newer} or for another build{own}{abseil}"
+
+    def fixes(self) -> list[str]:
+        return ["use the TensorFlow that it was built for", REBUILD]
 
 
 @finding("TFP424", "undefined-foreign-symbol", noticed=DLOPEN)

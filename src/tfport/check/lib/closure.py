@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -28,7 +28,10 @@ class MissingVersion:
     """A symbol version that a library requires from another one, which does not define it."""
 
     version: str
-    provider: LoadedLibrary
+    provider: str
+    """The path of the library that should define it."""
+    offers: frozenset[str]
+    """The versions that it defines."""
     requirer: LoadedLibrary
 
 
@@ -52,24 +55,21 @@ class DependencyClosure:
         """Needed libraries that may or may not exist, if the machine is unknown."""
         return [search.name for search, _ in self.missing] if self.system is None else []
 
-    @cached_property
-    def offered(self) -> frozenset[str]:
-        """The symbols of all loaded libraries."""
-        return frozenset().union(*(loaded.library.symbols.defined for loaded in self.loaded))
+    def missing_versions(self, of_tensorflow: Mapping[str, str]) -> Iterator[MissingVersion]:
+        """Required versions that are not defined, in the order in which the loader checks them.
 
-    def missing_versions(self) -> Iterator[MissingVersion]:
-        """Required versions that are not defined, in the order in which the loader checks them."""
-        by_name = {
-            name: loaded for loaded in self.loaded for name in (loaded.name, loaded.library.soname) if name
-        }
+        `of_tensorflow` has the version that each library of the target's TensorFlow defines. A
+        library that defines no version satisfies all (`match_symbol` in glibc's dl-version.c).
+        """
+        offers = {name: (name, frozenset([version])) for name, version in of_tensorflow.items() if version}
+        for name, loaded in self._by_name.items():
+            offers[name] = loaded.path, frozenset(loaded.library.defined_versions)
         for requirer in self.loaded:
             for file, versions in requirer.library.required_versions.items():
-                provider = by_name.get(file)
-                if provider is None or not provider.library.defined_versions:
-                    continue
-                for version, is_weak in versions.items():
-                    if not is_weak and version not in provider.library.defined_versions:
-                        yield MissingVersion(version, provider, requirer)
+                provider, defined = offers.get(file, ("", frozenset()))
+                for version, is_weak in versions.items() if defined else ():
+                    if not is_weak and version not in defined:
+                        yield MissingVersion(version, provider, defined, requirer)
 
     def unversioned(self) -> Iterator[MissingVersion]:
         """Symbols that are required in a version from a library that defines them without versions.
@@ -85,18 +85,35 @@ class DependencyClosure:
             for symbol in requirer.library.symbols.undefined:
                 provider = by_name.get(symbol.library)
                 if provider is not None and symbol.name in provider.library.symbols.defined:
-                    yield MissingVersion(symbol.version, provider, requirer)
+                    yield MissingVersion(symbol.version, provider.path, frozenset(), requirer)
 
     def undefined(self, requirer: LoadedLibrary) -> list[Undefined]:
         """The strong symbols of a library that no loaded library defines, in the loader's order."""
         library = requirer.library
         strong = {u.name: u for u in library.symbols.undefined if not u.is_weak}
         ordered = [strong[name] for name in library.bound if name in strong]
-        return [u for u in ordered if u.name not in self.offered and not self._is_assumed(u)]
+        return [
+            u for u in ordered if not (self._is_assumed(u) or self._is_offered(u) or self._lacks_version(u))
+        ]
+
+    def _is_offered(self, symbol: Undefined) -> bool:
+        return any(loaded.library.symbols.defines(symbol) for loaded in self.loaded)
+
+    def _lacks_version(self, symbol: Undefined) -> bool:
+        """Whether the library that should define it lacks its version, which `missing_versions` reports."""
+        provider = self._by_name.get(symbol.library)
+        defined = provider.library.defined_versions if provider is not None else ()
+        return bool(defined) and symbol.version not in defined
+
+    @cached_property
+    def _by_name(self) -> dict[str, LoadedLibrary]:
+        return {
+            name: loaded for loaded in self.loaded for name in (loaded.name, loaded.library.soname) if name
+        }
 
     def _is_assumed(self, symbol: Undefined) -> bool:
         # a symbol linked to a system library carries its version
-        return bool(symbol.version) and self.system is None
+        return bool(symbol.version) and self.system is None and not is_tensorflow(symbol.library)
 
     def own_libraries(self) -> list[LoadedLibrary]:
         """The loaded libraries that are not system libraries, in the order of their relocation."""

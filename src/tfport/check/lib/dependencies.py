@@ -26,7 +26,7 @@ from tfport.check.findings.library_dependencies import (
 from tfport.check.lib.closure import MissingVersion
 from tfport.check.lib.library_packages import nvidia_package, package_of
 from tfport.check.lib.library_search import LibrarySearch, LoadedLibrary
-from tfport.check.lib.tensorflow_libraries import is_tensorflow, libraries_of, releases_with
+from tfport.check.lib.tensorflow_libraries import is_tensorflow, libraries_of, releases_with, symbol_version
 
 if TYPE_CHECKING:
     from tfport.check.lib.diagnosis import LibrarySubject
@@ -93,7 +93,9 @@ def _place(subject: LibrarySubject, place: str, why: str) -> str:
 
 def _versions(subject: LibrarySubject, target: Target) -> Iterator[Finding]:
     """Findings about missing versions, one for each family such as GLIBC."""
-    missing_versions = list(subject.closure.missing_versions())
+    release = target.build.version if target.build is not None else None
+    of_tensorflow = {name: symbol_version(name, release) for name in libraries_of(release)} if release else {}
+    missing_versions = list(subject.closure.missing_versions(of_tensorflow))
     of_system: dict[str, MissingVersion] = {}
     for missing in missing_versions:
         known = SYSTEM_VERSION.fullmatch(missing.version)
@@ -101,10 +103,10 @@ def _versions(subject: LibrarySubject, target: Target) -> Iterator[Finding]:
             yield OtherSymbolVersion(
                 on=target,
                 file=subject.file,
-                provider=subject.shown(missing.provider.path),
+                provider=subject.shown(missing.provider),
                 version=missing.version,
                 requirer=subject.name_in_messages(missing.requirer),
-                offers=tuple(missing.provider.library.defined_versions),
+                offers=tuple(missing.offers),
             )
         else:
             of_system.setdefault(known[1], missing)
@@ -115,7 +117,7 @@ def _versions(subject: LibrarySubject, target: Target) -> Iterator[Finding]:
         yield OtherSymbolVersion(
             on=target,
             file=subject.file,
-            provider=subject.shown(missing.provider.path),
+            provider=subject.shown(missing.provider),
             version=missing.version,
             requirer=subject.name_in_messages(missing.requirer),
             aborts=True,
@@ -134,11 +136,7 @@ def _too_old(
         for missing in missing_versions
         if (m := SYSTEM_VERSION.fullmatch(missing.version)) and m[1] == family
     ]
-    offered = [
-        m[2]
-        for v in first.provider.library.defined_versions
-        if (m := SYSTEM_VERSION.fullmatch(v)) and m[1] == family
-    ]
+    offered = [m[2] for v in first.offers if (m := SYSTEM_VERSION.fullmatch(v)) and m[1] == family]
     system = subject.closure.system
     return SystemTooOld(
         on=target,
@@ -148,7 +146,7 @@ def _too_old(
         first=SYSTEM_VERSION.fullmatch(first.version)[2],  # type: ignore[index]
         actual=max(offered, key=version_key, default="none"),
         system=system.name if system else "the machine",
-        provider=subject.shown(first.provider.path),
+        provider=subject.shown(first.provider),
         requirer=subject.name_in_messages(first.requirer),
     )
 

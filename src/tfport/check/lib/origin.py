@@ -9,7 +9,7 @@ from functools import cached_property
 from tfport.atlas.atlas import atlas
 from tfport.atlas.release_spans import STOCK, Span, spans, spans_text
 from tfport.atlas.symbols import symbols
-from tfport.check.explain.symbols import ABSEIL
+from tfport.check.explain.symbols import ABSEIL, ABSEILS
 from tfport.check.lib.closure import DependencyClosure
 from tfport.check.lib.tensorflow_libraries import releases_with
 from tfport.check.lib.visible_symbols import visible_symbols
@@ -17,6 +17,22 @@ from tfport.formats.elf.mangling import demangled, owner
 
 OWNERS = frozenset(("tensorflow", "tsl", "xla", "absl", "google", "stream_executor", "mlir"))
 C_API = ("TF_", "TFE_", "TSL_", "SE_", "SP_")
+
+
+NOW = "_ZN4absl12lts_{}3NowEv"
+"""`absl::Now`, which every release with a version of Abseil exports."""
+
+
+def newest_release() -> str:
+    """The newest recorded release of TensorFlow."""
+    return atlas().builds(STOCK)[-1].version
+
+
+def abseil_releases(version: str) -> tuple[Span, ...]:
+    """The releases that were built with a version of Abseil."""
+    stock = atlas().builds(STOCK)
+    having = symbols().exporters(NOW.format(version))
+    return spans(stock, {build.number for build in stock if build.requirement in having})
 
 
 def is_of_tensorflow(symbol: str) -> bool:
@@ -46,7 +62,9 @@ class BuildOrigin:
 
     @cached_property
     def spans(self) -> tuple[Span, ...]:
-        """The stock TensorFlow releases among the matching builds."""
+        """The stock TensorFlow releases among the matching builds; none if it was built for a newer one."""
+        if self.is_newer:
+            return ()
         stock = atlas().builds(STOCK, self.machine)
         linked = self.closure.of_tensorflow
         return spans(
@@ -59,6 +77,11 @@ class BuildOrigin:
         """The date in the names of Abseil's symbols; empty if there are none."""
         dates = {m[1] for name in self.exporters if (m := ABSEIL.search(name))}
         return max(dates, default="")
+
+    @cached_property
+    def is_newer(self) -> bool:
+        """Whether it was compiled with an Abseil that is newer than that of every recorded release."""
+        return self.abseil > max(ABSEILS)
 
     @cached_property
     def cxx11_abi(self) -> bool | None:
@@ -75,6 +98,8 @@ class BuildOrigin:
         if self.spans:
             count = len([name for name, having in self.exporters.items() if having])
             facts.append(f"TensorFlow {spans_text(self.spans)} (exports all {count} symbols that it needs)")
+        if self.is_newer:
+            facts.append(f"a TensorFlow newer than {newest_release()}")
         if self.abseil:
             facts.append(f"Abseil lts_{self.abseil}")
         if self.cxx11_abi is not None:

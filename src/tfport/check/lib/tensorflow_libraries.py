@@ -1,4 +1,8 @@
-"""The libraries that each TensorFlow release loads into the process, as recorded from its wheels."""
+"""The libraries that each TensorFlow release loads into the process, as recorded from its wheels.
+
+Only those that other libraries can name: since 2.20 `_pywrap_tensorflow_internal.so` has no
+name of its own (DT_SONAME), so the loader does not find it.
+"""
 
 from __future__ import annotations
 
@@ -20,10 +24,13 @@ SINCE = (  # the first release with these libraries
             "libtensorflow_framework.so.2",
             "libtensorflow_cc.so.2",
             "lib_pywrap_tensorflow_common.so",
-            "_pywrap_tensorflow_internal.so",
         ),
     ),
 )
+FRAMEWORK_VERSION, OTHERS_VERSION = "VERS_1.0", "tensorflow"
+FRAMEWORK_VERSION_SINCE, VERSIONS_UNTIL = "1.10", "2.20"
+UNTIL_NOW = ("libtensorflow_cc.so.2",)
+"""Libraries that still have a version."""
 
 
 def libraries_of(release: str) -> tuple[str, ...]:
@@ -39,6 +46,24 @@ def releases_with(library: str) -> str:
         return ""
     first, after = SINCE[having[0]][0], having[-1] + 1
     return f"since {first}" if after == len(SINCE) else f"from {first} to before {SINCE[after][0]}"
+
+
+def symbol_version(library: str, release: str) -> str:
+    """The only symbol version that a library of a release defines; empty if it defines none.
+
+    Read from every wheel. The symbols of `libtensorflow_framework` do not have the version
+    that it defines; those of the other libraries do.
+    """
+    versioned = has_symbol_versions(release)
+    if FRAMEWORK.fullmatch(library):
+        is_new = version_key(release) >= version_key(FRAMEWORK_VERSION_SINCE)
+        return FRAMEWORK_VERSION if is_new and versioned else ""
+    return OTHERS_VERSION if versioned or library in UNTIL_NOW else ""
+
+
+def has_symbol_versions(release: str) -> bool:
+    """Whether all libraries of a release, except `libtensorflow_framework`, give their symbols a version."""
+    return version_key(release) < version_key(VERSIONS_UNTIL)
 
 
 def is_tensorflow(library: str) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator, Mapping
 from typing import TYPE_CHECKING
 
 from tfport.atlas.atlas import Build
@@ -14,6 +14,7 @@ from tfport.atlas.target import Target
 from tfport.check.explain.symbols import ABSEIL
 from tfport.check.findings.finding import Finding
 from tfport.check.findings.library_symbols import (
+    NewerTensorFlow,
     NotInFramework,
     NotLinked,
     OtherCxxAbi,
@@ -26,9 +27,14 @@ from tfport.check.findings.library_symbols import (
 from tfport.check.lib.cxx_standard import other_standard
 from tfport.check.lib.file_checks import machine_text
 from tfport.check.lib.library_search import LoadedLibrary
-from tfport.check.lib.origin import is_of_tensorflow
-from tfport.check.lib.tensorflow_libraries import FRAMEWORK, libraries_of
-from tfport.check.lib.visible_symbols import symbols_name, visible_symbols
+from tfport.check.lib.origin import abseil_releases, is_of_tensorflow, newest_release
+from tfport.check.lib.tensorflow_libraries import (
+    FRAMEWORK,
+    OTHERS_VERSION,
+    has_symbol_versions,
+    libraries_of,
+)
+from tfport.check.lib.visible_symbols import FRAMEWORK_ONLY, symbols_name, visible_symbols
 from tfport.formats.elf.mangling import demangled
 
 if TYPE_CHECKING:
@@ -53,20 +59,27 @@ def _library_findings(
     subject: LibrarySubject, target: Target, build: Build, loaded: LoadedLibrary
 ) -> Iterator[Finding]:
     """The findings about the symbols of one library, in the order in which the loader notices them."""
-    undefined = [u.name for u in subject.closure.undefined(loaded) if not PYTHON_SYMBOL.fullmatch(u.name)]
-    order = {name: place for place, name in enumerate(undefined)}
-    findings = _by_cause(subject, target, build, loaded, undefined)
+    symbols_needed = {
+        u.name: u.version for u in subject.closure.undefined(loaded) if not PYTHON_SYMBOL.fullmatch(u.name)
+    }
+    order = {name: place for place, name in enumerate(symbols_needed)}
+    findings = list(_by_cause(subject, target, build, loaded, symbols_needed))
+    for finding in findings:
+        finding.version = symbols_needed[finding.missing[0]]
     yield from sorted(findings, key=lambda finding: order[finding.missing[0]])
 
 
 def _by_cause(
-    subject: LibrarySubject, target: Target, build: Build, loaded: LoadedLibrary, undefined: list[str]
+    subject: LibrarySubject, target: Target, build: Build, loaded: LoadedLibrary, undefined: Mapping[str, str]
 ) -> Iterator[SymbolFinding]:
+    """Findings by cause about undefined symbols, each with its version."""
     exporters, requirer = subject.origin.exporters, subject.name_in_messages(loaded)
     whole = symbols_name(build, subject.machine)
     visible = visible_symbols(build, subject.machine, subject.closure.of_tensorflow)
-    exported = [name for name in undefined if whole in exporters[name]]
-    released = [name for name in undefined if whole not in exporters[name] and exporters[name]]
+    exported = [
+        name for name, version in undefined.items() if _exports(build, whole, exporters[name], version)
+    ]
+    released = [name for name in undefined if exporters[name] and name not in exported]
     unreleased = [name for name in undefined if not exporters[name]]
     if exported and visible is None:
         yield NotLinked(on=target, file=subject.file, requirer=requirer, missing=exported)
@@ -77,6 +90,17 @@ def _by_cause(
         yield _other_release(subject, target, build, requirer, released)
     if unreleased:
         yield from _defined_nowhere(subject, target, build, loaded, unreleased)
+
+
+def _exports(build: Build, whole: str, exporters: Collection[str], version: str) -> bool:
+    """Whether a build exports a symbol in a version; symbols of the framework library have none."""
+    if whole not in exporters:
+        return False
+    return (
+        version in ("", OTHERS_VERSION)
+        or whole + FRAMEWORK_ONLY in exporters
+        or not has_symbol_versions(build.version)
+    )
 
 
 def _other_release(
@@ -132,8 +156,19 @@ def _defined_nowhere(
         missing = [name for name in missing if name not in abi]
     if subject.closure.unknown:
         return  # an unknown library may define them; UnknownMachine reports it
-    own = [name for name in missing if name.startswith("_Z")]
-    others = [name for name in missing if not name.startswith("_Z")]
+    of_tensorflow = [name for name in missing if is_of_tensorflow(name)]
+    if of_tensorflow:
+        yield NewerTensorFlow(
+            on=target,
+            file=subject.file,
+            requirer=requirer,
+            missing=of_tensorflow,
+            newest=newest_release(),
+            abseil=subject.origin.abseil,
+            abseil_releases=spans_text(abseil_releases(subject.origin.abseil)),
+        )
+    own = [name for name in missing if name not in of_tensorflow and name.startswith("_Z")]
+    others = [name for name in missing if name not in of_tensorflow and not name.startswith("_Z")]
     if own:
         yield UndefinedOwnSymbol(on=target, file=subject.file, requirer=requirer, missing=own)
     if others:

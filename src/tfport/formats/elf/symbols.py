@@ -23,8 +23,11 @@ DEFINITION = np.dtype(
 )  # fmt: skip
 LOCAL, WEAK = 0, 2
 DEFAULT, PROTECTED = 0, 3
+BASE_VERSION = 1
 WEAK_VERSION = 2
 HIDDEN_VERSION = 0x8000
+OLDEST_VERSION = 2
+"""The number of the first version that a library defines; 0 and 1 stand for none."""
 MOST_VERSIONS = 1 << 14
 Tag = Callable[[str], int | None]
 
@@ -92,6 +95,16 @@ class SymbolTable:
         return self._image.table(start, len(self._rows), np.dtype("<u2"), "the symbol versions")
 
     @cached_property
+    def _defined_by_number(self) -> dict[int, str]:
+        """The versions that it defines or requires by number, without the one that stands for no version."""
+        defined = {
+            number: name
+            for number, name, is_base in _definitions(self._image, self._strings, self._tag)
+            if not is_base
+        }
+        return {number: version for number, (_, version) in self._required_by_number.items()} | defined
+
+    @cached_property
     def _required_by_number(self) -> dict[int, tuple[str, str]]:
         needs = _needs(self._image, self._strings, self._tag)
         return {need.number: (need.library, need.version) for need in needs}
@@ -104,11 +117,42 @@ class SymbolTable:
     @cached_property
     def defined(self) -> frozenset[str]:
         """The names of the symbols that other libraries can use."""
+        return frozenset(self._numbers_by_name)
+
+    @cached_property
+    def _numbers_by_name(self) -> dict[str, list[int]]:
         rows = self._rows
         visible = np.isin(rows["other"] & 3, (DEFAULT, PROTECTED))
-        selected = (rows["section"] != 0) & (rows["name"] != 0) & (rows["info"] >> 4 != LOCAL) & visible
-        text = bytes(self._strings)
-        return frozenset(_texts(text, rows["name"][selected].tolist()))
+        selected = np.flatnonzero(
+            (rows["section"] != 0) & (rows["name"] != 0) & (rows["info"] >> 4 != LOCAL) & visible
+        )
+        numbers: dict[str, list[int]] = {}
+        for number, name in zip(
+            selected.tolist(), _texts(bytes(self._strings), rows["name"][selected].tolist()), strict=True
+        ):
+            numbers.setdefault(name, []).append(number)
+        return numbers
+
+    def defines(self, symbol: Undefined) -> bool:
+        """Whether the loader binds a symbol that another library needs to one of these.
+
+        The rules of `check_match` and `do_lookup_x` in glibc's dl-lookup.c. A symbol without a
+        version satisfies a need for any version. A need without a version takes the oldest
+        version, or the only one that is not hidden.
+        """
+        numbers = self._numbers_by_name.get(symbol.name, ())
+        if not len(self._versions):
+            return bool(numbers)
+        indices = [int(self._versions[number]) for number in numbers]
+        if symbol.version:
+            return any(self._is_version(index, symbol.version) for index in indices)
+        if any(index & ~HIDDEN_VERSION <= OLDEST_VERSION for index in indices):
+            return True
+        return len([index for index in indices if not index & HIDDEN_VERSION]) == 1
+
+    def _is_version(self, index: int, version: str) -> bool:
+        own = self._defined_by_number.get(index & ~HIDDEN_VERSION, "")
+        return own == version or (not own and not index & HIDDEN_VERSION)
 
     def addresses(self) -> dict[int, str]:
         """The names of the defined symbols by address."""
@@ -192,12 +236,16 @@ def _needs(image: Image, strings: memoryview, tag: Tag) -> Iterator[_Need]:
 
 
 def read_defined_versions(image: Image, strings: memoryview, tag: Tag) -> set[str]:
-    versions: set[str] = set()
+    return {name for _, name, _ in _definitions(image, strings, tag)}
+
+
+def _definitions(image: Image, strings: memoryview, tag: Tag) -> Iterator[tuple[int, str, bool]]:
+    """The number and name of each version that is defined, and whether it stands for none."""
     place, left = tag("DT_VERDEF"), MOST_VERSIONS
     while place is not None and left > 0:
         row = image.table(place, 1, DEFINITION, "the defined versions")[0]
         name = image.table(place + int(row["aux"]), 1, np.dtype("<u4"), "the defined versions")[0]
-        versions.add(string_at(strings, int(name)))
+        number, is_base = int(row["index"]) & ~HIDDEN_VERSION, bool(row["flags"] & BASE_VERSION)
+        yield number, string_at(strings, int(name)), is_base
         place = place + int(row["next"]) if row["next"] else None
         left -= 1
-    return versions

@@ -105,9 +105,9 @@ def _check_dependencies(subject: LibrarySubject) -> None:
     absent = [*(search.name for search, _ in closure.missing), *closure.of_tensorflow]
     if absent:
         raise BadLibrary(f"{subject.file}: needs {', '.join(absent)}, not found on this machine")
-    lack = next(closure.missing_versions(), None)
+    lack = next(closure.missing_versions({}), None)
     if lack is not None:
-        required = f"{lack.version} of {lack.provider.name}"
+        required = f"{lack.version} of {os.path.basename(lack.provider)}"
         raise BadLibrary(f"{subject.file}: needs {required}; this machine has an older version")
     wanted = [
         short_name(symbol.name) for loaded in closure.own_libraries() for symbol in closure.undefined(loaded)
