@@ -132,17 +132,19 @@ SYMBOLS = {
         for v in OTHER_RELEASES
     },
 }
+CC, PYWRAP = "libtensorflow_cc.so.2", "_pywrap_tensorflow_internal.so"
+IF_THERE = ("-DIF_THERE", *NO_AS_NEEDED)
 VERSIONS = {
     f"version_{name}": Case(description, needs_version(library, version, *options), calls=())
     for name, description, library, version, *options in (
-        ("of_framework", "needs a version that the framework library defines from 1.10 to 2.19", FRAMEWORK, "VERS_1.0"),
-        ("not_of_framework", "needs a version that the framework library does not define", FRAMEWORK, "tensorflow"),
-        ("of_cc", "needs a version of libtensorflow_cc", "libtensorflow_cc.so.2", "tensorflow"),
-        ("not_of_cc", "needs a version that libtensorflow_cc does not define", "libtensorflow_cc.so.2", "VERS_1.0"),
-        ("of_pywrap", "needs a version of the library that Python imports", "_pywrap_tensorflow_internal.so", "tensorflow"),
-        ("if_there", "a version that may be missing", FRAMEWORK, "tensorflow", "-DIF_THERE", "-Wl,--no-as-needed"),
+        ("of_framework", "needs a version of the framework library of 1.10 to 2.19", FRAMEWORK, "VERS_1.0"),
+        ("not_of_framework", "needs another version of the framework library", FRAMEWORK, "tensorflow"),
+        ("of_cc", "needs the version of libtensorflow_cc", CC, "tensorflow"),
+        ("not_of_cc", "needs another version of libtensorflow_cc", CC, "VERS_1.0"),
+        ("of_pywrap", "needs the version of the library that Python imports", PYWRAP, "tensorflow"),
+        ("if_there", "needs a version for a weak symbol", FRAMEWORK, "tensorflow", *IF_THERE),
     )
-}  # fmt: skip
+}
 NEEDED = {
     "needed_missing": Case("needs a library that does not exist", needs("libacme.so.1")),
     "needed_of_other_cuda": Case("needs the runtime of another CUDA", needs("libcudart.so.9.0")),
