@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
+os.environ.setdefault("TF_ENABLE_ONEDNN_OPTS", "0")  # its empty convolutions have the shape of the input
 import numpy as np
 import tensorflow as tf
 from tests.runtime.answers import recorded_answers, write_answers
@@ -82,7 +83,7 @@ def main(names: list[str]) -> None:
         for c in cases:
             key = str(c)
             recorded[key] = before[key] if key in before else answer(c)
-            if isinstance(recorded[key], str) != c.fails:
+            if isinstance(recorded[key], str) != (c.fails or c.says):
                 result = recorded[key] if isinstance(recorded[key], str) else "answers"
                 print(f"{family}: {key}: {c.op} {c.attrs}: {result}")
         if recorded.keys() != before.keys():

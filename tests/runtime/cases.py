@@ -50,6 +50,8 @@ class Case:
     rtol: float | None = None
     atol: float | None = None
     fails: bool = False
+    says: bool = False
+    """Whether tfport must fail with TensorFlow's own words."""
     ways: Sequence[str] = WAYS
     sized: str = ""
     """NumPy kinds of the inputs whose sizes are always known, for ops that need them in TensorFlow."""
@@ -128,7 +130,7 @@ class Case:
         return [f"node:{i}" for i in range(count)] or ["node"]
 
 
-OPTIONS = ("types", "ulps", "rtol", "atol", "fails", "ways", "sized")
+OPTIONS = ("types", "ulps", "rtol", "atol", "fails", "says", "ways", "sized")
 
 
 def case(op: str, *inputs: Any, **attrs: Any) -> Case:
@@ -145,7 +147,7 @@ all_sized = functools.partial(case, sized="iuf")
 
 def graph_case(text: str, *, fetches: str | list[str], name: str = "graph", **feeds: Any) -> Case:
     """A few nodes in the node notation; other keywords feed its placeholders."""
-    options = {k: feeds.pop(k) for k in ("ulps", "rtol", "atol", "fails", "ways") if k in feeds}
+    options = {k: feeds.pop(k) for k in ("ulps", "rtol", "atol", "fails", "says", "ways") if k in feeds}
     wanted = [fetches] if isinstance(fetches, str) else fetches
     options.setdefault("ways", ("engine", "host"))
     return Case(name, [], {}, text=text, fetches=wanted, feeds=feeds, **options)
@@ -182,10 +184,13 @@ def checks(cases: Sequence[Case]) -> list[Any]:
 def check(family: str, c: Case, way: str) -> None:
     """Compare a case with TensorFlow."""
     expected = recorded(family, c)
-    if c.fails:
+    if c.fails or c.says:
         assert isinstance(expected, str), "TensorFlow runs this case"
-        with pytest.raises(tfport.Error):
+        with pytest.raises(tfport.Error) as caught:
             run(c, way)
+        if c.says:
+            message = str(caught.value)
+            assert message.partition("): ")[2] == expected, message
         return
     assert not isinstance(expected, str), f"TensorFlow says: {expected}"
     actual = run(c, way)

@@ -16,6 +16,7 @@ from tfport.errors import Error, InternalError, MalformedGraph, RunFailed, Unrea
 from tfport.formats.proto.graph_pb2 import OpDef
 from tfport.graph.attrs import Attr
 from tfport.graph.dtypes import DType
+from tfport.runtime.engines.engine import EngineFailed
 from tfport.runtime.mismatch import mismatches, wrong_values
 from tfport.runtime.program import Run
 
@@ -31,6 +32,8 @@ def naming_node(run: Run, name: str, op: str, attrs: Mapping[str, Attr] | None =
     def named(inputs: Sequence[Any]) -> Sequence[Any]:
         try:
             return run(inputs)
+        except EngineFailed:
+            raise  # the session repeats the run on the host, which names the node
         except (RunFailed, UnreadableFile) as error:
             raise RunFailed(f"`{name}` ({op}): {error}") from None
         except (*VALUES, *BUGS) as error:

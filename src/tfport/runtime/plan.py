@@ -26,6 +26,7 @@ from tfport.runtime.program import OnnxNode, Program, Step
 
 MIN_ISLAND = 3
 """An island of at most this many cheap ONNX nodes runs on the host."""
+_WINDOWS = ("Conv", "MaxPool", "AveragePool")
 _HEAVY = frozenset(
     ("Conv", "ConvTranspose", "MatMul", "Gemm", "LSTM", "GRU", "RNN", "Loop", "Einsum", "Resize", "MaxPool",
      "AveragePool", "Softmax")
@@ -204,7 +205,7 @@ def _island(stage: Stage, engine: Engine) -> Compiled:
     island = onnx_model(nodes, stage.reads, stage.writes)
     graph = island.model.graph
     outside = [info.name for info in graph.input], [info.name for info in graph.output]
-    open_windows = any(node.op == "Conv" and _is_open(node.outputs[0]) for node in nodes)
+    open_windows = any(node.op in _WINDOWS and _is_open(node.outputs[0]) for node in nodes)
     model = island.model.SerializeToString()
     run = engine.compile(model, island.weights, *outside, open_windows=open_windows)
     wide = [(i, border_type(o.dtype).numpy) for i, o in enumerate(stage.reads) if is_narrow(o.dtype)]

@@ -28,7 +28,8 @@ from tfport.graph.shapes import Shape
 from tfport.graph.state import assets
 from tfport.runtime.custom.registry import Registry, definitions_with, ready
 from tfport.runtime.custom.stub import Stubs, with_stubs
-from tfport.runtime.engines.engine import Engine, make_engine
+from tfport.runtime.engines.engine import Engine, EngineFailed, make_engine
+from tfport.runtime.engines.no_engine import NoEngine
 from tfport.runtime.feeds import as_array
 from tfport.runtime.object_restore import restore_from_objects
 from tfport.runtime.operand import Operand
@@ -75,9 +76,27 @@ class Session:
         arrays = {_tensor_name(name): value for name, value in (feeds or {}).items()}
         inputs = [self._fed(name, value) for name, value in arrays.items()]
         plan = self._plan(names, list(arrays), inputs)
-        outputs = iter(plan.run(inputs))
+        try:
+            outputs = iter(plan.run(inputs))
+        except EngineFailed as error:
+            outputs = iter(self._run_on_host(names, list(arrays), inputs, error))
         results = [next(outputs) if ":" in name else None for name in names]
         return results[0] if isinstance(fetches, str) else results
+
+    def _run_on_host(
+        self, fetches: tuple[str, ...], feeds: list[str], inputs: list[NDArray[Any]], error: EngineFailed
+    ) -> list[Any]:
+        """Repeat a run that the engine refused: TensorFlow's answer, or its error with the name of the node.
+
+        A run with effects is not repeated, as some of them have happened.
+        """
+        ranks = [array.ndim for array in inputs]
+        tensors = [self._value(name) for name in fetches if ":" in name]
+        ends = [self._node(name) for name in fetches]
+        program, tracer = self._trace(ends, tensors, feeds, ranks, True, NoEngine())
+        if tracer.unsupported or any(step.effect for step in program.steps):
+            raise error
+        return Plan(program, NoEngine()).run(inputs)
 
     def signature(self, name: str) -> Callable[..., dict[str, NDArray[Any]]]:
         """A function from the named inputs of a signature to its named outputs."""
@@ -154,8 +173,9 @@ class Session:
         feeds: Sequence[str],
         ranks: Sequence[int | None],
         bake: bool,
+        engine: Engine | None = None,
     ) -> tuple[Program, Tracer]:
-        tracer = Tracer(self.state, self.engine, bake=bake, implementations=self.registry)
+        tracer = Tracer(self.state, engine or self.engine, bake=bake, implementations=self.registry)
         args = [self._argument(self._value(name), rank) for name, rank in zip(feeds, ranks, strict=True)]
         env = {self._value(name): arg for name, arg in zip(feeds, args, strict=True)}
 

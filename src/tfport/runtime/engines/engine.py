@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Protocol
 
-from tfport.errors import Error
+from tfport.errors import Error, RunFailed
 from tfport.runtime.program import OnnxNode
 
 if TYPE_CHECKING:
@@ -17,6 +17,10 @@ if TYPE_CHECKING:
 
 Compiled = Callable[[Sequence[Any]], Sequence[Any]]
 """A function from the input arrays of an island to its output arrays."""
+
+
+class EngineFailed(RunFailed):
+    """An engine reported an error: what is wrong with the inputs, in its own words, or its own limit."""
 
 
 class Engine(Protocol):
@@ -39,7 +43,7 @@ class Engine(Protocol):
     ) -> Compiled:
         """A serialized model as a function; `weights` are the initializers that are not in the message.
 
-        `open_windows`: the spatial sizes of some convolution are unknown.
+        `open_windows`: the spatial sizes of some convolution or pooling are unknown.
         """
         ...
 

@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import onnxruntime as ort
 
-from tfport.errors import Error, RunFailed
-from tfport.runtime.engines.engine import Compiled
+from tfport.errors import Error
+from tfport.runtime.engines.engine import Compiled, EngineFailed
+from tfport.runtime.engines.pool_sizes import PoolWindow, check_pool_sizes, with_pool_sizes
 from tfport.runtime.onnx.model import SMALL, onnx_model
 from tfport.runtime.operand import Operand
 from tfport.runtime.program import OnnxNode
@@ -62,17 +63,19 @@ class OnnxRuntime:
     ) -> Compiled:
         options = _options(self.threads, self.spins)
         values = _share_weights(options, weights)
-        run = _session(model, options).run
-        safe = functools.cache(lambda: _session(model, options, without=BLOCKED_LAYOUT).run)
+        session = _session(model, options)
+        safe = functools.cache(lambda: _checked_session(model, options))
         wanted, fed = list(outputs), list(inputs)
 
         def compiled(arrays: Sequence[Any]) -> Sequence[Any]:
-            selected = safe() if open_windows and _may_run_out(arrays) else run
+            selected, windows = safe() if open_windows and _may_run_out(arrays) else (session, [])
+            names = [*wanted, *(window.output for window in windows)]
             try:
-                results: Sequence[Any] = selected(wanted, dict(zip(fed, arrays, strict=True)))
+                results: Sequence[Any] = selected.run(names, dict(zip(fed, arrays, strict=True)))
             except Exception as error:
-                raise RunFailed(_sentence(error)) from None
-            return results
+                raise EngineFailed(_sentence(error)) from None
+            check_pool_sizes(windows, results[len(wanted) :])
+            return results[: len(wanted)]
 
         compiled.keeps = values  # type: ignore[attr-defined]  # the session does not keep them alive
         return compiled
@@ -87,9 +90,21 @@ def _session(model: bytes, options: ort.SessionOptions, without: Sequence[str] =
         raise Error(f"ONNX Runtime rejects the model that tfport made: {_sentence(error)}") from None
 
 
+def _checked_session(
+    model: bytes, options: ort.SessionOptions
+) -> tuple[ort.InferenceSession, list[PoolWindow]]:
+    """A session for small images, with the windows to check after each run."""
+    checked, windows = with_pool_sizes(model)
+    return _session(checked, options, without=BLOCKED_LAYOUT), windows
+
+
 def _may_run_out(arrays: Sequence[Any]) -> bool:
-    """Whether an image is so small that pooling and strides may shrink it to nothing."""
-    return any(a.ndim == 4 and sum(size < LARGE for size in a.shape[1:]) > 1 for a in arrays)
+    """Whether an image or sequence is so small that pooling and strides may shrink it to nothing."""
+    return any(
+        sum(size < LARGE for size in a.shape[1:]) > 1 if a.ndim > 3 else a.shape[1] < LARGE
+        for a in arrays
+        if a.ndim > 1
+    )
 
 
 def _options(threads: int, spins: bool = True) -> ort.SessionOptions:

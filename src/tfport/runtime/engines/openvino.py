@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from tfport.errors import Error, RunFailed
+from tfport.errors import Error
 from tfport.formats.proto import onnx_pb2 as pb
-from tfport.runtime.engines.engine import Compiled
+from tfport.runtime.engines.engine import Compiled, EngineFailed
 from tfport.runtime.program import OnnxNode
 
 if TYPE_CHECKING:
@@ -57,7 +57,7 @@ class OpenVino:
             try:
                 results = request.infer(dict(zip(fed, arrays, strict=True)), share_inputs=True)
             except RuntimeError as error:
-                raise RunFailed(_sentence(error)) from None
+                raise EngineFailed(_sentence(error)) from None
             return [results[place] for place in places]
 
         return run

@@ -70,6 +70,6 @@ def _axis_index(part: Part, size: int, begin: NDArray[Any], end: NDArray[Any], s
         if step < 0:
             raise RunFailed(f"the stride must be positive where shrink_axis_mask is set, found {step}")
         if not -size <= first < size:
-            raise RunFailed(f"index {first} of dimension {part.at} is out of bounds; its size is {size}")
+            raise RunFailed(f"slice index {first} of dimension {part.at} out of bounds.")
         return first % size
     return slice(None if part.from_first else first, None if part.to_last else last, step)

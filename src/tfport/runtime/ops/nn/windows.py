@@ -129,7 +129,8 @@ def windows(
         count = int((size + before + after - (k - 1) * d - 1 + s) / s)  # truncated as in C++, not floored
         if count < 0:
             raise RunFailed(
-                f"a window of size {(k - 1) * d + 1} does not fit a padded size of {size + before + after}"
+                f"Computed output size would be negative: {count} [input_size: {size}, "
+                f"effective_filter_size: {(k - 1) * d + 1}, stride: {s}]"
             )
         counts.append(count)
     return Windows(tuple(sizes), tuple(kernel), tuple(strides), tuple(dilations), tuple(pads), tuple(counts))

@@ -40,11 +40,32 @@ def full(shape: Iterable[int], value: Any, dtype: np.dtype[Any]) -> NDArray[Any]
     return made
 
 
-def check_places(places: NDArray[Any], size: int, what: str = "indices") -> None:
-    """Raise if an index is not in [0, size)."""
+IS_NOT_IN = "{what}[{at}] = {index} is not in [0, {size})"
+"""TensorFlow's sentence about a bad index, in most ops."""
+
+
+def check_places(
+    places: NDArray[Any],
+    size: int,
+    what: str = "indices",
+    sentence: str = IS_NOT_IN,
+    *,
+    may_be_negative: bool = False,
+) -> None:
+    """Raise TensorFlow's sentence if an index is not in [0, size), or only if it is too large."""
     if not places.size:
         return
-    bad = (places < 0) | (places >= size)
+    bad = (places >= size) | ((places < 0) & (not may_be_negative))
     if bad.any():
-        first = places[bad].flat[0]
-        raise RunFailed(f"{what}: {first} is not in [0, {size})")
+        at = first_place(bad)
+        raise RunFailed(sentence.format(what=what, at=text_of(at), index=places[at], size=size))
+
+
+def first_place(marked: NDArray[Any]) -> tuple[int, ...]:
+    """The position of the first element that is true."""
+    return tuple(int(n) for n in np.unravel_index(int(marked.argmax()), marked.shape))
+
+
+def text_of(sizes: Iterable[int]) -> str:
+    """Numbers as TensorFlow prints positions and shapes: `1,0`."""
+    return ",".join(map(str, sizes))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -36,14 +37,15 @@ def sizes(shape: Any, what: str = "the sparse tensor") -> tuple[int, ...]:
 
 def in_bounds(indices: Any, dims: tuple[int, ...], what: str = "the sparse tensor") -> None:
     """Raise if an index is out of bounds."""
-    if not len(indices):
-        return
-    wrong = ((indices < 0) | (indices >= np.array(dims, np.int64))).any(1)
-    if wrong.any():
-        at = int(wrong.argmax())
-        raise RunFailed(
-            f"index {at} of {what}, {indices[at].tolist()}, is out of bounds for shape {list(dims)}"
-        )
+    for at, index in outside(indices, dims):
+        raise RunFailed(f"index {at} of {what}, {index}, is out of bounds for shape {list(dims)}")
+
+
+def outside(indices: Any, dims: tuple[int, ...]) -> Iterator[tuple[int, list[int]]]:
+    """The indices that are out of bounds, with their positions."""
+    if len(indices):
+        for at in np.flatnonzero(((indices < 0) | (indices >= np.array(dims, np.int64))).any(1)):
+            yield int(at), indices[at].tolist()
 
 
 def places(indices: Any, dims: tuple[int, ...]) -> Any:

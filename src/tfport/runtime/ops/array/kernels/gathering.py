@@ -6,7 +6,7 @@ import numpy as np
 
 from tfport.errors import RunFailed
 from tfport.runtime.lower import host, shapes
-from tfport.runtime.ops.shared.axes import axis_in, check_places, full, zero_of
+from tfport.runtime.ops.shared.axes import axis_in, check_places, first_place, full, text_of, zero_of
 
 
 @host("GatherV2")
@@ -57,16 +57,16 @@ def resource_gather(resource, indices, *, batch_dims, validate_indices, dtype):
 
 
 @host("GatherNd")
-def gather_nd(params, indices, *, bad_indices_policy):
-    return _gathered(params, indices, bad_indices_policy)
+def gather_nd(params, indices, *, bad_indices_policy, context):
+    return _gathered(params, indices, bad_indices_policy, context.name)
 
 
 @host("ResourceGatherNd", once=True)
-def resource_gather_nd(resource, indices, *, dtype):
-    return _gathered(resource, indices, "")
+def resource_gather_nd(resource, indices, *, dtype, context):
+    return _gathered(resource, indices, "", context.name)
 
 
-def _gathered(params, indices, policy):
+def _gathered(params, indices, policy, name):
     """Slices of `params`; out-of-bounds ones are zero if the policy is IGNORE."""
     if not indices.ndim or not params.ndim:
         raise RunFailed(
@@ -79,8 +79,10 @@ def _gathered(params, indices, policy):
     sizes = np.array(params.shape[:depth])
     bad = ((indices < 0) | (indices >= sizes)).any(-1)
     if bad.any() and policy != "IGNORE":
+        at = first_place(bad)
         raise RunFailed(
-            f"indices {indices[bad][0].tolist()} are out of bounds for shape {list(params.shape)}"
+            f"indices[{text_of(at)}] = {indices[at].tolist()} does not index into param shape "
+            f"[{text_of(params.shape)}], node name: {name}"
         )
     shape = (*indices.shape[:-1], *params.shape[depth:])
     if bad.size and not params.size:

@@ -135,10 +135,14 @@ def mirror_pad_grad(input, paddings, *, mode):
 
 
 def _mirrored(around, sizes, mode):
-    most = int(mode == "REFLECT")
     for (before, after), n in zip(around, sizes, strict=True):
-        if max(before, after) > max(n - most, 0):
-            raise RunFailed(f"a size of {n} cannot be padded by {before} and {after} in mode {mode}")
+        paddings = f"{before}, {after}"
+        if mode == "REFLECT" and max(before, after) >= n:
+            raise RunFailed(f"paddings must be less than the dimension size: {paddings} not less than {n}")
+        if max(before, after) > n:
+            raise RunFailed(
+                f"paddings must be no greater than the dimension size: {paddings} greater than {n}"
+            )
     return around
 
 
@@ -165,8 +169,9 @@ def reverse_sequence(input, seq_lengths, *, seq_dim, batch_dim):
         raise RunFailed(
             f"seq_lengths must have shape [{input.shape[batch]}], found {list(seq_lengths.shape)}"
         )
-    if np.any(seq_lengths < 0) or np.any(seq_lengths > size):
-        raise RunFailed(f"seq_lengths {seq_lengths.tolist()} must be in [0, {size}]")
+    for at, length in enumerate(seq_lengths.tolist()):
+        if not 0 <= length <= size:
+            raise RunFailed(f"seq_lens({at}) {'< 0' if length < 0 else f'> input.dims({along})'}")
     places, lengths = np.arange(size), seq_lengths.astype(np.int64)[:, None]
     source = np.where(places < lengths, lengths - 1 - places, places)
     shape = [1] * input.ndim

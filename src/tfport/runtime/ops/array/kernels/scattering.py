@@ -6,7 +6,7 @@ import numpy as np
 
 from tfport.errors import RunFailed
 from tfport.runtime.lower import host
-from tfport.runtime.ops.shared.axes import check_places, full, sizes_of, zero_of
+from tfport.runtime.ops.shared.axes import check_places, first_place, full, sizes_of, text_of, zero_of
 from tfport.runtime.ops.shared.precision import wide_type
 
 
@@ -84,8 +84,10 @@ def _scattered_nd(old, indices, updates, kind, policy):
     good = ((rows >= 0) & (rows < np.array(old.shape[:depth]))).all(-1)
     if not good.all():
         if policy != "IGNORE":
+            at = first_place(~good.reshape(indices.shape[:-1]))
             raise RunFailed(
-                f"indices {rows[~good][0].tolist()} are out of bounds for shape {list(old.shape)}"
+                f"indices[{text_of(at)}] = {indices[at].tolist()} does not index into shape "
+                f"[{text_of(old.shape)}]"
             )
         rows, values = rows[good], values[good]
     made = _wide_copy(old)

@@ -58,7 +58,10 @@ def squeeze(input, *, squeeze_dims):
 def expand_dims(input, dim):
     if dim.size != 1:
         raise RunFailed(f"dim must have 1 element, found {dim.size}")
-    return np.expand_dims(input, axis_in(dim.reshape(()), input.ndim + 1, "dim"))
+    axis = int(dim.reshape(()))
+    if not -input.ndim - 1 <= axis <= input.ndim:
+        raise RunFailed(f"Tried to expand dim index {axis} for tensor with {input.ndim} dimensions.")
+    return np.expand_dims(input, axis)
 
 
 @host("EnsureShape")

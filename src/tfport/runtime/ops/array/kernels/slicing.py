@@ -20,9 +20,9 @@ def slice_(input, begin, size):
     taken = []
     for axis, (first, count, n) in enumerate(zip(begin.tolist(), size.tolist(), input.shape, strict=True)):
         if not 0 <= first <= n:
-            raise RunFailed(f"begin[{axis}] must be in [0, {n}], found {first}")
+            raise RunFailed(f"Expected begin[{axis}] in [0, {n}], but got {first}")
         if not -1 <= count <= n - first:
-            raise RunFailed(f"size[{axis}] must be in [0, {n - first}], found {count}")
+            raise RunFailed(f"Expected size[{axis}] in [0, {n - first}], but got {count}")
         taken.append(slice(first, n if count == -1 else first + count))
     return input[tuple(taken)] if taken else input
 

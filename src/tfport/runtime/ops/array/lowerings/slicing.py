@@ -102,9 +102,11 @@ def strided_slice(
 
 def _check_start(part, size, begin, steps):
     """A backward slice from before the first element is empty; ONNX would start at the first."""
+    first = begin.known[part.at] if begin.known is not None else None
+    if part.kind == ONE and None not in (first, size) and not -size <= first < size:
+        raise CannotLower("the index is out of bounds")
     if part.kind == ONE or part.from_first or steps[part.at] > 0:
         return
-    first = begin.known[part.at] if begin.known is not None else None
     if first is None or first < (-1 if size is None else -size):
         raise CannotLower("it may start before the first element")
 

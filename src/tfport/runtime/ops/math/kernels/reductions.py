@@ -123,7 +123,10 @@ def cumulative_logsumexp(x, axis, *, exclusive, reverse):
 
 def _scan(step: Any, start: float, x: Any, axis: Any, exclusive: bool, reverse: bool) -> Any:
     """Accumulate along an axis; `exclusive` leaves out the element itself."""
-    line = np.moveaxis(widen(x), axis_of(axis, x.ndim), 0)
+    at = int(axis.reshape(()))
+    if not -x.ndim <= at < x.ndim:
+        raise RunFailed(f"ScanOp: Expected scan axis in the range [{-x.ndim}, {x.ndim}), but got {at}")
+    line = np.moveaxis(widen(x), at, 0)
     if reverse:
         line = line[::-1]
     if exclusive:
@@ -131,4 +134,4 @@ def _scan(step: Any, start: float, x: Any, axis: Any, exclusive: bool, reverse: 
     scanned = step.accumulate(line, axis=0, dtype=line.dtype) if line.size else line
     if reverse:
         scanned = scanned[::-1]
-    return np.moveaxis(scanned, 0, axis_of(axis, x.ndim))
+    return np.moveaxis(scanned, 0, at)

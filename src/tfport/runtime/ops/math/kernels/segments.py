@@ -15,11 +15,18 @@ _REDUCE = {"Sum": np.add, "Prod": np.multiply, "Max": np.maximum, "Min": np.mini
 _EMPTY = {"Sum": 0, "Mean": 0, "Prod": 1, "Max": 0, "Min": 0}
 
 
+OUT_OF_RANGE = "{what}[{at}] = {index} is out of range [0, {size})"
+BAD_INDEX = "Bad: {what}[{at}] == {index} out of range [0, {size})"
+
+
 def _check_sorted(data, segment_ids):
     if segment_ids.ndim != 1 or not data.ndim or len(segment_ids) != data.shape[0]:
         raise RunFailed(f"segment_ids has shape {list(segment_ids.shape)}, expected {list(data.shape[:1])}")
     if segment_ids.size and segment_ids[0] < 0:
-        raise RunFailed(f"segment id {segment_ids[0]} is negative")
+        raise RunFailed(
+            f"Segment id {segment_ids[0]} out of range [0, {max(int(segment_ids[-1]) + 1, 0)}), "
+            "possibly because 'segment_ids' input is not sorted."
+        )
     if (segment_ids[1:] < segment_ids[:-1]).any():
         raise RunFailed("segment ids are not increasing")
 
@@ -96,8 +103,8 @@ def _unsorted(data, segment_ids, count, kind):
         )
     rest = data.shape[segment_ids.ndim :]
     rows, ids = data.reshape(segment_ids.size, *rest), segment_ids.reshape(-1)
+    check_places(segment_ids, count, "segment_ids", OUT_OF_RANGE, may_be_negative=True)
     rows, ids = rows[ids >= 0], ids[ids >= 0]
-    check_places(ids, count, "segment_ids")
     wide = widen(rows)
     made = full((count, *rest), _empty(kind, data.dtype), wide.dtype)
     if kind in ("Max", "Min") and wide.dtype.kind == "f" and np.isnan(wide).any():
@@ -152,7 +159,7 @@ def _gathered(data, indices, segment_ids, count, op):
         )
     if not data.ndim:
         raise RunFailed("data must have at least 1 axis, found a scalar")
-    check_places(indices, data.shape[0])
+    check_places(indices, data.shape[0], "indices", BAD_INDEX)
     rows = widen(data[indices])
     _check_sorted(rows, segment_ids)
     made = _reduced(rows, segment_ids, count, "Sum")
