@@ -62,3 +62,11 @@ def test_an_unknown_tensor_is_one_sentence(fetches, feeds, ending):
 def test_feeds_alone_ask_nothing_of_a_model_with_signatures():
     with pytest.raises(tfport.Error, match="`x` is fed, but nothing is fetched"):
         graph_outputs(load("module"), [], ["x"])
+
+
+@pytest.mark.parametrize(("producer", "dims"), [(21, None), (22, ())])
+def test_an_old_placeholder_without_sizes_has_any_shape(producer, dims):
+    definition = graph_to_def(graph("x = Placeholder() {dtype=float32, shape=()}\ny = Neg(x) {T=float32}"))
+    definition.versions.producer = producer
+    outputs = graph_outputs(tfport.load(definition.SerializeToString()))
+    assert outputs.signature.inputs["x"].shape.dims == dims

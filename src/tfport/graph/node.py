@@ -23,6 +23,8 @@ if TYPE_CHECKING:
     from tfport.graph.graph import Graph
 
 MOST_OUTPUTS = 1 << 20
+LAST_WITHOUT_UNKNOWN_RANK = 21
+"""Up to this GraphDef version, a placeholder with the shape of a scalar has any shape."""
 WHOLE = -1
 """As an index within an argument: all tensors of the argument."""
 
@@ -280,6 +282,8 @@ class Node:
             shape = tensor.shape
         elif self.op in ("Placeholder", "PlaceholderWithDefault"):
             shape = self.attrs.get("shape")
+            if shape == Shape(()) and 0 < self.graph.rest.versions.producer <= LAST_WITHOUT_UNKNOWN_RANK:
+                return UNKNOWN
         return shape if isinstance(shape, Shape) else UNKNOWN
 
     @property
