@@ -18,6 +18,7 @@ from collections.abc import Callable, Iterable, Iterator
 from fnmatch import translate
 from functools import cache
 
+from tfport.errors import MalformedGraph
 from tfport.graph.graph import Graph, Node, Value
 from tfport.graph.model import Model
 from tfport.graph.reach import loops, needed_by
@@ -79,7 +80,7 @@ def guess_outputs(model: Model) -> list[str]:
 
 
 def _sources(graph: Graph) -> Iterator[Value]:
-    return (value for node in graph if _is_source(node.op) for value in node.outputs)
+    return (value for node in graph if _is_source(node.op) for value in _outputs(node))
 
 
 def is_training_graph(graph: Graph) -> bool:
@@ -115,6 +116,14 @@ def _ends(graph: Graph, aside: set[Node]) -> list[Value]:
     return [value for value in ends if value.node.op not in _EXITS] or ends
 
 
+def _outputs(node: Node) -> list[Value]:
+    """The outputs of a node; none if it claims more than can be read."""
+    try:
+        return node.outputs
+    except MalformedGraph:
+        return []
+
+
 def _is_pivot(node: Node) -> bool:
     """Whether a node only carries the control edges of a branch."""
     return node.op == "Identity" and bool(node.control_users) and node.inputs[0].node.op == "Switch"
@@ -123,7 +132,7 @@ def _is_pivot(node: Node) -> bool:
 def _unread(node: Node, aside: set[Node]) -> list[Value]:
     if node.signature is None:  # a custom op: nothing says how many outputs it has
         return [node.output(0)] if aside.issuperset(node.users) else []
-    outputs = [value for value in node.outputs if value.dtype.name not in ("resource", "variant")]
+    outputs = [value for value in _outputs(node) if value.dtype.name not in ("resource", "variant")]
     unread = [value for value in outputs if aside.issuperset(value.uses)]
     if len(unread) < len(outputs) and not _has_several_results(node.op):
         return []
