@@ -10,6 +10,7 @@ from typing import Any, TypeVar
 
 from tfport.atlas.target import Target
 from tfport.check.devices import is_local, is_present, is_valid_name, kinds_of_devices
+from tfport.check.graph_optimizer import DeviceRequests
 from tfport.check.node_contexts import ALL, NodeContexts, NodesByContext
 from tfport.check.release_quirks import fills_defaults_in_functions, newer_types
 from tfport.check.unresolved_usage import unresolved_usage
@@ -99,6 +100,10 @@ class CheckedModel:
     def _placed(self) -> Sequence[Usage]:
         """Usages that ask for a device of this machine."""
         return [u for u in self.usages if u.device and is_valid_name(u.device) and is_local(u.device)]
+
+    @cached_property
+    def device_requests(self) -> DeviceRequests:
+        return DeviceRequests(self.model.graph, self.contexts)
 
     def contexts_of(self, usage: Usage) -> NodesByContext:
         """The nodes of a usage by their contexts."""

@@ -62,6 +62,8 @@ class Loader:
     """Whether it removes attributes of the main graph that equal the defaults of the producer's ops."""
     infers_shapes: bool = False
     """Whether it looks into functions only to infer the shapes of their outputs."""
+    optimizes: bool = False
+    """Whether it inlines and simplifies functions before it assigns devices (`check.graph_optimizer`)."""
     runs_at_load: bool = True
     """Whether loading runs anything."""
     lowers: bool = False
@@ -181,6 +183,7 @@ def _session(name: str, target: Target) -> Loader:
         target,
         infers_shapes=name == CAPI,
         lowers=since(target, "1.13"),
+        optimizes=since(target, "1.14"),
         removed=_removed(target) if name == SERVING else frozenset(),
         folded_by_name=folded_by_name(target),
         pruned=_pruned(target),
@@ -194,6 +197,7 @@ def _python_1(name: str, model: Model, target: Target) -> Loader:
         target,
         strips_defaults=True,
         infers_shapes=True,
+        optimizes=since(target, "1.14"),
         runs_at_load=bool(model.init_nodes or (model.restore_nodes and has_index(model))),
         removed=_removed(target) if not since(target, "1.8") else frozenset(),
         folded_by_name=folded_by_name(target),

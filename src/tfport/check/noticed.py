@@ -152,6 +152,12 @@ SIZES = replace(
     python_1={"0": MAIN_AT_LOAD, "1.14": CALLED_AT_LOAD},
 )
 """What shape inference validates too."""
+INPUT_SHAPES = Noticed(
+    serving=WHEN_RUN,
+    capi={"0": MAIN_AT_LOAD, "1.14": CALLED_AT_LOAD},
+    python_2=AT_LOAD,
+)
+OUTPUT_SHAPES = Noticed(serving=NEVER, capi=(LOAD, None, None), python_2=AT_LOAD)
 INPUT_COUNTS = replace(SIZES, in_taken_branch=False)
 ELEMENT_TYPES = Noticed(serving=WHEN_RUN, capi=MAIN_AT_LOAD, python_2=AT_LOAD, in_taken_branch=True)
 KERNELS = Noticed(

@@ -12,7 +12,6 @@ from tfport.check.findings.finding import Finding, answering, check
 from tfport.check.loaders import Loader
 from tfport.check.node_contexts import NodesByContext
 from tfport.graph.attrs import Attr, decode
-from tfport.graph.dtypes import RESOURCE
 from tfport.graph.graph import Node
 from tfport.graph.usage import LABEL, Usage
 from tfport.registry.unresolved import Question, Unresolved
@@ -100,6 +99,9 @@ def _affected(model: CheckedModel, usage: Usage, answer: Unresolved, loader: Loa
         defaults = model.listed_defaults.get(usage.op, {})
         if answer.attr in defaults and defaults[answer.attr] == answer.actual:
             return [(context, nodes) for context, nodes in contexts if context.function is not None]
-    if answer.question is Question.DEVICE and RESOURCE in usage.inputs:  # it runs where the resource is
-        return [(context, nodes) for context, nodes in contexts if context.function is None]
-    return contexts
+    if answer.question not in (Question.DEVICE, Question.JOB) or not loader.optimizes:
+        return contexts
+    requests = model.device_requests
+    ignored = requests.is_ignored if answer.question is Question.DEVICE else requests.is_removed
+    kept = ((context, [node for node in nodes if not ignored(node)]) for context, nodes in contexts)
+    return [(context, nodes) for context, nodes in kept if nodes]

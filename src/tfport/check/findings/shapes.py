@@ -1,0 +1,102 @@
+"""Do the shapes fit, those of the inputs and those that the file states? Findings 210 and 211."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from tfport.atlas.target import OURS, Target
+from tfport.check.checked_model import CheckedModel
+from tfport.check.findings.finding import Finding, check, finding
+from tfport.check.loaders import Loader
+from tfport.check.noticed import INPUT_SHAPES, OUTPUT_SHAPES
+from tfport.check.release_quirks import since
+from tfport.check.shapes.functions import CHANGED_IN, text
+from tfport.check.shapes.infer import RefusedShapes, refused_shapes
+
+
+@finding("TFP210", "output-shapes-contradict", noticed=OUTPUT_SHAPES)
+class ContradictedOutputShapes(Finding):
+    """`_output_shapes` of node `{node}` says {stated} for output {output}; {target} infers {inferred}
+
+    ## Cause
+    The attribute `_output_shapes` keeps the shapes that TensorFlow inferred when the graph
+    was written. Importing the graph infers them again and refuses a contradiction: the
+    graph was edited, or the shape function of the op is another one in this release. A
+    session, and so TensorFlow Serving, does not read the attribute.
+    ## Fix
+    Delete `_output_shapes` from all nodes; nothing needs it. `tfport fix` does.
+    ## Example
+        x = Placeholder() {dtype=float32, shape=(2, 2)}
+        y = Neg(x) {T=float32, _output_shapes=[(3, 3)]}
+        on tensorflow==2.8.4
+        loader capi
+    """
+
+    output: int
+    stated: str
+    inferred: str
+    sentence: str
+
+    def cause(self) -> str:
+        changed = CHANGED_IN.get(self.op or "", ())
+        return f"the shape function of {self.op} changed in {' and '.join(changed)}" if changed else ""
+
+    def says(self) -> str:
+        return (
+            f"Node '{self.node}' has an _output_shapes attribute inconsistent with the GraphDef for "
+            f"output #{self.output}: {self.sentence}"
+        )
+
+    def fixes(self) -> list[str]:
+        return ["delete `_output_shapes` from all nodes, or `tfport fix --for TARGET`, which does"]
+
+
+@finding("TFP211", "shapes-do-not-fit", noticed=INPUT_SHAPES)
+class UnfitShapes(Finding):
+    """the inputs of node `{node}` have shapes {inputs}, which op `{op}` does not accept
+
+    ## Cause
+    The shapes of constants, placeholders and variables determine those of the inputs, and
+    they cannot fit: the graph was edited, or a placeholder has another shape than the model
+    was made for. Importing the graph fails; a session notices it when the node runs.
+    ## Fix
+    Export the model again, or correct the shape of the constant or placeholder.
+    ## Example
+        x = Placeholder() {dtype=float32, shape=(2, 2)}
+        c = Const() {dtype=float32, value=float32(3, 1)[1, 2, 3]}
+        y = MatMul(x, c) {T=float32}
+        on tensorflow==2.8.4
+    """
+
+    inputs: str
+    sentence: str
+
+    def says(self) -> str:
+        return f"{self.sentence} for '{self.node}' (op: '{self.op}') with input shapes: {self.inputs}."
+
+
+@check
+def shapes_fit(model: CheckedModel, target: Target, loader: Loader) -> Iterator[Finding]:
+    if target.kind != OURS:
+        releases = sorted({release for changes in CHANGED_IN.values() for release in changes})
+        yield from model.once(_shapes, target, tuple(since(target, release) for release in releases))
+
+
+def _shapes(checked: CheckedModel, target: Target, epoch: tuple[bool, ...]) -> Iterator[Finding]:
+    for refused in refused_shapes(checked.model.graph, target):
+        yield _finding(refused)
+
+
+def _finding(refused: RefusedShapes) -> Finding:
+    node = refused.node
+    if refused.output is None:
+        inputs = ", ".join(map(text, refused.inputs))
+        return UnfitShapes(nodes=[node], op=node.op, inputs=inputs, sentence=refused.message)
+    return ContradictedOutputShapes(
+        nodes=[node],
+        op=node.op,
+        output=refused.output,
+        stated=text(refused.stated),
+        inferred=text(refused.inferred),
+        sentence=refused.message,
+    )

@@ -1,0 +1,133 @@
+"""For which nodes of functions does a session ignore the device that they ask for?
+
+Recorded from real binaries (`make truth`), the same in all releases from 1.14 to 2.21: before a session
+assigns devices, its optimizer inlines and simplifies functions. It skips graphs of fewer than four nodes.
+
+- A function that only the main graph calls is inlined, if it calls nothing and has no side effects
+  itself: its nodes then run on the device of the call.
+- Elsewhere, Identity and NoOp nodes that only pass something on are removed.
+- A node that reads a resource runs where the resource is.
+- The functions of branches and loops that are not lowered run on the device of their node.
+
+Other nodes that the optimizer can remove, such as the second of two transpositions, are not known here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from tfport.check.node_contexts import LOWER, LOWERED, NodeContexts
+from tfport.graph.dtypes import RESOURCE
+from tfport.graph.graph import Argument, Function, Graph, Node
+from tfport.graph.reach import needed_by
+
+FEWEST_NODES = 4
+"""A smaller graph is not optimized."""
+CALLS = ("PartitionedCall", "StatefulPartitionedCall")
+HARMLESS = ("ReadVariableOp", "RandomUniform", "RandomStandardNormal", "VarHandleOp", "Placeholder")
+"""Stateful ops that do not keep a function from being inlined."""
+STATE = ("Const", "VarHandleOp", "ReadVariableOp", "Variable", "VariableV2")
+"""Ops whose reader stays: it is folded into a constant, or copies what a variable has."""
+
+
+class DeviceRequests:
+    """The devices that the nodes of a model ask for, as far as a session honors them."""
+
+    def __init__(self, graph: Graph, contexts: NodeContexts) -> None:
+        self._main, self._contexts = graph, contexts
+        self._callers: dict[str, list[Node]] = {}
+        for body in (graph, *graph.library.functions.values()):
+            for node, names in contexts.callers.of(body):
+                for name in names:
+                    self._callers.setdefault(name, []).append(node)
+
+    def is_ignored(self, node: Node) -> bool:
+        """Whether a session runs a node on another device of this machine than it asks for, or not at all."""
+        function = node.graph
+        if not isinstance(function, Function) or self._contexts.of(node).lowered:
+            return False
+        callers = self._callers.get(function.name, [])
+        if callers and all(_is_unlowered(caller) for caller in callers):
+            return True
+        return _reads_passed_resource(node) or self._is_inlined(function, callers) or self.is_removed(node)
+
+    def is_removed(self, node: Node) -> bool:
+        """Whether a session removes a node of a function before it assigns devices."""
+        function = node.graph
+        if not isinstance(function, Function) or self._contexts.of(node).lowered:
+            return False
+        return self._is_optimized(function, self._callers.get(function.name, [])) and _is_bypassed(node)
+
+    def _is_inlined(self, function: Function, callers: list[Node]) -> bool:
+        directly = all(caller.graph is self._main and caller.op in CALLS for caller in callers)
+        if not directly or not callers or len(self._main) < FEWEST_NODES:
+            return False
+        return not any(node in self._calling(function) or _has_side_effects(node) for node in function)
+
+    def _calling(self, function: Function) -> set[Node]:
+        return {node for nodes in self._callers.values() for node in nodes if node.graph is function}
+
+    def _is_optimized(self, function: Function, callers: list[Node]) -> bool:
+        """Whether the body, or each body into which it is inlined, has enough nodes."""
+        inlined_into = [c.graph for c in callers if c.op in CALLS and isinstance(c.graph, Function)]
+        return _size(function) >= FEWEST_NODES or (
+            len(inlined_into) == len(callers) > 0
+            and all(_size(body) >= FEWEST_NODES for body in inlined_into)
+        )
+
+
+def _reads_passed_resource(node: Node) -> bool:
+    """Whether a node of a function reads a resource that is passed to it: it runs where the resource is."""
+    return any(isinstance(v.node, Argument) and v.dtype == RESOURCE for v in node.inputs)
+
+
+def _is_unlowered(caller: Node) -> bool:
+    return caller.op in LOWERED and caller.attrs.get(LOWER) is not True
+
+
+def _has_side_effects(node: Node) -> bool:
+    return node.is_stateful and node.op not in HARMLESS
+
+
+def _size(body: Graph) -> int:
+    """The number of nodes with those of the arguments and results."""
+    return len(body) + (len(body.arguments) + len(body.results) if isinstance(body, Function) else 0)
+
+
+def _is_bypassed(node: Node) -> bool:
+    """Whether a node only passes something on, so that it is removed."""
+    before = needed_by([value.node for value in node.inputs])
+    waits = [control for control in _controls(node) if control.is_stateful and control not in before]
+    if node.op == "NoOp":
+        return not waits or len(waits) == len(_readers(node)) == 1
+    if node.op not in ("Identity", "IdentityN") or len(node.inputs) != 1 or waits:
+        return False
+    source = node.inputs[0].node
+    if source.op in STATE or not any(isinstance(n, Argument) or n.is_stateful for n in before):
+        return False
+    readers = _readers(node)
+    return len(readers) <= 1 and all(_same_place(source, reader, node) for reader in readers)
+
+
+def _controls(node: Node) -> Iterator[Node]:
+    """The nodes that a node waits for, through NoOps."""
+    stack, seen = list(node.controls), set(node.controls)
+    while stack:
+        control = stack.pop()
+        if control.op != "NoOp":
+            yield control
+            continue
+        more = [before for before in control.controls if before not in seen]
+        seen.update(more)
+        stack += more
+
+
+def _readers(node: Node) -> list[Node]:
+    """The nodes that read or wait for a node, and run; returns of the function count too."""
+    live = needed_by([*node.graph.ends, *(n for n in node.graph if n.is_stateful)])
+    return [user for user in node.users if user in live]
+
+
+def _same_place(source: Node, reader: Node, node: Node) -> bool:
+    """Whether source and reader ask for the same device; one on the node's device may be removed with it."""
+    return node.device in (source.device, reader.device) or source.device == reader.device

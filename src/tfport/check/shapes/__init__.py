@@ -1,0 +1,1 @@
+"""What TensorFlow infers about shapes when it imports a graph."""

@@ -1,0 +1,43 @@
+"""Shape functions never contradict what real releases inferred (`tests/truth/inferred_shapes.json`)."""
+
+import json
+from pathlib import Path
+
+import pytest
+from tests.recorded_models import graph
+
+from tfport.atlas.target import resolve_targets
+from tfport.check.shapes.functions import CHANGED_IN, FUNCTIONS, ShapeConflict
+from tfport.graph.graph import Graph
+from tfport.graph.shapes import Shape
+
+RECORDED = json.loads((Path(__file__).parents[2] / "truth/inferred_shapes.json").read_text())
+"""Graphs whose last node is `node`, and by release the sizes of its outputs (-1: unknown), or the error."""
+EVERY = [(row["graph"], release, sizes) for row in RECORDED for release, sizes in row["inferred"].items()]
+
+
+def inferred(made: Graph, release: str) -> list[Shape]:
+    (target,) = resolve_targets(f"tensorflow=={release}", device="cpu")
+    made.rest.versions.producer = 24
+    shapes = {n: FUNCTIONS[n.op](n, [], target)[0] for n in made if not n.inputs}
+    node = made["node"]
+    return FUNCTIONS[node.op](node, [shapes[value.node] for value in node.inputs], target)
+
+
+@pytest.mark.parametrize(("text", "release", "recorded"), EVERY)
+def test_a_shape_function_knows_what_the_release_infers_or_less(text, release, recorded):
+    if isinstance(recorded, str):
+        with pytest.raises(ShapeConflict) as conflict:
+            inferred(graph(text), release)
+        assert str(conflict.value) == recorded
+        return
+    ours = inferred(graph(text), release)
+    assert len(ours) == len(recorded)
+    for shape, sizes in zip(ours, recorded, strict=True):
+        known = shape.dims
+        assert known is None or all(a in (None, b) for a, b in zip(known, sizes, strict=True))
+
+
+def test_every_op_that_changed_is_recorded():
+    recorded = {graph(row["graph"])["node"].op for row in RECORDED}
+    assert set(CHANGED_IN) <= recorded

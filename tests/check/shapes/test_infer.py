@@ -1,0 +1,83 @@
+"""Importing a graph infers shapes, and refuses those that do not fit and those that the file contradicts."""
+
+import pytest
+from tests.recorded_models import graph
+
+import tfport
+from tfport.graph.build import graph_to_def
+
+X = "x = Placeholder() {dtype=float32, shape=(2, 3)}\n"
+BATCH_NORM = """
+g = Placeholder() {dtype=float32, shape=(2, 4, 4, 3)}
+s = Placeholder() {dtype=float32, shape=(3,)}
+y = FusedBatchNormGrad(g, g, s, s, s) {T=float32, is_training=false, _output_shapes=SHAPES}
+""".replace("SHAPES", "[(2, 4, 4, 3), (3,), (3,), (3,), (3,)]")
+
+
+def checked(text: str, release: str, loader: str = "python"):
+    return tfport.check(
+        graph_to_def(graph(text)).SerializeToString(), on=f"tensorflow=={release}", loader=loader
+    )
+
+
+@pytest.mark.parametrize(
+    ("release", "loader", "verdict"),
+    [
+        ("1.15.5", "python", "runs"),
+        ("2.1.4", "python", "runs"),
+        ("2.2.3", "python", "fails"),
+        ("2.21.0", "python", "fails"),
+        ("2.21.0", "capi", "fails"),
+        ("2.21.0", "serving", "runs"),
+    ],
+)
+def test_shapes_of_an_older_release_are_refused_where_the_shape_function_changed(release, loader, verdict):
+    report = checked(BATCH_NORM, release, loader)
+    assert report.verdict == verdict
+    if verdict == "fails":
+        (finding,) = [f for f in report.findings if f.stage]
+        assert (finding.code, finding.node, finding.stage) == ("TFP210", "y", "load")
+        assert finding.message == (
+            f"`_output_shapes` of node `y` says [3] for output 3; tensorflow {release} infers [0]"
+        )
+        assert "changed in 2.2" in finding.cause()
+        assert "_output_shapes" in finding.fixes()[0]
+
+
+def test_shapes_that_fit_are_accepted():
+    assert checked(f"{X}y = Neg(x) {{T=float32, _output_shapes=[(?, 3)]}}", "2.21.0").verdict == "runs"
+
+
+@pytest.mark.parametrize(
+    ("nodes", "says"),
+    [
+        ("y = MatMul(x, x) {T=float32}", "Dimensions must be equal, but are 3 and 2"),
+        ("y = Pack(x, c) {T=float32, N=2, axis=0}", "Shapes must be equal rank, but are 2 and 1"),
+        ("y = AddV2(x, c) {T=float32}", "Dimensions must be equal, but are 3 and 2"),
+        ("y = BiasAdd(x, c) {T=float32}", "Dimensions must be equal, but are 3 and 2"),
+    ],
+)
+def test_shapes_that_do_not_fit_are_refused(nodes, says):
+    constant = "c = Const() {dtype=float32, value=float32(2,)[1, 2]}\n"
+    report = checked(X + constant + nodes, "2.21.0")
+    (finding,) = [f for f in report.findings if f.stage]
+    assert (report.verdict, finding.code, finding.stage) == ("fails", "TFP211", "load")
+    assert finding.says().startswith(says)
+
+
+def test_a_call_passes_its_shapes_to_the_function():
+    text = """
+y = StatefulPartitionedCall(x) {f=@body, Tin=[float32], Tout=[float32]}
+
+def body(a: float32) -> (r: float32):
+  m = MatMul(a, a) {T=float32}
+  return r=m
+"""
+    assert checked(X + text, "2.21.0", "capi").verdict == "fails"
+
+
+def test_a_graph_with_missing_inputs_is_left_to_other_findings():
+    graph_def = graph_to_def(graph(f"{X}y = MatMul(x, x) {{T=float32}}"))
+    del graph_def.node[1].input[1]
+    report = tfport.check(graph_def.SerializeToString(), on="tensorflow==2.21.0")
+    assert "TFP211" not in {finding.code for finding in report.findings}
