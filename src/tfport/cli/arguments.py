@@ -56,6 +56,17 @@ def add_target_library(parser: argparse.ArgumentParser) -> None:
     )
 
 
+def add_ops_file(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--ops",
+        metavar="FILE.py",
+        action="append",
+        default=[],
+        help="Python file that declares custom ops with `tfport.op` and `tfport.kernel`; it is executed; "
+        "can be repeated",
+    )
+
+
 def add_outputs(parser: argparse.ArgumentParser) -> None:
     """`--fetch` and `--feed`, for the commands that can be asked about tensors instead of signatures."""
     parser.add_argument(

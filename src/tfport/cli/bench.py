@@ -59,6 +59,7 @@ def run(args: argparse.Namespace) -> int:
             threads=args.threads,
             engine=args.engine,
             libraries=args.library,
+            ops_files=args.ops,
         )
     if args.json:
         from tfport.cli.json_output import print_json

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING
 
-from tfport.cli.arguments import ENGINES, add_model, tags_of
+from tfport.cli.arguments import ENGINES, add_model, add_ops_file, tags_of
 
 if TYPE_CHECKING:
     from tfport.graph.model import Model
@@ -24,14 +24,15 @@ def add_runnable_model(parser: argparse.ArgumentParser) -> None:
         default=[],
         help="custom-op library built by `tfport lib build`; its code is loaded and run; can be repeated",
     )
+    add_ops_file(parser)
 
 
 def load_runnable_model(args: argparse.Namespace) -> tuple[Model, Registry]:
-    """Load the model, and a registry with the custom ops of installed packages and `--library`."""
+    """Load the model, and a registry with the custom ops of packages, `--ops` and `--library`."""
     import tfport
     from tfport.runtime.custom.library_registry import registry_with
 
-    registry = registry_with(args.library)
+    registry = registry_with(args.library, args.ops)
     return tfport.load(args.model, tags=tags_of(args), registry=registry), registry
 
 

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import importlib
-import importlib.util
 from collections.abc import Iterable
-from pathlib import Path
 
 from tfport.discovery import STALE, Catalog, modules_of
 from tfport.errors import Error
 from tfport.fix.rule import ANY, RULES, Rule, rules_in
+from tfport.python_file import execute
 
 HOW_TO_DECLARE = "`from tfport.fix.rule import EXACT, rule`, then functions under `@rule(OPS, keeps=EXACT)`"
 
@@ -50,16 +49,7 @@ def _last_name(module: str) -> str:
 
 def rules_of_file(path: str) -> list[Rule]:
     """Execute a Python file, and return the rules that it declares."""
-    name = f"tfport_rules_{Path(path).stem}"
-    spec = importlib.util.spec_from_file_location(name, path)
-    if spec is None or spec.loader is None or not Path(path).is_file():
-        raise Error(f"{path}: expected a Python file with rules")
-    module = importlib.util.module_from_spec(spec)
-    try:
-        spec.loader.exec_module(module)
-    except Exception as error:
-        raise Error(f"{path}: {type(error).__name__}: {error}") from error
-    rules = rules_in(module)
+    rules = rules_in(execute(path, "rules"))
     if not rules:
         raise Error(f"{path}: declares no rule; expected {HOW_TO_DECLARE}")
     return rules

@@ -115,6 +115,8 @@ class Tracer:
         signature = self.signature_of(node)
         if isinstance(node, Argument):
             return [env[node.output(i)] for i in range(node.count(bindings) or 0)]
+        if signature is None and any(unsupported.node is node for unsupported in self.unsupported):
+            return [Operand(FLOAT32)]  # an unknown op, which is reported after planning
         if port is None or signature is None:
             raise MalformedGraph(f"the graph has no tensor `{value}`")
         attrs = substitute(node.attrs, bindings)

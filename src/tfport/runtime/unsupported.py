@@ -9,11 +9,15 @@ from tfport.discovery import STALE
 from tfport.errors import CannotRun
 from tfport.graph.attrs import Attr
 from tfport.graph.dtypes import DType
-from tfport.graph.graph import Node
+from tfport.graph.graph import Function, Node
 from tfport.runtime.implementations import OpImplementations
 from tfport.runtime.lower import KERNELS, LOWERINGS, STRUCTURES
 
 MAX_LISTED = 20
+CUSTOM_OP_FIX = (
+    "define it with `tfport.op` in a file (`--ops FILE.py`), load its library (`--library FILE.so`, built by "
+    "`tfport lib build`), or replace it with `tfport.stub`"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,7 +28,9 @@ class UnsupportedNode:
     why: str
 
     def __str__(self) -> str:
-        return f"`{self.node.name}` ({self.node.op}): {self.why}"
+        graph = self.node.graph
+        inside = f" in function `{graph.name}`" if isinstance(graph, Function) else ""
+        return f"`{self.node.name}` ({self.node.op}){inside}: {self.why}"
 
 
 def raise_unsupported(nodes: Sequence[UnsupportedNode], where: str) -> None:
@@ -38,10 +44,7 @@ def raise_unsupported(nodes: Sequence[UnsupportedNode], where: str) -> None:
 
 def unknown_op(op: str) -> str:
     """Why a node whose op has no definition is unsupported."""
-    return (
-        f"unknown op `{op}`; define it with `tfport.op` or load its library "
-        "(`tfport.stub` replaces it for one session)"
-    )
+    return f"tfport has no kernel for the custom op `{op}`; {CUSTOM_OP_FIX}"
 
 
 def missing_kernel(

@@ -95,6 +95,7 @@ OURS = (
     _supported("auth_token_file", str, "",
                "file with the bearer tokens that clients must send, one per line"),
     _supported("library", str, "", "comma-separated custom-op libraries built with `tfport lib build`"),
+    _supported("ops", str, "", "comma-separated Python files that declare custom ops; they are executed"),
     _supported("engine", str, "onnxruntime", "inference engine: onnxruntime, openvino or none",
                ("onnxruntime", "openvino", "none")),
     _supported("log_format", str, "text", "log format: text or json", ("text", "json")),

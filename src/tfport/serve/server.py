@@ -83,7 +83,7 @@ class Server:
         )
         self.request_log = RequestLog(self.metrics)
         self.tracer = request_tracer(enabled=flags.boolean("enable_tracing"))
-        self.registry = registry_with([path for path in flags.text("library").split(",") if path])
+        self.registry = registry_with(_paths(flags, "library"), _paths(flags, "ops"))
         self.manager = self._manager()
         tls = _tls(flags)
         tokens = AuthTokens(flags.text("auth_token_file")) if flags.text("auth_token_file") else None
@@ -274,6 +274,11 @@ def _port(flags: FlagValues, name: str) -> int | None:
     if not -1 <= number < 2**16:
         raise Error(f"--{name}: expected a port below 65536, found {number}")
     return None if number == 0 else max(number, 0)
+
+
+def _paths(flags: FlagValues, name: str) -> list[str]:
+    """The paths of a flag that takes several, separated by commas."""
+    return [path for path in flags.text(name).split(",") if path]
 
 
 def _tls(flags: FlagValues) -> Tls | None:

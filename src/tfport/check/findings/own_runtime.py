@@ -27,8 +27,9 @@ class NoRuntimeKernel(Finding):
     ## Fix
     Request a signature that does not need the op, or run the model in TensorFlow: the
     report names the nearest release that supports it. Or provide a kernel: `tfport.op`
-    defines an unrecorded op, `tfport.kernel` implements it, and `tfport.stub` replaces it
-    in one session.
+    defines an unrecorded op and `tfport.kernel` implements it, in a file that `--ops FILE.py`
+    names; a library that `tfport lib build` compiled is loaded with `--library FILE.so`; and
+    `tfport.stub` replaces the op in one session.
     ## Example
         x = Placeholder() {dtype=float32, shape=(2,)}
         y = NcclAllReduce(x) {T=float32, reduction="sum", num_devices=1, shared_name="s"}
@@ -52,7 +53,10 @@ class NoRuntimeKernel(Finding):
 
     def fixes(self) -> list[str]:
         provide = "provide a kernel with `tfport.kernel`" if self.provider else "define it with `tfport.op`"
-        return [f"{provide}, or replace it with `tfport.stub`"]
+        return [
+            f"{provide} in a Python file (`--ops FILE.py`), or replace it with `tfport.stub`",
+            "compile its kernel with `tfport lib build`, and pass the library (`--library FILE.so`)",
+        ]
 
 
 @finding("TFP602", "type-not-run", noticed={Question.KERNEL_TYPE: KERNELS, Question.ONLY_XLA: BY_NAME})

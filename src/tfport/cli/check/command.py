@@ -8,6 +8,7 @@ from tfport.cli.arguments import (
     add_device,
     add_gpu,
     add_loader,
+    add_ops_file,
     add_outputs,
     add_tags,
     add_target_library,
@@ -62,6 +63,7 @@ def _add_conditions(parser: argparse.ArgumentParser) -> None:
     )
     add_tags(parser)
     add_target_library(parser)
+    add_ops_file(parser)
     parser.add_argument("--checksums", action="store_true", help="also verify the checksums of the weights")
     parser.add_argument(
         "--fail-on",

@@ -91,14 +91,19 @@ def model_result(report: CheckReport, report_format: ReportFormat) -> ModelResul
     return ModelResult(report.verdict, severities, report_format.part(report))
 
 
-def check_models(requests: Sequence[CheckRequest], report_format: ReportFormat) -> Iterator[ModelResult]:
-    """Check each model; one that cannot be read does not stop the others."""
+def check_models(
+    requests: Sequence[CheckRequest], report_format: ReportFormat, ops_files: Sequence[str] = ()
+) -> Iterator[ModelResult]:
+    """Check each model; one that cannot be read does not stop the others.
+
+    `ops_files`: the Python files of custom ops, which other processes must execute too.
+    """
     for request in requests:
         targets_of(request)  # an unknown target is one error, not one for each model
     processors = len(os.sched_getaffinity(0))
     if len(requests) < PARALLEL_FROM or processors < 2:
         return _sequentially(requests, report_format)
-    return _in_parallel(requests, report_format, processors)
+    return _in_parallel(requests, report_format, processors, ops_files)
 
 
 def _check_or_report(request: CheckRequest, report_format: ReportFormat) -> ModelResult:
@@ -115,13 +120,15 @@ def _sequentially(requests: Sequence[CheckRequest], report_format: ReportFormat)
 
 
 def _in_parallel(
-    requests: Sequence[CheckRequest], report_format: ReportFormat, processors: int
+    requests: Sequence[CheckRequest], report_format: ReportFormat, processors: int, ops_files: Sequence[str]
 ) -> Iterator[ModelResult]:
     import multiprocessing
     from concurrent.futures.process import BrokenProcessPool, ProcessPoolExecutor
 
     spawn = multiprocessing.get_context("spawn")  # a fork would share the open atlas
-    pool = ProcessPoolExecutor(processors, mp_context=spawn, initializer=_configure_worker)
+    pool = ProcessPoolExecutor(
+        processors, mp_context=spawn, initializer=_configure_worker, initargs=(tuple(ops_files),)
+    )
     check = functools.partial(_check_or_report, report_format=report_format)
     try:
         with _interrupts_blocked():
@@ -145,9 +152,13 @@ def _interrupts_blocked() -> Iterator[None]:
         signal.pthread_sigmask(signal.SIG_UNBLOCK, [signal.SIGINT])
 
 
-def _configure_worker() -> None:
-    """Collect garbage, but rarely: a worker checks many models."""
+def _configure_worker(ops_files: Sequence[str]) -> None:
+    """Collect garbage, but rarely: a worker checks many models. Declare the custom ops here too."""
     gc.set_threshold(GC_THRESHOLD)
+    if ops_files:
+        from tfport.runtime.custom.ops_file import load_ops_files  # only if needed
+
+        load_ops_files(ops_files)
 
 
 def with_progress(models: Iterable[T], total: int) -> Iterator[T]:

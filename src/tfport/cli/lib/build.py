@@ -4,12 +4,21 @@ from __future__ import annotations
 
 import argparse
 import os
+import re
 from pathlib import Path
 
 from tfport.cli.arguments import add_json
 from tfport.errors import BuildFailed, Error
 
 VERSION = 1
+OF_TENSORFLOW = re.compile(
+    r"\b(tensorflow|third_party|unsupported|absl)/[\w/.]+: No such file|REGISTER_(OP|KERNEL)"
+)
+NEEDS_TARGET = (
+    "the source is an op of TensorFlow: name the release to compile it for, such as "
+    "`--for tensorflow==2.21.0` (with --site-packages, --wheel or --download), or write it with tfport's "
+    "header (`tfport lib new`)"
+)
 HELP = "compile ops in C++, for tfport or for a release of TensorFlow"
 DESCRIPTION = (
     "Compile ops in C++ to a library, for tfport or, with --for, for a release of TensorFlow. The library "
@@ -56,7 +65,12 @@ def run(args: argparse.Namespace) -> int:
     flags = [*flags_for_tfport(checked=args.checked), *args.flag]
     if args.print_flags:
         return _print_flags(args, flags)
-    output, compiler_call = _compile(args, flags)
+    try:
+        output, compiler_call = _compile(args, flags)
+    except BuildFailed as error:
+        if OF_TENSORFLOW.search(str(error)):
+            raise BuildFailed(f"{error}; {NEEDS_TARGET}") from None
+        raise
     return _show_library(args, output, compiler_call)
 
 

@@ -58,6 +58,7 @@ def bench_model(
     threads: int | None = None,
     engine: str = "onnxruntime",
     libraries: Sequence[str] = (),
+    ops_files: Sequence[str] = (),
     contenders: Sequence[str] | None = None,
 ) -> list[Measured]:
     """Measure tfport, and TensorFlow if it is installed; one result per contender and batch size."""
@@ -71,7 +72,8 @@ def bench_model(
             file = _save(sample_inputs(chosen, batch, inputs or {}), folder)
             job = {"model": os.path.abspath(path), "signature": chosen.name, "inputs": file,
                    "engine": engine, "threads": threads, "seconds": seconds / ROUNDS,
-                   "libraries": [os.path.abspath(library) for library in libraries]}  # fmt: skip
+                   "libraries": [os.path.abspath(library) for library in libraries],
+                   "ops_files": [os.path.abspath(file) for file in ops_files]}  # fmt: skip
             measured += _measure_in_turn(names, job, batch, folder)
     return measured
 

@@ -21,14 +21,11 @@ PAGE = 4096
 
 
 def tfport_call(job: dict[str, Any]) -> Call:
+    from tfport.runtime.custom.library_registry import registry_with
     from tfport.runtime.session import Session
 
-    if job.get("libraries"):
-        from tfport.runtime.native.load import load_op_library
-
-        for library in job["libraries"]:
-            load_op_library(library)
-    session = Session(job["model"], threads=job["threads"], engine=job["engine"])
+    registry = registry_with(job.get("libraries", ()), job.get("ops_files", ()))
+    session = Session(job["model"], threads=job["threads"], engine=job["engine"], registry=registry)
     call = session.signature(job["signature"])
     return lambda inputs: call(**inputs)
 

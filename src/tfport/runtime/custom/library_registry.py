@@ -1,4 +1,4 @@
-"""Make a registry with the ops of libraries, for the option `--library` of commands."""
+"""Make a registry with the ops of libraries and Python files, for the options `--library` and `--ops`."""
 
 from __future__ import annotations
 
@@ -7,12 +7,16 @@ from collections.abc import Sequence
 from tfport.runtime.custom.registry import PROCESS_WIDE, Registry
 
 
-def registry_with(paths: Sequence[str]) -> Registry:
-    """The ops of libraries built by `tfport lib build`, layered on those of installed packages."""
+def registry_with(libraries: Sequence[str], ops_files: Sequence[str] = ()) -> Registry:
+    """The ops of libraries built by `tfport lib build`, layered on those of packages and Python files."""
     registry = Registry(PROCESS_WIDE.ready())
-    if paths:
+    if ops_files:
+        from tfport.runtime.custom.ops_file import load_ops_files  # only if needed
+
+        load_ops_files(ops_files)
+    if libraries:
         from tfport.runtime.native.load import load_op_library  # only if needed
 
-        for path in paths:
+        for path in libraries:
             load_op_library(path, registry)
     return registry

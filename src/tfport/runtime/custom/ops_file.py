@@ -1,0 +1,34 @@
+"""Execute a Python file that declares custom ops with `tfport.op` and `tfport.kernel`: `--ops FILE.py`."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable
+
+from tfport.errors import Error
+from tfport.python_file import execute
+from tfport.runtime.custom.registry import PROCESS_WIDE
+
+HOW_TO_DECLARE = (
+    '`import tfport`, then functions under `@tfport.op("Name: (x: float) -> y: float")` '
+    'and `@tfport.kernel("Name")`'
+)
+
+_executed: set[str] = set()
+
+
+def load_ops_files(paths: Iterable[str]) -> None:
+    """Execute files, each once, which register their ops and kernels for the whole process."""
+    for path in paths:
+        if os.path.abspath(path) in _executed:
+            continue
+        before = _declared()
+        execute(path, "custom ops")
+        if _declared() == before:
+            raise Error(f"{path}: declares no custom op; expected {HOW_TO_DECLARE}")
+        _executed.add(os.path.abspath(path))
+
+
+def _declared() -> list[tuple[str, int]]:
+    """The ops of the process, each with the number of its kernels."""
+    return [(registered.op, len(registered.kernels)) for registered in PROCESS_WIDE.table()]
