@@ -43,6 +43,16 @@ AUTOENCODER = (
     "gradients/code_grad/d = MatMul(x, gradients/image_grad/c) {T=float32, transpose_a=true}\n"
     "step = AssignSub(w, gradients/code_grad/d) {T=float32}\n"
 )
+UPDATES = (  # an exported graph with batch normalization, without gradients
+    LOGITS + "no = Const() {dtype=bool, value=bool()[false]}\n"
+    "phase = PlaceholderWithDefault(no) {dtype=bool, shape=()}\n"
+    "phase/id = Identity(phase) {T=bool}\n"
+    "if = Switch(phase, phase) {T=bool}\n"
+    "if/switch_f = Identity(if) {T=bool}\n"
+    "moving = VariableV2() {dtype=float32, shape=(3)}\nmoving/read = Identity(moving) {T=float32}\n"
+    "moved = Sub(logits, moving/read) {T=float32}\n"
+    "update = AssignSub(moving, moved) {T=float32}\n"
+)
 DIM = "dim = Const() {dtype=int32, value=int32()[1]}\n"
 CASES = {  # graph, and the guess
     "a chain": (X + "y = Neg(x) {T=float32}\nz = Abs(y) {T=float32}", ["z:0"]),
@@ -65,6 +75,7 @@ CASES = {  # graph, and the guess
         X + "gradients/y_grad/z = Neg(x) {T=float32}",
         ["gradients/y_grad/z:0"],
     ),
+    "a branch and an update are not, beside a result": (UPDATES, ["logits:0"]),
     "labels, loss and updates are not": (BY_HAND, ["logits:0"]),
     "a loss op is not": (XENTROPY, ["logits:0"]),
     "what only a metric reads is": (

@@ -9,6 +9,9 @@ are the tensors that only they read:
 - gradients and loss ops, with all that is computed from them;
 - what is computed from labels: inputs that meet no parameter on their way;
 - the last steps of the loss: reductions and differences that only it reads.
+
+Of a graph without gradients, moving averages and assertions are set aside, and results of its real
+inputs are preferred to those of placeholders with a default, such as the learning phase.
 """
 
 from __future__ import annotations
@@ -52,6 +55,11 @@ _is_loss_step = _ops("""
     Exp Identity Cast Reshape Squeeze ExpandDims Maximum Minimum Max Select SelectV2
     Greater* Less* Equal Softplus
 """)
+_is_update_step = _ops("""
+    Mul Sub Add AddV2 Cast Identity ReadVariableOp Merge Shape StridedSlice Pack All Any Logical* Equal
+    Greater* Less*
+""")
+"""The last steps of a moving average and of an assertion."""
 _is_shape = _ops("Shape ShapeN Size Rank")
 _is_carrier = _ops(
     "Identity ReadVariableOp Enter RefEnter Switch RefSwitch Cast StopGradient Reshape Transpose"
@@ -74,8 +82,15 @@ def guess_outputs(model: Model) -> list[str]:
     aside = {node for node in graph if _is_bookkeeping(node.op) or _ASSERTIONS.search(node.name)}
     aside |= {*model.save_nodes, *model.restore_nodes, *model.init_nodes}
     fed = _after(_sources(graph))
-    results = _training_results(graph, aside, fed) if is_training_graph(graph) else _ends(graph, aside)
-    preferred = [value for value in results if value.node in fed] or results
+    if is_training_graph(graph):
+        results = _training_results(graph, aside, fed)
+    else:
+        updates = _only_read_by(aside, lambda node: bool(_is_update_step(node.op)))
+        results = _ends(graph, aside | updates) or _ends(graph, aside)
+    inputs = (value for value in _sources(graph) if value.node.op != "PlaceholderWithDefault")
+    computed = _after(inputs)
+    preferred = [value for value in results if value.node in computed]
+    preferred = preferred or [value for value in results if value.node in fed] or results
     return [value.name for value in preferred]
 
 
@@ -125,8 +140,8 @@ def _outputs(node: Node) -> list[Value]:
 
 
 def _is_pivot(node: Node) -> bool:
-    """Whether a node only carries the control edges of a branch."""
-    return node.op == "Identity" and bool(node.control_users) and node.inputs[0].node.op == "Switch"
+    """Whether a node only starts a branch: it has a value only if the branch is taken."""
+    return node.op == "Identity" and node.inputs[0].node.op == "Switch"
 
 
 def _unread(node: Node, aside: set[Node]) -> list[Value]:
