@@ -2,7 +2,7 @@
 
 import pytest
 
-from tfport.atlas.atlas import ARM, atlas
+from tfport.atlas.atlas import ARM, TENSORFLOWS, atlas
 from tfport.atlas.versions import version_key
 from tfport.errors import Error
 from tfport.graph.dtypes import DType
@@ -99,3 +99,8 @@ def test_every_build_can_be_traced_to_a_file():
 def test_an_invalid_release_number_is_an_error():
     with pytest.raises(Error, match=r"^'new' is not a release number; expected one such as 2\.8\.4$"):
         atlas().find("tensorflow", "new")
+
+
+def test_every_tensorflow_requires_packages():
+    builds = [build for package in TENSORFLOWS for build in atlas().builds(package, platform=None)]
+    assert [build.requirement for build in builds if not build.facts.get("requires")] == []

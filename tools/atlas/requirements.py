@@ -36,7 +36,10 @@ def with_requirements(build: RecordedBuild, cache: Path | None) -> RecordedBuild
     if build.package not in TENSORFLOWS:
         return build
     text = cached(cache, f"{build.wheel}.METADATA", lambda: metadata(url_of(build)))
-    facts = json.loads(build.facts) | from_metadata(text.decode(errors="replace"))
+    read = from_metadata(text.decode(errors="replace"))
+    if not read["requires"]:
+        raise ValueError(f"{build.wheel}: METADATA without requirements, which is incomplete")
+    facts = json.loads(build.facts) | read
     return replace(build, facts=sorted_json(facts))
 
 

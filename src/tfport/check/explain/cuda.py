@@ -131,6 +131,14 @@ def _other_library(name: str) -> Meaning:
              "import tensorflow before loading the library, so that it is already in the process",
              "link with the flags of `tf.sysconfig.get_link_flags()` of the release that will load it"],
         )  # fmt: skip
+    if name.startswith("libtensorflow"):
+        return Meaning(
+            ["It is TensorFlow's library for C, C++ or TensorFlow Lite, which a program is linked to."],
+            [
+                "download or build it for this system, copy it to /usr/local/lib, and run ldconfig",
+                "or add its folder to LD_LIBRARY_PATH",
+            ],
+        )
     return Meaning(
         ways_out=[
             "install the system package that contains it, or add its folder to LD_LIBRARY_PATH",
@@ -197,7 +205,11 @@ def _built_with(version: str) -> Callable[[Facts], bool]:
 def compute_capability(match: MessageMatch, target: Target | None) -> Meaning:
     """Which releases have code for a GPU of the compute capability in the message."""
     capability = match.names.get("capability") or _capability_in(match.text)
-    ways = ["run on the CPU: CUDA_VISIBLE_DEVICES=-1"]
+    ways = [
+        "use a release that was built for this GPU (`tfport targets show TARGET`), or build TensorFlow with "
+        "its compute capability (TF_CUDA_COMPUTE_CAPABILITIES)",
+        "run on the CPU: CUDA_VISIBLE_DEVICES=-1",
+    ]
     on_target = list(_code_on_target(target))
     if capability is None:
         ways.insert(0, "look up the compute capability: nvidia-smi --query-gpu=compute_cap --format=csv")

@@ -21,9 +21,13 @@ def builtin_version(match: MessageMatch, target: Target | None) -> Meaning:
             ],
         )
     return Meaning(
-        [f"The interpreter supports only versions of {op} below {version}: it is older than the converter."],
+        [
+            f"The interpreter supports only versions of {op} below {version}: it is older than the "
+            "converter, or has only a selection of ops."
+        ],
         [
             "use an interpreter of the converter's release or later",
+            f"where ops are selected (microcontrollers, own builds), add {op} to the op resolver",
             "convert with the release of the interpreter",
             "without dynamic-range or per-channel quantization, the converter often writes older versions",
         ],

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 from packaging.specifiers import SpecifierSet
 
 from tfport.atlas.atlas import atlas
@@ -14,6 +16,7 @@ from tfport.atlas.target import Target
 from tfport.check.explain.lookup import Meaning, MessageMatch
 from tfport.errors import Error
 
+CAMEL_CASE = re.compile(r"(\w+>)?_?[A-Z][A-Za-z0-9]*(_?[A-Z0-9][A-Za-z0-9]*)*")
 FUNCTIONS = ("__inference_", "__forward_", "__backward_")
 PYTHON_ONLY = ("PyFunc", "PyFuncStateless", "EagerPyFunc")
 
@@ -111,11 +114,23 @@ def _how_to_add(provision: ProviderHistory) -> str:
 def _unknown(op: str) -> Meaning:
     near = suggestions(atlas(), op)
     close = f" Similar names: {', '.join(near)}." if near else ""
+    if not CAMEL_CASE.fullmatch(op):
+        return Meaning(
+            ["No recorded TensorFlow release or add-on registers it; ops have names in CamelCase. It is a "
+             "function (`Defun`, `tf.function`) that was lost from the model, or a custom op."],
+            [
+                "export the model again with its functions, as a SavedModel, or inline them before freezing",
+                "for a custom op, load its library before the model: `tf.load_op_library(PATH)`",
+            ],
+            code="TFP102",
+        )  # fmt: skip
     return Meaning(
         [f"No recorded TensorFlow release or add-on registers it: it is a custom op.{close}"],
         [
-            "load its library before the model: `tf.load_op_library(PATH)`",
+            "load its library before the model: `tf.load_op_library(PATH)`; in C, `TF_LoadLibrary`, in Java, "
+            "`TensorFlow.loadLibrary`",
             "TensorFlow Serving cannot load libraries: link the op into the server",
+            "if only training needs it, export the model for inference",
         ],
         code="TFP102",
     )

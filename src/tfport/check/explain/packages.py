@@ -6,8 +6,16 @@ import functools
 from pathlib import Path
 
 from tfport.atlas.target import Target
+from tfport.check.explain.builds import own_keras
 from tfport.check.explain.lookup import Meaning, MessageMatch
 
+PACKAGES = {
+    "tf_slim": "tf-slim", "tensorflow_addons": "tensorflow-addons", "tensorflow_hub": "tensorflow-hub",
+    "tensorflow_text": "tensorflow-text", "tensorflow_probability": "tensorflow-probability",
+    "tensorflow_datasets": "tensorflow-datasets", "tflite_runtime": "tflite-runtime", "cv2": "opencv-python",
+    "sklearn": "scikit-learn", "skimage": "scikit-image", "PIL": "pillow", "yaml": "pyyaml",
+}  # fmt: skip
+"""The packages of modules whose name differs."""
 INSTALLED = ("site-packages", "dist-packages")
 COMPAT_V1_NAMES = Path(__file__).with_name("compat_v1_names.txt")
 
@@ -27,6 +35,7 @@ def attribute_of_tensorflow(match: MessageMatch, target: Target | None) -> Meani
             [
                 "start the program with `import tensorflow.compat.v1 as tf` and `tf.disable_v2_behavior()`",
                 "`tf_upgrade_v2 --infile OLD.py --outfile NEW.py` rewrites such names",
+                "if the last file of the traceback is of a package, upgrade it, or use TensorFlow 1.15",
             ],
         )
     return Meaning(
@@ -37,6 +46,15 @@ def attribute_of_tensorflow(match: MessageMatch, target: Target | None) -> Meani
             "make sure that no file or folder of yours is named tensorflow",
         ],
     )
+
+
+def module(match: MessageMatch, target: Target | None) -> Meaning:
+    """What to install for a module, if its package has another name or must be of a certain version."""
+    name = match.names["module"].partition(".")[0]
+    if name == "keras":
+        return own_keras(match, target)
+    package = PACKAGES.get(name)
+    return Meaning(ways_out=[f"python -m pip install {package}"]) if package else Meaning()
 
 
 def own_file(match: MessageMatch, target: Target | None) -> Meaning | None:

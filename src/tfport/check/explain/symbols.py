@@ -17,6 +17,8 @@ from tfport.check.explain.lookup import Meaning, MessageMatch, use
 
 ABI_TAG = "B5cxx11"
 NEW_ABI = ("NSt7__cxx11", ABI_TAG)
+PACKAGE = re.compile(r"(?:site|dist)-packages/([\w.-]+)/")
+OWN_PACKAGES = ("tensorflow", "tensorflow_core")
 SIZE = re.compile(r"\d{1,6}")
 NESTED = re.compile(r"_ZT[VISh]?N?K?|_ZNK?|_Z")
 LIBCXX = "NSt3__1"
@@ -26,7 +28,19 @@ PYTHON_NAMES = ("Py", "_Py")
 STANDARD_NAMES = ("_ZNSt", "_ZNKSt", "_ZSt", "_ZTISt", "_ZTVNSt", "_ZTVN10__cxxabi", "__cxa_")
 FROM_THE_START = "1.5.0"
 """A symbol that every release exports since this one or earlier is not missing because of the release."""
-NOT_LINKED = "the library was not linked against libtensorflow_framework, or was loaded without TensorFlow"
+FRAMEWORK = " framework"
+NOT_LINKED = (
+    "the library was not linked against libtensorflow_framework, or was loaded without TensorFlow or by an "
+    "older one"
+)
+INSIDE = "it is code of TensorFlow's own kernels, to which op libraries cannot be linked"
+LIBRARIES = {
+    "cv": "OpenCV", "torch": "PyTorch", "c10": "PyTorch", "at": "PyTorch", "MPI_": "MPI", "ompi_": "Open MPI",
+    "nccl": "NCCL", "cudnn": "cuDNN", "cublas": "CUDA", "cuda": "CUDA", "GOMP_": "OpenMP (libgomp)",
+    "omp_": "OpenMP", "__kmpc": "OpenMP (libomp)", "boost": "Boost", "jpeg_": "libjpeg", "png_": "libpng",
+    "H5": "HDF5", "mkl_": "MKL", "dnnl": "oneDNN", "deepmd": "DeePMD-kit", "arrow": "Apache Arrow",
+}  # fmt: skip
+"""The libraries whose symbols begin so, or are in a namespace of that name."""
 LINK = "link it with the flags of `tf.sysconfig.get_link_flags()`, after the source files in the command"
 COMPILE = "recompile it against the TensorFlow that loads it, with `tf.sysconfig.get_compile_flags()`"
 ABSEIL = re.compile(r"lts_(\d{8})")
@@ -58,9 +72,17 @@ def undefined_symbol(match: MessageMatch, target: Target | None) -> Meaning:
         return Meaning([*shown, mac], [COMPILE])
     return Meaning(
         [*shown, *_exported(symbol), *_other_abseil(symbol), *_abi(symbol)],
-        _ways_out(symbol),
+        [*_of_package(match.names.get("path", "")), *_ways_out(symbol)],
         _on_target(symbol, target),
     )
+
+
+def _of_package(path: str) -> list[str]:
+    """The advice for a library that belongs to an installed package."""
+    package = PACKAGE.search(path)
+    if package is None or package[1] in OWN_PACKAGES:
+        return []
+    return [f"install the {package[1]} that was made for your TensorFlow: `tfport env` compares them"]
 
 
 def _of_another_library(symbol: str, shown: list[str]) -> Meaning:
@@ -68,6 +90,11 @@ def _of_another_library(symbol: str, shown: list[str]) -> Meaning:
         return Meaning(
             ["It is a symbol of Python: an extension module for another Python, or used outside of Python."],
             ["install the package for this Python; outside of Python, use the C library, libtensorflow"],
+        )
+    if LIBCXX in symbol:
+        return Meaning(
+            ["It is a symbol of the C++ library of macOS, which is older here than the file was built for."],
+            ["upgrade macOS, or install an older release that was built for this macOS"],
         )
     if symbol.startswith(STANDARD_NAMES):
         return Meaning(
@@ -77,9 +104,13 @@ def _of_another_library(symbol: str, shown: list[str]) -> Meaning:
                 "upgrade libstdc++ (in conda, `libstdcxx-ng`), or remove its folder from LD_LIBRARY_PATH",
             ],
         )
+    name = readable(symbol)
+    library = next((library for start, library in LIBRARIES.items() if name.startswith(start)), None)
+    whose = f"It is a symbol of {library}" if library else "It is not a symbol of TensorFlow"
+    ways = [f"link the library with {library}, or install the version it was compiled for"] if library else []
     return Meaning(
-        [*shown, "It is not a symbol of TensorFlow: another required library is missing or too old."],
-        ["`ldd FILE` shows which libraries are found, `nm -D` which of them defines the symbol"],
+        [*shown, f"{whose}: a required library is not linked, not found, or of another version."],
+        [*ways, "`ldd FILE` shows which libraries are found, `nm -D` which of them defines the symbol"],
     )
 
 
@@ -116,6 +147,10 @@ def _exported(symbol: str) -> list[str]:
     releases = releases_exporting(symbol)
     if not releases:
         return ["No recorded release of TensorFlow exports it."]
+    if not _is_in_framework(symbol):
+        return [
+            f"TensorFlow exports it {spans_text(releases)}, but not from libtensorflow_framework: {INSIDE}."
+        ]
     if _is_in_every_release(releases):
         return [f"Every release exports it {spans_text(releases)}: {NOT_LINKED}."]
     return [f"TensorFlow exports it {spans_text(releases)}."]
@@ -166,9 +201,19 @@ def _ways_out(symbol: str) -> list[str]:
     releases = releases_exporting(symbol)
     if not releases:
         return [COMPILE]
+    if not _is_in_framework(symbol):
+        return ["compile the source of that function into the library, or do not use it"]
     if _is_in_every_release(releases):
-        return [LINK, "import tensorflow before the library is loaded, with `tf.load_op_library`"]
+        return [LINK, "import tensorflow before the library is loaded, with `tf.load_op_library`", COMPILE]
     return [use(releases), COMPILE]
+
+
+def _is_in_framework(symbol: str) -> bool:
+    """Whether a library can be linked to the symbol, with the flags of `tf.sysconfig`."""
+    exporters = symbols().exporters(symbol)
+    return any(build.endswith(FRAMEWORK) for build in exporters) or not any(
+        build.endswith(FRAMEWORK) for build in symbols().builds
+    )
 
 
 def _on_target(symbol: str, target: Target | None) -> list[str]:
