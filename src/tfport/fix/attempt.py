@@ -36,7 +36,7 @@ from tfport.fix.structure.transposes import cancel_transposes
 from tfport.fix.structure.working_copy import working_copy
 from tfport.formats.saved_model.signature import SAVED_MODEL
 from tfport.graph.graph import Node
-from tfport.graph.graph_outputs import graph_outputs
+from tfport.graph.inference_outputs import possible_outputs
 from tfport.graph.model import Model
 from tfport.graph.reach import every_node
 from tfport.graph.state import VARIABLES, GraphVariable, assets
@@ -211,8 +211,7 @@ def answers_of(model: Model, options: FixOptions) -> tuple[str, ...]:
     """The outputs of a graph without signatures: the requested tensors, or a guess."""
     if options.fetches or model.signatures:
         return options.fetches
-    outputs = graph_outputs(model)
-    return tuple(outputs.fetches) if outputs is not None else ()
+    return tuple(possible_outputs(model))
 
 
 def _names(model: Model, options: FixOptions) -> Iterator[str]:

@@ -47,6 +47,7 @@ _is_bookkeeping = _ops("""
     Destroy* Barrier* *Reader *ReaderV2 IteratorToStringHandle
 """)
 """Never a result, and what reads only these is not one either."""
+_is_saver = _ops("Save* Restore* MergeV2Checkpoints")
 _is_loss = _ops(
     "*CrossEntropy* CTCLoss* L2Loss *CandidateSampler *Grad *GradV? NcclAllReduce CollectiveReduce*"
 )
@@ -78,20 +79,34 @@ _GRADIENTS = re.compile(r"(^|/)(gradients|gradient_tape)(_\d+)?/")
 
 def guess_outputs(model: Model) -> list[str]:
     """The names of the tensors that are probably the results of inference; empty if none can be."""
+    results = _results(model)
+    inputs = (value for value in _sources(model.graph) if value.node.op != "PlaceholderWithDefault")
+    for sources in (inputs, _sources(model.graph)):
+        computed = _after(sources)
+        if preferred := [value for value in results if value.node in computed]:
+            return [value.name for value in preferred]
+    return [value.name for value in results]
+
+
+def possible_outputs(model: Model) -> list[str]:
+    """The same, with the results that no input changes, such as variables that nothing else reads."""
+    return [value.name for value in _results(model)]
+
+
+def _results(model: Model) -> list[Value]:
     graph = model.graph
     aside = {node for node in graph if _is_bookkeeping(node.op) or _ASSERTIONS.search(node.name)}
-    aside |= {*model.save_nodes, *model.restore_nodes, *model.init_nodes}
-    fed = _after(_sources(graph))
+    aside |= {*model.init_nodes, *_saving(model)}
     if is_training_graph(graph):
-        results = _training_results(graph, aside, fed)
-    else:
-        updates = _only_read_by(aside, lambda node: bool(_is_update_step(node.op)))
-        results = _ends(graph, aside | updates) or _ends(graph, aside)
-    inputs = (value for value in _sources(graph) if value.node.op != "PlaceholderWithDefault")
-    computed = _after(inputs)
-    preferred = [value for value in results if value.node in computed]
-    preferred = preferred or [value for value in results if value.node in fed] or results
-    return [value.name for value in preferred]
+        return _training_results(graph, aside)
+    updates = _only_read_by(aside, lambda node: bool(_is_update_step(node.op)))
+    return _ends(graph, aside | updates) or _ends(graph, aside)
+
+
+def _saving(model: Model) -> set[Node]:
+    """What saves and restores, with all that it needs, such as the name of the file."""
+    ends = [node for node in model.graph if _is_saver(node.op)]
+    return needed_by([*ends, *model.save_nodes, *model.restore_nodes])
 
 
 def _sources(graph: Graph) -> Iterator[Value]:
@@ -107,13 +122,15 @@ def _is_gradient(node: Node) -> bool:
     return _GRADIENTS.search(node.name) is not None
 
 
-def _training_results(graph: Graph, aside: set[Node], fed: set[Node]) -> list[Value]:
+def _training_results(graph: Graph, aside: set[Node]) -> list[Value]:
     """The results in a training graph: what only training reads, and no later layer."""
+    fed = _after(_sources(graph))
     readers = _parameter_readers(graph)
     training = _training(graph, aside, readers, fed)
     watched = _only_read_by(aside, lambda node: node not in training)  # summaries, moving averages
     trained = _after(node.output(0) for node in graph if _is_parameter(node))
     ends = _ends(graph, aside | training | watched) or _ends(graph, aside | training)
+    ends = [v for v in ends if v.node.op not in _EXITS] or ends  # the last states of a loop
     ends = [v for v in ends if v.node in fed and v.node in trained and not _is_source(v.node.op)] or ends
     inner = _before(node for node in needed_by(value.node for value in ends) if node in readers)
     return [value for value in ends if not any(read in inner for read in value.node.inputs)] or ends
@@ -122,13 +139,12 @@ def _training_results(graph: Graph, aside: set[Node], fed: set[Node]) -> list[Va
 def _ends(graph: Graph, aside: set[Node]) -> list[Value]:
     """The tensors that only nodes set aside read."""
     inside = _inside_loops(graph)
-    ends = [
+    return [
         value
         for node in graph
         if node not in aside and node not in inside and not _is_pivot(node)
         for value in _unread(node, aside)
     ]
-    return [value for value in ends if value.node.op not in _EXITS] or ends
 
 
 def _outputs(node: Node) -> list[Value]:
