@@ -7,6 +7,7 @@ import pytest
 from tests.recorded_models import graph
 
 from tfport.atlas.target import resolve_targets
+from tfport.check.release_quirks import since
 from tfport.check.shapes.functions import CHANGED_IN, FUNCTIONS, ShapeConflict
 from tfport.graph.graph import Graph
 from tfport.graph.shapes import Shape
@@ -19,9 +20,10 @@ EVERY = [(row["graph"], release, sizes) for row in RECORDED for release, sizes i
 def inferred(made: Graph, release: str) -> list[Shape]:
     (target,) = resolve_targets(f"tensorflow=={release}", device="cpu")
     made.rest.versions.producer = 24
-    shapes = {n: FUNCTIONS[n.op](n, [], target)[0] for n in made if not n.inputs}
+    changes = frozenset(r for changed in CHANGED_IN.values() for r in changed if since(target, r))
+    shapes = {n: FUNCTIONS[n.op](n, [], changes)[0] for n in made if not n.inputs}
     node = made["node"]
-    return FUNCTIONS[node.op](node, [shapes[value.node] for value in node.inputs], target)
+    return FUNCTIONS[node.op](node, [shapes[value.node] for value in node.inputs], changes)
 
 
 @pytest.mark.parametrize(("text", "release", "recorded"), EVERY)

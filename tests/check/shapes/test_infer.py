@@ -4,6 +4,11 @@ import pytest
 from tests.recorded_models import graph
 
 import tfport
+from tfport.atlas.target import resolve_targets
+from tfport.check.checked_model import CheckedModel
+from tfport.check.findings.shapes import shapes_fit
+from tfport.check.loaders import loader_for
+from tfport.check.release_quirks import since
 from tfport.graph.build import graph_to_def
 
 X = "x = Placeholder() {dtype=float32, shape=(2, 3)}\n"
@@ -81,3 +86,11 @@ def test_a_graph_with_missing_inputs_is_left_to_other_findings():
     del graph_def.node[1].input[1]
     report = tfport.check(graph_def.SerializeToString(), on="tensorflow==2.21.0")
     assert "TFP211" not in {finding.code for finding in report.findings}
+
+
+def test_shapes_are_inferred_once_for_all_releases_that_infer_alike():
+    model = CheckedModel(tfport.load(graph_to_def(graph(BATCH_NORM)).SerializeToString()))
+    targets = resolve_targets("tensorflow>=1.4,<2.22", device="cpu")
+    findings = [list(shapes_fit(model, t, loader_for("capi", model.model, t))) for t in targets]
+    assert len({id(shared[0]) for shared in findings if shared}) == 1
+    assert sum(map(bool, findings)) == sum(since(t, "2.2") for t in targets) > 20

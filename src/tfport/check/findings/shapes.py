@@ -10,7 +10,7 @@ from tfport.check.findings.finding import Finding, check, finding
 from tfport.check.loaders import Loader
 from tfport.check.noticed import INPUT_SHAPES, OUTPUT_SHAPES
 from tfport.check.release_quirks import since
-from tfport.check.shapes.functions import CHANGED_IN, text
+from tfport.check.shapes.functions import CHANGED_IN, Changes, text
 from tfport.check.shapes.infer import RefusedShapes, refused_shapes
 
 
@@ -78,12 +78,16 @@ class UnfitShapes(Finding):
 @check
 def shapes_fit(model: CheckedModel, target: Target, loader: Loader) -> Iterator[Finding]:
     if target.kind != OURS:
-        releases = sorted({release for changes in CHANGED_IN.values() for release in changes})
-        yield from model.once(_shapes, target, tuple(since(target, release) for release in releases))
+        changed = {release for op in model.once(_changed_ops) for release in CHANGED_IN[op]}
+        yield from model.once(_shapes, frozenset(release for release in changed if since(target, release)))
 
 
-def _shapes(checked: CheckedModel, target: Target, epoch: tuple[bool, ...]) -> Iterator[Finding]:
-    for refused in refused_shapes(checked.model.graph, target):
+def _changed_ops(checked: CheckedModel) -> set[str]:
+    return {usage.op for usage in checked.usages if usage.op in CHANGED_IN}
+
+
+def _shapes(checked: CheckedModel, changes: Changes) -> Iterator[Finding]:
+    for refused in refused_shapes(checked.model.graph, changes):
         yield _finding(refused)
 
 

@@ -1,8 +1,9 @@
 """The shapes of the outputs of an op, as TensorFlow's shape functions infer them.
 
-Each function gets the node, the shapes of its inputs and the target, and returns the shapes of the
-outputs, or raises `ShapeConflict` as TensorFlow does. An op that is not here, and whatever a function
-does not know, stays unknown: a function may know less than TensorFlow, never something else.
+Each function gets the node, the shapes of its inputs and the changes that the target has, and returns
+the shapes of the outputs, or raises `ShapeConflict` as TensorFlow does. An op that is not here, and
+whatever a function does not know, stays unknown: a function may know less than TensorFlow, never
+something else.
 Recorded from real binaries, which `tests/check/shapes/test_functions.py` compares with. Of the ops
 that were tried, only those of `CHANGED_IN` infer shapes that contradict those of another release.
 """
@@ -11,8 +12,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 
-from tfport.atlas.target import Target
-from tfport.check.release_quirks import since
 from tfport.graph.constants import constant
 from tfport.graph.graph import Node
 from tfport.graph.shapes import UNKNOWN, Shape
@@ -20,7 +19,9 @@ from tfport.graph.tensors import Tensor
 
 Dim = int | None
 Shapes = list[Shape]
-ShapeFunction = Callable[[Node, Shapes, Target], Shapes]
+Changes = frozenset[str]
+"""The releases of `CHANGED_IN` that the target is, or is later than."""
+ShapeFunction = Callable[[Node, Shapes, Changes], Shapes]
 SCALAR = Shape(())
 FUNCTIONS: dict[str, ShapeFunction] = {}
 MOST_VALUES = 64
@@ -43,13 +44,13 @@ def _shape_function(ops: str) -> Callable[[ShapeFunction], ShapeFunction]:
 
 
 @_shape_function("Const")
-def _constant(node: Node, inputs: Shapes, target: Target) -> Shapes:
+def _constant(node: Node, inputs: Shapes, changes: Changes) -> Shapes:
     value = node.attr("value")
     return [value.shape if isinstance(value, Tensor) else UNKNOWN]
 
 
 @_shape_function("Placeholder VariableV2 PlaceholderV2")
-def _declared(node: Node, inputs: Shapes, target: Target) -> Shapes:
+def _declared(node: Node, inputs: Shapes, changes: Changes) -> Shapes:
     shape = node.attr("shape")
     rest = node.graph.rest
     version = rest.versions.producer or rest.version
@@ -59,14 +60,14 @@ def _declared(node: Node, inputs: Shapes, target: Target) -> Shapes:
 
 
 @_shape_function("VarHandleOp Size Rank HashTableV2 NoOp ShapeN")
-def _scalars(node: Node, inputs: Shapes, target: Target) -> Shapes:
+def _scalars(node: Node, inputs: Shapes, changes: Changes) -> Shapes:
     if node.op == "ShapeN":
         return [Shape((shape.rank,)) for shape in inputs]
     return [] if node.op == "NoOp" else [SCALAR]
 
 
 @_shape_function("Shape")
-def _shape_of(node: Node, inputs: Shapes, target: Target) -> Shapes:
+def _shape_of(node: Node, inputs: Shapes, changes: Changes) -> Shapes:
     return [Shape((inputs[0].rank,))]
 
 
@@ -79,17 +80,17 @@ def _shape_of(node: Node, inputs: Shapes, target: Target) -> Shapes:
     "IsNan LeakyRelu Lgamma Log Log1p LogicalNot Neg Reciprocal Relu Relu6 Rint Round Rsqrt Selu Sigmoid "
     "Sign Sin Sinh Softplus Softsign Sqrt Square Tan Tanh RandomShuffle"
 )
-def _same(node: Node, inputs: Shapes, target: Target) -> Shapes:
+def _same(node: Node, inputs: Shapes, changes: Changes) -> Shapes:
     return [inputs[0]]
 
 
 @_shape_function("Softmax LogSoftmax")
-def _same_of_rank(node: Node, inputs: Shapes, target: Target) -> Shapes:
+def _same_of_rank(node: Node, inputs: Shapes, changes: Changes) -> Shapes:
     return [at_least_rank(inputs[0], 1)]
 
 
 @_shape_function("ReluGrad Relu6Grad EluGrad SeluGrad SigmoidGrad TanhGrad SqrtGrad RsqrtGrad InvGrad")
-def _merged_pair(node: Node, inputs: Shapes, target: Target) -> Shapes:
+def _merged_pair(node: Node, inputs: Shapes, changes: Changes) -> Shapes:
     merges = node.op in ("ReluGrad", "Relu6Grad", "EluGrad", "SeluGrad")
     return [merge(inputs[0], inputs[1]) if merges else inputs[0]]
 
@@ -99,12 +100,12 @@ def _merged_pair(node: Node, inputs: Shapes, target: Target) -> Shapes:
     "SquaredDifference Atan2 Less LessEqual Greater GreaterEqual LogicalAnd LogicalOr Complex DivNoNan "
     "MulNoNan Xdivy Xlogy"
 )
-def _broadcast_pair(node: Node, inputs: Shapes, target: Target) -> Shapes:
+def _broadcast_pair(node: Node, inputs: Shapes, changes: Changes) -> Shapes:
     return [broadcast(*inputs)]
 
 
 @_shape_function("AddN AccumulateNV2")
-def _all_alike(node: Node, inputs: Shapes, target: Target) -> Shapes:
+def _all_alike(node: Node, inputs: Shapes, changes: Changes) -> Shapes:
     shape = inputs[-1]
     for other in reversed(inputs[:-1]):
         shape = merge(other, shape)
@@ -115,7 +116,7 @@ def _all_alike(node: Node, inputs: Shapes, target: Target) -> Shapes:
 
 
 @_shape_function("MatMul")
-def _matrix_product(node: Node, inputs: Shapes, target: Target) -> Shapes:
+def _matrix_product(node: Node, inputs: Shapes, changes: Changes) -> Shapes:
     a, b = (of_rank(shape, 2).dims or (None, None) for shape in inputs)
     if node.attr("transpose_a"):
         a = (a[1], a[0])
@@ -126,7 +127,7 @@ def _matrix_product(node: Node, inputs: Shapes, target: Target) -> Shapes:
 
 
 @_shape_function("BiasAdd")
-def _biased(node: Node, inputs: Shapes, target: Target) -> Shapes:
+def _biased(node: Node, inputs: Shapes, changes: Changes) -> Shapes:
     x, bias = inputs[0], of_rank(inputs[1], 1)
     if x.dims is None or node.attr("data_format") == "NCHW":
         return [UNKNOWN]
@@ -135,7 +136,7 @@ def _biased(node: Node, inputs: Shapes, target: Target) -> Shapes:
 
 
 @_shape_function("FusedBatchNorm FusedBatchNormV2 FusedBatchNormV3")
-def _normalized(node: Node, inputs: Shapes, target: Target) -> Shapes:
+def _normalized(node: Node, inputs: Shapes, changes: Changes) -> Shapes:
     channels = Shape((None,))
     more = [UNKNOWN] if node.op == "FusedBatchNormV3" else []
     return [Shape((None,) * 4) if inputs[0].rank == 4 else UNKNOWN, *[channels] * 4, *more]
@@ -145,7 +146,7 @@ def _normalized(node: Node, inputs: Shapes, target: Target) -> Shapes:
 
 
 @_shape_function("ConcatV2")
-def _joined(node: Node, inputs: Shapes, target: Target) -> Shapes:
+def _joined(node: Node, inputs: Shapes, changes: Changes) -> Shapes:
     *parts, _ = inputs
     known = [part for part in parts if part.dims is not None]
     for part in known:
@@ -166,8 +167,8 @@ def _joined(node: Node, inputs: Shapes, target: Target) -> Shapes:
 
 
 @_shape_function("Pack")
-def _stacked(node: Node, inputs: Shapes, target: Target) -> Shapes:
-    (shape,) = _all_alike(node, inputs, target)
+def _stacked(node: Node, inputs: Shapes, changes: Changes) -> Shapes:
+    (shape,) = _all_alike(node, inputs, changes)
     axis = node.attrs.get("axis", 0)
     if (
         shape.dims is None
@@ -180,7 +181,7 @@ def _stacked(node: Node, inputs: Shapes, target: Target) -> Shapes:
 
 
 @_shape_function("Reshape")
-def _reshaped(node: Node, inputs: Shapes, target: Target) -> Shapes:
+def _reshaped(node: Node, inputs: Shapes, changes: Changes) -> Shapes:
     wanted = integers(node, 1)
     if wanted is None:
         rank = inputs[1].dims[0] if inputs[1].dims and len(inputs[1].dims) == 1 else None
@@ -195,7 +196,7 @@ def _reshaped(node: Node, inputs: Shapes, target: Target) -> Shapes:
 
 
 @_shape_function("Transpose")
-def _transposed(node: Node, inputs: Shapes, target: Target) -> Shapes:
+def _transposed(node: Node, inputs: Shapes, changes: Changes) -> Shapes:
     order, dims = integers(node, 1), inputs[0].dims
     if dims is None or order is None or sorted(order) != list(range(len(dims))):
         return [UNKNOWN]
@@ -203,7 +204,7 @@ def _transposed(node: Node, inputs: Shapes, target: Target) -> Shapes:
 
 
 @_shape_function("ExpandDims")
-def _expanded(node: Node, inputs: Shapes, target: Target) -> Shapes:
+def _expanded(node: Node, inputs: Shapes, changes: Changes) -> Shapes:
     axis, dims = integers(node, 1), inputs[0].dims
     if dims is None or not axis or not -len(dims) - 1 <= axis[0] <= len(dims):
         return [UNKNOWN]
@@ -212,7 +213,7 @@ def _expanded(node: Node, inputs: Shapes, target: Target) -> Shapes:
 
 
 @_shape_function("Sum Mean Prod Max Min All Any")
-def _reduced(node: Node, inputs: Shapes, target: Target) -> Shapes:
+def _reduced(node: Node, inputs: Shapes, changes: Changes) -> Shapes:
     axes, dims = integers(node, 1), inputs[0].dims
     if dims is None or axes is None or not all(-len(dims) <= axis < len(dims) for axis in axes):
         return [UNKNOWN]
@@ -226,36 +227,36 @@ def _reduced(node: Node, inputs: Shapes, target: Target) -> Shapes:
 
 
 @_shape_function("FusedBatchNormGrad FusedBatchNormGradV2 FusedBatchNormGradV3")
-def _normalized_gradient(node: Node, inputs: Shapes, target: Target) -> Shapes:
+def _normalized_gradient(node: Node, inputs: Shapes, changes: Changes) -> Shapes:
     channels = Shape((None,))
-    empty = bool(node.attrs.get("is_training", True)) or since(target, "2.2")
+    empty = bool(node.attrs.get("is_training", True)) or "2.2" in changes
     return [UNKNOWN, channels, channels, *[Shape((0,)) if empty else channels] * 2]
 
 
 @_shape_function("BiasAddGrad")
-def _bias_gradient(node: Node, inputs: Shapes, target: Target) -> Shapes:
+def _bias_gradient(node: Node, inputs: Shapes, changes: Changes) -> Shapes:
     dims = inputs[0].dims
     if dims is None or len(dims) < 2:
         return [Shape((None,))]
     if node.attr("data_format") != "NCHW":
         return [Shape((dims[-1],))]
     at_least_rank(inputs[0], 3)
-    return [Shape((dims[1] if since(target, "1.13") else dims[-3],))]
+    return [Shape((dims[1] if "1.13" in changes else dims[-3],))]
 
 
 @_shape_function("BitwiseAnd BitwiseOr BitwiseXor")
-def _bitwise(node: Node, inputs: Shapes, target: Target) -> Shapes:
-    return [broadcast(*inputs) if since(target, "1.6") else inputs[0]]
+def _bitwise(node: Node, inputs: Shapes, changes: Changes) -> Shapes:
+    return [broadcast(*inputs) if "1.6" in changes else inputs[0]]
 
 
 @_shape_function("UniqueV2 UniqueWithCountsV2")
-def _unique(node: Node, inputs: Shapes, target: Target) -> Shapes:
+def _unique(node: Node, inputs: Shapes, changes: Changes) -> Shapes:
     (x, _), axes = inputs, integers(node, 1)
     counts = [Shape((None,))] if node.op == "UniqueWithCountsV2" else []
     values = Shape((None,))
-    if since(target, "2.1"):
+    if "2.1" in changes:
         values = Shape((None,) * len(x.dims)) if x.dims is not None else UNKNOWN
-    if not since(target, "2.5"):
+    if "2.5" not in changes:
         return [values, x, *counts]
     if axes == () and x.dims is not None and len(x.dims) != 1:
         raise ShapeConflict("x expects a 1D vector.")

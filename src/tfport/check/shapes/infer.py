@@ -12,8 +12,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from itertools import zip_longest
 
-from tfport.atlas.target import Target
-from tfport.check.shapes.functions import FUNCTIONS, ShapeConflict, ShapeFunction, Shapes, merge
+from tfport.check.shapes.functions import FUNCTIONS, Changes, ShapeConflict, ShapeFunction, Shapes, merge
 from tfport.errors import MalformedGraph
 from tfport.graph.graph import Function, Graph, Node, Value
 from tfport.graph.inline import callee
@@ -39,14 +38,14 @@ class RefusedShapes:
     inferred: Shape = UNKNOWN
 
 
-def refused_shapes(graph: Graph, target: Target) -> Iterator[RefusedShapes]:
-    """The nodes of a program that a target refuses for their shapes, in any of its graphs."""
+def refused_shapes(graph: Graph, changes: Changes) -> Iterator[RefusedShapes]:
+    """The nodes of a program that a target with these changes refuses for their shapes."""
     functions = list(graph.library.functions.values())
     if sum(map(len, functions)) > MOST_FUNCTION_NODES:
         functions = []
     seen: set[tuple[Node, int | None]] = set()
     for body in (graph, *functions):
-        for refused in _Inference(target, follow_calls=bool(functions)).refused_in(body):
+        for refused in _Inference(changes, follow_calls=bool(functions)).refused_in(body):
             if (refused.node, refused.output) not in seen:
                 seen.add((refused.node, refused.output))
                 yield refused
@@ -55,8 +54,8 @@ def refused_shapes(graph: Graph, target: Target) -> Iterator[RefusedShapes]:
 class _Inference:
     """Infers the shapes of one graph and of the functions that it calls, for the shapes that it passes."""
 
-    def __init__(self, target: Target, *, follow_calls: bool) -> None:
-        self._target, self._follow_calls = target, follow_calls
+    def __init__(self, changes: Changes, *, follow_calls: bool) -> None:
+        self._changes, self._follow_calls = changes, follow_calls
         self._known: dict[Node, Shapes] = {}
         self._called: set[tuple[Function, tuple[Shape, ...]]] = set()
 
@@ -81,7 +80,7 @@ class _Inference:
     def _refused(self, node: Node, function: ShapeFunction | None, stated: Shapes) -> Iterator[RefusedShapes]:
         inputs, inferred = self._inputs(node), []
         try:
-            inferred = function(node, inputs, self._target) if function is not None else []
+            inferred = function(node, inputs, self._changes) if function is not None else []
         except ShapeConflict as conflict:
             yield RefusedShapes(node, str(conflict), tuple(inputs))
         except (IndexError, ValueError):
