@@ -1,4 +1,4 @@
-"""Record in which releases Keras has which layer and model classes, for `tfport explain`.
+"""Record in which releases Keras has which layers, initializers, losses and so on, for `tfport explain`.
 
     python tools/atlas/keras_layers.py
 
@@ -25,10 +25,17 @@ from tfport.atlas.versions import version_key
 OUTPUT = Path("src/tfport/check/explain/keras_layers.json")
 LAST_OWN = "2.5"
 """The last minor release that contains its Keras; later ones require the package keras."""
-IN_TENSORFLOW = re.compile(
-    r"tensorflow(_core)?/(contrib|python)/keras/(_impl/keras/|python/keras/)?(layers|engine)/(\w+/)*(?!.*_test)\w+\.py$"
+PARTS = (
+    "layers|engine|models|export|initializers|optimizers|optimizer_v2|losses|metrics|regularizers|constraints|"
+    "activations"
 )
-IN_KERAS = re.compile(r"keras/(src/)?(layers|engine|models|export)/(\w+/)*(?!.*_test)\w+\.py$")
+IN_TENSORFLOW = re.compile(
+    r"tensorflow(_core)?/(contrib|python)/keras/(_impl/keras/|python/keras/)?"
+    rf"({PARTS})(/(\w+/)*(?!.*_test)\w+)?\.py$|tensorflow(_core)?/python/ops/init_ops(_v2)?\.py$"
+)
+IN_KERAS = re.compile(rf"keras/(src/)?({PARTS})(/(\w+/)*(?!.*_test)\w+)?\.py$")
+WITH_FUNCTIONS = re.compile(r"activations|losses|metrics")
+"""Files whose functions can be named in a configuration too."""
 KERAS = {
     "2.13": "2.13.1", "2.16": "3.0.5", "2.17": "3.2.1", "2.18": "3.5.0", "2.19": "3.8.0",
     "2.20": "3.10.0", "2.21": "3.12.0",
@@ -44,12 +51,13 @@ PROVIDERS = {
 
 
 def classes(archive: zipfile.ZipFile, files: re.Pattern[str]) -> set[str]:
-    """The public classes in the files of a wheel."""
+    """The public classes, and functions of some kinds, in the files of a wheel."""
     names: set[str] = set()
     for member in archive.namelist():
         if files.search(member):
             tree = ast.parse(archive.read(member))
-            names |= {node.name for node in tree.body if isinstance(node, ast.ClassDef)}
+            kinds = (ast.ClassDef, ast.FunctionDef) if WITH_FUNCTIONS.search(member) else ast.ClassDef
+            names |= {node.name for node in tree.body if isinstance(node, kinds)}
     return {name for name in names if not name.startswith("_")}
 
 

@@ -56,7 +56,11 @@ def cuda_of(facts: Facts) -> Facts:
 
 def library(match: MessageMatch, target: Target | None) -> Meaning:
     """Which releases need a library that was not found, and what package contains it."""
-    name = linux_library(match.names["library"])
+    other = match.names.get("same", match.names["library"])
+    dependency = []
+    if other != match.names["library"]:
+        dependency = [f"It was found, but needs {other}, which was not: they are of different CUDA versions."]
+    name = linux_library(other)
     cuda_library = CUDA_LIBRARY.match(name)
     if cuda_library is None:
         return _other_library(name)
@@ -70,11 +74,12 @@ def library(match: MessageMatch, target: Target | None) -> Meaning:
             ],
         )
     needing = releases_with(lambda facts: _needs(cuda_of(facts), part, version, name))
-    facts = [f"It is needed by {needing}."] if needing else [_product_text(part)]
+    facts = dependency or ([f"It is needed by {needing}."] if needing else [_product_text(part)])
     ways = [
         "without a GPU there is nothing to do: TensorFlow runs on the CPU",
         f"install {_package(part, version)}, and add its folder to LD_LIBRARY_PATH",
         "for newer releases, pip install 'tensorflow[and-cuda]' installs the libraries",
+        "or use a TensorFlow that was built for the installed CUDA; on Jetson, NVIDIA's wheel",
     ]
     return Meaning(facts, ways, _cuda_on_target(target))
 
@@ -131,6 +136,11 @@ def _other_library(name: str) -> Meaning:
              "import tensorflow before loading the library, so that it is already in the process",
              "link with the flags of `tf.sysconfig.get_link_flags()` of the release that will load it"],
         )  # fmt: skip
+    if not name.startswith("lib"):
+        return Meaning(
+            ["It is not named like a system library: it is one of the program, and was not compiled."],
+            ["compile it as its project describes (`make`, `setup.py build_ext`), or correct its path"],
+        )
     if name.startswith("libtensorflow"):
         return Meaning(
             ["It is TensorFlow's library for C, C++ or TensorFlow Lite, which a program is linked to."],

@@ -136,6 +136,11 @@ def _ways_out(missing: MissingKernel, where: dict[str, str]) -> Iterator[str]:
     if _is_custom(missing):
         yield "if the library has only kernels for GPUs, run it where TensorFlow finds a GPU, CUDA and cuDNN"
         yield "compile it with a kernel for this device and these dtypes: `tfport lib FILE` lists its kernels"
+    if not _is_custom(missing) and not any(where.values()) and not missing.kernels:
+        yield (
+            "no recorded release has a kernel for CPU or GPU: the op is for TPUs or another accelerator; "
+            "export the model without it"
+        )
     if missing.op.startswith("CudnnRNN"):
         yield "build the model with the portable layer (`LSTM`, `GRU`) and load the same weights"
     if _on_same_devices(missing):

@@ -64,7 +64,7 @@ def _released(op: str, history: OpSummary) -> Meaning:
         )
     if first.first == on_x86(atlas(), STOCK)[0].version:
         return Meaning(
-            [f"{released}, so the binary is a reduced build, or one for mobile devices, without it."],
+            [f"{released}, so the binary is a reduced or mobile build, or older than that release."],
             [_add_to_header(op)],
         )
     return Meaning(
@@ -108,7 +108,10 @@ def _how_to_add(provision: ProviderHistory) -> str:
     if provision.library:
         module = provision.library.rpartition("/python/")[0].replace("/", ".") or "contrib"
         return f"import tf.{module} before the model is loaded (TensorFlow {provision.releases[-1].last})"
-    return f"pip install the {provision.package} version that matches TensorFlow, and import it first"
+    return (
+        f"pip install the {provision.package} version that matches TensorFlow, and import it first; a server "
+        "needs a build with the op, or the model without it"
+    )
 
 
 def _unknown(op: str) -> Meaning:

@@ -44,6 +44,7 @@ def attribute_of_tensorflow(match: MessageMatch, target: Target | None) -> Meani
             "install the release of TensorFlow that the code was written for",
             "if common names are missing, uninstall every tensorflow package, and install one again",
             "make sure that no file or folder of yours is named tensorflow",
+            "if the last file of the traceback is of an add-on, install its version for this TensorFlow",
         ],
     )
 
