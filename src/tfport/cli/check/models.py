@@ -63,16 +63,24 @@ def check_request(request: CheckRequest, *, ways_out: bool) -> CheckReport:
 
 def targets_of(request: CheckRequest) -> list[Target]:
     """The targets of a request; an unknown one is an error."""
-    return _targets(request.on, request.device, request.gpu, request.libraries)
+    return _targets(request.on, request.device, request.gpu, request.libraries, request.ops_files)
 
 
 @functools.cache  # many models have the same targets
 def _targets(
-    on: tuple[str, ...], device: str | None, gpu: str | None, libraries: tuple[str, ...]
+    on: tuple[str, ...],
+    device: str | None,
+    gpu: str | None,
+    libraries: tuple[str, ...],
+    ops_files: tuple[str, ...],
 ) -> list[Target]:
     from tfport.atlas.target import resolve_targets
     from tfport.cli.target_argument import tfport_target
 
+    if ops_files:
+        from tfport.runtime.custom.ops_file import load_ops_files  # only if needed
+
+        load_ops_files(ops_files)
     return resolve_targets(on, device=device, gpu=gpu, own=lambda: tfport_target(_libraries(libraries)[0]))
 
 
@@ -91,19 +99,14 @@ def model_result(report: CheckReport, report_format: ReportFormat) -> ModelResul
     return ModelResult(report.verdict, severities, report_format.part(report))
 
 
-def check_models(
-    requests: Sequence[CheckRequest], report_format: ReportFormat, ops_files: Sequence[str] = ()
-) -> Iterator[ModelResult]:
-    """Check each model; one that cannot be read does not stop the others.
-
-    `ops_files`: the Python files of custom ops, which other processes must execute too.
-    """
+def check_models(requests: Sequence[CheckRequest], report_format: ReportFormat) -> Iterator[ModelResult]:
+    """Check each model; one that cannot be read does not stop the others."""
     for request in requests:
         targets_of(request)  # an unknown target is one error, not one for each model
     processors = len(os.sched_getaffinity(0))
     if len(requests) < PARALLEL_FROM or processors < 2:
         return _sequentially(requests, report_format)
-    return _in_parallel(requests, report_format, processors, ops_files)
+    return _in_parallel(requests, report_format, processors)
 
 
 def _check_or_report(request: CheckRequest, report_format: ReportFormat) -> ModelResult:
@@ -120,15 +123,13 @@ def _sequentially(requests: Sequence[CheckRequest], report_format: ReportFormat)
 
 
 def _in_parallel(
-    requests: Sequence[CheckRequest], report_format: ReportFormat, processors: int, ops_files: Sequence[str]
+    requests: Sequence[CheckRequest], report_format: ReportFormat, processors: int
 ) -> Iterator[ModelResult]:
     import multiprocessing
     from concurrent.futures.process import BrokenProcessPool, ProcessPoolExecutor
 
     spawn = multiprocessing.get_context("spawn")  # a fork would share the open atlas
-    pool = ProcessPoolExecutor(
-        processors, mp_context=spawn, initializer=_configure_worker, initargs=(tuple(ops_files),)
-    )
+    pool = ProcessPoolExecutor(processors, mp_context=spawn, initializer=_configure_worker)
     check = functools.partial(_check_or_report, report_format=report_format)
     try:
         with _interrupts_blocked():
@@ -152,13 +153,9 @@ def _interrupts_blocked() -> Iterator[None]:
         signal.pthread_sigmask(signal.SIG_UNBLOCK, [signal.SIGINT])
 
 
-def _configure_worker(ops_files: Sequence[str]) -> None:
-    """Collect garbage, but rarely: a worker checks many models. Declare the custom ops here too."""
+def _configure_worker() -> None:
+    """Collect garbage, but rarely: a worker checks many models."""
     gc.set_threshold(GC_THRESHOLD)
-    if ops_files:
-        from tfport.runtime.custom.ops_file import load_ops_files  # only if needed
-
-        load_ops_files(ops_files)
 
 
 def with_progress(models: Iterable[T], total: int) -> Iterator[T]:

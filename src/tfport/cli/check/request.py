@@ -22,3 +22,4 @@ class CheckRequest:
     fail_on: str | None = None
     checksums: bool = False
     libraries: tuple[str, ...] = ()
+    ops_files: tuple[str, ...] = ()

@@ -53,6 +53,7 @@ def _override(request: CheckRequest, args: argparse.Namespace) -> CheckRequest:
         "fail_on": args.fail_on,
         "checksums": args.checksums or None,
         "libraries": args.library,
+        "ops_files": args.ops or None,
     }
     changes: dict[str, Any] = {
         name: tuple(value) if isinstance(value, list) else value
@@ -66,10 +67,6 @@ def _check(args: argparse.Namespace, requests: Sequence[CheckRequest], *, many: 
     """Check and print; `many` if the report is a list even for one model."""
     from tfport.cli.check.model_folders import models_at
 
-    if args.ops:
-        from tfport.runtime.custom.ops_file import load_ops_files  # only if needed
-
-        load_ops_files(args.ops)
     if not all(request.on for request in requests):
         raise Error("no target; expected --on TARGET…, such as --on tensorflow==2.8.4")
     folders = [models_at(request.model) for request in requests]
@@ -105,7 +102,7 @@ def _check_many(
 ) -> int:
     from tfport.cli.check.models import check_models, with_progress
 
-    models = list(with_progress(check_models(requests, report_format, args.ops), len(requests)))
+    models = list(with_progress(check_models(requests, report_format), len(requests)))
     _print(report_format.whole([model.part for model in models]), args.output)
     return worst(
         exit_code(model.verdict, model.severities, request.fail_on)
