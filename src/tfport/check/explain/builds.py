@@ -146,7 +146,11 @@ def release_for_python(match: MessageMatch, target: Target | None) -> Meaning | 
     facts = [f"{package} {v} has wheels for Python {p}." for v, p in pythons.items() if p]
     if NO_WHEELS in match.text:
         facts.append("pip lists no version at all: this Python is 32-bit, or older or newer than any wheel.")
-    ways = ["use one of these Pythons, 64-bit, on Linux, macOS or Windows"] if facts else []
+    ways = (
+        ["use one of these Pythons, 64-bit; the versions in the message are those for this system"]
+        if facts
+        else []
+    )
     return Meaning(facts, [*ways, "upgrade pip first: an old one does not see wheels of newer formats"])
 
 

@@ -15,6 +15,7 @@ from tfport.check.explain.lookup import Meaning, MessageMatch
 
 LAYERS = Path(__file__).with_name("keras_layers.json")
 NEWEST_KERAS_2 = "2.15"
+KEYS = ("name", "layers", "config", "class_name", "build_input_shape", "input_layers", "module")
 OLD = "2.0"
 """A class that Keras has since then is not missing because of the release."""
 
@@ -28,6 +29,13 @@ def _recorded() -> dict[str, Any]:
 def unknown_object(match: MessageMatch, target: Target | None) -> Meaning:
     """Whether the class is one of Keras in other releases, one of a known package, or a custom one."""
     name = match.names.get("object", "")
+    if name in KEYS:
+        return Meaning(
+            [
+                f"{name} is a key of a configuration, not a class: a newer Keras wrote the file in another form."
+            ],
+            ["load it with the Keras that wrote it (`tfport inspect FILE` shows its version), or upgrade"],
+        )
     spans = _recorded()["keras"].get(name)
     if spans and spans[-1][1] == _newest() and version_key(spans[-1][0]) <= version_key(OLD):
         return Meaning(

@@ -6,12 +6,18 @@ from tfport.atlas.target import Target
 from tfport.check.explain.lookup import Meaning, MessageMatch
 
 FIRST = "1"
+BEYOND = "PLACEHOLDER_FOR_GREATER_OP_CODES"
 LARGEST = 1 << 31
 
 
 def builtin_version(match: MessageMatch, target: Target | None) -> Meaning:
     """Whether the interpreter lacks the op or only its newer version."""
-    op, version = match.names["op"], match.names["version"]
+    op, version = match.names.get("op", BEYOND), match.names.get("version", "")
+    if op == BEYOND:
+        return Meaning(
+            ["It stands for an op with a number that this interpreter does not know: it is too old."],
+            ["use an interpreter of the converter's release or later", "convert with an older TensorFlow"],
+        )
     if version == FIRST:
         return Meaning(
             ["Version 1 is the first one: the interpreter was built without the op."],

@@ -66,7 +66,7 @@ def undefined_symbol(match: MessageMatch, target: Target | None) -> Meaning:
     name = readable(symbol)
     shown = [f"It is {name}."] if name != symbol else []
     if not name.startswith(TENSORFLOW_NAMES):
-        return _of_another_library(symbol, shown)
+        return _of_another_library(symbol, shown, _of_package(match.names.get("path", "")))
     if LIBCXX in symbol:
         mac = "Its name is that of a build for macOS, whose symbols are not recorded."
         return Meaning([*shown, mac], [COMPILE])
@@ -85,7 +85,7 @@ def _of_package(path: str) -> list[str]:
     return [f"install the {package[1]} that was made for your TensorFlow: `tfport env` compares them"]
 
 
-def _of_another_library(symbol: str, shown: list[str]) -> Meaning:
+def _of_another_library(symbol: str, shown: list[str], package: list[str]) -> Meaning:
     if symbol.startswith(PYTHON_NAMES):
         return Meaning(
             ["It is a symbol of Python: an extension module for another Python, or used outside of Python."],
@@ -110,7 +110,11 @@ def _of_another_library(symbol: str, shown: list[str]) -> Meaning:
     ways = [f"link the library with {library}, or install the version it was compiled for"] if library else []
     return Meaning(
         [*shown, f"{whose}: a required library is not linked, not found, or of another version."],
-        [*ways, "`ldd FILE` shows which libraries are found, `nm -D` which of them defines the symbol"],
+        [
+            *package,
+            *ways,
+            "`ldd FILE` shows which libraries are found, `nm -D` which of them defines the symbol",
+        ],
     )
 
 
