@@ -31,9 +31,7 @@ def unknown_object(match: MessageMatch, target: Target | None) -> Meaning:
     name = match.names.get("object", "")
     if name in KEYS:
         return Meaning(
-            [
-                f"{name} is a key of a configuration, not a class: a newer Keras wrote the file in another form."
-            ],
+            [f"{name} is a key of a configuration, not a class: a newer Keras wrote the file."],
             ["load it with the Keras that wrote it (`tfport inspect FILE` shows its version), or upgrade"],
         )
     spans = _recorded()["keras"].get(name)
