@@ -25,7 +25,7 @@ RECORDS = read_small_model_outcomes()
 BEYOND = tomllib.loads((TRUTH / "beyond.toml").read_text())
 LEFT_OUT = [case for kind in ("shapes", "values", "damaged", "odd") for case in BEYOND[kind]]
 REDUCED = f"{TRUTH / 'reduced/ops_to_register.h'}@tensorflow==1.4.1"
-COUNTS = (61, 32, 569, 47147)
+COUNTS = (61, 32, 570, 48106)
 """Records, releases, cases, and pairs of a case and a loader in a record."""
 NAMED = [  # messages of TensorFlow with the op or attribute that they name
     r"Op type not registered '(?P<op>[^']+)'",

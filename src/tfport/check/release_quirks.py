@@ -55,6 +55,11 @@ def removed_before_kernels(target: Target, op: str) -> bool:
     return op == "Const" and since(target, "1.5")
 
 
+def is_loaded_by_python(library: str) -> bool:
+    """Whether `import tensorflow` loads an op library of its wheel: all but those of contrib."""
+    return not library.startswith("contrib/")
+
+
 def has_xla_devices(target: Target) -> bool:
     """Whether a session also has XLA devices, which run ops that have no other kernel."""
     return since(target, "1.12") and not since(target, "2.4")

@@ -9,6 +9,8 @@ from tfport.check.checked_model import CheckedModel
 from tfport.check.findings.shapes import shapes_fit
 from tfport.check.loaders import loader_for
 from tfport.check.release_quirks import since
+from tfport.check.shapes.functions import CHANGED_IN, FUNCTIONS
+from tfport.check.shapes.infer import refused_shapes
 from tfport.graph.build import graph_to_def
 
 X = "x = Placeholder() {dtype=float32, shape=(2, 3)}\n"
@@ -81,11 +83,15 @@ def body(a: float32) -> (r: float32):
     assert checked(X + text, "2.21.0", "capi").verdict == "fails"
 
 
-def test_a_graph_with_missing_inputs_is_left_to_other_findings():
-    graph_def = graph_to_def(graph(f"{X}y = MatMul(x, x) {{T=float32}}"))
-    del graph_def.node[1].input[1]
-    report = tfport.check(graph_def.SerializeToString(), on="tensorflow==2.21.0")
-    assert "TFP211" not in {finding.code for finding in report.findings}
+@pytest.mark.parametrize("op", FUNCTIONS)
+@pytest.mark.parametrize("shape", ["(...)", "()", "(2, 3)"])
+def test_missing_inputs_are_left_to_other_findings(op, shape):
+    made = graph(f"x = Placeholder() {{dtype=float32, shape={shape}}}\ny = Identity(x) {{T=float32}}")
+    made["y"].become(op, {})
+    for inputs in ([], [made["x"].output(0)], [made["x"].output(0)] * 2, [made["x"].output(0)] * 7):
+        made["y"].set_inputs(inputs)
+        for changes in (frozenset(), frozenset(r for changed in CHANGED_IN.values() for r in changed)):
+            assert all(refused.output is None for refused in refused_shapes(made, changes))
 
 
 def test_shapes_are_inferred_once_for_all_releases_that_infer_alike():

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import functools
 
-from tfport.atlas.atlas import atlas
+from tfport.atlas.atlas import RecordedSource, atlas
 from tfport.atlas.op_search import OpSummary, suggestions, summaries
+from tfport.atlas.target import Target
 
 
 @functools.lru_cache(1024)
@@ -19,3 +20,9 @@ def history_of(op: str) -> OpSummary:
 def close_names(op: str) -> tuple[str, ...]:
     """Recorded ops with a similar name."""
     return tuple(suggestions(atlas(), op, 1))
+
+
+def own_libraries(target: Target, op: str) -> tuple[str, ...]:
+    """The libraries of the target's own wheels that register an op, once they are loaded."""
+    sources = (source for source in target.registry.sources if isinstance(source, RecordedSource))
+    return tuple(library for source in sources for library in source.providers(op))

@@ -6,7 +6,7 @@ from typing import Self
 
 from packaging.specifiers import SpecifierSet
 
-from tfport.atlas.atlas import Atlas, RecordedSource, atlas
+from tfport.atlas.atlas import Atlas, atlas
 from tfport.atlas.choose_builds import choose_addon
 from tfport.atlas.op_search import OpSummary, earlier_ops
 from tfport.atlas.release_spans import spans_text
@@ -15,7 +15,7 @@ from tfport.atlas.target import OURS, Target
 from tfport.atlas.tfjs_ops import tfjs_ops
 from tfport.check.findings import tensorflow_messages
 from tfport.check.findings.finding import Finding, finding
-from tfport.check.findings.history import close_names, history_of
+from tfport.check.findings.history import close_names, history_of, own_libraries
 from tfport.check.findings.unresolved_nodes import UnresolvedNodes
 from tfport.check.noticed import DEPRECATION, OUTDATED_OPS, STRUCTURE
 from tfport.errors import Error
@@ -53,7 +53,7 @@ class UnregisteredOp(Finding):
         if _is_excluded(target, op):
             return cls(released="", reduced=True)
         history = history_of(op)
-        if target.kind == OURS or not history.releases or _libraries(target, op):
+        if target.kind == OURS or not history.releases or own_libraries(target, op):
             return None
         earlier = next((name for name in earlier_ops(op) if name in target.registry), "")
         return cls(released=spans_text(history.releases), instead=earlier)
@@ -96,7 +96,7 @@ class UnknownOp(Finding):
         history = history_of(op)
         if target.kind == OURS or history.releases or history.providers:
             return None
-        if _is_excluded(target, op) or _libraries(target, op):
+        if _is_excluded(target, op) or own_libraries(target, op):
             return None
         return cls(close=close_names(op), doubt=_partial_library(target))
 
@@ -142,7 +142,7 @@ class LibraryNotLoaded(Finding):
         op, target = unresolved.op, unresolved.target
         if target.kind == OURS or _is_excluded(target, op):
             return None
-        history, libraries = history_of(op), _libraries(target, op)
+        history, libraries = history_of(op), own_libraries(target, op)
         if not libraries and (history.releases or not history.providers):
             return None
         packages = _packages(history, target, atlas())
@@ -175,11 +175,6 @@ def _partial_library(target: Target) -> str:
 def _is_excluded(target: Target, op: str) -> bool:
     """Whether a reduced build leaves out an op of its base release."""
     return target.kind == REDUCED and any(source.definition(op) for source in target.registry.sources)
-
-
-def _libraries(target: Target, op: str) -> tuple[str, ...]:
-    sources = (source for source in target.registry.sources if isinstance(source, RecordedSource))
-    return tuple(library for source in sources for library in source.providers(op))
 
 
 def _packages(history: OpSummary, target: Target, known: Atlas) -> tuple[str, ...]:

@@ -5,7 +5,7 @@ Findings 03x.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 
 from tfport.atlas.target import Target
 from tfport.check.checked_model import CheckedModel
@@ -13,15 +13,19 @@ from tfport.check.findings import tensorflow_messages
 from tfport.check.findings.finding import Finding, check, finding
 from tfport.check.loaders import Loader
 from tfport.check.node_contexts import NodeContexts
-from tfport.check.noticed import AT_LOAD, AT_RUN, FILES, NEVER, Noticed
+from tfport.check.noticed import AT_LOAD, AT_RUN, FILES, NEVER, NOT_CHECKED, Noticed
 from tfport.check.release_quirks import knows_init_signature
 from tfport.check.saved_parts import has_index
+from tfport.errors import UnreadableFile
+from tfport.formats.graph_def.signature import GRAPH_DEF
+from tfport.graph.dtypes import INVALID, RESOURCE
 from tfport.graph.graph import Node, Value
 from tfport.graph.inline import callee
 from tfport.graph.model import Model
 from tfport.graph.state import VARIABLES, filled_at_load, shared_name
 
 STATIC_TABLES = ("HashTable", "HashTableV2")
+META, INDEX = ".meta", ".index"
 SIGNATURES = Noticed(
     serving=AT_RUN,
     python_2={"0": AT_RUN, "2.0": AT_LOAD},
@@ -153,6 +157,39 @@ class MissingInitOp(Finding):
         return f"PruneForTargets: Some target nodes not found: {self.init_op}"
 
 
+@finding("TFP037", "weights-elsewhere", noticed=Noticed(serving=AT_RUN, tfport=NOT_CHECKED))
+class WeightsElsewhere(Finding):
+    """the outputs need {count} variables, such as `{variable}`, and a GraphDef has no weights
+
+    ## Cause
+    A GraphDef has nodes only; a checkpoint has the values of its variables. TensorFlow
+    imports the graph, and fails when something reads a variable that was not restored.
+    ## Fix
+    Check the graph and its checkpoint together: `tfport check model.ckpt.meta`, or the
+    SavedModel. Or freeze the graph, which makes constants of its variables.
+    ## Example
+        v = VariableV2() {dtype=float32, shape=(2,)}
+        y = Neg(v) {T=float32}
+        on tensorflow==2.8.4
+    """
+
+    count: int
+    variable: str
+    beside: Sequence[str] = ()
+    """The MetaGraphs and checkpoints in the same folder."""
+
+    def says(self) -> str:
+        return tensorflow_messages.unset_variable(self.variable, self.nodes[0].op, self.on)
+
+    def fixes(self) -> list[str]:
+        metas = [name for name in self.beside if name.endswith(META)]
+        if metas:
+            return [f"tfport check {metas[-1]}: the graph with its checkpoint"]
+        if self.beside:
+            return [f"restore the checkpoint {self.beside[-1]} before running, or freeze the graph with it"]
+        return ["restore its checkpoint before running, or freeze the graph"]
+
+
 @check
 def state_is_set(model: CheckedModel, target: Target, loader: Loader) -> Iterator[Finding]:
     yield from model.once(_state, knows_init_signature(target))
@@ -165,6 +202,8 @@ def _state(checked: CheckedModel, by_signature: bool) -> Iterator[Finding]:
     for name in model.missing_init_ops():
         yield MissingInitOp(init_op=name)
     stateful = [node for node in model.graph if node.op in VARIABLES or node.op in STATIC_TABLES]
+    if model.format is GRAPH_DEF:
+        yield from _weights_elsewhere(checked, [node for node in stateful if node.op in VARIABLES])
     if not stateful or not model.signatures:
         return
     if has_index(model) and not model.restore_nodes and _reads_variable(model, contexts):
@@ -178,6 +217,25 @@ def _state(checked: CheckedModel, by_signature: bool) -> Iterator[Finding]:
                 yield EmptyTable(nodes=[node], table=name)
             else:
                 yield UnsetVariable(nodes=[node], variable=name)
+
+
+def _weights_elsewhere(checked: CheckedModel, variables: Iterable[Node]) -> Iterator[Finding]:
+    contexts = checked.contexts
+    unset = [node for node in variables if contexts.is_needed(node) and not _may_be_set(node, contexts)]
+    if unset:
+        variable, beside = shared_name(unset[0]), _checkpoints_beside(checked.model)
+        yield WeightsElsewhere(nodes=unset, count=len(unset), variable=variable, beside=beside)
+
+
+def _checkpoints_beside(model: Model) -> list[str]:
+    """The MetaGraphs, or else the checkpoints, in the folder of a model."""
+    try:
+        names = model.files.list()[0]
+    except UnreadableFile:
+        return []
+    metas = [name for name in names if name.endswith(META)]
+    checkpoints = metas or [name.removesuffix(INDEX) for name in names if name.endswith(INDEX)]
+    return [model.files.label(name) for name in checkpoints]
 
 
 def _reads_variable(model: Model, contexts: NodeContexts) -> bool:
@@ -201,9 +259,17 @@ def _may_be_set(node: Node, contexts: NodeContexts) -> bool:
             elif (function := callee(user)) is not None:
                 args = function.arguments
                 stack += [args[i] for i, v in enumerate(user.inputs) if v is value and i < len(args)]
-            elif user.op not in _READS:
+            elif user.op not in _READS and _can_set(user, value):
                 return True
     return False
+
+
+def _can_set(user: Node, value: Value) -> bool:
+    """Whether an op may write to what it reads: a resource, or a reference that its definition asks for."""
+    if value.dtype == value.dtype.base:
+        return value.dtype in (RESOURCE, INVALID)
+    signature = user.signature
+    return signature is None or any(arg.is_ref for arg in signature.inputs)
 
 
 _READS = (

@@ -9,8 +9,10 @@ from tfport.atlas.op_definitions import value_text
 from tfport.atlas.target import Target
 from tfport.check.checked_model import CheckedModel
 from tfport.check.findings.finding import Finding, answering, check
-from tfport.check.loaders import Loader
+from tfport.check.findings.history import own_libraries
+from tfport.check.loaders import KERAS, PYTHON, Loader
 from tfport.check.node_contexts import NodesByContext
+from tfport.check.release_quirks import is_loaded_by_python
 from tfport.graph.attrs import Attr, decode
 from tfport.graph.graph import Node
 from tfport.graph.usage import LABEL, Usage
@@ -99,6 +101,9 @@ def _affected(model: CheckedModel, usage: Usage, answer: Unresolved, loader: Loa
         defaults = model.listed_defaults.get(usage.op, {})
         if answer.attr in defaults and defaults[answer.attr] == answer.actual:
             return [(context, nodes) for context, nodes in contexts if context.function is not None]
+    if answer.question is Question.OP and loader.name in (PYTHON, KERAS):
+        libraries = own_libraries(loader.target, usage.op)
+        return [] if any(map(is_loaded_by_python, libraries)) else contexts
     if answer.question not in (Question.DEVICE, Question.JOB) or not loader.optimizes:
         return contexts
     requests = model.device_requests

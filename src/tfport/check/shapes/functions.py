@@ -101,7 +101,8 @@ def _merged_pair(node: Node, inputs: Shapes, changes: Changes) -> Shapes:
     "MulNoNan Xdivy Xlogy"
 )
 def _broadcast_pair(node: Node, inputs: Shapes, changes: Changes) -> Shapes:
-    return [broadcast(*inputs)]
+    a, b = inputs
+    return [broadcast(a, b)]
 
 
 @_shape_function("AddN AccumulateNV2")
@@ -246,7 +247,8 @@ def _bias_gradient(node: Node, inputs: Shapes, changes: Changes) -> Shapes:
 
 @_shape_function("BitwiseAnd BitwiseOr BitwiseXor")
 def _bitwise(node: Node, inputs: Shapes, changes: Changes) -> Shapes:
-    return [broadcast(*inputs) if "1.6" in changes else inputs[0]]
+    a, b = inputs
+    return [broadcast(a, b) if "1.6" in changes else a]
 
 
 @_shape_function("UniqueV2 UniqueWithCountsV2")

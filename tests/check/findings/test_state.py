@@ -1,0 +1,49 @@
+"""A GraphDef has no weights: what its outputs need is named, with the checkpoint beside it."""
+
+import pytest
+from tests.recorded_models import graph
+
+import tfport
+from tfport.graph.build import graph_to_def
+
+READ = """
+v = VariableV2() {dtype=float32, shape=(2,), container="", shared_name=""}
+y = Neg(v) {T=float32}
+"""
+ASSIGNED = """
+v = VarHandleOp() {dtype=float32, shape=(), container="", shared_name="v"}
+c = Const() {dtype=float32, value=float32()[1]}
+a = AssignVariableOp(v, c) {dtype=float32}
+y = ReadVariableOp(v, ^a) {dtype=float32}
+"""
+FREE = """
+c = Const() {dtype=float32, value=float32()[1]}
+y = Neg(c) {T=float32}
+"""
+
+
+@pytest.mark.parametrize(("text", "verdict"), [(READ, "fails"), (ASSIGNED, "runs"), (FREE, "runs")])
+@pytest.mark.parametrize("loader", ["python", "capi", "serving"])
+def test_a_graph_whose_weights_are_elsewhere_fails_when_it_runs(text, verdict, loader):
+    model = graph_to_def(graph(text)).SerializeToString()
+    report = tfport.check(model, on="tensorflow==2.21.0", loader=loader, fetches=["y:0"])
+    stages = [(finding.code, finding.stage) for finding in report.findings]
+    assert (report.verdict, stages) == (verdict, [("TFP037", "run")] if verdict == "fails" else [])
+
+
+@pytest.mark.parametrize(
+    ("files", "fix"),
+    [
+        (["model.ckpt-1.meta", "model.ckpt-1.index"], "tfport check {folder}/model.ckpt-1.meta"),
+        (["model.ckpt-1.index"], "restore the checkpoint {folder}/model.ckpt-1 before running"),
+        ([], "restore its checkpoint"),
+    ],
+)
+def test_the_checkpoint_beside_the_graph_is_named(tmp_path, files, fix):
+    for name in files:
+        (tmp_path / name).touch()
+    (tmp_path / "graph.pb").write_bytes(graph_to_def(graph(READ)).SerializeToString())
+    report = tfport.check(tmp_path / "graph.pb", on="tensorflow==2.21.0", loader="python", fetches=["y:0"])
+    (finding,) = report.findings
+    assert finding.message == "the outputs need 1 variables, such as `v`, and a GraphDef has no weights"
+    assert finding.fixes()[0].startswith(fix.format(folder=tmp_path))
