@@ -79,4 +79,7 @@ def test_without_the_registry_the_op_is_unknown(registry):
         "TFP601",
         "a custom op: no recorded release or add-on has it, and it is not registered here",
     )
-    assert finding.fixes() == ["define it with `tfport.op`, or replace it with `tfport.stub`"]
+    assert finding.fixes() == [
+        "define it with `tfport.op` in a Python file (`--ops FILE.py`), or replace it with `tfport.stub`",
+        "compile its kernel with `tfport lib build`, and pass the library (`--library FILE.so`)",
+    ]

@@ -123,7 +123,9 @@ def cumulative_logsumexp(x, axis, *, exclusive, reverse):
 
 def _scan(step: Any, start: float, x: Any, axis: Any, exclusive: bool, reverse: bool) -> Any:
     """Accumulate along an axis; `exclusive` leaves out the element itself."""
-    at = int(axis.reshape(()))
+    if axis.ndim:
+        raise RunFailed(f"ScanOp: axis must be a scalar, not {list(axis.shape)}")
+    at = int(axis)
     if not -x.ndim <= at < x.ndim:
         raise RunFailed(f"ScanOp: Expected scan axis in the range [{-x.ndim}, {x.ndim}), but got {at}")
     line = np.moveaxis(widen(x), at, 0)
