@@ -24,7 +24,7 @@ class ContradictedOutputShapes(Finding):
     graph was edited, or the shape function of the op is another one in this release. A
     session, and so TensorFlow Serving, does not read the attribute.
     ## Fix
-    Delete `_output_shapes` from all nodes; nothing needs it. `tfport fix` does.
+    Delete `_output_shapes` from all nodes; nothing needs it.
     ## Example
         x = Placeholder() {dtype=float32, shape=(2, 2)}
         y = Neg(x) {T=float32, _output_shapes=[(3, 3)]}
@@ -48,7 +48,7 @@ class ContradictedOutputShapes(Finding):
         )
 
     def fixes(self) -> list[str]:
-        return ["delete `_output_shapes` from all nodes, or `tfport fix --for TARGET`, which does"]
+        return ["delete the attribute `_output_shapes` from all nodes: nothing needs it"]
 
 
 @finding("TFP211", "shapes-do-not-fit", noticed=INPUT_SHAPES)
