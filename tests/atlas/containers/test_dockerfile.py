@@ -1,7 +1,5 @@
 """Dockerfiles as environments and targets; nothing in them is executed."""
 
-from contextlib import suppress
-
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -172,12 +170,20 @@ def test_files_outside_of_the_build_context_are_not_read(tmp_path):
     assert packages(folder / "Dockerfile") == ""
 
 
+def _read_or_refused(read):
+    """Whether a file gives packages, or an error of one sentence that names the file."""
+    try:
+        packages = read()
+    except Error as error:
+        return "Dockerfile" in str(error) and "\n" not in str(error)
+    return packages is not None
+
+
 def test_a_dockerfile_that_installs_itself_ends(tmp_path):
     (tmp_path / "Dockerfile").write_text(
         "FROM python:3.8\nRUN pip install -r Dockerfile\nRUN pip install -r Dockerfile\n"
     )
-    with suppress(Error):
-        read_packages(str(tmp_path / "Dockerfile"))
+    assert _read_or_refused(lambda: read_packages(str(tmp_path / "Dockerfile")))
 
 
 @pytest.mark.parametrize(
@@ -237,8 +243,8 @@ HOSTILE = [
 
 @pytest.mark.parametrize("number", range(len(HOSTILE)))
 def test_hostile_dockerfiles_end(number, tmp_path):
-    with suppress(Error):
-        read_dockerfile(str(tmp_path / "Dockerfile"), HOSTILE[number], read_packages)
+    path = str(tmp_path / "Dockerfile")
+    assert _read_or_refused(lambda: read_dockerfile(path, HOSTILE[number], read_packages))
 
 
 WORDS = st.sampled_from(
@@ -280,5 +286,5 @@ WORDS = st.sampled_from(
 @given(text=st.one_of(st.text(max_size=300), st.lists(WORDS, max_size=60).map(" ".join)))
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_any_text_is_read_or_refused(text, tmp_path):
-    with suppress(Error):
-        read_dockerfile(str(tmp_path / "Dockerfile"), f"FROM a\n{text}", read_packages)
+    path = str(tmp_path / "Dockerfile")
+    assert _read_or_refused(lambda: read_dockerfile(path, f"FROM a\n{text}", read_packages))

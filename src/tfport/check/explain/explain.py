@@ -89,7 +89,7 @@ def explain_log(
         whole = "".join(line.rstrip("\r\n") for line in text.first)
         explanations = _explanations(finder.read([whole]), target, context)
     if not explanations and len(title := " ".join(text.first)) <= TYPED:
-        explanations = _explanations(finder.read_in_any_case(title), target, context)
+        explanations = _explanations(finder.read([title], any_case=True), target, context)
     return Explained(
         explanations,
         None if explanations else _nearest(" ".join(text.first)),

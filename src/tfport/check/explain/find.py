@@ -11,7 +11,7 @@ many failed attempts.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 
 from tfport.check.explain.log import OVERLAP, windows
 from tfport.check.explain.lookup import MessageMatch
@@ -22,6 +22,7 @@ MOST_FAILURES = 200
 MOST_NODES = 8
 Match = tuple[int, int, dict[str, str]]
 """Start and end of a message, and the names in it."""
+Find = Callable[[MessagePattern, str, int], Iterator[Match]]
 
 
 class MessageFinder:
@@ -33,38 +34,24 @@ class MessageFinder:
         self._matches_by_key: dict[tuple[str, ...], MessageMatch] = {}
         self._failures: Counter[str] = Counter()
 
-    def read(self, lines: Iterable[str]) -> list[MessageMatch]:
-        """The messages in a text, in the order of the tables."""
+    def read(self, lines: Iterable[str], *, any_case: bool = False) -> list[MessageMatch]:
+        """The messages in a text, in the order of the tables.
+
+        `any_case`: with any capitals; this is slower, and for short texts only.
+        """
+        find = self._find_in_any_case if any_case else self._find
         for text, end in windows(lines):
             taken: list[tuple[int, int]] = []
             for message in messages():
-                for start, stop, names in self._find_message(message, text, end):
+                for start, stop, names in _find_message(message, text, end, find):
                     if not any(first <= start and stop <= last for first, last in taken):
                         taken.append((start, stop))
                         self._add(message, names, text[start:stop], text[start : start + OVERLAP])
         return list(self._matches_by_key.values())
 
-    def _find_message(self, message: KnownMessage, text: str, end: int) -> Iterator[Match]:
-        """The occurrences of a message; of overlapping wordings, the first in the table."""
-        candidates = [
-            (start, place, stop, names)
-            for place, pattern in enumerate(message.says)
-            for start, stop, names in self._find(pattern, text, end)
-        ]
-        last = -1
-        for start, _, stop, names in sorted(candidates, key=lambda match: match[:3]):
-            if start >= last:
-                yield start, stop, names
-                last = stop
-
-    def read_in_any_case(self, text: str) -> list[MessageMatch]:
-        """The messages in a short text, with any capitals."""
-        (line,) = (line for line, _ in windows([text]))
-        for message in messages():
-            for pattern in message.says:
-                if match := pattern.in_any_case.search(line):
-                    self._add(message, match.groupdict(), match[0], line[match.start() :])
-        return list(self._matches_by_key.values())
+    def _find_in_any_case(self, pattern: MessagePattern, text: str, end: int) -> Iterator[Match]:
+        for match in pattern.in_any_case.finditer(text, 0, end):
+            yield match.start(), match.end(), match.groupdict()
 
     def _find(self, pattern: MessagePattern, text: str, end: int) -> Iterator[Match]:
         anchor, failures = pattern.anchor, self._failures
@@ -95,3 +82,17 @@ class MessageFinder:
         node = names.get("node")
         if node and node not in match.nodes and len(match.nodes) < MOST_NODES:
             match.nodes.append(node)
+
+
+def _find_message(message: KnownMessage, text: str, end: int, find: Find) -> Iterator[Match]:
+    """The occurrences of a message; of overlapping wordings, the first in the table."""
+    candidates = [
+        (start, place, stop, names)
+        for place, pattern in enumerate(message.says)
+        for start, stop, names in find(pattern, text, end)
+    ]
+    last = -1
+    for start, _, stop, names in sorted(candidates, key=lambda match: match[:3]):
+        if start >= last:
+            yield start, stop, names
+            last = stop
