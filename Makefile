@@ -65,7 +65,7 @@ bench-serve: $(LIVE_READY)
 # Run a server under mixed load: make soak SECONDS=60
 SECONDS ?= 600
 soak: $(READY)
-	$(BIN)/python tools/soak.py --seconds $(SECONDS)
+	$(BIN)/python tools/soak/soak.py --seconds $(SECONDS)
 
 fuzz: $(READY)
 	$(BIN)/python tools/fuzz.py

@@ -1,11 +1,11 @@
-"""`make soak`: run a server under mixed load for ten minutes and check answers and memory.
+"""`make soak`: run a server under mixed load for ten minutes and check answers, health and memory.
 
-    python tools/soak.py [--seconds 600] [--seed 1]
+    python tools/soak/soak.py [--seconds 600] [--seed 1] [--only rest,slow]
 
-Clients send good, bad, oversized, slow and abandoned requests over REST, gRPC and v2 while versions are
-added, removed and broken, and configurations change. At the end the server is stopped during requests.
-Fails if an answer is wrong or missing, a status is not the expected one, memory still grows after the
-first third, or the server does not exit.
+The clients of `ingredients` send good, bad, oversized, slow and abandoned requests over REST, gRPC and v2
+while versions are added, removed and broken, and configurations change. At the end the server is stopped
+during requests. Fails if an answer is wrong or missing, a status is not the expected one, a health check
+takes too long, memory still grows after the first third, or the server does not exit.
 """
 
 import argparse
@@ -16,34 +16,66 @@ import sys
 import tempfile
 import time
 from collections import Counter
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import aiohttp
 import grpc.aio
 
-sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
+sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
-from tests.serve.models.exports import adder, export
+from clients import rest, rpc
+from health import HealthLatency
+from ingredients import INGREDIENTS, SOMETIMES, Client, Ingredient
+from target import Target, Wrong
+from tests.serve.models.exports import export
 from tests.serve.process import Command, text_file
 
-from soak_clients import CLIENTS, MOST_BYTES, TIMEOUT, Client, Target, Wrong, rest, rpc
-
 MODEL = 'config {{ name: "{}" base_path: "{}" model_platform: "tensorflow" }}'
+FLAGS = (
+    "--model_config_file_poll_wait_seconds=1",
+    "--max_num_load_retries=0",
+    "--enable_batching",
+    "--port=-1",
+    "--rest_api_port=-1",
+)
 MOST_GROWTH = 1.0
 """Maximum growth of memory in megabytes per minute, after the first third."""
+SLOWEST_HEALTH = 1.0
+"""Maximum seconds that a health check may take."""
 
 
 class Soak:
     """One soak test."""
 
-    def __init__(self, folder: Path, seconds: float) -> None:
-        self.folder, self.seconds = folder, seconds
+    def __init__(self, folder: Path, seconds: float, ingredients: Sequence[Ingredient]) -> None:
+        self.folder, self.seconds, self.ingredients = folder, seconds, ingredients
         self.counts: Counter[str] = Counter()
         self.wrong: list[str] = []
         self.samples: list[tuple[float, float, int, int]] = []
         self.changes: Counter[str] = Counter()
+        self.health = HealthLatency()
 
-    def configure(self, *names: str) -> None:
+    def export_models(self) -> None:
+        """Write the first version of every model and the configuration."""
+        export(self.folder / "m", 1)
+        for name, make in {**self.models, **SOMETIMES}.items():
+            export(self.folder / name, 1, make())
+        self.configure(*SOMETIMES)
+
+    @property
+    def models(self) -> dict[str, Callable[[], bytes]]:
+        """The models, besides `m`, that are always there."""
+        return {name: make for row in self.ingredients for name, make in row.models.items()}
+
+    @property
+    def flags(self) -> list[str]:
+        """The server's arguments."""
+        more = [flag for row in self.ingredients for flag in row.flags]
+        return [f"--model_config_file={self.folder}/models.config", *FLAGS, *more]
+
+    def configure(self, *extra: str) -> None:
+        names = ["m", *self.models, *extra]
         models = " ".join(MODEL.format(name, self.folder / name) for name in names)
         text_file(self.folder / "models.config", f"model_config_list {{ {models} }}")
 
@@ -56,18 +88,17 @@ class Soak:
             {1},
         )
         end = time.monotonic() + self.seconds
-        clients = [
-            self.run_client(target, kind, end) for kind, count in CLIENTS.items() for _ in range(count)
-        ]
-        await asyncio.gather(*clients, self.versions(target, end), self.sample(server, end))
+        clients = [self.run_client(target, row, end) for row in self.ingredients for _ in range(row.parallel)]
+        others = [self.versions(target, end), self.sample(server, end), self.health.watch(target, end)]
+        await asyncio.gather(*clients, *others)
         await self.drain(target, server)
         await target.session.close()
         await target.channel.close()
 
-    async def run_client(self, target: Target, client: Client, end: float) -> None:
+    async def run_client(self, target: Target, row: Ingredient, end: float) -> None:
         while time.monotonic() < end:
-            await self.ask(target, client)
-            await asyncio.sleep(random.random() / 100)
+            await self.ask(target, row.client)
+            await asyncio.sleep(random.random() * row.pause)
 
     async def ask(self, target: Target, client: Client) -> None:
         try:
@@ -87,7 +118,7 @@ class Soak:
             if not broken:
                 target.versions.add(number)
             export(self.folder / "m", number, b"broken" if broken else None)
-            self.configure("m", *["extra"] * random.randrange(2))
+            self.configure(*random.choice(((), tuple(SOMETIMES))))
             self.changes["broken" if broken else "new"] += 1
             await asyncio.sleep(3)
             if broken:
@@ -134,28 +165,26 @@ class Soak:
             (self.samples[0], third, last), ("start", "after a third", "end"), strict=True
         ):
             print(f"{what}: {process[1]:.0f} MB, {process[2]} threads, {process[3]} files")
+        slowest = ", ".join(f"{name} {1e3 * seconds:.0f} ms" for name, seconds in self.health.worst.items())
+        print(f"slowest of {self.health.count} health checks: {slowest}")
         print(f"growth: {self.growth():+.2f} MB per minute; peak {max(s[1] for s in self.samples):.0f} MB")
-        print(f"wrong: {len(self.wrong)}", *self.wrong[:20], sep="\n  ")
-        return not self.wrong and self.growth() <= MOST_GROWTH
+        wrong = [*self.health.wrong, *self.wrong]
+        print(f"wrong: {len(wrong)}", *wrong[:20], sep="\n  ")
+        healthy = max(self.health.worst.values()) <= SLOWEST_HEALTH
+        return not wrong and healthy and self.growth() <= MOST_GROWTH
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--seconds", type=float, default=600)
     parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--only", help="comma-separated names of the clients to run (default: all)")
     args = parser.parse_args()
     random.seed(args.seed)
     with tempfile.TemporaryDirectory() as name:
-        folder = Path(name)
-        soak = Soak(folder, args.seconds)
-        export(folder / "m", 1)
-        export(folder / "extra", 1, adder(7))
-        soak.configure("m", "extra")
-        server = Command(
-            f"--model_config_file={folder}/models.config", "--model_config_file_poll_wait_seconds=1",
-            "--max_num_load_retries=0", f"--rest_api_max_body_bytes={MOST_BYTES}", "--enable_batching",
-            f"--rest_api_timeout_in_ms={TIMEOUT * 1000}", "--port=-1", "--rest_api_port=-1",
-        )  # fmt: skip
+        soak = Soak(Path(name), args.seconds, _chosen(args.only))
+        soak.export_models()
+        server = Command(*soak.flags)
         try:
             asyncio.run(soak.run(server.ready()))
         finally:
@@ -164,6 +193,11 @@ def main() -> int:
         good = soak.report() and not traces
         print("\n".join(server.lines[-5:]) if traces else "", "passed" if good else "FAILED")
     return 0 if good else 1
+
+
+def _chosen(names: str | None) -> list[Ingredient]:
+    wanted = names.split(",") if names else [row.client.__name__ for row in INGREDIENTS]
+    return [row for row in INGREDIENTS if row.client.__name__ in wanted]
 
 
 if __name__ == "__main__":

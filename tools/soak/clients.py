@@ -1,4 +1,4 @@
-"""The clients of `soak`: each sends one kind of request and checks the answer.
+"""The usual clients of the soak test: each sends one kind of request and checks the answer.
 
 Models add their version to their input, so every answer shows its version. A valid request must get the
 right answer, an invalid one the right status.
@@ -7,41 +7,14 @@ right answer, an invalid one the right status.
 import asyncio
 import json
 import random
-from collections.abc import Awaitable, Callable
-from dataclasses import dataclass, field
 from typing import Any
 
 import aiohttp
 import grpc.aio
+from target import MOST_BYTES, Target, Wrong
 from tests.serve.process import PREDICT, predict_request
 
 from tfport.formats.proto import serving_api_pb2
-
-MOST_BYTES = 1_000_000
-"""The server's limit for the size of a body."""
-TIMEOUT = 5
-"""The server's timeout in seconds."""
-
-
-class Wrong(Exception):
-    """An answer that is wrong."""
-
-
-@dataclass
-class Target:
-    """The server's addresses, and the versions that may answer now."""
-
-    rest: int
-    grpc: int
-    session: aiohttp.ClientSession
-    channel: grpc.aio.Channel
-    versions: set[int] = field(default_factory=set)
-    """All versions that may still be loaded."""
-    draining: bool = False
-
-    @property
-    def url(self) -> str:
-        return f"http://127.0.0.1:{self.rest}"
 
 
 def numbers() -> list[float]:
@@ -191,11 +164,3 @@ async def slow(target: Target) -> None:
 async def _whole(reader: asyncio.StreamReader) -> bytes:
     head = (await reader.readuntil(b"\r\n\r\n")).decode().lower()
     return await reader.readexactly(int(head.split("content-length:")[1].split()[0]))
-
-
-Client = Callable[[Target], Awaitable[None]]
-CLIENTS: dict[Client, int] = {
-    rest: 6, v2: 3, rpc: 6, sometimes_there: 1, bad_rest: 2, bad_rpc: 1, leaving: 2, cancelling: 1,
-    slow: 3,
-}  # fmt: skip
-"""Number of parallel clients of each kind."""

@@ -1,0 +1,44 @@
+"""What the soak test mixes: a row for each kind of client, with the models and server flags it needs.
+
+A client is a coroutine function that does one thing to the server, checks the result and raises `Wrong`.
+It runs again and again until the time is over. A row is all that a new kind needs.
+"""
+
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass, field
+
+import clients
+from target import MOST_BYTES, TIMEOUT, Target
+from tests.serve.models.exports import adder
+
+Client = Callable[[Target], Awaitable[None]]
+
+
+@dataclass(frozen=True, slots=True)
+class Ingredient:
+    """One kind of client."""
+
+    client: Client
+    parallel: int = 1
+    """How many of it run at the same time."""
+    pause: float = 0.01
+    """Longest pause in seconds between two of its requests."""
+    models: Mapping[str, Callable[[], bytes]] = field(default_factory=dict)
+    """Models that are served all the time, besides `m`: the name, and what makes its saved_model.pb."""
+    flags: tuple[str, ...] = ()
+    """Flags of the server."""
+
+
+INGREDIENTS = (
+    Ingredient(clients.rest, 6),
+    Ingredient(clients.v2, 3),
+    Ingredient(clients.rpc, 6),
+    Ingredient(clients.sometimes_there),
+    Ingredient(clients.bad_rest, 2, flags=(f"--rest_api_max_body_bytes={MOST_BYTES}",)),
+    Ingredient(clients.bad_rpc),
+    Ingredient(clients.leaving, 2),
+    Ingredient(clients.cancelling),
+    Ingredient(clients.slow, 3, flags=(f"--rest_api_timeout_in_ms={TIMEOUT * 1000}",)),
+)
+SOMETIMES = {"extra": lambda: adder(7)}
+"""Models that configurations add and remove."""
