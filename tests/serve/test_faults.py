@@ -3,6 +3,7 @@
 import asyncio
 import http.client
 import json
+import re
 import shutil
 import signal
 import socket
@@ -48,6 +49,27 @@ def test_it_drains_what_has_begun_and_ends(tmp_path, by, seconds):
         elif asked.exception() is not None:  # cut off, unless a fast machine answered before
             assert isinstance(asked.exception(), ConnectionError)
     assert "INFO draining" in server.output
+
+
+def test_it_answers_the_grpc_calls_that_have_begun(tmp_path):
+    export(tmp_path / "slow", 1, slow())
+    file = text_file(tmp_path / "monitoring.txt", MONITORING)
+    with (
+        command(tmp_path / "slow", f"--monitoring_config_file={file}") as server,
+        ThreadPoolExecutor(8) as pool,
+        server.channel() as channel,
+    ):
+        calls = [pool.submit(predict_over, channel, *[0.0] * 1000, name="slow") for _ in range(8)]
+
+        def begun() -> int:
+            done = sum(call.done() for call in calls)  # counted first: a call that ends now is counted once
+            page = server.ask("GET", "/metrics")[1]
+            running = re.search(r'tfport_requests_in_flight{entrypoint="GRPC"} (\d+)', page)
+            return done + (int(running[1]) if running else 0)
+
+        until(lambda: begun() == 8)
+        assert server.end() == 0
+        assert [len(call.result()) for call in calls] == [1000] * 8
 
 
 def test_a_second_signal_ends_it_at_once(tmp_path):

@@ -130,7 +130,7 @@ class Port:
     async def ask(self, name: str, request: Any = None, *, channel: Any = None, **more: Any) -> Any:
         """Return the answer to a call; a dictionary is converted to a request, bytes are sent unchanged."""
         service, takes, gives = _REQUESTS[name]
-        data = request if isinstance(request, bytes) else _made(takes, request or {}).SerializeToString()
+        data = request if isinstance(request, bytes) else request_bytes(takes, request or {})
         call = (channel or self.channel).unary_unary(
             f"/{service}/{name}", response_deserializer=gives.FromString
         )
@@ -152,12 +152,14 @@ class Port:
         raise AssertionError(f"{name} was answered: {answer}")
 
 
-def _made(kind: Any, fields: Mapping[str, Any]) -> Any:
+def request_bytes(kind: Any, fields: Mapping[str, Any]) -> bytes:
+    """Return a serialized request."""
     plain = {name: value for name, value in fields.items() if name != "inputs"}
     request = kind(**plain)
     for name, value in fields.get("inputs", {}).items():
         request.inputs[name].CopyFrom(value)
-    return request
+    data: bytes = request.SerializeToString()
+    return data
 
 
 def tensor(kind: str, values: Any) -> Any:

@@ -2,7 +2,7 @@
 
 server = GrpcServer(catalog, reload=manager.reload, options=GrpcOptions(port=8500))
 port = await server.start()
-await server.stop(grace=10)          calls in progress may end, new ones are rejected
+await server.stop(grace=10)          received calls are answered, later ones are rejected
 """
 
 from __future__ import annotations
@@ -19,6 +19,8 @@ from tfport.errors import Error
 from tfport.formats.files import reason
 from tfport.serve.grpc import health
 from tfport.serve.grpc.auth import TokenInterceptor
+from tfport.serve.grpc.connections import close_connections
+from tfport.serve.grpc.drain import DrainInterceptor
 from tfport.serve.grpc.health import HealthService
 from tfport.serve.grpc.model_service import ModelService, Reload
 from tfport.serve.grpc.options import GrpcOptions
@@ -48,6 +50,8 @@ class GrpcServer:
         self._names = [handler.service_name() for handler in self._handlers]
         self._files = files
         self._health = HealthService(catalog, self._names)
+        self._drain = DrainInterceptor()
+        self._port = 0
         self._server: Any = None
 
     async def start(self) -> int:
@@ -56,23 +60,29 @@ class GrpcServer:
         if options.port is None and not options.socket_path:
             raise Error("gRPC needs a port or a socket path")
         self._server = server = self._create_server()
-        port = 0
         try:
             if options.port is not None:
-                port = self._listen(f"{bracketed(options.host)}:{options.port}")
+                self._port = self._listen(f"{bracketed(options.host)}:{options.port}")
             if options.socket_path:
                 self._listen(f"unix:{options.socket_path}")
             await server.start()
         except BaseException:
             await server.stop(None)
             raise
-        return port
+        return self._port
 
-    async def stop(self, grace: float | None = None) -> None:
-        """Reject new calls; calls in progress have `grace` seconds to end."""
+    async def stop(self, grace: float = 0.0) -> None:
+        """Answer the calls that were received, within `grace` seconds; reject later ones."""
         self._health.stop()
         if self._server is not None:
-            await self._server.stop(grace)
+            await self._drain.finish(grace)
+            close_connections(self._port, self._options.socket_path)
+            await self._server.stop(None)
+
+    @property
+    def calls_in_progress(self) -> int:
+        """Number of calls that were received and not answered, without streams and health checks."""
+        return self._drain.calls_in_progress
 
     def _create_server(self) -> Any:
         options = self._options
@@ -81,9 +91,10 @@ class GrpcServer:
             names.append(health.NAME)
         if options.reflection:
             handlers.extend(reflection_handlers(names, self._files))
+        tokens = [TokenInterceptor(options.tokens)] if options.tokens is not None else []
         server = grpc.aio.server(
             handlers=handlers,
-            interceptors=[TokenInterceptor(options.tokens)] if options.tokens is not None else None,
+            interceptors=[self._drain, *tokens],
             options=list(_arguments(options).items()),
             maximum_concurrent_rpcs=options.most_calls,
         )

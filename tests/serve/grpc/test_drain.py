@@ -1,0 +1,105 @@
+"""Stopping: calls that were received are answered, later ones are refused with UNAVAILABLE."""
+
+from __future__ import annotations
+
+import asyncio
+
+import grpc
+import pytest
+from grpc_health.v1 import health_pb2, health_pb2_grpc
+from tests.serve.grpc.http2 import RawChannel
+from tests.serve.grpc.server import GATED, HALF, Port, request_bytes, until, with_port
+
+from tfport.formats.proto.serving_pb2 import PredictRequest
+from tfport.serve.grpc.options import GrpcOptions
+from tfport.serve.status import StatusCode
+
+PREDICT = "/tensorflow.serving.PredictionService/Predict"
+HALF_BYTES = request_bytes(PredictRequest, HALF)
+CALLS = 32
+
+
+@pytest.mark.parametrize("connections", [1, 8])
+def test_calls_that_the_library_has_received_are_answered(connections):
+    """The event loop is blocked until all have arrived, so Python has seen none when the server stops."""
+
+    async def test(port: Port) -> None:
+        channels = [RawChannel(port.port) for _ in range(connections)]
+        calls = [
+            (channel, channel.send_call(PREDICT, HALF_BYTES))
+            for channel in channels
+            for _ in range(CALLS // connections)
+        ]
+        for channel in channels:
+            channel.wait_until_received()
+        await port.front.stop(30)
+        for channel in channels:
+            channel.read_all()
+        assert [channel.is_answered(stream) for channel, stream in calls] == [True] * CALLS
+        for channel in channels:
+            channel.close()
+
+    with_port(test)
+
+
+async def code_of(port: Port, request: object) -> StatusCode:
+    try:
+        await port.ask("Predict", request)
+    except grpc.aio.AioRpcError as error:
+        return StatusCode[error.code().name]
+    return StatusCode.OK
+
+
+@pytest.mark.parametrize("where", ["port", "socket"])
+def test_later_calls_are_refused_while_earlier_ones_are_answered(where, tmp_path):
+    async def test(port: Port) -> None:
+        call = asyncio.ensure_future(port.ask("Predict", GATED))
+        await port.gate.waiting.wait()
+        stop = asyncio.ensure_future(port.front.stop(60))
+        while (code := await code_of(port, HALF)) is StatusCode.OK:  # sent before all clients were quiet
+            pass
+        assert code is StatusCode.UNAVAILABLE
+        health = await health_pb2_grpc.HealthStub(port.channel).Check(health_pb2.HealthCheckRequest())
+        assert health.status == health_pb2.HealthCheckResponse.NOT_SERVING
+        assert not stop.done()
+        port.gate.open.set()
+        assert await call
+        await stop
+        assert await code_of(port, HALF) is StatusCode.UNAVAILABLE
+
+    path = tmp_path / "socket"
+    with_port(test, GrpcOptions(port=None, socket_path=str(path)) if where == "socket" else None)
+
+
+def test_calls_that_last_too_long_are_cut_off_as_unavailable():
+    async def test(port: Port) -> None:
+        call = asyncio.ensure_future(code_of(port, GATED))
+        await port.gate.waiting.wait()
+        await port.front.stop(0)
+        assert await call is StatusCode.UNAVAILABLE
+        await until(lambda: port.gate.cancelled == 1)
+
+    with_port(test)
+
+
+def test_a_client_that_left_is_not_waited_for():
+    async def test(port: Port) -> None:
+        channel = RawChannel(port.port)
+        channel.send_headers(PREDICT)  # its message never comes
+        channel.wait_until_received()
+        await until(lambda: port.front.calls_in_progress == 1)
+        channel.close()
+        await until(lambda: port.front.calls_in_progress == 0)
+        await port.front.stop(60)
+
+    with_port(test)
+
+
+def test_a_client_that_watches_is_not_waited_for():
+    async def test(port: Port) -> None:
+        watch = health_pb2_grpc.HealthStub(port.channel).Watch(health_pb2.HealthCheckRequest())
+        assert (await watch.read()).status == health_pb2.HealthCheckResponse.SERVING
+        async with asyncio.timeout(60):
+            await port.front.stop(600)
+
+    with_port(test)
