@@ -23,7 +23,8 @@ from typing import Any
 TABLES = Path(__file__).with_name("known_messages")
 TOPICS = (
     "ops", "graphs", "graphs_in_python", "devices", "saved_models", "serving", "javascript",
-    "keras", "weights", "libraries", "gpu", "packages", "lite", "converters", "running",
+    "keras_files", "keras", "weights", "libraries", "gpu", "packages", "lite", "lite_converter", "converters",
+    "running",
 )  # fmt: skip
 """The tables. Explanations are listed in their order: the most specific causes first."""
 ERROR, HARMLESS = "error", "harmless"
