@@ -2,7 +2,8 @@
 
     MODELS = [(function, file)]       `function(folder)` writes the model; `file` is "" for the folder
 
-The builders are in `models_v1` (graphs and sessions) and `models_v2` (functions and objects).
+The builders are in `models_v1` (graphs and sessions), `models_v2` (functions and objects) and
+`models_serving` (models as in TensorFlow Serving's tests).
 """
 
 from __future__ import annotations
@@ -12,9 +13,9 @@ import os
 from collections.abc import Callable
 from pathlib import Path
 
-from tests.live import models_v1, models_v2
+from tests.live import models_serving, models_v1, models_v2
 
-MODELS = models_v1.MODELS + models_v2.MODELS
+MODELS = models_v1.MODELS + models_v2.MODELS + models_serving.MODELS
 
 # A fork server that has imported TensorFlow but not used it: its copies start fast and with fresh state.
 processes = multiprocessing.get_context("forkserver")

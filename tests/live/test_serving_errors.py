@@ -48,7 +48,7 @@ def test_errors_have_their_code_and_message(server, request_, code, message):
 def test_a_wrong_shape_is_the_client_s_fault(server):
     code, message = refused(server.predictions.Predict, predict("linear", x=X[:, :2]))
     assert code is grpc.StatusCode.INVALID_ARGUMENT
-    assert "(?, 3)" in message
+    assert "MatMul" in message
 
 
 def test_many_calls_at_a_time(server):

@@ -208,7 +208,6 @@ def test_wrong_requests_over_every_protocol(server, channel):
     table = [
         ("/v1/models/m:predict", {"instances": ["text"]}, 400),
         ("/v1/models/m:predict", {"instances": [[[1]], [2]]}, 400),
-        ("/v1/models/m:predict", {"inputs": [[1.0], [2.0]]}, 400),
         ("/v1/models/m:predict", {"signature_name": "none", "instances": [1]}, 400),
         ("/v1/models/m/versions/9:predict", {"instances": [1]}, 404),
         ("/v1/models/m:predict", b"{", 400),

@@ -7,12 +7,17 @@
 
 A plan is made for each set of fetches and feeds when it is first needed, and cached. Any thread
 may call `run`.
+
+Fed values must have the shape that their tensor declares, as in `tf.compat.v1.Session.run`: another
+shape is nearly always a mistake. TensorFlow's C++ session, and so TensorFlow Serving, does not look at
+declared shapes: the ops decide. With `any_shape`, `run` does the same; the plan for such a feed assumes
+only its rank, as nothing that the file says about shapes holds any more.
 """
 
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -46,6 +51,8 @@ if TYPE_CHECKING:
 Feeds = Mapping[str, "ArrayLike"]
 Key = tuple[tuple[str, ...], tuple[tuple[str, int | None], ...]]
 MAX_PLANS = 256
+MAX_RANKED_PLANS = 16
+"""Maximum number of plans for ranks that callers chose: each plan may have its own copy of the weights."""
 
 
 class Session:
@@ -70,12 +77,17 @@ class Session:
         self._initialize()
         self._unset = self._without_values()
 
-    def run(self, fetches: str | Sequence[str], feeds: Feeds | None = None) -> Any:
-        """Compute tensors by name, `y:0`. A node's name alone runs the node and returns None."""
+    def run(
+        self, fetches: str | Sequence[str], feeds: Feeds | None = None, *, any_shape: bool = False
+    ) -> Any:
+        """Compute tensors by name, `y:0`. A node's name alone runs the node and returns None.
+
+        With `any_shape`, fed values need not have the shapes that the model declares.
+        """
         names = (fetches,) if isinstance(fetches, str) else tuple(fetches)
         arrays = {_tensor_name(name): value for name, value in (feeds or {}).items()}
-        inputs = [self._fed(name, value) for name, value in arrays.items()]
-        plan = self._plan(names, list(arrays), inputs)
+        inputs = [self._fed(name, value, any_shape) for name, value in arrays.items()]
+        plan = self._plan(names, list(arrays), self._ranks(arrays, inputs))
         try:
             outputs = iter(plan.run(inputs))
         except EngineFailed as error:
@@ -90,7 +102,7 @@ class Session:
 
         A run with effects is not repeated, as some of them have happened.
         """
-        ranks = [array.ndim for array in inputs]
+        ranks = self._ranks(feeds, inputs)
         tensors = [self._value(name) for name in fetches if ":" in name]
         ends = [self._node(name) for name in fetches]
         program, tracer = self._trace(ends, tensors, feeds, ranks, True, NoEngine())
@@ -115,7 +127,7 @@ class Session:
         fetches = tuple(tensor for spec in signature.outputs.values() for tensor in spec.tensors)
         shapes = [self._value(tensor).shape.dims for tensor in feeds]
         if None not in shapes:
-            self._plan(fetches, feeds, [np.empty((0,) * len(dims or ())) for dims in shapes])
+            self._plan(fetches, feeds, [None] * len(feeds))
 
     def _call(self, signature: Signature, inputs: Mapping[str, ArrayLike]) -> dict[str, NDArray[Any]]:
         from tfport.runtime.composite import flatten_inputs, pack_outputs
@@ -128,11 +140,7 @@ class Session:
         """The program for these fetches and feeds, before it is cut into islands."""
         return self._traced(fetches, feeds, [None] * len(feeds), bake=bake)[0]
 
-    def _plan(self, fetches: tuple[str, ...], feeds: list[str], inputs: Sequence[NDArray[Any]]) -> Plan:
-        ranks = [
-            None if self._value(name).shape.dims is not None else a.ndim
-            for name, a in zip(feeds, inputs, strict=True)
-        ]
+    def _plan(self, fetches: tuple[str, ...], feeds: list[str], ranks: list[int | None]) -> Plan:
         key = (fetches, tuple(zip(feeds, ranks, strict=True)))
         cached = self._plans.get(key)
         if cached is not None and cached[1] == self.state.version:
@@ -140,12 +148,27 @@ class Session:
         with self._lock:
             cached = self._plans.get(key)
             if cached is None or cached[1] != self.state.version:
-                if len(self._plans) >= MAX_PLANS:
-                    self._plans.clear()
+                self._make_room(key)
                 program, version = self._traced(fetches, feeds, ranks)
                 cached = self._plans[key] = (Plan(program, self.engine), version)
                 self._release_checkpoint()
         return cached[0]
+
+    def _ranks(self, feeds: Iterable[str], inputs: Sequence[NDArray[Any]]) -> list[int | None]:
+        """The ranks of the inputs to plan for; None for an input that has the shape its tensor declares."""
+        shapes = [self._value(name).shape for name in feeds]
+        return [
+            None if shape.dims is not None and shape.fits(Shape(array.shape)) else array.ndim
+            for shape, array in zip(shapes, inputs, strict=True)
+        ]
+
+    def _make_room(self, key: Key) -> None:
+        """Drop plans if there are too many for another one."""
+        ranked = [other for other in self._plans if _has_ranks(other)]
+        if _has_ranks(key) and key not in self._plans and len(ranked) >= MAX_RANKED_PLANS:
+            del self._plans[ranked[0]]
+        if len(self._plans) >= MAX_PLANS:
+            self._plans.clear()
 
     def _traced(
         self, fetches: Sequence[str], feeds: Sequence[str], ranks: Sequence[int | None], *, bake: bool = True
@@ -175,9 +198,18 @@ class Session:
         bake: bool,
         engine: Engine | None = None,
     ) -> tuple[Program, Tracer]:
-        tracer = Tracer(self.state, engine or self.engine, bake=bake, implementations=self.registry)
-        args = [self._argument(self._value(name), rank) for name, rank in zip(feeds, ranks, strict=True)]
-        env = {self._value(name): arg for name, arg in zip(feeds, args, strict=True)}
+        values = [self._value(name) for name in feeds]
+        tracer = Tracer(
+            self.state,
+            engine or self.engine,
+            bake=bake,
+            implementations=self.registry,
+            recorded_ranks=all(
+                v.shape.dims is None for v, r in zip(values, ranks, strict=True) if r is not None
+            ),
+        )
+        args = [self._argument(value, rank) for value, rank in zip(values, ranks, strict=True)]
+        env = dict(zip(values, args, strict=True))
 
         def walk() -> list[Operand]:
             tracer.region([end for end in ends if not any(v in env for v in end.outputs)], env)
@@ -186,9 +218,7 @@ class Session:
         return tracer.program(args, walk), tracer
 
     def _argument(self, value: Value, rank: int | None) -> Operand:
-        dims = value.shape.dims
-        if dims is None and rank is not None:
-            dims = (None,) * rank
+        dims = value.shape.dims if rank is None else (None,) * rank
         return Operand(self._type(value), dims, name=value.node.name)
 
     def _read(self, tracer: Tracer, value: Value, env: Env) -> Operand:
@@ -248,12 +278,12 @@ class Session:
         signature = self.registry.signature_of(value.node.op)
         return (signature.output_type(value.index, value.node.attrs) if signature else value.dtype).base
 
-    def _fed(self, name: str, value: ArrayLike) -> NDArray[Any]:
+    def _fed(self, name: str, value: ArrayLike, any_shape: bool) -> NDArray[Any]:
         """The fed value as an array of the tensor's type; RunFailed where type or shape do not match."""
         tensor = self._value(name)
         array = as_array(value, self._type(tensor), name)
         shape = tensor.shape
-        if not shape.fits(Shape(array.shape)):
+        if not any_shape and not shape.fits(Shape(array.shape)):
             raise RunFailed(f"`{name}` must have shape {shape}, got {Shape(array.shape)}")
         return array
 
@@ -262,6 +292,11 @@ def _string(text: str) -> NDArray[Any]:
     out = np.empty((), object)
     out[()] = text.encode()
     return out
+
+
+def _has_ranks(key: Key) -> bool:
+    """Whether a plan is for ranks that the caller chose."""
+    return any(rank is not None for _, rank in key[1])
 
 
 def _tensor_name(name: str) -> str:

@@ -56,7 +56,10 @@ class Tracer:
         *,
         bake: bool = True,
         implementations: OpImplementations = BUILT_IN,
+        recorded_ranks: bool = True,
     ) -> None:
+        """`recorded_ranks`: whether the ranks in the file hold; not if an input has another shape."""
+        self.recorded_ranks = recorded_ranks
         self.state, self.engine, self.bake, self.implementations = state, engine, bake, implementations
         self.steps: list[Step] = []
         self.baked: set[Variable] = set()
@@ -265,7 +268,8 @@ class Tracer:
             if run is not None and kernel is not None and kernel.strict:
                 run = with_checked_shapes(run, shapes, node.name, node.op)
             outputs = [Operand(t, s, name=node.name) for t, s in zip(types, shapes, strict=True)]
-        _use_recorded_ranks(node, outputs)
+        if self.recorded_ranks:
+            _use_recorded_ranks(node, outputs)
         effect = ordered and node.op not in READS
         self.add(
             Step(node.name, node.op, tuple(inputs), tuple(outputs), nodes, run, effect, why, attrs=attrs)

@@ -1,6 +1,6 @@
 """Check a request against its signature: input names, input types and requested outputs.
 
-Error messages are TensorFlow's. Shapes are checked by the session, the encoding by each front end.
+Error messages are TensorFlow's. Shapes are checked by the ops of the model, the encoding by each front end.
 """
 
 from __future__ import annotations

@@ -138,7 +138,6 @@ BAD = [
         'JSON Value: "" found at incorrect level: 2 in the JSON DOM. Expected at level: 2'),
     bad("half:predict", {"inputs": [{"b64": "aGk="}]},
         TYPED.format('{\n    "b64": "aGk="\n}', "Object", "float")),
-    bad("half:predict", {"inputs": [[[1]]]}, "`x:0` must have shape (?,), got (1, 1, 1)"),
     bad("half:predict", b'{"inputs": %s1%s}' % (b"[" * 40, b"]" * 40),
         f"JSON Value: {'[' * 40}1{']' * 40} has more than 32 levels of lists"),
     bad_row("0", "INVALID_ARGUMENT: " + TYPED.format('"x"', "String", "float"), rows=["x", "y"]),

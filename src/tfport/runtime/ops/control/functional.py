@@ -94,7 +94,7 @@ def while_(tracer: Tracer, node: Node, inputs: list[Operand], attrs: Attrs) -> l
         inputs,
         lambda variables: tracer.call(condition[0], variables, condition[1])[0],
         lambda variables: tracer.call(body[0], variables, body[1]),
-        ranks_of(attrs.get("output_shapes"), len(inputs)),
+        ranks_of(attrs.get("output_shapes") if tracer.recorded_ranks else None, len(inputs)),
         [o.dtype == VARIANT and is_only_stacked(node.output(i)) for i, o in enumerate(inputs)],
     )
     return trace_loop(tracer, loop)

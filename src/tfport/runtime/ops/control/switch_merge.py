@@ -164,7 +164,7 @@ class LoopFrame:
             tracer.region([*(end.node for end in ends if end not in inner), *controls], inner, bindings)
             return [_value(tracer, inner, end, bindings) for end in ends]
 
-        ranks = [_rank(merge) for merge in self.merges]
+        ranks = [merge.output_shape(0).rank if tracer.recorded_ranks else None for merge in self.merges]
         left = [[exit_ for switch in several for exit_ in _exits(switch)] for several in self.switches]
         stackable = [all(is_only_stacked(exit_.output(0)) for exit_ in exits) for exits in left]
         results = trace_loop(tracer, Loop(self.name, "While", initial, decide, iterate, ranks, stackable))
@@ -174,10 +174,6 @@ class LoopFrame:
 
 def _exits(switch: Node) -> list[Node]:
     return [user for user in switch.output(0).uses if user.op in EXITS]
-
-
-def _rank(merge: Node) -> int | None:
-    return merge.output_shape(0).rank
 
 
 def _value(tracer: Tracer, env: Env, value: Value, bindings: Mapping[str, Attr]) -> Operand:
