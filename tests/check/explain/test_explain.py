@@ -296,3 +296,34 @@ def test_backslashes_in_paths_of_windows_are_kept():
 )
 def test_libraries_of_other_systems_have_a_name_on_linux(name, on_linux):
     assert linux_library(name) == on_linux
+
+
+def test_a_row_whose_lookup_rejects_the_text_leaves_it_to_a_more_general_row():
+    text = 'File "/usr/lib/site-packages/keras.py", line 3: No module named \'acme\''
+    assert names(explain_texts([text])) == ["module-not-found"]
+    assert names(explain_texts(["lib.so: version `ACME_2.1' not found"])) == ["library-version-not-found"]
+
+
+def test_source_lines_of_a_traceback_are_no_messages():
+    trace = (
+        'Traceback (most recent call last):\n  File "saving.py", line 228, in load_model\n'
+        "    raise ValueError('No model found in config file.')\nKeyError: 'Op type not registered BatchMatMulV2'"
+    )
+    assert names(explain_texts([trace])) == ["unregistered-op"]
+    notebook = (
+        "~/keras/engine/saving.py in load_model(filepath, custom_objects, compile)\n"
+        "    227     if model_config is None:\n"
+        "    228       raise ValueError('No model found in config file.')\n"
+        "--> 229     model_config = json.loads(model_config.decode('utf-8'))\n"
+        "AttributeError: 'str' object has no attribute 'decode'"
+    )
+    assert names(explain_texts([notebook])) == ["h5py-too-new"]
+
+
+def test_what_does_not_stop_the_program_follows_its_error():
+    log = (
+        "W dso_loader.cc:60] Could not load dynamic library 'libcudart.so.11.0'; dlerror: libcudart.so.11.0: "
+        "cannot open shared object file: No such file or directory\n"
+        "ModuleNotFoundError: No module named 'tensorflow.contrib'"
+    )
+    assert names(explain_texts([log])) == ["contrib-removed", "library-not-found"]

@@ -15,7 +15,14 @@ from typing import TYPE_CHECKING, Any
 from tfport.check.explain.find import MessageFinder
 from tfport.check.explain.log import MOST
 from tfport.check.explain.lookup import Meaning, MessageMatch, lookup_function
-from tfport.check.explain.messages import HARMLESS, messages
+from tfport.check.explain.messages import (
+    ERROR,
+    HARMLESS,
+    KINDS_OF_ROWS,
+    WARNING,
+    KnownMessage,
+    messages,
+)
 
 if TYPE_CHECKING:
     from tfport.atlas.target import Target
@@ -129,14 +136,27 @@ class _LogText:
 def _explanations(
     matches: list[MessageMatch], target: Target | None, model: ModelContext | None
 ) -> list[Explanation]:
-    """Explain matches, errors first; messages that only name a place are dropped if there are others."""
-    explained = [(_explain(match, target, model), match.message) for match in _without_source_lines(matches)]
-    consequences = {name for explanation, row in explained if explanation for name in row.instead_of}
-    made = [explanation for explanation, row in explained if explanation and row.name not in consequences]
+    """Explain matches, errors first; messages that only name a place are dropped if there are other errors."""
+    explained = _explained(_without_source_lines(matches), target, model)
+    consequences = {name for _, row in explained for name in row.instead_of}
+    made = [explanation for explanation, row in explained if row.name not in consequences]
     only_alone = {match.message.name for match in matches if match.message.only_alone}
-    errors = [e for e in made if e.name not in only_alone and e.kind != HARMLESS]
-    alone = [e for e in made if e.name in only_alone]
-    return [*(errors or alone[:1]), *(e for e in made if e.kind == HARMLESS)]
+    by_kind = {kind: [e for e in made if e.kind == kind] for kind in KINDS_OF_ROWS}
+    errors = [e for e in by_kind[ERROR] if e.name not in only_alone]
+    return [*(errors or by_kind[ERROR][:1]), *by_kind[WARNING], *by_kind[HARMLESS]]
+
+
+def _explained(
+    matches: list[MessageMatch], target: Target | None, model: ModelContext | None
+) -> list[tuple[Explanation, KnownMessage]]:
+    """The explanations of matches with their rows, without those within one that is explained."""
+    explained: dict[int, tuple[Explanation, KnownMessage]] = {}
+    for match in matches:
+        if not any(id(other) in explained for other in match.within) and (
+            explanation := _explain(match, target, model)
+        ):
+            explained[id(match)] = explanation, match.message
+    return list(explained.values())
 
 
 def _without_source_lines(matches: list[MessageMatch]) -> list[MessageMatch]:

@@ -1,7 +1,8 @@
 """Find the messages of the tables in a text, each once, with the number of its occurrences.
 
-Where the wordings of two rows match the same words, the first row of the tables counts: specific
-rows come before general ones.
+Where the wordings of two rows match the same words, the first row of the tables counts, unless
+its lookup rejects the text: specific rows come before general ones. What is within a line of
+source code of a traceback is no message.
 
 Time grows linearly with the length of the text: a pattern is tried only where its longest
 literal part occurs, matches within a limited distance from there, and is given up after too
@@ -13,7 +14,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 
-from tfport.check.explain.log import OVERLAP, windows
+from tfport.check.explain.log import OVERLAP, Window, windows
 from tfport.check.explain.lookup import MessageMatch
 from tfport.check.explain.messages import REACH, KnownMessage, MessagePattern, messages
 
@@ -40,14 +41,19 @@ class MessageFinder:
         `any_case`: with any capitals; this is slower, and for short texts only.
         """
         find = self._find_in_any_case if any_case else self._find
-        for text, end in windows(lines):
-            taken: list[tuple[int, int]] = []
-            for message in messages():
-                for start, stop, names in _find_message(message, text, end, find):
-                    if not any(first <= start and stop <= last for first, last in taken):
-                        taken.append((start, stop))
-                        self._add(message, names, text[start:stop], text[start : start + OVERLAP])
+        for window in windows(lines):
+            self._read_window(window, find)
         return list(self._matches_by_key.values())
+
+    def _read_window(self, window: Window, find: Find) -> None:
+        taken: list[tuple[int, int, MessageMatch]] = []
+        for message in messages():
+            for start, stop, names in _find_message(message, window.text, window.end, find):
+                if window.is_source(start, stop):
+                    continue
+                within = [match for first, last, match in taken if first <= start and stop <= last]
+                if match := self._add(message, names, window.text, start, stop, within):
+                    taken.append((start, stop, match))
 
     def _find_in_any_case(self, pattern: MessagePattern, text: str, end: int) -> Iterator[Match]:
         for match in pattern.in_any_case.finditer(text, 0, end):
@@ -70,18 +76,32 @@ class MessageFinder:
                     yield match.start(), match.end(), match.groupdict()
             place = text.find(anchor, after)
 
-    def _add(self, message: KnownMessage, names: dict[str, str], quote: str, text: str) -> None:
+    def _add(
+        self,
+        message: KnownMessage,
+        names: dict[str, str],
+        text: str,
+        start: int,
+        stop: int,
+        within: list[MessageMatch],
+    ) -> MessageMatch | None:
         key = (message.name, *(value for name, value in sorted(names.items()) if name != "node"))
         if key not in self._matches_by_key:
             if len(self._matches_by_key) >= MOST_MESSAGES:
-                self.more += 1
-                return
-            self._matches_by_key[key] = MessageMatch(message, names, text, quote, count=0)
+                self.more += not within
+                return None
+            self._matches_by_key[key] = MessageMatch(
+                message, names, text[start : start + OVERLAP], text[start:stop], count=0,
+                before=text[max(0, start - OVERLAP) : start], within=within,
+            )  # fmt: skip
         match = self._matches_by_key[key]
         match.count += 1
+        if not within:
+            match.within = []
         node = names.get("node")
         if node and node not in match.nodes and len(match.nodes) < MOST_NODES:
             match.nodes.append(node)
+        return match
 
 
 def _find_message(message: KnownMessage, text: str, end: int, find: Find) -> Iterator[Match]:

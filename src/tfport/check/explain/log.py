@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 from typing import IO
 
 LONGEST_LINE = 1 << 15
@@ -42,6 +43,12 @@ PREFIXES = re.compile(
     r")"
 )
 
+TRACEBACK_PLACE = re.compile(r"\s*File \"[^\"\n]{1,400}\", line \d{1,9}, in [^\n]{1,200}$")
+EXCEPTION = re.compile(r"[\w.]{0,200}(?:Error|Exception|Exit|Interrupt|Warning)\b")
+NOTEBOOK_PLACE = re.compile(r"\s*[^\s(]{1,400} in [\w<>.]{1,200}\(")
+NOTEBOOK_ARROW = re.compile(r"\s*-{2,9}> {0,4}\d{1,6}\b")
+NOTEBOOK_LINE = re.compile(r"\s*(?:-{2,9}> {0,4})?(\d{1,6})(?: |$)")
+
 
 def lines_of(stream: IO[str]) -> Iterator[str]:
     """The lines of a file; a very long line in pieces."""
@@ -49,23 +56,54 @@ def lines_of(stream: IO[str]) -> Iterator[str]:
         yield line
 
 
-def windows(lines: Iterable[str]) -> Iterator[tuple[str, int]]:
-    """Windows of the text, each with the offset before which a message belongs to it.
+@dataclass(frozen=True)
+class Window:
+    """A part of the text."""
 
-    A message that starts after that offset is in the next window again.
-    """
+    text: str
+    end: int
+    """Messages that start from here on are in the next window again."""
+    source_lines: list[tuple[int, int]]
+    """Where the lines of source code of a traceback start and end."""
+
+    def is_source(self, start: int, stop: int) -> bool:
+        """Whether a part of the text is within one line of source code."""
+        return any(first <= start and stop <= last for first, last in self.source_lines)
+
+
+def windows(lines: Iterable[str]) -> Iterator[Window]:
+    """Windows of the text, which overlap."""
     kept: list[str] = []
-    size = 0
+    source_lines: list[tuple[int, int]] = []
+    size, before = 0, ""
     for line in lines:
         if text := " ".join(clean(line)):
             kept.append(text)
+            if _is_source_line(before, line):
+                source_lines.append((size, size + len(text)))
             size += len(text) + 1
+            before = line
         if size > WINDOW:
             text = " ".join(kept)
-            yield text, len(text) - OVERLAP
-            kept, size = [text[-OVERLAP:]], OVERLAP
+            yield Window(text, len(text) - OVERLAP, source_lines)
+            moved = len(text) - OVERLAP
+            source_lines = [(start - moved, stop - moved) for start, stop in source_lines if start >= moved]
+            kept, size = [text[-OVERLAP:]], OVERLAP + 1
     text = " ".join(kept)
-    yield text, len(text)
+    yield Window(text, len(text), source_lines)
+
+
+def _is_source_line(before: str, line: str) -> bool:
+    """Whether a traceback shows a line of source code here, as Python and notebooks do."""
+    if TRACEBACK_PLACE.match(before):
+        return not EXCEPTION.match(line)
+    if NOTEBOOK_ARROW.match(line):
+        return True
+    number, previous = NOTEBOOK_LINE.match(line), NOTEBOOK_LINE.match(before)
+    if number is None:
+        return False
+    follows = previous is not None and int(previous[1]) + 1 == int(number[1])
+    return follows or NOTEBOOK_PLACE.match(before) is not None
 
 
 def clean(line: str) -> list[str]:

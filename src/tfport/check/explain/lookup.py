@@ -33,6 +33,10 @@ class MessageMatch:
     nodes: list[str] = field(default_factory=list)
     """Some of the nodes that it names."""
     count: int = 1
+    before: str = ""
+    """The text before the message."""
+    within: list[MessageMatch] = field(default_factory=list)
+    """Matches of earlier rows that contain it; empty if it also occurs outside of them."""
 
     @property
     def op(self) -> str | None:

@@ -27,7 +27,8 @@ TOPICS = (
     "running",
 )  # fmt: skip
 """The tables. Explanations are listed in their order: the most specific causes first."""
-ERROR, HARMLESS = "error", "harmless"
+KINDS_OF_ROWS = ERROR, WARNING, HARMLESS = "error", "warning", "harmless"
+"""A warning does not stop the program: it is explained after its errors."""
 CODE = re.compile(r"TFP\d{1,6}", re.IGNORECASE)
 GAP = re.compile(r"\{(\w+)(?::(\w+))?\}")
 PIECE = re.compile(r"(\{\w+(?::\w+)?\}|…|')")
