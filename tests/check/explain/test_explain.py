@@ -307,7 +307,8 @@ def test_a_row_whose_lookup_rejects_the_text_leaves_it_to_a_more_general_row():
 def test_source_lines_of_a_traceback_are_no_messages():
     trace = (
         'Traceback (most recent call last):\n  File "saving.py", line 228, in load_model\n'
-        "    raise ValueError('No model found in config file.')\nKeyError: 'Op type not registered BatchMatMulV2'"
+        "    raise ValueError('No model found in config file.')\n"
+        "NotFoundError: Op type not registered 'BatchMatMulV2'"
     )
     assert names(explain_texts([trace])) == ["unregistered-op"]
     notebook = (
