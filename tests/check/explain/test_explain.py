@@ -299,7 +299,7 @@ def test_libraries_of_other_systems_have_a_name_on_linux(name, on_linux):
 
 
 def test_a_row_whose_lookup_rejects_the_text_leaves_it_to_a_more_general_row():
-    text = 'File "/usr/lib/site-packages/keras.py", line 3: No module named \'acme\''
+    text = "File \"/usr/lib/site-packages/keras.py\", line 3: No module named 'acme'"
     assert names(explain_texts([text])) == ["module-not-found"]
     assert names(explain_texts(["lib.so: version `ACME_2.1' not found"])) == ["library-version-not-found"]
 

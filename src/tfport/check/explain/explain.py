@@ -136,7 +136,7 @@ class _LogText:
 def _explanations(
     matches: list[MessageMatch], target: Target | None, model: ModelContext | None
 ) -> list[Explanation]:
-    """Explain matches, errors first; messages that only name a place are dropped if there are other errors."""
+    """Explain matches, errors first; messages that only name a place only if there are no other errors."""
     explained = _explained(_without_source_lines(matches), target, model)
     consequences = {name for _, row in explained for name in row.instead_of}
     made = [explanation for explanation, row in explained if row.name not in consequences]
