@@ -82,6 +82,13 @@ def test_probes_use_paths_that_the_server_answers(container):
     assert ports == {int(flags(container)["rest_api_port"])}
 
 
+@both
+def test_probes_are_patient(container):
+    """Kubernetes waits only one second by default, and machines can be busy."""
+    probes = [container[f"{name}Probe"] for name in ("startup", "readiness", "liveness")]
+    assert [probe.get("timeoutSeconds", 1) for probe in probes] == [5, 5, 5]
+
+
 def test_the_paths_of_the_probes_are_answered():
     with serving() as server:
         for path in (LIVE, READY):

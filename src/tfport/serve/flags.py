@@ -91,7 +91,9 @@ FLAGS = (
 )  # fmt: skip
 OURS = (
     _supported("host", str, "127.0.0.1", "address to listen on; 0.0.0.0 for all interfaces"),
-    _supported("rest_api_max_body_bytes", int, 1 << 28, "maximum size of a REST request body in bytes"),
+    _supported("rest_api_max_body_bytes", int, 1 << 27, "maximum size of a REST request body in bytes"),
+    _supported("rest_api_body_processes", int, 2,
+               "processes that read large REST bodies; 0 reads them in the server"),
     _supported("auth_token_file", str, "",
                "file with the bearer tokens that clients must send, one per line"),
     _supported("library", str, "", "comma-separated custom-op libraries built with `tfport lib build`"),

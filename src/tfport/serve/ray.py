@@ -29,6 +29,7 @@ from tfport.serve.rest.paths import parse_path
 from tfport.serve.rest.routes import answer_get, answer_post
 from tfport.serve.servable import Arrays, Servable, ThreadRunner
 from tfport.serve.status import StatusCode, StatusError
+from tfport.serve.workers.pool import WorkerPool
 
 if TYPE_CHECKING:
     from ray.serve import Application
@@ -48,6 +49,7 @@ class Replica:
         self.servable = Servable(name, number, Session(path, threads=threads), ThreadRunner(pool))
         self.catalog = ModelCatalog()
         self.catalog.publish(self.servable)
+        self.workers = WorkerPool(processes=0)  # Ray runs as many replicas as needed
 
     def __del__(self) -> None:
         """Called by Ray when it ends a replica; not earlier, as variables may be read again."""
@@ -73,7 +75,7 @@ class Replica:
             if request.method == "GET":
                 body = answer_get(self.catalog, path)
             else:
-                body = await answer_post(self.catalog, path, await request.body(), None)
+                body = await answer_post(self.catalog, path, await request.body(), None, workers=self.workers)
         except StatusError as error:
             status, body = error.code, error_body(error.message)
         return Response(body, status.http, media_type="application/json")

@@ -17,8 +17,8 @@ from typing import TYPE_CHECKING, Any, Protocol
 from tfport.errors import CannotRun, Error, InternalError
 from tfport.graph.model import Model, Signature
 from tfport.runtime.composite import flatten_inputs, pack_outputs
-from tfport.runtime.select_signature import DEFAULT
 from tfport.runtime.session import Session
+from tfport.serve.interface import ServableInterface
 from tfport.serve.request_checks import inputs_are_known, outputs_are_known
 from tfport.serve.status import StatusCode, StatusError, invalid_argument
 
@@ -88,12 +88,13 @@ class Servable:
     def signatures(self) -> dict[str, Signature]:
         return self.model.signatures
 
+    @property
+    def interface(self) -> ServableInterface:
+        return ServableInterface(self.name, self.signatures)
+
     def signature(self, name: str = "") -> Signature:
         """Return the signature of this name; the default one if the name is empty."""
-        wanted = name or DEFAULT
-        if wanted not in self.signatures:
-            raise invalid_argument(f'Serving signature name: "{wanted}" not found in signature def')
-        return self.signatures[wanted]
+        return self.interface.signature(name)
 
     async def predict(self, signature: str, inputs: Mapping[str, Any], outputs: Sequence[str] = ()) -> Arrays:
         """Answer a call; `outputs` are the ones to return (default: all)."""

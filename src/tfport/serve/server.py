@@ -50,8 +50,9 @@ from tfport.serve.status import StatusCode, StatusError
 from tfport.serve.v2 import grpc as v2_grpc
 from tfport.serve.v2 import openapi as v2_openapi
 from tfport.serve.v2 import rest as v2_rest
+from tfport.serve.workers.pool import WorkerPool
 
-MOST_BODY_BYTES = 2**30
+MOST_BODY_BYTES = 2**29
 """Total size of all REST bodies in memory."""
 
 
@@ -235,6 +236,7 @@ class Server:
             timeout_seconds=flags.number("rest_api_timeout_in_ms") / 1e3,
             most_bytes=flags.number("rest_api_max_body_bytes"),
             body_budget=BodyBudget(max(MOST_BODY_BYTES, flags.number("rest_api_max_body_bytes"))),
+            workers=WorkerPool(flags.number("rest_api_body_processes")),
             cors=flags.boolean("rest_api_enable_cors_support"),
             check_method=flags.boolean("enable_signature_method_name_check"),
             tls=context,

@@ -13,6 +13,7 @@ from tests.serve.rest.server import TYPES
 from tfport.graph.dtypes import DType
 from tfport.graph.model import Signature, TensorSpec
 from tfport.graph.shapes import UNKNOWN
+from tfport.serve.rest import encode as encode_module
 from tfport.serve.rest.decode import TensorLayout, decode
 from tfport.serve.rest.encode import encode, printed
 from tfport.serve.rest.examples_json import decode_examples
@@ -79,6 +80,17 @@ def test_rows_of_several_outputs_hold_each_its_values(rows):
     assert [row["i"] for row in rows_read] == [[row[1]] for row in rows]
     assert [row['a"b'] for row in rows_read] == [row[2] for row in rows]
     np.testing.assert_array_equal(np.array([row["f%s"] for row in rows_read], np.float32), columns["f%s"])
+
+
+@given(
+    hnp.arrays(np.float32, hnp.array_shapes(min_side=0, max_dims=4))
+    | hnp.arrays(object, hnp.array_shapes(min_side=0, max_dims=3), elements=st.binary(max_size=2))
+)
+def test_large_arrays_are_printed_in_slices_with_the_same_text(array):
+    whole = printed(array)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(encode_module, "SLICE", 2)
+        assert printed(array) == whole
 
 
 ANY_JSON = st.recursive(

@@ -96,7 +96,7 @@ def test_a_body_that_is_only_the_data_of_the_one_input(server):
 def test_nan_is_read_and_written(server):
     body = json.dumps(sums()).replace("[1, 2, 3]", "[NaN, Infinity, 3]")
     _, _, text = ask(server, "POST", "/v2/models/sums/infer", body)
-    assert b'"data":[NaN, Infinity, 9.0]' in text
+    assert b'"data":[NaN,Infinity,9.0]' in text
 
 
 REGION = {"shared_memory_region": "r"}

@@ -128,4 +128,4 @@ def test_a_byte_of_a_bool_may_be_any_but_zero():
 
 def test_nan_and_infinities_are_written_as_triton_writes_them():
     array = np.array([np.nan, np.inf, -np.inf, 1], np.float32)
-    assert orjson.dumps(tensors.to_json(array)) == b"[NaN, Infinity, -Infinity, 1.0]"
+    assert orjson.dumps(tensors.to_json(array)) == b"[NaN,Infinity,-Infinity,1.0]"

@@ -8,7 +8,7 @@ prints. Strings of outputs whose name ends in `_bytes` are written as base64.
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -25,6 +25,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 BYTES_SUFFIX = "_bytes"
+SLICE = 2**16
+"""Elements to print at a time: some milliseconds, during which the event loop must wait."""
 _NUMPY = orjson.OPT_SERIALIZE_NUMPY
 
 
@@ -79,12 +81,14 @@ def _rows(arrays: Mapping[str, NDArray[Any]]) -> bytes:
 def _cells(array: NDArray[Any], name: str) -> list[bytes]:
     """Print each row of an array."""
     if array.ndim == 1 and len(array) and array.dtype.kind not in "OSU":
-        return printed(array)[1:-1].split(b",")
+        return [cell for part in _slices(array, SLICE) for cell in printed(part)[1:-1].split(b",")]
     return [printed(row, name) for row in array]
 
 
 def printed(array: Any, name: str = "") -> bytes:
     """Print an array as nested lists, a scalar as itself."""
+    if np.ndim(array) and array.size > SLICE:
+        return _printed_in_slices(array, name)
     if isinstance(array, bytes | str) or array.dtype.kind in "OSU":
         return _strings(np.asarray(array, object), name.endswith(BYTES_SUFFIX))
     values = np.ascontiguousarray(array) if np.ndim(array) else array[()]
@@ -92,6 +96,20 @@ def printed(array: Any, name: str = "") -> bytes:
     if values.dtype.kind == "f" and not np.isfinite(values).all():
         return _with_literals(text, values)
     return text
+
+
+def _printed_in_slices(array: NDArray[Any], name: str) -> bytes:
+    rows = SLICE * len(array) // array.size
+    parts = (
+        (printed(part, name)[1:-1] for part in _slices(array, rows))
+        if rows
+        else (printed(row, name) for row in array)
+    )
+    return b"[%s]" % b",".join(parts)
+
+
+def _slices(array: NDArray[Any], rows: int) -> Iterator[NDArray[Any]]:
+    return (array[begin : begin + rows] for begin in range(0, len(array), rows))
 
 
 def _with_literals(text: bytes, values: NDArray[Any]) -> bytes:

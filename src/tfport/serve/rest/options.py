@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from tfport.serve.auth_tokens import AuthTokens
 from tfport.serve.request_metrics import RequestMetrics
 from tfport.serve.rest.body_budget import BodyBudget
+from tfport.serve.workers.pool import WorkerPool
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,7 +19,7 @@ class RestOptions:
     port: int = 8501
     timeout_seconds: float = 30.0
     """Timeout for receiving a body, and for the answer after it; 0 means no limit."""
-    most_bytes: int = 256 * 2**20
+    most_bytes: int = 128 * 2**20
     """Maximum size of a body after decompression."""
     gzip_from: int = 8192
     """Compress responses from this size for clients that accept it; 0 means never."""
@@ -26,8 +27,10 @@ class RestOptions:
     """Close idle connections after this time; load balancers keep theirs for 600 seconds."""
     most_calls: int = 4096
     """Maximum parallel requests, as for gRPC; further ones are rejected before their bodies are read."""
-    body_budget: BodyBudget = field(default_factory=lambda: BodyBudget(2**30))
+    body_budget: BodyBudget = field(default_factory=lambda: BodyBudget(2**29))
     """Limit for the bodies of all requests together; must be at least `most_bytes`."""
+    workers: WorkerPool = field(default_factory=WorkerPool)
+    """Processes that read large bodies; `RestServer.stop` ends them."""
     cors: bool = False
     check_method: bool = False
     """Require the matching method name in signatures (`--enable_signature_method_name_check`)."""

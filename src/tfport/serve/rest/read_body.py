@@ -10,27 +10,30 @@ from aiohttp.web_protocol import RequestPayloadError
 
 from tfport.serve.rest.options import RestOptions
 from tfport.serve.status import StatusCode, StatusError
+from tfport.serve.workers.memory_file import MemoryFile
+from tfport.serve.workers.pool import Body
 
 SLOWEST = 2**17
 """Bytes per second: a large body that arrives at least this fast gets more time."""
 
 
-async def read_body(request: web.Request, options: RestOptions) -> bytes:
-    """Return the whole body, decompressed."""
+async def read_body(request: web.Request, options: RestOptions) -> Body:
+    """Return the whole body, decompressed; a large one as a file in memory, for a worker."""
     most, seconds = options.most_bytes, options.timeout_seconds
     if (request.content_length or 0) > most:
         raise _too_large(most)
-    started, body = asyncio.get_running_loop().time(), bytearray()
+    started = asyncio.get_running_loop().time()
+    body: bytearray | MemoryFile = bytearray()
     try:
         async with asyncio.timeout(seconds or None) as limit:
             while chunk := await request.content.readany():
                 if len(body) + len(chunk) > most:
                     raise _too_large(most)
                 options.body_budget.reserve(request, len(chunk))
-                body += chunk
+                body = _joined(body, chunk, options.workers.large)
                 if seconds and len(body) > SLOWEST:
                     limit.reschedule(started + seconds + len(body) / SLOWEST)
-        return bytes(body)
+        return body if isinstance(body, MemoryFile) else bytes(body)
     except ConnectionError:
         raise StatusError(StatusCode.CANCELLED, "The client disconnected") from None
     except TimeoutError:
@@ -40,6 +43,17 @@ async def read_body(request: web.Request, options: RestOptions) -> bytes:
     except (RequestPayloadError, HttpProcessingError, ClientPayloadError):
         request.content.feed_eof()
         raise web.HTTPBadRequest(text="The body cannot be read: it is incomplete or badly encoded") from None
+
+
+def _joined(body: bytearray | MemoryFile, chunk: bytes, large: int) -> bytearray | MemoryFile:
+    if isinstance(body, bytearray) and len(body) + len(chunk) >= large:
+        start, body = body, MemoryFile()
+        body.write(start)
+    if isinstance(body, MemoryFile):
+        body.write(chunk)
+    else:
+        body += chunk
+    return body
 
 
 def _too_large(most: int) -> web.HTTPRequestEntityTooLarge:

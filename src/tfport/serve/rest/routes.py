@@ -16,6 +16,7 @@ from tfport.serve.rest.encode import encode
 from tfport.serve.rest.examples_json import classes_json, decode_examples, regressions_json
 from tfport.serve.rest.paths import ParsedPath
 from tfport.serve.servable import Servable
+from tfport.serve.workers.pool import Body, WorkerPool
 
 _T = TypeVar("_T")
 
@@ -32,9 +33,10 @@ def answer_get(catalog: ModelCatalog, path: ParsedPath) -> bytes:
 async def answer_post(
     catalog: ModelCatalog,
     path: ParsedPath,
-    body: bytes,
+    body: Body,
     metrics: RequestMetrics | None,
     *,
+    workers: WorkerPool,
     check_method: bool = False,
 ) -> bytes:
     """Answer a POST request; `check_method` requires the matching method name for classify and regress."""
@@ -42,8 +44,8 @@ async def answer_post(
     servable.running += 1  # also while a body is decoded, so that it is not unloaded meanwhile
     try:
         if path.verb == paths.PREDICT:
-            return await _predict(servable, body, metrics)
-        request = await offload(len(body), lambda: decode_examples(body))
+            return await _predict(servable, body, metrics, workers)
+        request = await workers.read(body, decode_examples)
         if metrics:
             metrics.examples(path.model, len(request.examples))
         if path.verb == paths.CLASSIFY:
@@ -56,9 +58,11 @@ async def answer_post(
         servable.running -= 1
 
 
-async def _predict(servable: Servable, body: bytes, metrics: RequestMetrics | None) -> bytes:
+async def _predict(
+    servable: Servable, body: Body, metrics: RequestMetrics | None, workers: WorkerPool
+) -> bytes:
     started = perf_counter()
-    request = await offload(len(body), lambda: decode(body, servable.signature))
+    request = await workers.read(body, decode, servable.interface.signature)
     decoded = perf_counter()
     outputs = await servable.predict(request.signature.name, request.inputs)
     ran = perf_counter()

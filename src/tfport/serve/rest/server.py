@@ -127,6 +127,7 @@ class RestServer:
         except TimeoutError:
             _log.warning("%d REST requests were cut off when the server stopped", self._running)
         await self._runner.cleanup()
+        self.options.workers.close()
         self._site = self._runner = None
 
     @web.middleware
@@ -199,7 +200,12 @@ class RestServer:
             self._catalog.get(parsed.model, parsed.version, parsed.label)  # before reading a large body
             body = await read_body(request, options)
             work = answer_post(
-                self._catalog, parsed, body, options.metrics, check_method=options.check_method
+                self._catalog,
+                parsed,
+                body,
+                options.metrics,
+                check_method=options.check_method,
+                workers=options.workers,
             )
             return _json(await within_time(options.timeout_seconds, work))
 

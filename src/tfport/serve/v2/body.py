@@ -14,6 +14,7 @@ from typing import Any
 
 import orjson
 
+from tfport.serve.interface import ServableInterface
 from tfport.serve.servable import Arrays, Servable
 from tfport.serve.status import invalid_argument
 from tfport.serve.v2 import tensors
@@ -21,7 +22,6 @@ from tfport.serve.v2.infer import InferRequest, reject_unsupported
 from tfport.serve.v2.metadata import shape_of, signature_of
 
 LENGTH = "Inference-Header-Content-Length"
-_DUMPS = orjson.OPT_SERIALIZE_NUMPY
 
 
 @dataclass
@@ -39,13 +39,15 @@ class RestInferRequest:
         return any(map(self.is_binary, names))
 
 
-def read_request(body: bytes, length: str | None, servable: Servable) -> RestInferRequest:
+def read_request(
+    body: bytes | memoryview, length: str | None, servable: ServableInterface
+) -> RestInferRequest:
     """Parse a body; `length` is the value of the header `Inference-Header-Content-Length`."""
     size = _header_size(length, len(body))
     if size == 0 and length is not None:
         return _only_binary(body, servable)
     parsed, rest = RestInferRequest(), _BinaryData(memoryview(body)[size:])
-    document = _object(parse_json(body[:size]), "the inference request")
+    document = _object(parse_json(bytes(body[:size])), "the inference request")
     parameters = _parameters(document)
     parsed.request.id = _text(document, "id", "")
     parsed.request.signature_name = _text(parameters, "signature_name", "")
@@ -80,7 +82,7 @@ def write_answer(servable: Servable, parsed: RestInferRequest, answers: Arrays) 
     head: dict[str, Any] = {"model_name": servable.name, "model_version": str(servable.version)}
     if parsed.request.id:
         head["id"] = parsed.request.id
-    return orjson.dumps({**head, "outputs": outputs}, option=_DUMPS), raw
+    return orjson.dumps({**head, "outputs": outputs}), raw
 
 
 def parse_json(text: bytes) -> object:
@@ -138,7 +140,7 @@ def _read_output(parsed: RestInferRequest, document: Mapping[str, Any]) -> None:
         parsed.binary[name] = parameters["binary_data"] is True
 
 
-def _only_binary(body: bytes, servable: Servable) -> RestInferRequest:
+def _only_binary(body: bytes | memoryview, servable: ServableInterface) -> RestInferRequest:
     """Read a body that is the data of the only input; one unknown size follows from its length."""
     signature = signature_of(servable)
     if len(signature.inputs) != 1:
@@ -149,7 +151,7 @@ def _only_binary(body: bytes, servable: Servable) -> RestInferRequest:
     datatype, sizes = tensors.datatype_of(spec.dtype), shape_of(spec)
     kind = tensors.kind_of(datatype, name)
     if kind.hasobject:
-        text = len(body).to_bytes(4, "little") + body
+        text = len(body).to_bytes(4, "little") + bytes(body)
         array = tensors.from_raw(datatype, (1,) * len(sizes), text, name)
     else:
         known = kind.itemsize * math.prod(size for size in sizes if size >= 0)

@@ -12,6 +12,7 @@ from typing import Any
 
 from tfport.graph.model import Signature, TensorSpec
 from tfport.runtime.select_signature import DEFAULT
+from tfport.serve.interface import ServableInterface
 from tfport.serve.model_catalog import ModelCatalog, VersionState, VersionStatus
 from tfport.serve.servable import Servable
 from tfport.serve.status import StatusCode, StatusError, invalid_argument
@@ -55,7 +56,7 @@ def is_ready(catalog: ModelCatalog, name: str, version: str = "") -> bool:
         return False
 
 
-def signature_of(servable: Servable, name: str = "") -> Signature:
+def signature_of(servable: Servable | ServableInterface, name: str = "") -> Signature:
     """Return the signature to call: the named one, else the default one, else the only one."""
     known = servable.signatures
     if name or DEFAULT in known:

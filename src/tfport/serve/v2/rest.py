@@ -22,6 +22,8 @@ from tfport.serve.status import StatusCode, StatusError
 from tfport.serve.v2 import metadata
 from tfport.serve.v2.body import LENGTH, parse_json, read_request, write_answer
 from tfport.serve.v2.infer import infer, size_of
+from tfport.serve.workers.memory_file import MemoryFile
+from tfport.serve.workers.pool import Body, WorkerPool
 
 Handler = Callable[[web.Request], Awaitable[web.Response]]
 
@@ -82,8 +84,7 @@ class _Handlers:
 
     async def index(self, request: web.Request) -> web.Response:
         body = await read_body(request, self.options)
-        document = parse_json(body) if body.strip() else {}
-        only_ready = isinstance(document, dict) and document.get("ready") is True
+        only_ready = await self.options.workers.read(body, _asks_for_ready)
         return _json(metadata.repository_index(self.catalog, only_ready))
 
     async def nothing(self, request: web.Request) -> web.Response:
@@ -95,12 +96,15 @@ class _Handlers:
         with measured(options.metrics, "infer", lambda _: metadata.counted_as(self.catalog, name)):
             servable = metadata.find(self.catalog, name, version)  # before reading a large body
             body = await read_body(request, options)
-            work = _inferred(servable, body, request.headers.get(LENGTH))
+            work = _inferred(servable, body, request.headers.get(LENGTH), options.workers)
             return await within_time(options.timeout_seconds, work)
 
 
-async def _inferred(servable: Servable, body: bytes, length: str | None) -> web.Response:
-    parsed = await offload(len(body), read_request, body, length, servable)
+async def _inferred(servable: Servable, body: Body, length: str | None, workers: WorkerPool) -> web.Response:
+    if length is not None and isinstance(body, MemoryFile):  # binary tensors need no parsing
+        parsed = await offload(len(body), read_request, body.view(), length, servable.interface)
+    else:
+        parsed = await workers.read(body, read_request, length, servable.interface)
     answers = await infer(servable, parsed.request)
     head, tensors = await offload(size_of(answers), write_answer, servable, parsed, answers)
     if not parsed.has_binary(answers):
@@ -110,6 +114,12 @@ async def _inferred(servable: Servable, body: bytes, length: str | None) -> web.
         content_type="application/octet-stream",
         headers={LENGTH: str(len(head))},
     )
+
+
+def _asks_for_ready(body: bytes) -> bool:
+    """Whether a request for the index asks only for models that are ready."""
+    document = parse_json(body) if body.strip() else {}
+    return isinstance(document, dict) and document.get("ready") is True
 
 
 def _model_and_version(request: web.Request) -> tuple[str, str]:

@@ -7,7 +7,6 @@ before memory is allocated for it.
 
 from __future__ import annotations
 
-import json
 import math
 import struct
 from collections.abc import Iterable, Mapping, Sequence
@@ -19,6 +18,7 @@ import numpy as np
 import orjson
 
 from tfport.graph.dtypes import DType
+from tfport.serve.rest.encode import printed
 from tfport.serve.status import StatusCode, StatusError, invalid_argument
 
 if TYPE_CHECKING:
@@ -148,7 +148,7 @@ def to_raw(array: Array) -> bytes:
     return b"".join(chain.from_iterable((_LENGTH.pack(len(text)), text) for text in texts))
 
 
-def to_json(array: Array) -> Array | list[Any] | orjson.Fragment:
+def to_json(array: Array) -> list[Any] | orjson.Fragment:
     """Return the flat elements of an array, for orjson."""
     flat = array.ravel()
     if flat.dtype.hasobject:
@@ -159,9 +159,7 @@ def to_json(array: Array) -> Array | list[Any] | orjson.Fragment:
     if flat.dtype == ml_dtypes.bfloat16:
         with np.errstate(invalid="ignore"):  # for signaling NaNs
             flat = flat.astype(np.float32)
-    if flat.dtype.kind == "f" and not np.isfinite(flat).all():  # NaN and Infinity, as Triton writes them
-        return orjson.Fragment(json.dumps(flat.tolist()))
-    return flat
+    return orjson.Fragment(printed(flat))  # with NaN and Infinity, as Triton writes them
 
 
 def answered_datatype(name: str, array: object) -> str:
