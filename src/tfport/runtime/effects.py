@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
+from tfport.graph.attrs import Attr
 from tfport.graph.graph import Function, Node
 from tfport.graph.op_signature import OpSignature
 from tfport.runtime.lower import Implementation
@@ -27,6 +28,11 @@ def is_ordered(
     uses_resource = any(o.dtype.name == "resource" or o.dtype.is_ref for o in inputs)
     is_stateful = signature.stateful and op not in _PURE
     return (is_stateful or uses_resource) and not (kernel is not None and kernel.once)
+
+
+def is_unseeded(attrs: Mapping[str, Attr]) -> bool:
+    """Whether a node draws random numbers that differ in each session: a draw that nothing reads is not needed."""
+    return attrs.get("seed") == 0 and attrs.get("seed2") == 0
 
 
 def required_nodes(function: Function) -> list[Node]:

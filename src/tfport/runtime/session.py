@@ -35,6 +35,7 @@ from tfport.runtime.custom.registry import Registry, definitions_with, ready
 from tfport.runtime.custom.stub import Stubs, with_stubs
 from tfport.runtime.engines.engine import Engine, EngineFailed, make_engine
 from tfport.runtime.engines.no_engine import NoEngine
+from tfport.runtime.fed_values import MAX_VARIANTS, FedValue, special_value
 from tfport.runtime.feeds import as_array
 from tfport.runtime.object_restore import restore_from_objects
 from tfport.runtime.operand import Operand
@@ -49,7 +50,9 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
 Feeds = Mapping[str, "ArrayLike"]
-Key = tuple[tuple[str, ...], tuple[tuple[str, int | None], ...]]
+Assumed = int | FedValue | None
+"""What a plan assumes of a fed tensor: its rank, its value, or only what the graph declares."""
+Key = tuple[tuple[str, ...], tuple[tuple[str, Assumed], ...]]
 MAX_PLANS = 256
 MAX_RANKED_PLANS = 16
 """Maximum number of plans for ranks that callers chose: each plan may have its own copy of the weights."""
@@ -73,6 +76,7 @@ class Session:
         self.state = State(self.model)
         self.engine = make_engine(engine, threads) if isinstance(engine, str) else engine
         self._plans: dict[Key, tuple[Plan, int]] = {}
+        self._variants: dict[tuple[tuple[str, ...], tuple[str, ...]], set[tuple[FedValue | None, ...]]] = {}
         self._lock = threading.RLock()
         self._initialize()
         self._unset = self._without_values()
@@ -87,9 +91,10 @@ class Session:
         names = (fetches,) if isinstance(fetches, str) else tuple(fetches)
         arrays = {_tensor_name(name): value for name, value in (feeds or {}).items()}
         inputs = [self._fed(name, value, any_shape) for name, value in arrays.items()]
-        plan = self._plan(names, list(arrays), self._ranks(arrays, inputs))
+        assumed = self._assumptions(names, list(arrays), inputs)
+        plan = self._plan(names, list(arrays), assumed)
         try:
-            outputs = iter(plan.run(inputs))
+            outputs = iter(plan.run(_unassumed(inputs, assumed)))
         except EngineFailed as error:
             outputs = iter(self._run_on_host(names, list(arrays), inputs, error))
         results = [next(outputs) if ":" in name else None for name in names]
@@ -140,8 +145,8 @@ class Session:
         """The program for these fetches and feeds, before it is cut into islands."""
         return self._traced(fetches, feeds, [None] * len(feeds), bake=bake)[0]
 
-    def _plan(self, fetches: tuple[str, ...], feeds: list[str], ranks: list[int | None]) -> Plan:
-        key = (fetches, tuple(zip(feeds, ranks, strict=True)))
+    def _plan(self, fetches: tuple[str, ...], feeds: list[str], assumed: Sequence[Assumed]) -> Plan:
+        key = (fetches, tuple(zip(feeds, assumed, strict=True)))
         cached = self._plans.get(key)
         if cached is not None and cached[1] == self.state.version:
             return cached[0]
@@ -149,18 +154,27 @@ class Session:
             cached = self._plans.get(key)
             if cached is None or cached[1] != self.state.version:
                 self._make_room(key)
-                program, version = self._traced(fetches, feeds, ranks)
+                program, version = self._traced(fetches, feeds, assumed)
                 cached = self._plans[key] = (Plan(program, self.engine), version)
                 self._release_checkpoint()
         return cached[0]
 
-    def _ranks(self, feeds: Iterable[str], inputs: Sequence[NDArray[Any]]) -> list[int | None]:
-        """The ranks of the inputs to plan for; None for an input that has the shape its tensor declares."""
+    def _assumptions(
+        self, fetches: tuple[str, ...], feeds: Sequence[str], inputs: Sequence[NDArray[Any]]
+    ) -> list[Assumed]:
+        """What to plan for: values of switches, and ranks that the tensors do not declare."""
         shapes = [self._value(name).shape for name in feeds]
-        return [
+        ranks = [
             None if shape.dims is not None and shape.fits(Shape(array.shape)) else array.ndim
             for shape, array in zip(shapes, inputs, strict=True)
         ]
+        values = [special_value(shape.dims, array) for shape, array in zip(shapes, inputs, strict=True)]
+        variants = self._variants.setdefault((fetches, tuple(feeds)), set())
+        if tuple(values) not in variants:
+            if len(variants) >= MAX_VARIANTS:
+                return list(ranks)
+            variants.add(tuple(values))
+        return [value or rank for value, rank in zip(values, ranks, strict=True)]
 
     def _make_room(self, key: Key) -> None:
         """Drop plans if there are too many for another one."""
@@ -171,13 +185,13 @@ class Session:
             self._plans.clear()
 
     def _traced(
-        self, fetches: Sequence[str], feeds: Sequence[str], ranks: Sequence[int | None], *, bake: bool = True
+        self, fetches: Sequence[str], feeds: Sequence[str], assumed: Sequence[Assumed], *, bake: bool = True
     ) -> tuple[Program, int]:
         tensors = [self._value(name) for name in fetches if ":" in name]
         ends = [self._node(name) for name in fetches]
         for _ in range(len(self.model.graph) + 2):
             version = self.state.version
-            program, tracer = self._trace(ends, tensors, feeds, ranks, bake)
+            program, tracer = self._trace(ends, tensors, feeds, assumed, bake)
             raise_unsupported(tracer.unsupported, self.model.where)
             assigned = _assigned(program) & tracer.baked
             if not assigned:
@@ -194,7 +208,7 @@ class Session:
         ends: Sequence[Node],
         tensors: Sequence[Value],
         feeds: Sequence[str],
-        ranks: Sequence[int | None],
+        assumed: Sequence[Assumed],
         bake: bool,
         engine: Engine | None = None,
     ) -> tuple[Program, Tracer]:
@@ -205,20 +219,23 @@ class Session:
             bake=bake,
             implementations=self.registry,
             recorded_ranks=all(
-                v.shape.dims is None for v, r in zip(values, ranks, strict=True) if r is not None
+                v.shape.dims is None for v, a in zip(values, assumed, strict=True) if isinstance(a, int)
             ),
         )
-        args = [self._argument(value, rank) for value, rank in zip(values, ranks, strict=True)]
+        args = [self._argument(value, fact) for value, fact in zip(values, assumed, strict=True)]
         env = dict(zip(values, args, strict=True))
 
         def walk() -> list[Operand]:
             tracer.region([end for end in ends if not any(v in env for v in end.outputs)], env)
             return [self._read(tracer, value, env) for value in tensors]
 
-        return tracer.program(args, walk), tracer
+        return tracer.program(_unassumed(args, assumed), walk), tracer
 
-    def _argument(self, value: Value, rank: int | None) -> Operand:
-        dims = value.shape.dims if rank is None else (None,) * rank
+    def _argument(self, value: Value, assumed: Assumed) -> Operand:
+        if isinstance(assumed, FedValue):
+            constant = np.array(assumed.value, self._type(value).numpy)
+            return Operand(self._type(value), value=constant, name=value.node.name)
+        dims = value.shape.dims if assumed is None else (None,) * assumed
         return Operand(self._type(value), dims, name=value.node.name)
 
     def _read(self, tracer: Tracer, value: Value, env: Env) -> Operand:
@@ -288,6 +305,11 @@ class Session:
         return array
 
 
+def _unassumed(items: Sequence[Any], assumed: Sequence[Assumed]) -> list[Any]:
+    """The items of the fed tensors whose values a plan does not assume."""
+    return [item for item, fact in zip(items, assumed, strict=True) if not isinstance(fact, FedValue)]
+
+
 def _string(text: str) -> NDArray[Any]:
     out = np.empty((), object)
     out[()] = text.encode()
@@ -296,7 +318,7 @@ def _string(text: str) -> NDArray[Any]:
 
 def _has_ranks(key: Key) -> bool:
     """Whether a plan is for ranks that the caller chose."""
-    return any(rank is not None for _, rank in key[1])
+    return any(isinstance(assumed, int) for _, assumed in key[1])
 
 
 def _tensor_name(name: str) -> str:

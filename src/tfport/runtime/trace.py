@@ -23,7 +23,7 @@ from tfport.graph.shapes import UNKNOWN
 from tfport.registry.attr_upgrade import upgraded_attrs
 from tfport.runtime.constant_folding import fold
 from tfport.runtime.custom.shape_functions import with_checked_shapes
-from tfport.runtime.effects import READS, is_ordered, required_nodes
+from tfport.runtime.effects import READS, is_ordered, is_unseeded, required_nodes
 from tfport.runtime.engines.engine import Engine
 from tfport.runtime.failures import PLANNING, planning_error
 from tfport.runtime.host import group_inputs, host_run, kernel_arguments
@@ -36,6 +36,7 @@ from tfport.runtime.order import reached, walk
 from tfport.runtime.program import Program, Run, Step, needed
 from tfport.runtime.state import State, Variable
 from tfport.runtime.unsupported import UnsupportedNode, missing_kernel, unknown_op
+from tfport.runtime.value_facts import ValueFacts
 
 if TYPE_CHECKING:
     from tfport.runtime.ops.control.switch_merge import Structures
@@ -66,6 +67,7 @@ class Tracer:
         self.unsupported: list[UnsupportedNode] = []
         self.lists: dict[Operand, ListFacts] = {}
         """What is known about tensor lists; see `ops.control.list_facts`."""
+        self.facts = ValueFacts()
         self.counters: set[Operand] = set()
         """Loop counters, which are never negative."""
         self._depth = 0
@@ -254,6 +256,8 @@ class Tracer:
         ordered = is_ordered(node.op, signature, inputs, kernel)
         if run is not None and not ordered and (folded := fold(run, inputs, types, node.name)) is not None:
             return folded
+        if (unchanged := self.facts.unchanged_input(node.op, inputs)) is not None:
+            return [unchanged]
         lowered = self._lowered(NodeLowering(node, groups, attrs, signature, types), ordered)
         nodes = lowered.nodes if isinstance(lowered, LoweredNode) else None
         why = "" if isinstance(lowered, LoweredNode) else lowered
@@ -270,10 +274,12 @@ class Tracer:
             outputs = [Operand(t, s, name=node.name) for t, s in zip(types, shapes, strict=True)]
         if self.recorded_ranks:
             _use_recorded_ranks(node, outputs)
-        effect = ordered and node.op not in READS
+        effect = ordered and node.op not in READS and not is_unseeded(attrs)
         self.add(
             Step(node.name, node.op, tuple(inputs), tuple(outputs), nodes, run, effect, why, attrs=attrs)
         )
+        if len(outputs) == 1:
+            self.facts.record(node.op, inputs, outputs[0])
         return outputs
 
     def _lowered(self, lowering: NodeLowering, ordered: bool) -> LoweredNode | str:

@@ -1,0 +1,120 @@
+"""What a tracer knows about values that are not constant: bounds of their elements, and equal shapes.
+
+This removes dropout that keeps everything: with a constant `keep_prob` of 1 the mask
+`Floor(1 + RandomUniform)` is 1 everywhere, and `x * mask` is `x` if the mask has the shape of `x`.
+
+Bounds are the least and the greatest possible element, in the operand's type. The op's own arithmetic in this type
+gives the bounds of its output from those of its inputs, because rounding is monotonic.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from tfport.graph.dtypes import DType
+from tfport.runtime.operand import Operand
+
+Bounds = tuple[Any, Any]
+_UNIFORM = "RandomUniform"
+_DIVISIONS = ("RealDiv", "Div")
+_ARITHMETIC: dict[str, Callable[[Any, Any], Any]] = {
+    "Add": np.add, "AddV2": np.add, "Sub": np.subtract, "Mul": np.multiply,
+}  # fmt: skip
+_COMPARISONS: dict[str, Callable[[Any, Any], Any]] = {
+    "GreaterEqual": np.greater_equal, "Greater": np.greater, "Less": np.less, "LessEqual": np.less_equal,
+}  # fmt: skip
+_KEEP_SHAPE = frozenset(
+    ("Cast", "Elu", "Exp", "Floor", "Identity", "Neg", "Relu", "Selu", "Sigmoid", "Softmax", "Tanh")
+)
+"""Ops with one input, whose output has its shape."""
+
+
+class ValueFacts:
+    """The facts about the operands of one tracer."""
+
+    def __init__(self) -> None:
+        self._bounds: dict[Operand, Bounds] = {}
+        self._same_shape: dict[Operand, Operand] = {}
+        """An earlier operand with the same shape."""
+        self._shape_of: dict[Operand, Operand] = {}
+        """For the result of a `Shape` op, the operand whose shape it is."""
+
+    def unchanged_input(self, op: str, inputs: Sequence[Operand]) -> Operand | None:
+        """The input that an op returns unchanged; None if it computes something."""
+        match op, inputs:
+            case "Mul", (x, y):
+                return x if self._is_one_for(y, x) else y if self._is_one_for(x, y) else None
+            case ("RealDiv" | "Div"), (x, y) if np.dtype(x.dtype.numpy).kind == "f":
+                return x if self._is_one_for(y, x) else None
+            case ("Select" | "SelectV2"), (condition, x, y):
+                chosen = self._only_value(condition)
+                if chosen is None:
+                    return None
+                branch = x if chosen else y
+                return branch if all(self._fits(o, branch) for o in (condition, x, y)) else None
+        return None
+
+    def record(self, op: str, inputs: Sequence[Operand], output: Operand) -> None:
+        """Remember what follows for the output of a new step."""
+        if op == "Shape":
+            self._shape_of[output] = self._root(inputs[0])
+        elif op == _UNIFORM and inputs[0] in self._shape_of:
+            self._same_shape[output] = self._shape_of[inputs[0]]
+        elif op in _KEEP_SHAPE:
+            self._same_shape[output] = self._root(inputs[0])
+        elif op in _ARITHMETIC or op in _COMPARISONS or op in _DIVISIONS:
+            for x, y in (inputs, inputs[::-1]):
+                if self._fits(y, x):
+                    self._same_shape[output] = self._root(x)
+        bounds = _uniform_bounds(output.dtype) if op == _UNIFORM else self._computed(op, inputs, output.dtype)
+        if bounds is not None:
+            self._bounds[output] = bounds
+
+    def _computed(self, op: str, inputs: Sequence[Operand], dtype: DType) -> Bounds | None:
+        if not any(operand in self._bounds for operand in inputs):
+            return None
+        bounds = [b for operand in inputs if (b := self._bounds_of(operand)) is not None]
+        if len(bounds) != len(inputs):
+            return None
+        if op in _ARITHMETIC or op in _COMPARISONS:
+            function = _ARITHMETIC.get(op) or _COMPARISONS[op]
+            corners = [function(a, b) for a in bounds[0] for b in bounds[1]]
+            return min(corners), max(corners)
+        low, high = bounds[0]
+        if op == "Floor":
+            return np.floor(low), np.floor(high)
+        if op == "Cast" and low == high:
+            return (np.asarray(low).astype(dtype.numpy)[()],) * 2
+        return (low, high) if op == "Identity" else None
+
+    def _bounds_of(self, operand: Operand) -> Bounds | None:
+        array = operand.array
+        if array is None:
+            return self._bounds.get(operand)
+        return (array[()], array[()]) if array.ndim == 0 and array.dtype.kind in "fb" else None
+
+    def _only_value(self, operand: Operand) -> Any:
+        """The value of all elements; None where they may differ."""
+        bounds = self._bounds_of(operand)
+        return bounds[0] if bounds is not None and bounds[0] == bounds[1] else None
+
+    def _is_one_for(self, factor: Operand, x: Operand) -> bool:
+        return self._only_value(factor) == 1 and self._fits(factor, x)
+
+    def _fits(self, operand: Operand, x: Operand) -> bool:
+        """Whether an operand is a scalar, or certainly has the shape of `x`."""
+        if operand.rank == 0 or self._root(operand) is self._root(x):
+            return True
+        return operand.shape is not None and None not in operand.shape and operand.shape == x.shape
+
+    def _root(self, operand: Operand) -> Operand:
+        return self._same_shape.get(operand, operand)
+
+
+def _uniform_bounds(dtype: DType) -> Bounds | None:
+    """Of a draw from [0, 1): a random fraction of a number in [1, 2), minus 1."""
+    kind = np.dtype(dtype.numpy)
+    return (kind.type(0), kind.type(1) - np.finfo(kind).eps) if kind.kind == "f" else None
