@@ -10,6 +10,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from tfport.runtime.operand import Dims
 
 if TYPE_CHECKING:
@@ -32,4 +34,6 @@ def special_value(declared: Dims | None, array: NDArray[Any]) -> FedValue | None
         return None
     if array.dtype.kind == "b":
         return FedValue(bool(array))
-    return FedValue(float(array)) if array.dtype.kind == "f" and array in (0, 1) else None
+    if array.dtype.kind == "f" and array in (0, 1) and not np.signbit(array):
+        return FedValue(float(array))
+    return None

@@ -1,0 +1,108 @@
+"""Dropout that keeps everything is not computed; any other is."""
+
+import numpy as np
+import pytest
+from tests.runtime.programs import session_of
+
+DROPOUT_1 = """
+    x = Placeholder() {{dtype={type}, shape=(?, 3)}}
+    keep = Placeholder() {{dtype={type}}}
+    scaled = RealDiv(x, keep) {{T={type}}}
+    shape = Shape(scaled) {{T={type}, out_type=int32}}
+    low = Const() {{dtype={type}, value={type}()[0]}}
+    high = Const() {{dtype={type}, value={type}()[1]}}
+    span = Sub(high, low) {{T={type}}}
+    draw = RandomUniform(shape) {{dtype={type}, T=int32, seed={seed}, seed2=0}}
+    stretched = Mul(draw, span) {{T={type}}}
+    uniform = Add(stretched, low) {{T={type}}}
+    above = Add(keep, uniform) {{T={type}}}
+    mask = Floor(above) {{T={type}}}
+    y = Mul(scaled, mask) {{T={type}}}
+"""
+"""As `tf.nn.dropout` of TensorFlow 1.4 to 1.12 makes it."""
+DROPOUT_2 = """
+    x = Placeholder() {dtype=float32, shape=(?, 3)}
+    rate = Placeholder() {dtype=float32}
+    one = Const() {dtype=float32, value=float32()[1]}
+    keep = Sub(one, rate) {T=float32}
+    scale = RealDiv(one, keep) {T=float32}
+    scaled = Mul(x, scale) {T=float32}
+    shape = Shape(x) {T=float32, out_type=int32}
+    draw = RandomUniform(shape) {dtype=float32, T=int32, seed=0, seed2=0}
+    kept = GreaterEqual(draw, rate) {T=float32}
+    mask = Cast(kept) {SrcT=bool, DstT=float32}
+    y = Mul(scaled, mask) {T=float32}
+    zero = Const() {dtype=float32, value=float32()[0]}
+    chosen = SelectV2(kept, scaled, zero) {T=float32}
+"""
+"""As TensorFlow 1.14 and later make it: by a product, or by a selection."""
+X = np.float32([[1, -2, np.inf], [np.nan, -0.0, 1e-45]])
+
+
+def ops_of(session):
+    ((plan, _),) = session._plans.values()
+    return plan.ops
+
+
+@pytest.mark.parametrize("dtype", ["float16", "float32", "float64"])
+def test_dropout_that_keeps_everything_is_not_computed(dtype):
+    session = session_of(DROPOUT_1.format(type=dtype, seed=0))
+    answer = session.run("y:0", {"x:0": X.astype(dtype), "keep:0": np.array(1, dtype)})
+    assert answer.tobytes() == X.astype(dtype).tobytes()
+    assert ops_of(session) == []
+
+
+@pytest.mark.parametrize("output", ["y:0", "chosen:0"])
+def test_a_rate_of_zero_keeps_everything(output):
+    session = session_of(DROPOUT_2)
+    answer = session.run(output, {"x:0": X, "rate:0": np.float32(0)})
+    assert answer.tobytes() == X.tobytes()
+    assert ops_of(session) == []
+
+
+@pytest.mark.parametrize("output", ["y:0", "chosen:0"])
+def test_other_rates_drop_elements(output):
+    session = session_of(DROPOUT_2)
+    x = np.ones((1000, 3), np.float32)
+    answer = session.run(output, {"x:0": x, "rate:0": np.float32(0.25)})
+    assert set(np.unique(answer)) == {0, np.float32(1) / np.float32(0.75)}
+    assert 0.7 < np.count_nonzero(answer) / x.size < 0.8
+
+
+def test_a_seeded_draw_advances_its_generator_even_if_nothing_is_dropped():
+    text = DROPOUT_1.format(type="float32", seed=5)
+    feeds = {"x:0": np.ones((4, 3), np.float32), "keep:0": np.float32(0.5)}
+    once, twice = session_of(text), session_of(text)
+    twice.run("y:0", {**feeds, "keep:0": np.float32(1)})
+    first, second = (once.run("y:0", feeds).tolist() for _ in range(2))
+    assert first != second
+    assert twice.run("y:0", feeds).tolist() == second
+
+
+def test_a_mask_of_another_shape_is_not_removed():
+    session = session_of("""
+        x = Placeholder() {dtype=float32, shape=(?, 1)}
+        like = Placeholder() {dtype=float32, shape=(?, 3)}
+        keep = Placeholder() {dtype=float32}
+        shape = Shape(like) {T=float32, out_type=int32}
+        draw = RandomUniform(shape) {dtype=float32, T=int32, seed=0, seed2=0}
+        above = Add(keep, draw) {T=float32}
+        mask = Floor(above) {T=float32}
+        y = Mul(x, mask) {T=float32}
+    """)
+    answer = session.run("y:0", {"x:0": [[2.0]], "like:0": np.zeros((1, 3), np.float32), "keep:0": np.float32(1)})
+    assert answer.tolist() == [[2, 2, 2]]
+
+
+def test_bounds_that_include_another_value_decide_nothing():
+    session = session_of("""
+        x = Placeholder() {dtype=float32, shape=(?, 3)}
+        shape = Shape(x) {T=float32, out_type=int32}
+        draw = RandomUniform(shape) {dtype=float32, T=int32, seed=0, seed2=0}
+        two = Const() {dtype=float32, value=float32()[2]}
+        wide = Mul(draw, two) {T=float32}
+        mask = Floor(wide) {T=float32}
+        y = Mul(x, mask) {T=float32}
+    """)
+    answer = session.run("y:0", {"x:0": np.ones((1000, 3), np.float32)})
+    assert set(np.unique(answer)) == {0, 1}
