@@ -15,7 +15,7 @@ TENSORFLOW ?= 2.21.0
 PIP := -m pip --disable-pip-version-check -q
 WORKERS ?= 2
 
-.PHONY: docs-refresh demo test test-pythons test-package nox test-live test-clients test-browser truth lint bench bench-runtime \
+.PHONY: docs-refresh demo test test-pythons test-package nox test-live test-clients test-browser truth lint bench bench-runtime bench-real \
 	bench-fix bench-serve soak fuzz record record-ops index protos real-models truth-fix atlas atlas-verify docs clean
 
 demo: $(READY)
@@ -54,6 +54,11 @@ bench: $(LIVE_READY)
 # Compare tfport's runtime with TensorFlow, tf2onnx with ONNX Runtime, and OpenVINO.
 bench-runtime: $(BENCH_READY)
 	$(BENCH)/bin/python benchmarks/runtime.py
+
+# Models that other people published, beside TensorFlow: make bench-real MODELS="basic-pitch deepner"
+bench-real: $(BENCH_READY)
+	$(BIN)/python tools/real_models.py
+	$(BENCH)/bin/python benchmarks/real.py $(MODELS)
 
 bench-fix: $(LIVE_READY)
 	$(LIVE)/bin/python benchmarks/fix.py

@@ -115,11 +115,12 @@ def summary(table: dict[str, dict[str, Result]], contender: str) -> None:
     if not ratios:
         return
     slower = sum(ratio < 1 for ratio in ratios.values())
-    means = {of: mean([speedup(table[n], contender, of) or 1 for n in ratios]) for of in Result.__annotations__}
+    measures = Result.__annotations__
+    means = {of: mean([speedup(table[n], contender, of) or 1 for n in ratios]) for of in measures}
     print(
-        f"\n{contender}, {len(ratios)} models: tfport is {means['latency']:.2f}x faster (geometric mean; slower on "
-        f"{slower}), processor time {means['processor']:.2f}x less, first answer {means['first']:.1f}x sooner, "
-        f"memory {1 / means['peak']:.2f}x"
+        f"\n{contender}, {len(ratios)} models: tfport is {means['latency']:.2f}x faster (geometric mean; "
+        f"slower on {slower}), processor time {means['processor']:.2f}x less, "
+        f"first answer {means['first']:.1f}x sooner, memory {1 / means['peak']:.2f}x"
     )
     for name in sorted(ratios, key=ratios.__getitem__)[:WORST]:
         print(f"  {ratios[name]:.2f}x  {name}")

@@ -1,7 +1,7 @@
 """The models of `make bench-real` and their inputs: realistic sizes, batch 1.
 
-Every model that `tools/real_models.py` downloads takes part, unless `real_inputs.toml` says why not. The table
-also gives sizes and values where the defaults are not what a user of the model would feed.
+Every model that `tools/real_models.py` downloads takes part, unless `real_inputs.toml` says why not.
+The table also gives sizes and values where the defaults are not what a user of the model would feed.
 """
 
 from __future__ import annotations
@@ -19,7 +19,6 @@ HERE = Path(__file__).resolve().parent
 sys.path.append(str(HERE.parent / "tools"))
 
 import real_models  # noqa: E402
-
 import tfport  # noqa: E402
 from tfport.graph.model import Model, Signature, TensorSpec  # noqa: E402
 from tfport.runtime.select_signature import select_signature  # noqa: E402
@@ -58,7 +57,8 @@ def real_model_list(chosen: list[str]) -> Iterator[RealModel]:
         for kind, path in package.models:
             name = f"{package.name}-{package.version}/{path}"
             row = next((row for key, row in rows.items() if name.startswith(key)), {})
-            if "skip" not in row and kind != "checkpoint" and (not chosen or any(word in name for word in chosen)):
+            wanted = not chosen or any(word in name for word in chosen)
+            if wanted and kind != "checkpoint" and "skip" not in row:
                 yield RealModel(name, kind, package.folder / path, row)
 
 

@@ -90,7 +90,8 @@ def test_a_mask_of_another_shape_is_not_removed():
         mask = Floor(above) {T=float32}
         y = Mul(x, mask) {T=float32}
     """)
-    answer = session.run("y:0", {"x:0": [[2.0]], "like:0": np.zeros((1, 3), np.float32), "keep:0": np.float32(1)})
+    wide = np.zeros((1, 3), np.float32)
+    answer = session.run("y:0", {"x:0": [[2.0]], "like:0": wide, "keep:0": np.float32(1)})
     assert answer.tolist() == [[2, 2, 2]]
 
 

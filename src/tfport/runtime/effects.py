@@ -31,7 +31,7 @@ def is_ordered(
 
 
 def is_unseeded(attrs: Mapping[str, Attr]) -> bool:
-    """Whether a node draws random numbers that differ in each session: a draw that nothing reads is not needed."""
+    """Whether a node draws other random numbers in each session, so that a draw may be left out."""
     return attrs.get("seed") == 0 and attrs.get("seed2") == 0
 
 

@@ -1,8 +1,8 @@
 """The fed values that a plan is made for.
 
-TF1 models feed switches: `is_training`, `keep_prob`. A plan for `is_training=False` has no training branch, and
-one for `keep_prob=1.0` no dropout. So a plan is made for each value of a fed boolean, and for 0 and
-1 of a fed floating-point scalar; other values share one plan.
+TF1 models feed switches: `is_training`, `keep_prob`. A plan for `is_training=False` has no training
+branch, and one for `keep_prob=1.0` no dropout. So a plan is made for each value of a fed boolean, and
+for 0 and 1 of a fed floating-point scalar; other values share one plan.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 MAX_VARIANTS = 16
-"""Plans of one set of fetches and feeds for special values; after that, values are no longer distinguished."""
+"""Maximum number of plans for special values, per set of fetches and feeds."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,7 +17,7 @@ only its rank, as nothing that the file says about shapes holds any more.
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -163,18 +163,24 @@ class Session:
         self, fetches: tuple[str, ...], feeds: Sequence[str], inputs: Sequence[NDArray[Any]]
     ) -> list[Assumed]:
         """What to plan for: values of switches, and ranks that the tensors do not declare."""
-        shapes = [self._value(name).shape for name in feeds]
-        ranks = [
-            None if shape.dims is not None and shape.fits(Shape(array.shape)) else array.ndim
-            for shape, array in zip(shapes, inputs, strict=True)
+        ranks = self._ranks(feeds, inputs)
+        values = [
+            special_value(self._value(name).shape.dims, a) for name, a in zip(feeds, inputs, strict=True)
         ]
-        values = [special_value(shape.dims, array) for shape, array in zip(shapes, inputs, strict=True)]
         variants = self._variants.setdefault((fetches, tuple(feeds)), set())
         if tuple(values) not in variants:
             if len(variants) >= MAX_VARIANTS:
                 return list(ranks)
             variants.add(tuple(values))
         return [value or rank for value, rank in zip(values, ranks, strict=True)]
+
+    def _ranks(self, feeds: Sequence[str], inputs: Sequence[NDArray[Any]]) -> list[int | None]:
+        """The ranks of the inputs to plan for; None for an input that has the shape its tensor declares."""
+        shapes = [self._value(name).shape for name in feeds]
+        return [
+            None if shape.dims is not None and shape.fits(Shape(array.shape)) else array.ndim
+            for shape, array in zip(shapes, inputs, strict=True)
+        ]
 
     def _make_room(self, key: Key) -> None:
         """Drop plans if there are too many for another one."""

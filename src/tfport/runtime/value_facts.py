@@ -3,8 +3,8 @@
 This removes dropout that keeps everything: with a constant `keep_prob` of 1 the mask
 `Floor(1 + RandomUniform)` is 1 everywhere, and `x * mask` is `x` if the mask has the shape of `x`.
 
-Bounds are the least and the greatest possible element, in the operand's type. The op's own arithmetic in this type
-gives the bounds of its output from those of its inputs, because rounding is monotonic.
+Bounds are the least and the greatest possible element, in the operand's type. The op's own arithmetic in
+this type gives the bounds of its output from those of its inputs, because rounding is monotonic.
 """
 
 from __future__ import annotations
@@ -47,9 +47,9 @@ class ValueFacts:
         match op, inputs:
             case "Mul", (x, y):
                 return x if self._is_one_for(y, x) else y if self._is_one_for(x, y) else None
-            case ("RealDiv" | "Div"), (x, y) if np.dtype(x.dtype.numpy).kind == "f":
+            case (("RealDiv" | "Div"), (x, y)) if np.dtype(x.dtype.numpy).kind == "f":
                 return x if self._is_one_for(y, x) else None
-            case ("Select" | "SelectV2"), (condition, x, y):
+            case (("Select" | "SelectV2"), (condition, x, y)):
                 chosen = self._only_value(condition)
                 if chosen is None:
                     return None
