@@ -109,23 +109,45 @@ def resize_bilinear(b, images, size, *, align_corners, half_pixel_centers):
         return _resize(
             b, x, [known[1] for known in knowns if known is not None], align_corners, half_pixel_centers
         )
-    same = _same_size(b, images, size)
-    # columns first: TensorFlow rounds in this order
-    for axis, known in ((WIDTH, knowns[1]), (HEIGHT, knowns[0])):
-        if known is not None:
-            below, above, far = sizes.linear(*known, align_corners, half_pixel_centers)
-            lower_, upper, weight = b.const(below, INT64), b.const(above, INT64), b.const(far, FLOAT32)
-        else:
-            resize_axis = _ResizeAxis(b, images, size, axis, align_corners, half_pixel_centers)
-            position = resize_axis.positions()
-            floor = b.Floor(position)
-            lower_, upper, weight = (
-                resize_axis.inside(floor),
-                resize_axis.inside(b.Ceil(position)),
-                b.Sub(position, floor),
-            )
-        x = _between(b, x, lower_, upper, weight, axis, same)
-    return x
+    samples = [_samples(b, images, size, axis, align_corners, half_pixel_centers) for axis in (HEIGHT, WIDTH)]
+    return _interpolated(b, x, samples, _same_size(b, images, size), few_rows=_takes_few_rows(knowns[0]))
+
+
+Samples = tuple[Operand, Operand, Operand]
+"""For each output pixel along an axis: its two neighbors in the input, and the weight of the second."""
+
+
+def _samples(b: Builder, images: Operand, size: Operand, axis: int, align: bool, half: bool) -> Samples:
+    if (known := _known(images, size, axis)) is not None:
+        below, above, far = sizes.linear(*known, align, half)
+        return b.const(below, INT64), b.const(above, INT64), b.const(far, FLOAT32)
+    resize_axis = _ResizeAxis(b, images, size, axis, align, half)
+    position = resize_axis.positions()
+    floor = b.Floor(position)
+    return resize_axis.inside(floor), resize_axis.inside(b.Ceil(position)), b.Sub(position, floor)
+
+
+def _takes_few_rows(known: tuple[int, int] | None) -> bool:
+    """Whether less than half of the rows are needed; assumed if the sizes are unknown, as for photographs."""
+    return known is None or 2 * known[1] < known[0]
+
+
+def _interpolated(
+    b: Builder, x: Operand, samples: list[Samples], same: Operand | None, few_rows: bool
+) -> Operand:
+    """Interpolate between columns, then between rows: TensorFlow rounds in this order."""
+    (upper, lower_, weight), (left, right, across) = samples
+
+    def between_columns(rows: Operand) -> Operand:
+        pixels = b.Gather(rows, left, axis=WIDTH), b.Gather(rows, right, axis=WIDTH)
+        return _between(b, *pixels, across, WIDTH, same)
+
+    if few_rows:
+        above, below = (between_columns(b.Gather(x, at, axis=HEIGHT)) for at in (upper, lower_))
+    else:
+        narrow = between_columns(x)
+        above, below = (b.Gather(narrow, at, axis=HEIGHT) for at in (upper, lower_))
+    return _between(b, above, below, weight, HEIGHT, same)
 
 
 def _positions_agree(in_size: int, out_size: int, align_corners: bool, half_pixel_centers: bool) -> bool:
@@ -156,9 +178,8 @@ def _same_size(b: Builder, images: Operand, size: Operand) -> Operand | None:
 
 
 def _between(
-    b: Builder, x: Operand, at: Operand, next_: Operand, weight: Operand, axis: int, same: Operand | None
+    b: Builder, low: Operand, high: Operand, weight: Operand, axis: int, same: Operand | None
 ) -> Operand:
-    low, high = b.Gather(x, at, axis=axis), b.Gather(x, next_, axis=axis)
     along = b.reshape(weight, *(-1 if i == axis else 1 for i in range(axis, 4)))
     difference = b.Sub(high, low)
     if same is not None:  # without resizing, infinities must be preserved
