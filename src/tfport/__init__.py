@@ -20,12 +20,16 @@ from tfport.errors import (
     BadRegistration,
     BuildFailed,
     CannotRun,
+    DeadlineExceeded,
     Error,
     InternalError,
     MalformedGraph,
     MissingTensor,
     NotAModel,
+    ResourceExhausted,
+    RunCancelled,
     RunFailed,
+    RunStopped,
     UnreadableFile,
 )
 
@@ -39,20 +43,25 @@ if TYPE_CHECKING:
     from tfport.formats.find import ModelSource
     from tfport.graph.model import Model
     from tfport.graph.op_signature import OpDefs
+    from tfport.runtime.bounds.run_scope import RunLimits
+    from tfport.runtime.bounds.stop_signal import StopSignal
     from tfport.runtime.custom.registry import Registry, kernel, op
     from tfport.runtime.custom.stub import stub
     from tfport.runtime.native.load import load_op_library
     from tfport.runtime.session import Session
 
 __all__ = [
-    "BadLibrary", "BadRegistration", "BuildFailed", "CannotRun", "Error", "InternalError", "MalformedGraph",
-    "MissingTensor", "NotAModel", "Registry", "RunFailed", "Session", "UnreadableFile", "check", "explain",
+    "BadLibrary", "BadRegistration", "BuildFailed", "CannotRun", "DeadlineExceeded", "Error", "InternalError",
+    "MalformedGraph", "MissingTensor", "NotAModel", "Registry", "ResourceExhausted", "RunCancelled",
+    "RunFailed", "RunLimits", "RunStopped", "Session", "StopSignal", "UnreadableFile", "check", "explain",
     "fix", "inspect", "kernel", "load", "load_op_library", "matrix", "op", "save", "stub",
 ]  # fmt: skip
 
 REGISTRY = "tfport.runtime.custom.registry"
 _LAZY = {
     "Session": "tfport.runtime.session",
+    "RunLimits": "tfport.runtime.bounds.run_scope",
+    "StopSignal": "tfport.runtime.bounds.stop_signal",
     "Registry": REGISTRY,
     "kernel": REGISTRY,
     "op": REGISTRY,

@@ -29,6 +29,22 @@ class RunFailed(Error):
     """The inputs do not fit the model, or an op reported an error, as it would in TensorFlow."""
 
 
+class ResourceExhausted(RunFailed):
+    """A run needs more memory or more loop iterations than it may use."""
+
+
+class RunStopped(Error):
+    """A run was told to end before it was complete."""
+
+
+class DeadlineExceeded(RunStopped):
+    """A run took longer than it may."""
+
+
+class RunCancelled(RunStopped):
+    """Nobody waits for the result of a run any more."""
+
+
 class InternalError(Error):
     """A bug in tfport itself, not in the model or its inputs. The message names the node."""
 

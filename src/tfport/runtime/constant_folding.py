@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from typing import Any
 
 import numpy as np
 
@@ -15,18 +16,30 @@ MAX_FOLDED_BYTES = 1 << 24
 """The largest outputs that are folded, unless the inputs are at least half as large."""
 
 
-def fold(run: Run, inputs: Sequence[Operand], types: Sequence[DType], name: str) -> list[Operand] | None:
-    """The outputs as constants; None where an input is not constant, or only a run shows the error."""
+def fold(
+    run: Run,
+    inputs: Sequence[Operand],
+    types: Sequence[DType],
+    name: str,
+    size_of: Callable[[Sequence[Any]], int],
+) -> list[Operand] | None:
+    """The outputs as constants; None where an input is not constant, or only a run shows the error.
+
+    `size_of`: the size of the outputs as far as it is known before they are computed.
+    """
     if not all(operand.is_constant for operand in inputs):
         return None
     values = [operand.value for operand in inputs]
+    size_before = sum(v.nbytes for v in values if isinstance(v, np.ndarray))
+    most = max(MAX_FOLDED_BYTES, 2 * size_before)
+    if size_of(values) > most:
+        return None
     try:
         with np.errstate(all="ignore"):
             outputs = run(values)
     except (Error, MemoryError):
         return None
-    size_before = sum(v.nbytes for v in values if isinstance(v, np.ndarray))
     size_after = sum(a.nbytes for a in outputs if isinstance(a, np.ndarray))
-    if size_after > max(MAX_FOLDED_BYTES, 2 * size_before) or any(a is None for a in outputs):
+    if size_after > most or any(a is None for a in outputs):
         return None
     return [Operand(t, value=a, name=name) for t, a in zip(types, outputs, strict=True)]

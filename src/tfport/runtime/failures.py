@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from tfport.atlas.known_ops import known_ops
-from tfport.errors import Error, InternalError, MalformedGraph, RunFailed, UnreadableFile
+from tfport.errors import Error, InternalError, MalformedGraph, ResourceExhausted, RunFailed, UnreadableFile
 from tfport.formats.proto.graph_pb2 import OpDef
 from tfport.graph.attrs import Attr
 from tfport.graph.dtypes import DType
@@ -32,8 +32,8 @@ def naming_node(run: Run, name: str, op: str, attrs: Mapping[str, Attr] | None =
     def named(inputs: Sequence[Any]) -> Sequence[Any]:
         try:
             return run(inputs)
-        except EngineFailed:
-            raise  # the session repeats the run on the host, which names the node
+        except (EngineFailed, ResourceExhausted):
+            raise  # the session repeats the run on the host, which names the node; a limit names its own
         except (RunFailed, UnreadableFile) as error:
             raise RunFailed(f"`{name}` ({op}): {error}") from None
         except (*VALUES, *BUGS) as error:
@@ -72,6 +72,8 @@ def _run_error(
         return RunFailed(f"`{name}` ({op}): it cannot use a resource of the kind {kind}")
     if isinstance(error, BUGS):
         return _internal(error, name, op, "running")
+    if isinstance(error, MemoryError):
+        return ResourceExhausted(f"`{name}` ({op}): not enough memory: {_text(error)}")
     return RunFailed(f"`{name}` ({op}): {_text(error)}")
 
 

@@ -14,6 +14,8 @@ from typing import Any
 import numpy as np
 
 from tfport.errors import RunFailed
+from tfport.runtime.bounds.run_scope import RunScope, current_scope, own_bytes
+from tfport.runtime.bounds.stop_signal import NEVER
 from tfport.runtime.engines.engine import Compiled, Engine
 from tfport.runtime.layers.find_lookups import with_embedding_lookups
 from tfport.runtime.onnx.fuse_convolutions import fuse_convolutions
@@ -60,16 +62,34 @@ class Plan:
             (r.value, None) if r.is_constant else (None, self._slots[r]) for r in program.results
         ]
         self._freed = self._last_uses()
+        self._names = {slot: operand.name for operand, slot in self._slots.items()}
+        """The node that computes each slot."""
 
     def run(self, inputs: Sequence[Any]) -> list[Any]:
+        scope = current_scope()
+        if scope is None:
+            return self._run(inputs)
+        before = scope.in_use
+        try:
+            return self._run(inputs, scope)
+        finally:
+            scope.in_use = before
+
+    def _run(self, inputs: Sequence[Any], scope: RunScope | None = None) -> list[Any]:
         slots: list[Any] = [None] * len(self._slots)
         slots[: len(inputs)] = inputs
+        before = scope.in_use if scope is not None else 0
         for (run, reads, writes), free in zip(self._stages, self._freed, strict=True):
+            if scope is not None:
+                scope.stop.check()
             outputs = run([slots[i] if i >= 0 else self._slots.constants[~i] for i in reads])
             for slot, output in zip(writes, outputs, strict=True):
                 slots[slot] = output
             for slot in free:
                 slots[slot] = None
+            if scope is not None and scope.max_bytes:
+                scope.in_use = before
+                scope.reserve(own_bytes(slots[len(inputs) :]), self._names[writes[0]] if writes else "")
         return [slots[slot] if slot is not None else value for value, slot in self._results]
 
     def _compiled(self, stage: Stage, engine: Engine) -> tuple[Compiled, list[int], list[int]]:
@@ -264,12 +284,16 @@ def _on_host(stage: Stage) -> Compiled:
     blank, constants = [None] * len(numbers), numbers.constants[::-1]
 
     def run(inputs: Sequence[Any]) -> Sequence[Any]:
+        scope = current_scope()
+        signal = scope.stop if scope is not None else NEVER
         slots = [*blank, *constants]
         for slot, value in zip(starts, inputs, strict=True):
             if slot >= 0:
                 slots[slot] = value
         with np.errstate(all="ignore"):
             for step, reads, writes in work:
+                if signal.reason is not None:
+                    signal.check()
                 outputs = step([slots[i] for i in reads])
                 for slot, output in zip(writes, outputs, strict=True):
                     if slot >= 0:

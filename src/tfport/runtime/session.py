@@ -3,6 +3,8 @@
     session = Session(model)
     session.run(["y:0"], {"x:0": array})
     session.signature("serving_default")(x=array)
+    session.run(["y:0"], feeds, timeout=5, stop=StopSignal())           ends early: `bounds`
+    Session(model, limits=RunLimits(max_bytes=2**30))
     Session(model, registry=registry, stubs={"Acme>Op": function})      custom ops: `custom`
 
 A plan is made for each set of fetches and feeds when it is first needed, and cached. Any thread
@@ -31,6 +33,8 @@ from tfport.graph.load import load_model
 from tfport.graph.model import Model, Signature
 from tfport.graph.shapes import Shape
 from tfport.graph.state import assets
+from tfport.runtime.bounds.run_scope import NO_LIMITS, RunLimits, bounded
+from tfport.runtime.bounds.stop_signal import StopSignal
 from tfport.runtime.custom.registry import Registry, definitions_with, ready
 from tfport.runtime.custom.stub import Stubs, with_stubs
 from tfport.runtime.engines.engine import Engine, EngineFailed, make_engine
@@ -69,12 +73,16 @@ class Session:
         engine: str | Engine = "onnxruntime",
         registry: Registry | None = None,
         stubs: Stubs | None = None,
+        limits: RunLimits = NO_LIMITS,
     ) -> None:
+        self.limits = limits
         self.registry = with_stubs(ready(registry), stubs)
         definitions = definitions_with(self.registry)
         self.model = model if isinstance(model, Model) else load_model(find_model(model), definitions)
         self.state = State(self.model)
-        self.engine = make_engine(engine, threads) if isinstance(engine, str) else engine
+        self.engine = (
+            make_engine(engine, threads, max_bytes=limits.max_bytes) if isinstance(engine, str) else engine
+        )
         self._plans: dict[Key, tuple[Plan, int]] = {}
         self._variants: dict[tuple[tuple[str, ...], tuple[str, ...]], set[tuple[FedValue | None, ...]]] = {}
         self._lock = threading.RLock()
@@ -82,12 +90,25 @@ class Session:
         self._unset = self._without_values()
 
     def run(
-        self, fetches: str | Sequence[str], feeds: Feeds | None = None, *, any_shape: bool = False
+        self,
+        fetches: str | Sequence[str],
+        feeds: Feeds | None = None,
+        *,
+        any_shape: bool = False,
+        timeout: float | None = None,
+        stop: StopSignal | None = None,
     ) -> Any:
         """Compute tensors by name, `y:0`. A node's name alone runs the node and returns None.
 
-        With `any_shape`, fed values need not have the shapes that the model declares.
+        With `any_shape`, fed values need not have the shapes that the model declares. The run ends with
+        RunStopped after `timeout` seconds, or when `stop` is set by another thread.
         """
+        if timeout is None and stop is None and not self.limits.max_bytes:
+            return self._run(fetches, feeds, any_shape)
+        with bounded(stop, timeout, self.limits):
+            return self._run(fetches, feeds, any_shape)
+
+    def _run(self, fetches: str | Sequence[str], feeds: Feeds | None, any_shape: bool) -> Any:
         names = (fetches,) if isinstance(fetches, str) else tuple(fetches)
         arrays = {_tensor_name(name): value for name, value in (feeds or {}).items()}
         inputs = [self._fed(name, value, any_shape) for name, value in arrays.items()]
@@ -227,6 +248,7 @@ class Session:
             recorded_ranks=all(
                 v.shape.dims is None for v, a in zip(values, assumed, strict=True) if isinstance(a, int)
             ),
+            limits=self.limits,
         )
         args = [self._argument(value, fact) for value, fact in zip(values, assumed, strict=True)]
         env = dict(zip(values, args, strict=True))

@@ -21,6 +21,8 @@ from tfport.graph.node import WHOLE
 from tfport.graph.op_signature import OpSignature
 from tfport.graph.shapes import UNKNOWN
 from tfport.registry.attr_upgrade import upgraded_attrs
+from tfport.runtime.bounds.output_sizes import output_bytes, with_checked_size
+from tfport.runtime.bounds.run_scope import NO_LIMITS, RunLimits
 from tfport.runtime.constant_folding import fold
 from tfport.runtime.custom.shape_functions import with_checked_shapes
 from tfport.runtime.effects import READS, is_ordered, is_unseeded, required_nodes
@@ -58,10 +60,12 @@ class Tracer:
         bake: bool = True,
         implementations: OpImplementations = BUILT_IN,
         recorded_ranks: bool = True,
+        limits: RunLimits = NO_LIMITS,
     ) -> None:
         """`recorded_ranks`: whether the ranks in the file hold; not if an input has another shape."""
         self.recorded_ranks = recorded_ranks
         self.state, self.engine, self.bake, self.implementations = state, engine, bake, implementations
+        self.limits = limits
         self.steps: list[Step] = []
         self.baked: set[Variable] = set()
         self.unsupported: list[UnsupportedNode] = []
@@ -253,9 +257,13 @@ class Tracer:
                 run = host_run(kernel, groups, kernel_arguments(kernel, node, attrs, signature), context)
             except CannotRun as error:
                 self.unsupported.append(UnsupportedNode(node, str(error)))
+        if run is not None and self.limits.max_bytes:
+            run = with_checked_size(run, node.name, node.op, attrs, types)
         ordered = is_ordered(node.op, signature, inputs, kernel)
-        if run is not None and not ordered and (folded := fold(run, inputs, types, node.name)) is not None:
-            return folded
+        if run is not None and not ordered:
+            folded = fold(run, inputs, types, node.name, lambda v: output_bytes(node.op, v, attrs, types))
+            if folded is not None:
+                return folded
         if (unchanged := self.facts.unchanged_input(node.op, inputs)) is not None:
             return [unchanged]
         lowered = self._lowered(NodeLowering(node, groups, attrs, signature, types), ordered)

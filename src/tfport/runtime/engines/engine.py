@@ -27,6 +27,8 @@ class Engine(Protocol):
     """Compiles ONNX models."""
 
     name: str
+    checks_indices: bool
+    """Whether Gather fails for an index that is out of range."""
 
     def takes(self, node: OnnxNode) -> bool:
         """Whether the engine has a kernel for this node and the types of its inputs."""
@@ -48,12 +50,12 @@ class Engine(Protocol):
         ...
 
 
-def make_engine(name: str, threads: int | None = None, *, spins: bool = True) -> Engine:
-    """The engine of this name; `spins`: see `OnnxRuntime`."""
+def make_engine(name: str, threads: int | None = None, *, spins: bool = True, max_bytes: int = 0) -> Engine:
+    """The engine of this name; `spins` and `max_bytes`: see `OnnxRuntime`."""
     if name == "onnxruntime":
         from tfport.runtime.engines.onnx_runtime import OnnxRuntime
 
-        return OnnxRuntime(threads, spins=spins)
+        return OnnxRuntime(threads, spins=spins, max_bytes=max_bytes)
     if name == "openvino":
         from tfport.runtime.engines.openvino import OpenVino
 

@@ -14,6 +14,7 @@ class NoEngine:
     """An engine that supports no node, so nothing is lowered."""
 
     name = "no engine"
+    checks_indices = True
 
     def takes(self, node: OnnxNode) -> bool:
         return False

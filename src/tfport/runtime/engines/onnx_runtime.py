@@ -4,14 +4,19 @@ from __future__ import annotations
 
 import functools
 import os
+import re
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import onnxruntime as ort
 
-from tfport.errors import Error
+from tfport.errors import Error, ResourceExhausted
+from tfport.runtime.bounds.loop_limit_name import limit_message_of
+from tfport.runtime.bounds.run_scope import current_scope
+from tfport.runtime.bounds.stop_signal import StopHandle
 from tfport.runtime.engines.engine import Compiled, EngineFailed
+from tfport.runtime.engines.limited_arena import shrink_arena, use_limited_arena
 from tfport.runtime.engines.pool_sizes import PoolWindow, check_pool_sizes, with_pool_sizes
 from tfport.runtime.onnx.model import SMALL, onnx_model
 from tfport.runtime.operand import Operand
@@ -25,6 +30,8 @@ BLOCKED_LAYOUT = ("NchwcTransformer",)
 """With this optimizer, a convolution over an empty image divides by zero and kills the process."""
 LARGE = 128
 """Images of at least this size do not shrink to nothing in any known network."""
+NO_MEMORY = ("is smaller than requested bytes", "Failed to allocate memory", "bad_alloc", "bad allocation")
+"""How ONNX Runtime reports that memory cannot be allocated, or that the limit of its arena is reached."""
 _HAS: dict[tuple[object, ...], bool] = {}
 """Whether ONNX Runtime has a kernel, by op and types: tried once per process."""
 
@@ -33,11 +40,15 @@ class OnnxRuntime:
     """Compiles islands to ONNX Runtime sessions; any thread may run them."""
 
     name = "ONNX Runtime"
+    checks_indices = True
 
-    def __init__(self, threads: int | None = None, *, spins: bool = True) -> None:
-        """`spins`: idle threads spin while they wait; faster if no other process needs the core."""
+    def __init__(self, threads: int | None = None, *, spins: bool = True, max_bytes: int = 0) -> None:
+        """`spins`: idle threads spin while they wait; faster if no other process needs the core.
+
+        `max_bytes`: memory for the tensors of all runs together; 0 means no limit.
+        """
         self.threads = threads or len(os.sched_getaffinity(0))
-        self.spins = spins
+        self.spins, self.max_bytes = spins, max_bytes
 
     def takes(self, node: OnnxNode) -> bool:
         if any(node.programs):
@@ -62,6 +73,8 @@ class OnnxRuntime:
         open_windows: bool = False,
     ) -> Compiled:
         options = _options(self.threads, self.spins)
+        if self.max_bytes:
+            use_limited_arena(options, self.max_bytes)
         values = _share_weights(options, weights)
         session = _session(model, options)
         safe = functools.cache(lambda: _checked_session(model, options))
@@ -70,15 +83,53 @@ class OnnxRuntime:
         def compiled(arrays: Sequence[Any]) -> Sequence[Any]:
             selected, windows = safe() if open_windows and _may_run_out(arrays) else (session, [])
             names = [*wanted, *(window.output for window in windows)]
+            feeds = dict(zip(fed, arrays, strict=True))
             try:
-                results: Sequence[Any] = selected.run(names, dict(zip(fed, arrays, strict=True)))
-            except Exception as error:
-                raise EngineFailed(_sentence(error)) from None
+                results = _run(selected, names, feeds)
+            except ResourceExhausted:
+                if not self.max_bytes:
+                    raise
+                shrink_arena()
+                try:
+                    results = _run(selected, names, feeds)
+                except ResourceExhausted:
+                    shrink_arena()
+                    raise
             check_pool_sizes(windows, results[len(wanted) :])
             return results[: len(wanted)]
 
         compiled.keeps = values  # type: ignore[attr-defined]  # the session does not keep them alive
         return compiled
+
+
+def _run(session: ort.InferenceSession, names: list[str], feeds: dict[str, Any]) -> Sequence[Any]:
+    scope = current_scope()
+    options = None if scope is None else scope.stop.handle(ort.RunOptions, _stoppable)
+    try:
+        results: Sequence[Any] = session.run(names, feeds, options)
+    except Exception as error:
+        if scope is not None:
+            scope.stop.check()
+        raise _run_error(_sentence(error)) from None
+    return results
+
+
+def _stoppable() -> StopHandle:
+    """Options of a run that can be ended: ONNX Runtime looks at them between two nodes."""
+    options = ort.RunOptions()
+    return options, lambda: setattr(options, "terminate", True)
+
+
+def _run_error(message: str) -> Error:
+    if any(text in message for text in NO_MEMORY):
+        nodes = re.findall(r"Name:'\w+:([^'#]*)", message)
+        node = f"`{nodes[-1]}`: " if nodes else ""
+        size = re.search(r"requested (?:bytes|buffer) of (?:size )?(\d+)", message)
+        needed = f"{int(size[1]):,} more bytes" if size else "more memory"
+        return ResourceExhausted(f"{node}the engine cannot allocate {needed} for the tensors of its runs")
+    if (limit := limit_message_of(message)) is not None:
+        return ResourceExhausted(limit)
+    return EngineFailed(message)
 
 
 def _session(model: bytes, options: ort.SessionOptions, without: Sequence[str] = ()) -> ort.InferenceSession:

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 from tfport.errors import Error
 from tfport.formats.proto import onnx_pb2 as pb
+from tfport.runtime.bounds.run_scope import current_scope
+from tfport.runtime.bounds.stop_signal import NEVER
 from tfport.runtime.engines.engine import Compiled, EngineFailed
 from tfport.runtime.program import OnnxNode
 
@@ -20,6 +22,7 @@ class OpenVino:
     """Compiles the same islands; asks ONNX Runtime which nodes are supported, as its kernels are a subset."""
 
     name = "OpenVINO"
+    checks_indices = False
 
     def __init__(self, threads: int | None = None) -> None:
         try:
@@ -33,6 +36,9 @@ class OpenVino:
         self._onnx_runtime = OnnxRuntime(threads)
 
     def takes(self, node: OnnxNode) -> bool:
+        """Not a loop that may never end: OpenVINO looks at a request to stop only between two nodes."""
+        if node.op == "Loop" and node.inputs[0] is None:
+            return False
         return self._onnx_runtime.takes(node)
 
     def compile(
@@ -53,11 +59,20 @@ class OpenVino:
         fed = list(inputs)
 
         def run(arrays: Sequence[Any]) -> Sequence[Any]:
+            # what it shares must be writable, which its own outputs are not
+            fed_arrays = [a if a.flags.writeable else a.copy() for a in arrays]
             request = compiled.create_infer_request()  # one per call: several threads may call at once
+            scope = current_scope()
+            signal = scope.stop if scope is not None else NEVER
+            if scope is not None:
+                signal.handle(request, lambda: (request, request.cancel))
             try:
-                results = request.infer(dict(zip(fed, arrays, strict=True)), share_inputs=True)
+                results = request.infer(dict(zip(fed, fed_arrays, strict=True)), share_inputs=True)
             except RuntimeError as error:
+                signal.check()
                 raise EngineFailed(_sentence(error)) from None
+            finally:
+                signal.forget(request)
             return [results[place] for place in places]
 
         return run

@@ -16,6 +16,7 @@ import numpy as np
 
 from tfport.errors import CannotRun
 from tfport.graph.dtypes import BOOL, FLOAT32, INT64
+from tfport.runtime.bounds.run_scope import LoopUsage, current_scope
 from tfport.runtime.layers.masked_rnn import by_lengths, lengths_of, masked_layer
 from tfport.runtime.layers.rnn import Recurrence, recognized_layer
 from tfport.runtime.layers.time_loop import TimeLoop, limits_of, same_number, smallest
@@ -30,6 +31,7 @@ from tfport.runtime.ops.control.loop_body import (
     stable_body,
     trace_body,
 )
+from tfport.runtime.ops.control.loop_limit import limited
 from tfport.runtime.ops.control.loop_lists import appending_change, list_after_loop
 from tfport.runtime.ops.control.structure_steps import (
     InnerProgram,
@@ -152,6 +154,9 @@ def _trace_iterations(
 ) -> None:
     """Add the step of the loop; `first` is its first condition, or its trip count; set `variables`."""
     kept, results, steps = _parts(body, carried, changes)
+    if tracer.limits.max_loop_iterations:
+        checked = tracer.program([iteration], lambda: [limited(tracer, loop.name, iteration, results[0])])
+        steps, results = [*steps, *checked.steps], [*checked.results, *results[1:]]
     before = Operand(BOOL, (), name=loop.name)
     program = Program([iteration, before, *(body.args[i] for i in kept)], steps, results)
     outputs = [Operand(loop.initial[i].dtype, shapes[i], name=loop.name) for i in kept]
@@ -234,13 +239,14 @@ def _add_step(tracer: Tracer, loop: Loop, program: Program, starts: Operands, ou
         node = OnnxNode("Loop", (*decide, *others), tuple(outputs), {"body": program})
         lowered = [node] if tracer.engine.takes(node) else None
     inputs = (*starts, *captured, *resources_used_by([program]))
-    run = _run(InnerProgram(program, tracer.engine, captured), len(starts), program.results[len(starts) :])
+    items = program.results[len(starts) :]
+    run = _run(InnerProgram(program, tracer.engine, captured), len(starts), items, loop.name)
     reason = "" if lowered else "the body cannot be lowered to ONNX"
     effect = has_effect([program])
     tracer.add(Step(loop.name, loop.op, inputs, tuple(outputs), lowered, run, effect, reason, (program,)))
 
 
-def _run(body: InnerProgram, carried: int, items: Operands) -> Run:
+def _run(body: InnerProgram, carried: int, items: Operands, name: str) -> Run:
     """Iterations on the host, while the condition is true or up to a trip count."""
 
     def run(inputs: Sequence[Any]) -> Sequence[Any]:
@@ -248,10 +254,14 @@ def _run(body: InnerProgram, carried: int, items: Operands) -> Run:
         captured = inputs[carried:]
         rows: list[list[Any]] = []
         trip_count = int(first) if first.dtype != bool else None
+        scope = current_scope()
+        usage = LoopUsage(scope, name) if scope is not None else None
         while is_true(first) if trip_count is None else len(rows) < trip_count:
             results = body.run([np.asarray(len(rows), np.int64), first, *current], captured)
             first, *current = results[:carried]
             rows.append(results[carried:])
+            if usage is not None:
+                usage.iterated(current, rows[-1])
         return [*current, *(_stack([row[k] for row in rows], item) for k, item in enumerate(items))]
 
     return run

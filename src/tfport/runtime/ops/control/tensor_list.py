@@ -16,6 +16,10 @@ if TYPE_CHECKING:
     from tfport.runtime.operand import Dims
 
 
+POINTER = 8
+"""Bytes per element of a Python list."""
+
+
 class TensorList:
     """Elements of one dtype. An unset element is None; it reads as zeros if its shape is known."""
 
@@ -30,6 +34,12 @@ class TensorList:
 
     def __len__(self) -> int:
         return len(self.items)
+
+    @property
+    def own_bytes(self) -> int:
+        """About the memory of its elements, from the first and the last one."""
+        ends = (self.items[0], self.items[-1]) if self.items else ()
+        return len(self.items) * (POINTER + max((getattr(item, "nbytes", 0) for item in ends), default=0))
 
     def with_items(self, items: list[Any]) -> TensorList:
         return TensorList(items, self.shape, self.dtype, written_once=self.written_once)

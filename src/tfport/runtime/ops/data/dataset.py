@@ -17,6 +17,7 @@ import numpy as np
 from tfport.errors import RunFailed
 from tfport.graph.dtypes import DType
 from tfport.graph.shapes import Shape
+from tfport.runtime.bounds.run_scope import current_scope
 
 Element = tuple[Any, ...]
 Call = Callable[[Sequence[Any]], Sequence[Any]]
@@ -51,6 +52,8 @@ class ElementIterator(Iterator[Element]):
         self._step = step
 
     def __next__(self) -> Element:
+        if (scope := current_scope()) is not None:
+            scope.stop.check()
         try:
             return self._step()
         except RecursionError:

@@ -4,7 +4,11 @@ from __future__ import annotations
 
 import threading
 
+from tfport.runtime.bounds.run_scope import current_scope
 from tfport.runtime.lower import host
+
+LOOK_SECONDS = 0.05
+"""Time between two looks at the stop signal, while another run has the lock."""
 
 
 class Mutex:
@@ -18,11 +22,13 @@ class AcquiredLock:
     """An acquired lock; released when consumed or garbage-collected."""
 
     def __init__(self, mutex: Mutex) -> None:
-        mutex.lock.acquire()
+        while not mutex.lock.acquire(timeout=LOOK_SECONDS):
+            if (scope := current_scope()) is not None:
+                scope.stop.check()
         self._mutex: Mutex | None = mutex
 
     def release(self) -> None:
-        mutex, self._mutex = self._mutex, None
+        mutex, self._mutex = getattr(self, "_mutex", None), None
         if mutex is not None:
             mutex.lock.release()
 

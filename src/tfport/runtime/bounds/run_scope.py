@@ -1,0 +1,124 @@
+"""The bounds of the run that this thread computes: its stop signal, and the memory that it may use.
+
+Plans, loops, kernels and engines read `current_scope()`; it is None for a run without bounds.
+Memory is counted where it is cheap: the values that a plan keeps between its stages, what loops
+collect, and the outputs of kernels whose size is known before they run (`output_sizes`). An array that
+shares the memory of another one counts nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from tfport.errors import Error, ResourceExhausted
+from tfport.runtime.bounds.deadlines import deadline
+from tfport.runtime.bounds.stop_signal import StopSignal
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+
+@dataclass(frozen=True, slots=True)
+class RunLimits:
+    """What each run of a session may use; 0 means no limit."""
+
+    max_bytes: int = 0
+    """Memory for the tensors that the run computes."""
+    max_loop_iterations: int = 0
+    """Iterations of one loop."""
+
+    def __post_init__(self) -> None:
+        for name in ("max_bytes", "max_loop_iterations"):
+            if getattr(self, name) < 0:
+                raise Error(
+                    f"{name}: expected 0 (no limit) or a positive number, found {getattr(self, name)}"
+                )
+
+
+NO_LIMITS = RunLimits()
+STRINGS = 32
+"""How many strings of an array are measured."""
+
+
+@dataclass(slots=True)
+class RunScope:
+    """One run: its signal, its limit and what it uses."""
+
+    stop: StopSignal
+    max_bytes: int = 0
+    in_use: int = 0
+    """Bytes of the values that are alive."""
+
+    def reserve(self, size: int, node: str) -> None:
+        """Count memory that is about to be used; ResourceExhausted if the run may not use so much."""
+        self.in_use += size
+        if self.in_use > self.max_bytes:
+            raise ResourceExhausted(
+                f"`{node}`: the tensors of this run need {self.in_use:,} bytes; "
+                f"the limit is {self.max_bytes:,} bytes per run"
+            )
+
+
+class LoopUsage:
+    """What a loop on the host uses between its iterations."""
+
+    def __init__(self, scope: RunScope, node: str) -> None:
+        self._scope, self._node, self._before = scope, node, scope.in_use
+        self._rows = 0
+
+    def iterated(self, carried: Iterable[Any], rows: Iterable[Any]) -> None:
+        """Look at the stop signal, and count the loop variables and the rows collected so far."""
+        scope = self._scope
+        if scope.stop.reason is not None:
+            scope.stop.check()
+        if scope.max_bytes:
+            self._rows += own_bytes(rows)
+            scope.in_use = self._before
+            scope.reserve(2 * self._rows + own_bytes(carried), self._node)  # rows are stacked into a copy
+
+
+_CURRENT: ContextVar[RunScope | None] = ContextVar("tfport_run", default=None)
+current_scope = _CURRENT.get
+"""The scope of the run in this thread; None if it has no bounds."""
+
+
+@contextmanager
+def bounded(
+    stop: StopSignal | None = None, timeout: float | None = None, limits: RunLimits = NO_LIMITS
+) -> Iterator[None]:
+    """Bound every run inside of the block; what is not set stays as it is around it."""
+    around = current_scope()
+    outer = stop or (around.stop if around is not None else None)
+    max_bytes = limits.max_bytes or (around.max_bytes if around is not None else 0)
+    with deadline(outer, timeout) as signal:
+        signal.check()
+        token = _CURRENT.set(RunScope(signal, max_bytes))
+        try:
+            yield
+        finally:
+            _CURRENT.reset(token)
+
+
+def own_bytes(values: Iterable[Any]) -> int:
+    """The memory of some values; none for views of other arrays."""
+    size = 0
+    for value in values:
+        if isinstance(value, np.ndarray):
+            if not isinstance(value.base, np.ndarray):
+                size += value.nbytes if value.dtype != object else _string_bytes(value)
+        else:
+            size += getattr(value, "own_bytes", 0)
+    return size
+
+
+def _string_bytes(array: NDArray[Any]) -> int:
+    """About the memory of an array of strings, from its first ones."""
+    sample = array.reshape(-1)[:STRINGS].tolist()
+    length = sum(len(text) for text in sample if isinstance(text, bytes)) / max(len(sample), 1)
+    return int(array.nbytes + array.size * length)
