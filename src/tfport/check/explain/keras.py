@@ -1,9 +1,10 @@
-"""Look up which releases have a class of Keras that a message names."""
+"""Look up which releases have a class, an argument or an attribute of Keras that a message names."""
 
 from __future__ import annotations
 
 import functools
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,44 @@ from tfport.check.explain.lookup import Meaning, MessageMatch
 LAYERS = Path(__file__).with_name("keras_layers.json")
 NEWEST_KERAS_2 = "2.15"
 KEYS = ("name", "layers", "config", "class_name", "build_input_shape", "input_layers", "module")
+STANDALONE = "keras "
+"""The prefix of versions of the package keras from before it was a part of TensorFlow."""
+INPUT_LAYER = "InputLayer"
+"""The only class that reports arguments without its name."""
+ARGUMENT = re.compile(
+    r"(?:\b(\w{1,100})\.)?__init__\(\) got an unexpected keyword argument '(\w{1,100})'"
+    r"|Unrecognized keyword arguments(?: passed to (\w{1,100}))?:[ ',\[({a-z_]{0,20}[\[{]'(\w{1,100})'"
+)
+LAYER = re.compile(r"deserializing class '(\w{1,100})'|\"class_name\": \"(\w{1,100})\"")
+OBJECT = re.compile(r"'(\w{1,100})' object")
+FAMILIES = {"Sequential": "model", "Functional": "model", "Model": "model", "Adam": "optimizer",
+            "SGD": "optimizer", "RMSprop": "optimizer"}  # fmt: skip
+"""What an object is, by its class; all others are layers."""
+INSTEAD = {
+    "predict_classes": "`numpy.argmax(model.predict(x), axis=-1)`, or `(model.predict(x) > 0.5).astype(int)` "
+    "for a single output",
+    "predict_proba": "`model.predict(x)`",
+    "fit_generator": "`model.fit(generator)`",
+    "evaluate_generator": "`model.evaluate(generator)`",
+    "predict_generator": "`model.predict(generator)`",
+    "_make_predict_function": "nothing: TensorFlow 2 does not need the call; remove it",
+    "_is_compiled": "`model.compiled` in later releases",
+    "lr": "`learning_rate`",
+    "output_shape": "`layer.output.shape`",
+    "input_shape": "`layer.input.shape`",
+}
+"""What to use in place of attributes that were removed."""
+MODULES = {
+    "tf_keras": ("the package tf_keras (Keras 2)", "pip install tf_keras, and load with its `load_model`"),
+    "keras.src.engine": ("Keras 2.13 to 2.15", "load with tf_keras, or with TensorFlow 2.13 to 2.15"),
+    "keras.engine": ("Keras up to 2.12", "load with TensorFlow up to 2.12"),
+    "keras.saving.legacy": ("Keras 2.12", "load with TensorFlow 2.12"),
+    "keras.src.models": ("Keras 3", "load with Keras 3 (TensorFlow 2.16 or later)"),
+    "keras.src.ops": ("Keras 3", "load with Keras 3 (TensorFlow 2.16 or later)"),
+    "tensorflow.python.keras": ("the Keras inside TensorFlow", "load with the TensorFlow that saved it"),
+    "keras": ("Keras", "load with the Keras that wrote the file: `tfport inspect FILE` shows its version"),
+}  # fmt: skip
+"""Which Keras has a module, and what to do, by the beginning of its name; the first that matches counts."""
 OLD = "2.0"
 """A class that Keras has since then is not missing because of the release."""
 
@@ -51,6 +90,72 @@ def unknown_object(match: MessageMatch, target: Target | None) -> Meaning:
     if packages:
         return Meaning([f"{name} is a class of {packages[0]}: import it and pass its class."])
     return Meaning([f"No recorded Keras has a class {name}: it belongs to the program that saved the model."])
+
+
+def argument(match: MessageMatch, target: Target | None) -> Meaning:
+    """Which releases of a layer accept the argument that this Keras rejects."""
+    layer, name = _layer_and_argument(match)
+    spans = _recorded()["arguments"].get(layer or "", {}).get(name or "")
+    if not spans:
+        return Meaning()
+    where = _releases(spans)
+    return Meaning([f"{layer} takes `{name}` in {where}."], [f"load it with {where}"])
+
+
+def _layer_and_argument(match: MessageMatch) -> tuple[str | None, str | None]:
+    """The layer and the argument in the wording or in the text that follows it."""
+    layer, name = match.names.get("layer"), match.names.get("argument")
+    if later := ARGUMENT.search(match.text):
+        layer = layer or later[1] or later[3] or (INPUT_LAYER if later[4] else None)
+        name = name or later[2] or later[4]
+    if layer is None and (named := LAYER.search(match.text)):
+        layer = named[1] or named[2]
+    return layer or (INPUT_LAYER if name else None), name
+
+
+def parent_module(match: MessageMatch, target: Target | None) -> Meaning:
+    """Which Keras has the module, or that it is one of the program that saved the model."""
+    module = match.names["module"]
+    for beginning, (keras, way) in MODULES.items():
+        if module == beginning or module.startswith(f"{beginning}."):
+            return Meaning([f"It is a module of {keras}: that Keras wrote the file."], [way])
+    return Meaning(
+        [f"{module} is a module of the program or package that saved the model."],
+        [
+            f"install the package of {module}, or run where it can be imported",
+            "pass the class: `load_model(PATH, custom_objects={…})`",
+        ],
+    )
+
+
+def attribute(match: MessageMatch, target: Target | None) -> Meaning:
+    """Which releases have an attribute of models, layers or optimizers, and what replaces it."""
+    name = match.names["attribute"]
+    owner = OBJECT.search(match.quote)
+    family = FAMILIES.get(owner[1] if owner else "", "layer")
+    spans = _recorded()["attributes"][family].get(name, [])
+    facts = [f"A {family} of Keras has `{name}` in {_releases(spans)}."] if spans else []
+    instead = [f"use {INSTEAD[name]}"] if name in INSTEAD else []
+    return Meaning(
+        facts,
+        [
+            *instead,
+            "use the TensorFlow that the code or package was written for, or a newer version of it",
+            "do not mix `keras`, `tensorflow.keras` and `tf_keras`, whose objects have different attributes",
+        ],
+    )
+
+
+def _releases(spans: list[list[str]]) -> str:
+    """The versions of the package keras and of TensorFlow in spans, as a phrase."""
+    standalone = [
+        _span(first.removeprefix(STANDALONE), last.removeprefix(STANDALONE))
+        for first, last in spans
+        if first.startswith(STANDALONE)
+    ]
+    own = [_span(first, last) for first, last in spans if not first.startswith(STANDALONE)]
+    phrases = {"the package keras": standalone, "TensorFlow": own}
+    return " and ".join(f"{name} {', '.join(texts)}" for name, texts in phrases.items() if texts)
 
 
 def _use(first: str, last: str) -> list[str]:

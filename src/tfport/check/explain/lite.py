@@ -1,4 +1,4 @@
-"""Look up what the version of an op in a message of TensorFlow Lite means."""
+"""Look up what versions, sizes and dtypes in messages of TensorFlow Lite mean."""
 
 from __future__ import annotations
 
@@ -8,6 +8,18 @@ from tfport.check.explain.lookup import Meaning, MessageMatch
 FIRST = "1"
 BEYOND = "PLACEHOLDER_FOR_GREATER_OP_CODES"
 LARGEST = 1 << 31
+TYPES = (
+    "none", "float32", "int32", "uint8", "int64", "string", "bool", "int16", "complex64", "int8", "float16",
+    "float64", "complex128", "uint64", "resource", "variant", "uint32", "uint16", "int4", "bfloat16",
+)  # fmt: skip
+"""The dtypes of the interpreter by their number."""
+TYPES_IN_FILES = (
+    "float32", "float16", "int32", "uint8", "int64", "string", "bool", "int16", "complex64", "int8",
+    "float64", "complex128", "uint64", "resource", "variant", "uint32", "uint16", "int4", "bfloat16",
+    "int2", "uint4",
+)  # fmt: skip
+"""The dtypes of files by their number."""
+FLOAT_SIZE = 4
 
 
 def builtin_version(match: MessageMatch, target: Target | None) -> Meaning:
@@ -49,3 +61,73 @@ def arena(match: MessageMatch, target: Target | None) -> Meaning:
         ["So large a number is a negative size: a dimension of the model is unknown (-1)."],
         ["convert the model with a fixed batch size and fixed shapes"],
     )
+
+
+def type_name(number: str, types: tuple[str, ...] = TYPES) -> str:
+    """The dtype of a number."""
+    return types[int(number)] if 0 <= int(number) < len(types) else f"dtype {number}"
+
+
+def type_number(match: MessageMatch, target: Target | None) -> Meaning:
+    """Which dtype it is."""
+    return Meaning([f"It is {type_name(match.names['number'], TYPES_IN_FILES)}."])
+
+
+def check(match: MessageMatch, target: Target | None) -> Meaning:
+    """What a failed check of a kernel is about: the number of inputs, a rank, a dtype, or sizes."""
+    text, left, right = match.names["check"], match.names["left"], match.names["right"]
+    if "NumInputs" in text or "NumOutputs" in text:
+        what = "inputs" if "NumInputs" in text else "outputs"
+        return Meaning(
+            [f"The op has {left} {what} in the file, and this interpreter expects {right}."],
+            [
+                "use the interpreter of the release that the model was converted for, or later",
+                "name every output of the op when converting (TFLite_Detection_PostProcess has four: "
+                "`:0` to `:3`)"
+                if what == "outputs"
+                else "convert the model again with an older TensorFlow",
+            ],
+        )
+    if "type" in text.lower():
+        return Meaning(
+            [f"A tensor has the dtype {type_name(left)}, and {type_name(right)} is expected."],
+            [
+                "convert again with consistent dtypes: quantize the whole model (representative dataset, "
+                "input and output types) or none of it",
+                "if the dtype is one that newer releases support, use a newer interpreter",
+            ],
+        )
+    if "dims->size" in text or "NumDimensions" in text:
+        return Meaning(
+            [f"A tensor has {left} dimensions, and {right} are expected."],
+            [
+                "pass an input with all dimensions, also the batch (Java: `float[1][…]`, or a ByteBuffer)",
+                "if it has 0 dimensions, convert with a fixed input shape (`input_shapes`)",
+            ],
+        )
+    return Meaning(
+        [f"Sizes in the model or its inputs do not match: {left} and {right}."],
+        [
+            "pass inputs of the size that the model declares (`interpreter.get_input_details()`), and do not "
+            "resize them to sizes that the model cannot take",
+            "convert again with fixed shapes; use the interpreter of the converter's release or later",
+        ],
+    )
+
+
+def input_sizes(match: MessageMatch, target: Target | None) -> Meaning:
+    """Whether one side counts bytes of float32 and the other bytes of uint8."""
+    wanted, size = match.names.get("wanted", ""), match.names.get("found", "")
+    if not (wanted.isdigit() and size.isdigit()) or int(size) == 0:
+        return Meaning()
+    if int(wanted) == FLOAT_SIZE * int(size):
+        return Meaning(
+            ["The model takes float32 (4 bytes for each value), and the buffer has one byte for each value."],
+            ["fill the buffer with float32 values, normalized as in training"],
+        )
+    if int(size) == FLOAT_SIZE * int(wanted):
+        return Meaning(
+            ["The model takes one byte for each value (quantized), and the buffer has float32 values."],
+            ["fill the buffer with uint8 or int8 values"],
+        )
+    return Meaning()
