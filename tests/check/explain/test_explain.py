@@ -24,7 +24,11 @@ from tfport.check.findings.finding import all_findings
 
 HERE = Path(__file__).parent / "messages"
 RECORDS = read_small_model_outcomes()
-SAMPLES = [s for path in sorted(HERE.glob("samples*.toml")) for s in tomllib.loads(path.read_text())["sample"]]
+SAMPLES = [
+    sample
+    for path in sorted(HERE.glob("samples*.toml"))
+    for sample in tomllib.loads(path.read_text())["sample"]
+]
 NOT_TENSORFLOWS = re.compile(  # messages of the recording scripts, and bare names
     r"TF_GraphOperationByName finds|there is no such signature|does not end in|ends the process"
     r"|StopIteration: $|KeyError: 'ghost'|IndexError: list index out of range$|no answer in|KeyError: 0$"
