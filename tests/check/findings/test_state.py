@@ -1,5 +1,6 @@
 """A GraphDef has no weights: what its outputs need is named, with the checkpoint beside it."""
 
+import numpy as np
 import pytest
 from tests.recorded_models import graph
 
@@ -29,6 +30,20 @@ def test_a_graph_whose_weights_are_elsewhere_fails_when_it_runs(text, verdict, l
     report = tfport.check(model, on="tensorflow==2.21.0", loader=loader, fetches=["y:0"])
     stages = [(finding.code, finding.stage) for finding in report.findings]
     assert (report.verdict, stages) == (verdict, [("TFP037", "run")] if verdict == "fails" else [])
+
+
+@pytest.mark.parametrize("feeds", [{}, {"v:0": np.ones(2, np.float32)}])
+@pytest.mark.parametrize("text", [READ, ASSIGNED, FREE])
+def test_our_runtime_does_with_such_a_graph_what_check_predicts(text, feeds):
+    model = graph_to_def(graph(text)).SerializeToString()
+    feeds = feeds if text is READ else {}
+    report = tfport.check(model, on="tfport", fetches=["y:0"], feeds=list(feeds))
+    if report.verdict == "runs":
+        assert tfport.Session(tfport.load(model)).run(["y:0"], feeds)
+        return
+    assert [(finding.code, finding.stage) for finding in report.findings] == [("TFP037", "run")]
+    with pytest.raises(tfport.Error, match="`v`"):
+        tfport.Session(tfport.load(model)).run(["y:0"], feeds)
 
 
 @pytest.mark.parametrize(

@@ -72,6 +72,49 @@ def test_shapes_that_do_not_fit_are_refused(nodes, says):
     assert finding.says().startswith(says)
 
 
+CONV = """
+k = Const() {dtype=float32, value=float32(1, 1, 3, 1)[1, 2, 3], _output_shapes=[(1, 1, 3, 1)]}
+y = Conv2D(x, k) {T=float32, strides=[1, 2, 2, 1], padding="SAME", _output_shapes=[(?, 4, 4, 1)]}
+"""
+IMAGE = "x = Placeholder() {dtype=float32, shape=(?, 8, 8, 3), _output_shapes=[(?, 8, 8, 3)]}"
+
+
+@pytest.mark.parametrize(
+    ("source", "because"),
+    [
+        (IMAGE.replace(", _output_shapes=[(?, 8, 8, 3)]", ""), "has no `_output_shapes`"),
+        (IMAGE.replace("shape=(?", "shape=(2", 1), "has another shape than its own `_output_shapes`"),
+    ],
+)
+def test_shapes_after_an_edit_that_tfport_cannot_infer_are_unknown(source, because):
+    report = checked(source + CONV, "2.21.0")
+    (finding,) = [f for f in report.findings if f.stage]
+    assert (report.verdict, finding.code, finding.node, finding.stage) == ("unknown", "TFP212", "y", "load")
+    assert finding.message == (
+        "`_output_shapes` of node `y` says [?,4,4,1] for output 0; tensorflow 2.21.0 may infer another shape"
+    )
+    assert finding.cause() == f"node `x` (Placeholder) before it {because}"
+    assert checked(source + CONV, "2.21.0", "serving").verdict == "runs"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        IMAGE + CONV,  # as it was written
+        IMAGE.replace(", _output_shapes=[(?, 8, 8, 3)]", "")
+        + CONV.replace(", _output_shapes=[(?, 4, 4, 1)]", ""),
+        IMAGE.replace("shape=(?", "shape=(2", 1)
+        + "\ny = Neg(x) {T=float32, _output_shapes=[(?, 8, 8, 3)]}",  # tfport knows all of the shape
+        IMAGE.replace("shape=(?", "shape=(2", 1)
+        + "\nr = Reshape(x, s) {T=float32, Tshape=int32, _output_shapes=[(2, 192)]}"
+        + "\ns = Const() {dtype=int32, value=int32(2,)[2, 192], _output_shapes=[(2,)]}"
+        + "\ny = Softsign(r) {T=float32, _output_shapes=[(2, 192)]}",  # nothing of the edit is left
+    ],
+)
+def test_shapes_are_decided_where_nothing_was_edited_or_tfport_infers_them(text):
+    assert checked(text, "2.21.0").verdict == "runs"
+
+
 def test_a_call_passes_its_shapes_to_the_function():
     text = """
 y = StatefulPartitionedCall(x) {f=@body, Tin=[float32], Tout=[float32]}

@@ -1,4 +1,4 @@
-"""Do the shapes fit, those of the inputs and those that the file states? Findings 210 and 211."""
+"""Do the shapes fit, those of the inputs and those that the file states? Findings 210 to 212."""
 
 from __future__ import annotations
 
@@ -11,7 +11,9 @@ from tfport.check.loaders import Loader
 from tfport.check.noticed import INPUT_SHAPES, OUTPUT_SHAPES
 from tfport.check.release_quirks import since
 from tfport.check.shapes.functions import CHANGED_IN, Changes, text
-from tfport.check.shapes.infer import RefusedShapes, refused_shapes
+from tfport.check.shapes.infer import RefusedShapes, UndecidedShapes, refused_shapes, stated_shapes
+
+STRIP = "delete the attribute `_output_shapes` from all nodes: nothing needs it"
 
 
 @finding("TFP210", "output-shapes-contradict", noticed=OUTPUT_SHAPES)
@@ -48,7 +50,7 @@ class ContradictedOutputShapes(Finding):
         )
 
     def fixes(self) -> list[str]:
-        return ["delete the attribute `_output_shapes` from all nodes: nothing needs it"]
+        return [STRIP]
 
 
 @finding("TFP211", "shapes-do-not-fit", noticed=INPUT_SHAPES)
@@ -75,6 +77,38 @@ class UnfitShapes(Finding):
         return f"{self.sentence} for '{self.node}' (op: '{self.op}') with input shapes: {self.inputs}."
 
 
+@finding("TFP212", "output-shapes-undecided", noticed=OUTPUT_SHAPES)
+class UndecidedOutputShapes(Finding):
+    """`_output_shapes` of node `{node}` says {stated} for output {output}; {target} may infer another shape
+
+    ## Cause
+    Importing the graph infers the shapes again and refuses a contradiction. The shapes in the
+    file were inferred from inputs that are different now: a node before this one was added or
+    changed after the file was written. Which shape the op has now, only TensorFlow knows.
+    ## Fix
+    Delete `_output_shapes` from all nodes; nothing needs it.
+    ## Example
+        x = Placeholder() {dtype=float32, shape=(1, 8, 8, 4)}
+        y = DepthToSpace(x) {T=float32, block_size=2, _output_shapes=[(1, 16, 16, 3)]}
+        on tensorflow==2.8.4
+        loader capi
+    """
+
+    decides = False
+    output: int
+    stated: str
+    edited: str
+    edited_op: str
+    has_shapes: bool
+
+    def cause(self) -> str:
+        how = "another shape than its own `_output_shapes`" if self.has_shapes else "no `_output_shapes`"
+        return f"node `{self.edited}` ({self.edited_op}) before it has {how}"
+
+    def fixes(self) -> list[str]:
+        return [STRIP]
+
+
 @check
 def shapes_fit(model: CheckedModel, target: Target, loader: Loader) -> Iterator[Finding]:
     if target.kind != OURS:
@@ -87,11 +121,30 @@ def _changed_ops(checked: CheckedModel) -> set[str]:
 
 
 def _shapes(checked: CheckedModel, changes: Changes) -> Iterator[Finding]:
+    undecided: list[UndecidedShapes] = []
     for refused in refused_shapes(checked.model.graph, changes):
-        yield _finding(refused)
+        if isinstance(refused, UndecidedShapes):
+            undecided.append(refused)
+        else:
+            yield _refused(refused)
+    if undecided:
+        yield _undecided(undecided)
 
 
-def _finding(refused: RefusedShapes) -> Finding:
+def _undecided(undecided: list[UndecidedShapes]) -> Finding:
+    first = undecided[0]
+    return UndecidedOutputShapes(
+        nodes=[shapes.node for shapes in undecided],
+        op=first.node.op,
+        output=first.output,
+        stated=text(first.stated),
+        edited=first.edited.name,
+        edited_op=first.edited.op,
+        has_shapes=bool(stated_shapes(first.edited)),
+    )
+
+
+def _refused(refused: RefusedShapes) -> Finding:
     node = refused.node
     if refused.output is None:
         inputs = ", ".join(map(text, refused.inputs))

@@ -13,7 +13,7 @@ from tfport.check.findings import tensorflow_messages
 from tfport.check.findings.finding import Finding, check, finding
 from tfport.check.loaders import Loader
 from tfport.check.node_contexts import NodeContexts
-from tfport.check.noticed import AT_LOAD, AT_RUN, FILES, NEVER, NOT_CHECKED, Noticed
+from tfport.check.noticed import AT_LOAD, AT_RUN, FILES, NEVER, Noticed
 from tfport.check.release_quirks import knows_init_signature
 from tfport.check.saved_parts import has_index
 from tfport.errors import UnreadableFile
@@ -157,7 +157,7 @@ class MissingInitOp(Finding):
         return f"PruneForTargets: Some target nodes not found: {self.init_op}"
 
 
-@finding("TFP037", "weights-elsewhere", noticed=Noticed(serving=AT_RUN, tfport=NOT_CHECKED))
+@finding("TFP037", "weights-elsewhere", noticed=Noticed(serving=AT_RUN, tfport=AT_RUN))
 class WeightsElsewhere(Finding):
     """the outputs need {count} variables, such as `{variable}`, and a GraphDef has no weights
 

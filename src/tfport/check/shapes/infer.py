@@ -3,16 +3,26 @@
 TensorFlow infers the shapes of each node from those of its inputs, and then adds what the file says
 (`_output_shapes`). It refuses a node whose inputs cannot fit, and a file whose shapes contradict its own.
 A function is inferred with unknown arguments, and for the shapes of each call.
-`shapes.functions` has the ops that are known.
+`shapes.functions` has the ops that are known. For any other op the shapes in the file are those that
+the writer inferred, and stay true as long as its inputs are as the writer saw them: a node after an edit,
+of an op without a shape function here, is reported as undecided.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from itertools import zip_longest
+from itertools import islice, zip_longest
 
-from tfport.check.shapes.functions import FUNCTIONS, Changes, ShapeConflict, ShapeFunction, Shapes, merge
+from tfport.check.shapes.functions import (
+    CHANGED_IN,
+    FUNCTIONS,
+    Changes,
+    ShapeConflict,
+    ShapeFunction,
+    Shapes,
+    merge,
+)
 from tfport.errors import MalformedGraph
 from tfport.graph.graph import Function, Graph, Node, Value
 from tfport.graph.inline import callee
@@ -38,8 +48,19 @@ class RefusedShapes:
     inferred: Shape = UNKNOWN
 
 
-def refused_shapes(graph: Graph, changes: Changes) -> Iterator[RefusedShapes]:
-    """The nodes of a program that a target with these changes refuses for their shapes."""
+@dataclass(frozen=True, slots=True)
+class UndecidedShapes:
+    """A node whose shapes in the file may contradict what TensorFlow infers."""
+
+    node: Node
+    output: int
+    stated: Shape
+    edited: Node
+    """The node before it that is not as the writer of the file saw it."""
+
+
+def refused_shapes(graph: Graph, changes: Changes) -> Iterator[RefusedShapes | UndecidedShapes]:
+    """The nodes of a program that a target with these changes refuses, or may refuse, for their shapes."""
     functions = list(graph.library.functions.values())
     if sum(map(len, functions)) > MOST_FUNCTION_NODES:
         functions = []
@@ -58,14 +79,20 @@ class _Inference:
         self._changes, self._follow_calls = changes, follow_calls
         self._known: dict[Node, Shapes] = {}
         self._called: set[tuple[Function, tuple[Shape, ...]]] = set()
+        self._edits: dict[Node, Node] = {}
+        """By node whose shapes the writer of the file may not have seen: the node that was edited."""
 
-    def refused_in(self, graph: Graph) -> Iterator[RefusedShapes]:
-        for node in _ordered(graph):
+    def refused_in(self, graph: Graph) -> Iterator[RefusedShapes | UndecidedShapes]:
+        nodes = list(_ordered(graph))
+        shapes_in_file = {node: stated for node in nodes if (stated := stated_shapes(node))}
+        for node in nodes:
             if self._follow_calls and (called := callee(node)) is not None:
                 yield from self._refused_in_call(called, self._inputs(node))
-            function, stated = FUNCTIONS.get(node.op), stated_shapes(node)
+            function, stated = FUNCTIONS.get(node.op), shapes_in_file.get(node, [])
             if function is not None or stated:
                 yield from self._refused(node, function, stated)
+            if shapes_in_file:
+                self._note_edit(node, stated)
 
     def _refused_in_call(self, called: Function, passed: Shapes) -> Iterator[RefusedShapes]:
         if (called, tuple(passed)) in self._called or not any(shape.dims for shape in passed):
@@ -74,10 +101,14 @@ class _Inference:
         self._known.update(
             {value.node: [shape] for value, shape in zip(called.arguments, passed, strict=False)}
         )
-        # the body is not imported again: only that compares `_output_shapes`
-        yield from (refused for refused in self.refused_in(called) if refused.output is None)
+        for refused in self.refused_in(called):
+            # the body is not imported again: only that compares `_output_shapes`
+            if isinstance(refused, RefusedShapes) and refused.output is None:
+                yield refused
 
-    def _refused(self, node: Node, function: ShapeFunction | None, stated: Shapes) -> Iterator[RefusedShapes]:
+    def _refused(
+        self, node: Node, function: ShapeFunction | None, stated: Shapes
+    ) -> Iterator[RefusedShapes | UndecidedShapes]:
         inputs, inferred = self._inputs(node), []
         try:
             inferred = function(node, inputs, self._changes) if function is not None else []
@@ -92,6 +123,23 @@ class _Inference:
             except ShapeConflict as conflict:
                 yield RefusedShapes(node, str(conflict), tuple(inputs), len(outputs), added, own)
                 return  # TensorFlow stops at the first
+        edited = self._edit_before(node)
+        if edited is not None and not (node.op in CHANGED_IN and all(map(_is_complete, inputs))):
+            yield from islice(_undecided(node, inferred, stated, edited), 1)
+
+    def _edit_before(self, node: Node) -> Node | None:
+        edits = (self._edits.get(value.node) for value in node.inputs)
+        return next((edited for edited in edits if edited is not None), None)
+
+    def _note_edit(self, node: Node, stated: Shapes) -> None:
+        """Note whether the outputs may have other shapes than the writer of the file saw."""
+        edited = self._edit_before(node)
+        if not stated or (not node.inputs and self._known[node] != stated):
+            edited = edited or node
+        elif all(map(_is_complete, stated)):
+            edited = None  # they are those of the file, or TensorFlow refuses the node
+        if edited is not None:
+            self._edits[node] = edited
 
     def _inputs(self, node: Node) -> Shapes:
         return [self._shape(value) for value in node.inputs]
@@ -99,6 +147,18 @@ class _Inference:
     def _shape(self, value: Value) -> Shape:
         shapes = self._known.get(value.node, ())
         return shapes[value.index] if 0 <= value.index < len(shapes) else UNKNOWN
+
+
+def _undecided(node: Node, inferred: Shapes, stated: Shapes, edited: Node) -> Iterator[UndecidedShapes]:
+    """The outputs whose shape in the file nothing here contradicts or confirms."""
+    pairs = zip(inferred or [UNKNOWN] * len(stated), stated, strict=False)
+    for index, (own, added) in enumerate(pairs):
+        if added.dims is not None and not _is_complete(own):
+            yield UndecidedShapes(node, index, added, edited)
+
+
+def _is_complete(shape: Shape) -> bool:
+    return shape.dims is not None and None not in shape.dims
 
 
 def stated_shapes(node: Node) -> Shapes:
