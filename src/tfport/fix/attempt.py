@@ -14,11 +14,12 @@ from enum import Enum
 from tfport.atlas.target import Target
 from tfport.check.check import RUNS
 from tfport.check.devices import is_local, is_present, is_valid_name
+from tfport.check.findings.shapes import ContradictedOutputShapes, UndecidedOutputShapes
 from tfport.check.report.report import CheckReport, check_model
 from tfport.fix.engine import RuleEngine, Stuck
 from tfport.fix.facts import Facts
 from tfport.fix.journal import Journal
-from tfport.fix.metadata import producer_for, update_metadata
+from tfport.fix.metadata import drop_inferred_shapes, producer_for, update_metadata
 from tfport.fix.node_checker import NodeChecker
 from tfport.fix.options import FixOptions
 from tfport.fix.rule import RULES
@@ -43,6 +44,7 @@ from tfport.graph.state import VARIABLES, GraphVariable, assets
 from tfport.registry.unresolved import Question
 
 LAYOUT = channels_last.name
+ABOUT_SHAPES_IN_FILE = (ContradictedOutputShapes.code, UndecidedOutputShapes.code)
 
 
 class ModelForm(Enum):
@@ -122,15 +124,22 @@ def attempt(model: Model, target: Target, form: ModelForm, options: FixOptions) 
         says = "Pairs of transpositions that cancel each other are removed."
         journal.changed("without transpositions", says, [("Transpose", "Transpose")] * removed)
     update_metadata(work, target, producer, journal, flat=form is not ModelForm.AS_IT_IS)
-    report = check_model(
-        work,
+    report = _check(work, target, options)
+    if any(finding.stage and finding.code in ABOUT_SHAPES_IN_FILE for finding in report.findings):
+        drop_inferred_shapes(work, journal)
+        report = _check(work, target, options)
+    return FixAttempt(form, work, journal, report, stuck, reasons, keys)
+
+
+def _check(model: Model, target: Target, options: FixOptions) -> CheckReport:
+    return check_model(
+        model,
         [target],
         loader=options.loaders,
         signatures=options.signatures,
         fetches=answers_of(model, options),
         ways_out=False,
     )
-    return FixAttempt(form, work, journal, report, stuck, reasons, keys)
 
 
 def _choose(model: Model, options: FixOptions) -> None:

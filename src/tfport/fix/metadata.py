@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from tfport.atlas.target import Target
+from tfport.check.shapes.infer import OUTPUT_SHAPES
 from tfport.fix.journal import Journal
 from tfport.fix.structure.session_form import collect_assets
 from tfport.graph.attrs import Attr
@@ -55,6 +56,18 @@ def _strip(model: Model, journal: Journal) -> None:
         if loose:
             changed.append((node.name, node.op))
     journal.changed("stripped", "Hints that no op declares, such as inferred shapes, are removed.", changed)
+
+
+def drop_inferred_shapes(model: Model, journal: Journal) -> None:
+    """Drop the shapes that the writer of the file inferred: importing it infers them again."""
+    changed = []
+    for node in every_node(model.graph):
+        if OUTPUT_SHAPES in node.attrs:
+            attrs = {name: value for name, value in node.attrs.items() if name != OUTPUT_SHAPES}
+            node.become(node.op, attrs)
+            changed.append((node.name, node.op))
+    says = "Shapes that the file repeats from inference are removed: the target infers them itself."
+    journal.changed("without inferred shapes", says, changed)
 
 
 def _drop_lost_colocations(model: Model, attrs: dict[str, Attr]) -> None:

@@ -4,7 +4,7 @@ Each function gets the node, the shapes of its inputs and the changes that the t
 the shapes of the outputs, or raises `ShapeConflict` as TensorFlow does. An op that is not here, and
 whatever a function does not know, stays unknown: a function may know less than TensorFlow, never
 something else.
-Recorded from real binaries, which `tests/check/shapes/test_functions.py` compares with. Of 1,200 ops that were
+Recorded from real binaries, which `tests/check/shapes/test_functions.py` compares with. Of 1,200 ops, each
 tried with random inputs in 1.4.1, 1.15.5 and 2.21.0, only those of `CHANGED_IN` infer shapes that contradict
 those of another release.
 """

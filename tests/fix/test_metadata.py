@@ -1,0 +1,33 @@
+"""Shapes in the file that the target contradicts, or may contradict, are removed and nothing else."""
+
+from pathlib import Path
+
+import pytest
+
+import tfport
+from tfport.check.shapes.infer import stated_shapes
+from tfport.graph.graph import Graph
+
+TRUTH = Path(__file__).parents[1] / "truth/models"
+RULE = "without inferred shapes"
+
+
+def names(graph: Graph) -> list[tuple[str, str]]:
+    return [(node.name, node.op) for node in graph]
+
+
+@pytest.mark.parametrize("name", ["output_shapes_of_batch_norm_gradient", "output_shape_contradicts.main"])
+def test_contradicted_shapes_are_removed_and_nothing_else(name, tmp_path):
+    before = tfport.load(TRUTH / name)
+    assert tfport.check(before, on="tensorflow==2.8.4", loader="capi").findings[0].code == "TFP210"
+    result = tfport.fix(before, target="tensorflow==2.8.4", loaders=("capi",))
+    assert [entry.name for entry in result.attempt.journal.entries] == [RULE]
+    result.save(tmp_path / "out")
+    after = tfport.load(tmp_path / "out")
+    assert names(after.graph) == names(before.graph)
+    assert not any(map(stated_shapes, after.graph))
+
+
+def test_shapes_that_fit_stay():
+    result = tfport.fix(TRUTH / "output_shape_fits.main", target="tensorflow==2.8.4", loaders=("capi",))
+    assert not result.attempt.journal.entries
