@@ -199,6 +199,39 @@ def test_an_unknown_message_gets_the_nearest_known_one():
     assert explain_texts(["nothing of interest"]).nearest is None
 
 
+def test_an_unknown_message_tells_whose_code_raised_it():
+    text = (
+        'File "/lib/python3.6/site-packages/tensorflow_core/python/keras/engine/network.py", line 7, in f\n'
+        'File "/lib/python3.6/site-packages/acme/layers.py", line 9, in g\nAcmeError: 7 wombats\n'
+    )
+    explained = explain_texts([text])
+    assert explained.explanations == []
+    assert explained.clues == [
+        "the paths are those of TensorFlow 1.15 to 2.1 (the folder tensorflow_core), and of "
+        "the Keras inside TensorFlow (up to 2.5; a private copy later)",
+        "it ran on Python 3.6",
+        "the last file of the traceback is of the package acme",
+    ]
+    assert "on Python 3.6" in str(explained)
+    assert explain_texts(["nothing of interest"]).clues == []
+
+
+@pytest.mark.parametrize(
+    ("path", "keras"),
+    [
+        ("site-packages/keras/engine/saving.py", "Keras 1.0 to 2.12"),
+        ("site-packages/keras/src/engine/base_layer.py", "Keras 2.13 to 2.15"),
+        ("site-packages/keras/src/layers/layer.py", "Keras 3"),
+        (r"C:\\Python310\\lib\\site-packages\\tf_keras\\src\\engine\\training.py", "tf_keras"),
+        ("site-packages/tensorflow/python/keras/engine/training.py", "the Keras inside TensorFlow"),
+    ],
+)
+def test_folders_tell_the_keras(path, keras):
+    told = explain_texts([f'File "{path}", line 3, in f\nAcmeError: 7 wombats']).clues[0]
+    assert told.startswith(("the paths are those of " + keras, "the paths are those of the package " + keras))
+    assert ", and of " not in told
+
+
 def test_a_message_across_the_end_of_a_window_is_found_once():
     message = "Op type not registered 'AddV2' in binary\n"
     for before in range(WINDOW - 60, WINDOW + 20, 7):

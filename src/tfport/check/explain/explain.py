@@ -12,6 +12,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from tfport.check.explain.clues import clues
 from tfport.check.explain.find import MessageFinder
 from tfport.check.explain.log import MOST
 from tfport.check.explain.lookup import Meaning, MessageMatch, lookup_function
@@ -68,6 +69,8 @@ class Explained:
     """Whether the text was too long, so that its end was not read."""
     target: str | None = None
     model: str | None = None
+    clues: list[str] = field(default_factory=list)
+    """If nothing was recognized, what the paths in the text tell about releases and packages."""
 
     @property
     def exit_code(self) -> int:
@@ -104,6 +107,7 @@ def explain_log(
         text.is_cut,
         target.requirement if target else None,
         model.where if model else None,
+        [] if explanations else clues("".join(text.first)),
     )
 
 

@@ -22,6 +22,7 @@ def to_json(explained: Explained) -> dict[str, Any]:
         "more": explained.more,
         "cut": explained.is_cut,
         "nearest": explained.nearest,
+        "clues": explained.clues,
     }
 
 

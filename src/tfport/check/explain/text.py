@@ -33,8 +33,8 @@ def render(explained: Explained, width: int) -> Iterator[RenderableType]:
         yield title("", "The text is too long; its end was not read.")
     if not explained.explanations:
         yield Text("\nno known message was recognized", style="bold")
-        if explained.nearest:
-            yield from _rows([("near", [f"the nearest known message: {explained.nearest}"])], width)
+        near = [f"the nearest known message: {explained.nearest}"] if explained.nearest else []
+        yield from _rows([("near", near), ("facts", explained.clues)], width)
 
 
 def _explanation(explanation: Explanation, explained: Explained, width: int) -> Iterator[RenderableType]:
