@@ -103,9 +103,11 @@ class Session:
         With `any_shape`, fed values need not have the shapes that the model declares. The run ends with
         RunStopped after `timeout` seconds, or when `stop` is set by another thread.
         """
-        if timeout is None and stop is None and not self.limits.max_bytes:
+        limits = self.limits
+        if timeout is None and stop is None and not limits.max_bytes and not limits.max_seconds:
             return self._run(fetches, feeds, any_shape)
-        with bounded(stop, timeout, self.limits):
+        seconds = min((s for s in (timeout, limits.max_seconds or None) if s is not None), default=None)
+        with bounded(stop, seconds, limits):
             return self._run(fetches, feeds, any_shape)
 
     def _run(self, fetches: str | Sequence[str], feeds: Feeds | None, any_shape: bool) -> Any:

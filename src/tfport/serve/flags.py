@@ -104,6 +104,12 @@ OURS = (
     _supported("log_level", str, "info", "lowest level to log: debug, info, warning or error",
                ("debug", "info", "warning", "error")),
     _supported("enable_tracing", bool, False, "send OpenTelemetry spans (needs OpenTelemetry)"),
+    _supported("max_run_seconds", int, 0, "seconds that a request may compute; 0 means no limit"),
+    _supported("max_request_memory_bytes", int, 0,
+               "memory for the tensors that a request computes; 0 means no limit"),
+    _supported("max_loop_iterations", int, 0, "iterations of each loop of a model; 0 means no limit"),
+    _supported("load_timeout_seconds", int, 600,
+               "seconds for initializing a version, and for each warm-up request; 0 means no limit"),
     _supported("drain_seconds", int, 30, "seconds that calls in progress may take after SIGTERM"),
 )  # fmt: skip
 

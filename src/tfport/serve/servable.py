@@ -10,12 +10,13 @@ runs. The runner decides how a call runs: alone in a thread, or in a batch with 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Executor
 from typing import TYPE_CHECKING, Any, Protocol
 
-from tfport.errors import CannotRun, Error, InternalError
+from tfport.errors import CannotRun, DeadlineExceeded, Error, InternalError, ResourceExhausted, RunCancelled
 from tfport.graph.model import Model, Signature
+from tfport.runtime.bounds.stop_signal import StopSignal
 from tfport.runtime.composite import flatten_inputs, pack_outputs
 from tfport.runtime.session import Session
 from tfport.serve.interface import ServableInterface
@@ -25,6 +26,14 @@ from tfport.serve.status import StatusCode, StatusError, invalid_argument
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+RUN_CODES: dict[type[Error], StatusCode] = {
+    CannotRun: StatusCode.UNIMPLEMENTED,
+    DeadlineExceeded: StatusCode.DEADLINE_EXCEEDED,
+    RunCancelled: StatusCode.CANCELLED,
+    ResourceExhausted: StatusCode.RESOURCE_EXHAUSTED,
+}
+"""Codes of errors of a run that are not the fault of its inputs."""
+NOBODY_WAITS = "the run was stopped: the client is gone, or its deadline has passed"
 Arrays = dict[str, "NDArray[Any]"]
 """Inputs or outputs of a signature by name; strings are `bytes` in object arrays."""
 
@@ -48,12 +57,27 @@ class ThreadRunner:
     async def __call__(
         self, session: Session, signature: Signature, inputs: Mapping[str, Any], outputs: Sequence[str]
     ) -> Arrays:
-        loop = asyncio.get_running_loop()
-        return await loop.run_in_executor(self.pool, run_signature, session, signature, inputs, outputs)
+        return await in_thread(
+            self.pool, lambda stop: run_signature(session, signature, inputs, outputs, stop)
+        )
+
+
+async def in_thread(pool: Executor, run: Callable[[StopSignal], Arrays]) -> Arrays:
+    """Run in a thread; the run is stopped if the caller is cancelled: its client is gone or out of time."""
+    stop = StopSignal()
+    try:
+        return await asyncio.get_running_loop().run_in_executor(pool, run, stop)
+    except asyncio.CancelledError:
+        stop.stop(RunCancelled(NOBODY_WAITS))
+        raise
 
 
 def run_signature(
-    session: Session, signature: Signature, inputs: Mapping[str, Any], outputs: Sequence[str]
+    session: Session,
+    signature: Signature,
+    inputs: Mapping[str, Any],
+    outputs: Sequence[str],
+    stop: StopSignal | None = None,
 ) -> Arrays:
     """Compute outputs of a signature in this thread; runtime errors become status errors."""
     wanted = {name: signature.outputs[name] for name in outputs}
@@ -61,11 +85,13 @@ def run_signature(
     called = Signature(signature.name, signature.method, signature.inputs, wanted, signature.defaults)
     try:
         # as in TensorFlow Serving, the ops decide whether a shape is right
-        return pack_outputs(called, session.run(fetches, flatten_inputs(called, inputs), any_shape=True))
-    except CannotRun as error:
-        raise StatusError(StatusCode.UNIMPLEMENTED, str(error)) from None
+        arrays = session.run(fetches, flatten_inputs(called, inputs), any_shape=True, stop=stop)
+        return pack_outputs(called, arrays)
     except InternalError as error:
         raise StatusError(StatusCode.INTERNAL, str(error)) from error
+    except tuple(RUN_CODES) as error:
+        code = next(code for kind, code in RUN_CODES.items() if isinstance(error, kind))
+        raise StatusError(code, str(error)) from None
     except Error as error:
         raise invalid_argument(str(error)) from None
     except MemoryError:

@@ -19,6 +19,7 @@ from aiohttp import web
 from tfport.errors import Error
 from tfport.formats.files import reason
 from tfport.formats.proto import model_server_config_pb2 as pb
+from tfport.runtime.bounds.run_scope import RunLimits
 from tfport.runtime.custom.library_registry import registry_with
 from tfport.runtime.session import Session
 from tfport.serve.auth_tokens import AuthTokens
@@ -142,6 +143,8 @@ class Server:
                 threads=threads or None,
                 engine=flags.text("engine"),
                 registry=self.registry,
+                limits=_limits(flags),
+                parallel_calls=_parallel_calls(flags),
             ),
             options=ManagerOptions(
                 poll_seconds=flags.number("file_system_poll_wait_seconds"),
@@ -154,6 +157,7 @@ class Server:
                 warm_up_iterations=flags.number("num_request_iterations_for_warmup"),
                 labels_for_unavailable=flags.boolean("allow_version_labels_for_unavailable_models"),
                 drain_seconds=flags.number("drain_seconds"),
+                load_seconds=flags.number("load_timeout_seconds"),
             ),
             on_attempt=self._attempted,
             on_unload=self._unloaded,
@@ -268,6 +272,15 @@ def _parallel_calls(flags: FlagValues) -> int:
     """Return how many calls run in parallel."""
     calls = flags.number("tensorflow_inter_op_parallelism") or flags.number("tensorflow_session_parallelism")
     return calls or len(os.sched_getaffinity(0))
+
+
+def _limits(flags: FlagValues) -> RunLimits:
+    """Return what each call may use."""
+    return RunLimits(
+        flags.number("max_request_memory_bytes"),
+        flags.number("max_loop_iterations"),
+        flags.number("max_run_seconds"),
+    )
 
 
 def _port(flags: FlagValues, name: str) -> int | None:

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from tests.serve.batching.batched_models import (
     ONE_THREAD,
+    Gate,
     batched,
     call_all,
     listed,
@@ -221,3 +222,54 @@ def test_batches_are_measured():
         ":tensorflow:core:graph_run_time_usecs_histogram_count{} 1",
     ):
         assert line in text.splitlines()
+
+
+# never ends if a number is positive
+UNTIL_ZERO = """
+    x = Placeholder() {dtype=float32, shape=(?, ?)}
+    zero = Const() {dtype=int32, value=int32()[0]}
+    w = While(zero, x) {T=[int32, float32], cond=@go, body=@turn, output_shapes=[(), (?, ?)]}
+    y = Identity(w:1) {T=float32}
+    def go(i: int32, x: float32) -> (r: bool):
+      axes = Const() {dtype=int32, value=int32(2)[0, 1]}
+      most = Max(x, axes) {T=float32, Tidx=int32, keep_dims=false}
+      none = Const() {dtype=float32, value=float32()[0]}
+      c = Greater(most, none) {T=float32}
+      return r=c
+    def turn(i: int32, x: float32) -> (i1: int32, x1: float32):
+      one = Const() {dtype=int32, value=int32()[1]}
+      j = AddV2(i, one) {T=int32}
+      z = Abs(x) {T=float32}
+      return i1=j, x1=z
+"""
+
+
+def test_a_batch_is_stopped_when_no_client_waits_for_it():
+    servable = batched(session_of(UNTIL_ZERO, {"x": "x:0"}, {"y": "y:0"}), ONE_THREAD)
+
+    async def run():
+        calls = [asyncio.ensure_future(servable.predict("", {"x": rows(1)})) for _ in range(2)]
+        await asyncio.sleep(0.2)
+        for call in calls:
+            call.cancel()
+        await asyncio.gather(*calls, return_exceptions=True)
+        return await servable.predict("", {"x": rows(0)})  # by the only thread
+
+    assert listed([asyncio.run(run())]) == [[[0]]]
+
+
+def test_a_client_that_leaves_does_not_stop_the_batch_of_others():
+    gate = Gate()
+    servable = batched(watched(gate), ONE_THREAD)
+
+    async def run():
+        first, second = (asyncio.ensure_future(servable.predict("", {"x": rows(n)})) for n in (1, 2))
+        while not gate.entered.is_set():
+            await asyncio.sleep(0.01)
+        first.cancel()
+        await asyncio.gather(first, return_exceptions=True)
+        gate.open.set()
+        return await second
+
+    assert listed([asyncio.run(run())]) == [[[4]]]
+    assert gate.shapes == [(2, 1)]

@@ -6,6 +6,7 @@ import asyncio
 import shutil
 
 import pytest
+from tests.hostile_models import ENDLESS
 from tests.serve.models.exports import (
     adder,
     config_of,
@@ -17,6 +18,7 @@ from tests.serve.models.exports import (
     warm_up_file,
 )
 
+from tfport.formats.proto.saved_model_pb2 import SavedModel
 from tfport.formats.saved_model.warmup import WARMUP
 from tfport.serve.model_catalog import VersionState
 from tfport.serve.models.config import one_model
@@ -254,3 +256,54 @@ def test_warm_up_runs_before_a_version_is_available_and_can_be_disabled(tmp_path
     assert asyncio.run(run()) == 2
     assert asyncio.run(run(warm_up_iterations=3)) == 6
     assert asyncio.run(run(warm_up=False)) == 0
+
+
+ENDLESS_AT_LOAD = """
+    one = Const() {dtype=float32, value=float32(1)[1]}
+    v = VarHandleOp() {dtype=float32, shape=(?), shared_name="v"}
+    init = AssignVariableOp(v, y) {dtype=float32}
+    x = PlaceholderWithDefault(one) {dtype=float32, shape=(?)}
+"""
+
+
+def endless_at_load() -> bytes:
+    """Return a model whose init op never ends."""
+    first, *rest = ENDLESS["While, island"].strip().splitlines()
+    assert first.startswith("x = Placeholder()")
+    text = ENDLESS_AT_LOAD + "\n".join(rest)
+    model = SavedModel.FromString(saved_model(text, {"serving_default": "y:0"}))
+    signature = model.meta_graphs[0].signature_def["__saved_model_init_op"]
+    signature.outputs["__saved_model_init_op"].name = "init"
+    return model.SerializeToString()
+
+
+def test_a_model_that_never_ends_while_it_is_initialized_fails_to_load(tmp_path):
+    export(tmp_path, 1)
+
+    async def run():
+        async with serving(one_model("m", str(tmp_path)), load_seconds=0.1) as served:
+            export(tmp_path, 2, endless_at_load())
+            await until(lambda: 2 in served.states() and served.status(2).state is VersionState.END)
+            assert served.status(2).code is StatusCode.DEADLINE_EXCEEDED
+            assert (
+                "initializing the model takes too long (--load_timeout_seconds)" in served.status(2).message
+            )
+            assert await served.ask() == 1
+
+    asyncio.run(run())
+
+
+def test_a_version_that_is_dropped_while_it_warms_up_stops(tmp_path):
+    export(tmp_path, 1)
+    endless = saved_model(ENDLESS["While, island"], {"serving_default": "y:0"})
+
+    async def run():
+        async with serving(one_model("m", str(tmp_path)), load_seconds=0) as served:
+            export(tmp_path, 2, endless, X_TWICE)
+            await until(lambda: 2 in served.states() and served.status(2).state is VersionState.LOADING)
+            shutil.rmtree(tmp_path / "2")
+            export(tmp_path, 3)  # loaded by the only loading thread
+            await until(lambda: served.states().get(3) == (VersionState.AVAILABLE, OK))
+            assert await served.ask() == 3
+
+    asyncio.run(run())

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import pytest
+from tests.hostile_models import ENDLESS
 from tests.serve.models.exports import export, saved_model, warm_up_file
 
 import tfport
+from tfport.errors import RunCancelled
 from tfport.formats.encoding.tfrecord import record
 from tfport.formats.proto import serving_pb2
+from tfport.runtime.bounds.stop_signal import StopSignal
 from tfport.serve.models.warmup import prepare, replay
 from tfport.serve.status import StatusCode, StatusError
 
@@ -38,9 +41,20 @@ def test_examples_for_a_signature_of_numbers_are_refused(tmp_path):
 
 def test_a_replay_stops_when_the_version_is_dropped(tmp_path):
     session = tfport.Session(export(tmp_path, 1, warm_up=warm_up_file(("", {"x": [1]}))))
-    with pytest.raises(StatusError) as raised:
-        replay(session, stopped=lambda: True)
-    assert raised.value.code is StatusCode.CANCELLED
+    dropped = StopSignal()
+    dropped.stop(RunCancelled("dropped"))
+    with pytest.raises(RunCancelled, match="dropped"):
+        replay(session, stop=dropped)
+
+
+def test_a_request_that_never_ends_stops_a_replay(tmp_path):
+    endless = saved_model(ENDLESS["While, island"], {"serving_default": "y:0"})
+    session = tfport.Session(export(tmp_path, 1, endless, warm_up_file(("", {"x": [1]}))))
+    with pytest.raises(
+        StatusError, match=r"warm-up request 1 takes too long \(--load_timeout_seconds\)"
+    ) as raised:
+        replay(session, timeout=0.05)
+    assert raised.value.code is StatusCode.DEADLINE_EXCEEDED
 
 
 def test_a_model_without_requests_or_usual_signature(tmp_path):

@@ -32,9 +32,11 @@ class RunLimits:
     """Memory for the tensors that the run computes."""
     max_loop_iterations: int = 0
     """Iterations of one loop."""
+    max_seconds: float = 0
+    """Time that a run may take."""
 
     def __post_init__(self) -> None:
-        for name in ("max_bytes", "max_loop_iterations"):
+        for name in ("max_bytes", "max_loop_iterations", "max_seconds"):
             if getattr(self, name) < 0:
                 raise Error(
                     f"{name}: expected 0 (no limit) or a positive number, found {getattr(self, name)}"

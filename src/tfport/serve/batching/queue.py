@@ -15,9 +15,11 @@ from dataclasses import dataclass, field
 from time import perf_counter
 from typing import Any
 
+from tfport.errors import RunCancelled
+from tfport.runtime.bounds.stop_signal import StopSignal
 from tfport.serve.batching.joining import pieces_of
 from tfport.serve.batching.parameters import BatchParameters
-from tfport.serve.servable import Arrays
+from tfport.serve.servable import NOBODY_WAITS, Arrays
 from tfport.serve.status import StatusCode, StatusError
 
 FULL = "The batch scheduling queue to which this task was submitted is full; "
@@ -33,6 +35,8 @@ class Task:
     since: float = field(default_factory=perf_counter)
     batch: RequestBatch | None = None
     """The batch it waits in; None once that batch has left the queue."""
+    runs_in: RequestBatch | None = None
+    """The batch it runs in."""
 
 
 @dataclass(eq=False, slots=True)
@@ -44,6 +48,12 @@ class RequestBatch:
     tasks: list[Task] = field(default_factory=list)
     rows: int = 0
     opened: float = field(default_factory=perf_counter)
+    stop: StopSignal = field(default_factory=StopSignal)
+
+    def stop_if_abandoned(self) -> None:
+        """Stop the run if nobody waits for any of its answers."""
+        if all(task.answer.done() for task in self.tasks):
+            self.stop.stop(RunCancelled(NOBODY_WAITS))
 
     def add(self, task: Task) -> None:
         self.tasks.append(task)
@@ -104,7 +114,7 @@ class BatchQueue:
         self._drop(batch)
         self._rows -= batch.rows
         for task in batch.tasks:
-            task.batch = None
+            task.batch, task.runs_in = None, batch
         return batch
 
     def tasks(self) -> list[Task]:

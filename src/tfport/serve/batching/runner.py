@@ -6,7 +6,7 @@
 Each request gets exactly its own rows. Requests that cannot be batched run alone: inputs with different
 first sizes, components of sparse and ragged tensors, signatures with a fixed first size, outputs that
 turn out not to have one row per input row. If a batch fails, its requests are run one by one, so that
-only those fail that would have failed alone.
+only those fail that would have failed alone. A batch is stopped when no client waits for it any more.
 """
 
 from __future__ import annotations
@@ -193,6 +193,8 @@ class _SignatureLane:
             # retrieve the exception of an abandoned request, or asyncio would log it
             if not task.answer.cancel() and not task.answer.cancelled():
                 task.answer.exception()
+            elif task.runs_in is not None:
+                task.runs_in.stop_if_abandoned()
         with self.lock:
             removed = sum(self.queue.leave(task) for task in tasks)
         if removed:
@@ -204,7 +206,7 @@ class _SignatureLane:
         began = perf_counter()
         self._begin(batch, began)
         try:
-            return [self._run_alone(batch.tasks[0])] if batch.kind is None else self._run_joined(batch)
+            return [self._run_alone(batch)] if batch.kind is None else self._run_joined(batch)
         finally:
             seconds = perf_counter() - began
             self.metrics.ran(*self.labels, batch.rows, seconds)
@@ -218,14 +220,14 @@ class _SignatureLane:
             if batch.kind is not None:
                 self.metrics.waited(now - task.since)
 
-    def _run_alone(self, task: Task) -> Arrays:
-        return run_signature(self.session, self.signature, task.inputs, self.key[1])
+    def _run_alone(self, batch: RequestBatch) -> Arrays:
+        return run_signature(self.session, self.signature, batch.tasks[0].inputs, self.key[1], batch.stop)
 
     def _run_joined(self, batch: RequestBatch) -> list[Arrays]:
         padded = self.owner.parameters.padded(batch.rows)
         self.metrics.batch(*self.labels, batch.rows, padded)
         inputs = join([task.inputs for task in batch.tasks], batch.rows, padded)
-        outputs = run_signature(self.session, self.signature, inputs, self.key[1])
+        outputs = run_signature(self.session, self.signature, inputs, self.key[1], batch.stop)
         answers = split_rows(outputs, [task.rows for task in batch.tasks], padded)
         if answers is None:
             raise _NoRows

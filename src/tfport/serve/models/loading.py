@@ -13,9 +13,11 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
-from tfport.errors import CannotRun, Error, InternalError, MissingTensor, UnreadableFile
+from tfport.errors import DeadlineExceeded, Error, InternalError, MissingTensor, UnreadableFile
 from tfport.formats.find import find_model
 from tfport.graph.load import load_model
+from tfport.runtime.bounds.run_scope import NO_LIMITS, RunLimits, bounded
+from tfport.runtime.bounds.stop_signal import StopSignal
 from tfport.runtime.custom.registry import Registry, definitions_with, ready
 from tfport.runtime.custom.stub import Stubs
 from tfport.runtime.engines.engine import make_engine
@@ -24,6 +26,7 @@ from tfport.serve.models.config import ModelSettings
 from tfport.serve.models.options import ManagerOptions
 from tfport.serve.models.store import MODELS, VersionStore
 from tfport.serve.models.warmup import prepare, replay
+from tfport.serve.servable import RUN_CODES
 from tfport.serve.status import StatusCode, StatusError
 
 Opener = Callable[[str, ModelSettings], Session]
@@ -32,8 +35,8 @@ Opener = Callable[[str, ModelSettings], Session]
 _CODES: list[tuple[type[BaseException], StatusCode]] = [
     (UnreadableFile, StatusCode.DATA_LOSS),
     (MissingTensor, StatusCode.NOT_FOUND),
-    (CannotRun, StatusCode.UNIMPLEMENTED),
     (InternalError, StatusCode.INTERNAL),
+    *RUN_CODES.items(),
     (Error, StatusCode.INVALID_ARGUMENT),
     (MemoryError, StatusCode.RESOURCE_EXHAUSTED),
     (FileNotFoundError, StatusCode.NOT_FOUND),
@@ -60,15 +63,20 @@ def session_opener(
     engine: str = "onnxruntime",
     registry: Registry | None = None,
     stubs: Stubs | None = None,
+    limits: RunLimits = NO_LIMITS,
+    parallel_calls: int = 1,
 ) -> Opener:
-    """Return a function that opens models; `tags` are those of `--saved_model_tags`."""
+    """Return a function that opens models; `tags` are those of `--saved_model_tags`.
+
+    `limits` are those of each call; the engine can only limit `parallel_calls` calls together.
+    """
     chosen = None if tags is None else tuple(tags)
 
     def open_session(folder: str, settings: ModelSettings) -> Session:
         model = load_model(find_model(folder), definitions_with(ready(registry)), chosen)
         # the event loop and other calls need the cores: waiting threads must not spin
-        chosen_engine = make_engine(engine, threads, spins=False)
-        return Session(model, engine=chosen_engine, registry=registry, stubs=stubs)
+        chosen_engine = make_engine(engine, threads, spins=False, max_bytes=limits.max_bytes * parallel_calls)
+        return Session(model, engine=chosen_engine, registry=registry, stubs=stubs, limits=limits)
 
     return open_session
 
@@ -81,23 +89,29 @@ def load_version(
     open_session: Opener,
     copy_to: Path,
     options: ManagerOptions,
-    stopped: Callable[[], bool],
+    stop: StopSignal,
 ) -> LoadedVersion:
-    """Load the version at a path, or raise `StatusError`; `stopped` is called between the steps."""
+    """Load the version at a path, or raise `StatusError`; `stop` ends it, also while the model runs."""
     folder = copy_to
+    timeout = options.load_seconds or None
     try:
-        raise_if_stopped(stopped)
+        stop.check()
         folder = store.fetch(path, copy_to)
-        raise_if_stopped(stopped)
+        stop.check()
         if not folder.exists():
             raise FileNotFoundError(f"{folder}: no such file or folder")
-        session = _opened(folder, settings, open_session)
-        raise_if_stopped(stopped)
+        with bounded(stop, timeout):
+            session = _opened(folder, settings, open_session)
+        stop.check()
         prepare(session)
         iterations = options.warm_up_iterations
         began = time.monotonic()
-        requests = replay(session, iterations=iterations, stopped=stopped) if options.warm_up else 0
+        requests = replay(session, iterations, stop, timeout) if options.warm_up else 0
         seconds = time.monotonic() - began
+    except DeadlineExceeded as error:
+        delete_copy(copy_to)
+        message = f"initializing the model takes too long (--load_timeout_seconds): {error}"
+        raise StatusError(StatusCode.DEADLINE_EXCEEDED, message) from None
     except Exception as error:
         delete_copy(copy_to)
         failure = to_status_error(error)
@@ -130,9 +144,3 @@ def delete_copy(copy: Path | None) -> None:
     """Delete the copy of a version, if there is one."""
     if copy is not None:
         shutil.rmtree(copy, ignore_errors=True)
-
-
-def raise_if_stopped(stopped: Callable[[], bool]) -> None:
-    """Raise if the version is no longer requested."""
-    if stopped():
-        raise StatusError(StatusCode.CANCELLED, "Loading of servable cancelled")

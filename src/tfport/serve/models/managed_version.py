@@ -6,6 +6,7 @@ import asyncio
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from tfport.runtime.bounds.stop_signal import StopSignal
 from tfport.serve.models.policy import LoadStage
 from tfport.serve.models.store import Stamp, VersionStore
 from tfport.serve.servable import Servable
@@ -25,6 +26,8 @@ class ManagedVersion:
     """Whether it was dropped while loading or being served."""
     wake: asyncio.Event = field(default_factory=asyncio.Event)
     """Ends the wait for a retry: the version was dropped, or written again."""
+    stop: StopSignal = field(default_factory=StopSignal)
+    """Ends loading: the version was dropped."""
     servable: Servable | None = None
     copy: Path | None = None
     error: StatusError | None = None

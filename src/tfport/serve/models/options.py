@@ -31,3 +31,5 @@ class ManagerOptions:
     """Keep loaded versions if a base path has none left: `servable_versions_always_present`."""
     drain_seconds: float = 30
     """Seconds that unloading waits for calls in progress; later ones still complete."""
+    load_seconds: float = 600
+    """`--load_timeout_seconds`: for initializing a version, and for each warm-up request; 0: no limit."""

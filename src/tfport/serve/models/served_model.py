@@ -14,13 +14,14 @@ import time
 from collections.abc import Callable
 from contextlib import suppress
 
+from tfport.errors import RunCancelled
+from tfport.runtime.bounds.stop_signal import StopSignal
 from tfport.serve.model_catalog import VersionState, VersionStatus
 from tfport.serve.models.config import ModelSettings
 from tfport.serve.models.loading import (
     LoadedVersion,
     delete_copy,
     load_version,
-    raise_if_stopped,
     to_status_error,
 )
 from tfport.serve.models.managed_version import ManagedVersion
@@ -109,6 +110,7 @@ class ServedModel:
             version.aspired = key in keys
             if not version.aspired:
                 version.unwanted = True
+                version.stop.stop(RunCancelled("Loading of servable cancelled"))
                 version.wake.set()
                 if version.stage in (LoadStage.NEW, LoadStage.FAILED):
                     del self.versions[key]
@@ -124,6 +126,7 @@ class ServedModel:
             action, version = step
             if action is PolicyStep.LOAD:
                 version.stage, version.unwanted, version.error = LoadStage.LOADING, False, None
+                version.stop = StopSignal()
                 self._set_status(version, VersionState.LOADING)
                 work = self._load(version)
             else:
@@ -188,7 +191,7 @@ class ServedModel:
             loaded = await self._resources.in_loading(self._load_in_thread, version)
             version.copy = loaded.copy
             warmed = loaded.warm_up_requests, loaded.warm_up_seconds
-            raise_if_stopped(lambda: version.unwanted)
+            version.stop.check()
             runner = self._resources.runner_for(self.settings, version.number, loaded.session)
             servable = Servable(self.name, version.number, loaded.session, runner)
         except Exception as error:
@@ -217,7 +220,7 @@ class ServedModel:
             open_session=resources.open_session,
             copy_to=resources.new_copy(self.name, version.number),
             options=resources.options,
-            stopped=lambda: version.unwanted,
+            stop=version.stop,
         )
 
     async def _unload(self, version: ManagedVersion, servable: Servable) -> None:

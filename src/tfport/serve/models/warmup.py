@@ -6,7 +6,6 @@ old version.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from contextlib import suppress
 from typing import Any
 
@@ -15,22 +14,30 @@ from tfport.formats.encoding.tfrecord import read_records
 from tfport.formats.files import Files
 from tfport.formats.saved_model.warmup import MOST_REQUESTS, WARMUP, WarmupRequest, read_warmup
 from tfport.graph.model import Model, Signature
+from tfport.runtime.bounds.run_scope import bounded
+from tfport.runtime.bounds.stop_signal import StopSignal
 from tfport.runtime.select_signature import DEFAULT
 from tfport.runtime.session import Session
 from tfport.serve.servable import run_signature
 from tfport.serve.status import StatusCode, StatusError, invalid_argument
 
 
-def replay(session: Session, *, iterations: int = 1, stopped: Callable[[], bool] = lambda: False) -> int:
-    """Run every warm-up request `iterations` times; return the number of requests."""
-    files = session.model.files
-    requests = _requests(files)
-    for request in requests:
+def replay(
+    session: Session, iterations: int = 1, stop: StopSignal | None = None, timeout: float | None = None
+) -> int:
+    """Run every warm-up request `iterations` times, each for at most `timeout` seconds; count them."""
+    requests = _requests(session.model.files)
+    for number, request in enumerate(requests, 1):
         signature, inputs = _call(session.model, request)
         for _ in range(max(iterations, 1)):
-            if stopped():
-                raise StatusError(StatusCode.CANCELLED, "Loading of servable cancelled")
-            run_signature(session, signature, inputs, list(signature.outputs))
+            with bounded(stop, timeout):
+                try:
+                    run_signature(session, signature, inputs, list(signature.outputs))
+                except StatusError as error:
+                    if error.code is not StatusCode.DEADLINE_EXCEEDED:
+                        raise
+                    message = f"warm-up request {number} takes too long (--load_timeout_seconds): {error}"
+                    raise StatusError(error.code, message) from None
     return len(requests)
 
 

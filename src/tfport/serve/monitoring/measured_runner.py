@@ -5,17 +5,17 @@ For servables that are not batched; `batching` reports its own metrics.
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Mapping, Sequence
 from concurrent.futures import Executor
 from time import perf_counter
 from typing import Any
 
 from tfport.graph.model import Signature
+from tfport.runtime.bounds.stop_signal import StopSignal
 from tfport.runtime.session import Session
 from tfport.serve.batching.joining import rows_of
 from tfport.serve.monitoring.metrics import QUEUE, RUN, Metrics
-from tfport.serve.servable import Arrays, run_signature
+from tfport.serve.servable import Arrays, in_thread, run_signature
 
 
 class MeasuredThreadRunner:
@@ -30,13 +30,13 @@ class MeasuredThreadRunner:
         began: list[float] = []
         submitted = perf_counter()
 
-        def run() -> Arrays:
+        def run(stop: StopSignal) -> Arrays:
             began.append(perf_counter())
-            return run_signature(session, signature, inputs, outputs)
+            return run_signature(session, signature, inputs, outputs, stop)
 
         self.metrics.waiting(self.name, self.version, 1)
         try:
-            return await asyncio.get_running_loop().run_in_executor(self.pool, run)
+            return await in_thread(self.pool, run)
         finally:
             self.metrics.waiting(self.name, self.version, -1)
             if began:  # a call that was cancelled before it started has run nothing

@@ -98,6 +98,7 @@ class RestServer:
             keepalive_timeout=options.idle_seconds,
             lingering_time=1.0,  # for the rest of a rejected body
             shutdown_timeout=1.0,
+            handler_cancellation=True,  # a client that disconnects stops its run
         )
         await runner.setup()
         site = web.TCPSite(runner, options.host, options.port, ssl_context=options.tls, backlog=_BACKLOG)

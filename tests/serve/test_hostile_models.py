@@ -1,0 +1,181 @@
+"""Models that never end or use too much memory: the server answers, and serves the next request.
+
+The server has one thread for calls, so the next answer shows that the thread is free again.
+"""
+
+from __future__ import annotations
+
+import http.client
+import json
+from pathlib import Path
+
+import grpc
+import pytest
+from tests.hostile_models import DOUBLING, ENDLESS
+from tests.serve.models.exports import config_text, export, model, saved_model, warm_up_file
+from tests.serve.process import PREDICT, Command, command
+
+from tfport.formats.proto import graph_pb2, serving_pb2
+from tfport.formats.saved_model.warmup import WARMUP
+
+MOST = 2**26
+SOON = 0.3
+ONE_THREAD = ("--tensorflow_inter_op_parallelism=1", "--tensorflow_intra_op_parallelism=1")
+FORMS = [*ENDLESS]
+NAMES = {form: form.lower().replace(",", "").replace(" ", "_") for form in FORMS}
+
+
+def call_of(model: str) -> bytes:
+    message = serving_pb2.PredictRequest()
+    message.model_spec.name = model
+    message.inputs["x"].dtype = graph_pb2.DT_FLOAT
+    message.inputs["x"].tensor_shape.dim.add(size=1)
+    message.inputs["x"].float_val.append(1)
+    return message.SerializeToString()
+
+
+def config(folder: Path, models: dict[str, bytes]) -> str:
+    """Export the models and a good one, and return the flag with their configuration."""
+    export(folder / "good", 1)
+    for name, data in models.items():
+        export(folder / name, 1, data)
+    file = folder / "models.config"
+    file.write_text(config_text(*(model(name, folder / name) for name in ("good", *models))))
+    return f"--model_config_file={file}"
+
+
+def threads(server: Command) -> int:
+    return len(list(Path(f"/proc/{server.process.pid}/task").iterdir()))
+
+
+def memory(server: Command) -> int:
+    """The memory of the process in bytes."""
+    return int(Path(f"/proc/{server.process.pid}/statm").read_text().split()[1]) * 4096
+
+
+def serves_on(server: Command) -> bool:
+    return server.answers("good") == 1
+
+
+def models_of(graphs: dict[str, str]) -> dict[str, bytes]:
+    return {NAMES[form]: saved_model(text, {"serving_default": "y:0"}) for form, text in graphs.items()}
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory):
+    """Serves endless models, with a short timeout for REST."""
+    flags = config(tmp_path_factory.mktemp("endless"), models_of(ENDLESS))
+    with command(flags, *ONE_THREAD, f"--rest_api_timeout_in_ms={int(SOON * 1000)}") as running:
+        assert serves_on(running)
+        yield running
+
+
+@pytest.fixture(scope="module")
+def limited(tmp_path_factory):
+    """Serves models whose tensors double, with a memory limit."""
+    flags = config(tmp_path_factory.mktemp("doubling"), models_of(DOUBLING))
+    with command(flags, *ONE_THREAD, f"--max_request_memory_bytes={MOST}") as running:
+        assert serves_on(running)
+        yield running
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_an_endless_model_ends_at_the_timeout_of_rest(server, form):
+    status, body = server.predict(1, name=NAMES[form])
+    assert (status, body) == (504, {"error": f"Timed out: no answer within {SOON:g} seconds"})
+    assert serves_on(server)
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_an_endless_model_ends_at_the_deadline_of_grpc(server, form):
+    with server.channel() as channel, pytest.raises(grpc.RpcError) as raised:
+        channel.unary_unary(PREDICT)(call_of(NAMES[form]), timeout=SOON)
+    assert raised.value.code() is grpc.StatusCode.DEADLINE_EXCEEDED
+    assert serves_on(server)
+
+
+@pytest.mark.parametrize("form", ["While, island", "While, host"])
+def test_an_endless_model_ends_when_a_client_of_grpc_cancels(server, form):
+    with server.channel() as channel:
+        call = channel.unary_unary(PREDICT).future(call_of(NAMES[form]))
+        with pytest.raises(grpc.FutureTimeoutError):
+            call.result(SOON)
+        call.cancel()
+        assert serves_on(server)
+
+
+@pytest.fixture(scope="module")
+def patient(tmp_path_factory):
+    """A server that sets no time limit for requests."""
+    data = saved_model(ENDLESS["While, island"], {"serving_default": "y:0"})
+    folder = tmp_path_factory.mktemp("patient")
+    with command(config(folder, {"endless": data}), *ONE_THREAD, "--rest_api_timeout_in_ms=0") as running:
+        assert serves_on(running)
+        yield running
+
+
+def test_an_endless_model_ends_when_a_client_of_rest_disconnects(patient):
+    client = http.client.HTTPConnection(patient.host, patient.rest)
+    client.request("POST", "/v1/models/endless:predict", json.dumps({"instances": [1]}))
+    client.sock.settimeout(SOON)
+    with pytest.raises(TimeoutError):
+        client.getresponse()
+    client.close()
+    assert serves_on(patient)
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_a_model_that_doubles_a_tensor_exhausts_its_memory_only(limited, form):
+    status, body = limited.predict(1, name=NAMES[form])
+    assert status == 429
+    assert "`z`: " in body["error"]
+    assert "bytes" in body["error"]
+    with limited.channel() as channel, pytest.raises(grpc.RpcError) as raised:
+        channel.unary_unary(PREDICT)(call_of(NAMES[form]))
+    assert raised.value.code() is grpc.StatusCode.RESOURCE_EXHAUSTED
+    assert serves_on(limited)
+
+
+@pytest.mark.parametrize("kind", ["server", "limited"])
+def test_threads_and_memory_come_back(request, kind):
+    running = request.getfixturevalue(kind)
+
+    def ask_all() -> None:
+        for name in NAMES.values():
+            assert running.predict(1, name=name)[0] in (429, 504)
+        assert serves_on(running)
+
+    ask_all()  # each model has its plan and its threads then
+    before = threads(running), memory(running)
+    ask_all()
+    assert threads(running) <= before[0]
+    assert memory(running) < before[1] + MOST
+
+
+def test_options_limit_the_iterations_and_the_time_of_calls_without_a_deadline(tmp_path):
+    data = saved_model(ENDLESS["TF1 loop, island"], {"serving_default": "y:0"})
+    flags = config(tmp_path, {"endless": data})
+    with command(flags, *ONE_THREAD, "--max_loop_iterations=1000") as running, running.channel() as channel:
+        with pytest.raises(grpc.RpcError) as raised:
+            channel.unary_unary(PREDICT)(call_of("endless"))
+        assert raised.value.code() is grpc.StatusCode.RESOURCE_EXHAUSTED
+        assert "does not end within 1,000 iterations" in raised.value.details()
+        assert serves_on(running)
+    with command(flags, *ONE_THREAD, "--max_run_seconds=1") as running, running.channel() as channel:
+        with pytest.raises(grpc.RpcError) as raised:
+            channel.unary_unary(PREDICT)(call_of("endless"))
+        assert raised.value.code() is grpc.StatusCode.DEADLINE_EXCEEDED
+        assert raised.value.details() == "the run was stopped after 1 seconds"
+        assert serves_on(running)
+
+
+def test_a_warm_up_request_that_never_ends_does_not_block_the_server(tmp_path):
+    flags = config(tmp_path, {"endless": saved_model(ENDLESS["While, host"], {"serving_default": "y:0"})})
+    warm_up = tmp_path / "endless/1" / WARMUP
+    warm_up.parent.mkdir()
+    warm_up.write_bytes(warm_up_file(("", {"x": [1]})))
+    with command(flags, "--load_timeout_seconds=1", "--max_num_load_retries=0") as running:
+        assert serves_on(running)
+        state, message = running.statuses("endless")[1]
+        assert state == "END"
+        assert "warm-up request 1 takes too long (--load_timeout_seconds)" in message
