@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from tfport.check.checked_model import CheckedModel
 from tfport.check.console import count
 from tfport.check.findings.finding import ERROR
+from tfport.check.findings.ops import UnknownOp
 from tfport.check.matrix.nearest import nearest_releases
 from tfport.fix.engine import Stuck
 from tfport.fix.rule import Rule
@@ -38,6 +39,7 @@ def remaining(fixed: Fixed) -> Iterator[str]:
             about = f" {problem.attr}={problem.actual}" if problem.attr else ""
             yield f"{op}{about}: {problem.question.value} No, in {count(len(stuck), 'node')} ({_why(stuck)})"
     yield from fixed.attempt.reasons
+    yield from _before_custom_ops(fixed)
     yield from _to_add(fixed)
     yield from _elsewhere(fixed)
 
@@ -57,6 +59,18 @@ def _why(stuck: list[Stuck]) -> str:
 
 def _refusals(stuck: Stuck, counts: Callable[[Rule], bool]) -> list[str]:
     return [f"{rule.name}: {why}" for rule, why in stuck.refusals if counts(rule)]
+
+
+def _before_custom_ops(fixed: Fixed) -> Iterator[str]:
+    """What to fetch instead of the result of a custom op at the end of a graph without signatures."""
+    if fixed.source.signatures:
+        return
+    graph = fixed.source.graph
+    for finding in fixed.attempt.report.findings:
+        node = graph.nodes.get(finding.node or "") if finding.code == UnknownOp.code else None
+        if node is not None and node.inputs and not node.users:
+            fetches = " ".join(f"--fetch {value}" for value in dict.fromkeys(node.inputs))
+            yield f"or `{fetches}`: the graph up to `{node.name}`, without the custom op {node.op}"
 
 
 def _to_add(fixed: Fixed) -> Iterator[str]:

@@ -108,6 +108,40 @@ def test_a_random_output_is_not_compared():
     assert alone.verdict == NOT_COMPARED
 
 
+KEEP_PROB = """
+    keep = Placeholder() {dtype=float32, shape=(...)}
+    u = Add(m, zero) {T=float32}
+    a = Add(keep, u) {T=float32}
+    f = Floor(a) {T=float32}
+    i = Inv(keep) {T=float32}
+    d = Mul(x, i) {T=float32}
+    y = Mul(d, f) {T=float32}"""
+RATE = """
+    rate = Placeholder() {dtype=float32, shape=()}
+    g = GreaterEqual(m, rate) {T=float32}
+    f = Cast(g) {SrcT=bool, DstT=float32}
+    k = Sub(one, rate) {T=float32}
+    d = RealDiv(x, k) {T=float32}
+    y = Mul(d, f) {T=float32}"""
+
+
+@pytest.mark.parametrize("dropout", [KEEP_PROB, RATE])
+def test_dropout_is_off_so_that_its_output_can_be_compared(dropout):
+    text = (
+        X
+        + """
+        s = Shape(x) {T=float32, out_type=int32}
+        zero = Const() {dtype=float32, value=float32()[0]}
+        one = Const() {dtype=float32, value=float32()[1]}
+        r = RandomUniform(s) {T=int32, dtype=float32}
+        m = Mul(r, one) {T=float32}"""
+        + dropout
+    )
+    verification = verify(frozen(text), frozen(text), fetches=["y"])
+    (comparison,) = verification.comparisons
+    assert (verification.verdict, comparison.random) == (ALIKE, [])
+
+
 def test_an_unknown_op_is_not_compared():
     text = X + "y = Acme>Unknown(x)"
     verification = verify(frozen(text), frozen(text), fetches=["y"])

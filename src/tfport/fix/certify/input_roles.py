@@ -1,6 +1,7 @@
 """The role of an input, if its dtype and shape are not enough to generate useful values.
 
 A string may be an Example, an image or a number as text; the nodes that read it tell which.
+A number may be the `keep_prob` or the `rate` of dropout, which is off in inference.
 Three inputs may form a sparse tensor, two a ragged one; the signature tells, or the structure that
 the exporting program recorded for each function, or the sparse ops that read them.
 """
@@ -15,7 +16,7 @@ from tfport.fix.certify.examples import WantedFeature, wanted_by
 from tfport.fix.certify.input_uses import Reading, readings
 from tfport.formats.proto import saved_model_pb2 as pb
 from tfport.graph.dtypes import STRING
-from tfport.graph.graph import ARG, Function
+from tfport.graph.graph import ARG, Function, Node
 from tfport.graph.model import Model, Signature, TensorSpec
 from tfport.graph.shapes import UNKNOWN, Shape
 
@@ -43,6 +44,8 @@ class Role:
     examples: list[WantedFeature] | None = None
     text: str = ""
     """`image` or `number`, for strings that must be that."""
+    dropout_off: float | None = None
+    """For the `keep_prob` or `rate` of dropout: the value that keeps everything."""
     part: TensorPart | None = None
     guessed: list[TensorPart] = field(default_factory=list)
     """The parts that sparse ops read it as."""
@@ -96,10 +99,29 @@ def _infer(model: Model, spec: TensorSpec, role: Role) -> None:
             role.part = role.part or _noted(model, reading)
         elif part := _sparse_op(reading):
             role.guessed.append(part)
+        if spec.dtype.is_floating and role.dropout_off is None:
+            role.dropout_off = _dropout_off(reading)
         if spec.dtype == STRING:
             features.update({feature.key: feature for feature in wanted_by(reading) or ()})
             role.text = role.text or ("image" if op in IMAGES else "number" if op in NUMBERS else "")
     role.examples = list(features.values()) or None
+
+
+def _dropout_off(reading: Reading) -> float | None:
+    """The value that turns dropout off: 1 for `keep_prob`, 0 for `rate`; None if this is neither."""
+    node, index = reading.node, reading.index
+    if len(node.inputs) != 2 or not _is_uniform(node.inputs[1 - index].node):
+        return None
+    if node.op in ("Add", "AddV2"):
+        return 1.0
+    return 0.0 if node.op == "GreaterEqual" and index == 1 else None
+
+
+def _is_uniform(node: Node) -> bool:
+    """Whether a node draws random numbers as `tf.random_uniform` does: scaled and moved by constants."""
+    while node.op in ("Add", "AddV2", "Mul") and len(node.inputs) == 2:
+        node = node.inputs[0].node
+    return node.op == "RandomUniform"
 
 
 def _sparse_op(reading: Reading) -> TensorPart | None:

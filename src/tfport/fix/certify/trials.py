@@ -139,6 +139,8 @@ class TrialBuilder:
             sizing.shape(self.shapes[tensor]),
             self._type(spec, tensor),
         )
+        if role.dropout_off is not None:
+            return np.full(shape if self.shapes[tensor].dims else (), role.dropout_off, dtype.numpy)
         if dtype == STRING and role.examples is not None:
             return made_examples(role.examples, shape, profile, random)
         if dtype == STRING and role.text:
