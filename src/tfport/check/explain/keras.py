@@ -40,6 +40,7 @@ INSTEAD = {
     "_make_predict_function": "nothing: TensorFlow 2 does not need the call; remove it",
     "_is_compiled": "`model.compiled` in later releases",
     "lr": "`learning_rate`",
+    "output_names": "`model.export(FOLDER)` and convert the SavedModel, or tf_keras",
     "output_shape": "`layer.output.shape`",
     "input_shape": "`layer.input.shape`",
 }
@@ -100,6 +101,20 @@ def argument(match: MessageMatch, target: Target | None) -> Meaning:
         return Meaning()
     where = _releases(spans)
     return Meaning([f"{layer} takes `{name}` in {where}."], [f"load it with {where}"])
+
+
+def constructor_argument(match: MessageMatch, target: Target | None) -> Meaning:
+    """What is recorded if the function is a constructor of Keras, and nothing otherwise."""
+    name = match.names["argument"]
+    arguments = _recorded()["arguments"]
+    owner = match.names.get("layer")
+    owners = [owner] if owner else [layer for layer, known in arguments.items() if name in known]
+    if INPUT_LAYER in owners:
+        owners = [INPUT_LAYER]
+    if len(owners) != 1 or name not in arguments.get(owners[0], {}):
+        return Meaning()
+    where = _releases(arguments[owners[0]][name])
+    return Meaning([f"In Keras, {owners[0]} takes `{name}` in {where}."], [f"for Keras, use {where}"])
 
 
 def _layer_and_argument(match: MessageMatch) -> tuple[str | None, str | None]:
